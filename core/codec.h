@@ -1,0 +1,85 @@
+// A codec says how values are stored: floats to parts and back, and the size rule of each part.
+//
+// A part is a grid with one element for each tile of the tensor. Most codecs have one part (a BF16
+// tensor is a grid of BF16 elements; a Q4_K tensor a grid of 256-value blocks); NVFP4 has three
+// (codes, block scales, tensor scale). Which entries of a file belong together, how large they are
+// and where a tensor may be cut follow from the rules; no format knows a codec by name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/dtype.h"
+
+namespace ckpt {
+
+struct PartRule {
+  std::string_view suffix;   // appended to the tensor's name: "" or "_scale"
+  Dtype dtype;
+  uint32_t tile_rows;        // rows that share one element; 0 = all of them
+  uint32_t tile_values;      // values of a row that share one element; 0 = all of them
+};
+
+// Whole rows, row-major.
+struct FloatRows {
+  std::span<float> values;
+  uint64_t row_values;
+  uint64_t rows() const { return row_values == 0 ? 0 : values.size() / row_values; }
+};
+struct ConstFloatRows {
+  std::span<const float> values;
+  uint64_t row_values;
+  uint64_t rows() const { return row_values == 0 ? 0 : values.size() / row_values; }
+};
+
+using Parts = std::span<const std::span<std::byte>>;
+using ConstParts = std::span<const std::span<const std::byte>>;
+
+// What must be known of a whole tensor before its first row can be encoded. Combines exactly in
+// any order, so that a tensor may be scanned in pieces.
+struct Stats {
+  float amax = 0;                    // largest magnitude, non-finite values left out
+};
+void combine(Stats& into, const Stats& other);
+
+// What encode() may use beside the rows.
+struct EncodeContext {
+  Stats stats;                               // set when the codec needs_stats
+  std::span<const float> column_weights;     // importance of each value of a row; empty = none
+};
+
+struct Codec {
+  std::string_view name;             // "q4_k"; for a one-part codec the name of its dtype
+  std::string_view help;
+  std::span<const PartRule> parts;
+  uint32_t band_rows;                // rows that must be coded together: the largest tile_rows
+  uint32_t block_values;             // a row holds a whole number of blocks
+  bool needs_stats = false;          // scan() sees every row before encode() sees any
+  void (*scan)(ConstFloatRows, Stats&) = nullptr;
+  // Encodes whole bands into parts of exactly the right sizes. Cannot fail; null: cannot be encoded.
+  void (*encode)(ConstFloatRows, const EncodeContext&, Parts) = nullptr;
+  // Decodes whole bands; null: cannot be decoded (integers, types that are only copied).
+  void (*decode)(ConstParts, FloatRows) = nullptr;
+  // Index of the first encoded row whose scales are Inf or NaN although its values were finite
+  // (they are too large for the codec), or `rows` when all is well. Null: cannot happen.
+  uint64_t (*first_overflow)(ConstParts, uint64_t rows, uint64_t row_values) = nullptr;
+};
+
+using Codecs = std::span<const Codec* const>;
+
+const Codec* find_codec(Codecs codecs, std::string_view name);   // nullptr when unknown
+// The one-part codec that stores `dtype` as it is. Requires: the list has one for every Dtype.
+const Codec& plain_codec(Codecs codecs, Dtype dtype);
+
+// Elements in one part along each axis: tiles of `rows` x `row_values`.
+struct PartShape {
+  uint64_t rows;
+  uint64_t elements;   // in a row
+  uint64_t size_bytes;
+};
+// Requires: the shape was checked (checkpoint.h check_shape): no product overflows.
+PartShape part_shape(const PartRule& rule, uint64_t rows, uint64_t row_values);
+
+}  // namespace ckpt

@@ -1,0 +1,52 @@
+// The engine: carries a plan out. The only code that reads tensor bytes, writes files or starts
+// threads.
+//
+// Output bytes depend on the plan alone: never on threads, chunk size, memory limit or the clock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/plan.h"
+#include "core/result.h"
+
+namespace ckpt {
+
+// Told how far the work has come; called from one thread at a time, often.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  virtual void advanced(uint64_t done_bytes, uint64_t total_bytes) = 0;   // output bytes
+};
+
+struct ExecuteOptions {
+  unsigned threads = 0;                        // cores that compute; 0 = all
+  uint64_t memory_bytes = uint64_t{512} << 20; // what buffers may take
+  uint64_t chunk_bytes = uint64_t{8} << 20;    // floats of a task, about
+  bool allow_nonfinite = false;
+  bool force = false;                          // replace OUT
+  Progress* progress = nullptr;
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+struct FileReport {
+  std::string path;          // final
+  uint64_t size_bytes = 0;
+  std::string sha256;        // lower-case hex, computed from the bytes as they were written
+};
+
+struct ExecuteReport {
+  std::vector<FileReport> files;
+  uint64_t read_bytes = 0;
+  uint64_t written_bytes = 0;
+  double seconds = 0;
+};
+
+// Writes every output under "OUT.partial", syncs and renames. On failure nothing carries a final
+// name. Fails: kUsage when OUT exists and force is not set or it lies inside an input; kCorrupt for
+// NaN and Inf in weights, naming tensor and position; kIo.
+Result<ExecuteReport> execute(const Plan& plan, const ExecuteOptions& options);
+
+}  // namespace ckpt

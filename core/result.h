@@ -1,0 +1,101 @@
+// Errors as values: every function that can fail returns Result<T> and nothing throws.
+//
+// An Error is one sentence for a person and a code for a program. Context is added on the way up
+// with in(): the innermost function says what it found, its callers say in which tensor and file.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace ckpt {
+
+// Says who can mend it.
+enum class ErrorCode : uint8_t {
+  kUsage,        // the person at the command line: wrong words, OUT exists
+  kCorrupt,      // whoever made the input: it contradicts itself or its format
+  kUnsupported,  // nobody right now: sound input that this program cannot handle
+  kIo,           // the machine: disk full, no permission, read error
+  kInterrupted,  // nobody: Ctrl-C
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::kCorrupt;
+  std::string where;  // "out/model.safetensors: tensor 'lm_head.weight'", outermost place first
+  std::string what;   // what was found; what was expected. No final period.
+  std::string hint;   // what to try next, without "Try:"; may be empty
+
+  // The same error seen from further out: `place` goes in front of `where`.
+  [[nodiscard]] Error in(std::string_view place) && {
+    where = where.empty() ? std::string(place) : fmt::format("{}: {}", place, where);
+    return std::move(*this);
+  }
+
+  // "where: what. Try: hint."
+  [[nodiscard]] std::string text() const {
+    std::string out = where.empty() ? what : fmt::format("{}: {}", where, what);
+    if (!hint.empty()) out += fmt::format(". Try: {}", hint);
+    return out;
+  }
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+using Status = Result<void>;
+using Failure = tl::unexpected<Error>;
+
+// fail(ErrorCode::kCorrupt, "{} bytes; expected {}", found, expected)
+template <class... Args>
+[[nodiscard]] Failure fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
+  return Failure(Error{code, {}, fmt::format(format, std::forward<Args>(args)...), {}});
+}
+
+// As fail(), with the next thing to try.
+template <class... Args>
+[[nodiscard]] Failure fail_with_hint(ErrorCode code, std::string hint,
+                                     fmt::format_string<Args...> format, Args&&... args) {
+  return Failure(
+      Error{code, {}, fmt::format(format, std::forward<Args>(args)...), std::move(hint)});
+}
+
+// Adds a place to the error of a result, if it has one.
+template <class T>
+[[nodiscard]] Result<T> in(std::string_view place, Result<T>&& result) {
+  if (result) return std::move(result);
+  return Failure(std::move(result.error()).in(place));
+}
+
+[[noreturn]] inline void check_failed(const char* file, int line, const char* condition) {
+  std::fprintf(stderr, "ckpt: bug: %s:%d: %s\n", file, line, condition);
+  std::abort();
+}
+
+}  // namespace ckpt
+
+// For our own bugs only; what an input can cause is an Error.
+#define CKPT_CHECK(condition) \
+  ((condition) ? void(0) : ::ckpt::check_failed(__FILE__, __LINE__, #condition))
+
+#define CKPT_CONCAT_INNER(a, b) a##b
+#define CKPT_CONCAT(a, b) CKPT_CONCAT_INNER(a, b)
+
+// Returns the error of `expression` from the enclosing function, if it has one.
+#define CKPT_TRY(expression)                                         \
+  do {                                                               \
+    auto ckpt_result = (expression);                                 \
+    if (!ckpt_result) return ::ckpt::Failure(std::move(ckpt_result.error())); \
+  } while (false)
+
+// CKPT_ASSIGN(auto x, f()): x is f()'s value, or the enclosing function returns its error.
+#define CKPT_ASSIGN(declaration, expression) \
+  CKPT_ASSIGN_INNER(CKPT_CONCAT(ckpt_result_, __LINE__), declaration, expression)
+#define CKPT_ASSIGN_INNER(result, declaration, expression)               \
+  auto result = (expression);                                            \
+  if (!result) return ::ckpt::Failure(std::move(result.error()));        \
+  declaration = std::move(*result)

@@ -1,0 +1,19 @@
+// The list of formats: the only header of this folder that others include.
+#pragma once
+
+#include "core/format.h"
+#include "core/imatrix.h"
+
+namespace ckpt {
+
+Formats all_formats();
+const Format* find_format(std::string_view name);
+
+// Which format reads `path`. Fails: kUsage when there is nothing at `path`; kUnsupported, saying
+// what was found there and what is accepted.
+Result<const Format*> recognise(const std::filesystem::path& path);
+
+// Reads an importance matrix, of either kind: GGUF, or llama-imatrix's legacy .dat.
+Result<Imatrix> read_imatrix(const std::filesystem::path& path);
+
+}  // namespace ckpt

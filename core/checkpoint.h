@@ -63,6 +63,8 @@ struct Tensor {
   const Codec* codec = nullptr;
   std::variant<Stored, Recoded> origin;
   std::string home;              // file it was read from, relative to the checkpoint; may be empty
+  std::string source_name;       // name in the input checkpoint (a stack of experts: its first
+                                 // expert's); empty = same as name. Renaming transforms set it.
 
   uint64_t row_values() const { return shape.empty() ? 1 : shape.back(); }
   uint64_t rows() const;         // product of all axes but the last; 1 for rank 0 and 1

@@ -1,0 +1,248 @@
+#include "core/execute.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <semaphore>
+#include <thread>
+
+#include "core/arithmetic.h"
+#include "core/file_writer.h"
+#include "core/place.h"
+#include "core/tasks.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kMinChunkBytes = 64 << 10;
+
+// Memory of one thread.
+struct Worker {
+  std::vector<GatherBuffers> buffers;
+  RecodeScratch scratch;
+  uint64_t read_bytes = 0;
+};
+
+class Engine {
+ public:
+  Engine(const Plan& plan, const ExecuteOptions& options)
+      : plan_(plan),
+        options_(options),
+        threads_(options.threads != 0 ? options.threads
+                                      : std::max(1u, std::thread::hardware_concurrency())),
+        // More threads than cores: while some wait for the disk, others compute.
+        workers_(threads_ + std::max(2u, threads_ / 2)),
+        computing_(static_cast<std::ptrdiff_t>(threads_)) {}
+
+  Result<ExecuteReport> run();
+
+ private:
+  void work();
+  Status run_task(const Task& task, Worker& worker);
+  Status write_bytes(const Task& task);
+  Status copy_part(const Task& task, Worker& worker);
+  Status copy_file(const Task& task, Worker& worker);
+  Status recode(const Task& task, Worker& worker);
+  void failed(size_t index, Error error);
+  void advanced(uint64_t bytes);
+  uint64_t chunk_bytes() const;
+  FileWriter& writer(const Task& task, uint32_t file) { return *writers_[task.output][file]; }
+
+  const Plan& plan_;
+  const ExecuteOptions& options_;
+  unsigned threads_;
+  unsigned workers_;
+  BufferPool pool_;
+  Jobs jobs_;
+  std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;   // by output, then file
+  std::counting_semaphore<> computing_;   // as many at a time as there are cores to use
+
+  std::atomic<size_t> next_task_{0};
+  std::atomic<uint64_t> read_bytes_{0};
+  std::mutex mutex_;
+  std::atomic<size_t> error_index_{SIZE_MAX};
+  std::optional<Error> error_;
+  uint64_t done_bytes_ = 0;
+};
+
+// What a task holds at a time is bytes read, floats of a strip and bytes to write: at most about
+// two chunks; a third is for pieces that wait to be hashed.
+uint64_t Engine::chunk_bytes() const {
+  const uint64_t fair = options_.memory_bytes / (uint64_t{workers_} * 3 + 2);
+  return std::max(kMinChunkBytes, std::min(options_.chunk_bytes, fair));
+}
+
+void Engine::failed(size_t index, Error error) {
+  const std::lock_guard lock(mutex_);
+  if (index >= error_index_) return;
+  error_index_ = index;
+  error_ = std::move(error);
+}
+
+void Engine::advanced(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  done_bytes_ += bytes;
+  if (options_.progress != nullptr) options_.progress->advanced(done_bytes_, jobs_.output_bytes);
+}
+
+Status Engine::write_bytes(const Task& task) {
+  Piece piece = make_piece(pool_, task.offset_bytes, task.count);
+  const std::vector<std::byte>& header =
+      plan_.outputs[task.output].layout.files[task.file].header;
+  const uint64_t end = std::min<uint64_t>(header.size(), task.first + task.count);
+  const uint64_t copied = end > task.first ? end - task.first : 0;
+  if (copied > 0) std::memcpy(piece.bytes.data(), header.data() + task.first, copied);
+  std::memset(piece.bytes.data() + copied, 0, task.count - copied);
+  return writer(task, task.file).put(std::move(piece));
+}
+
+Status Engine::copy_part(const Task& task, Worker& worker) {
+  const TensorJob& job = jobs_.tensors[task.output][task.job];
+  Piece piece = make_piece(pool_, task.offset_bytes, task.count);
+  worker.buffers.resize(std::max<size_t>(1, worker.buffers.size()));
+  CKPT_TRY(gather_into(job.slices[task.part], task.first, piece.bytes, worker.buffers[0]));
+  worker.read_bytes += task.count;
+  if (!options_.allow_nonfinite) {
+    const Codec& codec = *job.tensor->codec;
+    const uint64_t element = size_bytes(codec.parts[task.part].dtype);
+    CKPT_TRY(check_finite(*job.tensor, codec, task.first / element, piece.bytes));
+  }
+  return writer(task, task.file).put(std::move(piece));
+}
+
+Status Engine::copy_file(const Task& task, Worker& worker) {
+  const Slice& source = plan_.outputs[task.output].layout.files[task.file].same_as;
+  Piece piece = make_piece(pool_, task.offset_bytes, task.count);
+  CKPT_TRY(source.source->read(source.offset_bytes + task.first, piece.bytes));
+  worker.read_bytes += task.count;
+  return writer(task, task.file).put(std::move(piece));
+}
+
+// Bytes of `rule`'s part that rows [first, first + rows) of the grain take up.
+struct PartRange {
+  uint64_t first_bytes, size_bytes;
+};
+PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, uint64_t rows) {
+  if (rule.tile_rows == 0) return {0, part_shape(rule, grain.rows, grain.row_values).size_bytes};
+  const uint64_t start = part_shape(rule, first, grain.row_values).size_bytes;
+  return {start, part_shape(rule, rows, grain.row_values).size_bytes};
+}
+
+Status Engine::recode(const Task& task, Worker& worker) {
+  const TensorJob& job = jobs_.tensors[task.output][task.job];
+  const Tensor& tensor = *job.tensor;
+  const Codec& from = *tensor.recoded().from->codec;
+  worker.buffers.resize(std::max(worker.buffers.size(), from.parts.size()));
+  std::vector<std::span<const std::byte>> source;
+  for (size_t i = 0; i < from.parts.size(); ++i) {
+    const PartRange range = part_range(from.parts[i], job.grain, task.first, task.count);
+    CKPT_ASSIGN(const auto bytes, gather(job.slices[i], range.first_bytes, range.size_bytes,
+                                         worker.buffers[i]));
+    worker.read_bytes += range.size_bytes;
+    source.push_back(bytes);
+  }
+  std::vector<Piece> pieces;
+  std::vector<std::span<std::byte>> out;
+  for (size_t i = 0; i < tensor.codec->parts.size(); ++i) {
+    const PartRange range = part_range(tensor.codec->parts[i], job.grain, task.first, task.count);
+    pieces.push_back(
+        make_piece(pool_, job.places[i].offset_bytes + range.first_bytes, range.size_bytes));
+    out.push_back(pieces.back().bytes);
+  }
+  computing_.acquire();
+  const Status status = recode_chunk({tensor, job.grain, task.first, task.count, source, {},
+                                      options_.allow_nonfinite},
+                                     worker.scratch, out);
+  computing_.release();
+  CKPT_TRY(status);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    CKPT_TRY(writer(task, job.places[i].file).put(std::move(pieces[i])));
+  }
+  return {};
+}
+
+Status Engine::run_task(const Task& task, Worker& worker) {
+  if (options_.interrupted != nullptr && *options_.interrupted) {
+    return fail(ErrorCode::kInterrupted, "interrupted");
+  }
+  switch (task.kind) {
+    case Task::Kind::kHeader: return write_bytes(task);
+    case Task::Kind::kCopy: return copy_part(task, worker);
+    case Task::Kind::kSameAs: return copy_file(task, worker);
+    case Task::Kind::kRecode: return recode(task, worker);
+  }
+  return {};
+}
+
+void Engine::work() {
+  Worker worker;
+  for (;;) {
+    const size_t index = next_task_++;
+    // Tasks before a failed one still run, so that the error told is always the first in the plan.
+    if (index >= jobs_.tasks.size() || index > error_index_) break;
+    const Task& task = jobs_.tasks[index];
+    Status status = run_task(task, worker);
+    if (!status) {
+      failed(index, std::move(status.error()));
+      continue;
+    }
+    uint64_t bytes = task.count;
+    if (task.kind == Task::Kind::kRecode) {
+      const TensorJob& job = jobs_.tensors[task.output][task.job];
+      bytes = 0;
+      for (const PartRule& rule : job.tensor->codec->parts) {
+        bytes += part_range(rule, job.grain, task.first, task.count).size_bytes;
+      }
+    }
+    advanced(bytes);
+  }
+  read_bytes_ += worker.read_bytes;
+}
+
+Result<ExecuteReport> Engine::run() {
+  const auto start = std::chrono::steady_clock::now();
+  CKPT_TRY(check(plan_));
+  jobs_ = cut(plan_, chunk_bytes());
+  std::vector<Place> places;
+  for (const Output& output : plan_.outputs) {
+    CKPT_ASSIGN(Place place, Place::make(output, options_.force));
+    auto& writers = writers_.emplace_back();
+    for (const OutputFile& file : output.layout.files) {
+      CKPT_ASSIGN(const auto path, place.temporary_path(file));
+      CKPT_ASSIGN(auto writer, FileWriter::create(path, file.size_bytes, pool_));
+      writers.push_back(std::move(writer));
+    }
+    places.push_back(std::move(place));
+  }
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < workers_; ++i) threads.emplace_back([this] { work(); });
+  for (std::thread& thread : threads) thread.join();
+  if (error_) return Failure(std::move(*error_));
+
+  ExecuteReport report;
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
+    for (size_t j = 0; j < output.layout.files.size(); ++j) {
+      CKPT_ASSIGN(std::string sha256, writers_[i][j]->finish());
+      const OutputFile& file = output.layout.files[j];
+      report.files.push_back({final_path(output, file).string(), file.size_bytes, sha256});
+    }
+  }
+  for (Place& place : places) CKPT_TRY(place.publish());
+  report.read_bytes = read_bytes_;
+  report.written_bytes = jobs_.output_bytes;
+  report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace
+
+Result<ExecuteReport> execute(const Plan& plan, const ExecuteOptions& options) {
+  return Engine(plan, options).run();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,175 @@
+#include "core/file_writer.h"
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/arithmetic.h"
+#include "core/place.h"
+
+namespace ckpt {
+namespace {
+
+// Below this a direct write costs more than a copy into the page cache.
+constexpr uint64_t kMinDirectBytes = 256 << 10;
+// Written but not hashed bytes that one file keeps in memory.
+constexpr uint64_t kMaxKeptBytes = 48 << 20;
+constexpr uint64_t kReadBackBytes = 4 << 20;
+
+Failure write_failure(const std::filesystem::path& path, uint64_t size_bytes, int error) {
+  struct statvfs space {};
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  if (error == ENOSPC && ::statvfs(folder.c_str(), &space) == 0) {
+    return fail_with_hint(ErrorCode::kIo, "another OUT, or remove files from this disk",
+                          "{}: the disk is full; the file needs {} bytes and {} are free",
+                          path.string(), size_bytes,
+                          static_cast<uint64_t>(space.f_bavail) * space.f_frsize);
+  }
+  return fail(ErrorCode::kIo, "{}: cannot be written: {}", path.string(), std::strerror(error));
+}
+
+}  // namespace
+
+FileWriter::FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool)
+    : path_(std::move(path)), size_bytes_(size_bytes), pool_(pool) {}
+
+FileWriter::~FileWriter() {
+  if (direct_ >= 0) ::close(direct_);
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::filesystem::path& path,
+                                                       uint64_t size_bytes, BufferPool& pool) {
+  std::unique_ptr<FileWriter> writer(new FileWriter(path, size_bytes, pool));
+  writer->descriptor_ =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (writer->descriptor_ < 0) return write_failure(path, size_bytes, errno);
+  settle_ownership(path, false, path.has_parent_path() ? path.parent_path() : ".");
+  // Space is claimed now, so that a full disk is told before the work and not after it.
+  if (size_bytes > 0) {
+    const auto size = static_cast<off_t>(size_bytes);
+    if (::fallocate(writer->descriptor_, 0, 0, size) != 0) {
+      const int error = errno;
+      if (error == ENOSPC || error == EFBIG || error == EDQUOT) {
+        return write_failure(path, size_bytes, error);
+      }
+      if (::ftruncate(writer->descriptor_, size) != 0) return write_failure(path, size_bytes, errno);
+    }
+  }
+  if (size_bytes >= kMinDirectBytes) {
+    writer->direct_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_DIRECT);
+  }
+  return writer;
+}
+
+Status FileWriter::write_all(int descriptor, std::span<const std::byte> bytes,
+                             uint64_t offset_bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written =
+        ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EINVAL && descriptor == direct_) {
+      // A file system that opens for direct I/O and then refuses it.
+      return write_all(descriptor_, bytes, offset_bytes);
+    }
+    if (written < 0) return write_failure(path_, size_bytes_, errno);
+    if (written == 0) return write_failure(path_, size_bytes_, EIO);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+    offset_bytes += static_cast<uint64_t>(written);
+    // After a short direct write the rest may no longer be aligned.
+    if (descriptor == direct_ && offset_bytes % kPageBytes != 0) descriptor = descriptor_;
+  }
+  return {};
+}
+
+// Whole pages go around the page cache, the ragged ends through it. The two never touch one page:
+// a page that a piece does not fill is written buffered by every piece that lies in it.
+Status FileWriter::write(std::span<const std::byte> bytes, uint64_t offset_bytes) {
+  const uint64_t first_page = round_up(offset_bytes, kPageBytes);
+  const uint64_t end = offset_bytes + bytes.size();
+  const uint64_t end_page = end / kPageBytes * kPageBytes;
+  if (direct_ < 0 || end_page <= first_page || end_page - first_page < kMinDirectBytes) {
+    return write_all(descriptor_, bytes, offset_bytes);
+  }
+  const uint64_t lead = first_page - offset_bytes;
+  const uint64_t middle = end_page - first_page;
+  CKPT_TRY(write_all(descriptor_, bytes.first(lead), offset_bytes));
+  CKPT_TRY(write_all(direct_, bytes.subspan(lead, middle), first_page));
+  return write_all(descriptor_, bytes.subspan(lead + middle), end_page);
+}
+
+Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
+  AlignedBuffer buffer = pool_.take();
+  while (size_bytes > 0) {
+    const uint64_t here = std::min(size_bytes, kReadBackBytes);
+    std::byte* memory = buffer.reserve(here);
+    const ssize_t got = ::pread(descriptor_, memory, here, static_cast<off_t>(offset_bytes));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return write_failure(path_, size_bytes_, got < 0 ? errno : EIO);
+    sha256_.add({memory, static_cast<size_t>(got)});
+    offset_bytes += static_cast<uint64_t>(got);
+    size_bytes -= static_cast<uint64_t>(got);
+  }
+  pool_.give(std::move(buffer));
+  return {};
+}
+
+Status FileWriter::hash_in_order(Piece piece) {
+  std::unique_lock lock(mutex_);
+  const uint64_t offset = piece.offset_bytes;
+  Waiting entry{piece.bytes.size(), {}};
+  if (offset == hashed_bytes_ || kept_bytes_ + entry.size_bytes <= kMaxKeptBytes) {
+    kept_bytes_ += entry.size_bytes;
+    entry.piece = std::move(piece);
+  } else {
+    pool_.give(std::move(piece.buffer));
+  }
+  waiting_.emplace(offset, std::move(entry));
+  if (hashing_) return {};
+  hashing_ = true;
+  Status status;
+  while (status && !waiting_.empty() && waiting_.begin()->first == hashed_bytes_) {
+    Waiting next = std::move(waiting_.begin()->second);
+    waiting_.erase(waiting_.begin());
+    const uint64_t start = hashed_bytes_;
+    lock.unlock();
+    const bool kept = !next.piece.bytes.empty();
+    if (kept) {
+      sha256_.add(next.piece.bytes);
+      pool_.give(std::move(next.piece.buffer));
+    } else {
+      status = read_back(start, next.size_bytes);
+    }
+    lock.lock();
+    hashed_bytes_ += next.size_bytes;
+    if (kept) kept_bytes_ -= next.size_bytes;
+  }
+  hashing_ = false;
+  hashing_done_.notify_all();
+  return status;
+}
+
+Status FileWriter::put(Piece piece) {
+  if (piece.bytes.empty()) {
+    pool_.give(std::move(piece.buffer));
+    return {};
+  }
+  CKPT_TRY(write(piece.bytes, piece.offset_bytes));
+  return hash_in_order(std::move(piece));
+}
+
+Result<std::string> FileWriter::finish() {
+  {
+    std::unique_lock lock(mutex_);
+    hashing_done_.wait(lock, [this] { return !hashing_; });
+    CKPT_CHECK(waiting_.empty() && hashed_bytes_ == size_bytes_);
+  }
+  if (::fsync(descriptor_) != 0) return write_failure(path_, size_bytes_, errno);
+  return sha256_.finish();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,63 @@
+// One output file under construction: pieces arrive from any thread in any order, are written at
+// their place and hashed in file order.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/buffers.h"
+#include "core/result.h"
+#include "core/sha256.h"
+
+namespace ckpt {
+
+class FileWriter {
+ public:
+  // Makes the file at its final size. Fails: kIo, naming the space needed when the disk is too
+  // small. The pool must outlive the writer.
+  static Result<std::unique_ptr<FileWriter>> create(const std::filesystem::path& path,
+                                                    uint64_t size_bytes, BufferPool& pool);
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+  ~FileWriter();
+
+  // Writes the piece, then hashes it and whatever waited for it, or keeps it until the bytes before
+  // it are there. Pieces that are far ahead are not kept but read back when their turn comes.
+  // Thread-safe. Pieces never overlap and together fill the file.
+  Status put(Piece piece);
+  // fsync. Requires: every byte was put. The digest is ready when this returns.
+  Result<std::string> finish();
+
+ private:
+  FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool);
+  Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
+  Status write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes);
+  Status hash_in_order(Piece piece);
+  Status read_back(uint64_t offset_bytes, uint64_t size_bytes);
+
+  std::filesystem::path path_;
+  uint64_t size_bytes_;
+  BufferPool& pool_;
+  int descriptor_ = -1;
+  int direct_ = -1;              // the same file opened for direct I/O, or -1
+
+  // Bytes that were written but not yet hashed; without a buffer: only on disk.
+  struct Waiting {
+    uint64_t size_bytes;
+    Piece piece;
+  };
+  std::mutex mutex_;
+  std::map<uint64_t, Waiting> waiting_;   // by offset
+  uint64_t kept_bytes_ = 0;               // in buffers of waiting_
+  uint64_t hashed_bytes_ = 0;             // from the start of the file
+  bool hashing_ = false;                  // a thread is at it; it takes what others leave in waiting_
+  std::condition_variable hashing_done_;
+  Sha256 sha256_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,52 @@
+// Cuts a plan into tasks: what one thread does at a time, ordered by where the output lies.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/gather.h"
+#include "core/plan.h"
+#include "core/recode_chunk.h"
+
+namespace ckpt {
+
+// Where a part of a tensor goes.
+struct PartPlace {
+  uint32_t file = 0;               // index into Layout::files
+  uint64_t offset_bytes = 0;
+};
+
+// A tensor of an output with all that its tasks share.
+struct TensorJob {
+  const Tensor* tensor = nullptr;
+  std::vector<PartPlace> places;       // one a part
+  std::vector<SliceIndex> slices;      // one a part of what is read
+  Grain grain;                         // Recoded only
+};
+
+struct Task {
+  enum class Kind : uint8_t {
+    kHeader,     // the file's header, then zeros: bytes [first, first + count)
+    kCopy,       // a part of a Stored tensor, bytes [first, first + count) of it
+    kRecode,     // rows [first, first + count) of a Recoded tensor, all parts
+    kSameAs,     // bytes [first, first + count) of OutputFile::same_as
+  };
+  Kind kind;
+  uint32_t output;
+  uint32_t file;          // the first file it writes to
+  uint32_t job = 0;       // index into Jobs::tensors of the output
+  uint32_t part = 0;
+  uint64_t offset_bytes;  // of the first byte it writes, in `file`
+  uint64_t first, count;
+};
+
+struct Jobs {
+  std::vector<std::vector<TensorJob>> tensors;   // by output, then tensor
+  std::vector<Task> tasks;
+  uint64_t output_bytes = 0;
+};
+
+// Requires: check(plan) passed; the plan outlives the jobs. `chunk_bytes`: floats of one task.
+Jobs cut(const Plan& plan, uint64_t chunk_bytes);
+
+}  // namespace ckpt

@@ -1,0 +1,81 @@
+// Makes a Codec from the functions that encode and decode blocks of one ggml type.
+//
+// The block struct gives sizes and the values of a block; its members d, dmin and m, where it has
+// them, are the half floats that first_overflow looks at.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "core/codec.h"
+#include "quantizers/codec_list.h"
+
+namespace ckpt {
+
+template <class Block>
+using EncodeBlocks = void (*)(const float* values, uint64_t blocks, Block* out);
+template <class Block>
+using EncodeWeighted = void (*)(ConstFloatRows rows, std::span<const float> weights, Block* out);
+template <class Block>
+using DecodeBlocks = void (*)(const Block* in, uint64_t blocks, float* values);
+
+// kWeighted == nullptr: the type ignores weights.
+template <class Block, EncodeBlocks<Block> kEncode, EncodeWeighted<Block> kWeighted>
+void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
+  auto* out = reinterpret_cast<Block*>(parts[0].data());
+  if constexpr (kWeighted != nullptr) {
+    if (!context.column_weights.empty()) return kWeighted(rows, context.column_weights, out);
+  }
+  kEncode(rows.values.data(), rows.values.size() / Block::kValues, out);
+}
+
+template <class Block, DecodeBlocks<Block> kDecode>
+void decode_part(ConstParts parts, FloatRows rows) {
+  kDecode(reinterpret_cast<const Block*>(parts[0].data()), rows.values.size() / Block::kValues,
+          rows.values.data());
+}
+
+inline bool is_finite_f16(uint16_t half) { return (half & 0x7C00u) != 0x7C00u; }
+
+template <class Block>
+bool has_finite_scales(const Block& block) {
+  bool finite = is_finite_f16(block.d);
+  if constexpr (requires { block.dmin; }) finite = finite && is_finite_f16(block.dmin);
+  if constexpr (requires { block.m; }) finite = finite && is_finite_f16(block.m);
+  return finite;
+}
+
+template <class Block>
+uint64_t first_overflow_row(ConstParts parts, uint64_t rows, uint64_t row_values) {
+  const auto* block = reinterpret_cast<const Block*>(parts[0].data());
+  const uint64_t row_blocks = row_values / Block::kValues;
+  for (uint64_t i = 0; i < rows * row_blocks; ++i) {
+    if (!has_finite_scales(block[i])) return i / row_blocks;
+  }
+  return rows;
+}
+
+template <Dtype kDtype, class Block>
+constexpr Codec block_codec(std::string_view name, std::string_view help) {
+  Codec codec{};
+  codec.name = name;
+  codec.help = help;
+  codec.parts = kOnePart<kDtype, Block::kValues>;
+  codec.band_rows = 1;
+  codec.block_values = Block::kValues;
+  if constexpr (requires(Block block) { block.d; }) {
+    codec.first_overflow = first_overflow_row<Block>;
+  }
+  return codec;
+}
+
+template <Dtype kDtype, class Block, EncodeBlocks<Block> kEncode, EncodeWeighted<Block> kWeighted,
+          DecodeBlocks<Block> kDecode>
+constexpr Codec block_codec(std::string_view name, std::string_view help) {
+  Codec codec = block_codec<kDtype, Block>(name, help);
+  codec.encode = encode_part<Block, kEncode, kWeighted>;
+  codec.decode = decode_part<Block, kDecode>;
+  return codec;
+}
+
+}  // namespace ckpt

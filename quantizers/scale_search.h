@@ -1,0 +1,66 @@
+// Searches for the scale (and minimum) that a run of values is best stored with, and the codes
+// that go with it. One run is one sub-block; kCount is its length.
+//
+// All of them try scales near the obvious one, round the values to codes with it, solve the
+// weighted least-squares problem for these codes, and keep a result that lowers the error:
+//   affine     value ~ scale code - minimum      code 0..top          sum w (error)^2 or w |error|
+//   signed     value ~ scale (code - top)        code 0..2 top - 1    sum w (error)^2
+//   positive   value ~ scale code, value >= 0    code 0..top          sum w (error)^2
+//
+// What a reader would get wrong: which candidate wins depends on every rounding, so each sum runs
+// from the first value to the last, products associate as written and comparisons are strict. In
+// fit_affine an accepted candidate moves the minimum that the next candidate starts from.
+// Source of truth: llama.cpp ggml/src/ggml-quants.c (make_qkx2_quants, make_qkx3_quants,
+// make_qx_quants, make_q3_quants, make_qp_quants).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ckpt {
+
+// Below this largest magnitude a run counts as all zero.
+inline constexpr float kZeroMagnitude = 1e-15f;
+
+// Candidate k = 0..last divides the range of the values by (first + step k) + top.
+struct AffineSearch {
+  int32_t top;
+  float first, step;
+  int32_t last;
+  bool absolute = false;   // error is w |difference|, not w difference^2
+};
+
+struct AffineScale {
+  float scale;
+  float minimum;   // subtracted; positive for values that reach below zero
+};
+
+// Instances: kCount 16 and 32. A run whose values are all equal and at most 0 gets scale 0.
+template <size_t kCount>
+AffineScale fit_affine(const float* values, const float* weights, const AffineSearch& search,
+                       uint8_t* codes);
+
+// Instances: kCount 16 and 32. The scale is negative when the value of largest magnitude is
+// positive, so that this value gets code 0. Zero runs get scale 0 and codes 0.
+template <size_t kCount>
+float fit_signed(const float* values, const float* weights, int32_t top, uint8_t* codes);
+
+// As fit_signed with weights value^2, but from one start, code by code: up to 5 sweeps over the
+// values, in each of which a code changes when that alone lowers the error.
+template <size_t kCount>
+float fit_signed_stepwise(const float* values, int32_t top, uint8_t* codes);
+
+// Instances: kCount 8 and 16. Negative values, which a search above may produce, give codes that
+// wrap modulo 256; callers keep the bits that ggml keeps.
+template <size_t kCount>
+float fit_positive(const float* values, const float* weights, int32_t top, uint8_t* codes);
+
+// ---- weights ----------------------------------------------------------------------------------
+// Sum of squares, from the first value to the last.
+float sum_of_squares(const float* values, uint64_t count);
+
+// out[i] = column_weights[i] sqrt(variance + values[i]^2).
+void weigh(const float* values, const float* column_weights, float variance, size_t count,
+           float* out);
+
+}  // namespace ckpt

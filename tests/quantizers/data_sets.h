@@ -136,14 +136,13 @@ inline std::vector<float> make_rows(const DataSet& set, uint64_t seed, uint64_t 
   return values;
 }
 
-// Importances as a matrix of them has: positive, uneven, some 0.
+// Importances: positive, uneven, some 0.
 inline std::vector<float> make_weights(uint64_t seed, uint64_t row_values) {
   Random random(seed);
   std::vector<float> weights(row_values);
   const bool flat = seed % 5 == 0;
   for (float& weight : weights) {
-    const float draw = random.normal();
-    weight = flat ? 1.0f : random.below(200) == 0 ? 0.0f : draw * draw * 0.1f;
+    weight = flat ? 1.0f : random.below(200) == 0 ? 0.0f : std::fabs(random.normal()) * 0.1f;
   }
   return weights;
 }

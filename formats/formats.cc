@@ -1,0 +1,47 @@
+#include "formats/formats.h"
+
+#include <array>
+
+#include "formats/gguf.h"
+#include "formats/safetensors.h"
+#include "formats/sniff.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<const Format*, 2> kFormats = {&kSafetensors, &kGguf};
+constexpr std::string_view kAccepted = "a Hugging Face folder, a .safetensors or a .gguf file";
+
+}  // namespace
+
+Formats all_formats() { return kFormats; }
+
+const Format* find_format(std::string_view name) {
+  for (const Format* format : kFormats) {
+    if (format->name == name) return format;
+  }
+  return nullptr;
+}
+
+Result<const Format*> recognise(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return fail(ErrorCode::kUsage, "{}: nothing is there; expected {}", path.string(), kAccepted);
+  }
+  // GGUF goes first: it has a magic number, where a safetensors file has only a plausible start.
+  if (kGguf.recognises(path)) return &kGguf;
+  if (kSafetensors.recognises(path)) return &kSafetensors;
+  if (fs::is_directory(path, error)) {
+    // Reading it says best what is there instead of weights.
+    auto read = read_hf_folder(path, {});
+    if (!read) return Failure(std::move(read.error()));
+    return &kSafetensors;
+  }
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  CKPT_TRY(in(path.string(), refuse_other_files(*source, kAccepted)));
+  return fail(ErrorCode::kUnsupported, "{}: not recognised; expected {}", path.string(), kAccepted);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,156 @@
+// The GGUF format: one file, or one model split over several.
+//
+//   NAME-00001-of-00003.gguf   all keys, then split.no, split.count, split.tensors.count; tensors
+//   NAME-00002-of-00003.gguf   only those three keys; tensors, at offsets of their own
+//
+// A reader gets wrong: split.no counts from 0, the number in the name from 1.
+#include "formats/gguf.h"
+
+#include <unordered_set>
+
+#include "formats/sniff.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool recognises(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return false;
+  const auto source = open_file(path);
+  if (!source || (*source)->size_bytes() < kGgufMagic.size()) return path.extension() == ".gguf";
+  std::string magic(kGgufMagic.size(), '\0');
+  if (!(*source)->read(0, std::as_writable_bytes(std::span(magic)))) return false;
+  return magic == kGgufMagic || path.extension() == ".gguf";
+}
+
+bool is_digits(std::string_view text) {
+  return text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Number of files of the model that `metadata` belongs to; 1 when it is not split.
+uint64_t split_count(const Metadata& metadata) {
+  const auto count = metadata.find_unsigned(kSplitCountKey);
+  return count && *count > 1 ? *count : 1;
+}
+
+Status check_part(const GgufFile& part, uint64_t no, uint64_t count) {
+  const auto found_no = part.metadata.find_unsigned(kSplitNoKey);
+  const auto found_count = part.metadata.find_unsigned(kSplitCountKey);
+  if (found_no == no && found_count == count) return {};
+  if (!found_no || !found_count) {
+    return fail(ErrorCode::kCorrupt, "no keys {} and {}; expected {} and {}", kSplitNoKey,
+                kSplitCountKey, no, count);
+  }
+  return fail(ErrorCode::kCorrupt, "{} {} of {}; expected {} of {}", kSplitNoKey, *found_no,
+              *found_count, no, count);
+}
+
+Status append_part(Checkpoint& checkpoint, GgufFile part, const std::string& home,
+                   std::unordered_set<std::string>& names) {
+  for (Tensor& tensor : part.tensors) {
+    if (!names.insert(tensor.name).second) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' is in an earlier file too", tensor.name);
+    }
+    tensor.home = home;
+    checkpoint.tensors.push_back(std::move(tensor));
+  }
+  return {};
+}
+
+Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) {
+  const uint64_t count = split_count(metadata);
+  const auto name = parse_split_name(path.string());
+  if (!name || name->count != count) {
+    return fail_with_hint(
+        ErrorCode::kUnsupported,
+        fmt::format("renaming it to {}", split_name("NAME", 0, count)),
+        "the first of {} files; its name does not say so, so the others cannot be found", count);
+  }
+  const auto no = metadata.find_unsigned(kSplitNoKey);
+  if (no && *no != 0) {
+    return fail_with_hint(ErrorCode::kUsage, split_name(name->prefix, 0, count),
+                          "file {} of {}; expected the first", *no + 1, count);
+  }
+  if (name->no != 0) {
+    return fail(ErrorCode::kCorrupt, "the name says file {}, the key {} the first", name->no + 1,
+                kSplitNoKey);
+  }
+  return *name;
+}
+
+Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs,
+                   Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const SplitName first, name_of_first(path, metadata));
+  std::unordered_set<std::string> names;
+  for (const Tensor& tensor : checkpoint.tensors) names.insert(tensor.name);
+  for (uint64_t no = 1; no < first.count; ++no) {
+    const fs::path sibling = split_name(first.prefix, no, first.count);
+    std::error_code error;
+    if (!fs::exists(sibling, error)) {
+      return fail_with_hint(ErrorCode::kCorrupt, "downloading it", "file {} of {} is missing: {}",
+                            no + 1, first.count, sibling.filename().string());
+    }
+    CKPT_ASSIGN(GgufFile part, read_gguf_file(sibling, codecs));
+    CKPT_TRY(in(sibling.string(), check_part(part, no, first.count)));
+    CKPT_TRY(in(sibling.string(),
+                append_part(checkpoint, std::move(part), sibling.filename().string(), names)));
+  }
+  const auto total = metadata.find_unsigned(kSplitTensorsKey);
+  if (total && *total != checkpoint.tensors.size()) {
+    return fail(ErrorCode::kCorrupt, "{} tensors in {} files; key '{}' says {}",
+                checkpoint.tensors.size(), first.count, kSplitTensorsKey, *total);
+  }
+  return {};
+}
+
+Result<Checkpoint> read(const fs::path& path, Codecs codecs) {
+  CKPT_ASSIGN(GgufFile file, read_gguf_file(path, codecs));
+  Checkpoint checkpoint;
+  checkpoint.format = kGguf.name;
+  checkpoint.name = path.stem().string();
+  std::unordered_set<std::string> names;
+  CKPT_TRY(append_part(checkpoint, {file.source, {}, std::move(file.tensors)},
+                       path.filename().string(), names));
+  if (split_count(file.metadata) > 1) {
+    CKPT_TRY(in_file(path.string(), read_others(path, file.metadata, codecs, checkpoint)));
+    checkpoint.name = fs::path(parse_split_name(path.string())->prefix).filename().string();
+  }
+  for (const auto key : {kSplitNoKey, kSplitCountKey, kSplitTensorsKey, kSlackKey}) {
+    file.metadata.remove(key);
+  }
+  checkpoint.metadata = std::move(file.metadata);
+  return checkpoint;
+}
+
+}  // namespace
+
+std::optional<SplitName> parse_split_name(std::string_view path) {
+  constexpr std::string_view kTail = "-00001-of-00001.gguf";
+  if (path.size() <= kTail.size() || !path.ends_with(".gguf")) return std::nullopt;
+  const std::string_view tail = path.substr(path.size() - kTail.size());
+  const std::string_view no = tail.substr(1, 5), count = tail.substr(10, 5);
+  if (tail[0] != '-' || tail.substr(6, 4) != "-of-" || !is_digits(no) || !is_digits(count)) {
+    return std::nullopt;
+  }
+  SplitName out;
+  out.prefix = path.substr(0, path.size() - kTail.size());
+  out.no = std::stoull(std::string(no)) - 1;
+  out.count = std::stoull(std::string(count));
+  return out.no < out.count ? std::optional(out) : std::nullopt;
+}
+
+std::string split_name(std::string_view prefix, uint64_t no, uint64_t count) {
+  return fmt::format("{}-{:05}-of-{:05}.gguf", prefix, no + 1, count);
+}
+
+constinit const Format kGguf{
+    .name = "gguf",
+    .help = "llama.cpp's format: one file, or NAME-00001-of-0000N.gguf",
+    .recognises = recognises,
+    .read = read,
+    .lay_out = lay_out_gguf,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,75 @@
+// The GGUF format, versions 2 and 3, little-endian; private to formats/.
+//
+//   "GGUF" | u32 version | u64 tensors | u64 keys | keys and values | tensor infos | pad | data
+//
+// docs/formats/gguf.md has the drawing, the limits and what readers get wrong.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cursor.h"
+#include "core/format.h"
+
+namespace ckpt {
+
+inline constexpr std::string_view kGgufMagic = "GGUF";
+inline constexpr uint32_t kGgufVersion = 3;
+inline constexpr uint64_t kGgufDefaultAlignment = 32;
+inline constexpr uint64_t kMaxGgufAlignment = uint64_t{1} << 30;
+// Limits of ggml/src/gguf.cpp and ggml/include/ggml.h.
+inline constexpr uint64_t kMaxGgufTextBytes = uint64_t{1} << 30;
+inline constexpr uint64_t kMaxGgufArrayCount = uint64_t{1} << 30;
+inline constexpr uint64_t kMaxGgufNameBytes = 63;
+inline constexpr uint64_t kMaxGgufDimensions = 4;
+// Ours: bounds on what no model needs.
+inline constexpr uint64_t kMaxGgufKeys = 1'000'000;
+inline constexpr uint64_t kMaxGgufKeyBytes = 65'535;
+inline constexpr uint64_t kMaxGgufArrayNesting = 8;
+inline constexpr uint64_t kMaxGgufFiles = 65'535;   // split.count is 16 bits wide
+
+inline constexpr std::string_view kAlignmentKey = "general.alignment";
+inline constexpr std::string_view kSplitNoKey = "split.no";
+inline constexpr std::string_view kSplitCountKey = "split.count";
+inline constexpr std::string_view kSplitTensorsKey = "split.tensors.count";
+// Room for later edits of the header (LayoutOptions::header_slack_bytes); never read back.
+inline constexpr std::string_view kSlackKey = "ckpt.slack";
+
+extern const Format kGguf;
+
+// ggml's number of a type (ggml/include/ggml.h `enum ggml_type`); nullopt when ggml has none.
+std::optional<uint32_t> ggml_type(Dtype dtype);
+std::optional<Dtype> dtype_of_ggml_type(uint32_t type);
+
+// One GGUF file.
+struct GgufFile {
+  SharedSource source;
+  Metadata metadata;
+  std::vector<Tensor> tensors;   // Stored, in file order; home is empty
+};
+
+// Reads the header of one file and checks it: as strict as llama.cpp's loader, which wants the
+// offsets to be the running sum of padded sizes. Fails: kCorrupt; kUnsupported for version 1, other
+// byte order and what is no GGUF at all; kIo.
+Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs);
+
+// The value of a key: its type and value follow in `cursor`.
+Result<MetaValue> read_gguf_value(Cursor& cursor);
+
+// Alignment that a file with these keys has. Fails: kCorrupt.
+Result<uint64_t> gguf_alignment(const Metadata& metadata);
+
+// "dir/model-00002-of-00005.gguf": prefix "dir/model", no 1 (from 0), count 5.
+struct SplitName {
+  std::string prefix;
+  uint64_t no = 0, count = 0;
+};
+std::optional<SplitName> parse_split_name(std::string_view path);
+std::string split_name(std::string_view prefix, uint64_t no, uint64_t count);
+
+Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& options, Codecs);
+
+}  // namespace ckpt

@@ -1,0 +1,225 @@
+// How a checkpoint becomes GGUF files: the bytes that llama.cpp's writers give
+// (ggml/src/gguf.cpp, gguf-py/gguf/gguf_writer.py).
+//
+//   file   header | pad | tensor | pad | ... | last tensor | pad
+//
+// Every pad is zeros up to the alignment, the last one too. Splitting follows llama-gguf-split
+// (tools/gguf-split/gguf-split.cpp): tensors in order, a new file where the padded tensor bytes of
+// one would pass the limit; all keys go into the first file, three split keys into each.
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+#include "core/arithmetic.h"
+#include "formats/gguf.h"
+#include "formats/same_file.h"
+
+namespace ckpt {
+namespace {
+
+// ---- bytes of the header -----------------------------------------------------------------------
+
+class Writer {
+ public:
+  std::vector<std::byte> bytes;
+
+  template <class T>
+  void number(T value) {
+    raw(std::as_bytes(std::span(&value, 1)));
+  }
+  void raw(std::span<const std::byte> more) {
+    if (more.empty()) return;
+    const size_t end = bytes.size();
+    bytes.resize(end + more.size());
+    std::memcpy(bytes.data() + end, more.data(), more.size());
+  }
+  void text(std::string_view text) {
+    number(uint64_t{text.size()});
+    raw(std::as_bytes(std::span(text)));
+  }
+  void array(const MetaArray& array) {
+    number(static_cast<uint32_t>(array.element));
+    number(array.count());
+    raw(array.numbers);
+    for (const std::string& element : array.texts) text(element);
+    for (const MetaArray& element : array.arrays) this->array(element);
+  }
+  void value(const MetaValue& value) {
+    number(static_cast<uint32_t>(value.type));
+    if (const auto* text_value = std::get_if<std::string>(&value.value)) return text(*text_value);
+    if (const auto* elements = std::get_if<MetaArray>(&value.value)) return array(*elements);
+    if (const auto* real = std::get_if<double>(&value.value)) {
+      if (value.type == MetaType::kF32) return number(static_cast<float>(*real));
+      return number(*real);
+    }
+    uint64_t whole = 0;
+    if (const auto* positive = std::get_if<uint64_t>(&value.value)) {
+      whole = *positive;
+    } else {
+      whole = static_cast<uint64_t>(std::get<int64_t>(value.value));
+    }
+    raw(std::as_bytes(std::span(&whole, 1)).first(size_bytes(value.type)));
+  }
+};
+
+constexpr uint64_t kSlackEntryBytes = 8 + kSlackKey.size() + 4 + 8;   // with an empty text
+
+void write_slack(Writer& writer, uint64_t slack_bytes) {
+  const uint64_t spaces = slack_bytes > kSlackEntryBytes ? slack_bytes - kSlackEntryBytes : 0;
+  writer.text(kSlackKey);
+  writer.value(MetaValue::text(std::string(spaces, ' ')));
+}
+
+// ---- checks ------------------------------------------------------------------------------------
+
+Status check_tensor(const Tensor& tensor) {
+  if (tensor.name.size() > kMaxGgufNameBytes) {
+    return fail(ErrorCode::kUnsupported, "a name of {} bytes; llama.cpp reads at most {}",
+                tensor.name.size(), kMaxGgufNameBytes);
+  }
+  if (tensor.shape.size() > kMaxGgufDimensions) {
+    return fail(ErrorCode::kUnsupported, "{} dimensions; GGUF has at most {}", tensor.shape.size(),
+                kMaxGgufDimensions);
+  }
+  if (tensor.codec->parts.size() != 1 || !ggml_type(tensor.codec->parts[0].dtype)) {
+    return fail(ErrorCode::kUnsupported, "stored as {}, for which GGUF has no type",
+                tensor.codec->name);
+  }
+  return {};
+}
+
+Status check_tensors(const Checkpoint& checkpoint) {
+  std::unordered_set<std::string_view> names;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), check_tensor(tensor)));
+    if (!names.insert(tensor.name).second) {
+      return fail(ErrorCode::kUsage, "two tensors are called '{}'", tensor.name);
+    }
+  }
+  return {};
+}
+
+// ---- one file ----------------------------------------------------------------------------------
+
+struct Part {
+  std::string path;
+  Metadata metadata;
+  uint64_t alignment = kGgufDefaultAlignment;
+  uint64_t slack_bytes = 0;
+  uint32_t first = 0, count = 0;   // tensors
+};
+
+void write_info(Writer& writer, const Tensor& tensor, uint64_t offset) {
+  writer.text(tensor.name);
+  writer.number(static_cast<uint32_t>(tensor.shape.size()));
+  for (auto axis = tensor.shape.rbegin(); axis != tensor.shape.rend(); ++axis) writer.number(*axis);
+  writer.number(*ggml_type(tensor.codec->parts[0].dtype));
+  writer.number(offset);
+}
+
+Result<OutputFile> lay_out_part(const Checkpoint& checkpoint, const Part& part) {
+  Writer writer;
+  writer.raw(std::as_bytes(std::span(kGgufMagic)));
+  writer.number(kGgufVersion);
+  writer.number(uint64_t{part.count});
+  writer.number(uint64_t{part.metadata.entries.size() + (part.slack_bytes > 0 ? 1 : 0)});
+  for (const MetaEntry& entry : part.metadata.entries) {
+    writer.text(entry.key);
+    writer.value(entry.value);
+  }
+  if (part.slack_bytes > 0) write_slack(writer, part.slack_bytes);
+  OutputFile file;
+  file.path = part.path;
+  uint64_t offset = 0;
+  for (uint32_t i = part.first; i < part.first + part.count; ++i) {
+    const uint64_t bytes = size_bytes(checkpoint.tensors[i]);
+    write_info(writer, checkpoint.tensors[i], offset);
+    file.extents.push_back({i, 0, offset, bytes});
+    const auto end = add(offset, bytes);
+    if (!end || *end > kMaxTensorBytes) {
+      return fail(ErrorCode::kUnsupported, "{}: more than {} bytes", part.path, kMaxTensorBytes);
+    }
+    offset = round_up(*end, part.alignment);
+  }
+  writer.bytes.resize(round_up(writer.bytes.size(), part.alignment));
+  file.header = std::move(writer.bytes);
+  for (Extent& extent : file.extents) extent.offset_bytes += file.header.size();
+  file.size_bytes = file.header.size() + offset;
+  CKPT_TRY(find_same_file(checkpoint, file));
+  return file;
+}
+
+// ---- splitting ---------------------------------------------------------------------------------
+
+// Index of the first tensor of each file. A tensor larger than the limit has a file of its own.
+std::vector<uint32_t> find_cuts(const Checkpoint& checkpoint, uint64_t max_bytes) {
+  std::vector<uint32_t> cuts{0};
+  uint64_t open_bytes = 0;
+  for (uint32_t i = 0; i < checkpoint.tensors.size() && max_bytes > 0; ++i) {
+    const uint64_t bytes = round_up(size_bytes(checkpoint.tensors[i]), kGgufDefaultAlignment);
+    if (i > cuts.back() && open_bytes + bytes > max_bytes) {
+      cuts.push_back(i);
+      open_bytes = 0;
+    }
+    open_bytes += bytes;
+  }
+  return cuts;
+}
+
+void append_split_keys(Metadata& metadata, size_t no, size_t count, size_t tensors) {
+  for (const auto key : {kSplitNoKey, kSplitCountKey, kSplitTensorsKey}) metadata.remove(key);
+  metadata.append(std::string(kSplitNoKey), MetaValue::u16(no));
+  metadata.append(std::string(kSplitCountKey), MetaValue::u16(count));
+  metadata.append(std::string(kSplitTensorsKey), MetaValue::i32(static_cast<int64_t>(tensors)));
+}
+
+std::string prefix_of(const Checkpoint& checkpoint, const std::string& out_name) {
+  std::string prefix = out_name.empty() ? checkpoint.name : out_name;
+  if (prefix.ends_with(".gguf")) prefix.resize(prefix.size() - 5);
+  return prefix;
+}
+
+std::vector<Part> plan_parts(const Checkpoint& checkpoint, const LayoutOptions& options,
+                             uint64_t alignment) {
+  const std::vector<uint32_t> cuts = find_cuts(checkpoint, options.max_file_bytes);
+  const std::string prefix = prefix_of(checkpoint, options.out_name);
+  const auto total = static_cast<uint32_t>(checkpoint.tensors.size());
+  std::vector<Part> parts;
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    Part& part = parts.emplace_back();
+    part.alignment = alignment;
+    part.slack_bytes = options.header_slack_bytes;
+    part.first = cuts[i];
+    part.count = (i + 1 < cuts.size() ? cuts[i + 1] : total) - cuts[i];
+    if (i == 0) {
+      part.metadata = checkpoint.metadata;
+      part.metadata.remove(kSlackKey);
+    } else if (alignment != kGgufDefaultAlignment) {
+      // Each file is read by its own keys; without this one the rest would be read with 32.
+      part.metadata.append(std::string(kAlignmentKey), MetaValue::u32(alignment));
+    }
+    if (cuts.size() > 1) append_split_keys(part.metadata, i, cuts.size(), total);
+    part.path = cuts.size() > 1 ? split_name(prefix, i, cuts.size()) : prefix + ".gguf";
+  }
+  return parts;
+}
+
+}  // namespace
+
+Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& options, Codecs) {
+  CKPT_TRY(check_tensors(checkpoint));
+  CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(checkpoint.metadata));
+  const std::vector<Part> parts = plan_parts(checkpoint, options, alignment);
+  if (parts.size() > kMaxGgufFiles) {
+    return fail_with_hint(ErrorCode::kUsage, "a larger limit", "{} files; GGUF can count {}",
+                          parts.size(), kMaxGgufFiles);
+  }
+  Layout layout;
+  for (const Part& part : parts) {
+    CKPT_ASSIGN(OutputFile file, lay_out_part(checkpoint, part));
+    layout.files.push_back(std::move(file));
+  }
+  return layout;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,144 @@
+// Types of GGUF: ggml's tensor types, and reading the value of a key.
+//
+//   value    u32 type | number of that size, text, or array
+//   text     u64 bytes | bytes
+//   array    u32 type of its elements | u64 count | elements, packed
+#include <array>
+#include <bit>
+
+#include "formats/gguf.h"
+
+namespace ckpt {
+namespace {
+
+struct TypeRow {
+  uint32_t id;
+  Dtype dtype;
+};
+
+// ggml/include/ggml.h `enum ggml_type`; 4, 5, 31 to 33 and 36 to 38 were removed.
+constexpr auto kTypes = std::to_array<TypeRow>({
+    {0, Dtype::kF32}, {1, Dtype::kF16}, {2, Dtype::kQ4_0}, {3, Dtype::kQ4_1}, {6, Dtype::kQ5_0},
+    {7, Dtype::kQ5_1}, {8, Dtype::kQ8_0}, {9, Dtype::kQ8_1}, {10, Dtype::kQ2K},
+    {11, Dtype::kQ3K}, {12, Dtype::kQ4K}, {13, Dtype::kQ5K}, {14, Dtype::kQ6K},
+    {15, Dtype::kQ8K}, {16, Dtype::kIq2Xxs}, {17, Dtype::kIq2Xs}, {18, Dtype::kIq3Xxs},
+    {19, Dtype::kIq1S}, {20, Dtype::kIq4Nl}, {21, Dtype::kIq3S}, {22, Dtype::kIq2S},
+    {23, Dtype::kIq4Xs}, {24, Dtype::kI8}, {25, Dtype::kI16}, {26, Dtype::kI32},
+    {27, Dtype::kI64}, {28, Dtype::kF64}, {29, Dtype::kIq1M}, {30, Dtype::kBF16},
+    {34, Dtype::kTq1_0}, {35, Dtype::kTq2_0}, {39, Dtype::kMxfp4}, {40, Dtype::kNvfp4},
+    {41, Dtype::kQ1_0}, {42, Dtype::kQ2_0},
+});
+
+Result<MetaType> read_type(Cursor& cursor) {
+  CKPT_ASSIGN(const uint32_t type, cursor.u32());
+  if (type > static_cast<uint32_t>(MetaType::kF64)) {
+    return fail(ErrorCode::kCorrupt, "value type {}; expected 0 to 12", type);
+  }
+  return static_cast<MetaType>(type);
+}
+
+template <class T>
+Result<MetaValue> wrap(MetaType type, Result<T> number) {
+  if (!number) return Failure(std::move(number.error()));
+  return MetaValue{type, *number};
+}
+
+template <class T>
+Result<uint64_t> widen(Result<T> number) {
+  if (!number) return Failure(std::move(number.error()));
+  return uint64_t{*number};
+}
+
+template <class Signed, class T>
+Result<int64_t> widen_signed(Result<T> number) {
+  if (!number) return Failure(std::move(number.error()));
+  return int64_t{static_cast<Signed>(*number)};
+}
+
+Result<double> as_double(Result<uint64_t> bits) {
+  if (!bits) return Failure(std::move(bits.error()));
+  return std::bit_cast<double>(*bits);
+}
+
+Result<double> as_double(Result<float> number) {
+  if (!number) return Failure(std::move(number.error()));
+  return double{*number};
+}
+
+// Any non-zero byte means true to ggml, and is written as 1.
+Result<uint64_t> read_bool(Cursor& cursor) {
+  CKPT_ASSIGN(const uint8_t byte, cursor.u8());
+  return uint64_t{byte != 0 ? 1u : 0u};
+}
+
+uint64_t min_element_bytes(MetaType element) {
+  if (element == MetaType::kText) return sizeof(uint64_t);
+  if (element == MetaType::kArray) return sizeof(uint32_t) + sizeof(uint64_t);
+  return size_bytes(element);
+}
+
+Result<MetaArray> read_array(Cursor& cursor, uint64_t nesting) {
+  if (nesting > kMaxGgufArrayNesting) {
+    return fail(ErrorCode::kUnsupported, "arrays nested more than {} deep", kMaxGgufArrayNesting);
+  }
+  MetaArray out;
+  CKPT_ASSIGN(out.element, read_type(cursor));
+  CKPT_ASSIGN(const uint64_t count,
+              cursor.count_u64(min_element_bytes(out.element), kMaxGgufArrayCount));
+  if (out.element == MetaType::kText) {
+    out.texts.reserve(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      CKPT_ASSIGN(std::string text, cursor.text_u64(kMaxGgufTextBytes));
+      out.texts.push_back(std::move(text));
+    }
+  } else if (out.element == MetaType::kArray) {
+    for (uint64_t i = 0; i < count; ++i) {
+      CKPT_ASSIGN(MetaArray inner, read_array(cursor, nesting + 1));
+      out.arrays.push_back(std::move(inner));
+    }
+  } else {
+    CKPT_ASSIGN(out.numbers, cursor.bytes(count * size_bytes(out.element)));
+    if (out.element == MetaType::kBool) {
+      for (std::byte& flag : out.numbers) flag = std::byte{flag != std::byte{0}};
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<uint32_t> ggml_type(Dtype dtype) {
+  for (const TypeRow& row : kTypes) {
+    if (row.dtype == dtype) return row.id;
+  }
+  return std::nullopt;
+}
+
+std::optional<Dtype> dtype_of_ggml_type(uint32_t type) {
+  for (const TypeRow& row : kTypes) {
+    if (row.id == type) return row.dtype;
+  }
+  return std::nullopt;
+}
+
+Result<MetaValue> read_gguf_value(Cursor& cursor) {
+  CKPT_ASSIGN(const MetaType type, read_type(cursor));
+  switch (type) {
+    case MetaType::kU8: return wrap(type, widen(cursor.u8()));
+    case MetaType::kI8: return wrap(type, widen_signed<int8_t>(cursor.u8()));
+    case MetaType::kU16: return wrap(type, widen(cursor.u16()));
+    case MetaType::kI16: return wrap(type, widen_signed<int16_t>(cursor.u16()));
+    case MetaType::kU32: return wrap(type, widen(cursor.u32()));
+    case MetaType::kI32: return wrap(type, widen_signed<int32_t>(cursor.u32()));
+    case MetaType::kF32: return wrap(type, as_double(cursor.f32()));
+    case MetaType::kBool: return wrap(type, read_bool(cursor));
+    case MetaType::kText: return wrap(type, cursor.text_u64(kMaxGgufTextBytes));
+    case MetaType::kArray: return wrap(type, read_array(cursor, 1));
+    case MetaType::kU64: return wrap(type, cursor.u64());
+    case MetaType::kI64: return wrap(type, widen_signed<int64_t>(cursor.u64()));
+    case MetaType::kF64: break;
+  }
+  return wrap(type, as_double(cursor.u64()));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,242 @@
+// A Hugging Face folder: which of its files hold the weights, and what else belongs to the model.
+//
+//   model.safetensors.index.json   names the files, if it is there
+//   model*.safetensors             the weights, one file or numbered shards
+//   config.json, tokenizer.json    documents (hf_documents.cc)
+//   optimizer.pt, rng_state.pth, scheduler.pt, trainer_state.json, global_step*/   not ours
+//
+// A reader gets wrong: files of a snapshot in the hub's cache are links to blobs with other names;
+// leftovers of an earlier save lie beside the weights, and then nobody knows which are meant.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "core/transform.h"
+#include "formats/safetensors.h"
+#include "formats/sniff.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Names = std::vector<std::string>;
+
+Result<Names> list_files(const fs::path& folder) {
+  Names names;
+  std::error_code error;
+  fs::directory_iterator entries(folder, error), end;
+  for (; !error && entries != end; entries.increment(error)) {
+    names.push_back(entries->path().filename().string());
+  }
+  if (error) {
+    return fail(ErrorCode::kIo, "{}: cannot be listed: {}", folder.string(), error.message());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Names matching(const Names& names, std::string_view pattern) {
+  Names out;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(out),
+               [&](const std::string& name) { return glob_matches(pattern, name); });
+  return out;
+}
+
+bool contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// "model-00001-of-00003.safetensors" -> 3; 0 for other names.
+uint64_t shard_count(const std::string& name) {
+  constexpr std::string_view kPattern =
+      "*-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9].safetensors";
+  if (!glob_matches(kPattern, name)) return 0;
+  return std::stoull(name.substr(name.size() - kSafetensorsEnding.size() - 5, 5));
+}
+
+// Without an index, numbered shards must be there from 1 to their count, of one saving.
+Status check_numbered(const Names& shards) {
+  std::set<uint64_t> counts;
+  uint64_t found = 0;
+  for (const std::string& name : shards) {
+    if (const uint64_t count = shard_count(name)) {
+      counts.insert(count);
+      ++found;
+    }
+  }
+  if (counts.empty()) return {};
+  if (counts.size() > 1) {
+    return fail_with_hint(ErrorCode::kCorrupt, "removing the files of the older saving",
+                          "numbered shards of {} and of {} files lie side by side",
+                          *counts.begin(), *counts.rbegin());
+  }
+  if (found != *counts.begin()) {
+    return fail_with_hint(ErrorCode::kCorrupt, "downloading the missing ones",
+                          "{} numbered shards; their names say {}", found, *counts.begin());
+  }
+  return {};
+}
+
+// Safetensors files that are weights of something else than the model, or parts of a training.
+bool is_other_weights(const std::string& name) {
+  constexpr std::array<std::string_view, 6> kOther = {
+      "adapter_model*", "optimizer*", "scheduler*", "consolidated*", "rng_state*", "ema_*"};
+  return std::any_of(kOther.begin(), kOther.end(),
+                     [&](std::string_view pattern) { return glob_matches(pattern, name); });
+}
+
+Failure no_weights(const fs::path& folder, const Names& names) {
+  constexpr std::string_view kExpected = "expected *.safetensors";
+  if (names.empty()) return fail(ErrorCode::kUnsupported, "an empty folder; {}", kExpected);
+  const Names gguf = matching(names, "*.gguf");
+  if (!gguf.empty()) {
+    return fail_with_hint(ErrorCode::kUnsupported, (folder / gguf.front()).string(),
+                          "a folder with the GGUF file '{}' in it; {}", gguf.front(), kExpected);
+  }
+  for (const std::string_view pattern : {"*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack"}) {
+    const Names other = matching(names, pattern);
+    if (other.empty()) continue;
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "converting it to safetensors with transformers' save_pretrained",
+                          "a folder with '{}', which is not read; {}", other.front(), kExpected);
+  }
+  if (contains(names, "snapshots") && contains(names, "refs")) {
+    const auto snapshots = list_files(folder / "snapshots");
+    if (snapshots && !snapshots->empty()) {
+      return fail_with_hint(ErrorCode::kUsage, (folder / "snapshots" / snapshots->front()).string(),
+                            "the hub's cache of a model; {}", kExpected);
+    }
+  }
+  return fail(ErrorCode::kUnsupported, "a folder of {} files without weights; {}", names.size(),
+              kExpected);
+}
+
+Result<Names> find_shards(const fs::path& folder, const Names& names) {
+  Names shards = matching(names, "model*.safetensors");
+  if (shards.empty()) {
+    shards = matching(names, "*.safetensors");
+    Names wanted;
+    std::copy_if(shards.begin(), shards.end(), std::back_inserter(wanted),
+                 [](const std::string& name) { return !is_other_weights(name); });
+    if (!wanted.empty()) shards = std::move(wanted);
+  }
+  if (shards.empty()) return no_weights(folder, names);
+  CKPT_TRY(check_numbered(shards));
+  return shards;
+}
+
+Result<std::vector<SafetensorsFile>> read_shards(const fs::path& folder, const Names& shards,
+                                                 Codecs codecs) {
+  std::vector<SafetensorsFile> files;
+  files.reserve(shards.size());
+  for (const std::string& name : shards) {
+    CKPT_ASSIGN(SharedSource source, open_file(folder / name));
+    CKPT_ASSIGN(SafetensorsHeader header, read_safetensors_header(source, codecs));
+    files.push_back({name, std::move(source), std::move(header)});
+  }
+  return files;
+}
+
+// ---- with an index ----------------------------------------------------------------------------
+
+Result<SafetensorsIndex> read_index(const fs::path& path) {
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  CKPT_TRY(in(source->name(), refuse_other_files(*source, "an index in JSON")));
+  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxIndexBytes));
+  return in(source->name(), parse_index(text));
+}
+
+Result<Names> shards_of(const fs::path& folder, const SafetensorsIndex& index, const Names& names) {
+  std::set<std::string> shards;
+  for (const auto& [tensor, file] : index.weight_map) {
+    if (!shards.insert(file).second) continue;
+    std::error_code ignored;
+    if (!fs::exists(folder / file, ignored)) {
+      return fail_with_hint(ErrorCode::kCorrupt, "downloading it",
+                            "{} names the file '{}', which is missing", kIndexName, file);
+    }
+  }
+  for (const std::string& name : matching(names, "model*.safetensors")) {
+    if (shards.count(name) != 0) continue;
+    return fail_with_hint(ErrorCode::kCorrupt,
+                          "removing whichever is left over from an earlier saving",
+                          "'{}' is not named in {} beside it", name, kIndexName);
+  }
+  return Names(shards.begin(), shards.end());
+}
+
+Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsFile>& files) {
+  std::unordered_map<std::string_view, std::string_view> file_of;
+  for (const SafetensorsFile& file : files) {
+    for (const SafetensorsEntry& entry : file.header.entries) file_of[entry.name] = file.path;
+  }
+  for (const auto& [tensor, file] : index.weight_map) {
+    const auto found = file_of.find(tensor);
+    if (found == file_of.end()) {
+      return fail(ErrorCode::kCorrupt, "{} puts tensor '{}' into '{}', which does not have it",
+                  kIndexName, tensor, file);
+    }
+    if (found->second != file) {
+      return fail(ErrorCode::kCorrupt, "{} puts tensor '{}' into '{}'; it is in '{}'", kIndexName,
+                  tensor, file, found->second);
+    }
+    file_of.erase(found);
+  }
+  if (!file_of.empty()) {
+    const auto first = std::min_element(file_of.begin(), file_of.end());
+    return fail(ErrorCode::kCorrupt, "tensor '{}' in '{}' is not named in {}", first->first,
+                first->second, kIndexName);
+  }
+  return {};
+}
+
+// ---- together ---------------------------------------------------------------------------------
+
+// The folder's own name; for .../models--Org--Name/snapshots/HASH the model's.
+std::string name_of(const fs::path& folder) {
+  std::error_code error;
+  fs::path path = fs::weakly_canonical(folder, error);
+  if (error) path = folder.lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();
+  const std::string repository = path.parent_path().parent_path().filename().string();
+  if (path.parent_path().filename() == "snapshots" && repository.starts_with("models--")) {
+    const size_t at = repository.rfind("--");
+    return repository.substr(at + 2);
+  }
+  return path.filename().string();
+}
+
+Result<Checkpoint> read(const fs::path& folder, Codecs codecs) {
+  CKPT_ASSIGN(const Names names, list_files(folder));
+  Checkpoint checkpoint;
+  std::vector<SafetensorsFile> files;
+  if (contains(names, kIndexName)) {
+    CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder / kIndexName));
+    CKPT_ASSIGN(const Names shards, shards_of(folder, index, names));
+    CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
+    CKPT_TRY(check_index(index, files));
+    checkpoint.file_metadata[std::string(kIndexName)] = index.metadata;
+  } else {
+    CKPT_ASSIGN(const Names shards, find_shards(folder, names));
+    CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
+  }
+  checkpoint.format = kSafetensors.name;
+  checkpoint.name = name_of(folder);
+  CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, codecs));
+  for (SafetensorsFile& file : files) {
+    checkpoint.file_metadata[file.path] = std::move(file.header.metadata);
+  }
+  CKPT_ASSIGN(checkpoint.documents, read_documents(folder));
+  return checkpoint;
+}
+
+}  // namespace
+
+Result<Checkpoint> read_hf_folder(const fs::path& folder, Codecs codecs) {
+  return in_file(folder.string(), read(folder, codecs));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,170 @@
+// model.safetensors.index.json: which file each tensor is in.
+//
+//   {
+//     "metadata": {
+//       "total_parameters": 123,
+//       "total_size": 246
+//     },
+//     "weight_map": {
+//       "lm_head.weight": "model-00002-of-00002.safetensors",
+//       ...
+//     }
+//   }
+//
+// Written as transformers does (src/transformers/modeling_utils.py): two spaces, keys sorted, ASCII
+// only, one newline at the end. Readers must not trust metadata: total_size is wrong in many files.
+#include <algorithm>
+#include <unordered_set>
+
+#include "formats/json_text.h"
+#include "formats/safetensors.h"
+
+namespace ckpt {
+namespace {
+
+// Takes weight_map and the numbers and texts of metadata; walks over everything else.
+class IndexEvents final : public JsonEvents {
+ public:
+  SafetensorsIndex index;
+  bool saw_weight_map = false;
+
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(number_integer_t) override { return value(); }
+  bool number_float(number_float_t, const string_t&) override { return value(); }
+
+  bool number_unsigned(number_unsigned_t number) override {
+    if (in_metadata()) {
+      index.metadata.entries.push_back({key_, MetaValue{MetaType::kU64, uint64_t{number}}});
+    }
+    return value();
+  }
+
+  bool string(string_t& text) override {
+    if (in_metadata()) index.metadata.entries.push_back({key_, MetaValue::text(text)});
+    if (depth_ == 2 && section_ == "weight_map") {
+      index.weight_map.emplace_back(key_, std::move(text));
+      return true;
+    }
+    return value();
+  }
+
+  bool key(string_t& text) override {
+    if (depth_ == 1) section_ = text;
+    key_ = std::move(text);
+    return true;
+  }
+
+  bool start_object(size_t) override {
+    if (depth_ == 1 && section_ == "weight_map") {
+      if (saw_weight_map) return refuse("'weight_map' comes twice");
+      saw_weight_map = true;
+    } else if (!value()) {
+      return false;
+    }
+    return enter();
+  }
+  bool start_array(size_t) override { return value() && enter(); }
+  bool end_object() override { return leave(); }
+  bool end_array() override { return leave(); }
+
+ private:
+  bool in_metadata() const { return depth_ == 2 && section_ == "metadata"; }
+
+  // A value of any kind: fine, but not inside weight_map and not instead of the root object.
+  bool value() {
+    if (depth_ == 2 && section_ == "weight_map") {
+      return refuse(fmt::format("weight_map: '{}' is not the name of a file", shorten(key_)));
+    }
+    return true;
+  }
+  bool enter() {
+    if (++depth_ > kMaxNestingDepth) {
+      return refuse(fmt::format("brackets nested more than {} deep", kMaxNestingDepth));
+    }
+    return true;
+  }
+  bool leave() {
+    --depth_;
+    return true;
+  }
+
+  size_t depth_ = 0;
+  std::string section_, key_;
+};
+
+// The file must lie in the folder itself or below it.
+bool is_safe_path(const std::string& path) {
+  const std::filesystem::path relative(path);
+  if (path.empty() || relative.is_absolute() || path.find('\0') != std::string::npos) return false;
+  return std::none_of(relative.begin(), relative.end(), [](const std::filesystem::path& step) {
+    return step == ".." || step == "." || step.empty();
+  });
+}
+
+void append_value(std::string& out, const MetaValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value.value)) {
+    append_json_text(out, *text, JsonEscape::kPython);
+  } else {
+    out += std::to_string(std::get<uint64_t>(value.value));
+  }
+}
+
+// "key": value pairs of one object, indented, without the braces.
+template <class Entry, class AppendValue>
+void append_pairs(std::string& out, const std::vector<Entry>& entries, AppendValue append) {
+  const char* separator = "\n    ";
+  for (const Entry& entry : entries) {
+    out += separator;
+    append(out, entry);
+    separator = ",\n    ";
+  }
+  if (!entries.empty()) out += "\n  ";
+}
+
+}  // namespace
+
+Result<SafetensorsIndex> parse_index(std::string_view json) {
+  IndexEvents events;
+  CKPT_TRY(events.run(json));
+  if (!events.saw_weight_map) {
+    return fail(ErrorCode::kCorrupt, "no object 'weight_map'; expected tensor and file names");
+  }
+  std::unordered_set<std::string_view> names;
+  names.reserve(events.index.weight_map.size());
+  for (const auto& [tensor, file] : events.index.weight_map) {
+    if (!names.insert(tensor).second) {
+      return fail(ErrorCode::kCorrupt, "weight_map: tensor '{}' comes twice",
+                  JsonEvents::shorten(tensor));
+    }
+    if (!is_safe_path(file)) {
+      return fail(ErrorCode::kCorrupt, "weight_map: tensor '{}' is in '{}'; expected a file name",
+                  JsonEvents::shorten(tensor), JsonEvents::shorten(file));
+    }
+  }
+  return std::move(events.index);
+}
+
+std::string render_index(const Metadata& metadata,
+                         std::vector<std::pair<std::string, std::string>> entries) {
+  std::vector<MetaEntry> sorted = metadata.entries;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const MetaEntry& a, const MetaEntry& b) { return a.key < b.key; });
+  std::sort(entries.begin(), entries.end());
+  std::string out = "{\n  \"metadata\": {";
+  append_pairs(out, sorted, [](std::string& to, const MetaEntry& entry) {
+    append_json_text(to, entry.key, JsonEscape::kPython);
+    to += ": ";
+    append_value(to, entry.value);
+  });
+  out += "},\n  \"weight_map\": {";
+  append_pairs(out, entries, [](std::string& to, const auto& entry) {
+    append_json_text(to, entry.first, JsonEscape::kPython);
+    to += ": ";
+    append_json_text(to, entry.second, JsonEscape::kPython);
+  });
+  out += "}\n}\n";
+  return out;
+}
+
+}  // namespace ckpt

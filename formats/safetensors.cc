@@ -1,0 +1,65 @@
+// The safetensors format: one file, or a Hugging Face folder.
+#include "formats/safetensors.h"
+
+#include <cstring>
+
+#include "formats/sniff.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A name, or a header that starts as one does: length, then '{'.
+bool is_safetensors_file(const fs::path& path) {
+  if (path.extension() == kSafetensorsEnding) return true;
+  const auto source = open_file(path);
+  if (!source || (*source)->size_bytes() < 9) return false;
+  std::array<std::byte, 9> head{};
+  if (!(*source)->read(0, head)) return false;
+  uint64_t length = 0;
+  std::memcpy(&length, head.data(), sizeof(length));
+  return head[8] == std::byte{'{'} && length <= kMaxSafetensorsHeaderBytes &&
+         length <= (*source)->size_bytes() - 8;
+}
+
+bool recognises(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return is_safetensors_file(path);
+  fs::directory_iterator entries(path, error), end;
+  for (; !error && entries != end; entries.increment(error)) {
+    const fs::path name = entries->path().filename();
+    if (name.extension() == kSafetensorsEnding || name == kIndexName) return true;
+  }
+  return false;
+}
+
+Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs) {
+  CKPT_ASSIGN(SharedSource source, open_file(path));
+  CKPT_ASSIGN(SafetensorsHeader header, read_safetensors_header(source, codecs));
+  std::vector<SafetensorsFile> files;
+  files.push_back({path.filename().string(), std::move(source), std::move(header)});
+  Checkpoint checkpoint;
+  checkpoint.format = kSafetensors.name;
+  checkpoint.name = path.stem().string();
+  CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, codecs));
+  checkpoint.file_metadata[files[0].path] = std::move(files[0].header.metadata);
+  return checkpoint;
+}
+
+Result<Checkpoint> read(const fs::path& path, Codecs codecs) {
+  std::error_code error;
+  return fs::is_directory(path, error) ? read_hf_folder(path, codecs) : read_one_file(path, codecs);
+}
+
+}  // namespace
+
+constinit const Format kSafetensors{
+    .name = "safetensors",
+    .help = "a Hugging Face folder, or one .safetensors file",
+    .recognises = recognises,
+    .read = read,
+    .lay_out = lay_out_safetensors,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,87 @@
+// The safetensors format and the Hugging Face folder around it; private to formats/.
+//
+//   file   u64 n | n bytes of JSON, padded with spaces | tensor bytes, nothing between them
+//   folder *.safetensors, model.safetensors.index.json (which tensor is in which file), documents
+//
+// docs/formats/safetensors.md has the drawing, the limits and what readers get wrong.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/format.h"
+
+namespace ckpt {
+
+inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;   // safetensors/src/tensor.rs
+inline constexpr uint64_t kMaxIndexBytes = uint64_t{512} << 20;
+inline constexpr uint64_t kMaxDocumentBytes = uint64_t{256} << 20;
+inline constexpr std::string_view kIndexName = "model.safetensors.index.json";
+inline constexpr std::string_view kSingleName = "model.safetensors";
+inline constexpr std::string_view kSafetensorsEnding = ".safetensors";
+
+extern const Format kSafetensors;
+
+// "BF16" and the like; nullopt for a ggml block type, or an unknown name.
+std::optional<std::string_view> safetensors_name(Dtype dtype);
+std::optional<Dtype> safetensors_dtype(std::string_view name);
+
+// One entry of a header. The shape counts values (of F4, two a byte).
+struct SafetensorsEntry {
+  std::string name;
+  Dtype dtype = Dtype::kF32;
+  std::vector<uint64_t> shape;
+  uint64_t begin = 0, end = 0;   // from the start of the tensor bytes
+};
+
+struct SafetensorsHeader {
+  Metadata metadata;                        // __metadata__, all text
+  std::vector<SafetensorsEntry> entries;    // in file order: by offset
+  uint64_t data_start = 0;                  // offset of the tensor bytes in the file
+};
+
+// Parses the JSON of a header; entries come as they are listed, offsets unchecked.
+Result<SafetensorsHeader> parse_safetensors_header(std::string_view json);
+
+// Reads and checks the header of one file: offsets cover the file exactly, sizes follow from dtype
+// and shape. Fails: kCorrupt; kUnsupported for what is no safetensors file at all; kIo.
+Result<SafetensorsHeader> read_safetensors_header(const SharedSource& source, Codecs codecs);
+
+// One file of a checkpoint, read.
+struct SafetensorsFile {
+  std::string path;   // relative to the checkpoint's folder
+  SharedSource source;
+  SafetensorsHeader header;
+};
+
+// The tensors of all files; entries that make up one tensor of a codec with several parts become
+// that tensor. Fails: kCorrupt when a name comes twice.
+Result<std::vector<Tensor>> assemble_tensors(const std::vector<SafetensorsFile>& files,
+                                             Codecs codecs);
+
+// The shape that part `rule` of a tensor of `shape` has in a file; nullopt when its tiles do not
+// fit the axes.
+std::optional<std::vector<uint64_t>> part_entry_shape(const PartRule& rule,
+                                                      const std::vector<uint64_t>& shape);
+
+// model.safetensors.index.json: file name of each tensor, by name; metadata with its whole
+// numbers and texts.
+struct SafetensorsIndex {
+  std::vector<std::pair<std::string, std::string>> weight_map;
+  Metadata metadata;
+};
+Result<SafetensorsIndex> parse_index(std::string_view json);
+// As transformers writes it; `entries` are pairs of tensor name and file name.
+std::string render_index(const Metadata& metadata,
+                         std::vector<std::pair<std::string, std::string>> entries);
+
+Result<Checkpoint> read_hf_folder(const std::filesystem::path& folder, Codecs codecs);
+// The small files of a folder that belong to the model; the table is in hf_documents.cc.
+Result<std::vector<Document>> read_documents(const std::filesystem::path& folder);
+Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOptions& options,
+                                   Codecs codecs);
+
+}  // namespace ckpt

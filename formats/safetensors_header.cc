@@ -1,0 +1,171 @@
+// The JSON of a safetensors header.
+//
+//   {"__metadata__":{"format":"pt"},
+//    "name":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},...}<spaces>
+//
+// It is read as a stream of events, because a header may have a million tensors: no tree is built,
+// no key is searched for, and brackets nested too deep are refused at the first one too many.
+#include <array>
+
+#include "formats/json_text.h"
+#include "formats/safetensors.h"
+
+namespace ckpt {
+namespace {
+
+struct DtypeName {
+  Dtype dtype;
+  std::string_view name;
+};
+
+// safetensors/src/tensor.rs `enum Dtype`
+constexpr std::array<DtypeName, 22> kDtypeNames = {{
+    {Dtype::kBool, "BOOL"}, {Dtype::kF4, "F4"}, {Dtype::kF6E2M3, "F6_E2M3"},
+    {Dtype::kF6E3M2, "F6_E3M2"}, {Dtype::kU8, "U8"}, {Dtype::kI8, "I8"},
+    {Dtype::kF8E5M2, "F8_E5M2"}, {Dtype::kF8E4M3, "F8_E4M3"}, {Dtype::kF8E8M0, "F8_E8M0"},
+    {Dtype::kF8E4M3Fnuz, "F8_E4M3FNUZ"}, {Dtype::kF8E5M2Fnuz, "F8_E5M2FNUZ"},
+    {Dtype::kI16, "I16"}, {Dtype::kU16, "U16"}, {Dtype::kF16, "F16"}, {Dtype::kBF16, "BF16"},
+    {Dtype::kI32, "I32"}, {Dtype::kU32, "U32"}, {Dtype::kF32, "F32"}, {Dtype::kC64, "C64"},
+    {Dtype::kF64, "F64"}, {Dtype::kI64, "I64"}, {Dtype::kU64, "U64"},
+}};
+
+class HeaderEvents final : public JsonEvents {
+ public:
+  SafetensorsHeader header;
+
+  bool start_object(size_t) override {
+    if (place_ == Place::kStart) {
+      place_ = Place::kRoot;
+    } else if (place_ == Place::kRoot && key_ == "__metadata__") {
+      if (saw_metadata_) return refuse("'__metadata__' comes twice");
+      saw_metadata_ = true;
+      place_ = Place::kMetadata;
+    } else if (place_ == Place::kRoot) {
+      if (header.entries.size() == kMaxTensors) {
+        return refuse(fmt::format("more than {} tensors", kMaxTensors));
+      }
+      header.entries.emplace_back().name = std::move(key_);
+      place_ = Place::kTensor;
+      fields_ = offsets_ = 0;
+    } else {
+      return refuse(fmt::format("{}: an object in an unexpected place", here()));
+    }
+    return true;
+  }
+
+  bool key(string_t& text) override {
+    key_ = std::move(text);
+    if (place_ != Place::kTensor) return true;
+    const unsigned field = key_ == "dtype" ? kDtype : key_ == "shape" ? kShape
+                           : key_ == "data_offsets" ? kOffsets : 0;
+    if (field == 0) return refuse(fmt::format("{}: an unknown field '{}'", here(), shorten(key_)));
+    if ((fields_ & field) != 0) return refuse(fmt::format("{}: '{}' comes twice", here(), key_));
+    fields_ |= field;
+    return true;
+  }
+
+  bool end_object() override {
+    if (place_ == Place::kRoot) {
+      place_ = Place::kEnd;
+    } else if (place_ == Place::kTensor && (fields_ != kAll || offsets_ != 2)) {
+      return refuse(fmt::format("{}: expected dtype, shape and two data_offsets", here()));
+    } else {
+      place_ = Place::kRoot;
+    }
+    return true;
+  }
+
+  bool start_array(size_t) override {
+    if (place_ == Place::kTensor && key_ == "shape") {
+      place_ = Place::kShapeNumbers;
+    } else if (place_ == Place::kTensor && key_ == "data_offsets") {
+      place_ = Place::kOffsetNumbers;
+    } else {
+      return refuse(fmt::format("{}: an array in an unexpected place", here()));
+    }
+    return true;
+  }
+
+  bool end_array() override {
+    place_ = Place::kTensor;
+    return true;
+  }
+
+  bool number_unsigned(number_unsigned_t value) override {
+    if (place_ == Place::kShapeNumbers) {
+      auto& shape = header.entries.back().shape;
+      if (shape.size() == kMaxDimensions) {
+        return refuse(fmt::format("{}: more than {} dimensions", here(), kMaxDimensions));
+      }
+      shape.push_back(value);
+    } else if (place_ == Place::kOffsetNumbers && offsets_ < 2) {
+      auto& entry = header.entries.back();
+      (offsets_++ == 0 ? entry.begin : entry.end) = value;
+    } else {
+      return refuse(fmt::format("{}: the number {} in an unexpected place", here(), value));
+    }
+    return true;
+  }
+
+  bool number_integer(number_integer_t value) override {
+    return refuse(fmt::format("{}: the number {}; expected one from 0 up", here(), value));
+  }
+
+  bool number_float(number_float_t, const string_t& text) override {
+    return refuse(fmt::format("{}: the number {}; expected a whole one below 2^64", here(),
+                              shorten(text)));
+  }
+
+  bool string(string_t& text) override {
+    if (place_ == Place::kMetadata) {
+      header.metadata.entries.push_back({std::move(key_), MetaValue::text(std::move(text))});
+      return true;
+    }
+    if (place_ != Place::kTensor || key_ != "dtype") {
+      return refuse(fmt::format("{}: the text '{}' in an unexpected place", here(), shorten(text)));
+    }
+    const auto dtype = safetensors_dtype(text);
+    if (!dtype) return refuse(fmt::format("{}: unknown dtype '{}'", here(), shorten(text)));
+    header.entries.back().dtype = *dtype;
+    return true;
+  }
+
+ private:
+  enum class Place { kStart, kRoot, kMetadata, kTensor, kShapeNumbers, kOffsetNumbers, kEnd };
+  static constexpr unsigned kDtype = 1, kShape = 2, kOffsets = 4, kAll = 7;
+
+  std::string here() const {
+    if (place_ == Place::kStart || place_ == Place::kRoot) return "the header";
+    if (place_ == Place::kMetadata) return "__metadata__";
+    return fmt::format("tensor '{}'", shorten(header.entries.back().name));
+  }
+
+  Place place_ = Place::kStart;
+  std::string key_;
+  unsigned fields_ = 0, offsets_ = 0;
+  bool saw_metadata_ = false;
+};
+
+}  // namespace
+
+std::optional<std::string_view> safetensors_name(Dtype dtype) {
+  for (const DtypeName& row : kDtypeNames) {
+    if (row.dtype == dtype) return row.name;
+  }
+  return std::nullopt;
+}
+
+std::optional<Dtype> safetensors_dtype(std::string_view name) {
+  for (const DtypeName& row : kDtypeNames) {
+    if (row.name == name) return row.dtype;
+  }
+  return std::nullopt;
+}
+
+Result<SafetensorsHeader> parse_safetensors_header(std::string_view json) {
+  HeaderEvents events;
+  CKPT_TRY(in("header", events.run(json)));
+  return std::move(events.header);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,284 @@
+// How a checkpoint becomes safetensors files: the same bytes as the upstream writers give.
+//
+//   entries of a file  by dtype, the largest of safetensors' enumeration first, then by name
+//                      (safetensors/src/tensor.rs `prepare`)
+//   header             compact JSON, __metadata__ first, spaces up to a multiple of 8
+//   shards             files the tensors came from; or cut at a size as huggingface_hub does
+//                      (serialization/_base.py), in the order of the checkpoint
+//
+// A reader gets wrong: a tensor larger than the limit gets a file of its own *at once*, so that it
+// comes before the file that was being filled.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include "core/arithmetic.h"
+#include "formats/json_text.h"
+#include "formats/safetensors.h"
+#include "formats/same_file.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kDefaultShardBytes = 50'000'000'000;   // transformers 5, save_pretrained
+
+struct Entry {
+  uint32_t tensor, part;
+  Dtype dtype;
+  std::string name;
+  std::vector<uint64_t> shape;
+  uint64_t size_bytes;
+};
+
+// A file and the tensors in it.
+struct Shard {
+  std::string path;
+  std::vector<uint32_t> tensors;
+};
+
+Result<std::vector<Entry>> entries_of(const Tensor& tensor, uint32_t index) {
+  std::vector<Entry> entries;
+  for (uint32_t part = 0; part < tensor.codec->parts.size(); ++part) {
+    const PartRule& rule = tensor.codec->parts[part];
+    if (!safetensors_name(rule.dtype)) {
+      return fail_with_hint(ErrorCode::kUnsupported, "quantize to bf16 first, or write GGUF",
+                            "tensor '{}': {} cannot be stored in safetensors", tensor.name,
+                            tensor.codec->name);
+    }
+    auto shape = part_entry_shape(rule, tensor.shape);
+    if (!shape) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': shape [{}] does not fit the tiles of {}",
+                  tensor.name, fmt::join(tensor.shape, ", "), tensor.codec->name);
+    }
+    std::string name = tensor.name + std::string(rule.suffix);
+    if (name == "__metadata__" || !is_utf8(name)) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': not a possible name in safetensors", name);
+    }
+    entries.push_back({index, part, rule.dtype, std::move(name), std::move(*shape),
+                       part_size_bytes(tensor, part)});
+  }
+  return entries;
+}
+
+// ---- which tensor goes into which file ---------------------------------------------------------
+
+bool is_home(const std::string& home) { return home.ends_with(kSafetensorsEnding); }
+
+// The files the tensors came from; tensors from elsewhere go where the one before them goes.
+std::vector<Shard> keep_homes(const Checkpoint& checkpoint) {
+  const auto first = std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                  [](const Tensor& tensor) { return is_home(tensor.home); });
+  std::map<std::string, std::vector<uint32_t>> files;
+  const std::string* home = &first->home;
+  for (uint32_t i = 0; i < checkpoint.tensors.size(); ++i) {
+    if (is_home(checkpoint.tensors[i].home)) home = &checkpoint.tensors[i].home;
+    files[*home].push_back(i);
+  }
+  std::vector<Shard> shards;
+  for (auto& [path, tensors] : files) shards.push_back({path, std::move(tensors)});
+  return shards;
+}
+
+std::vector<Shard> cut_at(const Checkpoint& checkpoint, uint64_t max_bytes) {
+  std::vector<Shard> shards;
+  Shard open;
+  uint64_t open_bytes = 0;
+  for (uint32_t i = 0; i < checkpoint.tensors.size(); ++i) {
+    const uint64_t bytes = size_bytes(checkpoint.tensors[i]);
+    if (bytes > max_bytes) {
+      shards.push_back({{}, {i}});
+      continue;
+    }
+    if (open_bytes + bytes > max_bytes) {
+      shards.push_back(std::move(open));
+      open = {};
+      open_bytes = 0;
+    }
+    open.tensors.push_back(i);
+    open_bytes += bytes;
+  }
+  if (!open.tensors.empty() || shards.empty()) shards.push_back(std::move(open));
+  for (size_t i = 0; i < shards.size(); ++i) {
+    shards[i].path = shards.size() == 1
+                         ? std::string(kSingleName)
+                         : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
+  }
+  return shards;
+}
+
+std::vector<Shard> plan_shards(const Checkpoint& checkpoint, const LayoutOptions& options) {
+  if (options.out_name.ends_with(kSafetensorsEnding)) {
+    Shard all{options.out_name, {}};
+    for (uint32_t i = 0; i < checkpoint.tensors.size(); ++i) all.tensors.push_back(i);
+    return {std::move(all)};
+  }
+  const bool has_homes = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                     [](const Tensor& tensor) { return is_home(tensor.home); });
+  if (options.max_file_bytes == 0 && has_homes) return keep_homes(checkpoint);
+  return cut_at(checkpoint,
+                options.max_file_bytes == 0 ? kDefaultShardBytes : options.max_file_bytes);
+}
+
+// ---- the header --------------------------------------------------------------------------------
+
+// The file's own __metadata__; for a new file that of the first that was read; else transformers'.
+std::vector<MetaEntry> metadata_for(const Checkpoint& checkpoint, const std::string& path) {
+  const auto own = checkpoint.file_metadata.find(path);
+  if (own != checkpoint.file_metadata.end()) return own->second.entries;
+  for (const auto& [file, metadata] : checkpoint.file_metadata) {
+    if (is_home(file)) return metadata.entries;
+  }
+  return {{"format", MetaValue::text("pt")}};
+}
+
+void append_metadata(std::string& out, const std::vector<MetaEntry>& metadata) {
+  if (metadata.empty()) return;
+  out += "\"__metadata__\":{";
+  for (size_t i = 0; i < metadata.size(); ++i) {
+    if (i != 0) out += ',';
+    append_json_text(out, metadata[i].key, JsonEscape::kSerde);
+    out += ':';
+    const auto* text = std::get_if<std::string>(&metadata[i].value.value);
+    CKPT_CHECK(text != nullptr);
+    append_json_text(out, *text, JsonEscape::kSerde);
+  }
+  out += "},";
+}
+
+std::string render_header(const std::vector<MetaEntry>& metadata,
+                          const std::vector<Entry>& entries) {
+  std::string out = "{";
+  append_metadata(out, metadata);
+  uint64_t offset = 0;
+  for (const Entry& entry : entries) {
+    append_json_text(out, entry.name, JsonEscape::kSerde);
+    fmt::format_to(std::back_inserter(out),
+                   ":{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}},",
+                   *safetensors_name(entry.dtype), fmt::join(entry.shape, ","), offset,
+                   offset + entry.size_bytes);
+    offset += entry.size_bytes;
+  }
+  if (out.back() == ',') out.pop_back();
+  out += '}';
+  return out;
+}
+
+Result<std::vector<std::byte>> header_bytes(std::string json, uint64_t slack_bytes) {
+  const uint64_t length = round_up(json.size(), 8) + round_up(slack_bytes, 8);
+  if (length > kMaxSafetensorsHeaderBytes) {
+    return fail_with_hint(ErrorCode::kUnsupported, "more and smaller files (--shard-size)",
+                          "a header of {} bytes; readers accept at most {}", length,
+                          kMaxSafetensorsHeaderBytes);
+  }
+  json.resize(length, ' ');
+  std::vector<std::byte> out(sizeof(length) + length);
+  std::memcpy(out.data(), &length, sizeof(length));
+  std::memcpy(out.data() + sizeof(length), json.data(), json.size());
+  return out;
+}
+
+Result<OutputFile> lay_out_file(const Checkpoint& checkpoint, const Shard& shard,
+                                std::vector<Entry> entries, uint64_t slack_bytes) {
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.dtype != b.dtype ? a.dtype > b.dtype : a.name < b.name;
+  });
+  OutputFile file;
+  file.path = shard.path;
+  auto header = header_bytes(render_header(metadata_for(checkpoint, shard.path), entries),
+                             std::min(slack_bytes, kMaxSafetensorsHeaderBytes));
+  CKPT_ASSIGN(file.header, in(shard.path, std::move(header)));
+  file.size_bytes = file.header.size();
+  file.extents.reserve(entries.size());
+  for (const Entry& entry : entries) {
+    file.extents.push_back({entry.tensor, entry.part, file.size_bytes, entry.size_bytes});
+    const auto end = add(file.size_bytes, entry.size_bytes);
+    if (!end) return fail(ErrorCode::kUnsupported, "{}: more than 2^64 bytes", shard.path);
+    file.size_bytes = *end;
+  }
+  CKPT_TRY(find_same_file(checkpoint, file));
+  return file;
+}
+
+// ---- beside the tensors ------------------------------------------------------------------------
+
+OutputFile text_file(std::string path, std::string_view text) {
+  OutputFile file;
+  file.path = std::move(path);
+  const auto bytes = std::as_bytes(std::span(text));
+  file.header.assign(bytes.begin(), bytes.end());
+  file.size_bytes = file.header.size();
+  return file;
+}
+
+// total_size always follows from the tensors. total_parameters counts what a model calls a
+// parameter, so it is kept while the tensors are; otherwise it is the number of values.
+Metadata index_metadata(const Checkpoint& checkpoint) {
+  uint64_t bytes = 0, values = 0;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    bytes += size_bytes(tensor);
+    values += tensor.values();
+  }
+  const auto old = checkpoint.file_metadata.find(std::string(kIndexName));
+  const bool had_index = old != checkpoint.file_metadata.end();
+  Metadata out = had_index ? old->second : Metadata{};
+  const bool unchanged = out.find_unsigned("total_size") == bytes;
+  if (!had_index || (out.find("total_parameters") != nullptr && !unchanged)) {
+    out.set("total_parameters", {MetaType::kU64, values});
+  }
+  out.set("total_size", {MetaType::kU64, bytes});
+  return out;
+}
+
+Status append_documents(const Checkpoint& checkpoint, std::vector<OutputFile>& files) {
+  std::set<std::string_view> paths;
+  for (const OutputFile& file : files) paths.insert(file.path);
+  std::vector<OutputFile> documents;
+  for (const Document& document : checkpoint.documents) {
+    if (!paths.insert(document.path).second) {
+      return fail(ErrorCode::kUsage, "document '{}' has the name of another output file",
+                  document.path);
+    }
+    documents.push_back(text_file(document.path, *document.content));
+  }
+  std::move(documents.begin(), documents.end(), std::back_inserter(files));
+  return {};
+}
+
+}  // namespace
+
+Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOptions& options,
+                                   Codecs) {
+  Layout layout;
+  layout.is_folder = !options.out_name.ends_with(kSafetensorsEnding);
+  std::unordered_set<std::string> names;
+  std::vector<std::pair<std::string, std::string>> weight_map;
+  for (const Shard& shard : plan_shards(checkpoint, options)) {
+    std::vector<Entry> entries;
+    for (const uint32_t index : shard.tensors) {
+      CKPT_ASSIGN(std::vector<Entry> parts, entries_of(checkpoint.tensors[index], index));
+      for (Entry& entry : parts) {
+        if (!names.insert(entry.name).second) {
+          return fail(ErrorCode::kUsage, "two tensors are called '{}'", entry.name);
+        }
+        weight_map.emplace_back(entry.name, shard.path);
+        entries.push_back(std::move(entry));
+      }
+    }
+    CKPT_ASSIGN(OutputFile file, lay_out_file(checkpoint, shard, std::move(entries),
+                                              options.header_slack_bytes));
+    layout.files.push_back(std::move(file));
+  }
+  if (!layout.is_folder) return layout;
+  const bool had_index = checkpoint.file_metadata.count(std::string(kIndexName)) != 0 &&
+                         options.max_file_bytes == 0;
+  if (layout.files.size() > 1 || had_index) {
+    layout.files.push_back(text_file(
+        std::string(kIndexName), render_index(index_metadata(checkpoint), std::move(weight_map))));
+  }
+  CKPT_TRY(append_documents(checkpoint, layout.files));
+  return layout;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,132 @@
+// One safetensors file: length, header, and the check that the offsets cover it exactly.
+//
+//   0        8              8 + n                                            size
+//   ├─ u64 n ┼─ n bytes JSON ┼─ tensor ┼─ tensor ┼─ ... no gaps, no overlaps ─┤
+//
+// A reader gets wrong: offsets count from 8 + n, not from the start; the entries are listed in any
+// order; a truncated download still has a perfect header.
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <unordered_set>
+
+#include "core/arithmetic.h"
+#include "core/cursor.h"
+#include "formats/safetensors.h"
+#include "formats/sniff.h"
+
+namespace ckpt {
+namespace {
+
+std::string place_of(const SafetensorsEntry& entry) {
+  return fmt::format("tensor '{}'", entry.name);
+}
+
+Result<uint64_t> entry_bytes(const SafetensorsEntry& entry, const Codec& codec) {
+  CKPT_TRY(check_shape(entry.shape, codec));
+  Tensor shaped;
+  shaped.shape = entry.shape;
+  shaped.codec = &codec;
+  return size_bytes(shaped);
+}
+
+Status check_sizes(const SafetensorsHeader& header, Codecs codecs) {
+  std::array<const Codec*, kDtypeCount> plain{};
+  for (const SafetensorsEntry& entry : header.entries) {
+    const Codec*& codec = plain[static_cast<size_t>(entry.dtype)];
+    if (codec == nullptr) codec = &plain_codec(codecs, entry.dtype);
+    auto expected = in(place_of(entry), entry_bytes(entry, *codec));
+    if (!expected) return Failure(std::move(expected.error()));
+    if (entry.begin > entry.end || entry.end - entry.begin != *expected) {
+      return fail(ErrorCode::kCorrupt,
+                  "tensor '{}': data_offsets [{}, {}]; {} of shape [{}] takes {} bytes", entry.name,
+                  entry.begin, entry.end, *safetensors_name(entry.dtype),
+                  fmt::join(entry.shape, ", "), *expected);
+    }
+  }
+  return {};
+}
+
+// Requires: the entries are sorted by offset and begin <= end in each.
+Status check_coverage(const SafetensorsHeader& header, uint64_t data_bytes) {
+  const std::string* previous = nullptr;
+  uint64_t covered = 0;
+  for (const SafetensorsEntry& entry : header.entries) {
+    if (entry.begin > covered) {
+      return fail(ErrorCode::kCorrupt,
+                  "tensor '{}' starts at {}; expected {}: bytes between belong to no tensor",
+                  entry.name, entry.begin, covered);
+    }
+    if (entry.begin < covered) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' starts at {}, inside tensor '{}' (ends at {})",
+                  entry.name, entry.begin, previous == nullptr ? "" : *previous, covered);
+    }
+    covered = entry.end;
+    previous = &entry.name;
+  }
+  if (covered > data_bytes) {
+    return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",
+                          "{} bytes after the header; its tensors need {}: the file is truncated",
+                          data_bytes, covered);
+  }
+  if (covered < data_bytes) {
+    return fail(ErrorCode::kCorrupt, "{} bytes after the header; its tensors need only {}",
+                data_bytes, covered);
+  }
+  return {};
+}
+
+Status check_names(const SafetensorsHeader& header) {
+  std::unordered_set<std::string_view> names;
+  names.reserve(header.entries.size());
+  for (const SafetensorsEntry& entry : header.entries) {
+    if (!names.insert(entry.name).second) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' comes twice", entry.name);
+    }
+  }
+  std::unordered_set<std::string_view> keys;
+  for (const MetaEntry& entry : header.metadata.entries) {
+    if (!keys.insert(entry.key).second) {
+      return fail(ErrorCode::kCorrupt, "key '{}' comes twice in __metadata__", entry.key);
+    }
+  }
+  return {};
+}
+
+void sort_by_offset(std::vector<SafetensorsEntry>& entries) {
+  const auto before = [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+  };
+  if (!std::is_sorted(entries.begin(), entries.end(), before)) {
+    std::stable_sort(entries.begin(), entries.end(), before);
+  }
+}
+
+Result<SafetensorsHeader> read_checked(const SharedSource& source, Codecs codecs) {
+  CKPT_TRY(refuse_other_files(*source, "a safetensors file"));
+  Cursor cursor(source);
+  CKPT_ASSIGN(const uint64_t length, cursor.u64());
+  if (length > kMaxSafetensorsHeaderBytes || length > cursor.left_bytes()) {
+    return fail(ErrorCode::kCorrupt, "a header of {} bytes; expected at most {}", length,
+                std::min(kMaxSafetensorsHeaderBytes, cursor.left_bytes()));
+  }
+  CKPT_ASSIGN(const std::string json, cursor.text(length));
+  if (!json.starts_with('{')) {
+    return fail(ErrorCode::kCorrupt, "the header does not start with '{{'");
+  }
+  CKPT_ASSIGN(SafetensorsHeader header, parse_safetensors_header(json));
+  header.data_start = cursor.position_bytes();
+  CKPT_TRY(check_names(header));
+  CKPT_TRY(check_sizes(header, codecs));
+  sort_by_offset(header.entries);
+  CKPT_TRY(check_coverage(header, cursor.left_bytes()));
+  return header;
+}
+
+}  // namespace
+
+Result<SafetensorsHeader> read_safetensors_header(const SharedSource& source, Codecs codecs) {
+  return in_file(source->name(), read_checked(source, codecs));
+}
+
+}  // namespace ckpt

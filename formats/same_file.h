@@ -1,0 +1,13 @@
+// Whether a laid-out file equals one that exists, so that it can be copied as a whole.
+#pragma once
+
+#include "core/format.h"
+
+namespace ckpt {
+
+// Sets file.same_as when every byte of `file` - header, gaps, extents - is what one source of its
+// tensors holds at the same place. Reads that source's header and gaps, no tensor bytes.
+// Fails: kIo.
+Status find_same_file(const Checkpoint& checkpoint, OutputFile& file);
+
+}  // namespace ckpt

@@ -1,0 +1,29 @@
+// What a file is when it is not what was expected: the first bytes tell.
+#pragma once
+
+#include <string>
+
+#include "core/bytes.h"
+#include "core/result.h"
+
+namespace ckpt {
+
+struct Sniffed {
+  std::string what;   // "a Git LFS pointer, not the file itself"; empty when nothing is recognised
+  std::string hint;   // what to try; may be empty
+};
+
+// Looks at the first bytes of `source`. Fails: kIo.
+Result<Sniffed> sniff(const ByteSource& source);
+
+// Fails with what sniff() finds, if it finds anything. `expected` ends the sentence: "a GGUF file".
+Status refuse_other_files(const ByteSource& source, std::string_view expected);
+
+// Adds the file's path to an error unless it is there already (errors of ByteSource have it).
+template <class T>
+[[nodiscard]] Result<T> in_file(const std::string& path, Result<T>&& result) {
+  if (result || result.error().where.starts_with(path)) return std::move(result);
+  return in(path, std::move(result));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,69 @@
+// Llama and Mistral with a BPE tokenizer: query and key rows are permuted, because GGUF's rotary
+// embedding for this architecture turns neighbouring values where Hugging Face's turns halves.
+//
+//   head of D rows:  HF   0 1 2 ... D/2-1 | D/2 ...        GGUF   0 D/2 1 D/2+1 2 ...
+//
+// Source: llama.cpp conversion/llama.py (LlamaModel); defaults: transformers
+// models/{llama,mistral}/configuration_*.py. What a reader would get wrong: both families are
+// "llama" in the file; llama3 rope scaling gives no key but a tensor, rope_freqs.weight.
+#include "transforms/families/families.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr NameRule kNames[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", Change::kRopeQuery},
+    {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", Change::kRopeKey},
+};
+
+constexpr KeyRule kKeys[] = {
+    {"vocab_size",           MetaType::kU32, "vocab_size"},
+    {"rope.dimension_count", MetaType::kU32, "", KeySource::kRotary},
+};
+
+constexpr FieldDefault kLlamaDefaults[] = {
+    {"hidden_size", 4096},       {"intermediate_size", 11008},
+    {"num_attention_heads", 32}, {"num_key_value_heads", 0, "num_attention_heads"},
+    {"head_dim", 0, "head_dim"}, {"rms_norm_eps", 1e-6},
+    {"rope_theta", 10000},       {"vocab_size", 32000},
+    {"max_position_embeddings", 2048},
+};
+
+constexpr FieldDefault kMistralDefaults[] = {
+    {"hidden_size", 4096},       {"intermediate_size", 14336},
+    {"num_attention_heads", 32}, {"num_key_value_heads", 8},
+    {"head_dim", 0, "head_dim"}, {"rms_norm_eps", 1e-6},
+    {"rope_theta", 10000},       {"vocab_size", 32000},
+    {"max_position_embeddings", 131072},
+};
+// clang-format on
+
+constexpr std::span<const NameRule> kMine = kNames;
+const std::span<const NameRule> kLists[] = {kMine, kCommonNames};
+
+}  // namespace
+
+const Family kLlama = {
+    .name = "llama",
+    .architectures = "LlamaForCausalLM LLaMAForCausalLM",
+    .model_types = "llama",
+    .names = kLists,
+    .keys = kKeys,
+    .defaults = kLlamaDefaults,
+    .has_rope_factors = true,
+    .writes_add_space_prefix = true,
+};
+
+const Family kMistral = {
+    .name = "llama",
+    .architectures = "MistralForCausalLM",
+    .model_types = "mistral",
+    .names = kLists,
+    .keys = kKeys,
+    .defaults = kMistralDefaults,
+    .has_rope_factors = true,
+    .writes_add_space_prefix = true,
+};
+
+}  // namespace ckpt

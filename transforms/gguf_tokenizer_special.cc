@@ -1,0 +1,359 @@
+// Special tokens, flags and chat templates (llama.cpp gguf-py/gguf/vocab.py SpecialVocab,
+// gguf_writer.py add_chat_template).
+//
+// What a reader would get wrong: the post-processor may rename tokens before they are looked up: a
+// template that ends in another token than EOS makes that one EOS and the old one EOT.
+#include <algorithm>
+#include <map>
+
+#include "transforms/gguf_tokenizer_parts.h"
+
+namespace ckpt {
+namespace {
+
+struct KindRow {
+  std::string_view kind, id_key;   // an empty key is not written
+};
+constexpr KindRow kKinds[] = {
+    {"bos", "bos_token_id"},     {"eos", "eos_token_id"},   {"unk", "unknown_token_id"},
+    {"sep", "seperator_token_id"}, {"pad", "padding_token_id"}, {"cls", ""},
+    {"mask", "mask_token_id"},   {"eot", "eot_token_id"},   {"eom", "eom_token_id"},
+};
+
+std::string_view id_key(std::string_view kind) {
+  for (const KindRow& row : kKinds) {
+    if (row.kind == kind) return row.id_key;
+  }
+  return {};
+}
+
+class Specials {
+ public:
+  Specials(const Json& tokenizer, Json config)
+      : tokenizer_(tokenizer), config_(std::move(config)), has_config_(!config_.empty()) {
+    bos_ = value("bos_token");
+    cls_ = value("cls_token");
+    eos_ = value("eos_token");
+    sep_ = value("sep_token");
+    if (!is_truthy(&bos_) && is_truthy(&cls_)) rename("bos_token", bos_, cls_);
+    if (!is_truthy(&eos_) && is_truthy(&sep_)) rename("eos_token", eos_, sep_);
+  }
+
+  void read_post_processor();
+  Status read_names();
+  Status read_numbers(const Json& model_config);
+  void write(Metadata& metadata) const;
+
+ private:
+  Json value(const char* key) const {
+    const Json* found = member(config_, key);
+    return found == nullptr ? Json() : *found;
+  }
+  void rename(const char* key, Json& token, Json to) {
+    token = std::move(to);
+    if (has_config_) config_[key] = token;
+  }
+  bool is_kind(std::string_view kind) const {
+    return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
+  }
+  void set_flag(const std::string& kind, bool on);
+  Status set_id(const std::string& kind, const Json& id);
+  void roberta(const Json& processor);
+  void single(const Json& items);
+  void first_of_single(const Json& first);
+  void last_of_single(const Json& last);
+  void pair(const Json& items);
+
+  const Json& tokenizer_;
+  Json config_;
+  bool has_config_;
+  Json bos_, cls_, eos_, sep_;       // text, object or null
+  Json first_, last_;                // of the single template
+  std::vector<std::string> kinds_ = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
+  std::vector<std::pair<std::string, uint64_t>> ids_;
+  std::vector<std::pair<std::string, bool>> flags_;
+};
+
+void Specials::set_flag(const std::string& kind, bool on) {
+  for (auto& [name, flag] : flags_) {
+    if (name == kind) {
+      flag = on;
+      return;
+    }
+  }
+  flags_.emplace_back(kind, on);
+}
+
+Status Specials::set_id(const std::string& kind, const Json& id) {
+  if (!id.is_number_integer()) return {};
+  if (!id.is_number_unsigned() || id.get<uint64_t>() > UINT32_MAX) {
+    return fail(ErrorCode::kCorrupt, "special token {} has id {}", kind, id.dump());
+  }
+  const bool is_set = std::any_of(ids_.begin(), ids_.end(),
+                                  [&](const auto& entry) { return entry.first == kind; });
+  if (!is_set) ids_.emplace_back(kind, id.get<uint64_t>());
+  return {};
+}
+
+void Specials::roberta(const Json& processor) {
+  for (const char* kind : {"bos", "eos", "sep"}) set_flag(kind, true);
+  const auto first_of = [&](const char* key, const Json& otherwise) {
+    const Json* list = member(processor, key);
+    return list != nullptr && list->is_array() && !list->empty() ? list->front() : otherwise;
+  };
+  if (!is_truthy(&cls_) && has_config_) rename("cls_token", cls_, first_of("cls", bos_));
+  if (!is_truthy(&sep_) && has_config_) rename("sep_token", sep_, first_of("sep", eos_));
+}
+
+// The token of one item of a template; null for a sequence.
+Json special_of(const Json& item) {
+  const Json* token = known(item, "SpecialToken");
+  const Json* id = token == nullptr ? nullptr : known(*token, "id");
+  return is_truthy(id) ? *id : Json();
+}
+
+bool is_sequence(const Json& item, const char* id) {
+  const Json* sequence = known(item, "Sequence");
+  const std::string* found = sequence == nullptr ? nullptr : text_of(*sequence, "id");
+  return found != nullptr && *found == id;
+}
+
+void Specials::first_of_single(const Json& first) {
+  if (!has_config_) {
+    bos_ = first;
+  } else if (first != bos_ && first != cls_) {
+    if (!is_truthy(&bos_)) rename("bos_token", bos_, first);
+    if (!is_truthy(&cls_)) rename("cls_token", cls_, first);
+  }
+  set_flag("bos", first == bos_ || first == cls_);
+}
+
+void Specials::last_of_single(const Json& last) {
+  if (!has_config_) {
+    eos_ = last;
+  } else if (last != eos_) {
+    for (const char* kind : {"eot", "eom"}) {
+      if (is_kind(kind)) continue;
+      kinds_.emplace_back(kind);
+      config_[fmt::format("{}_token", kind)] = eos_;
+      break;
+    }
+    rename("eos_token", eos_, last);
+  }
+  set_flag("eos", last == eos_);
+}
+
+void Specials::single(const Json& items) {
+  first_ = Json();
+  last_ = Json();
+  if (!items.is_array() || items.size() < 2) return;
+  first_ = special_of(items.front());
+  if (!first_.is_null()) first_of_single(first_);
+  last_ = special_of(items.back());
+  if (!last_.is_null()) last_of_single(last_);
+}
+
+// A [sep] [sep] B: whether something stands between two texts.
+void Specials::pair(const Json& items) {
+  if (!items.is_array() || items.empty()) return;
+  size_t begin = 0;
+  size_t end = items.size();
+  if (!first_.is_null() && special_of(items.front()) == first_) ++begin;
+  if (!last_.is_null() && special_of(items.back()) == last_) --end;
+  if (begin + 2 >= end) return;   // nothing in between
+  if (!is_sequence(items[begin], "A") || !is_sequence(items[end - 1], "B")) return;
+  const auto separates = [&](const Json& token) {
+    return !token.is_null() && (token == sep_ || token == eos_);
+  };
+  bool adds = separates(special_of(items[begin + 1])) && last_.is_null();
+  if (end - begin == 4 && separates(special_of(items[begin + 2]))) adds = true;
+  set_flag("sep", adds);
+  if (adds && !is_truthy(&sep_) && has_config_) config_["sep_token"] = eos_;
+}
+
+void Specials::read_post_processor() {
+  const Json* processor = known(tokenizer_, "post_processor");
+  if (!is_truthy(processor)) return;
+  const Json* list = known(*processor, "processors");
+  const Json alone = Json::array({*processor});
+  for (const Json& step : list == nullptr ? alone : *list) {
+    const std::string* type = text_of(step, "type");
+    if (type == nullptr) continue;
+    if (*type == "RobertaProcessing") roberta(step);
+    if (*type != "TemplateProcessing") continue;
+    const Json* items = known(step, "single");
+    single(items == nullptr ? Json() : *items);
+    items = known(step, "pair");
+    pair(items == nullptr ? Json() : *items);
+  }
+}
+
+// First match of the text among the added tokens.
+Json find_added(const Json& tokenizer, const std::string& text) {
+  const Json* list = known(tokenizer, "added_tokens");
+  if (list == nullptr || !list->is_array()) return {};
+  for (const Json& entry : *list) {
+    const std::string* content = text_of(entry, "content");
+    const Json* id = member(entry, "id");
+    if (content != nullptr && *content == text) return id == nullptr ? Json() : *id;
+  }
+  return {};
+}
+
+Status Specials::read_names() {
+  if (!has_config_) return {};
+  for (const std::string& kind : kinds_) {
+    const Json* flag = member(config_, fmt::format("add_{}_token", kind));
+    if (flag != nullptr && flag->is_boolean()) set_flag(kind, flag->get<bool>());
+    const Json* entry = member(config_, fmt::format("{}_token", kind));
+    if (entry == nullptr) continue;
+    const std::string* text = entry->is_object() ? text_of(*entry, "content")
+                                                 : entry->get_ptr<const std::string*>();
+    if (text != nullptr) CKPT_TRY(set_id(kind, find_added(tokenizer_, *text)));
+  }
+  return {};
+}
+
+Status Specials::read_numbers(const Json& model_config) {
+  const Json* inner = known(model_config, "text_config");
+  for (const std::string& kind : kinds_) {
+    const std::string field = fmt::format("{}_token_id", kind);
+    const Json* id = known(model_config, field);
+    if (id == nullptr && inner != nullptr) id = known(*inner, field);
+    if (id != nullptr) CKPT_TRY(set_id(kind, *id));
+  }
+  return {};
+}
+
+void Specials::write(Metadata& metadata) const {
+  for (const auto& [kind, id] : ids_) {
+    const std::string_view key = id_key(kind);
+    if (!key.empty()) metadata.append(fmt::format("tokenizer.ggml.{}", key), MetaValue::u32(id));
+  }
+  for (const auto& [kind, on] : flags_) {
+    if (kind != "bos" && kind != "eos" && kind != "sep") continue;
+    metadata.append(fmt::format("tokenizer.ggml.add_{}_token", kind), MetaValue::boolean(on));
+  }
+}
+
+// ---- chat templates ----
+
+struct Template {
+  std::string name, text;
+};
+
+std::string file_stem(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  return std::string(path.substr(0, path.rfind('.')));
+}
+
+// A text, or a list of {name, template}; null when there is none.
+Result<Json> find_template(const Checkpoint& checkpoint, const Json& config) {
+  if (const Json* found = member(config, "chat_template")) return *found;
+  const Document* jinja = checkpoint.find_document("chat_template.jinja");
+  if (jinja == nullptr) {
+    CKPT_ASSIGN(const std::optional<Json> json, read_object(checkpoint, "chat_template.json"));
+    const Json* found = json ? member(*json, "chat_template") : nullptr;
+    return found == nullptr ? Json() : *found;
+  }
+  Json list = Json::array({{{"name", "default"}, {"template", *jinja->content}}});
+  for (const Document& document : checkpoint.documents) {
+    if (!document.path.starts_with("additional_chat_templates/") ||
+        !document.path.ends_with(".jinja")) {
+      continue;
+    }
+    list.push_back({{"name", file_stem(document.path)}, {"template", *document.content}});
+  }
+  return list.size() == 1 ? Json(*jinja->content) : list;
+}
+
+std::string safe_name(std::string name) {
+  for (char& c : name) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    if (!plain) c = '_';
+  }
+  return name;
+}
+
+void put(Metadata& metadata, std::string key, const std::string& text) {
+  if (!text.empty()) metadata.set(std::move(key), MetaValue::text(text));
+}
+
+void write_template(const Json& found, Metadata& metadata) {
+  if (const auto* text = found.get_ptr<const std::string*>()) {
+    put(metadata, "tokenizer.chat_template", *text);
+  }
+  if (!found.is_array()) return;
+  const std::string* standard = nullptr;
+  // The converter writes the names in an order that changes from run to run; here they are sorted.
+  std::map<std::string, bool> names;
+  for (const Json& entry : found) {
+    const std::string* name = text_of(entry, "name");
+    const std::string* text = text_of(entry, "template");
+    if (name == nullptr || name->empty() || text == nullptr) continue;
+    if (*name == "default") {
+      standard = text;
+      continue;
+    }
+    const std::string safe = safe_name(*name);
+    names.emplace(safe, true);
+    put(metadata, "tokenizer.chat_template." + safe, *text);
+  }
+  std::vector<std::string> list;
+  for (const auto& [name, unused] : names) list.push_back(name);
+  if (!list.empty()) {
+    metadata.append("tokenizer.chat_templates", MetaValue::array(make_text_array(std::move(list))));
+  }
+  if (standard != nullptr) put(metadata, "tokenizer.chat_template", *standard);
+}
+
+// ---- normaliser ----
+
+struct NormalizerFlags {
+  std::optional<bool> lowercase, strip_accents;
+};
+
+void read_normalizer(const Json& normalizer, NormalizerFlags& flags) {
+  const std::string* type = text_of(normalizer, "type");
+  if (type == nullptr) return;
+  if (*type == "Lowercase") flags.lowercase = true;
+  if (*type == "StripAccents") flags.strip_accents = true;
+  if (*type == "BertNormalizer") {
+    const Json* lower = known(normalizer, "lowercase");
+    const Json* strip = known(normalizer, "strip_accents");
+    if (lower != nullptr) flags.lowercase = is_truthy(lower);
+    if (strip != nullptr) flags.strip_accents = is_truthy(strip);
+  }
+  const Json* list = known(normalizer, "normalizers");
+  if (*type != "Sequence" || list == nullptr || !list->is_array()) return;
+  for (const Json& step : *list) read_normalizer(step, flags);
+}
+
+}  // namespace
+
+Status add_special_keys(const Checkpoint& checkpoint, const Json& tokenizer, Json config,
+                        Metadata& metadata) {
+  const bool has_config = !config.empty();
+  CKPT_ASSIGN(const Json chat,
+              has_config ? find_template(checkpoint, config) : Result<Json>(Json()));
+  Specials specials(tokenizer, std::move(config));
+  specials.read_post_processor();
+  CKPT_TRY(specials.read_names());
+  CKPT_ASSIGN(const std::optional<Json> model_config, read_object(checkpoint, "config.json"));
+  if (model_config) CKPT_TRY(specials.read_numbers(*model_config));
+  specials.write(metadata);
+  write_template(chat, metadata);
+  NormalizerFlags flags;
+  if (const Json* normalizer = known(tokenizer, "normalizer")) read_normalizer(*normalizer, flags);
+  if (flags.lowercase) {
+    metadata.append("tokenizer.ggml.normalizer.lowercase", MetaValue::boolean(*flags.lowercase));
+  }
+  if (flags.strip_accents) {
+    metadata.append("tokenizer.ggml.normalizer.strip_accents",
+                    MetaValue::boolean(*flags.strip_accents));
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,84 @@
+#include "transforms/to_gguf_json.h"
+
+#include <cmath>
+
+namespace ckpt {
+namespace {
+
+// Brackets outside of strings: the parser recurses once for each.
+bool nests_deeper(std::string_view text, uint32_t limit) {
+  uint32_t depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+      continue;
+    }
+    if (c == '"') quoted = true;
+    if ((c == '{' || c == '[') && ++depth > limit) return true;
+    if ((c == '}' || c == ']') && depth > 0) --depth;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view path, std::string_view text) {
+  if (nests_deeper(text, kMaxJsonDepth)) {
+    return fail(ErrorCode::kCorrupt, "{}: nested deeper than {} levels", path, kMaxJsonDepth);
+  }
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) return fail(ErrorCode::kCorrupt, "{}: not valid JSON", path);
+  return json;
+}
+
+Result<std::optional<Json>> read_object(const Checkpoint& checkpoint, std::string_view path) {
+  const Document* document = checkpoint.find_document(path);
+  if (document == nullptr) return std::optional<Json>();
+  CKPT_ASSIGN(Json json, parse_json(path, *document->content));
+  if (!json.is_object()) {
+    return fail(ErrorCode::kCorrupt, "{}: a JSON {}; expected an object", path, json.type_name());
+  }
+  return std::optional<Json>(std::move(json));
+}
+
+const Json* member(const Json& json, std::string_view key) {
+  if (!json.is_object()) return nullptr;
+  const auto found = json.find(std::string(key));
+  return found == json.end() ? nullptr : &*found;
+}
+
+const Json* known(const Json& json, std::string_view key) {
+  const Json* found = member(json, key);
+  return found != nullptr && found->is_null() ? nullptr : found;
+}
+
+const std::string* text_of(const Json& json, std::string_view key) {
+  const Json* found = member(json, key);
+  return found == nullptr ? nullptr : found->get_ptr<const std::string*>();
+}
+
+std::optional<uint64_t> whole(const Json& json) {
+  if (json.is_number_unsigned()) return json.get<uint64_t>();
+  if (!json.is_number_float()) return std::nullopt;
+  const double value = json.get<double>();
+  if (value < 0 || value >= 0x1p63 || value != std::floor(value)) return std::nullopt;
+  return static_cast<uint64_t>(value);
+}
+
+std::optional<double> number(const Json& json) {
+  if (!json.is_number()) return std::nullopt;
+  return json.get<double>();
+}
+
+bool is_truthy(const Json* json) {
+  if (json == nullptr || json->is_null()) return false;
+  if (json->is_boolean()) return json->get<bool>();
+  if (json->is_number()) return json->get<double>() != 0;
+  if (const auto* text = json->get_ptr<const std::string*>()) return !text->empty();
+  return !json->empty();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,148 @@
+// Which tensors are converted, and in what order (llama.cpp conversion/base.py index_tensors,
+// TextModel.filter_tensors; conversion/qwen.py _QwenMtpMixin).
+//
+//   files by name ─▶ in a file, tensors by name ─▶ towers dropped ─▶ "language_model." removed
+//                                                ─▶ mtp.layers.1.x ─▶ model.layers.<layers + 1>.x
+//
+// What a reader would get wrong: names are compared as bytes, so layer 10 comes before layer 2.
+#include <algorithm>
+#include <charconv>
+
+#include "transforms/to_gguf.h"
+
+namespace ckpt {
+namespace {
+
+// Vision, audio and speech towers, and what connects them.
+constexpr std::string_view kTowerStarts[] = {
+    "mlp",     "vit.",       "vpm.",           "siglip2.",          "conformer.",
+    "merger.", "resampler.", "sound_encoder.", "sound_projection.", "speech_embeddings."};
+constexpr std::string_view kTowerWords[] = {
+    "visual.",         "vision.",       "audio.",      "talker.",
+    "vision_",         "audio_",        "token2wav.",  "code2wav.",
+    "projector.",      "pre_mm_projector_norm",        "image_newline",
+    "view_seperator",  "patch_embed",   "patch_merger.",
+    "patch_merge_mlp.", "model.connector."};
+// Buffers that some exporters save and nobody needs.
+constexpr std::string_view kBufferEnds[] = {".attention.masked_bias", ".attention.bias",
+                                            ".rotary_emb.inv_freq"};
+
+bool is_tower(std::string_view name) {
+  return std::any_of(std::begin(kTowerStarts), std::end(kTowerStarts),
+                     [&](std::string_view start) { return name.starts_with(start); }) ||
+         std::any_of(std::begin(kTowerWords), std::end(kTowerWords), [&](std::string_view word) {
+           return name.find(word) != std::string_view::npos;
+         });
+}
+
+bool is_buffer(std::string_view name) {
+  return std::any_of(std::begin(kBufferEnds), std::end(kBufferEnds),
+                     [&](std::string_view end) { return name.ends_with(end); });
+}
+
+void remove_all(std::string& text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+    text.erase(at, word.size());
+  }
+}
+
+struct MtpName {
+  std::string name;
+  uint64_t layers = 0;   // that must exist for it
+};
+
+// "mtp.layers.I.X" and "mtp.fc.weight" as tensors of layers behind the last; other names as found.
+MtpName mtp_as_layer(std::string_view name, uint64_t layers) {
+  constexpr std::pair<std::string_view, std::string_view> kRows[] = {
+      {"mtp.fc.", "eh_proj."},
+      {"mtp.pre_fc_norm_embedding.", "enorm."},
+      {"mtp.pre_fc_norm_hidden.", "hnorm."},
+      {"mtp.norm.", "shared_head.norm."},
+  };
+  for (const auto& [from, to] : kRows) {
+    if (name.starts_with(from)) {
+      return {fmt::format("model.layers.{}.{}{}", layers, to, name.substr(from.size())), 0};
+    }
+  }
+  constexpr std::string_view kLayers = "mtp.layers.";
+  if (!name.starts_with(kLayers)) return {std::string(name), 0};
+  const std::string_view rest = name.substr(kLayers.size());
+  uint32_t index = 0;
+  const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), index);
+  const auto digits = static_cast<size_t>(parsed.ptr - rest.data());
+  if (parsed.ec != std::errc() || digits >= rest.size() || rest[digits] != '.') {
+    return {std::string(name), 0};
+  }
+  return {fmt::format("model.layers.{}{}", layers + index, rest.substr(digits)),
+          uint64_t{index} + 1};
+}
+
+std::string quantization_found(const Checkpoint& checkpoint, const Model& model) {
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    const Json* config = known(model.config, key);
+    if (config == nullptr) continue;
+    const std::string* method = text_of(*config, "quant_method");
+    const std::string* algorithm = text_of(*config, "quant_algo");
+    return fmt::format("config.json's {} says {}{}{}", key, method == nullptr ? "?" : *method,
+                       algorithm == nullptr ? "" : " ", algorithm == nullptr ? "" : *algorithm);
+  }
+  if (checkpoint.find_document("hf_quant_config.json") != nullptr) {
+    return "hf_quant_config.json says that the weights are quantised";
+  }
+  return "config.json has no quantization_config";
+}
+
+bool is_float(const Codec& codec) {
+  if (codec.parts.size() != 1) return false;
+  const Dtype dtype = codec.parts[0].dtype;
+  return dtype == Dtype::kF32 || dtype == Dtype::kF16 || dtype == Dtype::kBF16 ||
+         dtype == Dtype::kF64;
+}
+
+Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Model& model) {
+  if (is_float(*tensor.codec)) return {};
+  return fail(ErrorCode::kUnsupported,
+              "tensor '{}' is stored as {}; to-gguf takes BF16, F16 and F32 ({})", tensor.name,
+              tensor.codec->name, quantization_found(checkpoint, model));
+}
+
+}  // namespace
+
+Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
+                                                Model& model) {
+  std::vector<const Tensor*> order;
+  for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
+  std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
+    return std::tie(a->home, a->name) < std::tie(b->home, b->name);
+  });
+  std::vector<NamedTensor> out;
+  uint64_t mtp_layers = 0;
+  for (const Tensor* tensor : order) {
+    if (is_tower(tensor->name) || is_buffer(tensor->name)) continue;
+    std::string name = tensor->name;
+    remove_all(name, "language_model.");
+    if (name.starts_with("model.mtp.")) name.erase(0, std::string_view("model.").size());
+    if (model.family->has_mtp && name.starts_with("mtp.")) {
+      if (!keep_mtp) continue;
+      MtpName renamed = mtp_as_layer(name, model.layers);
+      mtp_layers = std::max({mtp_layers, renamed.layers, uint64_t{1}});
+      name = std::move(renamed.name);
+    }
+    CKPT_TRY(check_source(*tensor, checkpoint, model));
+    out.push_back({std::move(name), *tensor});
+  }
+  model.mtp_layers = mtp_layers;
+  return out;
+}
+
+OutType guess_out_type(const std::vector<NamedTensor>& tensors) {
+  for (const NamedTensor& named : tensors) {
+    if (named.tensor.shape.size() < 2) continue;
+    const Dtype dtype = named.tensor.codec->parts[0].dtype;
+    if (dtype == Dtype::kBF16) return OutType::kBF16;
+    if (dtype == Dtype::kF16) return OutType::kF16;
+  }
+  return OutType::kF32;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,33 @@
+// The list of transforms.
+#include "transforms/transforms.h"
+
+#include "transforms/cast.h"
+#include "transforms/mixture.h"
+#include "transforms/quantize.h"
+#include "transforms/to_gguf.h"
+
+namespace ckpt {
+namespace {
+
+const Transform* const kTransforms[] = {&kToGguf, &kQuantize, &kCast};
+
+}  // namespace
+
+Transforms all_transforms() { return kTransforms; }
+
+const Transform* find_transform(std::string_view name) {
+  for (const Transform* transform : kTransforms) {
+    if (transform->name == name) return transform;
+  }
+  return nullptr;
+}
+
+std::vector<TypeInfo> all_types() {
+  std::vector<TypeInfo> out;
+  for (const Mixture& mixture : all_mixtures()) {
+    out.push_back({mixture.name, info(mixture.base).name});
+  }
+  return out;
+}
+
+}  // namespace ckpt

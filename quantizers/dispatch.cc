@@ -73,9 +73,6 @@ void decode_q3_k(const BlockQ3K* in, uint64_t blocks, float* values) {
   decode_q3_k_scalar(in, blocks, values);
 }
 
-void encode_q4_k(const float* values, uint64_t blocks, BlockQ4K* out) {
-  encode_q4_k_scalar(values, blocks, out);
-}
 void encode_q4_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ4K* out) {
   encode_q4_k_weighted_scalar(rows, weights, out);
 }
@@ -83,9 +80,6 @@ void decode_q4_k(const BlockQ4K* in, uint64_t blocks, float* values) {
   decode_q4_k_scalar(in, blocks, values);
 }
 
-void encode_q5_k(const float* values, uint64_t blocks, BlockQ5K* out) {
-  encode_q5_k_scalar(values, blocks, out);
-}
 void encode_q5_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ5K* out) {
   encode_q5_k_weighted_scalar(rows, weights, out);
 }

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Runs the command lines of this folder and compares what a person would see.
+
+NAME.sh is run by sh in a fresh folder, with $ckpt (the binary) and $testdata. Beside it:
+  NAME.exit          the exit code, when it is not 0
+  NAME.stdout.exact  all of stdout      NAME.stdout.glob  the same with * for any run of characters
+  NAME.stderr.exact  all of stderr      NAME.stderr.glob  the same
+A stream without a file is not looked at. The folder's path is shown as DIR, testdata's as TESTDATA.
+
+usage: run.py CKPT [--accept] [NAME ...]     --accept rewrites .exact files and .exit
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+TESTDATA = HERE.parent.parent / "testdata"
+
+
+def glob_fits(pattern, text):
+    # fnmatch gives [ a meaning that error messages do not mean
+    return re.fullmatch(".*".join(re.escape(p) for p in pattern.split("*")), text, re.S) is not None
+
+
+def run(script, binary):
+    with tempfile.TemporaryDirectory() as folder:
+        env = dict(os.environ, ckpt=str(binary), testdata=str(TESTDATA), LC_ALL="C.UTF-8", TZ="UTC")
+        env.pop("NO_COLOR", None)
+        done = subprocess.run(["sh", "-u", str(script)], cwd=folder, env=env, timeout=300,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+        hide = lambda text: text.replace(str(TESTDATA), "TESTDATA").replace(folder, "DIR")
+        return done.returncode, hide(done.stdout), hide(done.stderr)
+
+
+def check(script, binary, accept):
+    code, out, err = run(script, binary)
+    problems = []
+    exit_file = script.with_suffix(".exit")
+    wanted = int(exit_file.read_text()) if exit_file.exists() else 0
+    if accept and code != wanted:
+        exit_file.write_text(f"{code}\n")
+    elif code != wanted:
+        problems.append(f"exit code {code}, expected {wanted}")
+    for name, text in (("stdout", out), ("stderr", err)):
+        exact, glob = script.with_suffix(f".{name}.exact"), script.with_suffix(f".{name}.glob")
+        if accept and exact.exists():
+            exact.write_text(text)
+        if exact.exists() and exact.read_text() != text:
+            problems.append(f"{name} is not as in {exact.name}:\n--- expected\n{exact.read_text()}--- found\n{text}")
+        if glob.exists() and not glob_fits(glob.read_text(), text):
+            problems.append(f"{name} is not like {glob.name}:\n--- expected\n{glob.read_text()}--- found\n{text}")
+    if problems:
+        print(f"FAILED {script.stem}\n" + "\n".join(problems) + f"\n--- all of stderr\n{err}")
+    return not problems
+
+
+binary = pathlib.Path(sys.argv[1]).resolve()
+accept = "--accept" in sys.argv
+names = [a for a in sys.argv[2:] if not a.startswith("--")]
+scripts = sorted(s for s in HERE.glob("*.sh") if not names or s.stem in names)
+failed = [s.stem for s in scripts if not check(s, binary, accept)]
+print(f"{len(scripts) - len(failed)} passed, {len(failed)} failed" + "".join(f"\n  {n}" for n in failed))
+sys.exit(1 if failed or not scripts else 0)

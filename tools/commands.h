@@ -1,0 +1,32 @@
+// The commands, one file each, and what they share. main.cc lists them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <functional>
+#include <string_view>
+
+#include "tools/console.h"
+
+namespace ckpt {
+
+// Parses into a struct of its own when the command line is read; runs after that and only then
+// does work. Returns the exit code: 0 done, same, sound; 1 the answer is no; errors become 2 or 130.
+using Run = std::function<Result<int>(const Console&, const CommonOptions&)>;
+
+struct Command {
+  std::string_view name;
+  std::string_view help;        // one line
+  std::string_view examples;    // shown first by --help
+  Run (*declare)(CLI::App& app);
+};
+
+extern const Command kConvert, kShow, kDiff, kVerify, kList;
+
+// Set by SIGINT and SIGTERM.
+extern std::atomic<bool> interrupted;
+
+// The shell command that `path` needs no quoting in, or its quoted form.
+std::string shell_word(std::string_view path);
+
+}  // namespace ckpt

@@ -1,0 +1,177 @@
+#include "tools/console.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace ckpt {
+namespace {
+
+bool terminal_draws(int descriptor) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(descriptor) == 1 && !(term != nullptr && std::strcmp(term, "dumb") == 0);
+}
+
+void print(std::FILE* stream, std::string_view line) {
+  std::fwrite(line.data(), 1, line.size(), stream);
+  std::fputc('\n', stream);
+}
+
+// Characters on the screen, which UTF-8 continuation bytes are not.
+size_t width(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & '\xC0') != '\x80'; }));
+}
+
+}  // namespace
+
+Console::Console(const CommonOptions& options)
+    : json_(options.json),
+      quiet_(options.quiet),
+      progress_(!options.quiet && !options.json && terminal_draws(STDERR_FILENO)) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool forbidden = no_color != nullptr && *no_color != '\0';
+  color_ = options.color == "always" ||
+           (options.color == "auto" && !forbidden && terminal_draws(STDOUT_FILENO));
+}
+
+void Console::answer(std::string_view line) const {
+  if (!json_) print(stdout, line);
+}
+
+void Console::object(std::string_view type, Json fields) const {
+  if (!json_) return;
+  Json out = {{"type", type}, {"schema", 1}};
+  out.update(fields);
+  // Names from files may be no UTF-8; an answer that cannot be printed helps nobody.
+  print(stdout, out.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void Console::talk(std::string_view line) const {
+  if (!quiet_) print(stderr, line);
+}
+
+void Console::warn(std::string_view line) const {
+  if (!quiet_) print(stderr, fmt::format("ckpt: note: {}", line));
+}
+
+void Console::error(const Error& error) const {
+  static constexpr const char* kNames[] = {"usage", "corrupt", "unsupported", "io", "interrupted"};
+  std::fflush(stdout);
+  print(stderr, fmt::format("ckpt: {}", error.text()));
+  object("error", {{"code", kNames[static_cast<size_t>(error.code)]},
+                   {"where", error.where},
+                   {"message", error.what},
+                   {"try", error.hint}});
+}
+
+std::string Console::styled(const char* code, std::string_view text) const {
+  return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+std::string Console::bold(std::string_view text) const { return styled("1", text); }
+std::string Console::dim(std::string_view text) const { return styled("2", text); }
+
+int exit_code(const Error& error) { return error.code == ErrorCode::kInterrupted ? 130 : 2; }
+
+std::string human_bytes(uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+  if (bytes < 1000) return fmt::format("{} bytes", bytes);
+  auto value = static_cast<double>(bytes) / 1000;
+  size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
+  return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, kUnits[unit]);
+}
+
+std::string human_count(uint64_t count) {
+  static constexpr const char* kUnits[] = {"K", "M", "B", "T"};
+  if (count < 10000) return fmt::format("{}", count);
+  auto value = static_cast<double>(count) / 1000;
+  size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
+  return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, kUnits[unit]);
+}
+
+std::string human_seconds(double seconds) {
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<uint64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+Result<uint64_t> parse_size(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string unit(end, text.data() + text.size());
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  static constexpr std::string_view kPrefixes = "KMGT";
+  double factor = 1;
+  bool known = error == std::errc() && number >= 0;
+  if (!unit.empty() && unit != "B") {
+    const size_t power = kPrefixes.find(unit[0]);
+    const std::string_view rest = std::string_view(unit).substr(1);
+    known = known && power != kPrefixes.npos && (rest.empty() || rest == "B" || rest == "IB");
+    const double base = rest == "B" ? 1000 : 1024;
+    for (size_t i = 0; known && i <= power; ++i) factor *= base;
+  }
+  const double bytes = number * factor;
+  if (!known || bytes > 9e18) {
+    return fail(ErrorCode::kUsage, "size '{}'; expected a number with K, M, G or T, like 512M", text);
+  }
+  return static_cast<uint64_t>(bytes);
+}
+
+std::vector<std::string> Table::lines(const std::vector<bool>& flush_right) const {
+  std::vector<size_t> widths(rows_[0].size());
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  std::vector<std::string> out;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string space(widths[i] - width(row[i]), ' ');
+      if (i > 0) line += "  ";
+      line += flush_right[i] ? space + row[i] : row[i] + space;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+ProgressLine::ProgressLine(const Console& console, std::string what)
+    : what_(std::move(what)),
+      enabled_(console.progress_wanted()),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
+
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::clear() {
+  if (drawn_) std::fputs("\r\x1b[K", stderr);
+  drawn_ = false;
+}
+
+void ProgressLine::advanced(uint64_t done_bytes, uint64_t total_bytes) {
+  if (!enabled_) return;
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> since_last = now - last_, since_start = now - start_;
+  if (since_last.count() < 0.1) return;
+  last_ = now;
+  drawn_ = true;
+  const double rate = static_cast<double>(done_bytes) / since_start.count();
+  const double left = static_cast<double>(total_bytes - done_bytes) / std::max(rate, 1.0);
+  fmt::print(stderr, "\r\x1b[K{}  {} / {}  {}/s  {} left", what_, human_bytes(done_bytes),
+             human_bytes(total_bytes), human_bytes(static_cast<uint64_t>(rate)),
+             human_seconds(left));
+  std::fflush(stderr);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,91 @@
+// How commands talk: answers on stdout, talk on stderr, JSON lines on request, colours and progress
+// only for a person at a terminal.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/execute.h"
+#include "core/result.h"
+
+namespace ckpt {
+
+using Json = nlohmann::ordered_json;
+
+enum class ColorMode : uint8_t { kAuto, kAlways, kNever };
+
+// What every command takes.
+struct CommonOptions {
+  bool json = false;
+  bool quiet = false;
+  unsigned threads = 0;
+  uint64_t memory_bytes = uint64_t{512} << 20;
+  std::string color = "auto";
+};
+
+class Console {
+ public:
+  explicit Console(const CommonOptions& options);
+
+  bool json() const { return json_; }
+  bool progress_wanted() const { return progress_; }
+  // One answer line on stdout; nothing under --json.
+  void answer(std::string_view line) const;
+  // One object on stdout under --json, "type" first and "schema": 1 second; else nothing.
+  void object(std::string_view type, Json fields) const;
+  // A line on stderr; not under --quiet.
+  void talk(std::string_view line) const;
+  void warn(std::string_view line) const;
+  // The one error line: "ckpt: ..." on stderr, and an object under --json.
+  void error(const Error& error) const;
+
+  std::string bold(std::string_view text) const;
+  std::string dim(std::string_view text) const;
+
+ private:
+  std::string styled(const char* code, std::string_view text) const;
+  bool json_, quiet_, progress_, color_;
+};
+
+// The exit code that an error stands for: 2, or 130 when interrupted.
+int exit_code(const Error& error);
+
+// "5.81 GB" (powers of ten, as disks are sold), "812 bytes".
+std::string human_bytes(uint64_t bytes);
+std::string human_count(uint64_t count);      // "9.41 B", "752 M", "1024"
+std::string human_seconds(double seconds);    // "4.2 s", "3 min 12 s"
+
+// "512M", "2GiB", "5GB", "1048576": K M G T mean powers of 1024 with "i" or alone, of 1000 with "B".
+Result<uint64_t> parse_size(std::string_view text);
+
+// Columns of text, aligned; numbers flush right. The first row is the heading.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::vector<std::string> lines(const std::vector<bool>& flush_right) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// One line that is drawn over: what, done and total, rate, time left.
+class ProgressLine final : public Progress {
+ public:
+  ProgressLine(const Console& console, std::string what);
+  ~ProgressLine() override;
+  void advanced(uint64_t done_bytes, uint64_t total_bytes) override;
+  void clear();   // takes the line off the screen
+
+ private:
+  std::string what_;
+  bool enabled_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+}  // namespace ckpt

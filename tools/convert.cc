@@ -1,0 +1,189 @@
+// ckpt convert IN OUT: plan, and carry the plan out.
+#include <map>
+
+#include "core/execute.h"
+#include "tools/commands.h"
+#include "tools/pipeline.h"
+
+namespace ckpt {
+namespace {
+
+struct Typed {
+  Conversion conversion;
+  std::string shard_size, split_size, header_slack;
+  bool dry_run = false;
+  bool allow_nonfinite = false;
+};
+
+void declare_types(CLI::App& app, Conversion& conversion) {
+  app.add_option("--to", conversion.to, "type to store weights in: q4_k_m, q8_0, bf16, ... "
+                                        "(ckpt list types); default: keep what is there");
+  app.add_option("--keep", conversion.keep, "GLOB of tensors to leave as they are (may repeat)");
+  app.add_option("--tensor-type", conversion.tensor_types,
+                 "GLOB=TYPE for some tensors; out:GLOB sees output names; the last match wins");
+  app.add_option("--output-tensor-type", conversion.output_tensor_type, "type of the output head");
+  app.add_option("--token-embedding-type", conversion.token_embedding_type,
+                 "type of the token embedding");
+  app.add_option("--imatrix", conversion.imatrix, "importance matrix (GGUF or .dat)");
+  app.add_flag("--allow-requantize", conversion.allow_requantize,
+               "quantize tensors that are quantized already");
+  app.add_flag("--pure", conversion.pure, "one type for every tensor, no mixture");
+  app.add_flag("--leave-output-tensor", conversion.leave_output_tensor,
+               "copy the output head as it is");
+}
+
+void declare_model(CLI::App& app, Conversion& conversion) {
+  app.add_option("--tokenizer", conversion.tokenizer, "folder to take the tokenizer from");
+  app.add_option("--tokenizer-pre", conversion.tokenizer_pre,
+                 "name of the pre-tokenizer, instead of the one found");
+  app.add_option("--model-name", conversion.model_name, "instead of the folder's name");
+  app.add_flag("--no-mtp", conversion.no_mtp, "drop multi-token-prediction layers");
+  app.add_option("--step", conversion.steps, "name:key=value,... (ckpt list steps; may repeat)");
+}
+
+Status read_sizes(Typed& typed) {
+  if (!typed.shard_size.empty() && !typed.split_size.empty()) {
+    return fail(ErrorCode::kUsage, "--shard-size is for folders, --split-size for .gguf; one of them");
+  }
+  const std::string& size = typed.shard_size.empty() ? typed.split_size : typed.shard_size;
+  const char* option = typed.shard_size.empty() ? "--split-size" : "--shard-size";
+  if (!size.empty()) {
+    CKPT_ASSIGN(typed.conversion.shard_bytes, in(option, parse_size(size)));
+    if (typed.conversion.shard_bytes == 0) return fail(ErrorCode::kUsage, "{} 0", option);
+  }
+  if (!typed.header_slack.empty()) {
+    CKPT_ASSIGN(typed.conversion.header_slack_bytes,
+                in("--header-slack", parse_size(typed.header_slack)));
+  }
+  return {};
+}
+
+std::string shape_text(const Tensor& tensor) {
+  return fmt::format("[{}]", fmt::join(tensor.shape, ", "));
+}
+
+std::string_view source_type(const Tensor& tensor) {
+  return tensor.is_stored() ? tensor.codec->name : tensor.recoded().from->codec->name;
+}
+
+// --dry-run: the plan as a table, totals last.
+void show_plan(const Console& console, const Plan& plan) {
+  for (const Output& output : plan.outputs) {
+    Table table({"tensor", "shape", "from", "to", "bytes"});
+    std::map<std::string_view, std::pair<uint64_t, uint64_t>> by_type;
+    for (const Tensor& tensor : output.checkpoint.tensors) {
+      const uint64_t bytes = size_bytes(tensor);
+      auto& [count, sum] = by_type[tensor.codec->name];
+      ++count;
+      sum += bytes;
+      table.add({tensor.name, shape_text(tensor), std::string(source_type(tensor)),
+                 std::string(tensor.codec->name), fmt::format("{}", bytes)});
+      console.object("plan", {{"out", output.path.string()}, {"tensor", tensor.name},
+                              {"source", tensor.source_name.empty() ? tensor.name : tensor.source_name},
+                              {"shape", tensor.shape}, {"from", source_type(tensor)},
+                              {"to", tensor.codec->name}, {"size_bytes", bytes}});
+    }
+    for (const std::string& line : table.lines({false, false, false, false, true})) {
+      console.answer(line);
+    }
+    uint64_t total = 0;
+    for (const OutputFile& file : output.layout.files) total += file.size_bytes;
+    console.answer("");
+    for (const auto& [type, sums] : by_type) {
+      console.answer(fmt::format("{:>6} tensors  {:<8} {:>10}", sums.first, type,
+                                 human_bytes(sums.second)));
+    }
+    console.answer(fmt::format("{}: {} file(s), {} ({} bytes); nothing was written (--dry-run)",
+                               output.path.string(), output.layout.files.size(),
+                               human_bytes(total), total));
+    console.object("summary", {{"out", output.path.string()}, {"dry_run", true},
+                               {"tensors", output.checkpoint.tensors.size()},
+                               {"files", output.layout.files.size()}, {"size_bytes", total}});
+  }
+}
+
+std::string next_command(const Output& output) {
+  const std::string path = shell_word(final_path(output, output.layout.files[0]).string());
+  if (output.layout.is_folder) return fmt::format("ckpt verify {}", shell_word(output.path.string()));
+  return fmt::format("llama-cli -m {}   (what is in it: ckpt show {})", path, path);
+}
+
+void show_report(const Console& console, const Plan& plan, const ExecuteReport& report) {
+  for (const FileReport& file : report.files) {
+    console.answer(fmt::format("{}  {}", file.sha256, file.path));
+    console.object("file", {{"path", file.path}, {"size_bytes", file.size_bytes},
+                            {"sha256", file.sha256}});
+  }
+  const double seconds = std::max(report.seconds, 1e-3);
+  console.talk(fmt::format(
+      "{} read, {} written in {} ({}/s)", human_bytes(report.read_bytes),
+      human_bytes(report.written_bytes), human_seconds(report.seconds),
+      human_bytes(static_cast<uint64_t>(
+          static_cast<double>(report.read_bytes + report.written_bytes) / seconds))));
+  for (const Output& output : plan.outputs) {
+    console.talk(fmt::format("Next: {}", next_command(output)));
+    console.object("summary", {{"out", output.path.string()}, {"dry_run", false},
+                               {"tensors", output.checkpoint.tensors.size()},
+                               {"files", output.layout.files.size()},
+                               {"read_bytes", report.read_bytes},
+                               {"written_bytes", report.written_bytes},
+                               {"seconds", report.seconds}});
+  }
+}
+
+Result<int> convert(Typed& typed, const Console& console, const CommonOptions& common) {
+  CKPT_TRY(read_sizes(typed));
+  CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(typed.conversion));
+  for (const std::string& note : planned.notes) console.warn(note);
+  if (typed.dry_run) {
+    show_plan(console, planned.plan);
+    return 0;
+  }
+  ProgressLine progress(console, typed.conversion.out.filename().string());
+  ExecuteOptions options;
+  options.threads = common.threads;
+  options.memory_bytes = common.memory_bytes;
+  options.allow_nonfinite = typed.allow_nonfinite;
+  options.force = typed.conversion.force;
+  options.progress = &progress;
+  options.interrupted = &interrupted;
+  auto report = execute(planned.plan, options);
+  progress.clear();
+  if (!report) {
+    return Failure(report.error().code == ErrorCode::kIo
+                       ? std::move(report.error())
+                       : std::move(report.error()).in(typed.conversion.in.string()));
+  }
+  show_report(console, planned.plan, *report);
+  return 0;
+}
+
+Run declare(CLI::App& app) {
+  auto typed = std::make_shared<Typed>();
+  Conversion& conversion = typed->conversion;
+  app.add_option("IN", conversion.in, "Hugging Face folder, .safetensors or .gguf")->required();
+  app.add_option("OUT", conversion.out, "NAME.gguf, or a folder")->required();
+  declare_types(app, conversion);
+  declare_model(app, conversion);
+  app.add_option("--shard-size", typed->shard_size, "largest .safetensors file, like 5GB");
+  app.add_option("--split-size", typed->split_size, "largest .gguf file; writes a split");
+  app.add_option("--header-slack", typed->header_slack, "room for later edits of the header");
+  app.add_flag("--dry-run", typed->dry_run, "show the plan, write nothing");
+  app.add_flag("--force", conversion.force, "replace OUT if it is a checkpoint");
+  app.add_flag("--allow-nonfinite", typed->allow_nonfinite, "convert NaN and Inf as they are");
+  return [typed](const Console& console, const CommonOptions& common) {
+    return convert(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+constinit const Command kConvert{
+    "convert", "Converts a checkpoint: one pass, bounded memory, no second copy on disk.",
+    "  ckpt convert Qwen3.5-9B/ qwen3.5-9b-q4_k_m.gguf --to q4_k_m\n"
+    "  ckpt convert model-bf16.gguf model-q6_k.gguf --to q6_k --imatrix imatrix.gguf\n"
+    "  ckpt convert checkpoint-162/ resharded/ --shard-size 5GB\n"
+    "  ckpt convert Qwen3.5-9B/ out.gguf --to q4_k_m --dry-run",
+    declare};
+
+}  // namespace ckpt

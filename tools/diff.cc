@@ -1,0 +1,162 @@
+// ckpt diff A B: what differs between two checkpoints. Exit 1 when anything does.
+#include <map>
+#include <set>
+
+#include "core/compare.h"
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "tools/commands.h"
+#include "tools/meta_text.h"
+
+namespace ckpt {
+namespace {
+
+struct Typed {
+  std::string a, b;
+};
+
+// Prints each difference as "what  kind  detail" and counts.
+class Differences {
+ public:
+  explicit Differences(const Console& console) : console_(console) {}
+  void add(std::string_view what, std::string_view kind, std::string_view detail) {
+    ++count_;
+    console_.answer(fmt::format("{}  {}  {}", what, kind, detail));
+    console_.object("difference", {{"what", what}, {"kind", kind}, {"detail", detail}});
+  }
+  uint64_t count() const { return count_; }
+
+ private:
+  const Console& console_;
+  uint64_t count_ = 0;
+};
+
+std::string shape_text(const Tensor& tensor) {
+  return fmt::format("[{}]", fmt::join(tensor.shape, ","));
+}
+
+using Pair = std::pair<const Tensor*, const Tensor*>;
+
+// Tensors of the same name, type and shape; all other differences are told.
+std::vector<Pair> compare_headers(const Checkpoint& a, const Checkpoint& b, Differences& out) {
+  std::map<std::string_view, const Tensor*> of_b;
+  for (const Tensor& tensor : b.tensors) of_b[tensor.name] = &tensor;
+  std::set<std::string_view> of_a;
+  std::vector<Pair> pairs;
+  for (const Tensor& tensor : a.tensors) {
+    of_a.insert(tensor.name);
+    const auto found = of_b.find(tensor.name);
+    if (found == of_b.end()) {
+      out.add(tensor.name, "tensor", "only in A");
+      continue;
+    }
+    const Tensor& other = *found->second;
+    const bool same_shape = tensor.shape == other.shape;
+    if (!same_shape) {
+      out.add(tensor.name, "shape",
+              fmt::format("{} -> {}", shape_text(tensor), shape_text(other)));
+    }
+    if (tensor.codec != other.codec) {
+      out.add(tensor.name, "type",
+              fmt::format("{} -> {}", tensor.codec->name, other.codec->name));
+    } else if (same_shape) {
+      pairs.emplace_back(&tensor, &other);
+    }
+  }
+  for (const Tensor& tensor : b.tensors) {
+    if (!of_a.contains(tensor.name)) out.add(tensor.name, "tensor", "only in B");
+  }
+  return pairs;
+}
+
+Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, Differences& out) {
+  std::vector<char> same(pairs.size(), 1);
+  CKPT_TRY(for_each_parallel(pairs.size(), threads, [&](size_t i) -> Status {
+    if (interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
+    CKPT_ASSIGN(const bool equal, same_bytes(*pairs[i].first, *pairs[i].second));
+    same[i] = equal ? 1 : 0;
+    return {};
+  }));
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (same[i] == 0) out.add(pairs[i].first->name, "bytes", "differ");
+  }
+  return {};
+}
+
+void compare_metadata(const Metadata& a, const Metadata& b, Differences& out) {
+  for (const MetaEntry& entry : a.entries) {
+    const MetaValue* other = b.find(entry.key);
+    if (other == nullptr) {
+      out.add(entry.key, "metadata", "only in A");
+    } else if (!(*other == entry.value)) {
+      out.add(entry.key, "metadata",
+              fmt::format("{} -> {}", meta_text(entry.value), meta_text(*other)));
+    }
+  }
+  for (const MetaEntry& entry : b.entries) {
+    if (a.find(entry.key) == nullptr) out.add(entry.key, "metadata", "only in B");
+  }
+}
+
+void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& out) {
+  for (const Document& document : a.documents) {
+    const Document* other = b.find_document(document.path);
+    if (other == nullptr) {
+      out.add(document.path, "document", "only in A");
+    } else if (*other->content != *document.content) {
+      out.add(document.path, "document", "differs");
+    }
+  }
+  for (const Document& document : b.documents) {
+    if (a.find_document(document.path) == nullptr) out.add(document.path, "document", "only in B");
+  }
+}
+
+Result<Checkpoint> read_any(const std::string& path) {
+  CKPT_ASSIGN(const Format* format, recognise(path));
+  return format->read(path, all_codecs());
+}
+
+// A checkpoint that cannot be read has no answer but no: exit 1, unless the disk is to blame.
+Result<int> unsound(const Console& console, const Error& error) {
+  if (error.code != ErrorCode::kCorrupt) return Failure(error);
+  console.error(error);
+  return 1;
+}
+
+Result<int> diff(const Typed& typed, const Console& console, const CommonOptions& common) {
+  const Result<Checkpoint> a = read_any(typed.a);
+  if (!a) return unsound(console, a.error());
+  const Result<Checkpoint> b = read_any(typed.b);
+  if (!b) return unsound(console, b.error());
+  Differences out(console);
+  const std::vector<Pair> pairs = compare_headers(*a, *b, out);
+  CKPT_TRY(compare_bytes(pairs, common.threads, out));
+  compare_metadata(a->metadata, b->metadata, out);
+  compare_documents(*a, *b, out);
+  console.object("summary", {{"a", typed.a}, {"b", typed.b}, {"same", out.count() == 0},
+                             {"differences", out.count()}, {"compared_tensors", pairs.size()}});
+  console.talk(out.count() == 0
+                   ? fmt::format("same: {} tensors, metadata and documents", pairs.size())
+                   : fmt::format("{} differences", out.count()));
+  return out.count() == 0 ? 0 : 1;
+}
+
+Run declare(CLI::App& app) {
+  auto typed = std::make_shared<Typed>();
+  app.add_option("A", typed->a, "a checkpoint")->required();
+  app.add_option("B", typed->b, "another")->required();
+  return [typed](const Console& console, const CommonOptions& common) {
+    return diff(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+constinit const Command kDiff{
+    "diff", "Says what differs between two checkpoints: tensors, bytes, metadata, documents.",
+    "  ckpt diff a.gguf b.gguf\n"
+    "  ckpt diff before/ after/ --json",
+    declare};
+
+}  // namespace ckpt

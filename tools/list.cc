@@ -1,0 +1,92 @@
+// ckpt list: what this program knows, printed from the lists that it works with.
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "tools/commands.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+struct Typed {
+  std::string what;
+};
+
+void list_formats(const Console& console) {
+  Table table({"format", "what"});
+  for (const Format* format : all_formats()) {
+    table.add({std::string(format->name), std::string(format->help)});
+    console.object("format", {{"name", format->name}, {"help", format->help}});
+  }
+  for (const std::string& line : table.lines({false, false})) console.answer(line);
+}
+
+void list_types(const Console& console) {
+  Table table({"type", "kind", "what"});
+  for (const TypeInfo& type : all_types()) {
+    const std::string help = fmt::format("--to: mostly {}, by llama-quantize's rules", type.base);
+    table.add({std::string(type.name), "mixture", help});
+    console.object("type", {{"name", type.name}, {"kind", "mixture"}, {"help", help}});
+  }
+  for (const Codec* codec : all_codecs()) {
+    const std::string_view kind = codec->encode != nullptr   ? "encode, decode"
+                                  : codec->decode != nullptr ? "decode"
+                                                             : "copy";
+    table.add({std::string(codec->name), std::string(kind), std::string(codec->help)});
+    console.object("type", {{"name", codec->name}, {"kind", kind}, {"help", codec->help}});
+  }
+  for (const std::string& line : table.lines({false, false, false})) console.answer(line);
+}
+
+void list_steps(const Console& console) {
+  for (const Transform* step : all_transforms()) {
+    console.answer(fmt::format("{}  {}", console.bold(step->name), step->help));
+    Json options = Json::array();
+    for (const OptionRule& rule : step->options) {
+      console.answer(fmt::format("    {}={}  {}{}", rule.name, rule.value, rule.help,
+                                 rule.repeats ? " (may repeat)" : ""));
+      options.push_back({{"name", rule.name}, {"value", rule.value}, {"help", rule.help},
+                         {"repeats", rule.repeats}});
+    }
+    console.object("step", {{"name", step->name}, {"help", step->help}, {"options", options}});
+  }
+}
+
+void list_families(const Console& console) {
+  Table table({"family", "architectures"});
+  for (const FamilyInfo& family : all_families()) {
+    table.add({std::string(family.name), std::string(family.architectures)});
+    console.object("family", {{"name", family.name}, {"architectures", family.architectures}});
+  }
+  for (const std::string& line : table.lines({false, false})) console.answer(line);
+}
+
+Result<int> list(const Typed& typed, const Console& console) {
+  struct List {
+    std::string_view name;
+    void (*print)(const Console&);
+  };
+  static constexpr List kLists[] = {{"formats", list_formats}, {"types", list_types},
+                                    {"steps", list_steps}, {"families", list_families}};
+  for (const List& entry : kLists) {
+    if (!typed.what.empty() && typed.what != entry.name) continue;
+    if (typed.what.empty()) console.answer(console.bold(entry.name));
+    entry.print(console);
+    if (typed.what.empty()) console.answer("");
+  }
+  return 0;
+}
+
+Run declare(CLI::App& app) {
+  auto typed = std::make_shared<Typed>();
+  app.add_option("WHAT", typed->what, "formats, types, steps or families; default: all")
+      ->check(CLI::IsMember({"formats", "types", "steps", "families"}));
+  return [typed](const Console& console, const CommonOptions&) { return list(*typed, console); };
+}
+
+}  // namespace
+
+constinit const Command kList{"list", "Lists formats, types, steps and model families.",
+                              "  ckpt list\n  ckpt list types",
+                              declare};
+
+}  // namespace ckpt

@@ -1,0 +1,108 @@
+// ckpt: converts and patches LLM checkpoints. Reads the command line and runs one command.
+#include <algorithm>
+#include <csignal>
+#include <iostream>
+#include <map>
+
+#include "tools/commands.h"
+
+namespace ckpt {
+
+std::atomic<bool> interrupted{false};
+
+namespace {
+
+const Command* const kCommands[] = {&kConvert, &kShow, &kDiff, &kVerify, &kList};
+
+void on_signal(int) {
+  // The second Ctrl-C ends the program at once, as if nobody had asked to be told.
+  if (interrupted.exchange(true)) std::_Exit(130);
+}
+
+void declare_common(CLI::App& app, CommonOptions& options, std::string& memory) {
+  app.add_flag("--json", options.json, "one JSON object a line on stdout");
+  app.add_flag("--quiet,-q", options.quiet, "no progress, notes or summary");
+  app.add_option("--threads", options.threads, "cores to use (default: all)")->check(CLI::Range(1, 1024));
+  app.add_option("--memory", memory, "what buffers may take (default: 512M)");
+  app.add_option("--color", options.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+struct Declared {
+  CLI::App* app;
+  Run run;
+};
+
+int usage_error(const Console& console, std::string message, const std::string& help) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  console.error({ErrorCode::kUsage, {}, std::move(message), help});
+  return 2;
+}
+
+int run_command(const Declared& command, CommonOptions& options, const std::string& memory) {
+  const Console console(options);
+  if (!memory.empty()) {
+    const auto size = parse_size(memory);
+    if (!size) {
+      console.error(Error(size.error()).in("--memory"));
+      return 2;
+    }
+    options.memory_bytes = *size;
+  }
+  const auto code = command.run(console, options);
+  if (code) return *code;
+  console.error(code.error());
+  return exit_code(code.error());
+}
+
+int run(int argc, char** argv) {
+  // `ckpt help VERB` is `ckpt VERB --help`.
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
+  CLI::App app{"Converts and patches LLM checkpoints: safetensors and GGUF.", "ckpt"};
+  app.set_version_flag("--version", "ckpt " CKPT_VERSION);
+  app.require_subcommand(1);
+  CommonOptions options;
+  std::string memory;
+  std::vector<Declared> declared;
+  for (const Command* command : kCommands) {
+    CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->help));
+    sub->formatter(std::make_shared<CLI::Formatter>());
+    sub->description(fmt::format("{}\n\nExamples:\n{}", command->help, command->examples));
+    declare_common(*sub, options, memory);
+    declared.push_back({sub, command->declare(*sub)});
+  }
+  std::reverse(words.begin(), words.end());   // CLI11 takes its vector from the back
+  try {
+    app.parse(words);
+  } catch (const CLI::CallForHelp& help) {
+    app.exit(help);
+    return 0;
+  } catch (const CLI::CallForAllHelp& help) {
+    app.exit(help);
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    app.exit(version);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return usage_error(Console(options), error.what(), "ckpt --help, or ckpt help VERB");
+  }
+  for (const Declared& command : declared) {
+    if (command.app->parsed()) return run_command(command, options, memory);
+  }
+  return 2;
+}
+
+}  // namespace
+}  // namespace ckpt
+
+int main(int argc, char** argv) {
+  // A closed pipe (ckpt show ... | head) is an answer that was long enough.
+  std::signal(SIGPIPE, [](int) { std::_Exit(0); });
+  std::signal(SIGINT, ckpt::on_signal);
+  std::signal(SIGTERM, ckpt::on_signal);
+  return ckpt::run(argc, argv);
+}

@@ -1,0 +1,221 @@
+#include "tools/pipeline.h"
+
+#include <algorithm>
+
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+bool is_float_type(std::string_view type) {
+  return type == "f32" || type == "f16" || type == "bf16";
+}
+
+bool is_gguf_path(const fs::path& path) { return path.extension() == ".gguf"; }
+
+// OUT = IN, or one inside the other: the input must survive whatever happens.
+Status check_apart(const fs::path& in, const fs::path& out) {
+  std::error_code error;
+  const fs::path source = fs::weakly_canonical(in, error);
+  const fs::path target = fs::weakly_canonical(out, error);
+  if (source.empty() || target.empty()) return {};
+  if (source == target || fs::equivalent(in, out, error)) {
+    return fail_with_hint(ErrorCode::kUsage, "another OUT", "{}: OUT is IN", out.string());
+  }
+  const auto inside = [](const fs::path& inner, const fs::path& outer) {
+    const auto [outer_end, inner_at] =
+        std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+    return outer_end == outer.end();
+  };
+  if (inside(target, source)) {
+    return fail_with_hint(ErrorCode::kUsage, "an OUT beside IN", "{}: OUT lies inside IN ({})",
+                          out.string(), in.string());
+  }
+  if (inside(source, target)) {
+    return fail_with_hint(ErrorCode::kUsage, "an OUT beside IN", "{}: IN ({}) lies inside OUT",
+                          out.string(), in.string());
+  }
+  return {};
+}
+
+// --force replaces a checkpoint, never anything else.
+Status check_replaceable(const fs::path& out) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(out, error))) return {};
+  if (fs::is_directory(out, error) && fs::is_empty(out, error)) return {};
+  if (recognise(out)) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
+                        "{}: exists and does not look like a checkpoint; --force replaces only "
+                        "checkpoints",
+                        out.string());
+}
+
+Result<Checkpoint> apply(std::string_view name, const Options& options, Checkpoint checkpoint,
+                         const Context& context) {
+  const Transform* transform = find_transform(name);
+  CKPT_CHECK(transform != nullptr);
+  return transform->apply(std::move(checkpoint), options, context);
+}
+
+// Another folder's tokenizer in place of this one's.
+Status take_tokenizer(Checkpoint& checkpoint, const fs::path& folder) {
+  CKPT_ASSIGN(std::vector<Document> documents, read_documents(folder));
+  static constexpr std::string_view kFiles[] = {
+      "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+      "vocab.json", "merges.txt", "tokenizer.model", "chat_template.jinja", "chat_template.json"};
+  bool found = false;
+  for (const Document& document : documents) {
+    if (std::find(std::begin(kFiles), std::end(kFiles), document.path) == std::end(kFiles)) {
+      continue;
+    }
+    found = true;
+    checkpoint.set_document(document.path, *document.content);
+  }
+  if (found) return {};
+  return fail(ErrorCode::kUsage, "{}: no tokenizer.json or tokenizer_config.json in this folder",
+              folder.string());
+}
+
+Options gguf_options(const Conversion& conversion) {
+  Options options;
+  options.add("outtype", is_float_type(conversion.to) ? conversion.to : "auto");
+  if (conversion.no_mtp) options.add("mtp", "no");
+  if (!conversion.tokenizer_pre.empty()) options.add("tokenizer-pre", conversion.tokenizer_pre);
+  if (!conversion.model_name.empty()) options.add("model-name", conversion.model_name);
+  return options;
+}
+
+Options quantize_options(const Conversion& conversion) {
+  Options options;
+  options.add("type", conversion.to);
+  for (const std::string& glob : conversion.keep) options.add("keep", glob);
+  for (const std::string& rule : conversion.tensor_types) options.add("tensor-type", rule);
+  if (!conversion.output_tensor_type.empty()) {
+    options.add("output-tensor-type", conversion.output_tensor_type);
+  }
+  if (!conversion.token_embedding_type.empty()) {
+    options.add("token-embedding-type", conversion.token_embedding_type);
+  }
+  if (conversion.allow_requantize) options.add("allow-requantize", "yes");
+  if (conversion.pure) options.add("pure", "yes");
+  if (conversion.leave_output_tensor) options.add("leave-output-tensor", "yes");
+  return options;
+}
+
+bool chooses_types(const Conversion& conversion) {
+  return !conversion.keep.empty() || !conversion.tensor_types.empty() ||
+         !conversion.output_tensor_type.empty() || !conversion.token_embedding_type.empty();
+}
+
+// The steps that OUT's format and --to ask for, after the person's own.
+Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const Conversion& conversion,
+                                const Context& context) {
+  const bool made_here = checkpoint.format != "gguf";
+  if (made_here) {
+    CKPT_ASSIGN(checkpoint, apply("to-gguf", gguf_options(conversion), std::move(checkpoint),
+                                  context));
+  }
+  // What the converter writes is a float file already; llama-quantize would sort it anew.
+  const bool done = conversion.to.empty() || (made_here && is_float_type(conversion.to) &&
+                                              !chooses_types(conversion));
+  if (done) return checkpoint;
+  return apply("quantize", quantize_options(conversion), std::move(checkpoint), context);
+}
+
+Result<Checkpoint> towards_folder(Checkpoint checkpoint, const Conversion& conversion,
+                                  const Context& context) {
+  if (checkpoint.format == "gguf") {
+    return fail_with_hint(ErrorCode::kUnsupported, "an OUT that ends in .gguf",
+                          "{}: a GGUF cannot be turned into a Hugging Face folder",
+                          conversion.in.string());
+  }
+  if (conversion.to.empty()) return checkpoint;
+  if (!is_float_type(conversion.to)) {
+    return fail_with_hint(ErrorCode::kUsage, "an OUT that ends in .gguf",
+                          "--to {} is a GGUF type; OUT '{}' is a folder", conversion.to,
+                          conversion.out.string());
+  }
+  Options options;
+  options.add("type", conversion.to);
+  for (const std::string& glob : conversion.keep) options.add("keep", glob);
+  return apply("cast", options, std::move(checkpoint), context);
+}
+
+Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conversion) {
+  const Format* format = find_format(checkpoint.format);
+  CKPT_CHECK(format != nullptr);
+  LayoutOptions options;
+  options.out_name = conversion.out.filename().string();
+  options.max_file_bytes = conversion.shard_bytes;
+  options.header_slack_bytes = conversion.header_slack_bytes;
+  return format->lay_out(checkpoint, options, all_codecs());
+}
+
+}  // namespace
+
+Result<Step> parse_step(std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  Step step{find_transform(name), {}};
+  if (step.transform == nullptr) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt list steps", "step '{}' is not known", name);
+  }
+  std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
+  while (!rest.empty()) {
+    const size_t equals = rest.find('=');
+    const std::string key(rest.substr(0, equals));
+    const auto& rules = step.transform->options;
+    if (equals == rest.npos || std::none_of(rules.begin(), rules.end(),
+                                            [&](const auto& rule) { return rule.name == key; })) {
+      return fail_with_hint(ErrorCode::kUsage, "ckpt list steps",
+                            "step '{}' has no option '{}'; written {}:key=value", name, key, name);
+    }
+    rest.remove_prefix(equals + 1);
+    const bool quoted = !rest.empty() && rest[0] == '"';
+    const size_t end = rest.find(quoted ? '"' : ',', quoted ? 1 : 0);
+    if (quoted && end == rest.npos) {
+      return fail(ErrorCode::kUsage, "step '{}': a double quote is not closed", text);
+    }
+    step.options.add(key, std::string(rest.substr(quoted ? 1 : 0, end - (quoted ? 1 : 0))));
+    rest.remove_prefix(std::min(rest.size(), end == rest.npos ? end : end + (quoted ? 1 : 0)));
+    if (!rest.empty() && rest[0] == ',') rest.remove_prefix(1);
+  }
+  return step;
+}
+
+Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
+  PlannedConversion out;
+  CKPT_TRY(check_apart(conversion.in, conversion.out));
+  if (conversion.force) CKPT_TRY(check_replaceable(conversion.out));
+  CKPT_ASSIGN(const Format* format, recognise(conversion.in));
+  out.in_format = format->name;
+  CKPT_ASSIGN(Checkpoint checkpoint, format->read(conversion.in, all_codecs()));
+  if (!conversion.tokenizer.empty()) CKPT_TRY(take_tokenizer(checkpoint, conversion.tokenizer));
+
+  Imatrix imatrix;
+  Context context{all_codecs(), nullptr, &out.notes};
+  if (!conversion.imatrix.empty()) {
+    CKPT_ASSIGN(imatrix, read_imatrix(conversion.imatrix));
+    context.imatrix = &imatrix;
+  }
+  for (const std::string& text : conversion.steps) {
+    CKPT_ASSIGN(const Step step, parse_step(text));
+    CKPT_ASSIGN(checkpoint, in(fmt::format("step {}", step.transform->name),
+                               step.transform->apply(std::move(checkpoint), step.options,
+                                                     context)));
+  }
+  const bool gguf = is_gguf_path(conversion.out);
+  auto converted = gguf ? towards_gguf(std::move(checkpoint), conversion, context)
+                        : towards_folder(std::move(checkpoint), conversion, context);
+  if (!converted) return in(conversion.in.string(), Result<PlannedConversion>(Failure(std::move(converted.error()))));
+  checkpoint = std::move(*converted);
+  CKPT_ASSIGN(Layout layout, lay_out_for(checkpoint, conversion));
+  out.plan.outputs.push_back({conversion.out, std::move(checkpoint), std::move(layout)});
+  CKPT_TRY(check(out.plan));
+  return out;
+}
+
+}  // namespace ckpt

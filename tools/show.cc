@@ -1,0 +1,156 @@
+// ckpt show PATH: what is in a checkpoint, at one glance.
+#include <map>
+
+#include "core/transform.h"
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "tools/commands.h"
+#include "tools/meta_text.h"
+
+namespace ckpt {
+namespace {
+
+struct Typed {
+  std::string path;
+  bool all_tensors = false;
+  std::string tensors;      // a glob
+  bool metadata = false;
+};
+
+struct Totals {
+  uint64_t values = 0, bytes = 0;
+  std::map<std::string_view, std::pair<uint64_t, uint64_t>> by_type;   // tensors, bytes
+};
+
+Totals count(const Checkpoint& checkpoint) {
+  Totals totals;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const uint64_t bytes = size_bytes(tensor);
+    totals.values += tensor.values();
+    totals.bytes += bytes;
+    auto& [tensors, sum] = totals.by_type[tensor.codec->name];
+    ++tensors;
+    sum += bytes;
+  }
+  return totals;
+}
+
+// config.json's architectures[0], or GGUF's general.architecture.
+std::string architecture(const Checkpoint& checkpoint) {
+  if (const std::string* name = checkpoint.metadata.find_text("general.architecture")) return *name;
+  const Document* document = checkpoint.find_document("config.json");
+  if (document == nullptr) return "";
+  const Json config = Json::parse(*document->content, nullptr, false);
+  if (!config.is_object() || !config.contains("architectures")) return "";
+  const Json& names = config["architectures"];
+  return names.is_array() && !names.empty() && names[0].is_string() ? names[0].get<std::string>()
+                                                                    : "";
+}
+
+void show_summary(const Console& console, const Checkpoint& checkpoint, const Typed& typed) {
+  const Totals totals = count(checkpoint);
+  const std::string model = architecture(checkpoint);
+  Json types = Json::object();
+  console.answer(fmt::format("{}  {}{}{}", console.bold(typed.path), checkpoint.format,
+                             model.empty() ? "" : ", ", model));
+  console.answer(fmt::format("  {} tensors, {} values, {} ({:.2f} bits a value)",
+                             checkpoint.tensors.size(), human_count(totals.values),
+                             human_bytes(totals.bytes),
+                             totals.values == 0 ? 0.0
+                                                : 8.0 * static_cast<double>(totals.bytes) /
+                                                      static_cast<double>(totals.values)));
+  Table table({"type", "tensors", "bytes"});
+  for (const auto& [type, sums] : totals.by_type) {
+    table.add({std::string(type), fmt::format("{}", sums.first), human_bytes(sums.second)});
+    types[std::string(type)] = {{"tensors", sums.first}, {"size_bytes", sums.second}};
+  }
+  for (const std::string& line : table.lines({false, true, true})) console.answer("  " + line);
+  Json documents = Json::array();
+  std::string names;
+  for (const Document& document : checkpoint.documents) {
+    documents.push_back(document.path);
+    names += (names.empty() ? "" : ", ") + document.path;
+  }
+  if (!names.empty()) console.answer(fmt::format("  beside them: {}", names));
+  if (!checkpoint.metadata.entries.empty()) {
+    console.answer(fmt::format("  {} metadata keys{}", checkpoint.metadata.entries.size(),
+                               typed.metadata ? "" : " (--metadata shows them)"));
+  }
+  console.object("checkpoint", {{"path", typed.path}, {"format", checkpoint.format},
+                                {"name", checkpoint.name}, {"architecture", model},
+                                {"tensors", checkpoint.tensors.size()},
+                                {"values", totals.values}, {"size_bytes", totals.bytes},
+                                {"types", types}, {"documents", documents},
+                                {"metadata_keys", checkpoint.metadata.entries.size()}});
+}
+
+void show_metadata(const Console& console, const Checkpoint& checkpoint) {
+  for (const MetaEntry& entry : checkpoint.metadata.entries) {
+    console.answer(fmt::format("{} = {}", entry.key, meta_text(entry.value)));
+    console.object("metadata", {{"key", entry.key}, {"value_type", meta_type_name(entry.value)},
+                                {"value", meta_json(entry.value)}});
+  }
+  for (const auto& [file, metadata] : checkpoint.file_metadata) {
+    for (const MetaEntry& entry : metadata.entries) {
+      console.answer(fmt::format("{}: {} = {}", file, entry.key, meta_text(entry.value)));
+      console.object("metadata", {{"file", file}, {"key", entry.key},
+                                  {"value_type", meta_type_name(entry.value)},
+                                  {"value", meta_json(entry.value)}});
+    }
+  }
+}
+
+Status show_tensors(const Console& console, const Checkpoint& checkpoint, const Typed& typed) {
+  const std::string glob = typed.tensors.empty() ? "*" : typed.tensors;
+  Table table({"tensor", "shape", "type", "bytes"});
+  bool found = false;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!glob_matches(glob, tensor.name)) continue;
+    found = true;
+    const uint64_t bytes = size_bytes(tensor);
+    table.add({tensor.name, fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
+               std::string(tensor.codec->name), fmt::format("{}", bytes)});
+    console.object("tensor", {{"name", tensor.name}, {"shape", tensor.shape},
+                              {"type", tensor.codec->name}, {"size_bytes", bytes},
+                              {"file", tensor.home}});
+  }
+  if (!found && !typed.tensors.empty()) {
+    return fail(ErrorCode::kUsage, "{}: no tensor is called like '{}'", typed.path, glob);
+  }
+  for (const std::string& line : table.lines({false, false, false, true})) console.answer(line);
+  return {};
+}
+
+Result<int> show(const Typed& typed, const Console& console) {
+  CKPT_ASSIGN(const Format* format, recognise(typed.path));
+  CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs()));
+  show_summary(console, checkpoint, typed);
+  if (typed.metadata) show_metadata(console, checkpoint);
+  if (typed.all_tensors || !typed.tensors.empty()) {
+    CKPT_TRY(show_tensors(console, checkpoint, typed));
+  }
+  return 0;
+}
+
+Run declare(CLI::App& app) {
+  auto typed = std::make_shared<Typed>();
+  app.add_option("PATH", typed->path, "Hugging Face folder, .safetensors or .gguf")->required();
+  app.add_option_function<std::string>(
+         "--tensors", [typed](const std::string& glob) {
+           typed->all_tensors = true;
+           typed->tensors = glob;
+         }, "list tensors, or those like GLOB")
+      ->expected(0, 1)->type_name("[GLOB]");
+  app.add_flag("--metadata", typed->metadata, "list metadata");
+  return [typed](const Console& console, const CommonOptions&) { return show(*typed, console); };
+}
+
+}  // namespace
+
+constinit const Command kShow{"show", "Shows what is in a checkpoint; reads headers only.",
+                              "  ckpt show model.gguf\n"
+                              "  ckpt show Qwen3.5-9B/ --tensors='*.mlp.*'\n"
+                              "  ckpt show model.gguf --metadata --json",
+                              declare};
+
+}  // namespace ckpt

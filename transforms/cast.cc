@@ -1,0 +1,65 @@
+// cast: stores the floats of a safetensors checkpoint in another plain float type.
+//
+// Tensors that are no plain floats (integers, quantized weights) stay as they are. config.json says
+// the new type under the key it used: `dtype` (transformers 5) or `torch_dtype` (4).
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "transforms/cast.h"
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kOptions[] = {
+    {"type", "f32|f16|bf16", "the type to store floats in"},
+    {"keep", "GLOB", "tensors to leave as they are", true},
+};
+
+bool is_plain_float(const Codec& codec) {
+  return codec.name == "f32" || codec.name == "f16" || codec.name == "bf16" || codec.name == "f64";
+}
+
+std::string_view torch_name(std::string_view type) {
+  if (type == "f32") return "float32";
+  return type == "f16" ? "float16" : "bfloat16";
+}
+
+void set_config_dtype(Checkpoint& checkpoint, std::string_view type) {
+  using Json = nlohmann::ordered_json;
+  const Document* document = checkpoint.find_document("config.json");
+  if (document == nullptr) return;
+  Json config = Json::parse(*document->content, nullptr, false);
+  if (!config.is_object()) return;
+  for (Json* scope : {&config, config.contains("text_config") ? &config["text_config"] : nullptr}) {
+    if (scope == nullptr || !scope->is_object()) continue;
+    for (const char* key : {"dtype", "torch_dtype"}) {
+      if (scope->contains(key)) (*scope)[key] = torch_name(type);
+    }
+  }
+  checkpoint.set_document("config.json", config.dump(2) + "\n");
+}
+
+Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
+  const std::string type = options.get("type").value_or("");
+  const Codec* codec = find_codec(context.codecs, type);
+  if (codec == nullptr || !is_plain_float(*codec) || codec->encode == nullptr || type == "f64") {
+    return fail(ErrorCode::kUsage, "type '{}'; expected f32, f16 or bf16", type);
+  }
+  const std::vector<std::string> keep = options.all("keep");
+  for (Tensor& tensor : checkpoint.tensors) {
+    const bool kept = std::any_of(keep.begin(), keep.end(), [&](const std::string& glob) {
+      return glob_matches(glob, tensor.name);
+    });
+    if (kept || !is_plain_float(*tensor.codec)) continue;
+    CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
+  }
+  set_config_dtype(checkpoint, type);
+  return checkpoint;
+}
+
+}  // namespace
+
+constinit const Transform kCast{"cast", "stores plain floats in another plain float type", kOptions,
+                                apply};
+
+}  // namespace ckpt

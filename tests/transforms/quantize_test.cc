@@ -1,0 +1,390 @@
+// Options, importance matrices, metadata and refusals of the quantize step.
+#include "transforms/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+
+#include "core/checkpoint.h"
+#include "quantizers/quantizers.h"
+
+namespace ckpt {
+namespace {
+
+const Codec& codec(std::string_view name) {
+  const Codec* found = find_codec(all_codecs(), name);
+  EXPECT_NE(found, nullptr) << name;
+  return *found;
+}
+
+Tensor zeros(std::string name, std::vector<uint64_t> shape, std::string_view type = "bf16") {
+  uint64_t values = 1;
+  for (uint64_t axis : shape) values *= axis;
+  const PartRule& rule = codec(type).parts[0];
+  const uint64_t bytes = values / element_values(rule.dtype) * size_bytes(rule.dtype);
+  return make_tensor(std::move(name), std::move(shape), codec(type),
+                     std::vector<std::byte>(bytes));
+}
+
+// Two layers, the smallest thing with every kind of tensor.
+Checkpoint small_model() {
+  Checkpoint out;
+  out.format = "gguf";
+  out.metadata.append("general.architecture", MetaValue::text("llama"));
+  out.metadata.append("general.quantization_version", MetaValue::u32(2));
+  out.metadata.append("llama.block_count", MetaValue::u32(2));
+  out.metadata.append("llama.attention.head_count", MetaValue::u32(2));
+  out.metadata.append("general.file_type", MetaValue::u32(32));
+  out.metadata.append("general.name", MetaValue::text("small"));
+  out.tensors.push_back(zeros("token_embd.weight", {3, 256}));
+  out.tensors.push_back(zeros("output.weight", {3, 256}));
+  for (const char* block : {"blk.0.", "blk.1."}) {
+    out.tensors.push_back(zeros(std::string(block) + "attn_norm.weight", {256}, "f32"));
+    out.tensors.push_back(zeros(std::string(block) + "attn_q.weight", {2, 256}));
+    out.tensors.push_back(zeros(std::string(block) + "ffn_up_exps.weight", {2, 2, 256}));
+  }
+  return out;
+}
+
+Options options(std::initializer_list<std::pair<std::string, std::string>> pairs) {
+  Options out;
+  for (const auto& [key, value] : pairs) out.add(key, value);
+  return out;
+}
+
+Result<Checkpoint> run(Checkpoint input, const Options& given, const Imatrix* imatrix = nullptr,
+                       std::vector<std::string>* notes = nullptr) {
+  return quantize(std::move(input), given, Context{all_codecs(), imatrix, notes});
+}
+
+std::string type_of(const Result<Checkpoint>& made, std::string_view name) {
+  EXPECT_TRUE(made.has_value()) << made.error().text();
+  if (!made) return "";
+  const Tensor* tensor = made->find_tensor(name);
+  return tensor == nullptr ? "" : std::string(tensor->codec->name);
+}
+
+void expect_error(const Result<Checkpoint>& made, ErrorCode code, std::string_view part) {
+  ASSERT_FALSE(made.has_value()) << part;
+  EXPECT_EQ(made.error().code, code) << made.error().text();
+  EXPECT_NE(made.error().text().find(part), std::string::npos) << made.error().text();
+}
+
+// ---- options -----------------------------------------------------------------------------------
+
+TEST(Quantize, TypeIsAskedForAndKnown) {
+  expect_error(run(small_model(), Options{}), ErrorCode::kUsage, "type is missing");
+  expect_error(run(small_model(), options({{"type", "q4"}})), ErrorCode::kUsage, "q4_k_m");
+  expect_error(run(small_model(), options({{"type", "q8_0"}, {"tensor-type", "*=q9"}})),
+               ErrorCode::kUsage, "q6_k");
+  expect_error(run(small_model(), options({{"type", "q8_0"}, {"tensor-type", "*=q8_k"}})),
+               ErrorCode::kUsage, "no type is called 'q8_k'");
+  expect_error(run(small_model(), options({{"type", "q8_0"}, {"tensor-type", "q6_k"}})),
+               ErrorCode::kUsage, "GLOB=TYPE");
+  expect_error(run(small_model(), options({{"type", "q8_0"}, {"output-tensor-type", "x"}})),
+               ErrorCode::kUsage, "output-tensor-type");
+  expect_error(run(small_model(), options({{"type", "q8_0"}, {"pure", "perhaps"}})),
+               ErrorCode::kUsage, "yes or no");
+}
+
+TEST(Quantize, OnlyGgufIsQuantised) {
+  Checkpoint input = small_model();
+  input.format = "hf";
+  expect_error(run(input, options({{"type", "q8_0"}})), ErrorCode::kUsage, "to-gguf");
+}
+
+TEST(Quantize, LastRuleThatMatchesCounts) {
+  const auto made = run(small_model(), options({{"type", "q4_k_m"},
+                                                {"tensor-type", "*=q8_0"},
+                                                {"keep", "blk.1.*"},
+                                                {"tensor-type", "blk.1.attn_q.*=Q5_K"},
+                                                {"keep", "*.0.attn_q.weight"}}));
+  EXPECT_EQ(type_of(made, "token_embd.weight"), "q8_0");
+  EXPECT_EQ(type_of(made, "blk.0.ffn_up_exps.weight"), "q8_0");
+  EXPECT_EQ(type_of(made, "blk.0.attn_q.weight"), "bf16");
+  EXPECT_EQ(type_of(made, "blk.1.attn_q.weight"), "q5_k");
+  EXPECT_EQ(type_of(made, "blk.1.ffn_up_exps.weight"), "bf16");
+  EXPECT_EQ(type_of(made, "blk.0.attn_norm.weight"), "f32");
+}
+
+TEST(Quantize, GlobsSeeSourceNamesUnlessTheySayOut) {
+  Checkpoint input = small_model();
+  for (Tensor& tensor : input.tensors) {
+    if (tensor.name == "blk.0.attn_q.weight") tensor.source_name = "layers.0.q_proj.weight";
+  }
+  const auto by_source = run(input, options({{"type", "q4_k_m"},
+                                             {"tensor-type", "*q_proj*=q8_0"}}));
+  EXPECT_EQ(type_of(by_source, "blk.0.attn_q.weight"), "q8_0");
+  const auto by_name = run(input, options({{"type", "q4_k_m"}, {"tensor-type", "*attn_q*=q8_0"}}));
+  EXPECT_EQ(type_of(by_name, "blk.0.attn_q.weight"), "q4_k");   // its source name differs
+  EXPECT_EQ(type_of(by_name, "blk.1.attn_q.weight"), "q8_0");   // has none: the name counts
+  const auto by_out = run(input, options({{"type", "q4_k_m"},
+                                          {"tensor-type", "out:*attn_q*=q8_0"}}));
+  EXPECT_EQ(type_of(by_out, "blk.0.attn_q.weight"), "q8_0");
+}
+
+TEST(Quantize, RulesWithoutEffectAreNoted) {
+  std::vector<std::string> notes;
+  const auto made = run(small_model(), options({{"type", "q4_k_m"},
+                                                {"tensor-type", "*atn_q*=q8_0"},
+                                                {"tensor-type", "*norm*=q8_0"},
+                                                {"keep", "*norm*"}}),
+                        nullptr, &notes);
+  ASSERT_TRUE(made.has_value());
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_EQ(notes[0], "tensor-type=*atn_q*=q8_0 matches no tensor");
+  EXPECT_NE(notes[1].find("none of the 2 tensors"), std::string::npos) << notes[1];
+}
+
+TEST(Quantize, FallbacksAreNoted) {
+  Checkpoint input = small_model();
+  input.tensors.push_back(zeros("blk.0.ffn_down.weight", {2, 96}));
+  std::vector<std::string> notes;
+  const auto made = run(std::move(input), options({{"type", "q4_k_s"}}), nullptr, &notes);
+  EXPECT_EQ(type_of(made, "blk.0.ffn_down.weight"), "q5_0");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("1 tensors"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("blk.0.ffn_down.weight"), std::string::npos) << notes[0];
+}
+
+// ---- where values come from --------------------------------------------------------------------
+
+TEST(Quantize, QuantisedTensorsNeedLeave) {
+  Checkpoint input = small_model();
+  input.tensors.push_back(zeros("blk.1.ffn_down.weight", {2, 256}, "q8_0"));
+  expect_error(run(input, options({{"type", "q4_k_m"}})), ErrorCode::kUsage,
+               "tensor 'blk.1.ffn_down.weight': already quantised as q8_0");
+  EXPECT_EQ(type_of(run(input, options({{"type", "q4_k_m"}, {"allow-requantize", "yes"}})),
+                    "blk.1.ffn_down.weight"),
+            "q4_k");   // the first ffn_down that is counted, though of the last block
+  // The same type is a copy, and copies need no leave.
+  const auto same = run(input, options({{"type", "q8_0"}}));
+  ASSERT_TRUE(same.has_value());
+  EXPECT_TRUE(same->find_tensor("blk.1.ffn_down.weight")->is_stored());
+  EXPECT_EQ(type_of(run(input, options({{"type", "q4_k_m"}, {"keep", "*ffn_down*"}})),
+                    "blk.1.ffn_down.weight"),
+            "q8_0");
+}
+
+TEST(Quantize, WhatCannotBeDecodedIsRefusedByName) {
+  Checkpoint input = small_model();
+  input.tensors.push_back(zeros("blk.1.ffn_down.weight", {2, 256}, "iq1_s"));
+  ASSERT_EQ(codec("iq1_s").decode, nullptr);
+  expect_error(run(input, options({{"type", "q4_k_m"}, {"allow-requantize", "yes"}})),
+               ErrorCode::kUnsupported, "blk.1.ffn_down.weight");
+  input.tensors.back() = zeros("blk.1.ffn_down.weight", {2, 256}, "i32");
+  expect_error(run(input, options({{"type", "q4_k_m"}})), ErrorCode::kUnsupported,
+               "blk.1.ffn_down.weight");
+}
+
+// The operations of a tensor of the result.
+const std::vector<ValueOp>& ops_of(const Result<Checkpoint>& made, std::string_view name) {
+  return made->find_tensor(name)->recoded().ops;
+}
+
+TEST(Quantize, TensorsMadeSixteenBitsWideAreRoundedFirst) {
+  Checkpoint input = small_model();
+  const Tensor f32 = zeros("blk.0.ffn_down.weight", {2, 256}, "f32");
+  input.tensors.push_back(recode(f32, codec("bf16")).value());
+  Tensor f16 = zeros("blk.1.ffn_down.weight", {2, 256}, "bf16");
+  input.tensors.push_back(recode(std::move(f16), codec("f16")).value());
+  input.tensors.push_back(with_op(zeros("blk.0.a.weight", {2, 256}), AddScalar{1}).value());
+  input.tensors.push_back(recode(zeros("blk.0.b.weight", {2, 256}), codec("f32")).value());
+  const auto made = run(std::move(input), options({{"type", "q8_0"}}));
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  ASSERT_EQ(ops_of(made, "blk.0.ffn_down.weight").size(), 1u);
+  EXPECT_EQ(std::get<RoundTo>(ops_of(made, "blk.0.ffn_down.weight")[0]).dtype, Dtype::kBF16);
+  ASSERT_EQ(ops_of(made, "blk.1.ffn_down.weight").size(), 1u);
+  EXPECT_EQ(std::get<RoundTo>(ops_of(made, "blk.1.ffn_down.weight")[0]).dtype, Dtype::kF16);
+  ASSERT_EQ(ops_of(made, "blk.0.a.weight").size(), 2u);
+  EXPECT_EQ(std::get<RoundTo>(ops_of(made, "blk.0.a.weight")[1]).dtype, Dtype::kBF16);
+  EXPECT_TRUE(ops_of(made, "blk.0.b.weight").empty());
+  EXPECT_TRUE(ops_of(made, "blk.0.attn_q.weight").empty());
+}
+
+TEST(Quantize, LeadingAxesOfOneAreDropped) {
+  Checkpoint input = small_model();
+  input.tensors.push_back(zeros("blk.0.a.weight", {1, 256}));
+  input.tensors.push_back(zeros("blk.0.b.weight", {1, 2, 256}));
+  input.tensors.push_back(zeros("blk.0.c.weight", {2, 1, 256}));
+  input.tensors.push_back(zeros("blk.0.d", {}, "f32"));
+  input.tensors.push_back(zeros("blk.0.e.weight", {1, 1, 1}, "f32"));
+  const auto made = run(std::move(input), options({{"type", "q8_0"}}));
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  const auto shape = [&](std::string_view name) { return made->find_tensor(name)->shape; };
+  EXPECT_EQ(shape("blk.0.a.weight"), (std::vector<uint64_t>{256}));
+  EXPECT_EQ(type_of(made, "blk.0.a.weight"), "bf16");
+  EXPECT_EQ(shape("blk.0.b.weight"), (std::vector<uint64_t>{2, 256}));
+  EXPECT_EQ(type_of(made, "blk.0.b.weight"), "q8_0");
+  EXPECT_EQ(shape("blk.0.c.weight"), (std::vector<uint64_t>{2, 1, 256}));
+  EXPECT_EQ(shape("blk.0.d"), (std::vector<uint64_t>{1}));
+  EXPECT_EQ(shape("blk.0.e.weight"), (std::vector<uint64_t>{1}));
+}
+
+// ---- importance matrices -----------------------------------------------------------------------
+
+Imatrix matrix_for(const std::string& name, size_t values) {
+  Imatrix out;
+  out.file = "m.dat";
+  out.weights[name].assign(values, 0.5F);
+  return out;
+}
+
+TEST(QuantizeImatrix, EveryMatrixOfAStackHasItsWeights) {
+  Imatrix imatrix = matrix_for("blk.0.ffn_up_exps.weight", 512);
+  imatrix.weights["blk.0.ffn_up_exps.weight"][300] = 2;
+  const auto made = run(small_model(), options({{"type", "q4_k_m"}}), &imatrix);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  const auto& weights = made->find_tensor("blk.0.ffn_up_exps.weight")->recoded().weights;
+  ASSERT_NE(weights, nullptr);
+  EXPECT_EQ(weights->weights, imatrix.weights["blk.0.ffn_up_exps.weight"]);
+  EXPECT_EQ(made->find_tensor("blk.1.ffn_up_exps.weight")->recoded().weights, nullptr);
+}
+
+TEST(QuantizeImatrix, TypesThatIgnoreWeightsGetNone) {
+  const Imatrix imatrix = matrix_for("blk.0.attn_q.weight", 256);
+  for (const char* type : {"q8_0", "f16", "f32"}) {
+    const auto made = run(small_model(), options({{"type", type}}), &imatrix);
+    ASSERT_TRUE(made.has_value()) << made.error().text();
+    EXPECT_EQ(made->find_tensor("blk.0.attn_q.weight")->recoded().weights, nullptr) << type;
+  }
+  for (const char* type : {"q4_0", "q5_1", "q6_k", "q2_k", "iq4_nl"}) {
+    const auto made = run(small_model(), options({{"type", type}}), &imatrix);
+    ASSERT_TRUE(made.has_value()) << made.error().text();
+    EXPECT_NE(made->find_tensor("blk.0.attn_q.weight")->recoded().weights, nullptr) << type;
+  }
+}
+
+TEST(QuantizeImatrix, WrongNumberOfWeightsIsAnErrorExceptForTheEmbedding) {
+  const Imatrix wrong = matrix_for("blk.0.ffn_up_exps.weight", 256);
+  expect_error(run(small_model(), options({{"type", "q4_k_m"}}), &wrong), ErrorCode::kCorrupt,
+               "tensor 'blk.0.ffn_up_exps.weight': importance matrix 'm.dat' has 256 values; "
+               "expected 512");
+  const Imatrix embedding = matrix_for("token_embd.weight", 3);
+  const auto made = run(small_model(), options({{"type", "q4_k_m"}}), &embedding);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(made->find_tensor("token_embd.weight")->recoded().weights, nullptr);
+}
+
+TEST(QuantizeImatrix, ValuesMustBeFinite) {
+  Imatrix imatrix = matrix_for("blk.9.not_in_the_model.weight", 4);
+  imatrix.weights.begin()->second[2] = std::numeric_limits<float>::infinity();
+  expect_error(run(small_model(), options({{"type", "q4_k_m"}}), &imatrix), ErrorCode::kCorrupt,
+               "value 2 for 'blk.9.not_in_the_model.weight' is inf");
+}
+
+TEST(QuantizeImatrix, Q2KSNeedsIt) {
+  expect_error(run(small_model(), options({{"type", "q2_k_s"}})), ErrorCode::kUsage,
+               "no importance matrix was given");
+  const Imatrix partial = matrix_for("blk.0.attn_q.weight", 256);
+  expect_error(run(small_model(), options({{"type", "q2_k_s"}}), &partial), ErrorCode::kUsage,
+               "tensor 'blk.0.ffn_up_exps.weight'");
+  Imatrix full = partial;
+  full.weights["blk.1.attn_q.weight"].assign(256, 1);
+  full.weights["blk.0.ffn_up_exps.weight"].assign(512, 1);
+  full.weights["blk.1.ffn_up_exps.weight"].assign(512, 1);
+  const auto made = run(small_model(), options({{"type", "q2_k_s"}}), &full);
+  EXPECT_EQ(type_of(made, "blk.0.attn_q.weight"), "q2_k");
+  EXPECT_EQ(type_of(made, "token_embd.weight"), "q2_k");   // the one that may do without
+}
+
+TEST(QuantizeImatrix, MissingEntriesAreNoted) {
+  const Imatrix partial = matrix_for("blk.0.attn_q.weight", 256);
+  std::vector<std::string> notes;
+  ASSERT_TRUE(run(small_model(), options({{"type", "q4_k_m"}}), &partial, &notes).has_value());
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("5 tensors have no column weights"), std::string::npos) << notes[0];
+}
+
+// ---- metadata ----------------------------------------------------------------------------------
+
+std::vector<std::string> keys(const Metadata& metadata) {
+  std::vector<std::string> out;
+  for (const MetaEntry& entry : metadata.entries) out.push_back(entry.key);
+  return out;
+}
+
+TEST(QuantizeMetadata, VersionAndTypeMoveToTheEnd) {
+  Checkpoint input = small_model();
+  for (const char* key : {"split.no", "split.count", "split.tensors.count", "split.other"}) {
+    input.metadata.append(key, MetaValue::u16(1));
+  }
+  input.metadata.append("general.alignment", MetaValue::u32(64));
+  const auto made = run(std::move(input), options({{"type", "q4_k_m"}}));
+  ASSERT_TRUE(made.has_value());
+  const std::vector<std::string> expected{
+      "general.architecture", "llama.block_count", "llama.attention.head_count", "general.name",
+      "split.other", "general.alignment", "general.quantization_version", "general.file_type"};
+  EXPECT_EQ(keys(made->metadata), expected);
+  EXPECT_EQ(*made->metadata.find("general.file_type"), MetaValue::u32(15));
+  EXPECT_EQ(*made->metadata.find("general.quantization_version"), MetaValue::u32(2));
+}
+
+TEST(QuantizeMetadata, FileTypesAreThoseOfLlamaCpp) {
+  const std::pair<const char*, uint32_t> types[] = {
+      {"f32", 0}, {"f16", 1}, {"q4_0", 2}, {"q4_1", 3}, {"q8_0", 7}, {"q5_0", 8}, {"q5_1", 9},
+      {"q2_k", 10}, {"q3_k_s", 11}, {"q3_k", 12}, {"q3_k_l", 13}, {"q4_k_s", 14}, {"Q4_K", 15},
+      {"q5_k_s", 16}, {"q5_k", 17}, {"q6_k", 18}, {"iq4_nl", 25}, {"bf16", 32}};
+  for (const auto& [name, number] : types) {
+    const auto made = run(small_model(), options({{"type", name}}));
+    ASSERT_TRUE(made.has_value()) << name << made.error().text();
+    EXPECT_EQ(made->metadata.find_unsigned("general.file_type"), number) << name;
+  }
+}
+
+TEST(QuantizeMetadata, AnImportanceMatrixLeavesItsName) {
+  Imatrix imatrix = matrix_for("blk.0.attn_q.weight", 256);
+  imatrix.file = std::string(126, 'f') + "\xc3\xa9.dat";   // cut in the middle of a character
+  imatrix.datasets = {std::string(200, 'd'), "second"};
+  imatrix.chunk_count = 9;
+  Checkpoint input = small_model();
+  input.metadata.append("quantize.imatrix.file", MetaValue::text("old"));
+  input.metadata.append("last", MetaValue::u32(1));
+  const auto made = run(std::move(input), options({{"type", "q4_k_m"}}), &imatrix);
+  ASSERT_TRUE(made.has_value());
+  const auto all = keys(made->metadata);
+  const std::vector<std::string> end(all.end() - 6, all.end());
+  const std::vector<std::string> expected{
+      "general.quantization_version", "general.file_type", "quantize.imatrix.file",
+      "quantize.imatrix.dataset", "quantize.imatrix.entries_count",
+      "quantize.imatrix.chunks_count"};
+  EXPECT_EQ(end, expected);
+  EXPECT_EQ(*made->metadata.find_text("quantize.imatrix.file"), std::string(126, 'f') + "\xc3");
+  EXPECT_EQ(*made->metadata.find_text("quantize.imatrix.dataset"), std::string(127, 'd'));
+  EXPECT_EQ(*made->metadata.find("quantize.imatrix.entries_count"), MetaValue::u32(1));
+  EXPECT_EQ(*made->metadata.find("quantize.imatrix.chunks_count"), MetaValue::u32(9));
+}
+
+TEST(QuantizeMetadata, WhatIsNotKnownOfAMatrixIsNotWritten) {
+  const Imatrix imatrix = matrix_for("blk.0.attn_q.weight", 256);
+  const auto made = run(small_model(), options({{"type", "q4_k_m"}}), &imatrix);
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(made->metadata.find("quantize.imatrix.dataset"), nullptr);
+  EXPECT_EQ(made->metadata.find("quantize.imatrix.chunks_count"), nullptr);
+  const Imatrix empty;
+  const auto without = run(small_model(), options({{"type", "q4_k_m"}}), &empty);
+  ASSERT_TRUE(without.has_value());
+  EXPECT_EQ(without->metadata.find("quantize.imatrix.file"), nullptr);
+}
+
+TEST(QuantizeMetadata, TextsEndAtTheirFirstNul) {
+  Checkpoint input = small_model();
+  input.metadata.append("a", MetaValue::text(std::string("x\0y", 3)));
+  input.metadata.append("b", MetaValue::array(make_text_array({std::string("\0z", 2), "w"})));
+  const auto made = run(std::move(input), options({{"type", "q8_0"}}));
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(*made->metadata.find_text("a"), "x");
+  EXPECT_EQ(*made->metadata.find("b"), MetaValue::array(make_text_array({"", "w"})));
+}
+
+TEST(QuantizeMetadata, FloatTypesNeedNoModelFacts) {
+  Checkpoint input = small_model();
+  input.metadata = {};
+  EXPECT_TRUE(run(input, options({{"type", "f16"}})).has_value());
+  expect_error(run(input, options({{"type", "q8_0"}})), ErrorCode::kCorrupt,
+               "general.architecture");
+}
+
+}  // namespace
+}  // namespace ckpt

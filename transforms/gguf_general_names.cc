@@ -217,10 +217,53 @@ bool looks_like_version(std::string_view word) {
   return is_version(word) || word.empty() || (word[0] == '.' && is_version(word.substr(1)));
 }
 
+// A character of a word, and what it is with a capital. ASCII, Latin-1 and Cyrillic have case.
+struct Letter {
+  std::string_view text;
+  std::string capital;        // the same as `text` for all that is no small letter
+  bool is_letter, is_capital;
+};
+
+Letter letter_at(std::string_view word) {
+  const auto byte = [&](size_t i) { return i < word.size() ? static_cast<uint8_t>(word[i]) : 0u; };
+  if (byte(0) < 0x80) {
+    return {word.substr(0, 1), std::string(1, upper(word[0])), is_letter(word[0]), is_upper(word[0])};
+  }
+  const size_t size = byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
+  const std::string_view text = word.substr(0, size);
+  Letter out{text, std::string(text), true, false};
+  if (text.size() != 2) return out;
+  const uint32_t code = (byte(0) & 31) << 6 | (byte(1) & 63);
+  out.is_capital = (code >= 0xC0 && code <= 0xDE && code != 0xD7) || (code >= 0x410 && code <= 0x42F);
+  const bool is_small = (code >= 0xE0 && code <= 0xFE && code != 0xF7) || (code >= 0x430 && code <= 0x44F);
+  const uint32_t capital = is_small ? code - 0x20 : code;
+  out.capital = {static_cast<char>(0xC0 | capital >> 6), static_cast<char>(0x80 | (capital & 63))};
+  return out;
+}
+
 // Has letters with case, all of them lower.
 bool is_lower_case(std::string_view word) {
-  return std::none_of(word.begin(), word.end(), is_upper) &&
-         std::any_of(word.begin(), word.end(), is_lower);
+  bool has_small = false;
+  while (!word.empty()) {
+    const Letter letter = letter_at(word);
+    if (letter.is_capital) return false;
+    has_small = has_small || letter.capital != letter.text;
+    word.remove_prefix(letter.text.size());
+  }
+  return has_small;
+}
+
+// A capital after everything that is no letter: "foo_bar2b" is "Foo_Bar2B".
+std::string with_capitals(std::string_view word) {
+  std::string out;
+  bool starts = true;
+  while (!word.empty()) {
+    const Letter letter = letter_at(word);
+    out += starts ? letter.capital : std::string(letter.text);
+    starts = !letter.is_letter;
+    word.remove_prefix(letter.text.size());
+  }
+  return out;
 }
 
 }  // namespace
@@ -261,16 +304,8 @@ std::string title_of(std::string_view id) {
     at = end + 1;
     if (word.empty()) continue;
     if (!out.empty()) out += ' ';
-    if (!is_lower_case(word) || looks_like_version(word)) {
-      out += word;
-      continue;
-    }
-    // A capital after everything that is no letter: "foo_bar2b" is "Foo_Bar2B".
-    bool starts = true;
-    for (const char c : word) {
-      out += starts ? upper(c) : c;
-      starts = !is_letter(c);
-    }
+    const bool stays = !is_lower_case(word) || looks_like_version(word);
+    out += stays ? std::string(word) : with_capitals(word);
   }
   return out;
 }

@@ -272,25 +272,32 @@ std::string Parser::folded(std::string_view first, size_t indent) {
   return out;
 }
 
+// Folding joins lines with a space, but leaves those alone that are indented deeper.
+std::string line_ends(char style, size_t count, bool beside_deeper) {
+  if (style == '|' || beside_deeper) return std::string(count, '\n');
+  return count == 1 ? " " : std::string(count - 1, '\n');
+}
+
 Json Parser::block_text(char style, std::string_view header, size_t indent) {
   std::string out;
   size_t block_indent = 0;
   size_t pending = 0;   // line ends not yet written
-  while (at_ < lines_.size()) {
+  bool was_deeper = false;
+  for (; at_ < lines_.size(); ++at_) {
     const Line& line = lines_[at_];
     if (is_blank(line.text)) {
       ++pending;
-      ++at_;
       continue;
     }
     if (line.indent <= indent) break;
     if (block_indent == 0) block_indent = line.indent;
-    const bool folds = style == '>' && pending == 1 && !out.empty();
-    if (!out.empty() || pending > 0) out += folds ? " " : std::string(pending - (style == '>' && pending > 1), '\n');
-    if (line.indent > block_indent) out.append(line.indent - block_indent, ' ');
+    const bool deeper = line.indent > block_indent;
+    if (out.empty()) out.assign(pending, '\n');
+    else out += line_ends(style, pending, deeper || was_deeper);
+    if (deeper) out.append(line.indent - block_indent, ' ');
     out += line.text;
+    was_deeper = deeper;
     pending = 1;
-    ++at_;
   }
   if (!header.starts_with('-') && !out.empty()) out += '\n';
   return out;

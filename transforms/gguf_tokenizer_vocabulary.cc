@@ -24,12 +24,15 @@ bool looks_special(std::string_view text) {
 }
 
 // U+2581, by which SentencePiece stands for a space.
-std::string with_spaces(std::string text) {
+std::string with_spaces(std::string_view text) {
   constexpr std::string_view kBar = "\xe2\x96\x81";
-  for (size_t at = text.find(kBar); at != std::string::npos; at = text.find(kBar, at)) {
-    text.replace(at, kBar.size(), " ");
+  std::string out;
+  while (!text.empty()) {
+    const bool is_bar = text.starts_with(kBar);
+    out += is_bar ? ' ' : text[0];
+    text.remove_prefix(is_bar ? kBar.size() : 1);
   }
-  return text;
+  return out;
 }
 
 struct Token {
@@ -212,7 +215,7 @@ Result<Vocabulary> read_vocabulary(const Json& tokenizer, const Json& config, ui
     }
     Token& token = found->second;
     const bool spaces = token.type == TokenType::kUserDefined;
-    out.tokens.push_back(spaces ? with_spaces(std::move(token.text)) : std::move(token.text));
+    out.tokens.push_back(spaces ? with_spaces(token.text) : std::move(token.text));
     out.types.push_back(static_cast<int32_t>(token.type));
   }
   return out;

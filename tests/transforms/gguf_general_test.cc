@@ -1,0 +1,155 @@
+// The general.* keys, against tables that llama.cpp's own package made (testdata/transforms/*.py).
+#include "transforms/gguf_general.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "quantizers/quantizers.h"
+#include "transforms/gguf_general_names.h"
+#include "transforms/gguf_general_yaml.h"
+
+namespace ckpt {
+namespace {
+
+Json load(const std::string& name) {
+  std::ifstream file(std::string(CKPT_TESTDATA) + "/transforms/" + name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return Json::parse(text.str(), nullptr, false);
+}
+
+Json as_json(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
+
+// What a MetaValue would be in the table.
+Json as_json(const MetaValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value.value)) return *text;
+  if (const auto* array = std::get_if<MetaArray>(&value.value)) return array->texts;
+  if (const auto* real = std::get_if<double>(&value.value)) return *real;
+  if (const auto* number = std::get_if<int64_t>(&value.value)) return *number;
+  return std::get<uint64_t>(value.value);
+}
+
+std::string type_of(const MetaValue& value) {
+  switch (value.type) {
+    case MetaType::kText: return "STRING";
+    case MetaType::kArray: return "ARRAY";
+    case MetaType::kF32: return "FLOAT32";
+    case MetaType::kI32: return "INT32";
+    case MetaType::kU32: return "UINT32";
+    default: return "other";
+  }
+}
+
+Tensor tensor_of(uint64_t values) {
+  Tensor tensor;
+  tensor.name = "token_embd.weight";
+  tensor.shape = {1, values};
+  tensor.codec = &plain_codec(all_codecs(), Dtype::kBF16);
+  return tensor;
+}
+
+TEST(GgufGeneralNames, MatchesLlamaCpp) {
+  const Json rows = load("names.json");
+  ASSERT_GE(rows.size(), 150u);
+  for (const Json& row : rows) {
+    const auto id = row[0].get<std::string>();
+    const NameComponents parts = name_components(id, row[1].get<uint64_t>());
+    EXPECT_EQ(title_of(id), row[2]) << id;
+    const Json found = {as_json(parts.full_name), as_json(parts.organization),
+                        as_json(parts.basename),  as_json(parts.finetune),
+                        as_json(parts.version),   as_json(parts.size_label)};
+    const Json expected = {row[3], row[4], row[5], row[6], row[7], row[8]};
+    EXPECT_EQ(found, expected) << id << " " << row[1];
+  }
+}
+
+TEST(GgufGeneralNames, SizeLabels) {
+  const Json rows = load("size_labels.json");
+  ASSERT_GE(rows.size(), 40u);
+  for (const Json& row : rows) {
+    const ParameterCount count{row[0].get<uint64_t>(), row[1].get<uint64_t>(),
+                               row[2].get<uint64_t>(), row[3].get<uint64_t>()};
+    EXPECT_EQ(size_label(count), row[4]) << row;
+  }
+}
+
+TEST(GgufGeneral, ModelCardsMatchLlamaCpp) {
+  const Json cases = load("cards.json");
+  ASSERT_GE(cases.size(), 20u);
+  for (const Json& row : cases) {
+    Checkpoint checkpoint;
+    checkpoint.name = row["folder"].get<std::string>();
+    for (const auto& [path, text] : row["documents"].items()) {
+      checkpoint.set_document(path, text.get<std::string>());
+    }
+    std::vector<std::string> notes;
+    Metadata found;
+    const Status status =
+        add_general_keys(checkpoint, {tensor_of(row["total"].get<uint64_t>())}, std::nullopt,
+                         Context{all_codecs(), nullptr, &notes}, found);
+    ASSERT_TRUE(status.has_value()) << checkpoint.name;
+    EXPECT_TRUE(notes.empty()) << checkpoint.name << ": " << notes[0];
+    Json keys = Json::array();
+    for (const MetaEntry& entry : found.entries) {
+      keys.push_back({entry.key, type_of(entry.value), as_json(entry.value)});
+    }
+    Json expected = Json::array();
+    for (const Json& key : row["keys"]) {
+      if (key[2] == "" || (key[1] == "ARRAY" && key[2].empty())) continue;   // are not written
+      const bool is_float = key[1] == "FLOAT32";
+      const Json value =
+          is_float ? Json(static_cast<double>(static_cast<float>(key[2].get<double>()))) : key[2];
+      expected.push_back({key[0], key[1], value});
+    }
+    EXPECT_EQ(keys, expected) << checkpoint.name;
+  }
+}
+
+TEST(GgufGeneral, ModelNameWins) {
+  Checkpoint checkpoint;
+  checkpoint.name = "folder-7B";
+  Metadata found;
+  ASSERT_TRUE(add_general_keys(checkpoint, {}, "Given", Context{all_codecs(), nullptr, nullptr}, found)
+                  .has_value());
+  EXPECT_EQ(*found.find_text("general.name"), "Given");
+}
+
+TEST(GgufGeneral, CountsExpertsOnce) {
+  Tensor stack = tensor_of(0);
+  stack.name = "blk.0.ffn_up_exps.weight";
+  stack.shape = {8, 1000, 1000};
+  Metadata found;
+  Checkpoint checkpoint;
+  checkpoint.name = "m";
+  ASSERT_TRUE(add_general_keys(checkpoint, {tensor_of(1'000'000), stack}, std::nullopt,
+                               Context{all_codecs(), nullptr, nullptr}, found)
+                  .has_value());
+  EXPECT_EQ(*found.find_text("general.size_label"), "8x2.0M");
+}
+
+TEST(GgufGeneralYaml, SaysWhatItCannotRead) {
+  for (const char* text : {"a: &x b", "a: [b", "a: \"b", "a: {b: c", "- a\nb: c\n", "a:\n  b: c\n d\n"}) {
+    EXPECT_FALSE(parse_yaml(text).has_value()) << text;
+  }
+  std::string deep;
+  for (int i = 0; i < 5000; ++i) deep += std::string(static_cast<size_t>(i), ' ') + "a:\n";
+  EXPECT_FALSE(parse_yaml(deep).has_value());
+  EXPECT_FALSE(parse_yaml("a: " + std::string(100'000, '[')).has_value());
+}
+
+TEST(GgufGeneral, UnreadableCardIsNoted) {
+  Checkpoint checkpoint;
+  checkpoint.name = "m";
+  checkpoint.set_document("README.md", "---\nlicense: &a mit\n---\n");
+  std::vector<std::string> notes;
+  Metadata found;
+  ASSERT_TRUE(add_general_keys(checkpoint, {}, std::nullopt, Context{all_codecs(), nullptr, &notes}, found)
+                  .has_value());
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("line 1"), std::string::npos) << notes[0];
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -87,9 +87,6 @@ void decode_q5_k(const BlockQ5K* in, uint64_t blocks, float* values) {
   decode_q5_k_scalar(in, blocks, values);
 }
 
-void encode_q6_k(const float* values, uint64_t blocks, BlockQ6K* out) {
-  encode_q6_k_scalar(values, blocks, out);
-}
 void encode_q6_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ6K* out) {
   encode_q6_k_weighted_scalar(rows, weights, out);
 }

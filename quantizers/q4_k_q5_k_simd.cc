@@ -29,6 +29,7 @@
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
+namespace {
 
 constexpr size_t kBlock = 256;
 constexpr size_t kSubs = 8;
@@ -141,11 +142,6 @@ HWY_INLINE hn::Vec<Ints> final_codes(const float* values, const Rounding& r) {
   return hn::Min(codes, hn::Set(Ints(), kTopCode));
 }
 
-HWY_INLINE void store_bytes(hn::Vec<Ints> numbers, uint8_t* out) {
-  const hn::Rebind<uint8_t, Floats> d;
-  hn::StoreU(hn::U8FromU32(hn::BitCast(hn::RebindToUnsigned<Ints>(), numbers)), d, out);
-}
-
 template <class Block>
 HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, Block& out) {
   const Ints di;
@@ -230,6 +226,7 @@ void encode_five_bits(const float* values, uint64_t blocks, BlockQ5K* out) {
   encode_blocks(values, blocks, out, encode_q5_k_scalar);
 }
 
+}  // namespace
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // CKPT_SIMD_TARGET

@@ -25,18 +25,13 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
-#include "quantizers/simd_transpose.h"
+#include "quantizers/k_quants_simd.h"
 
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
+namespace {
 
-using Floats = hn::ScalableTag<float>;
-using Ints = hn::RebindToSigned<Floats>;
-using V = hn::Vec<Floats>;
-using M = hn::Mask<Floats>;
-
-constexpr size_t kLanes = hn::MaxLanes(Floats());
 constexpr size_t kSub = 32;
 constexpr size_t kMaxCandidates = 21;
 
@@ -66,21 +61,12 @@ struct Sums {
   V a, b, c;
 };
 
-HWY_INLINE V vector_of(float value) { return hn::Set(Floats(), value); }
-HWY_INLINE V load(const float* from, size_t e) { return hn::Load(Floats(), from + e * kLanes); }
-
 // max(v, 0) of numbers, min(v, top) of numbers >= 0: floats of one sign are ordered as integers.
 HWY_INLINE V not_below_zero(V v) {
   return hn::BitCast(Floats(), hn::Max(hn::BitCast(Ints(), v), hn::Zero(Ints())));
 }
 HWY_INLINE V not_above(V v, V top) {
   return hn::BitCast(Floats(), hn::Min(hn::BitCast(Ints(), v), hn::BitCast(Ints(), top)));
-}
-
-// round_to_int of rounding.h, for any float.
-HWY_INLINE hn::Vec<Ints> round_any(V v) {
-  const auto bits = hn::BitCast(Ints(), hn::Add(v, vector_of(12582912.0f)));
-  return hn::Sub(hn::And(bits, hn::Set(Ints(), 0x007FFFFF)), hn::Set(Ints(), 0x00400000));
 }
 
 enum class Range { kBelowTop, kAny, kOdd };
@@ -266,6 +252,7 @@ HWY_INLINE void search_groups(Scratch* g, const Search& search, Lanes& p, Lanes&
   }
 }
 
+}  // namespace
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // CKPT_SIMD_TARGET

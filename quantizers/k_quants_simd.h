@@ -1,15 +1,17 @@
-// Turns rows into lanes: kernels that sum hold one run of values in each lane.
+// What the kernels of 256-value types share: sub-blocks in lanes, rounding, bytes.
+//
+// Kernels that sum hold one sub-block in each lane, so that each lane adds in ggml's order:
 //
 //   memory   row r: x[r][0] x[r][1] ... x[r][count-1]     r = 0..lanes-1, rows back to back
 //   out      vector e: lane r = x[r][e]                   e = 0..count-1
 //
 // What a reader would get wrong: lanes stay in the order of the rows, because the first of equal
 // maxima must win. Included once for each target by *_simd.cc files only.
-#if defined(CKPT_SIMD_TRANSPOSE_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef CKPT_SIMD_TRANSPOSE_H
-#undef CKPT_SIMD_TRANSPOSE_H
+#if defined(CKPT_K_QUANTS_SIMD_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CKPT_K_QUANTS_SIMD_H
+#undef CKPT_K_QUANTS_SIMD_H
 #else
-#define CKPT_SIMD_TRANSPOSE_H
+#define CKPT_K_QUANTS_SIMD_H
 #endif
 
 #include <cstddef>
@@ -20,8 +22,32 @@
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
+namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using Ints = hn::RebindToSigned<Floats>;
+using V = hn::Vec<Floats>;
+using M = hn::Mask<Floats>;
+
+constexpr size_t kLanes = hn::MaxLanes(Floats());
+
+HWY_INLINE V vector_of(float value) { return hn::Set(Floats(), value); }
+// Vector e of a scratch array.
+HWY_INLINE V load(const float* from, size_t e) { return hn::Load(Floats(), from + e * kLanes); }
+
+// round_to_int of rounding.h, for any float.
+HWY_INLINE hn::Vec<Ints> round_any(V v) {
+  const auto bits = hn::BitCast(Ints(), hn::Add(v, vector_of(12582912.0f)));
+  return hn::Sub(hn::And(bits, hn::Set(Ints(), 0x007FFFFF)), hn::Set(Ints(), 0x00400000));
+}
+
+// Requires: numbers in 0..255.
+HWY_INLINE void store_bytes(hn::Vec<Ints> numbers, uint8_t* out) {
+  const hn::Rebind<uint8_t, Floats> d;
+  hn::StoreU(hn::U8FromU32(hn::BitCast(hn::RebindToUnsigned<Ints>(), numbers)), d, out);
+}
 
 // The four floats at from, from + 4 stride, from + 8 stride, ... as blocks of 128 bits.
 template <class D>
@@ -62,7 +88,8 @@ HWY_INLINE void transpose_rows(D d, const float* rows, size_t count, float* out)
   }
 }
 
+}  // namespace
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // CKPT_SIMD_TARGET
-#endif  // CKPT_SIMD_TRANSPOSE_H
+#endif  // CKPT_K_QUANTS_SIMD_H

@@ -1,0 +1,298 @@
+// The Q6_K encoder with vectors: the bytes of encode_q6_k_scalar.
+//
+// A group holds one sub-block of 16 values in each lane; a step is four groups. Per lane:
+//
+//   inverse[k] = -(32 + 0.1 k) / (value of largest magnitude)             k = 0, -9..-1, 1..9
+//   for e = 0..15:  l = clamp(round(inverse[k] x), -32, 31);  P[k] += (x^3) l;  Q[k] += (x^2 l) l
+//   in the order of k: if Q > 0 and P^2 > best Q: scale = P / Q, best = scale P, keep inverse
+//
+// The candidates do not depend on each other, so a few share one pass over the values. Then, for
+// each block: 8-bit scales, final codes in memory order, packed bytes.
+// A block with Inf, NaN or huge numbers is done again by the scalar function. The last blocks, less
+// than a step, are copied into a step of their own.
+//
+// What a reader would get wrong: candidates are compared crosswise, not by quotients; the first of
+// equal magnitudes gives the sign; zero sub-blocks keep code 0, which stands for -32; sub-blocks
+// whose rounded scale is 0 keep the codes of their search.
+#include <cmath>
+#include <cstring>
+
+#include "quantizers/float_convert.h"
+#include "quantizers/k_quants.h"
+#include "quantizers/simd_dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "quantizers/q6_k_simd.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "quantizers/k_quants_simd.h"
+
+#if CKPT_SIMD_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace ckpt::HWY_NAMESPACE {
+namespace {
+
+constexpr size_t kBlock = 256;
+constexpr size_t kSub = 16;
+constexpr size_t kSubs = 16;
+constexpr size_t kGroups = 4;
+constexpr size_t kStepBlocks = kGroups * kLanes / kSubs;
+constexpr float kZeroMagnitude = 1e-15f;
+constexpr float kHugeSquares = 1e22f;   // sums of squares below it overflow nowhere later
+
+struct alignas(64) Scratch {
+  float x[kSub * kLanes];
+  float square[kSub * kLanes];
+  float cube[kSub * kLanes];
+};
+
+// What the search of a step found, by sub-block.
+struct alignas(64) Found {
+  float scales[kGroups * kLanes];
+  float inverses[kGroups * kLanes];   // codes of the search: round(inverse x) + 32
+  float bases[kGroups * kLanes];      // 32, or 0 for zero sub-blocks, whose inverse is 0
+  float squares[kGroups * kLanes];    // sums
+};
+
+struct Best {
+  V scale, score, inverse;
+};
+
+// P and Q of one candidate.
+struct Sums {
+  V p, q;
+};
+
+// clamp(round(v), -32, 31), |v| <= 32 + 0.1 kCandidate: clamps that can do nothing are left out.
+template <int kCandidate>
+HWY_INLINE V round_level(V v) {
+  V level = hn::Round(v);
+  if constexpr (kCandidate >= -5) level = hn::Min(level, vector_of(31.0f));
+  if constexpr (kCandidate >= 5) level = hn::Max(level, vector_of(-32.0f));
+  return level;
+}
+
+template <int kCandidate>
+HWY_INLINE void add_level(const Scratch& g, size_t e, V inverse, Sums& sums) {
+  const V level = round_level<kCandidate>(hn::Mul(inverse, load(g.x, e)));
+  sums.p = hn::Add(sums.p, hn::Mul(load(g.cube, e), level));
+  sums.q = hn::Add(sums.q, hn::Mul(hn::Mul(load(g.square, e), level), level));
+}
+
+template <int kCandidate>
+HWY_INLINE V inverse_of(V extreme) {
+  const float steps = 32.0f + 0.1f * static_cast<float>(kCandidate);
+  return hn::Div(vector_of(-steps), extreme);
+}
+
+HWY_INLINE void start(const Sums& sums, V inverse, Best& best) {
+  const M none = hn::Eq(sums.q, hn::Zero(Floats()));
+  best.scale = hn::IfThenElse(none, hn::Zero(Floats()), hn::Div(sums.p, sums.q));
+  best.score = hn::Mul(best.scale, sums.p);
+  best.inverse = inverse;
+}
+
+HWY_INLINE void compare(const Sums& sums, V inverse, Best& best) {
+  const M better = hn::And(hn::Gt(sums.q, hn::Zero(Floats())),
+                           hn::Gt(hn::Mul(sums.p, sums.p), hn::Mul(best.score, sums.q)));
+  const V scale = hn::Div(sums.p, sums.q);
+  best.scale = hn::IfThenElse(better, scale, best.scale);
+  best.score = hn::IfThenElse(better, hn::Mul(scale, sums.p), best.score);
+  best.inverse = hn::IfThenElse(better, inverse, best.inverse);
+}
+
+// One pass over the values for some candidates. Candidate 0 is the start, not compared.
+template <int... kCandidates>
+HWY_INLINE void try_candidates(const Scratch& g, V extreme, Best& best) {
+  constexpr size_t kCount = sizeof...(kCandidates);
+  const V zero = hn::Zero(Floats());
+  V inverses[kCount] = {inverse_of<kCandidates>(extreme)...};
+  Sums sums[kCount];
+  for (Sums& each : sums) each = {zero, zero};
+  for (size_t e = 0; e < kSub; ++e) {
+    size_t j = 0;
+    ((add_level<kCandidates>(g, e, inverses[j], sums[j]), ++j), ...);
+  }
+  size_t j = 0;
+  ((kCandidates == 0 ? start(sums[j], inverses[j], best) : compare(sums[j], inverses[j], best),
+    ++j), ...);
+}
+
+HWY_INLINE void search(const Scratch& g, V extreme, Best& best) {
+  if constexpr (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON) {   // 32 registers
+    try_candidates<0, -9, -8, -7, -6>(g, extreme, best);
+    try_candidates<-5, -4, -3, -2, -1>(g, extreme, best);
+    try_candidates<1, 2, 3, 4>(g, extreme, best);
+    try_candidates<5, 6, 7, 8, 9>(g, extreme, best);
+  } else {
+    try_candidates<0, -9>(g, extreme, best);
+    try_candidates<-8, -7, -6>(g, extreme, best);
+    try_candidates<-5, -4>(g, extreme, best);
+    try_candidates<-3, -2, -1>(g, extreme, best);
+    try_candidates<1, 2>(g, extreme, best);
+    try_candidates<3, 4>(g, extreme, best);
+    try_candidates<5, 6, 7>(g, extreme, best);
+    try_candidates<8, 9>(g, extreme, best);
+  }
+}
+
+// The values of largest magnitude; fills squares and cubes.
+HWY_INLINE V prepare(Scratch& g, V& magnitude, V& squares) {
+  const Floats d;
+  V extreme = hn::Zero(d);
+  magnitude = squares = extreme;
+  for (size_t e = 0; e < kSub; ++e) {
+    const V x = load(g.x, e);
+    const V square = hn::Mul(x, x);
+    hn::Store(square, d, g.square + e * kLanes);
+    hn::Store(hn::Mul(square, x), d, g.cube + e * kLanes);
+    squares = hn::Add(squares, square);
+    const M larger = hn::Gt(hn::Abs(x), magnitude);
+    magnitude = hn::IfThenElse(larger, hn::Abs(x), magnitude);
+    extreme = hn::IfThenElse(larger, x, extreme);
+  }
+  return extreme;
+}
+
+HWY_INLINE void search_group(const float* values, size_t at, Found& found) {
+  const Floats d;
+  const V zero = hn::Zero(d);
+  Scratch g;
+  transpose_rows(d, values, kSub, g.x);
+  V magnitude, squares;
+  const V extreme = prepare(g, magnitude, squares);
+  const M dead = hn::Lt(magnitude, vector_of(kZeroMagnitude));
+  Best best{zero, zero, zero};
+  if (!hn::AllTrue(d, dead)) search(g, extreme, best);
+  hn::Store(hn::IfThenElse(dead, zero, best.scale), d, found.scales + at);
+  hn::Store(hn::IfThenElse(dead, zero, best.inverse), d, found.inverses + at);
+  hn::Store(hn::IfThenElse(dead, zero, vector_of(32.0f)), d, found.bases + at);
+  hn::Store(squares, d, found.squares + at);
+}
+
+// The scale of largest magnitude, the first of equals; 0 when none is above 0.
+HWY_INLINE float find_extreme(const float* scales) {
+  const Floats d;
+  V largest = hn::Zero(d);
+  for (size_t j = 0; j < kSubs; j += kLanes) {
+    const V magnitude = hn::Abs(hn::Load(d, scales + j));
+    largest = hn::IfThenElse(hn::Gt(magnitude, largest), magnitude, largest);
+  }
+  largest = hn::MaxOfLanes(d, largest);
+  for (size_t j = 0; j < kSubs; j += kLanes) {
+    const auto at = hn::FindFirstTrue(d, hn::Eq(hn::Abs(hn::Load(d, scales + j)), largest));
+    if (at >= 0) return scales[j + static_cast<size_t>(at)];
+  }
+  return 0;
+}
+
+// code = round(factor x), or of x / divisor, in -32..31, plus base.
+struct Rounding {
+  float divisor, inverse, base;
+};
+
+HWY_INLINE hn::Vec<Ints> final_codes(const float* values, const Rounding& r) {
+  const Floats d;
+  const V x = hn::LoadU(d, values);
+  const V scaled = r.divisor == 0 ? hn::Mul(vector_of(r.inverse), x)
+                                  : hn::Div(x, vector_of(r.divisor));
+  const auto low = hn::Max(round_any(scaled), hn::Set(Ints(), -32));
+  const auto codes = hn::Min(low, hn::Set(Ints(), 31));
+  return hn::Add(codes, hn::Set(Ints(), static_cast<int32_t>(r.base)));
+}
+
+HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, BlockQ6K& out) {
+  const auto low = hn::Set(Ints(), 15);
+  for (size_t half = 0; half < 2; ++half) {
+    for (size_t l = 0; l < 32; l += kLanes) {
+      const float* x = values + 128 * half + l;
+      const Rounding* r = roundings + 8 * half + l / kSub;
+      const auto a = final_codes(x, r[0]), b = final_codes(x + 32, r[2]);
+      const auto c = final_codes(x + 64, r[4]), e = final_codes(x + 96, r[6]);
+      store_bytes(hn::Or(hn::And(a, low), hn::ShiftLeft<4>(hn::And(c, low))),
+                  out.low_bits + 64 * half + l);
+      store_bytes(hn::Or(hn::And(b, low), hn::ShiftLeft<4>(hn::And(e, low))),
+                  out.low_bits + 64 * half + 32 + l);
+      const auto ab = hn::Or(hn::ShiftRight<4>(a), hn::ShiftLeft<2>(hn::ShiftRight<4>(b)));
+      const auto ce = hn::Or(hn::ShiftRight<4>(c), hn::ShiftLeft<2>(hn::ShiftRight<4>(e)));
+      store_bytes(hn::Or(ab, hn::ShiftLeft<4>(ce)), out.high_bits + 32 * half + l);
+    }
+  }
+}
+
+HWY_INLINE void finish_block(const float* values, const Found& found, size_t at, BlockQ6K& out) {
+  const float extreme = find_extreme(found.scales + at);
+  if (std::fabs(extreme) < kZeroMagnitude) {
+    std::memset(&out, 0, sizeof(out));
+    return;
+  }
+  const float inverse = -128.0f / extreme;
+  out.d = f16_from_float(1 / inverse);
+  const float step = float_from_f16(out.d);
+  alignas(64) int32_t levels[kSubs];
+  const Ints di;
+  for (size_t j = 0; j < kSubs; j += kLanes) {
+    const V scaled = hn::Mul(vector_of(inverse), hn::Load(Floats(), found.scales + at + j));
+    hn::Store(hn::Min(round_any(scaled), hn::Set(di, 127)), di, levels + j);
+  }
+  Rounding roundings[kSubs];
+  for (size_t j = 0; j < kSubs; ++j) {
+    out.scales[j] = static_cast<int8_t>(levels[j]);
+    roundings[j] = {step * static_cast<float>(out.scales[j]), found.inverses[at + j],
+                    found.bases[at + j]};
+  }
+  pack_codes(values, roundings, out);
+}
+
+HWY_INLINE bool is_moderate(const float* squares) {
+  float total = 0;
+  for (size_t j = 0; j < kSubs; ++j) total += squares[j];
+  return total < kHugeSquares;   // false for NaN
+}
+
+HWY_INLINE void encode_step(const float* values, BlockQ6K* out) {
+  Found found;
+  for (size_t i = 0; i < kGroups; ++i) {
+    search_group(values + i * kSub * kLanes, i * kLanes, found);
+  }
+  for (size_t b = 0; b < kStepBlocks; ++b) {
+    const float* block_values = values + kBlock * b;
+    if (is_moderate(found.squares + kSubs * b)) {
+      finish_block(block_values, found, kSubs * b, out[b]);
+    } else {
+      encode_q6_k_scalar(block_values, 1, out + b);
+    }
+  }
+}
+
+void encode(const float* values, uint64_t blocks, BlockQ6K* out) {
+  uint64_t done = 0;
+  for (; done + kStepBlocks <= blocks; done += kStepBlocks) {
+    encode_step(values + kBlock * done, out + done);
+  }
+  if (done == blocks) return;
+  const size_t rest = static_cast<size_t>(blocks - done);
+  alignas(64) float step_values[kStepBlocks * kBlock] = {};
+  BlockQ6K step[kStepBlocks];
+  std::memcpy(step_values, values + kBlock * done, rest * kBlock * sizeof(float));
+  encode_step(step_values, step);
+  std::memcpy(out + done, step, rest * sizeof(BlockQ6K));
+}
+
+}  // namespace
+}  // namespace ckpt::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // CKPT_SIMD_TARGET
+
+#if HWY_ONCE
+namespace ckpt {
+
+constexpr SimdTable<decltype(encode_q6_k_scalar)> kEncode =
+    CKPT_SIMD_TABLE(encode_q6_k_scalar, encode);
+
+void encode_q6_k(const float* values, uint64_t blocks, BlockQ6K* out) {
+  simd_function(kEncode)(values, blocks, out);
+}
+
+}  // namespace ckpt
+#endif  // HWY_ONCE

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "core/codec.h"
 #include "quantizers/codec_list.h"
@@ -15,15 +16,14 @@ namespace ckpt {
 template <class Block>
 using EncodeBlocks = void (*)(const float* values, uint64_t blocks, Block* out);
 template <class Block>
-using EncodeWeighted = void (*)(ConstFloatRows rows, std::span<const float> weights, Block* out);
-template <class Block>
 using DecodeBlocks = void (*)(const Block* in, uint64_t blocks, float* values);
 
-// kWeighted == nullptr: the type ignores weights.
-template <class Block, EncodeBlocks<Block> kEncode, EncodeWeighted<Block> kWeighted>
+// kWeighted: void (ConstFloatRows, std::span<const float> weights, Block*), or nullptr when the type
+// ignores weights.
+template <class Block, EncodeBlocks<Block> kEncode, auto kWeighted>
 void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
   auto* out = reinterpret_cast<Block*>(parts[0].data());
-  if constexpr (kWeighted != nullptr) {
+  if constexpr (!std::is_null_pointer_v<decltype(kWeighted)>) {
     if (!context.column_weights.empty()) return kWeighted(rows, context.column_weights, out);
   }
   kEncode(rows.values.data(), rows.values.size() / Block::kValues, out);
@@ -69,7 +69,7 @@ constexpr Codec block_codec(std::string_view name, std::string_view help) {
   return codec;
 }
 
-template <Dtype kDtype, class Block, EncodeBlocks<Block> kEncode, EncodeWeighted<Block> kWeighted,
+template <Dtype kDtype, class Block, EncodeBlocks<Block> kEncode, auto kWeighted,
           DecodeBlocks<Block> kDecode>
 constexpr Codec block_codec(std::string_view name, std::string_view help) {
   Codec codec = block_codec<kDtype, Block>(name, help);

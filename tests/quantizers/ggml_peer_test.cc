@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <ostream>
 #include <string>
 
 #include "quantizers/quantizers.h"
@@ -22,6 +23,8 @@ struct GgmlType {
   const char* codec;
   const char* decoder;   // name of the library's function
 };
+
+void PrintTo(const GgmlType& type, std::ostream* out) { *out << type.codec; }
 
 constexpr GgmlType kTypes[] = {
     {2, "q4_0", "dequantize_row_q4_0"},   {3, "q4_1", "dequantize_row_q4_1"},

@@ -1,0 +1,61 @@
+#include "bench/bench_data.h"
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "quantizers/float_convert.h"
+
+namespace ckpt {
+namespace {
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  if (!file) return fail(ErrorCode::kIo, "{} cannot be read", path);
+  return bytes;
+}
+
+void append_bf16(const std::string& bytes, uint64_t begin, uint64_t end, std::vector<float>& out) {
+  for (uint64_t at = begin; at + 2 <= end && at + 2 <= bytes.size(); at += 2) {
+    uint16_t code = 0;
+    std::memcpy(&code, bytes.data() + at, sizeof(code));
+    out.push_back(float_from_bf16(code));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<float>> weights_of(const std::string& safetensors_path, size_t count) {
+  CKPT_ASSIGN(const auto bytes, read_file(safetensors_path));
+  uint64_t header_bytes = 0;
+  if (bytes.size() < 8) return fail(ErrorCode::kCorrupt, "{} is too short", safetensors_path);
+  std::memcpy(&header_bytes, bytes.data(), 8);
+  if (header_bytes > bytes.size() - 8) return fail(ErrorCode::kCorrupt, "header leaves the file");
+  const auto header = nlohmann::json::parse(bytes.data() + 8, bytes.data() + 8 + header_bytes,
+                                            nullptr, false);
+  if (!header.is_object()) return fail(ErrorCode::kCorrupt, "{}: no header", safetensors_path);
+  std::vector<float> found;
+  for (const auto& [name, tensor] : header.items()) {
+    if (tensor.value("dtype", "") != "BF16" || tensor["shape"].size() != 2) continue;
+    const uint64_t begin = tensor["data_offsets"][0];
+    const uint64_t end = tensor["data_offsets"][1];
+    append_bf16(bytes, 8 + header_bytes + begin, 8 + header_bytes + end, found);
+  }
+  if (found.empty()) return fail(ErrorCode::kUnsupported, "{}: no BF16 matrix", safetensors_path);
+  std::vector<float> out(count);
+  for (size_t i = 0; i < count; ++i) out[i] = found[i % found.size()];
+  return out;
+}
+
+std::vector<float> normal_weights(size_t count) {
+  std::mt19937 bits(1);
+  std::normal_distribution<float> normal(0, 0.02f);
+  std::vector<float> out(count);
+  for (float& value : out) value = float_from_bf16(bf16_from_float(normal(bits)));
+  return out;
+}
+
+}  // namespace ckpt

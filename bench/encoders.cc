@@ -1,0 +1,59 @@
+#include "bench/encoders.h"
+
+#include "quantizers/block_quants.h"
+#include "quantizers/k_quants.h"
+
+namespace ckpt {
+namespace {
+
+template <class Block, void (*kEncode)(const float*, uint64_t, Block*)>
+void plain(ConstFloatRows rows, std::span<const float>, std::byte* out) {
+  kEncode(rows.values.data(), rows.values.size() / Block::kValues, reinterpret_cast<Block*>(out));
+}
+
+template <class Block, void (*kEncode)(ConstFloatRows, std::span<const float>, Block*)>
+void weighted(ConstFloatRows rows, std::span<const float> weights, std::byte* out) {
+  kEncode(rows, weights, reinterpret_cast<Block*>(out));
+}
+
+template <class Block, void (*kEncode)(const float*, uint64_t, Block*),
+          void (*kScalar)(const float*, uint64_t, Block*)>
+constexpr Encoder plain_row(std::string_view name, int ggml_type) {
+  return {name,  ggml_type, Block::kValues, sizeof(Block),
+          false, plain<Block, kEncode>, plain<Block, kScalar>};
+}
+
+template <class Block, void (*kEncode)(ConstFloatRows, std::span<const float>, Block*),
+          void (*kScalar)(ConstFloatRows, std::span<const float>, Block*)>
+constexpr Encoder weighted_row(std::string_view name, int ggml_type) {
+  return {name, ggml_type, Block::kValues, sizeof(Block),
+          true, weighted<Block, kEncode>, weighted<Block, kScalar>};
+}
+
+constexpr Encoder kEncoders[] = {
+    plain_row<BlockQ4_0, encode_q4_0, encode_q4_0_scalar>("q4_0", 2),
+    plain_row<BlockQ4_1, encode_q4_1, encode_q4_1_scalar>("q4_1", 3),
+    plain_row<BlockQ5_0, encode_q5_0, encode_q5_0_scalar>("q5_0", 6),
+    plain_row<BlockQ5_1, encode_q5_1, encode_q5_1_scalar>("q5_1", 7),
+    plain_row<BlockQ8_0, encode_q8_0, encode_q8_0_scalar>("q8_0", 8),
+    plain_row<BlockQ2K, encode_q2_k, encode_q2_k_scalar>("q2_k", 10),
+    plain_row<BlockQ3K, encode_q3_k, encode_q3_k_scalar>("q3_k", 11),
+    plain_row<BlockQ4K, encode_q4_k, encode_q4_k_scalar>("q4_k", 12),
+    plain_row<BlockQ5K, encode_q5_k, encode_q5_k_scalar>("q5_k", 13),
+    plain_row<BlockQ6K, encode_q6_k, encode_q6_k_scalar>("q6_k", 14),
+    weighted_row<BlockQ4_0, encode_q4_0_weighted, encode_q4_0_weighted_scalar>("q4_0 weighted", 2),
+    weighted_row<BlockQ4_1, encode_q4_1_weighted, encode_q4_1_weighted_scalar>("q4_1 weighted", 3),
+    weighted_row<BlockQ5_0, encode_q5_0_weighted, encode_q5_0_weighted_scalar>("q5_0 weighted", 6),
+    weighted_row<BlockQ5_1, encode_q5_1_weighted, encode_q5_1_weighted_scalar>("q5_1 weighted", 7),
+    weighted_row<BlockQ2K, encode_q2_k_weighted, encode_q2_k_weighted_scalar>("q2_k weighted", 10),
+    weighted_row<BlockQ3K, encode_q3_k_weighted, encode_q3_k_weighted_scalar>("q3_k weighted", 11),
+    weighted_row<BlockQ4K, encode_q4_k_weighted, encode_q4_k_weighted_scalar>("q4_k weighted", 12),
+    weighted_row<BlockQ5K, encode_q5_k_weighted, encode_q5_k_weighted_scalar>("q5_k weighted", 13),
+    weighted_row<BlockQ6K, encode_q6_k_weighted, encode_q6_k_weighted_scalar>("q6_k weighted", 14),
+};
+
+}  // namespace
+
+std::span<const Encoder> all_encoders() { return kEncoders; }
+
+}  // namespace ckpt

@@ -27,7 +27,7 @@ struct OutputFile {
   uint64_t size_bytes = 0;          // final
   std::vector<std::byte> header;    // at offset 0
   std::vector<Extent> extents;      // ascending, never overlapping
-  Slice same_as;                    // source set: the whole file is a copy of that input
+  Slice same_as;                    // source set: header and extents together equal that input
 };
 
 struct Layout {

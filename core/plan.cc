@@ -16,7 +16,10 @@ Status check_path(const std::string& path) {
 
 Status check_file(const Checkpoint& checkpoint, const OutputFile& file) {
   CKPT_TRY(check_path(file.path));
-  if (file.same_as.source != nullptr) return {};
+  if (file.same_as.source != nullptr && file.extents.empty()) {
+    CKPT_CHECK(file.same_as.size_bytes == file.size_bytes);
+    return {};
+  }
   CKPT_CHECK(file.header.size() <= file.size_bytes);
   uint64_t end = file.header.size();
   for (const Extent& extent : file.extents) {

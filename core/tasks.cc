@@ -51,7 +51,8 @@ class Cutter {
       cut_bytes(output, file, layout);
     }
     for (uint32_t i = 0; i < tensors.size(); ++i) {
-      if (tensors[i].tensor->values() == 0) continue;
+      const bool placed = tensors[i].places[0].file != kNoFile;
+      if (!placed || tensors[i].tensor->values() == 0) continue;
       if (tensors[i].tensor->is_stored()) {
         cut_copies(output, i, tensors[i]);
       } else {
@@ -70,7 +71,7 @@ class Cutter {
 
   // The header and the zeros between extents.
   void cut_bytes(uint32_t output, uint32_t file, const OutputFile& layout) {
-    if (layout.same_as.source != nullptr) {
+    if (layout.same_as.source != nullptr && layout.extents.empty()) {
       add_ranges({Task::Kind::kSameAs, output, file, 0, 0, 0, 0, 0}, layout.size_bytes,
                  chunk_bytes_);
       return;

@@ -10,9 +10,11 @@
 
 namespace ckpt {
 
+inline constexpr uint32_t kNoFile = UINT32_MAX;
+
 // Where a part of a tensor goes.
 struct PartPlace {
-  uint32_t file = 0;               // index into Layout::files
+  uint32_t file = kNoFile;         // index into Layout::files; none: its file is copied whole
   uint64_t offset_bytes = 0;
 };
 

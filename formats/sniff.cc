@@ -12,7 +12,7 @@ struct Magic {
 };
 
 constexpr std::string_view kConvert =
-    "convert it to safetensors first, for example with transformers' save_pretrained";
+    "converting it to safetensors first, for example with transformers' save_pretrained";
 
 constexpr std::array<Magic, 9> kMagics = {{
     {"version https://git-lfs", "a Git LFS pointer, not the file itself",
@@ -37,6 +37,10 @@ Result<Sniffed> sniff(const ByteSource& source) {
   const size_t size = std::min<uint64_t>(head.size(), source.size_bytes());
   CKPT_TRY(source.read(0, std::as_writable_bytes(std::span(head).first(size))));
   const std::string_view text(head.data(), size);
+  // A safetensors header of 640 bytes begins like a pickle: what follows its length decides.
+  if (size > 8 && text[8] == '{' && text.substr(4, 4) == std::string_view("\0\0\0\0", 4)) {
+    return Sniffed{};
+  }
   for (const Magic& magic : kMagics) {
     if (text.starts_with(magic.bytes)) {
       return Sniffed{std::string(magic.what), std::string(magic.hint)};

@@ -1,6 +1,8 @@
 #include "tools/pipeline.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
@@ -41,12 +43,22 @@ Status check_apart(const fs::path& in, const fs::path& out) {
   return {};
 }
 
+// By content: what --force removes must not hang on a name.
+bool looks_like_checkpoint(const fs::path& path) {
+  const auto format = recognise(path);
+  std::error_code error;
+  if (!format || fs::is_directory(path, error) || (*format)->name != "gguf") return bool(format);
+  const auto source = open_file(path);
+  std::array<std::byte, 4> magic{};
+  return source && (*source)->read(0, magic) && std::memcmp(magic.data(), "GGUF", 4) == 0;
+}
+
 // --force replaces a checkpoint, never anything else.
 Status check_replaceable(const fs::path& out) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(out, error))) return {};
   if (fs::is_directory(out, error) && fs::is_empty(out, error)) return {};
-  if (recognise(out)) return {};
+  if (looks_like_checkpoint(out)) return {};
   return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
                         "{}: exists and does not look like a checkpoint; --force replaces only "
                         "checkpoints",

@@ -1,0 +1,129 @@
+// When it cannot be done: one sentence, nothing under a final name, the input untouched.
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+
+#include "tests/pipeline/pipeline.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+Conversion to_gguf(const fs::path& in, const fs::path& out) {
+  Conversion conversion;
+  conversion.in = in;
+  conversion.out = out;
+  conversion.to = "q4_k_m";
+  conversion.tokenizer_pre = "qwen2";
+  return conversion;
+}
+
+// Overwrites the 2-byte value at `index` of a tensor's data, found by the file's own header.
+void poke(const fs::path& file, uint64_t from_end_bytes, uint16_t bits) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(-static_cast<std::streamoff>(from_end_bytes), std::ios::end);
+  stream.write(reinterpret_cast<const char*>(&bits), sizeof bits);
+}
+
+TEST(Failure, NanIsNamedWithTensorRowAndColumn) {
+  const TemporaryFolder folder;
+  fs::copy(testdata("qwen3-micro"), folder / "in");
+  poke(folder / "in" / "model.safetensors", 2, 0x7FC0);   // last value of the last tensor
+  const std::string error = error_of(to_gguf(folder / "in", folder / "out.gguf"));
+  EXPECT_NE(error.find("NaN at row"), std::string::npos) << error;
+  EXPECT_NE(error.find("--allow-nonfinite"), std::string::npos) << error;
+  EXPECT_EQ(listing(folder.path()).find("out.gguf"), std::string::npos) << listing(folder.path());
+  ExecuteOptions options;
+  options.allow_nonfinite = true;
+  EXPECT_EQ(error_of(to_gguf(folder / "in", folder / "out.gguf"), options), "no error");
+}
+
+TEST(Failure, TheFirstOfTwoBadTensorsIsNamedForAnyThreads) {
+  const TemporaryFolder folder;
+  fs::copy(testdata("qwen3-micro"), folder / "in");
+  poke(folder / "in" / "model.safetensors", 2, 0x7F80);
+  poke(folder / "in" / "model.safetensors", 2'000'000, 0xFF80);
+  ExecuteOptions options;
+  options.threads = 1;
+  options.chunk_bytes = 1 << 16;
+  const std::string expected = error_of(to_gguf(folder / "in", folder / "out.gguf"), options);
+  EXPECT_NE(expected.find("Inf at row"), std::string::npos) << expected;
+  for (int i = 0; i < 10; ++i) {
+    options.threads = 8;
+    EXPECT_EQ(error_of(to_gguf(folder / "in", folder / "out.gguf"), options), expected);
+  }
+}
+
+TEST(Failure, ValuesTooLargeForTheTypeAreRefused) {
+  const TemporaryFolder folder;
+  fs::copy(testdata("qwen3-micro"), folder / "in");
+  poke(folder / "in" / "model.safetensors", 2'000'000, 0x7F00);   // 1.7e38
+  const std::string error = error_of(to_gguf(folder / "in", folder / "out.gguf"));
+  EXPECT_NE(error.find("too large for the float16 scales"), std::string::npos) << error;
+}
+
+TEST(Failure, OutThatExistsStaysUnlessForced) {
+  const TemporaryFolder folder;
+  write_file(folder / "out.gguf", "precious");
+  Conversion conversion = to_gguf(testdata("qwen3-micro"), folder / "out.gguf");
+  EXPECT_NE(error_of(conversion).find("exists already"), std::string::npos);
+  EXPECT_EQ(file_text(folder / "out.gguf"), "precious");
+  conversion.force = true;   // still refused: it is no checkpoint
+  EXPECT_NE(error_of(conversion).find("does not look like a checkpoint"), std::string::npos);
+  EXPECT_EQ(file_text(folder / "out.gguf"), "precious");
+}
+
+TEST(Failure, ForceReplacesACheckpointWhole) {
+  const TemporaryFolder folder;
+  fs::copy(testdata("qwen3-micro"), folder / "out");
+  write_file(folder / "out" / "model-00009-of-00009.safetensors.tmp", "left over");
+  Conversion conversion;
+  conversion.in = testdata("llama-micro");
+  conversion.out = folder / "out";
+  conversion.force = true;
+  EXPECT_EQ(error_of(conversion), "no error");
+  EXPECT_EQ(listing(folder / "out"), listing(testdata("llama-micro")));
+  EXPECT_EQ(listing(folder.path()).find("partial"), std::string::npos);
+}
+
+TEST(Failure, OutMayNotBeInOrLieInsideIt) {
+  const TemporaryFolder folder;
+  fs::copy(testdata("qwen3-micro"), folder / "in");
+  EXPECT_NE(error_of(to_gguf(folder / "in", folder / "in" / "out.gguf")).find("lies inside IN"),
+            std::string::npos);
+  Conversion same;
+  same.in = folder / "in";
+  same.out = (folder.path() / "x" / ".." / "in").lexically_normal();
+  same.force = true;
+  EXPECT_NE(error_of(same).find("OUT is IN"), std::string::npos);
+  EXPECT_EQ(listing(folder / "in"), listing(testdata("qwen3-micro")));
+}
+
+TEST(Failure, InterruptedLeavesNothing) {
+  const TemporaryFolder folder;
+  const std::atomic<bool> stop{true};
+  ExecuteOptions options;
+  options.interrupted = &stop;
+  EXPECT_EQ(error_of(to_gguf(testdata("qwen3-micro"), folder / "out.gguf"), options),
+            "interrupted");
+  EXPECT_EQ(listing(folder.path()), "");
+}
+
+TEST(Failure, AFullDiskIsToldBeforeTheWork) {
+  const TemporaryFolder folder;
+  if (::geteuid() != 0 ||
+      ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=262144") != 0) {
+    GTEST_SKIP() << "needs the right to mount a small tmpfs";
+  }
+  const std::string error = error_of(to_gguf(testdata("qwen3-micro"), folder / "out.gguf"));
+  const std::string left = listing(folder.path());
+  ::umount(folder.path().c_str());
+  EXPECT_NE(error.find("the disk is full"), std::string::npos) << error;
+  EXPECT_EQ(left, "");
+}
+
+}  // namespace
+}  // namespace ckpt

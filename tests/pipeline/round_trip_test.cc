@@ -1,0 +1,108 @@
+// Folder to folder and GGUF to GGUF: what is not changed stays byte for byte.
+#include <sys/stat.h>
+
+#include "tests/pipeline/pipeline.h"
+
+namespace ckpt {
+namespace {
+
+class RoundTrip : public testing::TestWithParam<const char*> {};
+
+TEST_P(RoundTrip, FolderCopyHasTheSameFiles) {
+  const TemporaryFolder folder;
+  Conversion conversion;
+  conversion.in = testdata(GetParam());
+  conversion.out = folder / "copy";
+  const auto report = run(conversion);
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(listing(conversion.in), listing(conversion.out));
+  for (const auto& entry : std::filesystem::directory_iterator(conversion.in)) {
+    EXPECT_TRUE(file_text(entry.path()) == file_text(conversion.out / entry.path().filename()))
+        << entry.path();
+  }
+}
+
+TEST_P(RoundTrip, ShardedAndJoinedAgainIsTheSameFile) {
+  const TemporaryFolder folder;
+  Conversion apart;
+  apart.in = testdata(GetParam());
+  apart.out = folder / "apart";
+  apart.shard_bytes = 1'500'000;
+  ASSERT_TRUE(run(apart));
+  Conversion together;
+  together.in = apart.out;
+  together.out = folder / "together";
+  together.shard_bytes = uint64_t{1} << 40;
+  ASSERT_TRUE(run(together));
+  EXPECT_TRUE(file_text(together.out / "model.safetensors") ==
+              file_text(testdata(GetParam()) / "model.safetensors"));
+}
+
+TEST_P(RoundTrip, GgufCopyAndSplitAndMergeGiveTheSameFile) {
+  const TemporaryFolder folder;
+  Conversion first;
+  first.in = testdata(GetParam());
+  first.out = folder / "first.gguf";
+  first.to = "bf16";
+  first.tokenizer_pre = "qwen2";
+  ASSERT_TRUE(run(first));
+  Conversion copy;
+  copy.in = first.out;
+  copy.out = folder / "copy.gguf";
+  ASSERT_TRUE(run(copy));
+  EXPECT_TRUE(file_text(copy.out) == file_text(first.out));
+  Conversion split;
+  split.in = first.out;
+  split.out = folder / "split.gguf";
+  split.shard_bytes = 2'000'000;
+  const auto report = run(split);
+  ASSERT_TRUE(report) << report.error().text();
+  ASSERT_GT(report->files.size(), 1u);
+  Conversion merged;
+  merged.in = report->files[0].path;
+  merged.out = folder / "merged.gguf";
+  ASSERT_TRUE(run(merged)) << error_of(merged);
+  EXPECT_TRUE(file_text(merged.out) == file_text(first.out));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RoundTrip,
+                         testing::Values("qwen35-micro", "qwen35vl-micro", "qwen35moe-micro",
+                                         "qwen3-micro", "llama-micro"),
+                         [](const auto& tested) {
+                           std::string name = tested.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(Outputs, HaveMode0644WhateverTheSourceHad) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(testdata("qwen3-micro"), folder / "in");
+  ::chmod((folder / "in" / "model.safetensors").c_str(), 0600);
+  const mode_t before = ::umask(077);
+  Conversion conversion;
+  conversion.in = folder / "in";
+  conversion.out = folder / "out";
+  const auto report = run(conversion);
+  ::umask(before);
+  ASSERT_TRUE(report) << report.error().text();
+  for (const auto& entry : std::filesystem::directory_iterator(conversion.out)) {
+    struct stat status {};
+    ASSERT_EQ(::stat(entry.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0644u) << entry.path();
+  }
+}
+
+TEST(Outputs, CastChangesFloatsAndSaysSo) {
+  const TemporaryFolder folder;
+  Conversion conversion;
+  conversion.in = testdata("qwen3-micro");
+  conversion.out = folder / "out";
+  conversion.to = "f16";
+  const auto report = run(conversion);
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_NE(file_text(conversion.out / "config.json").find("\"dtype\": \"float16\""),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace ckpt

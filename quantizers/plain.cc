@@ -12,31 +12,21 @@
 
 #include "quantizers/codec_list.h"
 #include "quantizers/float_convert.h"
+#include "quantizers/plain_simd.h"
 
 namespace ckpt {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are read as they lie in files");
 
-template <class Element, Element (*kConvert)(float)>
-void encode_each(ConstFloatRows rows, const EncodeContext&, Parts parts) {
-  std::byte* out = parts[0].data();
-  for (const float value : rows.values) {
-    const Element element = kConvert(value);
-    std::memcpy(out, &element, sizeof(element));
-    out += sizeof(element);
-  }
+template <void (*kConvert)(const float*, uint64_t, std::byte*)>
+void encode_all(ConstFloatRows rows, const EncodeContext&, Parts parts) {
+  kConvert(rows.values.data(), rows.values.size(), parts[0].data());
 }
 
-template <class Element, float (*kConvert)(Element)>
-void decode_each(ConstParts parts, FloatRows rows) {
-  const std::byte* in = parts[0].data();
-  for (float& value : rows.values) {
-    Element element;
-    std::memcpy(&element, in, sizeof(element));
-    value = kConvert(element);
-    in += sizeof(element);
-  }
+template <void (*kConvert)(const std::byte*, uint64_t, float*)>
+void decode_all(ConstParts parts, FloatRows rows) {
+  kConvert(parts[0].data(), rows.values.size(), rows.values.data());
 }
 
 void encode_f32(ConstFloatRows rows, const EncodeContext&, Parts parts) {
@@ -51,7 +41,15 @@ void decode_f32(ConstParts parts, FloatRows rows) {
   }
 }
 
-float float_from_f64(double value) { return static_cast<float>(value); }
+void decode_f64(ConstParts parts, FloatRows rows) {
+  const std::byte* in = parts[0].data();
+  for (float& value : rows.values) {
+    double element;
+    std::memcpy(&element, in, sizeof(element));
+    value = static_cast<float>(element);
+    in += sizeof(element);
+  }
+}
 
 // One table look-up a byte: there are only 256 codes.
 template <float (*kConvert)(uint8_t)>
@@ -65,17 +63,19 @@ void decode_bytes(ConstParts parts, FloatRows rows) {
   for (float& value : rows.values) value = table[static_cast<size_t>(*in++)];
 }
 
-// First row with a 16-bit element whose exponent bits are all ones.
+// First row with a 16-bit element whose exponent bits are all ones. A row is looked at to its end,
+// since a loop without an exit is done in vectors.
 template <uint16_t kExponent>
 uint64_t first_nonfinite_row(ConstParts parts, uint64_t rows, uint64_t row_values) {
   const std::byte* in = parts[0].data();
   for (uint64_t row = 0; row < rows; ++row) {
-    for (uint64_t i = 0; i < row_values; ++i) {
+    uint16_t found = 0;
+    for (uint64_t i = 0; i < row_values; ++i, in += sizeof(uint16_t)) {
       uint16_t element;
       std::memcpy(&element, in, sizeof(element));
-      if ((element & kExponent) == kExponent) return row;
-      in += sizeof(element);
+      found |= static_cast<uint16_t>((element & kExponent) == kExponent);
     }
+    if (found != 0) return row;
   }
   return rows;
 }
@@ -84,7 +84,7 @@ uint64_t first_nonfinite_row(ConstParts parts, uint64_t rows, uint64_t row_value
 
 constinit const Codec kF64Codec{
     .name = "f64", .help = "64-bit floats", .parts = kOnePart<Dtype::kF64, 1>, .band_rows = 1,
-    .block_values = 1, .decode = decode_each<double, float_from_f64>};
+    .block_values = 1, .decode = decode_f64};
 
 constinit const Codec kF32Codec{
     .name = "f32", .help = "32-bit floats", .parts = kOnePart<Dtype::kF32, 1>, .band_rows = 1,
@@ -92,25 +92,25 @@ constinit const Codec kF32Codec{
 
 constinit const Codec kF16Codec{
     .name = "f16", .help = "16-bit floats (IEEE half)", .parts = kOnePart<Dtype::kF16, 1>,
-    .band_rows = 1, .block_values = 1, .encode = encode_each<uint16_t, f16_from_float>,
-    .decode = decode_each<uint16_t, float_from_f16>,
+    .band_rows = 1, .block_values = 1, .encode = encode_all<encode_f16>,
+    .decode = decode_all<decode_f16>,
     .first_overflow = first_nonfinite_row<0x7C00>};
 
 constinit const Codec kBf16Codec{
     .name = "bf16", .help = "16-bit floats (bfloat16)", .parts = kOnePart<Dtype::kBF16, 1>,
-    .band_rows = 1, .block_values = 1, .encode = encode_each<uint16_t, bf16_from_float>,
-    .decode = decode_each<uint16_t, float_from_bf16>,
+    .band_rows = 1, .block_values = 1, .encode = encode_all<encode_bf16>,
+    .decode = decode_all<decode_bf16>,
     .first_overflow = first_nonfinite_row<0x7F80>};
 
 constinit const Codec kF8E4M3Codec{
     .name = "f8_e4m3", .help = "8-bit floats up to 448, without scales",
     .parts = kOnePart<Dtype::kF8E4M3, 1>, .band_rows = 1, .block_values = 1,
-    .encode = encode_each<uint8_t, e4m3_from_float>, .decode = decode_bytes<float_from_e4m3>};
+    .encode = encode_all<encode_f8_e4m3>, .decode = decode_all<decode_f8_e4m3>};
 
 constinit const Codec kF8E5M2Codec{
     .name = "f8_e5m2", .help = "8-bit floats up to 57344, without scales",
     .parts = kOnePart<Dtype::kF8E5M2, 1>, .band_rows = 1, .block_values = 1,
-    .encode = encode_each<uint8_t, e5m2_from_float>, .decode = decode_bytes<float_from_e5m2>};
+    .encode = encode_all<encode_f8_e5m2>, .decode = decode_all<decode_f8_e5m2>};
 
 constinit const Codec kF8E8M0Codec{
     .name = "f8_e8m0", .help = "powers of two, decoded only",

@@ -1,0 +1,23 @@
+// Conversions between floats and the 16- and 8-bit floating-point formats, for many numbers.
+//
+// Each gives, bit for bit, what the function of float_convert.h gives for every number; that header
+// is the specification. Elements may lie at odd addresses.
+// What a reader would get wrong: nothing here checks for numbers that leave the format; see there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ckpt {
+
+void decode_bf16(const std::byte* in, uint64_t count, float* values);
+void decode_f16(const std::byte* in, uint64_t count, float* values);
+void decode_f8_e4m3(const std::byte* in, uint64_t count, float* values);
+void decode_f8_e5m2(const std::byte* in, uint64_t count, float* values);
+
+void encode_bf16(const float* values, uint64_t count, std::byte* out);
+void encode_f16(const float* values, uint64_t count, std::byte* out);
+void encode_f8_e4m3(const float* values, uint64_t count, std::byte* out);
+void encode_f8_e5m2(const float* values, uint64_t count, std::byte* out);
+
+}  // namespace ckpt

@@ -6,9 +6,6 @@
 
 namespace ckpt {
 
-void encode_q4_0(const float* values, uint64_t blocks, BlockQ4_0* out) {
-  encode_q4_0_scalar(values, blocks, out);
-}
 void encode_q4_0_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ4_0* out) {
   encode_q4_0_weighted_scalar(rows, weights, out);
 }
@@ -16,9 +13,6 @@ void decode_q4_0(const BlockQ4_0* in, uint64_t blocks, float* values) {
   decode_q4_0_scalar(in, blocks, values);
 }
 
-void encode_q4_1(const float* values, uint64_t blocks, BlockQ4_1* out) {
-  encode_q4_1_scalar(values, blocks, out);
-}
 void encode_q4_1_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ4_1* out) {
   encode_q4_1_weighted_scalar(rows, weights, out);
 }
@@ -26,9 +20,6 @@ void decode_q4_1(const BlockQ4_1* in, uint64_t blocks, float* values) {
   decode_q4_1_scalar(in, blocks, values);
 }
 
-void encode_q5_0(const float* values, uint64_t blocks, BlockQ5_0* out) {
-  encode_q5_0_scalar(values, blocks, out);
-}
 void encode_q5_0_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ5_0* out) {
   encode_q5_0_weighted_scalar(rows, weights, out);
 }
@@ -36,9 +27,6 @@ void decode_q5_0(const BlockQ5_0* in, uint64_t blocks, float* values) {
   decode_q5_0_scalar(in, blocks, values);
 }
 
-void encode_q5_1(const float* values, uint64_t blocks, BlockQ5_1* out) {
-  encode_q5_1_scalar(values, blocks, out);
-}
 void encode_q5_1_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ5_1* out) {
   encode_q5_1_weighted_scalar(rows, weights, out);
 }
@@ -46,18 +34,12 @@ void decode_q5_1(const BlockQ5_1* in, uint64_t blocks, float* values) {
   decode_q5_1_scalar(in, blocks, values);
 }
 
-void encode_q8_0(const float* values, uint64_t blocks, BlockQ8_0* out) {
-  encode_q8_0_scalar(values, blocks, out);
-}
 void decode_q8_0(const BlockQ8_0* in, uint64_t blocks, float* values) {
   decode_q8_0_scalar(in, blocks, values);
 }
 
 void encode_q2_k(const float* values, uint64_t blocks, BlockQ2K* out) {
   encode_q2_k_scalar(values, blocks, out);
-}
-void encode_q2_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ2K* out) {
-  encode_q2_k_weighted_scalar(rows, weights, out);
 }
 void decode_q2_k(const BlockQ2K* in, uint64_t blocks, float* values) {
   decode_q2_k_scalar(in, blocks, values);
@@ -73,16 +55,10 @@ void decode_q3_k(const BlockQ3K* in, uint64_t blocks, float* values) {
   decode_q3_k_scalar(in, blocks, values);
 }
 
-void encode_q4_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ4K* out) {
-  encode_q4_k_weighted_scalar(rows, weights, out);
-}
 void decode_q4_k(const BlockQ4K* in, uint64_t blocks, float* values) {
   decode_q4_k_scalar(in, blocks, values);
 }
 
-void encode_q5_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ5K* out) {
-  encode_q5_k_weighted_scalar(rows, weights, out);
-}
 void decode_q5_k(const BlockQ5K* in, uint64_t blocks, float* values) {
   decode_q5_k_scalar(in, blocks, values);
 }

@@ -218,7 +218,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const Options& options, const
   checkpoint.tensors = std::move(tensors);
   update_quantized_metadata(checkpoint.metadata, job.options.mixture->file_type, job.imatrix);
   note_rules(job);
-  note_tensors(job, chooser.fallbacks(), "got a type that fits their rows, not that of the mixture");
+  note_tensors(job, chooser.fallbacks(), "got a type that fits their rows instead");
   note_tensors(job, job.without_weights, "have no column weights in the importance matrix");
   return checkpoint;
 }

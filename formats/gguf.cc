@@ -66,16 +66,16 @@ Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) 
     return fail_with_hint(
         ErrorCode::kUnsupported,
         fmt::format("renaming it to {}", split_name("NAME", 0, count)),
-        "the first of {} files; its name does not say so, so the others cannot be found", count);
+        "one of {} files; its name does not say so, so the others cannot be found", count);
   }
   const auto no = metadata.find_unsigned(kSplitNoKey);
-  if (no && *no != 0) {
-    return fail_with_hint(ErrorCode::kUsage, split_name(name->prefix, 0, count),
-                          "file {} of {}; expected the first", *no + 1, count);
+  if (no != name->no) {
+    return fail(ErrorCode::kCorrupt, "key '{}' {}; the name says file {} of {}", kSplitNoKey,
+                no ? fmt::format("says file {}", *no + 1) : "is missing", name->no + 1, count);
   }
   if (name->no != 0) {
-    return fail(ErrorCode::kCorrupt, "the name says file {}, the key {} the first", name->no + 1,
-                kSplitNoKey);
+    return fail_with_hint(ErrorCode::kUsage, split_name(name->prefix, 0, count),
+                          "file {} of {}; expected the first", name->no + 1, count);
   }
   return *name;
 }

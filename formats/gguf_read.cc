@@ -117,7 +117,7 @@ Status check_offsets(const std::vector<TensorInfo>& infos, uint64_t alignment,
     }
     const uint64_t bytes = size_bytes(info.tensor);
     const auto end = add(expected, bytes);
-    if (!end || *end > data_bytes) {
+    if (!end || (bytes > 0 && *end > data_bytes)) {
       return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",
                             "tensor '{}': {} bytes at {}; the file has {} bytes of data: it is "
                             "truncated", name, bytes, expected, data_bytes);
@@ -128,6 +128,7 @@ Status check_offsets(const std::vector<TensorInfo>& infos, uint64_t alignment,
 }
 
 Result<GgufFile> read_checked(SharedSource source, Codecs codecs) {
+  if (source->size_bytes() == 0) CKPT_TRY(refuse_other_files(*source, "a GGUF file"));
   Cursor cursor(source);
   CKPT_ASSIGN(const std::string magic, cursor.text(kGgufMagic.size()));
   if (magic != kGgufMagic) {

@@ -75,7 +75,7 @@ Status check_numbered(const Names& shards) {
   }
   if (found != *counts.begin()) {
     return fail_with_hint(ErrorCode::kCorrupt, "downloading the missing ones",
-                          "{} numbered shards; their names say {}", found, *counts.begin());
+                          "{} of the numbered shards are there; their names say {}", found, *counts.begin());
   }
   return {};
 }
@@ -217,15 +217,16 @@ Result<Checkpoint> read(const fs::path& folder, Codecs codecs) {
     CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder / kIndexName));
     CKPT_ASSIGN(const Names shards, shards_of(folder, index, names));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
+    CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, codecs));
     CKPT_TRY(check_index(index, files));
     checkpoint.file_metadata[std::string(kIndexName)] = index.metadata;
   } else {
     CKPT_ASSIGN(const Names shards, find_shards(folder, names));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
+    CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, codecs));
   }
   checkpoint.format = kSafetensors.name;
   checkpoint.name = name_of(folder);
-  CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, codecs));
   for (SafetensorsFile& file : files) {
     checkpoint.file_metadata[file.path] = std::move(file.header.metadata);
   }

@@ -135,7 +135,7 @@ class HeaderEvents final : public JsonEvents {
   static constexpr unsigned kDtype = 1, kShape = 2, kOffsets = 4, kAll = 7;
 
   std::string here() const {
-    if (place_ == Place::kStart || place_ == Place::kRoot) return "the header";
+    if (place_ == Place::kStart || place_ == Place::kRoot) return "the top level";
     if (place_ == Place::kMetadata) return "__metadata__";
     return fmt::format("tensor '{}'", shorten(header.entries.back().name));
   }

@@ -106,9 +106,14 @@ Result<SafetensorsHeader> read_checked(const SharedSource& source, Codecs codecs
   CKPT_TRY(refuse_other_files(*source, "a safetensors file"));
   Cursor cursor(source);
   CKPT_ASSIGN(const uint64_t length, cursor.u64());
-  if (length > kMaxSafetensorsHeaderBytes || length > cursor.left_bytes()) {
-    return fail(ErrorCode::kCorrupt, "a header of {} bytes; expected at most {}", length,
-                std::min(kMaxSafetensorsHeaderBytes, cursor.left_bytes()));
+  if (length > kMaxSafetensorsHeaderBytes) {
+    return fail(ErrorCode::kCorrupt, "a header of {} bytes; expected at most {}: no safetensors "
+                "file", length, kMaxSafetensorsHeaderBytes);
+  }
+  if (length > cursor.left_bytes()) {
+    return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",
+                          "a header of {} bytes; only {} are left: the file is truncated", length,
+                          cursor.left_bytes());
   }
   CKPT_ASSIGN(const std::string json, cursor.text(length));
   if (!json.starts_with('{')) {

@@ -80,18 +80,17 @@ class AddedTokens {
     if (known_id != ids_.end()) id = known_id->second;
     tokens_[id] = {text, added_type(text, special)};
     ids_[text] = id;
-    added_.emplace(text, special);
   }
-  // A token that is named, with no id of its own. One that is new comes behind the last.
+  // A token that is named, with no id of its own: special from now on. One that is new comes behind
+  // the last.
   void name_special(const std::string& text) {
-    if (text.empty() || added_.contains(text)) return;
+    if (text.empty()) return;
     add(tokens_.empty() ? 0 : tokens_.rbegin()->first + 1, text, true);
   }
 
  private:
   Tokens& tokens_;
   std::map<std::string, uint64_t> ids_;
-  std::map<std::string, bool> added_;
 };
 
 Status take_added(const Json& tokenizer, AddedTokens& added) {

@@ -48,9 +48,6 @@ void decode_q2_k(const BlockQ2K* in, uint64_t blocks, float* values) {
 void encode_q3_k(const float* values, uint64_t blocks, BlockQ3K* out) {
   encode_q3_k_scalar(values, blocks, out);
 }
-void encode_q3_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ3K* out) {
-  encode_q3_k_weighted_scalar(rows, weights, out);
-}
 void decode_q3_k(const BlockQ3K* in, uint64_t blocks, float* values) {
   decode_q3_k_scalar(in, blocks, values);
 }
@@ -63,9 +60,6 @@ void decode_q5_k(const BlockQ5K* in, uint64_t blocks, float* values) {
   decode_q5_k_scalar(in, blocks, values);
 }
 
-void encode_q6_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ6K* out) {
-  encode_q6_k_weighted_scalar(rows, weights, out);
-}
 void decode_q6_k(const BlockQ6K* in, uint64_t blocks, float* values) {
   decode_q6_k_scalar(in, blocks, values);
 }

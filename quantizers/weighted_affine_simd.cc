@@ -103,7 +103,9 @@ HWY_INLINE void find_levels(const BlockBatch& batch, const float* values, const 
   const Int half = f16_bits_from_float(fit.scale);
   hn::Store(half, kI, out.half);
   hn::Store(float_from_f16_bits(half), kF, out.scale);
-  hn::Store(hn::VecFromMask(kI, hn::RebindMask(kI, fit.bad)), kI, out.bad);
+  const auto infinite = hn::Gt(magnitude_bits(fit.scale), splat_int(kInfBits - 1));
+  const auto bad = hn::Or(infinite, hn::RebindMask(kI, fit.bad));
+  hn::Store(hn::VecFromMask(kI, bad), kI, out.bad);
 }
 
 template <class Block, size_t kSubs>

@@ -1,0 +1,47 @@
+// The vector encoders with column weights against their scalar twins.
+#include <limits>
+
+#include "quantizers/block_quants.h"
+#include "quantizers/k_quants.h"
+#include "tests/quantizers/simd_encode_checks.h"
+
+namespace ckpt {
+namespace {
+
+using SimdWeighted = SimdEncoders;
+
+TEST_P(SimdWeighted, EqualTheScalarTwinOnEverySet) { check_every_set(); }
+TEST_P(SimdWeighted, EqualTheScalarTwinForEveryBlockCount) { check_every_count(); }
+TEST_P(SimdWeighted, EqualTheScalarTwinForEveryRowLength) { check_every_row_length(); }
+TEST_P(SimdWeighted, BlocksDoNotChangeTheirNeighbours) { check_neighbours(); }
+
+// Weights that imatrix files should not hold but may.
+TEST_P(SimdWeighted, StrangeColumnWeights) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr size_t kRow = 1024;
+  std::vector<float> values(20 * kRow);
+  Dice dice(21);
+  for (float& value : values) value = dice.normal() * 0.02f;
+  for (const float strange : {0.0f, -0.0f, -1.0f, 1e-40f, 1e-20f, 1e20f, 3e38f, kInf, kNan}) {
+    auto weights = make_column_weights(kRow, 1);
+    weights[77] = strange;
+    weights[300] = strange;
+    compare({values, kRow}, weights, "two weights of " + std::to_string(strange));
+    compare({values, kRow}, std::vector<float>(kRow, strange),
+            "all weights " + std::to_string(strange));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Types, SimdWeighted,
+    testing::Values(
+        weighted_encoder<BlockQ2K, encode_q2_k_weighted, encode_q2_k_weighted_scalar>("q2_k"),
+        weighted_encoder<BlockQ3K, encode_q3_k_weighted, encode_q3_k_weighted_scalar>("q3_k"),
+        weighted_encoder<BlockQ4K, encode_q4_k_weighted, encode_q4_k_weighted_scalar>("q4_k"),
+        weighted_encoder<BlockQ5K, encode_q5_k_weighted, encode_q5_k_weighted_scalar>("q5_k"),
+        weighted_encoder<BlockQ6K, encode_q6_k_weighted, encode_q6_k_weighted_scalar>("q6_k")),
+    encoder_name);
+
+}  // namespace
+}  // namespace ckpt

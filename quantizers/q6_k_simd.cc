@@ -186,7 +186,7 @@ HWY_INLINE float find_extreme(const float* scales) {
   return 0;
 }
 
-// code = round(factor x), or of x / divisor, in -32..31, plus base.
+// code = round(x / divisor) in -32..31, plus base; a divisor of 0 stands for the search's inverse.
 struct Rounding {
   float divisor, inverse, base;
 };
@@ -238,8 +238,8 @@ HWY_INLINE void finish_block(const float* values, const Found& found, size_t at,
   Rounding roundings[kSubs];
   for (size_t j = 0; j < kSubs; ++j) {
     out.scales[j] = static_cast<int8_t>(levels[j]);
-    roundings[j] = {step * static_cast<float>(out.scales[j]), found.inverses[at + j],
-                    found.bases[at + j]};
+    const float divisor = step * static_cast<float>(out.scales[j]);
+    roundings[j] = {divisor, found.inverses[at + j], divisor == 0 ? found.bases[at + j] : 32};
   }
   pack_codes(values, roundings, out);
 }

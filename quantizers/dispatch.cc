@@ -38,16 +38,10 @@ void decode_q8_0(const BlockQ8_0* in, uint64_t blocks, float* values) {
   decode_q8_0_scalar(in, blocks, values);
 }
 
-void encode_q2_k(const float* values, uint64_t blocks, BlockQ2K* out) {
-  encode_q2_k_scalar(values, blocks, out);
-}
 void decode_q2_k(const BlockQ2K* in, uint64_t blocks, float* values) {
   decode_q2_k_scalar(in, blocks, values);
 }
 
-void encode_q3_k(const float* values, uint64_t blocks, BlockQ3K* out) {
-  encode_q3_k_scalar(values, blocks, out);
-}
 void decode_q3_k(const BlockQ3K* in, uint64_t blocks, float* values) {
   decode_q3_k_scalar(in, blocks, values);
 }

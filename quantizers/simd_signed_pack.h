@@ -33,6 +33,8 @@ struct SignedFound {
   alignas(64) float inverse[kSignedSubs * kLanes];
   alignas(64) int32_t dead[kSignedSubs * kLanes];
   alignas(64) int32_t bad[kSignedSubs * kLanes];
+  const float* levels = nullptr;   // null: codes of the search follow from inverse. Otherwise value
+                                   // e of sub-block s: [s / kLanes][e][s % kLanes], in -top..
 };
 
 // What is stored for the scales of a batch.
@@ -98,16 +100,26 @@ struct SignedRounding {
   float scale;     // as stored
   float inverse;   // of the search
   int32_t dead;
+  const float* levels;   // of the search, kLanes apart; or null
 };
 
-// Codes 0..2 top - 1 of kLanes values of one sub-block.
+// Codes - top of the search for values at..at + kLanes - 1 of a sub-block that is not zero.
+HWY_INLINE Int search_codes(Float x, const SignedRounding& r, size_t at) {
+  if (r.levels == nullptr) return round_to_int_lanes(hn::Mul(splat(r.inverse), x));
+  alignas(64) int32_t codes[kLanes];
+  for (size_t i = 0; i < kLanes; ++i) {
+    codes[i] = static_cast<int32_t>(r.levels[(at + i) * kLanes]);
+  }
+  return hn::Load(kI, codes);
+}
+
+// Codes 0..2 top - 1 of values at..at + kLanes - 1 of a sub-block.
 template <int32_t kTop>
-HWY_INLINE Int signed_codes(const float* values, const SignedRounding& r) {
+HWY_INLINE Int signed_codes(const float* values, const SignedRounding& r, size_t at) {
   const Float x = hn::LoadU(kF, values);
   if (HWY_UNLIKELY(r.scale == 0)) {
     if (r.dead != 0) return splat_int(0);
-    const Int code = round_to_int_lanes(hn::Mul(splat(r.inverse), x));
-    return hn::Add(clamp_int(code, -kTop, kTop - 1), splat_int(kTop));
+    return hn::Add(clamp_int(search_codes(x, r, at), -kTop, kTop - 1), splat_int(kTop));
   }
   const Int code = round_to_int_lanes(hn::Div(x, splat(r.scale)));
   return hn::Add(clamp_int(code, -kTop, kTop - 1), splat_int(kTop));
@@ -120,8 +132,13 @@ HWY_INLINE void store_code_bytes(Int value, uint8_t* out) {
 HWY_INLINE void set_roundings(size_t b, const SignedFound& found, const SignedLevels& levels,
                               SignedRounding* out) {
   for (size_t j = 0; j < kSignedSubs; ++j) {
-    out[j] = {levels.d[b] * levels.level[j * kLanes + b], found.inverse[b * kSignedSubs + j],
-              found.dead[b * kSignedSubs + j]};
+    const size_t sub = b * kSignedSubs + j;
+    const float* search_levels =
+        found.levels == nullptr
+            ? nullptr
+            : found.levels + sub / kLanes * kSignedSub * kLanes + sub % kLanes;
+    out[j] = {levels.d[b] * levels.level[j * kLanes + b], found.inverse[sub], found.dead[sub],
+              search_levels};
   }
 }
 
@@ -139,10 +156,10 @@ HWY_INLINE void finish_signed(const float* values, size_t b, const SignedFound& 
     for (size_t i = 0; i < 32; i += kLanes) {
       const float* from = values + 128 * half + i;
       const SignedRounding* r = roundings + 8 * half + i / 16;
-      const Int q0 = signed_codes<32>(from, r[0]);
-      const Int q1 = signed_codes<32>(from + 32, r[2]);
-      const Int q2 = signed_codes<32>(from + 64, r[4]);
-      const Int q3 = signed_codes<32>(from + 96, r[6]);
+      const Int q0 = signed_codes<32>(from, r[0], i % 16);
+      const Int q1 = signed_codes<32>(from + 32, r[2], i % 16);
+      const Int q2 = signed_codes<32>(from + 64, r[4], i % 16);
+      const Int q3 = signed_codes<32>(from + 96, r[6], i % 16);
       const Int low = splat_int(15);
       store_code_bytes(hn::Or(hn::And(q0, low), hn::ShiftLeft<4>(q2)), low_bits + i);
       store_code_bytes(hn::Or(hn::And(q1, low), hn::ShiftLeft<4>(q3)), low_bits + 32 + i);
@@ -188,7 +205,7 @@ HWY_INLINE void finish_signed(const float* values, size_t b, const SignedFound& 
       const SignedRounding* r = roundings + 8 * half + i / 16;
       Int low = splat_int(0);
       for (size_t q = 4; q-- > 0;) {
-        const Int code = signed_codes<4>(from + 32 * q, r[2 * q]);
+        const Int code = signed_codes<4>(from + 32 * q, r[2 * q], i % 16);
         high = hn::Or(hn::Add(high, high), hn::ShiftRight<2>(code));
         low = hn::Or(hn::ShiftLeft<2>(low), hn::And(code, splat_int(3)));
       }

@@ -7,14 +7,14 @@
 namespace ckpt {
 
 void AlignedBuffer::Free::operator()(std::byte* memory) const {
-  ::operator delete(memory, std::align_val_t{kPageBytes});
+  ::operator delete (memory, std::align_val_t{kPageBytes});
 }
 
 std::byte* AlignedBuffer::reserve(uint64_t size_bytes) {
   if (size_bytes > capacity_ || memory_ == nullptr) {
     const uint64_t wanted = round_up(size_bytes == 0 ? 1 : size_bytes, kPageBytes);
     memory_.reset();
-    memory_.reset(static_cast<std::byte*>(::operator new(wanted, std::align_val_t{kPageBytes})));
+    memory_.reset(static_cast<std::byte*>(::operator new (wanted, std::align_val_t{kPageBytes})));
     capacity_ = wanted;
   }
   return memory_.get();

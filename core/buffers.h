@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-inline constexpr uint64_t kPageBytes = 4096;   // alignment that direct I/O asks for
+inline constexpr uint64_t kPageBytes = 4096;  // alignment that direct I/O asks for
 
 // Grows, never shrinks; contents are lost when it grows.
 class AlignedBuffer {
@@ -23,7 +23,9 @@ class AlignedBuffer {
   uint64_t capacity_bytes() const { return capacity_; }
 
  private:
-  struct Free { void operator()(std::byte* memory) const; };
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
   std::unique_ptr<std::byte, Free> memory_;
   uint64_t capacity_ = 0;
 };

@@ -34,8 +34,8 @@ class File final : public ByteSource {
       return in(path_, Status(range_error(offset_bytes, out.size(), size_bytes_)));
     }
     while (!out.empty()) {
-      const ssize_t got = ::pread(descriptor_, out.data(), out.size(),
-                                  static_cast<off_t>(offset_bytes));
+      const ssize_t got =
+          ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset_bytes));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) {
         return in(path_, Status(fail(ErrorCode::kIo, "cannot read {} bytes at {}: {}", out.size(),
@@ -120,8 +120,8 @@ Result<SharedSource> open_file(const std::filesystem::path& path) {
     ::close(descriptor);
     return fail(ErrorCode::kUsage, "{}: {}; expected a file", path.string(), reason);
   }
-  return SharedSource(std::make_shared<File>(path.string(), descriptor,
-                                             static_cast<uint64_t>(status.st_size)));
+  return SharedSource(
+      std::make_shared<File>(path.string(), descriptor, static_cast<uint64_t>(status.st_size)));
 }
 
 SharedSource make_blob(std::string name, std::vector<std::byte> bytes) {

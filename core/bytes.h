@@ -26,9 +26,9 @@ class ByteSource {
   virtual const std::string& name() const = 0;
   // The same bytes in memory, or empty when they are not in memory.
   virtual std::span<const std::byte> memory() const { return {}; }
-  // Bytes [offset, offset + size) without a copy where that is possible: in the source's own memory,
-  // or read into `scratch` at whatever alignment suits the device. Good until `scratch` is used
-  // again. Fails as read() does.
+  // Bytes [offset, offset + size) without a copy where that is possible: in the source's own
+  // memory, or read into `scratch` at whatever alignment suits the device. Good until `scratch` is
+  // used again. Fails as read() does.
   virtual Result<std::span<const std::byte>> fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                                    AlignedBuffer& scratch) const;
   // What the file is to the system, so that an output can be kept from being its own input.

@@ -26,15 +26,24 @@ inline constexpr uint64_t kMaxDimensions = 16;
 inline constexpr uint64_t kMaxTensorBytes = uint64_t{1} << 62;
 
 // ---- operations on decoded values, applied in order before encoding -------------------------
-struct AddScalar { float value; };
-struct NegExp {};                                             // x -> -exp(x), rounded once
-struct RoundTo { Dtype dtype; };                              // through kBF16 or kF16 and back
-struct ScaleRows { std::shared_ptr<const std::vector<float>> factors; };      // one a row
-struct ScaleColumns { std::shared_ptr<const std::vector<float>> factors; };   // one a value of a row
+struct AddScalar {
+  float value;
+};
+struct NegExp {};  // x -> -exp(x), rounded once
+struct RoundTo {
+  Dtype dtype;
+};  // through kBF16 or kF16 and back
+struct ScaleRows {
+  std::shared_ptr<const std::vector<float>> factors;
+};  // one a row
+struct ScaleColumns {
+  std::shared_ptr<const std::vector<float>> factors;
+};  // one a value of a row
 // New value i of a row is old value index[i].
-struct PermuteColumns { std::shared_ptr<const std::vector<uint32_t>> index; };
-using ValueOp =
-    std::variant<AddScalar, NegExp, RoundTo, ScaleRows, ScaleColumns, PermuteColumns>;
+struct PermuteColumns {
+  std::shared_ptr<const std::vector<uint32_t>> index;
+};
+using ValueOp = std::variant<AddScalar, NegExp, RoundTo, ScaleRows, ScaleColumns, PermuteColumns>;
 
 struct Tensor;
 
@@ -51,23 +60,23 @@ struct ColumnWeights {
 
 // Decode `from`, apply `ops`, encode with my codec.
 struct Recoded {
-  std::shared_ptr<const Tensor> from;                  // always Stored
+  std::shared_ptr<const Tensor> from;  // always Stored
   std::vector<ValueOp> ops;
-  std::vector<std::shared_ptr<const Tensor>> peers;    // share tensor-wide statistics with these
-  std::shared_ptr<const ColumnWeights> weights;        // may be null
+  std::vector<std::shared_ptr<const Tensor>> peers;  // share tensor-wide statistics with these
+  std::shared_ptr<const ColumnWeights> weights;      // may be null
 };
 
 struct Tensor {
   std::string name;
-  std::vector<uint64_t> shape;   // logical, outermost first; the last axis is a row; {} is one value
+  std::vector<uint64_t> shape;  // logical, outermost first; the last axis is a row; {} is one value
   const Codec* codec = nullptr;
   std::variant<Stored, Recoded> origin;
-  std::string home;              // file it was read from, relative to the checkpoint; may be empty
-  std::string source_name;       // name in the input checkpoint (a stack of experts: its first
-                                 // expert's); empty = same as name. Renaming transforms set it.
+  std::string home;         // file it was read from, relative to the checkpoint; may be empty
+  std::string source_name;  // name in the input checkpoint (a stack of experts: its first
+                            // expert's); empty = same as name. Renaming transforms set it.
 
   uint64_t row_values() const { return shape.empty() ? 1 : shape.back(); }
-  uint64_t rows() const;         // product of all axes but the last; 1 for rank 0 and 1
+  uint64_t rows() const;  // product of all axes but the last; 1 for rank 0 and 1
   uint64_t values() const { return rows() * row_values(); }
   bool is_stored() const { return std::holds_alternative<Stored>(origin); }
   const Stored& stored() const { return std::get<Stored>(origin); }
@@ -88,10 +97,13 @@ Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec);
 
 // Rows [first, first + count) as a tensor of shape {count, row_values}.
 Result<Tensor> take_rows(const Tensor& tensor, uint64_t first, uint64_t count);
-// The rows of all, one after the other; shape {sum of rows, row_values}. Codecs and rows must agree.
+// The rows of all, one after the other; shape {sum of rows, row_values}. Codecs and rows must
+// agree.
 Result<Tensor> concatenate_rows(const std::vector<Tensor>& tensors);
 // A run of source rows.
-struct RowRun { uint64_t first, count; };
+struct RowRun {
+  uint64_t first, count;
+};
 // Rows in the order of `runs`; shape is kept when the number of rows is.
 Result<Tensor> reorder_rows(const Tensor& tensor, const std::vector<RowRun>& runs);
 // The same values with other axes. Requires: the number of values and row cuts stay sound.
@@ -112,21 +124,21 @@ Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& c
 // ---- the checkpoint ---------------------------------------------------------------------------
 // A small file beside the tensors, whole, as text or bytes.
 struct Document {
-  std::string path;                              // relative to the checkpoint's folder
+  std::string path;  // relative to the checkpoint's folder
   std::shared_ptr<const std::string> content;
 };
 
 struct Checkpoint {
-  std::string format;                            // the Format it was read by or is meant for
-  std::string name;                              // its folder's name, or its file's without ending
-  std::vector<Tensor> tensors;                   // in file order
-  Metadata metadata;                             // GGUF's key/value pairs
-  std::map<std::string, Metadata> file_metadata; // safetensors' __metadata__, by file
+  std::string format;                             // the Format it was read by or is meant for
+  std::string name;                               // its folder's name, or its file's without ending
+  std::vector<Tensor> tensors;                    // in file order
+  Metadata metadata;                              // GGUF's key/value pairs
+  std::map<std::string, Metadata> file_metadata;  // safetensors' __metadata__, by file
   std::vector<Document> documents;
 
-  const Tensor* find_tensor(std::string_view name) const;   // linear
+  const Tensor* find_tensor(std::string_view name) const;  // linear
   const Document* find_document(std::string_view path) const;
-  void set_document(std::string path, std::string content); // replaces or appends
+  void set_document(std::string path, std::string content);  // replaces or appends
 };
 
 }  // namespace ckpt

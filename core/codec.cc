@@ -18,11 +18,12 @@ const Codec* find_codec(Codecs codecs, std::string_view name) {
 
 const Codec& plain_codec(Codecs codecs, Dtype dtype) {
   for (const Codec* codec : codecs) {
-    if (codec->parts.size() == 1 && codec->parts[0].dtype == dtype && codec->name == info(dtype).name) {
+    if (codec->parts.size() == 1 && codec->parts[0].dtype == dtype &&
+        codec->name == info(dtype).name) {
       return *codec;
     }
   }
-  CKPT_CHECK(!"a dtype without a plain codec");
+  CKPT_CHECK(false && "a dtype without a plain codec");
   __builtin_unreachable();
 }
 

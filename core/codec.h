@@ -16,10 +16,10 @@
 namespace ckpt {
 
 struct PartRule {
-  std::string_view suffix;   // appended to the tensor's name: "" or "_scale"
+  std::string_view suffix;  // appended to the tensor's name: "" or "_scale"
   Dtype dtype;
-  uint32_t tile_rows;        // rows that share one element; 0 = all of them
-  uint32_t tile_values;      // values of a row that share one element; 0 = all of them
+  uint32_t tile_rows;    // rows that share one element; 0 = all of them
+  uint32_t tile_values;  // values of a row that share one element; 0 = all of them
 };
 
 // Whole rows, row-major.
@@ -40,25 +40,26 @@ using ConstParts = std::span<const std::span<const std::byte>>;
 // What must be known of a whole tensor before its first row can be encoded. Combines exactly in
 // any order, so that a tensor may be scanned in pieces.
 struct Stats {
-  float amax = 0;                    // largest magnitude, non-finite values left out
+  float amax = 0;  // largest magnitude, non-finite values left out
 };
 void combine(Stats& into, const Stats& other);
 
 // What encode() may use beside the rows.
 struct EncodeContext {
-  Stats stats;                               // set when the codec needs_stats
-  std::span<const float> column_weights;     // importance of each value of a row; empty = none
+  Stats stats;                            // set when the codec needs_stats
+  std::span<const float> column_weights;  // importance of each value of a row; empty = none
 };
 
 struct Codec {
-  std::string_view name;             // "q4_k"; for a one-part codec the name of its dtype
+  std::string_view name;  // "q4_k"; for a one-part codec the name of its dtype
   std::string_view help;
   std::span<const PartRule> parts;
-  uint32_t band_rows;                // rows that must be coded together: the largest tile_rows
-  uint32_t block_values;             // a row holds a whole number of blocks
-  bool needs_stats = false;          // scan() sees every row before encode() sees any
+  uint32_t band_rows;        // rows that must be coded together: the largest tile_rows
+  uint32_t block_values;     // a row holds a whole number of blocks
+  bool needs_stats = false;  // scan() sees every row before encode() sees any
   void (*scan)(ConstFloatRows, Stats&) = nullptr;
-  // Encodes whole bands into parts of exactly the right sizes. Cannot fail; null: cannot be encoded.
+  // Encodes whole bands into parts of exactly the right sizes. Cannot fail; null: cannot be
+  // encoded.
   void (*encode)(ConstFloatRows, const EncodeContext&, Parts) = nullptr;
   // Decodes whole bands; null: cannot be decoded (integers, types that are only copied).
   void (*decode)(ConstParts, FloatRows) = nullptr;
@@ -69,14 +70,14 @@ struct Codec {
 
 using Codecs = std::span<const Codec* const>;
 
-const Codec* find_codec(Codecs codecs, std::string_view name);   // nullptr when unknown
+const Codec* find_codec(Codecs codecs, std::string_view name);  // nullptr when unknown
 // The one-part codec that stores `dtype` as it is. Requires: the list has one for every Dtype.
 const Codec& plain_codec(Codecs codecs, Dtype dtype);
 
 // Elements in one part along each axis: tiles of `rows` x `row_values`.
 struct PartShape {
   uint64_t rows;
-  uint64_t elements;   // in a row
+  uint64_t elements;  // in a row
   uint64_t size_bytes;
 };
 // Requires: the shape was checked (checkpoint.h check_shape): no product overflows.

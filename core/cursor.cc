@@ -37,8 +37,8 @@ Status Cursor::take(std::span<std::byte> out) {
     position_ += out.size();
     return {};
   }
-  const bool inside = position_ >= window_start_ &&
-                      position_ + out.size() <= window_start_ + window_.size();
+  const bool inside =
+      position_ >= window_start_ && position_ + out.size() <= window_start_ + window_.size();
   if (!inside) {
     window_.resize(std::min(kWindowBytes, left_bytes()));
     window_start_ = position_;

@@ -57,8 +57,8 @@ class Engine {
   unsigned workers_;
   BufferPool pool_;
   Jobs jobs_;
-  std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;   // by output, then file
-  std::counting_semaphore<> computing_;   // as many at a time as there are cores to use
+  std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;  // by output, then file
+  std::counting_semaphore<> computing_;  // as many at a time as there are cores to use
 
   std::atomic<size_t> next_task_{0};
   std::atomic<uint64_t> read_bytes_{0};
@@ -90,8 +90,7 @@ void Engine::advanced(uint64_t bytes) {
 
 Status Engine::write_bytes(const Task& task) {
   Piece piece = make_piece(pool_, task.offset_bytes, task.count);
-  const std::vector<std::byte>& header =
-      plan_.outputs[task.output].layout.files[task.file].header;
+  const std::vector<std::byte>& header = plan_.outputs[task.output].layout.files[task.file].header;
   const uint64_t end = std::min<uint64_t>(header.size(), task.first + task.count);
   const uint64_t copied = end > task.first ? end - task.first : 0;
   if (copied > 0) std::memcpy(piece.bytes.data(), header.data() + task.first, copied);
@@ -139,8 +138,8 @@ Status Engine::recode(const Task& task, Worker& worker) {
   std::vector<std::span<const std::byte>> source;
   for (size_t i = 0; i < from.parts.size(); ++i) {
     const PartRange range = part_range(from.parts[i], job.grain, task.first, task.count);
-    CKPT_ASSIGN(const auto bytes, gather(job.slices[i], range.first_bytes, range.size_bytes,
-                                         worker.buffers[i]));
+    CKPT_ASSIGN(const auto bytes,
+                gather(job.slices[i], range.first_bytes, range.size_bytes, worker.buffers[i]));
     worker.read_bytes += range.size_bytes;
     source.push_back(bytes);
   }
@@ -153,9 +152,9 @@ Status Engine::recode(const Task& task, Worker& worker) {
     out.push_back(pieces.back().bytes);
   }
   computing_.acquire();
-  const Status status = recode_chunk({tensor, job.grain, task.first, task.count, source, {},
-                                      options_.allow_nonfinite},
-                                     worker.scratch, out);
+  const Status status = recode_chunk(
+      {tensor, job.grain, task.first, task.count, source, {}, options_.allow_nonfinite},
+      worker.scratch, out);
   computing_.release();
   CKPT_TRY(status);
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -169,10 +168,14 @@ Status Engine::run_task(const Task& task, Worker& worker) {
     return fail(ErrorCode::kInterrupted, "interrupted");
   }
   switch (task.kind) {
-    case Task::Kind::kHeader: return write_bytes(task);
-    case Task::Kind::kCopy: return copy_part(task, worker);
-    case Task::Kind::kSameAs: return copy_file(task, worker);
-    case Task::Kind::kRecode: return recode(task, worker);
+    case Task::Kind::kHeader:
+      return write_bytes(task);
+    case Task::Kind::kCopy:
+      return copy_part(task, worker);
+    case Task::Kind::kSameAs:
+      return copy_file(task, worker);
+    case Task::Kind::kRecode:
+      return recode(task, worker);
   }
   return {};
 }
@@ -234,8 +237,7 @@ Result<ExecuteReport> Engine::run() {
   for (Place& place : places) CKPT_TRY(place.publish());
   report.read_bytes = read_bytes_;
   report.written_bytes = jobs_.output_bytes;
-  report.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }
 

@@ -18,23 +18,23 @@ namespace ckpt {
 class Progress {
  public:
   virtual ~Progress() = default;
-  virtual void advanced(uint64_t done_bytes, uint64_t total_bytes) = 0;   // output bytes
+  virtual void advanced(uint64_t done_bytes, uint64_t total_bytes) = 0;  // output bytes
 };
 
 struct ExecuteOptions {
-  unsigned threads = 0;                        // cores that compute; 0 = all
-  uint64_t memory_bytes = uint64_t{512} << 20; // what buffers may take
-  uint64_t chunk_bytes = uint64_t{8} << 20;    // floats of a task, about
+  unsigned threads = 0;                         // cores that compute; 0 = all
+  uint64_t memory_bytes = uint64_t{512} << 20;  // what buffers may take
+  uint64_t chunk_bytes = uint64_t{8} << 20;     // floats of a task, about
   bool allow_nonfinite = false;
-  bool force = false;                          // replace OUT
+  bool force = false;  // replace OUT
   Progress* progress = nullptr;
   const std::atomic<bool>* interrupted = nullptr;
 };
 
 struct FileReport {
-  std::string path;          // final
+  std::string path;  // final
   uint64_t size_bytes = 0;
-  std::string sha256;        // lower-case hex, computed from the bytes as they were written
+  std::string sha256;  // lower-case hex, computed from the bytes as they were written
 };
 
 struct ExecuteReport {

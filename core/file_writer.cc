@@ -57,7 +57,8 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::filesystem::pa
       if (error == ENOSPC || error == EFBIG || error == EDQUOT) {
         return write_failure(path, size_bytes, error);
       }
-      if (::ftruncate(writer->descriptor_, size) != 0) return write_failure(path, size_bytes, errno);
+      if (::ftruncate(writer->descriptor_, size) != 0)
+        return write_failure(path, size_bytes, errno);
     }
   }
   if (size_bytes >= kMinDirectBytes) {

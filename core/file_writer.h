@@ -44,7 +44,7 @@ class FileWriter {
   uint64_t size_bytes_;
   BufferPool& pool_;
   int descriptor_ = -1;
-  int direct_ = -1;              // the same file opened for direct I/O, or -1
+  int direct_ = -1;  // the same file opened for direct I/O, or -1
 
   // Bytes that were written but not yet hashed; without a buffer: only on disk.
   struct Waiting {
@@ -52,10 +52,10 @@ class FileWriter {
     Piece piece;
   };
   std::mutex mutex_;
-  std::map<uint64_t, Waiting> waiting_;   // by offset
-  uint64_t kept_bytes_ = 0;               // in buffers of waiting_
-  uint64_t hashed_bytes_ = 0;             // from the start of the file
-  bool hashing_ = false;                  // a thread is at it; it takes what others leave in waiting_
+  std::map<uint64_t, Waiting> waiting_;  // by offset
+  uint64_t kept_bytes_ = 0;              // in buffers of waiting_
+  uint64_t hashed_bytes_ = 0;            // from the start of the file
+  bool hashing_ = false;  // a thread is at it; it takes what others leave in waiting_
   std::condition_variable hashing_done_;
   Sha256 sha256_;
 };

@@ -23,27 +23,27 @@ struct Extent {
 
 // header | gap of zeros | extent | gap | extent ... up to size_bytes; all known now.
 struct OutputFile {
-  std::string path;                 // relative to the output folder; a file name for one-file formats
-  uint64_t size_bytes = 0;          // final
-  std::vector<std::byte> header;    // at offset 0
-  std::vector<Extent> extents;      // ascending, never overlapping
-  Slice same_as;                    // source set: header and extents together equal that input
+  std::string path;               // relative to the output folder; a file name for one-file formats
+  uint64_t size_bytes = 0;        // final
+  std::vector<std::byte> header;  // at offset 0
+  std::vector<Extent> extents;    // ascending, never overlapping
+  Slice same_as;                  // source set: header and extents together equal that input
 };
 
 struct Layout {
-  bool is_folder = false;           // files go into the folder OUT; otherwise files[0] is OUT
+  bool is_folder = false;  // files go into the folder OUT; otherwise files[0] is OUT
   std::vector<OutputFile> files;
 };
 
 struct LayoutOptions {
-  std::string out_name;             // OUT's file name, for formats of one file
-  uint64_t max_file_bytes = 0;      // shard or split size; 0 = as the format does by default
+  std::string out_name;         // OUT's file name, for formats of one file
+  uint64_t max_file_bytes = 0;  // shard or split size; 0 = as the format does by default
   uint64_t header_slack_bytes = 0;
 };
 
 struct Format {
   std::string_view name, help;
-  bool (*recognises)(const std::filesystem::path&);   // by magic number or folder content
+  bool (*recognises)(const std::filesystem::path&);  // by magic number or folder content
   Result<Checkpoint> (*read)(const std::filesystem::path&, Codecs);
   Result<Layout> (*lay_out)(const Checkpoint&, const LayoutOptions&, Codecs);
 };

@@ -39,8 +39,8 @@ Status read_runs(Pieces pieces, std::byte* out, AlignedBuffer& raw) {
     const SliceIndex::Piece& head = pieces[first];
     uint64_t run_bytes = 0;
     for (size_t i = first; i < end; ++i) {
-      run_bytes = std::max(run_bytes,
-                           pieces[i].offset_bytes + pieces[i].size_bytes - head.offset_bytes);
+      run_bytes =
+          std::max(run_bytes, pieces[i].offset_bytes + pieces[i].size_bytes - head.offset_bytes);
     }
     if (end - first == 1) {
       CKPT_TRY(head.source->read(head.offset_bytes, {out + head.target_bytes, head.size_bytes}));
@@ -73,8 +73,8 @@ Pieces SliceIndex::pieces(uint64_t first, uint64_t size) const {
   CKPT_CHECK(first <= size_bytes() && size <= size_bytes() - first);
   Pieces out;
   if (size == 0) return out;
-  auto slice = static_cast<size_t>(
-      std::upper_bound(starts_.begin(), starts_.end(), first) - starts_.begin() - 1);
+  auto slice = static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), first) -
+                                   starts_.begin() - 1);
   for (uint64_t done = 0; done < size; ++slice) {
     const uint64_t skip = first + done - starts_[slice];
     const uint64_t here = std::min(size - done, slices_[slice].size_bytes - skip);

@@ -21,22 +21,22 @@ class SliceIndex {
 
   struct Piece {
     const ByteSource* source;
-    uint64_t offset_bytes;    // in the source
+    uint64_t offset_bytes;  // in the source
     uint64_t size_bytes;
-    uint64_t target_bytes;    // where it goes, from the start of the range
+    uint64_t target_bytes;  // where it goes, from the start of the range
   };
   // What bytes [first, first + size) consist of. Requires: the range lies inside.
   std::vector<Piece> pieces(uint64_t first, uint64_t size) const;
 
  private:
   const std::vector<Slice>& slices_;
-  std::vector<uint64_t> starts_;   // starts_[i] = bytes before slice i; one more entry at the end
+  std::vector<uint64_t> starts_;  // starts_[i] = bytes before slice i; one more entry at the end
 };
 
 // Memory that gather() uses; one for each thread and part.
 struct GatherBuffers {
-  AlignedBuffer raw;       // as read
-  AlignedBuffer ordered;   // pieces put in order
+  AlignedBuffer raw;      // as read
+  AlignedBuffer ordered;  // pieces put in order
 };
 
 // Bytes [first, first + size). The result lies in `buffers` or in the source's own memory and is

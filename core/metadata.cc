@@ -15,8 +15,19 @@ struct TypeRow {
 
 // One row a type, in the order of the numbers that stand for it.
 constexpr std::array<TypeRow, 13> kTypes = {{
-    {"u8", 1}, {"i8", 1}, {"u16", 2}, {"i16", 2}, {"u32", 4}, {"i32", 4}, {"f32", 4},
-    {"bool", 1}, {"text", 0}, {"array", 0}, {"u64", 8}, {"i64", 8}, {"f64", 8},
+    {"u8", 1},
+    {"i8", 1},
+    {"u16", 2},
+    {"i16", 2},
+    {"u32", 4},
+    {"i32", 4},
+    {"f32", 4},
+    {"bool", 1},
+    {"text", 0},
+    {"array", 0},
+    {"u64", 8},
+    {"i64", 8},
+    {"f64", 8},
 }};
 
 const TypeRow& row(MetaType type) {
@@ -78,16 +89,27 @@ double number_at(const MetaArray& array, uint64_t index) {
   CKPT_CHECK(array.element != MetaType::kText && array.element != MetaType::kArray);
   CKPT_CHECK(index < array.count());
   switch (array.element) {
-    case MetaType::kU8: case MetaType::kBool: return load<uint8_t>(array, index);
-    case MetaType::kI8: return load<int8_t>(array, index);
-    case MetaType::kU16: return load<uint16_t>(array, index);
-    case MetaType::kI16: return load<int16_t>(array, index);
-    case MetaType::kU32: return load<uint32_t>(array, index);
-    case MetaType::kI32: return load<int32_t>(array, index);
-    case MetaType::kF32: return load<float>(array, index);
-    case MetaType::kU64: return load<uint64_t>(array, index);
-    case MetaType::kI64: return load<int64_t>(array, index);
-    default: return load<double>(array, index);
+    case MetaType::kU8:
+    case MetaType::kBool:
+      return load<uint8_t>(array, index);
+    case MetaType::kI8:
+      return load<int8_t>(array, index);
+    case MetaType::kU16:
+      return load<uint16_t>(array, index);
+    case MetaType::kI16:
+      return load<int16_t>(array, index);
+    case MetaType::kU32:
+      return load<uint32_t>(array, index);
+    case MetaType::kI32:
+      return load<int32_t>(array, index);
+    case MetaType::kF32:
+      return load<float>(array, index);
+    case MetaType::kU64:
+      return load<uint64_t>(array, index);
+    case MetaType::kI64:
+      return load<int64_t>(array, index);
+    default:
+      return load<double>(array, index);
   }
 }
 

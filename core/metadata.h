@@ -14,8 +14,19 @@ namespace ckpt {
 
 // Value types; the numbers are GGUF's (ggml/include/gguf.h `enum gguf_type`).
 enum class MetaType : uint32_t {
-  kU8 = 0, kI8 = 1, kU16 = 2, kI16 = 3, kU32 = 4, kI32 = 5, kF32 = 6, kBool = 7,
-  kText = 8, kArray = 9, kU64 = 10, kI64 = 11, kF64 = 12,
+  kU8 = 0,
+  kI8 = 1,
+  kU16 = 2,
+  kI16 = 3,
+  kU32 = 4,
+  kI32 = 5,
+  kF32 = 6,
+  kBool = 7,
+  kText = 8,
+  kArray = 9,
+  kU64 = 10,
+  kI64 = 11,
+  kF64 = 12,
 };
 std::string_view name(MetaType type);
 // Bytes of one stored number; 0 for text and arrays.
@@ -25,8 +36,8 @@ uint32_t size_bytes(MetaType type);
 struct MetaArray {
   MetaType element = MetaType::kU32;
   std::vector<std::byte> numbers;
-  std::vector<std::string> texts;     // element == kText
-  std::vector<MetaArray> arrays;      // element == kArray
+  std::vector<std::string> texts;  // element == kText
+  std::vector<MetaArray> arrays;   // element == kArray
   uint64_t count() const;
   bool operator==(const MetaArray&) const = default;
 };
@@ -41,7 +52,9 @@ struct MetaValue {
   static MetaValue u16(uint64_t v) { return {MetaType::kU16, v}; }
   static MetaValue u32(uint64_t v) { return {MetaType::kU32, v}; }
   static MetaValue i32(int64_t v) { return {MetaType::kI32, v}; }
-  static MetaValue f32(double v) { return {MetaType::kF32, static_cast<double>(static_cast<float>(v))}; }
+  static MetaValue f32(double v) {
+    return {MetaType::kF32, static_cast<double>(static_cast<float>(v))};
+  }
   static MetaValue boolean(bool v) { return {MetaType::kBool, static_cast<uint64_t>(v ? 1 : 0)}; }
   static MetaValue text(std::string v) { return {MetaType::kText, std::move(v)}; }
   static MetaValue array(MetaArray v) { return {MetaType::kArray, std::move(v)}; }
@@ -51,7 +64,8 @@ MetaArray make_text_array(std::vector<std::string> texts);
 MetaArray make_i32_array(const std::vector<int32_t>& numbers);
 MetaArray make_f32_array(const std::vector<float>& numbers);
 MetaArray make_bool_array(const std::vector<bool>& flags);
-// Element `index` of a number array, widened. Requires: the element is a number and index is in range.
+// Element `index` of a number array, widened. Requires: the element is a number and index is in
+// range.
 double number_at(const MetaArray& array, uint64_t index);
 
 struct MetaEntry {

@@ -137,8 +137,8 @@ Status Place::publish_folder() const {
     return rename_to(temporary, output_->path);
   }
   // Exchange first: at no moment is there nothing under the final name.
-  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, output_->path.c_str(),
-                  RENAME_EXCHANGE) != 0) {
+  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, output_->path.c_str(), RENAME_EXCHANGE) !=
+      0) {
     const fs::path old(output_->path.string() + ".replaced");
     CKPT_TRY(rename_to(output_->path, old));
     CKPT_TRY(rename_to(temporary, output_->path));

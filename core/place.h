@@ -33,7 +33,7 @@ class Place {
   void remove_temporaries() const;
   Status publish_folder() const;
 
-  const Output* output_;   // null once moved from or published
+  const Output* output_;  // null once moved from or published
   bool force_;
 };
 

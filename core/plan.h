@@ -12,7 +12,7 @@
 namespace ckpt {
 
 struct Output {
-  std::filesystem::path path;     // OUT: a folder, or the file that files[0] becomes
+  std::filesystem::path path;  // OUT: a folder, or the file that files[0] becomes
   Checkpoint checkpoint;
   Layout layout;
 };

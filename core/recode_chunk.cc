@@ -104,11 +104,11 @@ uint64_t first_nonfinite(std::span<const float> values) {
 Failure nonfinite_error(const Tensor& tensor, uint64_t index, const char* found) {
   const uint64_t row_values = tensor.row_values();
   const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
-  Failure failure = fail_with_hint(
-      ErrorCode::kCorrupt,
-      "look for the training step or merge that produced it; --allow-nonfinite converts it as it is",
-      "tensor '{}': {} at row {}, column {}; expected finite weights", source, found,
-      index / row_values, index % row_values);
+  Failure failure = fail_with_hint(ErrorCode::kCorrupt,
+                                   "look for the training step or merge that produced it; "
+                                   "--allow-nonfinite converts it as it is",
+                                   "tensor '{}': {} at row {}, column {}; expected finite weights",
+                                   source, found, index / row_values, index % row_values);
   if (!tensor.home.empty()) failure = Failure(std::move(failure.value()).in(tensor.home));
   return failure;
 }
@@ -143,8 +143,7 @@ uint64_t strip_rows(const RecodeInput& input, uint64_t row) {
 // The bytes of each part for rows [row, row + rows) of the chunk.
 template <class Byte>
 std::vector<std::span<Byte>> strip_parts(const Codec& codec, const Grain& grain, uint64_t row,
-                                         uint64_t rows,
-                                         std::span<const std::span<Byte>> chunk) {
+                                         uint64_t rows, std::span<const std::span<Byte>> chunk) {
   std::vector<std::span<Byte>> out;
   for (size_t i = 0; i < codec.parts.size(); ++i) {
     const PartRule& rule = codec.parts[i];
@@ -214,8 +213,7 @@ Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out)
     for (const ValueOp& op : recoded.ops) {
       std::visit(ApplyOp{values, input.first_row + row, scratch.permuted}, op);
     }
-    const auto parts =
-        strip_parts<std::byte>(*input.tensor.codec, input.grain, row, rows, out);
+    const auto parts = strip_parts<std::byte>(*input.tensor.codec, input.grain, row, rows, out);
     CKPT_TRY(encode_strip(input, row, {values.values, row_values}, parts));
     row += rows;
   }

@@ -14,9 +14,9 @@ namespace ckpt {
 // How a tensor may be cut into chunks. A "flat" tensor is cut between any two blocks, as if it were
 // one row after another of `row_values` each; this also cuts a single huge row.
 struct Grain {
-  uint64_t rows = 0;         // of the (possibly flattened) tensor
+  uint64_t rows = 0;  // of the (possibly flattened) tensor
   uint64_t row_values = 0;
-  uint64_t band_rows = 1;    // cuts are at multiples of this
+  uint64_t band_rows = 1;  // cuts are at multiples of this
 };
 // Requires: the tensor passed check().
 Grain grain(const Tensor& tensor);
@@ -28,11 +28,11 @@ struct RecodeScratch {
 };
 
 struct RecodeInput {
-  const Tensor& tensor;                 // Recoded
+  const Tensor& tensor;  // Recoded
   Grain grain;
-  uint64_t first_row;                   // of the chunk, in grain rows; a multiple of band_rows
+  uint64_t first_row;  // of the chunk, in grain rows; a multiple of band_rows
   uint64_t rows;
-  ConstParts source;                    // the parts of `from` for these rows
+  ConstParts source;  // the parts of `from` for these rows
   Stats stats;
   bool allow_nonfinite;
 };

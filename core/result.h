@@ -86,16 +86,16 @@ template <class T>
 #define CKPT_CONCAT(a, b) CKPT_CONCAT_INNER(a, b)
 
 // Returns the error of `expression` from the enclosing function, if it has one.
-#define CKPT_TRY(expression)                                         \
-  do {                                                               \
-    auto ckpt_result = (expression);                                 \
+#define CKPT_TRY(expression)                                                  \
+  do {                                                                        \
+    auto ckpt_result = (expression);                                          \
     if (!ckpt_result) return ::ckpt::Failure(std::move(ckpt_result.error())); \
   } while (false)
 
 // CKPT_ASSIGN(auto x, f()): x is f()'s value, or the enclosing function returns its error.
 #define CKPT_ASSIGN(declaration, expression) \
   CKPT_ASSIGN_INNER(CKPT_CONCAT(ckpt_result_, __LINE__), declaration, expression)
-#define CKPT_ASSIGN_INNER(result, declaration, expression)               \
-  auto result = (expression);                                            \
-  if (!result) return ::ckpt::Failure(std::move(result.error()));        \
+#define CKPT_ASSIGN_INNER(result, declaration, expression)        \
+  auto result = (expression);                                     \
+  if (!result) return ::ckpt::Failure(std::move(result.error())); \
   declaration = std::move(*result)

@@ -8,7 +8,9 @@ namespace ckpt {
 
 struct Sha256::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
-  State() { CKPT_CHECK(context != nullptr && EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1); }
+  State() {
+    CKPT_CHECK(context != nullptr && EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1);
+  }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() { EVP_MD_CTX_free(context); }

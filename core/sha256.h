@@ -16,7 +16,7 @@ class Sha256 {
   Sha256& operator=(Sha256&&) noexcept;
 
   void add(std::span<const std::byte> bytes);
-  std::string finish();   // lower-case hex; call once
+  std::string finish();  // lower-case hex; call once
 
  private:
   struct State;

@@ -31,7 +31,8 @@ class Cutter {
   Jobs run() {
     for (uint32_t output = 0; output < plan_.outputs.size(); ++output) cut_output(output);
     std::stable_sort(jobs_.tasks.begin(), jobs_.tasks.end(), [](const Task& a, const Task& b) {
-      return std::tie(a.output, a.file, a.offset_bytes) < std::tie(b.output, b.file, b.offset_bytes);
+      return std::tie(a.output, a.file, a.offset_bytes) <
+             std::tie(b.output, b.file, b.offset_bytes);
     });
     return std::move(jobs_);
   }

@@ -14,36 +14,36 @@ inline constexpr uint32_t kNoFile = UINT32_MAX;
 
 // Where a part of a tensor goes.
 struct PartPlace {
-  uint32_t file = kNoFile;         // index into Layout::files; none: its file is copied whole
+  uint32_t file = kNoFile;  // index into Layout::files; none: its file is copied whole
   uint64_t offset_bytes = 0;
 };
 
 // A tensor of an output with all that its tasks share.
 struct TensorJob {
   const Tensor* tensor = nullptr;
-  std::vector<PartPlace> places;       // one a part
-  std::vector<SliceIndex> slices;      // one a part of what is read
-  Grain grain;                         // Recoded only
+  std::vector<PartPlace> places;   // one a part
+  std::vector<SliceIndex> slices;  // one a part of what is read
+  Grain grain;                     // Recoded only
 };
 
 struct Task {
   enum class Kind : uint8_t {
-    kHeader,     // the file's header, then zeros: bytes [first, first + count)
-    kCopy,       // a part of a Stored tensor, bytes [first, first + count) of it
-    kRecode,     // rows [first, first + count) of a Recoded tensor, all parts
-    kSameAs,     // bytes [first, first + count) of OutputFile::same_as
+    kHeader,  // the file's header, then zeros: bytes [first, first + count)
+    kCopy,    // a part of a Stored tensor, bytes [first, first + count) of it
+    kRecode,  // rows [first, first + count) of a Recoded tensor, all parts
+    kSameAs,  // bytes [first, first + count) of OutputFile::same_as
   };
   Kind kind;
   uint32_t output;
-  uint32_t file;          // the first file it writes to
-  uint32_t job = 0;       // index into Jobs::tensors of the output
+  uint32_t file;     // the first file it writes to
+  uint32_t job = 0;  // index into Jobs::tensors of the output
   uint32_t part = 0;
   uint64_t offset_bytes;  // of the first byte it writes, in `file`
   uint64_t first, count;
 };
 
 struct Jobs {
-  std::vector<std::vector<TensorJob>> tensors;   // by output, then tensor
+  std::vector<std::vector<TensorJob>> tensors;  // by output, then tensor
   std::vector<Task> tasks;
   uint64_t output_bytes = 0;
 };

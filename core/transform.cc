@@ -8,7 +8,7 @@ namespace {
 // One element of a pattern ("*" excepted) held against one character.
 struct Step {
   bool matches;
-  size_t size;   // characters of the pattern it took
+  size_t size;  // characters of the pattern it took
 };
 
 // "[abc]", "[a-z]", "[!abc]"; a "]" right after the opening is a member. A "[" that is never closed

@@ -17,7 +17,7 @@ namespace ckpt {
 // One option of a step; the parser, `ckpt list steps` and the recipe check are made from it.
 struct OptionRule {
   std::string_view name;
-  std::string_view value;       // what stands for the value in help: "DIR", "GLOB", "yes|no"
+  std::string_view value;  // what stands for the value in help: "DIR", "GLOB", "yes|no"
   std::string_view help;
   bool repeats = false;
 };
@@ -25,10 +25,12 @@ struct OptionRule {
 // What was given, in order; an option may come more than once.
 class Options {
  public:
-  void add(std::string key, std::string value) { pairs_.emplace_back(std::move(key), std::move(value)); }
-  std::optional<std::string> get(std::string_view key) const;   // the last one
+  void add(std::string key, std::string value) {
+    pairs_.emplace_back(std::move(key), std::move(value));
+  }
+  std::optional<std::string> get(std::string_view key) const;  // the last one
   std::vector<std::string> all(std::string_view key) const;
-  bool yes(std::string_view key, bool otherwise = false) const; // "yes"/"true"/"1"
+  bool yes(std::string_view key, bool otherwise = false) const;  // "yes"/"true"/"1"
   const std::vector<std::pair<std::string, std::string>>& pairs() const { return pairs_; }
 
  private:
@@ -39,7 +41,7 @@ class Options {
 struct Context {
   Codecs codecs;
   const Imatrix* imatrix = nullptr;
-  std::vector<std::string>* notes = nullptr;   // things a person should know; may be null
+  std::vector<std::string>* notes = nullptr;  // things a person should know; may be null
 
   void note(std::string text) const {
     if (notes != nullptr) notes->push_back(std::move(text));

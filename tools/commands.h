@@ -11,13 +11,14 @@
 namespace ckpt {
 
 // Parses into a struct of its own when the command line is read; runs after that and only then
-// does work. Returns the exit code: 0 done, same, sound; 1 the answer is no; errors become 2 or 130.
+// does work. Returns the exit code: 0 done, same, sound; 1 the answer is no; errors become 2 or
+// 130.
 using Run = std::function<Result<int>(const Console&, const CommonOptions&)>;
 
 struct Command {
   std::string_view name;
-  std::string_view help;        // one line
-  std::string_view examples;    // shown first by --help
+  std::string_view help;      // one line
+  std::string_view examples;  // shown first by --help
   Run (*declare)(CLI::App& app);
 };
 

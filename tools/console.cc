@@ -97,6 +97,7 @@ std::string human_count(uint64_t count) {
 }
 
 std::string human_seconds(double seconds) {
+  if (seconds < 0.95) return fmt::format("{:.0f} ms", seconds * 1000);
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<uint64_t>(seconds + 0.5);
   if (whole < 60) return fmt::format("{} s", whole);
@@ -122,7 +123,8 @@ Result<uint64_t> parse_size(std::string_view text) {
   }
   const double bytes = number * factor;
   if (!known || bytes > 9e18) {
-    return fail(ErrorCode::kUsage, "size '{}'; expected a number with K, M, G or T, like 512M", text);
+    return fail(ErrorCode::kUsage, "size '{}'; expected a number with K, M, G or T, like 512M",
+                text);
   }
   return static_cast<uint64_t>(bytes);
 }

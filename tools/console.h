@@ -56,10 +56,11 @@ int exit_code(const Error& error);
 
 // "5.81 GB" (powers of ten, as disks are sold), "812 bytes".
 std::string human_bytes(uint64_t bytes);
-std::string human_count(uint64_t count);      // "9.41 B", "752 M", "1024"
-std::string human_seconds(double seconds);    // "4.2 s", "3 min 12 s"
+std::string human_count(uint64_t count);    // "9.41 B", "752 M", "1024"
+std::string human_seconds(double seconds);  // "4.2 s", "3 min 12 s"
 
-// "512M", "2GiB", "5GB", "1048576": K M G T mean powers of 1024 with "i" or alone, of 1000 with "B".
+// "512M", "2GiB", "5GB", "1048576": K M G T mean powers of 1024 with "i" or alone, of 1000 with
+// "B".
 Result<uint64_t> parse_size(std::string_view text);
 
 // Columns of text, aligned; numbers flush right. The first row is the heading.
@@ -79,7 +80,7 @@ class ProgressLine final : public Progress {
   ProgressLine(const Console& console, std::string what);
   ~ProgressLine() override;
   void advanced(uint64_t done_bytes, uint64_t total_bytes) override;
-  void clear();   // takes the line off the screen
+  void clear();  // takes the line off the screen
 
  private:
   std::string what_;

@@ -16,11 +16,16 @@ struct Typed {
 };
 
 void declare_types(CLI::App& app, Conversion& conversion) {
-  app.add_option("--to", conversion.to, "type to store weights in: q4_k_m, q8_0, bf16, ... "
-                                        "(ckpt list types); default: keep what is there");
-  app.add_option("--keep", conversion.keep, "GLOB of tensors to leave as they are (may repeat)");
-  app.add_option("--tensor-type", conversion.tensor_types,
-                 "GLOB=TYPE for some tensors; out:GLOB sees output names; the last match wins");
+  app.add_option("--to", conversion.to,
+                 "type to store weights in: q4_k_m, q8_0, bf16, ... "
+                 "(ckpt list types); default: keep what is there");
+  app.add_option("--keep", "GLOB of tensors to leave as they are (may repeat)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--tensor-type",
+                 "GLOB=TYPE for some tensors; out:GLOB sees output names; the last match wins")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--output-tensor-type", conversion.output_tensor_type, "type of the output head");
   app.add_option("--token-embedding-type", conversion.token_embedding_type,
                  "type of the token embedding");
@@ -41,9 +46,22 @@ void declare_model(CLI::App& app, Conversion& conversion) {
   app.add_option("--step", conversion.steps, "name:key=value,... (ckpt list steps; may repeat)");
 }
 
+// --keep and --tensor-type in the order they were typed, across the two.
+std::vector<std::pair<std::string, std::string>> ordered_rules(const CLI::App& app) {
+  std::vector<std::pair<std::string, std::string>> rules;
+  std::map<const CLI::Option*, size_t> taken;
+  for (const CLI::Option* option : app.parse_order()) {
+    const std::string name = option->get_lnames().empty() ? "" : option->get_lnames()[0];
+    if (name != "keep" && name != "tensor-type") continue;
+    rules.emplace_back(name, option->results()[taken[option]++]);
+  }
+  return rules;
+}
+
 Status read_sizes(Typed& typed) {
   if (!typed.shard_size.empty() && !typed.split_size.empty()) {
-    return fail(ErrorCode::kUsage, "--shard-size is for folders, --split-size for .gguf; one of them");
+    return fail(ErrorCode::kUsage,
+                "--shard-size is for folders, --split-size for .gguf; one of them");
   }
   const std::string& size = typed.shard_size.empty() ? typed.split_size : typed.shard_size;
   const char* option = typed.shard_size.empty() ? "--split-size" : "--shard-size";
@@ -78,10 +96,14 @@ void show_plan(const Console& console, const Plan& plan) {
       sum += bytes;
       table.add({tensor.name, shape_text(tensor), std::string(source_type(tensor)),
                  std::string(tensor.codec->name), fmt::format("{}", bytes)});
-      console.object("plan", {{"out", output.path.string()}, {"tensor", tensor.name},
-                              {"source", tensor.source_name.empty() ? tensor.name : tensor.source_name},
-                              {"shape", tensor.shape}, {"from", source_type(tensor)},
-                              {"to", tensor.codec->name}, {"size_bytes", bytes}});
+      console.object("plan",
+                     {{"out", output.path.string()},
+                      {"tensor", tensor.name},
+                      {"source", tensor.source_name.empty() ? tensor.name : tensor.source_name},
+                      {"shape", tensor.shape},
+                      {"from", source_type(tensor)},
+                      {"to", tensor.codec->name},
+                      {"size_bytes", bytes}});
     }
     for (const std::string& line : table.lines({false, false, false, false, true})) {
       console.answer(line);
@@ -90,39 +112,43 @@ void show_plan(const Console& console, const Plan& plan) {
     for (const OutputFile& file : output.layout.files) total += file.size_bytes;
     console.answer("");
     for (const auto& [type, sums] : by_type) {
-      console.answer(fmt::format("{:>6} tensors  {:<8} {:>10}", sums.first, type,
-                                 human_bytes(sums.second)));
+      console.answer(
+          fmt::format("{:>6} tensors  {:<8} {:>10}", sums.first, type, human_bytes(sums.second)));
     }
     console.answer(fmt::format("{}: {} file(s), {} ({} bytes); nothing was written (--dry-run)",
-                               output.path.string(), output.layout.files.size(),
-                               human_bytes(total), total));
-    console.object("summary", {{"out", output.path.string()}, {"dry_run", true},
+                               output.path.string(), output.layout.files.size(), human_bytes(total),
+                               total));
+    console.object("summary", {{"out", output.path.string()},
+                               {"dry_run", true},
                                {"tensors", output.checkpoint.tensors.size()},
-                               {"files", output.layout.files.size()}, {"size_bytes", total}});
+                               {"files", output.layout.files.size()},
+                               {"size_bytes", total}});
   }
 }
 
 std::string next_command(const Output& output) {
   const std::string path = shell_word(final_path(output, output.layout.files[0]).string());
-  if (output.layout.is_folder) return fmt::format("ckpt verify {}", shell_word(output.path.string()));
+  if (output.layout.is_folder)
+    return fmt::format("ckpt verify {}", shell_word(output.path.string()));
   return fmt::format("llama-cli -m {}   (what is in it: ckpt show {})", path, path);
 }
 
 void show_report(const Console& console, const Plan& plan, const ExecuteReport& report) {
   for (const FileReport& file : report.files) {
     console.answer(fmt::format("{}  {}", file.sha256, file.path));
-    console.object("file", {{"path", file.path}, {"size_bytes", file.size_bytes},
-                            {"sha256", file.sha256}});
+    console.object("file",
+                   {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
   }
   const double seconds = std::max(report.seconds, 1e-3);
-  console.talk(fmt::format(
-      "{} read, {} written in {} ({}/s)", human_bytes(report.read_bytes),
-      human_bytes(report.written_bytes), human_seconds(report.seconds),
-      human_bytes(static_cast<uint64_t>(
-          static_cast<double>(report.read_bytes + report.written_bytes) / seconds))));
+  console.talk(
+      fmt::format("{} read, {} written in {} ({}/s)", human_bytes(report.read_bytes),
+                  human_bytes(report.written_bytes), human_seconds(report.seconds),
+                  human_bytes(static_cast<uint64_t>(
+                      static_cast<double>(report.read_bytes + report.written_bytes) / seconds))));
   for (const Output& output : plan.outputs) {
     console.talk(fmt::format("Next: {}", next_command(output)));
-    console.object("summary", {{"out", output.path.string()}, {"dry_run", false},
+    console.object("summary", {{"out", output.path.string()},
+                               {"dry_run", false},
                                {"tensors", output.checkpoint.tensors.size()},
                                {"files", output.layout.files.size()},
                                {"read_bytes", report.read_bytes},
@@ -171,7 +197,8 @@ Run declare(CLI::App& app) {
   app.add_flag("--dry-run", typed->dry_run, "show the plan, write nothing");
   app.add_flag("--force", conversion.force, "replace OUT if it is a checkpoint");
   app.add_flag("--allow-nonfinite", typed->allow_nonfinite, "convert NaN and Inf as they are");
-  return [typed](const Console& console, const CommonOptions& common) {
+  return [typed, &app](const Console& console, const CommonOptions& common) {
+    typed->conversion.type_rules = ordered_rules(app);
     return convert(*typed, console, common);
   };
 }

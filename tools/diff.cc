@@ -53,12 +53,10 @@ std::vector<Pair> compare_headers(const Checkpoint& a, const Checkpoint& b, Diff
     const Tensor& other = *found->second;
     const bool same_shape = tensor.shape == other.shape;
     if (!same_shape) {
-      out.add(tensor.name, "shape",
-              fmt::format("{} -> {}", shape_text(tensor), shape_text(other)));
+      out.add(tensor.name, "shape", fmt::format("{} -> {}", shape_text(tensor), shape_text(other)));
     }
     if (tensor.codec != other.codec) {
-      out.add(tensor.name, "type",
-              fmt::format("{} -> {}", tensor.codec->name, other.codec->name));
+      out.add(tensor.name, "type", fmt::format("{} -> {}", tensor.codec->name, other.codec->name));
     } else if (same_shape) {
       pairs.emplace_back(&tensor, &other);
     }
@@ -134,8 +132,11 @@ Result<int> diff(const Typed& typed, const Console& console, const CommonOptions
   CKPT_TRY(compare_bytes(pairs, common.threads, out));
   compare_metadata(a->metadata, b->metadata, out);
   compare_documents(*a, *b, out);
-  console.object("summary", {{"a", typed.a}, {"b", typed.b}, {"same", out.count() == 0},
-                             {"differences", out.count()}, {"compared_tensors", pairs.size()}});
+  console.object("summary", {{"a", typed.a},
+                             {"b", typed.b},
+                             {"same", out.count() == 0},
+                             {"differences", out.count()},
+                             {"compared_tensors", pairs.size()}});
   console.talk(out.count() == 0
                    ? fmt::format("same: {} tensors, metadata and documents", pairs.size())
                    : fmt::format("{} differences", out.count()));

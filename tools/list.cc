@@ -44,7 +44,9 @@ void list_steps(const Console& console) {
     for (const OptionRule& rule : step->options) {
       console.answer(fmt::format("    {}={}  {}{}", rule.name, rule.value, rule.help,
                                  rule.repeats ? " (may repeat)" : ""));
-      options.push_back({{"name", rule.name}, {"value", rule.value}, {"help", rule.help},
+      options.push_back({{"name", rule.name},
+                         {"value", rule.value},
+                         {"help", rule.help},
                          {"repeats", rule.repeats}});
     }
     console.object("step", {{"name", step->name}, {"help", step->help}, {"options", options}});
@@ -65,8 +67,10 @@ Result<int> list(const Typed& typed, const Console& console) {
     std::string_view name;
     void (*print)(const Console&);
   };
-  static constexpr List kLists[] = {{"formats", list_formats}, {"types", list_types},
-                                    {"steps", list_steps}, {"families", list_families}};
+  static constexpr List kLists[] = {{"formats", list_formats},
+                                    {"types", list_types},
+                                    {"steps", list_steps},
+                                    {"families", list_families}};
   for (const List& entry : kLists) {
     if (!typed.what.empty() && typed.what != entry.name) continue;
     if (typed.what.empty()) console.answer(console.bold(entry.name));
@@ -86,7 +90,6 @@ Run declare(CLI::App& app) {
 }  // namespace
 
 constinit const Command kList{"list", "Lists formats, types, steps and model families.",
-                              "  ckpt list\n  ckpt list types",
-                              declare};
+                              "  ckpt list\n  ckpt list types", declare};
 
 }  // namespace ckpt

@@ -22,7 +22,8 @@ void on_signal(int) {
 void declare_common(CLI::App& app, CommonOptions& options, std::string& memory) {
   app.add_flag("--json", options.json, "one JSON object a line on stdout");
   app.add_flag("--quiet,-q", options.quiet, "no progress, notes or summary");
-  app.add_option("--threads", options.threads, "cores to use (default: all)")->check(CLI::Range(1, 1024));
+  app.add_option("--threads", options.threads, "cores to use (default: all)")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--memory", memory, "what buffers may take (default: 512M)");
   app.add_option("--color", options.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
@@ -75,7 +76,7 @@ int run(int argc, char** argv) {
     declare_common(*sub, options, memory);
     declared.push_back({sub, command->declare(*sub)});
   }
-  std::reverse(words.begin(), words.end());   // CLI11 takes its vector from the back
+  std::reverse(words.begin(), words.end());  // CLI11 takes its vector from the back
   try {
     app.parse(words);
   } catch (const CLI::CallForHelp& help) {

@@ -11,9 +11,12 @@ constexpr uint64_t kShownElements = 6;
 std::string short_text(const std::string& text) {
   std::string out;
   for (const char c : text.substr(0, kShownTextBytes)) {
-    if (c == '\n') out += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20) out += '?';
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += '?';
+    else
+      out += c;
   }
   // Not in the middle of a character.
   if (text.size() > kShownTextBytes) {
@@ -34,9 +37,12 @@ std::string array_text(const MetaArray& array) {
   const uint64_t shown = std::min(array.count(), kShownElements);
   for (uint64_t i = 0; i < shown; ++i) {
     if (i > 0) out += ", ";
-    if (array.element == MetaType::kText) out += short_text(array.texts[i]);
-    else if (array.element == MetaType::kArray) out += array_text(array.arrays[i]);
-    else out += number_text(number_at(array, i), array.element);
+    if (array.element == MetaType::kText)
+      out += short_text(array.texts[i]);
+    else if (array.element == MetaType::kArray)
+      out += array_text(array.arrays[i]);
+    else
+      out += number_text(number_at(array, i), array.element);
   }
   if (shown < array.count()) out += fmt::format(", ... {} in all", array.count());
   return out + "]";
@@ -45,12 +51,16 @@ std::string array_text(const MetaArray& array) {
 Json array_json(const MetaArray& array) {
   Json out = Json::array();
   for (uint64_t i = 0; i < array.count(); ++i) {
-    if (array.element == MetaType::kText) out.push_back(array.texts[i]);
-    else if (array.element == MetaType::kArray) out.push_back(array_json(array.arrays[i]));
+    if (array.element == MetaType::kText)
+      out.push_back(array.texts[i]);
+    else if (array.element == MetaType::kArray)
+      out.push_back(array_json(array.arrays[i]));
     else if (array.element == MetaType::kF32 || array.element == MetaType::kF64)
       out.push_back(number_at(array, i));
-    else if (array.element == MetaType::kBool) out.push_back(number_at(array, i) != 0);
-    else out.push_back(static_cast<int64_t>(number_at(array, i)));
+    else if (array.element == MetaType::kBool)
+      out.push_back(number_at(array, i) != 0);
+    else
+      out.push_back(static_cast<int64_t>(number_at(array, i)));
   }
   return out;
 }
@@ -78,10 +88,14 @@ std::string meta_type_name(const MetaValue& value) {
 Json meta_json(const MetaValue& value) {
   if (value.type == MetaType::kBool) return std::get<uint64_t>(value.value) != 0;
   if (const auto* array = std::get_if<MetaArray>(&value.value)) return array_json(*array);
-  return std::visit([](const auto& v) -> Json {
-    if constexpr (std::is_same_v<std::decay_t<decltype(v)>, MetaArray>) return Json();
-    else return Json(v);
-  }, value.value);
+  return std::visit(
+      [](const auto& v) -> Json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, MetaArray>)
+          return Json();
+        else
+          return Json(v);
+      },
+      value.value);
 }
 
 }  // namespace ckpt

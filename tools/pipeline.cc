@@ -75,9 +75,15 @@ Result<Checkpoint> apply(std::string_view name, const Options& options, Checkpoi
 // Another folder's tokenizer in place of this one's.
 Status take_tokenizer(Checkpoint& checkpoint, const fs::path& folder) {
   CKPT_ASSIGN(std::vector<Document> documents, read_documents(folder));
-  static constexpr std::string_view kFiles[] = {
-      "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-      "vocab.json", "merges.txt", "tokenizer.model", "chat_template.jinja", "chat_template.json"};
+  static constexpr std::string_view kFiles[] = {"tokenizer.json",
+                                                "tokenizer_config.json",
+                                                "special_tokens_map.json",
+                                                "added_tokens.json",
+                                                "vocab.json",
+                                                "merges.txt",
+                                                "tokenizer.model",
+                                                "chat_template.jinja",
+                                                "chat_template.json"};
   bool found = false;
   for (const Document& document : documents) {
     if (std::find(std::begin(kFiles), std::end(kFiles), document.path) == std::end(kFiles)) {
@@ -103,8 +109,7 @@ Options gguf_options(const Conversion& conversion) {
 Options quantize_options(const Conversion& conversion) {
   Options options;
   options.add("type", conversion.to);
-  for (const std::string& glob : conversion.keep) options.add("keep", glob);
-  for (const std::string& rule : conversion.tensor_types) options.add("tensor-type", rule);
+  for (const auto& [key, value] : conversion.type_rules) options.add(key, value);
   if (!conversion.output_tensor_type.empty()) {
     options.add("output-tensor-type", conversion.output_tensor_type);
   }
@@ -118,8 +123,8 @@ Options quantize_options(const Conversion& conversion) {
 }
 
 bool chooses_types(const Conversion& conversion) {
-  return !conversion.keep.empty() || !conversion.tensor_types.empty() ||
-         !conversion.output_tensor_type.empty() || !conversion.token_embedding_type.empty();
+  return !conversion.type_rules.empty() || !conversion.output_tensor_type.empty() ||
+         !conversion.token_embedding_type.empty();
 }
 
 // The steps that OUT's format and --to ask for, after the person's own.
@@ -127,12 +132,12 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const Conversion& convers
                                 const Context& context) {
   const bool made_here = checkpoint.format != "gguf";
   if (made_here) {
-    CKPT_ASSIGN(checkpoint, apply("to-gguf", gguf_options(conversion), std::move(checkpoint),
-                                  context));
+    CKPT_ASSIGN(checkpoint,
+                apply("to-gguf", gguf_options(conversion), std::move(checkpoint), context));
   }
   // What the converter writes is a float file already; llama-quantize would sort it anew.
-  const bool done = conversion.to.empty() || (made_here && is_float_type(conversion.to) &&
-                                              !chooses_types(conversion));
+  const bool done = conversion.to.empty() ||
+                    (made_here && is_float_type(conversion.to) && !chooses_types(conversion));
   if (done) return checkpoint;
   return apply("quantize", quantize_options(conversion), std::move(checkpoint), context);
 }
@@ -152,7 +157,13 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const Conversion& conve
   }
   Options options;
   options.add("type", conversion.to);
-  for (const std::string& glob : conversion.keep) options.add("keep", glob);
+  for (const auto& [key, value] : conversion.type_rules) {
+    if (key != "keep") {
+      return fail(ErrorCode::kUsage, "--tensor-type is for .gguf; OUT '{}' is a folder",
+                  conversion.out.string());
+    }
+    options.add(key, value);
+  }
   return apply("cast", options, std::move(checkpoint), context);
 }
 
@@ -215,14 +226,14 @@ Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
   }
   for (const std::string& text : conversion.steps) {
     CKPT_ASSIGN(const Step step, parse_step(text));
-    CKPT_ASSIGN(checkpoint, in(fmt::format("step {}", step.transform->name),
-                               step.transform->apply(std::move(checkpoint), step.options,
-                                                     context)));
+    CKPT_ASSIGN(checkpoint,
+                in(fmt::format("step {}", step.transform->name),
+                   step.transform->apply(std::move(checkpoint), step.options, context)));
   }
   const bool gguf = is_gguf_path(conversion.out);
   auto converted = gguf ? towards_gguf(std::move(checkpoint), conversion, context)
                         : towards_folder(std::move(checkpoint), conversion, context);
-  if (!converted) return in(conversion.in.string(), Result<PlannedConversion>(Failure(std::move(converted.error()))));
+  if (!converted) return Failure(std::move(converted.error()).in(conversion.in.string()));
   checkpoint = std::move(*converted);
   CKPT_ASSIGN(Layout layout, lay_out_for(checkpoint, conversion));
   out.plan.outputs.push_back({conversion.out, std::move(checkpoint), std::move(layout)});

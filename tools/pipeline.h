@@ -13,19 +13,19 @@ namespace ckpt {
 // What a conversion means; how it was typed is convert.cc's business.
 struct Conversion {
   std::filesystem::path in, out;
-  std::string to;                           // a type; empty: keep what is there
-  std::vector<std::string> steps;           // "name:key=value,key=value"
-  std::vector<std::string> keep;            // globs
-  std::vector<std::string> tensor_types;    // "GLOB=TYPE"
+  std::string to;                  // a type; empty: keep what is there
+  std::vector<std::string> steps;  // "name:key=value,key=value"
+  // ("keep", GLOB) and ("tensor-type", GLOB=TYPE) as they were given: the last match wins.
+  std::vector<std::pair<std::string, std::string>> type_rules;
   std::string output_tensor_type, token_embedding_type;
-  std::string imatrix;                      // a file
+  std::string imatrix;  // a file
   std::string tokenizer_pre, model_name;
-  std::filesystem::path tokenizer;          // a folder to take the tokenizer from
+  std::filesystem::path tokenizer;  // a folder to take the tokenizer from
   bool no_mtp = false;
   bool allow_requantize = false;
   bool pure = false;
   bool leave_output_tensor = false;
-  uint64_t shard_bytes = 0;                 // largest output file; 0 = as the format does
+  uint64_t shard_bytes = 0;  // largest output file; 0 = as the format does
   uint64_t header_slack_bytes = 0;
   bool force = false;
 };
@@ -33,7 +33,7 @@ struct Conversion {
 struct PlannedConversion {
   Plan plan;
   std::string in_format;
-  std::vector<std::string> notes;           // things a person should know
+  std::vector<std::string> notes;  // things a person should know
 };
 
 // Fails: kUsage, kCorrupt, kUnsupported, kIo; nothing was written.

@@ -13,13 +13,13 @@ namespace {
 struct Typed {
   std::string path;
   bool all_tensors = false;
-  std::string tensors;      // a glob
+  std::string tensors;  // a glob
   bool metadata = false;
 };
 
 struct Totals {
   uint64_t values = 0, bytes = 0;
-  std::map<std::string_view, std::pair<uint64_t, uint64_t>> by_type;   // tensors, bytes
+  std::map<std::string_view, std::pair<uint64_t, uint64_t>> by_type;  // tensors, bytes
 };
 
 Totals count(const Checkpoint& checkpoint) {
@@ -53,12 +53,12 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
   Json types = Json::object();
   console.answer(fmt::format("{}  {}{}{}", console.bold(typed.path), checkpoint.format,
                              model.empty() ? "" : ", ", model));
-  console.answer(fmt::format("  {} tensors, {} values, {} ({:.2f} bits a value)",
-                             checkpoint.tensors.size(), human_count(totals.values),
-                             human_bytes(totals.bytes),
-                             totals.values == 0 ? 0.0
-                                                : 8.0 * static_cast<double>(totals.bytes) /
-                                                      static_cast<double>(totals.values)));
+  console.answer(fmt::format(
+      "  {} tensors, {} values, {} ({:.2f} bits a value)", checkpoint.tensors.size(),
+      human_count(totals.values), human_bytes(totals.bytes),
+      totals.values == 0
+          ? 0.0
+          : 8.0 * static_cast<double>(totals.bytes) / static_cast<double>(totals.values)));
   Table table({"type", "tensors", "bytes"});
   for (const auto& [type, sums] : totals.by_type) {
     table.add({std::string(type), fmt::format("{}", sums.first), human_bytes(sums.second)});
@@ -76,24 +76,30 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
     console.answer(fmt::format("  {} metadata keys{}", checkpoint.metadata.entries.size(),
                                typed.metadata ? "" : " (--metadata shows them)"));
   }
-  console.object("checkpoint", {{"path", typed.path}, {"format", checkpoint.format},
-                                {"name", checkpoint.name}, {"architecture", model},
+  console.object("checkpoint", {{"path", typed.path},
+                                {"format", checkpoint.format},
+                                {"name", checkpoint.name},
+                                {"architecture", model},
                                 {"tensors", checkpoint.tensors.size()},
-                                {"values", totals.values}, {"size_bytes", totals.bytes},
-                                {"types", types}, {"documents", documents},
+                                {"values", totals.values},
+                                {"size_bytes", totals.bytes},
+                                {"types", types},
+                                {"documents", documents},
                                 {"metadata_keys", checkpoint.metadata.entries.size()}});
 }
 
 void show_metadata(const Console& console, const Checkpoint& checkpoint) {
   for (const MetaEntry& entry : checkpoint.metadata.entries) {
     console.answer(fmt::format("{} = {}", entry.key, meta_text(entry.value)));
-    console.object("metadata", {{"key", entry.key}, {"value_type", meta_type_name(entry.value)},
+    console.object("metadata", {{"key", entry.key},
+                                {"value_type", meta_type_name(entry.value)},
                                 {"value", meta_json(entry.value)}});
   }
   for (const auto& [file, metadata] : checkpoint.file_metadata) {
     for (const MetaEntry& entry : metadata.entries) {
       console.answer(fmt::format("{}: {} = {}", file, entry.key, meta_text(entry.value)));
-      console.object("metadata", {{"file", file}, {"key", entry.key},
+      console.object("metadata", {{"file", file},
+                                  {"key", entry.key},
                                   {"value_type", meta_type_name(entry.value)},
                                   {"value", meta_json(entry.value)}});
     }
@@ -110,8 +116,10 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint, const 
     const uint64_t bytes = size_bytes(tensor);
     table.add({tensor.name, fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
                std::string(tensor.codec->name), fmt::format("{}", bytes)});
-    console.object("tensor", {{"name", tensor.name}, {"shape", tensor.shape},
-                              {"type", tensor.codec->name}, {"size_bytes", bytes},
+    console.object("tensor", {{"name", tensor.name},
+                              {"shape", tensor.shape},
+                              {"type", tensor.codec->name},
+                              {"size_bytes", bytes},
                               {"file", tensor.home}});
   }
   if (!found && !typed.tensors.empty()) {
@@ -136,11 +144,14 @@ Run declare(CLI::App& app) {
   auto typed = std::make_shared<Typed>();
   app.add_option("PATH", typed->path, "Hugging Face folder, .safetensors or .gguf")->required();
   app.add_option_function<std::string>(
-         "--tensors", [typed](const std::string& glob) {
+         "--tensors",
+         [typed](const std::string& glob) {
            typed->all_tensors = true;
            typed->tensors = glob;
-         }, "list tensors, or those like GLOB")
-      ->expected(0, 1)->type_name("[GLOB]");
+         },
+         "list tensors, or those like GLOB")
+      ->expected(0, 1)
+      ->type_name("[GLOB]");
   app.add_flag("--metadata", typed->metadata, "list metadata");
   return [typed](const Console& console, const CommonOptions&) { return show(*typed, console); };
 }

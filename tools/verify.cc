@@ -52,7 +52,8 @@ Result<std::vector<Sum>> parse_sums(const std::string& text) {
     at = end + 1;
     ++line_number;
     if (line.empty()) continue;
-    const bool shaped = line.size() > 66 && line[64] == ' ' && (line[65] == ' ' || line[65] == '*') &&
+    const bool shaped = line.size() > 66 && line[64] == ' ' &&
+                        (line[65] == ' ' || line[65] == '*') &&
                         line.find_first_not_of("0123456789abcdef") == 64;
     if (!shaped) {
       return fail(ErrorCode::kCorrupt, "line {}: expected 64 hex digits, two spaces and a name",
@@ -76,7 +77,8 @@ Status check_sums(const fs::path& folder, const std::vector<Sum>& sums, unsigned
   std::vector<std::string> found(sums.size());
   CKPT_TRY(for_each_parallel(sums.size(), threads, [&](size_t i) -> Status {
     std::error_code error;
-    if (!stays_inside(sums[i].name) || !fs::is_regular_file(folder / sums[i].name, error)) return {};
+    if (!stays_inside(sums[i].name) || !fs::is_regular_file(folder / sums[i].name, error))
+      return {};
     CKPT_ASSIGN(found[i], hash_file(folder / sums[i].name, &interrupted));
     return {};
   }));
@@ -86,8 +88,8 @@ Status check_sums(const fs::path& folder, const std::vector<Sum>& sums, unsigned
     } else if (found[i].empty()) {
       findings.bad(sums[i].name, fmt::format("missing; {} lists it", kSumsName));
     } else if (found[i] != sums[i].hex) {
-      findings.bad(sums[i].name, fmt::format("SHA-256 is {}; {} says {}", found[i], kSumsName,
-                                             sums[i].hex));
+      findings.bad(sums[i].name,
+                   fmt::format("SHA-256 is {}; {} says {}", found[i], kSumsName, sums[i].hex));
     } else {
       findings.good(sums[i].name, "SHA-256 as listed");
     }
@@ -131,7 +133,8 @@ Result<int> verify(const Typed& typed, const Console& console, const CommonOptio
     findings.bad(typed.path, checkpoint.error().text());
   }
   CKPT_TRY(check_hashes(typed.path, common.threads, findings));
-  console.object("summary", {{"path", typed.path}, {"sound", findings.bad_count() == 0},
+  console.object("summary", {{"path", typed.path},
+                             {"sound", findings.bad_count() == 0},
                              {"findings", findings.bad_count()}});
   return findings.bad_count() == 0 ? 0 : 1;
 }

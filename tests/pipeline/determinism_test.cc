@@ -44,7 +44,7 @@ TEST(Determinism, ShardedInputGivesTheSameTensors) {
   parts.in = shards.out;
   whole.out = folder / "whole.gguf";
   parts.out = folder / "parts.gguf";
-  whole.to = parts.to = "q4_k_m";   // sorted by the quantizer, so shards leave no trace
+  whole.to = parts.to = "q4_k_m";  // sorted by the quantizer, so shards leave no trace
   EXPECT_EQ(digest_of(parts), digest_of(whole));
 }
 

@@ -31,7 +31,7 @@ void poke(const fs::path& file, uint64_t from_end_bytes, uint16_t bits) {
 TEST(Failure, NanIsNamedWithTensorRowAndColumn) {
   const TemporaryFolder folder;
   fs::copy(testdata("qwen3-micro"), folder / "in");
-  poke(folder / "in" / "model.safetensors", 2, 0x7FC0);   // last value of the last tensor
+  poke(folder / "in" / "model.safetensors", 2, 0x7FC0);  // last value of the last tensor
   const std::string error = error_of(to_gguf(folder / "in", folder / "out.gguf"));
   EXPECT_NE(error.find("NaN at row"), std::string::npos) << error;
   EXPECT_NE(error.find("--allow-nonfinite"), std::string::npos) << error;
@@ -60,7 +60,7 @@ TEST(Failure, TheFirstOfTwoBadTensorsIsNamedForAnyThreads) {
 TEST(Failure, ValuesTooLargeForTheTypeAreRefused) {
   const TemporaryFolder folder;
   fs::copy(testdata("qwen3-micro"), folder / "in");
-  poke(folder / "in" / "model.safetensors", 2'000'000, 0x7F00);   // 1.7e38
+  poke(folder / "in" / "model.safetensors", 2'000'000, 0x7F00);  // 1.7e38
   const std::string error = error_of(to_gguf(folder / "in", folder / "out.gguf"));
   EXPECT_NE(error.find("too large for the float16 scales"), std::string::npos) << error;
 }
@@ -71,7 +71,7 @@ TEST(Failure, OutThatExistsStaysUnlessForced) {
   Conversion conversion = to_gguf(testdata("qwen3-micro"), folder / "out.gguf");
   EXPECT_NE(error_of(conversion).find("exists already"), std::string::npos);
   EXPECT_EQ(file_text(folder / "out.gguf"), "precious");
-  conversion.force = true;   // still refused: it is no checkpoint
+  conversion.force = true;  // still refused: it is no checkpoint
   EXPECT_NE(error_of(conversion).find("does not look like a checkpoint"), std::string::npos);
   EXPECT_EQ(file_text(folder / "out.gguf"), "precious");
 }
@@ -114,8 +114,7 @@ TEST(Failure, InterruptedLeavesNothing) {
 
 TEST(Failure, AFullDiskIsToldBeforeTheWork) {
   const TemporaryFolder folder;
-  if (::geteuid() != 0 ||
-      ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=262144") != 0) {
+  if (::geteuid() != 0 || ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=262144") != 0) {
     GTEST_SKIP() << "needs the right to mount a small tmpfs";
   }
   const std::string error = error_of(to_gguf(testdata("qwen3-micro"), folder / "out.gguf"));

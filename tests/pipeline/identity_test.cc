@@ -44,7 +44,6 @@ TEST_P(Identity, FolderToGgufEqualsTheReferenceFile) {
 
 TEST_P(Identity, GgufToGgufEqualsTheReferenceFile) {
   const Reference& reference = GetParam();
-  if (reference.type == "bf16") GTEST_SKIP() << "the bf16 file is the input here";
   const TemporaryFolder folder;
   Conversion first;
   first.in = testdata(reference.model);
@@ -55,7 +54,7 @@ TEST_P(Identity, GgufToGgufEqualsTheReferenceFile) {
   Conversion second;
   second.in = first.out;
   second.out = folder / "out.gguf";
-  second.to = reference.type;
+  if (reference.type != "bf16") second.to = reference.type;  // else: a copy
   EXPECT_EQ(digest_of(second), reference.sha256);
 }
 

@@ -1,0 +1,2 @@
+"$ckpt" convert "$testdata/qwen35-micro" a.gguf --to q4_k_m --dry-run
+ls

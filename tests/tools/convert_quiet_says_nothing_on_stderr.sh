@@ -1,0 +1,1 @@
+"$ckpt" convert --quiet "$testdata/qwen3-micro" copy >/dev/null

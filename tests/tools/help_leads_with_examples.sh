@@ -1,0 +1,1 @@
+"$ckpt" convert --help | head -4; "$ckpt" help show >/dev/null; "$ckpt" --version

@@ -13,8 +13,9 @@ const Format* find_format(std::string_view name);
 // what was found there and what is accepted.
 Result<const Format*> recognise(const std::filesystem::path& path);
 
-// The small files of a Hugging Face folder that belong to a model (config, tokenizer, card); weights
-// are not looked at. Fails: kIo; kCorrupt for a document that is only an LFS pointer.
+// The small files of a Hugging Face folder that belong to a model (config, tokenizer, card; the
+// table is in hf_documents.cc); weights are not looked at. Fails: kIo; kUnsupported for a document
+// that is only an LFS pointer, or larger than any is.
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder);
 
 // Reads an importance matrix, of either kind: GGUF, or llama-imatrix's legacy .dat.

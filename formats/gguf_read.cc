@@ -91,15 +91,19 @@ Result<std::vector<TensorInfo>> read_infos(Cursor& cursor, uint64_t count, Codec
   std::unordered_set<std::string> seen;
   for (uint64_t i = 0; i < count; ++i) {
     TensorInfo& info = infos.emplace_back();
-    auto name = in(fmt::format("name of tensor {} of {}", i + 1, count),
-                   cursor.text_u64(kMaxGgufNameBytes));
-    if (!name) return Failure(std::move(name.error()));
-    info.tensor.name = std::move(*name);
-    const std::string place = fmt::format("tensor '{}'", info.tensor.name);
-    if (!seen.insert(info.tensor.name).second) {
-      return fail(ErrorCode::kCorrupt, "{} comes twice", place);
+    auto name = cursor.text_u64(kMaxGgufNameBytes);
+    if (!name) {
+      return Failure(std::move(name.error()).in(
+          fmt::format("name of tensor {} of {}", i + 1, count)));
     }
-    CKPT_TRY(in(place, read_info_body(cursor, codecs, info)));
+    info.tensor.name = std::move(*name);
+    if (!seen.insert(info.tensor.name).second) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' comes twice", info.tensor.name);
+    }
+    Status body = read_info_body(cursor, codecs, info);
+    if (!body) {
+      return Failure(std::move(body.error()).in(fmt::format("tensor '{}'", info.tensor.name)));
+    }
   }
   return infos;
 }
@@ -153,7 +157,9 @@ Result<GgufFile> read_checked(SharedSource source, Codecs codecs) {
   file.tensors.reserve(infos.size());
   for (TensorInfo& info : infos) {
     const uint64_t bytes = size_bytes(info.tensor);
-    info.tensor.origin = Stored{{{Slice{source, data_start + info.offset, bytes}}}};
+    // An empty tensor after the last byte of a file without its final padding starts at the end.
+    const uint64_t offset = std::min(data_start + info.offset, size);
+    info.tensor.origin = Stored{{{Slice{source, offset, bytes}}}};
     file.tensors.push_back(std::move(info.tensor));
   }
   file.source = std::move(source);

@@ -75,7 +75,8 @@ Status check_numbered(const Names& shards) {
   }
   if (found != *counts.begin()) {
     return fail_with_hint(ErrorCode::kCorrupt, "downloading the missing ones",
-                          "{} of the numbered shards are there; their names say {}", found, *counts.begin());
+                          "{} of the numbered shards are there; their names say {}", found,
+                          *counts.begin());
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/format.h"
+#include "formats/formats.h"
 
 namespace ckpt {
 
@@ -79,8 +80,6 @@ std::string render_index(const Metadata& metadata,
                          std::vector<std::pair<std::string, std::string>> entries);
 
 Result<Checkpoint> read_hf_folder(const std::filesystem::path& folder, Codecs codecs);
-// The small files of a folder that belong to the model; the table is in hf_documents.cc.
-Result<std::vector<Document>> read_documents(const std::filesystem::path& folder);
 Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOptions& options,
                                    Codecs codecs);
 

@@ -35,8 +35,8 @@ Status check_sizes(const SafetensorsHeader& header, Codecs codecs) {
   for (const SafetensorsEntry& entry : header.entries) {
     const Codec*& codec = plain[static_cast<size_t>(entry.dtype)];
     if (codec == nullptr) codec = &plain_codec(codecs, entry.dtype);
-    auto expected = in(place_of(entry), entry_bytes(entry, *codec));
-    if (!expected) return Failure(std::move(expected.error()));
+    auto expected = entry_bytes(entry, *codec);
+    if (!expected) return Failure(std::move(expected.error()).in(place_of(entry)));
     if (entry.begin > entry.end || entry.end - entry.begin != *expected) {
       return fail(ErrorCode::kCorrupt,
                   "tensor '{}': data_offsets [{}, {}]; {} of shape [{}] takes {} bytes", entry.name,

@@ -51,7 +51,8 @@ TEST(HfFolder, ReadsThroughTheLinksOfTheHubsCache) {
 TEST(HfFolder, NameIsTheFoldersHoweverItIsWritten) {
   const TempFolder folder;
   copy_saved(folder.path() / "Some-Model");
-  for (const auto path : {"Some-Model", "Some-Model/", "Some-Model/.", "Some-Model/../Some-Model"}) {
+  for (const auto path :
+       {"Some-Model", "Some-Model/", "Some-Model/.", "Some-Model/../Some-Model"}) {
     EXPECT_EQ(read(folder.path() / path).name, "Some-Model") << path;
   }
 }
@@ -60,10 +61,11 @@ TEST(HfFolder, WhatATrainerLeavesIsNeitherReadNorCarried) {
   const TempFolder folder;
   const fs::path path = folder.path() / "checkpoint-500";
   copy_saved(path);
-  for (const auto name : {"optimizer.pt", "rng_state_0.pth", "scheduler.pt", "trainer_state.json",
-                          "training_args.bin", "optimizer.safetensors", "tmp_model.safetensors.part",
-                          "global_step500/mp_rank_00_model_states.pt", "zero_to_fp32.py",
-                          "modelopt_state.pth", "adapter_model.safetensors", ".cache/x"}) {
+  for (const auto name :
+       {"optimizer.pt", "rng_state_0.pth", "scheduler.pt", "trainer_state.json",
+        "training_args.bin", "optimizer.safetensors", "tmp_model.safetensors.part",
+        "global_step500/mp_rank_00_model_states.pt", "zero_to_fp32.py", ".cache/x",
+        "modelopt_state.pth", "adapter_model.safetensors"}) {
     write_file(path / name, "not to be read");
   }
   const Checkpoint checkpoint = read(path);
@@ -134,8 +136,8 @@ TEST(HfFolder, TotalParametersFollowTheTensorsOnceTheyChange) {
     if (!file.path.ends_with(".json") || file.path.starts_with("config")) continue;
     if (file.path.starts_with("generation")) continue;
     EXPECT_TRUE(render({}, file).starts_with(
-        fmt::format("{{\n  \"metadata\": {{\n    \"total_parameters\": {},\n    \"total_size\": {}\n",
-                    values, 2 * values)));
+        fmt::format("{{\n  \"metadata\": {{\n    \"total_parameters\": {},\n    "
+                    "\"total_size\": {}\n", values, 2 * values)));
   }
 }
 

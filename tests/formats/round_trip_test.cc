@@ -23,7 +23,8 @@ Checkpoint read(const fs::path& path) {
   return std::move(*checkpoint);
 }
 
-Layout lay_out(const Checkpoint& checkpoint, std::string_view format, const LayoutOptions& options) {
+Layout lay_out(const Checkpoint& checkpoint, std::string_view format,
+               const LayoutOptions& options) {
   auto layout = find_format(format)->lay_out(checkpoint, options, all_codecs());
   if (!layout) {
     ADD_FAILURE() << layout.error().text();

@@ -36,6 +36,10 @@ TEST_P(SimdWeighted, StrangeColumnWeights) {
 INSTANTIATE_TEST_SUITE_P(
     Types, SimdWeighted,
     testing::Values(
+        weighted_encoder<BlockQ4_0, encode_q4_0_weighted, encode_q4_0_weighted_scalar>("q4_0"),
+        weighted_encoder<BlockQ4_1, encode_q4_1_weighted, encode_q4_1_weighted_scalar>("q4_1"),
+        weighted_encoder<BlockQ5_0, encode_q5_0_weighted, encode_q5_0_weighted_scalar>("q5_0"),
+        weighted_encoder<BlockQ5_1, encode_q5_1_weighted, encode_q5_1_weighted_scalar>("q5_1"),
         weighted_encoder<BlockQ2K, encode_q2_k_weighted, encode_q2_k_weighted_scalar>("q2_k"),
         weighted_encoder<BlockQ3K, encode_q3_k_weighted, encode_q3_k_weighted_scalar>("q3_k"),
         weighted_encoder<BlockQ4K, encode_q4_k_weighted, encode_q4_k_weighted_scalar>("q4_k"),

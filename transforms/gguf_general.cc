@@ -15,7 +15,7 @@ struct General {
   Text name, author, version, organization, finetune, basename, description, size_label;
   Text license, license_name, license_link;
   Text source_url, source_doi, source_uuid, source_repo_url;
-  std::optional<std::vector<Json>> base_models, datasets;   // objects
+  std::optional<std::vector<Json>> base_models, datasets;  // objects
   std::optional<std::vector<std::string>> tags, languages;
 };
 
@@ -73,7 +73,8 @@ Json reference(const std::string& id, uint64_t total_values) {
   if (parts.organization) out["organization"] = title_of(*parts.organization);
   if (parts.version) out["version"] = *parts.version;
   if (!is_url && parts.organization && parts.full_name) {
-    out["repo_url"] = fmt::format("https://huggingface.co/{}/{}", *parts.organization, *parts.full_name);
+    out["repo_url"] =
+        fmt::format("https://huggingface.co/{}/{}", *parts.organization, *parts.full_name);
   }
   return out;
 }
@@ -266,7 +267,9 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
   if (matter) {
     const Result<Json> parsed = parse_yaml(*matter);
     if (parsed) take_card(*parsed, parameters.total, general);
-    if (!parsed) context.note(fmt::format("README.md: its front matter was not read: {}", parsed.error().text()));
+    if (!parsed)
+      context.note(
+          fmt::format("README.md: its front matter was not read: {}", parsed.error().text()));
   }
   CKPT_ASSIGN(const std::optional<Json> config, read_object(checkpoint, "config.json"));
   const std::string* path = config ? text_of(*config, "_name_or_path") : nullptr;

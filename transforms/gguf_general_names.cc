@@ -14,7 +14,9 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 // Bytes of characters beyond ASCII count as letters: names hold scripts, hardly ever symbols.
-bool is_letter(char c) { return is_upper(c) || is_lower(c) || static_cast<unsigned char>(c) >= 128; }
+bool is_letter(char c) {
+  return is_upper(c) || is_lower(c) || static_cast<unsigned char>(c) >= 128;
+}
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 char lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 char upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
@@ -75,7 +77,8 @@ bool is_numeric_size(std::string_view text) {
   if (take_word(text, ".") || take_word(text, "_")) {
     if (!take_digits(text)) return false;
   }
-  if (text.empty() || std::string_view("kmbt").find(text[0]) == std::string_view::npos) return false;
+  if (text.empty() || std::string_view("kmbt").find(text[0]) == std::string_view::npos)
+    return false;
   text.remove_prefix(1);
   return text.empty() || (text.size() == 1 && is_digit(text[0]));
 }
@@ -183,7 +186,8 @@ void mark_basename(std::vector<Part>& parts) {
 
 // Texts of the parts that `wanted` picks, joined with "-"; nullopt for none.
 template <class Wanted>
-std::optional<std::string> join(const std::vector<Part>& parts, Wanted wanted, bool unique = false) {
+std::optional<std::string> join(const std::vector<Part>& parts, Wanted wanted,
+                                bool unique = false) {
   std::vector<std::string> texts;
   for (const Part& part : parts) {
     if (!wanted(part)) continue;
@@ -199,7 +203,8 @@ std::string rounded(uint64_t values) {
     double above, factor;
     char name;
   };
-  constexpr Unit kUnits[] = {{1e12, 1e-12, 'T'}, {1e9, 1e-9, 'B'}, {1e6, 1e-6, 'M'}, {-1, 1e-3, 'K'}};
+  constexpr Unit kUnits[] = {
+      {1e12, 1e-12, 'T'}, {1e9, 1e-9, 'B'}, {1e6, 1e-6, 'M'}, {-1, 1e-3, 'K'}};
   const auto count = static_cast<double>(values);
   for (const Unit& unit : kUnits) {
     if (!(count > unit.above)) continue;
@@ -220,22 +225,25 @@ bool looks_like_version(std::string_view word) {
 // A character of a word, and what it is with a capital. ASCII, Latin-1 and Cyrillic have case.
 struct Letter {
   std::string_view text;
-  std::string capital;        // the same as `text` for all that is no small letter
+  std::string capital;  // the same as `text` for all that is no small letter
   bool is_letter, is_capital;
 };
 
 Letter letter_at(std::string_view word) {
   const auto byte = [&](size_t i) { return i < word.size() ? static_cast<uint8_t>(word[i]) : 0u; };
   if (byte(0) < 0x80) {
-    return {word.substr(0, 1), std::string(1, upper(word[0])), is_letter(word[0]), is_upper(word[0])};
+    return {word.substr(0, 1), std::string(1, upper(word[0])), is_letter(word[0]),
+            is_upper(word[0])};
   }
   const size_t size = byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
   const std::string_view text = word.substr(0, size);
   Letter out{text, std::string(text), true, false};
   if (text.size() != 2) return out;
   const uint32_t code = (byte(0) & 31) << 6 | (byte(1) & 63);
-  out.is_capital = (code >= 0xC0 && code <= 0xDE && code != 0xD7) || (code >= 0x410 && code <= 0x42F);
-  const bool is_small = (code >= 0xE0 && code <= 0xFE && code != 0xF7) || (code >= 0x430 && code <= 0x44F);
+  out.is_capital =
+      (code >= 0xC0 && code <= 0xDE && code != 0xD7) || (code >= 0x410 && code <= 0x42F);
+  const bool is_small =
+      (code >= 0xE0 && code <= 0xFE && code != 0xF7) || (code >= 0x430 && code <= 0x44F);
   const uint32_t capital = is_small ? code - 0x20 : code;
   out.capital = {static_cast<char>(0xC0 | capital >> 6), static_cast<char>(0x80 | (capital & 63))};
   return out;
@@ -271,7 +279,7 @@ std::string with_capitals(std::string_view word) {
 NameComponents name_components(std::string_view model_id, uint64_t total_values) {
   NameComponents out;
   if (model_id.find(' ') != std::string_view::npos) {
-    out.full_name = model_id;   // a name in words, no identifier
+    out.full_name = model_id;  // a name in words, no identifier
     return out;
   }
   std::string_view name = model_id;
@@ -286,7 +294,8 @@ NameComponents name_components(std::string_view model_id, uint64_t total_values)
   drop_word_sizes(parts);
   mark_basename(parts);
   out.basename = join(parts, [](const Part& part) { return part.basename; });
-  out.size_label = join(parts, [](const Part& part) { return part.size; }, true);
+  out.size_label = join(
+      parts, [](const Part& part) { return part.size; }, true);
   out.finetune = join(parts, [](const Part& part) { return part.finetune; });
   out.version = join(parts, [](const Part& part) { return part.version && !part.basename; });
   if (!out.size_label && !out.finetune && !out.version) out.basename.reset();

@@ -26,9 +26,9 @@ std::string title_of(std::string_view id);
 // Parameters, as the writer counts them.
 struct ParameterCount {
   uint64_t total = 0;
-  uint64_t shared = 0;         // not in experts
-  uint64_t expert = 0;         // one expert of each stack
-  uint64_t experts = 0;        // how many; 0: none
+  uint64_t shared = 0;   // not in experts
+  uint64_t expert = 0;   // one expert of each stack
+  uint64_t experts = 0;  // how many; 0: none
 };
 
 // "9.4B", "752M", "128x24B".

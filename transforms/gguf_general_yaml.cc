@@ -1,6 +1,9 @@
 #include "transforms/gguf_general_yaml.h"
 
+#include <algorithm>
 #include <vector>
+
+#include "transforms/gguf_general_yaml_text.h"
 
 namespace ckpt {
 namespace {
@@ -8,121 +11,10 @@ namespace {
 constexpr uint32_t kMaxDepth = 32;
 
 struct Line {
-  size_t number;      // in the text, from 1
+  size_t number;  // in the text, from 1
   size_t indent;
-  std::string_view text;   // behind the indent; comments still in it
+  std::string_view text;  // behind the indent; comments still in it
 };
-
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \r") == std::string_view::npos; }
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \r") - first + 1);
-}
-
-// Position of the closing quote of a text that begins with one; npos when it is open.
-size_t closing_quote(std::string_view text) {
-  const char quote = text[0];
-  for (size_t i = 1; i < text.size(); ++i) {
-    if (quote == '"' && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == quote) {
-      if (quote == '\'' && i + 1 < text.size() && text[i + 1] == '\'') {
-        ++i;
-        continue;
-      }
-      return i;
-    }
-  }
-  return std::string_view::npos;
-}
-
-// Cuts a comment off a plain text: "#" at its start or behind a space.
-std::string_view without_comment(std::string_view text) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '#' && (i == 0 || text[i - 1] == ' ')) return trimmed(text.substr(0, i));
-  }
-  return trimmed(text);
-}
-
-void append_utf8(std::string& out, uint32_t code) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0 | (code >> 6));
-    out += static_cast<char>(0x80 | (code & 63));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0 | (code >> 12));
-    out += static_cast<char>(0x80 | ((code >> 6) & 63));
-    out += static_cast<char>(0x80 | (code & 63));
-  } else {
-    out += static_cast<char>(0xF0 | ((code >> 18) & 7));
-    out += static_cast<char>(0x80 | ((code >> 12) & 63));
-    out += static_cast<char>(0x80 | ((code >> 6) & 63));
-    out += static_cast<char>(0x80 | (code & 63));
-  }
-}
-
-// Takes the escape at `at`, behind the backslash, and moves `at` to its last character.
-void append_escape(std::string& out, std::string_view text, size_t& at) {
-  constexpr std::string_view kLetters = "nt\"\\/r0abefv ";
-  constexpr std::string_view kValues("\n\t\"\\/\r\0\a\b\x1b\f\v ", 13);
-  const char c = text[at];
-  const size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
-  if (digits == 0 || at + digits >= text.size()) {
-    const size_t known_letter = kLetters.find(c);
-    out += known_letter == std::string_view::npos ? c : kValues[known_letter];
-    return;
-  }
-  uint32_t code = 0;
-  for (size_t i = 1; i <= digits; ++i) {
-    const char d = text[at + i];
-    const int value = d >= '0' && d <= '9' ? d - '0' : (d | 32) >= 'a' && (d | 32) <= 'f' ? (d | 32) - 'a' + 10 : 0;
-    code = code * 16 + static_cast<uint32_t>(value);
-  }
-  append_utf8(out, code);
-  at += digits;
-}
-
-// The text between the quotes at both ends.
-std::string unquoted(std::string_view text) {
-  const char quote = text[0];
-  const std::string_view inner = text.substr(1, text.size() - 2);
-  std::string out;
-  for (size_t i = 0; i < inner.size(); ++i) {
-    if (quote == '\'' && inner[i] == '\'') ++i;
-    if (quote == '"' && inner[i] == '\\' && i + 1 < inner.size()) {
-      ++i;
-      append_escape(out, inner, i);
-    } else if (i < inner.size()) {
-      out += inner[i];
-    }
-  }
-  return out;
-}
-
-Json plain_scalar(std::string_view text) {
-  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return nullptr;
-  return std::string(text);
-}
-
-// Position of the ": " or final ":" that ends a key; npos when the text is no key.
-size_t key_end(std::string_view text) {
-  size_t i = 0;
-  if (!text.empty() && (text[0] == '"' || text[0] == '\'')) {
-    i = closing_quote(text);
-    if (i == std::string_view::npos) return i;
-    ++i;
-  } else if (!text.empty() && (text[0] == '[' || text[0] == '{')) {
-    return std::string_view::npos;
-  }
-  for (; i < text.size(); ++i) {
-    if (text[i] == '#' && i > 0 && text[i - 1] == ' ') break;
-    if (text[i] == ':' && (i + 1 == text.size() || text[i + 1] == ' ')) return i;
-  }
-  return std::string_view::npos;
-}
 
 class Parser {
  public:
@@ -191,7 +83,8 @@ Result<Json> Parser::list(size_t indent, uint32_t depth) {
     Line& line = lines_[at_];
     if (line.indent != indent || !is_item(trimmed(line.text))) break;
     const size_t inner = line.text.find_first_not_of(' ', 1);
-    const bool empty = inner == std::string_view::npos || line.text[inner] == '#' || line.text[inner] == '\r';
+    const bool empty =
+        inner == std::string_view::npos || line.text[inner] == '#' || line.text[inner] == '\r';
     if (!empty && key_end(trimmed(line.text.substr(inner))) == std::string_view::npos &&
         !is_item(trimmed(line.text.substr(inner)))) {
       const std::string_view text = trimmed(line.text.substr(inner));
@@ -242,12 +135,14 @@ Result<Json> Parser::value(std::string_view text, size_t indent, uint32_t depth)
     skip_empty();
     if (at_ == lines_.size()) return Json();
     const Line& next = lines_[at_];
-    const bool belongs = next.indent > indent || (next.indent == indent && is_item(trimmed(next.text)));
+    const bool belongs =
+        next.indent > indent || (next.indent == indent && is_item(trimmed(next.text)));
     return belongs ? block(next.indent, depth + 1) : Result<Json>(Json());
   }
   if (text[0] == '|' || text[0] == '>') return block_text(text[0], text.substr(1), indent);
   if (text[0] == '[' || text[0] == '{') return flow(text, indent, depth);
-  if (text[0] == '&' || text[0] == '*' || text[0] == '!') return wrong("anchors and tags are not read");
+  if (text[0] == '&' || text[0] == '*' || text[0] == '!')
+    return wrong("anchors and tags are not read");
   if (text[0] == '"' || text[0] == '\'') {
     std::string whole(text);
     while (closing_quote(whole) == std::string_view::npos) {
@@ -281,7 +176,7 @@ std::string line_ends(char style, size_t count, bool beside_deeper) {
 Json Parser::block_text(char style, std::string_view header, size_t indent) {
   std::string out;
   size_t block_indent = 0;
-  size_t pending = 0;   // line ends not yet written
+  size_t pending = 0;  // line ends not yet written
   bool was_deeper = false;
   for (; at_ < lines_.size(); ++at_) {
     const Line& line = lines_[at_];
@@ -292,8 +187,10 @@ Json Parser::block_text(char style, std::string_view header, size_t indent) {
     if (line.indent <= indent) break;
     if (block_indent == 0) block_indent = line.indent;
     const bool deeper = line.indent > block_indent;
-    if (out.empty()) out.assign(pending, '\n');
-    else out += line_ends(style, pending, deeper || was_deeper);
+    if (out.empty())
+      out.assign(pending, '\n');
+    else
+      out += line_ends(style, pending, deeper || was_deeper);
     if (deeper) out.append(line.indent - block_indent, ' ');
     out += line.text;
     was_deeper = deeper;
@@ -310,7 +207,9 @@ Result<Json> Parser::flow(std::string_view text, size_t indent, uint32_t depth) 
     std::string_view rest = whole;
     Result<Json> out = flow_value(rest, depth);
     if (out && (trimmed(rest).empty() || trimmed(rest)[0] == '#')) return out;
-    const bool has_more = at_ < lines_.size() && (lines_[at_].indent > indent || lines_[at_].text.starts_with(']') || lines_[at_].text.starts_with('}'));
+    const bool has_more =
+        at_ < lines_.size() && (lines_[at_].indent > indent || lines_[at_].text.starts_with(']') ||
+                                lines_[at_].text.starts_with('}'));
     if (out || !has_more) return wrong("a list or map in brackets that is not closed");
     whole += ' ';
     whole += without_comment(lines_[at_++].text);
@@ -347,8 +246,10 @@ Result<Json> Parser::flow_list(std::string_view& text, uint32_t depth) {
     CKPT_ASSIGN(Json item, flow_value(text, depth + 1));
     out.push_back(std::move(item));
     text = trimmed(text);
-    if (text.starts_with(',')) text = trimmed(text.substr(1));
-    else if (!text.starts_with(']')) return wrong("',' or ']' was expected");
+    if (text.starts_with(','))
+      text = trimmed(text.substr(1));
+    else if (!text.starts_with(']'))
+      return wrong("',' or ']' was expected");
   }
   text.remove_prefix(1);
   return out;
@@ -369,8 +270,10 @@ Result<Json> Parser::flow_map(std::string_view& text, uint32_t depth) {
       CKPT_ASSIGN(out[name], flow_value(text, depth + 1));
       text = trimmed(text);
     }
-    if (text.starts_with(',')) text = trimmed(text.substr(1));
-    else if (!text.starts_with('}')) return wrong("',' or '}' was expected");
+    if (text.starts_with(','))
+      text = trimmed(text.substr(1));
+    else if (!text.starts_with('}'))
+      return wrong("',' or '}' was expected");
   }
   text.remove_prefix(1);
   return out;

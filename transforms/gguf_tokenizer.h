@@ -16,8 +16,8 @@
 namespace ckpt {
 
 struct TokenizerOptions {
-  std::optional<uint64_t> vocab_size;      // of config.json; nullopt: as many as there are tokens
-  std::optional<std::string> pre_name;     // given by hand
+  std::optional<uint64_t> vocab_size;   // of config.json; nullopt: as many as there are tokens
+  std::optional<std::string> pre_name;  // given by hand
   bool writes_add_space_prefix = false;
 };
 

@@ -15,8 +15,10 @@ namespace {
 // Pieces that the patterns share. X alone: a letter's run may start with one odd character.
 #define CKPT_CONTRACTION "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define CKPT_TAIL R"(\s*[\r\n]+|\s+(?!\S)|\s+)"
-#define CKPT_UPPER_WORD R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
-#define CKPT_LOWER_WORD R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
+#define CKPT_UPPER_WORD \
+  R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+#define CKPT_LOWER_WORD \
+  R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
 
 // Steps are written as below in step_text(), joined with newlines. A last step of "bytes" stands
 // for ByteLevel without its own pattern, "bytes+words" for one with it.
@@ -27,20 +29,21 @@ struct Signature {
 
 constexpr Signature kSignatures[] = {
     {CKPT_CONTRACTION R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" CKPT_TAIL
-     "\nbytes",
+                      "\nbytes",
      "qwen2"},
     {CKPT_CONTRACTION
      R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|)" CKPT_TAIL
      "\nbytes",
      "qwen35"},
     {CKPT_CONTRACTION R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" CKPT_TAIL
-     "\nbytes",
+                      "\nbytes",
      "llama-bpe"},
-    {CKPT_UPPER_WORD "|" CKPT_LOWER_WORD R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" CKPT_TAIL "\nbytes",
+    {CKPT_UPPER_WORD "|" CKPT_LOWER_WORD R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" CKPT_TAIL
+                     "\nbytes",
      "tekken"},
     {CKPT_UPPER_WORD CKPT_CONTRACTION "?|" CKPT_LOWER_WORD CKPT_CONTRACTION
                                       R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" CKPT_TAIL
-     "\nbytes",
+                                      "\nbytes",
      "gpt-4o"},
     {R"(\d{1,3}(?=(?:\d{3})*\b))"
      "\n" CKPT_UPPER_WORD CKPT_CONTRACTION "?|" CKPT_LOWER_WORD CKPT_CONTRACTION
@@ -59,7 +62,7 @@ constexpr Signature kSignatures[] = {
      "\n[一-龥ࠀ-一가-퟿]+\ndigit\nbytes",
      "deepseek-coder"},
     {CKPT_CONTRACTION R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|)" CKPT_TAIL
-     "\nbytes",
+                      "\nbytes",
      "seed-coder"},
     {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"
      "\nbytes",
@@ -68,7 +71,8 @@ constexpr Signature kSignatures[] = {
      "\n" CKPT_CONTRACTION
      R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|)" CKPT_TAIL "\nbytes",
      "minicpm5"},
-    {R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" CKPT_TAIL "\nbytes", "ufakzeka"},
+    {R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" CKPT_TAIL "\nbytes",
+     "ufakzeka"},
     {"punctuation\nbytes+words\ndigits\n[0-9][0-9][0-9]", "falcon"},
     {"digit\nbytes+words", "starcoder"},
     {"bytes+words", "gpt-2"},
@@ -91,9 +95,12 @@ std::string step_text(const Json& step) {
   if (regex == nullptr) return "Split by a text";
   std::string out;
   for (const char c : *regex) {
-    if (c == '\n') out += "\\n";
-    else if (c == '\r') out += "\\r";
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\r')
+      out += "\\r";
+    else
+      out += c;
   }
   // Removed with invert keeps what matches, as Isolated does where the pattern matches everything.
   const bool inverted = is_truthy(known(step, "invert"));

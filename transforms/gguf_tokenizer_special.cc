@@ -12,12 +12,12 @@ namespace ckpt {
 namespace {
 
 struct KindRow {
-  std::string_view kind, id_key;   // an empty key is not written
+  std::string_view kind, id_key;  // an empty key is not written
 };
 constexpr KindRow kKinds[] = {
-    {"bos", "bos_token_id"},     {"eos", "eos_token_id"},   {"unk", "unknown_token_id"},
+    {"bos", "bos_token_id"},       {"eos", "eos_token_id"},     {"unk", "unknown_token_id"},
     {"sep", "seperator_token_id"}, {"pad", "padding_token_id"}, {"cls", ""},
-    {"mask", "mask_token_id"},   {"eot", "eot_token_id"},   {"eom", "eom_token_id"},
+    {"mask", "mask_token_id"},     {"eot", "eot_token_id"},     {"eom", "eom_token_id"},
 };
 
 std::string_view id_key(std::string_view kind) {
@@ -67,8 +67,8 @@ class Specials {
   const Json& tokenizer_;
   Json config_;
   bool has_config_;
-  Json bos_, cls_, eos_, sep_;       // text, object or null
-  Json first_, last_;                // of the single template
+  Json bos_, cls_, eos_, sep_;  // text, object or null
+  Json first_, last_;           // of the single template
   std::vector<std::string> kinds_ = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
   std::vector<std::pair<std::string, uint64_t>> ids_;
   std::vector<std::pair<std::string, bool>> flags_;
@@ -89,8 +89,8 @@ Status Specials::set_id(const std::string& kind, const Json& id) {
   if (!id.is_number_unsigned() || id.get<uint64_t>() > UINT32_MAX) {
     return fail(ErrorCode::kCorrupt, "special token {} has id {}", kind, id.dump());
   }
-  const bool is_set = std::any_of(ids_.begin(), ids_.end(),
-                                  [&](const auto& entry) { return entry.first == kind; });
+  const bool is_set =
+      std::any_of(ids_.begin(), ids_.end(), [&](const auto& entry) { return entry.first == kind; });
   if (!is_set) ids_.emplace_back(kind, id.get<uint64_t>());
   return {};
 }
@@ -160,7 +160,7 @@ void Specials::pair(const Json& items) {
   size_t end = items.size();
   if (!first_.is_null() && special_of(items.front()) == first_) ++begin;
   if (!last_.is_null() && special_of(items.back()) == last_) --end;
-  if (begin + 2 >= end) return;   // nothing in between
+  if (begin + 2 >= end) return;  // nothing in between
   if (!is_sequence(items[begin], "A") || !is_sequence(items[end - 1], "B")) return;
   const auto separates = [&](const Json& token) {
     return !token.is_null() && (token == sep_ || token == eos_);
@@ -207,8 +207,8 @@ Status Specials::read_names() {
     if (flag != nullptr && flag->is_boolean()) set_flag(kind, flag->get<bool>());
     const Json* entry = member(config_, fmt::format("{}_token", kind));
     if (entry == nullptr) continue;
-    const std::string* text = entry->is_object() ? text_of(*entry, "content")
-                                                 : entry->get_ptr<const std::string*>();
+    const std::string* text =
+        entry->is_object() ? text_of(*entry, "content") : entry->get_ptr<const std::string*>();
     if (text != nullptr) CKPT_TRY(set_id(kind, find_added(tokenizer_, *text)));
   }
   return {};

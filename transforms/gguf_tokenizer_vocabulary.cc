@@ -154,8 +154,10 @@ std::string join_pair(const std::string& left, const std::string& right) {
   for (const std::string* part : {&left, &right}) {
     if (!out.empty()) out += ' ';
     for (const char c : *part) {
-      if (c == ' ') out += "\xc4\xa0";   // U+0120, byte-level BPE's space
-      else out += c;
+      if (c == ' ')
+        out += "\xc4\xa0";  // U+0120, byte-level BPE's space
+      else
+        out += c;
     }
   }
   return out;
@@ -196,10 +198,10 @@ Result<Vocabulary> read_vocabulary(const Json& tokenizer, const Json& config, ui
   const uint64_t needed = tokens.empty() ? 0 : tokens.rbegin()->first + 1;
   const uint64_t size = vocab_size == 0 ? needed : vocab_size;
   if (needed > size) {
-    return fail_with_hint(ErrorCode::kCorrupt,
-                          "a tokenizer that belongs to these weights, with --tokenizer DIR",
-                          "tokenizer.json has token '{}' as number {}; config.json's vocab_size is {}",
-                          tokens.rbegin()->second.text, needed - 1, size);
+    return fail_with_hint(
+        ErrorCode::kCorrupt, "a tokenizer that belongs to these weights, with --tokenizer DIR",
+        "tokenizer.json has token '{}' as number {}; config.json's vocab_size is {}",
+        tokens.rbegin()->second.text, needed - 1, size);
   }
   if (size > kMaxTokens) {
     return fail(ErrorCode::kCorrupt, "config.json: vocab_size {}; at most {}", size, kMaxTokens);
@@ -226,8 +228,8 @@ Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint, const
   if (list != nullptr && list->is_array()) {
     for (const Json& merge : *list) {
       const auto* text = merge.get_ptr<const std::string*>();
-      const bool is_pair = merge.is_array() && merge.size() == 2 && merge[0].is_string() &&
-                           merge[1].is_string();
+      const bool is_pair =
+          merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();
       if (text == nullptr && !is_pair) {
         return fail(ErrorCode::kCorrupt, "tokenizer.json: merge {} is neither a text nor a pair",
                     out.size());

@@ -61,9 +61,10 @@ Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& ten
   for (const Tensor& tensor : tensors) {
     if (tensor.name != "token_embd.weight" || tensor.rows() == count) continue;
     if (count < tensor.rows()) {
-      context.note(fmt::format("vocab_size is {}, but the embedding has {} rows; llama.cpp will not "
-                               "load such a file",
-                               count, tensor.rows()));
+      context.note(
+          fmt::format("vocab_size is {}, but the embedding has {} rows; llama.cpp will not "
+                      "load such a file",
+                      count, tensor.rows()));
       continue;
     }
     return fail_with_hint(ErrorCode::kCorrupt,
@@ -84,9 +85,8 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
   CKPT_TRY(add_model_keys(input, model, out));
   out.append("general.quantization_version", MetaValue::u32(2));
   TokenizerOptions tokenizer;
-  tokenizer.vocab_size = model.field("vocab_size") == nullptr
-                             ? std::optional<uint64_t>()
-                             : whole(*model.field("vocab_size"));
+  tokenizer.vocab_size = model.field("vocab_size") == nullptr ? std::optional<uint64_t>()
+                                                              : whole(*model.field("vocab_size"));
   tokenizer.pre_name = options.get("tokenizer-pre");
   tokenizer.writes_add_space_prefix = model.family->writes_add_space_prefix;
   CKPT_TRY(add_tokenizer_keys(input, tokenizer, out));

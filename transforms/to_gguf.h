@@ -24,12 +24,12 @@ enum class OutType : uint8_t { kF32, kF16, kBF16, kQ8_0 };
 // What config.json says, ready to be asked.
 struct Model {
   const Family* family = nullptr;
-  std::string architecture;     // as in config.json
-  Json root;                    // config.json as it is; an object
-  Json config;                  // text_config merged over the root, defaults filled in
-  Json rope;                    // rope_parameters or rope_scaling, completed from the root
-  uint64_t layers = 0;          // num_hidden_layers
-  uint64_t mtp_layers = 0;      // behind them, kept in the file
+  std::string architecture;  // as in config.json
+  Json root;                 // config.json as it is; an object
+  Json config;               // text_config merged over the root, defaults filled in
+  Json rope;                 // rope_parameters or rope_scaling, completed from the root
+  uint64_t layers = 0;       // num_hidden_layers
+  uint64_t mtp_layers = 0;   // behind them, kept in the file
   OutType out_type = OutType::kF32;
 
   uint64_t blocks() const { return layers + mtp_layers; }
@@ -47,7 +47,7 @@ Result<Model> read_model(const Checkpoint& checkpoint);
 
 // A tensor under the name by which rules know it.
 struct NamedTensor {
-  std::string name;     // without "language_model.", multi-token prediction as layers
+  std::string name;  // without "language_model.", multi-token prediction as layers
   Tensor tensor;
 };
 
@@ -74,7 +74,7 @@ Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata
 // Divisors of the rotary frequencies for llama3 scaling; empty for any other.
 Result<std::vector<float>> rope_factors(const Model& model);
 
-uint64_t file_type(OutType type);   // llama.cpp include/llama.h `enum llama_ftype`
+uint64_t file_type(OutType type);  // llama.cpp include/llama.h `enum llama_ftype`
 std::string_view codec_name(OutType type);
 
 extern const Transform kToGguf;

@@ -130,8 +130,9 @@ Status KeyWriter::gating_function(const KeyRule& rule) const {
   if (*value == "softmax") return set_count(rule.key, 1);
   if (*value == "sigmoid") return set_count(rule.key, 2);
   if (*value == "sqrtsoftplus") return set_count(rule.key, 4);
-  return fail(ErrorCode::kUnsupported, "config.json: experts are chosen by {}; known are softmax, "
-                                       "sigmoid and sqrtsoftplus",
+  return fail(ErrorCode::kUnsupported,
+              "config.json: experts are chosen by {}; known are softmax, "
+              "sigmoid and sqrtsoftplus",
               value->dump());
 }
 
@@ -139,7 +140,7 @@ Status KeyWriter::product(const KeyRule& rule) const {
   std::string_view fields = rule.fields;
   CKPT_ASSIGN(const uint64_t a, model.count(next_word(fields)));
   CKPT_ASSIGN(const uint64_t b, model.count(next_word(fields)));
-  return set(rule.key, rule.type, Json(a * b));   // both fit 32 bits
+  return set(rule.key, rule.type, Json(a * b));  // both fit 32 bits
 }
 
 Status KeyWriter::partial_rotary(const KeyRule& rule) const {
@@ -183,14 +184,17 @@ Status KeyWriter::write(const KeyRule& rule) const {
       const Json* value = model.field(rule.fields);
       return value == nullptr ? Status() : set(rule.key, rule.type, *value);
     }
-    case KeySource::kBlockCount: return set_count(rule.key, model.blocks());
+    case KeySource::kBlockCount:
+      return set_count(rule.key, model.blocks());
     case KeySource::kCausal: {
       const Json* value = model.field(rule.fields);
       if (value != nullptr && *value == false) out.set(full(rule.key), MetaValue::boolean(false));
       return {};
     }
-    case KeySource::kRopeScaling: return rope_scaling();
-    case KeySource::kRopeSections: return rope_sections();
+    case KeySource::kRopeScaling:
+      return rope_scaling();
+    case KeySource::kRopeSections:
+      return rope_sections();
     case KeySource::kRopeBase: {
       const Json* value = known(rope(), "rope_theta");
       return value == nullptr ? Status() : set(rule.key, rule.type, *value);
@@ -200,17 +204,22 @@ Status KeyWriter::write(const KeyRule& rule) const {
       const Json* value = sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
       return value == nullptr ? Status() : set(rule.key, rule.type, *value);
     }
-    case KeySource::kGatingFunction: return gating_function(rule);
-    case KeySource::kFileType: return set_count(rule.key, file_type(model.out_type));
+    case KeySource::kGatingFunction:
+      return gating_function(rule);
+    case KeySource::kFileType:
+      return set_count(rule.key, file_type(model.out_type));
     case KeySource::kNextnLayers:
       return model.mtp_layers == 0 ? Status() : set_count(rule.key, model.mtp_layers);
-    case KeySource::kProduct: return product(rule);
-    case KeySource::kRecurrentLayers: return recurrent_layers();
+    case KeySource::kProduct:
+      return product(rule);
+    case KeySource::kRecurrentLayers:
+      return recurrent_layers();
     case KeySource::kAttentionInterval: {
       const Json* value = model.field(rule.fields);
       return value == nullptr ? set_count(rule.key, 4) : set(rule.key, rule.type, *value);
     }
-    case KeySource::kPartialRotary: return partial_rotary(rule);
+    case KeySource::kPartialRotary:
+      return partial_rotary(rule);
     case KeySource::kRotary: {
       CKPT_ASSIGN(const uint64_t head, model.head_values());
       return set_count(rule.key, head);
@@ -220,7 +229,8 @@ Status KeyWriter::write(const KeyRule& rule) const {
         out.set(full(rule.key), MetaValue::array(make_i32_array({11, 11, 10, 0})));
       }
       return {};
-    case KeySource::kPooling: return pooling(rule);
+    case KeySource::kPooling:
+      return pooling(rule);
   }
   CKPT_CHECK(false);
 }

@@ -44,8 +44,9 @@ Result<const Family*> find_family(const Json& root, const Json* text, std::strin
     for (const Family* family : families()) {
       if (holds_word(family->architectures, *name)) return family;
     }
-    return fail(ErrorCode::kUnsupported, "config.json: architecture '{}' is not known; known are {}",
-                *name, known_architectures());
+    return fail(ErrorCode::kUnsupported,
+                "config.json: architecture '{}' is not known; known are {}", *name,
+                known_architectures());
   }
   const std::string* type = text == nullptr ? nullptr : text_of(*text, "model_type");
   if (type == nullptr) type = text_of(root, "model_type");
@@ -115,7 +116,8 @@ Json complete_rope(const Json& config) {
   mirror(rope, config,
          "global_rope_theta rope_global_theta rope_theta_global rope_theta rotary_emb_base",
          "rope_theta");
-  if (!rope.contains("rope_type") && known(rope, "type") != nullptr) rope["rope_type"] = rope["type"];
+  if (!rope.contains("rope_type") && known(rope, "type") != nullptr)
+    rope["rope_type"] = rope["type"];
   mirror(rope, config, "partial_rotary_factor rope_pct rope_percent", "partial_rotary_factor");
   mirror(rope, config, "original_max_position_embeddings", "original_max_position_embeddings");
   return rope;
@@ -178,11 +180,13 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   if (text != nullptr) model.config.update(*text);
   model.rope = complete_rope(model.config);
   for (const FieldDefault& field : model.family->defaults) fill_default(model.config, field);
-  if (!model.rope.contains("full_attention")) mirror(model.rope, model.config, "rope_theta", "rope_theta");
+  if (!model.rope.contains("full_attention"))
+    mirror(model.rope, model.config, "rope_theta", "rope_theta");
   CKPT_ASSIGN(model.layers, model.count("n_layers num_hidden_layers n_layer num_layers"));
   if (model.family->may_be_reranker && is_reranker(checkpoint, model)) {
-    return fail(ErrorCode::kUnsupported, "rerankers are not converted: their head is made of rows "
-                                         "of the embedding");
+    return fail(ErrorCode::kUnsupported,
+                "rerankers are not converted: their head is made of rows "
+                "of the embedding");
   }
   return model;
 }

@@ -31,8 +31,8 @@ Status read_number(const Json& rope, const char* field, double& out) {
 
 float factor_of(const Scaling& scaling, uint64_t index, uint64_t head_values) {
   const float exponent = static_cast<float>(index * 2) / static_cast<float>(head_values);
-  const auto power = static_cast<float>(
-      std::pow(static_cast<double>(static_cast<float>(scaling.theta)), static_cast<double>(exponent)));
+  const auto power = static_cast<float>(std::pow(
+      static_cast<double>(static_cast<float>(scaling.theta)), static_cast<double>(exponent)));
   const float frequency = 1.0f / power;
   const float wavelength = (1.0f / frequency) * static_cast<float>(2 * M_PI);
   if (wavelength < static_cast<float>(scaling.context / scaling.high)) return 1.0f;
@@ -40,8 +40,8 @@ float factor_of(const Scaling& scaling, uint64_t index, uint64_t head_values) {
     return static_cast<float>(scaling.factor);
   }
   const float turns = (1.0f / wavelength) * static_cast<float>(scaling.context);
-  const float smooth = (turns - static_cast<float>(scaling.low)) /
-                       static_cast<float>(scaling.high - scaling.low);
+  const float smooth =
+      (turns - static_cast<float>(scaling.low)) / static_cast<float>(scaling.high - scaling.low);
   const float divisor = (1.0f - smooth) / static_cast<float>(scaling.factor) + smooth;
   return 1.0f / divisor;
 }

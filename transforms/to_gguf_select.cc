@@ -18,11 +18,10 @@ constexpr std::string_view kTowerStarts[] = {
     "mlp",     "vit.",       "vpm.",           "siglip2.",          "conformer.",
     "merger.", "resampler.", "sound_encoder.", "sound_projection.", "speech_embeddings."};
 constexpr std::string_view kTowerWords[] = {
-    "visual.",         "vision.",       "audio.",      "talker.",
-    "vision_",         "audio_",        "token2wav.",  "code2wav.",
-    "projector.",      "pre_mm_projector_norm",        "image_newline",
-    "view_seperator",  "patch_embed",   "patch_merger.",
-    "patch_merge_mlp.", "model.connector."};
+    "visual.",         "vision.",        "audio.",      "talker.",       "vision_",
+    "audio_",          "token2wav.",     "code2wav.",   "projector.",    "pre_mm_projector_norm",
+    "image_newline",   "view_seperator", "patch_embed", "patch_merger.", "patch_merge_mlp.",
+    "model.connector."};
 // Buffers that some exporters save and nobody needs.
 constexpr std::string_view kBufferEnds[] = {".attention.masked_bias", ".attention.bias",
                                             ".rotary_emb.inv_freq"};
@@ -48,7 +47,7 @@ void remove_all(std::string& text, std::string_view word) {
 
 struct MtpName {
   std::string name;
-  uint64_t layers = 0;   // that must exist for it
+  uint64_t layers = 0;  // that must exist for it
 };
 
 // "mtp.layers.I.X" and "mtp.fc.weight" as tensors of layers behind the last; other names as found.

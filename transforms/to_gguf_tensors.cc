@@ -22,8 +22,8 @@ constexpr size_t kNamesShown = 5;
 
 struct Match {
   const NameRule* rule = nullptr;
-  std::string_view suffix;              // ".weight", ".bias" or ""
-  std::vector<std::string> numbers;     // what each {} stood for
+  std::string_view suffix;           // ".weight", ".bias" or ""
+  std::vector<std::string> numbers;  // what each {} stood for
 };
 
 // Holds `name` against a row's stem, in which each {} stands for digits.
@@ -48,8 +48,8 @@ bool matches(std::string_view pattern, std::string_view name, std::vector<std::s
 
 std::optional<Match> find_rule(const Family& family, std::string_view name) {
   Match match;
-  for (const std::string_view suffix : {std::string_view(), std::string_view(".weight"),
-                                        std::string_view(".bias")}) {
+  for (const std::string_view suffix :
+       {std::string_view(), std::string_view(".weight"), std::string_view(".bias")}) {
     if (!name.ends_with(suffix)) continue;
     const std::string_view stem = name.substr(0, name.size() - suffix.size());
     for (const std::span<const NameRule> list : family.names) {
@@ -79,7 +79,7 @@ std::string gguf_name(std::string_view target, const Match& match) {
 }
 
 struct Expert {
-  std::string name;   // GGUF's, of the stack
+  std::string name;  // GGUF's, of the stack
   Tensor tensor;
 };
 // By projection (the row), then by number of the expert.
@@ -104,7 +104,7 @@ class TensorList {
   std::vector<Tensor> out_;
   std::set<std::string> names_;
   std::vector<std::string> unknown_;
-  std::map<std::string, Experts> experts_;   // by layer
+  std::map<std::string, Experts> experts_;  // by layer
 };
 
 const Codec& TensorList::codec_for(const Tensor& tensor, const std::string& name,
@@ -184,8 +184,10 @@ Status TensorList::stack(const Experts& experts) {
     std::vector<Tensor> tensors;
     for (const auto& [number, expert] : list) {
       if (!expert.tensor.is_stored()) {
-        return fail(ErrorCode::kUnsupported, "tensor '{}': experts that are computed cannot be "
-                                             "stacked", expert.tensor.name);
+        return fail(ErrorCode::kUnsupported,
+                    "tensor '{}': experts that are computed cannot be "
+                    "stacked",
+                    expert.tensor.name);
       }
       if (expert.tensor.shape != list.begin()->second.tensor.shape) {
         return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; the first expert has [{}]",
@@ -216,9 +218,8 @@ Status TensorList::add_rope_factors() {
 Result<std::vector<Tensor>> TensorList::finish() {
   if (!unknown_.empty()) {
     const size_t shown = std::min(unknown_.size(), kNamesShown);
-    return fail(ErrorCode::kUnsupported,
-                "{} tensors that family {} does not have, such as '{}'", unknown_.size(),
-                model_.family->name,
+    return fail(ErrorCode::kUnsupported, "{} tensors that family {} does not have, such as '{}'",
+                unknown_.size(), model_.family->name,
                 fmt::join(unknown_.begin(), unknown_.begin() + static_cast<long>(shown), "', '"));
   }
   if (!experts_.empty()) {

@@ -16,14 +16,12 @@ namespace {
 
 // Heads of linear attention, as config.json has them.
 struct Heads {
-  uint64_t key = 0, value = 0;              // how many
+  uint64_t key = 0, value = 0;                // how many
   uint64_t key_values = 0, value_values = 0;  // size of one
 
   bool reorders() const { return key > 0 && value > 0 && key != value; }
   // Old head that comes to place `head`.
-  uint64_t source_of(uint64_t head) const {
-    return (head % key) * (value / key) + head / key;
-  }
+  uint64_t source_of(uint64_t head) const { return (head % key) * (value / key) + head / key; }
 };
 
 Result<Heads> linear_heads(const Model& model) {
@@ -148,8 +146,10 @@ Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
       runs.push_back({expert * half * 2 + part * half, half});
     }
     if (!tensor.is_stored()) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': fused experts that are computed cannot be "
-                                           "split", tensor.name);
+      return fail(ErrorCode::kUnsupported,
+                  "tensor '{}': fused experts that are computed cannot be "
+                  "split",
+                  tensor.name);
     }
     CKPT_ASSIGN(Tensor taken, reorder_rows(tensor, runs));
     CKPT_ASSIGN(taken, reshape(std::move(taken), {tensor.shape[0], half, tensor.shape[2]}));
@@ -162,8 +162,10 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
   switch (change) {
     case Change::kNone:
     case Change::kExpert:
-    case Change::kExpertsGateUp: return tensor;
-    case Change::kAddOne: return with_sum(std::move(tensor), AddScalar{1.0f});
+    case Change::kExpertsGateUp:
+      return tensor;
+    case Change::kAddOne:
+      return with_sum(std::move(tensor), AddScalar{1.0f});
     case Change::kRopeQuery: {
       CKPT_ASSIGN(const uint64_t heads, model.count("n_heads num_attention_heads"));
       return pair_rows(std::move(tensor), heads);
@@ -172,22 +174,28 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
       CKPT_ASSIGN(const uint64_t heads, model.count("n_kv_heads num_key_value_heads"));
       return pair_rows(std::move(tensor), heads);
     }
-    default: break;
+    default:
+      break;
   }
   CKPT_ASSIGN(const Heads heads, linear_heads(model));
   switch (change) {
-    case Change::kValueRows: return tile_rows(std::move(tensor), heads, 0, heads.value_values);
+    case Change::kValueRows:
+      return tile_rows(std::move(tensor), heads, 0, heads.value_values);
     case Change::kValueRowsAfterQk:
       return tile_rows(std::move(tensor), heads, heads.key * heads.key_values * 2,
                        heads.value_values);
-    case Change::kValueSingles: return tile_rows(std::move(tensor), heads, 0, 1);
-    case Change::kValueColumns: return tile_columns(std::move(tensor), heads);
+    case Change::kValueSingles:
+      return tile_rows(std::move(tensor), heads, 0, 1);
+    case Change::kValueColumns:
+      return tile_columns(std::move(tensor), heads);
     case Change::kDecay: {
       CKPT_ASSIGN(Tensor tiled, tile_rows(std::move(tensor), heads, 0, 1));
       return with_sum(std::move(tiled), NegExp{});
     }
-    case Change::kConvolution: return convolution(std::move(tensor), heads);
-    default: break;
+    case Change::kConvolution:
+      return convolution(std::move(tensor), heads);
+    default:
+      break;
   }
   CKPT_CHECK(false);
 }

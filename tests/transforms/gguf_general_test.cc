@@ -33,12 +33,18 @@ Json as_json(const MetaValue& value) {
 
 std::string type_of(const MetaValue& value) {
   switch (value.type) {
-    case MetaType::kText: return "STRING";
-    case MetaType::kArray: return "ARRAY";
-    case MetaType::kF32: return "FLOAT32";
-    case MetaType::kI32: return "INT32";
-    case MetaType::kU32: return "UINT32";
-    default: return "other";
+    case MetaType::kText:
+      return "STRING";
+    case MetaType::kArray:
+      return "ARRAY";
+    case MetaType::kF32:
+      return "FLOAT32";
+    case MetaType::kI32:
+      return "INT32";
+    case MetaType::kU32:
+      return "UINT32";
+    default:
+      return "other";
   }
 }
 
@@ -97,7 +103,7 @@ TEST(GgufGeneral, ModelCardsMatchLlamaCpp) {
     }
     Json expected = Json::array();
     for (const Json& key : row["keys"]) {
-      if (key[2] == "" || (key[1] == "ARRAY" && key[2].empty())) continue;   // are not written
+      if (key[2] == "" || (key[1] == "ARRAY" && key[2].empty())) continue;  // are not written
       const bool is_float = key[1] == "FLOAT32";
       const Json value =
           is_float ? Json(static_cast<double>(static_cast<float>(key[2].get<double>()))) : key[2];
@@ -111,8 +117,9 @@ TEST(GgufGeneral, ModelNameWins) {
   Checkpoint checkpoint;
   checkpoint.name = "folder-7B";
   Metadata found;
-  ASSERT_TRUE(add_general_keys(checkpoint, {}, "Given", Context{all_codecs(), nullptr, nullptr}, found)
-                  .has_value());
+  ASSERT_TRUE(
+      add_general_keys(checkpoint, {}, "Given", Context{all_codecs(), nullptr, nullptr}, found)
+          .has_value());
   EXPECT_EQ(*found.find_text("general.name"), "Given");
 }
 
@@ -130,7 +137,8 @@ TEST(GgufGeneral, CountsExpertsOnce) {
 }
 
 TEST(GgufGeneralYaml, SaysWhatItCannotRead) {
-  for (const char* text : {"a: &x b", "a: [b", "a: \"b", "a: {b: c", "- a\nb: c\n", "a:\n  b: c\n d\n"}) {
+  for (const char* text :
+       {"a: &x b", "a: [b", "a: \"b", "a: {b: c", "- a\nb: c\n", "a:\n  b: c\n d\n"}) {
     EXPECT_FALSE(parse_yaml(text).has_value()) << text;
   }
   std::string deep;
@@ -145,8 +153,9 @@ TEST(GgufGeneral, UnreadableCardIsNoted) {
   checkpoint.set_document("README.md", "---\nlicense: &a mit\n---\n");
   std::vector<std::string> notes;
   Metadata found;
-  ASSERT_TRUE(add_general_keys(checkpoint, {}, std::nullopt, Context{all_codecs(), nullptr, &notes}, found)
-                  .has_value());
+  ASSERT_TRUE(
+      add_general_keys(checkpoint, {}, std::nullopt, Context{all_codecs(), nullptr, &notes}, found)
+          .has_value());
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("line 1"), std::string::npos) << notes[0];
 }

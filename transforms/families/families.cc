@@ -28,7 +28,8 @@ constexpr NameRule kCommonNameRows[] = {
 };
 
 constexpr NameRule kExpertNameRows[] = {
-    {"model.layers.{}.mlp.gate",                       "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
+    {"model.layers.{}.mlp.gate",                       "blk.{}.ffn_gate_inp",
+     Change::kNone, Store::kF32},
     {"model.layers.{}.mlp.experts.{}.down_proj",       "blk.{}.ffn_down_exps", Change::kExpert},
     {"model.layers.{}.mlp.experts.{}.gate_proj",       "blk.{}.ffn_gate_exps", Change::kExpert},
     {"model.layers.{}.mlp.experts.{}.up_proj",         "blk.{}.ffn_up_exps",   Change::kExpert},
@@ -41,14 +42,17 @@ constexpr NameRule kExpertNameRows[] = {
     {"model.layers.{}.mlp.shared_expert.gate_proj",    "blk.{}.ffn_gate_shexp"},
     {"model.layers.{}.mlp.shared_expert.up_proj",      "blk.{}.ffn_up_shexp"},
     {"model.layers.{}.mlp.shared_expert.down_proj",    "blk.{}.ffn_down_shexp"},
-    {"model.layers.{}.mlp.shared_expert_gate",         "blk.{}.ffn_gate_inp_shexp", Change::kNone, Store::kF32},
+    {"model.layers.{}.mlp.shared_expert_gate",         "blk.{}.ffn_gate_inp_shexp",
+     Change::kNone, Store::kF32},
 };
 
 constexpr KeyRule kCommonKeyRows[] = {
     {"block_count",         MetaType::kU32, "", KeySource::kBlockCount},
-    {"context_length",      MetaType::kU32, "max_position_embeddings n_ctx n_positions max_length max_sequence_length model_max_length"},
+    {"context_length",      MetaType::kU32,
+     "max_position_embeddings n_ctx n_positions max_length max_sequence_length model_max_length"},
     {"embedding_length",    MetaType::kU32, "hidden_size n_embd dim"},
-    {"feed_forward_length", MetaType::kU32, "prefix_dense_intermediate_size dense_intermediate_size intermediate_size n_inner hidden_dim"},
+    {"feed_forward_length", MetaType::kU32,
+     "prefix_dense_intermediate_size dense_intermediate_size intermediate_size n_inner hidden_dim"},
     {"attention.head_count",    MetaType::kU32, "num_attention_heads n_head n_heads"},
     {"attention.head_count_kv", MetaType::kU32, "num_key_value_heads n_kv_heads"},
     {"attention.causal",        MetaType::kBool, "is_causal", KeySource::kCausal},
@@ -57,12 +61,16 @@ constexpr KeyRule kCommonKeyRows[] = {
     {"rope.freq_base",          MetaType::kF32, "", KeySource::kRopeBase},
     {"rope.freq_base_swa",      MetaType::kF32, "", KeySource::kRopeBaseSliding},
     {"attention.layer_norm_rms_epsilon", MetaType::kF32, "rms_norm_eps norm_eps"},
-    {"attention.layer_norm_epsilon",     MetaType::kF32, "layer_norm_eps layer_norm_epsilon norm_epsilon"},
+    {"attention.layer_norm_epsilon",     MetaType::kF32,
+     "layer_norm_eps layer_norm_epsilon norm_epsilon"},
     {"expert_count",            MetaType::kU32, "num_local_experts num_experts n_routed_experts"},
-    {"expert_used_count",       MetaType::kU32, "num_experts_per_tok num_experts_per_token top_k_experts"},
+    {"expert_used_count",       MetaType::kU32,
+     "num_experts_per_tok num_experts_per_token top_k_experts"},
     {"expert_group_count",      MetaType::kU32, "n_group"},
     {"expert_group_used_count", MetaType::kU32, "topk_group"},
-    {"expert_gating_func",      MetaType::kU32, "score_function scoring_func score_func moe_router_activation moe_router_activation_func expert_selection_fn", KeySource::kGatingFunction},
+    {"expert_gating_func",      MetaType::kU32,
+     "score_function scoring_func score_func moe_router_activation moe_router_activation_func "
+     "expert_selection_fn", KeySource::kGatingFunction},
     {"attention.key_length",    MetaType::kU32, "head_dim"},
     {"attention.value_length",  MetaType::kU32, "head_dim"},
     {"general.file_type",       MetaType::kU32, "", KeySource::kFileType},

@@ -5,8 +5,9 @@
 //   └────────── stem, {} = 3 ─────────┘└──┴─ suffix, kept          blk.3.attn_q.weight
 //
 // Source of every row: llama.cpp conversion/{base,qwen,llama}.py, gguf-py/gguf/tensor_mapping.py.
-// What a reader would get wrong: rows name stems, so ".weight" and ".bias" both match a row and keep
-// their suffix; a row that ends in ".weight" or ".bias" itself, or whose target does, is exact.
+// What a reader would get wrong: rows name stems, so ".weight" and ".bias" both match a row and
+// keep their suffix; a row that ends in ".weight" or ".bias" itself, or whose target does, is
+// exact.
 #pragma once
 
 #include <span>
@@ -19,55 +20,55 @@ namespace ckpt {
 // What happens to the values of a tensor, beside its new name. r = value heads a key head.
 enum class Change : uint8_t {
   kNone,
-  kAddOne,           // norms whose weights are stored minus one
-  kRopeQuery,        // rows of each head from halves to pairs; heads = num_attention_heads
-  kRopeKey,          // the same; heads = num_key_value_heads
-  kValueRows,        // value heads from grouped to tiled; a head is linear_value_head_dim rows
-  kValueRowsAfterQk, // the same, behind the rows of query and key
-  kValueSingles,     // the same; a head is one row, or one value of a 1-D tensor
-  kValueColumns,     // the same; a head is linear_value_head_dim columns
-  kDecay,            // kValueSingles, then -exp(x)
-  kConvolution,      // axes of length 1 dropped, then kValueRowsAfterQk
-  kExpert,           // one expert of many: {} twice, layer and expert; stacked when all were seen
-  kExpertsGateUp,    // {experts, gate and up, hidden}: two tensors, `to` and `second`
+  kAddOne,            // norms whose weights are stored minus one
+  kRopeQuery,         // rows of each head from halves to pairs; heads = num_attention_heads
+  kRopeKey,           // the same; heads = num_key_value_heads
+  kValueRows,         // value heads from grouped to tiled; a head is linear_value_head_dim rows
+  kValueRowsAfterQk,  // the same, behind the rows of query and key
+  kValueSingles,      // the same; a head is one row, or one value of a 1-D tensor
+  kValueColumns,      // the same; a head is linear_value_head_dim columns
+  kDecay,             // kValueSingles, then -exp(x)
+  kConvolution,       // axes of length 1 dropped, then kValueRowsAfterQk
+  kExpert,            // one expert of many: {} twice, layer and expert; stacked when all were seen
+  kExpertsGateUp,     // {experts, gate and up, hidden}: two tensors, `to` and `second`
 };
 
 // How a tensor is stored: F32 whatever the outtype, or by the common rules.
 enum class Store : uint8_t { kByRules, kF32 };
 
 struct NameRule {
-  std::string_view from;            // "model.layers.{}.self_attn.q_proj"
-  std::string_view to;              // "blk.{}.attn_q"; empty: the tensor is left out
+  std::string_view from;  // "model.layers.{}.self_attn.q_proj"
+  std::string_view to;    // "blk.{}.attn_q"; empty: the tensor is left out
   Change change = Change::kNone;
   Store store = Store::kByRules;
-  std::string_view second = {};     // of kExpertsGateUp
+  std::string_view second = {};  // of kExpertsGateUp
 };
 
 // Where the value of a key comes from.
 enum class KeySource : uint8_t {
-  kField,             // the first of `fields` that is present; nothing when that is null
-  kBlockCount,        // layers, with those for multi-token prediction
-  kCausal,            // only when is_causal is false
-  kRopeScaling,       // a run of keys: type, factor, original context, yarn's numbers
-  kRopeSections,      // mrope_section filled up with zeros to four
+  kField,         // the first of `fields` that is present; nothing when that is null
+  kBlockCount,    // layers, with those for multi-token prediction
+  kCausal,        // only when is_causal is false
+  kRopeScaling,   // a run of keys: type, factor, original context, yarn's numbers
+  kRopeSections,  // mrope_section filled up with zeros to four
   kRopeBase,
   kRopeBaseSliding,
-  kGatingFunction,    // softmax 1, sigmoid 2, sqrtsoftplus 4
+  kGatingFunction,  // softmax 1, sigmoid 2, sqrtsoftplus 4
   kFileType,
-  kNextnLayers,       // layers for multi-token prediction, when there are any
-  kProduct,           // of the two `fields`
-  kRecurrentLayers,   // one flag a block: layer_types says linear_attention
-  kAttentionInterval, // full_attention_interval, 4 when absent
-  kPartialRotary,     // head size x partial_rotary_factor, 0.25 when absent
-  kRotary,            // head size
-  kDefaultSections,   // 11 11 10 0, when mrope_section is absent
-  kPooling,           // of a sentence-transformers model
+  kNextnLayers,        // layers for multi-token prediction, when there are any
+  kProduct,            // of the two `fields`
+  kRecurrentLayers,    // one flag a block: layer_types says linear_attention
+  kAttentionInterval,  // full_attention_interval, 4 when absent
+  kPartialRotary,      // head size x partial_rotary_factor, 0.25 when absent
+  kRotary,             // head size
+  kDefaultSections,    // 11 11 10 0, when mrope_section is absent
+  kPooling,            // of a sentence-transformers model
 };
 
 struct KeyRule {
-  std::string_view key;             // without "<architecture>.", unless it starts with "general."
+  std::string_view key;  // without "<architecture>.", unless it starts with "general."
   MetaType type;
-  std::string_view fields;          // of config.json, separated by spaces
+  std::string_view fields;  // of config.json, separated by spaces
   KeySource source = KeySource::kField;
 };
 
@@ -75,26 +76,26 @@ struct KeyRule {
 struct FieldDefault {
   std::string_view field;
   double value = 0;
-  std::string_view same_as = {};    // of another field; "head_dim": hidden_size / attention heads
+  std::string_view same_as = {};  // of another field; "head_dim": hidden_size / attention heads
 };
 
 struct Family {
-  std::string_view name;                                 // general.architecture
-  std::string_view architectures;                        // of config.json, separated by spaces
-  std::string_view model_types;                          // used when there are no architectures
+  std::string_view name;           // general.architecture
+  std::string_view architectures;  // of config.json, separated by spaces
+  std::string_view model_types;    // used when there are no architectures
   std::span<const std::span<const NameRule>> names;
-  std::span<const KeyRule> keys;                         // after the common ones
+  std::span<const KeyRule> keys;  // after the common ones
   std::span<const FieldDefault> defaults;
-  bool has_mtp = false;                                  // mtp.* become the layers after the last
-  bool has_rope_factors = false;                         // llama3 scaling becomes a tensor
-  bool writes_add_space_prefix = false;                  // tokenizer_config's add_prefix_space
-  bool may_be_reranker = false;                          // those are a different kind of file
+  bool has_mtp = false;                  // mtp.* become the layers after the last
+  bool has_rope_factors = false;         // llama3 scaling becomes a tensor
+  bool writes_add_space_prefix = false;  // tokenizer_config's add_prefix_space
+  bool may_be_reranker = false;          // those are a different kind of file
 };
 
 // Rows shared by families.
-extern const std::span<const NameRule> kCommonNames;     // embeddings, attention, MLP
-extern const std::span<const NameRule> kExpertNames;     // mixture of experts, as Qwen names it
-extern const std::span<const KeyRule> kCommonKeys;       // up to general.file_type
+extern const std::span<const NameRule> kCommonNames;  // embeddings, attention, MLP
+extern const std::span<const NameRule> kExpertNames;  // mixture of experts, as Qwen names it
+extern const std::span<const KeyRule> kCommonKeys;    // up to general.file_type
 
 extern const Family kQwen35, kQwen35Moe;
 extern const Family kQwen2, kQwen2Moe, kQwen3, kQwen3Moe;

@@ -1,0 +1,28 @@
+// The words of YAML: scalars, quotes, keys, comments; private to gguf_general_yaml.cc.
+//
+// What a reader would get wrong: "#" begins a comment only behind a space, ":" ends a key only
+// before one.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "transforms/to_gguf_json.h"
+
+namespace ckpt {
+
+bool is_blank(std::string_view text);
+// Without spaces and carriage returns at both ends.
+std::string_view trimmed(std::string_view text);
+// Position of the closing quote of a text that begins with one; npos when it is open.
+size_t closing_quote(std::string_view text);
+// Cuts a comment off a plain text, and what spaces are then at its ends.
+std::string_view without_comment(std::string_view text);
+// What stands between the quotes at both ends, escapes replaced.
+std::string unquoted(std::string_view text);
+// A text, or null for nothing, "~" and "null".
+Json plain_scalar(std::string_view text);
+// Position of the ":" that ends a key; npos when the text is no key.
+size_t key_end(std::string_view text);
+
+}  // namespace ckpt

@@ -1,0 +1,320 @@
+// Tokenizer keys on small tokenizers made here. Whole files: tests/pipeline and tests/interop.
+#include "transforms/gguf_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include "transforms/gguf_tokenizer_parts.h"
+
+namespace ckpt {
+namespace {
+
+Json tokenizer() {
+  return Json::parse(R"({
+    "added_tokens": [{"id": 5, "content": "<s>", "special": true},
+                     {"id": 6, "content": "</s>", "special": true},
+                     {"id": 7, "content": "<tool>", "special": false},
+                     {"id": 8, "content": "<|odd|>", "special": false},
+                     {"id": 9, "content": "a▁b", "special": false}],
+    "pre_tokenizer": {"type": "ByteLevel"},
+    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "Ġ": 2, "ab": 3, "Ġa": 4},
+              "merges": ["a b", "Ġ a"]}})");
+}
+
+struct Input {
+  Json tokenizer = ckpt::tokenizer();
+  Json config = {{"bos_token", "<s>"}, {"eos_token", {{"content", "</s>"}}}};
+  Json model = Json::object();
+  TokenizerOptions options;
+  std::vector<std::pair<std::string, std::string>> files;
+};
+
+Result<Metadata> read(const Input& input) {
+  Checkpoint checkpoint;
+  if (!input.tokenizer.is_null()) {
+    checkpoint.set_document("tokenizer.json", input.tokenizer.dump());
+  }
+  if (!input.config.is_null()) {
+    checkpoint.set_document("tokenizer_config.json", input.config.dump());
+  }
+  checkpoint.set_document("config.json", input.model.dump());
+  for (const auto& [path, text] : input.files) checkpoint.set_document(path, text);
+  Metadata out;
+  CKPT_TRY(add_tokenizer_keys(checkpoint, input.options, out));
+  return out;
+}
+
+Metadata good(const Input& input) {
+  auto out = read(input);
+  EXPECT_TRUE(out.has_value()) << out.error().text();
+  return out.value_or(Metadata());
+}
+
+std::string error_of(const Input& input) {
+  const auto out = read(input);
+  return out ? "" : out.error().text();
+}
+
+std::vector<std::string> texts(const Metadata& metadata, std::string_view key) {
+  return std::get<MetaArray>(metadata.find(key)->value).texts;
+}
+
+std::vector<int> types(const Metadata& metadata) {
+  const auto& array = std::get<MetaArray>(metadata.find("tokenizer.ggml.token_type")->value);
+  std::vector<int> out;
+  for (uint64_t i = 0; i < array.count(); ++i) out.push_back(static_cast<int>(number_at(array, i)));
+  return out;
+}
+
+std::vector<std::string> keys(const Metadata& metadata) {
+  std::vector<std::string> out;
+  for (const MetaEntry& entry : metadata.entries) {
+    out.push_back(entry.key.substr(std::string("tokenizer.").size()));
+  }
+  return out;
+}
+
+bool flag(const Metadata& metadata, std::string_view key) {
+  const MetaValue* found = metadata.find(key);
+  EXPECT_NE(found, nullptr) << key;
+  return found != nullptr && std::get<uint64_t>(found->value) != 0;
+}
+
+TEST(GgufTokenizer, TokensAndTypes) {
+  Input input;
+  input.options.vocab_size = 12;
+  const Metadata out = good(input);
+  EXPECT_EQ(texts(out, "tokenizer.ggml.tokens"),
+            (std::vector<std::string>{"a", "b", "Ġ", "ab", "Ġa", "<s>", "</s>", "<tool>", "<|odd|>",
+                                      "a b", "[PAD10]", "[PAD11]"}));
+  EXPECT_EQ(types(out), (std::vector<int>{1, 1, 1, 1, 1, 3, 3, 4, 3, 4, 5, 5}));
+  EXPECT_EQ(keys(out),
+            (std::vector<std::string>{"ggml.model", "ggml.pre", "ggml.tokens", "ggml.token_type",
+                                      "ggml.merges", "ggml.bos_token_id", "ggml.eos_token_id"}));
+  EXPECT_EQ(out.find_unsigned("tokenizer.ggml.eos_token_id"), 6u);
+  EXPECT_EQ(*out.find_text("tokenizer.ggml.pre"), "gpt-2");
+}
+
+TEST(GgufTokenizer, MergesInBothSpellings) {
+  Input input;
+  input.tokenizer["model"]["merges"] = Json::parse(R"([["a", "b"], [" ", "a"]])");
+  EXPECT_EQ(texts(good(input), "tokenizer.ggml.merges"), (std::vector<std::string>{"a b", "Ġ a"}));
+  input.tokenizer["model"]["merges"] = Json::array();
+  input.files = {{"merges.txt", "#version: 0.2\na b\n\none two three\nĠ a\r\n"}};
+  EXPECT_EQ(texts(good(input), "tokenizer.ggml.merges"), (std::vector<std::string>{"a b", "Ġ a"}));
+  input.tokenizer["model"]["merges"] = {3};
+  EXPECT_NE(error_of(input).find("merge 0"), std::string::npos);
+}
+
+TEST(GgufTokenizer, NamedTokensAreSpecial) {
+  Input input;
+  input.config["pad_token"] = "<tool>";
+  input.config["unk_token"] = "b";
+  input.config["additional_special_tokens"] = {"<new>"};
+  input.config["added_tokens_decoder"] = {{"8", {{"content", "<|odd|>"}, {"special", false}}}};
+  const Metadata out = good(input);
+  EXPECT_EQ(types(out), (std::vector<int>{1, 3, 1, 1, 1, 3, 3, 3, 3, 4, 3}));
+  EXPECT_EQ(texts(out, "tokenizer.ggml.tokens").back(), "<new>");
+  EXPECT_EQ(out.find_unsigned("tokenizer.ggml.padding_token_id"), 7u);
+  EXPECT_EQ(out.find("tokenizer.ggml.unknown_token_id"), nullptr);  // is no added token
+}
+
+TEST(GgufTokenizer, NumbersFillWhatNamesLeftOpen) {
+  Input input;
+  input.config = {{"eos_token", "</s>"}};
+  input.model = {{"bos_token_id", nullptr},
+                 {"eos_token_id", 1},
+                 {"pad_token_id", {1, 2}},
+                 {"text_config", {{"bos_token_id", 4}, {"mask_token_id", 3}}}};
+  const Metadata out = good(input);
+  EXPECT_EQ(keys(out),
+            (std::vector<std::string>{"ggml.model", "ggml.pre", "ggml.tokens", "ggml.token_type",
+                                      "ggml.merges", "ggml.eos_token_id", "ggml.bos_token_id",
+                                      "ggml.mask_token_id"}));
+  EXPECT_EQ(out.find_unsigned("tokenizer.ggml.eos_token_id"), 6u);
+  EXPECT_EQ(out.find_unsigned("tokenizer.ggml.bos_token_id"), 4u);
+  input.model = {{"eos_token_id", 1}, {"bos_token_id", -1}};
+  EXPECT_NE(error_of(input).find("bos"), std::string::npos);
+}
+
+Json item(const char* special) {
+  return special == nullptr ? Json{{"Sequence", {{"id", "A"}}}}
+                            : Json{{"SpecialToken", {{"id", special}}}};
+}
+
+TEST(GgufTokenizer, TemplatesSayWhatIsAdded) {
+  Input input;
+  input.tokenizer["post_processor"] = {{"type", "TemplateProcessing"},
+                                       {"single", {item("<s>"), item(nullptr)}}};
+  Metadata out = good(input);
+  EXPECT_TRUE(flag(out, "tokenizer.ggml.add_bos_token"));
+  EXPECT_EQ(out.find("tokenizer.ggml.add_eos_token"), nullptr);
+  // Another last token than EOS: that one becomes EOS, and the old one EOT.
+  input.tokenizer["post_processor"]["single"] = {item(nullptr), item("<tool>")};
+  input.config["eos_token"] = "</s>";
+  input.config["add_bos_token"] = false;
+  out = good(input);
+  EXPECT_TRUE(flag(out, "tokenizer.ggml.add_eos_token"));
+  EXPECT_FALSE(flag(out, "tokenizer.ggml.add_bos_token"));
+  EXPECT_EQ(out.find_unsigned("tokenizer.ggml.eos_token_id"), 7u);
+  EXPECT_EQ(out.find_unsigned("tokenizer.ggml.eot_token_id"), 6u);
+  // In a sequence of processors, and with a separator between two texts.
+  input = Input();
+  Json b = {{"Sequence", {{"id", "B"}}}};
+  Json inner = {{"type", "TemplateProcessing"},
+                {"single", {item("<s>"), item(nullptr)}},
+                {"pair", {item("<s>"), item(nullptr), item("</s>"), b}}};
+  input.config["eos_token"] = "</s>";
+  input.tokenizer["post_processor"] = {{"type", "Sequence"},
+                                       {"processors", {{{"type", "ByteLevel"}}, inner}}};
+  out = good(input);
+  EXPECT_TRUE(flag(out, "tokenizer.ggml.add_sep_token"));
+  EXPECT_EQ(out.find_unsigned("tokenizer.ggml.seperator_token_id"), 6u);
+}
+
+TEST(GgufTokenizer, RobertaAddsAllThree) {
+  Input input;
+  input.tokenizer["post_processor"] = {
+      {"type", "RobertaProcessing"}, {"sep", {"</s>", 6}}, {"cls", {"<s>", 5}}};
+  const Metadata out = good(input);
+  EXPECT_TRUE(flag(out, "tokenizer.ggml.add_bos_token"));
+  EXPECT_TRUE(flag(out, "tokenizer.ggml.add_eos_token"));
+  EXPECT_TRUE(flag(out, "tokenizer.ggml.add_sep_token"));
+  EXPECT_EQ(out.find_unsigned("tokenizer.ggml.seperator_token_id"), 6u);
+}
+
+TEST(GgufTokenizer, ChatTemplates) {
+  Input input;
+  input.files = {{"chat_template.jinja", "from jinja"},
+                 {"chat_template.json", R"({"chat_template": "from json"})"}};
+  EXPECT_EQ(*good(input).find_text("tokenizer.chat_template"), "from jinja");
+  input.files.erase(input.files.begin());
+  EXPECT_EQ(*good(input).find_text("tokenizer.chat_template"), "from json");
+  input.config["chat_template"] = "from config";
+  EXPECT_EQ(*good(input).find_text("tokenizer.chat_template"), "from config");
+  input.config["chat_template"] = nullptr;
+  EXPECT_EQ(good(input).find("tokenizer.chat_template"), nullptr);
+  input.config["chat_template"] = {{{"name", "tool use"}, {"template", "T"}},
+                                   {{"name", "default"}, {"template", "D"}},
+                                   {{"name", "b"}, {"template", "B"}}};
+  Metadata out = good(input);
+  EXPECT_EQ(*out.find_text("tokenizer.chat_template"), "D");
+  EXPECT_EQ(*out.find_text("tokenizer.chat_template.tool_use"), "T");
+  EXPECT_EQ(texts(out, "tokenizer.chat_templates"), (std::vector<std::string>{"b", "tool_use"}));
+  input.config.erase("chat_template");
+  input.files = {{"additional_chat_templates/rag.jinja", "R"}, {"chat_template.jinja", "J"}};
+  out = good(input);
+  EXPECT_EQ(*out.find_text("tokenizer.chat_template"), "J");
+  EXPECT_EQ(*out.find_text("tokenizer.chat_template.rag"), "R");
+}
+
+TEST(GgufTokenizer, NormalizerFlags) {
+  Input input;
+  input.tokenizer["normalizer"] = {{"type", "Sequence"},
+                                   {"normalizers", {{{"type", "NFC"}}, {{"type", "Lowercase"}}}}};
+  EXPECT_TRUE(flag(good(input), "tokenizer.ggml.normalizer.lowercase"));
+  input.tokenizer["normalizer"] = {
+      {"type", "BertNormalizer"}, {"lowercase", false}, {"strip_accents", nullptr}};
+  const Metadata out = good(input);
+  EXPECT_FALSE(flag(out, "tokenizer.ggml.normalizer.lowercase"));
+  EXPECT_EQ(out.find("tokenizer.ggml.normalizer.strip_accents"), nullptr);
+}
+
+TEST(GgufTokenizer, AddSpacePrefixOnlyWhereTheFamilyWritesIt) {
+  Input input;
+  input.config["add_prefix_space"] = true;
+  EXPECT_EQ(good(input).find("tokenizer.ggml.add_space_prefix"), nullptr);
+  input.options.writes_add_space_prefix = true;
+  EXPECT_EQ(good(input).entries[0].key, "tokenizer.ggml.add_space_prefix");
+  input.config["add_prefix_space"] = nullptr;
+  EXPECT_EQ(good(input).find("tokenizer.ggml.add_space_prefix"), nullptr);
+  input.options.vocab_size = 49152;
+  EXPECT_FALSE(flag(good(input), "tokenizer.ggml.add_bos_token"));
+}
+
+TEST(GgufTokenizer, RefusesOtherKinds) {
+  Input input;
+  input.tokenizer["model"]["type"] = "Unigram";
+  EXPECT_NE(error_of(input).find("Unigram"), std::string::npos);
+  input = Input();
+  input.tokenizer["model"]["byte_fallback"] = true;
+  EXPECT_NE(error_of(input).find("SentencePiece"), std::string::npos);
+  input = Input();
+  input.tokenizer = nullptr;
+  EXPECT_NE(error_of(input).find("--tokenizer DIR"), std::string::npos);
+  input.files = {{"tokenizer.model", "x"}};
+  EXPECT_NE(error_of(input).find("tokenizer.model without tokenizer.json"), std::string::npos);
+  input = Input();
+  input.options.vocab_size = 9;
+  EXPECT_NE(error_of(input).find("vocab_size is 9"), std::string::npos);
+}
+
+TEST(GgufTokenizer, HostileTokenizersAreErrors) {
+  Input input;
+  for (const Json& id : {Json(-1), Json("x"), Json(1e18), Json(1.5), Json(16'000'000)}) {
+    input.tokenizer["model"]["vocab"]["a"] = id;
+    EXPECT_NE(error_of(input), "") << id;
+  }
+  input = Input();
+  input.tokenizer["added_tokens"] = {3};
+  EXPECT_NE(error_of(input), "");
+  input = Input();
+  input.tokenizer["model"] = {3};
+  EXPECT_NE(error_of(input), "");
+  input = Input();
+  input.config["added_tokens_decoder"] = {{"x", 3}};
+  EXPECT_NE(error_of(input), "");
+  input = Input();
+  input.options.vocab_size = uint64_t{1} << 40;
+  EXPECT_NE(error_of(input), "");
+  input = Input();
+  input.tokenizer["post_processor"] = {{"type", 3}, {"processors", 4}};
+  input.tokenizer["pre_tokenizer"] = {{"type", 3}};
+  EXPECT_NE(error_of(input), "");
+}
+
+Json split(const char* regex, const char* behavior = "Isolated") {
+  return {{"type", "Split"}, {"pattern", {{"Regex", regex}}}, {"behavior", behavior}};
+}
+
+Json sequence(std::vector<Json> steps) {
+  steps.push_back({{"type", "ByteLevel"}, {"use_regex", false}});
+  return {{"type", "Sequence"}, {"pretokenizers", steps}};
+}
+
+constexpr const char* kLlama3 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+TEST(GgufTokenizer, PreTokenizersByTheirRules) {
+  Input input;
+  input.tokenizer["pre_tokenizer"] = sequence({split(kLlama3)});
+  EXPECT_EQ(*good(input).find_text("tokenizer.ggml.pre"), "smaug-bpe");
+  input.tokenizer["model"]["ignore_merges"] = true;
+  EXPECT_EQ(*good(input).find_text("tokenizer.ggml.pre"), "llama-bpe");
+  // Line ends may be spelled as such.
+  std::string real = kLlama3;
+  for (size_t at; (at = real.find("\\r")) != std::string::npos;) real.replace(at, 2, "\r");
+  for (size_t at; (at = real.find("\\n")) != std::string::npos;) real.replace(at, 2, "\n");
+  input.tokenizer["pre_tokenizer"] = sequence({split(real.c_str())});
+  EXPECT_EQ(*good(input).find_text("tokenizer.ggml.pre"), "llama-bpe");
+  input.tokenizer["pre_tokenizer"] = sequence({split(kLlama3, "Removed")});
+  EXPECT_NE(error_of(input).find("Removed"), std::string::npos);
+  input.tokenizer["pre_tokenizer"] = {
+      {"type", "Sequence"},
+      {"pretokenizers",
+       {{{"type", "Digits"}, {"individual_digits", true}}, {{"type", "ByteLevel"}}}}};
+  input.config["clean_up_tokenization_spaces"] = false;
+  EXPECT_EQ(*good(input).find_text("tokenizer.ggml.pre"), "smollm");
+}
+
+TEST(GgufTokenizer, UnknownRulesAreShownAndMayBeNamed) {
+  Input input;
+  input.tokenizer["pre_tokenizer"] = sequence({split("[a-z]+odd")});
+  const std::string error = error_of(input);
+  EXPECT_NE(error.find("[a-z]+odd"), std::string::npos) << error;
+  EXPECT_NE(error.find("--tokenizer-pre NAME"), std::string::npos) << error;
+  input.options.pre_name = "mine";
+  EXPECT_EQ(*good(input).find_text("tokenizer.ggml.pre"), "mine");
+}
+
+}  // namespace
+}  // namespace ckpt

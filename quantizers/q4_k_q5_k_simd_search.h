@@ -34,6 +34,7 @@ namespace {
 
 constexpr size_t kSub = 32;
 constexpr size_t kMaxCandidates = 21;
+constexpr size_t kAhead = 4;
 
 struct Search {
   float top;
@@ -69,6 +70,18 @@ HWY_INLINE V not_above(V v, V top) {
   return hn::BitCast(Floats(), hn::Min(hn::BitCast(Ints(), v), hn::BitCast(Ints(), top)));
 }
 
+// A fitted scale and minimum.
+struct Candidate {
+  V inverse, scale, low, determinant;
+};
+
+// E + w ((s l + m) - x)^2
+HWY_INLINE V add_error(const Scratch& g, size_t e, V level, const Candidate& fit, V error) {
+  const V fitted = hn::Add(hn::Mul(fit.scale, level), fit.low);
+  const V difference = hn::Sub(fitted, load(g.x, e));
+  return hn::Add(error, hn::Mul(load(g.w, e), hn::Mul(difference, difference)));
+}
+
 enum class Range { kBelowTop, kAny, kOdd };
 
 // clamp(round(v), 0, top). kBelowTop: v < top + 0.5; kOdd: v may be Inf or NaN.
@@ -83,15 +96,15 @@ HWY_INLINE V round_level(V v, V top) {
   return not_above(level, top);
 }
 
-// E += w ((s l + m) - x)^2
-HWY_INLINE V add_error(V error, V level, V scale, V low, V x, V w) {
-  const V difference = hn::Sub(hn::Add(hn::Mul(scale, level), low), x);
-  return hn::Add(error, hn::Mul(w, hn::Mul(difference, difference)));
-}
+// Where a candidate starts from.
+struct Start {
+  V inverse, low, top;
+};
 
 template <Range kRange>
-HWY_INLINE V next_level(const Scratch& g, size_t e, V inverse, V low, V top) {
-  return round_level<kRange>(hn::Mul(inverse, hn::Sub(load(g.x, e), low)), top);
+HWY_INLINE V next_level(const Scratch& g, size_t e, const Start& start) {
+  const V above = hn::Sub(load(g.x, e), start.low);
+  return round_level<kRange>(hn::Mul(start.inverse, above), start.top);
 }
 
 HWY_INLINE void add_level(const Scratch& g, size_t e, V level, Sums& sums) {
@@ -101,56 +114,48 @@ HWY_INLINE void add_level(const Scratch& g, size_t e, V level, Sums& sums) {
   sums.c = hn::Add(sums.c, hn::Mul(product, load(g.x, e)));
 }
 
+// Rounds value e and adds value e - kAhead: multiplications of one beside additions of the other.
 template <Range kRange>
-HWY_INLINE Sums sum_levels(Scratch& g, V inverse, V low, V top) {
-  const Floats d;
-  Sums sums{hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-#if 0
-  HWY_UNROLL(4)
-  for (size_t e = 0; e < kSub; ++e) {
-    const V level = next_level<kRange>(g, e, inverse, low, top);
-    hn::Store(level, d, g.l + e * kLanes);
-    add_level(g, e, level, sums);
+HWY_INLINE V step_ahead(Scratch& g, size_t e, V ahead, Sums& sums, const Start& start) {
+  const V level = next_level<kRange>(g, e, start);
+  add_level(g, e - kAhead, ahead, sums);
+  hn::Store(ahead, Floats(), g.l + (e - kAhead) * kLanes);
+  return level;
+}
+
+template <Range kRange>
+HWY_INLINE Sums sum_levels_ahead(Scratch& g, const Start& start) {
+  const V zero = hn::Zero(Floats());
+  Sums sums{zero, zero, zero};
+  V l0 = next_level<kRange>(g, 0, start), l1 = next_level<kRange>(g, 1, start);
+  V l2 = next_level<kRange>(g, 2, start), l3 = next_level<kRange>(g, 3, start);
+  for (size_t e = kAhead; e < kSub; e += kAhead) {
+    l0 = step_ahead<kRange>(g, e, l0, sums, start);
+    l1 = step_ahead<kRange>(g, e + 1, l1, sums, start);
+    l2 = step_ahead<kRange>(g, e + 2, l2, sums, start);
+    l3 = step_ahead<kRange>(g, e + 3, l3, sums, start);
   }
-#else
-  V l0 = next_level<kRange>(g, 0, inverse, low, top);
-  V l1 = next_level<kRange>(g, 1, inverse, low, top);
-  V l2 = next_level<kRange>(g, 2, inverse, low, top);
-  V l3 = next_level<kRange>(g, 3, inverse, low, top);
-  for (size_t e = 0; e < kSub - 4; e += 4) {
-    const V n0 = next_level<kRange>(g, e + 4, inverse, low, top);
-    add_level(g, e, l0, sums);
-    hn::Store(l0, d, g.l + e * kLanes);
-    const V n1 = next_level<kRange>(g, e + 5, inverse, low, top);
-    add_level(g, e + 1, l1, sums);
-    hn::Store(l1, d, g.l + (e + 1) * kLanes);
-    const V n2 = next_level<kRange>(g, e + 6, inverse, low, top);
-    add_level(g, e + 2, l2, sums);
-    hn::Store(l2, d, g.l + (e + 2) * kLanes);
-    const V n3 = next_level<kRange>(g, e + 7, inverse, low, top);
-    add_level(g, e + 3, l3, sums);
-    hn::Store(l3, d, g.l + (e + 3) * kLanes);
-    l0 = n0, l1 = n1, l2 = n2, l3 = n3;
+  const V last[kAhead] = {l0, l1, l2, l3};
+  for (size_t i = 0; i < kAhead; ++i) {
+    hn::Store(last[i], Floats(), g.l + (kSub - kAhead + i) * kLanes);
+    add_level(g, kSub - kAhead + i, last[i], sums);
   }
-  hn::Store(l0, d, g.l + 28 * kLanes);
-  hn::Store(l1, d, g.l + 29 * kLanes);
-  hn::Store(l2, d, g.l + 30 * kLanes);
-  hn::Store(l3, d, g.l + 31 * kLanes);
-  add_level(g, 28, l0, sums);
-  add_level(g, 29, l1, sums);
-  add_level(g, 30, l2, sums);
-  add_level(g, 31, l3, sums);
-#endif
   return sums;
 }
 
-HWY_INLINE V sum_error(const Scratch& g, V scale, V low) {
-  V error = hn::Zero(Floats());
+// A, B and C of a candidate; leaves its levels in g.l.
+template <Range kRange>
+HWY_INLINE Sums sum_levels(Scratch& g, const Start& start) {
+  if constexpr (kLanes == 16) return sum_levels_ahead<kRange>(g, start);   // has the registers
+  const V zero = hn::Zero(Floats());
+  Sums sums{zero, zero, zero};
   HWY_UNROLL(4)
   for (size_t e = 0; e < kSub; ++e) {
-    error = add_error(error, load(g.l, e), scale, low, load(g.x, e), load(g.w, e));
+    const V level = next_level<kRange>(g, e, start);
+    hn::Store(level, Floats(), g.l + e * kLanes);
+    add_level(g, e, level, sums);
   }
-  return error;
+  return sums;
 }
 
 // Bounds of the values, their weights (into g.w) and the weights' sums.
@@ -159,8 +164,8 @@ HWY_INLINE void weigh(Scratch& g, Lanes& lanes) {
   V low = load(g.x, 0), high = low, squares = hn::Zero(d);
   for (size_t e = 0; e < kSub; ++e) {
     const V x = load(g.x, e);
-    low = hn::IfThenElse(hn::Lt(x, low), x, low);
-    high = hn::IfThenElse(hn::Gt(x, high), x, high);
+    low = hn::Min(x, low);   // the sign of a zero does not matter, blocks with NaN are done again
+    high = hn::Max(x, high);
     squares = hn::Add(squares, hn::Mul(x, x));
   }
   const V mean = hn::Sqrt(hn::Div(squares, vector_of(32.0f)));
@@ -186,17 +191,15 @@ HWY_INLINE void fit_bounds(Scratch& g, const Search& search, Lanes& lanes) {
   lanes.inverse = hn::Div(top, hn::Sub(lanes.high, lanes.low));
   lanes.scale = hn::Div(vector_of(1.0f), lanes.inverse);
   lanes.start = lanes.low;
+  const Start start{lanes.inverse, lanes.low, top};
+  const Candidate first{lanes.inverse, lanes.scale, lanes.low, top};
   V error = hn::Zero(Floats());
   for (size_t e = 0; e < kSub; ++e) {
-    const V level = next_level<kRange>(g, e, lanes.inverse, lanes.low, top);
-    error = add_error(error, level, lanes.scale, lanes.low, load(g.x, e), load(g.w, e));
+    const V level = next_level<kRange>(g, e, start);
+    error = add_error(g, e, level, first, error);
   }
   lanes.best = error;
 }
-
-struct Candidate {
-  V inverse, scale, low, determinant;
-};
 
 HWY_INLINE Candidate solve(const Lanes& lanes, const Sums& sums, V inverse) {
   const V zero = hn::Zero(Floats());
@@ -226,13 +229,35 @@ HWY_INLINE void accept(Lanes& lanes, const Candidate& candidate, V error) {
 }
 
 template <Range kRange>
+HWY_INLINE Candidate fit(Scratch& g, const Lanes& lanes, V numerator, V top) {
+  const V inverse = hn::Div(numerator, hn::Sub(lanes.high, lanes.low));
+  return solve(lanes, sum_levels<kRange>(g, {inverse, lanes.low, top}), inverse);
+}
+
+HWY_INLINE V sum_error(const Scratch& g, const Candidate& fitted) {
+  V error = hn::Zero(Floats());
+  HWY_UNROLL(4)
+  for (size_t e = 0; e < kSub; ++e) error = add_error(g, e, load(g.l, e), fitted, error);
+  return error;
+}
+
+template <Range kRange>
 HWY_INLINE void try_candidate(Scratch* g, Lanes& p, Lanes& q, V numerator, V top) {
-  const V inverse_p = hn::Div(numerator, hn::Sub(p.high, p.low));
-  const V inverse_q = hn::Div(numerator, hn::Sub(q.high, q.low));
-  const Candidate next_p = solve(p, sum_levels<kRange>(g[0], inverse_p, p.low, top), inverse_p);
-  const Candidate next_q = solve(q, sum_levels<kRange>(g[1], inverse_q, q.low, top), inverse_q);
-  accept(p, next_p, sum_error(g[0], next_p.scale, next_p.low));
-  accept(q, next_q, sum_error(g[1], next_q.scale, next_q.low));
+  const Candidate next_p = fit<kRange>(g[0], p, numerator, top);
+  const Candidate next_q = fit<kRange>(g[1], q, numerator, top);
+  if constexpr (kLanes == 16) {
+    accept(p, next_p, sum_error(g[0], next_p));
+    accept(q, next_q, sum_error(g[1], next_q));
+    return;
+  }
+  V error_p = hn::Zero(Floats()), error_q = error_p;
+  HWY_UNROLL(4)
+  for (size_t e = 0; e < kSub; ++e) {   // two chains of sums keep the adders busy
+    error_p = add_error(g[0], e, load(g[0].l, e), next_p, error_p);
+    error_q = add_error(g[1], e, load(g[1].l, e), next_q, error_q);
+  }
+  accept(p, next_p, error_p);
+  accept(q, next_q, error_q);
 }
 
 template <bool kOdd>

@@ -119,21 +119,10 @@ HWY_INLINE void try_candidates(const Scratch& g, V extreme, Best& best) {
 }
 
 HWY_INLINE void search(const Scratch& g, V extreme, Best& best) {
-  if constexpr (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON) {   // 32 registers
-    try_candidates<0, -9, -8, -7, -6>(g, extreme, best);
-    try_candidates<-5, -4, -3, -2, -1>(g, extreme, best);
-    try_candidates<1, 2, 3, 4>(g, extreme, best);
-    try_candidates<5, 6, 7, 8, 9>(g, extreme, best);
-  } else {
-    try_candidates<0, -9>(g, extreme, best);
-    try_candidates<-8, -7, -6>(g, extreme, best);
-    try_candidates<-5, -4>(g, extreme, best);
-    try_candidates<-3, -2, -1>(g, extreme, best);
-    try_candidates<1, 2>(g, extreme, best);
-    try_candidates<3, 4>(g, extreme, best);
-    try_candidates<5, 6, 7>(g, extreme, best);
-    try_candidates<8, 9>(g, extreme, best);
-  }
+  try_candidates<0, -9, -8, -7, -6>(g, extreme, best);
+  try_candidates<-5, -4, -3, -2, -1>(g, extreme, best);
+  try_candidates<1, 2, 3, 4>(g, extreme, best);
+  try_candidates<5, 6, 7, 8, 9>(g, extreme, best);
 }
 
 // The values of largest magnitude; fills squares and cubes.

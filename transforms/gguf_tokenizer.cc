@@ -50,13 +50,10 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   Json config = found ? std::move(*found) : Json::object();
   CKPT_ASSIGN(Vocabulary vocabulary,
               read_vocabulary(tokenizer, config, options.vocab_size.value_or(0)));
-  std::string pre;
-  if (options.pre_name) {
-    pre = *options.pre_name;
-  } else {
-    CKPT_ASSIGN(pre, recognise_pre_tokenizer(tokenizer, config));
-  }
   CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, tokenizer));
+  CKPT_ASSIGN(std::string pre, options.pre_name
+                                   ? Result<std::string>(*options.pre_name)
+                                   : recognise_pre_tokenizer(tokenizer, config, merges));
   const Json* prefix = known(config, "add_prefix_space");
   if (options.writes_add_space_prefix && prefix != nullptr) {
     metadata.append("tokenizer.ggml.add_space_prefix", MetaValue::boolean(is_truthy(prefix)));

@@ -29,6 +29,7 @@ Status add_special_keys(const Checkpoint& checkpoint, const Json& tokenizer, Jso
 
 // llama.cpp's name for the rules by which tokenizer.json cuts a text before merging.
 // Fails: kUnsupported, showing the rules, when no signature fits.
-Result<std::string> recognise_pre_tokenizer(const Json& tokenizer, const Json& config);
+Result<std::string> recognise_pre_tokenizer(const Json& tokenizer, const Json& config,
+                                            const std::vector<std::string>& merges);
 
 }  // namespace ckpt

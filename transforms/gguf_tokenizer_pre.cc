@@ -1,12 +1,14 @@
 // llama.cpp's name for a pre-tokenizer, found from the rules in tokenizer.json.
 //
 // llama.cpp itself compares a hash of the ids that one fixed text gets, and so knows the published
-// vocabularies and no other; the rules say the same for any vocabulary.
+// vocabularies and no other. Here the rules come first and name any vocabulary; the hash
+// (gguf_tokenizer_known.h) then tells published ones apart that share their rules.
 // Source: llama.cpp src/llama-vocab.cpp (llm_tokenizer_bpe: "original regex from tokenizer.json").
 // What a reader would get wrong: several names stand for the same rules; where one cannot be told
 // from tokenizer.json, the one that behaves the same is chosen.
 #include <algorithm>
 
+#include "transforms/gguf_tokenizer_known.h"
 #include "transforms/gguf_tokenizer_parts.h"
 
 namespace ckpt {
@@ -51,8 +53,8 @@ constexpr Signature kSignatures[] = {
      "tiny_aya"},
     {R"(\p{N}{1,3})"
      "\n[一-龥぀-ゟ゠-ヿ]+\n"
-     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|)" CKPT_TAIL
-     "\nbytes",
+     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|)"
+     R"([^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|)" CKPT_TAIL "\nbytes",
      "deepseek-v3"},
     {R"([\r\n])"
      "\n"
@@ -64,7 +66,8 @@ constexpr Signature kSignatures[] = {
     {CKPT_CONTRACTION R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|)" CKPT_TAIL
                       "\nbytes",
      "seed-coder"},
-    {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"
+    {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?)"
+     R"([^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"
      "\nbytes",
      "bailingmoe"},
     {R"(\p{N}{1,3})"
@@ -77,6 +80,11 @@ constexpr Signature kSignatures[] = {
     {"digit\nbytes+words", "starcoder"},
     {"bytes+words", "gpt-2"},
 };
+
+// The second of its patterns goes on over a thousand characters; no other begins so.
+constexpr std::string_view kDeepSeekLlm = R"([\r\n])"
+                                          "\n"
+                                          R"(\s?[A-Za-zµÀ-)";
 
 // One step: the pattern of a Split, with line ends spelled as in C, or a word for other kinds.
 std::string step_text(const Json& step) {
@@ -150,13 +158,20 @@ std::string refine(std::string_view name, const Json& tokenizer, const Json& con
 
 }  // namespace
 
-Result<std::string> recognise_pre_tokenizer(const Json& tokenizer, const Json& config) {
+Result<std::string> recognise_pre_tokenizer(const Json& tokenizer, const Json& config,
+                                            const std::vector<std::string>& merges) {
   std::vector<std::string> steps;
   if (const Json* first = known(tokenizer, "pre_tokenizer")) append_steps(*first, steps);
   const std::string text = fmt::format("{}", fmt::join(steps, "\n"));
   for (const Signature& signature : kSignatures) {
-    if (signature.steps == text) return refine(signature.name, tokenizer, config);
+    if (signature.steps != text) continue;
+    const std::span<const uint8_t> pieces = check_pieces(signature.name);
+    const auto hash = pieces.empty() ? std::nullopt : check_hash(tokenizer, merges, pieces);
+    const std::string_view published = hash ? name_of_hash(*hash) : std::string_view();
+    if (!published.empty()) return std::string(published);
+    return refine(signature.name, tokenizer, config);
   }
+  if (text.starts_with(kDeepSeekLlm)) return std::string("deepseek-llm");
   return fail_with_hint(ErrorCode::kUnsupported,
                         "--tokenizer-pre NAME, with llama.cpp's name for these rules",
                         "tokenizer.json: pre-tokenizer not recognised; its rules are {}",

@@ -48,8 +48,11 @@ def differences(theirs, ours):
         yield f"tensors: {[(a[:3], b[:3]) for a, b in zip(a_tensors, b_tensors) if a[:3] != b[:3]][:5]} {len(a_tensors)} {len(b_tensors)}"
         return
     for a, b in zip(a_tensors, b_tensors):
-        if a[3].tobytes() != b[3].tobytes():
-            yield f"{a[0]} {a[2]}: {(a[3] != b[3]).sum()} of {a[3].size} differ, such as {a[3][a[3] != b[3]][:3]} and {b[3][a[3] != b[3]][:3]}"
+        if a[3].tobytes() == b[3].tobytes():
+            continue
+        if a[0].endswith(".ssm_a") and abs(a[3].view("int32").astype("int64") - b[3].view("int32")).max() <= 1:
+            continue    # exp of PyTorch, which is not always rounded correctly
+        yield f"{a[0]} {a[2]}: {(a[3] != b[3]).sum()} of {a[3].size} differ, such as {a[3][a[3] != b[3]][:3]} and {b[3][a[3] != b[3]][:3]}"
 
 
 ckpt, top = sys.argv[1], pathlib.Path(sys.argv[2])
@@ -76,8 +79,9 @@ for folder in sorted(p.parent for p in top.glob("*/variant.json")):
     if theirs.read_bytes() == ours.read_bytes():
         print(folder.name, "identical", theirs.stat().st_size)
         continue
-    failed += 1
-    print(folder.name, "DIFFERS", how["known_difference"])
-    for line in differences(theirs, ours):
+    lines = list(differences(theirs, ours))
+    failed += bool(lines)
+    print(folder.name, "DIFFERS" if lines else "identical but for the last bit of some ssm_a")
+    for line in lines:
         print("   ", line)
 sys.exit(failed > 0)

@@ -224,9 +224,9 @@ LLAMA_TC = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<|begin_
 VARIANTS = {}
 
 
-def variant(pre, convert=(), known_difference=""):
+def variant(pre, convert=()):
     def register(make):
-        VARIANTS[make.__name__.replace("__", ".").replace("_", "-")] = (make, pre, list(convert), known_difference)
+        VARIANTS[make.__name__.replace("__", ".").replace("_", "-")] = (make, pre, list(convert))
         return make
     return register
 
@@ -401,7 +401,7 @@ def Qwen3_Embedding_0__6B(w):
         "1_Pooling/config.json": json.dumps({"word_embedding_dimension": 64, "pooling_mode_cls_token": False, "pooling_mode_lasttoken": True})}}
 
 
-def save(folder, make, pre, convert, known_difference):
+def save(folder, make, pre, convert):
     w = Weights(sum(folder.name.encode()))
     config, tokens, tokenizer_config, more = make(w)
     folder.mkdir(parents=True, exist_ok=True)
@@ -428,7 +428,7 @@ def save(folder, make, pre, convert, known_difference):
             save_file(part, folder / name, metadata={"format": "pt"})
             index.update({n: name for n in part})
         (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": index}))
-    (folder / "variant.json").write_text(json.dumps({"pre": pre, "convert": convert, "known_difference": known_difference}))
+    (folder / "variant.json").write_text(json.dumps({"pre": pre, "convert": convert}))
 
 
 out = pathlib.Path(sys.argv[1])

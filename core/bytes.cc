@@ -2,10 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "core/arithmetic.h"
 
 namespace ckpt {
 namespace {
@@ -21,13 +25,26 @@ bool passes_end(uint64_t offset_bytes, uint64_t length_bytes, uint64_t size_byte
   return offset_bytes > size_bytes || length_bytes > size_bytes - offset_bytes;
 }
 
+// Below this a direct read costs more than a copy out of the page cache.
+constexpr uint64_t kMinDirectBytes = 256 << 10;
+
 class File final : public ByteSource {
  public:
   File(std::string path, int descriptor, uint64_t size_bytes)
-      : path_(std::move(path)), descriptor_(descriptor), size_bytes_(size_bytes) {}
+      : path_(std::move(path)), descriptor_(descriptor), size_bytes_(size_bytes) {
+    // A second opening of the same file: O_DIRECT is a property of the opening. Where the file
+    // system refuses, everything goes through the page cache.
+    if (size_bytes_ >= kMinDirectBytes) {
+      const std::string same = "/proc/self/fd/" + std::to_string(descriptor_);
+      direct_ = ::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
+    }
+  }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
-  ~File() override { ::close(descriptor_); }
+  ~File() override {
+    ::close(descriptor_);
+    if (direct_ >= 0) ::close(direct_);
+  }
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
     if (passes_end(offset_bytes, out.size(), size_bytes_)) {
@@ -51,6 +68,8 @@ class File final : public ByteSource {
     }
     return {};
   }
+  Result<std::span<const std::byte>> fetch(uint64_t offset_bytes, uint64_t size_bytes,
+                                           AlignedBuffer& scratch) const override;
   uint64_t size_bytes() const override { return size_bytes_; }
   const std::string& name() const override { return path_; }
   std::optional<Identity> identity() const override {
@@ -60,10 +79,54 @@ class File final : public ByteSource {
   }
 
  private:
+  bool in_page_cache(uint64_t offset_bytes) const;
+  bool read_direct(uint64_t offset_bytes, std::byte* out, uint64_t size_bytes) const;
+
   std::string path_;
   int descriptor_;
+  int direct_ = -1;
   uint64_t size_bytes_;
 };
+
+bool File::in_page_cache(uint64_t offset_bytes) const {
+  std::byte probe[64];
+  const iovec target{probe, std::min<uint64_t>(sizeof probe, size_bytes_ - offset_bytes)};
+  return ::preadv2(descriptor_, &target, 1, static_cast<off_t>(offset_bytes), RWF_NOWAIT) > 0;
+}
+
+// Whole pages into aligned memory. False when the device would rather not; the caller then reads
+// through the page cache, which also finds the words for what is wrong.
+bool File::read_direct(uint64_t offset_bytes, std::byte* out, uint64_t size_bytes) const {
+  const uint64_t end = std::min(offset_bytes + size_bytes, size_bytes_);
+  while (offset_bytes < end) {
+    const ssize_t got = ::pread(direct_, out, round_up(end - offset_bytes, kPageBytes),
+                                static_cast<off_t>(offset_bytes));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    offset_bytes += static_cast<uint64_t>(got);
+    out += got;
+    if (offset_bytes < end && offset_bytes % kPageBytes != 0) return false;
+  }
+  return true;
+}
+
+// What the page cache holds is copied from there; what it does not is read around it, so that a
+// model larger than memory neither fills the cache nor pays for a copy.
+Result<std::span<const std::byte>> File::fetch(uint64_t offset_bytes, uint64_t size_bytes,
+                                               AlignedBuffer& scratch) const {
+  const bool inside = !passes_end(offset_bytes, size_bytes, size_bytes_);
+  if (!inside || direct_ < 0 || size_bytes < kMinDirectBytes ||
+      (in_page_cache(offset_bytes) && in_page_cache(offset_bytes + size_bytes - 1))) {
+    return ByteSource::fetch(offset_bytes, size_bytes, scratch);
+  }
+  const uint64_t first = offset_bytes / kPageBytes * kPageBytes;
+  const uint64_t span_bytes = round_up(offset_bytes + size_bytes - first, kPageBytes);
+  std::byte* memory = scratch.reserve(span_bytes);
+  if (!read_direct(first, memory, span_bytes)) {
+    return ByteSource::fetch(offset_bytes, size_bytes, scratch);
+  }
+  return std::span<const std::byte>(memory + (offset_bytes - first), size_bytes);
+}
 
 class Blob final : public ByteSource {
  public:

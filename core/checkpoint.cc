@@ -198,7 +198,7 @@ Result<Tensor> recode(Tensor tensor, const Codec& codec) {
                   place, tensor.codec->name);
     }
     auto from = std::make_shared<const Tensor>(tensor);
-    tensor.origin = Recoded{std::move(from), {}, {}, nullptr};
+    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr};
   }
   if (codec.encode == nullptr) {
     return fail(ErrorCode::kUnsupported, "{}: {} can be copied but not encoded", place, codec.name);
@@ -215,7 +215,7 @@ Result<Tensor> with_op(Tensor tensor, ValueOp op) {
                   tensor.name, tensor.codec->name);
     }
     auto from = std::make_shared<const Tensor>(tensor);
-    tensor.origin = Recoded{std::move(from), {}, {}, nullptr};
+    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr};
   }
   std::get<Recoded>(tensor.origin).ops.push_back(std::move(op));
   return tensor;
@@ -231,6 +231,28 @@ Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& c
   const uint64_t size = bytes.size();
   out.origin = Stored{{{Slice{make_blob(out.name, std::move(bytes)), 0, size}}}};
   return out;
+}
+
+Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values) {
+  const std::string place = fmt::format("tensor '{}'", tensor.name);
+  if (!tensor.is_stored() || tensor.codec->decode == nullptr || tensor.values() > limit_values) {
+    return fail(ErrorCode::kUnsupported,
+                "{}: {} values of type {}; at most {} floats are read here", place, tensor.values(),
+                tensor.codec->name, limit_values);
+  }
+  std::vector<std::vector<std::byte>> parts;
+  for (const auto& slices : tensor.stored().parts) {
+    std::vector<std::byte>& bytes = parts.emplace_back();
+    for (const Slice& slice : slices) {
+      const size_t start = bytes.size();
+      bytes.resize(start + slice.size_bytes);
+      CKPT_TRY(in(place, slice.source->read(slice.offset_bytes, std::span(bytes).subspan(start))));
+    }
+  }
+  const std::vector<std::span<const std::byte>> views(parts.begin(), parts.end());
+  std::vector<float> values(tensor.values());
+  if (!values.empty()) tensor.codec->decode(views, {values, tensor.row_values()});
+  return values;
 }
 
 const Tensor* Checkpoint::find_tensor(std::string_view wanted) const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -64,6 +65,11 @@ struct Recoded {
   std::vector<ValueOp> ops;
   std::vector<std::shared_ptr<const Tensor>> peers;  // share tensor-wide statistics with these
   std::shared_ptr<const ColumnWeights> weights;      // may be null
+  std::optional<Stats> stats = {};                   // known ones; else the engine scans the tensor
+                                                     // and its peers where the codec needs them
+  EncodeOptions options = {};
+  std::shared_ptr<const Tensor> block_amax = nullptr;  // one plain float for each block of the
+                                                       // codec, Stored; may be null
 };
 
 struct Tensor {
@@ -127,6 +133,10 @@ struct Document {
   std::string path;  // relative to the checkpoint's folder
   std::shared_ptr<const std::string> content;
 };
+
+// The values of a small Stored tensor, decoded: scales and maxima that a plan depends on. Fails:
+// kUnsupported above `limit_values` or for a codec that cannot be decoded; kIo.
+Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values);
 
 struct Checkpoint {
   std::string format;                             // the Format it was read by or is meant for

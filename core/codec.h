@@ -18,8 +18,9 @@ namespace ckpt {
 struct PartRule {
   std::string_view suffix;  // appended to the tensor's name: "" or "_scale"
   Dtype dtype;
-  uint32_t tile_rows;    // rows that share one element; 0 = all of them
-  uint32_t tile_values;  // values of a row that share one element; 0 = all of them
+  uint32_t tile_rows;      // rows that share one element; 0 = all of them
+  uint32_t tile_values;    // values of a row that share one element; 0 = all of them
+  bool is_vector = false;  // a part of one element has shape [1] instead of []
 };
 
 // Whole rows, row-major.
@@ -44,10 +45,25 @@ struct Stats {
 };
 void combine(Stats& into, const Stats& other);
 
+// How a codec that has a choice encodes; the default is what the reference program does.
+enum class ScaleSearch : uint8_t {
+  kNone,         // scales from the largest magnitude, as the reference
+  kFourOverSix,  // NVFP4: each block scaled to 6 or to 4, whichever errs less
+  kSweep,        // NVFP4: best of all E4M3 block scales
+  kBest,         // the best this program has, whatever the codec
+};
+struct EncodeOptions {
+  bool cpu_rounding = false;  // NVFP4, FP8: divide where the GPU multiplies by a reciprocal
+  ScaleSearch search = ScaleSearch::kNone;
+};
+
 // What encode() may use beside the rows.
 struct EncodeContext {
   Stats stats;                            // set when the codec needs_stats
   std::span<const float> column_weights;  // importance of each value of a row; empty = none
+  EncodeOptions options = {};
+  std::span<const float> block_amax = {};  // magnitudes to scale each block by, row after row, as a
+                                           // calibration stored them; empty = the rows' own
 };
 
 struct Codec {

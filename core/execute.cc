@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <semaphore>
 #include <thread>
+#include <utility>
 
 #include "core/arithmetic.h"
 #include "core/file_writer.h"
@@ -45,7 +48,22 @@ class Engine {
   Status write_bytes(const Task& task);
   Status copy_part(const Task& task, Worker& worker);
   Status copy_file(const Task& task, Worker& worker);
+  using Source = std::vector<std::span<const std::byte>>;
+  struct Kept {
+    Source source;
+    std::vector<GatherBuffers> buffers;  // that the source lies in
+    uint64_t bytes = 0;
+  };
+  void keep(const Tensor* from, const Task& task, Source source, Worker& worker);
+  std::optional<Kept> take_kept(const Tensor* from, const Task& task);
+  Result<Source> load(const Tensor& stored, const std::vector<SliceIndex>& slices,
+                      const Grain& grain, const Task& task, Worker& worker);
   Status recode(const Task& task, Worker& worker);
+  Status scan(const Task& task, Worker& worker);
+  void scan_ended(const Task& task);
+  Stats stats_of(const TensorJob& job);
+  Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task);
+  uint64_t written_bytes(const Task& task) const;
   void failed(size_t index, Error error);
   void advanced(uint64_t bytes);
   uint64_t chunk_bytes() const;
@@ -59,6 +77,19 @@ class Engine {
   Jobs jobs_;
   std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;  // by output, then file
   std::counting_semaphore<> computing_;  // as many at a time as there are cores to use
+
+  // What the scans have found; by Jobs::scans.
+  struct Scanned {
+    Stats stats;
+    uint32_t ended = 0;
+  };
+  std::vector<Scanned> scanned_;
+  std::mutex scan_mutex_;
+  std::condition_variable scan_ended_;
+
+  std::map<std::pair<const Tensor*, uint64_t>, Kept> kept_;  // by source and first row
+  uint64_t kept_bytes_ = 0;
+  std::mutex kept_mutex_;
 
   std::atomic<size_t> next_task_{0};
   std::atomic<uint64_t> read_bytes_{0};
@@ -130,35 +161,129 @@ PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, u
   return {start, part_shape(rule, rows, grain.row_values).size_bytes};
 }
 
-Status Engine::recode(const Task& task, Worker& worker) {
-  const TensorJob& job = jobs_.tensors[task.output][task.job];
-  const Tensor& tensor = *job.tensor;
-  const Codec& from = *tensor.recoded().from->codec;
-  worker.buffers.resize(std::max(worker.buffers.size(), from.parts.size()));
-  std::vector<std::span<const std::byte>> source;
-  for (size_t i = 0; i < from.parts.size(); ++i) {
-    const PartRange range = part_range(from.parts[i], job.grain, task.first, task.count);
+// What tasks read of a Stored tensor: the bytes of each part for some rows.
+Result<Engine::Source> Engine::load(const Tensor& stored, const std::vector<SliceIndex>& slices,
+                                    const Grain& grain, const Task& task, Worker& worker) {
+  const std::span<const PartRule> rules = stored.codec->parts;
+  worker.buffers.resize(std::max(worker.buffers.size(), rules.size()));
+  Source source;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const PartRange range = part_range(rules[i], grain, task.first, task.count);
     CKPT_ASSIGN(const auto bytes,
-                gather(job.slices[i], range.first_bytes, range.size_bytes, worker.buffers[i]));
+                gather(slices[i], range.first_bytes, range.size_bytes, worker.buffers[i]));
     worker.read_bytes += range.size_bytes;
     source.push_back(bytes);
   }
+  return source;
+}
+
+// Keeps what a scan has read for the encoding that follows, while memory allows: a second reading
+// by direct I/O would go to the disk again.
+void Engine::keep(const Tensor* from, const Task& task, Source source, Worker& worker) {
+  uint64_t bytes = 0;
+  for (const auto& part : source) bytes += part.size();
+  const std::lock_guard lock(kept_mutex_);
+  if (kept_bytes_ + bytes > options_.memory_bytes / 2) return;
+  kept_bytes_ += bytes;
+  kept_[{from, task.first}] = {std::move(source), std::exchange(worker.buffers, {}), bytes};
+}
+
+std::optional<Engine::Kept> Engine::take_kept(const Tensor* from, const Task& task) {
+  const std::lock_guard lock(kept_mutex_);
+  const auto found = kept_.find({from, task.first});
+  if (found == kept_.end()) return std::nullopt;
+  std::optional<Kept> kept = std::move(found->second);
+  kept_.erase(found);
+  kept_bytes_ -= kept->bytes;
+  return kept;
+}
+
+Status Engine::scan(const Task& task, Worker& worker) {
+  const ScanJob& job = jobs_.scans[task.job];
+  CKPT_ASSIGN(const Source source,
+              load(*job.tensor->recoded().from, job.slices, job.grain, task, worker));
+  Stats stats;
+  computing_.acquire();
+  const Status status = scan_chunk(
+      {*job.tensor, job.grain, task.first, task.count, source, {}, options_.allow_nonfinite},
+      worker.scratch, stats);
+  computing_.release();
+  CKPT_TRY(status);
+  keep(job.tensor->recoded().from.get(), task, source, worker);
+  const std::lock_guard lock(scan_mutex_);
+  combine(scanned_[task.job].stats, stats);
+  return {};
+}
+
+// Counts a scan task as over, done or failed, so that nobody waits for it for ever.
+void Engine::scan_ended(const Task& task) {
+  const std::lock_guard lock(scan_mutex_);
+  if (++scanned_[task.job].ended == jobs_.scans[task.job].tasks) scan_ended_.notify_all();
+}
+
+// The numbers that a tensor shares with its peers. Waits until all were scanned; the scans stand
+// before in the list of tasks, so somebody is at work on them.
+Stats Engine::stats_of(const TensorJob& job) {
+  const Recoded& recoded = job.tensor->recoded();
+  Stats stats = recoded.stats.value_or(Stats{});
+  std::unique_lock lock(scan_mutex_);
+  for (const uint32_t scan : job.scans) {
+    scan_ended_.wait(lock, [&] { return scanned_[scan].ended == jobs_.scans[scan].tasks; });
+    combine(stats, scanned_[scan].stats);
+  }
+  return stats;
+}
+
+Result<std::vector<float>> Engine::load_block_amax(const TensorJob& job, const Task& task) {
+  std::vector<float> values;
+  if (!job.block_amax) return values;
+  const Tensor& tensor = *job.tensor->recoded().block_amax;
+  const uint64_t row_blocks = tensor.values() / job.grain.rows;
+  const uint64_t element = size_bytes(tensor.codec->parts[0].dtype);
+  GatherBuffers buffers;
+  CKPT_ASSIGN(const auto bytes, gather(*job.block_amax, task.first * row_blocks * element,
+                                       task.count * row_blocks * element, buffers));
+  values.resize(task.count * row_blocks);
+  const std::span<const std::byte> part = bytes;
+  tensor.codec->decode(std::span(&part, 1), {values, row_blocks});
+  return values;
+}
+
+Status Engine::recode(const Task& task, Worker& worker) {
+  const TensorJob& job = jobs_.tensors[task.output][task.job];
+  const Tensor& tensor = *job.tensor;
+  const Stats stats = stats_of(job);
+  std::optional<Kept> kept;
+  if (!job.scans.empty()) kept = take_kept(tensor.recoded().from.get(), task);
+  Source source;
+  if (kept) {
+    source = kept->source;
+  } else {
+    CKPT_ASSIGN(source, load(*tensor.recoded().from, job.slices, job.grain, task, worker));
+  }
+  CKPT_ASSIGN(const std::vector<float> block_amax, load_block_amax(job, task));
+  const std::span<const PartRule> rules = tensor.codec->parts;
   std::vector<Piece> pieces;
   std::vector<std::span<std::byte>> out;
-  for (size_t i = 0; i < tensor.codec->parts.size(); ++i) {
-    const PartRange range = part_range(tensor.codec->parts[i], job.grain, task.first, task.count);
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const PartRange range = part_range(rules[i], job.grain, task.first, task.count);
     pieces.push_back(
         make_piece(pool_, job.places[i].offset_bytes + range.first_bytes, range.size_bytes));
     out.push_back(pieces.back().bytes);
   }
   computing_.acquire();
-  const Status status = recode_chunk(
-      {tensor, job.grain, task.first, task.count, source, {}, options_.allow_nonfinite},
-      worker.scratch, out);
+  const Status status = recode_chunk({tensor, job.grain, task.first, task.count, source, stats,
+                                      options_.allow_nonfinite, block_amax},
+                                     worker.scratch, out);
   computing_.release();
   CKPT_TRY(status);
   for (size_t i = 0; i < pieces.size(); ++i) {
-    CKPT_TRY(writer(task, job.places[i].file).put(std::move(pieces[i])));
+    // A part of the whole tensor is the same in every chunk: the first one writes it.
+    if (rules[i].tile_rows == 0 && task.first > 0) {
+      pool_.give(std::move(pieces[i].buffer));
+    } else {
+      CKPT_TRY(writer(task, job.places[i].file).put(std::move(pieces[i])));
+    }
   }
   return {};
 }
@@ -176,31 +301,42 @@ Status Engine::run_task(const Task& task, Worker& worker) {
       return copy_file(task, worker);
     case Task::Kind::kRecode:
       return recode(task, worker);
+    case Task::Kind::kScan:
+      return scan(task, worker);
   }
   return {};
+}
+
+uint64_t Engine::written_bytes(const Task& task) const {
+  if (task.kind == Task::Kind::kScan) return 0;
+  if (task.kind != Task::Kind::kRecode) return task.count;
+  const TensorJob& job = jobs_.tensors[task.output][task.job];
+  uint64_t bytes = 0;
+  for (const PartRule& rule : job.tensor->codec->parts) {
+    if (rule.tile_rows == 0 && task.first > 0) continue;
+    bytes += part_range(rule, job.grain, task.first, task.count).size_bytes;
+  }
+  return bytes;
 }
 
 void Engine::work() {
   Worker worker;
   for (;;) {
     const size_t index = next_task_++;
-    // Tasks before a failed one still run, so that the error told is always the first in the plan.
-    if (index >= jobs_.tasks.size() || index > error_index_) break;
+    if (index >= jobs_.tasks.size()) break;
     const Task& task = jobs_.tasks[index];
+    // Tasks before a failed one still run, so that the error told is always the first in the plan.
+    if (index > error_index_) {
+      if (task.kind == Task::Kind::kScan) scan_ended(task);
+      continue;
+    }
     Status status = run_task(task, worker);
+    if (task.kind == Task::Kind::kScan) scan_ended(task);
     if (!status) {
       failed(index, std::move(status.error()));
       continue;
     }
-    uint64_t bytes = task.count;
-    if (task.kind == Task::Kind::kRecode) {
-      const TensorJob& job = jobs_.tensors[task.output][task.job];
-      bytes = 0;
-      for (const PartRule& rule : job.tensor->codec->parts) {
-        bytes += part_range(rule, job.grain, task.first, task.count).size_bytes;
-      }
-    }
-    advanced(bytes);
+    advanced(written_bytes(task));
   }
   read_bytes_ += worker.read_bytes;
 }
@@ -209,6 +345,7 @@ Result<ExecuteReport> Engine::run() {
   const auto start = std::chrono::steady_clock::now();
   CKPT_TRY(check(plan_));
   jobs_ = cut(plan_, chunk_bytes());
+  scanned_.resize(jobs_.scans.size());
   std::vector<Place> places;
   for (const Output& output : plan_.outputs) {
     CKPT_ASSIGN(Place place, Place::make(output, options_.force));

@@ -42,15 +42,11 @@ Status read_runs(Pieces pieces, std::byte* out, AlignedBuffer& raw) {
       run_bytes =
           std::max(run_bytes, pieces[i].offset_bytes + pieces[i].size_bytes - head.offset_bytes);
     }
-    if (end - first == 1) {
-      CKPT_TRY(head.source->read(head.offset_bytes, {out + head.target_bytes, head.size_bytes}));
-    } else {
-      CKPT_ASSIGN(const auto run, head.source->fetch(head.offset_bytes, run_bytes, raw));
-      for (size_t i = first; i < end; ++i) {
-        const auto& piece = pieces[i];
-        std::memcpy(out + piece.target_bytes, run.data() + (piece.offset_bytes - head.offset_bytes),
-                    piece.size_bytes);
-      }
+    CKPT_ASSIGN(const auto run, head.source->fetch(head.offset_bytes, run_bytes, raw));
+    for (size_t i = first; i < end; ++i) {
+      const auto& piece = pieces[i];
+      std::memcpy(out + piece.target_bytes, run.data() + (piece.offset_bytes - head.offset_bytes),
+                  piece.size_bytes);
     }
     first = end;
   }

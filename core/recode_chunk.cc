@@ -82,21 +82,22 @@ struct ApplyOp {
   }
 };
 
-// Index of the first NaN or Inf, or the number of values.
+// Index of the first NaN or Inf, or the number of values. Adding one to an exponent of all ones
+// carries into the sign bit, which no other exponent reaches: two operations a value, any order.
 uint64_t first_nonfinite(std::span<const float> values) {
-  constexpr uint64_t kRun = 64;
-  for (uint64_t i = 0; i < values.size(); i += kRun) {
-    const uint64_t end = std::min<uint64_t>(i + kRun, values.size());
-    uint32_t all_ones = 0;
-    for (uint64_t j = i; j < end; ++j) {
+  constexpr uint64_t kRun = 128;
+  uint64_t i = 0;
+  for (; i + kRun <= values.size(); i += kRun) {
+    uint32_t carries = 0;
+    for (uint64_t j = 0; j < kRun; ++j) {
       uint32_t bits;
-      std::memcpy(&bits, &values[j], sizeof bits);
-      all_ones |= static_cast<uint32_t>((bits & 0x7F800000u) == 0x7F800000u);
+      std::memcpy(&bits, &values[i + j], sizeof bits);
+      carries |= (bits & 0x7F800000u) + 0x00800000u;
     }
-    if (all_ones == 0) continue;
-    for (uint64_t j = i; j < end; ++j) {
-      if (!std::isfinite(values[j])) return j;
-    }
+    if ((carries & 0x80000000u) != 0) break;
+  }
+  for (; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) return i;
   }
   return values.size();
 }
@@ -162,7 +163,11 @@ Status encode_strip(const RecodeInput& input, uint64_t row, ConstFloatRows value
   const Tensor& tensor = input.tensor;
   const Codec& codec = *tensor.codec;
   const uint64_t first = input.first_row + row;
-  const EncodeContext context{input.stats, weights_of(tensor.recoded(), tensor, first)};
+  const uint64_t blocks = input.rows == 0 ? 0 : input.block_amax.size() / input.rows;
+  const EncodeContext context{
+      input.stats, weights_of(tensor.recoded(), tensor, first), tensor.recoded().options,
+      input.block_amax.empty() ? input.block_amax
+                               : input.block_amax.subspan(row * blocks, values.rows() * blocks)};
   codec.encode(values, context, out);
   if (codec.first_overflow == nullptr || input.allow_nonfinite) return {};
   const std::vector<std::span<const std::byte>> encoded(out.begin(), out.end());
@@ -194,27 +199,48 @@ Grain grain(const Tensor& tensor) {
   return {values / row, row, 1};
 }
 
-Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out) {
+namespace {
+
+// Decodes rows [row, row + rows) of the chunk and applies the operations.
+Result<FloatRows> decode_strip(const RecodeInput& input, RecodeScratch& scratch, uint64_t row,
+                               uint64_t rows) {
   const Recoded& recoded = input.tensor.recoded();
   const Codec& from = *recoded.from->codec;
   const uint64_t row_values = input.grain.row_values;
+  scratch.values.resize(std::max<size_t>(scratch.values.size(), rows * row_values));
+  const FloatRows values{std::span(scratch.values).first(rows * row_values), row_values};
+  from.decode(strip_parts<const std::byte>(from, input.grain, row, rows, input.source), values);
+  if (!input.allow_nonfinite) {
+    const uint64_t bad = first_nonfinite(values.values);
+    if (bad < values.values.size()) {
+      return nonfinite_error(input.tensor, (input.first_row + row) * row_values + bad,
+                             nonfinite_name(values.values[bad]));
+    }
+  }
+  for (const ValueOp& op : recoded.ops) {
+    std::visit(ApplyOp{values, input.first_row + row, scratch.permuted}, op);
+  }
+  return values;
+}
+
+}  // namespace
+
+Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out) {
   for (uint64_t row = 0; row < input.rows;) {
     const uint64_t rows = strip_rows(input, row);
-    scratch.values.resize(std::max<size_t>(scratch.values.size(), rows * row_values));
-    const FloatRows values{std::span(scratch.values).first(rows * row_values), row_values};
-    from.decode(strip_parts<const std::byte>(from, input.grain, row, rows, input.source), values);
-    if (!input.allow_nonfinite) {
-      const uint64_t bad = first_nonfinite(values.values);
-      if (bad < values.values.size()) {
-        return nonfinite_error(input.tensor, (input.first_row + row) * row_values + bad,
-                               nonfinite_name(values.values[bad]));
-      }
-    }
-    for (const ValueOp& op : recoded.ops) {
-      std::visit(ApplyOp{values, input.first_row + row, scratch.permuted}, op);
-    }
+    CKPT_ASSIGN(const FloatRows values, decode_strip(input, scratch, row, rows));
     const auto parts = strip_parts<std::byte>(*input.tensor.codec, input.grain, row, rows, out);
-    CKPT_TRY(encode_strip(input, row, {values.values, row_values}, parts));
+    CKPT_TRY(encode_strip(input, row, {values.values, values.row_values}, parts));
+    row += rows;
+  }
+  return {};
+}
+
+Status scan_chunk(const RecodeInput& input, RecodeScratch& scratch, Stats& stats) {
+  for (uint64_t row = 0; row < input.rows;) {
+    const uint64_t rows = strip_rows(input, row);
+    CKPT_ASSIGN(const FloatRows values, decode_strip(input, scratch, row, rows));
+    input.tensor.codec->scan({values.values, values.row_values}, stats);
     row += rows;
   }
   return {};

@@ -35,11 +35,16 @@ struct RecodeInput {
   ConstParts source;  // the parts of `from` for these rows
   Stats stats;
   bool allow_nonfinite;
+  std::span<const float> block_amax = {};  // of these rows; see EncodeContext
 };
 
 // Fails: kCorrupt for NaN or Inf (position counted in the tensor's own shape), or for finite values
 // whose scale overflows the codec.
 Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out);
+
+// The first half of that, into numbers instead of bytes: what the codec must know of the whole
+// tensor before it can encode. Fails as recode_chunk does.
+Status scan_chunk(const RecodeInput& input, RecodeScratch& scratch, Stats& stats);
 
 // The same check for values that are copied as they are. Codecs that hold no plain floats pass.
 Status check_finite(const Tensor& tensor, const Codec& codec, uint64_t first_value,

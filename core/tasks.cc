@@ -1,6 +1,7 @@
 #include "core/tasks.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "core/arithmetic.h"
@@ -14,7 +15,12 @@ TensorJob make_job(const Tensor& tensor) {
   job.places.resize(tensor.codec->parts.size());
   const Tensor& source = tensor.is_stored() ? tensor : *tensor.recoded().from;
   for (const auto& slices : source.stored().parts) job.slices.emplace_back(slices);
-  if (!tensor.is_stored()) job.grain = grain(tensor);
+  if (tensor.is_stored()) return job;
+  job.grain = grain(tensor);
+  const Recoded& recoded = tensor.recoded();
+  if (recoded.block_amax != nullptr) {
+    job.block_amax.emplace(recoded.block_amax->stored().parts[0]);
+  }
   return job;
 }
 
@@ -34,6 +40,7 @@ class Cutter {
       return std::tie(a.output, a.file, a.offset_bytes) <
              std::tie(b.output, b.file, b.offset_bytes);
     });
+    put_scans_before_their_use();
     return std::move(jobs_);
   }
 
@@ -57,9 +64,56 @@ class Cutter {
       if (tensors[i].tensor->is_stored()) {
         cut_copies(output, i, tensors[i]);
       } else {
+        find_scans(tensors[i]);
         cut_recodes(output, i, tensors[i]);
       }
     }
+  }
+
+  // The scan of what `tensor` is made from; one for all that are made from the same.
+  uint32_t scan_of(const Tensor& tensor) {
+    const Tensor* from = tensor.recoded().from.get();
+    const auto [found, is_new] = scan_by_source_.try_emplace(from, jobs_.scans.size());
+    if (is_new) {
+      ScanJob& job = jobs_.scans.emplace_back();
+      job.tensor = &tensor;
+      for (const auto& slices : from->stored().parts) job.slices.emplace_back(slices);
+      job.grain = grain(tensor);
+    }
+    return found->second;
+  }
+
+  void find_scans(TensorJob& job) {
+    const Recoded& recoded = job.tensor->recoded();
+    if (!job.tensor->codec->needs_stats || recoded.stats.has_value()) return;
+    job.scans.push_back(scan_of(*job.tensor));
+    for (const auto& peer : recoded.peers) job.scans.push_back(scan_of(*peer));
+  }
+
+  void emit_scan(uint32_t index, std::vector<Task>& out) {
+    ScanJob& job = jobs_.scans[index];
+    if (job.tasks > 0) return;
+    const uint64_t step = task_rows(job.grain, chunk_bytes_ / sizeof(float));
+    for (uint64_t row = 0; row < job.grain.rows; row += step) {
+      out.push_back(
+          {Task::Kind::kScan, 0, 0, index, 0, 0, row, std::min(step, job.grain.rows - row)});
+      ++job.tasks;
+    }
+  }
+
+  // A task may wait for scans, and never for one that nobody has begun.
+  void put_scans_before_their_use() {
+    if (jobs_.scans.empty()) return;
+    std::vector<Task> ordered;
+    for (const Task& task : jobs_.tasks) {
+      if (task.kind == Task::Kind::kRecode) {
+        for (const uint32_t scan : jobs_.tensors[task.output][task.job].scans) {
+          emit_scan(scan, ordered);
+        }
+      }
+      ordered.push_back(task);
+    }
+    jobs_.tasks = std::move(ordered);
   }
 
   void add_ranges(Task task, uint64_t end, uint64_t step) {
@@ -113,6 +167,7 @@ class Cutter {
   const Plan& plan_;
   uint64_t chunk_bytes_;
   Jobs jobs_;
+  std::map<const Tensor*, uint32_t> scan_by_source_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/gather.h"
@@ -24,6 +25,16 @@ struct TensorJob {
   std::vector<PartPlace> places;   // one a part
   std::vector<SliceIndex> slices;  // one a part of what is read
   Grain grain;                     // Recoded only
+  std::vector<uint32_t> scans;     // into Jobs::scans: whose maxima it needs, its own among them
+  std::optional<SliceIndex> block_amax;
+};
+
+// A tensor that is read once for its statistics before anything that depends on them is encoded.
+struct ScanJob {
+  const Tensor* tensor = nullptr;
+  std::vector<SliceIndex> slices;
+  Grain grain;
+  uint32_t tasks = 0;  // how many tasks it was cut into
 };
 
 struct Task {
@@ -32,6 +43,7 @@ struct Task {
     kCopy,    // a part of a Stored tensor, bytes [first, first + count) of it
     kRecode,  // rows [first, first + count) of a Recoded tensor, all parts
     kSameAs,  // bytes [first, first + count) of OutputFile::same_as
+    kScan,    // rows [first, first + count) of Jobs::scans[job]; writes nothing
   };
   Kind kind;
   uint32_t output;
@@ -44,6 +56,7 @@ struct Task {
 
 struct Jobs {
   std::vector<std::vector<TensorJob>> tensors;  // by output, then tensor
+  std::vector<ScanJob> scans;
   std::vector<Task> tasks;
   uint64_t output_bytes = 0;
 };

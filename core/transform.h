@@ -1,6 +1,8 @@
 // A transform turns one Checkpoint into another. It does no I/O and touches no tensor bytes.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +44,8 @@ struct Context {
   Codecs codecs;
   const Imatrix* imatrix = nullptr;
   std::vector<std::string>* notes = nullptr;  // things a person should know; may be null
+  // Opens another checkpoint that an option names; headers and documents only.
+  std::function<Result<Checkpoint>(const std::filesystem::path&)> open = {};
 
   void note(std::string text) const {
     if (notes != nullptr) notes->push_back(std::move(text));

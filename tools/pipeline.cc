@@ -65,6 +65,11 @@ Status check_replaceable(const fs::path& out) {
                         out.string());
 }
 
+Result<Checkpoint> open_checkpoint(const fs::path& path) {
+  CKPT_ASSIGN(const Format* format, recognise(path));
+  return format->read(path, all_codecs());
+}
+
 Result<Checkpoint> apply(std::string_view name, const Options& options, Checkpoint checkpoint,
                          const Context& context) {
   const Transform* transform = find_transform(name);
@@ -219,7 +224,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
   if (!conversion.tokenizer.empty()) CKPT_TRY(take_tokenizer(checkpoint, conversion.tokenizer));
 
   Imatrix imatrix;
-  Context context{all_codecs(), nullptr, &out.notes};
+  Context context{all_codecs(), nullptr, &out.notes, open_checkpoint};
   if (!conversion.imatrix.empty()) {
     CKPT_ASSIGN(imatrix, read_imatrix(conversion.imatrix));
     context.imatrix = &imatrix;

@@ -2,10 +2,10 @@
 //
 // Tensors that are no plain floats (integers, quantized weights) stay as they are. config.json says
 // the new type under the key it used: `dtype` (transformers 5) or `torch_dtype` (4).
+#include "transforms/cast.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
-
-#include "transforms/cast.h"
 
 namespace ckpt {
 namespace {

@@ -1,9 +1,9 @@
 // Kernels that encode Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1 without weights.
 //
-// A strip is kLanes blocks of 32 values. Its extremes are first reduced to one vector a block, then,
-// transposed, to one lane a block; scales are computed in lanes; then each block is rounded:
+// A strip is kLanes blocks of 32 values. Its extremes are first reduced to four numbers a block, and
+// then, transposed, to one lane a block; scales are computed in lanes; then each block is rounded:
 //
-//   block b  | v v v v | v v v v | ...   -> | p p p p |  -> lane b  -> d, 1/d of block b -> codes
+//   block b  | v v v v | v v v v | ...  -> | p p p p |  -> lane b  -> d, 1/d of block b  -> codes
 //
 // Extremes are compared as integers. With the bits of all values of a block,
 //   signed maximum     the largest positive value, when there is one
@@ -16,6 +16,7 @@
 // scale so small that its inverse is Inf, are done by the scalar twin.
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "quantizers/block_quants.h"
 #include "quantizers/simd_dispatch.h"
@@ -39,11 +40,11 @@ struct Extremes {   // one lane a block
   Word unsigned_max, unsigned_min;
 };
 
-// One vector a block of each reduction.
+// Four numbers a block of each reduction.
 struct Partials {
-  alignas(64) int32_t signed_max[kLanes * kLanes];
-  alignas(64) uint32_t unsigned_max[kLanes * kLanes];
-  alignas(64) uint32_t unsigned_min[kLanes * kLanes];
+  alignas(64) int32_t signed_max[kLanes * 4];
+  alignas(64) uint32_t unsigned_max[kLanes * 4];
+  alignas(64) uint32_t unsigned_min[kLanes * 4];
 };
 
 // What rounding a block needs.
@@ -60,11 +61,37 @@ constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
 template <class Block>
 constexpr bool kHasMinimum = requires(Block block) { block.m; };
 
+struct SignedMax {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Max(a, b);
+  }
+};
+using UnsignedMax = SignedMax;
+struct UnsignedMin {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Min(a, b);
+  }
+};
+
+// Halves a vector until four numbers are left.
+template <class Combine, class D>
+HWY_INLINE void store_folded(D d, hn::Vec<D> v, hn::TFromD<D>* out) {
+  if constexpr (hn::MaxLanes(D()) <= 4) {
+    hn::Store(v, d, out);
+  } else {
+    const hn::Half<D> half;
+    store_folded<Combine>(half, Combine()(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), out);
+  }
+}
+
 template <class Block>
 HWY_INLINE void reduce_block(const float* values, size_t b, Partials& out) {
   Int signed_max = bits_of(hn::LoadU(kF, values));
   Word unsigned_max = hn::BitCast(kW, signed_max);
   Word unsigned_min = unsigned_max;
+  HWY_UNROLL(8)
   for (size_t v = 1; v < kVectors; ++v) {
     const Int bits = bits_of(hn::LoadU(kF, values + v * kLanes));
     const Word word = hn::BitCast(kW, bits);
@@ -72,42 +99,33 @@ HWY_INLINE void reduce_block(const float* values, size_t b, Partials& out) {
     unsigned_max = hn::Max(unsigned_max, word);
     if constexpr (kHasMinimum<Block>) unsigned_min = hn::Min(unsigned_min, word);
   }
-  hn::Store(signed_max, kI, out.signed_max + b * kLanes);
-  hn::Store(unsigned_max, kW, out.unsigned_max + b * kLanes);
-  if constexpr (kHasMinimum<Block>) hn::Store(unsigned_min, kW, out.unsigned_min + b * kLanes);
+  store_folded<SignedMax>(kI, signed_max, out.signed_max + 4 * b);
+  store_folded<UnsignedMax>(kW, unsigned_max, out.unsigned_max + 4 * b);
+  if constexpr (kHasMinimum<Block>) {
+    store_folded<UnsignedMin>(kW, unsigned_min, out.unsigned_min + 4 * b);
+  }
 }
 
 template <>
 HWY_INLINE void reduce_block<BlockQ8_0>(const float* values, size_t b, Partials& out) {
   Int largest = magnitude_bits(hn::LoadU(kF, values));
+  HWY_UNROLL(8)
   for (size_t v = 1; v < kVectors; ++v) {
     largest = hn::Max(largest, magnitude_bits(hn::LoadU(kF, values + v * kLanes)));
   }
-  hn::Store(largest, kI, out.signed_max + b * kLanes);
+  store_folded<SignedMax>(kI, largest, out.signed_max + 4 * b);
 }
 
-// Lane b of the result: kCombine over row b of `partial`, which has kLanes rows of kLanes.
-template <class D, hn::Vec<D> (*kCombine)(hn::Vec<D>, hn::Vec<D>)>
+// Lane b of the result: the four numbers of block b combined.
+template <class Combine, class D>
 HWY_INLINE hn::Vec<D> reduce_rows(D d, const hn::TFromD<D>* partial) {
   const float* rows[kLanes];
-  for (size_t b = 0; b < kLanes; ++b) rows[b] = reinterpret_cast<const float*>(partial) + b * kLanes;
-  Quad quad = load_transposed(rows, 0);
-  hn::Vec<D> out = hn::BitCast(d, quad.v0);
-  for (size_t e = 0; e < kLanes; e += 4) {
-    if (e != 0) {
-      quad = load_transposed(rows, e);
-      out = kCombine(out, hn::BitCast(d, quad.v0));
-    }
-    out = kCombine(out, hn::BitCast(d, quad.v1));
-    out = kCombine(out, hn::BitCast(d, quad.v2));
-    out = kCombine(out, hn::BitCast(d, quad.v3));
-  }
-  return out;
+  for (size_t b = 0; b < kLanes; ++b) rows[b] = reinterpret_cast<const float*>(partial) + 4 * b;
+  const Quad quad = load_transposed(rows, 0);
+  const Combine combine;
+  return combine(combine(hn::BitCast(d, quad.v0), hn::BitCast(d, quad.v1)),
+                 combine(hn::BitCast(d, quad.v2), hn::BitCast(d, quad.v3)));
 }
-
-HWY_INLINE Int max_signed(Int a, Int b) { return hn::Max(a, b); }
-HWY_INLINE Word max_unsigned(Word a, Word b) { return hn::Max(a, b); }
-HWY_INLINE Word min_unsigned(Word a, Word b) { return hn::Min(a, b); }
 
 // 1 / d, or 0 where d is 0; lanes where it is Inf, or where `magnitude` is of Inf or NaN, are bad.
 HWY_INLINE void store_scales(Float d, Int magnitude, Scales& out) {
@@ -186,10 +204,10 @@ template <class Block>
 HWY_INLINE void scale_strip(const float* values, size_t blocks, const Partials& partials,
                             Scales& out) {
   Extremes found;
-  found.signed_max = reduce_rows<IntTag, max_signed>(kI, partials.signed_max);
-  found.unsigned_max = reduce_rows<WordTag, max_unsigned>(kW, partials.unsigned_max);
+  found.signed_max = reduce_rows<SignedMax>(kI, partials.signed_max);
+  found.unsigned_max = reduce_rows<UnsignedMax>(kW, partials.unsigned_max);
   if constexpr (kHasMinimum<Block>) {
-    found.unsigned_min = reduce_rows<WordTag, min_unsigned>(kW, partials.unsigned_min);
+    found.unsigned_min = reduce_rows<UnsignedMin>(kW, partials.unsigned_min);
     find_affine_scales<Block>(values, blocks, found, out);
   } else {
     find_scales<Block>(values, blocks, found, out);
@@ -199,7 +217,7 @@ HWY_INLINE void scale_strip(const float* values, size_t blocks, const Partials& 
 template <>
 HWY_INLINE void scale_strip<BlockQ8_0>(const float*, size_t, const Partials& partials,
                                        Scales& out) {
-  const Int magnitude = reduce_rows<IntTag, max_signed>(kI, partials.signed_max);
+  const Int magnitude = reduce_rows<SignedMax>(kI, partials.signed_max);
   store_scales(hn::Div(float_of(magnitude), splat(127.0f)), magnitude, out);
 }
 
@@ -209,13 +227,13 @@ HWY_INLINE void scale_strip<BlockQ8_0>(const float*, size_t, const Partials& par
 template <class Block>
 HWY_INLINE Float code_of(Float value, const Scales& scales, size_t b) {
   const Float inverse = splat(scales.inverse[b]);
-  Float scaled;
-  if constexpr (kHasMinimum<Block>) {
-    scaled = hn::Add(hn::Mul(hn::Sub(value, splat(scales.low[b])), inverse), splat(0.5f));
+  if constexpr (kHasMinimum<Block>) {   // the largest value gives top + 0.5 or hardly more
+    const Float above = hn::Sub(value, splat(scales.low[b]));
+    return hn::Floor(hn::Add(hn::Mul(above, inverse), splat(0.5f)));
   } else {
-    scaled = hn::Add(hn::Mul(value, inverse), splat(kFiveBits<Block> ? 16.5f : 8.5f));
+    const Float scaled = hn::Add(hn::Mul(value, inverse), splat(kFiveBits<Block> ? 16.5f : 8.5f));
+    return limit_high(hn::Floor(scaled), splat(kFiveBits<Block> ? 31.0f : 15.0f));
   }
-  return limit_high(hn::Floor(scaled), splat(kFiveBits<Block> ? 31.0f : 15.0f));
 }
 
 // The code in the low bits; others are not zero.
@@ -223,9 +241,11 @@ HWY_INLINE Int code_bits(Float code) { return bits_of(hn::Add(code, splat(838860
 
 // Bit i: codes[i] has its fifth bit set.
 HWY_INLINE uint32_t fifth_bits(Float code) {
-  uint8_t bytes[8] = {};
+  std::conditional_t<kLanes == 16, uint16_t, uint8_t> bits;
+  uint8_t bytes[8];
   hn::StoreMaskBits(kF, hn::Gt(code, splat(15.0f)), bytes);
-  return static_cast<uint32_t>(bytes[0] | bytes[1] << 8);
+  std::memcpy(&bits, bytes, sizeof(bits));
+  return bits;
 }
 
 template <class Block>
@@ -238,6 +258,7 @@ HWY_INLINE void round_block(const float* values, const Scales& scales, size_t b,
     std::memcpy(bytes + offsetof(Block, m), &m, sizeof(m));
   }
   uint32_t high_bits = 0;
+  HWY_UNROLL(8)
   for (size_t i = 0; i < kValues / 2; i += kLanes) {
     const Float first = code_of<Block>(hn::LoadU(kF, values + i), scales, b);
     const Float second = code_of<Block>(hn::LoadU(kF, values + i + kValues / 2), scales, b);
@@ -263,6 +284,7 @@ HWY_INLINE void round_block<BlockQ8_0>(const float* values, const Scales& scales
   std::memcpy(bytes, &d, sizeof(d));
   const Float inverse = splat(scales.inverse[b]);
   const Int below_half = bits_of(splat(0x1.fffffep-2f));
+  HWY_UNROLL(8)
   for (size_t i = 0; i < kValues; i += kLanes) {
     const Float scaled = hn::Mul(hn::LoadU(kF, values + i), inverse);
     const Int sign = hn::And(bits_of(scaled), splat_int(INT32_MIN));

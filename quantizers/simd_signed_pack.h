@@ -33,8 +33,9 @@ struct SignedFound {
   alignas(64) float inverse[kSignedSubs * kLanes];
   alignas(64) int32_t dead[kSignedSubs * kLanes];
   alignas(64) int32_t bad[kSignedSubs * kLanes];
-  const float* levels = nullptr;   // null: codes of the search follow from inverse. Otherwise value
-                                   // e of sub-block s: [s / kLanes][e][s % kLanes], in -top..
+  // Null: codes of the search follow from inverse. Otherwise code - top of value e of sub-block s
+  // is [s][e kLanes].
+  const float* const* levels = nullptr;
 };
 
 // What is stored for the scales of a batch.
@@ -133,12 +134,8 @@ HWY_INLINE void set_roundings(size_t b, const SignedFound& found, const SignedLe
                               SignedRounding* out) {
   for (size_t j = 0; j < kSignedSubs; ++j) {
     const size_t sub = b * kSignedSubs + j;
-    const float* search_levels =
-        found.levels == nullptr
-            ? nullptr
-            : found.levels + sub / kLanes * kSignedSub * kLanes + sub % kLanes;
     out[j] = {levels.d[b] * levels.level[j * kLanes + b], found.inverse[sub], found.dead[sub],
-              search_levels};
+              found.levels == nullptr ? nullptr : found.levels[sub]};
   }
 }
 

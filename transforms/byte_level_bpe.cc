@@ -13,7 +13,7 @@ std::string byte_letter(uint8_t byte) {
   uint32_t code = byte;
   if (!stands_for_itself(byte)) {
     code = 256;
-    for (uint32_t before = 0; before < byte; ++before) code += stands_for_itself(before) ? 0 : 1;
+    for (uint32_t before = 0; before < byte; ++before) code += stands_for_itself(before) ? 0u : 1u;
   }
   if (code < 0x80) return std::string(1, static_cast<char>(code));
   return {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 63))};

@@ -267,9 +267,10 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
   if (matter) {
     const Result<Json> parsed = parse_yaml(*matter);
     if (parsed) take_card(*parsed, parameters.total, general);
-    if (!parsed)
+    if (!parsed) {
       context.note(
           fmt::format("README.md: its front matter was not read: {}", parsed.error().text()));
+    }
   }
   CKPT_ASSIGN(const std::optional<Json> config, read_object(checkpoint, "config.json"));
   const std::string* path = config ? text_of(*config, "_name_or_path") : nullptr;

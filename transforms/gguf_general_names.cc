@@ -123,8 +123,8 @@ bool is_far_off(const std::string& size, uint64_t total_values) {
   const size_t unit = std::string_view(" KMBT").find(size.back());
   if (unit == std::string_view::npos) return false;
   const double claimed = count * std::pow(1000.0, static_cast<double>(unit));
-  return std::abs(claimed - static_cast<double>(total_values)) >
-         static_cast<double>(7 * total_values / 8);
+  const uint64_t most = 7 * total_values / 8;
+  return std::abs(claimed - static_cast<double>(total_values)) > static_cast<double>(most);
 }
 
 void classify(Part& part, bool is_first, uint64_t total_values) {

@@ -187,10 +187,11 @@ Json Parser::block_text(char style, std::string_view header, size_t indent) {
     if (line.indent <= indent) break;
     if (block_indent == 0) block_indent = line.indent;
     const bool deeper = line.indent > block_indent;
-    if (out.empty())
+    if (out.empty()) {
       out.assign(pending, '\n');
-    else
+    } else {
       out += line_ends(style, pending, deeper || was_deeper);
+    }
     if (deeper) out.append(line.indent - block_indent, ' ');
     out += line.text;
     was_deeper = deeper;
@@ -246,10 +247,11 @@ Result<Json> Parser::flow_list(std::string_view& text, uint32_t depth) {
     CKPT_ASSIGN(Json item, flow_value(text, depth + 1));
     out.push_back(std::move(item));
     text = trimmed(text);
-    if (text.starts_with(','))
+    if (text.starts_with(',')) {
       text = trimmed(text.substr(1));
-    else if (!text.starts_with(']'))
+    } else if (!text.starts_with(']')) {
       return wrong("',' or ']' was expected");
+    }
   }
   text.remove_prefix(1);
   return out;
@@ -270,10 +272,11 @@ Result<Json> Parser::flow_map(std::string_view& text, uint32_t depth) {
       CKPT_ASSIGN(out[name], flow_value(text, depth + 1));
       text = trimmed(text);
     }
-    if (text.starts_with(','))
+    if (text.starts_with(',')) {
       text = trimmed(text.substr(1));
-    else if (!text.starts_with('}'))
+    } else if (!text.starts_with('}')) {
       return wrong("',' or '}' was expected");
+    }
   }
   text.remove_prefix(1);
   return out;

@@ -103,12 +103,13 @@ std::string step_text(const Json& step) {
   if (regex == nullptr) return "Split by a text";
   std::string out;
   for (const char c : *regex) {
-    if (c == '\n')
+    if (c == '\n') {
       out += "\\n";
-    else if (c == '\r')
+    } else if (c == '\r') {
       out += "\\r";
-    else
+    } else {
       out += c;
+    }
   }
   // Removed with invert keeps what matches, as Isolated does where the pattern matches everything.
   const bool inverted = is_truthy(known(step, "invert"));

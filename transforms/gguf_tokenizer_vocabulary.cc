@@ -154,10 +154,11 @@ std::string join_pair(const std::string& left, const std::string& right) {
   for (const std::string* part : {&left, &right}) {
     if (!out.empty()) out += ' ';
     for (const char c : *part) {
-      if (c == ' ')
+      if (c == ' ') {
         out += "\xc4\xa0";  // U+0120, byte-level BPE's space
-      else
+      } else {
         out += c;
+      }
     }
   }
   return out;

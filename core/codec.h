@@ -20,7 +20,7 @@ struct PartRule {
   Dtype dtype;
   uint32_t tile_rows;      // rows that share one element; 0 = all of them
   uint32_t tile_values;    // values of a row that share one element; 0 = all of them
-  bool is_vector = false;  // a part of one element has shape [1] instead of []
+  bool is_vector = false;  // shape [1] instead of [] (tiles 0, 0), [N] instead of [N, 1] (1, 0)
 };
 
 // Whole rows, row-major.

@@ -2,7 +2,9 @@
 //
 // A codec with several parts (NVFP4: codes, block scales, tensor scale) is recognised by its rules
 // alone: entries called NAME + suffix, with the dtypes of the parts and the shapes that follow from
-// the shape of the first. What does not fit stays what it is: plain tensors.
+// the shape of the first. A codec whose shapes fit exactly comes before one whose shapes fit but
+// for axes of length 1: a number that belongs to the whole tensor is written as [] by some and as
+// [1] by others. What does not fit stays what it is: plain tensors.
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -82,8 +84,10 @@ class Assembler {
     std::vector<EntryRef> parts;
   };
 
+  enum class Fit : bool { kExact, kButForAxesOfOne };
+
   // The tensor of `codec` whose first part is `ref`; codec stays null when there is none.
-  Composed compose(EntryRef ref, const Codec& codec) const {
+  Composed compose(EntryRef ref, const Codec& codec, Fit fit) const {
     const SafetensorsEntry& first = entry_of(ref);
     const PartRule& rule = codec.parts[0];
     if (first.dtype != rule.dtype || first.shape.empty()) return {};
@@ -97,20 +101,22 @@ class Assembler {
     if (!check_shape(out.shape, codec)) return {};
     for (const PartRule& part : codec.parts) {
       const auto found = by_name_.find(out.name + std::string(part.suffix));
-      if (found == by_name_.end() || !fits(entry_of(found->second), part, out.shape)) return {};
+      if (found == by_name_.end()) return {};
+      const SafetensorsEntry& entry = entry_of(found->second);
+      const auto expected = part_entry_shape(part, out.shape);
+      if (entry.dtype != part.dtype || !expected || !fits(entry.shape, *expected, fit)) return {};
       out.parts.push_back(found->second);
     }
     out.codec = &codec;
     return out;
   }
 
-  static bool fits(const SafetensorsEntry& entry, const PartRule& rule,
-                   const std::vector<uint64_t>& shape) {
-    const auto expected = part_entry_shape(rule, shape);
-    if (entry.dtype != rule.dtype || !expected) return false;
-    // A number that belongs to the whole tensor is written as [] by some and as [1] by others.
-    const std::vector<uint64_t> one{1};
-    return entry.shape == *expected || (expected->empty() && entry.shape == one);
+  static bool fits(std::vector<uint64_t> found, std::vector<uint64_t> expected, Fit fit) {
+    if (fit == Fit::kButForAxesOfOne) {
+      std::erase(found, 1u);
+      std::erase(expected, 1u);
+    }
+    return found == expected;
   }
 
   void find_composed() {
@@ -122,13 +128,15 @@ class Assembler {
   }
 
   void find_composed_at(EntryRef ref) {
-    for (const Codec* codec : composed_) {
-      Composed found = compose(ref, *codec);
-      if (found.codec == nullptr) continue;
-      for (const EntryRef& part : found.parts) used_[&entry_of(part)] = nullptr;
-      found_.push_back(std::make_unique<Composed>(std::move(found)));
-      used_[&entry_of(ref)] = found_.back().get();
-      return;
+    for (const Fit fit : {Fit::kExact, Fit::kButForAxesOfOne}) {
+      for (const Codec* codec : composed_) {
+        Composed found = compose(ref, *codec, fit);
+        if (found.codec == nullptr) continue;
+        for (const EntryRef& part : found.parts) used_[&entry_of(part)] = nullptr;
+        found_.push_back(std::make_unique<Composed>(std::move(found)));
+        used_[&entry_of(ref)] = found_.back().get();
+        return;
+      }
     }
   }
 
@@ -172,9 +180,15 @@ class Assembler {
 
 std::optional<std::vector<uint64_t>> part_entry_shape(const PartRule& rule,
                                                       const std::vector<uint64_t>& shape) {
-  if (rule.tile_rows == 0 && rule.tile_values == 0) return std::vector<uint64_t>{};
+  if (rule.tile_rows == 0 && rule.tile_values == 0) {
+    return rule.is_vector ? std::vector<uint64_t>{1} : std::vector<uint64_t>{};
+  }
   std::vector<uint64_t> out = shape;
   if (out.empty()) return out;
+  if (rule.is_vector && rule.tile_rows == 1 && rule.tile_values == 0) {
+    out.pop_back();
+    return out;
+  }
   const uint64_t elements =
       rule.tile_values == 0 ? 1 : divide_up(shape.back(), rule.tile_values);
   out.back() = elements * element_values(rule.dtype);

@@ -28,4 +28,11 @@ extern const Codec kQ2KCodec, kQ3KCodec, kQ4KCodec, kQ5KCodec, kQ6KCodec;
 // iq4.cc, fp4.cc
 extern const Codec kIq4NlCodec, kIq4XsCodec, kMxfp4Codec, kNvfp4BlockCodec;
 
+// Of quantized checkpoints, in several parts: nvfp4_checkpoint.cc, fp8_scaled.cc, mx_checkpoint.cc
+extern const Codec kNvfp4ModeloptCodec, kNvfp4CtCodec;
+extern const Codec kFp8TensorCodec, kFp8TensorVectorCodec, kFp8TensorCtCodec;
+extern const Codec kFp8ChannelCodec, kFp8ChannelColumnCodec, kFp8ChannelCtCodec;
+extern const Codec kFp8BlockCodec, kFp8BlockBf16Codec, kFp8BlockScaleCodec, kFp8BlockCtCodec;
+extern const Codec kMxfp8Codec, kMxfp8E8m0Codec, kMxfp4CtCodec, kMxfp4ModeloptCodec;
+
 }  // namespace ckpt

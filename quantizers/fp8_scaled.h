@@ -1,0 +1,28 @@
+// Runs of values multiplied and divided by one scale, and their largest magnitude.
+//
+// A function NAME_scalar is the specification of NAME, which gives the same bits with vectors.
+// What a reader would get wrong: largest_finite leaves Inf and NaN out, unlike find_block_amax.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ckpt {
+
+// The largest magnitude among the finite values; 0 without any.
+float largest_finite(const float* values, uint64_t count);
+float largest_finite_scalar(const float* values, uint64_t count);
+
+// out[i] = values[i] / divisor, rounded to a bfloat16 once more when `to_bf16`.
+struct Division {
+  float divisor;
+  bool to_bf16;
+};
+void divide_values(const float* values, uint64_t count, Division division, float* out);
+void divide_values_scalar(const float* values, uint64_t count, Division division, float* out);
+
+// values[i] = values[i] * factor
+void multiply_values(float* values, uint64_t count, float factor);
+void multiply_values_scalar(float* values, uint64_t count, float factor);
+
+}  // namespace ckpt

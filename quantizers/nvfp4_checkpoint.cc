@@ -1,0 +1,194 @@
+// NVFP4 as quantized checkpoints store it: E2M1 codes, an E4M3 scale for 16 values, a scale a
+// tensor. 4.5 bits a value.
+//
+//                    nvfp4_modelopt              nvfp4_ct
+//   X                U8 [N, K/2]                                     two codes a byte
+//   X_packed                                     U8 [N, K/2]         the same bytes
+//   X_scale          F8_E4M3 [N, K/16]           F8_E4M3 [N, K/16]   s
+//   X_scale_2        F32 [] = A / 2688                               t, multiplies
+//   X_global_scale                               F32 [1] = 2688 / A  g, divides
+//   value            E2M1 (s t)                  E2M1 (s / g)
+//
+// A is the largest magnitude of the tensor, or of all that are run as one; 2688 = 6 x 448.
+//   nvfp4_modelopt   s = E4M3(a / (6 t)), a the largest magnitude of the block
+//                    s = E4M3((b / 6) M / (A / 6)) where a calibration stored b for each block
+//   nvfp4_ct         s = E4M3(g bf16(a / 6)); g = bf16(2688 / A)
+// Codes are the nearest E2M1 to value / (s t) and value / (s / g), ties to even.
+//
+// What a reader would get wrong: a GPU divides by a constant as it multiplies by the reciprocal,
+// and exports are made on GPUs, so that is the default. A block of zeros has s = 1, or 0.125 in
+// nvfp4_ct, as any that would round to 0. A stored b of 0 stands for 6. M is 448, or 256 where
+// blocks were scaled to 4 or 6. A tensor of zeros gets t = 1: 0 would make NaNs of its scales.
+// Sources: NVIDIA Model-Optimizer modelopt/torch/quantization/qtensor/nvfp4_tensor.py;
+// compressed-tensors src/compressed_tensors/quantization/utils/helpers.py.
+#include "quantizers/nvfp4_checkpoint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "quantizers/codec_list.h"
+#include "quantizers/float_convert.h"
+#include "quantizers/fp8_scaled.h"
+#include "quantizers/plain_simd.h"
+
+namespace ckpt {
+namespace {
+
+constexpr float kE2m1Largest = 6;
+constexpr float kE4m3Largest = 448;
+constexpr float kFourOverSixLargest = 256;
+constexpr uint8_t kE4m3Eighth = 0x20;
+constexpr uint64_t kPieceBlocks = 256;   // what lies between two kernels stays in the first cache
+
+// Blocks [first, first + count) of the rows, with room for their scales as floats.
+struct Piece {
+  uint64_t first, count;
+  const float* values;
+  std::byte* codes;
+  std::byte* scales;
+  float amax[kPieceBlocks];
+  float divisors[kPieceBlocks];
+};
+
+template <class MakeScales>
+void encode_pieces(ConstFloatRows rows, Parts parts, const MakeScales& make_scales) {
+  const uint64_t blocks = rows.values.size() / kE2m1BlockValues;
+  Piece piece;
+  for (piece.first = 0; piece.first < blocks; piece.first += piece.count) {
+    piece.count = std::min(kPieceBlocks, blocks - piece.first);
+    piece.values = rows.values.data() + piece.first * kE2m1BlockValues;
+    piece.codes = parts[0].data() + piece.first * kE2m1BlockBytes;
+    piece.scales = parts[1].data() + piece.first;
+    make_scales(piece);
+    pack_e2m1(piece.values, piece.count, piece.divisors, piece.codes);
+  }
+}
+
+template <class ScaleOf>
+void decode_pieces(ConstParts parts, FloatRows rows, const ScaleOf& scale_of) {
+  const uint64_t blocks = rows.values.size() / kE2m1BlockValues;
+  float scales[kPieceBlocks];
+  for (uint64_t first = 0; first < blocks; first += kPieceBlocks) {
+    const uint64_t count = std::min(kPieceBlocks, blocks - first);
+    decode_f8_e4m3(parts[1].data() + first, count, scales);
+    scale_of(scales, count);
+    unpack_e2m1(parts[0].data() + first * kE2m1BlockBytes, count, scales,
+                rows.values.data() + first * kE2m1BlockValues);
+  }
+}
+
+float divide_by_constant(float value, float constant, const EncodeOptions& options) {
+  return options.cpu_rounding ? value / constant : value * (1.0f / constant);
+}
+
+void scan_amax(ConstFloatRows rows, Stats& stats) {
+  stats.amax = std::max(stats.amax, largest_finite(rows.values.data(), rows.values.size()));
+}
+
+// ---- nvfp4_modelopt ----------------------------------------------------------------------------
+
+// What the largest magnitude of a tensor is scaled to, over 6.
+float largest_scale(const EncodeOptions& options) {
+  return options.search == ScaleSearch::kFourOverSix ? kFourOverSixLargest : kE4m3Largest;
+}
+
+float modelopt_tensor_scale(const EncodeContext& context) {
+  const float scale = divide_by_constant(
+      context.stats.amax, kE2m1Largest * largest_scale(context.options), context.options);
+  return scale > 0 ? scale : 1;
+}
+
+// Scales from the magnitudes that a calibration stored.
+void scale_as_stored(Piece& piece, const EncodeContext& context, float tensor_scale) {
+  const EncodeOptions& options = context.options;
+  const float most = divide_by_constant(context.stats.amax, kE2m1Largest, options);
+  for (uint64_t b = 0; b < piece.count; ++b) {
+    float scale = divide_by_constant(context.block_amax[piece.first + b], kE2m1Largest, options);
+    if (scale == 0) scale = 1;
+    scale = std::max(scale * largest_scale(options) / most, 0x1p-9f);
+    const uint8_t code = e4m3_from_float(scale);
+    piece.scales[b] = static_cast<std::byte>(code);
+    piece.divisors[b] = float_from_e4m3(code) * tensor_scale;
+  }
+}
+
+void encode_modelopt(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
+  const float tensor_scale = modelopt_tensor_scale(context);
+  std::memcpy(parts[2].data(), &tensor_scale, sizeof tensor_scale);
+  encode_pieces(rows, parts, [&](Piece& piece) {
+    if (!context.block_amax.empty()) return scale_as_stored(piece, context, tensor_scale);
+    find_block_amax(piece.values, piece.count, piece.amax);
+    make_nvfp4_scales(piece.amax, piece.count, tensor_scale, piece.scales, piece.divisors);
+  });
+}
+
+void decode_modelopt(ConstParts parts, FloatRows rows) {
+  float tensor_scale;
+  std::memcpy(&tensor_scale, parts[2].data(), sizeof tensor_scale);
+  decode_pieces(parts, rows, [&](float* scales, uint64_t count) {
+    multiply_values(scales, count, tensor_scale);
+  });
+}
+
+// ---- nvfp4_ct ----------------------------------------------------------------------------------
+
+float to_bf16(float value) { return float_from_bf16(bf16_from_float(value)); }
+
+// 1 where 2688 / A is no number: of zeros, and of magnitudes below 2^-116.
+float ct_global_scale(float amax) {
+  const float scale = to_bf16(kE2m1Largest * kE4m3Largest / amax);
+  return std::isfinite(scale) ? scale : 1;
+}
+
+void scale_as_ct(Piece& piece, float global_scale) {
+  for (uint64_t b = 0; b < piece.count; ++b) {
+    uint8_t code = e4m3_from_float(global_scale * to_bf16(piece.amax[b] / kE2m1Largest));
+    if (code == 0) code = kE4m3Eighth;
+    piece.scales[b] = static_cast<std::byte>(code);
+    piece.divisors[b] = float_from_e4m3(code) / global_scale;
+  }
+}
+
+void encode_ct(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
+  const float global_scale = ct_global_scale(context.stats.amax);
+  std::memcpy(parts[2].data(), &global_scale, sizeof global_scale);
+  encode_pieces(rows, parts, [&](Piece& piece) {
+    if (context.block_amax.empty()) {
+      find_block_amax(piece.values, piece.count, piece.amax);
+    } else {
+      std::copy_n(context.block_amax.data() + piece.first, piece.count, piece.amax);
+    }
+    scale_as_ct(piece, global_scale);
+  });
+}
+
+void decode_ct(ConstParts parts, FloatRows rows) {
+  float global_scale;
+  std::memcpy(&global_scale, parts[2].data(), sizeof global_scale);
+  decode_pieces(parts, rows, [&](float* scales, uint64_t count) {
+    divide_values(scales, count, {global_scale, false}, scales);
+  });
+}
+
+constexpr PartRule kModeloptParts[] = {
+    {"", Dtype::kU8, 1, 2}, {"_scale", Dtype::kF8E4M3, 1, 16}, {"_scale_2", Dtype::kF32, 0, 0}};
+constexpr PartRule kCtParts[] = {{"_packed", Dtype::kU8, 1, 2},
+                                 {"_scale", Dtype::kF8E4M3, 1, 16},
+                                 {"_global_scale", Dtype::kF32, 0, 0, true}};
+
+}  // namespace
+
+constinit const Codec kNvfp4ModeloptCodec{
+    .name = "nvfp4_modelopt",
+    .help = "NVFP4 with a tensor scale (ModelOpt checkpoints); 4.5 bits a value",
+    .parts = kModeloptParts, .band_rows = 1, .block_values = kE2m1BlockValues,
+    .needs_stats = true, .scan = scan_amax, .encode = encode_modelopt, .decode = decode_modelopt};
+
+constinit const Codec kNvfp4CtCodec{
+    .name = "nvfp4_ct",
+    .help = "NVFP4 with a global scale that divides (compressed-tensors); 4.5 bits a value",
+    .parts = kCtParts, .band_rows = 1, .block_values = kE2m1BlockValues,
+    .needs_stats = true, .scan = scan_amax, .encode = encode_ct, .decode = decode_ct};
+
+}  // namespace ckpt

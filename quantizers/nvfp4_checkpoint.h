@@ -1,0 +1,44 @@
+// Blocks of E2M1 codes as quantized checkpoints store them: neighbours share a byte.
+//
+//   values of a block      v0 v1 v2 v3 ... v14 v15
+//   its bytes              v1v0  v3v2  ... v15v14        upper four bits, lower four bits
+//
+//   code    0  1   2  3   4  5  6  7      8 to 15: the same, negative
+//   E2M1    0  .5  1  1.5 2  3  4  6
+//
+// A function NAME_scalar is the specification of NAME, which gives the same bytes with vectors.
+// What a reader would get wrong: ties go to the even code (0.75 to 1, 2.5 to 2), not away from
+// zero; a quotient below zero that rounds to zero keeps its sign (code 8), -0 does not (code 0).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ckpt {
+
+inline constexpr uint32_t kE2m1BlockValues = 16;
+inline constexpr uint32_t kE2m1BlockBytes = 8;
+
+// The largest magnitude of each block of 16 values; NaN when one is among them.
+void find_block_amax(const float* values, uint64_t blocks, float* amax);
+void find_block_amax_scalar(const float* values, uint64_t blocks, float* amax);
+
+// The codes of value / divisors[block], 8 bytes a block; NaN becomes code 7.
+void pack_e2m1(const float* values, uint64_t blocks, const float* divisors, std::byte* codes);
+void pack_e2m1_scalar(const float* values, uint64_t blocks, const float* divisors,
+                      std::byte* codes);
+
+// E2M1 times scales[block]; code 8 gives -0 times it.
+void unpack_e2m1(const std::byte* codes, uint64_t blocks, const float* scales, float* values);
+void unpack_e2m1_scalar(const std::byte* codes, uint64_t blocks, const float* scales,
+                        float* values);
+
+// NVFP4 block scales: `scales` gets the E4M3 codes of amax / (6 tensor_scale), `divisors` the
+// numbers they stand for times tensor_scale. A block of zeros gets scale 1; others are kept within
+// [2^-9, 448].
+void make_nvfp4_scales(const float* amax, uint64_t blocks, float tensor_scale, std::byte* scales,
+                       float* divisors);
+void make_nvfp4_scales_scalar(const float* amax, uint64_t blocks, float tensor_scale,
+                              std::byte* scales, float* divisors);
+
+}  // namespace ckpt

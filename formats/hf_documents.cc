@@ -20,6 +20,8 @@ constexpr auto kDocuments = std::to_array<std::string_view>({
     // model
     "config.json", "generation_config.json", "hf_quant_config.json", "quantize_config.json",
     "recipe.yaml", "params.json", "adapter_config.json",
+    // a quantisation-aware training's account of its quantizers; read as data, never run
+    "modelopt_state.pth",
     // tokenizer
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "vocab.txt", "merges.txt", "tokenizer.model", "tokenizer.model.v*",

@@ -2,6 +2,8 @@
 #include "transforms/transforms.h"
 
 #include "transforms/cast.h"
+#include "transforms/dequantize.h"
+#include "transforms/export.h"
 #include "transforms/mixture.h"
 #include "transforms/quantize.h"
 #include "transforms/to_gguf.h"
@@ -9,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-const Transform* const kTransforms[] = {&kToGguf, &kQuantize, &kCast};
+const Transform* const kTransforms[] = {&kToGguf, &kQuantize, &kCast, &kExport, &kDequantize};
 
 }  // namespace
 

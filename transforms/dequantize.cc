@@ -1,0 +1,136 @@
+#include "transforms/dequantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "transforms/quant_config.h"
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kOptions[] = {
+    {"type", "bf16|f16|f32", "the type to store the weights in; bf16 when absent"},
+};
+constexpr uint64_t kMaxColumns = uint64_t{1} << 24;
+constexpr std::string_view kColumnScale = ".pre_quant_scale";
+// What servers need beside quantised weights, and nobody beside floats.
+constexpr std::string_view kDropped[] = {".input_scale", ".input_global_scale", ".output_scale",
+                                         ".k_scale",     ".v_scale",            ".q_scale",
+                                         ".k_bias_value", ".v_bias_value"};
+// Parts of weights that were not recognised.
+constexpr std::string_view kLeftOver[] = {".weight_scale", ".weight_scale_2", ".weight_scale_inv",
+                                          ".weight_packed", ".weight_global_scale",
+                                          ".weight_zero_point", ".qweight", ".svdquant_lora_a"};
+
+bool ends_with_any(std::string_view name, std::span<const std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+struct TypeName {
+  std::string_view codec, torch;
+};
+constexpr TypeName kTypes[] = {{"bf16", "bfloat16"}, {"f16", "float16"}, {"f32", "float32"}};
+
+using ColumnScales = std::map<std::string, const Tensor*>;   // by module
+
+ColumnScales find_column_scales(const Checkpoint& checkpoint) {
+  ColumnScales out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!tensor.name.ends_with(kColumnScale)) continue;
+    out[tensor.name.substr(0, tensor.name.size() - kColumnScale.size())] = &tensor;
+  }
+  return out;
+}
+
+std::string module_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
+// Multiplies the columns by what the input would have been multiplied by.
+Result<Tensor> fold(Tensor weight, const Tensor& scale) {
+  const std::string place = fmt::format("tensor '{}'", scale.name);
+  if (scale.values() != weight.row_values()) {
+    return fail(ErrorCode::kCorrupt, "{}: {} values; its weight has {} columns", place,
+                scale.values(), weight.row_values());
+  }
+  CKPT_ASSIGN(std::vector<float> factors, read_values(scale, kMaxColumns));
+  const auto bad = std::find_if(factors.begin(), factors.end(),
+                                [](float factor) { return !std::isfinite(factor) || factor <= 0; });
+  if (bad != factors.end()) {
+    return fail(ErrorCode::kCorrupt, "{}: value {} is {}; expected a number above zero", place,
+                bad - factors.begin(), *bad);
+  }
+  return with_op(std::move(weight),
+                 ScaleColumns{std::make_shared<const std::vector<float>>(std::move(factors))});
+}
+
+Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Codec& codec) {
+  const ColumnScales scales = find_column_scales(checkpoint);
+  std::vector<Tensor> out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (tensor.name.ends_with(kColumnScale) || ends_with_any(tensor.name, kDropped)) continue;
+    if (ends_with_any(tensor.name, kLeftOver)) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}' ({}) belongs to weights of a kind that is "
+                  "not known", tensor.name, tensor.codec->name);
+    }
+    Tensor made = tensor;
+    if (tensor.codec->parts.size() > 1) {
+      CKPT_ASSIGN(made, recode(std::move(made), codec));
+    }
+    const auto scale = scales.find(module_of(tensor.name));
+    if (scale != scales.end() && tensor.name.ends_with(".weight")) {
+      CKPT_ASSIGN(made, fold(std::move(made), *scale->second));
+    }
+    made.home.clear();   // files grow: they are cut anew
+    out.push_back(std::move(made));
+  }
+  return out;
+}
+
+Status set_dtype(Checkpoint& checkpoint, std::string_view torch_name) {
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  if (!config) return {};
+  bool changed = false;
+  const auto set = [&](JsonText& scope) {
+    for (const char* key : {"dtype", "torch_dtype"}) {
+      if (scope.find(key) == nullptr || scope.find_text(key) == torch_name) continue;
+      scope.set(key, JsonText::text(torch_name));
+      changed = true;
+    }
+  };
+  set(*config);
+  for (auto& [key, part] : config->members()) {
+    if (part.is_object()) set(part);
+  }
+  if (changed) checkpoint.set_document("config.json", config->dump(2) + "\n");
+  return {};
+}
+
+}  // namespace
+
+Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
+                              const Context& context) {
+  const std::string type = options.get("type").value_or("bf16");
+  const auto name = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                 [&](const TypeName& each) { return each.codec == type; });
+  if (name == std::end(kTypes)) {
+    return fail(ErrorCode::kUsage, "type '{}'; expected bf16, f16 or f32", type);
+  }
+  if (checkpoint.format != "safetensors") {
+    return fail(ErrorCode::kUsage, "dequantize: the checkpoint is {}; expected safetensors",
+                checkpoint.format);
+  }
+  const Codec* codec = find_codec(context.codecs, type);
+  CKPT_CHECK(codec != nullptr);
+  CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, *codec));
+  CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
+  if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantised");
+  if (type != "bf16") CKPT_TRY(set_dtype(checkpoint, name->torch));
+  checkpoint.file_metadata.clear();
+  return checkpoint;
+}
+
+constinit const Transform kDequantize = {
+    "dequantize", "weights of every quantised kind back to plain floats", kOptions, dequantize};
+
+}  // namespace ckpt

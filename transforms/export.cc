@@ -1,0 +1,128 @@
+#include "transforms/export.h"
+
+#include <algorithm>
+
+#include "transforms/export_options.h"
+#include "transforms/export_tensors.h"
+#include "transforms/quant_config.h"
+
+namespace ckpt {
+namespace {
+
+// ---- what is refused at once -------------------------------------------------------------------
+
+Status check_unquantized(const Checkpoint& checkpoint) {
+  const std::string hint = "--step dequantize before it";
+  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
+  if (config && config->find("quantization_config") != nullptr) {
+    return fail_with_hint(ErrorCode::kUnsupported, hint,
+                          "config.json has a quantization_config already");
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool is_scale = tensor.name.ends_with(".weight_scale") ||
+                          tensor.name.ends_with(".weight_scale_inv") ||
+                          tensor.name.ends_with(".input_scale");
+    if (tensor.codec->parts.size() == 1 && !is_scale) continue;
+    return fail_with_hint(ErrorCode::kUnsupported, hint, "tensor '{}' is quantised already ({})",
+                          tensor.name, tensor.codec->name);
+  }
+  return {};
+}
+
+// ---- documents ---------------------------------------------------------------------------------
+
+// transformers writes the type of the weights into the parts' configurations too.
+void complete_dtypes(JsonText& config) {
+  const JsonText* dtype = config.find("dtype");
+  if (dtype == nullptr) return;
+  const JsonText value = *dtype;
+  for (auto& [key, part] : config.members()) {
+    if (part.is_object() && part.find("model_type") != nullptr && part.find("dtype") == nullptr &&
+        part.find("torch_dtype") == nullptr) {
+      part.set_sorted("dtype", value);
+    }
+  }
+}
+
+// transformers refuses top_k and top_p beside do_sample = false when it saves.
+Status complete_generation_config(Checkpoint& checkpoint, const Context& context) {
+  constexpr std::string_view kName = "generation_config.json";
+  const Document* document = checkpoint.find_document(kName);
+  if (document == nullptr) return {};
+  CKPT_ASSIGN(JsonText config, in(kName, JsonText::parse(*document->content)));
+  if (!config.is_object()) return fail(ErrorCode::kCorrupt, "{}: expected an object", kName);
+  const auto is_set = [&](std::string_view key) {
+    const JsonText* found = config.find(key);
+    return found != nullptr && !found->is_null();
+  };
+  const JsonText* sampled = config.find("do_sample");
+  if ((!is_set("top_k") && !is_set("top_p")) ||
+      (sampled != nullptr && sampled->token() == "true")) {
+    return {};
+  }
+  config.set_sorted("do_sample", JsonText::boolean(true));
+  checkpoint.set_document(std::string(kName), config.dump(2) + "\n");
+  context.note("generation_config.json: do_sample is true, as its top_k and top_p need");
+  return {};
+}
+
+// Experts that were cut from a stack count under the stack's name, as in the model that ran.
+QuantConfig make_config(const ExportJob& job) {
+  QuantConfig out;
+  out.algo.name = job.options.algo_name();
+  if (job.options.type != ExportType::kFp8) out.algo.group_size = 16;
+  out.kv_cache_algo = job.options.kv_cache ? job.options.kv_cache : job.calibration.kv_algo;
+  if (out.kv_cache_algo && out.kv_cache_algo->empty()) out.kv_cache_algo.reset();
+  std::vector<std::string> quantized;
+  for (const std::string& module : job.selection.modules) {
+    if (!module.empty()) quantized.push_back(module);
+  }
+  out.exclude_modules = summarize_excluded(job.selection.unquantized, quantized);
+  return out;
+}
+
+Status write_documents(Checkpoint& checkpoint, const ExportJob& job) {
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  if (config) {
+    complete_dtypes(*config);
+    checkpoint.set_document("config.json", config->dump(4));
+  } else {
+    job.context.note("there is no config.json; servers need one with a quantization_config");
+  }
+  CKPT_TRY(complete_generation_config(checkpoint, job.context));
+  const QuantConfig made = make_config(job);
+  if (made.kv_cache_algo && job.calibration.kv_scales.empty()) {
+    job.context.note(fmt::format("the KV cache is declared {} without scales: servers take 1.0",
+                                 *made.kv_cache_algo));
+  }
+  return write_quant_config(checkpoint, made);
+}
+
+}  // namespace
+
+Result<Checkpoint> export_quantized(Checkpoint checkpoint, const Options& options,
+                                    const Context& context) {
+  if (checkpoint.format != "safetensors") {
+    return fail(ErrorCode::kUsage, "export: the checkpoint is {}; expected safetensors",
+                checkpoint.format);
+  }
+  CKPT_ASSIGN(const ExportOptions parsed, parse_export_options(options));
+  CKPT_ASSIGN(Calibration calibration, take_calibration(checkpoint, parsed, context));
+  CKPT_TRY(check_unquantized(checkpoint));
+  CKPT_TRY(add_amax_from(calibration, parsed, context));
+  CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
+  CKPT_TRY(split_experts(checkpoint, model, calibration, parsed));
+  CKPT_ASSIGN(const Selection selection, select_modules(checkpoint, model, calibration, parsed));
+  const ExportJob job{selection, model, calibration, parsed, context};
+  CKPT_TRY(make_export_tensors(checkpoint, job));
+  CKPT_TRY(write_documents(checkpoint, job));
+  assign_export_files(checkpoint.tensors);
+  checkpoint.file_metadata.clear();
+  return checkpoint;
+}
+
+constinit const Transform kExport = {
+    "export", "NVFP4 or FP8 weights with scales and configuration, as ModelOpt exports them",
+    kExportOptions, export_quantized};
+
+}  // namespace ckpt

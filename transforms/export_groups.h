@@ -1,0 +1,33 @@
+// Which layers read the same input: servers run them as one, so they share scales.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ckpt {
+
+// A set of modules beside each other that read the same tensor.
+struct SharedInput {
+  std::string_view families;               // model_type prefixes, separated by spaces; "" = all
+  std::vector<std::string_view> members;   // names below the module that holds them all
+  bool is_fused = true;                    // servers join them into one matrix
+};
+std::span<const SharedInput> shared_inputs();
+
+struct SharedGroup {
+  std::string key;                    // the same for all members; the module itself when alone
+  const SharedInput* rule = nullptr;  // null: alone
+  std::string parent;                 // with its dot: member = parent + one of rule->members
+};
+// The group of a linear layer. `model_type` is config.json's.
+SharedGroup find_group(std::string_view module, std::string_view model_type);
+
+// "….experts.3.up_proj" as "….experts.*.up_proj": experts of a layer share the scale of their
+// inputs. Other names as they are.
+std::string without_expert(std::string_view module);
+// True for a layer of a routed expert.
+bool is_expert(std::string_view module);
+
+}  // namespace ckpt

@@ -1,0 +1,41 @@
+// What the export step was asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/transform.h"
+
+namespace ckpt {
+
+enum class ExportType : uint8_t { kNvfp4, kNvfp4Weights, kFp8 };
+// Which layers: all of ModelOpt's default, those of an MLP, or the routed experts' alone.
+enum class ExportPreset : uint8_t { kDefault, kMlpOnly, kExpertsOnly };
+
+struct ExportOptions {
+  ExportType type = ExportType::kNvfp4;
+  ExportPreset preset = ExportPreset::kDefault;
+  std::vector<std::string> keep, only;  // globs over names of tensors and modules
+  std::string amax_from;                // empty: none
+  bool fresh_weight_amax = false;
+  EncodeOptions encode;
+  std::optional<std::string> kv_cache;  // "FP8", "NVFP4", "" for none; nullopt: as the source says
+
+  bool has_activations() const { return type != ExportType::kNvfp4Weights; }
+  std::string_view type_name() const;   // "nvfp4-w4a16"
+  std::string_view algo_name() const;   // "W4A16_NVFP4"
+  std::string_view codec_name() const;  // "nvfp4_modelopt"
+  // input_scale = amax / this: 6 x 448 or 448.
+  float activation_divisor() const { return type == ExportType::kFp8 ? 448.0f : 2688.0f; }
+};
+
+extern const OptionRule kExportOptions[9];
+// Fails: kUsage.
+Result<ExportOptions> parse_export_options(const Options& options);
+
+// amax / divisor as the machine divides that is matched: by multiplication, or on a CPU.
+float scale_from_amax(float amax, float divisor, bool cpu_rounding);
+
+}  // namespace ckpt

@@ -1,0 +1,209 @@
+#include "transforms/export_select.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "transforms/export_groups.h"
+#include "transforms/quant_config.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+
+// Source: NVIDIA Model-Optimizer
+// modelopt_recipes/configs/ptq/units/default_disabled_quantizers.yaml; globs over quantizers.
+constexpr std::string_view kNeverByDefault[] = {
+    "*block_sparse_moe.gate*",  "*linear_attn.conv1d*", "*self_attention.conv1d*",
+    "*linear_attn.in_proj_a*",  "*linear_attn.in_proj_b*",
+    "*lm_head*",                "*mixer.conv1d*",       "*mlp.gate.*",
+    "*mlp.shared_expert_gate.*", "*output_layer*",      "*proj_out.*",
+    "*router*",                 "mtp.*",                "output.*",
+    "*embed_vision*",           "*vision_tower*",       "*visual*",
+    "*vision_model*",           "*multi_modal_projector*"};
+// nvfp4_mlp_only and nvfp4_experts_only of modelopt_recipes/configs/ptq/presets/model.
+constexpr std::string_view kMlpOnly[] = {
+    "*mlp*weight_quantizer", "*.mixer.up_proj.weight_quantizer",
+    "*.mixer.down_proj.weight_quantizer", "*block_sparse_moe*weight_quantizer",
+    "*.experts.*weight_quantizer"};
+constexpr std::string_view kExpertsOnly[] = {"*block_sparse_moe*weight_quantizer",
+                                             "*.experts.*weight_quantizer"};
+// Last words of the names of tables that rows are looked up in.
+constexpr std::string_view kTables[] = {"wte", "wpe", "shared", "tok_embeddings"};
+
+bool matches_any(std::span<const std::string_view> globs, const std::string& name) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](std::string_view glob) { return glob_matches(glob, name); });
+}
+
+bool has_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+
+bool matches(const std::vector<std::string>& globs, std::string_view module,
+             std::string_view tensor) {
+  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+    return glob_matches(glob, module) || glob_matches(glob, tensor);
+  });
+}
+
+// Spelled out by name, which overrules the default.
+bool is_named(const std::vector<std::string>& globs, std::string_view module,
+              std::string_view tensor) {
+  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+    return !has_glob(glob) && (glob == module || glob == tensor);
+  });
+}
+
+std::string_view last_word(std::string_view module) {
+  const size_t dot = module.rfind('.');
+  return dot == std::string_view::npos ? module : module.substr(dot + 1);
+}
+
+bool is_table(std::string_view module) {
+  const std::string_view word = last_word(module);
+  return word.find("embed") != std::string_view::npos ||
+         std::find(std::begin(kTables), std::end(kTables), word) != std::end(kTables);
+}
+
+bool is_plain_float(const Codec& codec) {
+  return codec.name == "bf16" || codec.name == "f16" || codec.name == "f32";
+}
+
+// Layer `layers` and those behind it in "….layers.61.mlp.up_proj".
+bool is_next_token_layer(std::string_view module, const ExportModel& model) {
+  if (model.next_token_layers == 0) return false;
+  constexpr std::string_view kLayers = "layers.";
+  const size_t at = module.find(kLayers);
+  if (at == std::string_view::npos) return false;
+  uint64_t index = 0;
+  const std::string_view digits = module.substr(at + kLayers.size());
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  return parsed.ec == std::errc() && index >= model.layers;
+}
+
+bool in_default(const std::string& module, const ExportModel& model, ExportPreset preset) {
+  const std::string quantizer = module + ".weight_quantizer";
+  if (matches_any(kNeverByDefault, quantizer) || is_table(module)) return false;
+  if (is_next_token_layer(module, model)) return false;
+  if (preset == ExportPreset::kMlpOnly) return matches_any(kMlpOnly, quantizer);
+  return preset == ExportPreset::kDefault || matches_any(kExpertsOnly, quantizer);
+}
+
+// Routers stand beside the experts they choose, whatever their class.
+bool is_router(std::string_view module, const std::set<std::string, std::less<>>& expert_parents) {
+  const std::string_view word = last_word(module);
+  if (word != "gate" && word != "router" && word != "shared_expert_gate") return false;
+  return expert_parents.count(module.substr(0, module.size() - word.size())) != 0;
+}
+
+// "….mlp." for all tensors called "….mlp.experts…".
+std::set<std::string, std::less<>> find_expert_parents(const Checkpoint& checkpoint) {
+  std::set<std::string, std::less<>> out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const size_t at = tensor.name.find(".experts.");
+    if (at != std::string::npos) out.insert(tensor.name.substr(0, at + 1));
+  }
+  return out;
+}
+
+// The module of a weight that may be quantised or must be listed; empty for all other tensors.
+std::string module_of(const Tensor& tensor) {
+  if (tensor.shape.size() < 2 || !is_plain_float(*tensor.codec)) return {};
+  if (tensor.name.ends_with(kWeight)) {
+    return tensor.name.substr(0, tensor.name.size() - kWeight.size());
+  }
+  const size_t at = tensor.name.rfind(".experts.");
+  const bool is_stack = at != std::string::npos && tensor.shape.size() == 3;
+  return is_stack ? tensor.name.substr(0, at + std::string_view(".experts").size()) : std::string();
+}
+
+Status check_rows(const Tensor& tensor, const std::string& module, const ExportOptions& options) {
+  if (options.type == ExportType::kFp8 || tensor.row_values() % 16 == 0) return {};
+  return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", module),
+                        "tensor '{}': rows of {} values; NVFP4 needs a multiple of 16", tensor.name,
+                        tensor.row_values());
+}
+
+// A stack's maxima belong to the experts that were cut from it, or to the stack as a whole.
+bool has_weight(const std::string& module, const std::set<std::string>& seen) {
+  if (seen.count(module) != 0) return true;
+  constexpr std::string_view kStack = "gate_up_proj";
+  if (module.ends_with(kStack)) {
+    const std::string parent = module.substr(0, module.size() - kStack.size());
+    if (seen.count(parent + "gate_proj") != 0) return true;
+  }
+  const size_t at = module.rfind(".experts.");
+  return at != std::string::npos &&
+         seen.count(module.substr(0, at + std::string_view(".experts").size())) != 0;
+}
+
+Status check_claimed(const Calibration& calibration, const std::set<std::string>& seen) {
+  for (const auto& [module, amax] : calibration.weights) {
+    if (has_weight(module, seen)) continue;
+    return fail(ErrorCode::kCorrupt, "'{}' has the maximum of a weight; the weight itself is "
+                "missing", module);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
+  ExportModel out;
+  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
+  if (!config) return out;
+  const JsonText* text = config->find("text_config");
+  for (const JsonText* scope : {&*config, text}) {
+    if (scope == nullptr || !scope->is_object()) continue;
+    out.model_type = scope->find_text("model_type").value_or(out.model_type);
+    out.layers = scope->find_whole("num_hidden_layers").value_or(out.layers);
+    out.next_token_layers =
+        scope->find_whole("num_nextn_predict_layers").value_or(out.next_token_layers);
+    const JsonText* tied = scope->find("tie_word_embeddings");
+    if (tied != nullptr) out.has_tied_head = tied->token() == "true";
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (tensor.name.ends_with("lm_head.weight")) out.has_tied_head = false;
+  }
+  return out;
+}
+
+bool is_selected(std::string_view module, std::string_view tensor, const ExportModel& model,
+                 const Calibration& calibration, const ExportOptions& options) {
+  if (matches(options.keep, module, tensor)) return false;
+  if (!options.only.empty() && !matches(options.only, module, tensor)) return false;
+  const std::string name(module);
+  if (calibration.is_qat) {
+    const bool in_preset = options.preset == ExportPreset::kDefault ||
+                           in_default(name, model, options.preset);
+    return in_preset && find_weight_amax(calibration, module).amax != nullptr;
+  }
+  return is_named(options.only, module, tensor) || in_default(name, model, options.preset);
+}
+
+Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,
+                                 const Calibration& calibration, const ExportOptions& options) {
+  const auto expert_parents = find_expert_parents(checkpoint);
+  Selection out;
+  std::set<std::string> unquantized, seen;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string module = module_of(tensor);
+    std::string& selected = out.modules.emplace_back();
+    if (module.empty()) continue;
+    seen.insert(module);
+    const bool is_linear = tensor.shape.size() == 2 && tensor.name.ends_with(kWeight);
+    if (is_linear && !is_router(module, expert_parents) &&
+        is_selected(module, tensor.name, model, calibration, options)) {
+      CKPT_TRY(check_rows(tensor, module, options));
+      selected = module;
+    } else {
+      unquantized.insert(module);
+    }
+  }
+  if (model.has_tied_head) unquantized.insert("lm_head");
+  CKPT_TRY(check_claimed(calibration, seen));
+  out.unquantized.assign(unquantized.begin(), unquantized.end());
+  return out;
+}
+
+}  // namespace ckpt

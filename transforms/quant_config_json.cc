@@ -1,0 +1,248 @@
+#include "transforms/quant_config_json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace ckpt {
+namespace {
+
+constexpr uint32_t kMaxDepth = 128;
+
+std::string quote_ascii(std::string_view text) {
+  using nlohmann::json;
+  return json(std::string(text)).dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+// Text of a token with its quotes; nullopt when it is no string.
+std::optional<std::string> unquote(const std::string& token) {
+  if (token.empty() || token[0] != '"') return std::nullopt;
+  const auto parsed = nlohmann::json::parse(token, nullptr, false);
+  const auto* text = parsed.get_ptr<const std::string*>();
+  return text == nullptr ? std::nullopt : std::optional(*text);
+}
+
+bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+bool is_scalar(std::string_view token) {
+  if (token == "NaN" || token == "Infinity" || token == "-Infinity") return true;
+  return !nlohmann::json::parse(token, nullptr, false).is_discarded();
+}
+
+}  // namespace
+
+// Recursive descent; depth is bounded.
+class JsonTextParser {
+ public:
+  explicit JsonTextParser(std::string_view text) : text_(text) {}
+
+  Result<JsonText> run() {
+    CKPT_ASSIGN(JsonText out, value(0));
+    if (peek() != 0) return bad();
+    return out;
+  }
+
+ private:
+  // The next character that is no space, 0 at the end.
+  char peek() {
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  Failure bad() const { return fail(ErrorCode::kCorrupt, "not valid JSON at byte {}", at_); }
+
+  Result<JsonText> value(uint32_t depth) {
+    if (depth > kMaxDepth) {
+      return fail(ErrorCode::kCorrupt, "nested deeper than {} levels", kMaxDepth);
+    }
+    const char c = peek();
+    if (c == '{') return object(depth);
+    if (c == '[') return array(depth);
+    JsonText out;
+    CKPT_ASSIGN(out.token_, token());
+    return out;
+  }
+
+  Result<std::string> token() {
+    const size_t start = at_;
+    if (peek() == '"') {
+      for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+        if (text_[at_] == '\\') ++at_;
+      }
+      at_ = std::min(at_ + 1, text_.size());
+    } else {
+      while (at_ < text_.size() && !is_space(text_[at_]) &&
+             std::string_view(",:]}[{\"").find(text_[at_]) == std::string_view::npos) {
+        ++at_;
+      }
+    }
+    std::string out(text_.substr(start, at_ - start));
+    if (!is_scalar(out)) {
+      at_ = start;
+      return bad();
+    }
+    return out;
+  }
+
+  // True after a comma, false at `close`.
+  Result<bool> more(char close) {
+    const char c = peek();
+    if (c != ',' && c != close) return bad();
+    ++at_;
+    return c == ',';
+  }
+
+  Result<JsonText> array(uint32_t depth) {
+    JsonText out = JsonText::array();
+    ++at_;
+    if (peek() == ']') {
+      ++at_;
+      return out;
+    }
+    for (bool again = true; again;) {
+      CKPT_ASSIGN(JsonText item, value(depth + 1));
+      out.items_.push_back(std::move(item));
+      CKPT_ASSIGN(again, more(']'));
+    }
+    return out;
+  }
+
+  Result<JsonText> object(uint32_t depth) {
+    JsonText out = JsonText::object();
+    ++at_;
+    if (peek() == '}') {
+      ++at_;
+      return out;
+    }
+    for (bool again = true; again;) {
+      if (peek() != '"') return bad();
+      CKPT_ASSIGN(const std::string key, token());
+      if (peek() != ':') return bad();
+      ++at_;
+      CKPT_ASSIGN(JsonText item, value(depth + 1));
+      out.members_.emplace_back(unquote(key).value_or(""), std::move(item));
+      CKPT_ASSIGN(again, more('}'));
+    }
+    return out;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+JsonText JsonText::text(std::string_view value) {
+  JsonText out;
+  out.token_ = quote_ascii(value);
+  return out;
+}
+
+JsonText JsonText::number(uint64_t value) {
+  JsonText out;
+  out.token_ = fmt::format("{}", value);
+  return out;
+}
+
+JsonText JsonText::boolean(bool value) {
+  JsonText out;
+  out.token_ = value ? "true" : "false";
+  return out;
+}
+
+JsonText JsonText::array() {
+  JsonText out;
+  out.kind_ = Kind::kArray;
+  return out;
+}
+
+JsonText JsonText::texts(const std::vector<std::string>& values) {
+  JsonText out = array();
+  for (const std::string& value : values) out.items_.push_back(text(value));
+  return out;
+}
+
+JsonText JsonText::object() {
+  JsonText out;
+  out.kind_ = Kind::kObject;
+  return out;
+}
+
+Result<JsonText> JsonText::parse(std::string_view text) { return JsonTextParser(text).run(); }
+
+std::string JsonText::dump(uint32_t indent) const {
+  std::string out;
+  append_to(out, indent, 0);
+  return out;
+}
+
+void JsonText::append_to(std::string& out, uint32_t indent, uint32_t depth) const {
+  if (kind_ == Kind::kToken) {
+    out += token_;
+    return;
+  }
+  const bool is_array = kind_ == Kind::kArray;
+  const size_t count = is_array ? items_.size() : members_.size();
+  out += is_array ? '[' : '{';
+  for (size_t i = 0; i < count; ++i) {
+    out += i == 0 ? "\n" : ",\n";
+    out.append(size_t{indent} * (depth + 1), ' ');
+    if (!is_array) out += quote_ascii(members_[i].first) + ": ";
+    (is_array ? items_[i] : members_[i].second).append_to(out, indent, depth + 1);
+  }
+  if (count != 0) {
+    out += '\n';
+    out.append(size_t{indent} * depth, ' ');
+  }
+  out += is_array ? ']' : '}';
+}
+
+const JsonText* JsonText::find(std::string_view key) const {
+  const auto found = std::find_if(members_.rbegin(), members_.rend(),
+                                  [&](const Member& member) { return member.first == key; });
+  return found == members_.rend() ? nullptr : &found->second;
+}
+
+JsonText* JsonText::find(std::string_view key) {
+  return const_cast<JsonText*>(std::as_const(*this).find(key));
+}
+
+std::optional<std::string> JsonText::as_text() const {
+  return kind_ == Kind::kToken ? unquote(token_) : std::nullopt;
+}
+
+std::optional<std::string> JsonText::find_text(std::string_view key) const {
+  const JsonText* found = find(key);
+  return found == nullptr ? std::nullopt : found->as_text();
+}
+
+std::optional<uint64_t> JsonText::find_whole(std::string_view key) const {
+  const JsonText* found = find(key);
+  if (found == nullptr || found->kind_ != Kind::kToken) return std::nullopt;
+  const std::string& token = found->token_;
+  uint64_t value = 0;
+  const auto parsed = std::from_chars(token.data(), token.data() + token.size(), value);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == token.data() + token.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+void JsonText::set(std::string_view key, JsonText value) {
+  if (JsonText* found = find(key)) {
+    *found = std::move(value);
+  } else {
+    members_.emplace_back(std::string(key), std::move(value));
+  }
+}
+
+void JsonText::set_sorted(std::string_view key, JsonText value) {
+  if (JsonText* found = find(key)) {
+    *found = std::move(value);
+    return;
+  }
+  const auto at = std::find_if(members_.begin(), members_.end(),
+                               [&](const Member& member) { return member.first > key; });
+  members_.emplace(at, std::string(key), std::move(value));
+}
+
+bool JsonText::remove(std::string_view key) {
+  return std::erase_if(members_, [&](const Member& member) { return member.first == key; }) != 0;
+}
+
+}  // namespace ckpt

@@ -62,27 +62,25 @@ struct alignas(64) Found {
 };
 
 HWY_INLINE void store_found(const Lanes& lanes, size_t at, Found& found) {
-  const Floats d;
-  const V zero = hn::Zero(d);
-  hn::Store(hn::IfThenElse(lanes.dead, zero, lanes.scale), d, found.scales + at);
-  hn::Store(hn::Sub(zero, lanes.low), d, found.minimums + at);
-  hn::Store(hn::IfThenElse(lanes.dead, zero, lanes.inverse), d, found.inverses + at);
-  hn::Store(hn::IfThenElse(lanes.dead, zero, lanes.start), d, found.starts + at);
-  hn::Store(lanes.sum_w, d, found.weights + at);
+  const Float zero = hn::Zero(kF);
+  hn::Store(hn::IfThenElse(lanes.dead, zero, lanes.scale), kF, found.scales + at);
+  hn::Store(hn::Sub(zero, lanes.low), kF, found.minimums + at);
+  hn::Store(hn::IfThenElse(lanes.dead, zero, lanes.inverse), kF, found.inverses + at);
+  hn::Store(hn::IfThenElse(lanes.dead, zero, lanes.start), kF, found.starts + at);
+  hn::Store(lanes.sum_w, kF, found.weights + at);
 }
 
 HWY_INLINE void search_step(const float* values, const Search& search, Found& found) {
-  const Floats d;
   Scratch g[2];
   Lanes p, q;
-  transpose_rows(d, values, kSub, g[0].x);
-  transpose_rows(d, values + kSub * kLanes, kSub, g[1].x);
+  transpose_neighbours(values, kSub, g[0].x);
+  transpose_neighbours(values + kSub * kLanes, kSub, g[1].x);
   weigh(g[0], p);
   weigh(g[1], q);
-  const bool all_dead = hn::AllTrue(d, hn::And(p.dead, q.dead));
+  const bool all_dead = hn::AllTrue(kF, hn::And(p.dead, q.dead));
   if (all_dead) {
-    p.scale = p.inverse = p.start = q.scale = q.inverse = q.start = hn::Zero(d);
-  } else if (hn::AllFalse(d, hn::Or(p.odd, q.odd))) {
+    p.scale = p.inverse = p.start = q.scale = q.inverse = q.start = hn::Zero(kF);
+  } else if (hn::AllFalse(kF, hn::Or(p.odd, q.odd))) {
     search_groups<false>(g, search, p, q);
   } else {
     search_groups<true>(g, search, p, q);
@@ -111,8 +109,7 @@ inline Levels round_levels(const float* values) {
   for (size_t j = 0; j < kSubs; j += hn::Lanes(d)) {
     const auto scaled = hn::Mul(hn::Set(d, inverse), hn::LoadU(d, values + j));
     const auto bits = hn::BitCast(di, hn::Add(scaled, hn::Set(d, 12582912.0f)));
-    const auto wrapped = hn::And(bits, hn::Set(di, 255));
-    const auto level = hn::Min(wrapped, hn::Set(di, 63));
+    const auto level = hn::Min(hn::And(bits, hn::Set(di, 255)), hn::Set(di, 63));
     hn::StoreU(hn::DemoteTo(db, level), db, out.levels + j);
   }
   return out;
@@ -132,36 +129,33 @@ struct Rounding {
 };
 
 template <int32_t kTopCode>
-HWY_INLINE hn::Vec<Ints> final_codes(const float* values, const Rounding& r) {
-  const Floats d;
-  const V x = hn::LoadU(d, values);
-  const V scaled = r.scale == 0
-      ? hn::Mul(hn::Set(d, r.inverse), hn::Sub(x, hn::Set(d, r.start)))
-      : hn::Div(hn::Add(x, hn::Set(d, r.minimum)), hn::Set(d, r.scale));
-  const auto codes = hn::Max(round_any(scaled), hn::Zero(Ints()));
-  return hn::Min(codes, hn::Set(Ints(), kTopCode));
+HWY_INLINE Int final_codes(const float* values, const Rounding& r) {
+  const Float x = hn::LoadU(kF, values);
+  const Float scaled = r.scale == 0
+      ? hn::Mul(splat(r.inverse), hn::Sub(x, splat(r.start)))
+      : hn::Div(hn::Add(x, splat(r.minimum)), splat(r.scale));
+  return clamp_int(round_to_int_lanes(scaled), 0, kTopCode);
 }
 
 template <class Block>
 HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, Block& out) {
-  const Ints di;
   for (size_t i = 0; i < kSub; i += kLanes) {
-    auto high = hn::Zero(di);
+    auto high = splat_int(0);
     for (size_t c = 0; c < kSubs / 2; ++c) {
       const float* pair = values + 64 * c + i;
       const auto a = final_codes<kTop<Block>>(pair, roundings[2 * c]);
       const auto b = final_codes<kTop<Block>>(pair + kSub, roundings[2 * c + 1]);
-      const auto low = hn::Set(di, 15);
+      const auto low = splat_int(15);
       if constexpr (kFiveBits<Block>) {
         const auto fifth = hn::Or(hn::ShiftRight<4>(a), hn::ShiftLeft<1>(hn::ShiftRight<4>(b)));
         high = hn::Or(high, hn::ShiftLeftSame(fifth, static_cast<int>(2 * c)));
-        store_bytes(hn::Or(hn::And(a, low), hn::ShiftLeft<4>(hn::And(b, low))),
+        store_low_bytes(hn::Or(hn::And(a, low), hn::ShiftLeft<4>(hn::And(b, low))),
                     out.codes + 32 * c + i);
       } else {
-        store_bytes(hn::Or(a, hn::ShiftLeft<4>(b)), out.codes + 32 * c + i);
+        store_low_bytes(hn::Or(a, hn::ShiftLeft<4>(b)), out.codes + 32 * c + i);
       }
     }
-    if constexpr (kFiveBits<Block>) store_bytes(high, out.high_bits + i);
+    if constexpr (kFiveBits<Block>) store_low_bytes(high, out.high_bits + i);
   }
 }
 

@@ -25,7 +25,7 @@
 #define HWY_TARGET_INCLUDE "quantizers/q6_k_simd.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "quantizers/k_quants_simd.h"
+#include "quantizers/simd_lanes.h"
 
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -55,47 +55,47 @@ struct alignas(64) Found {
 };
 
 struct Best {
-  V scale, score, inverse;
+  Float scale, score, inverse;
 };
 
 // P and Q of one candidate.
 struct Sums {
-  V p, q;
+  Float p, q;
 };
 
 // clamp(round(v), -32, 31), |v| <= 32 + 0.1 kCandidate: clamps that can do nothing are left out.
 template <int kCandidate>
-HWY_INLINE V round_level(V v) {
-  V level = hn::Round(v);
-  if constexpr (kCandidate >= -5) level = hn::Min(level, vector_of(31.0f));
-  if constexpr (kCandidate >= 5) level = hn::Max(level, vector_of(-32.0f));
+HWY_INLINE Float round_level(Float v) {
+  Float level = hn::Round(v);
+  if constexpr (kCandidate >= -5) level = hn::Min(level, splat(31.0f));
+  if constexpr (kCandidate >= 5) level = hn::Max(level, splat(-32.0f));
   return level;
 }
 
 template <int kCandidate>
-HWY_INLINE void add_level(const Scratch& g, size_t e, V inverse, Sums& sums) {
-  const V level = round_level<kCandidate>(hn::Mul(inverse, load(g.x, e)));
-  sums.p = hn::Add(sums.p, hn::Mul(load(g.cube, e), level));
-  sums.q = hn::Add(sums.q, hn::Mul(hn::Mul(load(g.square, e), level), level));
+HWY_INLINE void add_level(const Scratch& g, size_t e, Float inverse, Sums& sums) {
+  const Float level = round_level<kCandidate>(hn::Mul(inverse, vector_at(g.x, e)));
+  sums.p = hn::Add(sums.p, hn::Mul(vector_at(g.cube, e), level));
+  sums.q = hn::Add(sums.q, hn::Mul(hn::Mul(vector_at(g.square, e), level), level));
 }
 
 template <int kCandidate>
-HWY_INLINE V inverse_of(V extreme) {
+HWY_INLINE Float inverse_of(Float extreme) {
   const float steps = 32.0f + 0.1f * static_cast<float>(kCandidate);
-  return hn::Div(vector_of(-steps), extreme);
+  return hn::Div(splat(-steps), extreme);
 }
 
-HWY_INLINE void start(const Sums& sums, V inverse, Best& best) {
-  const M none = hn::Eq(sums.q, hn::Zero(Floats()));
-  best.scale = hn::IfThenElse(none, hn::Zero(Floats()), hn::Div(sums.p, sums.q));
+HWY_INLINE void start(const Sums& sums, Float inverse, Best& best) {
+  const Mask none = hn::Eq(sums.q, hn::Zero(kF));
+  best.scale = hn::IfThenElse(none, hn::Zero(kF), hn::Div(sums.p, sums.q));
   best.score = hn::Mul(best.scale, sums.p);
   best.inverse = inverse;
 }
 
-HWY_INLINE void compare(const Sums& sums, V inverse, Best& best) {
-  const M better = hn::And(hn::Gt(sums.q, hn::Zero(Floats())),
-                           hn::Gt(hn::Mul(sums.p, sums.p), hn::Mul(best.score, sums.q)));
-  const V scale = hn::Div(sums.p, sums.q);
+HWY_INLINE void compare(const Sums& sums, Float inverse, Best& best) {
+  const Mask better = hn::And(hn::Gt(sums.q, hn::Zero(kF)),
+                              hn::Gt(hn::Mul(sums.p, sums.p), hn::Mul(best.score, sums.q)));
+  const Float scale = hn::Div(sums.p, sums.q);
   best.scale = hn::IfThenElse(better, scale, best.scale);
   best.score = hn::IfThenElse(better, hn::Mul(scale, sums.p), best.score);
   best.inverse = hn::IfThenElse(better, inverse, best.inverse);
@@ -103,10 +103,10 @@ HWY_INLINE void compare(const Sums& sums, V inverse, Best& best) {
 
 // One pass over the values for some candidates. Candidate 0 is the start, not compared.
 template <int... kCandidates>
-HWY_INLINE void try_candidates(const Scratch& g, V extreme, Best& best) {
+HWY_INLINE void try_candidates(const Scratch& g, Float extreme, Best& best) {
   constexpr size_t kCount = sizeof...(kCandidates);
-  const V zero = hn::Zero(Floats());
-  V inverses[kCount] = {inverse_of<kCandidates>(extreme)...};
+  const Float zero = hn::Zero(kF);
+  Float inverses[kCount] = {inverse_of<kCandidates>(extreme)...};
   Sums sums[kCount];
   for (Sums& each : sums) each = {zero, zero};
   for (size_t e = 0; e < kSub; ++e) {
@@ -118,7 +118,7 @@ HWY_INLINE void try_candidates(const Scratch& g, V extreme, Best& best) {
     ++j), ...);
 }
 
-HWY_INLINE void search(const Scratch& g, V extreme, Best& best) {
+HWY_INLINE void search(const Scratch& g, Float extreme, Best& best) {
   try_candidates<0, -9, -8, -7, -6>(g, extreme, best);
   try_candidates<-5, -4, -3, -2, -1>(g, extreme, best);
   try_candidates<1, 2, 3, 4>(g, extreme, best);
@@ -126,17 +126,16 @@ HWY_INLINE void search(const Scratch& g, V extreme, Best& best) {
 }
 
 // The values of largest magnitude; fills squares and cubes.
-HWY_INLINE V prepare(Scratch& g, V& magnitude, V& squares) {
-  const Floats d;
-  V extreme = hn::Zero(d);
+HWY_INLINE Float prepare(Scratch& g, Float& magnitude, Float& squares) {
+  Float extreme = hn::Zero(kF);
   magnitude = squares = extreme;
   for (size_t e = 0; e < kSub; ++e) {
-    const V x = load(g.x, e);
-    const V square = hn::Mul(x, x);
-    hn::Store(square, d, g.square + e * kLanes);
-    hn::Store(hn::Mul(square, x), d, g.cube + e * kLanes);
+    const Float x = vector_at(g.x, e);
+    const Float square = hn::Mul(x, x);
+    hn::Store(square, kF, g.square + e * kLanes);
+    hn::Store(hn::Mul(square, x), kF, g.cube + e * kLanes);
     squares = hn::Add(squares, square);
-    const M larger = hn::Gt(hn::Abs(x), magnitude);
+    const Mask larger = hn::Gt(hn::Abs(x), magnitude);
     magnitude = hn::IfThenElse(larger, hn::Abs(x), magnitude);
     extreme = hn::IfThenElse(larger, x, extreme);
   }
@@ -144,32 +143,30 @@ HWY_INLINE V prepare(Scratch& g, V& magnitude, V& squares) {
 }
 
 HWY_INLINE void search_group(const float* values, size_t at, Found& found) {
-  const Floats d;
-  const V zero = hn::Zero(d);
+  const Float zero = hn::Zero(kF);
   Scratch g;
-  transpose_rows(d, values, kSub, g.x);
-  V magnitude, squares;
-  const V extreme = prepare(g, magnitude, squares);
-  const M dead = hn::Lt(magnitude, vector_of(kZeroMagnitude));
+  transpose_neighbours(values, kSub, g.x);
+  Float magnitude, squares;
+  const Float extreme = prepare(g, magnitude, squares);
+  const Mask dead = hn::Lt(magnitude, splat(kZeroMagnitude));
   Best best{zero, zero, zero};
-  if (!hn::AllTrue(d, dead)) search(g, extreme, best);
-  hn::Store(hn::IfThenElse(dead, zero, best.scale), d, found.scales + at);
-  hn::Store(hn::IfThenElse(dead, zero, best.inverse), d, found.inverses + at);
-  hn::Store(hn::IfThenElse(dead, zero, vector_of(32.0f)), d, found.bases + at);
-  hn::Store(squares, d, found.squares + at);
+  if (!hn::AllTrue(kF, dead)) search(g, extreme, best);
+  hn::Store(hn::IfThenElse(dead, zero, best.scale), kF, found.scales + at);
+  hn::Store(hn::IfThenElse(dead, zero, best.inverse), kF, found.inverses + at);
+  hn::Store(hn::IfThenElse(dead, zero, splat(32.0f)), kF, found.bases + at);
+  hn::Store(squares, kF, found.squares + at);
 }
 
 // The scale of largest magnitude, the first of equals; 0 when none is above 0.
 HWY_INLINE float find_extreme(const float* scales) {
-  const Floats d;
-  V largest = hn::Zero(d);
+  Float largest = hn::Zero(kF);
   for (size_t j = 0; j < kSubs; j += kLanes) {
-    const V magnitude = hn::Abs(hn::Load(d, scales + j));
+    const Float magnitude = hn::Abs(hn::Load(kF, scales + j));
     largest = hn::IfThenElse(hn::Gt(magnitude, largest), magnitude, largest);
   }
-  largest = hn::MaxOfLanes(d, largest);
+  largest = hn::MaxOfLanes(kF, largest);
   for (size_t j = 0; j < kSubs; j += kLanes) {
-    const auto at = hn::FindFirstTrue(d, hn::Eq(hn::Abs(hn::Load(d, scales + j)), largest));
+    const auto at = hn::FindFirstTrue(kF, hn::Eq(hn::Abs(hn::Load(kF, scales + j)), largest));
     if (at >= 0) return scales[j + static_cast<size_t>(at)];
   }
   return 0;
@@ -180,31 +177,29 @@ struct Rounding {
   float divisor, inverse, base;
 };
 
-HWY_INLINE hn::Vec<Ints> final_codes(const float* values, const Rounding& r) {
-  const Floats d;
-  const V x = hn::LoadU(d, values);
-  const V scaled = r.divisor == 0 ? hn::Mul(vector_of(r.inverse), x)
-                                  : hn::Div(x, vector_of(r.divisor));
-  const auto low = hn::Max(round_any(scaled), hn::Set(Ints(), -32));
-  const auto codes = hn::Min(low, hn::Set(Ints(), 31));
-  return hn::Add(codes, hn::Set(Ints(), static_cast<int32_t>(r.base)));
+HWY_INLINE Int final_codes(const float* values, const Rounding& r) {
+  const Float x = hn::LoadU(kF, values);
+  const Float scaled = r.divisor == 0 ? hn::Mul(splat(r.inverse), x)
+                                      : hn::Div(x, splat(r.divisor));
+  const Int codes = clamp_int(round_to_int_lanes(scaled), -32, 31);
+  return hn::Add(codes, splat_int(static_cast<int32_t>(r.base)));
 }
 
 HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, BlockQ6K& out) {
-  const auto low = hn::Set(Ints(), 15);
+  const auto low = splat_int(15);
   for (size_t half = 0; half < 2; ++half) {
     for (size_t l = 0; l < 32; l += kLanes) {
       const float* x = values + 128 * half + l;
       const Rounding* r = roundings + 8 * half + l / kSub;
       const auto a = final_codes(x, r[0]), b = final_codes(x + 32, r[2]);
       const auto c = final_codes(x + 64, r[4]), e = final_codes(x + 96, r[6]);
-      store_bytes(hn::Or(hn::And(a, low), hn::ShiftLeft<4>(hn::And(c, low))),
+      store_low_bytes(hn::Or(hn::And(a, low), hn::ShiftLeft<4>(hn::And(c, low))),
                   out.low_bits + 64 * half + l);
-      store_bytes(hn::Or(hn::And(b, low), hn::ShiftLeft<4>(hn::And(e, low))),
+      store_low_bytes(hn::Or(hn::And(b, low), hn::ShiftLeft<4>(hn::And(e, low))),
                   out.low_bits + 64 * half + 32 + l);
       const auto ab = hn::Or(hn::ShiftRight<4>(a), hn::ShiftLeft<2>(hn::ShiftRight<4>(b)));
       const auto ce = hn::Or(hn::ShiftRight<4>(c), hn::ShiftLeft<2>(hn::ShiftRight<4>(e)));
-      store_bytes(hn::Or(ab, hn::ShiftLeft<4>(ce)), out.high_bits + 32 * half + l);
+      store_low_bytes(hn::Or(ab, hn::ShiftLeft<4>(ce)), out.high_bits + 32 * half + l);
     }
   }
 }
@@ -219,10 +214,9 @@ HWY_INLINE void finish_block(const float* values, const Found& found, size_t at,
   out.d = f16_from_float(1 / inverse);
   const float step = float_from_f16(out.d);
   alignas(64) int32_t levels[kSubs];
-  const Ints di;
   for (size_t j = 0; j < kSubs; j += kLanes) {
-    const V scaled = hn::Mul(vector_of(inverse), hn::Load(Floats(), found.scales + at + j));
-    hn::Store(hn::Min(round_any(scaled), hn::Set(di, 127)), di, levels + j);
+    const Float scaled = hn::Mul(splat(inverse), hn::Load(kF, found.scales + at + j));
+    hn::Store(hn::Min(round_to_int_lanes(scaled), splat_int(127)), kI, levels + j);
   }
   Rounding roundings[kSubs];
   for (size_t j = 0; j < kSubs; ++j) {

@@ -80,6 +80,9 @@ HWY_INLINE Float limit_high(Float value, Float high) {   // Requires: value >= 0
 HWY_INLINE Bytes low_bytes(Int value) {
   return hn::TruncateTo(ByteTag(), hn::BitCast(kW, value));
 }
+HWY_INLINE void store_low_bytes(Int value, uint8_t* out) {
+  hn::StoreU(low_bytes(value), ByteTag(), out);
+}
 
 // ---- half floats ------------------------------------------------------------------------------
 
@@ -162,6 +165,16 @@ HWY_INLINE void transpose_rows(const float* const* rows, size_t count, float* ou
     hn::Store(quad.v3, kF, out + 3 * kLanes);
   }
 }
+
+// kLanes rows of `count` floats that lie back to back.
+HWY_INLINE void transpose_neighbours(const float* first, size_t count, float* out) {
+  const float* rows[kLanes];
+  for (size_t r = 0; r < kLanes; ++r) rows[r] = first + r * count;
+  transpose_rows(rows, count, out);
+}
+
+// Vector e of what transpose_rows stored.
+HWY_INLINE Float vector_at(const float* from, size_t e) { return hn::Load(kF, from + e * kLanes); }
 
 // Sum of squares of each row, from its first value to its last.
 HWY_INLINE Float sum_squares_rows(const float* const* rows, size_t count) {

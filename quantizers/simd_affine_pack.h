@@ -36,10 +36,6 @@ HWY_INLINE Int affine_codes(const float* values, const AffineRounding& r) {
   return clamp_int(round_to_int_lanes(scaled), 0, kTop);
 }
 
-HWY_INLINE void store_low_bytes(Int value, uint8_t* out) {
-  hn::StoreU(low_bytes(value), ByteTag(), out);
-}
-
 HWY_INLINE void pack_levels(const uint8_t* scales, const uint8_t* minimums, BlockQ2K& out) {
   for (size_t j = 0; j < 16; ++j) {
     out.scales[j] = static_cast<uint8_t>(scales[j] | minimums[j] << 4);

@@ -14,7 +14,7 @@
 #endif
 
 #include "quantizers/scale_search.h"
-#include "quantizers/simd_lanes.h"
+#include "quantizers/simd_rows.h"
 
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -36,8 +36,6 @@ struct PositiveFit {
 struct PositiveSums {
   Float wxl, wll;
 };
-
-HWY_INLINE Float vector_at(const float* from, size_t e) { return hn::Load(kF, from + e * kLanes); }
 
 // Requires: 0 <= value, and it is finite.
 HWY_INLINE Float positive_level(Float inverse, Float value, Float top) {

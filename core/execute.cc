@@ -4,15 +4,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <semaphore>
 #include <thread>
-#include <utility>
 
 #include "core/arithmetic.h"
+#include "core/block_cache.h"
 #include "core/file_writer.h"
 #include "core/place.h"
 #include "core/tasks.h"
@@ -45,17 +44,11 @@ class Engine {
  private:
   void work();
   Status run_task(const Task& task, Worker& worker);
+  std::vector<GatherBuffers>& buffers(Worker& worker, size_t count);
   Status write_bytes(const Task& task);
   Status copy_part(const Task& task, Worker& worker);
   Status copy_file(const Task& task, Worker& worker);
   using Source = std::vector<std::span<const std::byte>>;
-  struct Kept {
-    Source source;
-    std::vector<GatherBuffers> buffers;  // that the source lies in
-    uint64_t bytes = 0;
-  };
-  void keep(const Tensor* from, const Task& task, Source source, Worker& worker);
-  std::optional<Kept> take_kept(const Tensor* from, const Task& task);
   Result<Source> load(const Tensor& stored, const std::vector<SliceIndex>& slices,
                       const Grain& grain, const Task& task, Worker& worker);
   Status recode(const Task& task, Worker& worker);
@@ -74,6 +67,7 @@ class Engine {
   unsigned threads_;
   unsigned workers_;
   BufferPool pool_;
+  std::optional<BlockCache> cache_;  // where something is read twice
   Jobs jobs_;
   std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;  // by output, then file
   std::counting_semaphore<> computing_;  // as many at a time as there are cores to use
@@ -87,10 +81,6 @@ class Engine {
   std::mutex scan_mutex_;
   std::condition_variable scan_ended_;
 
-  std::map<std::pair<const Tensor*, uint64_t>, Kept> kept_;  // by source and first row
-  uint64_t kept_bytes_ = 0;
-  std::mutex kept_mutex_;
-
   std::atomic<size_t> next_task_{0};
   std::atomic<uint64_t> read_bytes_{0};
   std::mutex mutex_;
@@ -102,7 +92,7 @@ class Engine {
 // What a task holds at a time is bytes read, floats of a strip and bytes to write: at most about
 // two chunks; a third is for pieces that wait to be hashed.
 uint64_t Engine::chunk_bytes() const {
-  const uint64_t fair = options_.memory_bytes / (uint64_t{workers_} * 3 + 2);
+  const uint64_t fair = options_.memory_bytes / 2 / (uint64_t{workers_} * 3 + 2);
   return std::max(kMinChunkBytes, std::min(options_.chunk_bytes, fair));
 }
 
@@ -119,6 +109,14 @@ void Engine::advanced(uint64_t bytes) {
   if (options_.progress != nullptr) options_.progress->advanced(done_bytes_, jobs_.output_bytes);
 }
 
+// At least `count` of them, reading through the cache where the plan reads anything twice.
+std::vector<GatherBuffers>& Engine::buffers(Worker& worker, size_t count) {
+  while (worker.buffers.size() < count) {
+    worker.buffers.emplace_back().cache = cache_ ? &*cache_ : nullptr;
+  }
+  return worker.buffers;
+}
+
 Status Engine::write_bytes(const Task& task) {
   Piece piece = make_piece(pool_, task.offset_bytes, task.count);
   const std::vector<std::byte>& header = plan_.outputs[task.output].layout.files[task.file].header;
@@ -132,8 +130,7 @@ Status Engine::write_bytes(const Task& task) {
 Status Engine::copy_part(const Task& task, Worker& worker) {
   const TensorJob& job = jobs_.tensors[task.output][task.job];
   Piece piece = make_piece(pool_, task.offset_bytes, task.count);
-  worker.buffers.resize(std::max<size_t>(1, worker.buffers.size()));
-  CKPT_TRY(gather_into(job.slices[task.part], task.first, piece.bytes, worker.buffers[0]));
+  CKPT_TRY(gather_into(job.slices[task.part], task.first, piece.bytes, buffers(worker, 1)[0]));
   worker.read_bytes += task.count;
   if (!options_.allow_nonfinite) {
     const Codec& codec = *job.tensor->codec;
@@ -165,37 +162,16 @@ PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, u
 Result<Engine::Source> Engine::load(const Tensor& stored, const std::vector<SliceIndex>& slices,
                                     const Grain& grain, const Task& task, Worker& worker) {
   const std::span<const PartRule> rules = stored.codec->parts;
-  worker.buffers.resize(std::max(worker.buffers.size(), rules.size()));
+  std::vector<GatherBuffers>& memory = buffers(worker, rules.size());
   Source source;
   for (size_t i = 0; i < rules.size(); ++i) {
     const PartRange range = part_range(rules[i], grain, task.first, task.count);
     CKPT_ASSIGN(const auto bytes,
-                gather(slices[i], range.first_bytes, range.size_bytes, worker.buffers[i]));
+                gather(slices[i], range.first_bytes, range.size_bytes, memory[i]));
     worker.read_bytes += range.size_bytes;
     source.push_back(bytes);
   }
   return source;
-}
-
-// Keeps what a scan has read for the encoding that follows, while memory allows: a second reading
-// by direct I/O would go to the disk again.
-void Engine::keep(const Tensor* from, const Task& task, Source source, Worker& worker) {
-  uint64_t bytes = 0;
-  for (const auto& part : source) bytes += part.size();
-  const std::lock_guard lock(kept_mutex_);
-  if (kept_bytes_ + bytes > options_.memory_bytes / 2) return;
-  kept_bytes_ += bytes;
-  kept_[{from, task.first}] = {std::move(source), std::exchange(worker.buffers, {}), bytes};
-}
-
-std::optional<Engine::Kept> Engine::take_kept(const Tensor* from, const Task& task) {
-  const std::lock_guard lock(kept_mutex_);
-  const auto found = kept_.find({from, task.first});
-  if (found == kept_.end()) return std::nullopt;
-  std::optional<Kept> kept = std::move(found->second);
-  kept_.erase(found);
-  kept_bytes_ -= kept->bytes;
-  return kept;
 }
 
 Status Engine::scan(const Task& task, Worker& worker) {
@@ -209,7 +185,6 @@ Status Engine::scan(const Task& task, Worker& worker) {
       worker.scratch, stats);
   computing_.release();
   CKPT_TRY(status);
-  keep(job.tensor->recoded().from.get(), task, source, worker);
   const std::lock_guard lock(scan_mutex_);
   combine(scanned_[task.job].stats, stats);
   return {};
@@ -253,14 +228,8 @@ Status Engine::recode(const Task& task, Worker& worker) {
   const TensorJob& job = jobs_.tensors[task.output][task.job];
   const Tensor& tensor = *job.tensor;
   const Stats stats = stats_of(job);
-  std::optional<Kept> kept;
-  if (!job.scans.empty()) kept = take_kept(tensor.recoded().from.get(), task);
-  Source source;
-  if (kept) {
-    source = kept->source;
-  } else {
-    CKPT_ASSIGN(source, load(*tensor.recoded().from, job.slices, job.grain, task, worker));
-  }
+  CKPT_ASSIGN(const Source source,
+              load(*tensor.recoded().from, job.slices, job.grain, task, worker));
   CKPT_ASSIGN(const std::vector<float> block_amax, load_block_amax(job, task));
   const std::span<const PartRule> rules = tensor.codec->parts;
   std::vector<Piece> pieces;
@@ -346,6 +315,7 @@ Result<ExecuteReport> Engine::run() {
   CKPT_TRY(check(plan_));
   jobs_ = cut(plan_, chunk_bytes());
   scanned_.resize(jobs_.scans.size());
+  if (!jobs_.scans.empty() || plan_.outputs.size() > 1) cache_.emplace(options_.memory_bytes / 2);
   std::vector<Place> places;
   for (const Output& output : plan_.outputs) {
     CKPT_ASSIGN(Place place, Place::make(output, options_.force));
@@ -372,7 +342,7 @@ Result<ExecuteReport> Engine::run() {
     }
   }
   for (Place& place : places) CKPT_TRY(place.publish());
-  report.read_bytes = read_bytes_;
+  report.read_bytes = cache_ ? cache_->read_bytes() : read_bytes_.load();
   report.written_bytes = jobs_.output_bytes;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

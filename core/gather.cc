@@ -30,7 +30,13 @@ size_t run_end(const Pieces& pieces, size_t first) {
   return next;
 }
 
-Status read_runs(Pieces pieces, std::byte* out, AlignedBuffer& raw) {
+Result<std::span<const std::byte>> fetch(const ByteSource& source, uint64_t offset_bytes,
+                                         uint64_t size_bytes, GatherBuffers& buffers) {
+  if (buffers.cache == nullptr) return source.fetch(offset_bytes, size_bytes, buffers.raw);
+  return buffers.cache->fetch(source, offset_bytes, size_bytes, buffers.raw);
+}
+
+Status read_runs(Pieces pieces, std::byte* out, GatherBuffers& buffers) {
   std::sort(pieces.begin(), pieces.end(), [](const auto& a, const auto& b) {
     return std::tie(a.source, a.offset_bytes) < std::tie(b.source, b.offset_bytes);
   });
@@ -42,7 +48,7 @@ Status read_runs(Pieces pieces, std::byte* out, AlignedBuffer& raw) {
       run_bytes =
           std::max(run_bytes, pieces[i].offset_bytes + pieces[i].size_bytes - head.offset_bytes);
     }
-    CKPT_ASSIGN(const auto run, head.source->fetch(head.offset_bytes, run_bytes, raw));
+    CKPT_ASSIGN(const auto run, fetch(*head.source, head.offset_bytes, run_bytes, buffers));
     for (size_t i = first; i < end; ++i) {
       const auto& piece = pieces[i];
       std::memcpy(out + piece.target_bytes, run.data() + (piece.offset_bytes - head.offset_bytes),
@@ -85,16 +91,16 @@ Result<std::span<const std::byte>> gather(const SliceIndex& index, uint64_t firs
                                           GatherBuffers& buffers) {
   const Pieces pieces = index.pieces(first, size);
   if (pieces.size() == 1) {
-    return pieces[0].source->fetch(pieces[0].offset_bytes, size, buffers.raw);
+    return fetch(*pieces[0].source, pieces[0].offset_bytes, size, buffers);
   }
   std::byte* out = buffers.ordered.reserve(size);
-  CKPT_TRY(read_runs(pieces, out, buffers.raw));
+  CKPT_TRY(read_runs(pieces, out, buffers));
   return std::span<const std::byte>(out, size);
 }
 
 Status gather_into(const SliceIndex& index, uint64_t first, std::span<std::byte> out,
                    GatherBuffers& buffers) {
-  return read_runs(index.pieces(first, out.size()), out.data(), buffers.raw);
+  return read_runs(index.pieces(first, out.size()), out.data(), buffers);
 }
 
 }  // namespace ckpt

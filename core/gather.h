@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/block_cache.h"
 #include "core/buffers.h"
 #include "core/bytes.h"
 #include "core/result.h"
@@ -35,8 +36,9 @@ class SliceIndex {
 
 // Memory that gather() uses; one for each thread and part.
 struct GatherBuffers {
-  AlignedBuffer raw;      // as read
-  AlignedBuffer ordered;  // pieces put in order
+  BlockCache* cache = nullptr;  // to read through; may be null
+  AlignedBuffer raw;            // as read
+  AlignedBuffer ordered;        // pieces put in order
 };
 
 // Bytes [first, first + size). The result lies in `buffers` or in the source's own memory and is

@@ -191,11 +191,10 @@ Grain grain(const Tensor& tensor) {
   const bool flat = is_flat(*tensor.codec) && is_flat(from) && recoded.weights == nullptr &&
                     std::none_of(recoded.ops.begin(), recoded.ops.end(), works_on_columns);
   if (!flat || out.row_values == 0) return out;
-  const uint64_t block = std::max(tensor.codec->block_values, from.block_values);
-  // Rows of about a thousand values; one block where the tensor is no multiple of that.
+  // Short rows that divide the tensor's own, so that both can be cut at the same places.
+  uint64_t row = std::max(tensor.codec->block_values, from.block_values);
+  while (row < 1024 && out.row_values % (row * 2) == 0) row *= 2;
   const uint64_t values = tensor.values();
-  uint64_t row = block;
-  while (row < 1024 && values % (row * 2) == 0) row *= 2;
   return {values / row, row, 1};
 }
 

@@ -1,6 +1,7 @@
 #include "core/tasks.h"
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <tuple>
 
@@ -24,11 +25,20 @@ TensorJob make_job(const Tensor& tensor) {
   return job;
 }
 
-// Rows of a task: whole bands, about `values` values.
-uint64_t task_rows(const Grain& grain, uint64_t values) {
-  const uint64_t rows = values / std::max<uint64_t>(1, grain.row_values);
+// Rows of a task: whole bands and, where they are short enough, whole rows of the tensor itself, so
+// that tensors made from the same source are cut alike whatever their grain.
+uint64_t task_rows(const Tensor& tensor, const Grain& grain, uint64_t values) {
+  const uint64_t own_rows = values / std::max<uint64_t>(1, tensor.row_values());
+  const uint64_t target = own_rows > 0 ? own_rows * tensor.row_values() : values;
+  const uint64_t rows = target / std::max<uint64_t>(1, grain.row_values);
   return std::max(grain.band_rows, rows / grain.band_rows * grain.band_rows);
 }
+
+struct SourcePlace {
+  const ByteSource* source = nullptr;
+  uint64_t offset_bytes = 0;
+  auto operator<=>(const SourcePlace&) const = default;
+};
 
 class Cutter {
  public:
@@ -40,6 +50,7 @@ class Cutter {
       return std::tie(a.output, a.file, a.offset_bytes) <
              std::tie(b.output, b.file, b.offset_bytes);
     });
+    if (plan_.outputs.size() > 1) order_by_first_output();
     put_scans_before_their_use();
     return std::move(jobs_);
   }
@@ -90,10 +101,52 @@ class Cutter {
     for (const auto& peer : recoded.peers) job.scans.push_back(scan_of(*peer));
   }
 
+  // Where the first byte that a task reads lies; no source for one that reads nothing.
+  SourcePlace source_of(const Task& task) const {
+    if (task.kind != Task::Kind::kCopy && task.kind != Task::Kind::kRecode) return {};
+    const TensorJob& job = jobs_.tensors[task.output][task.job];
+    uint64_t first = task.first;
+    if (task.kind == Task::Kind::kRecode) {
+      const PartRule& rule = job.tensor->recoded().from->codec->parts[0];
+      first = part_shape(rule, task.first, job.grain.row_values).size_bytes;
+    }
+    const SliceIndex& slices = job.slices[task.kind == Task::Kind::kCopy ? task.part : 0];
+    if (first >= slices.size_bytes()) return {};
+    const SliceIndex::Piece piece = slices.pieces(first, 1)[0];
+    return {piece.source, piece.offset_bytes};
+  }
+
+  // The first output is written in order; tasks of the others come when the first reads the same
+  // place of the source, so that it is read once.
+  void order_by_first_output() {
+    std::vector<std::pair<SourcePlace, size_t>> places;
+    for (size_t i = 0; i < jobs_.tasks.size() && jobs_.tasks[i].output == 0; ++i) {
+      places.emplace_back(source_of(jobs_.tasks[i]), i);
+    }
+    std::sort(places.begin(), places.end());
+    std::vector<std::pair<size_t, Task>> ordered;
+    for (size_t i = 0; i < jobs_.tasks.size(); ++i) {
+      const Task& task = jobs_.tasks[i];
+      size_t turn = i;
+      if (task.output > 0) {
+        const SourcePlace place = source_of(task);
+        const auto next =
+            std::upper_bound(places.begin(), places.end(), std::make_pair(place, SIZE_MAX));
+        const bool found = place.source != nullptr && next != places.begin() &&
+                           std::prev(next)->first.source == place.source;
+        turn = found ? std::prev(next)->second : 0;
+      }
+      ordered.emplace_back(turn, task);
+    }
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t i = 0; i < ordered.size(); ++i) jobs_.tasks[i] = ordered[i].second;
+  }
+
   void emit_scan(uint32_t index, std::vector<Task>& out) {
     ScanJob& job = jobs_.scans[index];
     if (job.tasks > 0) return;
-    const uint64_t step = task_rows(job.grain, chunk_bytes_ / sizeof(float));
+    const uint64_t step = task_rows(*job.tensor, job.grain, chunk_bytes_ / sizeof(float));
     for (uint64_t row = 0; row < job.grain.rows; row += step) {
       out.push_back(
           {Task::Kind::kScan, 0, 0, index, 0, 0, row, std::min(step, job.grain.rows - row)});
@@ -154,7 +207,7 @@ class Cutter {
   }
 
   void cut_recodes(uint32_t output, uint32_t index, const TensorJob& job) {
-    const uint64_t step = task_rows(job.grain, chunk_bytes_ / sizeof(float));
+    const uint64_t step = task_rows(*job.tensor, job.grain, chunk_bytes_ / sizeof(float));
     const PartRule& rule = job.tensor->codec->parts[0];
     for (uint64_t row = 0; row < job.grain.rows; row += step) {
       const uint64_t rows = std::min(step, job.grain.rows - row);

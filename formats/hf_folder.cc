@@ -117,6 +117,11 @@ Failure no_weights(const fs::path& folder, const Names& names) {
 
 Result<Names> find_shards(const fs::path& folder, const Names& names) {
   Names shards = matching(names, "model*.safetensors");
+  // The same model in another precision, as the hub keeps them side by side: model.fp16.safetensors.
+  const auto is_variant = [](const std::string& name) {
+    return name != kSingleName && name.starts_with("model.");
+  };
+  if (!std::all_of(shards.begin(), shards.end(), is_variant)) std::erase_if(shards, is_variant);
   if (shards.empty()) {
     shards = matching(names, "*.safetensors");
     Names wanted;

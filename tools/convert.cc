@@ -11,6 +11,8 @@ namespace {
 struct Typed {
   Conversion conversion;
   std::string shard_size, split_size, header_slack;
+  std::vector<std::string> also;               // "OUT2=TYPE2"
+  std::map<std::string, std::string> exports;  // option of the export step, value
   bool dry_run = false;
   bool allow_nonfinite = false;
 };
@@ -37,13 +39,46 @@ void declare_types(CLI::App& app, Conversion& conversion) {
                "copy the output head as it is");
 }
 
-void declare_model(CLI::App& app, Conversion& conversion) {
+void declare_model(CLI::App& app, Typed& typed) {
+  Conversion& conversion = typed.conversion;
   app.add_option("--tokenizer", conversion.tokenizer, "folder to take the tokenizer from");
   app.add_option("--tokenizer-pre", conversion.tokenizer_pre,
                  "name of the pre-tokenizer, instead of the one found");
   app.add_option("--model-name", conversion.model_name, "instead of the folder's name");
   app.add_flag("--no-mtp", conversion.no_mtp, "drop multi-token-prediction layers");
+  app.add_option("--also", typed.also, "OUT2=TYPE2, made from the same reading of IN (may repeat)");
   app.add_option("--step", conversion.steps, "name:key=value,... (ckpt list steps; may repeat)");
+}
+
+// Options of the export step, under their own names.
+void declare_export(CLI::App& app, Typed& typed) {
+  const auto add = [&](const char* name, const char* help) {
+    app.add_option(std::string("--") + name, typed.exports[name], help);
+  };
+  add("amax-from", "DIR or FILE.json with activation maxima, for --to nvfp4 and fp8");
+  add("preset", "default, mlp-only or experts-only: which layers --to nvfp4 quantizes");
+  add("rounding", "gpu (default) or cpu: how the exporter that is matched divides");
+  add("search", "four-over-six, sweep or best: better block scales than the reference's");
+  app.add_option("--only", "GLOB of tensors to quantize, all others stay (may repeat)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag_callback(
+      "--fresh-weight-amax", [&typed] { typed.exports["fresh-weight-amax"] = "yes"; },
+      "recompute the weights' maxima instead of those a QAT checkpoint stored");
+}
+
+Status read_also(Typed& typed) {
+  for (const std::string& text : typed.also) {
+    const size_t equals = text.rfind('=');
+    if (equals == text.npos || equals == 0 || equals + 1 == text.size()) {
+      return fail(ErrorCode::kUsage, "--also '{}'; expected OUT=TYPE", text);
+    }
+    typed.conversion.also.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  for (const auto& [name, value] : typed.exports) {
+    if (!value.empty()) typed.conversion.export_options.emplace_back(name, value);
+  }
+  return {};
 }
 
 // --keep and --tensor-type in the order they were typed, across the two.
@@ -52,7 +87,7 @@ std::vector<std::pair<std::string, std::string>> ordered_rules(const CLI::App& a
   std::map<const CLI::Option*, size_t> taken;
   for (const CLI::Option* option : app.parse_order()) {
     const std::string name = option->get_lnames().empty() ? "" : option->get_lnames()[0];
-    if (name != "keep" && name != "tensor-type") continue;
+    if (name != "keep" && name != "only" && name != "tensor-type") continue;
     rules.emplace_back(name, option->results()[taken[option]++]);
   }
   return rules;
@@ -159,6 +194,7 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
 
 Result<int> convert(Typed& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(read_sizes(typed));
+  CKPT_TRY(read_also(typed));
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(typed.conversion));
   for (const std::string& note : planned.notes) console.warn(note);
   if (typed.dry_run) {
@@ -190,7 +226,8 @@ Run declare(CLI::App& app) {
   app.add_option("IN", conversion.in, "Hugging Face folder, .safetensors or .gguf")->required();
   app.add_option("OUT", conversion.out, "NAME.gguf, or a folder")->required();
   declare_types(app, conversion);
-  declare_model(app, conversion);
+  declare_model(app, *typed);
+  declare_export(app, *typed);
   app.add_option("--shard-size", typed->shard_size, "largest .safetensors file, like 5GB");
   app.add_option("--split-size", typed->split_size, "largest .gguf file; writes a split");
   app.add_option("--header-slack", typed->header_slack, "room for later edits of the header");

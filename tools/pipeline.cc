@@ -147,6 +147,20 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const Conversion& convers
   return apply("quantize", quantize_options(conversion), std::move(checkpoint), context);
 }
 
+bool is_export_type(std::string_view type) {
+  return type == "nvfp4" || type == "nvfp4-w4a16" || type == "fp8";
+}
+
+// Weights as inference servers take them: NVFP4 and FP8 with their scales and configuration.
+Result<Checkpoint> exported(Checkpoint checkpoint, const Conversion& conversion,
+                            const Context& context) {
+  Options options;
+  options.add("type", conversion.to);
+  for (const auto& [key, value] : conversion.export_options) options.add(key, value);
+  for (const auto& [key, value] : conversion.type_rules) options.add(key, value);
+  return apply("export", options, std::move(checkpoint), context);
+}
+
 Result<Checkpoint> towards_folder(Checkpoint checkpoint, const Conversion& conversion,
                                   const Context& context) {
   if (checkpoint.format == "gguf") {
@@ -155,6 +169,9 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const Conversion& conve
                           conversion.in.string());
   }
   if (conversion.to.empty()) return checkpoint;
+  if (is_export_type(conversion.to)) {
+    return exported(std::move(checkpoint), conversion, context);
+  }
   if (!is_float_type(conversion.to)) {
     return fail_with_hint(ErrorCode::kUsage, "an OUT that ends in .gguf",
                           "--to {} is a GGUF type; OUT '{}' is a folder", conversion.to,
@@ -180,6 +197,23 @@ Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conve
   options.max_file_bytes = conversion.shard_bytes;
   options.header_slack_bytes = conversion.header_slack_bytes;
   return format->lay_out(checkpoint, options, all_codecs());
+}
+
+Status check_target(const Conversion& conversion) {
+  CKPT_TRY(check_apart(conversion.in, conversion.out));
+  return conversion.force ? check_replaceable(conversion.out) : Status{};
+}
+
+// The output that `conversion` asks for, made from `checkpoint`, at the end of the plan.
+Status add_output(Plan& plan, Checkpoint checkpoint, const Conversion& conversion,
+                  const Context& context) {
+  auto converted = is_gguf_path(conversion.out)
+                       ? towards_gguf(std::move(checkpoint), conversion, context)
+                       : towards_folder(std::move(checkpoint), conversion, context);
+  if (!converted) return Failure(std::move(converted.error()).in(conversion.in.string()));
+  CKPT_ASSIGN(Layout layout, lay_out_for(*converted, conversion));
+  plan.outputs.push_back({conversion.out, std::move(*converted), std::move(layout)});
+  return {};
 }
 
 }  // namespace
@@ -216,8 +250,7 @@ Result<Step> parse_step(std::string_view text) {
 
 Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
   PlannedConversion out;
-  CKPT_TRY(check_apart(conversion.in, conversion.out));
-  if (conversion.force) CKPT_TRY(check_replaceable(conversion.out));
+  CKPT_TRY(check_target(conversion));
   CKPT_ASSIGN(const Format* format, recognise(conversion.in));
   out.in_format = format->name;
   CKPT_ASSIGN(Checkpoint checkpoint, format->read(conversion.in, all_codecs()));
@@ -235,13 +268,14 @@ Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
                 in(fmt::format("step {}", step.transform->name),
                    step.transform->apply(std::move(checkpoint), step.options, context)));
   }
-  const bool gguf = is_gguf_path(conversion.out);
-  auto converted = gguf ? towards_gguf(std::move(checkpoint), conversion, context)
-                        : towards_folder(std::move(checkpoint), conversion, context);
-  if (!converted) return Failure(std::move(converted.error()).in(conversion.in.string()));
-  checkpoint = std::move(*converted);
-  CKPT_ASSIGN(Layout layout, lay_out_for(checkpoint, conversion));
-  out.plan.outputs.push_back({conversion.out, std::move(checkpoint), std::move(layout)});
+  CKPT_TRY(add_output(out.plan, checkpoint, conversion, context));
+  for (const AlsoOutput& also : conversion.also) {
+    Conversion other = conversion;
+    other.out = also.out;
+    other.to = also.to;
+    CKPT_TRY(check_target(other));
+    CKPT_TRY(add_output(out.plan, checkpoint, other, context));
+  }
   CKPT_TRY(check(out.plan));
   return out;
 }

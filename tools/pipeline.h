@@ -10,6 +10,12 @@
 
 namespace ckpt {
 
+// One more output from the same reading: OUT2=TYPE2.
+struct AlsoOutput {
+  std::filesystem::path out;
+  std::string to;
+};
+
 // What a conversion means; how it was typed is convert.cc's business.
 struct Conversion {
   std::filesystem::path in, out;
@@ -20,7 +26,10 @@ struct Conversion {
   std::string output_tensor_type, token_embedding_type;
   std::string imatrix;  // a file
   std::string tokenizer_pre, model_name;
+  // Of quantized folders (docs/EXPORT.md): further options of the export step, as key and value.
+  std::vector<std::pair<std::string, std::string>> export_options;
   std::filesystem::path tokenizer;  // a folder to take the tokenizer from
+  std::vector<AlsoOutput> also;
   bool no_mtp = false;
   bool allow_requantize = false;
   bool pure = false;

@@ -148,13 +148,14 @@ TEST(Execute, SecondReadingComesFromMemoryWhereItFits) {
   const TemporaryFolder folder;
   const Codec codec = scaled_codec();
   const Plan plan =
-      make_plan(folder / "out", codec, make_blob("a", floats(1)), make_blob("b", floats(4)));
+      make_plan(folder / "out", codec, std::make_shared<FailingSource>(floats(1), 1'000'000),
+                std::make_shared<FailingSource>(floats(4), 1'000'000));
   const uint64_t once = 2 * kRows * kColumns * sizeof(float);
   ExecuteOptions options;
   EXPECT_EQ(execute(plan, options)->read_bytes, once);
   options.memory_bytes = 0;
   options.force = true;
-  EXPECT_EQ(execute(plan, options)->read_bytes, 2 * once);
+  EXPECT_GE(execute(plan, options)->read_bytes, 2 * once);
 }
 
 TEST(Execute, AReadThatFailsAnywhereEndsTheRunAndLeavesNothing) {

@@ -25,7 +25,7 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
-#include "quantizers/simd_lanes.h"
+#include "quantizers/simd_rows.h"
 
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();

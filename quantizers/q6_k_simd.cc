@@ -25,7 +25,7 @@
 #define HWY_TARGET_INCLUDE "quantizers/q6_k_simd.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "quantizers/simd_lanes.h"
+#include "quantizers/simd_rows.h"
 
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();

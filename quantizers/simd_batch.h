@@ -16,7 +16,7 @@
 #include <span>
 
 #include "core/codec.h"
-#include "quantizers/simd_lanes.h"
+#include "quantizers/simd_rows.h"
 
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();
@@ -69,9 +69,8 @@ HWY_INLINE void weight_rows(const BlockBatch& batch, size_t first, const float**
 // Rows of one number for each sub-block: what searches found, block after block.
 template <size_t kSubs>
 HWY_INLINE void found_rows(const BlockBatch& batch, const float* found, const float** rows) {
-  for (size_t b = 0; b < kLanes; ++b) {
-    rows[b] = found + (b < batch.blocks ? b : batch.blocks - 1) * kSubs;
-  }
+  const size_t last = batch.blocks - 1;
+  for (size_t b = 0; b < kLanes; ++b) rows[b] = found + (b < last ? b : last) * kSubs;
 }
 
 // variance[b] = factor * (sum of squares of block b) / 256, the sum from first value to last.

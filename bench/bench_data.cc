@@ -1,8 +1,11 @@
 #include "bench/bench_data.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -50,11 +53,21 @@ Result<std::vector<float>> weights_of(const std::string& safetensors_path, size_
   return out;
 }
 
-std::vector<float> normal_weights(size_t count) {
+Result<std::vector<float>> made_weights(std::string_view kind, size_t count) {
+  constexpr std::string_view kKinds[] = {"normal", "zero", "one_inf", "tiny", "all_tiny"};
+  if (std::find(std::begin(kKinds), std::end(kKinds), kind) == std::end(kKinds)) {
+    return fail(ErrorCode::kUsage, "'{}' is no kind of weights; see bench/bench_data.h", kind);
+  }
   std::mt19937 bits(1);
   std::normal_distribution<float> normal(0, 0.02f);
   std::vector<float> out(count);
-  for (float& value : out) value = float_from_bf16(bf16_from_float(normal(bits)));
+  if (kind == "zero") return out;
+  for (size_t i = 0; i < count; ++i) {
+    out[i] = float_from_bf16(bf16_from_float(normal(bits)));
+    const bool is_tiny = kind == "all_tiny" || (kind == "tiny" && i / 256 % 16 == 7);
+    if (is_tiny) out[i] *= 0x1p-125f;
+    if (kind == "one_inf" && i % 4096 == 1000) out[i] = std::numeric_limits<float>::infinity();
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -13,7 +14,13 @@ namespace ckpt {
 // kIo: cannot be read; kCorrupt: not a safetensors file; kUnsupported: no BF16 matrix in it.
 Result<std::vector<float>> weights_of(const std::string& safetensors_path, size_t count);
 
-// Normally distributed, standard deviation 0.02, always the same numbers.
-std::vector<float> normal_weights(size_t count);
+// Always the same numbers. Kinds:
+//   "normal"     standard deviation 0.02, rounded to BF16; the others start from it
+//   "zero"       all zeros
+//   "one_inf"    one normal number in 4096 is Inf
+//   "tiny"       one block of 256 in 16 is multiplied by 2^-125: ranges whose inverse overflows
+//   "all_tiny"   all are multiplied by it
+// kUsage: no such kind.
+Result<std::vector<float>> made_weights(std::string_view kind, size_t count);
 
 }  // namespace ckpt

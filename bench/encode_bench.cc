@@ -1,7 +1,7 @@
 // Speed of the encoders: ours on every target of this processor, the scalar twin's and ggml's.
 //
-//   encode_bench [--weights FILE.safetensors] [--types q4_k,q6_k] [--targets avx2] [--rounds 9]
-//                [--csv FILE]
+//   encode_bench [--weights FILE.safetensors] [--data zero] [--types q4_k,q6_k] [--targets avx2]
+//                [--rounds 9] [--csv FILE]
 //
 // Million weights a second on one thread, medians. A round runs ggml, the scalar twin and each
 // target on the same weights, so that a slow moment of the machine hits all of them. Work comes in
@@ -32,6 +32,7 @@ constexpr size_t kRowValues = 1024;
 
 struct Options {
   std::string weights, csv;
+  std::string data = "normal";
   std::vector<std::string> types, targets;
   int rounds = 9;
 };
@@ -71,6 +72,7 @@ struct Timing {
 };
 
 struct Timings {
+  std::string data;   // what the weights are
   std::vector<double> ggml, scalar;
   bool ggml_same = true;
   std::vector<Timing> targets;
@@ -126,9 +128,10 @@ void report(const Encoder& encoder, const Timings& timings, std::ofstream* csv) 
                simd_target_name(timing.target), millions / ours, ggml_rate, millions / scalar,
                ggml / ours, scalar / ours, same);
     if (csv == nullptr) continue;
-    *csv << fmt::format("{},{},{},{},{:.1f},{:.1f},{:.1f},{:.2f},{:.2f},{}\n", machine_name(),
-                        kCompiler, encoder.name, simd_target_name(timing.target), millions / ours,
-                        ggml_rate, millions / scalar, ggml / ours, scalar / ours, same);
+    *csv << fmt::format("{},{},{},{},{},{:.1f},{:.1f},{:.1f},{:.2f},{:.2f},{}\n", machine_name(),
+                        kCompiler, timings.data, encoder.name, simd_target_name(timing.target),
+                        millions / ours, ggml_rate, millions / scalar, ggml / ours,
+                        scalar / ours, same);
   }
 }
 
@@ -144,6 +147,7 @@ bool bench(const Encoder& encoder, const GgmlPeer* peer, Run& run, const Options
     run.weights.push_back(0.25f + static_cast<float>(i * 37 % 101) / 50.0f);
   }
   Timings timings;
+  timings.data = options.weights.empty() ? options.data : "file";
   for (const SimdTarget target : simd_targets()) {
     if (target == SimdTarget::kScalar) continue;
     if (wanted(options.targets, simd_target_name(target))) timings.targets.push_back({target, {}});
@@ -155,7 +159,7 @@ bool bench(const Encoder& encoder, const GgmlPeer* peer, Run& run, const Options
 }
 
 Result<std::vector<float>> load_weights(const Options& options) {
-  if (options.weights.empty()) return normal_weights(kWeights);
+  if (options.weights.empty()) return made_weights(options.data, kWeights);
   return weights_of(options.weights, kWeights);
 }
 
@@ -173,7 +177,8 @@ int run(const Options& options) {
   std::optional<std::ofstream> csv;
   if (!options.csv.empty()) csv.emplace(options.csv, std::ios::app);
   if (csv && csv->tellp() == 0) {
-    *csv << "machine,compiler,type,target,ours_mws,ggml_mws,scalar_mws,x_ggml,x_scalar,bytes\n";
+    *csv << "machine,compiler,data,type,target,ours_mws,ggml_mws,scalar_mws,x_ggml,x_scalar,"
+            "bytes\n";
   }
   fmt::print("{}, {}\n{:14} {:7} {:>9} {:>9} {:>9} {:>8} {:>8}\n", machine_name(), kCompiler,
              "type", "target", "Mw/s", "ggml", "scalar", "x ggml", "x scalar");
@@ -193,6 +198,7 @@ int main(int argc, char** argv) {
   ckpt::Options options;
   CLI::App app("Speed of the encoders");
   app.add_option("--weights", options.weights, "take the BF16 matrices of this safetensors file");
+  app.add_option("--data", options.data, "normal, zero, one_inf, tiny, all_tiny");
   app.add_option("--types", options.types, "only these")->delimiter(',');
   app.add_option("--targets", options.targets, "only these")->delimiter(',');
   app.add_option("--rounds", options.rounds, "how often everything is run");

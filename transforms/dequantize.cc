@@ -15,13 +15,13 @@ constexpr OptionRule kOptions[] = {
 constexpr uint64_t kMaxColumns = uint64_t{1} << 24;
 constexpr std::string_view kColumnScale = ".pre_quant_scale";
 // What servers need beside quantised weights, and nobody beside floats.
-constexpr std::string_view kDropped[] = {".input_scale", ".input_global_scale", ".output_scale",
-                                         ".k_scale",     ".v_scale",            ".q_scale",
-                                         ".k_bias_value", ".v_bias_value"};
+constexpr std::string_view kDropped[] = {
+    ".input_scale", ".input_global_scale", ".output_scale", ".k_scale", ".v_scale",
+    ".q_scale",     ".k_bias_value",       ".v_bias_value"};
 // Parts of weights that were not recognised.
-constexpr std::string_view kLeftOver[] = {".weight_scale", ".weight_scale_2", ".weight_scale_inv",
-                                          ".weight_packed", ".weight_global_scale",
-                                          ".weight_zero_point", ".qweight", ".svdquant_lora_a"};
+constexpr std::string_view kLeftOver[] = {
+    ".weight_scale",        ".weight_scale_2",    ".weight_scale_inv", ".weight_packed",
+    ".weight_global_scale", ".weight_zero_point", ".qweight",          ".svdquant_lora_a"};
 
 bool ends_with_any(std::string_view name, std::span<const std::string_view> endings) {
   return std::any_of(endings.begin(), endings.end(),
@@ -33,7 +33,7 @@ struct TypeName {
 };
 constexpr TypeName kTypes[] = {{"bf16", "bfloat16"}, {"f16", "float16"}, {"f32", "float32"}};
 
-using ColumnScales = std::map<std::string, const Tensor*>;   // by module
+using ColumnScales = std::map<std::string, const Tensor*>;  // by module
 
 ColumnScales find_column_scales(const Checkpoint& checkpoint) {
   ColumnScales out;
@@ -70,8 +70,10 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.name.ends_with(kColumnScale) || ends_with_any(tensor.name, kDropped)) continue;
     if (ends_with_any(tensor.name, kLeftOver)) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}' ({}) belongs to weights of a kind that is "
-                  "not known", tensor.name, tensor.codec->name);
+      return fail(ErrorCode::kUnsupported,
+                  "tensor '{}' ({}) belongs to weights of a kind that is "
+                  "not known",
+                  tensor.name, tensor.codec->name);
     }
     Tensor made = tensor;
     if (tensor.codec->parts.size() > 1) {
@@ -81,7 +83,7 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
     if (scale != scales.end() && tensor.name.ends_with(".weight")) {
       CKPT_ASSIGN(made, fold(std::move(made), *scale->second));
     }
-    made.home.clear();   // files grow: they are cut anew
+    made.home.clear();  // files grow: they are cut anew
     out.push_back(std::move(made));
   }
   return out;
@@ -124,6 +126,9 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
   CKPT_CHECK(codec != nullptr);
   CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, *codec));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
+  // compressed-tensors' recipe tells how the weights were quantised
+  std::erase_if(checkpoint.documents,
+                [](const Document& document) { return document.path == "recipe.yaml"; });
   if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantised");
   if (type != "bf16") CKPT_TRY(set_dtype(checkpoint, name->torch));
   checkpoint.file_metadata.clear();

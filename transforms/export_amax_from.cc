@@ -52,6 +52,8 @@ std::set<std::string> fp8_modules(const Checkpoint& from) {
 
 Status take_scales(const Checkpoint& from, Calibration& out) {
   const std::set<std::string> fp8 = fp8_modules(from);
+  CKPT_ASSIGN(const auto config, read_quant_config(from));
+  const bool all_fp8 = config && config->algo.name == "FP8";
   for (const Tensor& tensor : from.tensors) {
     const std::string& name = tensor.name;
     if (name.ends_with(".pre_quant_scale")) {
@@ -64,9 +66,8 @@ Status take_scales(const Checkpoint& from, Calibration& out) {
     if (!name.ends_with(kInputScale)) continue;
     const std::string module = name.substr(0, name.size() - kInputScale.size());
     CKPT_ASSIGN(const float scale, in(name, read_scalar(tensor)));
-    out.inputs[input_key(module)] = {scale, fp8.count(module) != 0 ? 448.0f : 2688.0f};
+    out.inputs[input_key(module)] = {scale, all_fp8 || fp8.count(module) != 0 ? 448.0f : 2688.0f};
   }
-  CKPT_ASSIGN(const auto config, read_quant_config(from));
   if (config && config->kv_cache_algo && !out.kv_algo) out.kv_algo = config->kv_cache_algo;
   return {};
 }
@@ -89,7 +90,8 @@ Status read_checkpoint(const ExportOptions& options, const Context& context, Cal
     CKPT_TRY(take_scales(from, out));
   }
   if (!out.inputs.empty()) return {};
-  return fail(ErrorCode::kUsage, "no activation maxima in it: neither *.input_scale nor "
+  return fail(ErrorCode::kUsage,
+              "no activation maxima in it: neither *.input_scale nor "
               "*.input_quantizer._amax");
 }
 

@@ -73,8 +73,10 @@ class Taker {
     }
     checkpoint.tensors = std::move(others);
     if (unused_ > 0) {
-      context_.note(fmt::format("{} quantizer tensors have no place in an export and are left out "
-                                "(the first: '{}')", unused_, first_unused_));
+      context_.note(
+          fmt::format("{} quantizer tensors have no place in an export and are left out "
+                      "(the first: '{}')",
+                      unused_, first_unused_));
     }
     return std::move(out_);
   }
@@ -164,8 +166,8 @@ Status check_state(const ModeloptState& state, const ExportOptions& options,
     if (path.find("weight_quantizer") != std::string::npos &&
         name(format) != expected_format(options)) {
       return fail_with_hint(ErrorCode::kUsage, "the type that it was trained for",
-                            "{} says that '{}' is {}; --to {} makes it {}", kModeloptStateName, path,
-                            name(format), options.type_name(), expected_format(options));
+                            "{} says that '{}' is {}; --to {} makes it {}", kModeloptStateName,
+                            path, name(format), options.type_name(), expected_format(options));
     }
     has_inputs = has_inputs || path.find("input_quantizer") != std::string::npos;
     if (path.ends_with("k_bmm_quantizer")) calibration.kv_algo = name(format);

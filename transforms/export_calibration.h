@@ -1,11 +1,12 @@
 // The largest magnitudes that somebody measured: of weights and of the activations they meet.
 //
-//   QAT checkpoint          P.weight_quantizer._amax [] | [blocks, 1], ._global_amax
-//                           P.input_quantizer._amax []
-//                           X.gate_up_proj_weight_quantizers.E._amax, X.gate_up_proj_input_quantizer
-//                           A.{k,v}_bmm_quantizer._amax                       (X: "….mlp.experts")
-//   earlier export          P.input_scale F32 [] = amax / 2688 or / 448
-//   JSON                    {"P": amax, ...}
+//   QAT checkpoint       P.weight_quantizer._amax [] | [blocks, 1], ._global_amax
+//                        P.input_quantizer._amax []
+//                        X.gate_up_proj_weight_quantizers.E._amax   (X: "….mlp.experts")
+//                        X.gate_up_proj_input_quantizer._amax
+//                        A.{k,v}_bmm_quantizer._amax
+//   earlier export       P.input_scale F32 [] = amax / 2688 or / 448
+//   JSON                 {"P": amax, ...}
 //
 // What a reader would get wrong: an export's scale is kept as it is where the divisor stays the
 // same; multiplied and divided again it would not come back.

@@ -21,7 +21,7 @@ struct Stack {
   const Tensor* gate_up = nullptr;
   const Tensor* down = nullptr;
 };
-using Stacks = std::map<std::string, Stack>;   // by "….mlp.experts"
+using Stacks = std::map<std::string, Stack>;  // by "….mlp.experts"
 
 bool is_stack(const Tensor& tensor) {
   const size_t at = tensor.name.rfind(".experts.");
@@ -37,7 +37,8 @@ Status check_stack(const std::string& container, const Stack& stack) {
   if (stack.gate_up == nullptr || stack.down == nullptr) {
     return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
                           "'{}' has no gate_up_proj and down_proj; other stacks of experts cannot "
-                          "be quantised", container);
+                          "be quantised",
+                          container);
   }
   const auto& up = stack.gate_up->shape;
   const auto& down = stack.down->shape;
@@ -45,7 +46,8 @@ Status check_stack(const std::string& container, const Stack& stack) {
   if (fits) return {};
   return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
                         "'{}': gate_up_proj [{}] and down_proj [{}]; expected [E, 2I, H] and "
-                        "[E, H, I]", container, fmt::join(up, ", "), fmt::join(down, ", "));
+                        "[E, H, I]",
+                        container, fmt::join(up, ", "), fmt::join(down, ", "));
 }
 
 Result<Tensor> cut(const Tensor& stack, std::string name, RowRun rows) {
@@ -100,8 +102,10 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
     }
     CKPT_TRY(check_stack(container, stack));
     if (selected[container] != 2) {
-      return fail(ErrorCode::kUsage, "'{}': gate_up_proj and down_proj can only be quantised "
-                  "together", container);
+      return fail(ErrorCode::kUsage,
+                  "'{}': gate_up_proj and down_proj can only be quantised "
+                  "together",
+                  container);
     }
     ++at;
   }

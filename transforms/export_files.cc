@@ -53,7 +53,7 @@ void assign_export_files(std::vector<Tensor>& tensors) {
   uint64_t open_bytes = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const uint64_t bytes = size_bytes(tensors[i]);
-    if (bytes > kMaxFileBytes) {   // a file of its own
+    if (bytes > kMaxFileBytes) {  // a file of its own
       file_of[i] = files++;
       continue;
     }
@@ -65,9 +65,9 @@ void assign_export_files(std::vector<Tensor>& tensors) {
     open_bytes += bytes;
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i].home = files == 1 ? "model.safetensors"
-                                 : fmt::format("model-{:05}-of-{:05}.safetensors", file_of[i] + 1,
-                                               files);
+    tensors[i].home = files == 1
+                          ? "model.safetensors"
+                          : fmt::format("model-{:05}-of-{:05}.safetensors", file_of[i] + 1, files);
   }
 }
 

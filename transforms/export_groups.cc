@@ -3,9 +3,9 @@
 // name.
 #include "transforms/export_groups.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace ckpt {
 namespace {
@@ -13,8 +13,9 @@ namespace {
 // The first rule that fits wins.
 const std::vector<SharedInput> kSharedInputs = {
     // attention and MLP side by side behind one norm
-    {"cohere", {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj",
-                "mlp.up_proj"}, false},
+    {"cohere",
+     {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj"},
+     false},
     {"gptj", {"attn.q_proj", "attn.k_proj", "attn.v_proj", "mlp.fc_in"}, false},
     {"phi", {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.fc1"}, false},
     {"falcon", {"self_attention.query_key_value", "mlp.dense_h_to_4h"}, false},

@@ -10,9 +10,9 @@ namespace ckpt {
 
 // A set of modules beside each other that read the same tensor.
 struct SharedInput {
-  std::string_view families;               // model_type prefixes, separated by spaces; "" = all
-  std::vector<std::string_view> members;   // names below the module that holds them all
-  bool is_fused = true;                    // servers join them into one matrix
+  std::string_view families;              // model_type prefixes, separated by spaces; "" = all
+  std::vector<std::string_view> members;  // names below the module that holds them all
+  bool is_fused = true;                   // servers join them into one matrix
 };
 std::span<const SharedInput> shared_inputs();
 

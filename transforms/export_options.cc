@@ -7,7 +7,8 @@ namespace ckpt {
 
 constinit const OptionRule kExportOptions[9] = {
     {"type", "nvfp4|nvfp4-w4a16|fp8", "what to store weights as"},
-    {"amax-from", "DIR|FILE.json", "activation maxima: an earlier export, a QAT checkpoint, a list"},
+    {"amax-from", "DIR|FILE.json",
+     "maxima of activations: an earlier export, a QAT checkpoint, a list"},
     {"preset", "default|mlp-only|experts-only", "which layers"},
     {"keep", "GLOB", "tensors to leave as they are", true},
     {"only", "GLOB", "tensors to quantise; all others stay", true},
@@ -91,7 +92,7 @@ Result<ExportOptions> parse_export_options(const Options& options) {
     out.kv_cache = std::string(format);
   }
   if (out.type == ExportType::kFp8 && out.encode.search != ScaleSearch::kNone) {
-    return fail(ErrorCode::kUsage, "search: NVFP4 alone has block scales to search for; type is fp8");
+    return fail(ErrorCode::kUsage, "search: type fp8 has no block scales to search for");
   }
   out.keep = options.all("keep");
   out.only = options.all("only");

@@ -14,14 +14,25 @@ constexpr std::string_view kWeight = ".weight";
 
 // Source: NVIDIA Model-Optimizer
 // modelopt_recipes/configs/ptq/units/default_disabled_quantizers.yaml; globs over quantizers.
-constexpr std::string_view kNeverByDefault[] = {
-    "*block_sparse_moe.gate*",  "*linear_attn.conv1d*", "*self_attention.conv1d*",
-    "*linear_attn.in_proj_a*",  "*linear_attn.in_proj_b*",
-    "*lm_head*",                "*mixer.conv1d*",       "*mlp.gate.*",
-    "*mlp.shared_expert_gate.*", "*output_layer*",      "*proj_out.*",
-    "*router*",                 "mtp.*",                "output.*",
-    "*embed_vision*",           "*vision_tower*",       "*visual*",
-    "*vision_model*",           "*multi_modal_projector*"};
+constexpr std::string_view kNeverByDefault[] = {"*block_sparse_moe.gate*",
+                                                "*linear_attn.conv1d*",
+                                                "*self_attention.conv1d*",
+                                                "*linear_attn.in_proj_a*",
+                                                "*linear_attn.in_proj_b*",
+                                                "*lm_head*",
+                                                "*mixer.conv1d*",
+                                                "*mlp.gate.*",
+                                                "*mlp.shared_expert_gate.*",
+                                                "*output_layer*",
+                                                "*proj_out.*",
+                                                "*router*",
+                                                "mtp.*",
+                                                "output.*",
+                                                "*embed_vision*",
+                                                "*vision_tower*",
+                                                "*visual*",
+                                                "*vision_model*",
+                                                "*multi_modal_projector*"};
 // nvfp4_mlp_only and nvfp4_experts_only of modelopt_recipes/configs/ptq/presets/model.
 constexpr std::string_view kMlpOnly[] = {
     "*mlp*weight_quantizer", "*.mixer.up_proj.weight_quantizer",
@@ -140,8 +151,10 @@ bool has_weight(const std::string& module, const std::set<std::string>& seen) {
 Status check_claimed(const Calibration& calibration, const std::set<std::string>& seen) {
   for (const auto& [module, amax] : calibration.weights) {
     if (has_weight(module, seen)) continue;
-    return fail(ErrorCode::kCorrupt, "'{}' has the maximum of a weight; the weight itself is "
-                "missing", module);
+    return fail(ErrorCode::kCorrupt,
+                "'{}' has the maximum of a weight; the weight itself is "
+                "missing",
+                module);
   }
   return {};
 }
@@ -174,8 +187,8 @@ bool is_selected(std::string_view module, std::string_view tensor, const ExportM
   if (!options.only.empty() && !matches(options.only, module, tensor)) return false;
   const std::string name(module);
   if (calibration.is_qat) {
-    const bool in_preset = options.preset == ExportPreset::kDefault ||
-                           in_default(name, model, options.preset);
+    const bool in_preset =
+        options.preset == ExportPreset::kDefault || in_default(name, model, options.preset);
     return in_preset && find_weight_amax(calibration, module).amax != nullptr;
   }
   return is_named(options.only, module, tensor) || in_default(name, model, options.preset);

@@ -10,7 +10,7 @@
 namespace ckpt {
 namespace {
 
-using Indices = std::vector<size_t>;   // into Checkpoint::tensors
+using Indices = std::vector<size_t>;  // into Checkpoint::tensors
 
 bool is_usable(float amax) { return std::isfinite(amax) && amax > 0; }
 
@@ -57,13 +57,16 @@ class Maker {
     return fail(ErrorCode::kUsage, "no layer is left to quantise");
   }
 
-  // One scale for a whole tensor needs no partners: servers rescale FP8.
+  // One scale for a whole tensor needs no partners: servers rescale FP8. But experts are stacked
+  // when they are calibrated, gate upon up.
+  bool is_alone(size_t index) const {
+    return job_.options.type == ExportType::kFp8 && !is_expert(module(index));
+  }
   std::string weight_key(size_t index, const SharedGroup& group) const {
-    return job_.options.type == ExportType::kFp8 ? module(index) : group.key;
+    return is_alone(index) ? module(index) : group.key;
   }
   std::string input_group_key(size_t index, const SharedGroup& group) const {
-    const bool is_alone = job_.options.type == ExportType::kFp8 && !is_expert(module(index));
-    return is_alone ? module(index) : without_expert(group.key);
+    return is_alone(index) ? module(index) : without_expert(group.key);
   }
 
   // Layers that servers join must all be there.
@@ -76,12 +79,13 @@ class Maker {
                               other)) {
         continue;
       }
-      const bool was_asked = !job_.calibration.is_qat ||
-                             find_weight_amax(job_.calibration, other).amax != nullptr;
+      const bool was_asked =
+          !job_.calibration.is_qat || find_weight_amax(job_.calibration, other).amax != nullptr;
       if (!was_asked) {
         return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", group.parent),
                               "'{}' has a stored maximum and '{}', which servers join with it, has "
-                              "none", module(members[0]), other);
+                              "none",
+                              module(members[0]), other);
       }
       if (split_groups_++ == 0) first_split_ = other;
     }
@@ -101,8 +105,10 @@ class Maker {
       if (!is_usable(amax)) {
         // An expert that calibration never reached.
         if (amax == 0 && is_expert(module(i))) return scan_uncalibrated(members);
-        return fail(ErrorCode::kCorrupt, "'{}' has a stored maximum of {}; expected a finite "
-                    "number above zero", module(i), amax);
+        return fail(ErrorCode::kCorrupt,
+                    "'{}' has a stored maximum of {}; expected a finite "
+                    "number above zero",
+                    module(i), amax);
       }
       largest = std::max(largest, amax);
     }
@@ -179,8 +185,10 @@ class Maker {
   // Zero is what an expert has that no token reached; the others of its layer stand in for it.
   Status check_uncalibrated(size_t index, const InputAmax& found) const {
     if (found.amax() == 0 && is_expert(module(index))) return {};
-    return fail(ErrorCode::kCorrupt, "the input of '{}' has a stored maximum of {}; expected a "
-                "finite number above zero", module(index), found.amax());
+    return fail(ErrorCode::kCorrupt,
+                "the input of '{}' has a stored maximum of {}; expected a "
+                "finite number above zero",
+                module(index), found.amax());
   }
 
   float scale_of(const InputAmax& input) const {
@@ -196,8 +204,8 @@ class Maker {
         "FILE.json with {\"module\": amax}; a QAT checkpoint as IN; or --to nvfp4-w4a16, which "
         "needs none",
         "{} of {} layers have no activation maximum (the first: '{}'); {} stores the largest "
-        "magnitude of every layer's input", missing, weight_count(), first,
-        job_.options.type_name());
+        "magnitude of every layer's input",
+        missing, weight_count(), first, job_.options.type_name());
   }
   size_t weight_count() const {
     const auto& modules = job_.selection.modules;
@@ -233,13 +241,16 @@ class Maker {
 
   void note_counts() const {
     if (uncalibrated_ > 0) {
-      job_.context.note(fmt::format("{} groups of experts have no stored maximum; their weights' "
-                                    "own is used (the first: '{}')", uncalibrated_,
-                                    first_uncalibrated_));
+      job_.context.note(
+          fmt::format("{} groups of experts have no stored maximum; their weights' "
+                      "own is used (the first: '{}')",
+                      uncalibrated_, first_uncalibrated_));
     }
     if (split_groups_ > 0) {
-      job_.context.note(fmt::format("{} layers stay although those that servers join them with are "
-                                    "quantised (the first: '{}')", split_groups_, first_split_));
+      job_.context.note(
+          fmt::format("{} layers stay although those that servers join them with are "
+                      "quantised (the first: '{}')",
+                      split_groups_, first_split_));
     }
   }
 

@@ -37,7 +37,7 @@ std::string name(const QuantizerFormat& format);
 
 struct ModeloptState {
   std::string version;
-  std::map<std::string, QuantizerFormat> quantizers;  // "model.layers.0.mlp.up_proj.input_quantizer"
+  std::map<std::string, QuantizerFormat> quantizers;  // by "….mlp.up_proj.input_quantizer"
 };
 
 // Fails: kCorrupt: no zip, cut short, fields of another kind; kUnsupported: a compressed entry, an

@@ -200,58 +200,109 @@ class PickleMachine {
 
   Status step(char opcode) {
     switch (opcode) {
-      case '\x80': return skip(1);                             // PROTO
-      case '\x95': return skip(8);                             // FRAME
-      case '.': stopped_ = true; return {};                    // STOP
-      case '(': marks_.push_back(stack_.size()); return {};    // MARK
-      case '0': return discard();                              // POP
-      case '1': return discard_marked();                       // POP_MARK
-      case '}': return push_empty(Kind::kDict);                // EMPTY_DICT
-      case ']': case ')': case '\x8f': return push_empty(Kind::kList);  // list, tuple, set
-      case 'N': return push_empty(Kind::kNone);                // NONE
-      case '\x88': return push_bool(true);                     // NEWTRUE
-      case '\x89': return push_bool(false);                    // NEWFALSE
-      case 'K': return push_whole(1, false);                   // BININT1
-      case 'M': return push_whole(2, false);                   // BININT2
-      case 'J': return push_whole(4, true);                    // BININT
-      case '\x8a': return push_long();                         // LONG1
-      case 'G': return push_float();                           // BINFLOAT
-      default: return step_text_or_memo(opcode);
+      case '\x80':
+        return skip(1);  // PROTO
+      case '\x95':
+        return skip(8);  // FRAME
+      case '.':
+        stopped_ = true;
+        return {};  // STOP
+      case '(':
+        marks_.push_back(stack_.size());
+        return {};  // MARK
+      case '0':
+        return discard();  // POP
+      case '1':
+        return discard_marked();  // POP_MARK
+      case '}':
+        return push_empty(Kind::kDict);  // EMPTY_DICT
+      case ']':
+      case ')':
+      case '\x8f':
+        return push_empty(Kind::kList);  // list, tuple, set
+      case 'N':
+        return push_empty(Kind::kNone);  // NONE
+      case '\x88':
+        return push_bool(true);  // NEWTRUE
+      case '\x89':
+        return push_bool(false);  // NEWFALSE
+      case 'K':
+        return push_whole(1, false);  // BININT1
+      case 'M':
+        return push_whole(2, false);  // BININT2
+      case 'J':
+        return push_whole(4, true);  // BININT
+      case '\x8a':
+        return push_long();  // LONG1
+      case 'G':
+        return push_float();  // BINFLOAT
+      default:
+        return step_text_or_memo(opcode);
     }
   }
   Status step_text_or_memo(char opcode) {
     switch (opcode) {
-      case '\x8c': return push_text(1, Kind::kText);           // SHORT_BINUNICODE
-      case 'X': return push_text(4, Kind::kText);              // BINUNICODE
-      case '\x8d': return push_text(8, Kind::kText);           // BINUNICODE8
-      case 'C': return push_text(1, Kind::kBytes);             // SHORT_BINBYTES
-      case 'B': return push_text(4, Kind::kBytes);             // BINBYTES
-      case '\x8e': return push_text(8, Kind::kBytes);          // BINBYTES8
-      case 'q': return keep_memo(1);                           // BINPUT
-      case 'r': return keep_memo(4);                           // LONG_BINPUT
-      case '\x94': return memoize();                           // MEMOIZE
-      case 'h': return push_memo(1);                           // BINGET
-      case 'j': return push_memo(4);                           // LONG_BINGET
-      default: return step_container(opcode);
+      case '\x8c':
+        return push_text(1, Kind::kText);  // SHORT_BINUNICODE
+      case 'X':
+        return push_text(4, Kind::kText);  // BINUNICODE
+      case '\x8d':
+        return push_text(8, Kind::kText);  // BINUNICODE8
+      case 'C':
+        return push_text(1, Kind::kBytes);  // SHORT_BINBYTES
+      case 'B':
+        return push_text(4, Kind::kBytes);  // BINBYTES
+      case '\x8e':
+        return push_text(8, Kind::kBytes);  // BINBYTES8
+      case 'q':
+        return keep_memo(1);  // BINPUT
+      case 'r':
+        return keep_memo(4);  // LONG_BINPUT
+      case '\x94':
+        return memoize();  // MEMOIZE
+      case 'h':
+        return push_memo(1);  // BINGET
+      case 'j':
+        return push_memo(4);  // LONG_BINGET
+      default:
+        return step_container(opcode);
     }
   }
   Status step_container(char opcode) {
     switch (opcode) {
-      case '\x85': return push_tuple(1);                       // TUPLE1
-      case '\x86': return push_tuple(2);                       // TUPLE2
-      case '\x87': return push_tuple(3);                       // TUPLE3
-      case 't': case 'l': return push_marked(Kind::kList);     // TUPLE, LIST
-      case 'd': return push_marked(Kind::kDict);               // DICT
-      case 'a': return append_last(1, false);                  // APPEND
-      case 'e': case '\x90': return append_marked(false);      // APPENDS, ADDITEMS
-      case 's': return append_last(2, true);                   // SETITEM
-      case 'u': return append_marked(true);                    // SETITEMS
-      case 'c': return push_name();                            // GLOBAL
-      case '\x93': return push_stack_name();                   // STACK_GLOBAL
-      case 'R': case '\x81': return push_call();               // REDUCE, NEWOBJ
-      case 'b': return drop_state();                           // BUILD
-      case 'Q': return push_persistent();                      // BINPERSID
-      default: break;
+      case '\x85':
+        return push_tuple(1);  // TUPLE1
+      case '\x86':
+        return push_tuple(2);  // TUPLE2
+      case '\x87':
+        return push_tuple(3);  // TUPLE3
+      case 't':
+      case 'l':
+        return push_marked(Kind::kList);  // TUPLE, LIST
+      case 'd':
+        return push_marked(Kind::kDict);  // DICT
+      case 'a':
+        return append_last(1, false);  // APPEND
+      case 'e':
+      case '\x90':
+        return append_marked(false);  // APPENDS, ADDITEMS
+      case 's':
+        return append_last(2, true);  // SETITEM
+      case 'u':
+        return append_marked(true);  // SETITEMS
+      case 'c':
+        return push_name();  // GLOBAL
+      case '\x93':
+        return push_stack_name();  // STACK_GLOBAL
+      case 'R':
+      case '\x81':
+        return push_call();  // REDUCE, NEWOBJ
+      case 'b':
+        return drop_state();  // BUILD
+      case 'Q':
+        return push_persistent();  // BINPERSID
+      default:
+        break;
     }
     return fail(ErrorCode::kUnsupported, "byte {} of the pickle: opcode 0x{:02x} is not read", at_,
                 static_cast<uint8_t>(opcode));

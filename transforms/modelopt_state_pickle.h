@@ -21,7 +21,18 @@ namespace ckpt {
 class Pickle {
  public:
   using NodeIndex = uint32_t;
-  enum class Kind : uint8_t { kNone, kBool, kInt, kFloat, kText, kBytes, kList, kDict, kName, kCall };
+  enum class Kind : uint8_t {
+    kNone,
+    kBool,
+    kInt,
+    kFloat,
+    kText,
+    kBytes,
+    kList,
+    kDict,
+    kName,
+    kCall
+  };
   struct Node {
     Kind kind = Kind::kNone;
     int64_t whole = 0;             // kInt, kBool

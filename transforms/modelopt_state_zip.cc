@@ -70,8 +70,10 @@ class Zip {
   Result<std::string_view> entry(uint64_t at) const {
     const uint64_t method = number(at + 10, 2), size = number(at + 24, 4);
     if (method != 0 || size == 0xFFFFFFFF) {
-      return fail(ErrorCode::kUnsupported, "a zip entry of {} bytes, compressed by method {}; "
-                  "expected a stored one", size, method);
+      return fail(ErrorCode::kUnsupported,
+                  "a zip entry of {} bytes, compressed by method {}; "
+                  "expected a stored one",
+                  size, method);
     }
     const uint64_t local = number(at + 42, 4);
     if (!has(local, kLocalBytes) || number(local, 4) != 0x04034B50) return cut_short();

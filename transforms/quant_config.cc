@@ -120,9 +120,8 @@ Result<QuantAlgo> read_algo(const JsonText& json) {
   const auto name = json.find_text("quant_algo");
   if (!name) return wrong_kind("quant_algo", "a text");
   out.name = *name;
-  std::transform(out.name.begin(), out.name.end(), out.name.begin(), [](unsigned char c) {
-    return static_cast<char>(std::toupper(c));
-  });
+  std::transform(out.name.begin(), out.name.end(), out.name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   out.group_size = json.find_whole("group_size");
   const JsonText* scaled = json.find("pre_quant_scale");
   out.has_pre_quant_scale = scaled != nullptr && scaled->token() == "true";
@@ -201,9 +200,8 @@ Result<std::optional<QuantConfig>> read_embedded(const JsonText& json) {
 std::string render_quant_config(const QuantConfig& config) {
   JsonText quantization = JsonText::object();
   quantization.set("quant_algo", JsonText::text(config.algo.name));
-  quantization.set("kv_cache_quant_algo", config.kv_cache_algo
-                                              ? JsonText::text(*config.kv_cache_algo)
-                                              : JsonText::null());
+  quantization.set("kv_cache_quant_algo",
+                   config.kv_cache_algo ? JsonText::text(*config.kv_cache_algo) : JsonText::null());
   if (config.algo.name == kMixedPrecision) quantization.set("quantized_layers", layers_of(config));
   add_algo(quantization, config.algo);
   if (config.exclude_modules) {

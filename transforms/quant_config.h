@@ -38,8 +38,8 @@ struct QuantConfig {
   std::string producer_version = "0.47.0";  // whose files these are equal to
   QuantAlgo algo;                           // name == kMixedPrecision: see layers
   std::optional<std::string> kv_cache_algo;
-  std::optional<std::vector<std::string>> exclude_modules;   // one algorithm
-  std::vector<std::pair<std::string, QuantAlgo>> layers;     // mixed precision, in file order
+  std::optional<std::vector<std::string>> exclude_modules;  // one algorithm
+  std::vector<std::pair<std::string, QuantAlgo>> layers;    // mixed precision, in file order
 };
 
 // From hf_quant_config.json, else from config.json's quantization_config; nullopt when there is

@@ -23,7 +23,7 @@ class JsonText {
   using Member = std::pair<std::string, JsonText>;  // key without quotes, unescaped
 
   JsonText() = default;
-  static JsonText text(std::string_view value);   // escaped as Python's json does: ASCII alone
+  static JsonText text(std::string_view value);  // escaped as Python's json does: ASCII alone
   static JsonText number(uint64_t value);
   static JsonText boolean(bool value);
   static JsonText null() { return JsonText(); }

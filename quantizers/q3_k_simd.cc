@@ -65,6 +65,7 @@ HWY_INLINE SignedLanes start_group(StepGroup& g, float* levels, StepLanes& lanes
   const Float top = splat(4.0f);
   const Float inverse = hn::Div(hn::Neg(top), found.extreme);
   lanes.wxl = lanes.wll = hn::Zero(kF);
+  HWY_UNROLL(2)
   for (size_t e = 0; e < kGroupFloats; e += kLanes) {
     const Float x = hn::Load(kF, g.x + e);
     const Float w = hn::Mul(x, x);
@@ -116,7 +117,7 @@ HWY_INLINE void start_runs(const BlockBatch& batch, size_t first, Runs& runs, Si
   SignedLanes run = start_group(group, levels, lanes);
   Mask changes = no_lane();
   if (!hn::AllTrue(kF, run.dead)) {
-    HWY_UNROLL(2)
+    HWY_UNROLL(1)
     for (size_t e = 0; e < kGroupFloats; e += kLanes) {
       changes = hn::Or(changes, try_level(group, e, hn::Load(kF, levels + e), lanes).better);
     }
@@ -133,6 +134,7 @@ HWY_INLINE void sweep_groups(const StepGroup* groups, float* levels, StepLanes* 
   bool changed = true;
   for (int sweep = 0; sweep < 5 && changed; ++sweep) {
     for (size_t g = 0; g < kTogether; ++g) lanes[g].changed = no_lane();
+    HWY_UNROLL(1)
     for (size_t e = 0; e < kGroupFloats; e += kLanes) {
       HWY_UNROLL(4)
       for (size_t g = 0; g < kTogether; ++g) {

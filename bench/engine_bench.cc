@@ -14,6 +14,7 @@
 #include "core/compare.h"
 #include "core/file_writer.h"
 #include "core/sha256.h"
+#include "quantizers/quantizers.h"
 #include "tools/pipeline.h"
 
 namespace ckpt {
@@ -90,6 +91,45 @@ double write_rate(const std::filesystem::path& path, uint64_t size_bytes, unsign
   return static_cast<double>(size_bytes) / seconds / 1e9;
 }
 
+// Weights from memory to blocks in memory, in pieces that stay in a core's cache: no disk, no hash.
+double encode_rate(const Codec& codec, unsigned threads) {
+  constexpr uint64_t kValues = 32 << 10, kPieces = 4096;
+  std::vector<float> values(kValues);
+  uint32_t state = 1;
+  for (float& value : values) {
+    // Sums of uniform numbers: bell-shaped enough for a search that depends on the values.
+    float sum = 0;
+    for (int i = 0; i < 4; ++i) {
+      state = state * 1664525u + 1013904223u;
+      sum += static_cast<float>(state >> 8) / static_cast<float>(1 << 24) - 0.5f;
+    }
+    value = 0.02f * sum;
+  }
+  const uint64_t block = size_bytes(codec.parts[0].dtype);
+  const double seconds = seconds_of([&] {
+    expect(for_each_parallel(kPieces, threads, [&](size_t) -> Status {
+      thread_local std::vector<std::byte> out;
+      out.resize(kValues / codec.block_values * block);
+      const std::span<std::byte> part = out;
+      codec.encode({values, 4096}, {}, std::span(&part, 1));
+      return {};
+    }));
+  });
+  return static_cast<double>(kValues * kPieces) / seconds / 1e6;
+}
+
+void show_encode_scaling(unsigned threads) {
+  const unsigned cores = threads != 0 ? threads : std::thread::hardware_concurrency();
+  for (const char* name : {"q4_k", "q6_k"}) {
+    const Codec& codec = *find_codec(all_codecs(), name);
+    const double one = encode_rate(codec, 1), all = encode_rate(codec, cores);
+    std::cout << fmt::format("encode {}, 1 thread            {:8.0f} Mw/s\n", name, one);
+    std::cout << fmt::format(
+        "encode {}, {:>2} threads          {:8.0f} Mw/s  {:.2f} of one thread\n", name, cores, all,
+        all / one);
+  }
+}
+
 void line(const char* what, double rate, double reference) {
   std::cout << fmt::format("{:<28} {:8.2f} GB/s  {:.3f} of memcpy\n", what, rate, rate / reference);
 }
@@ -118,6 +158,7 @@ int main(int argc, char** argv) {
   const double reference = memcpy_rate();
   line("memcpy, one thread", reference, reference);
   line("SHA-256, one thread", hash_rate(), reference);
+  show_encode_scaling(threads);
   line("read weights", read_rate(folder, threads), reference);
   line("write 2 GiB, hashed, synced",
        write_rate(std::filesystem::path(out) / "bench.bin", uint64_t{2} << 30, threads), reference);

@@ -161,6 +161,12 @@ Result<Checkpoint> exported(Checkpoint checkpoint, const Conversion& conversion,
   return apply("export", options, std::move(checkpoint), context);
 }
 
+// Weights stored as codes with scales beside them.
+bool is_quantized(const Checkpoint& checkpoint) {
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                     [](const Tensor& tensor) { return tensor.codec->parts.size() > 1; });
+}
+
 Result<Checkpoint> towards_folder(Checkpoint checkpoint, const Conversion& conversion,
                                   const Context& context) {
   if (checkpoint.format == "gguf") {
@@ -179,6 +185,9 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const Conversion& conve
   }
   Options options;
   options.add("type", conversion.to);
+  if (is_quantized(checkpoint)) {
+    return apply("dequantize", options, std::move(checkpoint), context);
+  }
   for (const auto& [key, value] : conversion.type_rules) {
     if (key != "keep") {
       return fail(ErrorCode::kUsage, "--tensor-type is for .gguf; OUT '{}' is a folder",

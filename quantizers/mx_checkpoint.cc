@@ -35,12 +35,15 @@ constexpr uint64_t kPieceValues = kPieceBlocks * kMxValues;
 // Bytes of the powers of two that blocks are divided by.
 using ExponentOf = uint8_t (*)(float amax);
 
-// The smallest power of two that brings `amax` within `largest`. The double logarithm, rounded, is
-// what a float logarithm without error gives.
+// The smallest power of two that brings `amax` within `largest`, as a float logarithm without error
+// has it: numbers a few units above a power of two still have its logarithm.
 template <int kLargest>
 uint8_t exponent_above(float amax) {
   const float ratio = amax / static_cast<float>(kLargest);
   if (!(ratio > 0)) return 0;
+  const auto bits = std::bit_cast<uint32_t>(ratio);
+  const bool is_normal = bits >= 0x00800000u && bits < 0x7F000000u;
+  if (is_normal && (bits & 0x007FFFFFu) > 64) return static_cast<uint8_t>((bits >> 23) + 1);
   const auto logarithm = static_cast<float>(std::log2(static_cast<double>(ratio)));
   return static_cast<uint8_t>(std::clamp(std::ceil(logarithm), -127.0f, 127.0f) + 127);
 }
@@ -80,15 +83,19 @@ void for_each_piece(uint64_t values, const Work& work) {
 
 // ---- MXFP8 -------------------------------------------------------------------------------------
 
+void scale_block(const float* values, float factor, float* out) {
+  for (uint32_t i = 0; i < kMxValues; ++i) out[i] = values[i] * factor;
+}
+
 void encode_mxfp8(ConstFloatRows rows, const EncodeContext&, Parts parts) {
   for_each_piece(rows.values.size(), [&](uint64_t first, uint64_t blocks) {
     const float* values = rows.values.data() + first * kMxValues;
     std::byte* exponents = parts[1].data() + first;
     make_exponents(values, blocks, exponent_above<448>, exponents);
     float scaled[kPieceValues];
-    for (uint64_t i = 0; i < blocks * kMxValues; ++i) {
-      const auto exponent = static_cast<uint8_t>(exponents[i / kMxValues]);
-      scaled[i] = values[i] * float_from_e8m0(static_cast<uint8_t>(254 - exponent));
+    for (uint64_t b = 0; b < blocks; ++b) {
+      const auto inverse = static_cast<uint8_t>(254 - static_cast<uint8_t>(exponents[b]));
+      scale_block(values + b * kMxValues, float_from_e8m0(inverse), scaled + b * kMxValues);
     }
     encode_f8_e4m3(scaled, blocks * kMxValues, parts[0].data() + first * kMxValues);
   });
@@ -99,8 +106,7 @@ void decode_mxfp8(ConstParts parts, FloatRows rows) {
     float* values = rows.values.data() + first * kMxValues;
     decode_f8_e4m3(parts[0].data() + first * kMxValues, blocks * kMxValues, values);
     for (uint64_t b = 0; b < blocks; ++b, values += kMxValues) {
-      const float scale = float_from_e8m0(static_cast<uint8_t>(parts[1][first + b]));
-      for (uint64_t i = 0; i < kMxValues; ++i) values[i] *= scale;
+      scale_block(values, float_from_e8m0(static_cast<uint8_t>(parts[1][first + b])), values);
     }
   });
 }

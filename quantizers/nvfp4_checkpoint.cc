@@ -14,11 +14,15 @@
 //                    s = E4M3((b / 6) M / (A / 6)) where a calibration stored b for each block
 //   nvfp4_ct         s = E4M3(g bf16(a / 6)); g = bf16(2688 / A)
 // Codes are the nearest E2M1 to value / (s t) and value / (s / g), ties to even.
+// EncodeOptions::search changes s, and with four over six also t = A / 1536 and M = 256:
+//   four over six    the better of b = a and b = 3/2 a, which scales the largest to 4; a if equal
+//   sweep, best      the best of all E4M3 codes
+// Better is a smaller sum of squared errors, with column weights where there are any.
 //
 // What a reader would get wrong: a GPU divides by a constant as it multiplies by the reciprocal,
 // and exports are made on GPUs, so that is the default. A block of zeros has s = 1, or 0.125 in
 // nvfp4_ct, as any that would round to 0. A stored b of 0 stands for 6. M is 448, or 256 where
-// blocks were scaled to 4 or 6. A tensor of zeros gets t = 1: 0 would make NaNs of its scales.
+// blocks are scaled to 4 or 6. A tensor of zeros gets t = 1: 0 would make NaNs of its scales.
 // Sources: NVIDIA Model-Optimizer modelopt/torch/quantization/qtensor/nvfp4_tensor.py;
 // compressed-tensors src/compressed_tensors/quantization/utils/helpers.py.
 #include "quantizers/nvfp4_checkpoint.h"
@@ -44,6 +48,7 @@ constexpr uint64_t kPieceBlocks = 256;   // what lies between two kernels stays 
 // Blocks [first, first + count) of the rows, with room for their scales as floats.
 struct Piece {
   uint64_t first, count;
+  uint64_t row_blocks;
   const float* values;
   std::byte* codes;
   std::byte* scales;
@@ -55,6 +60,7 @@ template <class MakeScales>
 void encode_pieces(ConstFloatRows rows, Parts parts, const MakeScales& make_scales) {
   const uint64_t blocks = rows.values.size() / kE2m1BlockValues;
   Piece piece;
+  piece.row_blocks = rows.row_values / kE2m1BlockValues;
   for (piece.first = 0; piece.first < blocks; piece.first += piece.count) {
     piece.count = std::min(kPieceBlocks, blocks - piece.first);
     piece.values = rows.values.data() + piece.first * kE2m1BlockValues;
@@ -99,17 +105,48 @@ float modelopt_tensor_scale(const EncodeContext& context) {
   return scale > 0 ? scale : 1;
 }
 
-// Scales from the magnitudes that a calibration stored.
-void scale_as_stored(Piece& piece, const EncodeContext& context, float tensor_scale) {
+void set_scale(Piece& piece, uint64_t block, uint8_t code, float tensor_scale) {
+  piece.scales[block] = static_cast<std::byte>(code);
+  piece.divisors[block] = float_from_e4m3(code) * tensor_scale;
+}
+
+// The code for a block with the largest magnitude `amax`, as an exporter has it that keeps the
+// magnitudes of all blocks.
+uint8_t stored_scale(float amax, const EncodeContext& context) {
   const EncodeOptions& options = context.options;
   const float most = divide_by_constant(context.stats.amax, kE2m1Largest, options);
+  float scale = divide_by_constant(amax, kE2m1Largest, options);
+  if (scale == 0) scale = 1;
+  return e4m3_from_float(std::max(scale * largest_scale(options) / most, 0x1p-9f));
+}
+
+void scale_as_stored(Piece& piece, const EncodeContext& context, float tensor_scale) {
   for (uint64_t b = 0; b < piece.count; ++b) {
-    float scale = divide_by_constant(context.block_amax[piece.first + b], kE2m1Largest, options);
-    if (scale == 0) scale = 1;
-    scale = std::max(scale * largest_scale(options) / most, 0x1p-9f);
-    const uint8_t code = e4m3_from_float(scale);
-    piece.scales[b] = static_cast<std::byte>(code);
-    piece.divisors[b] = float_from_e4m3(code) * tensor_scale;
+    set_scale(piece, b, stored_scale(context.block_amax[piece.first + b], context), tensor_scale);
+  }
+}
+
+// Chooses the scales of blocks that have any value but zero, and no other than finite ones.
+void search_scales(Piece& piece, const EncodeContext& context, float tensor_scale) {
+  static constexpr float kOnes[kE2m1BlockValues] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const bool four_or_six = context.options.search == ScaleSearch::kFourOverSix;
+  for (uint64_t b = 0; b < piece.count; ++b) {
+    const float amax = piece.amax[b];
+    E2m1Block block{piece.values + b * kE2m1BlockValues, kOnes};
+    if (!context.column_weights.empty()) {
+      const uint64_t column = (piece.first + b) % piece.row_blocks * kE2m1BlockValues;
+      block.weights = context.column_weights.data() + column;
+    }
+    const bool is_ordinary = amax > 0 && std::isfinite(amax);
+    if (four_or_six) {
+      const uint8_t six = stored_scale(amax, context);
+      const uint8_t four = stored_scale(1.5f * amax, context);
+      const uint8_t code =
+          is_ordinary ? better_nvfp4_scale(block, tensor_scale, six, four) : six;
+      set_scale(piece, b, code, tensor_scale);
+    } else if (is_ordinary) {
+      set_scale(piece, b, best_nvfp4_scale(block, tensor_scale, amax), tensor_scale);
+    }
   }
 }
 
@@ -120,6 +157,7 @@ void encode_modelopt(ConstFloatRows rows, const EncodeContext& context, Parts pa
     if (!context.block_amax.empty()) return scale_as_stored(piece, context, tensor_scale);
     find_block_amax(piece.values, piece.count, piece.amax);
     make_nvfp4_scales(piece.amax, piece.count, tensor_scale, piece.scales, piece.divisors);
+    if (context.options.search != ScaleSearch::kNone) search_scales(piece, context, tensor_scale);
   });
 }
 

@@ -41,4 +41,24 @@ void make_nvfp4_scales(const float* amax, uint64_t blocks, float tensor_scale, s
 void make_nvfp4_scales_scalar(const float* amax, uint64_t blocks, float tensor_scale,
                               std::byte* scales, float* divisors);
 
+// errors[i] = the sum of weights x (value - E2M1 divisors[i])^2 over a block of 16 values, E2M1
+// nearest to value / divisors[i]. Elements 8 apart are added first, then 4, 2 and 1 apart.
+struct E2m1Block {
+  const float* values;
+  const float* weights;
+};
+void find_e2m1_errors(const E2m1Block& block, const float* divisors, uint64_t count,
+                      float* errors);
+void find_e2m1_errors_scalar(const E2m1Block& block, const float* divisors, uint64_t count,
+                             float* errors);
+
+// Searches NVFP4 block scales (nvfp4_checkpoint_search.cc). `tensor_scale` is the tensor's,
+// `weights` the importance of each value of the block.
+// The better of two codes; the first of equally good ones.
+uint8_t better_nvfp4_scale(const E2m1Block& block, float tensor_scale, uint8_t first,
+                           uint8_t second);
+// The best of all codes from 2^-9 to 448, the smallest of equally good ones. Requires: `amax` is
+// the block's largest magnitude, above 0 and finite.
+uint8_t best_nvfp4_scale(const E2m1Block& block, float tensor_scale, float amax);
+
 }  // namespace ckpt

@@ -69,4 +69,21 @@ void make_nvfp4_scales_scalar(const float* amax, uint64_t blocks, float tensor_s
   }
 }
 
+void find_e2m1_errors_scalar(const E2m1Block& block, const float* divisors, uint64_t count,
+                             float* errors) {
+  for (uint64_t c = 0; c < count; ++c) {
+    float parts[kE2m1BlockValues];
+    for (uint32_t i = 0; i < kE2m1BlockValues; ++i) {
+      const float value = block.values[i];
+      const float nearest = kE2m1[e2m1_from_float(value / divisors[c]) & 7] * divisors[c];
+      const float error = std::fabs(value) - nearest;
+      parts[i] = block.weights[i] * (error * error);
+    }
+    for (uint32_t apart = kE2m1BlockValues / 2; apart > 0; apart /= 2) {
+      for (uint32_t i = 0; i < apart; ++i) parts[i] = parts[i] + parts[i + apart];
+    }
+    errors[c] = parts[0];
+  }
+}
+
 }  // namespace ckpt

@@ -133,6 +133,43 @@ HWY_INLINE Int order_bytes(Int codes) {
   }
 }
 
+// The E2M1 number nearest to a magnitude.
+HWY_INLINE Float nearest_e2m1(Float value) {
+  const Int magnitude = hn::Min(magnitude_bits(value), splat_int(0x40C00000));
+  const Int level = hn::And(hn::Max(magnitude, splat_int(0x3F800000)), splat_int(0x7F800000));
+  const Float power = float_of(hn::Add(level, splat_int(22 << 23)));
+  return hn::Sub(hn::Add(float_of(magnitude), power), power);
+}
+
+HWY_INLINE Float squared_errors(const E2m1Block& block, Float divisor, size_t vector) {
+  const Float value = hn::LoadU(kF, block.values + vector * kLanes);
+  const Float nearest = hn::Mul(nearest_e2m1(hn::Div(value, divisor)), divisor);
+  const Float error = hn::Sub(hn::Abs(value), nearest);
+  return hn::Mul(hn::LoadU(kF, block.weights + vector * kLanes), hn::Mul(error, error));
+}
+
+// Elements 8 apart are added first, then 4, 2 and 1 apart: vectors, then halves of them.
+template <size_t kVectors>
+HWY_INLINE Float sum_vectors(const E2m1Block& block, Float divisor, size_t first, size_t apart) {
+  if constexpr (kVectors == 1) {
+    return squared_errors(block, divisor, first);
+  } else {
+    return hn::Add(sum_vectors<kVectors / 2>(block, divisor, first, 2 * apart),
+                   sum_vectors<kVectors / 2>(block, divisor, first + apart, 2 * apart));
+  }
+}
+
+template <class D>
+HWY_INLINE float sum_lanes(D d, hn::Vec<D> lanes) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    lanes = hn::Add(lanes, hn::Shuffle1032(lanes));
+    return hn::GetLane(hn::Add(lanes, hn::Shuffle2301(lanes)));
+  } else {
+    const hn::Half<D> half;
+    return sum_lanes(half, hn::Add(hn::LowerHalf(half, lanes), hn::UpperHalf(half, lanes)));
+  }
+}
+
 // ---- decoding ----------------------------------------------------------------------------------
 
 #if HWY_TARGET == HWY_AVX3
@@ -175,12 +212,12 @@ HWY_INLINE void unpack_block(const std::byte* codes, Float scale, float* values)
                                                      0x80, 0xC0, 0x00, 0x00, 0x80, 0xC0,
                                                      0x00, 0x40, 0x80, 0xC0};
   const hn::Repartition<uint16_t, FloatTag> halves;
-  alignas(16) uint8_t pairs[16] = {};
-  std::memcpy(pairs, codes, kE2m1BlockBytes);
-  const auto low = hn::And(hn::Load(kBytes, pairs), hn::Set(kBytes, 15));
-  const auto high = hn::BitCast(
-      kBytes, hn::And(hn::ShiftRight<4>(hn::BitCast(halves, hn::Load(kBytes, pairs))),
-                      hn::Set(halves, 0x0F0F)));
+  uint64_t word;
+  std::memcpy(&word, codes, sizeof word);
+  const auto pairs = hn::BitCast(halves, hn::Set(kW64, word));
+  const auto fifteens = hn::Set(halves, 0x0F0F);
+  const auto low = hn::BitCast(kBytes, hn::And(pairs, fifteens));
+  const auto high = hn::BitCast(kBytes, hn::And(hn::ShiftRight<4>(pairs), fifteens));
   const auto index = hn::InterleaveLower(kBytes, low, high);
   const auto upper = hn::TableLookupBytes(hn::Load(kBytes, kUpper), index);
   const auto lower = hn::TableLookupBytes(hn::Load(kBytes, kLower), index);
@@ -265,6 +302,12 @@ void make_scales(const float* amax, uint64_t blocks, float tensor_scale, std::by
   make_nvfp4_scales_scalar(amax + b, blocks - b, tensor_scale, scales + b, divisors + b);
 }
 
+void errors_of(const E2m1Block& block, const float* divisors, uint64_t count, float* errors) {
+  for (uint64_t c = 0; c < count; ++c) {
+    errors[c] = sum_lanes(kF, sum_vectors<kBlockVectors>(block, splat(divisors[c]), 0, 1));
+  }
+}
+
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // CKPT_SIMD_TARGET
@@ -280,6 +323,8 @@ constexpr SimdTable<decltype(unpack_e2m1_scalar)> kUnpack =
     CKPT_SIMD_TABLE(unpack_e2m1_scalar, unpack);
 constexpr SimdTable<decltype(make_nvfp4_scales_scalar)> kMakeScales =
     CKPT_SIMD_TABLE(make_nvfp4_scales_scalar, make_scales);
+constexpr SimdTable<decltype(find_e2m1_errors_scalar)> kErrors =
+    CKPT_SIMD_TABLE(find_e2m1_errors_scalar, errors_of);
 
 }  // namespace
 
@@ -295,6 +340,10 @@ void unpack_e2m1(const std::byte* codes, uint64_t blocks, const float* scales, f
 void make_nvfp4_scales(const float* amax, uint64_t blocks, float tensor_scale, std::byte* scales,
                        float* divisors) {
   simd_function(kMakeScales)(amax, blocks, tensor_scale, scales, divisors);
+}
+void find_e2m1_errors(const E2m1Block& block, const float* divisors, uint64_t count,
+                      float* errors) {
+  simd_function(kErrors)(block, divisors, count, errors);
 }
 
 }  // namespace ckpt

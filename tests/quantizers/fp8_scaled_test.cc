@@ -1,0 +1,122 @@
+// The codecs of FP8 checkpoints: shapes of scales, roundings and edges.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "quantizers/quantizers.h"
+#include "tests/quantizers/parts.h"
+
+namespace ckpt {
+namespace {
+
+const Codec& codec_named(std::string_view name) { return *find_codec(all_codecs(), name); }
+
+float float_at(const PartBuffers& parts, size_t index) {
+  const auto bytes = parts.bytes(1);
+  float out = 0;
+  std::memcpy(&out, bytes.data() + index * sizeof out, sizeof out);
+  return out;
+}
+
+float bf16_at(const PartBuffers& parts, size_t index) {
+  const auto bytes = parts.bytes(1);
+  uint16_t code = 0;
+  std::memcpy(&code, bytes.data() + index * sizeof code, sizeof code);
+  return float_from_bf16(code);
+}
+
+std::vector<float> weights_of(uint64_t rows, uint64_t columns) {
+  Random random(11);
+  std::vector<float> out(rows * columns);
+  for (uint64_t i = 0; i < out.size(); ++i) {
+    out[i] = to_bf16(random.normal() * 0.02f * static_cast<float>(1 + i / columns % 5));
+  }
+  return out;
+}
+
+// The rule of each rounding, value by value.
+TEST(Fp8Tensor, RoundsAsGpuAndCpuDo) {
+  const std::vector<float> values = weights_of(8, 256);
+  const Codec& codec = codec_named("fp8_tensor");
+  Stats stats;
+  codec.scan({values, 256}, stats);
+  int different = 0;
+  for (const bool cpu : {false, true}) {
+    const PartBuffers encoded =
+        encode_with(codec, values, 256, EncodeContext{stats, {}, {.cpu_rounding = cpu}});
+    const float scale = cpu ? stats.amax / 448.0f : stats.amax * (1.0f / 448.0f);
+    EXPECT_EQ(float_at(encoded, 0), scale);
+    const auto codes = encoded.bytes(0);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const float divisor = cpu ? scale : to_bf16(scale);
+      const uint8_t expected = e4m3_from_float(to_bf16(values[i] / divisor));
+      ASSERT_EQ(codes[i], static_cast<std::byte>(expected)) << i;
+      different += expected != e4m3_from_float(values[i] / scale);
+    }
+  }
+  EXPECT_GT(different, 0);   // the roundings matter here
+}
+
+TEST(Fp8Channel, EachRowHasItsScale) {
+  const std::vector<float> values = weights_of(5, 200);
+  const PartBuffers f32 = encode_with(codec_named("fp8_channel"), values, 200, {});
+  const PartBuffers column = encode_with(codec_named("fp8_channel_column"), values, 200, {});
+  const PartBuffers bf16 = encode_with(codec_named("fp8_channel_ct"), values, 200, {});
+  EXPECT_EQ(f32.bytes(0), column.bytes(0));
+  EXPECT_EQ(f32.bytes(1), column.bytes(1));
+  for (size_t row = 0; row < 5; ++row) {
+    float amax = 0;
+    for (size_t i = 0; i < 200; ++i) amax = std::max(amax, std::fabs(values[row * 200 + i]));
+    EXPECT_EQ(float_at(f32, row), amax * (1.0f / 448.0f));
+    EXPECT_EQ(bf16_at(bf16, row), to_bf16(amax / 448.0f));
+    for (size_t i = row * 200; i < row * 200 + 200; ++i) {
+      const float quotient = values[i] / float_at(f32, row);
+      ASSERT_EQ(f32.bytes(0)[i], static_cast<std::byte>(e4m3_from_float(quotient)));
+      const float rounded = to_bf16(values[i] / bf16_at(bf16, row));
+      ASSERT_EQ(bf16.bytes(0)[i], static_cast<std::byte>(e4m3_from_float(rounded)));
+    }
+  }
+}
+
+// 300 rows of 256 values: 3 x 2 blocks, the last ones of 44 rows.
+TEST(Fp8Block, BlocksHaveTheirScalesAndTheLastMayBeSmaller) {
+  const std::vector<float> values = weights_of(300, 256);
+  for (const char* name : {"fp8_block", "fp8_block_scale"}) {
+    const Codec& codec = codec_named(name);
+    const PartBuffers encoded = encode_with(codec, values, 256, {});
+    ASSERT_EQ(encoded.bytes(1).size(), 6 * sizeof(float));
+    std::vector<float> decoded(values.size());
+    codec.decode(encoded.const_parts(), {decoded, 256});
+    float largest[6] = {};
+    for (size_t i = 0; i < values.size(); ++i) {
+      float& amax = largest[i / 256 / 128 * 2 + i % 256 / 128];
+      amax = std::max(amax, std::fabs(values[i]));
+    }
+    for (size_t block = 0; block < 6; ++block) {
+      EXPECT_EQ(float_at(encoded, block), largest[block] * (1.0f / 448.0f)) << name << block;
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      const float scale = float_at(encoded, i / 256 / 128 * 2 + i % 256 / 128);
+      const auto code = static_cast<uint8_t>(encoded.bytes(0)[i]);
+      ASSERT_EQ(code, e4m3_from_float(values[i] / scale)) << name << " " << i;
+      ASSERT_EQ(decoded[i], float_from_e4m3(code) * scale) << name << " " << i;
+      if (i % 256 == 3) i += 250;   // bytes() copies; a few of each row are enough
+    }
+  }
+}
+
+TEST(Fp8, ZerosGetScaleOneAndTinyValuesAScaleThatIsANumber) {
+  for (const char* name : {"fp8_tensor", "fp8_channel", "fp8_block"}) {
+    const std::vector<float> zeros(256, 0.0f);
+    const PartBuffers encoded = encode_with(codec_named(name), zeros, 128, {});
+    EXPECT_EQ(float_at(encoded, 0), 448 * (1.0f / 448)) << name;
+    const std::vector<float> tiny(256, 1e-44f);
+    const PartBuffers of_tiny = encode_with(codec_named(name), tiny, 128, {{1e-44f}, {}});
+    EXPECT_EQ(float_at(of_tiny, 0), std::numeric_limits<float>::min()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -81,7 +81,7 @@ struct Timings {
 void run_round(const Encoder& encoder, const GgmlPeer* peer, Run& run, Timings& timings) {
   timings.scalar.push_back(time_pass(run, encoder, encoder.scalar));
   const std::vector<std::byte> expected = run.out;
-  if (peer != nullptr) {
+  if (peer != nullptr && encoder.ggml_type != Encoder::kNoPeer) {
     const auto encode = [&](ConstFloatRows rows, std::span<const float> weights, std::byte* out) {
       peer->encode(encoder.ggml_type, rows, weights, out);
     };
@@ -123,7 +123,8 @@ void report(const Encoder& encoder, const Timings& timings, std::ofstream* csv) 
     const double ours = median(timing.seconds);
     const double ggml_rate = ggml > 0 ? millions / ggml : 0;
     const std::string same = !timing.same ? "DIFFERS from scalar"
-                             : !timings.ggml_same ? "DIFFERS from ggml" : "same bytes";
+                             : !timings.ggml_same ? "DIFFERS from ggml"
+                             : timings.ggml.empty() ? "same as scalar" : "same bytes";
     fmt::print("{:14} {:7} {:9.1f} {:9.1f} {:9.1f} {:8.2f} {:8.2f}  {}\n", encoder.name,
                simd_target_name(timing.target), millions / ours, ggml_rate, millions / scalar,
                ggml / ours, scalar / ours, same);

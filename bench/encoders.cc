@@ -1,7 +1,11 @@
 #include "bench/encoders.h"
 
+#include <vector>
+
 #include "quantizers/block_quants.h"
 #include "quantizers/k_quants.h"
+#include "quantizers/quantizers.h"
+#include "quantizers/simd_dispatch.h"
 
 namespace ckpt {
 namespace {
@@ -30,6 +34,41 @@ constexpr Encoder weighted_row(std::string_view name, int ggml_type) {
           true, weighted<Block, kEncode>, weighted<Block, kScalar>};
 }
 
+// A codec of several parts: scanned where it needs that, then encoded, the parts one after the
+// other. Rows of 1024 values leave room for any scales.
+template <const char* kName, ScaleSearch kSearch>
+void parts_of(ConstFloatRows rows, std::span<const float>, std::byte* out) {
+  const Codec& codec = *find_codec(all_codecs(), kName);
+  EncodeContext context;
+  context.options.search = kSearch;
+  if (codec.needs_stats) codec.scan(rows, context.stats);
+  std::vector<std::span<std::byte>> parts;
+  for (const PartRule& rule : codec.parts) {
+    parts.emplace_back(out, part_shape(rule, rows.rows(), rows.row_values).size_bytes);
+    out += parts.back().size();
+  }
+  codec.encode(rows, context, parts);
+}
+
+template <const char* kName, ScaleSearch kSearch>
+void parts_of_scalar(ConstFloatRows rows, std::span<const float> weights, std::byte* out) {
+  const ForcedSimdTarget forced(SimdTarget::kScalar);
+  parts_of<kName, kSearch>(rows, weights, out);
+}
+
+template <const char* kName, ScaleSearch kSearch = ScaleSearch::kNone>
+constexpr Encoder parts_row(std::string_view name) {
+  return {name,  Encoder::kNoPeer, 1024, 1024 + 64,
+          false, parts_of<kName, kSearch>, parts_of_scalar<kName, kSearch>};
+}
+
+constexpr char kNvfp4[] = "nvfp4_modelopt";
+constexpr char kNvfp4Ct[] = "nvfp4_ct";
+constexpr char kFp8Tensor[] = "fp8_tensor";
+constexpr char kFp8Block[] = "fp8_block";
+constexpr char kMxfp8[] = "mxfp8";
+constexpr char kMxfp4[] = "mxfp4_ct";
+
 constexpr Encoder kEncoders[] = {
     plain_row<BlockQ4_0, encode_q4_0, encode_q4_0_scalar>("q4_0", 2),
     plain_row<BlockQ4_1, encode_q4_1, encode_q4_1_scalar>("q4_1", 3),
@@ -50,6 +89,14 @@ constexpr Encoder kEncoders[] = {
     weighted_row<BlockQ4K, encode_q4_k_weighted, encode_q4_k_weighted_scalar>("q4_k weighted", 12),
     weighted_row<BlockQ5K, encode_q5_k_weighted, encode_q5_k_weighted_scalar>("q5_k weighted", 13),
     weighted_row<BlockQ6K, encode_q6_k_weighted, encode_q6_k_weighted_scalar>("q6_k weighted", 14),
+    parts_row<kNvfp4>("nvfp4_modelopt"),
+    parts_row<kNvfp4, ScaleSearch::kFourOverSix>("nvfp4 4/6"),
+    parts_row<kNvfp4, ScaleSearch::kSweep>("nvfp4 sweep"),
+    parts_row<kNvfp4Ct>("nvfp4_ct"),
+    parts_row<kFp8Tensor>("fp8_tensor"),
+    parts_row<kFp8Block>("fp8_block"),
+    parts_row<kMxfp8>("mxfp8"),
+    parts_row<kMxfp4>("mxfp4_ct"),
 };
 
 }  // namespace

@@ -16,12 +16,13 @@ using EncodeRows = void (*)(ConstFloatRows rows, std::span<const float> weights,
 
 struct Encoder {
   std::string_view name;    // "q4_k", "q4_k weighted"
-  int ggml_type;            // number in ggml's enum ggml_type
+  int ggml_type;            // number in ggml's enum ggml_type, or kNoPeer
   uint32_t block_values;
   uint32_t block_bytes;
   bool weighted;            // uses the column weights
   EncodeRows encode;
   EncodeRows scalar;
+  static constexpr int kNoPeer = -1;
 };
 
 std::span<const Encoder> all_encoders();

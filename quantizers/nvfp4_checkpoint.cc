@@ -12,7 +12,7 @@
 // A is the largest magnitude of the tensor, or of all that are run as one; 2688 = 6 x 448.
 //   nvfp4_modelopt   s = E4M3(a / (6 t)), a the largest magnitude of the block
 //                    s = E4M3((b / 6) M / (A / 6)) where a calibration stored b for each block
-//   nvfp4_ct         s = E4M3(g bf16(a / 6)); g = bf16(2688 / A)
+//   nvfp4_ct         s = E4M3(g bf16(a / 6)); g = bf16(2688 bf16(1 / A))
 // Codes are the nearest E2M1 to value / (s t) and value / (s / g), ties to even.
 // EncodeOptions::search changes s, and with four over six also t = A / 1536 and M = 256:
 //   four over six    the better of b = a and b = 3/2 a, which scales the largest to 4; a if equal
@@ -175,7 +175,7 @@ float to_bf16(float value) { return float_from_bf16(bf16_from_float(value)); }
 
 // 1 where 2688 / A is no number: of zeros, and of magnitudes below 2^-116.
 float ct_global_scale(float amax) {
-  const float scale = to_bf16(kE2m1Largest * kE4m3Largest / amax);
+  const float scale = to_bf16(to_bf16(1.0f / amax) * (kE2m1Largest * kE4m3Largest));
   return std::isfinite(scale) ? scale : 1;
 }
 

@@ -54,7 +54,7 @@ def add(kind, codec, base, export, names, rows, divisor):
         scale = export.raw(whole).view(f4)[0]
         if codec == 'nvfp4_ct':   # tensors whose scale is their own, not a group's
             amax = np.abs((source.astype(np.uint32) << 16).view(f4)).max()
-            if round_to_bf16(f4(divisor) / amax) != scale:
+            if round_to_bf16(round_to_bf16(f4(1) / amax) * f4(divisor)) != scale:
                 continue
         else:   # magnitudes are bfloat16 numbers
             amax = round_to_bf16(scale * f4(divisor))
@@ -67,12 +67,14 @@ def add(kind, codec, base, export, names, rows, divisor):
 
 
 add('modelopt gpu', 'nvfp4_modelopt', 'qwen35-micro/hf', 'qwen35-micro/modelopt/nvfp4',
-    [(0, 'linear_attn.in_proj_qkv'), (0, 'linear_attn.in_proj_z'), (1, 'mlp.down_proj'), (3, 'self_attn.o_proj')],
+    [(0, 'linear_attn.in_proj_qkv'), (0, 'linear_attn.in_proj_z'), (1, 'mlp.down_proj'),
+     (3, 'self_attn.o_proj')],
     [0, 77, 255], 2688)
 add('weights only', 'nvfp4_modelopt', 'qwen35-micro/hf', 'qwen35-micro/modelopt/w4a16-nvfp4',
     [(2, 'mlp.gate_proj')],
     [3, 500], 2688)
-add('stored amax, weights moved', 'nvfp4_modelopt', 'qwen35-micro/modelopt/qat-checkpoint', 'qwen35-micro/modelopt/qat-export',
+add('stored amax, weights moved', 'nvfp4_modelopt', 'qwen35-micro/modelopt/qat-checkpoint',
+    'qwen35-micro/modelopt/qat-export',
     [(0, 'mlp.up_proj'), (3, 'self_attn.q_proj')],
     [5, 101, 333], 2688)
 add('outliers', 'nvfp4_modelopt', 'llama-micro/hf', 'llama-micro/modelopt/nvfp4',
@@ -85,7 +87,8 @@ add('fp8 in mixed', 'fp8_tensor', 'qwen3-micro/hf', 'qwen3-micro/modelopt/mixed-
     [(0, 'self_attn.q_proj')],
     [0, 9], 448)
 add('llm-compressor', 'nvfp4_ct', 'qwen35-micro/hf', 'qwen35-micro/compressed-tensors/nvfp4',
-    [(0, 'linear_attn.in_proj_qkv'), (0, 'linear_attn.out_proj'), (1, 'mlp.down_proj'), (3, 'self_attn.o_proj')],
+    [(0, 'linear_attn.in_proj_z'), (0, 'mlp.down_proj'), (1, 'linear_attn.in_proj_qkv'),
+     (3, 'self_attn.o_proj')],
     [0, 77, 255], 2688)
 add('four over six', 'nvfp4_modelopt', 'qwen35-micro/hf', 'qwen35-micro/modelopt/nvfp4-four-over-six',
     [(0, 'linear_attn.in_proj_qkv'), (1, 'mlp.down_proj'), (3, 'self_attn.o_proj')],

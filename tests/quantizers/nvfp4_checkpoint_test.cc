@@ -228,7 +228,7 @@ TEST(Nvfp4Ct, SmallScalesBecomeAnEighthAndTheGlobalOneIsABfloat16) {
   values[16] = 1e-7f;
   const PartBuffers encoded =
       encode_with(codec_named("nvfp4_ct"), values, 48, EncodeContext{{0.294921875f}, {}});
-  EXPECT_EQ(float_at(encoded.bytes(2)), 9088.0f);   // 2688 / A is 9114.28
+  EXPECT_EQ(float_at(encoded.bytes(2)), 9088.0f);   // bf16(1 / A) is 3.390625; 2688 / A is 9114.28
   EXPECT_EQ(encoded.bytes(1)[1], std::byte{0x20});
   EXPECT_EQ(encoded.bytes(1)[2], std::byte{0x20});
   const std::vector<float> zeros(16, 0.0f);

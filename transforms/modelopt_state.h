@@ -26,7 +26,7 @@ inline constexpr std::string_view kModeloptStateName = "modelopt_state.pth";
 struct QuantizerFormat {
   int64_t exponent_bits = 0;  // 0: a whole number of `mantissa_bits` bits
   int64_t mantissa_bits = 0;
-  std::optional<int64_t> block_values;  // along a row; none: one scale for more than a block
+  std::optional<int64_t> block_values = {};  // along a row; none: one scale for more than a block
   bool has_e8m0_scales = false;
   bool is_per_channel = false;
   bool is_enabled = false;

@@ -93,11 +93,12 @@ JsonText mixed_group_of(const QuantAlgo& algo) {
 // Layers of one algorithm in one group, groups in the order in which they first come.
 JsonText mixed_groups(const QuantConfig& config) {
   std::vector<std::pair<QuantAlgo, std::vector<std::string>>> groups;
-  for (const auto& [name, algo] : config.layers) {
+  for (const auto& layer : config.layers) {
+    const QuantAlgo& algo = layer.second;
     auto at = std::find_if(groups.begin(), groups.end(),
                            [&](const auto& group) { return group.first == algo; });
     if (at == groups.end()) at = groups.insert(groups.end(), {algo, {}});
-    at->second.push_back(name);
+    at->second.push_back(layer.first);
   }
   JsonText out = JsonText::object();
   for (size_t i = 0; i < groups.size(); ++i) {

@@ -128,31 +128,33 @@ struct Rounding {
   float scale, minimum, inverse, start;
 };
 
+// Codes as rounding leaves them: 0x400000 + code.
 template <int32_t kTopCode>
-HWY_INLINE Int final_codes(const float* values, const Rounding& r) {
+HWY_INLINE Int raw_codes(const float* values, const Rounding& r) {
   const Float x = hn::LoadU(kF, values);
   const Float scaled = r.scale == 0
-      ? hn::Mul(splat(r.inverse), hn::Sub(x, splat(r.start)))
-      : hn::Div(hn::Add(x, splat(r.minimum)), splat(r.scale));
-  return clamp_int(round_to_int_lanes(scaled), 0, kTopCode);
+                           ? hn::Mul(splat(r.inverse), hn::Sub(x, splat(r.start)))
+                           : hn::Div(hn::Add(x, splat(r.minimum)), splat(r.scale));
+  const Int bits = hn::And(bits_of(hn::Add(scaled, splat(12582912.0f))), splat_int(0x007FFFFF));
+  return clamp_int(bits, 0x00400000, 0x00400000 + kTopCode);
 }
 
+// Only low bytes are stored, so higher bits may hold anything.
 template <class Block>
 HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, Block& out) {
   for (size_t i = 0; i < kSub; i += kLanes) {
-    auto high = splat_int(0);
+    Int high = splat_int(0);
     for (size_t c = 0; c < kSubs / 2; ++c) {
       const float* pair = values + 64 * c + i;
-      const auto a = final_codes<kTop<Block>>(pair, roundings[2 * c]);
-      const auto b = final_codes<kTop<Block>>(pair + kSub, roundings[2 * c + 1]);
-      const auto low = splat_int(15);
-      if constexpr (kFiveBits<Block>) {
-        const auto fifth = hn::Or(hn::ShiftRight<4>(a), hn::ShiftLeft<1>(hn::ShiftRight<4>(b)));
-        high = hn::Or(high, hn::ShiftLeftSame(fifth, static_cast<int>(2 * c)));
-        store_low_bytes(hn::Or(hn::And(a, low), hn::ShiftLeft<4>(hn::And(b, low))),
-                    out.codes + 32 * c + i);
-      } else {
-        store_low_bytes(hn::Or(a, hn::ShiftLeft<4>(b)), out.codes + 32 * c + i);
+      const Int a = raw_codes<kTop<Block>>(pair, roundings[2 * c]);
+      const Int b = raw_codes<kTop<Block>>(pair + kSub, roundings[2 * c + 1]);
+      const Int low = kFiveBits<Block> ? hn::And(a, splat_int(15)) : a;
+      store_low_bytes(hn::Or(low, hn::ShiftLeft<4>(b)), out.codes + 32 * c + i);
+      if constexpr (kFiveBits<Block>) {   // bits 2c and 2c + 1
+        const Int fifth_a = hn::And(hn::ShiftRight<4>(a), splat_int(1));
+        const Int fifth_b = hn::And(hn::ShiftRight<3>(b), splat_int(2));
+        const Int fifths = hn::Or(fifth_a, fifth_b);
+        high = hn::Or(high, hn::ShiftLeftSame(fifths, static_cast<int>(2 * c)));
       }
     }
     if constexpr (kFiveBits<Block>) store_low_bytes(high, out.high_bits + i);

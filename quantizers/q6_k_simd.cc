@@ -49,8 +49,8 @@ struct alignas(64) Scratch {
 // What the search of a step found, by sub-block.
 struct alignas(64) Found {
   float scales[kGroups * kLanes];
-  float inverses[kGroups * kLanes];   // codes of the search: round(inverse x) + 32
-  float bases[kGroups * kLanes];      // 32, or 0 for zero sub-blocks, whose inverse is 0
+  float inverses[kGroups * kLanes];   // codes of the search: round(inverse x - offset) + 32
+  float offsets[kGroups * kLanes];    // 0; 32 for zero sub-blocks, whose inverse is 0
   float squares[kGroups * kLanes];    // sums
 };
 
@@ -68,7 +68,9 @@ template <int kCandidate>
 HWY_INLINE Float round_level(Float v) {
   Float level = hn::Round(v);
   if constexpr (kCandidate >= -5) level = hn::Min(level, splat(31.0f));
-  if constexpr (kCandidate >= 5) level = hn::Max(level, splat(-32.0f));
+  if constexpr (kCandidate >= 5) {   // below 0, the larger magnitude is the larger integer
+    level = hn::BitCast(kF, hn::Min(hn::BitCast(kW, level), hn::BitCast(kW, splat(-32.0f))));
+  }
   return level;
 }
 
@@ -92,9 +94,9 @@ HWY_INLINE void start(const Sums& sums, Float inverse, Best& best) {
   best.inverse = inverse;
 }
 
+// A term of Q is 0 only where x^2 or l is; so is P's term then, and Q > 0 need not be asked.
 HWY_INLINE void compare(const Sums& sums, Float inverse, Best& best) {
-  const Mask better = hn::And(hn::Gt(sums.q, hn::Zero(kF)),
-                              hn::Gt(hn::Mul(sums.p, sums.p), hn::Mul(best.score, sums.q)));
+  const Mask better = hn::Gt(hn::Mul(sums.p, sums.p), hn::Mul(best.score, sums.q));
   const Float scale = hn::Div(sums.p, sums.q);
   best.scale = hn::IfThenElse(better, scale, best.scale);
   best.score = hn::IfThenElse(better, hn::Mul(scale, sums.p), best.score);
@@ -153,7 +155,7 @@ HWY_INLINE void search_group(const float* values, size_t at, Found& found) {
   if (!hn::AllTrue(kF, dead)) search(g, extreme, best);
   hn::Store(hn::IfThenElse(dead, zero, best.scale), kF, found.scales + at);
   hn::Store(hn::IfThenElse(dead, zero, best.inverse), kF, found.inverses + at);
-  hn::Store(hn::IfThenElse(dead, zero, splat(32.0f)), kF, found.bases + at);
+  hn::Store(hn::IfThenElse(dead, splat(32.0f), zero), kF, found.offsets + at);
   hn::Store(squares, kF, found.squares + at);
 }
 
@@ -172,34 +174,38 @@ HWY_INLINE float find_extreme(const float* scales) {
   return 0;
 }
 
-// code = round(x / divisor) in -32..31, plus base; a divisor of 0 stands for the search's inverse.
+// code - 32 = round(x / divisor), or of inverse x - offset where the divisor is 0.
 struct Rounding {
-  float divisor, inverse, base;
+  float divisor, inverse, offset;
 };
 
-HWY_INLINE Int final_codes(const float* values, const Rounding& r) {
+// Codes as rounding leaves them: 0x400000 + code - 32. The lower four bits are the code's already.
+HWY_INLINE Int raw_codes(const float* values, const Rounding& r) {
   const Float x = hn::LoadU(kF, values);
-  const Float scaled = r.divisor == 0 ? hn::Mul(splat(r.inverse), x)
-                                      : hn::Div(x, splat(r.divisor));
-  const Int codes = clamp_int(round_to_int_lanes(scaled), -32, 31);
-  return hn::Add(codes, splat_int(static_cast<int32_t>(r.base)));
+  const Float scaled = r.divisor == 0
+                           ? hn::Sub(hn::Mul(splat(r.inverse), x), splat(r.offset))
+                           : hn::Div(x, splat(r.divisor));
+  const Int bits = hn::And(bits_of(hn::Add(scaled, splat(12582912.0f))), splat_int(0x007FFFFF));
+  return clamp_int(bits, 0x00400000 - 32, 0x00400000 + 31);
 }
 
 HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, BlockQ6K& out) {
-  const auto low = splat_int(15);
+  const Int low = splat_int(15);
   for (size_t half = 0; half < 2; ++half) {
     for (size_t l = 0; l < 32; l += kLanes) {
       const float* x = values + 128 * half + l;
       const Rounding* r = roundings + 8 * half + l / kSub;
-      const auto a = final_codes(x, r[0]), b = final_codes(x + 32, r[2]);
-      const auto c = final_codes(x + 64, r[4]), e = final_codes(x + 96, r[6]);
-      store_low_bytes(hn::Or(hn::And(a, low), hn::ShiftLeft<4>(hn::And(c, low))),
-                  out.low_bits + 64 * half + l);
-      store_low_bytes(hn::Or(hn::And(b, low), hn::ShiftLeft<4>(hn::And(e, low))),
-                  out.low_bits + 64 * half + 32 + l);
-      const auto ab = hn::Or(hn::ShiftRight<4>(a), hn::ShiftLeft<2>(hn::ShiftRight<4>(b)));
-      const auto ce = hn::Or(hn::ShiftRight<4>(c), hn::ShiftLeft<2>(hn::ShiftRight<4>(e)));
-      store_low_bytes(hn::Or(ab, hn::ShiftLeft<4>(ce)), out.high_bits + 32 * half + l);
+      const Int a = raw_codes(x, r[0]), b = raw_codes(x + 32, r[2]);
+      const Int c = raw_codes(x + 64, r[4]), d = raw_codes(x + 96, r[6]);
+      uint8_t* low_bits = out.low_bits + 64 * half + l;
+      store_low_bytes(hn::Or(hn::And(a, low), hn::ShiftLeft<4>(c)), low_bits);
+      store_low_bytes(hn::Or(hn::And(b, low), hn::ShiftLeft<4>(d)), low_bits + 32);
+      const Int ab = hn::Or(hn::And(hn::ShiftRight<4>(a), splat_int(0x03)),
+                            hn::And(hn::ShiftRight<2>(b), splat_int(0x0C)));
+      const Int cd = hn::Or(hn::And(c, splat_int(0x30)),
+                            hn::And(hn::ShiftLeft<2>(d), splat_int(0xC0)));
+      const Int high = hn::Xor(hn::Or(ab, cd), splat_int(0xAA));   // + 32, four times
+      store_low_bytes(high, out.high_bits + 32 * half + l);
     }
   }
 }
@@ -221,8 +227,8 @@ HWY_INLINE void finish_block(const float* values, const Found& found, size_t at,
   Rounding roundings[kSubs];
   for (size_t j = 0; j < kSubs; ++j) {
     out.scales[j] = static_cast<int8_t>(levels[j]);
-    const float divisor = step * static_cast<float>(out.scales[j]);
-    roundings[j] = {divisor, found.inverses[at + j], divisor == 0 ? found.bases[at + j] : 32};
+    roundings[j] = {step * static_cast<float>(out.scales[j]), found.inverses[at + j],
+                    found.offsets[at + j]};
   }
   pack_codes(values, roundings, out);
 }

@@ -1,0 +1,138 @@
+// Which entries of a safetensors file become one tensor, and the shapes their parts have.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "formats/safetensors.h"
+#include "quantizers/quantizers.h"
+
+namespace ckpt {
+namespace {
+
+using Shape = std::vector<uint64_t>;
+
+struct Case {
+  const char* codec;   // of X, or of the first entry where nothing is recognised
+  std::vector<SafetensorsEntry> entries;
+  Shape shape;         // of the tensor
+};
+
+SafetensorsEntry entry(const char* name, Dtype dtype, Shape shape) {
+  return {name, dtype, std::move(shape), 0, 0};
+}
+
+constexpr Dtype kU8 = Dtype::kU8, kF8 = Dtype::kF8E4M3, kF32 = Dtype::kF32, kBF16 = Dtype::kBF16;
+
+std::vector<Case> exact_cases() {
+  return {
+      {"nvfp4_modelopt",
+       {entry("X", kU8, {6, 32}), entry("X_scale", kF8, {6, 4}), entry("X_scale_2", kF32, {})},
+       {6, 64}},
+      {"nvfp4_ct",
+       {entry("X_packed", kU8, {6, 32}), entry("X_scale", kF8, {6, 4}),
+        entry("X_global_scale", kF32, {1})},
+       {6, 64}},
+      {"fp8_tensor", {entry("X", kF8, {6, 32}), entry("X_scale", kF32, {})}, {6, 32}},
+      {"fp8_tensor_vector", {entry("X", kF8, {6, 32}), entry("X_scale", kF32, {1})}, {6, 32}},
+      {"fp8_tensor_ct", {entry("X", kF8, {6, 32}), entry("X_scale", kBF16, {1})}, {6, 32}},
+      {"fp8_channel", {entry("X", kF8, {6, 32}), entry("X_scale", kF32, {6})}, {6, 32}},
+      {"fp8_channel_column", {entry("X", kF8, {6, 32}), entry("X_scale", kF32, {6, 1})}, {6, 32}},
+      {"fp8_channel_ct", {entry("X", kF8, {6, 32}), entry("X_scale", kBF16, {6, 1})}, {6, 32}},
+      {"fp8_channel", {entry("X", kF8, {3, 6, 32}), entry("X_scale", kF32, {3, 6})}, {3, 6, 32}},
+      {"fp8_block", {entry("X", kF8, {300, 256}), entry("X_scale_inv", kF32, {3, 2})}, {300, 256}},
+      {"fp8_block_bf16",
+       {entry("X", kF8, {300, 256}), entry("X_scale_inv", kBF16, {3, 2})},
+       {300, 256}},
+      {"fp8_block_scale",
+       {entry("X", kF8, {256, 256}), entry("X_scale", kF32, {2, 2})},
+       {256, 256}},
+      {"fp8_block_ct", {entry("X", kF8, {256, 256}), entry("X_scale", kBF16, {2, 2})}, {256, 256}},
+      {"mxfp8", {entry("X", kF8, {6, 64}), entry("X_scale", kU8, {6, 2})}, {6, 64}},
+      {"mxfp8_e8m0",
+       {entry("X", kF8, {6, 64}), entry("X_scale", Dtype::kF8E8M0, {6, 2})},
+       {6, 64}},
+      {"mxfp4_ct", {entry("X_packed", kU8, {6, 32}), entry("X_scale", kU8, {6, 2})}, {6, 64}},
+      {"mxfp4_modelopt", {entry("X", kU8, {6, 32}), entry("X_scale", kU8, {6, 2})}, {6, 64}},
+  };
+}
+
+std::vector<Tensor> assemble(const std::vector<SafetensorsEntry>& entries) {
+  const std::vector<SafetensorsFile> files = {{"model.safetensors", nullptr, {{}, entries, 8}}};
+  auto tensors = assemble_tensors(files, all_codecs());
+  EXPECT_TRUE(tensors.has_value());
+  return tensors ? *tensors : std::vector<Tensor>{};
+}
+
+TEST(TensorParts, ShapesThatFitExactlyAreOneTensor) {
+  for (Case& each : exact_cases()) {
+    for (const bool reversed : {false, true}) {   // the order in the file says nothing
+      if (reversed) std::reverse(each.entries.begin(), each.entries.end());
+      const auto tensors = assemble(each.entries);
+      ASSERT_EQ(tensors.size(), 1u) << each.codec;
+      EXPECT_EQ(tensors[0].codec->name, each.codec);
+      EXPECT_EQ(tensors[0].name, "X") << each.codec;
+      EXPECT_EQ(tensors[0].shape, each.shape) << each.codec;
+    }
+  }
+}
+
+// The same shapes again when the tensor is written.
+TEST(TensorParts, PartsAreWrittenAsTheyWereRead) {
+  for (const Case& each : exact_cases()) {
+    const Codec& codec = *find_codec(all_codecs(), each.codec);
+    ASSERT_EQ(codec.parts.size(), each.entries.size());
+    for (size_t i = 0; i < codec.parts.size(); ++i) {
+      EXPECT_EQ(part_entry_shape(codec.parts[i], each.shape), each.entries[i].shape)
+          << each.codec << " part " << i;
+      EXPECT_EQ("X" + std::string(codec.parts[i].suffix), each.entries[i].name);
+    }
+  }
+}
+
+TEST(TensorParts, AxesOfLengthOneMayDiffer) {
+  const std::vector<Case> cases = {
+      {"nvfp4_modelopt",
+       {entry("X", kU8, {6, 32}), entry("X_scale", kF8, {6, 4}), entry("X_scale_2", kF32, {1})},
+       {6, 64}},
+      {"nvfp4_ct",
+       {entry("X_packed", kU8, {6, 32}), entry("X_scale", kF8, {6, 4}),
+        entry("X_global_scale", kF32, {})},
+       {6, 64}},
+      {"fp8_block_scale",
+       {entry("X", kF8, {256, 384}), entry("X_scale", kF32, {2, 1, 3, 1})},
+       {256, 384}},
+  };
+  for (const Case& each : cases) {
+    const auto tensors = assemble(each.entries);
+    ASSERT_EQ(tensors.size(), 1u) << each.codec;
+    EXPECT_EQ(tensors[0].codec->name, each.codec);
+    EXPECT_EQ(tensors[0].shape, each.shape) << each.codec;
+  }
+}
+
+TEST(TensorParts, WhatDoesNotFitStaysAsItIs) {
+  const std::vector<Case> cases = {
+      {"f8_e4m3", {entry("X", kF8, {6, 32})}, {6, 32}},
+      {"f8_e4m3", {entry("X", kF8, {6, 32}), entry("X_scale", kF32, {5})}, {6, 32}},
+      {"f8_e4m3", {entry("X", kF8, {6, 32}), entry("X_scale", Dtype::kF16, {})}, {6, 32}},
+      {"f8_e4m3", {entry("X", kF8, {6, 32}), entry("Y_scale", kF32, {})}, {6, 32}},
+      // block scales of 32 values; no tensor scale; a row that is no whole number of blocks
+      {"u8",
+       {entry("X", kU8, {6, 32}), entry("X_scale", kF8, {6, 2}), entry("X_scale_2", kF32, {})},
+       {6, 32}},
+      {"u8", {entry("X", kU8, {6, 32}), entry("X_scale", kF8, {6, 4})}, {6, 32}},
+      {"u8",
+       {entry("X", kU8, {6, 4}), entry("X_scale", kF8, {6, 1}), entry("X_scale_2", kF32, {})},
+       {6, 4}},
+  };
+  for (const Case& each : cases) {
+    const auto tensors = assemble(each.entries);
+    ASSERT_EQ(tensors.size(), each.entries.size()) << each.codec;
+    EXPECT_EQ(tensors[0].codec->name, each.codec);
+    EXPECT_EQ(tensors[0].shape, each.shape) << each.codec;
+  }
+}
+
+}  // namespace
+}  // namespace ckpt

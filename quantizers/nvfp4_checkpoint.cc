@@ -14,7 +14,7 @@
 //                    s = E4M3((b / 6) M / (A / 6)) where a calibration stored b for each block
 //   nvfp4_ct         s = E4M3(g bf16(a / 6)); g = bf16(2688 bf16(1 / A))
 // Codes are the nearest E2M1 to value / (s t) and value / (s / g), ties to even.
-// EncodeOptions::search changes s, and with four over six also t = A / 1536 and M = 256:
+// EncodeOptions::search changes s, and with four over six and best also t = A / 1536, M = 256:
 //   four over six    the better of b = a and b = 3/2 a, which scales the largest to 4; a if equal
 //   sweep, best      the best of all E4M3 codes
 // Better is a smaller sum of squared errors, with column weights where there are any.
@@ -94,14 +94,17 @@ void scan_amax(ConstFloatRows rows, Stats& stats) {
 
 // ---- nvfp4_modelopt ----------------------------------------------------------------------------
 
-// What the largest magnitude of a tensor is scaled to, over 6.
-float largest_scale(const EncodeOptions& options) {
-  return options.search == ScaleSearch::kFourOverSix ? kFourOverSixLargest : kE4m3Largest;
+// The scale of a block that holds the largest magnitude of the tensor and puts it at 6.
+float largest_scale(const EncodeContext& context) {
+  const ScaleSearch search = context.options.search;
+  const bool leaves_room = search == ScaleSearch::kFourOverSix ||
+                           (search == ScaleSearch::kBest && context.block_amax.empty());
+  return leaves_room ? kFourOverSixLargest : kE4m3Largest;
 }
 
 float modelopt_tensor_scale(const EncodeContext& context) {
   const float scale = divide_by_constant(
-      context.stats.amax, kE2m1Largest * largest_scale(context.options), context.options);
+      context.stats.amax, kE2m1Largest * largest_scale(context), context.options);
   return scale > 0 ? scale : 1;
 }
 
@@ -117,7 +120,7 @@ uint8_t stored_scale(float amax, const EncodeContext& context) {
   const float most = divide_by_constant(context.stats.amax, kE2m1Largest, options);
   float scale = divide_by_constant(amax, kE2m1Largest, options);
   if (scale == 0) scale = 1;
-  return e4m3_from_float(std::max(scale * largest_scale(options) / most, 0x1p-9f));
+  return e4m3_from_float(std::max(scale * largest_scale(context) / most, 0x1p-9f));
 }
 
 void scale_as_stored(Piece& piece, const EncodeContext& context, float tensor_scale) {

@@ -305,6 +305,11 @@ TEST(Nvfp4Search, EachSearchErrsLessThanTheOneBefore) {
     EXPECT_LT(error, before * 0.92) << static_cast<int>(search);
     before = error;
   }
+  EncodeContext context{stats, {}};
+  context.options.search = ScaleSearch::kBest;
+  const PartBuffers best = encode_with(codec, values, 256, context);
+  EXPECT_LT(error_of(codec, best, values, ones), before);
+  EXPECT_EQ(float_at(best.bytes(2)), stats.amax * (1.0f / 1536.0f));
 }
 
 TEST(Nvfp4Search, ColumnWeightsMoveErrorToWhereItCountsLess) {

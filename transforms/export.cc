@@ -1,6 +1,7 @@
 #include "transforms/export.h"
 
 #include <algorithm>
+#include <set>
 
 #include "transforms/export_options.h"
 #include "transforms/export_tensors.h"
@@ -27,6 +28,34 @@ Status check_unquantized(const Checkpoint& checkpoint) {
                           tensor.name, tensor.codec->name);
   }
   return {};
+}
+
+// ---- what is left over -------------------------------------------------------------------------
+
+void note_unused(const ExportJob& job) {
+  std::set<std::string> selected, inputs;
+  for (const std::string& module : job.selection.modules) {
+    if (module.empty()) continue;
+    selected.insert(module);
+    inputs.insert(input_key(module));
+  }
+  const auto is_stack = [](const std::string& name) {
+    return name.ends_with(".gate_up_proj") || name.ends_with(".down_proj");
+  };
+  uint64_t weights = 0, activations = 0;
+  for (const auto& [module, amax] : job.calibration.weights) {
+    if (!is_stack(module) && selected.count(module) == 0) ++weights;
+  }
+  for (const auto& [module, amax] : job.calibration.inputs) {
+    const bool is_used = is_stack(module) || inputs.count(module) != 0;
+    if (!is_used || !job.options.has_activations()) ++activations;
+  }
+  if (weights > 0) {
+    job.context.note(fmt::format("{} layers have a stored maximum and stay all the same", weights));
+  }
+  if (activations > 0) {
+    job.context.note(fmt::format("{} activation maxima are not used", activations));
+  }
 }
 
 // ---- documents ---------------------------------------------------------------------------------
@@ -114,6 +143,7 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const Options& option
   CKPT_TRY(split_experts(checkpoint, model, calibration, parsed));
   CKPT_ASSIGN(const Selection selection, select_modules(checkpoint, model, calibration, parsed));
   const ExportJob job{selection, model, calibration, parsed, context};
+  note_unused(job);
   CKPT_TRY(make_export_tensors(checkpoint, job));
   CKPT_TRY(write_documents(checkpoint, job));
   assign_export_files(checkpoint.tensors);

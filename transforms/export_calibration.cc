@@ -158,11 +158,23 @@ std::string_view expected_format(const ExportOptions& options) {
   return options.type == ExportType::kFp8 ? "FP8" : "NVFP4";
 }
 
+// A quantizer that was switched off after its calibration.
+void drop_disabled(const std::string& path, Calibration& calibration, const Context& context) {
+  constexpr std::string_view kEnding = ".weight_quantizer";
+  if (!path.ends_with(kEnding)) return;
+  if (calibration.weights.erase(path.substr(0, path.size() - kEnding.size())) == 0) return;
+  context.note(
+      fmt::format("'{}' is switched off in {}: the layer stays", path, kModeloptStateName));
+}
+
 Status check_state(const ModeloptState& state, const ExportOptions& options,
                    Calibration& calibration, const Context& context) {
   bool has_inputs = false;
   for (const auto& [path, format] : state.quantizers) {
-    if (!format.is_enabled) continue;
+    if (!format.is_enabled) {
+      drop_disabled(path, calibration, context);
+      continue;
+    }
     if (path.find("weight_quantizer") != std::string::npos &&
         name(format) != expected_format(options)) {
       return fail_with_hint(ErrorCode::kUsage, "the type that it was trained for",

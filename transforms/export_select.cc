@@ -205,8 +205,8 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
     if (module.empty()) continue;
     seen.insert(module);
     const bool is_linear = tensor.shape.size() == 2 && tensor.name.ends_with(kWeight);
-    if (is_linear && !is_router(module, expert_parents) &&
-        is_selected(module, tensor.name, model, calibration, options)) {
+    const bool may_be = calibration.is_qat || !is_router(module, expert_parents);
+    if (is_linear && may_be && is_selected(module, tensor.name, model, calibration, options)) {
       CKPT_TRY(check_rows(tensor, module, options));
       selected = module;
     } else {

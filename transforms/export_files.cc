@@ -2,7 +2,8 @@
 //
 // Source: huggingface_hub serialization/_base.py (split_state_dict_into_shards_factory) with the
 // limit of NVIDIA Model-Optimizer modelopt/torch/export/unified_export_hf.py (max_shard_size).
-// What a reader would get wrong: layer 10 comes behind layer 9 there, and lm_head behind all.
+// What a reader would get wrong: layer 10 comes behind layer 9 there, and lm_head behind all; a
+// tensor larger than a file may be gets one at once, before the file that is being filled.
 #include <algorithm>
 #include <cctype>
 
@@ -48,26 +49,29 @@ bool before(const Tensor& a, const Tensor& b) {
 
 void assign_export_files(std::vector<Tensor>& tensors) {
   std::stable_sort(tensors.begin(), tensors.end(), before);
-  std::vector<size_t> file_of(tensors.size());
-  size_t files = 0, open = SIZE_MAX;
+  std::vector<std::vector<size_t>> files;
+  std::vector<size_t> open;
   uint64_t open_bytes = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const uint64_t bytes = size_bytes(tensors[i]);
-    if (bytes > kMaxFileBytes) {  // a file of its own
-      file_of[i] = files++;
+    if (bytes > kMaxFileBytes) {
+      files.push_back({i});
       continue;
     }
-    if (open == SIZE_MAX || open_bytes + bytes > kMaxFileBytes) {
-      open = files++;
+    if (open_bytes + bytes > kMaxFileBytes) {
+      files.push_back(std::move(open));
+      open.clear();
       open_bytes = 0;
     }
-    file_of[i] = open;
+    open.push_back(i);
     open_bytes += bytes;
   }
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i].home = files == 1
-                          ? "model.safetensors"
-                          : fmt::format("model-{:05}-of-{:05}.safetensors", file_of[i] + 1, files);
+  if (!open.empty()) files.push_back(std::move(open));
+  for (size_t file = 0; file < files.size(); ++file) {
+    const std::string name =
+        files.size() == 1 ? "model.safetensors"
+                          : fmt::format("model-{:05}-of-{:05}.safetensors", file + 1, files.size());
+    for (const size_t i : files[file]) tensors[i].home = name;
   }
 }
 

@@ -14,6 +14,7 @@
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"
 #include "transforms/export_groups.h"
+#include "transforms/export_tensors.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -428,6 +429,36 @@ TEST(Export, KeyAndValueScalesComeFromTheirQuantizers) {
   EXPECT_NE(quant_config(made).find(R"("kv_cache_quant_algo": null)"), std::string::npos);
 }
 
+TEST(Export, WhatIsNotUsedIsNoted) {
+  const auto notes_of = [](Checkpoint input, const Options& given) {
+    std::vector<std::string> notes;
+    const auto made = run("export", std::move(input), given, &notes);
+    EXPECT_TRUE(made.has_value()) << made.error().text();
+    return fmt::format("{}", fmt::join(notes, "|"));
+  };
+  EXPECT_EQ(notes_of(qat_model(), options({{"type", "nvfp4"}})), "");
+  EXPECT_EQ(notes_of(qat_model(), options({{"type", "nvfp4-w4a16"}})),
+            "7 activation maxima are not used");
+  EXPECT_EQ(notes_of(qat_model(), options({{"type", "nvfp4"}, {"keep", "*.k_proj"}})),
+            "1 layers have a stored maximum and stay all the same|1 activation maxima are not used|"
+            "1 layers stay although those that servers join them with are quantised (the first: "
+            "'model.layers.0.self_attn.k_proj')");
+  Checkpoint input = qat_model();
+  input.tensors.push_back(floats("model.layers.0.mlp.up_proj.output_quantizer._amax", {}, {1}));
+  EXPECT_EQ(notes_of(input, options({{"type", "nvfp4"}})),
+            "1 quantizer tensors have no place in an export and are left out (the first: "
+            "'model.layers.0.mlp.up_proj.output_quantizer._amax')");
+}
+
+TEST(Export, QuantizersOfAnotherKindAreRefused) {
+  for (const char* leaf : {"input_quantizer._pre_quant_scale", "weight_quantizer._amax_post",
+                           "weight_quantizer._double_scale"}) {
+    Checkpoint input = qat_model();
+    input.tensors.push_back(floats(fmt::format("model.layers.0.mlp.up_proj.{}", leaf), {}, {1}));
+    expect_error(run("export", input, options({{"type", "nvfp4"}})), ErrorCode::kUnsupported, leaf);
+  }
+}
+
 TEST(Export, SamplingIsDeclaredAsTransformersDoes) {
   Checkpoint input = small_model();
   input.set_document("generation_config.json", "{\n  \"eos_token_id\": 1,\n  \"top_k\": 20\n}\n");
@@ -494,6 +525,36 @@ TEST(Dequantize, RefusesWhatItDoesNotKnow) {
   expect_error(run("dequantize", input, {}), ErrorCode::kCorrupt, "2 values; its weight has 32");
   expect_error(run("dequantize", small_model(), options({{"type", "q8_0"}})), ErrorCode::kUsage,
                "bf16");
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
+TEST(ExportFiles, AreCutAtTenGigabytesInTheOrderOfLayers) {
+  std::vector<Tensor> tensors;
+  const auto add = [&](std::string name, uint64_t gigabytes) {
+    Tensor& tensor = tensors.emplace_back();
+    tensor.name = std::move(name);
+    tensor.shape = {gigabytes * 250'000'000};  // of 4 bytes; never read
+    tensor.codec = &plain_codec(all_codecs(), Dtype::kF32);
+    tensor.home = "model-00001-of-00001.safetensors";
+  };
+  add("lm_head.weight", 1);
+  add("model.layers.10.a", 2);
+  add("model.layers.3.a", 11);
+  add("model.layers.2.a", 3);
+  add("model.layers.2.b", 1);
+  add("model.embed_tokens.weight", 6);
+  assign_export_files(tensors);
+  std::string files;
+  for (const Tensor& tensor : tensors) {
+    files += fmt::format("{} {}\n", tensor.home.substr(6, 5), tensor.name);
+  }
+  EXPECT_EQ(files,
+            "00002 model.embed_tokens.weight\n00002 model.layers.2.a\n00002 model.layers.2.b\n"
+            "00001 model.layers.3.a\n00003 model.layers.10.a\n00003 lm_head.weight\n");
+  tensors.resize(1);
+  assign_export_files(tensors);
+  EXPECT_EQ(tensors[0].home, "model.safetensors");
 }
 
 // ---- groups ------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Kernels that encode Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1 without weights.
 //
-// A strip is kLanes blocks of 32 values. Its extremes are first reduced to four numbers a block, and
-// then, transposed, to one lane a block; scales are computed in lanes; then each block is rounded:
+// A strip is kLanes blocks of 32 values. Its extremes are first reduced to four numbers a block,
+// then, transposed, to one lane a block; scales are computed in lanes; each block is then rounded:
 //
 //   block b  | v v v v | v v v v | ...  -> | p p p p |  -> lane b  -> d, 1/d of block b  -> codes
 //

@@ -40,8 +40,9 @@ HWY_INLINE void fit_bounds(const AffineGroup<kCount>& g, float top, AffineLanes&
   for (size_t e = 0; e < kCount; ++e) {
     const Float x = vector_at(g.x, e);
     const Float level = affine_level<false>(x, lanes.inverse, lanes.low, splat(top));
-    lanes.best = hn::Add(lanes.best, affine_term<kAbsolute>(x, vector_at(g.w, e), level, lanes.scale,
-                                                            lanes.low));
+    const Float term =
+        affine_term<kAbsolute>(x, vector_at(g.w, e), level, lanes.scale, lanes.low);
+    lanes.best = hn::Add(lanes.best, term);
   }
 }
 

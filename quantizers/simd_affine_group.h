@@ -2,8 +2,8 @@
 //
 // A group is kLanes runs of kCount values, one run a lane.
 //
-// What a reader would get wrong: a lane is dead when all its values are alike, or when none is above
-// 0 and all are alike, and bad when it means nothing; each needs its own treatment.
+// What a reader would get wrong: a dead lane, whose values are all alike and not above 0, has a
+// result (scale 0); a bad lane has none.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_AFFINE_GROUP_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CKPT_SIMD_AFFINE_GROUP_H
@@ -52,7 +52,7 @@ struct AffineGroup {
 struct AffineLanes {
   Float low, high, first_low, sum_w, sum_wx;
   Float best, scale, inverse, start;
-  Mask dead;   // all values alike, or none above 0 and all alike
+  Mask dead;   // all values alike and not above 0
   Mask bad;
 };
 

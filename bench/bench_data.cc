@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 
 namespace ckpt {
 namespace {

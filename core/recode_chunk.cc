@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/arithmetic.h"
+#include "core/float_convert.h"
 
 namespace ckpt {
 namespace {
@@ -22,22 +23,9 @@ bool works_on_columns(const ValueOp& op) {
          std::holds_alternative<PermuteColumns>(op);
 }
 
-float round_to_bf16(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  bits = std::isnan(value) ? bits | 0x400000u : bits + 0x7FFFu + ((bits >> 16) & 1u);
-  bits &= 0xFFFF0000u;
-  std::memcpy(&value, &bits, sizeof bits);
-  return value;
-}
+float round_to_bf16(float value) { return float_from_bf16(bf16_from_float(value)); }
 
-float round_to_f16(float value) {
-#if defined(__FLT16_MANT_DIG__)
-  return static_cast<float>(static_cast<_Float16>(value));
-#else
-#error "this compiler has no _Float16; a software rounding is needed here"
-#endif
-}
+float round_to_f16(float value) { return float_from_f16(f16_from_float(value)); }
 
 struct ApplyOp {
   FloatRows rows;

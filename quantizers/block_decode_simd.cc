@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "quantizers/block_quants.h"
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/simd_dispatch.h"
 
 #undef HWY_TARGET_INCLUDE

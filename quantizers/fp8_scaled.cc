@@ -24,7 +24,7 @@
 #include <limits>
 
 #include "quantizers/codec_list.h"
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/plain_simd.h"
 
 namespace ckpt {

@@ -4,7 +4,7 @@
 // leave no question about NaN.
 #include <bit>
 
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/fp8_scaled.h"
 #include "quantizers/simd_dispatch.h"
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/k_quants.h"
 #include "quantizers/simd_dispatch.h"
 

@@ -21,7 +21,7 @@
 #include <initializer_list>
 
 #include "quantizers/codec_list.h"
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/nvfp4_checkpoint.h"
 #include "quantizers/plain_simd.h"
 

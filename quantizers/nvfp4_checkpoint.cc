@@ -32,7 +32,7 @@
 #include <cstring>
 
 #include "quantizers/codec_list.h"
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/fp8_scaled.h"
 #include "quantizers/plain_simd.h"
 

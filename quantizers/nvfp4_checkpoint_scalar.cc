@@ -5,7 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/nvfp4_checkpoint.h"
 
 namespace ckpt {

@@ -13,7 +13,7 @@
 #include <array>
 #include <cmath>
 
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/nvfp4_checkpoint.h"
 
 namespace ckpt {

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "quantizers/codec_list.h"
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/plain_simd.h"
 
 namespace ckpt {

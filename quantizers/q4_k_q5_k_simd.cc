@@ -16,7 +16,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/k_quants.h"
 #include "quantizers/simd_dispatch.h"
 

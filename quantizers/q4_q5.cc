@@ -14,7 +14,7 @@
 
 #include "quantizers/block_codec.h"
 #include "quantizers/block_quants.h"
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"
 

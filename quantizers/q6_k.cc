@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "quantizers/block_codec.h"
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/k_quants.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"

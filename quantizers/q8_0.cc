@@ -7,7 +7,7 @@
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_q8_0_ref`.
 #include "quantizers/block_codec.h"
 #include "quantizers/block_quants.h"
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/rounding.h"
 
 namespace ckpt {

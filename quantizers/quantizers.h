@@ -2,10 +2,15 @@
 #pragma once
 
 #include "core/codec.h"
+#include "core/result.h"
 
 namespace ckpt {
 
 // Every codec, the plain one of each Dtype among them.
 Codecs all_codecs();
+
+// Whether CKPT_SIMD, which forces the instructions that kernels use (scalar, sse4, avx2, avx512,
+// neon), names some that this CPU has. Fails: kUsage, naming those it has.
+Status check_simd_environment();
 
 }  // namespace ckpt

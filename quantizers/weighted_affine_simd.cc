@@ -10,7 +10,7 @@
 // What a reader would get wrong: a sub-block whose rounded scale is 0 keeps its search's codes.
 #include <cstring>
 
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/k_quants.h"
 #include "quantizers/simd_dispatch.h"
 

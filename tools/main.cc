@@ -4,6 +4,7 @@
 #include <iostream>
 #include <map>
 
+#include "quantizers/quantizers.h"
 #include "tools/commands.h"
 
 namespace ckpt {
@@ -50,7 +51,8 @@ int run_command(const Declared& command, CommonOptions& options, const std::stri
     }
     options.memory_bytes = *size;
   }
-  const auto code = command.run(console, options);
+  const auto code =
+      check_simd_environment().and_then([&] { return command.run(console, options); });
   if (code) return *code;
   console.error(code.error());
   return exit_code(code.error());

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 
 namespace ckpt {
 

@@ -1,4 +1,4 @@
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 
 #include <gtest/gtest.h>
 

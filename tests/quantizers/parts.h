@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/codec.h"
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "tests/quantizers/data_sets.h"
 
 namespace ckpt {

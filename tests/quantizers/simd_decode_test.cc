@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quantizers/block_quants.h"
-#include "quantizers/float_convert.h"
+#include "core/float_convert.h"
 #include "quantizers/k_quants.h"
 #include "quantizers/plain_simd.h"
 #include "quantizers/simd_dispatch.h"

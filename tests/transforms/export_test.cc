@@ -414,6 +414,24 @@ TEST(Export, TheStateMustAgreeWithTheType) {
   expect_error(refused, ErrorCode::kUsage, "is NVFP4; --to fp8 makes it FP8");
 }
 
+TEST(Export, TheStateTellsBlocksOfFourOverSix) {
+  Checkpoint input = qat_model();
+  const std::string quantizer = "model.layers.0.mlp.down_proj.weight_quantizer.";
+  drop(input, quantizer + "_amax");
+  input.tensors.push_back(floats(quantizer + "_amax", {16, 1}, std::vector<float>(16, 2.5f)));
+  for (const auto& [state, search] :
+       {std::pair("llama-micro-four-over-six", ScaleSearch::kFourOverSix),
+        std::pair("qwen3-micro", ScaleSearch::kNone)}) {
+    input.set_document("modelopt_state.pth",
+                       read_file(testdata(fmt::format("export/states/{}.pth", state))));
+    const auto made = run("export", input, options({{"type", "nvfp4"}}));
+    ASSERT_TRUE(made.has_value()) << made.error().text();
+    EXPECT_EQ(recoded(made, "model.layers.0.mlp.down_proj.weight").options.search, search);
+    EXPECT_EQ(recoded(made, "model.layers.0.mlp.up_proj.weight").options.search,
+              ScaleSearch::kNone);
+  }
+}
+
 TEST(Export, KeyAndValueScalesComeFromTheirQuantizers) {
   Checkpoint input = qat_model();
   input.tensors.push_back(floats("model.layers.0.self_attn.k_bmm_quantizer._amax", {}, {7}));

@@ -181,6 +181,7 @@ Status check_state(const ModeloptState& state, const ExportOptions& options,
                             "{} says that '{}' is {}; --to {} makes it {}", kModeloptStateName,
                             path, name(format), options.type_name(), expected_format(options));
     }
+    calibration.is_four_over_six = calibration.is_four_over_six || format.is_four_over_six;
     has_inputs = has_inputs || path.find("input_quantizer") != std::string::npos;
     if (path.ends_with("k_bmm_quantizer")) calibration.kv_algo = name(format);
   }

@@ -156,6 +156,9 @@ class Maker {
       CKPT_ASSIGN(grid, take_rows(grid, first, weight.rows()));
     }
     recoded(index).block_amax = std::make_shared<const Tensor>(std::move(grid));
+    if (job_.calibration.is_four_over_six) {
+      recoded(index).options.search = ScaleSearch::kFourOverSix;
+    }
     return {};
   }
 

@@ -9,7 +9,8 @@ using Node = Pickle::Node;
 using Kind = Pickle::Kind;
 
 bool is_true(const Node* node) {
-  return node != nullptr && node->kind == Kind::kBool && node->whole != 0;
+  const bool is_number = node != nullptr && (node->kind == Kind::kBool || node->kind == Kind::kInt);
+  return is_number && node->whole != 0;
 }
 
 // (2, 1) is E2M1, a whole number an integer of that many bits.
@@ -30,6 +31,7 @@ void read_blocks(const Pickle& pickle, const Node* node, QuantizerFormat& out) {
   if (node == nullptr || node->kind != Kind::kDict) return;
   const Node* row = pickle.find(*node, int64_t{-1});
   if (row != nullptr && row->kind == Kind::kInt) out.block_values = row->whole;
+  out.is_four_over_six = is_true(pickle.find(*node, "four_over_six"));
   const Node* scale = pickle.find(*node, "scale_bits");
   if (scale == nullptr || scale->kind != Kind::kList || scale->items.size() != 2) return;
   out.has_e8m0_scales = pickle.node(scale->items[0]).whole == 8;

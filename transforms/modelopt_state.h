@@ -28,6 +28,7 @@ struct QuantizerFormat {
   int64_t mantissa_bits = 0;
   std::optional<int64_t> block_values = {};  // along a row; none: one scale for more than a block
   bool has_e8m0_scales = false;
+  bool is_four_over_six = false;  // stored magnitudes scale blocks to 6 or to 4
   bool is_per_channel = false;
   bool is_enabled = false;
   bool operator==(const QuantizerFormat&) const = default;

@@ -90,6 +90,7 @@ add('llm-compressor', 'nvfp4_ct', 'qwen35-micro/hf', 'qwen35-micro/compressed-te
     [(0, 'linear_attn.in_proj_z'), (0, 'mlp.down_proj'), (1, 'linear_attn.in_proj_qkv'),
      (3, 'self_attn.o_proj')],
     [0, 77, 255], 2688)
-add('four over six', 'nvfp4_modelopt', 'qwen35-micro/hf', 'qwen35-micro/modelopt/nvfp4-four-over-six',
+add('four over six', 'nvfp4_modelopt', 'qwen35-micro/hf',
+    'qwen35-micro/modelopt/nvfp4-four-over-six',
     [(0, 'linear_attn.in_proj_qkv'), (1, 'mlp.down_proj'), (3, 'self_attn.o_proj')],
     [0, 77, 255], 1536)

@@ -90,7 +90,7 @@ TEST(ExportedRows, AreEncodedToTheSameBytesOnEveryTarget) {
   EXPECT_EQ(checked, expected);
 }
 
-// Decoded and encoded again with the same magnitudes: nothing moves.
+// As near as the bits allow, and no nearer: the limit says something.
 TEST(ExportedRows, DecodeNearTheirSource) {
   for (const ExportedRow& row : load_exported_rows()) {
     const Codec& codec = *find_codec(all_codecs(), row.codec);

@@ -168,14 +168,8 @@ class Maker {
     uint64_t missing = 0;
     std::string first;
     for (const auto& [key, members] : input_groups_) {
-      const InputAmax* largest = nullptr;
-      for (const size_t i : members) {
-        const InputAmax* found = find_input_amax(job_.calibration, module(i));
-        if (found == nullptr) continue;
-        if (!is_usable(found->amax())) CKPT_TRY(check_uncalibrated(i, *found));
-        if (largest == nullptr || found->amax() > largest->amax()) largest = found;
-      }
-      if (largest == nullptr || !is_usable(largest->amax())) {
+      CKPT_ASSIGN(const InputAmax* largest, largest_input(members));
+      if (largest == nullptr) {
         if (missing == 0) first = module(members[0]);
         missing += members.size();
         continue;
@@ -183,6 +177,21 @@ class Maker {
       for (const size_t i : members) input_scales_[i] = scale_of(*largest);
     }
     return missing == 0 ? Status() : no_maxima(missing, first);
+  }
+
+  // nullptr when nothing is known of any member.
+  Result<const InputAmax*> largest_input(const Indices& members) const {
+    const InputAmax* largest = nullptr;
+    for (const size_t i : members) {
+      const InputAmax* found = find_input_amax(job_.calibration, module(i));
+      if (found == nullptr) continue;
+      if (!is_usable(found->amax())) {
+        CKPT_TRY(check_uncalibrated(i, *found));
+      } else if (largest == nullptr || found->amax() > largest->amax()) {
+        largest = found;
+      }
+    }
+    return largest;
   }
 
   // Zero is what an expert has that no token reached; the others of its layer stand in for it.

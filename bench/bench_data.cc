@@ -37,8 +37,8 @@ Result<std::vector<float>> weights_of(const std::string& safetensors_path, size_
   if (bytes.size() < 8) return fail(ErrorCode::kCorrupt, "{} is too short", safetensors_path);
   std::memcpy(&header_bytes, bytes.data(), 8);
   if (header_bytes > bytes.size() - 8) return fail(ErrorCode::kCorrupt, "header leaves the file");
-  const auto header = nlohmann::json::parse(bytes.data() + 8, bytes.data() + 8 + header_bytes,
-                                            nullptr, false);
+  const auto header =
+      nlohmann::json::parse(bytes.data() + 8, bytes.data() + 8 + header_bytes, nullptr, false);
   if (!header.is_object()) return fail(ErrorCode::kCorrupt, "{}: no header", safetensors_path);
   std::vector<float> found;
   for (const auto& [name, tensor] : header.items()) {

@@ -20,8 +20,9 @@ namespace {
 
 constexpr size_t kValues = 16 * 1024 * 1024;
 constexpr size_t kPiece = 32 * 1024;
-constexpr std::string_view kTypes[] = {"bf16", "f16",  "f8_e4m3", "f8_e5m2", "q8_0", "q4_0", "q4_1",
-                                       "q5_0", "q5_1", "q2_k",    "q3_k",    "q4_k", "q5_k", "q6_k"};
+constexpr std::string_view kTypes[] = {"bf16", "f16",  "f8_e4m3", "f8_e5m2", "q8_0",
+                                       "q4_0", "q4_1", "q5_0",    "q5_1",    "q2_k",
+                                       "q3_k", "q4_k", "q5_k",    "q6_k"};
 
 double cpu_seconds() {
   timespec time{};
@@ -84,8 +85,9 @@ int run(const std::vector<std::string>& types, int rounds) {
   }
   fmt::print("{:14} {:7} {:>9} {:>7}\n", "type", "target", "Mvalues/s", "GB/s");
   report("memcpy", "", median_seconds(rounds, [&](size_t at) {
-    std::memcpy(buffers.copy.data() + at, buffers.floats.data() + at, kPiece * sizeof(float));
-  }));
+           std::memcpy(buffers.copy.data() + at, buffers.floats.data() + at,
+                       kPiece * sizeof(float));
+         }));
   for (const std::string_view name : kTypes) {
     if (!types.empty() && std::find(types.begin(), types.end(), name) == types.end()) continue;
     const Codec* codec = find_codec(all_codecs(), name);

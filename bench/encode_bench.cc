@@ -68,11 +68,11 @@ double time_pass(Run& run, const Encoder& encoder, const Encode& encode) {
 struct Timing {
   SimdTarget target;
   std::vector<double> seconds;
-  bool same = true;   // bytes equal to the scalar twin's
+  bool same = true;  // bytes equal to the scalar twin's
 };
 
 struct Timings {
-  std::string data;   // what the weights are
+  std::string data;  // what the weights are
   std::vector<double> ggml, scalar;
   bool ggml_same = true;
   std::vector<Timing> targets;
@@ -122,17 +122,18 @@ void report(const Encoder& encoder, const Timings& timings, std::ofstream* csv) 
   for (const Timing& timing : timings.targets) {
     const double ours = median(timing.seconds);
     const double ggml_rate = ggml > 0 ? millions / ggml : 0;
-    const std::string same = !timing.same ? "DIFFERS from scalar"
-                             : !timings.ggml_same ? "DIFFERS from ggml"
-                             : timings.ggml.empty() ? "same as scalar" : "same bytes";
+    const std::string same = !timing.same           ? "DIFFERS from scalar"
+                             : !timings.ggml_same   ? "DIFFERS from ggml"
+                             : timings.ggml.empty() ? "same as scalar"
+                                                    : "same bytes";
     fmt::print("{:14} {:7} {:9.1f} {:9.1f} {:9.1f} {:8.2f} {:8.2f}  {}\n", encoder.name,
                simd_target_name(timing.target), millions / ours, ggml_rate, millions / scalar,
                ggml / ours, scalar / ours, same);
     if (csv == nullptr) continue;
     *csv << fmt::format("{},{},{},{},{},{:.1f},{:.1f},{:.1f},{:.2f},{:.2f},{}\n", machine_name(),
                         kCompiler, timings.data, encoder.name, simd_target_name(timing.target),
-                        millions / ours, ggml_rate, millions / scalar, ggml / ours,
-                        scalar / ours, same);
+                        millions / ours, ggml_rate, millions / scalar, ggml / ours, scalar / ours,
+                        same);
   }
 }
 

@@ -23,15 +23,25 @@ void weighted(ConstFloatRows rows, std::span<const float> weights, std::byte* ou
 template <class Block, void (*kEncode)(const float*, uint64_t, Block*),
           void (*kScalar)(const float*, uint64_t, Block*)>
 constexpr Encoder plain_row(std::string_view name, int ggml_type) {
-  return {name,  ggml_type, Block::kValues, sizeof(Block),
-          false, plain<Block, kEncode>, plain<Block, kScalar>};
+  return {name,
+          ggml_type,
+          Block::kValues,
+          sizeof(Block),
+          false,
+          plain<Block, kEncode>,
+          plain<Block, kScalar>};
 }
 
 template <class Block, void (*kEncode)(ConstFloatRows, std::span<const float>, Block*),
           void (*kScalar)(ConstFloatRows, std::span<const float>, Block*)>
 constexpr Encoder weighted_row(std::string_view name, int ggml_type) {
-  return {name, ggml_type, Block::kValues, sizeof(Block),
-          true, weighted<Block, kEncode>, weighted<Block, kScalar>};
+  return {name,
+          ggml_type,
+          Block::kValues,
+          sizeof(Block),
+          true,
+          weighted<Block, kEncode>,
+          weighted<Block, kScalar>};
 }
 
 // A codec of several parts: scanned where it needs that, then encoded, the parts one after the
@@ -58,8 +68,13 @@ void parts_of_scalar(ConstFloatRows rows, std::span<const float> weights, std::b
 
 template <const char* kName, ScaleSearch kSearch = ScaleSearch::kNone>
 constexpr Encoder parts_row(std::string_view name) {
-  return {name,  Encoder::kNoPeer, 1024, 1024 + 64,
-          false, parts_of<kName, kSearch>, parts_of_scalar<kName, kSearch>};
+  return {name,
+          Encoder::kNoPeer,
+          1024,
+          1024 + 64,
+          false,
+          parts_of<kName, kSearch>,
+          parts_of_scalar<kName, kSearch>};
 }
 
 constexpr char kNvfp4[] = "nvfp4_modelopt";

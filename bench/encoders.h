@@ -15,11 +15,11 @@ namespace ckpt {
 using EncodeRows = void (*)(ConstFloatRows rows, std::span<const float> weights, std::byte* out);
 
 struct Encoder {
-  std::string_view name;    // "q4_k", "q4_k weighted"
-  int ggml_type;            // number in ggml's enum ggml_type, or kNoPeer
+  std::string_view name;  // "q4_k", "q4_k weighted"
+  int ggml_type;          // number in ggml's enum ggml_type, or kNoPeer
   uint32_t block_values;
   uint32_t block_bytes;
-  bool weighted;            // uses the column weights
+  bool weighted;  // uses the column weights
   EncodeRows encode;
   EncodeRows scalar;
   static constexpr int kNoPeer = -1;

@@ -22,11 +22,11 @@ namespace ckpt {
 inline float float_from_f16(uint16_t half) {
   const uint32_t sign = (uint32_t{half} & 0x8000u) << 16;
   const uint32_t magnitude = half & 0x7FFFu;
-  if (magnitude >= 0x7C00u) {   // Inf; a NaN is made quiet, as hardware does
+  if (magnitude >= 0x7C00u) {  // Inf; a NaN is made quiet, as hardware does
     const uint32_t quiet = magnitude > 0x7C00u ? 0x00400000u : 0u;
     return std::bit_cast<float>(sign | 0x7F800000u | quiet | (magnitude & 0x3FFu) << 13);
   }
-  if (magnitude < 0x0400u) {   // the code counts 2^-24, which is the last bit of a float in [.5, 1)
+  if (magnitude < 0x0400u) {  // the code counts 2^-24, which is the last bit of a float in [.5, 1)
     const float number = std::bit_cast<float>(magnitude | 0x3F000000u) - 0.5f;
     return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(number));
   }
@@ -38,8 +38,8 @@ inline uint16_t f16_from_float(float value) {
   const uint32_t sign = bits >> 16 & 0x8000u;
   const uint32_t magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u) return static_cast<uint16_t>(sign | 0x7E00u);
-  if (magnitude >= 0x477FF000u) return static_cast<uint16_t>(sign | 0x7C00u);   // from 65520 on
-  if (magnitude < 0x38800000u) {   // below 2^-14: the sum's last bit is worth 2^-24, as the code's
+  if (magnitude >= 0x477FF000u) return static_cast<uint16_t>(sign | 0x7C00u);  // from 65520 on
+  if (magnitude < 0x38800000u) {  // below 2^-14: the sum's last bit is worth 2^-24, as the code's
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3F000000u));
   }
@@ -59,8 +59,8 @@ inline uint16_t bf16_from_float(float value) {
 struct F8Format {
   int mantissa_bits;
   int bias;
-  uint32_t largest;   // code of the largest finite number
-  uint32_t nan;       // a NaN code
+  uint32_t largest;  // code of the largest finite number
+  uint32_t nan;      // a NaN code
 };
 inline constexpr F8Format kE4M3{3, 7, 0x7E, 0x7F};
 inline constexpr F8Format kE5M2{2, 15, 0x7B, 0x7F};

@@ -64,8 +64,7 @@ Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) 
   const auto name = parse_split_name(path.string());
   if (!name || name->count != count) {
     return fail_with_hint(
-        ErrorCode::kUnsupported,
-        fmt::format("renaming it to {}", split_name("NAME", 0, count)),
+        ErrorCode::kUnsupported, fmt::format("renaming it to {}", split_name("NAME", 0, count)),
         "one of {} files; its name does not say so, so the others cannot be found", count);
   }
   const auto no = metadata.find_unsigned(kSplitNoKey);

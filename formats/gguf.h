@@ -29,7 +29,7 @@ inline constexpr uint64_t kMaxGgufDimensions = 4;
 inline constexpr uint64_t kMaxGgufKeys = 1'000'000;
 inline constexpr uint64_t kMaxGgufKeyBytes = 65'535;
 inline constexpr uint64_t kMaxGgufArrayNesting = 8;
-inline constexpr uint64_t kMaxGgufFiles = 65'535;   // split.count is 16 bits wide
+inline constexpr uint64_t kMaxGgufFiles = 65'535;  // split.count is 16 bits wide
 
 inline constexpr std::string_view kAlignmentKey = "general.alignment";
 inline constexpr std::string_view kSplitNoKey = "split.no";
@@ -48,7 +48,7 @@ std::optional<Dtype> dtype_of_ggml_type(uint32_t type);
 struct GgufFile {
   SharedSource source;
   Metadata metadata;
-  std::vector<Tensor> tensors;   // Stored, in file order; home is empty
+  std::vector<Tensor> tensors;  // Stored, in file order; home is empty
 };
 
 // Reads the header of one file and checks it: as strict as llama.cpp's loader, which wants the

@@ -62,7 +62,7 @@ class Writer {
   }
 };
 
-constexpr uint64_t kSlackEntryBytes = 8 + kSlackKey.size() + 4 + 8;   // with an empty text
+constexpr uint64_t kSlackEntryBytes = 8 + kSlackKey.size() + 4 + 8;  // with an empty text
 
 void write_slack(Writer& writer, uint64_t slack_bytes) {
   const uint64_t spaces = slack_bytes > kSlackEntryBytes ? slack_bytes - kSlackEntryBytes : 0;
@@ -106,7 +106,7 @@ struct Part {
   Metadata metadata;
   uint64_t alignment = kGgufDefaultAlignment;
   uint64_t slack_bytes = 0;
-  uint32_t first = 0, count = 0;   // tensors
+  uint32_t first = 0, count = 0;  // tensors
 };
 
 void write_info(Writer& writer, const Tensor& tensor, uint64_t offset) {

@@ -93,8 +93,8 @@ Result<std::vector<TensorInfo>> read_infos(Cursor& cursor, uint64_t count, Codec
     TensorInfo& info = infos.emplace_back();
     auto name = cursor.text_u64(kMaxGgufNameBytes);
     if (!name) {
-      return Failure(std::move(name.error()).in(
-          fmt::format("name of tensor {} of {}", i + 1, count)));
+      return Failure(
+          std::move(name.error()).in(fmt::format("name of tensor {} of {}", i + 1, count)));
     }
     info.tensor.name = std::move(*name);
     if (!seen.insert(info.tensor.name).second) {
@@ -124,7 +124,8 @@ Status check_offsets(const std::vector<TensorInfo>& infos, uint64_t alignment,
     if (!end || (bytes > 0 && *end > data_bytes)) {
       return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",
                             "tensor '{}': {} bytes at {}; the file has {} bytes of data: it is "
-                            "truncated", name, bytes, expected, data_bytes);
+                            "truncated",
+                            name, bytes, expected, data_bytes);
     }
     expected = round_up(*end, alignment);
   }
@@ -140,8 +141,8 @@ Result<GgufFile> read_checked(SharedSource source, Codecs codecs) {
     return fail(ErrorCode::kUnsupported, "not a GGUF file: it does not start with 'GGUF'");
   }
   CKPT_TRY(read_version(cursor));
-  constexpr uint64_t kMinInfoBytes = 8 + 4 + 4 + 8;   // name, dimensions, type, offset
-  constexpr uint64_t kMinKeyBytes = 8 + 1 + 4 + 1;    // name, type, value
+  constexpr uint64_t kMinInfoBytes = 8 + 4 + 4 + 8;  // name, dimensions, type, offset
+  constexpr uint64_t kMinKeyBytes = 8 + 1 + 4 + 1;   // name, type, value
   auto tensors = in("number of tensors", cursor.count_u64(kMinInfoBytes, kMaxTensors));
   if (!tensors) return Failure(std::move(tensors.error()));
   auto keys = in("number of keys", cursor.count_u64(kMinKeyBytes, kMaxGgufKeys));

@@ -18,15 +18,15 @@ struct TypeRow {
 
 // ggml/include/ggml.h `enum ggml_type`; 4, 5, 31 to 33 and 36 to 38 were removed.
 constexpr auto kTypes = std::to_array<TypeRow>({
-    {0, Dtype::kF32}, {1, Dtype::kF16}, {2, Dtype::kQ4_0}, {3, Dtype::kQ4_1}, {6, Dtype::kQ5_0},
-    {7, Dtype::kQ5_1}, {8, Dtype::kQ8_0}, {9, Dtype::kQ8_1}, {10, Dtype::kQ2K},
-    {11, Dtype::kQ3K}, {12, Dtype::kQ4K}, {13, Dtype::kQ5K}, {14, Dtype::kQ6K},
-    {15, Dtype::kQ8K}, {16, Dtype::kIq2Xxs}, {17, Dtype::kIq2Xs}, {18, Dtype::kIq3Xxs},
-    {19, Dtype::kIq1S}, {20, Dtype::kIq4Nl}, {21, Dtype::kIq3S}, {22, Dtype::kIq2S},
-    {23, Dtype::kIq4Xs}, {24, Dtype::kI8}, {25, Dtype::kI16}, {26, Dtype::kI32},
-    {27, Dtype::kI64}, {28, Dtype::kF64}, {29, Dtype::kIq1M}, {30, Dtype::kBF16},
-    {34, Dtype::kTq1_0}, {35, Dtype::kTq2_0}, {39, Dtype::kMxfp4}, {40, Dtype::kNvfp4},
-    {41, Dtype::kQ1_0}, {42, Dtype::kQ2_0},
+    {0, Dtype::kF32},     {1, Dtype::kF16},    {2, Dtype::kQ4_0},    {3, Dtype::kQ4_1},
+    {6, Dtype::kQ5_0},    {7, Dtype::kQ5_1},   {8, Dtype::kQ8_0},    {9, Dtype::kQ8_1},
+    {10, Dtype::kQ2K},    {11, Dtype::kQ3K},   {12, Dtype::kQ4K},    {13, Dtype::kQ5K},
+    {14, Dtype::kQ6K},    {15, Dtype::kQ8K},   {16, Dtype::kIq2Xxs}, {17, Dtype::kIq2Xs},
+    {18, Dtype::kIq3Xxs}, {19, Dtype::kIq1S},  {20, Dtype::kIq4Nl},  {21, Dtype::kIq3S},
+    {22, Dtype::kIq2S},   {23, Dtype::kIq4Xs}, {24, Dtype::kI8},     {25, Dtype::kI16},
+    {26, Dtype::kI32},    {27, Dtype::kI64},   {28, Dtype::kF64},    {29, Dtype::kIq1M},
+    {30, Dtype::kBF16},   {34, Dtype::kTq1_0}, {35, Dtype::kTq2_0},  {39, Dtype::kMxfp4},
+    {40, Dtype::kNvfp4},  {41, Dtype::kQ1_0},  {42, Dtype::kQ2_0},
 });
 
 Result<MetaType> read_type(Cursor& cursor) {
@@ -124,19 +124,32 @@ std::optional<Dtype> dtype_of_ggml_type(uint32_t type) {
 Result<MetaValue> read_gguf_value(Cursor& cursor) {
   CKPT_ASSIGN(const MetaType type, read_type(cursor));
   switch (type) {
-    case MetaType::kU8: return wrap(type, widen(cursor.u8()));
-    case MetaType::kI8: return wrap(type, widen_signed<int8_t>(cursor.u8()));
-    case MetaType::kU16: return wrap(type, widen(cursor.u16()));
-    case MetaType::kI16: return wrap(type, widen_signed<int16_t>(cursor.u16()));
-    case MetaType::kU32: return wrap(type, widen(cursor.u32()));
-    case MetaType::kI32: return wrap(type, widen_signed<int32_t>(cursor.u32()));
-    case MetaType::kF32: return wrap(type, as_double(cursor.f32()));
-    case MetaType::kBool: return wrap(type, read_bool(cursor));
-    case MetaType::kText: return wrap(type, cursor.text_u64(kMaxGgufTextBytes));
-    case MetaType::kArray: return wrap(type, read_array(cursor, 1));
-    case MetaType::kU64: return wrap(type, cursor.u64());
-    case MetaType::kI64: return wrap(type, widen_signed<int64_t>(cursor.u64()));
-    case MetaType::kF64: break;
+    case MetaType::kU8:
+      return wrap(type, widen(cursor.u8()));
+    case MetaType::kI8:
+      return wrap(type, widen_signed<int8_t>(cursor.u8()));
+    case MetaType::kU16:
+      return wrap(type, widen(cursor.u16()));
+    case MetaType::kI16:
+      return wrap(type, widen_signed<int16_t>(cursor.u16()));
+    case MetaType::kU32:
+      return wrap(type, widen(cursor.u32()));
+    case MetaType::kI32:
+      return wrap(type, widen_signed<int32_t>(cursor.u32()));
+    case MetaType::kF32:
+      return wrap(type, as_double(cursor.f32()));
+    case MetaType::kBool:
+      return wrap(type, read_bool(cursor));
+    case MetaType::kText:
+      return wrap(type, cursor.text_u64(kMaxGgufTextBytes));
+    case MetaType::kArray:
+      return wrap(type, read_array(cursor, 1));
+    case MetaType::kU64:
+      return wrap(type, cursor.u64());
+    case MetaType::kI64:
+      return wrap(type, widen_signed<int64_t>(cursor.u64()));
+    case MetaType::kF64:
+      break;
   }
   return wrap(type, as_double(cursor.u64()));
 }

@@ -70,8 +70,8 @@ Status check_numbered(const Names& shards) {
   if (counts.empty()) return {};
   if (counts.size() > 1) {
     return fail_with_hint(ErrorCode::kCorrupt, "removing the files of the older saving",
-                          "numbered shards of {} and of {} files lie side by side",
-                          *counts.begin(), *counts.rbegin());
+                          "numbered shards of {} and of {} files lie side by side", *counts.begin(),
+                          *counts.rbegin());
   }
   if (found != *counts.begin()) {
     return fail_with_hint(ErrorCode::kCorrupt, "downloading the missing ones",
@@ -83,8 +83,8 @@ Status check_numbered(const Names& shards) {
 
 // Safetensors files that are weights of something else than the model, or parts of a training.
 bool is_other_weights(const std::string& name) {
-  constexpr std::array<std::string_view, 6> kOther = {
-      "adapter_model*", "optimizer*", "scheduler*", "consolidated*", "rng_state*", "ema_*"};
+  constexpr std::array<std::string_view, 6> kOther = {"adapter_model*", "optimizer*", "scheduler*",
+                                                      "consolidated*",  "rng_state*", "ema_*"};
   return std::any_of(kOther.begin(), kOther.end(),
                      [&](std::string_view pattern) { return glob_matches(pattern, name); });
 }
@@ -117,7 +117,8 @@ Failure no_weights(const fs::path& folder, const Names& names) {
 
 Result<Names> find_shards(const fs::path& folder, const Names& names) {
   Names shards = matching(names, "model*.safetensors");
-  // The same model in another precision, as the hub keeps them side by side: model.fp16.safetensors.
+  // The same model in another precision, as the hub keeps them side by side:
+  // model.fp16.safetensors.
   const auto is_variant = [](const std::string& name) {
     return name != kSingleName && name.starts_with("model.");
   };

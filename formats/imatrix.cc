@@ -75,7 +75,7 @@ Status read_legacy_entry(Cursor& cursor, Imatrix& imatrix) {
 }
 
 Status read_legacy(const SharedSource& source, Imatrix& imatrix) {
-  constexpr uint64_t kMinEntryBytes = 4 + 4 + 4 + 4;   // name, calls, count, one value
+  constexpr uint64_t kMinEntryBytes = 4 + 4 + 4 + 4;  // name, calls, count, one value
   Cursor cursor(source);
   CKPT_ASSIGN(const uint64_t entries, cursor.count_u32(kMinEntryBytes, kMaxTensors));
   if (entries == 0) return fail(ErrorCode::kCorrupt, "no entries; expected an importance matrix");

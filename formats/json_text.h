@@ -12,7 +12,7 @@
 
 namespace ckpt {
 
-inline constexpr size_t kMaxNestingDepth = 64;   // brackets inside each other in any JSON we read
+inline constexpr size_t kMaxNestingDepth = 64;  // brackets inside each other in any JSON we read
 
 enum class JsonEscape { kSerde, kPython };
 

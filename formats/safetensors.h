@@ -17,7 +17,7 @@
 
 namespace ckpt {
 
-inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;   // safetensors/src/tensor.rs
+inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;  // safetensors/src/tensor.rs
 inline constexpr uint64_t kMaxIndexBytes = uint64_t{512} << 20;
 inline constexpr uint64_t kMaxDocumentBytes = uint64_t{256} << 20;
 inline constexpr std::string_view kIndexName = "model.safetensors.index.json";
@@ -35,13 +35,13 @@ struct SafetensorsEntry {
   std::string name;
   Dtype dtype = Dtype::kF32;
   std::vector<uint64_t> shape;
-  uint64_t begin = 0, end = 0;   // from the start of the tensor bytes
+  uint64_t begin = 0, end = 0;  // from the start of the tensor bytes
 };
 
 struct SafetensorsHeader {
-  Metadata metadata;                        // __metadata__, all text
-  std::vector<SafetensorsEntry> entries;    // in file order: by offset
-  uint64_t data_start = 0;                  // offset of the tensor bytes in the file
+  Metadata metadata;                      // __metadata__, all text
+  std::vector<SafetensorsEntry> entries;  // in file order: by offset
+  uint64_t data_start = 0;                // offset of the tensor bytes in the file
 };
 
 // Parses the JSON of a header; entries come as they are listed, offsets unchecked.
@@ -53,7 +53,7 @@ Result<SafetensorsHeader> read_safetensors_header(const SharedSource& source, Co
 
 // One file of a checkpoint, read.
 struct SafetensorsFile {
-  std::string path;   // relative to the checkpoint's folder
+  std::string path;  // relative to the checkpoint's folder
   SharedSource source;
   SafetensorsHeader header;
 };

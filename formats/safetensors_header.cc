@@ -20,13 +20,28 @@ struct DtypeName {
 
 // safetensors/src/tensor.rs `enum Dtype`
 constexpr std::array<DtypeName, 22> kDtypeNames = {{
-    {Dtype::kBool, "BOOL"}, {Dtype::kF4, "F4"}, {Dtype::kF6E2M3, "F6_E2M3"},
-    {Dtype::kF6E3M2, "F6_E3M2"}, {Dtype::kU8, "U8"}, {Dtype::kI8, "I8"},
-    {Dtype::kF8E5M2, "F8_E5M2"}, {Dtype::kF8E4M3, "F8_E4M3"}, {Dtype::kF8E8M0, "F8_E8M0"},
-    {Dtype::kF8E4M3Fnuz, "F8_E4M3FNUZ"}, {Dtype::kF8E5M2Fnuz, "F8_E5M2FNUZ"},
-    {Dtype::kI16, "I16"}, {Dtype::kU16, "U16"}, {Dtype::kF16, "F16"}, {Dtype::kBF16, "BF16"},
-    {Dtype::kI32, "I32"}, {Dtype::kU32, "U32"}, {Dtype::kF32, "F32"}, {Dtype::kC64, "C64"},
-    {Dtype::kF64, "F64"}, {Dtype::kI64, "I64"}, {Dtype::kU64, "U64"},
+    {Dtype::kBool, "BOOL"},
+    {Dtype::kF4, "F4"},
+    {Dtype::kF6E2M3, "F6_E2M3"},
+    {Dtype::kF6E3M2, "F6_E3M2"},
+    {Dtype::kU8, "U8"},
+    {Dtype::kI8, "I8"},
+    {Dtype::kF8E5M2, "F8_E5M2"},
+    {Dtype::kF8E4M3, "F8_E4M3"},
+    {Dtype::kF8E8M0, "F8_E8M0"},
+    {Dtype::kF8E4M3Fnuz, "F8_E4M3FNUZ"},
+    {Dtype::kF8E5M2Fnuz, "F8_E5M2FNUZ"},
+    {Dtype::kI16, "I16"},
+    {Dtype::kU16, "U16"},
+    {Dtype::kF16, "F16"},
+    {Dtype::kBF16, "BF16"},
+    {Dtype::kI32, "I32"},
+    {Dtype::kU32, "U32"},
+    {Dtype::kF32, "F32"},
+    {Dtype::kC64, "C64"},
+    {Dtype::kF64, "F64"},
+    {Dtype::kI64, "I64"},
+    {Dtype::kU64, "U64"},
 }};
 
 class HeaderEvents final : public JsonEvents {
@@ -56,8 +71,10 @@ class HeaderEvents final : public JsonEvents {
   bool key(string_t& text) override {
     key_ = std::move(text);
     if (place_ != Place::kTensor) return true;
-    const unsigned field = key_ == "dtype" ? kDtype : key_ == "shape" ? kShape
-                           : key_ == "data_offsets" ? kOffsets : 0;
+    const unsigned field = key_ == "dtype"          ? kDtype
+                           : key_ == "shape"        ? kShape
+                           : key_ == "data_offsets" ? kOffsets
+                                                    : 0;
     if (field == 0) return refuse(fmt::format("{}: an unknown field '{}'", here(), shorten(key_)));
     if ((fields_ & field) != 0) return refuse(fmt::format("{}: '{}' comes twice", here(), key_));
     fields_ |= field;
@@ -112,8 +129,8 @@ class HeaderEvents final : public JsonEvents {
   }
 
   bool number_float(number_float_t, const string_t& text) override {
-    return refuse(fmt::format("{}: the number {}; expected a whole one below 2^64", here(),
-                              shorten(text)));
+    return refuse(
+        fmt::format("{}: the number {}; expected a whole one below 2^64", here(), shorten(text)));
   }
 
   bool string(string_t& text) override {

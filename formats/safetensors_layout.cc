@@ -22,7 +22,7 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kDefaultShardBytes = 50'000'000'000;   // transformers 5, save_pretrained
+constexpr uint64_t kDefaultShardBytes = 50'000'000'000;  // transformers 5, save_pretrained
 
 struct Entry {
   uint32_t tensor, part;
@@ -266,13 +266,13 @@ Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOpt
         entries.push_back(std::move(entry));
       }
     }
-    CKPT_ASSIGN(OutputFile file, lay_out_file(checkpoint, shard, std::move(entries),
-                                              options.header_slack_bytes));
+    CKPT_ASSIGN(OutputFile file,
+                lay_out_file(checkpoint, shard, std::move(entries), options.header_slack_bytes));
     layout.files.push_back(std::move(file));
   }
   if (!layout.is_folder) return layout;
-  const bool had_index = checkpoint.file_metadata.count(std::string(kIndexName)) != 0 &&
-                         options.max_file_bytes == 0;
+  const bool had_index =
+      checkpoint.file_metadata.count(std::string(kIndexName)) != 0 && options.max_file_bytes == 0;
   if (layout.files.size() > 1 || had_index) {
     layout.files.push_back(text_file(
         std::string(kIndexName), render_index(index_metadata(checkpoint), std::move(weight_map))));

@@ -107,8 +107,10 @@ Result<SafetensorsHeader> read_checked(const SharedSource& source, Codecs codecs
   Cursor cursor(source);
   CKPT_ASSIGN(const uint64_t length, cursor.u64());
   if (length > kMaxSafetensorsHeaderBytes) {
-    return fail(ErrorCode::kCorrupt, "a header of {} bytes; expected at most {}: no safetensors "
-                "file", length, kMaxSafetensorsHeaderBytes);
+    return fail(ErrorCode::kCorrupt,
+                "a header of {} bytes; expected at most {}: no safetensors "
+                "file",
+                length, kMaxSafetensorsHeaderBytes);
   }
   if (length > cursor.left_bytes()) {
     return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",

@@ -189,8 +189,7 @@ std::optional<std::vector<uint64_t>> part_entry_shape(const PartRule& rule,
     out.pop_back();
     return out;
   }
-  const uint64_t elements =
-      rule.tile_values == 0 ? 1 : divide_up(shape.back(), rule.tile_values);
+  const uint64_t elements = rule.tile_values == 0 ? 1 : divide_up(shape.back(), rule.tile_values);
   out.back() = elements * element_values(rule.dtype);
   if (rule.tile_rows == 1) return out;
   if (rule.tile_rows == 0 || shape.size() < 2) return std::vector<uint64_t>{1, out.back()};

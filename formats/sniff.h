@@ -9,8 +9,8 @@
 namespace ckpt {
 
 struct Sniffed {
-  std::string what;   // "a Git LFS pointer, not the file itself"; empty when nothing is recognised
-  std::string hint;   // what to try; may be empty
+  std::string what;  // "a Git LFS pointer, not the file itself"; empty when nothing is recognised
+  std::string hint;  // what to try; may be empty
 };
 
 // Looks at the first bytes of `source`. Fails: kIo.

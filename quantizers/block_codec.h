@@ -18,8 +18,8 @@ using EncodeBlocks = void (*)(const float* values, uint64_t blocks, Block* out);
 template <class Block>
 using DecodeBlocks = void (*)(const Block* in, uint64_t blocks, float* values);
 
-// kWeighted: void (ConstFloatRows, std::span<const float> weights, Block*), or nullptr when the type
-// ignores weights.
+// kWeighted: void (ConstFloatRows, std::span<const float> weights, Block*), or nullptr when the
+// type ignores weights.
 template <class Block, EncodeBlocks<Block> kEncode, auto kWeighted>
 void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
   auto* out = reinterpret_cast<Block*>(parts[0].data());

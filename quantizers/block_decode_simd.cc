@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "quantizers/block_quants.h"
 #include "core/float_convert.h"
+#include "quantizers/block_quants.h"
 #include "quantizers/simd_dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,9 +23,13 @@ namespace {
 constexpr size_t kValues = 32;
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
+constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
 template <class Block>
-constexpr bool kHasMinimum = requires(Block block) { block.m; };
+constexpr bool kHasMinimum = requires(Block block) {
+  block.m;
+};
 
 HWY_INLINE Int load_codes(const uint8_t* from) {
   return hn::PromoteTo(kI, hn::LoadU(ByteTag(), from));

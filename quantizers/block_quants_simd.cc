@@ -33,9 +33,9 @@ namespace ckpt::HWY_NAMESPACE {
 namespace {
 
 constexpr size_t kValues = 32;
-constexpr size_t kVectors = kValues / kLanes;   // of one block
+constexpr size_t kVectors = kValues / kLanes;  // of one block
 
-struct Extremes {   // one lane a block
+struct Extremes {  // one lane a block
   Int signed_max;
   Word unsigned_max, unsigned_min;
 };
@@ -50,16 +50,20 @@ struct Partials {
 // What rounding a block needs.
 struct Scales {
   alignas(64) float inverse[kLanes];
-  alignas(64) float low[kLanes];    // the value that gets code 0, in types with a minimum
-  alignas(64) int32_t d[kLanes];    // half floats
+  alignas(64) float low[kLanes];  // the value that gets code 0, in types with a minimum
+  alignas(64) int32_t d[kLanes];  // half floats
   alignas(64) int32_t m[kLanes];
   alignas(64) int32_t bad[kLanes];  // not 0: left to the scalar twin
 };
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
+constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
 template <class Block>
-constexpr bool kHasMinimum = requires(Block block) { block.m; };
+constexpr bool kHasMinimum = requires(Block block) {
+  block.m;
+};
 
 struct SignedMax {
   template <class V>
@@ -129,8 +133,7 @@ HWY_INLINE hn::Vec<D> reduce_rows(D d, const hn::TFromD<D>* partial) {
 
 // 1 / d, or 0 where d is 0; lanes where it is Inf, or where `magnitude` is of Inf or NaN, are bad.
 HWY_INLINE void store_scales(Float d, Int magnitude, Scales& out) {
-  const Float inverse =
-      hn::IfThenElseZero(hn::Ne(d, hn::Zero(kF)), hn::Div(splat(1.0f), d));
+  const Float inverse = hn::IfThenElseZero(hn::Ne(d, hn::Zero(kF)), hn::Div(splat(1.0f), d));
   const Int worst = hn::Max(magnitude, hn::Max(magnitude_bits(inverse), magnitude_bits(d)));
   hn::Store(inverse, kF, out.inverse);
   hn::Store(f16_bits_from_float(d), kI, out.d);
@@ -173,8 +176,8 @@ HWY_INLINE void find_scales(const float* values, size_t blocks, const Extremes& 
   const Int negated = hn::Or(magnitude, splat_int(INT32_MIN));
   const auto is_negative = hn::Eq(most_negative, negated);
   const auto is_zero = hn::Eq(magnitude, splat_int(0));
-  Float extreme = float_of(hn::IfThenZeroElse(
-      is_zero, hn::IfThenElse(is_negative, negated, magnitude)));
+  Float extreme =
+      float_of(hn::IfThenZeroElse(is_zero, hn::IfThenElse(is_negative, negated, magnitude)));
   const auto tie = hn::AndNot(is_zero, hn::And(is_negative, hn::Eq(found.signed_max, magnitude)));
   if (HWY_UNLIKELY(!hn::AllFalse(kI, tie))) extreme = resolve_ties(values, blocks, extreme, tie);
   store_scales(hn::Div(extreme, splat(kFiveBits<Block> ? -16.0f : -8.0f)), magnitude, out);
@@ -193,7 +196,7 @@ HWY_INLINE void find_affine_scales(const float* values, size_t blocks, const Ext
   // Both zeros and nothing below: the first zero is the minimum.
   const auto tie = hn::And(hn::Eq(most_negative, splat_int(INT32_MIN)), hn::Eq(nearest, zero));
   if (HWY_UNLIKELY(!hn::AllFalse(kI, tie))) low = resolve_ties(values, blocks, low, tie);
-  const Float range = hn::Abs(hn::Sub(high, low));   // of equal zeros: +0, whatever their signs
+  const Float range = hn::Abs(hn::Sub(high, low));  // of equal zeros: +0, whatever their signs
   const Int magnitude = hn::Max(found.signed_max, hn::And(most_negative, splat_int(0x7FFFFFFF)));
   store_scales(hn::Div(range, splat(kFiveBits<Block> ? 31.0f : 15.0f)), magnitude, out);
   hn::Store(low, kF, out.low);
@@ -227,7 +230,7 @@ HWY_INLINE void scale_strip<BlockQ8_0>(const float*, size_t, const Partials& par
 template <class Block>
 HWY_INLINE Float code_of(Float value, const Scales& scales, size_t b) {
   const Float inverse = splat(scales.inverse[b]);
-  if constexpr (kHasMinimum<Block>) {   // the largest value gives top + 0.5 or hardly more
+  if constexpr (kHasMinimum<Block>) {  // the largest value gives top + 0.5 or hardly more
     const Float above = hn::Sub(value, splat(scales.low[b]));
     return hn::Floor(hn::Add(hn::Mul(above, inverse), splat(0.5f)));
   } else {
@@ -339,22 +342,17 @@ void q8_0(const float* values, uint64_t blocks, BlockQ8_0* out) {
 
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#endif   // CKPT_SIMD_TARGET
+#endif  // CKPT_SIMD_TARGET
 
 #if HWY_ONCE
 namespace ckpt {
 namespace {
 
-constexpr SimdTable<decltype(encode_q4_0_scalar)> kQ4_0 =
-    CKPT_SIMD_TABLE(encode_q4_0_scalar, q4_0);
-constexpr SimdTable<decltype(encode_q4_1_scalar)> kQ4_1 =
-    CKPT_SIMD_TABLE(encode_q4_1_scalar, q4_1);
-constexpr SimdTable<decltype(encode_q5_0_scalar)> kQ5_0 =
-    CKPT_SIMD_TABLE(encode_q5_0_scalar, q5_0);
-constexpr SimdTable<decltype(encode_q5_1_scalar)> kQ5_1 =
-    CKPT_SIMD_TABLE(encode_q5_1_scalar, q5_1);
-constexpr SimdTable<decltype(encode_q8_0_scalar)> kQ8_0 =
-    CKPT_SIMD_TABLE(encode_q8_0_scalar, q8_0);
+constexpr SimdTable<decltype(encode_q4_0_scalar)> kQ4_0 = CKPT_SIMD_TABLE(encode_q4_0_scalar, q4_0);
+constexpr SimdTable<decltype(encode_q4_1_scalar)> kQ4_1 = CKPT_SIMD_TABLE(encode_q4_1_scalar, q4_1);
+constexpr SimdTable<decltype(encode_q5_0_scalar)> kQ5_0 = CKPT_SIMD_TABLE(encode_q5_0_scalar, q5_0);
+constexpr SimdTable<decltype(encode_q5_1_scalar)> kQ5_1 = CKPT_SIMD_TABLE(encode_q5_1_scalar, q5_1);
+constexpr SimdTable<decltype(encode_q8_0_scalar)> kQ8_0 = CKPT_SIMD_TABLE(encode_q8_0_scalar, q8_0);
 
 }  // namespace
 
@@ -375,4 +373,4 @@ void encode_q8_0(const float* values, uint64_t blocks, BlockQ8_0* out) {
 }
 
 }  // namespace ckpt
-#endif   // HWY_ONCE
+#endif  // HWY_ONCE

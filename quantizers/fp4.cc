@@ -14,8 +14,8 @@
 // (quantize_row_mxfp4_ref, quantize_row_nvfp4_ref).
 #include <cmath>
 
-#include "quantizers/block_codec.h"
 #include "core/float_convert.h"
+#include "quantizers/block_codec.h"
 #include "quantizers/rounding.h"
 #include "quantizers/table_quants.h"
 
@@ -105,9 +105,9 @@ void decode_nvfp4_block_scalar(const BlockNvfp4* in, uint64_t blocks, float* val
   }
 }
 
-constinit const Codec kMxfp4Codec = block_codec<Dtype::kMxfp4, BlockMxfp4, encode_mxfp4_scalar,
-                                                nullptr, decode_mxfp4_scalar>(
-    "mxfp4", "ggml block of E2M1 codes, 32 values a power of two; 4.25 bits a value");
+constinit const Codec kMxfp4Codec =
+    block_codec<Dtype::kMxfp4, BlockMxfp4, encode_mxfp4_scalar, nullptr, decode_mxfp4_scalar>(
+        "mxfp4", "ggml block of E2M1 codes, 32 values a power of two; 4.25 bits a value");
 constinit const Codec kNvfp4BlockCodec =
     block_codec<Dtype::kNvfp4, BlockNvfp4, encode_nvfp4_block_scalar, nullptr,
                 decode_nvfp4_block_scalar>(

@@ -23,8 +23,8 @@
 #include <cstring>
 #include <limits>
 
-#include "quantizers/codec_list.h"
 #include "core/float_convert.h"
+#include "quantizers/codec_list.h"
 #include "quantizers/plain_simd.h"
 
 namespace ckpt {
@@ -189,35 +189,49 @@ constexpr PartRule kBlockParts[] = {{"", Dtype::kF8E4M3, 1, 1}, {kSuffix, kDtype
 
 template <Dtype kDtype, bool kIsVector>
 constexpr Codec tensor_codec(std::string_view name, std::string_view help) {
-  return {.name = name, .help = help, .parts = kTensorParts<kDtype, kIsVector>, .band_rows = 1,
-          .block_values = 1, .needs_stats = true, .scan = scan_amax,
-          .encode = encode_tensor<kDtype>, .decode = decode_tensor<kDtype>};
+  return {.name = name,
+          .help = help,
+          .parts = kTensorParts<kDtype, kIsVector>,
+          .band_rows = 1,
+          .block_values = 1,
+          .needs_stats = true,
+          .scan = scan_amax,
+          .encode = encode_tensor<kDtype>,
+          .decode = decode_tensor<kDtype>};
 }
 
 template <Dtype kDtype, bool kIsVector>
 constexpr Codec channel_codec(std::string_view name, std::string_view help) {
-  return {.name = name, .help = help, .parts = kChannelParts<kDtype, kIsVector>, .band_rows = 1,
-          .block_values = 1, .encode = encode_channels<kDtype>,
+  return {.name = name,
+          .help = help,
+          .parts = kChannelParts<kDtype, kIsVector>,
+          .band_rows = 1,
+          .block_values = 1,
+          .encode = encode_channels<kDtype>,
           .decode = decode_channels<kDtype>};
 }
 
 template <Dtype kDtype, const char* kSuffix>
 constexpr Codec block_codec(std::string_view name, std::string_view help) {
-  return {.name = name, .help = help, .parts = kBlockParts<kDtype, kSuffix>, .band_rows = kTile,
-          .block_values = kTile, .encode = encode_blocks<kDtype>,
+  return {.name = name,
+          .help = help,
+          .parts = kBlockParts<kDtype, kSuffix>,
+          .band_rows = kTile,
+          .block_values = kTile,
+          .encode = encode_blocks<kDtype>,
           .decode = decode_blocks<kDtype>};
 }
 
 }  // namespace
 
-constinit const Codec kFp8TensorCodec = tensor_codec<Dtype::kF32, false>(
-    "fp8_tensor", "8-bit floats with a scale a tensor (ModelOpt)");
+constinit const Codec kFp8TensorCodec =
+    tensor_codec<Dtype::kF32, false>("fp8_tensor", "8-bit floats with a scale a tensor (ModelOpt)");
 constinit const Codec kFp8TensorVectorCodec = tensor_codec<Dtype::kF32, true>(
     "fp8_tensor_vector", "fp8_tensor, its scale written as a list of one");
 constinit const Codec kFp8TensorCtCodec = tensor_codec<Dtype::kBF16, true>(
     "fp8_tensor_ct", "8-bit floats with a bf16 scale a tensor (compressed-tensors)");
-constinit const Codec kFp8ChannelCodec = channel_codec<Dtype::kF32, true>(
-    "fp8_channel", "8-bit floats with a scale a row (ModelOpt)");
+constinit const Codec kFp8ChannelCodec =
+    channel_codec<Dtype::kF32, true>("fp8_channel", "8-bit floats with a scale a row (ModelOpt)");
 constinit const Codec kFp8ChannelColumnCodec = channel_codec<Dtype::kF32, false>(
     "fp8_channel_column", "fp8_channel, its scales written as a matrix of one column");
 constinit const Codec kFp8ChannelCtCodec = channel_codec<Dtype::kBF16, false>(

@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quantizers/block_codec.h"
 #include "core/float_convert.h"
+#include "quantizers/block_codec.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"
 #include "quantizers/table_quants.h"
@@ -23,7 +23,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint32_t kSub = 32;
-constexpr uint32_t kSubs = 8;   // of IQ4_XS
+constexpr uint32_t kSubs = 8;  // of IQ4_XS
 
 uint8_t nearest_code(float value) {
   if (value <= static_cast<float>(kIq4Table[0])) return 0;
@@ -189,8 +189,8 @@ void decode_iq4_xs_scalar(const BlockIq4Xs* in, uint64_t blocks, float* values) 
 
 constinit const Codec kIq4NlCodec =
     block_codec<Dtype::kIq4Nl, BlockIq4Nl, encode_iq4_nl_scalar, encode_iq4_nl_weighted_scalar,
-                decode_iq4_nl_scalar>(
-        "iq4_nl", "4 bits by table, 32 values a scale; 4.5 bits a value");
+                decode_iq4_nl_scalar>("iq4_nl",
+                                      "4 bits by table, 32 values a scale; 4.5 bits a value");
 constinit const Codec kIq4XsCodec =
     block_codec<Dtype::kIq4Xs, BlockIq4Xs, encode_iq4_xs_scalar, encode_iq4_xs_weighted_scalar,
                 decode_iq4_xs_scalar>(

@@ -31,8 +31,7 @@ HWY_INLINE Int load_bytes(const uint8_t* from) {
 // Bits first..first + kBits - 1.
 template <int kBits>
 HWY_INLINE Int bits_from(Int value, size_t first) {
-  return hn::And(hn::ShiftRightSame(value, static_cast<int>(first)),
-                 splat_int((1 << kBits) - 1));
+  return hn::And(hn::ShiftRightSame(value, static_cast<int>(first)), splat_int((1 << kBits) - 1));
 }
 
 // `bit` in the lanes where bit j of value is set.
@@ -58,8 +57,7 @@ HWY_INLINE void decode_block(const BlockQ2K& block, float* values) {
       for (size_t q = 0; q < 4; ++q) {
         const int level = block.scales[8 * half + 2 * q + i / 16];
         store_affine_value(bits_from<2>(bytes, 2 * q), d * static_cast<float>(level & 15),
-                           dmin * static_cast<float>(level >> 4),
-                           values + 128 * half + 32 * q + i);
+                           dmin * static_cast<float>(level >> 4), values + 128 * half + 32 * q + i);
       }
     }
   }

@@ -20,8 +20,8 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "quantizers/codec_list.h"
 #include "core/float_convert.h"
+#include "quantizers/codec_list.h"
 #include "quantizers/nvfp4_checkpoint.h"
 #include "quantizers/plain_simd.h"
 
@@ -29,7 +29,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint32_t kMxValues = 32;
-constexpr uint64_t kPieceBlocks = 32;   // blocks of 32 values
+constexpr uint64_t kPieceBlocks = 32;  // blocks of 32 values
 constexpr uint64_t kPieceValues = kPieceBlocks * kMxValues;
 
 // Bytes of the powers of two that blocks are divided by.
@@ -167,21 +167,35 @@ constexpr PartRule kMxfp4ModeloptParts[] = {{"", Dtype::kU8, 1, 2},
 }  // namespace
 
 constinit const Codec kMxfp8Codec{
-    .name = "mxfp8", .help = "8-bit floats, 32 values a power of two; 8.25 bits a value",
-    .parts = kMxfp8Parts<Dtype::kU8>, .band_rows = 1, .block_values = kMxValues,
-    .encode = encode_mxfp8, .decode = decode_mxfp8};
-constinit const Codec kMxfp8E8m0Codec{
-    .name = "mxfp8_e8m0", .help = "mxfp8, its powers of two stored as F8_E8M0",
-    .parts = kMxfp8Parts<Dtype::kF8E8M0>, .band_rows = 1, .block_values = kMxValues,
-    .encode = encode_mxfp8, .decode = decode_mxfp8};
+    .name = "mxfp8",
+    .help = "8-bit floats, 32 values a power of two; 8.25 bits a value",
+    .parts = kMxfp8Parts<Dtype::kU8>,
+    .band_rows = 1,
+    .block_values = kMxValues,
+    .encode = encode_mxfp8,
+    .decode = decode_mxfp8};
+constinit const Codec kMxfp8E8m0Codec{.name = "mxfp8_e8m0",
+                                      .help = "mxfp8, its powers of two stored as F8_E8M0",
+                                      .parts = kMxfp8Parts<Dtype::kF8E8M0>,
+                                      .band_rows = 1,
+                                      .block_values = kMxValues,
+                                      .encode = encode_mxfp8,
+                                      .decode = decode_mxfp8};
 constinit const Codec kMxfp4CtCodec{
     .name = "mxfp4_ct",
     .help = "MXFP4 in two parts (compressed-tensors); 4.25 bits a value",
-    .parts = kMxfp4CtParts, .band_rows = 1, .block_values = kMxValues,
-    .encode = encode_mxfp4_ct, .decode = decode_mxfp4};
+    .parts = kMxfp4CtParts,
+    .band_rows = 1,
+    .block_values = kMxValues,
+    .encode = encode_mxfp4_ct,
+    .decode = decode_mxfp4};
 constinit const Codec kMxfp4ModeloptCodec{
-    .name = "mxfp4_modelopt", .help = "MXFP4 in two parts (ModelOpt); 4.25 bits a value",
-    .parts = kMxfp4ModeloptParts, .band_rows = 1, .block_values = kMxValues,
-    .encode = encode_mxfp4_modelopt, .decode = decode_mxfp4};
+    .name = "mxfp4_modelopt",
+    .help = "MXFP4 in two parts (ModelOpt); 4.25 bits a value",
+    .parts = kMxfp4ModeloptParts,
+    .band_rows = 1,
+    .block_values = kMxValues,
+    .encode = encode_mxfp4_modelopt,
+    .decode = decode_mxfp4};
 
 }  // namespace ckpt

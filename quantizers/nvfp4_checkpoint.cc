@@ -31,8 +31,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "quantizers/codec_list.h"
 #include "core/float_convert.h"
+#include "quantizers/codec_list.h"
 #include "quantizers/fp8_scaled.h"
 #include "quantizers/plain_simd.h"
 
@@ -43,7 +43,7 @@ constexpr float kE2m1Largest = 6;
 constexpr float kE4m3Largest = 448;
 constexpr float kFourOverSixLargest = 256;
 constexpr uint8_t kE4m3Eighth = 0x20;
-constexpr uint64_t kPieceBlocks = 256;   // what lies between two kernels stays in the first cache
+constexpr uint64_t kPieceBlocks = 256;  // what lies between two kernels stays in the first cache
 
 // Blocks [first, first + count) of the rows, with room for their scales as floats.
 struct Piece {
@@ -103,8 +103,8 @@ float largest_scale(const EncodeContext& context) {
 }
 
 float modelopt_tensor_scale(const EncodeContext& context) {
-  const float scale = divide_by_constant(
-      context.stats.amax, kE2m1Largest * largest_scale(context), context.options);
+  const float scale = divide_by_constant(context.stats.amax, kE2m1Largest * largest_scale(context),
+                                         context.options);
   return scale > 0 ? scale : 1;
 }
 
@@ -144,8 +144,7 @@ void search_scales(Piece& piece, const EncodeContext& context, float tensor_scal
     if (four_or_six) {
       const uint8_t six = stored_scale(amax, context);
       const uint8_t four = stored_scale(1.5f * amax, context);
-      const uint8_t code =
-          is_ordinary ? better_nvfp4_scale(block, tensor_scale, six, four) : six;
+      const uint8_t code = is_ordinary ? better_nvfp4_scale(block, tensor_scale, six, four) : six;
       set_scale(piece, b, code, tensor_scale);
     } else if (is_ordinary) {
       set_scale(piece, b, best_nvfp4_scale(block, tensor_scale, amax), tensor_scale);
@@ -223,13 +222,23 @@ constexpr PartRule kCtParts[] = {{"_packed", Dtype::kU8, 1, 2},
 constinit const Codec kNvfp4ModeloptCodec{
     .name = "nvfp4_modelopt",
     .help = "NVFP4 with a tensor scale (ModelOpt checkpoints); 4.5 bits a value",
-    .parts = kModeloptParts, .band_rows = 1, .block_values = kE2m1BlockValues,
-    .needs_stats = true, .scan = scan_amax, .encode = encode_modelopt, .decode = decode_modelopt};
+    .parts = kModeloptParts,
+    .band_rows = 1,
+    .block_values = kE2m1BlockValues,
+    .needs_stats = true,
+    .scan = scan_amax,
+    .encode = encode_modelopt,
+    .decode = decode_modelopt};
 
 constinit const Codec kNvfp4CtCodec{
     .name = "nvfp4_ct",
     .help = "NVFP4 with a global scale that divides (compressed-tensors); 4.5 bits a value",
-    .parts = kCtParts, .band_rows = 1, .block_values = kE2m1BlockValues,
-    .needs_stats = true, .scan = scan_amax, .encode = encode_ct, .decode = decode_ct};
+    .parts = kCtParts,
+    .band_rows = 1,
+    .block_values = kE2m1BlockValues,
+    .needs_stats = true,
+    .scan = scan_amax,
+    .encode = encode_ct,
+    .decode = decode_ct};
 
 }  // namespace ckpt

@@ -47,8 +47,7 @@ struct E2m1Block {
   const float* values;
   const float* weights;
 };
-void find_e2m1_errors(const E2m1Block& block, const float* divisors, uint64_t count,
-                      float* errors);
+void find_e2m1_errors(const E2m1Block& block, const float* divisors, uint64_t count, float* errors);
 void find_e2m1_errors_scalar(const E2m1Block& block, const float* divisors, uint64_t count,
                              float* errors);
 

@@ -11,8 +11,7 @@
 namespace ckpt {
 namespace {
 
-constexpr float kE2m1[16] = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
-                             -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+constexpr float kE2m1[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
 // The number of bounds between codes that the magnitude passes; ties go to the even code.
 uint32_t e2m1_from_float(float value) {

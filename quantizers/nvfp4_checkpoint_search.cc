@@ -19,7 +19,7 @@
 namespace ckpt {
 namespace {
 
-constexpr uint8_t kSmallest = 0x01, kLargest = 0x7E;   // 2^-9 and 448
+constexpr uint8_t kSmallest = 0x01, kLargest = 0x7E;  // 2^-9 and 448
 
 // A code and the error it leaves.
 struct Choice {

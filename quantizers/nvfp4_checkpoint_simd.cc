@@ -78,8 +78,8 @@ HWY_INLINE Int max_of_blocks(const float* blocks) {
                                 max_of_four_blocks(blocks + 12 * kBlock));
     const Int low = hn::Max(a, hn::SwapAdjacentBlocks(a));
     const Int high = hn::Max(b, hn::SwapAdjacentBlocks(b));
-    const Int mixed = hn::OddEvenBlocks(high, low);   // blocks 0-3, 8-11, 4-7, 12-15
-    alignas(64) static constexpr int32_t kOrder[16] = {0, 1, 2,  3,  8,  9,  10, 11,
+    const Int mixed = hn::OddEvenBlocks(high, low);  // blocks 0-3, 8-11, 4-7, 12-15
+    alignas(64) static constexpr int32_t kOrder[16] = {0, 1, 2, 3, 8,  9,  10, 11,
                                                        4, 5, 6, 7, 12, 13, 14, 15};
     return hn::TableLookupLanes(mixed, hn::SetTableIndices(kI, kOrder));
   }
@@ -90,7 +90,7 @@ HWY_INLINE Int max_of_blocks(const float* blocks) {
 // The E2M1 code of each lane. With p = 2^(22 + level) + 6 last bits, the sum's last bits are 6 + k,
 // its exponent 149 + level: exponent x 2 + last bits = code + 304, and 304 is a multiple of 16.
 HWY_INLINE Int round_to_e2m1(Float value) {
-  const Int magnitude = hn::Min(magnitude_bits(value), splat_int(0x40C00000));   // 6
+  const Int magnitude = hn::Min(magnitude_bits(value), splat_int(0x40C00000));  // 6
   const Int level = hn::And(hn::Max(magnitude, splat_int(0x3F800000)), splat_int(0x7F800000));
   const Int power = hn::Add(level, splat_int((22 << 23) | 6));
   const Int sum = bits_of(hn::Add(float_of(magnitude), float_of(power)));
@@ -118,7 +118,7 @@ HWY_INLINE Int codes_of_four(const float* values, const float* divisors, size_t 
 
 // Bytes of eight vectors in the order of the row.
 HWY_INLINE Int order_bytes(Int codes) {
-  alignas(16) static constexpr uint8_t kOfFour[16] = {0, 4, 1, 5,  2, 6,  3,  7,
+  alignas(16) static constexpr uint8_t kOfFour[16] = {0, 4,  1, 5,  2,  6,  3,  7,
                                                       8, 12, 9, 13, 10, 14, 11, 15};
   alignas(16) static constexpr uint8_t kOfMore[16] = {0, 4, 8,  12, 1, 5, 9,  13,
                                                       2, 6, 10, 14, 3, 7, 11, 15};
@@ -182,8 +182,7 @@ HWY_INLINE void unpack_block(const std::byte* codes, Float scale, float* values)
   const auto shifts = hn::ShiftLeft<3>(hn::Iota(kW64, 0));
   const auto even = hn::Shr(hn::Set(kW64, word), shifts);
   const Int index = hn::OddEven(hn::BitCast(kI, hn::ShiftLeft<28>(even)), hn::BitCast(kI, even));
-  const Float value =
-      Float{_mm512_permutexvar_ps(index.raw, hn::Load(kF, kValues).raw)};
+  const Float value = Float{_mm512_permutexvar_ps(index.raw, hn::Load(kF, kValues).raw)};
   hn::StoreU(hn::Mul(value, scale), kF, values);
 }
 #elif HWY_TARGET == HWY_AVX2
@@ -238,7 +237,7 @@ HWY_INLINE void unpack_block(const std::byte* codes, Float scale, float* values)
 
 // float_convert.h e4m3_from_float for numbers from 2^-9 on, and NaN.
 HWY_INLINE Int e4m3_of_positive(Float value) {
-  constexpr int32_t kAnchor = (121 + 20) << 23;   // its last bit is worth 2^-9
+  constexpr int32_t kAnchor = (121 + 20) << 23;  // its last bit is worth 2^-9
   const Int bits = bits_of(value);
   const Int small =
       hn::Sub(bits_of(hn::Add(value, float_of(splat_int(kAnchor)))), splat_int(kAnchor));
@@ -268,7 +267,7 @@ void block_amax(const float* values, uint64_t blocks, float* amax) {
 }
 
 void pack(const float* values, uint64_t blocks, const float* divisors, std::byte* codes) {
-  constexpr size_t kStep = 8 / kBlockVectors;   // blocks in eight vectors
+  constexpr size_t kStep = 8 / kBlockVectors;  // blocks in eight vectors
   uint64_t b = 0;
   for (; b + kStep <= blocks; b += kStep) {
     const Int low = codes_of_four(values + b * kBlock, divisors + b, 0);

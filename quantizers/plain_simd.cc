@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-using HalfTag = hn::Rebind<uint16_t, FloatTag>;   // kLanes 16-bit words
+using HalfTag = hn::Rebind<uint16_t, FloatTag>;  // kLanes 16-bit words
 
 HWY_INLINE Int load_u16(const std::byte* in) {
   return hn::PromoteTo(kI, hn::LoadU(HalfTag(), reinterpret_cast<const uint16_t*>(in)));
@@ -141,15 +141,13 @@ HWY_INLINE Int f8_bits_from_float(Float value) {
   constexpr int32_t kSmallestNormal = (128 - kFormat.bias) << 23;
   constexpr int32_t kAnchor = kSmallestNormal + (kShift << 23);
   constexpr auto kLargest = static_cast<int32_t>(kFormat.largest);
-  const Int sign =
-      hn::And(hn::BitCast(kI, hn::ShiftRight<24>(hn::BitCast(kW, bits_of(value)))),
-              splat_int(0x80));
+  const Int sign = hn::And(hn::BitCast(kI, hn::ShiftRight<24>(hn::BitCast(kW, bits_of(value)))),
+                           splat_int(0x80));
   const Int magnitude = magnitude_bits(value);
   const Int small = hn::Sub(bits_of(hn::Add(float_of(magnitude), float_of(splat_int(kAnchor)))),
                             splat_int(kAnchor));
   const Int odd = hn::And(hn::ShiftRight<kShift>(magnitude), splat_int(1));
-  const Int half = hn::Add(odd, splat_int((1 << (kShift - 1)) - 1 -
-                                          ((127 - kFormat.bias) << 23)));
+  const Int half = hn::Add(odd, splat_int((1 << (kShift - 1)) - 1 - ((127 - kFormat.bias) << 23)));
   const Int normal = hn::ShiftRight<kShift>(hn::Add(magnitude, half));
   Int code = hn::IfThenElse(hn::Lt(magnitude, splat_int(kSmallestNormal)), small, normal);
   code = hn::Min(code, splat_int(kLargest));
@@ -201,7 +199,7 @@ void to_e5m2(const float* values, uint64_t count, std::byte* out) {
 
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#endif   // CKPT_SIMD_TARGET
+#endif  // CKPT_SIMD_TARGET
 
 #if HWY_ONCE
 namespace ckpt {
@@ -273,4 +271,4 @@ void encode_f8_e5m2(const float* values, uint64_t count, std::byte* out) {
 }
 
 }  // namespace ckpt
-#endif   // HWY_ONCE
+#endif  // HWY_ONCE

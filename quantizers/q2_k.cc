@@ -12,8 +12,8 @@
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q2_K_ref, _impl).
 #include <cmath>
 
-#include "quantizers/block_codec.h"
 #include "core/float_convert.h"
+#include "quantizers/block_codec.h"
 #include "quantizers/k_quants.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"
@@ -114,8 +114,8 @@ void encode_q2_k_weighted_scalar(ConstFloatRows rows, std::span<const float> wei
                                  BlockQ2K* out) {
   const uint64_t row_blocks = rows.row_values / kBlock;
   for (uint64_t b = 0; b < rows.values.size() / kBlock; ++b) {
-    encode_block_weighted(rows.values.data() + b * kBlock,
-                          weights.data() + b % row_blocks * kBlock, out[b]);
+    encode_block_weighted(rows.values.data() + b * kBlock, weights.data() + b % row_blocks * kBlock,
+                          out[b]);
   }
 }
 

@@ -39,8 +39,8 @@ struct Found {
 
 // Levels of the scales or of the minimums of a batch.
 struct Levels {
-  alignas(64) float level[kSubs * kLanes];   // level j of block b at [j kLanes + b]
-  alignas(64) float scale[kLanes];           // the half float below
+  alignas(64) float level[kSubs * kLanes];  // level j of block b at [j kLanes + b]
+  alignas(64) float scale[kLanes];          // the half float below
   alignas(64) int32_t half[kLanes];
   alignas(64) int32_t bad[kLanes];
 };

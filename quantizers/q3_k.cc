@@ -15,8 +15,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "quantizers/block_codec.h"
 #include "core/float_convert.h"
+#include "quantizers/block_codec.h"
 #include "quantizers/k_quants.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"
@@ -27,7 +27,7 @@ namespace {
 constexpr uint32_t kBlock = 256;
 constexpr uint32_t kSub = 16;
 constexpr uint32_t kSubs = 16;
-constexpr int32_t kTop = 4;   // codes - 4 are -4..3
+constexpr int32_t kTop = 4;  // codes - 4 are -4..3
 
 // levels[j] in 0..63.
 void pack_levels(const uint8_t* levels, BlockQ3K& out) {
@@ -63,8 +63,8 @@ void finish(const float* values, uint8_t* codes, BlockQ3K& out) {
   }
   for (uint32_t i = 0; i < 64; ++i) {
     const uint8_t* q = codes + i / 32 * 128 + i % 32;
-    out.codes[i] = static_cast<uint8_t>((q[0] & 3) | (q[32] & 3) << 2 | (q[64] & 3) << 4 |
-                                        (q[96] & 3) << 6);
+    out.codes[i] =
+        static_cast<uint8_t>((q[0] & 3) | (q[32] & 3) << 2 | (q[64] & 3) << 4 | (q[96] & 3) << 6);
   }
 }
 
@@ -124,8 +124,8 @@ void encode_q3_k_weighted_scalar(ConstFloatRows rows, std::span<const float> wei
                                  BlockQ3K* out) {
   const uint64_t row_blocks = rows.row_values / kBlock;
   for (uint64_t b = 0; b < rows.values.size() / kBlock; ++b) {
-    encode_block_weighted(rows.values.data() + b * kBlock,
-                          weights.data() + b % row_blocks * kBlock, out[b]);
+    encode_block_weighted(rows.values.data() + b * kBlock, weights.data() + b % row_blocks * kBlock,
+                          out[b]);
   }
 }
 

@@ -31,7 +31,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-constexpr size_t kTogether = 4;   // groups
+constexpr size_t kTogether = 4;  // groups
 constexpr size_t kStepSubs = kTogether * kLanes;
 constexpr size_t kGroupFloats = kSignedSub * kLanes;
 constexpr size_t kBatchSubs = kSignedSubs * kLanes;
@@ -46,9 +46,9 @@ struct StepGroup {
 // The state of a batch's runs, by sub-block.
 struct Runs {
   alignas(64) float first_levels[kSignedSubs * kGroupFloats];
-  alignas(64) float last_levels[kSignedSubs * kGroupFloats];   // of runs that changed
+  alignas(64) float last_levels[kSignedSubs * kGroupFloats];  // of runs that changed
   alignas(64) int32_t changes[kBatchSubs];
-  const float* levels[kBatchSubs];   // of the search: kLanes apart
+  const float* levels[kBatchSubs];  // of the search: kLanes apart
 };
 
 struct StepLanes {

@@ -15,8 +15,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quantizers/block_codec.h"
 #include "core/float_convert.h"
+#include "quantizers/block_codec.h"
 #include "quantizers/k_quants.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"
@@ -29,7 +29,9 @@ constexpr uint32_t kSub = 32;
 constexpr uint32_t kSubs = 8;
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
+constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
 template <class Block>
 constexpr int32_t kTop = kFiveBits<Block> ? 31 : 15;
 
@@ -96,8 +98,8 @@ void finish(const float* values, uint8_t* codes, Block& out) {
     if (scale == 0) continue;
     const float minimum = float_from_f16(out.dmin) * static_cast<float>(levels.minimums[j]);
     for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
-      codes[i] = static_cast<uint8_t>(
-          round_and_clamp((values[i] + minimum) / scale, 0, kTop<Block>));
+      codes[i] =
+          static_cast<uint8_t>(round_and_clamp((values[i] + minimum) / scale, 0, kTop<Block>));
     }
   }
   pack_codes(codes, out);
@@ -164,7 +166,7 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
   Levels levels;
   out.d = f16_from_float(fit_positive<kSubs>(found.scales, sub_weights, 63, levels.scales));
   out.dmin = f16_from_float(fit_positive<kSubs>(found.minimums, sub_weights, 63, levels.minimums));
-  if constexpr (kFiveBits<Block>) {   // only here does ggml limit levels that wrapped
+  if constexpr (kFiveBits<Block>) {  // only here does ggml limit levels that wrapped
     for (uint8_t& level : levels.scales) level = std::min<uint8_t>(63, level);
     for (uint8_t& level : levels.minimums) level = std::min<uint8_t>(63, level);
   }

@@ -37,7 +37,9 @@ constexpr size_t kStepSubs = 2 * kLanes;
 constexpr size_t kStepBlocks = kStepSubs / kSubs;
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
+constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
 template <class Block>
 constexpr int32_t kTop = kFiveBits<Block> ? 31 : 15;
 
@@ -56,9 +58,9 @@ Search make_search() {
 struct alignas(64) Found {
   float scales[kStepSubs];
   float minimums[kStepSubs];
-  float inverses[kStepSubs];   // codes of the search: round(inverse (x - start))
+  float inverses[kStepSubs];  // codes of the search: round(inverse (x - start))
   float starts[kStepSubs];
-  float weights[kStepSubs];    // sums; Inf or NaN where the values were
+  float weights[kStepSubs];  // sums; Inf or NaN where the values were
 };
 
 HWY_INLINE void store_found(const Lanes& lanes, size_t at, Found& found) {
@@ -91,7 +93,7 @@ HWY_INLINE void search_step(const float* values, const Search& search, Found& fo
 
 // Scales or minimums of one block as stored.
 struct Levels {
-  float step;              // f32 of the half float
+  float step;  // f32 of the half float
   uint16_t half;
   uint8_t levels[kSubs];
 };
@@ -132,9 +134,8 @@ struct Rounding {
 template <int32_t kTopCode>
 HWY_INLINE Int raw_codes(const float* values, const Rounding& r) {
   const Float x = hn::LoadU(kF, values);
-  const Float scaled = r.scale == 0
-                           ? hn::Mul(splat(r.inverse), hn::Sub(x, splat(r.start)))
-                           : hn::Div(hn::Add(x, splat(r.minimum)), splat(r.scale));
+  const Float scaled = r.scale == 0 ? hn::Mul(splat(r.inverse), hn::Sub(x, splat(r.start)))
+                                    : hn::Div(hn::Add(x, splat(r.minimum)), splat(r.scale));
   const Int bits = hn::And(bits_of(hn::Add(scaled, splat(12582912.0f))), splat_int(0x007FFFFF));
   return clamp_int(bits, 0x00400000, 0x00400000 + kTopCode);
 }
@@ -150,7 +151,7 @@ HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, Block
       const Int b = raw_codes<kTop<Block>>(pair + kSub, roundings[2 * c + 1]);
       const Int low = kFiveBits<Block> ? hn::And(a, splat_int(15)) : a;
       store_low_bytes(hn::Or(low, hn::ShiftLeft<4>(b)), out.codes + 32 * c + i);
-      if constexpr (kFiveBits<Block>) {   // bits 2c and 2c + 1
+      if constexpr (kFiveBits<Block>) {  // bits 2c and 2c + 1
         const Int fifth_a = hn::And(hn::ShiftRight<4>(a), splat_int(1));
         const Int fifth_b = hn::And(hn::ShiftRight<3>(b), splat_int(2));
         const Int fifths = hn::Or(fifth_a, fifth_b);
@@ -171,8 +172,8 @@ HWY_INLINE void finish_block(const float* values, const Found& found, size_t at,
   Rounding roundings[kSubs];
   for (size_t j = 0; j < kSubs; ++j) {
     roundings[j] = {scales.step * static_cast<float>(scales.levels[j]),
-                    minimums.step * static_cast<float>(minimums.levels[j]),
-                    found.inverses[at + j], found.starts[at + j]};
+                    minimums.step * static_cast<float>(minimums.levels[j]), found.inverses[at + j],
+                    found.starts[at + j]};
   }
   pack_codes(values, roundings, out);
 }

@@ -51,8 +51,8 @@ struct alignas(64) Scratch {
 
 struct Lanes {
   Float low, high, sum_w, sum_wx;
-  Float best, scale, inverse, start;   // start: the low that the winner started from
-  Mask dead, odd;                      // all values alike; range below kTinyRange
+  Float best, scale, inverse, start;  // start: the low that the winner started from
+  Mask dead, odd;                     // all values alike; range below kTinyRange
 };
 
 // From here on every numerator / range is finite.
@@ -139,7 +139,7 @@ HWY_INLINE Sums sum_levels_ahead(Scratch& g, const Start& start) {
 // A, B and C of a candidate; leaves its levels in g.l.
 template <Range kRange>
 HWY_INLINE Sums sum_levels(Scratch& g, const Start& start) {
-  if constexpr (kLanes == 16) return sum_levels_ahead<kRange>(g, start);   // has the registers
+  if constexpr (kLanes == 16) return sum_levels_ahead<kRange>(g, start);  // has the registers
   const Float zero = hn::Zero(kF);
   Sums sums{zero, zero, zero};
   HWY_UNROLL(4)
@@ -156,7 +156,7 @@ HWY_INLINE void weigh(Scratch& g, Lanes& lanes) {
   Float low = vector_at(g.x, 0), high = low, squares = hn::Zero(kF);
   for (size_t e = 0; e < kSub; ++e) {
     const Float x = vector_at(g.x, e);
-    low = hn::Min(x, low);   // the sign of a zero does not matter, blocks with NaN are done again
+    low = hn::Min(x, low);  // the sign of a zero does not matter, blocks with NaN are done again
     high = hn::Max(x, high);
     squares = hn::Add(squares, hn::Mul(x, x));
   }
@@ -200,8 +200,8 @@ HWY_INLINE Candidate solve(const Lanes& lanes, const Sums& sums, Float inverse) 
   out.determinant = hn::Sub(hn::Mul(lanes.sum_w, sums.b), hn::Mul(sums.a, sums.a));
   out.scale = hn::Div(hn::Sub(hn::Mul(lanes.sum_w, sums.c), hn::Mul(lanes.sum_wx, sums.a)),
                       out.determinant);
-  out.low = hn::Div(hn::Sub(hn::Mul(sums.b, lanes.sum_wx), hn::Mul(sums.a, sums.c)),
-                    out.determinant);
+  out.low =
+      hn::Div(hn::Sub(hn::Mul(sums.b, lanes.sum_wx), hn::Mul(sums.a, sums.c)), out.determinant);
   const Mask positive = hn::Gt(out.low, zero);
   if (!hn::AllFalse(kF, positive)) {
     out.scale = hn::IfThenElse(positive, hn::Div(sums.c, sums.b), out.scale);
@@ -211,8 +211,8 @@ HWY_INLINE Candidate solve(const Lanes& lanes, const Sums& sums, Float inverse) 
 }
 
 HWY_INLINE void accept(Lanes& lanes, const Candidate& candidate, Float error) {
-  const Mask better = hn::And(hn::Gt(candidate.determinant, hn::Zero(kF)),
-                              hn::Lt(error, lanes.best));
+  const Mask better =
+      hn::And(hn::Gt(candidate.determinant, hn::Zero(kF)), hn::Lt(error, lanes.best));
   lanes.best = hn::IfThenElse(better, error, lanes.best);
   lanes.scale = hn::IfThenElse(better, candidate.scale, lanes.scale);
   lanes.inverse = hn::IfThenElse(better, candidate.inverse, lanes.inverse);

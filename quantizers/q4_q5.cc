@@ -12,9 +12,9 @@
 #include <algorithm>
 #include <cfloat>
 
+#include "core/float_convert.h"
 #include "quantizers/block_codec.h"
 #include "quantizers/block_quants.h"
-#include "core/float_convert.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"
 
@@ -37,7 +37,7 @@ void pack(const uint8_t* codes, BlockQ4_1& out) {
   for (int j = 0; j < 16; ++j) out.codes[j] = static_cast<uint8_t>(codes[j] | codes[j + 16] << 4);
 }
 
-template <class Block>   // BlockQ5_0 or BlockQ5_1
+template <class Block>  // BlockQ5_0 or BlockQ5_1
 void pack(const uint8_t* codes, Block& out) {
   uint32_t high_bits = 0;
   for (int j = 0; j < 16; ++j) {
@@ -48,7 +48,9 @@ void pack(const uint8_t* codes, Block& out) {
 }
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
+constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
 
 // Codes 0..2 middle - 1; the scale is such that the extreme value gets code 0.
 template <class Block>

@@ -14,8 +14,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "quantizers/block_codec.h"
 #include "core/float_convert.h"
+#include "quantizers/block_codec.h"
 #include "quantizers/k_quants.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"
@@ -93,8 +93,8 @@ void encode_q6_k_weighted_scalar(ConstFloatRows rows, std::span<const float> wei
     float scales[kSubs];
     uint8_t codes[kBlock];
     for (uint32_t j = 0; j < kSubs; ++j) {
-      scales[j] = fit_signed<kSub>(values + kSub * j, block_weights + kSub * j, 32,
-                                   codes + kSub * j);
+      scales[j] =
+          fit_signed<kSub>(values + kSub * j, block_weights + kSub * j, 32, codes + kSub * j);
     }
     finish(values, scales, codes, out[b]);
   }
@@ -106,7 +106,7 @@ void decode_q6_k_scalar(const BlockQ6K* in, uint64_t blocks, float* values) {
     for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
       const float scale = d * static_cast<float>(in->scales[j]);
       const uint32_t half = j / 8;
-      const uint32_t quarter = j % 8 / 2;   // A, B, C or D of the drawing
+      const uint32_t quarter = j % 8 / 2;  // A, B, C or D of the drawing
       const uint8_t* low = in->low_bits + 64 * half + quarter % 2 * 32 + j % 2 * kSub;
       const uint8_t* high = in->high_bits + 32 * half + j % 2 * kSub;
       for (uint32_t i = 0; i < kSub; ++i) {

@@ -38,7 +38,7 @@ constexpr size_t kSubs = 16;
 constexpr size_t kGroups = 4;
 constexpr size_t kStepBlocks = kGroups * kLanes / kSubs;
 constexpr float kZeroMagnitude = 1e-15f;
-constexpr float kHugeSquares = 1e22f;   // sums of squares below it overflow nowhere later
+constexpr float kHugeSquares = 1e22f;  // sums of squares below it overflow nowhere later
 
 struct alignas(64) Scratch {
   float x[kSub * kLanes];
@@ -49,9 +49,9 @@ struct alignas(64) Scratch {
 // What the search of a step found, by sub-block.
 struct alignas(64) Found {
   float scales[kGroups * kLanes];
-  float inverses[kGroups * kLanes];   // codes of the search: round(inverse x - offset) + 32
-  float offsets[kGroups * kLanes];    // 0; 32 for zero sub-blocks, whose inverse is 0
-  float squares[kGroups * kLanes];    // sums
+  float inverses[kGroups * kLanes];  // codes of the search: round(inverse x - offset) + 32
+  float offsets[kGroups * kLanes];   // 0; 32 for zero sub-blocks, whose inverse is 0
+  float squares[kGroups * kLanes];   // sums
 };
 
 struct Best {
@@ -68,7 +68,7 @@ template <int kCandidate>
 HWY_INLINE Float round_level(Float v) {
   Float level = hn::Round(v);
   if constexpr (kCandidate >= -5) level = hn::Min(level, splat(31.0f));
-  if constexpr (kCandidate >= 5) {   // below 0, the larger magnitude is the larger integer
+  if constexpr (kCandidate >= 5) {  // below 0, the larger magnitude is the larger integer
     level = hn::BitCast(kF, hn::Min(hn::BitCast(kW, level), hn::BitCast(kW, splat(-32.0f))));
   }
   return level;
@@ -117,7 +117,8 @@ HWY_INLINE void try_candidates(const Scratch& g, Float extreme, Best& best) {
   }
   size_t j = 0;
   ((kCandidates == 0 ? start(sums[j], inverses[j], best) : compare(sums[j], inverses[j], best),
-    ++j), ...);
+    ++j),
+   ...);
 }
 
 HWY_INLINE void search(const Scratch& g, Float extreme, Best& best) {
@@ -182,9 +183,8 @@ struct Rounding {
 // Codes as rounding leaves them: 0x400000 + code - 32. The lower four bits are the code's already.
 HWY_INLINE Int raw_codes(const float* values, const Rounding& r) {
   const Float x = hn::LoadU(kF, values);
-  const Float scaled = r.divisor == 0
-                           ? hn::Sub(hn::Mul(splat(r.inverse), x), splat(r.offset))
-                           : hn::Div(x, splat(r.divisor));
+  const Float scaled = r.divisor == 0 ? hn::Sub(hn::Mul(splat(r.inverse), x), splat(r.offset))
+                                      : hn::Div(x, splat(r.divisor));
   const Int bits = hn::And(bits_of(hn::Add(scaled, splat(12582912.0f))), splat_int(0x007FFFFF));
   return clamp_int(bits, 0x00400000 - 32, 0x00400000 + 31);
 }
@@ -202,9 +202,9 @@ HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, Block
       store_low_bytes(hn::Or(hn::And(b, low), hn::ShiftLeft<4>(d)), low_bits + 32);
       const Int ab = hn::Or(hn::And(hn::ShiftRight<4>(a), splat_int(0x03)),
                             hn::And(hn::ShiftRight<2>(b), splat_int(0x0C)));
-      const Int cd = hn::Or(hn::And(c, splat_int(0x30)),
-                            hn::And(hn::ShiftLeft<2>(d), splat_int(0xC0)));
-      const Int high = hn::Xor(hn::Or(ab, cd), splat_int(0xAA));   // + 32, four times
+      const Int cd =
+          hn::Or(hn::And(c, splat_int(0x30)), hn::And(hn::ShiftLeft<2>(d), splat_int(0xC0)));
+      const Int high = hn::Xor(hn::Or(ab, cd), splat_int(0xAA));  // + 32, four times
       store_low_bytes(high, out.high_bits + 32 * half + l);
     }
   }
@@ -236,7 +236,7 @@ HWY_INLINE void finish_block(const float* values, const Found& found, size_t at,
 HWY_INLINE bool is_moderate(const float* squares) {
   float total = 0;
   for (size_t j = 0; j < kSubs; ++j) total += squares[j];
-  return total < kHugeSquares;   // false for NaN
+  return total < kHugeSquares;  // false for NaN
 }
 
 HWY_INLINE void encode_step(const float* values, BlockQ6K* out) {

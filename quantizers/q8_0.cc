@@ -5,9 +5,9 @@
 // Zero blocks have d = 0 and codes 0. Weights are ignored, as ggml does. Values above 127 * 65504
 // overflow d to Inf; with Inf or NaN in a block, what cannot be converted gets code 0.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_q8_0_ref`.
+#include "core/float_convert.h"
 #include "quantizers/block_codec.h"
 #include "quantizers/block_quants.h"
-#include "core/float_convert.h"
 #include "quantizers/rounding.h"
 
 namespace ckpt {
@@ -17,7 +17,7 @@ void encode_q8_0_scalar(const float* values, uint64_t blocks, BlockQ8_0* out) {
     float largest = 0;
     for (int i = 0; i < 32; ++i) {
       const float magnitude = std::fabs(values[i]);
-      largest = largest > magnitude ? largest : magnitude;   // a NaN lasts until the next value
+      largest = largest > magnitude ? largest : magnitude;  // a NaN lasts until the next value
     }
     const float d = largest / 127;
     const float inverse = d != 0 ? 1 / d : 0.0f;

@@ -49,8 +49,8 @@ float affine_error(const float* values, const float* weights, const float* level
 
 // Weighted least squares for value ~ scale level + minimum, minimum <= 0.
 struct AffineSums {
-  float w, wx;                      // of the run
-  float wl = 0, wll = 0, wlx = 0;   // of one candidate's levels
+  float w, wx;                     // of the run
+  float wl = 0, wll = 0, wlx = 0;  // of one candidate's levels
 };
 
 template <size_t kCount>
@@ -191,8 +191,8 @@ float fit_signed_stepwise(const float* values, int32_t top, uint8_t* codes) {
       SignedSums next{sums.wxl - weight * values[i] * levels[i], 0};
       if (!(next.wxl > 0)) continue;
       next.wll = sums.wll - weight * levels[i] * levels[i];
-      const auto level = static_cast<float>(
-          round_and_clamp(values[i] * next.wll / next.wxl, -top, top - 1));
+      const auto level =
+          static_cast<float>(round_and_clamp(values[i] * next.wll / next.wxl, -top, top - 1));
       if (level == levels[i]) continue;
       next.wxl += weight * values[i] * level;
       next.wll += weight * level * level;

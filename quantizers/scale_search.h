@@ -27,12 +27,12 @@ struct AffineSearch {
   int32_t top;
   float first, step;
   int32_t last;
-  bool absolute = false;   // error is w |difference|, not w difference^2
+  bool absolute = false;  // error is w |difference|, not w difference^2
 };
 
 struct AffineScale {
   float scale;
-  float minimum;   // subtracted; positive for values that reach below zero
+  float minimum;  // subtracted; positive for values that reach below zero
 };
 
 // Instances: kCount 16 and 32. A run whose values are all equal and at most 0 gets scale 0.

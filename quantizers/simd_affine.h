@@ -40,8 +40,7 @@ HWY_INLINE void fit_bounds(const AffineGroup<kCount>& g, float top, AffineLanes&
   for (size_t e = 0; e < kCount; ++e) {
     const Float x = vector_at(g.x, e);
     const Float level = affine_level<false>(x, lanes.inverse, lanes.low, splat(top));
-    const Float term =
-        affine_term<kAbsolute>(x, vector_at(g.w, e), level, lanes.scale, lanes.low);
+    const Float term = affine_term<kAbsolute>(x, vector_at(g.w, e), level, lanes.scale, lanes.low);
     lanes.best = hn::Add(lanes.best, term);
   }
 }
@@ -49,8 +48,7 @@ HWY_INLINE void fit_bounds(const AffineGroup<kCount>& g, float top, AffineLanes&
 HWY_INLINE AffineCandidate solve_affine(const AffineLanes& lanes, Float a, Float b, Float c) {
   AffineCandidate out;
   out.determinant = hn::Sub(hn::Mul(lanes.sum_w, b), hn::Mul(a, a));
-  out.scale = hn::Div(hn::Sub(hn::Mul(lanes.sum_w, c), hn::Mul(lanes.sum_wx, a)),
-                      out.determinant);
+  out.scale = hn::Div(hn::Sub(hn::Mul(lanes.sum_w, c), hn::Mul(lanes.sum_wx, a)), out.determinant);
   out.low = hn::Div(hn::Sub(hn::Mul(b, lanes.sum_wx), hn::Mul(a, c)), out.determinant);
   const Mask above = hn::Gt(out.low, hn::Zero(kF));
   if (HWY_UNLIKELY(!hn::AllFalse(kF, above))) {
@@ -97,8 +95,8 @@ HWY_INLINE Float sum_error(const AffineGroup<kCount>& g, Float scale, Float low)
 }
 
 HWY_INLINE void accept(const AffineCandidate& candidate, Float error, AffineLanes& lanes) {
-  const Mask better = hn::And(hn::Gt(candidate.determinant, hn::Zero(kF)),
-                              hn::Lt(error, lanes.best));
+  const Mask better =
+      hn::And(hn::Gt(candidate.determinant, hn::Zero(kF)), hn::Lt(error, lanes.best));
   lanes.best = hn::IfThenElse(better, error, lanes.best);
   lanes.scale = hn::IfThenElse(better, candidate.scale, lanes.scale);
   lanes.inverse = hn::IfThenElse(better, candidate.inverse, lanes.inverse);
@@ -138,7 +136,7 @@ HWY_INLINE void fit_affine_lanes(AffineGroup<kCount>* g, const Numerators& numer
       try_candidate<kAbsolute, true>(g, splat(numerators.values[k]), top, lanes);
     }
   }
-  for (size_t i = 0; i < 2; ++i) {   // a dead lane's quotients are Inf, which is no fault
+  for (size_t i = 0; i < 2; ++i) {  // a dead lane's quotients are Inf, which is no fault
     lanes[i].bad = hn::Or(bad[i], hn::AndNot(dead[i], lanes[i].bad));
     lanes[i].dead = dead[i];
     store_found(lanes[i], at + i * kLanes, out);

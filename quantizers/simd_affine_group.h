@@ -26,7 +26,7 @@ constexpr size_t kMaxCandidates = 37;
 struct Numerators {
   float top;
   size_t count;
-  size_t unlimited;   // the first so many need no limit at top
+  size_t unlimited;  // the first so many need no limit at top
   float values[kMaxCandidates];
 };
 
@@ -46,13 +46,13 @@ template <size_t kCount>
 struct AffineGroup {
   alignas(64) float x[kCount * kLanes];
   alignas(64) float w[kCount * kLanes];
-  alignas(64) float l[kCount * kLanes];   // levels of the candidate being tried
+  alignas(64) float l[kCount * kLanes];  // levels of the candidate being tried
 };
 
 struct AffineLanes {
   Float low, high, first_low, sum_w, sum_wx;
   Float best, scale, inverse, start;
-  Mask dead;   // all values alike and not above 0
+  Mask dead;  // all values alike and not above 0
   Mask bad;
 };
 
@@ -63,11 +63,11 @@ struct AffineCandidate {
 // Where the results of runs go: one element a run, aligned for vectors.
 struct AffineFound {
   float* scale;
-  float* minimum;    // subtracted, as in AffineScale
-  float* inverse;    // codes of the search: clamp(round(inverse (x - start)))
+  float* minimum;  // subtracted, as in AffineScale
+  float* inverse;  // codes of the search: clamp(round(inverse (x - start)))
   float* start;
-  float* weight;     // sum of the weights
-  int32_t* bad;      // not 0: ask the scalar twin
+  float* weight;  // sum of the weights
+  int32_t* bad;   // not 0: ask the scalar twin
 };
 
 HWY_INLINE void store_found(const AffineLanes& lanes, size_t at, const AffineFound& out) {
@@ -107,8 +107,8 @@ HWY_INLINE void scan(const AffineGroup<kCount>& g, AffineLanes& lanes) {
 // The products of `inverse` stay within +-2^21, and at most the numerator above.
 HWY_INLINE void check_range(Float inverse, AffineLanes& lanes) {
   const Float lowest = hn::Mul(inverse, hn::Sub(lanes.first_low, lanes.low));
-  const Mask fine = hn::And(hn::Gt(inverse, hn::Zero(kF)),
-                            hn::Lt(hn::Abs(lowest), splat(2097152.0f)));
+  const Mask fine =
+      hn::And(hn::Gt(inverse, hn::Zero(kF)), hn::Lt(hn::Abs(lowest), splat(2097152.0f)));
   lanes.bad = hn::Or(lanes.bad, hn::Not(fine));
 }
 

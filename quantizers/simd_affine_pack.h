@@ -22,8 +22,8 @@ namespace {
 
 // Of one sub-block.
 struct AffineRounding {
-  float scale, minimum;    // as stored
-  float inverse, start;    // of the search
+  float scale, minimum;  // as stored
+  float inverse, start;  // of the search
 };
 
 // kLanes values of one sub-block.
@@ -42,7 +42,7 @@ HWY_INLINE void pack_levels(const uint8_t* scales, const uint8_t* minimums, Bloc
   }
 }
 
-template <class Block>   // BlockQ4K or BlockQ5K
+template <class Block>  // BlockQ4K or BlockQ5K
 HWY_INLINE void pack_levels(const uint8_t* s, const uint8_t* m, Block& out) {
   for (size_t j = 0; j < 4; ++j) {
     out.scales[j] = static_cast<uint8_t>(s[j] | (s[j + 4] >> 4) << 6);
@@ -82,12 +82,12 @@ HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings,
   uint8_t* bytes = out.codes;
   for (size_t i = 0; i < 32; i += kLanes) {
     Int fifth = splat_int(0);
-    for (size_t c = 4; c-- > 0;) {   // last sub-blocks first: they end in the uppermost bits
+    for (size_t c = 4; c-- > 0;) {  // last sub-blocks first: they end in the uppermost bits
       const float* from = values + 64 * c + i;
       const Int low = affine_codes<31>(from, roundings[2 * c]);
       const Int high = affine_codes<31>(from + 32, roundings[2 * c + 1]);
-      const Int pair = hn::Or(hn::ShiftRight<4>(low),
-                              hn::And(hn::ShiftRight<3>(high), splat_int(2)));
+      const Int pair =
+          hn::Or(hn::ShiftRight<4>(low), hn::And(hn::ShiftRight<3>(high), splat_int(2)));
       fifth = hn::Or(hn::ShiftLeft<2>(fifth), pair);
       store_low_bytes(hn::Or(hn::And(low, splat_int(15)), hn::ShiftLeft<4>(high)),
                       bytes + 32 * c + i);

@@ -23,7 +23,7 @@ std::vector<SimdTarget> detect_targets() {
   if (supported & HWY_AVX2) out.push_back(SimdTarget::kAvx2);
   if (supported & HWY_AVX3) out.push_back(SimdTarget::kAvx512);
 #elif HWY_ARCH_ARM_A64
-  out.push_back(SimdTarget::kNeon);   // part of every AArch64
+  out.push_back(SimdTarget::kNeon);  // part of every AArch64
 #endif
   return out;
 }
@@ -52,9 +52,7 @@ SimdTarget detect_target() {
 
 }  // namespace
 
-std::string_view simd_target_name(SimdTarget target) {
-  return kNames[static_cast<size_t>(target)];
-}
+std::string_view simd_target_name(SimdTarget target) { return kNames[static_cast<size_t>(target)]; }
 
 std::optional<SimdTarget> find_simd_target(std::string_view name) {
   const auto found = std::find(kNames.begin(), kNames.end(), name);

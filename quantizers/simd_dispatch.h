@@ -37,20 +37,21 @@
 // Highway would also build SSSE3, AVX-512 of later processors and SVE.
 #define HWY_DISABLED_TARGETS \
   (~(HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON | HWY_EMU128 | HWY_SCALAR))
-// NEON is part of every AArch64: without run-time dispatch Highway compiles it as ordinary code. Else
-// GCC refuses to inline it into the constructors that the compiler writes for structs of vectors.
+// NEON is part of every AArch64: without run-time dispatch Highway compiles it as ordinary code.
+// Else GCC refuses to inline it into the constructors that the compiler writes for structs of
+// vectors.
 #if defined(__aarch64__) && !defined(TOOLCHAIN_MISS_SYS_AUXV_H)
 #define TOOLCHAIN_MISS_SYS_AUXV_H
 #endif
 #define CKPT_SIMD_TARGET (HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR)
 
 // One function of each compiled target (Highway's AVX3 is AVX-512 F, CD, BW, DQ, VL).
-#define CKPT_SIMD_TABLE(scalar, kernel)                                                     \
-  {                                                                                         \
-    {                                                                                       \
-      scalar, HWY_CHOOSE_SSE4(kernel), HWY_CHOOSE_AVX2(kernel), HWY_CHOOSE_AVX3(kernel),    \
-          HWY_CHOOSE_NEON(kernel)                                                           \
-    }                                                                                       \
+#define CKPT_SIMD_TABLE(scalar, kernel)                                                  \
+  {                                                                                      \
+    {                                                                                    \
+      scalar, HWY_CHOOSE_SSE4(kernel), HWY_CHOOSE_AVX2(kernel), HWY_CHOOSE_AVX3(kernel), \
+          HWY_CHOOSE_NEON(kernel)                                                        \
+    }                                                                                    \
   }
 
 namespace ckpt {
@@ -85,7 +86,7 @@ class ForcedSimdTarget {
 
 template <class Function>
 struct SimdTable {
-  std::array<Function*, kSimdTargetCount> functions;   // indexed by SimdTarget; null: not compiled
+  std::array<Function*, kSimdTargetCount> functions;  // indexed by SimdTarget; null: not compiled
 };
 
 // The function for simd_target(), or for the next lower one that was compiled.

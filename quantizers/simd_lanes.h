@@ -28,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::ScalableTag<float>;
 using IntTag = hn::RebindToSigned<FloatTag>;
 using WordTag = hn::RebindToUnsigned<FloatTag>;
-using ByteTag = hn::Rebind<uint8_t, FloatTag>;     // kLanes bytes
+using ByteTag = hn::Rebind<uint8_t, FloatTag>;  // kLanes bytes
 using Float = hn::Vec<FloatTag>;
 using Int = hn::Vec<IntTag>;
 using Word = hn::Vec<WordTag>;
@@ -64,17 +64,15 @@ HWY_INLINE Int clamp_int(Int value, int32_t low, int32_t high) {
 }
 
 // Limits numbers that are not NaN; as integers, which every execution port can compare.
-HWY_INLINE Float limit_low_zero(Float value) {   // -0 becomes +0
+HWY_INLINE Float limit_low_zero(Float value) {  // -0 becomes +0
   return float_of(hn::Max(bits_of(value), splat_int(0)));
 }
-HWY_INLINE Float limit_high(Float value, Float high) {   // Requires: value >= 0
+HWY_INLINE Float limit_high(Float value, Float high) {  // Requires: value >= 0
   return float_of(hn::Min(bits_of(value), bits_of(high)));
 }
 
 // The low bytes of integers, in order.
-HWY_INLINE Bytes low_bytes(Int value) {
-  return hn::TruncateTo(ByteTag(), hn::BitCast(kW, value));
-}
+HWY_INLINE Bytes low_bytes(Int value) { return hn::TruncateTo(ByteTag(), hn::BitCast(kW, value)); }
 HWY_INLINE void store_low_bytes(Int value, uint8_t* out) {
   hn::StoreU(low_bytes(value), ByteTag(), out);
 }
@@ -84,15 +82,15 @@ HWY_INLINE void store_low_bytes(Int value, uint8_t* out) {
 // float_convert.h f16_from_float, in the low 16 bits.
 HWY_INLINE Int f16_bits_from_float(Float value) {
   const Int bits = bits_of(value);
-  const Int sign = hn::And(hn::BitCast(kI, hn::ShiftRight<16>(hn::BitCast(kW, bits))),
-                           splat_int(0x8000));
+  const Int sign =
+      hn::And(hn::BitCast(kI, hn::ShiftRight<16>(hn::BitCast(kW, bits))), splat_int(0x8000));
   const Int magnitude = magnitude_bits(value);
-  const Int small = hn::Sub(bits_of(hn::Add(float_of(magnitude), splat(0.5f))),
-                            splat_int(0x3F000000));
+  const Int small =
+      hn::Sub(bits_of(hn::Add(float_of(magnitude), splat(0.5f))), splat_int(0x3F000000));
   const Int odd = hn::And(hn::ShiftRight<13>(magnitude), splat_int(1));
   const Int rounded = hn::Add(hn::Add(magnitude, odd), splat_int(0xFFF - 0x38000000));
-  Int out = hn::IfThenElse(hn::Lt(magnitude, splat_int(0x38800000)), small,
-                           hn::ShiftRight<13>(rounded));
+  Int out =
+      hn::IfThenElse(hn::Lt(magnitude, splat_int(0x38800000)), small, hn::ShiftRight<13>(rounded));
   out = hn::IfThenElse(hn::Gt(magnitude, splat_int(0x477FEFFF)), splat_int(0x7C00), out);
   out = hn::IfThenElse(hn::Gt(magnitude, splat_int(kInfBits)), splat_int(0x7E00), out);
   return hn::Or(out, sign);
@@ -104,10 +102,9 @@ HWY_INLINE Float float_from_f16_bits(Int half) {
   const Int magnitude = hn::And(half, splat_int(0x7FFF));
   const Int shifted = hn::ShiftLeft<13>(magnitude);
   const Int normal = hn::Add(shifted, splat_int(0x38000000));
-  const Int small = bits_of(hn::Sub(float_of(hn::Or(magnitude, splat_int(0x3F000000))),
-                                    splat(0.5f)));
-  const Int nan = hn::IfThenElseZero(hn::Gt(magnitude, splat_int(0x7C00)),
-                                     splat_int(0x00400000));
+  const Int small =
+      bits_of(hn::Sub(float_of(hn::Or(magnitude, splat_int(0x3F000000))), splat(0.5f)));
+  const Int nan = hn::IfThenElseZero(hn::Gt(magnitude, splat_int(0x7C00)), splat_int(0x00400000));
   const Int special = hn::Or(hn::Or(shifted, splat_int(kInfBits)), nan);
   Int out = hn::IfThenElse(hn::Lt(magnitude, splat_int(0x0400)), small, normal);
   out = hn::IfThenElse(hn::Gt(magnitude, splat_int(0x7BFF)), special, out);
@@ -117,5 +114,5 @@ HWY_INLINE Float float_from_f16_bits(Int half) {
 }  // namespace
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#endif   // CKPT_SIMD_TARGET
-#endif   // CKPT_SIMD_LANES_H
+#endif  // CKPT_SIMD_TARGET
+#endif  // CKPT_SIMD_LANES_H

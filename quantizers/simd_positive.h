@@ -25,7 +25,7 @@ template <size_t kCount>
 struct PositiveGroup {
   alignas(64) float x[kCount * kLanes];
   alignas(64) float w[kCount * kLanes];
-  alignas(64) float level[kCount * kLanes];   // result: vector e holds level e of each run
+  alignas(64) float level[kCount * kLanes];  // result: vector e holds level e of each run
 };
 
 struct PositiveFit {
@@ -82,8 +82,8 @@ HWY_INLINE bool improve_level(PositiveGroup<kCount>& g, size_t e, int32_t top, P
   PositiveSums next{hn::Sub(sums.wxl, hn::Mul(wx, old_level)),
                     hn::Sub(sums.wll, hn::Mul(hn::Mul(w, old_level), old_level))};
   const Mask possible = hn::And(hn::Gt(next.wxl, zero), hn::Gt(next.wll, zero));
-  const Int code = hn::Min(
-      round_to_int_lanes(hn::Div(hn::Mul(x, next.wll), next.wxl)), splat_int(top));
+  const Int code =
+      hn::Min(round_to_int_lanes(hn::Div(hn::Mul(x, next.wll), next.wxl)), splat_int(top));
   const Float level = hn::ConvertTo(kF, code);
   next.wxl = hn::Add(next.wxl, hn::Mul(wx, level));
   next.wll = hn::Add(next.wll, hn::Mul(hn::Mul(w, level), level));

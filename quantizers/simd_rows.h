@@ -29,8 +29,7 @@ HWY_INLINE hn::Vec<D> load_quads(D d, const float* const* rows, size_t element) 
   } else {
     const hn::Half<D> half;
     constexpr size_t kHalf = hn::MaxLanes(hn::Half<D>());
-    return hn::Combine(d, load_quads(half, rows + kHalf, element),
-                       load_quads(half, rows, element));
+    return hn::Combine(d, load_quads(half, rows + kHalf, element), load_quads(half, rows, element));
   }
 }
 

@@ -27,8 +27,7 @@ namespace {
 
 template <bool kLimitLow>
 HWY_INLINE Float signed_level(Float x, Float inverse, Float top) {
-  const Float level =
-      limit_signed_high(hn::Round(hn::Mul(inverse, x)), hn::Sub(top, splat(1.0f)));
+  const Float level = limit_signed_high(hn::Round(hn::Mul(inverse, x)), hn::Sub(top, splat(1.0f)));
   if constexpr (kLimitLow) return limit_signed_low(level, hn::Neg(top));
   return level;
 }
@@ -59,8 +58,7 @@ HWY_INLINE void sum_signed(const SignedGroup<kCount>& g, const Float* inverse, F
 
 // Tries the kWidth candidates that follow numerator `first` (-9, -6, ...), 0 left out.
 template <bool kLimitLow, size_t kWidth, size_t kCount>
-HWY_INLINE void try_signed(const SignedGroup<kCount>& g, int first, float top,
-                           SignedLanes& lanes) {
+HWY_INLINE void try_signed(const SignedGroup<kCount>& g, int first, float top, SignedLanes& lanes) {
   Float inverse[kWidth];
   HWY_UNROLL(8)
   for (size_t c = 0; c < kWidth; ++c) {
@@ -74,8 +72,8 @@ HWY_INLINE void try_signed(const SignedGroup<kCount>& g, int first, float top,
   for (size_t c = 0; c < kWidth; ++c) {
     const Float wxl = sums.wxl[c];
     const Float wll = sums.wll[c];
-    const Mask better = hn::And(hn::Gt(wll, hn::Zero(kF)),
-                                hn::Gt(hn::Mul(wxl, wxl), hn::Mul(lanes.best, wll)));
+    const Mask better =
+        hn::And(hn::Gt(wll, hn::Zero(kF)), hn::Gt(hn::Mul(wxl, wxl), hn::Mul(lanes.best, wll)));
     const Float scale = hn::Div(wxl, wll);
     lanes.scale = hn::IfThenElse(better, scale, lanes.scale);
     lanes.best = hn::IfThenElse(better, hn::Mul(scale, wxl), lanes.best);
@@ -102,7 +100,7 @@ HWY_INLINE SignedLanes fit_signed_lanes(SignedGroup<kCount>& g, int32_t steps) {
   const Mask empty = hn::Eq(sums.wll[0], hn::Zero(kF));
   lanes.scale = hn::IfThenZeroElse(empty, hn::Div(sums.wxl[0], sums.wll[0]));
   lanes.best = hn::Mul(lanes.scale, sums.wxl[0]);
-  if constexpr (kPassWidth == 6) {   // the lower limit is met from k = 5 on
+  if constexpr (kPassWidth == 6) {  // the lower limit is met from k = 5 on
     try_signed<false, 6>(g, -9, top, lanes);
     try_signed<false, 6>(g, -3, top, lanes);
     try_signed<true, 6>(g, 4, top, lanes);

@@ -28,13 +28,13 @@ template <size_t kCount>
 struct SignedGroup {
   alignas(64) float x[kCount * kLanes];
   alignas(64) float w[kCount * kLanes];
-  alignas(64) float wx[kCount * kLanes];   // w x
+  alignas(64) float wx[kCount * kLanes];  // w x
 };
 
 struct SignedLanes {
   Float extreme, scale, best, inverse;
-  Mask dead;   // zero, or nearly
-  Mask bad;    // Inf or NaN among the values
+  Mask dead;  // zero, or nearly
+  Mask bad;   // Inf or NaN among the values
 };
 
 // The value of largest magnitude of each lane, the first of equals.

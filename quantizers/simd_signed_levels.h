@@ -34,10 +34,10 @@ struct SignedFound {
 
 // What is stored for the scales of a batch.
 struct SignedLevels {
-  alignas(64) float level[kSignedSubs * kLanes];   // level j of block b at [j kLanes + b]
-  alignas(64) float d[kLanes];                     // the half float below
+  alignas(64) float level[kSignedSubs * kLanes];  // level j of block b at [j kLanes + b]
+  alignas(64) float d[kLanes];                    // the half float below
   alignas(64) int32_t half[kLanes];
-  alignas(64) int32_t dead[kLanes];                // no scale reaches kZeroMagnitude
+  alignas(64) int32_t dead[kLanes];  // no scale reaches kZeroMagnitude
   alignas(64) int32_t bad[kLanes];
 };
 
@@ -70,14 +70,14 @@ HWY_INLINE void find_extreme_levels(const BlockBatch& batch, const SignedFound& 
   find_extremes<kSignedSubs>(scales, lanes);
   const Float inverse = hn::Div(splat(static_cast<float>(extreme_level)), lanes.extreme);
   const Mask zero = hn::Eq(lanes.extreme, hn::Zero(kF));
-  const Mask infinite = hn::RebindMask(
-      kF, hn::Gt(magnitude_bits(inverse), splat_int(kInfBits - 1)));
+  const Mask infinite =
+      hn::RebindMask(kF, hn::Gt(magnitude_bits(inverse), splat_int(kInfBits - 1)));
   for (size_t j = 0; j < kSignedSubs; ++j) {
     const Int level = round_to_int_lanes(hn::Mul(inverse, hn::Load(kF, scales + j * kLanes)));
     const Int limited = clamp_int(level, extreme_level, -extreme_level - 1);
-    hn::Store(hn::IfThenElse(zero, splat(static_cast<float>(extreme_level)),
-                             hn::ConvertTo(kF, limited)),
-              kF, out.level + j * kLanes);
+    hn::Store(
+        hn::IfThenElse(zero, splat(static_cast<float>(extreme_level)), hn::ConvertTo(kF, limited)),
+        kF, out.level + j * kLanes);
   }
   store_block_scales(hn::IfThenZeroElse(zero, hn::Div(splat(1.0f), inverse)),
                      hn::Or(lanes.bad, hn::AndNot(zero, infinite)), out);

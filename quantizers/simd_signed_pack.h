@@ -25,10 +25,10 @@ namespace {
 
 // Of one sub-block.
 struct SignedRounding {
-  float scale;     // as stored
-  float inverse;   // of the search
+  float scale;    // as stored
+  float inverse;  // of the search
   int32_t dead;
-  const float* levels;   // of the search, kLanes apart; or null
+  const float* levels;  // of the search, kLanes apart; or null
 };
 
 // Codes - top of the search for values at..at + kLanes - 1 of a sub-block that is not zero.
@@ -120,7 +120,7 @@ HWY_INLINE void finish_signed(const float* values, size_t b, const SignedFound& 
   uint8_t* high_bits = out.high_bits;
   for (size_t i = 0; i < 32; i += kLanes) {
     Int high = splat_int(0);
-    for (size_t half = 2; half-- > 0;) {   // the last values end in the uppermost bits
+    for (size_t half = 2; half-- > 0;) {  // the last values end in the uppermost bits
       const float* from = values + 128 * half + i;
       const SignedRounding* r = roundings + 8 * half + i / 16;
       Int low = splat_int(0);

@@ -63,9 +63,9 @@ struct Found {
 // Levels of the scales or of the minimums of a batch.
 template <size_t kSubs>
 struct Levels {
-  PositiveGroup<kSubs> group;         // level j of block b at [j kLanes + b]
+  PositiveGroup<kSubs> group;  // level j of block b at [j kLanes + b]
   alignas(64) float scale[kLanes];
-  alignas(64) int32_t half[kLanes];   // the scale as half float
+  alignas(64) int32_t half[kLanes];  // the scale as half float
   alignas(64) int32_t bad[kLanes];
 };
 

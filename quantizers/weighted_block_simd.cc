@@ -27,19 +27,23 @@ namespace {
 
 constexpr size_t kValues = 32;
 constexpr size_t kGroups = 2;
-constexpr size_t kStep = kGroups * kLanes;   // blocks searched together
+constexpr size_t kStep = kGroups * kLanes;  // blocks searched together
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
+constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
 template <class Block>
-constexpr bool kHasMinimum = requires(Block block) { block.m; };
+constexpr bool kHasMinimum = requires(Block block) {
+  block.m;
+};
 
 // kLanes rows (or fewer, `count`) that are encoded before the next ones are looked at.
 struct RowStrip {
   const float* values;
-  const float* weights;            // of a row's columns
+  const float* weights;  // of a row's columns
   size_t row_values;
-  size_t blocks;                   // of all rows of the strip
+  size_t blocks;  // of all rows of the strip
   alignas(64) float variance[kLanes];
 };
 
@@ -83,8 +87,8 @@ struct Found {
   alignas(64) float start[kStep];
   alignas(64) float weight[kStep];
   alignas(64) int32_t bad[kStep];
-  alignas(64) int32_t dead[kStep];    // Qn_0 only: all codes are 0
-  alignas(64) int32_t d[kStep];       // half floats
+  alignas(64) int32_t dead[kStep];  // Qn_0 only: all codes are 0
+  alignas(64) int32_t d[kStep];     // half floats
   alignas(64) int32_t m[kStep];
 };
 
@@ -125,9 +129,9 @@ HWY_INLINE void search_affine(const RowStrip& strip, size_t first, Found& found)
   for (size_t i = 0; i < kGroups; ++i) {
     load_blocks(strip, first + i * kLanes, groups[i].x, groups[i].w);
   }
-  fit_affine_lanes<false>(groups, numerators, 0,
-                          {found.scale, found.minimum, found.inverse, found.start, found.weight,
-                           found.bad});
+  fit_affine_lanes<false>(
+      groups, numerators, 0,
+      {found.scale, found.minimum, found.inverse, found.start, found.weight, found.bad});
 }
 
 template <class Block>
@@ -199,8 +203,8 @@ HWY_INLINE void encode_rows(ConstFloatRows rows, std::span<const float> weights,
   const auto row_count = static_cast<size_t>(rows.rows());
   for (size_t row = 0; row < row_count; row += kLanes, out += kLanes * row_blocks) {
     const size_t count = row_count - row < kLanes ? row_count - row : kLanes;
-    RowStrip strip{rows.values.data() + row * row_values, weights.data(), row_values,
-                   count * row_blocks, {}};
+    RowStrip strip{
+        rows.values.data() + row * row_values, weights.data(), row_values, count * row_blocks, {}};
     uint8_t bad_rows[kLanes] = {};
     find_row_variances(count, strip);
     for (size_t b = 0; b < strip.blocks; b += kStep) encode_step(strip, b, out, bad_rows);

@@ -79,10 +79,18 @@ Result<Dtype> fitting_type(Dtype target, uint64_t row_values) {
     case Dtype::kQ3K:
     case Dtype::kTq1_0:
     case Dtype::kTq2_0:
-    case Dtype::kQ2_0: second = Dtype::kQ4_0; break;
-    case Dtype::kQ4K: second = Dtype::kQ5_0; break;
-    case Dtype::kQ5K: second = Dtype::kQ5_1; break;
-    case Dtype::kQ6K: second = Dtype::kQ8_0; break;
+    case Dtype::kQ2_0:
+      second = Dtype::kQ4_0;
+      break;
+    case Dtype::kQ4K:
+      second = Dtype::kQ5_0;
+      break;
+    case Dtype::kQ5K:
+      second = Dtype::kQ5_1;
+      break;
+    case Dtype::kQ6K:
+      second = Dtype::kQ8_0;
+      break;
     case Dtype::kIq1S:
     case Dtype::kIq1M:
     case Dtype::kIq2Xxs:
@@ -90,7 +98,9 @@ Result<Dtype> fitting_type(Dtype target, uint64_t row_values) {
     case Dtype::kIq2S:
     case Dtype::kIq3Xxs:
     case Dtype::kIq3S:
-    case Dtype::kIq4Xs: second = Dtype::kIq4Nl; break;
+    case Dtype::kIq4Xs:
+      second = Dtype::kIq4Nl;
+      break;
     default:
       if (element_values(target) > 32) {
         return fail(ErrorCode::kUnsupported,
@@ -110,9 +120,12 @@ bool needs_column_weights(std::string_view name, Dtype target, const Mixture& mi
     case Dtype::kIq2Xxs:
     case Dtype::kIq2Xs:
     case Dtype::kIq2S:
-    case Dtype::kIq3Xxs: return true;
-    case Dtype::kQ2K: return mixture.file_type == FileType::kQ2KS;
-    default: return false;
+    case Dtype::kIq3Xxs:
+      return true;
+    case Dtype::kQ2K:
+      return mixture.file_type == FileType::kQ2KS;
+    default:
+      return false;
   }
 }
 
@@ -140,8 +153,10 @@ Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category cate
   }
   if (is_like_v(category)) return value_type(context, v_seen_++, v_count_);
   switch (category) {
-    case Category::kK: return key_type(context);
-    case Category::kAttentionOutput: return attention_output_type(context);
+    case Category::kK:
+      return key_type(context);
+    case Category::kAttentionOutput:
+      return attention_output_type(context);
     case Category::kDown: {
       uint64_t layer = down_seen_++;
       // Experts of one layer may lie in several tensors, so there counting would not do.
@@ -150,7 +165,8 @@ Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category cate
       }
       return down_type(context, layer);
     }
-    default: return mixture_.base;
+    default:
+      return mixture_.base;
   }
 }
 
@@ -169,8 +185,8 @@ Result<Dtype> MixtureChooser::choose(const MixtureTensor& tensor) {
   if (!tensor.given && !options_.pure) {
     CKPT_ASSIGN(type, by_rule(tensor, category));
   }
-  CKPT_ASSIGN(const Dtype fitting, in(fmt::format("tensor '{}'", tensor.name),
-                                     fitting_type(type, tensor.shape.back())));
+  CKPT_ASSIGN(const Dtype fitting,
+              in(fmt::format("tensor '{}'", tensor.name), fitting_type(type, tensor.shape.back())));
   if (fitting != type) fallbacks_.emplace_back(tensor.name);
   return fitting;
 }

@@ -26,15 +26,31 @@ namespace ckpt {
 
 // llama.cpp's numbers, stored as general.file_type (include/llama.h `enum llama_ftype`).
 enum class FileType : uint32_t {
-  kF32 = 0, kF16 = 1, kQ4_0 = 2, kQ4_1 = 3, kQ8_0 = 7, kQ5_0 = 8, kQ5_1 = 9, kQ2K = 10,
-  kQ3KS = 11, kQ3KM = 12, kQ3KL = 13, kQ4KS = 14, kQ4KM = 15, kQ5KS = 16, kQ5KM = 17, kQ6K = 18,
-  kQ2KS = 21, kIq4Nl = 25, kBF16 = 32,
+  kF32 = 0,
+  kF16 = 1,
+  kQ4_0 = 2,
+  kQ4_1 = 3,
+  kQ8_0 = 7,
+  kQ5_0 = 8,
+  kQ5_1 = 9,
+  kQ2K = 10,
+  kQ3KS = 11,
+  kQ3KM = 12,
+  kQ3KL = 13,
+  kQ4KS = 14,
+  kQ4KM = 15,
+  kQ5KS = 16,
+  kQ5KM = 17,
+  kQ6K = 18,
+  kQ2KS = 21,
+  kIq4Nl = 25,
+  kBF16 = 32,
 };
 
 struct Mixture {
-  std::string_view name;   // as on the command line: "q4_k_m"
+  std::string_view name;  // as on the command line: "q4_k_m"
   FileType file_type;
-  Dtype base;              // of tensors without a rule of their own
+  Dtype base;  // of tensors without a rule of their own
 };
 
 std::span<const Mixture> all_mixtures();
@@ -51,7 +67,7 @@ std::optional<Dtype> ggml_type(const Codec& codec);
 // What the rules ask of a model.
 struct ModelFacts {
   std::string arch;
-  uint64_t layers = 0;        // with the MTP layers
+  uint64_t layers = 0;  // with the MTP layers
   uint64_t experts = 0;
   uint64_t heads_per_kv = 0;  // query heads that share a key/value head in the first layer
   bool is_70b = false;        // 80 layers of certain architectures, 68 of jais2
@@ -68,7 +84,18 @@ int64_t block_of(std::string_view name);
 bool quantized_order(std::string_view a, std::string_view b);
 
 enum class Category : uint8_t {
-  kOutput, kTokenEmbedding, kQkv, kKvB, kV, kK, kQ, kAttentionOutput, kUp, kGate, kDown, kOther,
+  kOutput,
+  kTokenEmbedding,
+  kQkv,
+  kKvB,
+  kV,
+  kK,
+  kQ,
+  kAttentionOutput,
+  kUp,
+  kGate,
+  kDown,
+  kOther,
 };
 Category category_of(std::string_view name);
 // May it be quantised, or is it copied whatever the mixture? `shape` is outermost first.
@@ -77,18 +104,18 @@ bool may_quantize(std::string_view name, const std::vector<uint64_t>& shape);
 bool needs_column_weights(std::string_view name, Dtype target, const Mixture& mixture);
 
 struct MixtureOptions {
-  std::optional<Dtype> output;            // for output.weight, and token_embd where it is tied
+  std::optional<Dtype> output;  // for output.weight, and token_embd where it is tied
   std::optional<Dtype> token_embedding;
-  bool pure = false;                      // no rules: every tensor gets the base type
-  bool leave_output = false;              // copy output.weight
+  bool pure = false;          // no rules: every tensor gets the base type
+  bool leave_output = false;  // copy output.weight
   bool has_imatrix = false;
 };
 
 struct MixtureTensor {
   std::string_view name;
-  const std::vector<uint64_t>& shape;     // outermost first
-  Dtype type;                             // as it is now
-  std::optional<Dtype> given;             // named by hand
+  const std::vector<uint64_t>& shape;  // outermost first
+  Dtype type;                          // as it is now
+  std::optional<Dtype> given;          // named by hand
 };
 
 // Decides one tensor after the other. Not thread-safe.
@@ -109,9 +136,9 @@ class MixtureChooser {
   const Mixture& mixture_;
   ModelFacts facts_;
   MixtureOptions options_;
-  bool tied_ = true;           // no output.weight: token_embd serves as output
-  uint64_t v_count_ = 0;       // tensors like attn_v in the file
-  uint64_t v_seen_ = 0;        // and those that a rule has decided
+  bool tied_ = true;      // no output.weight: token_embd serves as output
+  uint64_t v_count_ = 0;  // tensors like attn_v in the file
+  uint64_t v_seen_ = 0;   // and those that a rule has decided
   uint64_t down_seen_ = 0;
   std::vector<std::string> fallbacks_;
 

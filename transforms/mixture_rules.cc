@@ -10,11 +10,13 @@ Dtype falcon_down_type(const RuleContext& context, uint64_t index) {
     case FileType::kQ3KM:
       if (index < layers / 16) return Dtype::kQ5K;
       return more ? Dtype::kQ4K : Dtype::kQ3K;
-    case FileType::kQ3KL: return Dtype::kQ4K;
+    case FileType::kQ3KL:
+      return Dtype::kQ4K;
     case FileType::kQ4KM:
       if (index < layers / 16) return Dtype::kQ6K;
       return more ? Dtype::kQ5K : Dtype::kQ4K;
-    default: return context.mixture.base;
+    default:
+      return context.mixture.base;
   }
 }
 
@@ -30,15 +32,30 @@ Dtype value_type(const RuleContext& context, uint64_t index, uint64_t count) {
   const bool shared = context.facts.heads_per_kv >= 4;
   Dtype type = context.mixture.base;
   switch (context.mixture.file_type) {
-    case FileType::kQ2K: type = shared ? Dtype::kQ4K : Dtype::kQ3K; break;
-    case FileType::kQ2KS: if (shared) type = Dtype::kQ4K; break;
-    case FileType::kQ3KM: type = index < 2 ? Dtype::kQ5K : Dtype::kQ4K; break;
-    case FileType::kQ3KL: type = Dtype::kQ5K; break;
-    case FileType::kIq4Nl: if (shared) type = Dtype::kQ5K; break;
+    case FileType::kQ2K:
+      type = shared ? Dtype::kQ4K : Dtype::kQ3K;
+      break;
+    case FileType::kQ2KS:
+      if (shared) type = Dtype::kQ4K;
+      break;
+    case FileType::kQ3KM:
+      type = index < 2 ? Dtype::kQ5K : Dtype::kQ4K;
+      break;
+    case FileType::kQ3KL:
+      type = Dtype::kQ5K;
+      break;
+    case FileType::kIq4Nl:
+      if (shared) type = Dtype::kQ5K;
+      break;
     case FileType::kQ4KM:
-    case FileType::kQ5KM: if (gets_more_bits(index, count)) type = Dtype::kQ6K; break;
-    case FileType::kQ4KS: if (index < 4) type = Dtype::kQ5K; break;
-    default: break;
+    case FileType::kQ5KM:
+      if (gets_more_bits(index, count)) type = Dtype::kQ6K;
+      break;
+    case FileType::kQ4KS:
+      if (index < 4) type = Dtype::kQ5K;
+      break;
+    default:
+      break;
   }
   const bool small = type == Dtype::kQ3K || type == Dtype::kQ4K;
   if (context.facts.is_70b && small) type = Dtype::kQ5K;
@@ -57,22 +74,34 @@ Dtype down_type(const RuleContext& context, uint64_t index) {
   const Dtype base = context.mixture.base;
   // Rules that falcon shares.
   switch (file_type) {
-    case FileType::kQ2K: return Dtype::kQ3K;
-    case FileType::kQ2KS: return first_eighth ? Dtype::kQ4K : base;
-    case FileType::kIq4Nl: return first_eighth && !context.has_imatrix ? Dtype::kQ5K : base;
-    case FileType::kQ5KM: return more ? Dtype::kQ6K : base;
+    case FileType::kQ2K:
+      return Dtype::kQ3K;
+    case FileType::kQ2KS:
+      return first_eighth ? Dtype::kQ4K : base;
+    case FileType::kIq4Nl:
+      return first_eighth && !context.has_imatrix ? Dtype::kQ5K : base;
+    case FileType::kQ5KM:
+      return more ? Dtype::kQ6K : base;
     // Only with an importance matrix, so that files made without one stay as they always were.
-    case FileType::kQ4_0: return first_eighth && context.has_imatrix ? Dtype::kQ4_1 : base;
-    case FileType::kQ5_0: return first_eighth && context.has_imatrix ? Dtype::kQ5_1 : base;
-    default: break;
+    case FileType::kQ4_0:
+      return first_eighth && context.has_imatrix ? Dtype::kQ4_1 : base;
+    case FileType::kQ5_0:
+      return first_eighth && context.has_imatrix ? Dtype::kQ5_1 : base;
+    default:
+      break;
   }
   if (context.is_falcon()) return falcon_down_type(context, index);
   switch (file_type) {
-    case FileType::kQ3KM: return index < layers / 16 ? Dtype::kQ5K : Dtype::kQ4K;
-    case FileType::kQ3KL: return Dtype::kQ5K;
-    case FileType::kQ4KM: return more ? Dtype::kQ6K : base;
-    case FileType::kQ4KS: return first_eighth ? Dtype::kQ5K : base;
-    default: return base;
+    case FileType::kQ3KM:
+      return index < layers / 16 ? Dtype::kQ5K : Dtype::kQ4K;
+    case FileType::kQ3KL:
+      return Dtype::kQ5K;
+    case FileType::kQ4KM:
+      return more ? Dtype::kQ6K : base;
+    case FileType::kQ4KS:
+      return first_eighth ? Dtype::kQ5K : base;
+    default:
+      return base;
   }
 }
 
@@ -87,15 +116,21 @@ Dtype attention_output_type(const RuleContext& context) {
       case FileType::kQ3KM:
       case FileType::kIq4Nl:
       case FileType::kQ4KS:
-      case FileType::kQ4KM: return Dtype::kQ5K;
-      default: return base;
+      case FileType::kQ4KM:
+        return Dtype::kQ5K;
+      default:
+        return base;
     }
   }
   switch (file_type) {
-    case FileType::kQ2K: return Dtype::kQ3K;
-    case FileType::kQ3KM: return Dtype::kQ4K;
-    case FileType::kQ3KL: return Dtype::kQ5K;
-    default: return base;
+    case FileType::kQ2K:
+      return Dtype::kQ3K;
+    case FileType::kQ3KM:
+      return Dtype::kQ4K;
+    case FileType::kQ3KL:
+      return Dtype::kQ5K;
+    default:
+      return base;
   }
 }
 

@@ -21,9 +21,9 @@ using SharedWeights = std::shared_ptr<const ColumnWeights>;
 struct Job {
   const Context& context;
   const QuantizeOptions options;
-  const Imatrix* imatrix = nullptr;         // null, too, when it is empty
-  std::vector<uint64_t> rule_matches;       // tensors that a rule names ...
-  std::vector<uint64_t> rule_effects;       // ... and that are not copied in any case
+  const Imatrix* imatrix = nullptr;    // null, too, when it is empty
+  std::vector<uint64_t> rule_matches;  // tensors that a rule names ...
+  std::vector<uint64_t> rule_effects;  // ... and that are not copied in any case
   std::vector<std::string> without_weights;
 };
 
@@ -35,8 +35,10 @@ bool uses_column_weights(Dtype type) {
     case Dtype::kTq1_0:
     case Dtype::kTq2_0:
     case Dtype::kQ1_0:
-    case Dtype::kQ2_0: return false;
-    default: return is_quantized(type);
+    case Dtype::kQ2_0:
+      return false;
+    default:
+      return is_quantized(type);
   }
 }
 
@@ -157,8 +159,10 @@ Status check_finite(const Imatrix& imatrix) {
     const auto bad = std::find_if(weights.begin(), weights.end(),
                                   [](float weight) { return !std::isfinite(weight); });
     if (bad == weights.end()) continue;
-    return fail(ErrorCode::kCorrupt, "importance matrix '{}': value {} for '{}' is {}; expected a "
-                "finite number", imatrix.file, bad - weights.begin(), name, *bad);
+    return fail(ErrorCode::kCorrupt,
+                "importance matrix '{}': value {} for '{}' is {}; expected a "
+                "finite number",
+                imatrix.file, bad - weights.begin(), name, *bad);
   }
   return {};
 }
@@ -169,8 +173,10 @@ void note_rules(const Job& job) {
     if (job.rule_matches[i] == 0) {
       job.context.note(fmt::format("{} matches no tensor", rule.text));
     } else if (rule.type && job.rule_effects[i] == 0) {
-      job.context.note(fmt::format("{} has no effect: none of the {} tensors it matches is ever "
-                                   "quantised", rule.text, job.rule_matches[i]));
+      job.context.note(
+          fmt::format("{} has no effect: none of the {} tensors it matches is ever "
+                      "quantised",
+                      rule.text, job.rule_matches[i]));
     }
   }
 }
@@ -184,8 +190,12 @@ Job make_job(QuantizeOptions options, const Context& context) {
   const bool has_imatrix = context.imatrix != nullptr && !context.imatrix->weights.empty();
   options.mixture_options.has_imatrix = has_imatrix;
   const size_t rules = options.rules.size();
-  return {context, std::move(options), has_imatrix ? context.imatrix : nullptr,
-          std::vector<uint64_t>(rules), std::vector<uint64_t>(rules), {}};
+  return {context,
+          std::move(options),
+          has_imatrix ? context.imatrix : nullptr,
+          std::vector<uint64_t>(rules),
+          std::vector<uint64_t>(rules),
+          {}};
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kQuantizationVersion = 2;   // ggml/include/ggml.h GGML_QNT_VERSION
-constexpr size_t kOverrideBytes = 127;         // include/llama.h llama_model_kv_override::val_str
+constexpr uint64_t kQuantizationVersion = 2;  // ggml/include/ggml.h GGML_QNT_VERSION
+constexpr size_t kOverrideBytes = 127;        // include/llama.h llama_model_kv_override::val_str
 
 void move_to_end(Metadata& metadata, const std::string& key, MetaValue value) {
   metadata.remove(key);

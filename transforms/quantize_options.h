@@ -28,7 +28,7 @@ inline constexpr OptionRule kQuantizeOptions[] = {
 
 // One "tensor-type=GLOB=TYPE", or one "keep=GLOB" (then `type` is empty).
 struct TypeRule {
-  std::string text;            // as given, for messages
+  std::string text;  // as given, for messages
   std::string glob;
   bool sees_output_name = false;
   std::optional<Dtype> type;
@@ -39,7 +39,7 @@ struct TypeRule {
 struct QuantizeOptions {
   const Mixture* mixture = nullptr;
   std::vector<TypeRule> rules;
-  MixtureOptions mixture_options;   // has_imatrix is left false
+  MixtureOptions mixture_options;  // has_imatrix is left false
   bool allow_requantize = false;
 };
 

@@ -19,8 +19,10 @@ SharedSource pattern(size_t size) {
 }
 
 TEST(Cursor, ReadsLittleEndianNumbersInOrder) {
-  Cursor cursor(source_of(std::string_view("\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d"
-                                           "\x0e\x0f\x00\x00\x80\x3f", 19)));
+  Cursor cursor(
+      source_of(std::string_view("\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d"
+                                 "\x0e\x0f\x00\x00\x80\x3f",
+                                 19)));
   EXPECT_EQ(cursor.u8(), 0x01);
   EXPECT_EQ(cursor.u16(), 0x0302);
   EXPECT_EQ(cursor.u32(), 0x07060504u);

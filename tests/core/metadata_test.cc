@@ -61,9 +61,11 @@ TEST(Metadata, ArraysPackTheirNumbers) {
 
 TEST(Metadata, NumberAtReadsEveryType) {
   const std::vector<std::pair<MetaType, double>> cases = {
-      {MetaType::kU8, 255}, {MetaType::kI8, -1}, {MetaType::kBool, 255}, {MetaType::kU16, 65535},
-      {MetaType::kI16, -1}, {MetaType::kU32, 4294967295.0}, {MetaType::kI32, -1},
-      {MetaType::kU64, 18446744073709551615.0}, {MetaType::kI64, -1}};
+      {MetaType::kU8, 255},   {MetaType::kI8, -1},
+      {MetaType::kBool, 255}, {MetaType::kU16, 65535},
+      {MetaType::kI16, -1},   {MetaType::kU32, 4294967295.0},
+      {MetaType::kI32, -1},   {MetaType::kU64, 18446744073709551615.0},
+      {MetaType::kI64, -1}};
   for (const auto& [type, expected] : cases) {
     MetaArray array;
     array.element = type;

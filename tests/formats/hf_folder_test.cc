@@ -61,11 +61,10 @@ TEST(HfFolder, WhatATrainerLeavesIsNeitherReadNorCarried) {
   const TempFolder folder;
   const fs::path path = folder.path() / "checkpoint-500";
   copy_saved(path);
-  for (const auto name :
-       {"optimizer.pt", "rng_state_0.pth", "scheduler.pt", "trainer_state.json",
-        "training_args.bin", "optimizer.safetensors", "tmp_model.safetensors.part",
-        "global_step500/mp_rank_00_model_states.pt", "zero_to_fp32.py", ".cache/x",
-        "modelopt_state.pth", "adapter_model.safetensors"}) {
+  for (const auto name : {"optimizer.pt", "rng_state_0.pth", "scheduler.pt", "trainer_state.json",
+                          "training_args.bin", "optimizer.safetensors",
+                          "tmp_model.safetensors.part", "global_step500/mp_rank_00_model_states.pt",
+                          "zero_to_fp32.py", ".cache/x", "adapter_model.safetensors"}) {
     write_file(path / name, "not to be read");
   }
   const Checkpoint checkpoint = read(path);
@@ -87,10 +86,9 @@ TEST(HfFolder, DocumentsComeWholeAndSorted) {
   const Checkpoint checkpoint = read(folder.path() / "m");
   std::vector<std::string> paths;
   for (const Document& document : checkpoint.documents) paths.push_back(document.path);
-  EXPECT_EQ(paths, (std::vector<std::string>{
-                       "1_Pooling/config.json", "LICENSE",
-                       "additional_chat_templates/tools.jinja", "config.json",
-                       "generation_config.json", "tokenizer.model"}));
+  EXPECT_EQ(paths, (std::vector<std::string>{"1_Pooling/config.json", "LICENSE",
+                                             "additional_chat_templates/tools.jinja", "config.json",
+                                             "generation_config.json", "tokenizer.model"}));
   EXPECT_EQ(*checkpoint.find_document("tokenizer.model")->content, binary);
 }
 
@@ -114,15 +112,17 @@ TEST(HfFolder, ShardsMayBeInSubfoldersAndCalledAnything) {
   }
   write_file(folder.path() / "model.safetensors.index.json",
              "{\"metadata\": {\"total_size\": 1.5e3, \"by\": \"me\", \"more\": [1, {\"x\": null}]},"
-             " \"extra\": true, \"weight_map\": {" + map + "}}");
+             " \"extra\": true, \"weight_map\": {" +
+                 map + "}}");
   const Checkpoint checkpoint = read(folder.path());
   EXPECT_EQ(checkpoint.tensors.size(), 8u);
   const auto layout = find_format("safetensors")->lay_out(checkpoint, {}, all_codecs());
   ASSERT_TRUE(layout);
   ASSERT_EQ(layout->files.size(), 2u);
   EXPECT_EQ(layout->files[0].path, "weights/part one.safetensors");
-  EXPECT_TRUE(render({}, layout->files[1]).starts_with(
-      "{\n  \"metadata\": {\n    \"by\": \"me\",\n    \"total_size\": 4704\n  },"));
+  EXPECT_TRUE(render({}, layout->files[1])
+                  .starts_with(
+                      "{\n  \"metadata\": {\n    \"by\": \"me\",\n    \"total_size\": 4704\n  },"));
 }
 
 TEST(HfFolder, TotalParametersFollowTheTensorsOnceTheyChange) {
@@ -137,7 +137,8 @@ TEST(HfFolder, TotalParametersFollowTheTensorsOnceTheyChange) {
     if (file.path.starts_with("generation")) continue;
     EXPECT_TRUE(render({}, file).starts_with(
         fmt::format("{{\n  \"metadata\": {{\n    \"total_parameters\": {},\n    "
-                    "\"total_size\": {}\n", values, 2 * values)));
+                    "\"total_size\": {}\n",
+                    values, 2 * values)));
   }
 }
 

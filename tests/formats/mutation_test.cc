@@ -25,10 +25,18 @@ std::string mutate(std::string bytes, std::mt19937& random) {
   for (size_t changes = 1 + below(4); changes > 0 && !bytes.empty(); --changes) {
     const size_t at = below(bytes.size());
     switch (below(4)) {
-      case 0: bytes[at] = static_cast<char>(random()); break;
-      case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8))); break;
-      case 2: bytes.erase(at, 1 + below(8)); break;
-      default: bytes.insert(at, bytes.substr(at, 1 + below(8))); break;
+      case 0:
+        bytes[at] = static_cast<char>(random());
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
+        break;
+      case 2:
+        bytes.erase(at, 1 + below(8));
+        break;
+      default:
+        bytes.insert(at, bytes.substr(at, 1 + below(8)));
+        break;
     }
   }
   return bytes;

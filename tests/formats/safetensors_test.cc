@@ -54,10 +54,14 @@ TEST(Safetensors, EveryDtypeHasItsCodecAndBytes) {
   const Checkpoint checkpoint = read_good("dtypes.safetensors");
   EXPECT_EQ(checkpoint.name, "dtypes");
   EXPECT_EQ(checkpoint.tensors.size(), 40u);
-  for (const auto& [name, codec] : std::vector<std::pair<std::string, std::string_view>>{
-           {"of.bool", "bool"}, {"of.float8_e4m3fn", "f8_e4m3"}, {"of.float8_e8m0fnu", "f8_e8m0"},
-           {"of.float8_e5m2fnuz", "f8_e5m2fnuz"}, {"of.bfloat16", "bf16"},
-           {"of.complex64", "c64"}, {"of.uint64", "u64"}}) {
+  for (const auto& [name, codec] :
+       std::vector<std::pair<std::string, std::string_view>>{{"of.bool", "bool"},
+                                                             {"of.float8_e4m3fn", "f8_e4m3"},
+                                                             {"of.float8_e8m0fnu", "f8_e8m0"},
+                                                             {"of.float8_e5m2fnuz", "f8_e5m2fnuz"},
+                                                             {"of.bfloat16", "bf16"},
+                                                             {"of.complex64", "c64"},
+                                                             {"of.uint64", "u64"}}) {
     const Tensor& found = tensor(checkpoint, name);
     EXPECT_EQ(found.codec->name, codec);
     EXPECT_EQ(found.shape, (std::vector<uint64_t>{2, 3, 4}));
@@ -91,9 +95,11 @@ TEST(Safetensors, ScalarsAndEmptyTensors) {
 TEST(Safetensors, AHeaderOfManyTensorsIsReadInOneGo) {
   constexpr size_t kCount = 50'000;
   std::string json = "{";
-  for (size_t i = kCount; i-- > 0;) {   // backwards: listed in another order than they lie
-    json += fmt::format("\"model.layers.{}.w\":{{\"dtype\":\"U8\",\"shape\":[1],"
-                        "\"data_offsets\":[{},{}]}}{}", i, i, i + 1, i == 0 ? "}" : ",");
+  for (size_t i = kCount; i-- > 0;) {  // backwards: listed in another order than they lie
+    json += fmt::format(
+        "\"model.layers.{}.w\":{{\"dtype\":\"U8\",\"shape\":[1],"
+        "\"data_offsets\":[{},{}]}}{}",
+        i, i, i + 1, i == 0 ? "}" : ",");
   }
   const TempFolder folder;
   write_file(folder.path() / "x.safetensors", framed(json) + std::string(kCount, 'x'));
@@ -104,14 +110,13 @@ TEST(Safetensors, AHeaderOfManyTensorsIsReadInOneGo) {
 
 // ---- codecs of several parts -------------------------------------------------------------------
 
-constexpr PartRule kThreeParts[] = {{"", Dtype::kU8, 1, 2},
-                                    {"_scale", Dtype::kF8E4M3, 1, 16},
-                                    {"_scale_2", Dtype::kF32, 0, 0}};
-constexpr Codec kThree{.name = "three", .help = "", .parts = kThreeParts, .band_rows = 1,
-                       .block_values = 16};
+constexpr PartRule kThreeParts[] = {
+    {"", Dtype::kU8, 1, 2}, {"_scale", Dtype::kF8E4M3, 1, 16}, {"_scale_2", Dtype::kF32, 0, 0}};
+constexpr Codec kThree{
+    .name = "three", .help = "", .parts = kThreeParts, .band_rows = 1, .block_values = 16};
 constexpr PartRule kTileParts[] = {{"", Dtype::kF8E4M3, 1, 1}, {"_scale_inv", Dtype::kF32, 2, 4}};
-constexpr Codec kTiles{.name = "tiles", .help = "", .parts = kTileParts, .band_rows = 2,
-                       .block_values = 1};
+constexpr Codec kTiles{
+    .name = "tiles", .help = "", .parts = kTileParts, .band_rows = 2, .block_values = 1};
 
 std::vector<const Codec*> with(const Codec& codec) {
   std::vector<const Codec*> codecs;
@@ -153,9 +158,8 @@ TEST(SafetensorsParts, AreWrittenAsTheyWereRead) {
 }
 
 TEST(SafetensorsParts, TilesOverRowsRoundUp) {
-  const std::string json =
-      R"({"w":{"dtype":"F8_E4M3","shape":[3,6],"data_offsets":[16,34]},)"
-      R"("w_scale_inv":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})";
+  const std::string json = R"({"w":{"dtype":"F8_E4M3","shape":[3,6],"data_offsets":[16,34]},)"
+                           R"("w_scale_inv":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})";
   const TempFolder folder;
   write_file(folder.path() / "x.safetensors", framed(json) + std::string(34, 'x'));
   const auto codecs = with(kTiles);
@@ -197,8 +201,8 @@ TEST(SafetensorsLayout, HeaderIsPaddedToEightBytes) {
     ASSERT_TRUE(layout);
     EXPECT_EQ(layout->files[0].header.size() % 8, 0u);
     EXPECT_EQ(layout->files[0].extents[0].offset_bytes, layout->files[0].header.size());
-    EXPECT_TRUE(header_of(layout->files[0]).starts_with(
-        R"({"__metadata__":{"format":"pt"},"a":{"dtype":"U8","shape":[)"));
+    EXPECT_TRUE(header_of(layout->files[0])
+                    .starts_with(R"({"__metadata__":{"format":"pt"},"a":{"dtype":"U8","shape":[)"));
   }
 }
 
@@ -231,9 +235,8 @@ TEST(SafetensorsLayout, TensorsFromElsewhereGoWhereTheOneBeforeThemGoes) {
 TEST(SafetensorsLayout, IndexIsInAsciiAndSorted) {
   LayoutOptions options;
   options.max_file_bytes = 3;
-  const auto layout =
-      safetensors().lay_out(new_checkpoint({{"z", 3}, {"\u00e9\U0001f999\x7f", 2}}), options,
-                            all_codecs());
+  const auto layout = safetensors().lay_out(new_checkpoint({{"z", 3}, {"\u00e9\U0001f999\x7f", 2}}),
+                                            options, all_codecs());
   ASSERT_TRUE(layout);
   EXPECT_EQ(render({}, layout->files.back()), R"({
   "metadata": {
@@ -250,8 +253,8 @@ TEST(SafetensorsLayout, IndexIsInAsciiAndSorted) {
 
 TEST(SafetensorsLayout, RefusesWhatTheFormatCannotHold) {
   Checkpoint checkpoint;
-  checkpoint.tensors.push_back(make_tensor("w", {32}, plain_codec(all_codecs(), Dtype::kQ8_0),
-                                           std::vector<std::byte>(34)));
+  checkpoint.tensors.push_back(
+      make_tensor("w", {32}, plain_codec(all_codecs(), Dtype::kQ8_0), std::vector<std::byte>(34)));
   const auto layout = safetensors().lay_out(checkpoint, {}, all_codecs());
   ASSERT_FALSE(layout);
   EXPECT_EQ(layout.error().what, "tensor 'w': q8_0 cannot be stored in safetensors");

@@ -13,9 +13,9 @@ namespace {
 using Shape = std::vector<uint64_t>;
 
 struct Case {
-  const char* codec;   // of X, or of the first entry where nothing is recognised
+  const char* codec;  // of X, or of the first entry where nothing is recognised
   std::vector<SafetensorsEntry> entries;
-  Shape shape;         // of the tensor
+  Shape shape;  // of the tensor
 };
 
 SafetensorsEntry entry(const char* name, Dtype dtype, Shape shape) {
@@ -49,9 +49,7 @@ std::vector<Case> exact_cases() {
        {256, 256}},
       {"fp8_block_ct", {entry("X", kF8, {256, 256}), entry("X_scale", kBF16, {2, 2})}, {256, 256}},
       {"mxfp8", {entry("X", kF8, {6, 64}), entry("X_scale", kU8, {6, 2})}, {6, 64}},
-      {"mxfp8_e8m0",
-       {entry("X", kF8, {6, 64}), entry("X_scale", Dtype::kF8E8M0, {6, 2})},
-       {6, 64}},
+      {"mxfp8_e8m0", {entry("X", kF8, {6, 64}), entry("X_scale", Dtype::kF8E8M0, {6, 2})}, {6, 64}},
       {"mxfp4_ct", {entry("X_packed", kU8, {6, 32}), entry("X_scale", kU8, {6, 2})}, {6, 64}},
       {"mxfp4_modelopt", {entry("X", kU8, {6, 32}), entry("X_scale", kU8, {6, 2})}, {6, 64}},
   };
@@ -66,7 +64,7 @@ std::vector<Tensor> assemble(const std::vector<SafetensorsEntry>& entries) {
 
 TEST(TensorParts, ShapesThatFitExactlyAreOneTensor) {
   for (Case& each : exact_cases()) {
-    for (const bool reversed : {false, true}) {   // the order in the file says nothing
+    for (const bool reversed : {false, true}) {  // the order in the file says nothing
       if (reversed) std::reverse(each.entries.begin(), each.entries.end());
       const auto tensors = assemble(each.entries);
       ASSERT_EQ(tensors.size(), 1u) << each.codec;

@@ -141,7 +141,7 @@ TEST(Codecs, RoundTripLosesWhatTheBitsAllow) {
       {"q8_0", 0.007},  {"q6_k", 0.02},   {"q5_k", 0.04},   {"q5_0", 0.055},   {"q5_1", 0.045},
       {"q4_k", 0.08},   {"q4_0", 0.11},   {"q4_1", 0.09},   {"q3_k", 0.19},    {"q2_k", 0.33},
       {"iq4_nl", 0.08}, {"iq4_xs", 0.08}, {"mxfp4", 0.13},  {"nvfp4", 0.11}};
-  const double kEightBits = 0.04;   // of all that have 8 bits and scales
+  const double kEightBits = 0.04;  // of all that have 8 bits and scales
   const auto values = weights_like(8, 1024);
   for (const Codec* codec : all_codecs()) {
     if (codec->encode == nullptr) continue;
@@ -242,7 +242,7 @@ TEST(Codecs, OverflowNamesTheFirstRowAndNothingElseDoes) {
 }
 
 TEST(Codecs, OverflowSeesTheMinimumToo) {
-  const std::vector<float> low(256, -1e9f);   // a constant below 0 is all minimum
+  const std::vector<float> low(256, -1e9f);  // a constant below 0 is all minimum
   for (const char* name : {"q4_1", "q5_1", "q2_k", "q4_k", "q5_k"}) {
     const Codec& codec = *find_codec(all_codecs(), name);
     const auto encoded = encode(codec, low, 256);

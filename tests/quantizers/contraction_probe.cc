@@ -15,7 +15,7 @@ namespace ckpt {
 namespace {
 
 constexpr size_t kBlocks = 16384;
-constexpr int kSkipped = 77;   // SKIP_RETURN_CODE in tests/CMakeLists.txt
+constexpr int kSkipped = 77;  // SKIP_RETURN_CODE in tests/CMakeLists.txt
 
 template <class Block>
 size_t count_different(const std::vector<float>& values, const char* name,
@@ -52,7 +52,7 @@ int main() {
   std::vector<float> values(kBlocks * 256);
   Dice dice(1);
   std::span<float> rest(values);
-  for (const WeightSet& set : weight_sets().first(8)) {   // sets with ordinary sums
+  for (const WeightSet& set : weight_sets().first(8)) {  // sets with ordinary sums
     set.fill(rest.first(values.size() / 8), dice);
     rest = rest.subspan(values.size() / 8);
   }

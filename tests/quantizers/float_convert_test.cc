@@ -81,8 +81,8 @@ TEST(FloatConvert, Bf16DecodesAndRoundsEveryCode) {
   }
   check_rounding<uint16_t>(0x7F7F, 0x8000, float_from_bf16, bf16_from_float);
   EXPECT_EQ(bf16_from_float(std::bit_cast<float>(0x7F7F7FFFu)), 0x7F7F);
-  EXPECT_EQ(bf16_from_float(std::bit_cast<float>(0x7F7F8000u)), 0x7F80);   // overflow to Inf
-  EXPECT_EQ(bf16_from_float(std::bit_cast<float>(0x7F800001u)), 0x7FC0);   // a NaN stays one
+  EXPECT_EQ(bf16_from_float(std::bit_cast<float>(0x7F7F8000u)), 0x7F80);  // overflow to Inf
+  EXPECT_EQ(bf16_from_float(std::bit_cast<float>(0x7F800001u)), 0x7FC0);  // a NaN stays one
 }
 
 TEST(FloatConvert, E4M3DecodesAndRoundsEveryCode) {
@@ -142,7 +142,7 @@ TEST(FloatConvert, Ue4m3RoundsHalfUp) {
     const float middle = (low + float_from_ue4m3(static_cast<uint8_t>(c + 1))) / 2;
     EXPECT_EQ(ue4m3_from_float(low), c);
     EXPECT_EQ(ue4m3_from_float(std::nextafter(middle, 0.0f)), c) << c;
-    if (c != 7) {   // numbers below 2^-6 stay at 7/512 however near they are
+    if (c != 7) {  // numbers below 2^-6 stay at 7/512 however near they are
       EXPECT_EQ(ue4m3_from_float(middle), c + 1) << c;
     }
   }
@@ -152,7 +152,7 @@ TEST(FloatConvert, Ue4m3RoundsHalfUp) {
   EXPECT_EQ(ue4m3_from_float(std::nextafter(0x1p-10f, 0.0f)), 1);
   EXPECT_EQ(ue4m3_from_float(0x1.fffffcp-11f), 0);
   EXPECT_EQ(ue4m3_from_float(std::nextafter(248.0f, 0.0f)), 0x77);
-  EXPECT_EQ(ue4m3_from_float(248.0f), 0x7E);   // the carry leaves the usable exponents
+  EXPECT_EQ(ue4m3_from_float(248.0f), 0x7E);  // the carry leaves the usable exponents
   for (const float large : {256.0f, 300.0f, 448.0f, 3e38f, kInf}) {
     EXPECT_EQ(ue4m3_from_float(large), 0x7E) << large;
   }

@@ -56,7 +56,7 @@ TEST(Fp8Tensor, RoundsAsGpuAndCpuDo) {
       different += expected != e4m3_from_float(values[i] / scale);
     }
   }
-  EXPECT_GT(different, 0);   // the roundings matter here
+  EXPECT_GT(different, 0);  // the roundings matter here
 }
 
 TEST(Fp8Channel, EachRowHasItsScale) {
@@ -102,7 +102,7 @@ TEST(Fp8Block, BlocksHaveTheirScalesAndTheLastMayBeSmaller) {
       const auto code = static_cast<uint8_t>(encoded.bytes(0)[i]);
       ASSERT_EQ(code, e4m3_from_float(values[i] / scale)) << name << " " << i;
       ASSERT_EQ(decoded[i], float_from_e4m3(code) * scale) << name << " " << i;
-      if (i % 256 == 3) i += 250;   // bytes() copies; a few of each row are enough
+      if (i % 256 == 3) i += 250;  // bytes() copies; a few of each row are enough
     }
   }
 }

@@ -21,17 +21,17 @@ namespace {
 struct GgmlType {
   int id;
   const char* codec;
-  const char* decoder;   // name of the library's function
+  const char* decoder;  // name of the library's function
 };
 
 void PrintTo(const GgmlType& type, std::ostream* out) { *out << type.codec; }
 
 constexpr GgmlType kTypes[] = {
-    {2, "q4_0", "dequantize_row_q4_0"},   {3, "q4_1", "dequantize_row_q4_1"},
-    {6, "q5_0", "dequantize_row_q5_0"},   {7, "q5_1", "dequantize_row_q5_1"},
-    {8, "q8_0", "dequantize_row_q8_0"},   {10, "q2_k", "dequantize_row_q2_K"},
-    {11, "q3_k", "dequantize_row_q3_K"},  {12, "q4_k", "dequantize_row_q4_K"},
-    {13, "q5_k", "dequantize_row_q5_K"},  {14, "q6_k", "dequantize_row_q6_K"},
+    {2, "q4_0", "dequantize_row_q4_0"},      {3, "q4_1", "dequantize_row_q4_1"},
+    {6, "q5_0", "dequantize_row_q5_0"},      {7, "q5_1", "dequantize_row_q5_1"},
+    {8, "q8_0", "dequantize_row_q8_0"},      {10, "q2_k", "dequantize_row_q2_K"},
+    {11, "q3_k", "dequantize_row_q3_K"},     {12, "q4_k", "dequantize_row_q4_K"},
+    {13, "q5_k", "dequantize_row_q5_K"},     {14, "q6_k", "dequantize_row_q6_K"},
     {20, "iq4_nl", "dequantize_row_iq4_nl"}, {23, "iq4_xs", "dequantize_row_iq4_xs"},
     {39, "mxfp4", "dequantize_row_mxfp4"},   {40, "nvfp4", "dequantize_row_nvfp4"},
     {1, "f16", "ggml_fp16_to_fp32_row"},     {30, "bf16", "ggml_bf16_to_fp32_row"},

@@ -80,13 +80,13 @@ TEST(Mx, DecodedValuesAreCodesTimesPowersOfTwo) {
       const auto exponent = static_cast<int>(encoded.bytes(1)[i / 32]) - 127;
       const int nibble = i % 2 == 0 ? byte & 15 : byte >> 4;
       const float e2m1[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
-      const float code = !four_bits ? float_from_e4m3(byte)
-                                    : (nibble < 8 ? 1.0f : -1.0f) * e2m1[nibble & 7];
+      const float code =
+          !four_bits ? float_from_e4m3(byte) : (nibble < 8 ? 1.0f : -1.0f) * e2m1[nibble & 7];
       ASSERT_EQ(decoded[i], std::ldexp(code, exponent)) << name << " " << i;
       // Half a step of the largest numbers; E2M1 may saturate by a quarter of a power more.
       const float largest = std::ldexp(four_bits ? 1.0f : 16.0f, exponent);
       ASSERT_LE(std::fabs(decoded[i] - values[i]), largest) << name << " " << i;
-      if (i % 32 == 5) i += 26;   // bytes() copies; a few of each block are enough
+      if (i % 32 == 5) i += 26;  // bytes() copies; a few of each block are enough
     }
   }
 }

@@ -1,4 +1,6 @@
 // The codecs of NVFP4, FP8 and MX checkpoints: rows of real exports, and the rules one by one.
+#include "quantizers/nvfp4_checkpoint.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -12,7 +14,6 @@
 #include <string>
 
 #include "quantizers/fp8_scaled.h"
-#include "quantizers/nvfp4_checkpoint.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd_dispatch.h"
 #include "tests/quantizers/parts.h"
@@ -83,10 +84,14 @@ TEST(ExportedRows, AreEncodedToTheSameBytesOnEveryTarget) {
     }
     ++checked[row.kind];
   }
-  const std::map<std::string, int> expected = {
-      {"four over six", 9}, {"fp8", 4}, {"fp8 in mixed", 2}, {"llm-compressor", 12},
-      {"modelopt gpu", 12}, {"outliers", 4}, {"stored amax, weights moved", 6},
-      {"weights only", 2}};
+  const std::map<std::string, int> expected = {{"four over six", 9},
+                                               {"fp8", 4},
+                                               {"fp8 in mixed", 2},
+                                               {"llm-compressor", 12},
+                                               {"modelopt gpu", 12},
+                                               {"outliers", 4},
+                                               {"stored amax, weights moved", 6},
+                                               {"weights only", 2}};
   EXPECT_EQ(checked, expected);
 }
 
@@ -134,8 +139,8 @@ TEST(Nvfp4Modelopt, EncodesTiesToEven) {
   for (const uint16_t code : source) values.push_back(std::bit_cast<float>(uint32_t{code} << 16));
   const EncodeContext context{{5.25f}, {}, {.cpu_rounding = true}};
   const PartBuffers encoded = encode_with(codec_named("nvfp4_modelopt"), values, 32, context);
-  EXPECT_EQ(encoded.bytes(0), bytes_of({0x00, 0x22, 0x44, 0x66, 0xA8, 0x7A, 0x1F, 0x10, 0xF7,
-                                        0x10, 0x22, 0x43, 0x5C, 0x6E, 0xF6, 0x90}));
+  EXPECT_EQ(encoded.bytes(0), bytes_of({0x00, 0x22, 0x44, 0x66, 0xA8, 0x7A, 0x1F, 0x10, 0xF7, 0x10,
+                                        0x22, 0x43, 0x5C, 0x6E, 0xF6, 0x90}));
   EXPECT_EQ(encoded.bytes(1), bytes_of({0x7E, 0x5D}));
   EXPECT_EQ(float_at(encoded.bytes(2)), 0x1p-9f);
   std::vector<float> decoded(32);
@@ -172,7 +177,7 @@ TEST(Nvfp4Modelopt, ZeroBlocksHaveScaleOneAndTinyOnesTheSmallest) {
   const PartBuffers encoded =
       encode_with(codec_named("nvfp4_modelopt"), values, 64, EncodeContext{{1.0f}, {}});
   EXPECT_EQ(encoded.bytes(1), bytes_of({0x38, 0x7E, 0x01, 0x01}));
-  EXPECT_EQ(encoded.bytes(0)[24], std::byte{0x08});   // below zero, rounds to zero
+  EXPECT_EQ(encoded.bytes(0)[24], std::byte{0x08});  // below zero, rounds to zero
 }
 
 TEST(Nvfp4Modelopt, ATensorOfZerosHasSoundScales) {
@@ -205,7 +210,7 @@ TEST(Nvfp4Modelopt, StoredMagnitudesDecide) {
   EXPECT_EQ(encoded.bytes(1), bytes_of({0x7E, 0x6E, 0x7E}));
   context.options.search = ScaleSearch::kFourOverSix;
   const PartBuffers four_six = encode_with(codec_named("nvfp4_modelopt"), values, 48, context);
-  EXPECT_EQ(four_six.bytes(1), bytes_of({0x78, 0x68, 0x7E}));   // 256, 64 and 448
+  EXPECT_EQ(four_six.bytes(1), bytes_of({0x78, 0x68, 0x7E}));  // 256, 64 and 448
   EXPECT_EQ(float_at(four_six.bytes(2)), 3.0f * (1.0f / 1536.0f));
 }
 
@@ -219,7 +224,7 @@ TEST(Nvfp4Modelopt, NanAndInfStayInTheirBlock) {
   EXPECT_EQ(stats.amax, 1.0f);
   const PartBuffers encoded = encode_with(codec, values, 48, EncodeContext{stats, {}});
   EXPECT_EQ(encoded.bytes(1), bytes_of({0x7E, 0x7F, 0x7E}));
-  EXPECT_EQ(encoded.bytes(0)[20], std::byte{0x7F});   // 1 is code 7, its neighbour -Inf code 15
+  EXPECT_EQ(encoded.bytes(0)[20], std::byte{0x7F});  // 1 is code 7, its neighbour -Inf code 15
 }
 
 TEST(Nvfp4Ct, SmallScalesBecomeAnEighthAndTheGlobalOneIsABfloat16) {
@@ -228,7 +233,7 @@ TEST(Nvfp4Ct, SmallScalesBecomeAnEighthAndTheGlobalOneIsABfloat16) {
   values[16] = 1e-7f;
   const PartBuffers encoded =
       encode_with(codec_named("nvfp4_ct"), values, 48, EncodeContext{{0.294921875f}, {}});
-  EXPECT_EQ(float_at(encoded.bytes(2)), 9088.0f);   // bf16(1 / A) is 3.390625; 2688 / A is 9114.28
+  EXPECT_EQ(float_at(encoded.bytes(2)), 9088.0f);  // bf16(1 / A) is 3.390625; 2688 / A is 9114.28
   EXPECT_EQ(encoded.bytes(1)[1], std::byte{0x20});
   EXPECT_EQ(encoded.bytes(1)[2], std::byte{0x20});
   const std::vector<float> zeros(16, 0.0f);
@@ -300,8 +305,7 @@ TEST(Nvfp4Search, EachSearchErrsLessThanTheOneBefore) {
        {ScaleSearch::kNone, ScaleSearch::kFourOverSix, ScaleSearch::kSweep}) {
     EncodeContext context{stats, {}};
     context.options.search = search;
-    const double error =
-        error_of(codec, encode_with(codec, values, 256, context), values, ones);
+    const double error = error_of(codec, encode_with(codec, values, 256, context), values, ones);
     EXPECT_LT(error, before * 0.92) << static_cast<int>(search);
     before = error;
   }

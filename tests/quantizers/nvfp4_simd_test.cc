@@ -19,7 +19,7 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr size_t kGuard = 64;   // bytes behind each result that must stay as they were
+constexpr size_t kGuard = 64;  // bytes behind each result that must stay as they were
 
 bool is_long() {
   const char* text = std::getenv("CKPT_LONG");
@@ -79,8 +79,7 @@ void check_unpack(const std::byte* codes, uint64_t blocks, const float* scales,
       [&](float* out) { unpack_e2m1(codes, blocks, scales, out); }, "unpack, " + what);
 }
 
-void check_scales(const float* amax, uint64_t blocks, float tensor_scale,
-                  const std::string& what) {
+void check_scales(const float* amax, uint64_t blocks, float tensor_scale, const std::string& what) {
   std::vector<float> unused_floats(blocks);
   std::vector<std::byte> unused_bytes(blocks);
   expect_same<std::byte>(
@@ -97,9 +96,7 @@ void check_scales(const float* amax, uint64_t blocks, float tensor_scale,
       [&](float* out) {
         make_nvfp4_scales_scalar(amax, blocks, tensor_scale, unused_bytes.data(), out);
       },
-      [&](float* out) {
-        make_nvfp4_scales(amax, blocks, tensor_scale, unused_bytes.data(), out);
-      },
+      [&](float* out) { make_nvfp4_scales(amax, blocks, tensor_scale, unused_bytes.data(), out); },
       "divisors, " + what);
 }
 
@@ -128,7 +125,7 @@ TEST(SimdNvfp4, EqualsTheScalarTwinOnEverySet) {
       Dice dice(chunk + 1);
       set.fill(values, dice);
       float amax = largest_finite_scalar(values.data(), kValues);
-      if (chunk % 3 == 1) amax *= 0.37f;   // of other weights: values saturate
+      if (chunk % 3 == 1) amax *= 0.37f;  // of other weights: values saturate
       const float scale = amax > 0 ? amax / 2688 : 1.0f;
       check_all(values.data(), kValues / kE2m1BlockValues, scale > 0 ? scale : 1.0f,
                 std::string(set.name) + " chunk " + std::to_string(chunk));
@@ -141,7 +138,7 @@ TEST(SimdNvfp4, EqualsTheScalarTwinForEveryBlockCount) {
     Dice dice(99);
     std::vector<float> values(70 * kE2m1BlockValues / 256 * 256 + 512);
     set.fill(values, dice);
-    values.insert(values.begin(), 0.0f);   // aligned to a float only
+    values.insert(values.begin(), 0.0f);  // aligned to a float only
     for (uint64_t blocks = 0; blocks <= 70 && !HasFailure(); ++blocks) {
       check_all(values.data() + 1, blocks, 1e-3f, std::string(set.name) + std::to_string(blocks));
     }
@@ -221,7 +218,7 @@ TEST(SimdNvfp4, ErrorsOfManyDivisorsOnEverySet) {
   for (const float special : {0.0f, 1e-45f, kInf, kNan}) divisors.push_back(special);
   std::vector<float> values(2048), weights(2048);
   for (const WeightSet& set : weight_sets()) {
-    if (!set.finite) continue;   // a NaN of several NaNs may be any of them
+    if (!set.finite) continue;  // a NaN of several NaNs may be any of them
     Dice dice(21);
     set.fill(values, dice);
     for (float& weight : weights) weight = dice.uniform();
@@ -233,8 +230,7 @@ TEST(SimdNvfp4, ErrorsOfManyDivisorsOnEverySet) {
       const E2m1Block block{values.data() + at, weights.data() + at};
       const size_t count = scaled.size() - (at / 16) % 2 * 2;
       expect_same<float>(
-          count,
-          [&](float* out) { find_e2m1_errors_scalar(block, scaled.data(), count, out); },
+          count, [&](float* out) { find_e2m1_errors_scalar(block, scaled.data(), count, out); },
           [&](float* out) { find_e2m1_errors(block, scaled.data(), count, out); },
           "errors, " + std::string(set.name));
     }
@@ -244,7 +240,7 @@ TEST(SimdNvfp4, ErrorsOfManyDivisorsOnEverySet) {
 // ---- fp8_scaled.h -------------------------------------------------------------------------------
 
 void check_run(const std::vector<float>& values, size_t count, const std::string& what) {
-  const float* in = values.data() + 1;   // aligned to a float only
+  const float* in = values.data() + 1;  // aligned to a float only
   expect_same<float>(
       1, [&](float* out) { *out = largest_finite_scalar(in, count); },
       [&](float* out) { *out = largest_finite(in, count); }, "largest, " + what);
@@ -252,8 +248,12 @@ void check_run(const std::vector<float>& values, size_t count, const std::string
     for (const bool to_bf16 : {false, true}) {
       expect_same<float>(
           count,
-          [&](float* out) { divide_values_scalar(in, count, {number, to_bf16}, out); },
-          [&](float* out) { divide_values(in, count, {number, to_bf16}, out); },
+          [&](float* out) {
+            divide_values_scalar(in, count, {number, to_bf16}, out);
+          },
+          [&](float* out) {
+            divide_values(in, count, {number, to_bf16}, out);
+          },
           "divide, " + what);
     }
     expect_same<float>(

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "quantizers/block_quants.h"
 #include "core/float_convert.h"
+#include "quantizers/block_quants.h"
 #include "quantizers/k_quants.h"
 #include "quantizers/plain_simd.h"
 #include "quantizers/simd_dispatch.h"
@@ -218,7 +218,7 @@ TEST_P(SimdBlockDecoders, EqualTheScalarTwinForEveryBlockCount) {
   constexpr size_t kMost = 70;
   std::vector<std::byte> bytes(kMost * type.block_bytes, std::byte{0x35});
   Dice dice(19);
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(dice.bits() & 0x7B);   // no NaN
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(dice.bits() & 0x7B);  // no NaN
   std::vector<float> expected(kMost * type.block_values);
   type.scalar(bytes.data(), kMost, expected.data());
   for (const SimdTarget target : simd_targets()) {

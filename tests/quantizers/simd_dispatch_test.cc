@@ -70,8 +70,10 @@ TEST(SimdDispatch, EnvironmentIsChecked) {
   EXPECT_EQ(unknown.error().code, ErrorCode::kUsage);
   EXPECT_NE(unknown.error().text().find("avx1024"), std::string::npos);
   EXPECT_NE(unknown.error().text().find("scalar"), std::string::npos);
-  if (old != nullptr) setenv("CKPT_SIMD", kept.c_str(), 1);
-  else unsetenv("CKPT_SIMD");
+  if (old != nullptr)
+    setenv("CKPT_SIMD", kept.c_str(), 1);
+  else
+    unsetenv("CKPT_SIMD");
 }
 
 }  // namespace

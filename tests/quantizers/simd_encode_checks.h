@@ -43,15 +43,23 @@ void encode_weighted(ConstFloatRows rows, std::span<const float> weights, std::b
 template <class Block, void (*kEncode)(const float*, uint64_t, Block*),
           void (*kScalar)(const float*, uint64_t, Block*)>
 SimdEncoder unweighted_encoder(std::string name) {
-  return {std::move(name), Block::kValues, sizeof(Block), false,
-          encode_unweighted<Block, kEncode>, encode_unweighted<Block, kScalar>};
+  return {std::move(name),
+          Block::kValues,
+          sizeof(Block),
+          false,
+          encode_unweighted<Block, kEncode>,
+          encode_unweighted<Block, kScalar>};
 }
 
 template <class Block, void (*kEncode)(ConstFloatRows, std::span<const float>, Block*),
           void (*kScalar)(ConstFloatRows, std::span<const float>, Block*)>
 SimdEncoder weighted_encoder(std::string name) {
-  return {std::move(name), Block::kValues, sizeof(Block), true,
-          encode_weighted<Block, kEncode>, encode_weighted<Block, kScalar>};
+  return {std::move(name),
+          Block::kValues,
+          sizeof(Block),
+          true,
+          encode_weighted<Block, kEncode>,
+          encode_weighted<Block, kScalar>};
 }
 
 // Importances of 0 and of very different sizes are among them; seed 0: all 1.
@@ -70,7 +78,7 @@ inline std::vector<float> make_column_weights(size_t count, uint64_t seed) {
 class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
  protected:
   void SetUp() override { before_ = simd_target(); }
-  void TearDown() override { EXPECT_EQ(simd_target(), before_); }   // nothing stays forced
+  void TearDown() override { EXPECT_EQ(simd_target(), before_); }  // nothing stays forced
 
   // Each target's bytes against the scalar twin's, and 64 bytes behind them untouched.
   void compare(ConstFloatRows rows, std::span<const float> weights, const std::string& what) {

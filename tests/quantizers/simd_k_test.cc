@@ -50,7 +50,7 @@ size_t chunks_of_each_set() {
 class SimdKQuants : public testing::TestWithParam<KType> {
  protected:
   void SetUp() override { before_ = simd_target(); }
-  void TearDown() override { EXPECT_EQ(simd_target(), before_); }   // nothing stays forced
+  void TearDown() override { EXPECT_EQ(simd_target(), before_); }  // nothing stays forced
 
   // The scalar twin's bytes, then each target's; a sentence for the first block that differs.
   void compare(const std::vector<float>& values, const std::string& what) {
@@ -98,7 +98,7 @@ TEST_P(SimdKQuants, EqualTheScalarTwinForEveryBlockCount) {
     Dice dice(99);
     std::vector<float> values(kMost * kValues + 1);
     set.fill(std::span(values).subspan(0, kMost * kValues), dice);
-    std::rotate(values.rbegin(), values.rbegin() + 1, values.rend());   // not aligned
+    std::rotate(values.rbegin(), values.rbegin() + 1, values.rend());  // not aligned
     const float* first = values.data() + 1;
     std::vector<std::byte> expected(kMost * type.block_bytes);
     type.scalar(first, kMost, expected.data());

@@ -31,7 +31,7 @@ namespace {
 
 using Values = std::span<float>;
 constexpr size_t kBlock = 256;
-constexpr size_t kSub = 16;   // the shortest run of values with a scale of its own
+constexpr size_t kSub = 16;  // the shortest run of values with a scale of its own
 
 float bf16(float value) {
   return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x8000u) & 0xFFFF0000u);
@@ -39,8 +39,8 @@ float bf16(float value) {
 
 // 2^low .. 2^high
 float power(Dice& dice, int low, int high) {
-  return std::ldexp(1 + dice.uniform(), low + static_cast<int>(dice.below(
-      static_cast<uint32_t>(high - low))));
+  return std::ldexp(1 + dice.uniform(),
+                    low + static_cast<int>(dice.below(static_cast<uint32_t>(high - low))));
 }
 
 template <class Fill>
@@ -71,7 +71,7 @@ std::vector<float> read_trained() {
 
 void fill_trained(Values values, Dice& dice) {
   static const std::vector<float> trained = read_trained();
-  if (trained.size() < kBlock) std::abort();   // testdata is incomplete
+  if (trained.size() < kBlock) std::abort();  // testdata is incomplete
   each_run(values, kBlock, [&](Values block) {
     const size_t at = dice.below(static_cast<uint32_t>(trained.size() / kBlock)) * kBlock;
     std::copy_n(trained.begin() + static_cast<std::ptrdiff_t>(at), kBlock, block.begin());
@@ -193,15 +193,24 @@ void fill_mixed(Values values, Dice& dice) {
 }
 
 constexpr WeightSet kSets[] = {
-    {"trained", fill_trained},         {"gaussian", fill_gaussian},
-    {"full_precision", fill_full_precision}, {"heavy_tails", fill_heavy_tails},
-    {"one_sided", fill_one_sided},     {"lattice", fill_lattice},
-    {"denormal", fill_denormal},       {"tiny", fill_tiny},
-    {"huge", fill_huge},               {"constant", fill_constant},
-    {"last_bits", fill_last_bits},     {"outlier", fill_outlier},
-    {"sparse", fill_sparse},           {"zero", fill_zero},
-    {"one_exponent", fill_one_exponent}, {"any_finite", fill_any_finite},
-    {"not_finite", fill_not_finite, false}, {"mixed", fill_mixed, false},
+    {"trained", fill_trained},
+    {"gaussian", fill_gaussian},
+    {"full_precision", fill_full_precision},
+    {"heavy_tails", fill_heavy_tails},
+    {"one_sided", fill_one_sided},
+    {"lattice", fill_lattice},
+    {"denormal", fill_denormal},
+    {"tiny", fill_tiny},
+    {"huge", fill_huge},
+    {"constant", fill_constant},
+    {"last_bits", fill_last_bits},
+    {"outlier", fill_outlier},
+    {"sparse", fill_sparse},
+    {"zero", fill_zero},
+    {"one_exponent", fill_one_exponent},
+    {"any_finite", fill_any_finite},
+    {"not_finite", fill_not_finite, false},
+    {"mixed", fill_mixed, false},
 };
 
 }  // namespace

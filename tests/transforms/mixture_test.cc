@@ -105,8 +105,7 @@ void expect_run(const Json& model, const Json& run, const Checkpoint& input, con
   Context context{permissive_codecs(), run["imatrix"].get<bool>() ? &imatrix : nullptr, nullptr};
   const auto made = quantize(input, to_options(run), context);
   const std::string what = fmt::format("{} {}", model["name"].get<std::string>(), run.dump());
-  ASSERT_EQ(made.has_value(), !run["types"].is_null())
-      << what << (made ? "" : made.error().text());
+  ASSERT_EQ(made.has_value(), !run["types"].is_null()) << what << (made ? "" : made.error().text());
   if (!made) return;
   const std::string types = model["types"][run["types"].get<size_t>()];
   ASSERT_EQ(made->tensors.size(), types.size()) << what;
@@ -135,7 +134,7 @@ TEST(Mixture, EveryRunOfTheReferenceDecidesAlike) {
       ++runs[run["type"]];
     }
   }
-  EXPECT_EQ(runs.size(), 19u);   // every type of ours was compared
+  EXPECT_EQ(runs.size(), 19u);  // every type of ours was compared
   for (const auto& [type, count] : runs) EXPECT_GE(count, 70) << type;
 }
 
@@ -175,8 +174,7 @@ TEST(Mixture, MoreBitsGoToBothEndsAndEveryThird) {
   for (uint64_t i = 0; i < 33; ++i) {
     if (gets_more_bits(i, 33)) more.insert(i);
   }
-  const std::set<uint64_t> expected{0,  1,  2,  3,  6,  9,  12, 15, 18,
-                                    21, 24, 27, 28, 29, 30, 31, 32};
+  const std::set<uint64_t> expected{0, 1, 2, 3, 6, 9, 12, 15, 18, 21, 24, 27, 28, 29, 30, 31, 32};
   EXPECT_EQ(more, expected);
   EXPECT_TRUE(gets_more_bits(0, 0));
 }
@@ -208,7 +206,7 @@ Metadata facts_of(const std::string& arch, uint64_t layers) {
 TEST(ModelFacts, AreReadFromMetadata) {
   Metadata metadata = facts_of("llama", 80);
   metadata.append("llama.attention.head_count", MetaValue::u32(64));
-  EXPECT_FALSE(model_facts(metadata)->is_70b);   // as many key/value heads as heads
+  EXPECT_FALSE(model_facts(metadata)->is_70b);  // as many key/value heads as heads
   EXPECT_EQ(model_facts(metadata)->heads_per_kv, 1u);
   metadata.append("llama.attention.head_count_kv", MetaValue::u32(8));
   EXPECT_TRUE(model_facts(metadata)->is_70b);

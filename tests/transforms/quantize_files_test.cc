@@ -44,10 +44,10 @@ Result<std::string> quantized_sha256(const Json& row, const std::filesystem::pat
   Options options;
   options.add("type", row["type"]);
   const Context context{all_codecs(), row["imatrix"].get<bool>() ? &imatrix : nullptr, nullptr};
-  CKPT_ASSIGN(checkpoint, find_transform("quantize")->apply(std::move(checkpoint), options,
-                                                            context));
-  CKPT_ASSIGN(Layout layout, gguf->lay_out(checkpoint, {.out_name = out.filename().string()},
-                                           all_codecs()));
+  CKPT_ASSIGN(checkpoint,
+              find_transform("quantize")->apply(std::move(checkpoint), options, context));
+  CKPT_ASSIGN(Layout layout,
+              gguf->lay_out(checkpoint, {.out_name = out.filename().string()}, all_codecs()));
   Plan plan;
   plan.outputs.push_back({out, std::move(checkpoint), std::move(layout)});
   CKPT_TRY(check(plan));
@@ -74,7 +74,7 @@ TEST(QuantizeFiles, EqualThoseOfLlamaQuantize) {
     ++compared;
   }
   std::filesystem::remove(out);
-  EXPECT_EQ(compared, 3 * (2 * 19 - 1));   // all but q2_k_s without a matrix
+  EXPECT_EQ(compared, 3 * (2 * 19 - 1));  // all but q2_k_s without a matrix
 }
 
 }  // namespace

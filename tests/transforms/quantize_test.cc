@@ -23,8 +23,7 @@ Tensor zeros(std::string name, std::vector<uint64_t> shape, std::string_view typ
   for (uint64_t axis : shape) values *= axis;
   const PartRule& rule = codec(type).parts[0];
   const uint64_t bytes = values / element_values(rule.dtype) * size_bytes(rule.dtype);
-  return make_tensor(std::move(name), std::move(shape), codec(type),
-                     std::vector<std::byte>(bytes));
+  return make_tensor(std::move(name), std::move(shape), codec(type), std::vector<std::byte>(bytes));
 }
 
 // Two layers, the smallest thing with every kind of tensor.
@@ -113,23 +112,24 @@ TEST(Quantize, GlobsSeeSourceNamesUnlessTheySayOut) {
   for (Tensor& tensor : input.tensors) {
     if (tensor.name == "blk.0.attn_q.weight") tensor.source_name = "layers.0.q_proj.weight";
   }
-  const auto by_source = run(input, options({{"type", "q4_k_m"},
-                                             {"tensor-type", "*q_proj*=q8_0"}}));
+  const auto by_source =
+      run(input, options({{"type", "q4_k_m"}, {"tensor-type", "*q_proj*=q8_0"}}));
   EXPECT_EQ(type_of(by_source, "blk.0.attn_q.weight"), "q8_0");
   const auto by_name = run(input, options({{"type", "q4_k_m"}, {"tensor-type", "*attn_q*=q8_0"}}));
-  EXPECT_EQ(type_of(by_name, "blk.0.attn_q.weight"), "q4_k");   // its source name differs
-  EXPECT_EQ(type_of(by_name, "blk.1.attn_q.weight"), "q8_0");   // has none: the name counts
-  const auto by_out = run(input, options({{"type", "q4_k_m"},
-                                          {"tensor-type", "out:*attn_q*=q8_0"}}));
+  EXPECT_EQ(type_of(by_name, "blk.0.attn_q.weight"), "q4_k");  // its source name differs
+  EXPECT_EQ(type_of(by_name, "blk.1.attn_q.weight"), "q8_0");  // has none: the name counts
+  const auto by_out =
+      run(input, options({{"type", "q4_k_m"}, {"tensor-type", "out:*attn_q*=q8_0"}}));
   EXPECT_EQ(type_of(by_out, "blk.0.attn_q.weight"), "q8_0");
 }
 
 TEST(Quantize, RulesWithoutEffectAreNoted) {
   std::vector<std::string> notes;
-  const auto made = run(small_model(), options({{"type", "q4_k_m"},
-                                                {"tensor-type", "*atn_q*=q8_0"},
-                                                {"tensor-type", "*norm*=q8_0"},
-                                                {"keep", "*norm*"}}),
+  const auto made = run(small_model(),
+                        options({{"type", "q4_k_m"},
+                                 {"tensor-type", "*atn_q*=q8_0"},
+                                 {"tensor-type", "*norm*=q8_0"},
+                                 {"keep", "*norm*"}}),
                         nullptr, &notes);
   ASSERT_TRUE(made.has_value());
   ASSERT_EQ(notes.size(), 2u);
@@ -157,7 +157,7 @@ TEST(Quantize, QuantisedTensorsNeedLeave) {
                "tensor 'blk.1.ffn_down.weight': already quantised as q8_0");
   EXPECT_EQ(type_of(run(input, options({{"type", "q4_k_m"}, {"allow-requantize", "yes"}})),
                     "blk.1.ffn_down.weight"),
-            "q4_k");   // the first ffn_down that is counted, though of the last block
+            "q4_k");  // the first ffn_down that is counted, though of the last block
   // The same type is a copy, and copies need no leave.
   const auto same = run(input, options({{"type", "q8_0"}}));
   ASSERT_TRUE(same.has_value());
@@ -286,7 +286,7 @@ TEST(QuantizeImatrix, Q2KSNeedsIt) {
   full.weights["blk.1.ffn_up_exps.weight"].assign(512, 1);
   const auto made = run(small_model(), options({{"type", "q2_k_s"}}), &full);
   EXPECT_EQ(type_of(made, "blk.0.attn_q.weight"), "q2_k");
-  EXPECT_EQ(type_of(made, "token_embd.weight"), "q2_k");   // the one that may do without
+  EXPECT_EQ(type_of(made, "token_embd.weight"), "q2_k");  // the one that may do without
 }
 
 TEST(QuantizeImatrix, MissingEntriesAreNoted) {
@@ -313,9 +313,14 @@ TEST(QuantizeMetadata, VersionAndTypeMoveToTheEnd) {
   input.metadata.append("general.alignment", MetaValue::u32(64));
   const auto made = run(std::move(input), options({{"type", "q4_k_m"}}));
   ASSERT_TRUE(made.has_value());
-  const std::vector<std::string> expected{
-      "general.architecture", "llama.block_count", "llama.attention.head_count", "general.name",
-      "split.other", "general.alignment", "general.quantization_version", "general.file_type"};
+  const std::vector<std::string> expected{"general.architecture",
+                                          "llama.block_count",
+                                          "llama.attention.head_count",
+                                          "general.name",
+                                          "split.other",
+                                          "general.alignment",
+                                          "general.quantization_version",
+                                          "general.file_type"};
   EXPECT_EQ(keys(made->metadata), expected);
   EXPECT_EQ(*made->metadata.find("general.file_type"), MetaValue::u32(15));
   EXPECT_EQ(*made->metadata.find("general.quantization_version"), MetaValue::u32(2));
@@ -323,9 +328,9 @@ TEST(QuantizeMetadata, VersionAndTypeMoveToTheEnd) {
 
 TEST(QuantizeMetadata, FileTypesAreThoseOfLlamaCpp) {
   const std::pair<const char*, uint32_t> types[] = {
-      {"f32", 0}, {"f16", 1}, {"q4_0", 2}, {"q4_1", 3}, {"q8_0", 7}, {"q5_0", 8}, {"q5_1", 9},
-      {"q2_k", 10}, {"q3_k_s", 11}, {"q3_k", 12}, {"q3_k_l", 13}, {"q4_k_s", 14}, {"Q4_K", 15},
-      {"q5_k_s", 16}, {"q5_k", 17}, {"q6_k", 18}, {"iq4_nl", 25}, {"bf16", 32}};
+      {"f32", 0},   {"f16", 1},     {"q4_0", 2},    {"q4_1", 3},  {"q8_0", 7},    {"q5_0", 8},
+      {"q5_1", 9},  {"q2_k", 10},   {"q3_k_s", 11}, {"q3_k", 12}, {"q3_k_l", 13}, {"q4_k_s", 14},
+      {"Q4_K", 15}, {"q5_k_s", 16}, {"q5_k", 17},   {"q6_k", 18}, {"iq4_nl", 25}, {"bf16", 32}};
   for (const auto& [name, number] : types) {
     const auto made = run(small_model(), options({{"type", name}}));
     ASSERT_TRUE(made.has_value()) << name << made.error().text();
@@ -335,7 +340,7 @@ TEST(QuantizeMetadata, FileTypesAreThoseOfLlamaCpp) {
 
 TEST(QuantizeMetadata, AnImportanceMatrixLeavesItsName) {
   Imatrix imatrix = matrix_for("blk.0.attn_q.weight", 256);
-  imatrix.file = std::string(126, 'f') + "\xc3\xa9.dat";   // cut in the middle of a character
+  imatrix.file = std::string(126, 'f') + "\xc3\xa9.dat";  // cut in the middle of a character
   imatrix.datasets = {std::string(200, 'd'), "second"};
   imatrix.chunk_count = 9;
   Checkpoint input = small_model();
@@ -346,9 +351,9 @@ TEST(QuantizeMetadata, AnImportanceMatrixLeavesItsName) {
   const auto all = keys(made->metadata);
   const std::vector<std::string> end(all.end() - 6, all.end());
   const std::vector<std::string> expected{
-      "general.quantization_version", "general.file_type", "quantize.imatrix.file",
-      "quantize.imatrix.dataset", "quantize.imatrix.entries_count",
-      "quantize.imatrix.chunks_count"};
+      "general.quantization_version",   "general.file_type",
+      "quantize.imatrix.file",          "quantize.imatrix.dataset",
+      "quantize.imatrix.entries_count", "quantize.imatrix.chunks_count"};
   EXPECT_EQ(end, expected);
   EXPECT_EQ(*made->metadata.find_text("quantize.imatrix.file"), std::string(126, 'f') + "\xc3");
   EXPECT_EQ(*made->metadata.find_text("quantize.imatrix.dataset"), std::string(127, 'd'));

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "transforms/to_gguf_json.h"
+
 namespace ckpt {
 namespace {
 
@@ -24,19 +26,22 @@ std::string_view torch_name(std::string_view type) {
   return type == "f16" ? "float16" : "bfloat16";
 }
 
-void set_config_dtype(Checkpoint& checkpoint, std::string_view type) {
-  using Json = nlohmann::ordered_json;
-  const Document* document = checkpoint.find_document("config.json");
-  if (document == nullptr) return;
-  Json config = Json::parse(*document->content, nullptr, false);
-  if (!config.is_object()) return;
-  for (Json* scope : {&config, config.contains("text_config") ? &config["text_config"] : nullptr}) {
+// Fails: kCorrupt for a config.json that is no object, or nested too deep to be written again.
+Status set_config_dtype(Checkpoint& checkpoint, std::string_view type) {
+  using OrderedJson = nlohmann::ordered_json;  // fields keep their places
+  CKPT_ASSIGN(const auto known, read_object(checkpoint, "config.json"));
+  if (!known) return {};
+  OrderedJson config =
+      OrderedJson::parse(*checkpoint.find_document("config.json")->content, nullptr, false);
+  for (OrderedJson* scope :
+       {&config, config.contains("text_config") ? &config["text_config"] : nullptr}) {
     if (scope == nullptr || !scope->is_object()) continue;
     for (const char* key : {"dtype", "torch_dtype"}) {
       if (scope->contains(key)) (*scope)[key] = torch_name(type);
     }
   }
   checkpoint.set_document("config.json", config.dump(2) + "\n");
+  return {};
 }
 
 Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
@@ -53,7 +58,7 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
     if (kept || !is_plain_float(*tensor.codec)) continue;
     CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
   }
-  set_config_dtype(checkpoint, type);
+  CKPT_TRY(set_config_dtype(checkpoint, type));
   return checkpoint;
 }
 

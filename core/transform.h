@@ -1,6 +1,7 @@
 // A transform turns one Checkpoint into another. It does no I/O and touches no tensor bytes.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -46,16 +47,28 @@ struct Context {
   std::vector<std::string>* notes = nullptr;  // things a person should know; may be null
   // Opens another checkpoint that an option names; headers and documents only.
   std::function<Result<Checkpoint>(const std::filesystem::path&)> open = {};
+  // The small files of a folder that an option names; its weights need not be there.
+  std::function<Result<std::vector<Document>>(const std::filesystem::path&)> documents = {};
 
   void note(std::string text) const {
     if (notes != nullptr) notes->push_back(std::move(text));
   }
 };
 
+// What a transform may change at most. Documents: nothing of the tensors, so that a folder's weight
+// files need not be opened. Names: names, order and number of tensors, never a byte of their
+// values.
+enum class Touches : uint8_t { kDocuments, kNames, kValues };
+
 struct Transform {
   std::string_view name, help;
   std::span<const OptionRule> options;
   Result<Checkpoint> (*apply)(Checkpoint, const Options&, const Context&);
+  Touches touches = Touches::kValues;
+
+  // As people say it: "metadata" steps are cheap and safe in place, "payload" steps rewrite
+  // weights.
+  std::string_view effect() const { return touches == Touches::kValues ? "payload" : "metadata"; }
 };
 
 using Transforms = std::span<const Transform* const>;

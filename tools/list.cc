@@ -39,7 +39,8 @@ void list_types(const Console& console) {
 
 void list_steps(const Console& console) {
   for (const Transform* step : all_transforms()) {
-    console.answer(fmt::format("{}  {}", console.bold(step->name), step->help));
+    console.answer(
+        fmt::format("{}  ({}) {}", console.bold(step->name), step->effect(), step->help));
     Json options = Json::array();
     for (const OptionRule& rule : step->options) {
       console.answer(fmt::format("    {}={}  {}{}", rule.name, rule.value, rule.help,
@@ -49,7 +50,10 @@ void list_steps(const Console& console) {
                          {"help", rule.help},
                          {"repeats", rule.repeats}});
     }
-    console.object("step", {{"name", step->name}, {"help", step->help}, {"options", options}});
+    console.object("step", {{"name", step->name},
+                            {"effect", step->effect()},
+                            {"help", step->help},
+                            {"options", options}});
   }
 }
 

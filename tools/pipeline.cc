@@ -266,7 +266,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
   if (!conversion.tokenizer.empty()) CKPT_TRY(take_tokenizer(checkpoint, conversion.tokenizer));
 
   Imatrix imatrix;
-  Context context{all_codecs(), nullptr, &out.notes, open_checkpoint};
+  Context context{all_codecs(), nullptr, &out.notes, open_checkpoint, read_documents};
   if (!conversion.imatrix.empty()) {
     CKPT_ASSIGN(imatrix, read_imatrix(conversion.imatrix));
     context.imatrix = &imatrix;

@@ -19,7 +19,7 @@ std::string byte_letter(uint8_t byte) {
   return {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
 }
 
-ByteLevelBpe::ByteLevelBpe(const Json& model, const std::vector<std::string>& merges)
+ByteLevelBpe::ByteLevelBpe(const JsonValue& model, const std::vector<std::string>& merges)
     : vocabulary_(known(model, "vocab")),
       ignores_merges_(is_truthy(known(model, "ignore_merges"))) {
   ranks_.reserve(merges.size());
@@ -29,7 +29,7 @@ ByteLevelBpe::ByteLevelBpe(const Json& model, const std::vector<std::string>& me
 }
 
 std::optional<uint64_t> ByteLevelBpe::id_of(const std::string& token) const {
-  const Json* id = vocabulary_ == nullptr ? nullptr : member(*vocabulary_, token);
+  const JsonValue* id = vocabulary_ == nullptr ? nullptr : member(*vocabulary_, token);
   return id == nullptr ? std::nullopt : whole(*id);
 }
 

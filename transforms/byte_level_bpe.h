@@ -12,14 +12,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "transforms/to_gguf_json.h"
+#include "core/json_read.h"
 
 namespace ckpt {
 
 class ByteLevelBpe {
  public:
   // `model` is the "model" of a tokenizer.json and must outlive this; merges as "left right".
-  ByteLevelBpe(const Json& model, const std::vector<std::string>& merges);
+  ByteLevelBpe(const JsonValue& model, const std::vector<std::string>& merges);
 
   // Appends the ids of `piece`. False when the vocabulary lacks what is left after merging.
   bool encode(std::string_view piece, std::vector<uint64_t>& ids) const;
@@ -28,7 +28,7 @@ class ByteLevelBpe {
   std::optional<uint64_t> id_of(const std::string& token) const;
   void merge(std::vector<std::string>& symbols) const;
 
-  const Json* vocabulary_;
+  const JsonValue* vocabulary_;
   bool ignores_merges_;
   std::unordered_map<std::string, uint32_t> ranks_;
 };

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "transforms/to_gguf_json.h"
+#include "core/json_read.h"
 
 namespace ckpt {
 namespace {

@@ -15,33 +15,33 @@ struct General {
   Text name, author, version, organization, finetune, basename, description, size_label;
   Text license, license_name, license_link;
   Text source_url, source_doi, source_uuid, source_repo_url;
-  std::optional<std::vector<Json>> base_models, datasets;  // objects
+  std::optional<std::vector<JsonValue>> base_models, datasets;  // objects
   std::optional<std::vector<std::string>> tags, languages;
 };
 
 // A list becomes one text, as the license does.
-Text scalar_text(const Json& value) {
+Text scalar_text(const JsonValue& value) {
   if (const auto* text = value.get_ptr<const std::string*>()) return *text;
   if (!value.is_array()) return std::nullopt;
   std::vector<std::string> texts;
-  for (const Json& item : value) {
+  for (const JsonValue& item : value) {
     if (const auto* text = item.get_ptr<const std::string*>()) texts.push_back(*text);
   }
   return fmt::format("{}", fmt::join(texts, ","));
 }
 
-void take(const Json& card, const char* key, Text& field) {
-  const Json* found = known(card, key);
+void take(const JsonValue& card, const char* key, Text& field) {
+  const JsonValue* found = known(card, key);
   if (found != nullptr && !field) field = scalar_text(*found);
 }
 
-void extend(const Json& card, const char* key, std::optional<std::vector<std::string>>& list) {
-  const Json* found = known(card, key);
+void extend(const JsonValue& card, const char* key, std::optional<std::vector<std::string>>& list) {
+  const JsonValue* found = known(card, key);
   if (found == nullptr) return;
   if (!list) list.emplace();
   if (const auto* text = found->get_ptr<const std::string*>()) list->push_back(*text);
   if (!found->is_array()) return;
-  for (const Json& item : *found) {
+  for (const JsonValue& item : *found) {
     if (const auto* text = item.get_ptr<const std::string*>()) list->push_back(*text);
   }
 }
@@ -61,8 +61,8 @@ Text hub_id(std::string_view url) {
 }
 
 // What is known of another model or a dataset from its identifier or address.
-Json reference(const std::string& id, uint64_t total_values) {
-  Json out = Json::object();
+JsonValue reference(const std::string& id, uint64_t total_values) {
+  JsonValue out = JsonValue::object();
   const bool is_url =
       id.starts_with("http://") || id.starts_with("https://") || id.starts_with("ssh://");
   if (is_url) out["repo_url"] = id;
@@ -80,28 +80,28 @@ Json reference(const std::string& id, uint64_t total_values) {
 }
 
 // The first of `keys` that is there counts, even when it is null.
-void take_references(const Json& card, const std::array<const char*, 3>& keys,
-                     uint64_t total_values, std::optional<std::vector<Json>>& list) {
-  const Json* found = nullptr;
+void take_references(const JsonValue& card, const std::array<const char*, 3>& keys,
+                     uint64_t total_values, std::optional<std::vector<JsonValue>>& list) {
+  const JsonValue* found = nullptr;
   for (const char* key : keys) {
     if (found == nullptr) found = member(card, key);
   }
   if (found == nullptr) return;
   list.emplace();
-  const auto add = [&](const Json& item) {
+  const auto add = [&](const JsonValue& item) {
     if (const auto* text = item.get_ptr<const std::string*>()) {
       list->push_back(reference(*text, total_values));
     } else {
-      list->push_back(item.is_object() ? item : Json::object());
+      list->push_back(item.is_object() ? item : JsonValue::object());
     }
   };
   if (found->is_string()) add(*found);
   if (found->is_array()) {
-    for (const Json& item : *found) add(item);
+    for (const JsonValue& item : *found) add(item);
   }
 }
 
-void take_card(const Json& card, uint64_t total_values, General& out) {
+void take_card(const JsonValue& card, uint64_t total_values, General& out) {
   struct Row {
     const char *plain, *prefixed;
     Text General::*field;
@@ -177,7 +177,7 @@ void put(Metadata& metadata, const std::string& key, const Text& value) {
 }
 
 void put_references(Metadata& metadata, const std::string& prefix,
-                    const std::optional<std::vector<Json>>& list) {
+                    const std::optional<std::vector<JsonValue>>& list) {
   if (!list) return;
   metadata.append(prefix + ".count", MetaValue::u32(list->size()));
   for (size_t i = 0; i < list->size(); ++i) {
@@ -198,7 +198,7 @@ void put_list(Metadata& metadata, const char* key,
 void put_sampling(const Checkpoint& checkpoint, Metadata& metadata) {
   const auto read = read_object(checkpoint, "generation_config.json");
   if (!read || !*read) return;
-  const Json& config = **read;
+  const JsonValue& config = **read;
   struct Row {
     const char *key, *field, *other;
     MetaType type;
@@ -218,7 +218,7 @@ void put_sampling(const Checkpoint& checkpoint, Metadata& metadata) {
       {"mirostat_eta", "mirostat_eta", "", MetaType::kF32},
   };
   for (const Row& row : kRows) {
-    const Json* value = member(config, row.field);
+    const JsonValue* value = member(config, row.field);
     if (value == nullptr) value = member(config, row.other);
     if (value == nullptr) continue;
     const std::string key = fmt::format("general.sampling.{}", row.key);
@@ -265,14 +265,14 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
   const Document* card = checkpoint.find_document("README.md");
   const auto matter = card == nullptr ? Text() : front_matter(*card->content);
   if (matter) {
-    const Result<Json> parsed = parse_yaml(*matter);
+    const Result<JsonValue> parsed = parse_yaml(*matter);
     if (parsed) take_card(*parsed, parameters.total, general);
     if (!parsed) {
       context.note(
           fmt::format("README.md: its front matter was not read: {}", parsed.error().text()));
     }
   }
-  CKPT_ASSIGN(const std::optional<Json> config, read_object(checkpoint, "config.json"));
+  CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(checkpoint, "config.json"));
   const std::string* path = config ? text_of(*config, "_name_or_path") : nullptr;
   if (path != nullptr && std::count(path->begin(), path->end(), '/') <= 1) {
     take_name(*path, parameters.total, general);

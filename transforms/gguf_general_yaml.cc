@@ -30,25 +30,25 @@ class Parser {
     }
   }
 
-  Result<Json> parse() {
+  Result<JsonValue> parse() {
     skip_empty();
-    if (at_ == lines_.size()) return Json();
-    CKPT_ASSIGN(Json out, block(lines_[at_].indent, 0));
+    if (at_ == lines_.size()) return JsonValue();
+    CKPT_ASSIGN(JsonValue out, block(lines_[at_].indent, 0));
     skip_empty();
     if (at_ < lines_.size()) return wrong("text that belongs to nothing before it");
     return out;
   }
 
  private:
-  Result<Json> block(size_t indent, uint32_t depth);
-  Result<Json> list(size_t indent, uint32_t depth);
-  Result<Json> map(size_t indent, uint32_t depth);
-  Result<Json> value(std::string_view text, size_t indent, uint32_t depth);
-  Result<Json> flow(std::string_view text, size_t indent, uint32_t depth);
-  Result<Json> flow_value(std::string_view& text, uint32_t depth);
-  Result<Json> flow_list(std::string_view& text, uint32_t depth);
-  Result<Json> flow_map(std::string_view& text, uint32_t depth);
-  Json block_text(char style, std::string_view header, size_t indent);
+  Result<JsonValue> block(size_t indent, uint32_t depth);
+  Result<JsonValue> list(size_t indent, uint32_t depth);
+  Result<JsonValue> map(size_t indent, uint32_t depth);
+  Result<JsonValue> value(std::string_view text, size_t indent, uint32_t depth);
+  Result<JsonValue> flow(std::string_view text, size_t indent, uint32_t depth);
+  Result<JsonValue> flow_value(std::string_view& text, uint32_t depth);
+  Result<JsonValue> flow_list(std::string_view& text, uint32_t depth);
+  Result<JsonValue> flow_map(std::string_view& text, uint32_t depth);
+  JsonValue block_text(char style, std::string_view header, size_t indent);
   std::string folded(std::string_view first, size_t indent);
 
   Failure wrong(const char* what) const {
@@ -68,7 +68,7 @@ class Parser {
 
 bool is_item(std::string_view text) { return text == "-" || text.starts_with("- "); }
 
-Result<Json> Parser::block(size_t indent, uint32_t depth) {
+Result<JsonValue> Parser::block(size_t indent, uint32_t depth) {
   if (depth > kMaxDepth) return wrong("nested too deeply");
   const std::string_view text = trimmed(lines_[at_].text);
   if (is_item(text)) return list(indent, depth);
@@ -77,8 +77,8 @@ Result<Json> Parser::block(size_t indent, uint32_t depth) {
   return value(text, indent, depth);
 }
 
-Result<Json> Parser::list(size_t indent, uint32_t depth) {
-  Json out = Json::array();
+Result<JsonValue> Parser::list(size_t indent, uint32_t depth) {
+  JsonValue out = JsonValue::array();
   for (skip_empty(); at_ < lines_.size(); skip_empty()) {
     Line& line = lines_[at_];
     if (line.indent != indent || !is_item(trimmed(line.text))) break;
@@ -89,7 +89,7 @@ Result<Json> Parser::list(size_t indent, uint32_t depth) {
         !is_item(trimmed(line.text.substr(inner)))) {
       const std::string_view text = trimmed(line.text.substr(inner));
       ++at_;
-      CKPT_ASSIGN(Json item, value(text, indent, depth));
+      CKPT_ASSIGN(JsonValue item, value(text, indent, depth));
       out.push_back(std::move(item));
       continue;
     }
@@ -106,14 +106,14 @@ Result<Json> Parser::list(size_t indent, uint32_t depth) {
       line.indent += inner;
       line.text.remove_prefix(inner);
     }
-    CKPT_ASSIGN(Json item, block(lines_[at_].indent, depth + 1));
+    CKPT_ASSIGN(JsonValue item, block(lines_[at_].indent, depth + 1));
     out.push_back(std::move(item));
   }
   return out;
 }
 
-Result<Json> Parser::map(size_t indent, uint32_t depth) {
-  Json out = Json::object();
+Result<JsonValue> Parser::map(size_t indent, uint32_t depth) {
+  JsonValue out = JsonValue::object();
   for (skip_empty(); at_ < lines_.size(); skip_empty()) {
     const Line& line = lines_[at_];
     if (line.indent != indent || is_item(trimmed(line.text))) break;
@@ -130,14 +130,14 @@ Result<Json> Parser::map(size_t indent, uint32_t depth) {
 }
 
 // What follows a key or a dash: on its line, or as a block on the next ones.
-Result<Json> Parser::value(std::string_view text, size_t indent, uint32_t depth) {
+Result<JsonValue> Parser::value(std::string_view text, size_t indent, uint32_t depth) {
   if (text.empty() || text[0] == '#') {
     skip_empty();
-    if (at_ == lines_.size()) return Json();
+    if (at_ == lines_.size()) return JsonValue();
     const Line& next = lines_[at_];
     const bool belongs =
         next.indent > indent || (next.indent == indent && is_item(trimmed(next.text)));
-    return belongs ? block(next.indent, depth + 1) : Result<Json>(Json());
+    return belongs ? block(next.indent, depth + 1) : Result<JsonValue>(JsonValue());
   }
   if (text[0] == '|' || text[0] == '>') return block_text(text[0], text.substr(1), indent);
   if (text[0] == '[' || text[0] == '{') return flow(text, indent, depth);
@@ -150,7 +150,7 @@ Result<Json> Parser::value(std::string_view text, size_t indent, uint32_t depth)
       whole += ' ';
       whole += trimmed(lines_[at_++].text);
     }
-    return Json(unquoted(std::string_view(whole).substr(0, closing_quote(whole) + 1)));
+    return JsonValue(unquoted(std::string_view(whole).substr(0, closing_quote(whole) + 1)));
   }
   return plain_scalar(folded(without_comment(text), indent));
 }
@@ -173,7 +173,7 @@ std::string line_ends(char style, size_t count, bool beside_deeper) {
   return count == 1 ? " " : std::string(count - 1, '\n');
 }
 
-Json Parser::block_text(char style, std::string_view header, size_t indent) {
+JsonValue Parser::block_text(char style, std::string_view header, size_t indent) {
   std::string out;
   size_t block_indent = 0;
   size_t pending = 0;  // line ends not yet written
@@ -201,12 +201,12 @@ Json Parser::block_text(char style, std::string_view header, size_t indent) {
   return out;
 }
 
-Result<Json> Parser::flow(std::string_view text, size_t indent, uint32_t depth) {
+Result<JsonValue> Parser::flow(std::string_view text, size_t indent, uint32_t depth) {
   std::string whole(text);
   // A list or map may go on over lines; it ends where its brackets do.
   for (;;) {
     std::string_view rest = whole;
-    Result<Json> out = flow_value(rest, depth);
+    Result<JsonValue> out = flow_value(rest, depth);
     if (out && (trimmed(rest).empty() || trimmed(rest)[0] == '#')) return out;
     const bool has_more =
         at_ < lines_.size() && (lines_[at_].indent > indent || lines_[at_].text.starts_with(']') ||
@@ -217,7 +217,7 @@ Result<Json> Parser::flow(std::string_view text, size_t indent, uint32_t depth) 
   }
 }
 
-Result<Json> Parser::flow_value(std::string_view& text, uint32_t depth) {
+Result<JsonValue> Parser::flow_value(std::string_view& text, uint32_t depth) {
   if (depth > kMaxDepth) return wrong("nested too deeply");
   text = trimmed(text);
   if (text.empty()) return wrong("a value was expected");
@@ -226,7 +226,7 @@ Result<Json> Parser::flow_value(std::string_view& text, uint32_t depth) {
   if (text[0] == '"' || text[0] == '\'') {
     const size_t end = closing_quote(text);
     if (end == std::string_view::npos) return wrong("a quote that is not closed");
-    Json out = unquoted(text.substr(0, end + 1));
+    JsonValue out = unquoted(text.substr(0, end + 1));
     text.remove_prefix(end + 1);
     return out;
   }
@@ -235,16 +235,16 @@ Result<Json> Parser::flow_value(std::string_view& text, uint32_t depth) {
          !(text[end] == ':' && (end + 1 == text.size() || text[end + 1] == ' '))) {
     ++end;
   }
-  Json out = plain_scalar(trimmed(text.substr(0, end)));
+  JsonValue out = plain_scalar(trimmed(text.substr(0, end)));
   text.remove_prefix(end);
   return out;
 }
 
-Result<Json> Parser::flow_list(std::string_view& text, uint32_t depth) {
-  Json out = Json::array();
+Result<JsonValue> Parser::flow_list(std::string_view& text, uint32_t depth) {
+  JsonValue out = JsonValue::array();
   text = trimmed(text.substr(1));
   while (!text.starts_with(']')) {
-    CKPT_ASSIGN(Json item, flow_value(text, depth + 1));
+    CKPT_ASSIGN(JsonValue item, flow_value(text, depth + 1));
     out.push_back(std::move(item));
     text = trimmed(text);
     if (text.starts_with(',')) {
@@ -257,11 +257,11 @@ Result<Json> Parser::flow_list(std::string_view& text, uint32_t depth) {
   return out;
 }
 
-Result<Json> Parser::flow_map(std::string_view& text, uint32_t depth) {
-  Json out = Json::object();
+Result<JsonValue> Parser::flow_map(std::string_view& text, uint32_t depth) {
+  JsonValue out = JsonValue::object();
   text = trimmed(text.substr(1));
   while (!text.starts_with('}')) {
-    CKPT_ASSIGN(const Json key, flow_value(text, depth + 1));
+    CKPT_ASSIGN(const JsonValue key, flow_value(text, depth + 1));
     text = trimmed(text);
     if (!text.starts_with(':')) return wrong("':' was expected");
     text = trimmed(text.substr(1));
@@ -305,6 +305,6 @@ std::optional<std::string> front_matter(std::string_view card) {
   return out;
 }
 
-Result<Json> parse_yaml(std::string_view text) { return Parser(text).parse(); }
+Result<JsonValue> parse_yaml(std::string_view text) { return Parser(text).parse(); }
 
 }  // namespace ckpt

@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "transforms/to_gguf_json.h"
+#include "core/json_read.h"
 
 namespace ckpt {
 
@@ -24,6 +24,6 @@ namespace ckpt {
 std::optional<std::string> front_matter(std::string_view card);
 
 // Fails: kUnsupported for what is outside of the part described above, naming the line.
-Result<Json> parse_yaml(std::string_view text);
+Result<JsonValue> parse_yaml(std::string_view text);
 
 }  // namespace ckpt

@@ -93,7 +93,7 @@ std::string unquoted(std::string_view text) {
   return out;
 }
 
-Json plain_scalar(std::string_view text) {
+JsonValue plain_scalar(std::string_view text) {
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL")
     return nullptr;
   return std::string(text);

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "transforms/to_gguf_json.h"
+#include "core/json_read.h"
 
 namespace ckpt {
 
@@ -21,7 +21,7 @@ std::string_view without_comment(std::string_view text);
 // What stands between the quotes at both ends, escapes replaced.
 std::string unquoted(std::string_view text);
 // A text, or null for nothing, "~" and "null".
-Json plain_scalar(std::string_view text);
+JsonValue plain_scalar(std::string_view text);
 // Position of the ":" that ends a key; npos when the text is no key.
 size_t key_end(std::string_view text);
 

@@ -10,8 +10,8 @@ constexpr const char* kTokenizerHint = "the folder of the model's tokenizer, wit
 // Granite's code models share one vocabulary size and want no BOS (llama.cpp conversion/llama.py).
 constexpr uint64_t kNoBosVocabulary = 49152;
 
-Result<Json> read_tokenizer(const Checkpoint& checkpoint) {
-  CKPT_ASSIGN(std::optional<Json> tokenizer, read_object(checkpoint, "tokenizer.json"));
+Result<JsonValue> read_tokenizer(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(std::optional<JsonValue> tokenizer, read_object(checkpoint, "tokenizer.json"));
   if (tokenizer) return std::move(*tokenizer);
   for (const char* path : {"tokenizer.model", "spiece.model", "tekken.json"}) {
     if (checkpoint.find_document(path) == nullptr) continue;
@@ -24,8 +24,8 @@ Result<Json> read_tokenizer(const Checkpoint& checkpoint) {
 }
 
 // SentencePiece models in a tokenizer.json are BPE too; their bytes are tokens like <0x0A>.
-Status check_kind(const Json& tokenizer) {
-  const Json* model = known(tokenizer, "model");
+Status check_kind(const JsonValue& tokenizer) {
+  const JsonValue* model = known(tokenizer, "model");
   const std::string* type = model == nullptr ? nullptr : text_of(*model, "type");
   if (type == nullptr || *type != "BPE") {
     return fail(ErrorCode::kUnsupported,
@@ -44,17 +44,17 @@ Status check_kind(const Json& tokenizer) {
 
 Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
                           Metadata& metadata) {
-  CKPT_ASSIGN(const Json tokenizer, read_tokenizer(checkpoint));
+  CKPT_ASSIGN(const JsonValue tokenizer, read_tokenizer(checkpoint));
   CKPT_TRY(check_kind(tokenizer));
-  CKPT_ASSIGN(std::optional<Json> found, read_object(checkpoint, "tokenizer_config.json"));
-  Json config = found ? std::move(*found) : Json::object();
+  CKPT_ASSIGN(std::optional<JsonValue> found, read_object(checkpoint, "tokenizer_config.json"));
+  JsonValue config = found ? std::move(*found) : JsonValue::object();
   CKPT_ASSIGN(Vocabulary vocabulary,
               read_vocabulary(tokenizer, config, options.vocab_size.value_or(0)));
   CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, tokenizer));
   CKPT_ASSIGN(std::string pre, options.pre_name
                                    ? Result<std::string>(*options.pre_name)
                                    : recognise_pre_tokenizer(tokenizer, config, merges));
-  const Json* prefix = known(config, "add_prefix_space");
+  const JsonValue* prefix = known(config, "add_prefix_space");
   if (options.writes_add_space_prefix && prefix != nullptr) {
     metadata.append("tokenizer.ggml.add_space_prefix", MetaValue::boolean(is_truthy(prefix)));
   }

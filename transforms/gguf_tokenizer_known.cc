@@ -20,27 +20,27 @@ struct Added {
   std::vector<uint64_t> before, behind;
 };
 
-void append_ids(const Json& processor, const Json& item, std::vector<uint64_t>& out) {
-  const Json* special = known(item, "SpecialToken");
+void append_ids(const JsonValue& processor, const JsonValue& item, std::vector<uint64_t>& out) {
+  const JsonValue* special = known(item, "SpecialToken");
   const std::string* text = special == nullptr ? nullptr : text_of(*special, "id");
-  const Json* table = known(processor, "special_tokens");
-  const Json* entry = text == nullptr || table == nullptr ? nullptr : known(*table, *text);
-  const Json* ids = entry == nullptr ? nullptr : known(*entry, "ids");
+  const JsonValue* table = known(processor, "special_tokens");
+  const JsonValue* entry = text == nullptr || table == nullptr ? nullptr : known(*table, *text);
+  const JsonValue* ids = entry == nullptr ? nullptr : known(*entry, "ids");
   if (ids == nullptr || !ids->is_array()) return;
-  for (const Json& id : *ids) out.push_back(whole(id).value_or(0));
+  for (const JsonValue& id : *ids) out.push_back(whole(id).value_or(0));
 }
 
-Added added_ids(const Json& tokenizer) {
+Added added_ids(const JsonValue& tokenizer) {
   Added out;
-  const Json* processor = known(tokenizer, "post_processor");
+  const JsonValue* processor = known(tokenizer, "post_processor");
   if (processor == nullptr) return out;
-  const Json* list = known(*processor, "processors");
-  const Json alone = Json::array({*processor});
-  for (const Json& step : list == nullptr ? alone : *list) {
-    const Json* single = known(step, "single");
+  const JsonValue* list = known(*processor, "processors");
+  const JsonValue alone = JsonValue::array({*processor});
+  for (const JsonValue& step : list == nullptr ? alone : *list) {
+    const JsonValue* single = known(step, "single");
     if (single == nullptr || !single->is_array()) continue;
     bool is_behind = false;
-    for (const Json& item : *single) {
+    for (const JsonValue& item : *single) {
       is_behind = is_behind || known(item, "Sequence") != nullptr;
       append_ids(step, item, is_behind ? out.behind : out.before);
     }
@@ -50,9 +50,10 @@ Added added_ids(const Json& tokenizer) {
 
 }  // namespace
 
-std::optional<std::string> check_hash(const Json& tokenizer, const std::vector<std::string>& merges,
+std::optional<std::string> check_hash(const JsonValue& tokenizer,
+                                      const std::vector<std::string>& merges,
                                       std::span<const uint8_t> pieces) {
-  const Json* model = known(tokenizer, "model");
+  const JsonValue* model = known(tokenizer, "model");
   if (model == nullptr) return std::nullopt;
   const ByteLevelBpe bpe(*model, merges);
   const Added added = added_ids(tokenizer);

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "transforms/to_gguf_json.h"
+#include "core/json_read.h"
 
 namespace ckpt {
 
@@ -26,7 +26,8 @@ std::span<const uint8_t> check_pieces(std::string_view rules);
 std::string_view name_of_hash(std::string_view sha256);
 
 // SHA-256 of the check text's ids; nullopt when the vocabulary cannot spell it.
-std::optional<std::string> check_hash(const Json& tokenizer, const std::vector<std::string>& merges,
+std::optional<std::string> check_hash(const JsonValue& tokenizer,
+                                      const std::vector<std::string>& merges,
                                       std::span<const uint8_t> pieces);
 
 }  // namespace ckpt

@@ -87,17 +87,17 @@ constexpr std::string_view kDeepSeekLlm = R"([\r\n])"
                                           R"(\s?[A-Za-zµÀ-)";
 
 // One step: the pattern of a Split, with line ends spelled as in C, or a word for other kinds.
-std::string step_text(const Json& step) {
+std::string step_text(const JsonValue& step) {
   const std::string* type = text_of(step, "type");
   if (type == nullptr) return "?";
   if (*type == "ByteLevel") {
-    const Json* words = known(step, "use_regex");
+    const JsonValue* words = known(step, "use_regex");
     return words == nullptr || is_truthy(words) ? "bytes+words" : "bytes";
   }
   if (*type == "Digits") return is_truthy(known(step, "individual_digits")) ? "digit" : "digits";
   if (*type == "Punctuation") return "punctuation";
   if (*type != "Split") return *type;
-  const Json* pattern = known(step, "pattern");
+  const JsonValue* pattern = known(step, "pattern");
   const std::string* regex = pattern == nullptr ? nullptr : text_of(*pattern, "Regex");
   const std::string* behavior = text_of(step, "behavior");
   if (regex == nullptr) return "Split by a text";
@@ -118,23 +118,23 @@ std::string step_text(const Json& step) {
   return keeps ? out : fmt::format("{} ({}{})", out, *behavior, inverted ? ", inverted" : "");
 }
 
-void append_steps(const Json& step, std::vector<std::string>& out) {
-  const Json* list = known(step, "pretokenizers");
+void append_steps(const JsonValue& step, std::vector<std::string>& out) {
+  const JsonValue* list = known(step, "pretokenizers");
   if (list == nullptr || !list->is_array()) {
     out.push_back(step_text(step));
     return;
   }
-  for (const Json& inner : *list) append_steps(inner, out);
+  for (const JsonValue& inner : *list) append_steps(inner, out);
 }
 
 // Whether the post-processor puts a token in front of a text.
-bool adds_first_token(const Json& tokenizer) {
-  const Json* processor = known(tokenizer, "post_processor");
+bool adds_first_token(const JsonValue& tokenizer) {
+  const JsonValue* processor = known(tokenizer, "post_processor");
   if (processor == nullptr) return false;
-  const Json* list = known(*processor, "processors");
-  const Json alone = Json::array({*processor});
-  for (const Json& step : list == nullptr ? alone : *list) {
-    const Json* single = known(step, "single");
+  const JsonValue* list = known(*processor, "processors");
+  const JsonValue alone = JsonValue::array({*processor});
+  for (const JsonValue& step : list == nullptr ? alone : *list) {
+    const JsonValue* single = known(step, "single");
     const bool has_first = single != nullptr && single->is_array() && single->size() > 1 &&
                            known(single->front(), "SpecialToken") != nullptr;
     if (has_first) return true;
@@ -143,15 +143,15 @@ bool adds_first_token(const Json& tokenizer) {
 }
 
 // Names that share their rules, told apart by what else tokenizer.json says.
-std::string refine(std::string_view name, const Json& tokenizer, const Json& config) {
-  const Json* model = known(tokenizer, "model");
+std::string refine(std::string_view name, const JsonValue& tokenizer, const JsonValue& config) {
+  const JsonValue* model = known(tokenizer, "model");
   const bool ignores_merges = model != nullptr && is_truthy(known(*model, "ignore_merges"));
   if (name == "llama-bpe" && !ignores_merges && !adds_first_token(tokenizer)) return "smaug-bpe";
   if (name == "starcoder") {
-    const Json* normalizer = known(tokenizer, "normalizer");
+    const JsonValue* normalizer = known(tokenizer, "normalizer");
     const std::string* type = normalizer == nullptr ? nullptr : text_of(*normalizer, "type");
     if (type != nullptr && *type == "NFC") return "command-r";
-    const Json* cleans = known(config, "clean_up_tokenization_spaces");
+    const JsonValue* cleans = known(config, "clean_up_tokenization_spaces");
     if (cleans != nullptr && !is_truthy(cleans)) return "smollm";
   }
   return std::string(name);
@@ -159,10 +159,10 @@ std::string refine(std::string_view name, const Json& tokenizer, const Json& con
 
 }  // namespace
 
-Result<std::string> recognise_pre_tokenizer(const Json& tokenizer, const Json& config,
+Result<std::string> recognise_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
                                             const std::vector<std::string>& merges) {
   std::vector<std::string> steps;
-  if (const Json* first = known(tokenizer, "pre_tokenizer")) append_steps(*first, steps);
+  if (const JsonValue* first = known(tokenizer, "pre_tokenizer")) append_steps(*first, steps);
   const std::string text = fmt::format("{}", fmt::join(steps, "\n"));
   for (const Signature& signature : kSignatures) {
     if (signature.steps != text) continue;

@@ -29,7 +29,7 @@ std::string_view id_key(std::string_view kind) {
 
 class Specials {
  public:
-  Specials(const Json& tokenizer, Json config)
+  Specials(const JsonValue& tokenizer, JsonValue config)
       : tokenizer_(tokenizer), config_(std::move(config)), has_config_(!config_.empty()) {
     bos_ = value("bos_token");
     cls_ = value("cls_token");
@@ -41,15 +41,15 @@ class Specials {
 
   void read_post_processor();
   Status read_names();
-  Status read_numbers(const Json& model_config);
+  Status read_numbers(const JsonValue& model_config);
   void write(Metadata& metadata) const;
 
  private:
-  Json value(const char* key) const {
-    const Json* found = member(config_, key);
-    return found == nullptr ? Json() : *found;
+  JsonValue value(const char* key) const {
+    const JsonValue* found = member(config_, key);
+    return found == nullptr ? JsonValue() : *found;
   }
-  void rename(const char* key, Json& token, Json to) {
+  void rename(const char* key, JsonValue& token, JsonValue to) {
     token = std::move(to);
     if (has_config_) config_[key] = token;
   }
@@ -57,18 +57,18 @@ class Specials {
     return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
   }
   void set_flag(const std::string& kind, bool on);
-  Status set_id(const std::string& kind, const Json& id);
-  void roberta(const Json& processor);
-  void single(const Json& items);
-  void first_of_single(const Json& first);
-  void last_of_single(const Json& last);
-  void pair(const Json& items);
+  Status set_id(const std::string& kind, const JsonValue& id);
+  void roberta(const JsonValue& processor);
+  void single(const JsonValue& items);
+  void first_of_single(const JsonValue& first);
+  void last_of_single(const JsonValue& last);
+  void pair(const JsonValue& items);
 
-  const Json& tokenizer_;
-  Json config_;
+  const JsonValue& tokenizer_;
+  JsonValue config_;
   bool has_config_;
-  Json bos_, cls_, eos_, sep_;  // text, object or null
-  Json first_, last_;           // of the single template
+  JsonValue bos_, cls_, eos_, sep_;  // text, object or null
+  JsonValue first_, last_;           // of the single template
   std::vector<std::string> kinds_ = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
   std::vector<std::pair<std::string, uint64_t>> ids_;
   std::vector<std::pair<std::string, bool>> flags_;
@@ -84,7 +84,7 @@ void Specials::set_flag(const std::string& kind, bool on) {
   flags_.emplace_back(kind, on);
 }
 
-Status Specials::set_id(const std::string& kind, const Json& id) {
+Status Specials::set_id(const std::string& kind, const JsonValue& id) {
   if (!id.is_number_integer()) return {};
   if (!id.is_number_unsigned() || id.get<uint64_t>() > UINT32_MAX) {
     return fail(ErrorCode::kCorrupt, "special token {} has id {}", kind, id.dump());
@@ -95,10 +95,10 @@ Status Specials::set_id(const std::string& kind, const Json& id) {
   return {};
 }
 
-void Specials::roberta(const Json& processor) {
+void Specials::roberta(const JsonValue& processor) {
   for (const char* kind : {"bos", "eos", "sep"}) set_flag(kind, true);
-  const auto first_of = [&](const char* key, const Json& otherwise) {
-    const Json* list = member(processor, key);
+  const auto first_of = [&](const char* key, const JsonValue& otherwise) {
+    const JsonValue* list = member(processor, key);
     return list != nullptr && list->is_array() && !list->empty() ? list->front() : otherwise;
   };
   if (!is_truthy(&cls_) && has_config_) rename("cls_token", cls_, first_of("cls", bos_));
@@ -106,19 +106,19 @@ void Specials::roberta(const Json& processor) {
 }
 
 // The token of one item of a template; null for a sequence.
-Json special_of(const Json& item) {
-  const Json* token = known(item, "SpecialToken");
-  const Json* id = token == nullptr ? nullptr : known(*token, "id");
-  return is_truthy(id) ? *id : Json();
+JsonValue special_of(const JsonValue& item) {
+  const JsonValue* token = known(item, "SpecialToken");
+  const JsonValue* id = token == nullptr ? nullptr : known(*token, "id");
+  return is_truthy(id) ? *id : JsonValue();
 }
 
-bool is_sequence(const Json& item, const char* id) {
-  const Json* sequence = known(item, "Sequence");
+bool is_sequence(const JsonValue& item, const char* id) {
+  const JsonValue* sequence = known(item, "Sequence");
   const std::string* found = sequence == nullptr ? nullptr : text_of(*sequence, "id");
   return found != nullptr && *found == id;
 }
 
-void Specials::first_of_single(const Json& first) {
+void Specials::first_of_single(const JsonValue& first) {
   if (!has_config_) {
     bos_ = first;
   } else if (first != bos_ && first != cls_) {
@@ -128,7 +128,7 @@ void Specials::first_of_single(const Json& first) {
   set_flag("bos", first == bos_ || first == cls_);
 }
 
-void Specials::last_of_single(const Json& last) {
+void Specials::last_of_single(const JsonValue& last) {
   if (!has_config_) {
     eos_ = last;
   } else if (last != eos_) {
@@ -143,9 +143,9 @@ void Specials::last_of_single(const Json& last) {
   set_flag("eos", last == eos_);
 }
 
-void Specials::single(const Json& items) {
-  first_ = Json();
-  last_ = Json();
+void Specials::single(const JsonValue& items) {
+  first_ = JsonValue();
+  last_ = JsonValue();
   if (!items.is_array() || items.size() < 2) return;
   first_ = special_of(items.front());
   if (!first_.is_null()) first_of_single(first_);
@@ -154,7 +154,7 @@ void Specials::single(const Json& items) {
 }
 
 // A [sep] [sep] B: whether something stands between two texts.
-void Specials::pair(const Json& items) {
+void Specials::pair(const JsonValue& items) {
   if (!items.is_array() || items.empty()) return;
   size_t begin = 0;
   size_t end = items.size();
@@ -162,7 +162,7 @@ void Specials::pair(const Json& items) {
   if (!last_.is_null() && special_of(items.back()) == last_) --end;
   if (begin + 2 >= end) return;  // nothing in between
   if (!is_sequence(items[begin], "A") || !is_sequence(items[end - 1], "B")) return;
-  const auto separates = [&](const Json& token) {
+  const auto separates = [&](const JsonValue& token) {
     return !token.is_null() && (token == sep_ || token == eos_);
   };
   bool adds = separates(special_of(items[begin + 1])) && last_.is_null();
@@ -172,30 +172,30 @@ void Specials::pair(const Json& items) {
 }
 
 void Specials::read_post_processor() {
-  const Json* processor = known(tokenizer_, "post_processor");
+  const JsonValue* processor = known(tokenizer_, "post_processor");
   if (!is_truthy(processor)) return;
-  const Json* list = known(*processor, "processors");
-  const Json alone = Json::array({*processor});
-  for (const Json& step : list == nullptr ? alone : *list) {
+  const JsonValue* list = known(*processor, "processors");
+  const JsonValue alone = JsonValue::array({*processor});
+  for (const JsonValue& step : list == nullptr ? alone : *list) {
     const std::string* type = text_of(step, "type");
     if (type == nullptr) continue;
     if (*type == "RobertaProcessing") roberta(step);
     if (*type != "TemplateProcessing") continue;
-    const Json* items = known(step, "single");
-    single(items == nullptr ? Json() : *items);
+    const JsonValue* items = known(step, "single");
+    single(items == nullptr ? JsonValue() : *items);
     items = known(step, "pair");
-    pair(items == nullptr ? Json() : *items);
+    pair(items == nullptr ? JsonValue() : *items);
   }
 }
 
 // First match of the text among the added tokens.
-Json find_added(const Json& tokenizer, const std::string& text) {
-  const Json* list = known(tokenizer, "added_tokens");
+JsonValue find_added(const JsonValue& tokenizer, const std::string& text) {
+  const JsonValue* list = known(tokenizer, "added_tokens");
   if (list == nullptr || !list->is_array()) return {};
-  for (const Json& entry : *list) {
+  for (const JsonValue& entry : *list) {
     const std::string* content = text_of(entry, "content");
-    const Json* id = member(entry, "id");
-    if (content != nullptr && *content == text) return id == nullptr ? Json() : *id;
+    const JsonValue* id = member(entry, "id");
+    if (content != nullptr && *content == text) return id == nullptr ? JsonValue() : *id;
   }
   return {};
 }
@@ -203,9 +203,9 @@ Json find_added(const Json& tokenizer, const std::string& text) {
 Status Specials::read_names() {
   if (!has_config_) return {};
   for (const std::string& kind : kinds_) {
-    const Json* flag = member(config_, fmt::format("add_{}_token", kind));
+    const JsonValue* flag = member(config_, fmt::format("add_{}_token", kind));
     if (flag != nullptr && flag->is_boolean()) set_flag(kind, flag->get<bool>());
-    const Json* entry = member(config_, fmt::format("{}_token", kind));
+    const JsonValue* entry = member(config_, fmt::format("{}_token", kind));
     if (entry == nullptr) continue;
     const std::string* text =
         entry->is_object() ? text_of(*entry, "content") : entry->get_ptr<const std::string*>();
@@ -214,11 +214,11 @@ Status Specials::read_names() {
   return {};
 }
 
-Status Specials::read_numbers(const Json& model_config) {
-  const Json* inner = known(model_config, "text_config");
+Status Specials::read_numbers(const JsonValue& model_config) {
+  const JsonValue* inner = known(model_config, "text_config");
   for (const std::string& kind : kinds_) {
     const std::string field = fmt::format("{}_token_id", kind);
-    const Json* id = known(model_config, field);
+    const JsonValue* id = known(model_config, field);
     if (id == nullptr && inner != nullptr) id = known(*inner, field);
     if (id != nullptr) CKPT_TRY(set_id(kind, *id));
   }
@@ -249,15 +249,15 @@ std::string file_stem(std::string_view path) {
 }
 
 // A text, or a list of {name, template}; null when there is none.
-Result<Json> find_template(const Checkpoint& checkpoint, const Json& config) {
-  if (const Json* found = member(config, "chat_template")) return *found;
+Result<JsonValue> find_template(const Checkpoint& checkpoint, const JsonValue& config) {
+  if (const JsonValue* found = member(config, "chat_template")) return *found;
   const Document* jinja = checkpoint.find_document("chat_template.jinja");
   if (jinja == nullptr) {
-    CKPT_ASSIGN(const std::optional<Json> json, read_object(checkpoint, "chat_template.json"));
-    const Json* found = json ? member(*json, "chat_template") : nullptr;
-    return found == nullptr ? Json() : *found;
+    CKPT_ASSIGN(const std::optional<JsonValue> json, read_object(checkpoint, "chat_template.json"));
+    const JsonValue* found = json ? member(*json, "chat_template") : nullptr;
+    return found == nullptr ? JsonValue() : *found;
   }
-  Json list = Json::array({{{"name", "default"}, {"template", *jinja->content}}});
+  JsonValue list = JsonValue::array({{{"name", "default"}, {"template", *jinja->content}}});
   for (const Document& document : checkpoint.documents) {
     if (!document.path.starts_with("additional_chat_templates/") ||
         !document.path.ends_with(".jinja")) {
@@ -265,7 +265,7 @@ Result<Json> find_template(const Checkpoint& checkpoint, const Json& config) {
     }
     list.push_back({{"name", file_stem(document.path)}, {"template", *document.content}});
   }
-  return list.size() == 1 ? Json(*jinja->content) : list;
+  return list.size() == 1 ? JsonValue(*jinja->content) : list;
 }
 
 std::string safe_name(std::string name) {
@@ -280,7 +280,7 @@ void put(Metadata& metadata, std::string key, const std::string& text) {
   if (!text.empty()) metadata.set(std::move(key), MetaValue::text(text));
 }
 
-void write_template(const Json& found, Metadata& metadata) {
+void write_template(const JsonValue& found, Metadata& metadata) {
   if (const auto* text = found.get_ptr<const std::string*>()) {
     put(metadata, "tokenizer.chat_template", *text);
   }
@@ -288,7 +288,7 @@ void write_template(const Json& found, Metadata& metadata) {
   const std::string* standard = nullptr;
   // The converter writes the names in an order that changes from run to run; here they are sorted.
   std::map<std::string, bool> names;
-  for (const Json& entry : found) {
+  for (const JsonValue& entry : found) {
     const std::string* name = text_of(entry, "name");
     const std::string* text = text_of(entry, "template");
     if (name == nullptr || name->empty() || text == nullptr) continue;
@@ -314,38 +314,39 @@ struct NormalizerFlags {
   std::optional<bool> lowercase, strip_accents;
 };
 
-void read_normalizer(const Json& normalizer, NormalizerFlags& flags) {
+void read_normalizer(const JsonValue& normalizer, NormalizerFlags& flags) {
   const std::string* type = text_of(normalizer, "type");
   if (type == nullptr) return;
   if (*type == "Lowercase") flags.lowercase = true;
   if (*type == "StripAccents") flags.strip_accents = true;
   if (*type == "BertNormalizer") {
-    const Json* lower = known(normalizer, "lowercase");
-    const Json* strip = known(normalizer, "strip_accents");
+    const JsonValue* lower = known(normalizer, "lowercase");
+    const JsonValue* strip = known(normalizer, "strip_accents");
     if (lower != nullptr) flags.lowercase = is_truthy(lower);
     if (strip != nullptr) flags.strip_accents = is_truthy(strip);
   }
-  const Json* list = known(normalizer, "normalizers");
+  const JsonValue* list = known(normalizer, "normalizers");
   if (*type != "Sequence" || list == nullptr || !list->is_array()) return;
-  for (const Json& step : *list) read_normalizer(step, flags);
+  for (const JsonValue& step : *list) read_normalizer(step, flags);
 }
 
 }  // namespace
 
-Status add_special_keys(const Checkpoint& checkpoint, const Json& tokenizer, Json config,
+Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
                         Metadata& metadata) {
   const bool has_config = !config.empty();
-  CKPT_ASSIGN(const Json chat,
-              has_config ? find_template(checkpoint, config) : Result<Json>(Json()));
+  CKPT_ASSIGN(const JsonValue chat,
+              has_config ? find_template(checkpoint, config) : Result<JsonValue>(JsonValue()));
   Specials specials(tokenizer, std::move(config));
   specials.read_post_processor();
   CKPT_TRY(specials.read_names());
-  CKPT_ASSIGN(const std::optional<Json> model_config, read_object(checkpoint, "config.json"));
+  CKPT_ASSIGN(const std::optional<JsonValue> model_config, read_object(checkpoint, "config.json"));
   if (model_config) CKPT_TRY(specials.read_numbers(*model_config));
   specials.write(metadata);
   write_template(chat, metadata);
   NormalizerFlags flags;
-  if (const Json* normalizer = known(tokenizer, "normalizer")) read_normalizer(*normalizer, flags);
+  if (const JsonValue* normalizer = known(tokenizer, "normalizer"))
+    read_normalizer(*normalizer, flags);
   if (flags.lowercase) {
     metadata.append("tokenizer.ggml.normalizer.lowercase", MetaValue::boolean(*flags.lowercase));
   }

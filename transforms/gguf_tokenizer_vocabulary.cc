@@ -45,7 +45,7 @@ TokenType added_type(const std::string& text, bool special) {
   return special || looks_special(text) ? TokenType::kControl : TokenType::kUserDefined;
 }
 
-Result<uint64_t> token_id(const Json& id, std::string_view text) {
+Result<uint64_t> token_id(const JsonValue& id, std::string_view text) {
   const auto value = whole(id);
   if (!value || *value >= kMaxTokens) {
     return fail(ErrorCode::kCorrupt, "tokenizer.json: token '{}' has id {}; expected 0 to {}", text,
@@ -54,9 +54,9 @@ Result<uint64_t> token_id(const Json& id, std::string_view text) {
   return *value;
 }
 
-Result<Tokens> base_tokens(const Json& tokenizer) {
-  const Json* model = known(tokenizer, "model");
-  const Json* vocab = model == nullptr ? nullptr : known(*model, "vocab");
+Result<Tokens> base_tokens(const JsonValue& tokenizer) {
+  const JsonValue* model = known(tokenizer, "model");
+  const JsonValue* vocab = model == nullptr ? nullptr : known(*model, "vocab");
   if (vocab == nullptr || !vocab->is_object()) {
     return fail(ErrorCode::kCorrupt, "tokenizer.json: no model.vocab");
   }
@@ -93,12 +93,12 @@ class AddedTokens {
   std::map<std::string, uint64_t> ids_;
 };
 
-Status take_added(const Json& tokenizer, AddedTokens& added) {
-  const Json* list = known(tokenizer, "added_tokens");
+Status take_added(const JsonValue& tokenizer, AddedTokens& added) {
+  const JsonValue* list = known(tokenizer, "added_tokens");
   if (list == nullptr || !list->is_array()) return {};
-  for (const Json& entry : *list) {
+  for (const JsonValue& entry : *list) {
     const std::string* text = text_of(entry, "content");
-    const Json* id = member(entry, "id");
+    const JsonValue* id = member(entry, "id");
     if (text == nullptr || id == nullptr) {
       return fail(ErrorCode::kCorrupt, "tokenizer.json: an added token without content or id");
     }
@@ -109,8 +109,8 @@ Status take_added(const Json& tokenizer, AddedTokens& added) {
 }
 
 // tokenizer_config.json repeats the added tokens, by their ids as texts.
-Status take_decoder(const Json& config, AddedTokens& added) {
-  const Json* decoder = known(config, "added_tokens_decoder");
+Status take_decoder(const JsonValue& config, AddedTokens& added) {
+  const JsonValue* decoder = known(config, "added_tokens_decoder");
   if (decoder == nullptr || !decoder->is_object()) return {};
   for (const auto& [key, entry] : decoder->items()) {
     const std::string* text = text_of(entry, "content");
@@ -122,28 +122,28 @@ Status take_decoder(const Json& config, AddedTokens& added) {
                   "token",
                   key);
     }
-    CKPT_ASSIGN(const uint64_t number, token_id(Json(std::stoull(key)), *text));
+    CKPT_ASSIGN(const uint64_t number, token_id(JsonValue(std::stoull(key)), *text));
     added.add(number, *text, is_truthy(known(entry, "special")));
   }
   return {};
 }
 
-const std::string* named_text(const Json& entry) {
+const std::string* named_text(const JsonValue& entry) {
   if (entry.is_object()) return text_of(entry, "content");
   return entry.get_ptr<const std::string*>();
 }
 
-void take_named(const Json& config, AddedTokens& added) {
+void take_named(const JsonValue& config, AddedTokens& added) {
   for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
                           "cls_token", "mask_token"}) {
-    const Json* entry = known(config, key);
+    const JsonValue* entry = known(config, key);
     const std::string* text = entry == nullptr ? nullptr : named_text(*entry);
     if (text != nullptr) added.name_special(*text);
   }
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
-    const Json* list = known(config, key);
+    const JsonValue* list = known(config, key);
     if (list == nullptr || !(list->is_array() || list->is_object())) continue;
-    for (const Json& entry : *list) {
+    for (const JsonValue& entry : *list) {
       if (const std::string* text = named_text(entry)) added.name_special(*text);
     }
   }
@@ -190,7 +190,8 @@ std::vector<std::string> merges_of_text(std::string_view text) {
 
 }  // namespace
 
-Result<Vocabulary> read_vocabulary(const Json& tokenizer, const Json& config, uint64_t vocab_size) {
+Result<Vocabulary> read_vocabulary(const JsonValue& tokenizer, const JsonValue& config,
+                                   uint64_t vocab_size) {
   CKPT_ASSIGN(Tokens tokens, base_tokens(tokenizer));
   AddedTokens added(tokens);
   CKPT_TRY(take_added(tokenizer, added));
@@ -223,11 +224,12 @@ Result<Vocabulary> read_vocabulary(const Json& tokenizer, const Json& config, ui
   return out;
 }
 
-Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint, const Json& tokenizer) {
-  const Json* list = known(*known(tokenizer, "model"), "merges");
+Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,
+                                             const JsonValue& tokenizer) {
+  const JsonValue* list = known(*known(tokenizer, "model"), "merges");
   std::vector<std::string> out;
   if (list != nullptr && list->is_array()) {
-    for (const Json& merge : *list) {
+    for (const JsonValue& merge : *list) {
       const auto* text = merge.get_ptr<const std::string*>();
       const bool is_pair =
           merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/checkpoint.h"
-#include "transforms/quant_config_json.h"
+#include "core/json_edit.h"
 
 namespace ckpt {
 

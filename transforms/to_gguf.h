@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json_read.h"
 #include "core/transform.h"
 #include "transforms/families/families.h"
-#include "transforms/to_gguf_json.h"
 
 namespace ckpt {
 
@@ -25,16 +25,16 @@ enum class OutType : uint8_t { kF32, kF16, kBF16, kQ8_0 };
 struct Model {
   const Family* family = nullptr;
   std::string architecture;  // as in config.json
-  Json root;                 // config.json as it is; an object
-  Json config;               // text_config merged over the root, defaults filled in
-  Json rope;                 // rope_parameters or rope_scaling, completed from the root
+  JsonValue root;            // config.json as it is; an object
+  JsonValue config;          // text_config merged over the root, defaults filled in
+  JsonValue rope;            // rope_parameters or rope_scaling, completed from the root
   uint64_t layers = 0;       // num_hidden_layers
   uint64_t mtp_layers = 0;   // behind them, kept in the file
   OutType out_type = OutType::kF32;
 
   uint64_t blocks() const { return layers + mtp_layers; }
   // The first of `fields` (separated by spaces) that is present; nullptr when that one is null.
-  const Json* field(std::string_view fields) const;
+  const JsonValue* field(std::string_view fields) const;
   // The same as a whole number. Fails: kCorrupt when it is absent or none.
   Result<uint64_t> count(std::string_view fields) const;
   // head_dim, or hidden_size / num_attention_heads.

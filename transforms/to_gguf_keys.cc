@@ -17,12 +17,12 @@ struct KeyWriter {
     if (key.starts_with("general.")) return std::string(key);
     return fmt::format("{}.{}", model.family->name, key);
   }
-  const Json& rope() const {
-    const Json* full_attention = known(model.rope, "full_attention");
+  const JsonValue& rope() const {
+    const JsonValue* full_attention = known(model.rope, "full_attention");
     return full_attention == nullptr ? model.rope : *full_attention;
   }
 
-  Status set(std::string_view key, MetaType type, const Json& value) const;
+  Status set(std::string_view key, MetaType type, const JsonValue& value) const;
   Status rope_scaling() const;
   Status rope_sections() const;
   Status recurrent_layers() const;
@@ -38,7 +38,7 @@ struct KeyWriter {
   }
 };
 
-Status KeyWriter::set(std::string_view key, MetaType type, const Json& value) const {
+Status KeyWriter::set(std::string_view key, MetaType type, const JsonValue& value) const {
   if (type == MetaType::kU32) {
     const auto count = whole(value);
     if (!count || *count > UINT32_MAX) {
@@ -63,12 +63,12 @@ Status KeyWriter::rope_scaling() const {
     out.set(full("rope.scaling.type"), MetaValue::text("longrope"));
     return {};
   }
-  const Json* factor = known(rope(), "factor");
+  const JsonValue* factor = known(rope(), "factor");
   if (factor == nullptr || (*type != "linear" && *type != "yarn")) return {};
   out.set(full("rope.scaling.type"), MetaValue::text(*type));
   CKPT_TRY(set("rope.scaling.factor", MetaType::kF32, *factor));
   if (*type == "linear") return {};
-  const Json* context = known(rope(), "original_max_position_embeddings");
+  const JsonValue* context = known(rope(), "original_max_position_embeddings");
   if (context == nullptr) context = model.field("max_position_embeddings");
   if (context == nullptr) {
     return fail(ErrorCode::kCorrupt,
@@ -85,7 +85,7 @@ Status KeyWriter::rope_scaling() const {
       {"rope.scaling.yarn_beta_slow", "beta_slow", ""},
   };
   for (const YarnRow& row : kRows) {
-    const Json* value = member(rope(), row.field);
+    const JsonValue* value = member(rope(), row.field);
     if (value == nullptr) value = member(rope(), row.other);
     if (value != nullptr && !value->is_null()) CKPT_TRY(set(row.key, MetaType::kF32, *value));
   }
@@ -93,10 +93,10 @@ Status KeyWriter::rope_scaling() const {
 }
 
 Status KeyWriter::rope_sections() const {
-  const Json* sections = member(model.rope, "mrope_section");
+  const JsonValue* sections = member(model.rope, "mrope_section");
   if (sections == nullptr) return {};
   std::vector<int32_t> numbers;
-  for (const Json& section : *sections) {
+  for (const JsonValue& section : *sections) {
     const auto value = whole(section);
     if (!value || *value > INT32_MAX || numbers.size() >= 4) break;
     numbers.push_back(static_cast<int32_t>(*value));
@@ -111,21 +111,21 @@ Status KeyWriter::rope_sections() const {
 }
 
 Status KeyWriter::recurrent_layers() const {
-  const Json* types = model.field("layer_types");
+  const JsonValue* types = model.field("layer_types");
   if (types == nullptr) return {};
   if (!types->is_array() || types->size() != model.layers) {
     return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
                 types->size(), model.layers);
   }
   std::vector<bool> flags;
-  for (const Json& type : *types) flags.push_back(type == "linear_attention");
+  for (const JsonValue& type : *types) flags.push_back(type == "linear_attention");
   flags.resize(model.blocks(), false);
   out.set(full("attention.recurrent_layers"), MetaValue::array(make_bool_array(flags)));
   return {};
 }
 
 Status KeyWriter::gating_function(const KeyRule& rule) const {
-  const Json* value = model.field(rule.fields);
+  const JsonValue* value = model.field(rule.fields);
   if (value == nullptr) return {};
   if (*value == "softmax") return set_count(rule.key, 1);
   if (*value == "sigmoid") return set_count(rule.key, 2);
@@ -140,12 +140,12 @@ Status KeyWriter::product(const KeyRule& rule) const {
   std::string_view fields = rule.fields;
   CKPT_ASSIGN(const uint64_t a, model.count(next_word(fields)));
   CKPT_ASSIGN(const uint64_t b, model.count(next_word(fields)));
-  return set(rule.key, rule.type, Json(a * b));  // both fit 32 bits
+  return set(rule.key, rule.type, JsonValue(a * b));  // both fit 32 bits
 }
 
 Status KeyWriter::partial_rotary(const KeyRule& rule) const {
   CKPT_ASSIGN(const uint64_t head, model.head_values());
-  const Json* factor = member(model.rope, "partial_rotary_factor");
+  const JsonValue* factor = member(model.rope, "partial_rotary_factor");
   const auto part = factor == nullptr ? std::optional<double>(0.25) : number(*factor);
   if (!part || !(*part >= 0) || *part > 1) {
     return fail(ErrorCode::kCorrupt, "config.json: partial_rotary_factor is {}; expected 0 to 1",
@@ -158,15 +158,15 @@ Status KeyWriter::partial_rotary(const KeyRule& rule) const {
 Status KeyWriter::pooling(const KeyRule& rule) const {
   const Document* modules = checkpoint.find_document("modules.json");
   if (modules == nullptr) return {};
-  CKPT_ASSIGN(const Json list, parse_json("modules.json", *modules->content));
-  for (const Json& entry : list) {
+  CKPT_ASSIGN(const JsonValue list, parse_json("modules.json", *modules->content));
+  for (const JsonValue& entry : list) {
     const std::string* type = text_of(entry, "type");
     const std::string* path = text_of(entry, "path");
     if (type == nullptr || path == nullptr || !type->ends_with("Pooling")) continue;
     const std::string file = *path + "/config.json";
-    CKPT_ASSIGN(const std::optional<Json> config, read_object(checkpoint, file));
+    CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(checkpoint, file));
     if (!config) return fail(ErrorCode::kCorrupt, "{}: named by modules.json, but missing", file);
-    const Json* mode = known(*config, "pooling_mode");
+    const JsonValue* mode = known(*config, "pooling_mode");
     if (is_truthy(known(*config, "pooling_mode_mean_tokens"))) return set_count(rule.key, 1);
     if (is_truthy(known(*config, "pooling_mode_cls_token"))) return set_count(rule.key, 2);
     if (is_truthy(known(*config, "pooling_mode_lasttoken"))) return set_count(rule.key, 3);
@@ -181,13 +181,13 @@ Status KeyWriter::pooling(const KeyRule& rule) const {
 Status KeyWriter::write(const KeyRule& rule) const {
   switch (rule.source) {
     case KeySource::kField: {
-      const Json* value = model.field(rule.fields);
+      const JsonValue* value = model.field(rule.fields);
       return value == nullptr ? Status() : set(rule.key, rule.type, *value);
     }
     case KeySource::kBlockCount:
       return set_count(rule.key, model.blocks());
     case KeySource::kCausal: {
-      const Json* value = model.field(rule.fields);
+      const JsonValue* value = model.field(rule.fields);
       if (value != nullptr && *value == false) out.set(full(rule.key), MetaValue::boolean(false));
       return {};
     }
@@ -196,12 +196,12 @@ Status KeyWriter::write(const KeyRule& rule) const {
     case KeySource::kRopeSections:
       return rope_sections();
     case KeySource::kRopeBase: {
-      const Json* value = known(rope(), "rope_theta");
+      const JsonValue* value = known(rope(), "rope_theta");
       return value == nullptr ? Status() : set(rule.key, rule.type, *value);
     }
     case KeySource::kRopeBaseSliding: {
-      const Json* sliding = known(model.rope, "sliding_attention");
-      const Json* value = sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
+      const JsonValue* sliding = known(model.rope, "sliding_attention");
+      const JsonValue* value = sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
       return value == nullptr ? Status() : set(rule.key, rule.type, *value);
     }
     case KeySource::kGatingFunction:
@@ -215,7 +215,7 @@ Status KeyWriter::write(const KeyRule& rule) const {
     case KeySource::kRecurrentLayers:
       return recurrent_layers();
     case KeySource::kAttentionInterval: {
-      const Json* value = model.field(rule.fields);
+      const JsonValue* value = model.field(rule.fields);
       return value == nullptr ? set_count(rule.key, 4) : set(rule.key, rule.type, *value);
     }
     case KeySource::kPartialRotary:

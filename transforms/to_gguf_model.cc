@@ -30,13 +30,14 @@ bool holds_word(std::string_view list, std::string_view word) {
   return false;
 }
 
-const std::string* first_architecture(const Json& json) {
-  const Json* list = known(json, "architectures");
+const std::string* first_architecture(const JsonValue& json) {
+  const JsonValue* list = known(json, "architectures");
   if (list == nullptr || !list->is_array() || list->empty()) return nullptr;
   return list->front().get_ptr<const std::string*>();
 }
 
-Result<const Family*> find_family(const Json& root, const Json* text, std::string& architecture) {
+Result<const Family*> find_family(const JsonValue& root, const JsonValue* text,
+                                  std::string& architecture) {
   const std::string* name = text == nullptr ? nullptr : first_architecture(*text);
   if (name == nullptr) name = first_architecture(root);
   if (name != nullptr) {
@@ -59,57 +60,58 @@ Result<const Family*> find_family(const Json& root, const Json* text, std::strin
               type == nullptr ? "" : *type, known_architectures());
 }
 
-const Json* find_text_config(const Json& root) {
-  const Json* thinker = known(root, "thinker_config");
+const JsonValue* find_text_config(const JsonValue& root) {
+  const JsonValue* thinker = known(root, "thinker_config");
   for (const char* key : {"language_config", "lm_config", "llm_config", "text_config"}) {
-    if (const Json* found = known(root, key); found != nullptr && found->is_object()) return found;
+    if (const JsonValue* found = known(root, key); found != nullptr && found->is_object())
+      return found;
   }
   return thinker == nullptr ? nullptr : known(*thinker, "text_config");
 }
 
-void fill_default(Json& config, const FieldDefault& field) {
+void fill_default(JsonValue& config, const FieldDefault& field) {
   const std::string key(field.field);
   // Configurations know these by two names, of which one is enough.
   if (key == "num_experts" && known(config, "num_local_experts") != nullptr) return;
   if (known(config, key) != nullptr) return;
   if (field.same_as.empty()) {
     const bool is_whole = field.value == std::floor(field.value);
-    config[key] = is_whole ? Json(static_cast<uint64_t>(field.value)) : Json(field.value);
+    config[key] = is_whole ? JsonValue(static_cast<uint64_t>(field.value)) : JsonValue(field.value);
     return;
   }
   if (field.same_as != "head_dim") {
-    if (const Json* other = known(config, field.same_as)) config[key] = *other;
+    if (const JsonValue* other = known(config, field.same_as)) config[key] = *other;
     return;
   }
-  const Json* hidden = known(config, "hidden_size");
-  const Json* heads = known(config, "num_attention_heads");
+  const JsonValue* hidden = known(config, "hidden_size");
+  const JsonValue* heads = known(config, "num_attention_heads");
   if (hidden == nullptr || heads == nullptr) return;
   const auto width = whole(*hidden);
   const auto count = whole(*heads);
   if (width && count && *count > 0) config[key] = *width / *count;
 }
 
-const Json* first_present(const Json& config, std::string_view fields) {
+const JsonValue* first_present(const JsonValue& config, std::string_view fields) {
   while (!fields.empty()) {
-    if (const Json* found = member(config, next_word(fields))) return found;
+    if (const JsonValue* found = member(config, next_word(fields))) return found;
   }
   return nullptr;
 }
 
 // Copies a root field into the rope parameters, under the name by which they are asked.
-void mirror(Json& rope, const Json& config, std::string_view fields, const char* name) {
+void mirror(JsonValue& rope, const JsonValue& config, std::string_view fields, const char* name) {
   if (rope.contains(name)) return;
-  const Json* found = first_present(config, fields);
+  const JsonValue* found = first_present(config, fields);
   if (found != nullptr && !found->is_null()) rope[name] = *found;
 }
 
 // Of the defaults only the rotary base belongs here: rope_parameters may have one of its own.
-Json complete_rope(const Json& config) {
-  const Json* found = known(config, "rope_parameters");
+JsonValue complete_rope(const JsonValue& config) {
+  const JsonValue* found = known(config, "rope_parameters");
   if (found == nullptr) found = known(config, "rope_scaling");
-  Json rope = found != nullptr && found->is_object() ? *found : Json::object();
+  JsonValue rope = found != nullptr && found->is_object() ? *found : JsonValue::object();
   if (rope.contains("full_attention") || rope.contains("sliding_attention")) return rope;
-  const Json* local = first_present(
+  const JsonValue* local = first_present(
       config,
       "local_rope_theta rope_local_theta rope_theta_local swa_rope_theta rope_local_base_freq");
   if (local != nullptr && !local->is_null()) rope["sliding_attention"] = {{"rope_theta", *local}};
@@ -142,13 +144,13 @@ bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
 
 }  // namespace
 
-const Json* Model::field(std::string_view fields) const {
-  const Json* found = first_present(config, fields);
+const JsonValue* Model::field(std::string_view fields) const {
+  const JsonValue* found = first_present(config, fields);
   return found != nullptr && found->is_null() ? nullptr : found;
 }
 
 Result<uint64_t> Model::count(std::string_view fields) const {
-  const Json* found = field(fields);
+  const JsonValue* found = field(fields);
   if (found == nullptr) return fail(ErrorCode::kCorrupt, "config.json: no {}", fields);
   const auto value = whole(*found);
   if (!value || *value > UINT32_MAX) {
@@ -167,14 +169,14 @@ Result<uint64_t> Model::head_values() const {
 }
 
 Result<Model> read_model(const Checkpoint& checkpoint) {
-  CKPT_ASSIGN(std::optional<Json> root, read_object(checkpoint, "config.json"));
+  CKPT_ASSIGN(std::optional<JsonValue> root, read_object(checkpoint, "config.json"));
   if (!root) {
     return fail_with_hint(ErrorCode::kUsage, "the folder that holds config.json beside the weights",
                           "no config.json; a Hugging Face checkpoint has one");
   }
   Model model;
   model.root = std::move(*root);
-  const Json* text = find_text_config(model.root);
+  const JsonValue* text = find_text_config(model.root);
   CKPT_ASSIGN(model.family, find_family(model.root, text, model.architecture));
   model.config = model.root;
   if (text != nullptr) model.config.update(*text);

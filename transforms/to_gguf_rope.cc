@@ -17,8 +17,8 @@ struct Scaling {
   double theta = 10000, factor = 8, low = 1, high = 4, context = 8192;
 };
 
-Status read_number(const Json& rope, const char* field, double& out) {
-  const Json* found = member(rope, field);
+Status read_number(const JsonValue& rope, const char* field, double& out) {
+  const JsonValue* found = member(rope, field);
   if (found == nullptr) return {};
   const auto value = number(*found);
   if (!value || !(*value > 0)) {
@@ -49,8 +49,8 @@ float factor_of(const Scaling& scaling, uint64_t index, uint64_t head_values) {
 }  // namespace
 
 Result<std::vector<float>> rope_factors(const Model& model) {
-  const Json* full = known(model.rope, "full_attention");
-  const Json& rope = full == nullptr ? model.rope : *full;
+  const JsonValue* full = known(model.rope, "full_attention");
+  const JsonValue& rope = full == nullptr ? model.rope : *full;
   const std::string* type = text_of(rope, "rope_type");
   const bool is_llama3 = type != nullptr && (*type == "llama3" || *type == "LLAMA3");
   if (!model.family->has_rope_factors || !is_llama3) return std::vector<float>();

@@ -78,7 +78,7 @@ MtpName mtp_as_layer(std::string_view name, uint64_t layers) {
 
 std::string quantization_found(const Checkpoint& checkpoint, const Model& model) {
   for (const char* key : {"quantization_config", "compression_config"}) {
-    const Json* config = known(model.config, key);
+    const JsonValue* config = known(model.config, key);
     if (config == nullptr) continue;
     const std::string* method = text_of(*config, "quant_method");
     const std::string* algorithm = text_of(*config, "quant_algo");

@@ -21,7 +21,7 @@ namespace ckpt {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using JsonValue = nlohmann::ordered_json;
 
 Result<Checkpoint> open(const fs::path& path) {
   CKPT_ASSIGN(const Format* format, recognise(path));
@@ -64,11 +64,11 @@ void expect_error(const Result<Checkpoint>& made, ErrorCode code, std::string_vi
 
 // ---- whole files -------------------------------------------------------------------------------
 
-Json expected_cases() {
-  return Json::parse(read_file(testdata("export/expected.json")), nullptr, false)["cases"];
+JsonValue expected_cases() {
+  return JsonValue::parse(read_file(testdata("export/expected.json")), nullptr, false)["cases"];
 }
 
-Options options_of(const Json& row) {
+Options options_of(const JsonValue& row) {
   Options out;
   for (const auto& [key, value] : row["options"].items()) {
     const std::string text = value.get<std::string>();
@@ -77,7 +77,7 @@ Options options_of(const Json& row) {
   return out;
 }
 
-void expect_files(Result<Checkpoint> made, const Json& row) {
+void expect_files(Result<Checkpoint> made, const JsonValue& row) {
   ASSERT_TRUE(made.has_value()) << made.error().text();
   const auto hashes = written(std::move(*made));
   ASSERT_TRUE(hashes.has_value()) << hashes.error().text();
@@ -89,9 +89,9 @@ void expect_files(Result<Checkpoint> made, const Json& row) {
 }
 
 TEST(ExportFiles, EqualThoseOfModelopt) {
-  const Json cases = expected_cases();
+  const JsonValue cases = expected_cases();
   ASSERT_EQ(cases.size(), 10u);
-  for (const Json& row : cases) {
+  for (const JsonValue& row : cases) {
     expect_files(run("export", *open(testdata(row["in"].get<std::string>())), options_of(row)),
                  row);
   }
@@ -130,7 +130,7 @@ Result<Checkpoint> stack_experts(Checkpoint checkpoint) {
 }
 
 TEST(ExportFiles, StackedExpertsGiveTheSameFiles) {
-  for (const Json& row : expected_cases()) {
+  for (const JsonValue& row : expected_cases()) {
     if (row["in"] != "qwen35moe-micro") continue;
     auto stacked = stack_experts(*open(testdata("qwen35moe-micro")));
     ASSERT_TRUE(stacked.has_value()) << stacked.error().text();
@@ -327,7 +327,7 @@ TEST(Export, KeepAndOnlyAndPresetChoose) {
     given.add("type", "nvfp4-w4a16");
     const auto made = run("export", small_model(), given);
     EXPECT_TRUE(made.has_value()) << made.error().text();
-    const auto json = Json::parse(quant_config(made), nullptr, false);
+    const auto json = JsonValue::parse(quant_config(made), nullptr, false);
     return json["quantization"]["exclude_modules"].dump();
   };
   EXPECT_EQ(excluded({}), R"(["lm_head","model.embed_tokens"])");
@@ -358,7 +358,7 @@ TEST(Export, TiedHeadsRoutersAndTokensAheadStay) {
   input.tensors.push_back(weight("model.layers.0.moe.experts.0.gate_proj.weight", 8, 32));
   const auto made = run("export", input, options({{"type", "nvfp4-w4a16"}}));
   ASSERT_TRUE(made.has_value()) << made.error().text();
-  const auto json = Json::parse(quant_config(made), nullptr, false);
+  const auto json = JsonValue::parse(quant_config(made), nullptr, false);
   EXPECT_EQ(json["quantization"]["exclude_modules"].dump(),
             R"(["lm_head","model.embed_tokens","model.layers.0.moe.gate","model.layers.1*"])");
 }

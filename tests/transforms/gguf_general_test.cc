@@ -13,17 +13,17 @@
 namespace ckpt {
 namespace {
 
-Json load(const std::string& name) {
+JsonValue load(const std::string& name) {
   std::ifstream file(std::string(CKPT_TESTDATA) + "/transforms/" + name);
   std::stringstream text;
   text << file.rdbuf();
-  return Json::parse(text.str(), nullptr, false);
+  return JsonValue::parse(text.str(), nullptr, false);
 }
 
-Json as_json(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
+JsonValue as_json(const std::optional<std::string>& text) { return text ? JsonValue(*text) : JsonValue(); }
 
 // What a MetaValue would be in the table.
-Json as_json(const MetaValue& value) {
+JsonValue as_json(const MetaValue& value) {
   if (const auto* text = std::get_if<std::string>(&value.value)) return *text;
   if (const auto* array = std::get_if<MetaArray>(&value.value)) return array->texts;
   if (const auto* real = std::get_if<double>(&value.value)) return *real;
@@ -57,24 +57,24 @@ Tensor tensor_of(uint64_t values) {
 }
 
 TEST(GgufGeneralNames, MatchesLlamaCpp) {
-  const Json rows = load("names.json");
+  const JsonValue rows = load("names.json");
   ASSERT_GE(rows.size(), 150u);
-  for (const Json& row : rows) {
+  for (const JsonValue& row : rows) {
     const auto id = row[0].get<std::string>();
     const NameComponents parts = name_components(id, row[1].get<uint64_t>());
     EXPECT_EQ(title_of(id), row[2]) << id;
-    const Json found = {as_json(parts.full_name), as_json(parts.organization),
+    const JsonValue found = {as_json(parts.full_name), as_json(parts.organization),
                         as_json(parts.basename),  as_json(parts.finetune),
                         as_json(parts.version),   as_json(parts.size_label)};
-    const Json expected = {row[3], row[4], row[5], row[6], row[7], row[8]};
+    const JsonValue expected = {row[3], row[4], row[5], row[6], row[7], row[8]};
     EXPECT_EQ(found, expected) << id << " " << row[1];
   }
 }
 
 TEST(GgufGeneralNames, SizeLabels) {
-  const Json rows = load("size_labels.json");
+  const JsonValue rows = load("size_labels.json");
   ASSERT_GE(rows.size(), 40u);
-  for (const Json& row : rows) {
+  for (const JsonValue& row : rows) {
     const ParameterCount count{row[0].get<uint64_t>(), row[1].get<uint64_t>(),
                                row[2].get<uint64_t>(), row[3].get<uint64_t>()};
     EXPECT_EQ(size_label(count), row[4]) << row;
@@ -82,9 +82,9 @@ TEST(GgufGeneralNames, SizeLabels) {
 }
 
 TEST(GgufGeneral, ModelCardsMatchLlamaCpp) {
-  const Json cases = load("cards.json");
+  const JsonValue cases = load("cards.json");
   ASSERT_GE(cases.size(), 20u);
-  for (const Json& row : cases) {
+  for (const JsonValue& row : cases) {
     Checkpoint checkpoint;
     checkpoint.name = row["folder"].get<std::string>();
     for (const auto& [path, text] : row["documents"].items()) {
@@ -97,16 +97,16 @@ TEST(GgufGeneral, ModelCardsMatchLlamaCpp) {
                          Context{all_codecs(), nullptr, &notes}, found);
     ASSERT_TRUE(status.has_value()) << checkpoint.name;
     EXPECT_TRUE(notes.empty()) << checkpoint.name << ": " << notes[0];
-    Json keys = Json::array();
+    JsonValue keys = JsonValue::array();
     for (const MetaEntry& entry : found.entries) {
       keys.push_back({entry.key, type_of(entry.value), as_json(entry.value)});
     }
-    Json expected = Json::array();
-    for (const Json& key : row["keys"]) {
+    JsonValue expected = JsonValue::array();
+    for (const JsonValue& key : row["keys"]) {
       if (key[2] == "" || (key[1] == "ARRAY" && key[2].empty())) continue;  // are not written
       const bool is_float = key[1] == "FLOAT32";
-      const Json value =
-          is_float ? Json(static_cast<double>(static_cast<float>(key[2].get<double>()))) : key[2];
+      const JsonValue value =
+          is_float ? JsonValue(static_cast<double>(static_cast<float>(key[2].get<double>()))) : key[2];
       expected.push_back({key[0], key[1], value});
     }
     EXPECT_EQ(keys, expected) << checkpoint.name;

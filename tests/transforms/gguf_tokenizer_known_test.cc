@@ -23,8 +23,8 @@ TEST(GgufTokenizerKnown, LettersOfBytes) {
 }
 
 TEST(GgufTokenizerKnown, MergesBestFirst) {
-  const Json model =
-      Json::parse(R"({"vocab": {"a": 0, "b": 1, "c": 2, "bc": 3, "ab": 4, "abc": 5, "aa": 6}})");
+  const JsonValue model =
+      JsonValue::parse(R"({"vocab": {"a": 0, "b": 1, "c": 2, "bc": 3, "ab": 4, "abc": 5, "aa": 6}})");
   std::vector<uint64_t> ids;
   // "b c" ranks before "a b", so that "abc" has no way to become "ab" + "c".
   EXPECT_TRUE(ByteLevelBpe(model, {"b c", "a b"}).encode("abc", ids));
@@ -36,8 +36,8 @@ TEST(GgufTokenizerKnown, MergesBestFirst) {
 }
 
 TEST(GgufTokenizerKnown, PiecesTakenWhole) {
-  const Json model =
-      Json::parse(R"({"ignore_merges": true, "vocab": {"a": 0, "b": 1, "c": 2, "abc": 5}})");
+  const JsonValue model =
+      JsonValue::parse(R"({"ignore_merges": true, "vocab": {"a": 0, "b": 1, "c": 2, "abc": 5}})");
   std::vector<uint64_t> ids;
   EXPECT_TRUE(ByteLevelBpe(model, {}).encode("abc", ids));
   EXPECT_TRUE(ByteLevelBpe(model, {}).encode("ab", ids));
@@ -56,7 +56,7 @@ TEST(GgufTokenizerKnown, PiecesMakeUpTheText) {
 
 // Expected: tokenizers 0.22, Tokenizer.from_file(...).encode(text).ids of the same file.
 TEST(GgufTokenizerKnown, HashIsThatOfTheTokenizersLibrary) {
-  const Json tokenizer = Json::parse(read_file(testdata("qwen35-micro/tokenizer.json")));
+  const JsonValue tokenizer = JsonValue::parse(read_file(testdata("qwen35-micro/tokenizer.json")));
   const auto merges = read_merges(Checkpoint(), tokenizer);
   ASSERT_TRUE(merges.has_value());
   EXPECT_EQ(check_hash(tokenizer, *merges, check_pieces("qwen35")),
@@ -64,10 +64,10 @@ TEST(GgufTokenizerKnown, HashIsThatOfTheTokenizersLibrary) {
 }
 
 TEST(GgufTokenizerKnown, IdsOfTheTemplateCount) {
-  Json tokenizer = Json::parse(read_file(testdata("qwen35-micro/tokenizer.json")));
+  JsonValue tokenizer = JsonValue::parse(read_file(testdata("qwen35-micro/tokenizer.json")));
   const auto merges = read_merges(Checkpoint(), tokenizer);
   const auto plain = check_hash(tokenizer, *merges, check_pieces("qwen35"));
-  tokenizer["post_processor"] = Json::parse(R"({"type": "TemplateProcessing",
+  tokenizer["post_processor"] = JsonValue::parse(R"({"type": "TemplateProcessing",
       "single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}],
       "special_tokens": {"<s>": {"ids": [7]}}})");
   const auto with_first = check_hash(tokenizer, *merges, check_pieces("qwen35"));

@@ -8,8 +8,8 @@
 namespace ckpt {
 namespace {
 
-Json tokenizer() {
-  return Json::parse(R"({
+JsonValue tokenizer() {
+  return JsonValue::parse(R"({
     "added_tokens": [{"id": 5, "content": "<s>", "special": true},
                      {"id": 6, "content": "</s>", "special": true},
                      {"id": 7, "content": "<tool>", "special": false},
@@ -21,9 +21,9 @@ Json tokenizer() {
 }
 
 struct Input {
-  Json tokenizer = ckpt::tokenizer();
-  Json config = {{"bos_token", "<s>"}, {"eos_token", {{"content", "</s>"}}}};
-  Json model = Json::object();
+  JsonValue tokenizer = ckpt::tokenizer();
+  JsonValue config = {{"bos_token", "<s>"}, {"eos_token", {{"content", "</s>"}}}};
+  JsonValue model = JsonValue::object();
   TokenizerOptions options;
   std::vector<std::pair<std::string, std::string>> files;
 };
@@ -96,9 +96,9 @@ TEST(GgufTokenizer, TokensAndTypes) {
 
 TEST(GgufTokenizer, MergesInBothSpellings) {
   Input input;
-  input.tokenizer["model"]["merges"] = Json::parse(R"([["a", "b"], [" ", "a"]])");
+  input.tokenizer["model"]["merges"] = JsonValue::parse(R"([["a", "b"], [" ", "a"]])");
   EXPECT_EQ(texts(good(input), "tokenizer.ggml.merges"), (std::vector<std::string>{"a b", "Ġ a"}));
-  input.tokenizer["model"]["merges"] = Json::array();
+  input.tokenizer["model"]["merges"] = JsonValue::array();
   input.files = {{"merges.txt", "#version: 0.2\na b\n\none two three\nĠ a\r\n"}};
   EXPECT_EQ(texts(good(input), "tokenizer.ggml.merges"), (std::vector<std::string>{"a b", "Ġ a"}));
   input.tokenizer["model"]["merges"] = {3};
@@ -136,9 +136,9 @@ TEST(GgufTokenizer, NumbersFillWhatNamesLeftOpen) {
   EXPECT_NE(error_of(input).find("bos"), std::string::npos);
 }
 
-Json item(const char* special) {
-  return special == nullptr ? Json{{"Sequence", {{"id", "A"}}}}
-                            : Json{{"SpecialToken", {{"id", special}}}};
+JsonValue item(const char* special) {
+  return special == nullptr ? JsonValue{{"Sequence", {{"id", "A"}}}}
+                            : JsonValue{{"SpecialToken", {{"id", special}}}};
 }
 
 TEST(GgufTokenizer, TemplatesSayWhatIsAdded) {
@@ -159,8 +159,8 @@ TEST(GgufTokenizer, TemplatesSayWhatIsAdded) {
   EXPECT_EQ(out.find_unsigned("tokenizer.ggml.eot_token_id"), 6u);
   // In a sequence of processors, and with a separator between two texts.
   input = Input();
-  Json b = {{"Sequence", {{"id", "B"}}}};
-  Json inner = {{"type", "TemplateProcessing"},
+  JsonValue b = {{"Sequence", {{"id", "B"}}}};
+  JsonValue inner = {{"type", "TemplateProcessing"},
                 {"single", {item("<s>"), item(nullptr)}},
                 {"pair", {item("<s>"), item(nullptr), item("</s>"), b}}};
   input.config["eos_token"] = "</s>";
@@ -250,7 +250,7 @@ TEST(GgufTokenizer, RefusesOtherKinds) {
 
 TEST(GgufTokenizer, HostileTokenizersAreErrors) {
   Input input;
-  for (const Json& id : {Json(-1), Json("x"), Json(1e18), Json(1.5), Json(16'000'000)}) {
+  for (const JsonValue& id : {JsonValue(-1), JsonValue("x"), JsonValue(1e18), JsonValue(1.5), JsonValue(16'000'000)}) {
     input.tokenizer["model"]["vocab"]["a"] = id;
     EXPECT_NE(error_of(input), "") << id;
   }
@@ -272,11 +272,11 @@ TEST(GgufTokenizer, HostileTokenizersAreErrors) {
   EXPECT_NE(error_of(input), "");
 }
 
-Json split(const char* regex, const char* behavior = "Isolated") {
+JsonValue split(const char* regex, const char* behavior = "Isolated") {
   return {{"type", "Split"}, {"pattern", {{"Regex", regex}}}, {"behavior", behavior}};
 }
 
-Json sequence(std::vector<Json> steps) {
+JsonValue sequence(std::vector<JsonValue> steps) {
   steps.push_back({{"type", "ByteLevel"}, {"use_regex", false}});
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
 }

@@ -14,7 +14,7 @@
 namespace ckpt {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using JsonValue = nlohmann::ordered_json;
 const std::filesystem::path kFolder = std::filesystem::path(CKPT_TESTDATA) / "mixtures";
 
 // As make_mixtures.py computes it.
@@ -36,7 +36,7 @@ Imatrix make_imatrix(const Checkpoint& checkpoint) {
   return out;
 }
 
-Result<std::string> quantized_sha256(const Json& row, const std::filesystem::path& out) {
+Result<std::string> quantized_sha256(const JsonValue& row, const std::filesystem::path& out) {
   const Format* gguf = find_format("gguf");
   CKPT_ASSIGN(Checkpoint checkpoint,
               gguf->read(kFolder / (row["name"].get<std::string>() + ".gguf"), all_codecs()));
@@ -59,11 +59,11 @@ Result<std::string> quantized_sha256(const Json& row, const std::filesystem::pat
 
 TEST(QuantizeFiles, EqualThoseOfLlamaQuantize) {
   std::ifstream file(kFolder / "files.json");
-  const Json golden = Json::parse(file, nullptr, false);
+  const JsonValue golden = JsonValue::parse(file, nullptr, false);
   ASSERT_FALSE(golden.is_discarded());
   const auto out = std::filesystem::path(testing::TempDir()) / "quantize_files_test.gguf";
   int compared = 0;
-  for (const Json& row : golden["files"]) {
+  for (const JsonValue& row : golden["files"]) {
     const auto made = quantized_sha256(row, out);
     if (row["sha256"].is_null()) {
       EXPECT_FALSE(made.has_value()) << row.dump();

@@ -34,14 +34,14 @@ std::vector<float> floats(const Tensor& tensor) {
   return out;
 }
 
-Json tiny_tokenizer() {
-  return Json::parse(R"({
+JsonValue tiny_tokenizer() {
+  return JsonValue::parse(R"({
     "added_tokens": [{"id": 4, "content": "<|end|>", "special": true}],
     "pre_tokenizer": {"type": "ByteLevel", "use_regex": true},
     "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3}, "merges": ["a b"]}})");
 }
 
-Checkpoint base(const Json& config) {
+Checkpoint base(const JsonValue& config) {
   Checkpoint out;
   out.format = "hf";
   out.name = "tiny";
@@ -57,7 +57,7 @@ void add(Checkpoint& checkpoint, Tensor tensor, const std::string& home = "model
 }
 
 // Two key heads of 2, four value heads of 3; layer 0 linear, layer 1 full.
-Json qwen35_config() {
+JsonValue qwen35_config() {
   return {{"architectures", {"Qwen3_5ForCausalLM"}},
           {"hidden_size", 4},
           {"intermediate_size", 6},
@@ -197,7 +197,7 @@ TEST(ToGguf, ValueHeadsAreTiled) {
 
 TEST(ToGguf, EqualHeadsStayInPlace) {
   Checkpoint input = qwen35();
-  Json config = qwen35_config();
+  JsonValue config = qwen35_config();
   config["linear_num_key_heads"] = 4;
   config["linear_key_head_dim"] = 1;
   input.set_document("config.json", config.dump());
@@ -328,7 +328,7 @@ TEST(ToGguf, MultiTokenPredictionBecomesLayers) {
 
 TEST(ToGguf, TextPartOfAVisionModel) {
   Checkpoint input = qwen35();
-  input.set_document("config.json", Json{{"architectures", {"Qwen3_5ForConditionalGeneration"}},
+  input.set_document("config.json", JsonValue{{"architectures", {"Qwen3_5ForConditionalGeneration"}},
                                          {"text_config", qwen35_config()},
                                          {"hidden_size", 999}}
                                         .dump());
@@ -343,7 +343,7 @@ TEST(ToGguf, TextPartOfAVisionModel) {
 }
 
 Checkpoint moe(bool fused) {
-  Json config = qwen35_config();
+  JsonValue config = qwen35_config();
   config["architectures"] = {"Qwen3_5MoeForCausalLM"};
   config["num_experts"] = 3;
   config["moe_intermediate_size"] = 2;
@@ -407,7 +407,7 @@ TEST(ToGguf, SeparateExpertsAreStacked) {
   EXPECT_NE(error_of(other).find("shape [2, 2]"), std::string::npos) << error_of(other);
 }
 
-Json llama_config() {
+JsonValue llama_config() {
   return {{"architectures", {"LlamaForCausalLM"}},
           {"hidden_size", 8},
           {"num_hidden_layers", 1},
@@ -417,7 +417,7 @@ Json llama_config() {
           {"rope_theta", 500000.0}};
 }
 
-Checkpoint llama(const Json& config) {
+Checkpoint llama(const JsonValue& config) {
   Checkpoint out = base(config);
   add(out, counting("model.embed_tokens.weight", {5, 8}));
   add(out, counting("model.layers.0.self_attn.q_proj.weight", {8, 8}));
@@ -444,7 +444,7 @@ TEST(ToGguf, LlamaRowsBecomePairs) {
 }
 
 TEST(ToGguf, Llama3ScalingIsATensor) {
-  Json config = llama_config();
+  JsonValue config = llama_config();
   config["head_dim"] = 128;
   config["num_attention_heads"] = 1;
   config["num_key_value_heads"] = 1;
@@ -470,7 +470,7 @@ TEST(ToGguf, Llama3ScalingIsATensor) {
 }
 
 TEST(ToGguf, RopeScalingKeys) {
-  Json config = llama_config();
+  JsonValue config = llama_config();
   config["max_position_embeddings"] = 4096;
   config["rope_scaling"] = {{"type", "yarn"}, {"factor", 4}, {"beta_fast", 32}};
   auto out = convert(llama(config));
@@ -491,14 +491,14 @@ TEST(ToGguf, RopeScalingKeys) {
 }
 
 TEST(ToGguf, ModelTypeStandsInForArchitectures) {
-  Json config = llama_config();
+  JsonValue config = llama_config();
   config.erase("architectures");
   config["model_type"] = "llama";
   EXPECT_EQ(error_of(llama(config)), "");
 }
 
 TEST(ToGguf, RefusesWhatItDoesNotKnow) {
-  Json config = llama_config();
+  JsonValue config = llama_config();
   config["architectures"] = {"GPT7ForCausalLM"};
   const std::string unknown = error_of(llama(config));
   EXPECT_NE(unknown.find("GPT7ForCausalLM"), std::string::npos) << unknown;
@@ -531,7 +531,7 @@ TEST(ToGguf, RefusesShapesThatContradictTheConfig) {
       counting("model.layers.0.linear_attn.in_proj_z.weight", {13, 4});
   EXPECT_NE(error_of(input).find("has 13 rows; config.json makes it 12"), std::string::npos)
       << error_of(input);
-  Json config = qwen35_config();
+  JsonValue config = qwen35_config();
   config["linear_num_value_heads"] = 5;
   input = qwen35();
   input.set_document("config.json", config.dump());
@@ -545,7 +545,7 @@ TEST(ToGguf, RefusesShapesThatContradictTheConfig) {
 
 TEST(ToGguf, RefusesMoreTokensThanRows) {
   Checkpoint input = llama(llama_config());
-  Json config = llama_config();
+  JsonValue config = llama_config();
   config["vocab_size"] = 9;
   input.set_document("config.json", config.dump());
   EXPECT_NE(error_of(input).find("9 tokens"), std::string::npos) << error_of(input);
@@ -567,7 +567,7 @@ TEST(ToGguf, HostileConfigsAreErrors) {
   Checkpoint deep = llama(llama_config());
   deep.set_document("config.json", std::string(1'000'000, '['));
   EXPECT_NE(error_of(deep).find("nested"), std::string::npos);
-  Json config = llama_config();
+  JsonValue config = llama_config();
   config["num_attention_heads"] = 0;
   Checkpoint zero = llama(config);
   EXPECT_NE(error_of(zero), "");

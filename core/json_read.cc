@@ -1,4 +1,4 @@
-#include "transforms/to_gguf_json.h"
+#include "core/json_read.h"
 
 #include <cmath>
 
@@ -25,42 +25,42 @@ bool nests_deeper(std::string_view text, uint32_t limit) {
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view path, std::string_view text) {
+Result<JsonValue> parse_json(std::string_view path, std::string_view text) {
   if (nests_deeper(text, kMaxJsonDepth)) {
     return fail(ErrorCode::kCorrupt, "{}: nested deeper than {} levels", path, kMaxJsonDepth);
   }
-  Json json = Json::parse(text, nullptr, false);
+  JsonValue json = JsonValue::parse(text, nullptr, false);
   if (json.is_discarded()) return fail(ErrorCode::kCorrupt, "{}: not valid JSON", path);
   return json;
 }
 
-Result<std::optional<Json>> read_object(const Checkpoint& checkpoint, std::string_view path) {
+Result<std::optional<JsonValue>> read_object(const Checkpoint& checkpoint, std::string_view path) {
   const Document* document = checkpoint.find_document(path);
-  if (document == nullptr) return std::optional<Json>();
-  CKPT_ASSIGN(Json json, parse_json(path, *document->content));
+  if (document == nullptr) return std::optional<JsonValue>();
+  CKPT_ASSIGN(JsonValue json, parse_json(path, *document->content));
   if (!json.is_object()) {
     return fail(ErrorCode::kCorrupt, "{}: a JSON {}; expected an object", path, json.type_name());
   }
-  return std::optional<Json>(std::move(json));
+  return std::optional<JsonValue>(std::move(json));
 }
 
-const Json* member(const Json& json, std::string_view key) {
+const JsonValue* member(const JsonValue& json, std::string_view key) {
   if (!json.is_object()) return nullptr;
   const auto found = json.find(std::string(key));
   return found == json.end() ? nullptr : &*found;
 }
 
-const Json* known(const Json& json, std::string_view key) {
-  const Json* found = member(json, key);
+const JsonValue* known(const JsonValue& json, std::string_view key) {
+  const JsonValue* found = member(json, key);
   return found != nullptr && found->is_null() ? nullptr : found;
 }
 
-const std::string* text_of(const Json& json, std::string_view key) {
-  const Json* found = member(json, key);
+const std::string* text_of(const JsonValue& json, std::string_view key) {
+  const JsonValue* found = member(json, key);
   return found == nullptr ? nullptr : found->get_ptr<const std::string*>();
 }
 
-std::optional<uint64_t> whole(const Json& json) {
+std::optional<uint64_t> whole(const JsonValue& json) {
   if (json.is_number_unsigned()) return json.get<uint64_t>();
   if (!json.is_number_float()) return std::nullopt;
   const double value = json.get<double>();
@@ -68,12 +68,12 @@ std::optional<uint64_t> whole(const Json& json) {
   return static_cast<uint64_t>(value);
 }
 
-std::optional<double> number(const Json& json) {
+std::optional<double> number(const JsonValue& json) {
   if (!json.is_number()) return std::nullopt;
   return json.get<double>();
 }
 
-bool is_truthy(const Json* json) {
+bool is_truthy(const JsonValue* json) {
   if (json == nullptr || json->is_null()) return false;
   if (json->is_boolean()) return json->get<bool>();
   if (json->is_number()) return json->get<double>() != 0;

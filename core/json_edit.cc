@@ -1,4 +1,4 @@
-#include "transforms/quant_config_json.h"
+#include "core/json_edit.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,10 +9,11 @@ namespace {
 
 constexpr uint32_t kMaxDepth = 128;
 
-std::string quote_ascii(std::string_view text) {
+std::string quote(std::string_view text, bool ascii) {
   using nlohmann::json;
-  return json(std::string(text)).dump(-1, ' ', true, json::error_handler_t::replace);
+  return json(std::string(text)).dump(-1, ' ', ascii, json::error_handler_t::replace);
 }
+std::string quote_ascii(std::string_view text) { return quote(text, true); }
 
 // Text of a token with its quotes; nullopt when it is no string.
 std::optional<std::string> unquote(const std::string& token) {
@@ -91,9 +92,14 @@ class JsonTextParser {
     return c == ',';
   }
 
+  // Called behind the closing bracket of what started at `start`.
+  bool one_line(size_t start) const {
+    return text_.substr(start, at_ - start).find('\n') == text_.npos;
+  }
+
   Result<JsonText> array(uint32_t depth) {
     JsonText out = JsonText::array();
-    ++at_;
+    const size_t start = at_++;
     if (peek() == ']') {
       ++at_;
       return out;
@@ -103,12 +109,13 @@ class JsonTextParser {
       out.items_.push_back(std::move(item));
       CKPT_ASSIGN(again, more(']'));
     }
+    out.was_one_line_ = one_line(start);
     return out;
   }
 
   Result<JsonText> object(uint32_t depth) {
     JsonText out = JsonText::object();
-    ++at_;
+    const size_t start = at_++;
     if (peek() == '}') {
       ++at_;
       return out;
@@ -122,6 +129,7 @@ class JsonTextParser {
       out.members_.emplace_back(unquote(key).value_or(""), std::move(item));
       CKPT_ASSIGN(again, more('}'));
     }
+    out.was_one_line_ = one_line(start);
     return out;
   }
 
@@ -167,31 +175,68 @@ JsonText JsonText::object() {
 
 Result<JsonText> JsonText::parse(std::string_view text) { return JsonTextParser(text).run(); }
 
+// keep_lines: what was parsed from one line stays on one.
+struct JsonText::Layout {
+  JsonStyle style;
+  bool keep_lines;
+};
+
 std::string JsonText::dump(uint32_t indent) const {
   std::string out;
-  append_to(out, indent, 0);
+  append_to(out, {{indent, false, true, true}, false}, 0);
   return out;
 }
 
-void JsonText::append_to(std::string& out, uint32_t indent, uint32_t depth) const {
+std::string JsonText::dump(const JsonStyle& style) const {
+  std::string out;
+  append_to(out, {style, true}, 0);
+  if (style.ends_with_newline) out += '\n';
+  return out;
+}
+
+void JsonText::append_to(std::string& out, const Layout& layout, uint32_t depth) const {
   if (kind_ == Kind::kToken) {
     out += token_;
     return;
   }
   const bool is_array = kind_ == Kind::kArray;
   const size_t count = is_array ? items_.size() : members_.size();
+  const JsonStyle& style = layout.style;
+  const bool one_line = layout.keep_lines && (was_one_line_ || style.indent == 0);
+  const auto new_line = [&](uint32_t level) {
+    out += '\n';
+    out.append(size_t{style.indent} * level, ' ');
+  };
   out += is_array ? '[' : '{';
   for (size_t i = 0; i < count; ++i) {
-    out += i == 0 ? "\n" : ",\n";
-    out.append(size_t{indent} * (depth + 1), ' ');
-    if (!is_array) out += quote_ascii(members_[i].first) + ": ";
-    (is_array ? items_[i] : members_[i].second).append_to(out, indent, depth + 1);
+    if (i != 0) out += one_line && style.spaced ? ", " : ",";
+    if (!one_line) new_line(depth + 1);
+    if (!is_array) {
+      out += quote(members_[i].first, style.ascii);
+      out += one_line && !style.spaced ? ":" : ": ";
+    }
+    (is_array ? items_[i] : members_[i].second).append_to(out, layout, depth + 1);
   }
-  if (count != 0) {
-    out += '\n';
-    out.append(size_t{indent} * depth, ' ');
-  }
+  if (count != 0 && !one_line) new_line(depth);
   out += is_array ? ']' : '}';
+}
+
+bool JsonText::operator==(const JsonText& other) const {
+  return kind_ == other.kind_ && (kind_ != Kind::kToken || token_ == other.token_) &&
+         items_ == other.items_ && members_ == other.members_;
+}
+
+JsonStyle json_style_of(std::string_view text) {
+  JsonStyle style;
+  style.ends_with_newline = !text.empty() && text.back() == '\n';
+  style.ascii = std::all_of(text.begin(), text.end(),
+                            [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  const size_t line = text.find('\n');
+  const size_t member = line == text.npos ? text.npos : text.find_first_not_of(" \r\n\t", line);
+  style.indent =
+      member == text.npos ? 0 : static_cast<uint32_t>(member - text.rfind('\n', member) - 1);
+  style.spaced = text.find("\": ") != text.npos || text.find("\":") == text.npos;
+  return style;
 }
 
 const JsonText* JsonText::find(std::string_view key) const {
@@ -213,14 +258,22 @@ std::optional<std::string> JsonText::find_text(std::string_view key) const {
   return found == nullptr ? std::nullopt : found->as_text();
 }
 
+std::optional<uint64_t> JsonText::as_whole() const {
+  if (kind_ != Kind::kToken) return std::nullopt;
+  uint64_t value = 0;
+  const char* end = token_.data() + token_.size();
+  const auto parsed = std::from_chars(token_.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(value) : std::nullopt;
+}
+
 std::optional<uint64_t> JsonText::find_whole(std::string_view key) const {
   const JsonText* found = find(key);
-  if (found == nullptr || found->kind_ != Kind::kToken) return std::nullopt;
-  const std::string& token = found->token_;
-  uint64_t value = 0;
-  const auto parsed = std::from_chars(token.data(), token.data() + token.size(), value);
-  const bool whole = parsed.ec == std::errc() && parsed.ptr == token.data() + token.size();
-  return whole ? std::optional(value) : std::nullopt;
+  return found == nullptr ? std::nullopt : found->as_whole();
+}
+
+std::optional<bool> JsonText::as_boolean() const {
+  if (kind_ != Kind::kToken || (token_ != "true" && token_ != "false")) return std::nullopt;
+  return token_ == "true";
 }
 
 void JsonText::set(std::string_view key, JsonText value) {
@@ -241,8 +294,44 @@ void JsonText::set_sorted(std::string_view key, JsonText value) {
   members_.emplace(at, std::string(key), std::move(value));
 }
 
+void JsonText::set_after(std::string_view before, std::string_view key, JsonText value) {
+  const auto at = std::find_if(members_.begin(), members_.end(),
+                               [&](const Member& member) { return member.first == before; });
+  if (find(key) != nullptr || at == members_.end()) return set(key, std::move(value));
+  members_.emplace(std::next(at), std::string(key), std::move(value));
+}
+
+bool JsonText::rename(std::string_view key, std::string_view name) {
+  if (find(key) == nullptr) return false;
+  if (key == name) return true;
+  remove(name);
+  for (Member& member : members_) {
+    if (member.first == key) member.first = name;
+  }
+  return true;
+}
+
 bool JsonText::remove(std::string_view key) {
   return std::erase_if(members_, [&](const Member& member) { return member.first == key; }) != 0;
+}
+
+Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std::string_view path) {
+  const Document* document = checkpoint.find_document(path);
+  if (document == nullptr) return std::optional<JsonDocument>();
+  CKPT_ASSIGN(JsonText root, in(path, JsonText::parse(*document->content)));
+  if (!root.is_object()) {
+    return fail(ErrorCode::kCorrupt, "{}: JSON, but no object; expected one", path);
+  }
+  return std::optional(JsonDocument{std::move(root), json_style_of(*document->content)});
+}
+
+void write_json(Checkpoint& checkpoint, std::string_view path, const JsonDocument& document) {
+  const Document* old = checkpoint.find_document(path);
+  if (old != nullptr) {
+    const Result<JsonText> said = JsonText::parse(*old->content);
+    if (said && *said == document.root) return;
+  }
+  checkpoint.set_document(std::string(path), document.root.dump(document.style));
 }
 
 }  // namespace ckpt

@@ -14,27 +14,27 @@ namespace ckpt {
 
 // Objects are kept sorted by key: the order of fields never matters to what is made of them, and a
 // vocabulary of 250,000 entries needs a map that is found in, not walked through.
-using Json = nlohmann::json;
+using JsonValue = nlohmann::json;
 
 inline constexpr uint32_t kMaxJsonDepth = 128;
 
 // Fails: kCorrupt, naming `path`: no JSON, or nested deeper than kMaxJsonDepth.
-Result<Json> parse_json(std::string_view path, std::string_view text);
+Result<JsonValue> parse_json(std::string_view path, std::string_view text);
 
 // The document at `path` as a JSON object; nullopt when there is none.
 // Fails: as parse_json; kCorrupt when it is no object.
-Result<std::optional<Json>> read_object(const Checkpoint& checkpoint, std::string_view path);
+Result<std::optional<JsonValue>> read_object(const Checkpoint& checkpoint, std::string_view path);
 
 // Member `key` of an object; nullptr when it is absent or `json` is no object. May be null's.
-const Json* member(const Json& json, std::string_view key);
+const JsonValue* member(const JsonValue& json, std::string_view key);
 // The same, but nullptr for null too.
-const Json* known(const Json& json, std::string_view key);
+const JsonValue* known(const JsonValue& json, std::string_view key);
 // Text of member `key`, nullptr when it is no text.
-const std::string* text_of(const Json& json, std::string_view key);
+const std::string* text_of(const JsonValue& json, std::string_view key);
 // A whole number >= 0, also one written as 4.0; nullopt for all else.
-std::optional<uint64_t> whole(const Json& json);
-std::optional<double> number(const Json& json);
+std::optional<uint64_t> whole(const JsonValue& json);
+std::optional<double> number(const JsonValue& json);
 // True where Python would take the value for true: not null, false, 0, "", [] or {}.
-bool is_truthy(const Json* json);
+bool is_truthy(const JsonValue* json);
 
 }  // namespace ckpt

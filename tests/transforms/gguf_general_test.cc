@@ -20,7 +20,9 @@ JsonValue load(const std::string& name) {
   return JsonValue::parse(text.str(), nullptr, false);
 }
 
-JsonValue as_json(const std::optional<std::string>& text) { return text ? JsonValue(*text) : JsonValue(); }
+JsonValue as_json(const std::optional<std::string>& text) {
+  return text ? JsonValue(*text) : JsonValue();
+}
 
 // What a MetaValue would be in the table.
 JsonValue as_json(const MetaValue& value) {
@@ -64,8 +66,8 @@ TEST(GgufGeneralNames, MatchesLlamaCpp) {
     const NameComponents parts = name_components(id, row[1].get<uint64_t>());
     EXPECT_EQ(title_of(id), row[2]) << id;
     const JsonValue found = {as_json(parts.full_name), as_json(parts.organization),
-                        as_json(parts.basename),  as_json(parts.finetune),
-                        as_json(parts.version),   as_json(parts.size_label)};
+                             as_json(parts.basename),  as_json(parts.finetune),
+                             as_json(parts.version),   as_json(parts.size_label)};
     const JsonValue expected = {row[3], row[4], row[5], row[6], row[7], row[8]};
     EXPECT_EQ(found, expected) << id << " " << row[1];
   }
@@ -106,7 +108,8 @@ TEST(GgufGeneral, ModelCardsMatchLlamaCpp) {
       if (key[2] == "" || (key[1] == "ARRAY" && key[2].empty())) continue;  // are not written
       const bool is_float = key[1] == "FLOAT32";
       const JsonValue value =
-          is_float ? JsonValue(static_cast<double>(static_cast<float>(key[2].get<double>()))) : key[2];
+          is_float ? JsonValue(static_cast<double>(static_cast<float>(key[2].get<double>())))
+                   : key[2];
       expected.push_back({key[0], key[1], value});
     }
     EXPECT_EQ(keys, expected) << checkpoint.name;

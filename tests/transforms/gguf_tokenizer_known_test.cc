@@ -23,8 +23,8 @@ TEST(GgufTokenizerKnown, LettersOfBytes) {
 }
 
 TEST(GgufTokenizerKnown, MergesBestFirst) {
-  const JsonValue model =
-      JsonValue::parse(R"({"vocab": {"a": 0, "b": 1, "c": 2, "bc": 3, "ab": 4, "abc": 5, "aa": 6}})");
+  const JsonValue model = JsonValue::parse(
+      R"({"vocab": {"a": 0, "b": 1, "c": 2, "bc": 3, "ab": 4, "abc": 5, "aa": 6}})");
   std::vector<uint64_t> ids;
   // "b c" ranks before "a b", so that "abc" has no way to become "ab" + "c".
   EXPECT_TRUE(ByteLevelBpe(model, {"b c", "a b"}).encode("abc", ids));

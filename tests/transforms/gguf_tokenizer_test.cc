@@ -161,8 +161,8 @@ TEST(GgufTokenizer, TemplatesSayWhatIsAdded) {
   input = Input();
   JsonValue b = {{"Sequence", {{"id", "B"}}}};
   JsonValue inner = {{"type", "TemplateProcessing"},
-                {"single", {item("<s>"), item(nullptr)}},
-                {"pair", {item("<s>"), item(nullptr), item("</s>"), b}}};
+                     {"single", {item("<s>"), item(nullptr)}},
+                     {"pair", {item("<s>"), item(nullptr), item("</s>"), b}}};
   input.config["eos_token"] = "</s>";
   input.tokenizer["post_processor"] = {{"type", "Sequence"},
                                        {"processors", {{{"type", "ByteLevel"}}, inner}}};
@@ -250,7 +250,8 @@ TEST(GgufTokenizer, RefusesOtherKinds) {
 
 TEST(GgufTokenizer, HostileTokenizersAreErrors) {
   Input input;
-  for (const JsonValue& id : {JsonValue(-1), JsonValue("x"), JsonValue(1e18), JsonValue(1.5), JsonValue(16'000'000)}) {
+  for (const JsonValue& id :
+       {JsonValue(-1), JsonValue("x"), JsonValue(1e18), JsonValue(1.5), JsonValue(16'000'000)}) {
     input.tokenizer["model"]["vocab"]["a"] = id;
     EXPECT_NE(error_of(input), "") << id;
   }

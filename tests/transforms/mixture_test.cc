@@ -100,7 +100,8 @@ Options to_options(const JsonValue& run) {
   return out;
 }
 
-void expect_run(const JsonValue& model, const JsonValue& run, const Checkpoint& input, const JsonValue& codes) {
+void expect_run(const JsonValue& model, const JsonValue& run, const Checkpoint& input,
+                const JsonValue& codes) {
   const Imatrix imatrix = make_imatrix(input);
   Context context{permissive_codecs(), run["imatrix"].get<bool>() ? &imatrix : nullptr, nullptr};
   const auto made = quantize(input, to_options(run), context);

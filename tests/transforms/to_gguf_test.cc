@@ -328,10 +328,11 @@ TEST(ToGguf, MultiTokenPredictionBecomesLayers) {
 
 TEST(ToGguf, TextPartOfAVisionModel) {
   Checkpoint input = qwen35();
-  input.set_document("config.json", JsonValue{{"architectures", {"Qwen3_5ForConditionalGeneration"}},
-                                         {"text_config", qwen35_config()},
-                                         {"hidden_size", 999}}
-                                        .dump());
+  input.set_document("config.json",
+                     JsonValue{{"architectures", {"Qwen3_5ForConditionalGeneration"}},
+                               {"text_config", qwen35_config()},
+                               {"hidden_size", 999}}
+                         .dump());
   Checkpoint text = input;
   for (Tensor& tensor : input.tensors) tensor.name.insert(6, "language_model.");
   add(input, counting("model.visual.blocks.0.attn.qkv.weight", {3, 3}));

@@ -41,7 +41,8 @@ using ConstParts = std::span<const std::span<const std::byte>>;
 // What must be known of a whole tensor before its first row can be encoded. Combines exactly in
 // any order, so that a tensor may be scanned in pieces.
 struct Stats {
-  float amax = 0;  // largest magnitude, non-finite values left out
+  float amax = 0;      // largest magnitude, non-finite values left out
+  float own_amax = 0;  // of the tensor alone, where peers share amax; not combined
 };
 void combine(Stats& into, const Stats& other);
 
@@ -55,6 +56,7 @@ enum class ScaleSearch : uint8_t {
 struct EncodeOptions {
   bool cpu_rounding = false;  // NVFP4, FP8: divide where the GPU multiplies by a reciprocal
   ScaleSearch search = ScaleSearch::kNone;
+  bool searches_alone = false;  // four over six: choose by Stats::own_amax, scale by amax
 };
 
 // What encode() may use beside the rows.
@@ -79,6 +81,11 @@ struct Codec {
   void (*encode)(ConstFloatRows, const EncodeContext&, Parts) = nullptr;
   // Decodes whole bands; null: cannot be decoded (integers, types that are only copied).
   void (*decode)(ConstParts, FloatRows) = nullptr;
+  // Shortcuts for values that lie in memory as plain bf16: what scan and encode would do with them
+  // decoded, in one pass. False, with no use in what was done, when an Inf or NaN is among them, or
+  // for what the codec only does with floats. Null: no shortcut. Requires: no first_overflow.
+  bool (*scan_bf16)(std::span<const std::byte>, Stats&) = nullptr;
+  bool (*encode_bf16)(std::span<const std::byte>, const EncodeContext&, Parts) = nullptr;
   // Index of the first encoded row whose scales are Inf or NaN although its values were finite
   // (they are too large for the codec), or `rows` when all is well. Null: cannot happen.
   uint64_t (*first_overflow)(ConstParts, uint64_t rows, uint64_t row_values) = nullptr;

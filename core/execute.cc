@@ -201,10 +201,12 @@ void Engine::scan_ended(const Task& task) {
 Stats Engine::stats_of(const TensorJob& job) {
   const Recoded& recoded = job.tensor->recoded();
   Stats stats = recoded.stats.value_or(Stats{});
+  stats.own_amax = stats.amax;
   std::unique_lock lock(scan_mutex_);
   for (const uint32_t scan : job.scans) {
     scan_ended_.wait(lock, [&] { return scanned_[scan].ended == jobs_.scans[scan].tasks; });
     combine(stats, scanned_[scan].stats);
+    if (scan == job.scans.front()) stats.own_amax = scanned_[scan].stats.amax;
   }
   return stats;
 }

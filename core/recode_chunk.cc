@@ -119,8 +119,8 @@ std::span<const float> weights_of(const Recoded& recoded, const Tensor& tensor, 
 uint64_t strip_rows(const RecodeInput& input, uint64_t row) {
   const Grain& grain = input.grain;
   uint64_t rows = std::max<uint64_t>(1, kStripValues / std::max<uint64_t>(1, grain.row_values));
-  rows = std::max(grain.band_rows, rows / grain.band_rows * grain.band_rows);
   const Recoded& recoded = input.tensor.recoded();
+  rows = std::max(grain.band_rows, rows / grain.band_rows * grain.band_rows);
   if (recoded.weights != nullptr) {
     const uint64_t matrices = recoded.weights->weights.size() / grain.row_values;
     const uint64_t rows_each = grain.rows / matrices;
@@ -210,13 +210,29 @@ Result<FloatRows> decode_strip(const RecodeInput& input, RecodeScratch& scratch,
   return values;
 }
 
+// The source's bytes where the codec may take them as they are, else none.
+std::span<const std::byte> plain_bf16(const RecodeInput& input) {
+  const Recoded& recoded = input.tensor.recoded();
+  const Codec& from = *recoded.from->codec;
+  const bool is_plain = is_flat(from) && from.parts[0].dtype == Dtype::kBF16;
+  const bool as_it_is =
+      recoded.ops.empty() && recoded.weights == nullptr && input.block_amax.empty();
+  return is_plain && as_it_is ? input.source[0] : std::span<const std::byte>();
+}
+
 }  // namespace
 
 Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out) {
+  const Codec& codec = *input.tensor.codec;
+  const auto bf16 = plain_bf16(input);
+  const EncodeContext context{input.stats, {}, input.tensor.recoded().options};
+  if (!bf16.empty() && codec.encode_bf16 != nullptr && codec.encode_bf16(bf16, context, out)) {
+    return {};
+  }
   for (uint64_t row = 0; row < input.rows;) {
     const uint64_t rows = strip_rows(input, row);
     CKPT_ASSIGN(const FloatRows values, decode_strip(input, scratch, row, rows));
-    const auto parts = strip_parts<std::byte>(*input.tensor.codec, input.grain, row, rows, out);
+    const auto parts = strip_parts<std::byte>(codec, input.grain, row, rows, out);
     CKPT_TRY(encode_strip(input, row, {values.values, values.row_values}, parts));
     row += rows;
   }
@@ -224,10 +240,13 @@ Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out)
 }
 
 Status scan_chunk(const RecodeInput& input, RecodeScratch& scratch, Stats& stats) {
+  const Codec& codec = *input.tensor.codec;
+  const auto bf16 = plain_bf16(input);
+  if (!bf16.empty() && codec.scan_bf16 != nullptr && codec.scan_bf16(bf16, stats)) return {};
   for (uint64_t row = 0; row < input.rows;) {
     const uint64_t rows = strip_rows(input, row);
     CKPT_ASSIGN(const FloatRows values, decode_strip(input, scratch, row, rows));
-    input.tensor.codec->scan({values.values, values.row_values}, stats);
+    codec.scan({values.values, values.row_values}, stats);
     row += rows;
   }
   return {};

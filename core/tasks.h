@@ -25,7 +25,7 @@ struct TensorJob {
   std::vector<PartPlace> places;   // one a part
   std::vector<SliceIndex> slices;  // one a part of what is read
   Grain grain;                     // Recoded only
-  std::vector<uint32_t> scans;     // into Jobs::scans: whose maxima it needs, its own among them
+  std::vector<uint32_t> scans;     // into Jobs::scans: whose maxima it needs, its own first
   std::optional<SliceIndex> block_amax;
 };
 

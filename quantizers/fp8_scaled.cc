@@ -93,6 +93,13 @@ void scan_amax(ConstFloatRows rows, Stats& stats) {
   stats.amax = std::max(stats.amax, largest_finite(rows.values.data(), rows.values.size()));
 }
 
+bool scan_bf16_amax(std::span<const std::byte> values, Stats& stats) {
+  const uint16_t largest = largest_bf16(values.data(), values.size() / sizeof(uint16_t));
+  if (largest >= 0x7F80) return false;
+  stats.amax = std::max(stats.amax, float_from_bf16(largest));
+  return true;
+}
+
 template <Dtype kDtype>
 void encode_tensor(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
   const float scale = make_scale<kDtype>(context.stats.amax, context.options);
@@ -197,7 +204,8 @@ constexpr Codec tensor_codec(std::string_view name, std::string_view help) {
           .needs_stats = true,
           .scan = scan_amax,
           .encode = encode_tensor<kDtype>,
-          .decode = decode_tensor<kDtype>};
+          .decode = decode_tensor<kDtype>,
+          .scan_bf16 = scan_bf16_amax};
 }
 
 template <Dtype kDtype, bool kIsVector>

@@ -13,6 +13,11 @@ namespace ckpt {
 float largest_finite(const float* values, uint64_t count);
 float largest_finite_scalar(const float* values, uint64_t count);
 
+// The largest of plain bfloat16 values without their signs, as an integer: magnitudes order as
+// integers do, and from 0x7F80 on it is Inf or NaN. 0 without any.
+uint16_t largest_bf16(const std::byte* values, uint64_t count);
+uint16_t largest_bf16_scalar(const std::byte* values, uint64_t count);
+
 // out[i] = values[i] / divisor, rounded to a bfloat16 once more when `to_bf16`.
 struct Division {
   float divisor;

@@ -2,7 +2,9 @@
 //
 // What a reader would get wrong: magnitudes are compared as integers, which order as floats do and
 // leave no question about NaN.
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "core/float_convert.h"
 #include "quantizers/fp8_scaled.h"
@@ -66,6 +68,28 @@ float largest(const float* values, uint64_t count) {
   return in_vectors < in_tail ? in_tail : in_vectors;
 }
 
+uint16_t largest_half(const std::byte* values, uint64_t count) {
+  constexpr hn::Repartition<uint16_t, FloatTag> d;
+  constexpr size_t kHalves = 2 * kLanes;
+  const auto load = [&](uint64_t at) HWY_ATTR {
+    const hn::Repartition<uint8_t, FloatTag> bytes;
+    const auto* in = reinterpret_cast<const uint8_t*>(values) + at * sizeof(uint16_t);
+    return hn::And(hn::BitCast(d, hn::LoadU(bytes, in)), hn::Set(d, uint16_t{0x7FFF}));
+  };
+  auto m0 = hn::Zero(d), m1 = m0, m2 = m0, m3 = m0;
+  uint64_t i = 0;
+  for (; i + 4 * kHalves <= count; i += 4 * kHalves) {
+    m0 = hn::Max(m0, load(i));
+    m1 = hn::Max(m1, load(i + kHalves));
+    m2 = hn::Max(m2, load(i + 2 * kHalves));
+    m3 = hn::Max(m3, load(i + 3 * kHalves));
+  }
+  alignas(64) uint16_t lanes[kHalves];
+  hn::Store(hn::Max(hn::Max(m0, m1), hn::Max(m2, m3)), d, lanes);
+  return std::max(*std::max_element(lanes, lanes + kHalves),
+                  largest_bf16_scalar(values + i * sizeof(uint16_t), count - i));
+}
+
 void divide(const float* values, uint64_t count, Division division, float* out) {
   if (division.to_bf16) return divide_all<true>(values, count, division.divisor, out);
   divide_all<false>(values, count, division.divisor, out);
@@ -96,6 +120,16 @@ float largest_finite_scalar(const float* values, uint64_t count) {
   return std::bit_cast<float>(largest);
 }
 
+uint16_t largest_bf16_scalar(const std::byte* values, uint64_t count) {
+  uint16_t largest = 0;
+  for (uint64_t i = 0; i < count; ++i, values += sizeof(uint16_t)) {
+    uint16_t code;
+    std::memcpy(&code, values, sizeof code);
+    largest = std::max(largest, static_cast<uint16_t>(code & 0x7FFF));
+  }
+  return largest;
+}
+
 void divide_values_scalar(const float* values, uint64_t count, Division division, float* out) {
   for (uint64_t i = 0; i < count; ++i) {
     const float quotient = values[i] / division.divisor;
@@ -111,6 +145,8 @@ namespace {
 
 constexpr SimdTable<decltype(largest_finite_scalar)> kLargest =
     CKPT_SIMD_TABLE(largest_finite_scalar, largest);
+constexpr SimdTable<decltype(largest_bf16_scalar)> kLargestBf16 =
+    CKPT_SIMD_TABLE(largest_bf16_scalar, largest_half);
 constexpr SimdTable<decltype(divide_values_scalar)> kDivide =
     CKPT_SIMD_TABLE(divide_values_scalar, divide);
 constexpr SimdTable<decltype(multiply_values_scalar)> kMultiply =
@@ -120,6 +156,9 @@ constexpr SimdTable<decltype(multiply_values_scalar)> kMultiply =
 
 float largest_finite(const float* values, uint64_t count) {
   return simd_function(kLargest)(values, count);
+}
+uint16_t largest_bf16(const std::byte* values, uint64_t count) {
+  return simd_function(kLargestBf16)(values, count);
 }
 void divide_values(const float* values, uint64_t count, Division division, float* out) {
   simd_function(kDivide)(values, count, division, out);

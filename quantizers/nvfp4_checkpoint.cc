@@ -15,7 +15,8 @@
 //   nvfp4_ct         s = E4M3(g bf16(a / 6)); g = bf16(2688 bf16(1 / A))
 // Codes are the nearest E2M1 to value / (s t) and value / (s / g), ties to even.
 // EncodeOptions::search changes s, and with four over six and best also t = A / 1536, M = 256:
-//   four over six    the better of b = a and b = 3/2 a, which scales the largest to 4; a if equal
+//   four over six    the better of b = a and b = 3/2 a, which scales the largest to 4; a if equal;
+//                    with searches_alone as if A were the tensor's own
 //   sweep, best      the best of all E4M3 codes
 // Better is a smaller sum of squared errors, with column weights where there are any.
 //
@@ -34,6 +35,7 @@
 #include "core/float_convert.h"
 #include "quantizers/codec_list.h"
 #include "quantizers/fp8_scaled.h"
+#include "quantizers/nvfp4_bf16.h"
 #include "quantizers/plain_simd.h"
 
 namespace ckpt {
@@ -92,6 +94,13 @@ void scan_amax(ConstFloatRows rows, Stats& stats) {
   stats.amax = std::max(stats.amax, largest_finite(rows.values.data(), rows.values.size()));
 }
 
+bool scan_bf16_amax(std::span<const std::byte> values, Stats& stats) {
+  const uint16_t largest = largest_bf16(values.data(), values.size() / sizeof(uint16_t));
+  if (largest >= 0x7F80) return false;
+  stats.amax = std::max(stats.amax, float_from_bf16(largest));
+  return true;
+}
+
 // ---- nvfp4_modelopt ----------------------------------------------------------------------------
 
 // The scale of a block that holds the largest magnitude of the tensor and puts it at 6.
@@ -129,10 +138,27 @@ void scale_as_stored(Piece& piece, const EncodeContext& context, float tensor_sc
   }
 }
 
+// What a choice between two scales is made for.
+struct Choosing {
+  explicit Choosing(EncodeContext shared) : context(shared) {
+    if (shared.options.searches_alone) context.stats.amax = shared.stats.own_amax;
+    tensor_scale = modelopt_tensor_scale(context);
+  }
+  // Whether the block's largest magnitude goes to 4 rather than to 6.
+  bool is_four_better(const E2m1Block& block, float amax) const {
+    const uint8_t six = stored_scale(amax, context);
+    const uint8_t four = stored_scale(1.5f * amax, context);
+    return better_nvfp4_scale(block, tensor_scale, six, four) != six;
+  }
+  EncodeContext context;
+  float tensor_scale;
+};
+
 // Chooses the scales of blocks that have any value but zero, and no other than finite ones.
 void search_scales(Piece& piece, const EncodeContext& context, float tensor_scale) {
   static constexpr float kOnes[kE2m1BlockValues] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   const bool four_or_six = context.options.search == ScaleSearch::kFourOverSix;
+  const Choosing choosing(context);
   for (uint64_t b = 0; b < piece.count; ++b) {
     const float amax = piece.amax[b];
     E2m1Block block{piece.values + b * kE2m1BlockValues, kOnes};
@@ -142,10 +168,8 @@ void search_scales(Piece& piece, const EncodeContext& context, float tensor_scal
     }
     const bool is_ordinary = amax > 0 && std::isfinite(amax);
     if (four_or_six) {
-      const uint8_t six = stored_scale(amax, context);
-      const uint8_t four = stored_scale(1.5f * amax, context);
-      const uint8_t code = is_ordinary ? better_nvfp4_scale(block, tensor_scale, six, four) : six;
-      set_scale(piece, b, code, tensor_scale);
+      const bool four = is_ordinary && choosing.is_four_better(block, amax);
+      set_scale(piece, b, stored_scale(four ? 1.5f * amax : amax, context), tensor_scale);
     } else if (is_ordinary) {
       set_scale(piece, b, best_nvfp4_scale(block, tensor_scale, amax), tensor_scale);
     }
@@ -161,6 +185,15 @@ void encode_modelopt(ConstFloatRows rows, const EncodeContext& context, Parts pa
     make_nvfp4_scales(piece.amax, piece.count, tensor_scale, piece.scales, piece.divisors);
     if (context.options.search != ScaleSearch::kNone) search_scales(piece, context, tensor_scale);
   });
+}
+
+bool encode_modelopt_bf16(std::span<const std::byte> values, const EncodeContext& context,
+                          Parts parts) {
+  if (context.options.search != ScaleSearch::kNone || !context.block_amax.empty()) return false;
+  const float tensor_scale = modelopt_tensor_scale(context);
+  std::memcpy(parts[2].data(), &tensor_scale, sizeof tensor_scale);
+  return encode_nvfp4_bf16(values.data(), values.size() / sizeof(uint16_t) / kE2m1BlockValues,
+                           tensor_scale, {parts[0].data(), parts[1].data()});
 }
 
 void decode_modelopt(ConstParts parts, FloatRows rows) {
@@ -228,7 +261,9 @@ constinit const Codec kNvfp4ModeloptCodec{
     .needs_stats = true,
     .scan = scan_amax,
     .encode = encode_modelopt,
-    .decode = decode_modelopt};
+    .decode = decode_modelopt,
+    .scan_bf16 = scan_bf16_amax,
+    .encode_bf16 = encode_modelopt_bf16};
 
 constinit const Codec kNvfp4CtCodec{
     .name = "nvfp4_ct",
@@ -239,6 +274,7 @@ constinit const Codec kNvfp4CtCodec{
     .needs_stats = true,
     .scan = scan_amax,
     .encode = encode_ct,
-    .decode = decode_ct};
+    .decode = decode_ct,
+    .scan_bf16 = scan_bf16_amax};
 
 }  // namespace ckpt

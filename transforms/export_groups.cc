@@ -26,7 +26,7 @@ const std::vector<SharedInput> kSharedInputs = {
     {"", {"q_proj", "k_proj", "v_proj", "q_a_proj", "kv_a_proj_with_mqa"}, true},
     {"", {"wq", "wk", "wv"}, true},
     // linear attention
-    {"", {"in_proj_qkv", "in_proj_z"}, true},
+    {"", {"in_proj_qkv", "in_proj_z"}, true, true},
     {"", {"in_proj_qkvz", "in_proj_ba"}, false},
     // MLP
     {"", {"gate_proj", "up_proj"}, true},

@@ -13,6 +13,7 @@ struct SharedInput {
   std::string_view families;              // model_type prefixes, separated by spaces; "" = all
   std::vector<std::string_view> members;  // names below the module that holds them all
   bool is_fused = true;                   // servers join them into one matrix
+  bool is_joined_late = false;            // ModelOpt's export shares what its calibration did not
 };
 std::span<const SharedInput> shared_inputs();
 

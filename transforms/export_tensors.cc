@@ -50,6 +50,7 @@ class Maker {
       CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), *codec));
       recoded(i).options = job_.options.encode;
       const SharedGroup group = find_group(module(i), job_.model.model_type);
+      recoded(i).options.searches_alone = group.rule != nullptr && group.rule->is_joined_late;
       weight_groups_[weight_key(i, group)].push_back(i);
       input_groups_[input_group_key(i, group)].push_back(i);
     }

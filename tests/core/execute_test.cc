@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/compare.h"
+#include "core/float_convert.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/temporary_folder.h"
 
@@ -176,6 +177,66 @@ TEST(Execute, AReadThatFailsAnywhereEndsTheRunAndLeavesNothing) {
     EXPECT_EQ(listing(folder.path()), "");
   }
   EXPECT_TRUE(succeeded);
+}
+
+// A folder's worth of one tensor, plain floats of type Element, to nvfp4_modelopt.
+template <class Element>
+Result<ExecuteReport> make_nvfp4(const std::filesystem::path& out, Dtype dtype,
+                                 const std::vector<Element>& values, bool allow_nonfinite) {
+  std::vector<std::byte> bytes(values.size() * sizeof(Element));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  const SharedSource source = make_blob("a", std::move(bytes));
+  Tensor tensor;
+  tensor.name = "a";
+  tensor.shape = {values.size() / kColumns, kColumns};
+  tensor.codec = &plain_codec(all_codecs(), dtype);
+  tensor.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
+  Plan plan;
+  Output& output = plan.outputs.emplace_back();
+  output.path = out;
+  output.checkpoint.tensors = {
+      recode(std::move(tensor), *find_codec(all_codecs(), "nvfp4_modelopt")).value()};
+  OutputFile& file = output.layout.files.emplace_back();
+  file.path = out.filename().string();
+  const uint64_t codes = values.size() / 2, scales = values.size() / 16;
+  file.extents = {{0, 2, 0, 4}, {0, 0, 4, codes}, {0, 1, 4 + codes, scales}};
+  file.size_bytes = 4 + codes + scales;
+  ExecuteOptions options;
+  options.chunk_bytes = 1 << 16;
+  options.memory_bytes = 0;
+  options.allow_nonfinite = allow_nonfinite;
+  options.force = true;
+  return execute(plan, options);
+}
+
+TEST(Execute, Bf16GoesItsOwnWayToTheSameBytesAndErrors) {
+  const TemporaryFolder folder;
+  std::vector<float> values(uint64_t{2000} * kColumns);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = float_from_bf16(bf16_from_float(std::sin(static_cast<float>(i)) * 0.1f));
+  }
+  const auto halves = [&] {
+    std::vector<uint16_t> out;
+    for (const float value : values) out.push_back(bf16_from_float(value));
+    return out;
+  };
+  const auto path = folder / "out";
+  for (const float bad : {0.0f, NAN, INFINITY, -INFINITY}) {
+    values[1503 * kColumns + 41] = bad;
+    for (const bool allow : {false, true}) {
+      const auto floats_report = make_nvfp4(path, Dtype::kF32, values, allow);
+      const std::string expected = floats_report ? file_text(path) : "";
+      const auto report = make_nvfp4(path, Dtype::kBF16, halves(), allow);
+      ASSERT_EQ(report.has_value(), floats_report.has_value()) << bad;
+      ASSERT_EQ(report.has_value(), allow || bad == 0);
+      if (report) {
+        EXPECT_TRUE(file_text(path) == expected) << bad;
+        continue;
+      }
+      EXPECT_EQ(report.error().text(), floats_report.error().text());
+      EXPECT_NE(report.error().text().find("row 1503, column 41"), std::string::npos);
+    }
+  }
 }
 
 TEST(Execute, OverlappingPathsAreRefused) {

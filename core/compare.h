@@ -20,8 +20,10 @@ Result<bool> same_bytes(const Tensor& a, const Tensor& b);
 // lowest index is returned.
 Status for_each_parallel(size_t count, unsigned threads, const std::function<Status(size_t)>& job);
 
-// SHA-256 of a whole file, lower-case hex. Fails: kIo; kInterrupted when `interrupted` turns true.
+// SHA-256 of a whole file, lower-case hex. `advanced` is told the bytes of each step, from the
+// calling thread. Fails: kIo; kInterrupted when `interrupted` turns true.
 Result<std::string> hash_file(const std::filesystem::path& path,
-                              const std::atomic<bool>* interrupted = nullptr);
+                              const std::atomic<bool>* interrupted = nullptr,
+                              const std::function<void(uint64_t)>& advanced = {});
 
 }  // namespace ckpt

@@ -1,6 +1,7 @@
 #include "core/execute.h"
 
 #include <algorithm>
+#include <cfenv>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include "core/arithmetic.h"
 #include "core/block_cache.h"
 #include "core/file_writer.h"
+#include "core/folder.h"
 #include "core/place.h"
 #include "core/tasks.h"
 
@@ -291,6 +293,8 @@ uint64_t Engine::written_bytes(const Task& task) const {
 }
 
 void Engine::work() {
+  // Output bytes are those of IEEE arithmetic: a caller that flushes denormals must not change them.
+  std::fesetenv(FE_DFL_ENV);
   Worker worker;
   for (;;) {
     const size_t index = next_task_++;
@@ -344,6 +348,7 @@ Result<ExecuteReport> Engine::run() {
     }
   }
   for (Place& place : places) CKPT_TRY(place.publish());
+  for (const FileReport& file : report.files) remember_digest(file.path, file.sha256);
   report.read_bytes = cache_ ? cache_->read_bytes() : read_bytes_.load();
   report.written_bytes = jobs_.output_bytes;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

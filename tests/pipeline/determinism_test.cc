@@ -1,6 +1,10 @@
 // The same bytes whatever the threads, the chunk size, the memory limit and the SIMD target.
 #include "tests/pipeline/pipeline.h"
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 namespace ckpt {
 namespace {
 
@@ -30,6 +34,31 @@ TEST(Determinism, ThreadsChunksAndMemoryDoNotChangeAByte) {
     }
   }
 }
+
+#if defined(__SSE2__)
+TEST(Determinism, ACallerThatFlushesDenormalsChangesNothing) {
+  const TemporaryFolder folder;
+  Conversion conversion = moe(folder);
+  conversion.in = folder / "tiny";
+  std::filesystem::copy(testdata("qwen35-micro"), conversion.in);
+  // Every weight becomes a denormal; flushed to zero, the scales of all blocks would change.
+  for (const auto& entry : std::filesystem::directory_iterator(conversion.in)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    std::string bytes = read_file(entry.path());
+    uint64_t header_bytes = 0;
+    std::memcpy(&header_bytes, bytes.data(), sizeof header_bytes);
+    for (size_t i = 8 + header_bytes; i + 2 <= bytes.size(); i += 2) bytes[i + 1] &= '\x80';
+    write_file(entry.path(), bytes);
+  }
+  conversion.to = "q8_0";
+  const std::string expected = digest_of(conversion);
+  const unsigned control = _mm_getcsr();
+  _mm_setcsr(control | 0x8040);  // flush to zero, denormals are zero
+  const std::string flushed = digest_of(conversion);
+  _mm_setcsr(control);
+  EXPECT_EQ(flushed, expected);
+}
+#endif
 
 TEST(Determinism, ShardedInputGivesTheSameTensors) {
   const TemporaryFolder folder;

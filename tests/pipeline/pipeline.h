@@ -7,14 +7,11 @@
 #include <string>
 
 #include "core/execute.h"
+#include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
 #include "tools/pipeline.h"
 
 namespace ckpt {
-
-inline std::filesystem::path testdata(const std::string& name) {
-  return std::filesystem::path(CKPT_TESTDATA) / name;
-}
 
 // Plans and carries out.
 inline Result<ExecuteReport> run(const Conversion& conversion, const ExecuteOptions& options = {}) {

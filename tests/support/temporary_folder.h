@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "tests/support/files.h"
 
 namespace ckpt {
 
@@ -31,16 +31,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-inline std::string file_text(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-inline void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
+inline std::string file_text(const std::filesystem::path& path) { return read_file(path); }
 
 // Every path under `folder`, relative, sorted, one a line.
 inline std::string listing(const std::filesystem::path& folder) {

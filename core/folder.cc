@@ -1,0 +1,129 @@
+#include "core/folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/place.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t kMaxEntries = 1'000'000;
+constexpr const char* kDigestAttribute = "user.ckpt.sha256";
+
+Failure io_failure(const fs::path& path, const char* doing, int error) {
+  return fail(ErrorCode::kIo, "{}: {}: {}", path.string(), doing, std::strerror(error));
+}
+
+FolderEntry::Kind kind_of(const fs::file_status& status) {
+  if (status.type() == fs::file_type::regular) return FolderEntry::Kind::kFile;
+  return status.type() == fs::file_type::symlink ? FolderEntry::Kind::kLink
+                                                 : FolderEntry::Kind::kOther;
+}
+
+Status write_all(int descriptor, const fs::path& path, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t count = ::write(descriptor, content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return io_failure(path, "cannot be written", errno);
+    content.remove_prefix(static_cast<size_t>(count));
+  }
+  if (::fsync(descriptor) != 0) return io_failure(path, "cannot be synced", errno);
+  return {};
+}
+
+// "size mtime-seconds mtime-nanoseconds inode": what a digest was taken of.
+std::optional<std::string> file_stamp(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return fmt::format("{} {} {} {}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                     status.st_ino);
+}
+
+}  // namespace
+
+bool is_ignored(std::string_view path, const std::vector<std::string>& ignored) {
+  return std::any_of(ignored.begin(), ignored.end(), [&](const std::string& one) {
+    return path == one || (path.starts_with(one) && path.substr(one.size()).starts_with('/'));
+  });
+}
+
+Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
+                                             const std::vector<std::string>& ignored) {
+  std::vector<FolderEntry> out;
+  std::error_code error;
+  fs::recursive_directory_iterator entries(folder, error), end;
+  for (; !error && entries != end; entries.increment(error)) {
+    const std::string path = entries->path().lexically_relative(folder).generic_string();
+    const fs::file_status status = entries->symlink_status(error);
+    if (error) break;
+    const bool is_folder = status.type() == fs::file_type::directory;
+    if (is_ignored(path, ignored)) {
+      if (is_folder) entries.disable_recursion_pending();
+      continue;
+    }
+    if (is_folder) continue;
+    const FolderEntry::Kind kind = kind_of(status);
+    const uint64_t size_bytes = kind == FolderEntry::Kind::kFile ? entries->file_size(error) : 0;
+    if (error) break;
+    out.push_back({path, kind, size_bytes});
+    if (out.size() > kMaxEntries) {
+      return fail(ErrorCode::kUnsupported, "{}: more than {} files", folder.string(), kMaxEntries);
+    }
+  }
+  if (error) {
+    return fail(ErrorCode::kIo, "{}: cannot be listed: {}", folder.string(), error.message());
+  }
+  std::sort(out.begin(), out.end(),
+            [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });
+  return out;
+}
+
+Status replace_file(const fs::path& path, std::string_view content) {
+  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const fs::path temporary = parent / ("." + path.filename().string() + ".partial");
+  ::unlink(temporary.c_str());  // of an earlier run that was killed
+  const int descriptor =
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (descriptor < 0) return io_failure(path, "cannot be written", errno);
+  Status written = write_all(descriptor, path, content);
+  if (::close(descriptor) != 0 && written) written = io_failure(path, "cannot be closed", errno);
+  if (written) {
+    settle_ownership(temporary, false, parent);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) {
+      written = io_failure(path, "cannot take its final name", errno);
+    }
+  }
+  if (!written) {
+    ::unlink(temporary.c_str());
+    return written;
+  }
+  return sync_folder(parent);
+}
+
+void remember_digest(const fs::path& path, std::string_view sha256) {
+  const auto stamp = file_stamp(path);
+  if (!stamp) return;
+  const std::string value = fmt::format("{} {}", sha256, *stamp);
+  (void)!::setxattr(path.c_str(), kDigestAttribute, value.data(), value.size(), 0);
+}
+
+std::optional<std::string> remembered_digest(const fs::path& path) {
+  char value[256];
+  const ssize_t size = ::getxattr(path.c_str(), kDigestAttribute, value, sizeof value);
+  const auto stamp = file_stamp(path);
+  if (size < 65 || !stamp) return std::nullopt;
+  const std::string_view text(value, static_cast<size_t>(size));
+  const std::string_view digest = text.substr(0, 64);
+  if (digest.find_first_not_of("0123456789abcdef") != digest.npos) return std::nullopt;
+  return text.substr(64) == " " + *stamp ? std::optional(std::string(digest)) : std::nullopt;
+}
+
+}  // namespace ckpt

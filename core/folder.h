@@ -1,0 +1,41 @@
+// What lies in a folder, and small files written so that a reader sees the old or the new content.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace ckpt {
+
+struct FolderEntry {
+  enum class Kind : uint8_t { kFile, kLink, kOther };
+  std::string path;  // relative, with '/'
+  Kind kind = Kind::kFile;
+  uint64_t size_bytes = 0;  // of a file
+};
+
+// Everything under `folder` that is no folder, sorted by the bytes of the path; links are not
+// followed. Paths in `ignored` are left out, folders with all that is in them. Fails: kIo;
+// kUnsupported above a million entries.
+Result<std::vector<FolderEntry>> list_folder(const std::filesystem::path& folder,
+                                             const std::vector<std::string>& ignored);
+
+// True when `path` is one of `ignored` or lies in one of them.
+bool is_ignored(std::string_view path, const std::vector<std::string>& ignored);
+
+// Writes `content` beside `path` under a temporary name, syncs it and renames it over `path`; mode
+// and owner as core/place.h has them. Fails: kIo; then `path` is as it was.
+Status replace_file(const std::filesystem::path& path, std::string_view content);
+
+// The SHA-256 of a file, remembered in an extended attribute beside its size, modification time and
+// inode, so that it need not be read again while these agree. Forgetting is no error: many file
+// systems have no such attributes.
+void remember_digest(const std::filesystem::path& path, std::string_view sha256);
+std::optional<std::string> remembered_digest(const std::filesystem::path& path);
+
+}  // namespace ckpt

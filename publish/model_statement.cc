@@ -1,0 +1,173 @@
+// The statement that a model signature signs: an in-toto statement whose predicate lists the files.
+//
+//   {"_type": ".../Statement/v1",
+//    "subject": [{"name": MODEL, "digest": {"sha256": ROOT}}],
+//    "predicateType": "https://model_signing/signature/v1.0",
+//    "predicate": {"serialization": {"method": "files", "hash_type": "sha256",
+//                                    "allow_symlinks": false, "ignore_paths": [...]},
+//                  "resources": [{"name", "algorithm": "sha256", "digest": hex}, ...]}}
+//
+//   ROOT = SHA-256 over the raw digests of the resources, in the order listed.
+//
+// Sources: ossf/model-signing-spec spec/v1.0.md; sigstore/model-transparency
+// src/model_signing/_signing/signing.py. What a reader would get wrong: the JSON is not canonical,
+// the bytes as they stand are signed; and any order of resources is valid if ROOT follows it.
+#include <algorithm>
+#include <set>
+
+#include "core/json_read.h"
+#include "core/sha256.h"
+#include "publish/publish.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kStatementType = "https://in-toto.io/Statement/v1";
+constexpr std::string_view kPredicateType = "https://model_signing/signature/v1.0";
+
+std::optional<std::vector<std::byte>> bytes_of_hex(std::string_view hex) {
+  std::vector<std::byte> out;
+  if (hex.size() != 64) return std::nullopt;
+  const auto digit = [](char c) -> int {
+    if (c >= '0' && c <= '9') return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  for (size_t i = 0; i < hex.size(); i += 2) {
+    const int high = digit(hex[i]), low = digit(hex[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out.push_back(static_cast<std::byte>(high * 16 + low));
+  }
+  return out;
+}
+
+// nullopt when a digest is no SHA-256.
+std::optional<std::string> root_digest(const std::vector<FileDigest>& files) {
+  Sha256 root;
+  for (const FileDigest& file : files) {
+    const auto bytes = bytes_of_hex(file.sha256);
+    if (!bytes) return std::nullopt;
+    root.add(*bytes);
+  }
+  return root.finish();
+}
+
+// Relative, inside, spelled in one way.
+bool is_plain_path(std::string_view name) {
+  if (name.empty() || name.front() == '/' || name.back() == '/') return false;
+  while (!name.empty()) {
+    const size_t end = std::min(name.find('/'), name.size());
+    const std::string_view step = name.substr(0, end);
+    if (step.empty() || step == "." || step == "..") return false;
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return true;
+}
+
+Failure wrong(std::string_view what) { return fail(ErrorCode::kCorrupt, "{}", what); }
+
+Status expect(const JsonValue& object, std::string_view key, std::string_view value) {
+  const std::string* found = text_of(object, key);
+  if (found != nullptr && *found == value) return {};
+  return fail(ErrorCode::kUnsupported, "{} '{}'; expected '{}'", key,
+              found == nullptr ? "none" : *found, value);
+}
+
+Result<std::vector<FileDigest>> parse_resources(const JsonValue& predicate) {
+  const JsonValue* resources = known(predicate, "resources");
+  if (resources == nullptr || !resources->is_array()) return wrong("no list of resources");
+  std::vector<FileDigest> files;
+  std::set<std::string> names;
+  for (const JsonValue& resource : *resources) {
+    CKPT_TRY(expect(resource, "algorithm", "sha256"));
+    const std::string* name = text_of(resource, "name");
+    const std::string* digest = text_of(resource, "digest");
+    if (name == nullptr || !is_plain_path(*name)) return wrong("a resource without a sound name");
+    if (digest == nullptr) return fail(ErrorCode::kCorrupt, "{}: no digest", *name);
+    if (!names.insert(*name).second) {
+      return fail(ErrorCode::kCorrupt, "{}: listed twice", *name);
+    }
+    files.push_back({*name, *digest, 0});
+  }
+  return files;
+}
+
+Result<std::vector<std::string>> parse_ignored(const JsonValue& serialization) {
+  std::vector<std::string> out;
+  const JsonValue* ignored = known(serialization, "ignore_paths");
+  if (ignored == nullptr) return out;
+  if (!ignored->is_array()) return wrong("ignore_paths is no list");
+  for (const JsonValue& path : *ignored) {
+    const auto* text = path.get_ptr<const std::string*>();
+    // A list that ignores everything, or reaches outside, would make any folder pass.
+    if (text == nullptr || !is_plain_path(*text)) {
+      return wrong("ignore_paths holds what is no path inside the model");
+    }
+    out.push_back(*text);
+  }
+  return out;
+}
+
+// The only subject's name and digest.
+Result<std::pair<std::string, std::string>> parse_subject(const JsonValue& statement) {
+  const JsonValue* subjects = known(statement, "subject");
+  if (subjects == nullptr || !subjects->is_array() || subjects->size() != 1) {
+    return wrong("subjects; expected one");
+  }
+  const JsonValue& subject = (*subjects)[0];
+  const JsonValue* digests = known(subject, "digest");
+  const std::string* digest = digests == nullptr ? nullptr : text_of(*digests, "sha256");
+  const std::string* name = text_of(subject, "name");
+  if (digest == nullptr || name == nullptr) return wrong("a subject without name or SHA-256");
+  return std::pair(*name, *digest);
+}
+
+}  // namespace
+
+std::string render_statement(Manifest manifest) {
+  using Json = nlohmann::ordered_json;
+  std::sort(manifest.files.begin(), manifest.files.end(),
+            [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
+  const auto root = root_digest(manifest.files);
+  CKPT_CHECK(root.has_value());
+  Json resources = Json::array();
+  for (const FileDigest& file : manifest.files) {
+    resources.push_back({{"name", file.name}, {"algorithm", "sha256"}, {"digest", file.sha256}});
+  }
+  Json serialization = {{"method", "files"},
+                        {"hash_type", "sha256"},
+                        {"allow_symlinks", false},
+                        {"ignore_paths", manifest.ignored}};
+  const Json statement = {
+      {"_type", kStatementType},
+      {"subject", Json::array({{{"name", manifest.model}, {"digest", {{"sha256", *root}}}}})},
+      {"predicateType", kPredicateType},
+      {"predicate",
+       {{"serialization", std::move(serialization)}, {"resources", std::move(resources)}}}};
+  return statement.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Manifest> parse_statement(std::string_view json) {
+  CKPT_ASSIGN(const JsonValue statement, parse_json("statement", json));
+  CKPT_TRY(expect(statement, "_type", kStatementType));
+  CKPT_TRY(expect(statement, "predicateType", kPredicateType));
+  CKPT_ASSIGN(const auto subject, parse_subject(statement));
+  const JsonValue* predicate = known(statement, "predicate");
+  const JsonValue* serialization =
+      predicate == nullptr ? nullptr : known(*predicate, "serialization");
+  if (serialization == nullptr) return wrong("no serialization; expected how files were hashed");
+  CKPT_TRY(expect(*serialization, "method", "files"));
+  CKPT_TRY(expect(*serialization, "hash_type", "sha256"));
+  Manifest manifest;
+  manifest.model = subject.first;
+  CKPT_ASSIGN(manifest.ignored, parse_ignored(*serialization));
+  CKPT_ASSIGN(manifest.files, parse_resources(*predicate));
+  const auto root = root_digest(manifest.files);
+  if (!root) return wrong("a digest that is no SHA-256 in lower-case hex");
+  if (*root != subject.second) {
+    return fail(ErrorCode::kCorrupt, "root digest {}; the listed files give {}", subject.second,
+                *root);
+  }
+  return manifest;
+}
+
+}  // namespace ckpt

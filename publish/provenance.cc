@@ -1,0 +1,52 @@
+// provenance.json: an in-toto statement of SLSA provenance, saying what was made from what.
+//
+// Source: slsa-framework/slsa spec/build-provenance.md. No time is written unless it is given, so
+// that equal runs give equal bytes.
+#include "core/json_read.h"
+#include "publish/publish.h"
+
+namespace ckpt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json descriptor(const FileDigest& file, std::string name) {
+  return {{"name", std::move(name)}, {"digest", {{"sha256", file.sha256}}}};
+}
+
+}  // namespace
+
+Result<std::string> render_provenance(const Provenance& provenance) {
+  Json subjects = Json::array();
+  for (const FileDigest& file : provenance.made) subjects.push_back(descriptor(file, file.name));
+  Json inputs = Json::array();
+  for (const Provenance::Input& input : provenance.inputs) {
+    for (const FileDigest& file : input.files) {
+      inputs.push_back(descriptor(file, input.name + "/" + file.name));
+    }
+  }
+  Json parameters = Json::object();
+  if (!provenance.command.empty()) parameters["command"] = provenance.command;
+  if (!provenance.recipe.empty()) {
+    CKPT_TRY(parse_json("recipe", provenance.recipe));  // guards the depth
+    parameters["recipe"] = Json::parse(provenance.recipe, nullptr, false);
+  }
+  Json metadata = Json::object();
+  if (!provenance.time.empty()) metadata["finishedOn"] = provenance.time;
+  const Json statement = {
+      {"_type", "https://in-toto.io/Statement/v1"},
+      {"subject", std::move(subjects)},
+      {"predicateType", "https://slsa.dev/provenance/v1"},
+      {"predicate",
+       {{"buildDefinition",
+         {{"buildType", "urn:ckpt:build:v1"},
+          {"externalParameters", std::move(parameters)},
+          {"internalParameters", Json::object()},
+          {"resolvedDependencies", std::move(inputs)}}},
+        {"runDetails",
+         {{"builder", {{"id", "urn:ckpt"}, {"version", {{"ckpt", provenance.tool_version}}}}},
+          {"metadata", std::move(metadata)}}}}}};
+  return statement.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ckpt

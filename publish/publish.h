@@ -1,0 +1,101 @@
+// Files that let others check what was published: sums, signatures, pointers, records. Text in,
+// text out: core hashes and writes.
+//
+//   digests ──▶ SHA256SUMS            sha256sum -c agrees
+//           ──▶ manifest ─▶ statement ─▶ bundle     model.sig, an OpenSSF model signature
+//           ──▶ LFS pointers           for a git repository whose weights live elsewhere
+//           ──▶ provenance.json        what was made from what
+//
+// Formats and their sources: docs/PUBLISHING.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace ckpt {
+
+// One file of a published folder.
+struct FileDigest {
+  std::string name;    // relative, with '/'
+  std::string sha256;  // 64 lower-case hex digits
+  uint64_t size_bytes = 0;
+};
+
+inline constexpr std::string_view kSumsName = "SHA256SUMS";
+inline constexpr std::string_view kSignatureName = "model.sig";
+inline constexpr std::string_view kProvenanceName = "provenance.json";
+
+// ---- SHA256SUMS ------------------------------------------------------------------------------
+// Lines sorted by name, in the form that sha256sum prints.
+std::string render_sha256sums(std::vector<FileDigest> files);
+// Both forms: "hex  name" and "SHA256 (name) = hex"; sizes are unknown (0). Fails: kCorrupt, naming
+// the line.
+Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text);
+
+// ---- Git LFS ---------------------------------------------------------------------------------
+std::string render_lfs_pointer(const FileDigest& file);
+
+// ---- OpenSSF model signature -----------------------------------------------------------------
+// What is signed: the files, and what is left out.
+struct Manifest {
+  std::string model;                 // the folder's name; informational
+  std::vector<std::string> ignored;  // relative paths; a folder covers what is in it
+  std::vector<FileDigest> files;     // sizes are not part of it
+};
+// An in-toto statement, compact; files in the order of their names' bytes.
+std::string render_statement(Manifest manifest);
+// Fails: kCorrupt; kUnsupported for a hash or a method that is not "files" with "sha256".
+Result<Manifest> parse_statement(std::string_view json);
+
+// A sigstore bundle around a DSSE envelope.
+struct Bundle {
+  std::string payload;                    // the statement's bytes, as signed
+  std::string signature;                  // ECDSA, DER
+  std::string key_hint;                   // SHA-256 of the public key's PEM, hex; or empty
+  std::vector<std::string> certificates;  // DER, the signer's first; empty when signed by a key
+};
+std::string render_bundle(const Bundle& bundle);
+Result<Bundle> parse_bundle(std::string_view json);
+
+// Who signs. Keys are PEM: SEC1 or PKCS#8, perhaps encrypted, on P-256, P-384 or P-521.
+struct Signer {
+  std::string private_key_pem;
+  std::string password;         // of an encrypted key
+  std::string certificate_pem;  // the signer's, then its issuers'; empty to sign with the key alone
+};
+// Fails: kUnsupported for other kinds of key, by name; kUsage when key and certificate are no pair.
+Result<Bundle> sign(std::string payload, const Signer& signer);
+
+// Fails: kCorrupt when the signature is not by that key.
+Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem);
+// Whom to trust: the signer's own certificate, or authorities that a chain must lead to; both when
+// both are given.
+struct Trust {
+  std::string certificate_pem;  // the signer's own, or one that issued it
+  std::string authorities_pem;
+};
+// Checked at the time from which the signer's certificate is valid, as the reference does. Returns
+// the subject of the signer's certificate. Fails: kCorrupt.
+Result<std::string> verify_with_certificates(const Bundle& bundle, const Trust& trust);
+
+// ---- provenance ------------------------------------------------------------------------------
+struct Provenance {
+  std::vector<FileDigest> made;
+  struct Input {
+    std::string name;
+    std::vector<FileDigest> files;
+  };
+  std::vector<Input> inputs;
+  std::string recipe;   // JSON text, or empty
+  std::string command;  // as typed, or empty
+  std::string tool_version;
+  std::string time;  // "2026-01-31T12:00:00Z", or empty: no time at all
+};
+// An in-toto statement of SLSA provenance, indented. Fails: kCorrupt: the recipe is no JSON.
+Result<std::string> render_provenance(const Provenance& provenance);
+
+}  // namespace ckpt

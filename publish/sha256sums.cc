@@ -1,0 +1,115 @@
+// SHA256SUMS as GNU sha256sum writes it, a line a file:
+//
+//   [\] 64 hex digits | space | ' ' or '*' | name | LF
+//
+// The backslash in front says that in the name \ is written \\, LF \n and CR \r.
+// Source: GNU coreutils src/digest.c.
+#include <algorithm>
+#include <optional>
+
+#include "publish/publish.h"
+
+namespace ckpt {
+namespace {
+
+constexpr size_t kHexDigits = 64;
+
+bool is_digest(std::string_view hex) {
+  return hex.size() == kHexDigits &&
+         hex.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string escaped(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (c == '\\') {
+      out += "\\\\";
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// nullopt for an escape that nobody writes.
+std::optional<std::string> unescaped(std::string_view name) {
+  std::string out;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] != '\\') {
+      out += name[i];
+      continue;
+    }
+    const char c = ++i < name.size() ? name[i] : '\0';
+    if (c != '\\' && c != 'n' && c != 'r') return std::nullopt;
+    out += c == 'n' ? '\n' : c == 'r' ? '\r' : '\\';
+  }
+  return out;
+}
+
+// "SHA256 (name) = hex", or the GNU form.
+std::optional<FileDigest> parse_line(std::string_view line) {
+  const bool escapes = line.starts_with('\\');
+  if (escapes) line.remove_prefix(1);
+  constexpr std::string_view kTag = "SHA256 (", kEquals = ") = ";
+  std::string_view hex, name;
+  if (line.starts_with(kTag)) {
+    const size_t close = line.rfind(kEquals);
+    if (close == line.npos || close < kTag.size()) return std::nullopt;
+    name = line.substr(kTag.size(), close - kTag.size());
+    hex = line.substr(close + kEquals.size());
+  } else {
+    if (line.size() < kHexDigits + 3 || line[kHexDigits] != ' ') return std::nullopt;
+    if (line[kHexDigits + 1] != ' ' && line[kHexDigits + 1] != '*') return std::nullopt;
+    hex = line.substr(0, kHexDigits);
+    name = line.substr(kHexDigits + 2);
+  }
+  if (!is_digest(hex) || name.empty()) return std::nullopt;
+  const auto plain = escapes ? unescaped(name) : std::optional<std::string>(name);
+  if (!plain) return std::nullopt;
+  return FileDigest{*plain, std::string(hex), 0};
+}
+
+}  // namespace
+
+std::string render_sha256sums(std::vector<FileDigest> files) {
+  std::sort(files.begin(), files.end(),
+            [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
+  std::string out;
+  for (const FileDigest& file : files) {
+    const std::string name = escaped(file.name);
+    if (name != file.name) out += '\\';
+    out += fmt::format("{}  {}\n", file.sha256, name);
+  }
+  return out;
+}
+
+Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text) {
+  std::vector<FileDigest> files;
+  for (uint64_t number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) continue;
+    std::optional<FileDigest> file = parse_line(line);
+    if (!file) {
+      return fail(ErrorCode::kCorrupt, "line {}: expected 64 hex digits, two spaces and a name",
+                  number);
+    }
+    files.push_back(std::move(*file));
+  }
+  return files;
+}
+
+std::string render_lfs_pointer(const FileDigest& file) {
+  // The pointer of an empty file is an empty file (git-lfs: docs/spec.md).
+  if (file.size_bytes == 0) return "";
+  return fmt::format("version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize {}\n",
+                     file.sha256, file.size_bytes);
+}
+
+}  // namespace ckpt

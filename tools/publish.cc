@@ -1,0 +1,343 @@
+// ckpt publish PATH: sums, signature, pointers and records for a folder that is about to be
+// shipped.
+#include <algorithm>
+#include <ctime>
+#include <span>
+
+#include "core/sha256.h"
+#include "formats/formats.h"
+#include "tools/commands.h"
+#include "tools/folder_digests.h"
+#include "tools/model_card.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kMaxKeyBytes = 1 << 20;
+constexpr uint64_t kMaxRecipeBytes = 1 << 20;
+// Larger files are pointers in a git repository, smaller ones lie in it (the hub's own limit).
+constexpr uint64_t kLargestGitFileBytes = 10'000'000;
+
+struct Typed {
+  std::string path, key, certificate, password_file, lfs, recipe, command, card;
+  std::vector<std::string> sources;
+  bool rehash = false, provenance = false, with_time = false;
+};
+
+Result<std::string> read_small(const fs::path& path, uint64_t limit_bytes) {
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  return read_text(*source, limit_bytes);
+}
+
+bool is_utf8_name(const std::string& name) {
+  return !nlohmann::json(name)
+              .dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore)
+              .empty() &&
+         nlohmann::json(name)
+                 .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                 .find("\xEF\xBF\xBD") == std::string::npos;
+}
+
+// Everything that is published; refuses what cannot be hashed or must not be shipped.
+Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
+  std::vector<std::string> ignored = unpublished_paths(folder);
+  ignored.emplace_back(kSumsName);
+  ignored.emplace_back(kSignatureName);
+  CKPT_ASSIGN(auto entries, list_folder(folder, ignored));
+  for (const FolderEntry& entry : entries) {
+    const std::string where = (folder / entry.path).string();
+    if (entry.kind == FolderEntry::Kind::kLink) {
+      return fail_with_hint(ErrorCode::kUsage, "cp -rL to another folder",
+                            "{}: a symbolic link; a published folder holds files", where);
+    }
+    if (entry.kind == FolderEntry::Kind::kOther) {
+      return fail(ErrorCode::kUsage, "{}: neither file nor folder", where);
+    }
+    if (!is_utf8_name(entry.path)) {
+      return fail(ErrorCode::kUsage, "{}: its name is not UTF-8", where);
+    }
+    const std::string name = fs::path(entry.path).filename().string();
+    if (name.ends_with(".partial") || name.starts_with(".ckpt-")) {
+      return fail_with_hint(ErrorCode::kUsage, "the command that left it, once more",
+                            "{}: left by work that was interrupted", where);
+    }
+    if (entry.size_bytes < 1024 && (name.ends_with(".safetensors") || name.ends_with(".gguf"))) {
+      CKPT_ASSIGN(const std::string text, read_small(folder / entry.path, 1024));
+      if (text.starts_with("version https://git-lfs")) {
+        return fail_with_hint(ErrorCode::kUsage, "git lfs pull",
+                              "{}: a git-LFS pointer; expected the weights", where);
+      }
+    }
+  }
+  if (entries.empty()) return fail(ErrorCode::kUsage, "{}: an empty folder", folder.string());
+  return entries;
+}
+
+class Publication {
+ public:
+  Publication(const Typed& typed, const Console& console, const CommonOptions& common)
+      : typed_(typed), console_(console), common_(common), folder_(typed.path) {}
+
+  Status run() {
+    CKPT_TRY(read_signer());
+    CKPT_TRY(check_lfs_folder());
+    CKPT_ASSIGN(const auto entries, list_published(folder_));
+    CKPT_ASSIGN(files_, digest_files(folder_, entries, !typed_.rehash, console_, common_.threads));
+    CKPT_TRY(write_provenance());
+    CKPT_TRY(write_sums());
+    CKPT_TRY(write_signature());
+    CKPT_TRY(write_pointers());
+    return write_card();
+  }
+
+ private:
+  Status read_signer();
+  Status check_lfs_folder() const;
+  Status write_provenance();
+  Status write_sums();
+  Status write_signature();
+  Status drop_signature() const;
+  Status write_pointers() const;
+  Status write_card() const;
+  Result<std::vector<FileDigest>> digest_source(const fs::path& path) const;
+
+  // Adds or replaces what was just written into the folder.
+  Status write(std::string_view name, std::string_view content) {
+    CKPT_TRY(replace_file(folder_ / name, content));
+    Sha256 hash;
+    hash.add(std::as_bytes(std::span(content)));
+    std::erase_if(files_, [&](const FileDigest& file) { return file.name == name; });
+    files_.push_back({std::string(name), hash.finish(), content.size()});
+    said(folder_ / name, files_.back());
+    return {};
+  }
+  void said(const fs::path& path, const FileDigest& file) const {
+    console_.answer(fmt::format("{}  {}", file.sha256, path.string()));
+    console_.object(
+        "file",
+        {{"path", path.string()}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+  }
+
+  const Typed& typed_;
+  const Console& console_;
+  const CommonOptions& common_;
+  fs::path folder_;
+  Signer signer_;
+  std::vector<FileDigest> files_;
+};
+
+Status Publication::read_signer() {
+  if (typed_.key.empty()) return {};
+  CKPT_ASSIGN(signer_.private_key_pem, read_small(typed_.key, kMaxKeyBytes));
+  if (!typed_.certificate.empty()) {
+    CKPT_ASSIGN(signer_.certificate_pem, read_small(typed_.certificate, kMaxKeyBytes));
+  }
+  if (!typed_.password_file.empty()) {
+    CKPT_ASSIGN(signer_.password, read_small(typed_.password_file, kMaxKeyBytes));
+    while (signer_.password.ends_with('\n')) signer_.password.pop_back();
+  }
+  // A key that cannot sign is refused before a folder of many gigabytes is hashed.
+  return in(typed_.key, sign("{}", signer_)).map([](const Bundle&) {});
+}
+
+Status Publication::check_lfs_folder() const {
+  if (typed_.lfs.empty()) return {};
+  std::error_code error;
+  const fs::path lfs = fs::weakly_canonical(fs::absolute(typed_.lfs, error), error);
+  const fs::path own = fs::canonical(folder_, error);
+  const std::string inside = lfs.lexically_relative(own).generic_string();
+  if (inside == "." || !inside.starts_with("..")) {
+    return fail(ErrorCode::kUsage, "--lfs {}: inside {}; pointers never replace weights",
+                typed_.lfs, typed_.path);
+  }
+  if (!fs::exists(lfs, error) || (fs::is_directory(lfs, error) && fs::is_empty(lfs, error))) {
+    return {};
+  }
+  return fail(ErrorCode::kUsage, "--lfs {}: exists already; expected a new or empty folder",
+              typed_.lfs);
+}
+
+Result<std::vector<FileDigest>> Publication::digest_source(const fs::path& path) const {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(path, error);
+  const fs::path folder = is_folder ? path : path.has_parent_path() ? path.parent_path() : ".";
+  std::vector<FolderEntry> entries;
+  if (is_folder) {
+    CKPT_ASSIGN(entries, list_folder(path, unpublished_paths(path)));
+    // Snapshots of the hub's cache are links to files with other names: their content counts.
+    for (FolderEntry& entry : entries) {
+      if (!fs::is_regular_file(path / entry.path, error)) continue;
+      entry.kind = FolderEntry::Kind::kFile;
+      entry.size_bytes = fs::file_size(path / entry.path, error);
+    }
+  } else {
+    entries.push_back(
+        {path.filename().string(), FolderEntry::Kind::kFile, fs::file_size(path, error)});
+    if (error) return fail(ErrorCode::kUsage, "--source {}: {}", path.string(), error.message());
+  }
+  return digest_files(folder, entries, !typed_.rehash, console_, common_.threads);
+}
+
+Status Publication::write_provenance() {
+  if (!typed_.provenance && typed_.sources.empty() && typed_.recipe.empty() &&
+      typed_.command.empty()) {
+    return {};
+  }
+  Provenance provenance;
+  for (const FileDigest& file : files_) {
+    if (file.name != kProvenanceName) provenance.made.push_back(file);
+  }
+  for (const std::string& source : typed_.sources) {
+    CKPT_ASSIGN(auto files, digest_source(source));
+    fs::path name = fs::path(source).filename();
+    if (name.empty() || name == "." || name == "..") {
+      std::error_code error;
+      name = fs::weakly_canonical(source, error).filename();
+    }
+    if (name.empty()) name = fs::path(source).parent_path().filename();
+    provenance.inputs.push_back({name.string(), std::move(files)});
+  }
+  if (!typed_.recipe.empty()) {
+    CKPT_ASSIGN(provenance.recipe, read_small(typed_.recipe, kMaxRecipeBytes));
+  }
+  provenance.command = typed_.command;
+  provenance.tool_version = CKPT_VERSION;
+  if (typed_.with_time) {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    provenance.time = text;
+  }
+  CKPT_ASSIGN(const std::string json, in(typed_.recipe, render_provenance(provenance)));
+  return write(kProvenanceName, json);
+}
+
+Status Publication::write_sums() { return write(kSumsName, render_sha256sums(files_)); }
+
+// A signature of an earlier state would only tell that something changed.
+Status Publication::drop_signature() const {
+  const fs::path path = folder_ / kSignatureName;
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  const auto text = read_small(path, uint64_t{256} << 20);
+  const auto bundle = text.and_then([](const std::string& json) { return parse_bundle(json); });
+  const auto manifest =
+      bundle.and_then([](const Bundle& one) { return parse_statement(one.payload); });
+  const auto pairs = [](const std::vector<FileDigest>& files) {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (const FileDigest& file : files) out.emplace_back(file.name, file.sha256);
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  if (manifest && pairs(manifest->files) == pairs(files_)) return {};
+  if (!fs::remove(path, error)) {
+    return fail(ErrorCode::kIo, "{}: cannot be removed: {}", path.string(), error.message());
+  }
+  console_.warn(fmt::format("{}: removed, it signed another state; --sign KEY makes a new one",
+                            path.string()));
+  return {};
+}
+
+Status Publication::write_signature() {
+  if (typed_.key.empty()) return drop_signature();
+  Manifest manifest;
+  std::error_code error;
+  manifest.model = fs::weakly_canonical(folder_, error).filename().string();
+  manifest.ignored = unpublished_paths(folder_);
+  manifest.ignored.emplace_back(kSignatureName);
+  manifest.files = files_;
+  CKPT_ASSIGN(const Bundle bundle, in(typed_.key, sign(render_statement(manifest), signer_)));
+  console_.talk(fmt::format("signed {} files; not covered: {}", manifest.files.size(),
+                            fmt::join(manifest.ignored, ", ")));
+  return write(kSignatureName, render_bundle(bundle));
+}
+
+Status Publication::write_pointers() const {
+  if (typed_.lfs.empty()) return {};
+  const fs::path lfs = typed_.lfs;
+  std::string attributes;
+  for (const FileDigest& file : files_) {
+    const fs::path path = lfs / file.name;
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    if (error) {
+      return fail(ErrorCode::kIo, "{}: cannot be made: {}", path.parent_path().string(),
+                  error.message());
+    }
+    const bool is_weights = file.name.ends_with(".safetensors") || file.name.ends_with(".gguf");
+    if (is_weights || file.size_bytes >= kLargestGitFileBytes) {
+      CKPT_TRY(replace_file(path, render_lfs_pointer(file)));
+      attributes += fmt::format("/{} filter=lfs diff=lfs merge=lfs -text\n", file.name);
+    } else {
+      CKPT_ASSIGN(const std::string text, read_small(folder_ / file.name, kLargestGitFileBytes));
+      CKPT_TRY(replace_file(path, text));
+    }
+  }
+  CKPT_TRY(replace_file(lfs / ".gitattributes", attributes));
+  console_.talk(fmt::format("{}: pointers and small files, for a git repository", lfs.string()));
+  return {};
+}
+
+Status Publication::write_card() const {
+  if (typed_.card.empty()) return {};
+  CKPT_ASSIGN(const std::string card, render_model_card(folder_, files_));
+  if (typed_.card == "-") {
+    console_.answer(card);
+    return {};
+  }
+  CKPT_TRY(replace_file(typed_.card, card));
+  console_.talk(fmt::format("{}: a block for the model card", typed_.card));
+  return {};
+}
+
+Result<int> publish(const Typed& typed, const Console& console, const CommonOptions& common) {
+  std::error_code error;
+  if (!fs::is_directory(typed.path, error)) {
+    return fail_with_hint(ErrorCode::kUsage, "putting a lone file into a folder of its own",
+                          "{}: expected a folder", typed.path);
+  }
+  if (typed.key.empty() && !typed.certificate.empty()) {
+    return fail(ErrorCode::kUsage, "--certificate without --sign KEY");
+  }
+  CKPT_TRY(Publication(typed, console, common).run());
+  console.talk(fmt::format("next: ckpt verify {}{}", shell_word(typed.path),
+                           typed.key.empty()           ? ""
+                           : typed.certificate.empty() ? " --public-key PUBLIC.pem"
+                                                       : " --ca CA.pem"));
+  return 0;
+}
+
+Run declare(CLI::App& app) {
+  auto typed = std::make_shared<Typed>();
+  app.add_option("PATH", typed->path, "the folder to ship")->required();
+  app.add_option("--sign", typed->key, "PEM of a private EC key: writes model.sig");
+  app.add_option("--certificate", typed->certificate,
+                 "PEM of the signer's certificate, then its issuers'");
+  app.add_option("--password-file", typed->password_file, "file with the private key's password");
+  app.add_option("--lfs", typed->lfs, "new folder for git-LFS pointers and the small files");
+  app.add_option("--source", typed->sources,
+                 "what PATH was made from, for provenance.json (may repeat)");
+  app.add_option("--recipe", typed->recipe, "the recipe it was made with, for provenance.json");
+  app.add_option("--made-by", typed->command, "the command it was made with, for provenance.json");
+  app.add_flag("--provenance", typed->provenance, "write provenance.json in any case");
+  app.add_flag("--time", typed->with_time, "say in provenance.json when; runs then differ");
+  app.add_option("--card", typed->card, "FILE (- for stdout) for a block to paste in a model card");
+  app.add_flag("--rehash", typed->rehash, "read every file, also those hashed while converting");
+  return [typed](const Console& console, const CommonOptions& common) {
+    return publish(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+constinit const Command kPublish{
+    "publish", "Writes SHA256SUMS, and on request a signature, LFS pointers and provenance.",
+    "  ckpt publish out/\n"
+    "  ckpt publish out/ --sign release.pem --source checkpoint-162/\n"
+    "  ckpt publish out/ --lfs repository/",
+    declare};
+
+}  // namespace ckpt

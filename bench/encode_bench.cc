@@ -8,6 +8,8 @@
 // pieces of 32 Ki weights, as conversions hand it out. CPU time is counted, not time on the wall.
 // Rows are appended to the CSV file, with the machine and the compiler.
 //
+// Codecs that take BF16 as it lies in memory have a second table, beside memcpy (bf16_rows.h).
+//
 // What a reader would get wrong: the ratio is the median of ggml divided by ours in the same run;
 // rates of different runs do not compare. Pin the process (taskset -c 1) for steady numbers.
 #include <time.h>
@@ -19,6 +21,7 @@
 #include <optional>
 
 #include "bench/bench_data.h"
+#include "bench/bf16_rows.h"
 #include "bench/encoders.h"
 #include "bench/ggml_peer.h"
 #include "quantizers/simd_dispatch.h"
@@ -190,7 +193,10 @@ int run(const Options& options) {
     if (!wanted(options.types, encoder.name)) continue;
     same = bench(encoder, peer ? &*peer : nullptr, state, options, csv ? &*csv : nullptr) && same;
   }
-  return same ? 0 : 1;
+  const Bf16RowChoice choice{[&](std::string_view name) { return wanted(options.types, name); },
+                             [&](std::string_view name) { return wanted(options.targets, name); },
+                             options.rounds};
+  return report_bf16_rows(choice) && same ? 0 : 1;
 }
 
 }  // namespace

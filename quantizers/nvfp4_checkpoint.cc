@@ -138,27 +138,38 @@ void scale_as_stored(Piece& piece, const EncodeContext& context, float tensor_sc
   }
 }
 
-// What a choice between two scales is made for.
-struct Choosing {
-  explicit Choosing(EncodeContext shared) : context(shared) {
-    if (shared.options.searches_alone) context.stats.amax = shared.stats.own_amax;
-    tensor_scale = modelopt_tensor_scale(context);
+// Four or six, by the error that the calibration's own rounding of scales leaves. That divides
+// where the export multiplies, so they part where a scale lies between two codes.
+class FourOrSix {
+ public:
+  explicit FourOrSix(const EncodeContext& context) : options_(context.options) {
+    const float amax = options_.searches_alone ? context.stats.own_amax : context.stats.amax;
+    const float room = kE4m3Largest / kFourOverSixLargest;
+    inverse_ = kE4m3Largest / divide_by_constant(amax * room, kE2m1Largest, options_);
   }
   // Whether the block's largest magnitude goes to 4 rather than to 6.
   bool is_four_better(const E2m1Block& block, float amax) const {
-    const uint8_t six = stored_scale(amax, context);
-    const uint8_t four = stored_scale(1.5f * amax, context);
-    return better_nvfp4_scale(block, tensor_scale, six, four) != six;
+    const float divisors[2] = {divisor(amax), divisor(1.5f * amax)};
+    float errors[2];
+    find_e2m1_errors(block, divisors, 2, errors);
+    return errors[1] < errors[0];
   }
-  EncodeContext context;
-  float tensor_scale;
+
+ private:
+  float divisor(float amax) const {
+    const float scale = divide_by_constant(amax, kE2m1Largest, options_) * inverse_;
+    const float rounded = float_from_e4m3(e4m3_from_float(scale)) / inverse_;
+    return rounded == 0 ? 1 : rounded;
+  }
+  const EncodeOptions& options_;
+  float inverse_;
 };
 
 // Chooses the scales of blocks that have any value but zero, and no other than finite ones.
 void search_scales(Piece& piece, const EncodeContext& context, float tensor_scale) {
   static constexpr float kOnes[kE2m1BlockValues] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   const bool four_or_six = context.options.search == ScaleSearch::kFourOverSix;
-  const Choosing choosing(context);
+  const FourOrSix choosing(context);
   for (uint64_t b = 0; b < piece.count; ++b) {
     const float amax = piece.amax[b];
     E2m1Block block{piece.values + b * kE2m1BlockValues, kOnes};

@@ -53,9 +53,6 @@ void find_e2m1_errors_scalar(const E2m1Block& block, const float* divisors, uint
 
 // Searches NVFP4 block scales (nvfp4_checkpoint_search.cc). `tensor_scale` is the tensor's,
 // `weights` the importance of each value of the block.
-// The better of two codes; the first of equally good ones.
-uint8_t better_nvfp4_scale(const E2m1Block& block, float tensor_scale, uint8_t first,
-                           uint8_t second);
 // The best of all codes from 2^-9 to 448, the smallest of equally good ones. Requires: `amax` is
 // the block's largest magnitude, above 0 and finite.
 uint8_t best_nvfp4_scale(const E2m1Block& block, float tensor_scale, float amax);

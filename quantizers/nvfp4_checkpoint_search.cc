@@ -50,15 +50,6 @@ float weight_of_largest(const E2m1Block& block, float amax) {
 
 }  // namespace
 
-uint8_t better_nvfp4_scale(const E2m1Block& block, float tensor_scale, uint8_t first,
-                           uint8_t second) {
-  const float divisors[2] = {float_from_e4m3(first) * tensor_scale,
-                             float_from_e4m3(second) * tensor_scale};
-  float errors[2];
-  find_e2m1_errors(block, divisors, 2, errors);
-  return errors[1] < errors[0] ? second : first;
-}
-
 uint8_t best_nvfp4_scale(const E2m1Block& block, float tensor_scale, float amax) {
   const float scale = amax / (6.0f * tensor_scale);
   const auto code_of = [](float number) {

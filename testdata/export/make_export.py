@@ -25,6 +25,7 @@ CASES = [
     ("qwen35vl-micro", "nvfp4", "qwen35vl-micro", {"type": "nvfp4"}, True),
     ("qwen35moe-micro", "nvfp4", "qwen35moe-micro", {"type": "nvfp4"}, True),
     ("qwen35-micro", "qat-export", "export/qat-checkpoint", {"type": "nvfp4"}, False),
+    ("qwen35-micro", "nvfp4-four-over-six", "qwen35-micro", {"type": "nvfp4", "search": "four-over-six"}, True),
 ]
 
 

@@ -90,7 +90,7 @@ void expect_files(Result<Checkpoint> made, const JsonValue& row) {
 
 TEST(ExportFiles, EqualThoseOfModelopt) {
   const JsonValue cases = expected_cases();
-  ASSERT_EQ(cases.size(), 10u);
+  ASSERT_EQ(cases.size(), 11u);
   for (const JsonValue& row : cases) {
     expect_files(run("export", *open(testdata(row["in"].get<std::string>())), options_of(row)),
                  row);

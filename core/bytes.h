@@ -52,6 +52,7 @@ struct Slice {
   SharedSource source;
   uint64_t offset_bytes = 0;
   uint64_t size_bytes = 0;
+  bool operator==(const Slice&) const = default;
 };
 
 // The whole of a source, as text. Fails: kUnsupported above `limit_bytes`; kIo.

@@ -69,7 +69,10 @@ Status append_rows(Tensor& to, const Tensor& from, uint64_t first, uint64_t coun
     const PartRule& rule = from.codec->parts[i];
     if (rule.tile_rows == 0) {
       if (parts[i].empty()) parts[i] = from.stored().parts[i];
-      continue;
+      if (parts[i] == from.stored().parts[i]) continue;
+      return fail(ErrorCode::kUnsupported,
+                  "tensor '{}': its {} belongs to the whole tensor; it cannot be joined with others",
+                  from.name, rule.suffix);
     }
     const PartShape shape = part_shape(rule, from.rows(), from.row_values());
     const uint64_t row_bytes = shape.elements * size_bytes(rule.dtype);
@@ -189,8 +192,21 @@ Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape) {
   return tensor;
 }
 
+namespace {
+
+Status check_not_repacked(const Tensor& tensor) {
+  if (tensor.is_stored() || tensor.recoded().repack == nullptr) return {};
+  return fail(ErrorCode::kUnsupported,
+              "its bits are moved from {} to {} by an earlier step, which leaves no values to change",
+              tensor.recoded().from->codec->name, tensor.codec->name);
+}
+
+}  // namespace
+
 Result<Tensor> recode(Tensor tensor, const Codec& codec) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
+  if (!tensor.is_stored() && tensor.codec == &codec) return tensor;
+  CKPT_TRY(in(place, check_not_repacked(tensor)));
   if (tensor.is_stored()) {
     if (tensor.codec == &codec) return tensor;
     if (tensor.codec->decode == nullptr) {
@@ -198,7 +214,7 @@ Result<Tensor> recode(Tensor tensor, const Codec& codec) {
                   place, tensor.codec->name);
     }
     auto from = std::make_shared<const Tensor>(tensor);
-    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr};
+    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};
   }
   if (codec.encode == nullptr) {
     return fail(ErrorCode::kUnsupported, "{}: {} can be copied but not encoded", place, codec.name);
@@ -209,13 +225,14 @@ Result<Tensor> recode(Tensor tensor, const Codec& codec) {
 }
 
 Result<Tensor> with_op(Tensor tensor, ValueOp op) {
+  CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), check_not_repacked(tensor)));
   if (tensor.is_stored()) {
     if (tensor.codec->decode == nullptr || tensor.codec->encode == nullptr) {
       return fail(ErrorCode::kUnsupported, "tensor '{}': values stored as {} cannot be changed",
                   tensor.name, tensor.codec->name);
     }
     auto from = std::make_shared<const Tensor>(tensor);
-    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr};
+    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};
   }
   std::get<Recoded>(tensor.origin).ops.push_back(std::move(op));
   return tensor;

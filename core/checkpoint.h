@@ -59,7 +59,7 @@ struct ColumnWeights {
   std::vector<float> weights;
 };
 
-// Decode `from`, apply `ops`, encode with my codec.
+// Decode `from`, apply `ops`, encode with my codec; or move its bits, where `repack` is set.
 struct Recoded {
   std::shared_ptr<const Tensor> from;  // always Stored
   std::vector<ValueOp> ops;
@@ -70,6 +70,7 @@ struct Recoded {
   EncodeOptions options = {};
   std::shared_ptr<const Tensor> block_amax = nullptr;  // one plain float for each block of the
                                                        // codec, Stored; may be null
+  const Repack* repack = nullptr;  // set: no floats; ops are PermuteColumns of whole blocks
 };
 
 struct Tensor {

@@ -16,6 +16,13 @@ const Codec* find_codec(Codecs codecs, std::string_view name) {
   return nullptr;
 }
 
+const Repack* find_repack(const Codec& from, const Codec& to) {
+  for (const Repack& repack : to.repacks) {
+    if (repack.from == &from) return &repack;
+  }
+  return nullptr;
+}
+
 const Codec& plain_codec(Codecs codecs, Dtype dtype) {
   for (const Codec* codec : codecs) {
     if (codec->parts.size() == 1 && codec->parts[0].dtype == dtype &&

@@ -68,6 +68,18 @@ struct EncodeContext {
                                            // calibration stored them; empty = the rows' own
 };
 
+struct Codec;
+
+// How the bits of another codec's parts become those of this one: nothing is decoded, so nothing
+// rounds.
+struct Repack {
+  const Codec* from;
+  // Moves whole rows. Parts that belong to the whole tensor are passed whole and need not be used.
+  // Index of the first row that holds what `refused` says, or `rows`; all rows are moved anyway.
+  uint64_t (*move)(ConstParts from, uint64_t rows, uint64_t row_values, Parts to);
+  std::string_view refused;  // "a block scale that is NaN"
+};
+
 struct Codec {
   std::string_view name;  // "q4_k"; for a one-part codec the name of its dtype
   std::string_view help;
@@ -89,11 +101,15 @@ struct Codec {
   // Index of the first encoded row whose scales are Inf or NaN although its values were finite
   // (they are too large for the codec), or `rows` when all is well. Null: cannot happen.
   uint64_t (*first_overflow)(ConstParts, uint64_t rows, uint64_t row_values) = nullptr;
+  // Codecs whose values this one holds bit for bit.
+  std::span<const Repack> repacks = {};
 };
 
 using Codecs = std::span<const Codec* const>;
 
 const Codec* find_codec(Codecs codecs, std::string_view name);  // nullptr when unknown
+// How `to` takes over the bits of `from`; nullptr when it cannot.
+const Repack* find_repack(const Codec& from, const Codec& to);
 // The one-part codec that stores `dtype` as it is. Requires: the list has one for every Dtype.
 const Codec& plain_codec(Codecs codecs, Dtype dtype);
 

@@ -49,7 +49,7 @@ Status check_tensor(const Tensor& tensor) {
                   tensor.name, found, part, expected);
     }
   }
-  if (!tensor.is_stored()) {
+  if (!tensor.is_stored() && tensor.recoded().repack == nullptr) {
     CKPT_CHECK(stored.codec->decode != nullptr && tensor.codec->encode != nullptr);
   }
   return {};

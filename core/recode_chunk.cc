@@ -6,6 +6,7 @@
 
 #include "core/arithmetic.h"
 #include "core/float_convert.h"
+#include "core/repack.h"
 
 namespace ckpt {
 namespace {

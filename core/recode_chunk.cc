@@ -224,6 +224,7 @@ std::span<const std::byte> plain_bf16(const RecodeInput& input) {
 }  // namespace
 
 Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out) {
+  if (input.tensor.recoded().repack != nullptr) return repack_chunk(input, out);
   const Codec& codec = *input.tensor.codec;
   const auto bf16 = plain_bf16(input);
   const EncodeContext context{input.stats, {}, input.tensor.recoded().options};

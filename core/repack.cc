@@ -98,7 +98,6 @@ Status refused(const RecodeInput& input, uint64_t row) {
 
 Result<Tensor> repack(Tensor tensor, const Codec& codec) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
-  CKPT_TRY(in(place, check_not_repacked(tensor)));
   const Codec& from = *tensor.codec;
   const bool was_stored = tensor.is_stored();
   const Repack* found = find_repack(from, codec);

@@ -6,6 +6,9 @@
 // Every pad is zeros up to the alignment, the last one too. Splitting follows llama-gguf-split
 // (tools/gguf-split/gguf-split.cpp): tensors in order, a new file where the padded tensor bytes of
 // one would pass the limit; all keys go into the first file, three split keys into each.
+//
+// A codec of several parts makes as many tensors of the file, called NAME + suffix, one after the
+// other: "blk.0.ffn_up" with codec nvfp4_gguf is blk.0.ffn_up.weight and blk.0.ffn_up.scale.
 #include <algorithm>
 #include <cstring>
 #include <unordered_set>
@@ -72,31 +75,55 @@ void write_slack(Writer& writer, uint64_t slack_bytes) {
 
 // ---- checks ------------------------------------------------------------------------------------
 
-Status check_tensor(const Tensor& tensor) {
-  if (tensor.name.size() > kMaxGgufNameBytes) {
-    return fail(ErrorCode::kUnsupported, "a name of {} bytes; llama.cpp reads at most {}",
-                tensor.name.size(), kMaxGgufNameBytes);
-  }
-  if (tensor.shape.size() > kMaxGgufDimensions) {
-    return fail(ErrorCode::kUnsupported, "{} dimensions; GGUF has at most {}", tensor.shape.size(),
-                kMaxGgufDimensions);
-  }
-  if (tensor.codec->parts.size() != 1 || !ggml_type(tensor.codec->parts[0].dtype)) {
+// A tensor of the file: one part of a tensor of the checkpoint.
+struct Entry {
+  uint32_t tensor, part;
+  std::string name;
+  std::vector<uint64_t> shape;
+  uint32_t type;
+  uint64_t size_bytes;
+};
+
+// The first part has the tensor's shape; others are numbers that belong to all of it.
+Result<Entry> make_entry(const Tensor& tensor, uint32_t index, uint32_t part) {
+  const PartRule& rule = tensor.codec->parts[part];
+  const auto type = ggml_type(rule.dtype);
+  const bool fits = part == 0 ? rule.tile_rows == 1 && rule.tile_values == tensor.codec->block_values
+                              : rule.tile_rows == 0 && rule.tile_values == 0;
+  if (!type || !fits) {
     return fail(ErrorCode::kUnsupported, "stored as {}, for which GGUF has no type",
                 tensor.codec->name);
   }
-  return {};
+  Entry entry{index,          part,  tensor.name + std::string(rule.suffix),
+              {uint64_t{1}}, *type, part_size_bytes(tensor, part)};
+  if (part == 0) entry.shape = tensor.shape;
+  if (entry.name.size() > kMaxGgufNameBytes) {
+    return fail(ErrorCode::kUnsupported, "a name of {} bytes; llama.cpp reads at most {}",
+                entry.name.size(), kMaxGgufNameBytes);
+  }
+  if (entry.shape.size() > kMaxGgufDimensions) {
+    return fail(ErrorCode::kUnsupported, "{} dimensions; GGUF has at most {}", entry.shape.size(),
+                kMaxGgufDimensions);
+  }
+  return entry;
 }
 
-Status check_tensors(const Checkpoint& checkpoint) {
-  std::unordered_set<std::string_view> names;
-  for (const Tensor& tensor : checkpoint.tensors) {
-    CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), check_tensor(tensor)));
-    if (!names.insert(tensor.name).second) {
-      return fail(ErrorCode::kUsage, "two tensors are called '{}'", tensor.name);
+Result<std::vector<Entry>> make_entries(const Checkpoint& checkpoint) {
+  std::vector<Entry> out;
+  for (uint32_t i = 0; i < checkpoint.tensors.size(); ++i) {
+    const Tensor& tensor = checkpoint.tensors[i];
+    for (uint32_t part = 0; part < tensor.codec->parts.size(); ++part) {
+      CKPT_ASSIGN(Entry entry,
+                  in(fmt::format("tensor '{}'", tensor.name), make_entry(tensor, i, part)));
+      out.push_back(std::move(entry));
     }
   }
-  return {};
+  std::unordered_set<std::string_view> names;
+  for (const Entry& entry : out) {
+    if (names.insert(entry.name).second) continue;
+    return fail(ErrorCode::kUsage, "two tensors are called '{}'", entry.name);
+  }
+  return out;
 }
 
 // ---- one file ----------------------------------------------------------------------------------
@@ -106,18 +133,19 @@ struct Part {
   Metadata metadata;
   uint64_t alignment = kGgufDefaultAlignment;
   uint64_t slack_bytes = 0;
-  uint32_t first = 0, count = 0;  // tensors
+  uint32_t first = 0, count = 0;  // entries
 };
 
-void write_info(Writer& writer, const Tensor& tensor, uint64_t offset) {
-  writer.text(tensor.name);
-  writer.number(static_cast<uint32_t>(tensor.shape.size()));
-  for (auto axis = tensor.shape.rbegin(); axis != tensor.shape.rend(); ++axis) writer.number(*axis);
-  writer.number(*ggml_type(tensor.codec->parts[0].dtype));
+void write_info(Writer& writer, const Entry& entry, uint64_t offset) {
+  writer.text(entry.name);
+  writer.number(static_cast<uint32_t>(entry.shape.size()));
+  for (auto axis = entry.shape.rbegin(); axis != entry.shape.rend(); ++axis) writer.number(*axis);
+  writer.number(entry.type);
   writer.number(offset);
 }
 
-Result<OutputFile> lay_out_part(const Checkpoint& checkpoint, const Part& part) {
+Result<OutputFile> lay_out_part(const Checkpoint& checkpoint, const std::vector<Entry>& entries,
+                                const Part& part) {
   Writer writer;
   writer.raw(std::as_bytes(std::span(kGgufMagic)));
   writer.number(kGgufVersion);
@@ -132,10 +160,10 @@ Result<OutputFile> lay_out_part(const Checkpoint& checkpoint, const Part& part) 
   file.path = part.path;
   uint64_t offset = 0;
   for (uint32_t i = part.first; i < part.first + part.count; ++i) {
-    const uint64_t bytes = size_bytes(checkpoint.tensors[i]);
-    write_info(writer, checkpoint.tensors[i], offset);
-    file.extents.push_back({i, 0, offset, bytes});
-    const auto end = add(offset, bytes);
+    const Entry& entry = entries[i];
+    write_info(writer, entry, offset);
+    file.extents.push_back({entry.tensor, entry.part, offset, entry.size_bytes});
+    const auto end = add(offset, entry.size_bytes);
     if (!end || *end > kMaxTensorBytes) {
       return fail(ErrorCode::kUnsupported, "{}: more than {} bytes", part.path, kMaxTensorBytes);
     }
@@ -151,12 +179,12 @@ Result<OutputFile> lay_out_part(const Checkpoint& checkpoint, const Part& part) 
 
 // ---- splitting ---------------------------------------------------------------------------------
 
-// Index of the first tensor of each file. A tensor larger than the limit has a file of its own.
-std::vector<uint32_t> find_cuts(const Checkpoint& checkpoint, uint64_t max_bytes) {
+// Index of the first entry of each file. A tensor larger than the limit has a file of its own.
+std::vector<uint32_t> find_cuts(const std::vector<Entry>& entries, uint64_t max_bytes) {
   std::vector<uint32_t> cuts{0};
   uint64_t open_bytes = 0;
-  for (uint32_t i = 0; i < checkpoint.tensors.size() && max_bytes > 0; ++i) {
-    const uint64_t bytes = round_up(size_bytes(checkpoint.tensors[i]), kGgufDefaultAlignment);
+  for (uint32_t i = 0; i < entries.size() && max_bytes > 0; ++i) {
+    const uint64_t bytes = round_up(entries[i].size_bytes, kGgufDefaultAlignment);
     if (i > cuts.back() && open_bytes + bytes > max_bytes) {
       cuts.push_back(i);
       open_bytes = 0;
@@ -179,11 +207,11 @@ std::string prefix_of(const Checkpoint& checkpoint, const std::string& out_name)
   return prefix;
 }
 
-std::vector<Part> plan_parts(const Checkpoint& checkpoint, const LayoutOptions& options,
-                             uint64_t alignment) {
-  const std::vector<uint32_t> cuts = find_cuts(checkpoint, options.max_file_bytes);
+std::vector<Part> plan_parts(const Checkpoint& checkpoint, const std::vector<Entry>& entries,
+                             const LayoutOptions& options, uint64_t alignment) {
+  const std::vector<uint32_t> cuts = find_cuts(entries, options.max_file_bytes);
   const std::string prefix = prefix_of(checkpoint, options.out_name);
-  const auto total = static_cast<uint32_t>(checkpoint.tensors.size());
+  const auto total = static_cast<uint32_t>(entries.size());
   std::vector<Part> parts;
   for (size_t i = 0; i < cuts.size(); ++i) {
     Part& part = parts.emplace_back();
@@ -207,16 +235,16 @@ std::vector<Part> plan_parts(const Checkpoint& checkpoint, const LayoutOptions& 
 }  // namespace
 
 Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& options, Codecs) {
-  CKPT_TRY(check_tensors(checkpoint));
+  CKPT_ASSIGN(const std::vector<Entry> entries, make_entries(checkpoint));
   CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(checkpoint.metadata));
-  const std::vector<Part> parts = plan_parts(checkpoint, options, alignment);
+  const std::vector<Part> parts = plan_parts(checkpoint, entries, options, alignment);
   if (parts.size() > kMaxGgufFiles) {
     return fail_with_hint(ErrorCode::kUsage, "a larger limit", "{} files; GGUF can count {}",
                           parts.size(), kMaxGgufFiles);
   }
   Layout layout;
   for (const Part& part : parts) {
-    CKPT_ASSIGN(OutputFile file, lay_out_part(checkpoint, part));
+    CKPT_ASSIGN(OutputFile file, lay_out_part(checkpoint, entries, part));
     layout.files.push_back(std::move(file));
   }
   return layout;

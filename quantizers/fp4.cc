@@ -16,6 +16,7 @@
 
 #include "core/float_convert.h"
 #include "quantizers/block_codec.h"
+#include "quantizers/nvfp4_repack.h"
 #include "quantizers/rounding.h"
 #include "quantizers/table_quants.h"
 
@@ -108,9 +109,18 @@ void decode_nvfp4_block_scalar(const BlockNvfp4* in, uint64_t blocks, float* val
 constinit const Codec kMxfp4Codec =
     block_codec<Dtype::kMxfp4, BlockMxfp4, encode_mxfp4_scalar, nullptr, decode_mxfp4_scalar>(
         "mxfp4", "ggml block of E2M1 codes, 32 values a power of two; 4.25 bits a value");
-constinit const Codec kNvfp4BlockCodec =
-    block_codec<Dtype::kNvfp4, BlockNvfp4, encode_nvfp4_block_scalar, nullptr,
-                decode_nvfp4_block_scalar>(
-        "nvfp4", "ggml block of E2M1 codes, 16 values a UE4M3 scale; 4.5 bits a value");
+namespace {
+
+constexpr Codec nvfp4_block_codec() {
+  Codec codec = block_codec<Dtype::kNvfp4, BlockNvfp4, encode_nvfp4_block_scalar, nullptr,
+                            decode_nvfp4_block_scalar>(
+      "nvfp4", "ggml block of E2M1 codes, 16 values a UE4M3 scale; 4.5 bits a value");
+  codec.repacks = kNvfp4Repacks;
+  return codec;
+}
+
+}  // namespace
+
+constinit const Codec kNvfp4BlockCodec = nvfp4_block_codec();
 
 }  // namespace ckpt

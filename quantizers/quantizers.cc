@@ -29,6 +29,7 @@ constexpr const Codec* kAllCodecs[] = {
     &kNvfp4BlockCodec,
     &kNvfp4ModeloptCodec,
     &kNvfp4CtCodec,
+    &kNvfp4GgufCodec,
     &kFp8TensorCodec,
     &kFp8TensorVectorCodec,
     &kFp8TensorCtCodec,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/codec.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
@@ -132,21 +133,6 @@ bool chooses_types(const Conversion& conversion) {
          !conversion.token_embedding_type.empty();
 }
 
-// The steps that OUT's format and --to ask for, after the person's own.
-Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const Conversion& conversion,
-                                const Context& context) {
-  const bool made_here = checkpoint.format != "gguf";
-  if (made_here) {
-    CKPT_ASSIGN(checkpoint,
-                apply("to-gguf", gguf_options(conversion), std::move(checkpoint), context));
-  }
-  // What the converter writes is a float file already; llama-quantize would sort it anew.
-  const bool done = conversion.to.empty() ||
-                    (made_here && is_float_type(conversion.to) && !chooses_types(conversion));
-  if (done) return checkpoint;
-  return apply("quantize", quantize_options(conversion), std::move(checkpoint), context);
-}
-
 bool is_export_type(std::string_view type) {
   return type == "nvfp4" || type == "nvfp4-w4a16" || type == "fp8";
 }
@@ -161,10 +147,58 @@ Result<Checkpoint> exported(Checkpoint checkpoint, const Conversion& conversion,
   return apply("export", options, std::move(checkpoint), context);
 }
 
+// Weights that GGUF can hold as they are.
+bool holds_nvfp4(const Checkpoint& checkpoint) {
+  const Codec& blocks = plain_codec(all_codecs(), Dtype::kNvfp4);
+  return std::any_of(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(),
+      [&](const Tensor& tensor) { return find_repack(*tensor.codec, blocks) != nullptr; });
+}
+
 // Weights stored as codes with scales beside them.
 bool is_quantized(const Checkpoint& checkpoint) {
   return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                      [](const Tensor& tensor) { return tensor.codec->parts.size() > 1; });
+}
+
+// Codes of 4 bits stay what they are, or become floats and are rounded a second time.
+Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const Conversion& conversion,
+                                   const Context& context) {
+  if (!is_float_type(conversion.to) && !conversion.allow_requantize) {
+    return fail_with_hint(ErrorCode::kUsage,
+                          "no --to, which keeps them, the checkpoint they were made from, or "
+                          "--allow-requantize",
+                          "{}: weights are NVFP4; making them {} would round them a second time",
+                          conversion.in.string(), conversion.to);
+  }
+  return apply("dequantize", {}, std::move(checkpoint), context);
+}
+
+// The steps that OUT's format and --to ask for, after the person's own.
+Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const Conversion& conversion,
+                                const Context& context) {
+  const bool made_here = checkpoint.format != "gguf";
+  const bool wants_nvfp4 = is_export_type(conversion.to) && conversion.to != "fp8";
+  if (made_here) {
+    const bool has_nvfp4 = holds_nvfp4(checkpoint);
+    if (wants_nvfp4 && !has_nvfp4) {
+      CKPT_ASSIGN(checkpoint, exported(std::move(checkpoint), conversion, context));
+    } else if (has_nvfp4 && !wants_nvfp4 && !conversion.to.empty()) {
+      CKPT_ASSIGN(checkpoint, dequantized_for(std::move(checkpoint), conversion, context));
+    }
+    CKPT_ASSIGN(checkpoint,
+                apply("to-gguf", gguf_options(conversion), std::move(checkpoint), context));
+  } else if (wants_nvfp4) {
+    return fail_with_hint(ErrorCode::kUsage,
+                          "--to nvfp4-ggml, llama.cpp's own encoder without tensor scales",
+                          "{}: --to {} takes a Hugging Face folder", conversion.in.string(),
+                          conversion.to);
+  }
+  // What the converter writes is a float file already; llama-quantize would sort it anew.
+  const bool done = conversion.to.empty() || wants_nvfp4 ||
+                    (made_here && is_float_type(conversion.to) && !chooses_types(conversion));
+  if (done) return checkpoint;
+  return apply("quantize", quantize_options(conversion), std::move(checkpoint), context);
 }
 
 Result<Checkpoint> towards_folder(Checkpoint checkpoint, const Conversion& conversion,

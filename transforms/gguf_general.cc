@@ -154,7 +154,8 @@ ParameterCount count_parameters(const std::vector<Tensor>& tensors) {
   uint64_t expert_sum = 0;
   uint64_t stacks = 0;
   for (const Tensor& tensor : tensors) {
-    const uint64_t values = tensor.values();
+    uint64_t values = tensor.values();
+    for (const PartRule& part : tensor.codec->parts) values += part.tile_rows == 0 ? 1 : 0;
     out.total += values;
     const bool is_stack = tensor.name.find("_exps.") != std::string::npos &&
                           tensor.shape.size() >= 3 && tensor.shape[tensor.shape.size() - 3] > 0;

@@ -10,7 +10,7 @@
 namespace ckpt {
 namespace {
 
-constexpr std::array<Mixture, 19> kMixtures = {{
+constexpr std::array<Mixture, 20> kMixtures = {{
     {"f32", FileType::kF32, Dtype::kF32},        {"f16", FileType::kF16, Dtype::kF16},
     {"bf16", FileType::kBF16, Dtype::kBF16},     {"q8_0", FileType::kQ8_0, Dtype::kQ8_0},
     {"q4_0", FileType::kQ4_0, Dtype::kQ4_0},     {"q4_1", FileType::kQ4_1, Dtype::kQ4_1},
@@ -20,7 +20,7 @@ constexpr std::array<Mixture, 19> kMixtures = {{
     {"q3_k_m", FileType::kQ3KM, Dtype::kQ3K},    {"q3_k_l", FileType::kQ3KL, Dtype::kQ3K},
     {"q4_k_s", FileType::kQ4KS, Dtype::kQ4K},    {"q4_k_m", FileType::kQ4KM, Dtype::kQ4K},
     {"q5_k_s", FileType::kQ5KS, Dtype::kQ5K},    {"q5_k_m", FileType::kQ5KM, Dtype::kQ5K},
-    {"q6_k", FileType::kQ6K, Dtype::kQ6K},
+    {"q6_k", FileType::kQ6K, Dtype::kQ6K},       {"nvfp4-ggml", FileType::kNvfp4, Dtype::kNvfp4},
 }};
 
 bool is_token_embedding(std::string_view name) {

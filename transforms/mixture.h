@@ -45,6 +45,7 @@ enum class FileType : uint32_t {
   kQ2KS = 21,
   kIq4Nl = 25,
   kBF16 = 32,
+  kNvfp4 = 39,  // llama-quantize has no mixture of this number, only its type
 };
 
 struct Mixture {

@@ -99,7 +99,7 @@ Result<Checkpoint> apply(Checkpoint input, const Options& options, const Context
   }
   CKPT_ASSIGN(const bool keep_mtp, keeps_mtp(options));
   CKPT_ASSIGN(Model model, read_model(input));
-  CKPT_ASSIGN(std::vector<NamedTensor> selected, select_tensors(input, keep_mtp, model));
+  CKPT_ASSIGN(std::vector<NamedTensor> selected, select_tensors(input, keep_mtp, model, context.codecs));
   CKPT_ASSIGN(model.out_type, choose_out_type(options, selected));
   Checkpoint out;
   out.format = "gguf";
@@ -112,7 +112,11 @@ Result<Checkpoint> apply(Checkpoint input, const Options& options, const Context
 
 }  // namespace
 
-uint64_t file_type(OutType type) { return row_of(type).file_type; }
+uint64_t file_type(const Model& model) {
+  constexpr uint64_t kNvfp4 = 39;
+  const bool is_plain = model.out_type != OutType::kQ8_0;
+  return model.is_nvfp4 && is_plain ? kNvfp4 : row_of(model.out_type).file_type;
+}
 std::string_view codec_name(OutType type) { return row_of(type).name; }
 
 const Transform kToGguf = {

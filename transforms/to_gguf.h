@@ -31,6 +31,7 @@ struct Model {
   uint64_t layers = 0;       // num_hidden_layers
   uint64_t mtp_layers = 0;   // behind them, kept in the file
   OutType out_type = OutType::kF32;
+  bool is_nvfp4 = false;  // some weights are, and stay so
 
   uint64_t blocks() const { return layers + mtp_layers; }
   // The first of `fields` (separated by spaces) that is present; nullptr when that one is null.
@@ -49,13 +50,14 @@ Result<Model> read_model(const Checkpoint& checkpoint);
 struct NamedTensor {
   std::string name;  // without "language_model.", multi-token prediction as layers
   Tensor tensor;
+  std::optional<float> input_scale = {};  // of an NVFP4 weight that has one
 };
 
 // Tensors in the order in which they are converted, without vision and other towers; counts the
 // layers for multi-token prediction into model.mtp_layers unless they are to be dropped.
 // Fails: kUnsupported for types that cannot be decoded, naming the quantisation found.
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
-                                                Model& model);
+                                                Model& model, Codecs codecs);
 
 // The type of the first tensor of rank >= 2 that is BF16 or F16; F32 when there is none.
 OutType guess_out_type(const std::vector<NamedTensor>& tensors);
@@ -74,7 +76,8 @@ Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata
 // Divisors of the rotary frequencies for llama3 scaling; empty for any other.
 Result<std::vector<float>> rope_factors(const Model& model);
 
-uint64_t file_type(OutType type);  // llama.cpp include/llama.h `enum llama_ftype`
+// llama.cpp include/llama.h `enum llama_ftype`; NVFP4 weights count more than what is beside them.
+uint64_t file_type(const Model& model);
 std::string_view codec_name(OutType type);
 
 extern const Transform kToGguf;

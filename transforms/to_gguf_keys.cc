@@ -207,7 +207,7 @@ Status KeyWriter::write(const KeyRule& rule) const {
     case KeySource::kGatingFunction:
       return gating_function(rule);
     case KeySource::kFileType:
-      return set_count(rule.key, file_type(model.out_type));
+      return set_count(rule.key, file_type(model));
     case KeySource::kNextnLayers:
       return model.mtp_layers == 0 ? Status() : set_count(rule.key, model.mtp_layers);
     case KeySource::kProduct:

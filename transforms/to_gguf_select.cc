@@ -7,8 +7,11 @@
 // What a reader would get wrong: names are compared as bytes, so layer 10 comes before layer 2.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <map>
 
 #include "transforms/to_gguf.h"
+#include "transforms/to_gguf_nvfp4.h"
 
 namespace ckpt {
 namespace {
@@ -98,22 +101,82 @@ bool is_float(const Codec& codec) {
          dtype == Dtype::kF64;
 }
 
+// What stands beside quantised weights and is no tensor of the model.
+constexpr std::string_view kScaleEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
+                                           ".v_scale"};
+bool is_side_scale(std::string_view name) {
+  return std::any_of(std::begin(kScaleEnds), std::end(kScaleEnds),
+                     [&](std::string_view end) { return name.ends_with(end); });
+}
+
+// Why codes did not come together with their scales.
+std::string missing_part(const Checkpoint& checkpoint, const Tensor& tensor) {
+  constexpr std::string_view kPacked = "_packed";
+  const bool is_packed = tensor.name.ends_with(kPacked);
+  if (tensor.codec->parts[0].dtype != Dtype::kU8 || (!is_packed && !tensor.name.ends_with(".weight"))) {
+    return {};
+  }
+  const std::string stem =
+      tensor.name.substr(0, tensor.name.size() - (is_packed ? kPacked.size() : 0));
+  const std::string last = stem + (is_packed ? "_global_scale" : "_scale_2");
+  for (const std::string& name : {stem + "_scale", last}) {
+    const Tensor* found = checkpoint.find_tensor(name);
+    if (found == nullptr) return fmt::format("; '{}', which NVFP4 needs, is missing", name);
+  }
+  const Tensor* scale = checkpoint.find_tensor(stem + "_scale");
+  return fmt::format("; '{}' is {} [{}], which is not what NVFP4 has for codes of [{}]", scale->name,
+                     scale->codec->name, fmt::join(scale->shape, ", "),
+                     fmt::join(tensor.shape, ", "));
+}
+
 Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Model& model) {
-  if (is_float(*tensor.codec)) return {};
+  if (tensor.name.ends_with(".pre_quant_scale")) {
+    return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
+                          "tensor '{}': GGUF has no scales of activation columns (AWQ)",
+                          tensor.name);
+  }
+  const bool is_decodable = tensor.codec->parts.size() > 1 && tensor.codec->decode != nullptr;
+  if (is_float(*tensor.codec) || is_decodable) return {};
   return fail(ErrorCode::kUnsupported,
-              "tensor '{}' is stored as {}; to-gguf takes BF16, F16 and F32 ({})", tensor.name,
-              tensor.codec->name, quantization_found(checkpoint, model));
+              "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4 and FP8 with their "
+              "scales{} ({})",
+              tensor.name, tensor.codec->name, missing_part(checkpoint, tensor),
+              quantization_found(checkpoint, model));
+}
+
+// The scales of inputs, by the name of the weight they belong to, as factors.
+Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpoint) {
+  std::map<std::string, float> out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool divides = tensor.name.ends_with(".input_global_scale");
+    if (!divides && !tensor.name.ends_with(".input_scale")) continue;
+    CKPT_ASSIGN(const std::vector<float> found, read_values(tensor, 1));
+    const float scale = found.empty() ? 0 : divides ? 1.0f / found[0] : found[0];
+    if (!std::isfinite(scale) || scale <= 0) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; expected a finite number above zero",
+                  tensor.name, found.empty() ? 0 : found[0]);
+    }
+    out[tensor.name.substr(0, tensor.name.rfind('.')) + ".weight"] = scale;
+  }
+  return out;
 }
 
 }  // namespace
 
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
-                                                Model& model) {
+                                                Model& model, Codecs codecs) {
   std::vector<const Tensor*> order;
   for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
   std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
     return std::tie(a->home, a->name) < std::tie(b->home, b->name);
   });
+  const bool is_quantized =
+      std::any_of(order.begin(), order.end(),
+                  [](const Tensor* tensor) { return tensor->codec->parts.size() > 1; });
+  std::map<std::string, float> input_scales;
+  if (is_quantized) {
+    CKPT_ASSIGN(input_scales, find_input_scales(checkpoint));
+  }
   std::vector<NamedTensor> out;
   uint64_t mtp_layers = 0;
   for (const Tensor* tensor : order) {
@@ -127,8 +190,13 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       mtp_layers = std::max({mtp_layers, renamed.layers, uint64_t{1}});
       name = std::move(renamed.name);
     }
+    if (is_quantized && is_side_scale(tensor->name)) continue;
     CKPT_TRY(check_source(*tensor, checkpoint, model));
-    out.push_back({std::move(name), *tensor});
+    NamedTensor& named = out.emplace_back(NamedTensor{std::move(name), *tensor});
+    if (!is_nvfp4(*tensor, codecs)) continue;
+    model.is_nvfp4 = true;
+    const auto scale = input_scales.find(tensor->name);
+    if (scale != input_scales.end()) named.input_scale = scale->second;
   }
   model.mtp_layers = mtp_layers;
   return out;

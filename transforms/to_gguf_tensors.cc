@@ -14,69 +14,13 @@
 
 #include "core/arithmetic.h"
 #include "transforms/to_gguf.h"
+#include "transforms/to_gguf_names.h"
+#include "transforms/to_gguf_nvfp4.h"
 
 namespace ckpt {
 namespace {
 
 constexpr size_t kNamesShown = 5;
-
-struct Match {
-  const NameRule* rule = nullptr;
-  std::string_view suffix;           // ".weight", ".bias" or ""
-  std::vector<std::string> numbers;  // what each {} stood for
-};
-
-// Holds `name` against a row's stem, in which each {} stands for digits.
-bool matches(std::string_view pattern, std::string_view name, std::vector<std::string>& numbers) {
-  numbers.clear();
-  while (!pattern.empty()) {
-    if (pattern.starts_with("{}")) {
-      const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
-      if (digits == 0) return false;
-      numbers.emplace_back(name.substr(0, digits));
-      pattern.remove_prefix(2);
-      name.remove_prefix(digits);
-      continue;
-    }
-    const std::string_view text = pattern.substr(0, pattern.find("{}"));
-    if (!name.starts_with(text)) return false;
-    pattern.remove_prefix(text.size());
-    name.remove_prefix(text.size());
-  }
-  return name.empty();
-}
-
-std::optional<Match> find_rule(const Family& family, std::string_view name) {
-  Match match;
-  for (const std::string_view suffix :
-       {std::string_view(), std::string_view(".weight"), std::string_view(".bias")}) {
-    if (!name.ends_with(suffix)) continue;
-    const std::string_view stem = name.substr(0, name.size() - suffix.size());
-    for (const std::span<const NameRule> list : family.names) {
-      for (const NameRule& rule : list) {
-        if (!matches(rule.from, stem, match.numbers)) continue;
-        match.rule = &rule;
-        match.suffix = suffix;
-        return match;
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-std::string fill_in(std::string_view pattern, const std::vector<std::string>& numbers) {
-  std::string out(pattern);
-  const size_t at = out.find("{}");
-  if (at != std::string::npos && !numbers.empty()) out.replace(at, 2, numbers[0]);
-  return out;
-}
-
-// Exact targets have their suffix already.
-std::string gguf_name(std::string_view target, const Match& match) {
-  std::string name = fill_in(target, match.numbers);
-  if (!name.ends_with(".weight") && !name.ends_with(".bias")) name += match.suffix;
-  return name;
-}
 
 struct Expert {
   std::string name;  // GGUF's, of the stack
@@ -89,6 +33,8 @@ class TensorList {
  public:
   TensorList(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {}
 
+  // Tensors that are done, in front of all others.
+  Status add_nvfp4(Nvfp4Tensors list);
   Status add(NamedTensor named);
   Status add_rope_factors();
   Result<std::vector<Tensor>> finish();
@@ -142,8 +88,18 @@ Status TensorList::store(Tensor tensor, std::string name, Store store, std::stri
   return {};
 }
 
+Status TensorList::add_nvfp4(Nvfp4Tensors list) {
+  CKPT_ASSIGN(out_, list.finish());
+  for (const Tensor& tensor : out_) {
+    if (names_.insert(tensor.name).second) continue;
+    return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
+                tensor.source_name, tensor.name);
+  }
+  return {};
+}
+
 Status TensorList::add(NamedTensor named) {
-  const std::optional<Match> match = find_rule(*model_.family, named.name);
+  const std::optional<Match> match = find_name_rule(*model_.family, named.name);
   if (!match) {
     unknown_.push_back(named.tensor.name);
     return {};
@@ -161,12 +117,7 @@ Status TensorList::add(NamedTensor named) {
 
 Status TensorList::add_expert(NamedTensor named, const Match& match) {
   CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
-  const std::string& digits = match.numbers[1];
-  const uint64_t number = digits.size() > 9 ? UINT64_MAX : std::stoull(digits);
-  if (number >= count) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' is expert {}; config.json has {} experts",
-                named.tensor.name, digits, count);
-  }
+  CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
   Experts& layer = experts_[match.numbers[0]];
   const std::string name = gguf_name(match.rule->to, match);
   layer[match.rule].insert({number, Expert{name, std::move(named.tensor)}});
@@ -237,9 +188,16 @@ Result<std::vector<Tensor>> TensorList::finish() {
 
 Result<std::vector<Tensor>> make_gguf_tensors(std::vector<NamedTensor> tensors, const Model& model,
                                               Codecs codecs) {
+  Nvfp4Tensors packed(model, codecs);
   TensorList list(model, codecs);
+  for (const NamedTensor& named : tensors) {
+    if (is_nvfp4(named.tensor, codecs)) CKPT_TRY(packed.add(named));
+  }
+  CKPT_TRY(list.add_nvfp4(std::move(packed)));
   CKPT_TRY(list.add_rope_factors());
-  for (NamedTensor& named : tensors) CKPT_TRY(list.add(std::move(named)));
+  for (NamedTensor& named : tensors) {
+    if (!is_nvfp4(named.tensor, codecs)) CKPT_TRY(list.add(std::move(named)));
+  }
   return list.finish();
 }
 

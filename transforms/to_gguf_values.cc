@@ -57,6 +57,10 @@ Result<Tensor> with_rows(Tensor tensor, const std::vector<RowRun>& runs) {
   }
   CKPT_ASSIGN(Tensor from, reorder_rows(*recoded.from, runs));
   recoded.from = std::make_shared<const Tensor>(std::move(from));
+  if (recoded.block_amax != nullptr) {
+    CKPT_ASSIGN(Tensor amax, reorder_rows(*recoded.block_amax, runs));
+    recoded.block_amax = std::make_shared<const Tensor>(std::move(amax));
+  }
   tensor.origin = std::move(recoded);
   return tensor;
 }
@@ -89,6 +93,11 @@ Result<Tensor> tile_rows(Tensor tensor, const Heads& heads, uint64_t kept, uint6
 Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
   if (!heads.reorders()) return tensor;
   const uint64_t size = heads.value_values;
+  if (!tensor.is_stored() && tensor.recoded().block_amax != nullptr) {
+    return fail(ErrorCode::kUnsupported,
+                "tensor '{}': its blocks have stored maxima, which cannot change columns",
+                tensor.name);
+  }
   CKPT_TRY(check_rows(tensor, tensor.row_values(), heads.value * size, "columns"));
   auto index = std::make_shared<std::vector<uint32_t>>();
   for (uint64_t head = 0; head < heads.value; ++head) {

@@ -5,13 +5,15 @@
 #include "transforms/dequantize.h"
 #include "transforms/export.h"
 #include "transforms/mixture.h"
+#include "transforms/nvfp4_layout.h"
 #include "transforms/quantize.h"
 #include "transforms/to_gguf.h"
 
 namespace ckpt {
 namespace {
 
-const Transform* const kTransforms[] = {&kToGguf, &kQuantize, &kCast, &kExport, &kDequantize};
+const Transform* const kTransforms[] = {&kToGguf, &kQuantize,    &kCast,
+                                        &kExport, &kNvfp4Layout, &kDequantize};
 
 }  // namespace
 

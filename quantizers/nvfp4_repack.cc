@@ -1,0 +1,126 @@
+#include "quantizers/nvfp4_repack.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "core/float_convert.h"
+#include "quantizers/codec_list.h"
+#include "quantizers/rounding.h"
+#include "quantizers/table_quants.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kBlockCodes = 32;
+constexpr uint64_t kBlockScales = 4;
+constexpr uint8_t kE4m3Nan = 0x7F;  // above it: the sign bit
+
+// Nibble i of `half` becomes byte i.
+uint64_t nibbles_to_bytes(uint32_t half) {
+  uint64_t x = half;
+  x = (x | x << 16) & 0x0000FFFF0000FFFFu;
+  x = (x | x << 8) & 0x00FF00FF00FF00FFu;
+  return (x | x << 4) & 0x0F0F0F0F0F0F0F0Fu;
+}
+
+// Index of the first scale that is NaN or has a sign, or `count`.
+uint64_t first_bad_scale(std::span<const std::byte> scales) {
+  const auto bad = std::find_if(scales.begin(), scales.end(), [](std::byte scale) {
+    return static_cast<uint8_t>(scale) >= kE4m3Nan;
+  });
+  return static_cast<uint64_t>(bad - scales.begin());
+}
+
+uint64_t move_rows(ConstParts from, uint64_t rows, uint64_t row_values, Parts to) {
+  pack_nvfp4_blocks(from[0].data(), from[1].data(), rows * row_values / BlockNvfp4::kValues,
+                    reinterpret_cast<BlockNvfp4*>(to[0].data()));
+  const uint64_t row_scales = row_values / 16;
+  return row_scales == 0 ? rows : first_bad_scale(from[1]) / row_scales;
+}
+
+constexpr std::string_view kRefused = "a block scale that is NaN or negative";
+
+// ---- nvfp4_gguf --------------------------------------------------------------------------------
+
+// As ModelOpt's codes and scales, and then moved: equal to a folder that was converted.
+void encode_gguf(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
+  std::vector<std::byte> codes(rows.values.size() / 2), scales(rows.values.size() / 16);
+  const std::array<std::span<std::byte>, 3> made = {codes, scales, parts[1]};
+  kNvfp4ModeloptCodec.encode(rows, context, made);
+  pack_nvfp4_blocks(codes.data(), scales.data(), rows.values.size() / BlockNvfp4::kValues,
+                    reinterpret_cast<BlockNvfp4*>(parts[0].data()));
+}
+
+void decode_gguf(ConstParts parts, FloatRows rows) {
+  float tensor_scale;
+  std::memcpy(&tensor_scale, parts[1].data(), sizeof tensor_scale);
+  const auto* blocks = reinterpret_cast<const BlockNvfp4*>(parts[0].data());
+  for (uint64_t sub = 0; sub < rows.values.size() / 16; ++sub) {
+    const BlockNvfp4& block = blocks[sub / kBlockScales];
+    const float scale = float_from_ue4m3(block.scales[sub % kBlockScales]) * tensor_scale * 0.5f;
+    for (uint64_t j = 0; j < 8; ++j) {
+      const uint8_t codes = block.codes[sub % kBlockScales * 8 + j];
+      rows.values[sub * 16 + j] = static_cast<float>(kE2m1Doubled[codes & 15]) * scale;
+      rows.values[sub * 16 + 8 + j] = static_cast<float>(kE2m1Doubled[codes >> 4]) * scale;
+    }
+  }
+}
+
+void scan_gguf(ConstFloatRows rows, Stats& stats) { kNvfp4ModeloptCodec.scan(rows, stats); }
+
+constexpr PartRule kGgufParts[] = {{".weight", Dtype::kNvfp4, 1, BlockNvfp4::kValues},
+                                   {".scale", Dtype::kF32, 0, 0, true}};
+
+}  // namespace
+
+void pack_nvfp4_blocks(const std::byte* codes, const std::byte* scales, uint64_t blocks,
+                       BlockNvfp4* out) {
+  for (uint64_t b = 0; b < blocks; ++b, codes += kBlockCodes, scales += kBlockScales) {
+    uint32_t bytes;
+    std::memcpy(&bytes, scales, kBlockScales);
+    bytes &= 0x7F7F7F7Fu;
+    std::memcpy(out[b].scales, &bytes, kBlockScales);
+    for (uint64_t sub = 0; sub < kBlockCodes; sub += 8) {
+      uint32_t halves[2];
+      std::memcpy(halves, codes + sub, sizeof halves);
+      const uint64_t packed = nibbles_to_bytes(halves[0]) | nibbles_to_bytes(halves[1]) << 4;
+      std::memcpy(out[b].codes + sub, &packed, sizeof packed);
+    }
+  }
+}
+
+void pack_nvfp4_blocks_scalar(const std::byte* codes, const std::byte* scales, uint64_t blocks,
+                              BlockNvfp4* out) {
+  const auto code = [&](uint64_t value) {
+    const auto byte = static_cast<uint8_t>(codes[value / 2]);
+    return value % 2 == 0 ? byte & 15 : byte >> 4;
+  };
+  for (uint64_t b = 0; b < blocks; ++b) {
+    for (uint64_t s = 0; s < kBlockScales; ++s) {
+      const auto scale = static_cast<uint8_t>(scales[b * kBlockScales + s]);
+      out[b].scales[s] = static_cast<uint8_t>(scale & 0x7F);
+      for (uint64_t j = 0; j < 8; ++j) {
+        const uint64_t value = b * 64 + s * 16 + j;
+        out[b].codes[s * 8 + j] = static_cast<uint8_t>(code(value) | code(value + 8) << 4);
+      }
+    }
+  }
+}
+
+constinit const Repack kNvfp4Repacks[2] = {{&kNvfp4ModeloptCodec, move_rows, kRefused},
+                                           {&kNvfp4CtCodec, move_rows, kRefused}};
+
+constinit const Codec kNvfp4GgufCodec{
+    .name = "nvfp4_gguf",
+    .help = "NVFP4 in ggml blocks with a tensor scale (GGUF, two tensors); 4.5 bits a value",
+    .parts = kGgufParts,
+    .band_rows = 1,
+    .block_values = BlockNvfp4::kValues,
+    .needs_stats = true,
+    .scan = scan_gguf,
+    .encode = encode_gguf,
+    .decode = decode_gguf};
+
+}  // namespace ckpt

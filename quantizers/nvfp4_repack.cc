@@ -13,17 +13,8 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kBlockCodes = 32;
 constexpr uint64_t kBlockScales = 4;
 constexpr uint8_t kE4m3Nan = 0x7F;  // above it: the sign bit
-
-// Nibble i of `half` becomes byte i.
-uint64_t nibbles_to_bytes(uint32_t half) {
-  uint64_t x = half;
-  x = (x | x << 16) & 0x0000FFFF0000FFFFu;
-  x = (x | x << 8) & 0x00FF00FF00FF00FFu;
-  return (x | x << 4) & 0x0F0F0F0F0F0F0F0Fu;
-}
 
 // Index of the first scale that is NaN or has a sign, or `count`.
 uint64_t first_bad_scale(std::span<const std::byte> scales) {
@@ -74,40 +65,6 @@ constexpr PartRule kGgufParts[] = {{".weight", Dtype::kNvfp4, 1, BlockNvfp4::kVa
                                    {".scale", Dtype::kF32, 0, 0, true}};
 
 }  // namespace
-
-void pack_nvfp4_blocks(const std::byte* codes, const std::byte* scales, uint64_t blocks,
-                       BlockNvfp4* out) {
-  for (uint64_t b = 0; b < blocks; ++b, codes += kBlockCodes, scales += kBlockScales) {
-    uint32_t bytes;
-    std::memcpy(&bytes, scales, kBlockScales);
-    bytes &= 0x7F7F7F7Fu;
-    std::memcpy(out[b].scales, &bytes, kBlockScales);
-    for (uint64_t sub = 0; sub < kBlockCodes; sub += 8) {
-      uint32_t halves[2];
-      std::memcpy(halves, codes + sub, sizeof halves);
-      const uint64_t packed = nibbles_to_bytes(halves[0]) | nibbles_to_bytes(halves[1]) << 4;
-      std::memcpy(out[b].codes + sub, &packed, sizeof packed);
-    }
-  }
-}
-
-void pack_nvfp4_blocks_scalar(const std::byte* codes, const std::byte* scales, uint64_t blocks,
-                              BlockNvfp4* out) {
-  const auto code = [&](uint64_t value) {
-    const auto byte = static_cast<uint8_t>(codes[value / 2]);
-    return value % 2 == 0 ? byte & 15 : byte >> 4;
-  };
-  for (uint64_t b = 0; b < blocks; ++b) {
-    for (uint64_t s = 0; s < kBlockScales; ++s) {
-      const auto scale = static_cast<uint8_t>(scales[b * kBlockScales + s]);
-      out[b].scales[s] = static_cast<uint8_t>(scale & 0x7F);
-      for (uint64_t j = 0; j < 8; ++j) {
-        const uint64_t value = b * 64 + s * 16 + j;
-        out[b].codes[s * 8 + j] = static_cast<uint8_t>(code(value) | code(value + 8) << 4);
-      }
-    }
-  }
-}
 
 constinit const Repack kNvfp4Repacks[2] = {{&kNvfp4ModeloptCodec, move_rows, kRefused},
                                            {&kNvfp4CtCodec, move_rows, kRefused}};

@@ -9,6 +9,7 @@
 
 #include "quantizers/codec_list.h"
 #include "quantizers/quantizers.h"
+#include "quantizers/simd_dispatch.h"
 
 namespace ckpt {
 namespace {
@@ -54,13 +55,16 @@ TEST(Nvfp4Repack, PutsEachCodeAndScaleAtItsPlace) {
   }
 }
 
-TEST(Nvfp4Repack, EqualsItsScalarTwin) {
+TEST(Nvfp4RepackSimd, EqualsItsScalarTwin) {
   for (const uint64_t blocks : {1, 2, 3, 7, 64, 1000}) {
     const Stock stock = random_stock(blocks, static_cast<uint32_t>(blocks));
     std::vector<std::byte> twin(blocks * sizeof(BlockNvfp4));
     pack_nvfp4_blocks_scalar(stock.codes.data(), stock.scales.data(), blocks,
                              reinterpret_cast<BlockNvfp4*>(twin.data()));
-    EXPECT_EQ(packed(stock), twin) << blocks;
+    for (const SimdTarget target : simd_targets()) {
+      const ForcedSimdTarget forced(target);
+      EXPECT_EQ(packed(stock), twin) << blocks << " " << simd_target_name(target);
+    }
   }
 }
 

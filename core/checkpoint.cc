@@ -70,9 +70,10 @@ Status append_rows(Tensor& to, const Tensor& from, uint64_t first, uint64_t coun
     if (rule.tile_rows == 0) {
       if (parts[i].empty()) parts[i] = from.stored().parts[i];
       if (parts[i] == from.stored().parts[i]) continue;
-      return fail(ErrorCode::kUnsupported,
-                  "tensor '{}': its {} belongs to the whole tensor; it cannot be joined with others",
-                  from.name, rule.suffix);
+      return fail(
+          ErrorCode::kUnsupported,
+          "tensor '{}': its {} belongs to the whole tensor; it cannot be joined with others",
+          from.name, rule.suffix);
     }
     const PartShape shape = part_shape(rule, from.rows(), from.row_values());
     const uint64_t row_bytes = shape.elements * size_bytes(rule.dtype);
@@ -196,9 +197,10 @@ namespace {
 
 Status check_not_repacked(const Tensor& tensor) {
   if (tensor.is_stored() || tensor.recoded().repack == nullptr) return {};
-  return fail(ErrorCode::kUnsupported,
-              "its bits are moved from {} to {} by an earlier step, which leaves no values to change",
-              tensor.recoded().from->codec->name, tensor.codec->name);
+  return fail(
+      ErrorCode::kUnsupported,
+      "its bits are moved from {} to {} by an earlier step, which leaves no values to change",
+      tensor.recoded().from->codec->name, tensor.codec->name);
 }
 
 }  // namespace

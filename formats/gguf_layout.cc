@@ -88,13 +88,14 @@ struct Entry {
 Result<Entry> make_entry(const Tensor& tensor, uint32_t index, uint32_t part) {
   const PartRule& rule = tensor.codec->parts[part];
   const auto type = ggml_type(rule.dtype);
-  const bool fits = part == 0 ? rule.tile_rows == 1 && rule.tile_values == tensor.codec->block_values
-                              : rule.tile_rows == 0 && rule.tile_values == 0;
+  const bool fits = part == 0
+                        ? rule.tile_rows == 1 && rule.tile_values == tensor.codec->block_values
+                        : rule.tile_rows == 0 && rule.tile_values == 0;
   if (!type || !fits) {
     return fail(ErrorCode::kUnsupported, "stored as {}, for which GGUF has no type",
                 tensor.codec->name);
   }
-  Entry entry{index,          part,  tensor.name + std::string(rule.suffix),
+  Entry entry{index,         part,  tensor.name + std::string(rule.suffix),
               {uint64_t{1}}, *type, part_size_bytes(tensor, part)};
   if (part == 0) entry.shape = tensor.shape;
   if (entry.name.size() > kMaxGgufNameBytes) {

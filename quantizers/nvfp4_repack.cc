@@ -36,12 +36,38 @@ constexpr std::string_view kRefused = "a block scale that is NaN or negative";
 // ---- nvfp4_gguf --------------------------------------------------------------------------------
 
 // As ModelOpt's codes and scales, and then moved: equal to a folder that was converted.
+class ModeloptParts {
+ public:
+  explicit ModeloptParts(uint64_t values) : codes_(values / 2), scales_(values / 16) {}
+
+  std::array<std::span<std::byte>, 3> with(std::span<std::byte> tensor_scale) {
+    return {codes_, scales_, tensor_scale};
+  }
+  void move_to(std::span<std::byte> blocks) const {
+    pack_nvfp4_blocks(codes_.data(), scales_.data(), scales_.size() / kBlockScales,
+                      reinterpret_cast<BlockNvfp4*>(blocks.data()));
+  }
+
+ private:
+  std::vector<std::byte> codes_, scales_;
+};
+
 void encode_gguf(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
-  std::vector<std::byte> codes(rows.values.size() / 2), scales(rows.values.size() / 16);
-  const std::array<std::span<std::byte>, 3> made = {codes, scales, parts[1]};
-  kNvfp4ModeloptCodec.encode(rows, context, made);
-  pack_nvfp4_blocks(codes.data(), scales.data(), rows.values.size() / BlockNvfp4::kValues,
-                    reinterpret_cast<BlockNvfp4*>(parts[0].data()));
+  ModeloptParts made(rows.values.size());
+  kNvfp4ModeloptCodec.encode(rows, context, made.with(parts[1]));
+  made.move_to(parts[0]);
+}
+
+bool encode_gguf_bf16(std::span<const std::byte> values, const EncodeContext& context,
+                      Parts parts) {
+  ModeloptParts made(values.size() / 2);
+  if (!kNvfp4ModeloptCodec.encode_bf16(values, context, made.with(parts[1]))) return false;
+  made.move_to(parts[0]);
+  return true;
+}
+
+bool scan_gguf_bf16(std::span<const std::byte> values, Stats& stats) {
+  return kNvfp4ModeloptCodec.scan_bf16(values, stats);
 }
 
 void decode_gguf(ConstParts parts, FloatRows rows) {
@@ -78,6 +104,8 @@ constinit const Codec kNvfp4GgufCodec{
     .needs_stats = true,
     .scan = scan_gguf,
     .encode = encode_gguf,
-    .decode = decode_gguf};
+    .decode = decode_gguf,
+    .scan_bf16 = scan_gguf_bf16,
+    .encode_bf16 = encode_gguf_bf16};
 
 }  // namespace ckpt

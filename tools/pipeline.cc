@@ -189,10 +189,9 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const Conversion& convers
     CKPT_ASSIGN(checkpoint,
                 apply("to-gguf", gguf_options(conversion), std::move(checkpoint), context));
   } else if (wants_nvfp4) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          "--to nvfp4-ggml, llama.cpp's own encoder without tensor scales",
-                          "{}: --to {} takes a Hugging Face folder", conversion.in.string(),
-                          conversion.to);
+    return fail_with_hint(
+        ErrorCode::kUsage, "--to nvfp4-ggml, llama.cpp's own encoder without tensor scales",
+        "{}: --to {} takes a Hugging Face folder", conversion.in.string(), conversion.to);
   }
   // What the converter writes is a float file already; llama-quantize would sort it anew.
   const bool done = conversion.to.empty() || wants_nvfp4 ||

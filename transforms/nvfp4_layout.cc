@@ -119,8 +119,7 @@ Result<Tensor> Mover::moved(const Tensor& tensor) {
   }
   if (tensor.name.ends_with(from_.input_scale)) {
     CKPT_ASSIGN(const float value, reciprocal(tensor, tensor.name));
-    const std::string module =
-        tensor.name.substr(0, tensor.name.size() - from_.input_scale.size());
+    const std::string module = tensor.name.substr(0, tensor.name.size() - from_.input_scale.size());
     Tensor out = number(module + std::string(to_.input_scale), value);
     out.home = tensor.home;
     return out;
@@ -141,9 +140,10 @@ void Mover::note_changes() const {
       "('{}')",
       changes_.size(), scales_, largest->second, largest->first));
   for (size_t i = 0; i < std::min(changes_.size(), kNotedTensors); ++i) {
-    context_.note(fmt::format("tensor '{}': what its scale multiplies changes by a factor of "
-                              "1{:+.2e}",
-                              changes_[i].first, changes_[i].second));
+    context_.note(
+        fmt::format("tensor '{}': what its scale multiplies changes by a factor of "
+                    "1{:+.2e}",
+                    changes_[i].first, changes_[i].second));
   }
   if (changes_.size() > kNotedTensors) {
     context_.note(fmt::format("... and {} more", changes_.size() - kNotedTensors));

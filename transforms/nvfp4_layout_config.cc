@@ -70,8 +70,10 @@ bool is_empty(const JsonText* json) {
 }
 
 Failure unsupported(std::string_view what) {
-  return fail(ErrorCode::kUnsupported, "config.json: quantization_config: {} is set; only plain "
-              "NVFP4 can change its layout", what);
+  return fail(ErrorCode::kUnsupported,
+              "config.json: quantization_config: {} is set; only plain "
+              "NVFP4 can change its layout",
+              what);
 }
 
 Status check_group(const JsonText& group) {

@@ -99,7 +99,8 @@ Result<Checkpoint> apply(Checkpoint input, const Options& options, const Context
   }
   CKPT_ASSIGN(const bool keep_mtp, keeps_mtp(options));
   CKPT_ASSIGN(Model model, read_model(input));
-  CKPT_ASSIGN(std::vector<NamedTensor> selected, select_tensors(input, keep_mtp, model, context.codecs));
+  CKPT_ASSIGN(std::vector<NamedTensor> selected,
+              select_tensors(input, keep_mtp, model, context.codecs));
   CKPT_ASSIGN(model.out_type, choose_out_type(options, selected));
   Checkpoint out;
   out.format = "gguf";

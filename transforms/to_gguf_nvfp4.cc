@@ -112,9 +112,9 @@ void Nvfp4Tensors::add_scales(const std::string& name, std::string_view ending,
                               const std::vector<float>& scales, const std::string& source) {
   if (is_trivial(scales)) return;
   const auto bytes = std::as_bytes(std::span(scales));
-  Tensor made = make_tensor(name.substr(0, name.size() - kWeight.size()) + std::string(ending),
-                            {scales.size()}, plain_codec(codecs_, Dtype::kF32),
-                            {bytes.begin(), bytes.end()});
+  Tensor made =
+      make_tensor(name.substr(0, name.size() - kWeight.size()) + std::string(ending),
+                  {scales.size()}, plain_codec(codecs_, Dtype::kF32), {bytes.begin(), bytes.end()});
   made.source_name = source;
   out_.push_back(std::move(made));
 }
@@ -159,8 +159,8 @@ Status Nvfp4Tensors::stack(const std::map<uint64_t, NamedTensor>& experts,
     share_tensor_scale(tensors.emplace_back(expert.tensor), first);
   }
   CKPT_ASSIGN(Tensor stacked, concatenate_rows(tensors));
-  CKPT_ASSIGN(stacked, reshape(std::move(stacked),
-                               {tensors.size(), first.shape[0], first.shape[1]}));
+  CKPT_ASSIGN(stacked,
+              reshape(std::move(stacked), {tensors.size(), first.shape[0], first.shape[1]}));
   CKPT_ASSIGN(Tensor made, blocks(std::move(stacked), name, source_of(first)));
   out_.push_back(std::move(made));
   add_scales(name, ".scale", scales, source_of(first));

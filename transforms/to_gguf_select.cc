@@ -113,7 +113,8 @@ bool is_side_scale(std::string_view name) {
 std::string missing_part(const Checkpoint& checkpoint, const Tensor& tensor) {
   constexpr std::string_view kPacked = "_packed";
   const bool is_packed = tensor.name.ends_with(kPacked);
-  if (tensor.codec->parts[0].dtype != Dtype::kU8 || (!is_packed && !tensor.name.ends_with(".weight"))) {
+  if (tensor.codec->parts[0].dtype != Dtype::kU8 ||
+      (!is_packed && !tensor.name.ends_with(".weight"))) {
     return {};
   }
   const std::string stem =
@@ -124,8 +125,8 @@ std::string missing_part(const Checkpoint& checkpoint, const Tensor& tensor) {
     if (found == nullptr) return fmt::format("; '{}', which NVFP4 needs, is missing", name);
   }
   const Tensor* scale = checkpoint.find_tensor(stem + "_scale");
-  return fmt::format("; '{}' is {} [{}], which is not what NVFP4 has for codes of [{}]", scale->name,
-                     scale->codec->name, fmt::join(scale->shape, ", "),
+  return fmt::format("; '{}' is {} [{}], which is not what NVFP4 has for codes of [{}]",
+                     scale->name, scale->codec->name, fmt::join(scale->shape, ", "),
                      fmt::join(tensor.shape, ", "));
 }
 
@@ -170,9 +171,9 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
     return std::tie(a->home, a->name) < std::tie(b->home, b->name);
   });
-  const bool is_quantized =
-      std::any_of(order.begin(), order.end(),
-                  [](const Tensor* tensor) { return tensor->codec->parts.size() > 1; });
+  const bool is_quantized = std::any_of(order.begin(), order.end(), [](const Tensor* tensor) {
+    return tensor->codec->parts.size() > 1;
+  });
   std::map<std::string, float> input_scales;
   if (is_quantized) {
     CKPT_ASSIGN(input_scales, find_input_scales(checkpoint));

@@ -44,7 +44,8 @@ constexpr Row kRows[] = {
     {"qwen35-micro", "", "02c271ee687578ec47c7947118869d5f0ce404ab4dbbe8bc9eb238827a4229d2"},
     {"qwen3-micro", "qwen2", "93a13d5e4c5ae6706575edf980f1148b915e518766ff3d81914eec87510f0f38"},
     {"qwen35moe-micro", "", "14eb98848b15ff2ad0c205123564263c96bf3de6b75a87a01e36174f3aa00711"},
-    {"llama-micro", "llama-bpe", "075c64f9650f25dd4f1b7c726c93b0dad67489e133470f285b92d152b24fc9c0"},
+    {"llama-micro", "llama-bpe",
+     "075c64f9650f25dd4f1b7c726c93b0dad67489e133470f285b92d152b24fc9c0"},
 };
 
 class Nvfp4Identity : public testing::TestWithParam<Row> {};
@@ -71,8 +72,11 @@ INSTANTIATE_TEST_SUITE_P(All, Nvfp4Identity, testing::ValuesIn(kRows), [](const 
 
 // Folders that lie in testdata: tensors of compressed-tensors, and FP8 beside NVFP4.
 TEST(Nvfp4Identity, CompressedTensorsAndMixedEqualTheReferenceFiles) {
-  for (const auto& [name, sha256] : {std::pair("qwen35-micro-ct", "26d33d7f7ee4057820cc3100f2aa677fad63c8699f28d7d5885419351c952215"),
-                                     std::pair("qwen35-micro-mixed", "cf308f407c2cf7085e02e105c1f0f06da52977935a0def32b6a83e48d4650edb")}) {
+  for (const auto& [name, sha256] :
+       {std::pair("qwen35-micro-ct",
+                  "26d33d7f7ee4057820cc3100f2aa677fad63c8699f28d7d5885419351c952215"),
+        std::pair("qwen35-micro-mixed",
+                  "cf308f407c2cf7085e02e105c1f0f06da52977935a0def32b6a83e48d4650edb")}) {
     const TemporaryFolder folder;
     Conversion conversion;
     conversion.in = testdata(std::string("nvfp4/") + name);

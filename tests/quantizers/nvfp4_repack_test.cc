@@ -106,7 +106,8 @@ TEST(Nvfp4Repack, EncoderEqualsModeloptsMoved) {
   Stats scanned;
   kNvfp4GgufCodec.scan({values, 320}, scanned);
   EXPECT_EQ(scanned.amax, context.stats.amax);
-  Stock stock{std::vector<std::byte>(values.size() / 2), std::vector<std::byte>(values.size() / 16)};
+  Stock stock{std::vector<std::byte>(values.size() / 2),
+              std::vector<std::byte>(values.size() / 16)};
   float scale = 0, gguf_scale = 0;
   const std::span<std::byte> parts[] = {stock.codes, stock.scales,
                                         std::as_writable_bytes(std::span(&scale, 1))};

@@ -168,8 +168,8 @@ Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const Conversion& conv
     return fail_with_hint(ErrorCode::kUsage,
                           "no --to, which keeps them, the checkpoint they were made from, or "
                           "--allow-requantize",
-                          "{}: weights are NVFP4; making them {} would round them a second time",
-                          conversion.in.string(), conversion.to);
+                          "weights are NVFP4; making them {} would round them a second time",
+                          conversion.to);
   }
   return apply("dequantize", {}, std::move(checkpoint), context);
 }
@@ -189,9 +189,9 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const Conversion& convers
     CKPT_ASSIGN(checkpoint,
                 apply("to-gguf", gguf_options(conversion), std::move(checkpoint), context));
   } else if (wants_nvfp4) {
-    return fail_with_hint(
-        ErrorCode::kUsage, "--to nvfp4-ggml, llama.cpp's own encoder without tensor scales",
-        "{}: --to {} takes a Hugging Face folder", conversion.in.string(), conversion.to);
+    return fail_with_hint(ErrorCode::kUsage,
+                          "--to nvfp4-ggml, llama.cpp's own encoder without tensor scales",
+                          "--to {} takes a Hugging Face folder as IN", conversion.to);
   }
   // What the converter writes is a float file already; llama-quantize would sort it anew.
   const bool done = conversion.to.empty() || wants_nvfp4 ||

@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(All, Nvfp4Identity, testing::ValuesIn(kRows), [](const 
 });
 
 // Folders that lie in testdata: tensors of compressed-tensors, and FP8 beside NVFP4.
-TEST(Nvfp4Identity, CompressedTensorsAndMixedEqualTheReferenceFiles) {
+TEST(Nvfp4Stored, CompressedTensorsAndMixedEqualTheReferenceFiles) {
   for (const auto& [name, sha256] :
        {std::pair("qwen35-micro-ct",
                   "26d33d7f7ee4057820cc3100f2aa677fad63c8699f28d7d5885419351c952215"),

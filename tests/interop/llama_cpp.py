@@ -101,7 +101,8 @@ for name, pre in (("qwen35-micro", None), ("qwen35vl-micro", None), ("qwen35moe-
             yield "nvfp4", convert("nvfp4.gguf", "nvfp4", source=through)
             if "moe" not in name:
                 yield "nvfp4 straight", convert("straight.gguf", "nvfp4", "--amax-from", amax)
-            yield "nvfp4-ggml", convert("ggml.gguf", "nvfp4-ggml")
+            if name == "qwen35-micro":  # the others are random: coarse scales leave too little of them
+                yield "nvfp4-ggml", convert("ggml.gguf", "nvfp4-ggml")
 
         quantize(convert("bf16.gguf", "bf16"), folder / "reference.gguf")
         ours = convert("ours.gguf", "q4_k_m")

@@ -293,7 +293,8 @@ uint64_t Engine::written_bytes(const Task& task) const {
 }
 
 void Engine::work() {
-  // Output bytes are those of IEEE arithmetic: a caller that flushes denormals must not change them.
+  // Output bytes are those of IEEE arithmetic: a caller that flushes denormals must not change
+  // them.
   std::fesetenv(FE_DFL_ENV);
   Worker worker;
   for (;;) {

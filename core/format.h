@@ -39,6 +39,12 @@ struct LayoutOptions {
   std::string out_name;         // OUT's file name, for formats of one file
   uint64_t max_file_bytes = 0;  // shard or split size; 0 = as the format does by default
   uint64_t header_slack_bytes = 0;
+  // For edits in place: a file whose tensors still are what the file holds keeps their order and,
+  // where the new header fits, the place of their first byte.
+  bool keep_places = false;
+  // What such a first byte may move by when the header outgrows its room: multiples of this. 0: it
+  // cannot move, and the file is laid out anew.
+  uint64_t shift_bytes = 0;
 };
 
 struct Format {

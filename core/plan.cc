@@ -7,10 +7,7 @@ namespace ckpt {
 namespace {
 
 Status check_path(const std::string& path) {
-  const std::filesystem::path relative(path);
-  bool sound = !path.empty() && !relative.is_absolute() && relative.has_filename();
-  for (const auto& step : relative) sound = sound && step != ".." && step != ".";
-  if (sound) return {};
+  if (stays_inside(path)) return {};
   return fail(ErrorCode::kCorrupt, "file name '{}' leaves the output folder", path);
 }
 
@@ -56,6 +53,13 @@ Status check_tensor(const Tensor& tensor) {
 }
 
 }  // namespace
+
+bool stays_inside(const std::string& path) {
+  const std::filesystem::path relative(path);
+  bool sound = !path.empty() && !relative.is_absolute() && relative.has_filename();
+  for (const auto& step : relative) sound = sound && step != ".." && step != ".";
+  return sound && path.find('\0') == path.npos;
+}
 
 Status check(const Plan& plan) {
   std::set<std::filesystem::path> paths;

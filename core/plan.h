@@ -27,6 +27,9 @@ struct Plan {
 // a Recoded tensor whose source is not Stored. After this nothing checks again.
 Status check(const Plan& plan);
 
+// A relative path that names something below the folder it is taken from.
+bool stays_inside(const std::string& path);
+
 // Where a file of an output ends up. Requires: check() passed.
 std::filesystem::path final_path(const Output& output, const OutputFile& file);
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/journal.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
@@ -30,6 +31,7 @@ Result<const Format*> recognise(const fs::path& path) {
   if (!fs::exists(path, error)) {
     return fail(ErrorCode::kUsage, "{}: nothing is there; expected {}", path.string(), kAccepted);
   }
+  CKPT_TRY(refuse_unfinished_patch(path));
   // GGUF goes first: it has a magic number, where a safetensors file has only a plausible start.
   if (kGguf.recognises(path)) return &kGguf;
   if (kSafetensors.recognises(path)) return &kSafetensors;

@@ -70,6 +70,12 @@ struct SplitName {
 std::optional<SplitName> parse_split_name(std::string_view path);
 std::string split_name(std::string_view prefix, uint64_t no, uint64_t count);
 
+// For edits in place: bytes of the header that `file`, whose extents count from its end, stands
+// behind already; `data_bytes` are those of its tensors, the padding of the last one too. nullopt
+// when its tensors are not just what one source holds, each where it is.
+std::optional<uint64_t> gguf_room(const Checkpoint& checkpoint, const OutputFile& file,
+                                  uint64_t data_bytes);
+
 Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& options, Codecs);
 
 }  // namespace ckpt

@@ -68,6 +68,7 @@ class Writer {
 constexpr uint64_t kSlackEntryBytes = 8 + kSlackKey.size() + 4 + 8;  // with an empty text
 
 void write_slack(Writer& writer, uint64_t slack_bytes) {
+  if (slack_bytes == 0) return;
   const uint64_t spaces = slack_bytes > kSlackEntryBytes ? slack_bytes - kSlackEntryBytes : 0;
   writer.text(kSlackKey);
   writer.value(MetaValue::text(std::string(spaces, ' ')));
@@ -145,8 +146,15 @@ void write_info(Writer& writer, const Entry& entry, uint64_t offset) {
   writer.number(offset);
 }
 
-Result<OutputFile> lay_out_part(const Checkpoint& checkpoint, const std::vector<Entry>& entries,
-                                const Part& part) {
+// What a file is laid out from.
+struct Sources {
+  const Checkpoint& checkpoint;
+  const std::vector<Entry>& entries;
+  const LayoutOptions& options;
+};
+
+std::vector<std::byte> render_header(const Sources& sources, const Part& part,
+                                     std::span<const Extent> extents) {
   Writer writer;
   writer.raw(std::as_bytes(std::span(kGgufMagic)));
   writer.number(kGgufVersion);
@@ -156,13 +164,32 @@ Result<OutputFile> lay_out_part(const Checkpoint& checkpoint, const std::vector<
     writer.text(entry.key);
     writer.value(entry.value);
   }
-  if (part.slack_bytes > 0) write_slack(writer, part.slack_bytes);
+  write_slack(writer, part.slack_bytes);
+  for (size_t i = 0; i < extents.size(); ++i) {
+    write_info(writer, sources.entries[part.first + i], extents[i].offset_bytes);
+  }
+  return std::move(writer.bytes);
+}
+
+// The slack that puts the first tensor where the file has it, or moves it by whole multiples of
+// what it can be moved by; nullopt when the file must be written anew.
+std::optional<uint64_t> slack_in_place(const Part& part, uint64_t header_bytes, uint64_t room_bytes,
+                                       const LayoutOptions& options) {
+  if (round_up(header_bytes, part.alignment) == room_bytes) return 0;
+  if (header_bytes + kSlackEntryBytes <= room_bytes) return room_bytes - header_bytes;
+  const uint64_t step = std::max(options.shift_bytes, part.alignment);
+  if (options.shift_bytes == 0 || step % options.shift_bytes != 0) return std::nullopt;
+  const uint64_t wanted = header_bytes + kSlackEntryBytes + part.slack_bytes;
+  return room_bytes + round_up(wanted - room_bytes, step) - header_bytes;
+}
+
+Result<OutputFile> lay_out_part(const Sources& sources, Part part) {
+  const auto& [checkpoint, entries, options] = sources;
   OutputFile file;
   file.path = part.path;
   uint64_t offset = 0;
   for (uint32_t i = part.first; i < part.first + part.count; ++i) {
     const Entry& entry = entries[i];
-    write_info(writer, entry, offset);
     file.extents.push_back({entry.tensor, entry.part, offset, entry.size_bytes});
     const auto end = add(offset, entry.size_bytes);
     if (!end || *end > kMaxTensorBytes) {
@@ -170,8 +197,15 @@ Result<OutputFile> lay_out_part(const Checkpoint& checkpoint, const std::vector<
     }
     offset = round_up(*end, part.alignment);
   }
-  writer.bytes.resize(round_up(writer.bytes.size(), part.alignment));
-  file.header = std::move(writer.bytes);
+  if (const auto room = options.keep_places ? gguf_room(checkpoint, file, offset) : std::nullopt) {
+    Part bare = part;
+    bare.slack_bytes = 0;
+    const uint64_t header_bytes = render_header(sources, bare, file.extents).size();
+    part.slack_bytes =
+        slack_in_place(part, header_bytes, *room, options).value_or(part.slack_bytes);
+  }
+  file.header = render_header(sources, part, file.extents);
+  file.header.resize(round_up(file.header.size(), part.alignment));
   for (Extent& extent : file.extents) extent.offset_bytes += file.header.size();
   file.size_bytes = file.header.size() + offset;
   CKPT_TRY(find_same_file(checkpoint, file));
@@ -202,16 +236,32 @@ void append_split_keys(Metadata& metadata, size_t no, size_t count, size_t tenso
   metadata.append(std::string(kSplitTensorsKey), MetaValue::i32(static_cast<int64_t>(tensors)));
 }
 
-std::string prefix_of(const Checkpoint& checkpoint, const std::string& out_name) {
-  std::string prefix = out_name.empty() ? checkpoint.name : out_name;
+// As above, but where the files that were read end: their own names say which is which.
+std::vector<uint32_t> cuts_between_homes(const Checkpoint& checkpoint,
+                                         const std::vector<Entry>& entries) {
+  const auto home = [&](uint32_t entry) { return checkpoint.tensors[entries[entry].tensor].home; };
+  std::vector<uint32_t> cuts{0};
+  for (uint32_t i = 1; i < entries.size(); ++i) {
+    if (home(i) != home(i - 1)) cuts.push_back(i);
+  }
+  return cuts;
+}
+
+std::string prefix_of(const Checkpoint& checkpoint, const LayoutOptions& options) {
+  std::string prefix = options.out_name.empty() ? checkpoint.name : options.out_name;
+  // The first file of a split that is edited where it stands.
+  const auto split = options.keep_places ? parse_split_name(prefix) : std::nullopt;
+  if (split) return split->prefix;
   if (prefix.ends_with(".gguf")) prefix.resize(prefix.size() - 5);
   return prefix;
 }
 
-std::vector<Part> plan_parts(const Checkpoint& checkpoint, const std::vector<Entry>& entries,
-                             const LayoutOptions& options, uint64_t alignment) {
-  const std::vector<uint32_t> cuts = find_cuts(entries, options.max_file_bytes);
-  const std::string prefix = prefix_of(checkpoint, options.out_name);
+std::vector<Part> plan_parts(const Sources& sources, uint64_t alignment) {
+  const auto& [checkpoint, entries, options] = sources;
+  const std::vector<uint32_t> cuts = options.keep_places
+                                         ? cuts_between_homes(checkpoint, entries)
+                                         : find_cuts(entries, options.max_file_bytes);
+  const std::string prefix = prefix_of(checkpoint, options);
   const auto total = static_cast<uint32_t>(entries.size());
   std::vector<Part> parts;
   for (size_t i = 0; i < cuts.size(); ++i) {
@@ -237,15 +287,16 @@ std::vector<Part> plan_parts(const Checkpoint& checkpoint, const std::vector<Ent
 
 Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& options, Codecs) {
   CKPT_ASSIGN(const std::vector<Entry> entries, make_entries(checkpoint));
+  const Sources sources{checkpoint, entries, options};
   CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(checkpoint.metadata));
-  const std::vector<Part> parts = plan_parts(checkpoint, entries, options, alignment);
+  const std::vector<Part> parts = plan_parts(sources, alignment);
   if (parts.size() > kMaxGgufFiles) {
     return fail_with_hint(ErrorCode::kUsage, "a larger limit", "{} files; GGUF can count {}",
                           parts.size(), kMaxGgufFiles);
   }
   Layout layout;
   for (const Part& part : parts) {
-    CKPT_ASSIGN(OutputFile file, lay_out_part(checkpoint, entries, part));
+    CKPT_ASSIGN(OutputFile file, lay_out_part(sources, part));
     layout.files.push_back(std::move(file));
   }
   return layout;

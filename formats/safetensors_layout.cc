@@ -17,6 +17,7 @@
 #include "core/arithmetic.h"
 #include "formats/json_text.h"
 #include "formats/safetensors.h"
+#include "formats/safetensors_places.h"
 #include "formats/same_file.h"
 
 namespace ckpt {
@@ -24,22 +25,14 @@ namespace {
 
 constexpr uint64_t kDefaultShardBytes = 50'000'000'000;  // transformers 5, save_pretrained
 
-struct Entry {
-  uint32_t tensor, part;
-  Dtype dtype;
-  std::string name;
-  std::vector<uint64_t> shape;
-  uint64_t size_bytes;
-};
-
 // A file and the tensors in it.
 struct Shard {
   std::string path;
   std::vector<uint32_t> tensors;
 };
 
-Result<std::vector<Entry>> entries_of(const Tensor& tensor, uint32_t index) {
-  std::vector<Entry> entries;
+Result<std::vector<LaidEntry>> entries_of(const Tensor& tensor, uint32_t index) {
+  std::vector<LaidEntry> entries;
   for (uint32_t part = 0; part < tensor.codec->parts.size(); ++part) {
     const PartRule& rule = tensor.codec->parts[part];
     if (!safetensors_name(rule.dtype)) {
@@ -121,6 +114,26 @@ std::vector<Shard> plan_shards(const Checkpoint& checkpoint, const LayoutOptions
                 options.max_file_bytes == 0 ? kDefaultShardBytes : options.max_file_bytes);
 }
 
+Result<std::vector<LaidFile>> plan_files(const Checkpoint& checkpoint,
+                                         const LayoutOptions& options) {
+  std::unordered_set<std::string> names;
+  std::vector<LaidFile> files;
+  for (const Shard& shard : plan_shards(checkpoint, options)) {
+    LaidFile& file = files.emplace_back(LaidFile{shard.path, {}});
+    for (const uint32_t index : shard.tensors) {
+      CKPT_ASSIGN(std::vector<LaidEntry> parts, entries_of(checkpoint.tensors[index], index));
+      for (LaidEntry& entry : parts) {
+        if (!names.insert(entry.name).second) {
+          return fail(ErrorCode::kUsage, "two tensors are called '{}'", entry.name);
+        }
+        file.entries.push_back(std::move(entry));
+      }
+    }
+  }
+  if (options.keep_places) return_parts(checkpoint, files);
+  return files;
+}
+
 // ---- the header --------------------------------------------------------------------------------
 
 // The file's own __metadata__; for a new file that of the first that was read; else transformers'.
@@ -148,11 +161,11 @@ void append_metadata(std::string& out, const std::vector<MetaEntry>& metadata) {
 }
 
 std::string render_header(const std::vector<MetaEntry>& metadata,
-                          const std::vector<Entry>& entries) {
+                          const std::vector<LaidEntry>& entries) {
   std::string out = "{";
   append_metadata(out, metadata);
   uint64_t offset = 0;
-  for (const Entry& entry : entries) {
+  for (const LaidEntry& entry : entries) {
     append_json_text(out, entry.name, JsonEscape::kSerde);
     fmt::format_to(std::back_inserter(out),
                    ":{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}},",
@@ -165,8 +178,19 @@ std::string render_header(const std::vector<MetaEntry>& metadata,
   return out;
 }
 
-Result<std::vector<std::byte>> header_bytes(std::string json, uint64_t slack_bytes) {
-  const uint64_t length = round_up(json.size(), 8) + round_up(slack_bytes, 8);
+// Bytes of JSON that a header is padded to. Where the tensors keep their places it fills the room
+// before them, or moves them by whole multiples of what they can be moved by.
+uint64_t padded_length(uint64_t json_bytes, const std::optional<uint64_t>& room_bytes,
+                       const LayoutOptions& options) {
+  const uint64_t slack_bytes = std::min(options.header_slack_bytes, kMaxSafetensorsHeaderBytes);
+  if (room_bytes && json_bytes <= *room_bytes) return *room_bytes;
+  if (room_bytes && options.shift_bytes != 0) {
+    return *room_bytes + round_up(json_bytes + slack_bytes - *room_bytes, options.shift_bytes);
+  }
+  return round_up(json_bytes, 8) + round_up(slack_bytes, 8);
+}
+
+Result<std::vector<std::byte>> header_bytes(std::string json, uint64_t length) {
   if (length > kMaxSafetensorsHeaderBytes) {
     return fail_with_hint(ErrorCode::kUnsupported, "more and smaller files (--shard-size)",
                           "a header of {} bytes; readers accept at most {}", length,
@@ -179,22 +203,24 @@ Result<std::vector<std::byte>> header_bytes(std::string json, uint64_t slack_byt
   return out;
 }
 
-Result<OutputFile> lay_out_file(const Checkpoint& checkpoint, const Shard& shard,
-                                std::vector<Entry> entries, uint64_t slack_bytes) {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+Result<OutputFile> lay_out_file(const Checkpoint& checkpoint, const std::string& path,
+                                std::vector<LaidEntry> entries, const LayoutOptions& options) {
+  std::sort(entries.begin(), entries.end(), [](const LaidEntry& a, const LaidEntry& b) {
     return a.dtype != b.dtype ? a.dtype > b.dtype : a.name < b.name;
   });
+  std::optional<uint64_t> room_bytes;
+  if (options.keep_places) room_bytes = keep_places(checkpoint, entries);
+  std::string json = render_header(metadata_for(checkpoint, path), entries);
+  const uint64_t length = padded_length(json.size(), room_bytes, options);
   OutputFile file;
-  file.path = shard.path;
-  auto header = header_bytes(render_header(metadata_for(checkpoint, shard.path), entries),
-                             std::min(slack_bytes, kMaxSafetensorsHeaderBytes));
-  CKPT_ASSIGN(file.header, in(shard.path, std::move(header)));
+  file.path = path;
+  CKPT_ASSIGN(file.header, in(path, header_bytes(std::move(json), length)));
   file.size_bytes = file.header.size();
   file.extents.reserve(entries.size());
-  for (const Entry& entry : entries) {
+  for (const LaidEntry& entry : entries) {
     file.extents.push_back({entry.tensor, entry.part, file.size_bytes, entry.size_bytes});
     const auto end = add(file.size_bytes, entry.size_bytes);
-    if (!end) return fail(ErrorCode::kUnsupported, "{}: more than 2^64 bytes", shard.path);
+    if (!end) return fail(ErrorCode::kUnsupported, "{}: more than 2^64 bytes", path);
     file.size_bytes = *end;
   }
   CKPT_TRY(find_same_file(checkpoint, file));
@@ -252,22 +278,12 @@ Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOpt
                                    Codecs) {
   Layout layout;
   layout.is_folder = !options.out_name.ends_with(kSafetensorsEnding);
-  std::unordered_set<std::string> names;
+  CKPT_ASSIGN(std::vector<LaidFile> files, plan_files(checkpoint, options));
   std::vector<std::pair<std::string, std::string>> weight_map;
-  for (const Shard& shard : plan_shards(checkpoint, options)) {
-    std::vector<Entry> entries;
-    for (const uint32_t index : shard.tensors) {
-      CKPT_ASSIGN(std::vector<Entry> parts, entries_of(checkpoint.tensors[index], index));
-      for (Entry& entry : parts) {
-        if (!names.insert(entry.name).second) {
-          return fail(ErrorCode::kUsage, "two tensors are called '{}'", entry.name);
-        }
-        weight_map.emplace_back(entry.name, shard.path);
-        entries.push_back(std::move(entry));
-      }
-    }
+  for (LaidFile& laid : files) {
+    for (const LaidEntry& entry : laid.entries) weight_map.emplace_back(entry.name, laid.path);
     CKPT_ASSIGN(OutputFile file,
-                lay_out_file(checkpoint, shard, std::move(entries), options.header_slack_bytes));
+                lay_out_file(checkpoint, laid.path, std::move(laid.entries), options));
     layout.files.push_back(std::move(file));
   }
   if (!layout.is_folder) return layout;

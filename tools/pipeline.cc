@@ -7,6 +7,7 @@
 #include "core/codec.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
+#include "tools/steps.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -64,11 +65,6 @@ Status check_replaceable(const fs::path& out) {
                         "{}: exists and does not look like a checkpoint; --force replaces only "
                         "checkpoints",
                         out.string());
-}
-
-Result<Checkpoint> open_checkpoint(const fs::path& path) {
-  CKPT_ASSIGN(const Format* format, recognise(path));
-  return format->read(path, all_codecs());
 }
 
 Result<Checkpoint> apply(std::string_view name, const Options& options, Checkpoint checkpoint,
@@ -260,36 +256,6 @@ Status add_output(Plan& plan, Checkpoint checkpoint, const Conversion& conversio
 
 }  // namespace
 
-Result<Step> parse_step(std::string_view text) {
-  const size_t colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
-  Step step{find_transform(name), {}};
-  if (step.transform == nullptr) {
-    return fail_with_hint(ErrorCode::kUsage, "ckpt list steps", "step '{}' is not known", name);
-  }
-  std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
-  while (!rest.empty()) {
-    const size_t equals = rest.find('=');
-    const std::string key(rest.substr(0, equals));
-    const auto& rules = step.transform->options;
-    if (equals == rest.npos || std::none_of(rules.begin(), rules.end(),
-                                            [&](const auto& rule) { return rule.name == key; })) {
-      return fail_with_hint(ErrorCode::kUsage, "ckpt list steps",
-                            "step '{}' has no option '{}'; written {}:key=value", name, key, name);
-    }
-    rest.remove_prefix(equals + 1);
-    const bool quoted = !rest.empty() && rest[0] == '"';
-    const size_t end = rest.find(quoted ? '"' : ',', quoted ? 1 : 0);
-    if (quoted && end == rest.npos) {
-      return fail(ErrorCode::kUsage, "step '{}': a double quote is not closed", text);
-    }
-    step.options.add(key, std::string(rest.substr(quoted ? 1 : 0, end - (quoted ? 1 : 0))));
-    rest.remove_prefix(std::min(rest.size(), end == rest.npos ? end : end + (quoted ? 1 : 0)));
-    if (!rest.empty() && rest[0] == ',') rest.remove_prefix(1);
-  }
-  return step;
-}
-
 Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
   PlannedConversion out;
   CKPT_TRY(check_target(conversion));
@@ -299,17 +265,13 @@ Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
   if (!conversion.tokenizer.empty()) CKPT_TRY(take_tokenizer(checkpoint, conversion.tokenizer));
 
   Imatrix imatrix;
-  Context context{all_codecs(), nullptr, &out.notes, open_checkpoint, read_documents};
+  Context context = step_context(&out.notes);
   if (!conversion.imatrix.empty()) {
     CKPT_ASSIGN(imatrix, read_imatrix(conversion.imatrix));
     context.imatrix = &imatrix;
   }
-  for (const std::string& text : conversion.steps) {
-    CKPT_ASSIGN(const Step step, parse_step(text));
-    CKPT_ASSIGN(checkpoint,
-                in(fmt::format("step {}", step.transform->name),
-                   step.transform->apply(std::move(checkpoint), step.options, context)));
-  }
+  CKPT_ASSIGN(const std::vector<Step> steps, parse_steps(conversion.steps));
+  CKPT_ASSIGN(checkpoint, apply_steps(steps, std::move(checkpoint), context));
   CKPT_TRY(add_output(out.plan, checkpoint, conversion, context));
   for (const AlsoOutput& also : conversion.also) {
     Conversion other = conversion;

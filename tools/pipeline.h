@@ -48,11 +48,4 @@ struct PlannedConversion {
 // Fails: kUsage, kCorrupt, kUnsupported, kIo; nothing was written.
 Result<PlannedConversion> plan_conversion(const Conversion& conversion);
 
-// "name:key=value,key=value"; a value with a comma stands in double quotes.
-struct Step {
-  const Transform* transform;
-  Options options;
-};
-Result<Step> parse_step(std::string_view text);
-
 }  // namespace ckpt

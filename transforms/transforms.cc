@@ -2,18 +2,25 @@
 #include "transforms/transforms.h"
 
 #include "transforms/cast.h"
+#include "transforms/config_edit.h"
 #include "transforms/dequantize.h"
+#include "transforms/drop.h"
 #include "transforms/export.h"
+#include "transforms/graft.h"
+#include "transforms/metadata_edit.h"
 #include "transforms/mixture.h"
 #include "transforms/nvfp4_layout.h"
 #include "transforms/quantize.h"
+#include "transforms/rename.h"
 #include "transforms/to_gguf.h"
 
 namespace ckpt {
 namespace {
 
-const Transform* const kTransforms[] = {&kToGguf, &kQuantize,    &kCast,
-                                        &kExport, &kNvfp4Layout, &kDequantize};
+const Transform* const kTransforms[] = {
+    &kToGguf,     &kQuantize,     &kCast, &kExport, &kNvfp4Layout, &kDequantize,
+    &kConfigEdit, &kMetadataEdit, &kDrop, &kRename, &kGraft,
+};
 
 }  // namespace
 

@@ -1,0 +1,304 @@
+#include "core/journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "core/bytes.h"
+#include "core/place.h"
+#include "core/plan.h"
+#include "core/shift.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kFirstLine = "ckpt-patch 1";
+constexpr std::string_view kLastLine = "end";
+constexpr uint64_t kMaxJournalBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxStagedBytes = uint64_t{4} << 30;  // a header, read to be written again
+
+Failure io_failure(const fs::path& path, const char* doing, int error) {
+  const char* hint = error == EACCES || error == EROFS || error == EPERM
+                         ? "--out, with a folder that you may write to"
+                         : "";
+  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
+                        std::strerror(error));
+}
+
+fs::path journal_of(const fs::path& path) { return staging_of(path) / "journal"; }
+
+void step(const StepHook& hook, std::string_view what) {
+  if (hook) hook(what);
+}
+
+// ---- text --------------------------------------------------------------------------------------
+
+std::string render(const Journal& journal) {
+  std::string out(kFirstLine);
+  out += '\n';
+  for (const JournalLine& line : journal) {
+    switch (line.kind) {
+      case JournalLine::Kind::kReplace:
+        out += fmt::format("replace {} {}\n", line.staged, line.path);
+        break;
+      case JournalLine::Kind::kHeader:
+        out += fmt::format("header {} {} {}\n", line.staged, line.size_bytes, line.path);
+        break;
+      case JournalLine::Kind::kInsert:
+        out += fmt::format("insert {} {} {} {}\n", line.staged, line.size_bytes,
+                           line.new_size_bytes, line.path);
+        break;
+      case JournalLine::Kind::kRemove:
+        out += fmt::format("remove {}\n", line.path);
+        break;
+    }
+  }
+  out += kLastLine;
+  out += '\n';
+  return out;
+}
+
+// Takes the next word off `line`.
+std::string_view take_word(std::string_view& line) {
+  const size_t space = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, space);
+  line.remove_prefix(std::min(line.size(), space + 1));
+  return word;
+}
+
+bool take_number(std::string_view& line, uint64_t& number) {
+  const std::string_view word = take_word(line);
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc() && end == word.data() + word.size() && !word.empty();
+}
+
+bool parse_line(std::string_view text, JournalLine& line) {
+  const std::string_view kind = take_word(text);
+  bool sound = true;
+  if (kind == "replace") {
+    line.kind = JournalLine::Kind::kReplace;
+    sound = take_number(text, line.staged);
+  } else if (kind == "header") {
+    line.kind = JournalLine::Kind::kHeader;
+    sound = take_number(text, line.staged) && take_number(text, line.size_bytes);
+  } else if (kind == "insert") {
+    line.kind = JournalLine::Kind::kInsert;
+    sound = take_number(text, line.staged) && take_number(text, line.size_bytes) &&
+            take_number(text, line.new_size_bytes) && line.new_size_bytes > line.size_bytes;
+  } else {
+    line.kind = JournalLine::Kind::kRemove;
+    sound = kind == "remove";
+  }
+  line.path = text;
+  return sound && stays_inside(line.path);
+}
+
+Result<Journal> read_journal(const fs::path& path) {
+  CKPT_ASSIGN(const SharedSource source, open_file(journal_of(path)));
+  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxJournalBytes));
+  std::istringstream lines(text);
+  std::string line;
+  Journal journal;
+  bool sound = std::getline(lines, line) && line == kFirstLine;
+  bool ended = false;
+  while (sound && !ended && std::getline(lines, line)) {
+    ended = line == kLastLine;
+    if (!ended) sound = parse_line(line, journal.emplace_back());
+  }
+  if (sound && ended) return journal;
+  return fail(ErrorCode::kCorrupt, "{}: no journal of a patch: '{}'", source->name(),
+              line.substr(0, 80));
+}
+
+// ---- one line ----------------------------------------------------------------------------------
+
+Result<uint64_t> size_of_file(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return io_failure(path, "cannot be found", errno);
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::kCorrupt, "{}: no file any more, since a patch began", path.string());
+  }
+  return static_cast<uint64_t>(status.st_size);
+}
+
+Status write_header(const fs::path& staged, const fs::path& path) {
+  CKPT_ASSIGN(const SharedSource source, open_file(staged));
+  CKPT_ASSIGN(const std::string bytes, read_text(*source, kMaxStagedBytes));
+  return overwrite_start(path, std::as_bytes(std::span(bytes)));
+}
+
+Failure changed_since(const fs::path& path, uint64_t found, uint64_t expected) {
+  return fail(ErrorCode::kCorrupt,
+              "{}: {} bytes; expected {}: it changed after an interrupted patch had begun",
+              path.string(), found, expected);
+}
+
+Status redo_replace(const fs::path& staged, const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(staged, error))) return {};  // renamed already
+  const fs::path folder = path.parent_path();
+  if (fs::create_directories(folder, error)) settle_ownership(folder, true, folder.parent_path());
+  if (error) return io_failure(folder, "cannot be made", error.value());
+  if (::rename(staged.c_str(), path.c_str()) == 0) return {};
+  return io_failure(path, "cannot be replaced", errno);
+}
+
+Status redo(const fs::path& base, const fs::path& staging, const JournalLine& line,
+            const StepHook& hook) {
+  const fs::path path = base / line.path;
+  const fs::path staged = staged_file(staging, line.staged);
+  switch (line.kind) {
+    case JournalLine::Kind::kReplace:
+      step(hook, "replace");
+      return redo_replace(staged, path);
+    case JournalLine::Kind::kRemove:
+      step(hook, "remove");
+      if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+      return io_failure(path, "cannot be removed", errno);
+    case JournalLine::Kind::kHeader:
+    case JournalLine::Kind::kInsert:
+      break;
+  }
+  CKPT_ASSIGN(const uint64_t size, size_of_file(path));
+  const bool inserts = line.kind == JournalLine::Kind::kInsert;
+  if (inserts && size == line.size_bytes) {
+    step(hook, "insert");
+    CKPT_TRY(insert_in_front(path, line.new_size_bytes - line.size_bytes));
+  } else if (const uint64_t expected = inserts ? line.new_size_bytes : line.size_bytes;
+             size != expected) {
+    return changed_since(path, size, expected);
+  }
+  step(hook, "header");
+  return write_header(staged, path);
+}
+
+Status sync_folders(const fs::path& base, const Journal& journal) {
+  std::set<fs::path> folders{base};
+  for (const JournalLine& line : journal) folders.insert((base / line.path).parent_path());
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    if (fs::is_directory(folder, error)) CKPT_TRY(sync_folder(folder));
+  }
+  return {};
+}
+
+Status remove_staging(const fs::path& path, const StepHook& hook) {
+  const fs::path staging = staging_of(path);
+  step(hook, "clear");
+  std::error_code error;
+  fs::remove_all(staging, error);
+  if (error) return io_failure(staging, "cannot be removed", error.value());
+  return sync_folder(base_of(path));
+}
+
+}  // namespace
+
+fs::path base_of(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return path;
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+fs::path staging_of(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return path / ".ckpt-patch";
+  return base_of(path) / fmt::format(".{}.ckpt-patch", path.filename().string());
+}
+
+fs::path staged_file(const fs::path& staging, uint64_t number) {
+  return staging / "files" / std::to_string(number);
+}
+
+StagingLock::StagingLock(StagingLock&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+StagingLock::~StagingLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
+  const fs::path staging = staging_of(path);
+  if (make && ::mkdir(staging.c_str(), 0755) == 0) {
+    settle_ownership(staging, true, base_of(path));
+  } else if (make && errno != EEXIST) {
+    return io_failure(base_of(path), "cannot be written to", errno);
+  }
+  StagingLock lock(::open(staging.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (lock.descriptor_ < 0) return io_failure(staging, "cannot be opened", errno);
+  const bool locked = ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) == 0;
+  if (!locked && errno != EWOULDBLOCK) return io_failure(staging, "cannot be locked", errno);
+  // Whoever had it may have removed it in between.
+  struct stat held {
+  }, found{};
+  const bool same = ::fstat(lock.descriptor_, &held) == 0 &&
+                    ::lstat(staging.c_str(), &found) == 0 && held.st_ino == found.st_ino;
+  if (locked && same) return lock;
+  return fail_with_hint(ErrorCode::kUsage, "again when it is done",
+                        "{}: another ckpt is patching it just now", path.string());
+}
+
+PatchState patch_state(const fs::path& path) {
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(journal_of(path), error))) return PatchState::kUnfinished;
+  if (fs::exists(fs::symlink_status(staging_of(path), error))) return PatchState::kLeftovers;
+  return PatchState::kNone;
+}
+
+Status refuse_unfinished_patch(const fs::path& path) {
+  if (patch_state(path) != PatchState::kUnfinished) return {};
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", path.string()),
+                        "{}: a patch of it was interrupted before its last file was in place; "
+                        "running it again finishes it",
+                        path.string());
+}
+
+Status commit(const fs::path& path, const Journal& journal, const StepHook& hook) {
+  for (const JournalLine& line : journal) {
+    if (line.path.find('\n') == std::string::npos) continue;
+    return fail(ErrorCode::kUnsupported, "a file name with a line break in it");
+  }
+  const fs::path partial = journal_of(path).string() + ".partial";
+  const std::string text = render(journal);
+  step(hook, "write journal");
+  CKPT_TRY(write_synced(partial, std::as_bytes(std::span(text))));
+  CKPT_TRY(sync_folder(base_of(path)));
+  step(hook, "commit");
+  if (::rename(partial.c_str(), journal_of(path).c_str()) != 0) {
+    return io_failure(partial, "cannot be renamed", errno);
+  }
+  return sync_folder(staging_of(path));
+}
+
+Status carry_out(const fs::path& path, const StepHook& hook) {
+  const fs::path base = base_of(path);
+  CKPT_ASSIGN(const Journal journal, read_journal(path));
+  for (const JournalLine& line : journal) CKPT_TRY(redo(base, staging_of(path), line, hook));
+  step(hook, "sync");
+  CKPT_TRY(sync_folders(base, journal));
+  step(hook, "end journal");
+  if (::unlink(journal_of(path).c_str()) != 0) {
+    return io_failure(journal_of(path), "cannot be removed", errno);
+  }
+  CKPT_TRY(sync_folder(staging_of(path)));
+  return remove_staging(path, hook);
+}
+
+Result<PatchState> recover_patch(const fs::path& path, const StepHook& hook) {
+  if (patch_state(path) == PatchState::kNone) return PatchState::kNone;
+  CKPT_ASSIGN(const StagingLock lock, StagingLock::take(path, false));
+  const PatchState state = patch_state(path);
+  if (state == PatchState::kUnfinished) CKPT_TRY(carry_out(path, hook));
+  if (state == PatchState::kLeftovers) CKPT_TRY(remove_staging(path, hook));
+  return state;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,82 @@
+// Patching in place: only the files that differ are touched, all of them or none.
+//
+//   before ─ lay out ─▶ files ┐
+//                             ├─ plan_patch ─▶ what to do with each file ─ apply ─▶ the folder
+//   after  ─ lay out ─▶ files ┘
+//
+// Both layouts are made with LayoutOptions::keep_places. A file that comes out the same twice is
+// not opened for writing, however its JSON is spelled. A header that changes is written over the
+// old one when it has the same size; the bytes behind it move only where the file system can move
+// them without copying (core/shift.h); otherwise the file is written anew. Everything new is
+// written and synced beside the checkpoint first; then a journal (core/journal.h) makes it happen.
+//
+// What a reader would get wrong: a file that is a link, or has a second name, is never written
+// over: the bytes would change under the other name, in the hub's cache. Its name gets a new file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/execute.h"
+#include "core/journal.h"
+#include "core/plan.h"
+#include "core/shift.h"
+
+namespace ckpt {
+
+enum class FileChange : uint8_t {
+  kWritten,    // a document, or a file without tensors: written whole
+  kHeader,     // the header is written over; tensor bytes are not touched
+  kShifted,    // the header grows, or another name must not see it: blocks are shared or inserted
+  kRewritten,  // tensor bytes are copied or made
+  kRemoved,
+};
+std::string_view name(FileChange change);
+
+struct PatchedFile {
+  std::string path;  // as in the layout, or of the file to remove
+  FileChange change = FileChange::kWritten;
+  bool is_new = false;       // nothing has this name yet
+  size_t file = 0;           // in Patch::after's layout; not of kRemoved
+  uint64_t shift_bytes = 0;  // kShifted; 0: only the header changes, in a clone
+  uint64_t written_bytes = 0;
+  bool has_tensors = false;
+};
+
+struct Patch {
+  std::filesystem::path path;      // what is patched: a folder, or the first file
+  Output after;                    // all its files as they shall be; after.path = path
+  std::vector<PatchedFile> files;  // those that differ, in layout order, removed ones last
+  ShiftAbility shift;
+
+  uint64_t written_bytes() const;
+  bool changes_nothing() const { return files.empty(); }
+};
+
+// The files of a checkpoint that has only documents: what a patch of kDocuments steps compares.
+Layout lay_out_documents(const Checkpoint& checkpoint);
+
+// Compares. `before` and `after` are laid out alike. Fails: kUsage when a file cannot be replaced
+// without leaving the folder; kIo.
+Result<Patch> plan_patch(const std::filesystem::path& path, const Output& before, Output after,
+                         const ShiftAbility& shift);
+// Adds the removal of a file of the folder, where it is there. True when it is.
+bool remove_also(Patch& patch, const std::string& name);
+
+struct PatchOptions {
+  ExecuteOptions execute;
+  StepHook hook = {};
+};
+// Makes it true. Requires: recover_patch() has run. Fails: as execute(), commit() and carry_out();
+// before the journal is there the checkpoint is untouched, byte for byte.
+Result<ExecuteReport> apply_patch(const Patch& patch, const PatchOptions& options);
+
+// The patched checkpoint as a new one at `out`; `patch.path` stays as it is. Files that do not
+// change come there by `link`. Fails: as execute() and link_file(); kUsage when `out` exists.
+Result<ExecuteReport> write_patched(const Patch& patch, const std::filesystem::path& out,
+                                    LinkWay link, const PatchOptions& options);
+
+}  // namespace ckpt

@@ -1,0 +1,160 @@
+// Carrying a patch out: stage, commit, carry out (patch.h, journal.h).
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "core/patch.h"
+#include "core/place.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+void step(const StepHook& hook, std::string_view what) {
+  if (hook) hook(what);
+}
+
+// Whether the engine writes the whole file into the staging folder.
+bool is_whole(const PatchedFile& file) {
+  return file.change == FileChange::kWritten || file.change == FileChange::kRewritten;
+}
+
+class Stager {
+ public:
+  Stager(const Patch& patch, const PatchOptions& options)
+      : patch_(patch), options_(options), staging_(staging_of(patch.path)) {}
+
+  // Everything new lies in the staging folder, synced.
+  Result<ExecuteReport> stage();
+  Journal journal() const;
+
+ private:
+  Output staged_output() const;
+  Status clone_shifted();
+  const OutputFile& laid(const PatchedFile& file) const {
+    return patch_.after.layout.files[file.file];
+  }
+  bool clones(const PatchedFile& file) const {
+    return file.change == FileChange::kShifted && patch_.shift.way == ShiftWay::kClone;
+  }
+
+  const Patch& patch_;
+  const PatchOptions& options_;
+  fs::path staging_;
+};
+
+// The engine's share: new files under their numbers; of the others the headers.
+Output Stager::staged_output() const {
+  Output out{staging_ / "files", patch_.after.checkpoint, {}};
+  out.layout.is_folder = true;
+  for (size_t i = 0; i < patch_.files.size(); ++i) {
+    const PatchedFile& file = patch_.files[i];
+    if (file.change == FileChange::kRemoved || clones(file)) continue;
+    OutputFile& staged = out.layout.files.emplace_back();
+    if (is_whole(file)) {
+      staged = laid(file);
+    } else {
+      staged.header = laid(file).header;
+      staged.size_bytes = staged.header.size();
+    }
+    staged.path = std::to_string(i);
+  }
+  return out;
+}
+
+Status Stager::clone_shifted() {
+  for (size_t i = 0; i < patch_.files.size(); ++i) {
+    const PatchedFile& file = patch_.files[i];
+    if (!clones(file)) continue;
+    step(options_.hook, "clone");
+    CKPT_TRY(clone_with_header(base_of(patch_.path) / file.path, staged_file(staging_, i),
+                               file.shift_bytes, laid(file).header));
+  }
+  return sync_folder(staging_ / "files");
+}
+
+Result<ExecuteReport> Stager::stage() {
+  Plan plan;
+  plan.outputs.push_back(staged_output());
+  step(options_.hook, "write files");
+  CKPT_ASSIGN(ExecuteReport report, execute(plan, options_.execute));
+  // As many reports as staged files, in their order.
+  size_t next = 0;
+  for (const PatchedFile& file : patch_.files) {
+    if (file.change == FileChange::kRemoved || clones(file)) continue;
+    FileReport& staged = report.files[next++];
+    staged.path = (base_of(patch_.path) / file.path).string();
+    staged.size_bytes = laid(file).size_bytes;
+    if (!is_whole(file)) staged.sha256.clear();  // only its header was seen
+  }
+  CKPT_TRY(clone_shifted());
+  return report;
+}
+
+Journal Stager::journal() const {
+  Journal journal;
+  for (size_t i = 0; i < patch_.files.size(); ++i) {
+    const PatchedFile& file = patch_.files[i];
+    JournalLine& line = journal.emplace_back();
+    line.path = file.path;
+    line.staged = i;
+    line.kind = JournalLine::Kind::kReplace;
+    if (file.change == FileChange::kRemoved) {
+      line.kind = JournalLine::Kind::kRemove;
+    } else if (!is_whole(file) && !clones(file)) {
+      line.kind = file.shift_bytes == 0 ? JournalLine::Kind::kHeader : JournalLine::Kind::kInsert;
+      line.new_size_bytes = laid(file).size_bytes;
+      line.size_bytes = line.new_size_bytes - file.shift_bytes;
+    }
+  }
+  return journal;
+}
+
+// Before the point of no return: what would fail behind it.
+Status check_writable(const Patch& patch) {
+  for (const PatchedFile& file : patch.files) {
+    const bool inserts =
+        file.change == FileChange::kShifted && patch.shift.way == ShiftWay::kInsert;
+    if (file.change != FileChange::kHeader && !inserts) continue;
+    const fs::path path = base_of(patch.path) / file.path;
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (descriptor < 0) {
+      return fail_with_hint(ErrorCode::kIo, "--out, with a folder that you may write to",
+                            "{}: cannot be opened for writing: {}", path.string(),
+                            std::strerror(errno));
+    }
+    ::close(descriptor);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ExecuteReport> apply_patch(const Patch& patch, const PatchOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  if (patch.changes_nothing()) return ExecuteReport{};
+  CKPT_TRY(check_writable(patch));
+  step(options.hook, "begin");
+  CKPT_ASSIGN(const StagingLock lock, StagingLock::take(patch.path, true));
+  Stager stager(patch, options);
+  auto report = stager.stage();
+  const Status committed = report ? commit(patch.path, stager.journal(), options.hook)
+                                  : Status(Failure(std::move(report.error())));
+  if (!committed) {
+    std::error_code ignored;
+    if (patch_state(patch.path) == PatchState::kLeftovers) {
+      fs::remove_all(staging_of(patch.path), ignored);
+    }
+    return Failure(committed.error());
+  }
+  CKPT_TRY(carry_out(patch.path, options.hook));
+  report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,125 @@
+// A patched checkpoint written elsewhere: what does not change is linked or copied (patch.h).
+#include <set>
+
+#include "core/patch.h"
+#include "core/place.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+class Elsewhere {
+ public:
+  Elsewhere(const Patch& patch, const fs::path& out, LinkWay link, const PatchOptions& options)
+      : patch_(patch), options_(options), link_(link), out_{out, {}, patch.after.layout} {
+    out_.layout.is_folder = true;
+  }
+  Result<ExecuteReport> run();
+
+ private:
+  // What the engine writes; the rest is linked, or cloned with another header.
+  std::set<size_t> engine_files() const;
+  const PatchedFile* change_of(size_t file) const;
+  Result<ExecuteReport> write(const std::set<size_t>& files, const Place& place);
+  Status link_others(const std::set<size_t>& written, const Place& place);
+  fs::path old_path(size_t file) const {
+    return final_path(patch_.after, patch_.after.layout.files[file]);
+  }
+
+  const Patch& patch_;
+  const PatchOptions& options_;
+  LinkWay link_;
+  Output out_;
+};
+
+const PatchedFile* Elsewhere::change_of(size_t file) const {
+  for (const PatchedFile& changed : patch_.files) {
+    if (changed.change != FileChange::kRemoved && changed.file == file) return &changed;
+  }
+  return nullptr;
+}
+
+std::set<size_t> Elsewhere::engine_files() const {
+  std::set<size_t> out;
+  const bool clones = patch_.shift.way == ShiftWay::kClone && link_ == LinkWay::kReflink;
+  for (size_t i = 0; i < out_.layout.files.size(); ++i) {
+    const PatchedFile* changed = change_of(i);
+    std::error_code error;
+    if (changed == nullptr) {
+      if (!fs::exists(old_path(i), error)) out.insert(i);
+      continue;
+    }
+    const bool shifts =
+        changed->change == FileChange::kHeader || changed->change == FileChange::kShifted;
+    if (!shifts || !clones) out.insert(i);
+  }
+  return out;
+}
+
+Result<ExecuteReport> Elsewhere::write(const std::set<size_t>& files, const Place& place) {
+  if (files.empty()) return ExecuteReport{};
+  const fs::path root = out_.path.string() + ".partial";
+  Output engine{root / ".written", patch_.after.checkpoint, {}};
+  engine.layout.is_folder = true;
+  for (const size_t i : files) {
+    OutputFile& file = engine.layout.files.emplace_back(out_.layout.files[i]);
+    file.path = std::to_string(i);
+  }
+  Plan plan;
+  plan.outputs.push_back(std::move(engine));
+  CKPT_ASSIGN(ExecuteReport report, execute(plan, options_.execute));
+  size_t next = 0;
+  for (const size_t i : files) {
+    CKPT_ASSIGN(const fs::path to, place.temporary_path(out_.layout.files[i]));
+    std::error_code error;
+    fs::rename(root / ".written" / std::to_string(i), to, error);
+    if (error) return fail(ErrorCode::kIo, "{}: cannot be made: {}", to.string(), error.message());
+    report.files[next++].path = final_path(out_, out_.layout.files[i]).string();
+  }
+  std::error_code error;
+  fs::remove(root / ".written", error);
+  return report;
+}
+
+Status Elsewhere::link_others(const std::set<size_t>& written, const Place& place) {
+  for (size_t i = 0; i < out_.layout.files.size(); ++i) {
+    if (written.count(i) != 0) continue;
+    if (options_.execute.interrupted != nullptr && *options_.execute.interrupted) {
+      return fail(ErrorCode::kInterrupted, "interrupted");
+    }
+    CKPT_ASSIGN(const fs::path to, place.temporary_path(out_.layout.files[i]));
+    const PatchedFile* changed = change_of(i);
+    if (changed == nullptr) {
+      CKPT_TRY(link_file(old_path(i), to, link_));
+    } else {
+      CKPT_TRY(
+          clone_with_header(old_path(i), to, changed->shift_bytes, out_.layout.files[i].header));
+    }
+  }
+  return {};
+}
+
+Result<ExecuteReport> Elsewhere::run() {
+  CKPT_ASSIGN(Place place, Place::make(out_, false));
+  const std::set<size_t> files = engine_files();
+  CKPT_ASSIGN(ExecuteReport report, write(files, place));
+  CKPT_TRY(link_others(files, place));
+  CKPT_TRY(place.publish());
+  return report;
+}
+
+}  // namespace
+
+Result<ExecuteReport> write_patched(const Patch& patch, const fs::path& out, LinkWay link,
+                                    const PatchOptions& options) {
+  const Layout& layout = patch.after.layout;
+  const bool is_one_file = !layout.is_folder && layout.files.size() == 1;
+  if (is_one_file && out.extension() == patch.path.extension()) {
+    Plan plan;
+    plan.outputs.push_back({out, patch.after.checkpoint, layout});
+    return execute(plan, options.execute);
+  }
+  return Elsewhere(patch, out, link, options).run();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,229 @@
+// What a patch does with each file (patch.h).
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/patch.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+// Slices that follow each other in one source count as one.
+std::vector<Slice> merged(const std::vector<Slice>& slices) {
+  std::vector<Slice> out;
+  for (const Slice& slice : slices) {
+    if (slice.size_bytes == 0) continue;
+    if (!out.empty() && out.back().source == slice.source &&
+        out.back().offset_bytes + out.back().size_bytes == slice.offset_bytes) {
+      out.back().size_bytes += slice.size_bytes;
+    } else {
+      out.push_back(slice);
+    }
+  }
+  return out;
+}
+
+// nullopt for what is to be encoded.
+std::optional<std::vector<Slice>> slices_of(const Output& output, const Extent& extent) {
+  const Tensor& tensor = output.checkpoint.tensors[extent.tensor];
+  if (!tensor.is_stored()) return std::nullopt;
+  return merged(tensor.stored().parts[extent.part]);
+}
+
+bool same_slices(const std::vector<Slice>& a, const std::vector<Slice>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Slice& x, const Slice& y) {
+    return x.source == y.source && x.offset_bytes == y.offset_bytes && x.size_bytes == y.size_bytes;
+  });
+}
+
+bool same_files(const Output& before, const OutputFile& a, const Output& after,
+                const OutputFile& b) {
+  if (a.size_bytes != b.size_bytes || a.header != b.header) return false;
+  return std::equal(a.extents.begin(), a.extents.end(), b.extents.begin(), b.extents.end(),
+                    [&](const Extent& x, const Extent& y) {
+                      const auto from = slices_of(before, x);
+                      const auto to = slices_of(after, y);
+                      return x.offset_bytes == y.offset_bytes && from && to &&
+                             same_slices(*from, *to);
+                    });
+}
+
+struct OnDisk {
+  bool exists = false;
+  bool is_own_file = false;  // a regular file with one name: may be written over
+  uint64_t size_bytes = 0;
+  ByteSource::Identity identity;
+};
+
+OnDisk look(const fs::path& path) {
+  OnDisk out;
+  struct stat own {
+  }, target{};
+  out.exists = ::lstat(path.c_str(), &own) == 0;
+  if (!out.exists || ::stat(path.c_str(), &target) != 0) return out;
+  out.is_own_file = S_ISREG(own.st_mode) && own.st_nlink == 1;
+  out.size_bytes = static_cast<uint64_t>(target.st_size);
+  out.identity = {target.st_dev, target.st_ino};
+  return out;
+}
+
+// How far `file` stands behind the file on disk whose tensors it holds, all of them in their order;
+// nullopt when it is no such file.
+std::optional<uint64_t> shift_of(const Output& after, const OutputFile& file, const OnDisk& disk) {
+  SharedSource source;
+  std::optional<uint64_t> shift;
+  uint64_t end = file.header.size();
+  for (const Extent& extent : file.extents) {
+    if (extent.size_bytes == 0) continue;
+    const auto slices = slices_of(after, extent);
+    if (!slices || slices->size() != 1) return std::nullopt;
+    const Slice& slice = slices->front();
+    if (extent.offset_bytes < slice.offset_bytes) return std::nullopt;
+    const uint64_t moved = extent.offset_bytes - slice.offset_bytes;
+    if (!shift) {
+      if (extent.offset_bytes != end) return std::nullopt;
+      shift = moved;
+      source = slice.source;
+    }
+    if (moved != *shift || slice.source != source) return std::nullopt;
+    end = extent.offset_bytes + extent.size_bytes;
+  }
+  if (!shift || source->identity() != disk.identity) return std::nullopt;
+  return disk.size_bytes + *shift == file.size_bytes ? shift : std::nullopt;
+}
+
+Result<bool> has_content(const fs::path& path, const std::vector<std::byte>& content) {
+  auto source = open_file(path);
+  if (!source) return false;
+  if ((*source)->size_bytes() != content.size()) return false;
+  std::vector<std::byte> found(content.size());
+  CKPT_TRY((*source)->read(0, found));
+  return found == content;
+}
+
+void plan_tensors(const Patch& patch, const OutputFile& file, const OnDisk& disk,
+                  PatchedFile& out) {
+  out.has_tensors = true;
+  out.change = FileChange::kRewritten;
+  out.written_bytes = file.size_bytes;
+  const auto shift = disk.exists ? shift_of(patch.after, file, disk) : std::nullopt;
+  if (!shift) return;
+  const bool clones = patch.shift.way == ShiftWay::kClone;
+  const bool in_place = disk.is_own_file;
+  if (*shift == 0 && in_place) {
+    out.change = FileChange::kHeader;
+  } else if (clones || (in_place && patch.shift.way == ShiftWay::kInsert)) {
+    if (*shift != 0 && *shift % patch.shift.block_bytes != 0) return;
+    out.change = FileChange::kShifted;
+  } else {
+    return;
+  }
+  out.shift_bytes = *shift;
+  out.written_bytes = file.header.size();
+}
+
+// A folder of the checkpoint that is a link leads out of it.
+Status check_inside(const fs::path& base, const std::string& path) {
+  std::error_code error;
+  fs::path folder = base;
+  for (const auto& step : fs::path(path).parent_path()) {
+    folder /= step;
+    if (!fs::is_symlink(folder, error)) continue;
+    return fail(ErrorCode::kUsage, "{}: a link; files behind it are not changed", folder.string());
+  }
+  return {};
+}
+
+Status plan_file(Patch& patch, const Output& before, const OutputFile* old, size_t index) {
+  const OutputFile& file = patch.after.layout.files[index];
+  if (old != nullptr && same_files(before, *old, patch.after, file)) return {};
+  const fs::path path = final_path(patch.after, file);
+  const OnDisk disk = look(path);
+  PatchedFile out;
+  out.path = path.lexically_relative(base_of(patch.path)).string();
+  out.file = index;
+  out.is_new = !disk.exists;
+  if (file.extents.empty()) {
+    CKPT_ASSIGN(const bool same, has_content(path, file.header));
+    if (same) return {};
+    out.written_bytes = file.size_bytes;
+  } else {
+    plan_tensors(patch, file, disk, out);
+  }
+  CKPT_TRY(check_inside(base_of(patch.path), out.path));
+  patch.files.push_back(std::move(out));
+  return {};
+}
+
+}  // namespace
+
+std::string_view name(FileChange change) {
+  switch (change) {
+    case FileChange::kWritten:
+      return "written";
+    case FileChange::kHeader:
+      return "header";
+    case FileChange::kShifted:
+      return "shifted";
+    case FileChange::kRewritten:
+      return "rewritten";
+    case FileChange::kRemoved:
+      return "removed";
+  }
+  return "";
+}
+
+uint64_t Patch::written_bytes() const {
+  uint64_t bytes = 0;
+  for (const PatchedFile& file : files) bytes += file.written_bytes;
+  return bytes;
+}
+
+Layout lay_out_documents(const Checkpoint& checkpoint) {
+  Layout layout;
+  layout.is_folder = true;
+  for (const Document& document : checkpoint.documents) {
+    OutputFile& file = layout.files.emplace_back();
+    file.path = document.path;
+    const auto bytes = std::as_bytes(std::span(*document.content));
+    file.header.assign(bytes.begin(), bytes.end());
+    file.size_bytes = bytes.size();
+  }
+  return layout;
+}
+
+Result<Patch> plan_patch(const fs::path& path, const Output& before, Output after,
+                         const ShiftAbility& shift) {
+  Plan plan;
+  plan.outputs.push_back(std::move(after));
+  CKPT_TRY(check(plan));
+  Patch patch{path, std::move(plan.outputs[0]), {}, shift};
+  std::map<std::string_view, const OutputFile*> old;
+  for (const OutputFile& file : before.layout.files) old[file.path] = &file;
+  std::set<std::string_view> kept;
+  for (size_t i = 0; i < patch.after.layout.files.size(); ++i) {
+    const std::string& name = patch.after.layout.files[i].path;
+    kept.insert(name);
+    const auto found = old.find(name);
+    CKPT_TRY(plan_file(patch, before, found == old.end() ? nullptr : found->second, i));
+  }
+  for (const OutputFile& file : before.layout.files) {
+    if (kept.count(file.path) != 0) continue;
+    CKPT_TRY(check_inside(base_of(path), file.path));
+    if (remove_also(patch, file.path)) patch.files.back().has_tensors = !file.extents.empty();
+  }
+  return patch;
+}
+
+bool remove_also(Patch& patch, const std::string& name) {
+  if (!look(base_of(patch.path) / name).exists) return false;
+  PatchedFile& out = patch.files.emplace_back();
+  out.path = name;
+  out.change = FileChange::kRemoved;
+  return true;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,177 @@
+// ckpt patch PATH --step STEP: edits a checkpoint where it stands.
+#include <algorithm>
+
+#include "tools/commands.h"
+#include "tools/patching.h"
+
+namespace ckpt {
+namespace {
+
+struct Typed {
+  std::filesystem::path path, out;
+  std::vector<std::string> steps;
+  std::string header_slack, link = "reflink";
+  bool rewrite_weights = false;
+  bool dry_run = false;
+  bool allow_nonfinite = false;
+};
+
+std::string what_happens(const PatchedFile& file) {
+  switch (file.change) {
+    case FileChange::kWritten:
+      return file.is_new ? "written" : "replaced";
+    case FileChange::kHeader:
+      return "header in place, tensor bytes stay";
+    case FileChange::kShifted:
+      return "header, tensor bytes keep their blocks";
+    case FileChange::kRewritten:
+      return file.is_new ? "written, tensor bytes copied" : "rewritten, tensor bytes copied";
+    case FileChange::kRemoved:
+      return "removed";
+  }
+  return "";
+}
+
+void show_files(const Console& console, const Patch& patch) {
+  Table table({"file", "change", "bytes"});
+  for (const PatchedFile& file : patch.files) {
+    table.add({file.path, what_happens(file), fmt::format("{}", file.written_bytes)});
+    console.object("plan", {{"file", file.path},
+                            {"change", name(file.change)},
+                            {"new", file.is_new},
+                            {"written_bytes", file.written_bytes}});
+  }
+  for (const std::string& line : table.lines({false, false, true})) console.answer(line);
+}
+
+void show_summary(const Console& console, const Typed& typed, const Patch& patch,
+                  const ExecuteReport* report) {
+  for (size_t i = 0; report != nullptr && i < report->files.size(); ++i) {
+    const FileReport& file = report->files[i];
+    if (file.sha256.empty()) continue;
+    console.answer(fmt::format("{}  {}", file.sha256, file.path));
+    console.object("file",
+                   {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+  }
+  const auto& out = typed.out.empty() ? typed.path : typed.out;
+  console.object("summary", {{"path", out.string()},
+                             {"dry_run", typed.dry_run},
+                             {"files", patch.files.size()},
+                             {"read_bytes", report == nullptr ? 0 : report->read_bytes},
+                             {"written_bytes", patch.written_bytes()},
+                             {"seconds", report == nullptr ? 0.0 : report->seconds}});
+}
+
+Status finish_earlier(const Console& console, const std::filesystem::path& path) {
+  CKPT_ASSIGN(const PatchState found, recover_patch(path));
+  if (found == PatchState::kUnfinished) {
+    console.warn(fmt::format("{}: an interrupted patch was finished first", path.string()));
+  } else if (found == PatchState::kLeftovers) {
+    console.warn(
+        fmt::format("{}: leftovers of an interrupted patch were removed; it had changed "
+                    "nothing",
+                    path.string()));
+  }
+  return {};
+}
+
+bool makes_values(const Output& output) {
+  const auto& tensors = output.checkpoint.tensors;
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const Tensor& tensor) { return !tensor.is_stored(); });
+}
+
+Result<LinkWay> parse_link(const std::string& text) {
+  if (text == "reflink") return LinkWay::kReflink;
+  if (text == "hard") return LinkWay::kHard;
+  if (text == "copy") return LinkWay::kCopy;
+  return fail(ErrorCode::kUsage, "--link {}; expected reflink, hard or copy", text);
+}
+
+Result<ExecuteReport> carry_out(const Typed& typed, const Patch& patch, const Console& console,
+                                const CommonOptions& common) {
+  CKPT_ASSIGN(const LinkWay link, parse_link(typed.link));
+  ProgressLine progress(console, typed.path.filename().string());
+  PatchOptions options;
+  options.execute.threads = common.threads;
+  options.execute.memory_bytes = common.memory_bytes;
+  // Bytes that only move are not judged.
+  options.execute.allow_nonfinite = typed.allow_nonfinite || !makes_values(patch.after);
+  options.execute.progress = &progress;
+  options.execute.interrupted = &interrupted;
+  auto report = typed.out.empty() ? apply_patch(patch, options)
+                                  : write_patched(patch, typed.out, link, options);
+  progress.clear();
+  return report;
+}
+
+Result<int> patch(const Typed& typed, const Console& console, const CommonOptions& common) {
+  Patching patching;
+  patching.path = typed.path;
+  patching.elsewhere = !typed.out.empty();
+  patching.rewrite_weights = typed.rewrite_weights;
+  if (!typed.header_slack.empty()) {
+    CKPT_ASSIGN(patching.header_slack_bytes, in("--header-slack", parse_size(typed.header_slack)));
+  }
+  CKPT_ASSIGN(patching.steps, parse_steps(typed.steps));
+  const bool finishes_only =
+      typed.steps.empty() && patch_state(typed.path) != PatchState::kNone && typed.out.empty();
+  if (typed.steps.empty() && !finishes_only) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt list steps",
+                          "{}: no --step, and no interrupted patch to finish", typed.path.string());
+  }
+  if (!typed.dry_run && typed.out.empty()) CKPT_TRY(finish_earlier(console, typed.path));
+  if (finishes_only) return 0;
+
+  CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
+  for (const std::string& note : planned.notes) console.warn(note);
+  const Patch& plan = planned.patch;
+  if (plan.changes_nothing() && typed.out.empty()) {
+    console.answer(fmt::format("{}: nothing to change; no file was touched", typed.path.string()));
+    show_summary(console, typed, plan, nullptr);
+    return 0;
+  }
+  show_files(console, plan);
+  if (typed.dry_run) {
+    console.answer(fmt::format("{}: {} file(s), {} bytes to write; nothing was written (--dry-run)",
+                               typed.path.string(), plan.files.size(), plan.written_bytes()));
+    show_summary(console, typed, plan, nullptr);
+    return 0;
+  }
+  CKPT_ASSIGN(const ExecuteReport report, carry_out(typed, plan, console, common));
+  show_summary(console, typed, plan, &report);
+  const auto& out = typed.out.empty() ? typed.path : typed.out;
+  console.talk(fmt::format("Next: ckpt verify {}", shell_word(out.string())));
+  return 0;
+}
+
+Run declare(CLI::App& app) {
+  auto typed = std::make_shared<Typed>();
+  app.add_option("PATH", typed->path, "Hugging Face folder, .safetensors or .gguf")->required();
+  app.add_option("--step", typed->steps, "name:key=value,... (ckpt list steps; may repeat)");
+  app.add_option("--out", typed->out, "write the patched checkpoint here; PATH stays as it is");
+  app.add_option("--link", typed->link,
+                 "how unchanged files come to --out: reflink (default; copies where blocks cannot "
+                 "be shared), hard or copy");
+  app.add_flag("--rewrite-weights", typed->rewrite_weights,
+               "allow steps that change values of tensors in place");
+  app.add_option("--header-slack", typed->header_slack,
+                 "room for later edits, in headers that are written anew");
+  app.add_flag("--dry-run", typed->dry_run, "show what would be done to which file");
+  app.add_flag("--allow-nonfinite", typed->allow_nonfinite, "copy NaN and Inf as they are");
+  return [typed](const Console& console, const CommonOptions& common) {
+    return patch(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+constinit const Command kPatch{
+    "patch", "Edits a checkpoint where it stands: only what differs is written, all or nothing.",
+    "  ckpt patch model/ --step config:set=max_position_embeddings=40960\n"
+    "  ckpt patch model.gguf --step metadata:set=general.name=Mine --dry-run\n"
+    "  ckpt patch model/ --step rename:from=model.,to=model.language_model. --out patched/\n"
+    "  ckpt patch model/                       finishes a patch that was interrupted",
+    declare};
+
+}  // namespace ckpt

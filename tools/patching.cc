@@ -1,0 +1,122 @@
+#include "tools/patching.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+// What another program made of the files as they were.
+constexpr std::string_view kStale[] = {"SHA256SUMS", "model.sig"};
+
+Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
+                          const ShiftAbility& shift) {
+  const Format* format = find_format(checkpoint.format);
+  CKPT_CHECK(format != nullptr);
+  std::error_code error;
+  LayoutOptions options;
+  // A folder has no name that a format would care for.
+  if (!fs::is_directory(patching.path, error)) {
+    options.out_name = patching.path.filename().string();
+  }
+  options.header_slack_bytes = patching.header_slack_bytes;
+  options.keep_places = true;
+  options.shift_bytes = shift.block_bytes;
+  CKPT_ASSIGN(Layout layout, format->lay_out(checkpoint, options, all_codecs()));
+  return Output{patching.path, std::move(checkpoint), std::move(layout)};
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  const auto same_slice = [](const Slice& x, const Slice& y) {
+    return x.source == y.source && x.offset_bytes == y.offset_bytes && x.size_bytes == y.size_bytes;
+  };
+  return std::equal(a.stored().parts.begin(), a.stored().parts.end(), b.stored().parts.begin(),
+                    b.stored().parts.end(), [&](const auto& x, const auto& y) {
+                      return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_slice);
+                    });
+}
+
+// A tensor of `after` that is to be encoded, or whose name stood for other bytes in `before`; null
+// when there is none. New names are no such change, wherever their bytes come from.
+const Tensor* find_new_values(const Checkpoint& before, const Checkpoint& after) {
+  std::unordered_map<std::string_view, const Tensor*> known;
+  for (const Tensor& tensor : before.tensors) known[tensor.name] = &tensor;
+  for (const Tensor& tensor : after.tensors) {
+    if (!tensor.is_stored()) return &tensor;
+    const auto found = known.find(tensor.name);
+    if (found != known.end() && !same_bytes(*found->second, tensor)) return &tensor;
+  }
+  return nullptr;
+}
+
+Status check_values(const Patching& patching, const Checkpoint& before, const Checkpoint& after) {
+  if (patching.rewrite_weights || patching.elsewhere) return {};
+  const auto payload =
+      std::find_if(patching.steps.begin(), patching.steps.end(),
+                   [](const Step& step) { return step.transform->touches == Touches::kValues; });
+  if (payload == patching.steps.end()) return {};
+  const Tensor* changed = find_new_values(before, after);
+  if (changed == nullptr) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--rewrite-weights, or --out DIR",
+                        "{}: step {} changes the values of tensor '{}'; in place that is only "
+                        "done when asked for",
+                        patching.path.string(), payload->transform->name, changed->name);
+}
+
+Result<Patch> plan_documents(const Patching& patching, const Context& context) {
+  Checkpoint before;
+  before.format = "safetensors";
+  before.name = patching.path.filename().string();
+  CKPT_ASSIGN(before.documents, read_documents(patching.path));
+  CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
+  CKPT_CHECK(after.tensors.empty());
+  Output now{patching.path, {}, lay_out_documents(before)};
+  Output then{patching.path, {}, lay_out_documents(after)};
+  return plan_patch(patching.path, now, std::move(then), {});
+}
+
+Result<Patch> plan_all(const Patching& patching, const Format& format, const Context& context) {
+  CKPT_ASSIGN(Checkpoint before, format.read(patching.path, all_codecs()));
+  CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
+  if (after.format != before.format) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt convert",
+                          "{}: the steps make {} of {}; a patch keeps the format",
+                          patching.path.string(), after.format, before.format);
+  }
+  CKPT_TRY(check_values(patching, before, after));
+  const ShiftAbility shift = probe_shift(base_of(patching.path));
+  CKPT_ASSIGN(const Output now, lay_out_at(patching, std::move(before), shift));
+  CKPT_ASSIGN(Output then, lay_out_at(patching, std::move(after), shift));
+  return plan_patch(patching.path, now, std::move(then), shift);
+}
+
+}  // namespace
+
+Result<PlannedPatch> plan_patching(const Patching& patching) {
+  std::vector<std::string> notes;
+  const Context context = step_context(&notes);
+  CKPT_ASSIGN(const Format* format, recognise(patching.path));
+  std::error_code error;
+  const bool is_folder = fs::is_directory(patching.path, error);
+  const bool documents_only = touches(patching.steps) == Touches::kDocuments;
+  if (documents_only && !is_folder) {
+    return fail(ErrorCode::kUsage, "{}: step {} edits documents; this is one file, without any",
+                patching.path.string(), patching.steps[0].transform->name);
+  }
+  auto patch = documents_only && !patching.elsewhere ? plan_documents(patching, context)
+                                                     : plan_all(patching, *format, context);
+  if (!patch) return Failure(std::move(patch.error()));
+  if (is_folder && !patching.elsewhere && !patch->changes_nothing()) {
+    for (const std::string_view name : kStale) {
+      if (!remove_also(*patch, std::string(name))) continue;
+      notes.push_back(fmt::format("{} is removed: it is about the files before this patch", name));
+    }
+  }
+  return PlannedPatch{std::move(*patch), std::move(notes)};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,94 @@
+#include "tools/steps.h"
+
+#include <algorithm>
+
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+Result<Checkpoint> open_checkpoint(const std::filesystem::path& path) {
+  CKPT_ASSIGN(const Format* format, recognise(path));
+  return format->read(path, all_codecs());
+}
+
+// Where the value that starts with a double quote ends: at a quote with nothing or another option
+// behind it, so that JSON may stand between; npos when there is none.
+size_t closing_quote(std::string_view text, const Transform& transform) {
+  const auto ends_value = [&](std::string_view rest) {
+    if (rest.empty()) return true;
+    if (rest[0] != ',') return false;
+    const std::string_view key = rest.substr(1, rest.find('=') - 1);
+    return std::any_of(transform.options.begin(), transform.options.end(),
+                       [&](const OptionRule& rule) { return rule.name == key; });
+  };
+  size_t quote = text.find('"', 1);
+  while (quote != text.npos && !ends_value(text.substr(quote + 1)))
+    quote = text.find('"', quote + 1);
+  return quote;
+}
+
+}  // namespace
+
+Result<Step> parse_step(std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  Step step{find_transform(name), {}};
+  if (step.transform == nullptr) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt list steps", "step '{}' is not known", name);
+  }
+  std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
+  while (!rest.empty()) {
+    const size_t equals = rest.find('=');
+    const std::string key(rest.substr(0, equals));
+    const auto& rules = step.transform->options;
+    if (equals == rest.npos || std::none_of(rules.begin(), rules.end(),
+                                            [&](const auto& rule) { return rule.name == key; })) {
+      return fail_with_hint(ErrorCode::kUsage, "ckpt list steps",
+                            "step '{}' has no option '{}'; written {}:key=value", name, key, name);
+    }
+    rest.remove_prefix(equals + 1);
+    const bool quoted = !rest.empty() && rest[0] == '"';
+    const size_t end = quoted ? closing_quote(rest, *step.transform) : rest.find(',');
+    if (quoted && end == rest.npos) {
+      return fail(ErrorCode::kUsage, "step '{}': a double quote is not closed", text);
+    }
+    step.options.add(key, std::string(rest.substr(quoted ? 1 : 0, end - (quoted ? 1 : 0))));
+    rest.remove_prefix(std::min(rest.size(), end == rest.npos ? end : end + (quoted ? 1 : 0)));
+    if (!rest.empty() && rest[0] == ',') rest.remove_prefix(1);
+  }
+  return step;
+}
+
+Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts) {
+  std::vector<Step> steps;
+  for (const std::string& text : texts) {
+    CKPT_ASSIGN(Step step, parse_step(text));
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+Touches touches(const std::vector<Step>& steps) {
+  Touches most = Touches::kDocuments;
+  for (const Step& step : steps) most = std::max(most, step.transform->touches);
+  return most;
+}
+
+Context step_context(std::vector<std::string>* notes) {
+  return {all_codecs(), nullptr, notes, open_checkpoint, read_documents};
+}
+
+Result<Checkpoint> apply_steps(const std::vector<Step>& steps, Checkpoint checkpoint,
+                               const Context& context) {
+  for (const Step& step : steps) {
+    CKPT_ASSIGN(checkpoint,
+                in(fmt::format("step {}", step.transform->name),
+                   step.transform->apply(std::move(checkpoint), step.options, context)));
+  }
+  return checkpoint;
+}
+
+}  // namespace ckpt

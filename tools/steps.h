@@ -1,0 +1,31 @@
+// Steps as a person types them: parsing, and running one after the other.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/transform.h"
+
+namespace ckpt {
+
+// "name:key=value,key=value"; a value with a comma stands in double quotes.
+struct Step {
+  const Transform* transform;
+  Options options;
+};
+// Fails: kUsage: no such step or option; a quote that is not closed.
+Result<Step> parse_step(std::string_view text);
+Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts);
+
+// What the steps together may change at most; kDocuments when there are none.
+Touches touches(const std::vector<Step>& steps);
+
+// What transforms may use: every codec, other checkpoints, documents. `notes` may be null.
+Context step_context(std::vector<std::string>* notes);
+
+// Fails: as the first step that fails, naming it.
+Result<Checkpoint> apply_steps(const std::vector<Step>& steps, Checkpoint checkpoint,
+                               const Context& context);
+
+}  // namespace ckpt

@@ -1,0 +1,111 @@
+// rename: gives tensors other names, by prefix or by a glob with one star.
+//
+//   rename:from=model.,to=model.language_model.          names that start with "model."
+//   rename:from=*.gamma,to=*.weight                      what the star stands for is kept
+//   rename:from=a.,to=b.,from=c.,to=d.                   several rules; a name fits one at most
+//
+// Scales of a quantized weight follow its name.
+#include "transforms/rename.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kOptions[] = {
+    {"from", "PREFIX|GLOB", "how names start, or a glob with one *", true},
+    {"to", "PREFIX|GLOB", "what stands there instead", true},
+};
+
+struct Rule {
+  std::string from, to;
+  bool used = false;
+};
+
+Result<std::vector<Rule>> read_rules(const Options& options) {
+  const std::vector<std::string> from = options.all("from"), to = options.all("to");
+  if (from.empty() || from.size() != to.size()) {
+    return fail(ErrorCode::kUsage, "{} from=, {} to=; expected pairs", from.size(), to.size());
+  }
+  std::vector<Rule> rules;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const auto stars = std::count(from[i].begin(), from[i].end(), '*');
+    if (stars > 1 || stars != std::count(to[i].begin(), to[i].end(), '*')) {
+      return fail(ErrorCode::kUsage, "from={}, to={}; expected one * in both, or none", from[i],
+                  to[i]);
+    }
+    if (from[i].empty()) return fail(ErrorCode::kUsage, "from= is empty; expected a prefix");
+    rules.push_back({from[i], to[i]});
+  }
+  return rules;
+}
+
+// The new name; nullopt when the rule is about other names.
+std::optional<std::string> renamed(const Rule& rule, const std::string& name) {
+  const size_t star = rule.from.find('*');
+  if (star == rule.from.npos) {
+    if (!name.starts_with(rule.from)) return std::nullopt;
+    return rule.to + name.substr(rule.from.size());
+  }
+  const std::string_view head = std::string_view(rule.from).substr(0, star);
+  const std::string_view tail = std::string_view(rule.from).substr(star + 1);
+  if (name.size() < head.size() + tail.size() || !name.starts_with(head) || !name.ends_with(tail)) {
+    return std::nullopt;
+  }
+  const size_t at = rule.to.find('*');
+  return rule.to.substr(0, at) + name.substr(head.size(), name.size() - head.size() - tail.size()) +
+         rule.to.substr(at + 1);
+}
+
+Status rename(Tensor& tensor, std::vector<Rule>& rules) {
+  const Rule* by = nullptr;
+  std::string name;
+  for (Rule& rule : rules) {
+    auto found = renamed(rule, tensor.name);
+    if (!found) continue;
+    if (by != nullptr) {
+      return fail(ErrorCode::kUsage, "tensor '{}' fits from={} and from={}; expected one",
+                  tensor.name, by->from, rule.from);
+    }
+    if (found->empty()) {
+      return fail(ErrorCode::kUsage, "tensor '{}' would have no name", tensor.name);
+    }
+    rule.used = true;
+    by = &rule;
+    name = std::move(*found);
+  }
+  if (by == nullptr) return {};
+  if (tensor.source_name.empty()) tensor.source_name = tensor.name;
+  tensor.name = std::move(name);
+  return {};
+}
+
+Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
+  CKPT_ASSIGN(std::vector<Rule> rules, read_rules(options));
+  std::set<std::string> names;
+  bool quantized = false;
+  for (Tensor& tensor : checkpoint.tensors) {
+    CKPT_TRY(rename(tensor, rules));
+    quantized = quantized || tensor.codec->parts.size() > 1;
+    if (!names.insert(tensor.name).second) {
+      return fail(ErrorCode::kUsage, "two tensors would be called '{}'", tensor.name);
+    }
+  }
+  for (const Rule& rule : rules) {
+    if (!rule.used) return fail(ErrorCode::kUsage, "no tensor fits from={}", rule.from);
+  }
+  if (quantized) {
+    context.note(
+        "rename: lists of modules in the quantization configuration keep their names; check them "
+        "with ckpt show");
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+constinit const Transform kRename{"rename", "gives tensors other names", kOptions, apply,
+                                  Touches::kNames};
+
+}  // namespace ckpt

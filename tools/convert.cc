@@ -4,6 +4,7 @@
 #include "core/execute.h"
 #include "tools/commands.h"
 #include "tools/pipeline.h"
+#include "tools/recipe.h"
 
 namespace ckpt {
 namespace {
@@ -13,6 +14,7 @@ struct Typed {
   std::string shard_size, split_size, header_slack;
   std::vector<std::string> also;               // "OUT2=TYPE2"
   std::map<std::string, std::string> exports;  // option of the export step, value
+  std::string recipe;
   bool dry_run = false;
   bool allow_nonfinite = false;
 };
@@ -79,6 +81,23 @@ Status read_also(Typed& typed) {
     if (!value.empty()) typed.conversion.export_options.emplace_back(name, value);
   }
   return {};
+}
+
+// What was typed wins over what the recipe says.
+Status take_recipe(const std::string& path, Conversion& conversion) {
+  if (!path.empty()) {
+    CKPT_ASSIGN(Recipe recipe, read_recipe(path));
+    if (conversion.in.empty()) conversion.in = std::move(recipe.in);
+    if (conversion.out.empty()) conversion.out = std::move(recipe.out);
+    if (conversion.to.empty()) conversion.to = std::move(recipe.to);
+    conversion.recipe_steps = std::move(recipe.steps);
+    if (conversion.also.empty()) {
+      for (auto& [out, to] : recipe.also) conversion.also.push_back({out, to});
+    }
+  }
+  if (!conversion.in.empty() && !conversion.out.empty()) return {};
+  return fail_with_hint(ErrorCode::kUsage, "ckpt help convert", "{} is missing",
+                        conversion.in.empty() ? "IN" : "OUT");
 }
 
 // --keep and --tensor-type in the order they were typed, across the two.
@@ -195,6 +214,7 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
 Result<int> convert(Typed& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(read_sizes(typed));
   CKPT_TRY(read_also(typed));
+  CKPT_TRY(take_recipe(typed.recipe, typed.conversion));
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(typed.conversion));
   for (const std::string& note : planned.notes) console.warn(note);
   if (typed.dry_run) {
@@ -223,8 +243,9 @@ Result<int> convert(Typed& typed, const Console& console, const CommonOptions& c
 Run declare(CLI::App& app) {
   auto typed = std::make_shared<Typed>();
   Conversion& conversion = typed->conversion;
-  app.add_option("IN", conversion.in, "Hugging Face folder, .safetensors or .gguf")->required();
-  app.add_option("OUT", conversion.out, "NAME.gguf, or a folder")->required();
+  app.add_option("IN", conversion.in, "Hugging Face folder, .safetensors or .gguf");
+  app.add_option("OUT", conversion.out, "NAME.gguf, or a folder");
+  app.add_option("--recipe", typed->recipe, "a JSON file that says what the flags do not");
   declare_types(app, conversion);
   declare_model(app, *typed);
   declare_export(app, *typed);

@@ -3,6 +3,7 @@
 
 #include "tools/commands.h"
 #include "tools/patching.h"
+#include "tools/recipe.h"
 
 namespace ckpt {
 namespace {
@@ -10,7 +11,8 @@ namespace {
 struct Typed {
   std::filesystem::path path, out;
   std::vector<std::string> steps;
-  std::string header_slack, link = "reflink";
+  std::string header_slack, link = "reflink", recipe;
+  std::vector<Step> recipe_steps;  // when none were typed
   bool rewrite_weights = false;
   bool dry_run = false;
   bool allow_nonfinite = false;
@@ -105,7 +107,24 @@ Result<ExecuteReport> carry_out(const Typed& typed, const Patch& patch, const Co
   return report;
 }
 
-Result<int> patch(const Typed& typed, const Console& console, const CommonOptions& common) {
+// What was typed wins over what the recipe says.
+Status take_recipe(Typed& typed) {
+  if (!typed.recipe.empty()) {
+    CKPT_ASSIGN(Recipe recipe, read_recipe(typed.recipe));
+    if (!recipe.to.empty() || !recipe.also.empty()) {
+      return fail_with_hint(ErrorCode::kUsage, "ckpt convert --recipe",
+                            "{}: \"to\" and \"also\" are for conversions", typed.recipe);
+    }
+    if (typed.path.empty()) typed.path = std::move(recipe.in);
+    if (typed.out.empty()) typed.out = std::move(recipe.out);
+    if (typed.steps.empty()) typed.recipe_steps = std::move(recipe.steps);
+  }
+  if (!typed.path.empty()) return {};
+  return fail_with_hint(ErrorCode::kUsage, "ckpt help patch", "PATH is missing");
+}
+
+Result<int> patch(Typed& typed, const Console& console, const CommonOptions& common) {
+  CKPT_TRY(take_recipe(typed));
   Patching patching;
   patching.path = typed.path;
   patching.elsewhere = !typed.out.empty();
@@ -114,9 +133,10 @@ Result<int> patch(const Typed& typed, const Console& console, const CommonOption
     CKPT_ASSIGN(patching.header_slack_bytes, in("--header-slack", parse_size(typed.header_slack)));
   }
   CKPT_ASSIGN(patching.steps, parse_steps(typed.steps));
+  if (typed.steps.empty()) patching.steps = typed.recipe_steps;
   const bool finishes_only =
-      typed.steps.empty() && patch_state(typed.path) != PatchState::kNone && typed.out.empty();
-  if (typed.steps.empty() && !finishes_only) {
+      patching.steps.empty() && patch_state(typed.path) != PatchState::kNone && typed.out.empty();
+  if (patching.steps.empty() && !finishes_only) {
     return fail_with_hint(ErrorCode::kUsage, "ckpt list steps",
                           "{}: no --step, and no interrupted patch to finish", typed.path.string());
   }
@@ -147,7 +167,8 @@ Result<int> patch(const Typed& typed, const Console& console, const CommonOption
 
 Run declare(CLI::App& app) {
   auto typed = std::make_shared<Typed>();
-  app.add_option("PATH", typed->path, "Hugging Face folder, .safetensors or .gguf")->required();
+  app.add_option("PATH", typed->path, "Hugging Face folder, .safetensors or .gguf");
+  app.add_option("--recipe", typed->recipe, "a JSON file that says what the flags do not");
   app.add_option("--step", typed->steps, "name:key=value,... (ckpt list steps; may repeat)");
   app.add_option("--out", typed->out, "write the patched checkpoint here; PATH stays as it is");
   app.add_option("--link", typed->link,

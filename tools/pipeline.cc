@@ -7,7 +7,6 @@
 #include "core/codec.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
-#include "tools/steps.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -270,8 +269,9 @@ Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
     CKPT_ASSIGN(imatrix, read_imatrix(conversion.imatrix));
     context.imatrix = &imatrix;
   }
-  CKPT_ASSIGN(const std::vector<Step> steps, parse_steps(conversion.steps));
-  CKPT_ASSIGN(checkpoint, apply_steps(steps, std::move(checkpoint), context));
+  CKPT_ASSIGN(const std::vector<Step> typed, parse_steps(conversion.steps));
+  CKPT_ASSIGN(checkpoint, apply_steps(typed.empty() ? conversion.recipe_steps : typed,
+                                      std::move(checkpoint), context));
   CKPT_TRY(add_output(out.plan, checkpoint, conversion, context));
   for (const AlsoOutput& also : conversion.also) {
     Conversion other = conversion;

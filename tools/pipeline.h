@@ -7,6 +7,7 @@
 
 #include "core/plan.h"
 #include "core/transform.h"
+#include "tools/steps.h"
 
 namespace ckpt {
 
@@ -21,6 +22,7 @@ struct Conversion {
   std::filesystem::path in, out;
   std::string to;                  // a type; empty: keep what is there
   std::vector<std::string> steps;  // "name:key=value,key=value"
+  std::vector<Step> recipe_steps;  // those of a recipe, when none were typed
   // ("keep", GLOB) and ("tensor-type", GLOB=TYPE) as they were given: the last match wins.
   std::vector<std::pair<std::string, std::string>> type_rules;
   std::string output_tensor_type, token_embedding_type;

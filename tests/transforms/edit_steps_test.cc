@@ -1,0 +1,224 @@
+// config, metadata, drop, rename, graft: what they change, and what they refuse.
+#include <gtest/gtest.h>
+
+#include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+Tensor tensor(const std::string& name, std::vector<uint64_t> shape = {2, 16},
+              const char* codec = "bf16") {
+  const Codec& found = *find_codec(all_codecs(), codec);
+  Tensor out = make_tensor(name, std::move(shape), *find_codec(all_codecs(), "bf16"), {});
+  out.codec = &found;
+  out.origin = Stored{std::vector<std::vector<Slice>>(found.parts.size())};
+  return out;
+}
+
+Checkpoint checkpoint(const std::vector<std::string>& names) {
+  Checkpoint out;
+  out.format = "safetensors";
+  for (const std::string& name : names) out.tensors.push_back(tensor(name));
+  return out;
+}
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+Result<Checkpoint> run(const char* step, const Pairs& pairs, Checkpoint in,
+                       const Context& context = {}) {
+  Options options;
+  for (const auto& [key, value] : pairs) options.add(key, value);
+  return find_transform(step)->apply(std::move(in), options, context);
+}
+
+std::string error_of(const Result<Checkpoint>& result) {
+  return result ? "no error" : result.error().text();
+}
+
+std::string names_of(const Result<Checkpoint>& result) {
+  if (!result) return result.error().text();
+  std::string out;
+  for (const Tensor& t : result->tensors) out += (out.empty() ? "" : " ") + t.name;
+  return out;
+}
+
+std::string config_after(const Pairs& pairs, const std::string& before) {
+  Checkpoint in;
+  in.set_document("config.json", before);
+  const auto out = run("config", pairs, std::move(in));
+  return out ? *out->find_document("config.json")->content : out.error().text();
+}
+
+// ---- config ------------------------------------------------------------------------------------
+
+TEST(ConfigStep, SetsMembersAndKeepsTheRest) {
+  const std::string before = "{\n  \"eps\": 1e-06,\n  \"a\": {\n    \"b\": 1\n  }\n}\n";
+  EXPECT_EQ(config_after({{"set", "a.b=2.50"}}, before),
+            "{\n  \"eps\": 1e-06,\n  \"a\": {\n    \"b\": 2.50\n  }\n}\n");
+  EXPECT_EQ(config_after({{"set", "eps=1e-06"}}, before), before);
+  EXPECT_EQ(config_after({{"remove", "a"}, {"set", "x.y=\"z\""}}, before),
+            "{\n  \"eps\": 1e-06,\n  \"x\": {\n    \"y\": \"z\"\n  }\n}\n");
+  EXPECT_EQ(config_after({{"remove", "a.c.d"}}, before), before);
+}
+
+TEST(ConfigStep, StepsIntoArraysAndKeysWithDots) {
+  EXPECT_EQ(config_after({{"set", "a.1=5"}}, "{\"a\": [1, 2]}"), "{\"a\": [1, 5]}");
+  EXPECT_EQ(config_after({{"set", "/a.b/c=true"}}, "{\"a.b\": {\"c\": false}}"),
+            "{\"a.b\": {\"c\": true}}");
+}
+
+TEST(ConfigStep, RefusesWhatItCannotDo) {
+  const std::string before = "{\"a\": [1], \"b\": 2}";
+  EXPECT_EQ(config_after({{"set", "b=yes"}}, before),
+            "set=b=yes: the value is no JSON; text stands in double quotes. Try: set=b=\"yes\"");
+  EXPECT_NE(config_after({{"set", "b.c=1"}}, before).find("is no object"), std::string::npos);
+  EXPECT_NE(config_after({{"set", "a.1=1"}}, before).find("is no object"), std::string::npos);
+  EXPECT_NE(config_after({{"remove", "a.0"}}, before).find("not removed"), std::string::npos);
+  EXPECT_NE(config_after({{"set", "b"}}, before).find("expected set=PATH=JSON"), std::string::npos);
+  EXPECT_EQ(config_after({}, before), "nothing to set or remove");
+  EXPECT_EQ(config_after({{"set", "a=1"}, {"file", "x.json"}}, before),
+            "there is no document 'x.json'");
+}
+
+// ---- metadata ----------------------------------------------------------------------------------
+
+Checkpoint gguf() {
+  Checkpoint out;
+  out.format = "gguf";
+  out.metadata.set("n", MetaValue::u32(4));
+  out.metadata.set("t", MetaValue::text("x"));
+  out.metadata.set("list", MetaValue::array(make_i32_array({1})));
+  return out;
+}
+
+std::string key_after(const std::string& set, const char* key) {
+  const auto out = run("metadata", {{"set", set}}, gguf());
+  if (!out) return out.error().text();
+  const MetaValue& value = *out->metadata.find(key);
+  std::string text(name(value.type));
+  if (const auto* found = std::get_if<std::string>(&value.value)) return text + " " + *found;
+  if (const auto* found = std::get_if<uint64_t>(&value.value))
+    return fmt::format("{} {}", text, *found);
+  if (const auto* found = std::get_if<int64_t>(&value.value))
+    return fmt::format("{} {}", text, *found);
+  return fmt::format("{} {}", text, std::get<double>(value.value));
+}
+
+TEST(MetadataStep, KeepsTheTypeOfAKeyAndTakesANamedOne) {
+  EXPECT_EQ(key_after("n=7", "n"), "u32 7");
+  EXPECT_EQ(key_after("n=u64:18446744073709551615", "n"), "u64 18446744073709551615");
+  EXPECT_EQ(key_after("new=7", "new"), std::string(name(MetaType::kText)) + " 7");
+  EXPECT_EQ(key_after("new=i8:-128", "new"), "i8 -128");
+  EXPECT_EQ(key_after("new=f32:0.5", "new"), "f32 0.5");
+  EXPECT_EQ(key_after("new=bool:true", "new"), "bool 1");
+  EXPECT_EQ(key_after("t=http://a=b", "t"), std::string(name(MetaType::kText)) + " http://a=b");
+}
+
+TEST(MetadataStep, RefusesNumbersThatDoNotFit) {
+  EXPECT_EQ(key_after("n=4294967296", "n"), "key 'n': '4294967296' is no u32");
+  EXPECT_EQ(key_after("n=i8:128", "n"), "key 'n': '128' is no i8");
+  EXPECT_EQ(key_after("n=i8:-129", "n"), "key 'n': '-129' is no i8");
+  EXPECT_EQ(key_after("n=f32:1e39", "n"), "key 'n': '1e39' is no f32");
+  EXPECT_EQ(key_after("n=x", "n"), "key 'n': 'x' is no u32");
+  EXPECT_EQ(key_after("n=bool:1", "n"), "key 'n': '1' is no bool");
+  EXPECT_NE(key_after("list=1", "list").find("is an array"), std::string::npos);
+  EXPECT_NE(key_after("general.alignment=u32:64", "n").find("laid out"), std::string::npos);
+}
+
+TEST(MetadataStep, EditsTheWeightFilesOfAFolder) {
+  Checkpoint in = checkpoint({"a"});
+  in.file_metadata["a.safetensors"].set("format", MetaValue::text("pt"));
+  in.file_metadata["b.safetensors"] = {};
+  in.file_metadata["model.safetensors.index.json"] = {};
+  const auto out =
+      run("metadata", {{"set", "k=u32:5"}, {"remove", "format"}, {"file", "*.safetensors"}}, in);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(*out->file_metadata.at("a.safetensors").find_text("k"), "u32:5");
+  EXPECT_EQ(out->file_metadata.at("a.safetensors").find("format"), nullptr);
+  EXPECT_NE(out->file_metadata.at("b.safetensors").find("k"), nullptr);
+  EXPECT_TRUE(out->file_metadata.at("model.safetensors.index.json").entries.empty());
+  EXPECT_EQ(error_of(run("metadata", {{"set", "k=1"}, {"file", "c*"}}, in)),
+            "no weight file is called 'c*'");
+}
+
+// ---- drop, rename ------------------------------------------------------------------------------
+
+TEST(DropStep, LeavesOutWhatFits) {
+  const Checkpoint in = checkpoint({"a.w", "b.w", "c.w"});
+  EXPECT_EQ(names_of(run("drop", {{"tensors", "a.*"}, {"tensors", "c.w"}}, in)), "b.w");
+  EXPECT_EQ(names_of(run("drop", {{"tensors", "a.*"}, {"tensors", "d"}}, in)),
+            "no tensor is called 'd'");
+  EXPECT_EQ(names_of(run("drop", {{"tensors", "*"}}, in)), "no tensor would be left");
+}
+
+TEST(RenameStep, ByPrefixAndByStar) {
+  const Checkpoint in = checkpoint({"m.a.gamma", "m.b.w", "x"});
+  EXPECT_EQ(names_of(run("rename", {{"from", "m."}, {"to", "n.m."}}, in)), "n.m.a.gamma n.m.b.w x");
+  EXPECT_EQ(names_of(run("rename", {{"from", "m.*.gamma"}, {"to", "*.weight"}}, in)),
+            "a.weight m.b.w x");
+  const auto swapped =
+      run("rename", {{"from", "m.b."}, {"to", "x"}, {"from", "x"}, {"to", "m.b.w"}}, in);
+  EXPECT_EQ(names_of(swapped), "m.a.gamma xw m.b.w");
+  EXPECT_EQ(swapped->tensors[2].source_name, "x");
+}
+
+TEST(RenameStep, RefusesWhatIsNotClear) {
+  const Checkpoint in = checkpoint({"m.a", "m.b", "x"});
+  const auto rename = [&](const Pairs& pairs) { return names_of(run("rename", pairs, in)); };
+  EXPECT_EQ(rename({{"from", "m.a"}, {"to", "x"}}), "two tensors would be called 'x'");
+  EXPECT_EQ(rename({{"from", "m."}, {"to", ""}, {"from", "*.a"}, {"to", "*.z"}}),
+            "tensor 'm.a' fits from=m. and from=*.a; expected one");
+  EXPECT_EQ(rename({{"from", "y"}, {"to", "z"}}), "no tensor fits from=y");
+  EXPECT_EQ(rename({{"from", "x"}, {"to", ""}}), "tensor 'x' would have no name");
+  EXPECT_EQ(rename({{"from", "*"}, {"to", "z"}}), "from=*, to=z; expected one * in both, or none");
+  EXPECT_EQ(rename({{"from", "x"}}), "1 from=, 0 to=; expected pairs");
+}
+
+// ---- graft -------------------------------------------------------------------------------------
+
+Context with(const Checkpoint& other) {
+  Context context{all_codecs()};
+  context.open = [other](const std::filesystem::path&) { return other; };
+  return context;
+}
+
+TEST(GraftStep, NewTensorsStandInAFileOfTheirOwnAndInTheIgnoreLists) {
+  Checkpoint in = checkpoint({"m.norm.weight"});
+  in.tensors.push_back(tensor("m.a.weight", {2, 16}, "nvfp4"));
+  in.tensors[0].home = in.tensors[1].home = "model-grafted.safetensors";
+  in.set_document(
+      "hf_quant_config.json",
+      "{\"quantization\": {\"quant_algo\": \"NVFP4\", \"exclude_modules\": [\"lm_head\"]}}");
+  in.set_document("config.json",
+                  "{\"quantization_config\": {\"quant_algo\": \"NVFP4\", \"ignore\": [\"mtp*\"]}}");
+  const Checkpoint other = checkpoint({"mtp.fc.weight", "mtp.fc.bias", "m.a.weight"});
+  const auto out = run("graft", {{"from", "o"}, {"tensors", "mtp.*"}}, in, with(other));
+  ASSERT_EQ(names_of(out), "m.norm.weight m.a.weight mtp.fc.weight mtp.fc.bias");
+  EXPECT_EQ(out->tensors[2].home, "model-grafted-2.safetensors");
+  EXPECT_EQ(*out->find_document("hf_quant_config.json")->content,
+            "{\"quantization\": {\"quant_algo\": \"NVFP4\", \"exclude_modules\": [\"lm_head\", "
+            "\"mtp*\"]}}");
+  EXPECT_EQ(*out->find_document("config.json")->content, *in.find_document("config.json")->content);
+}
+
+TEST(GraftStep, RefusesNamesThatAreThere) {
+  const Checkpoint in = checkpoint({"a.weight"});
+  Checkpoint other = checkpoint({"a.weight"});
+  const Pairs pairs{{"from", "o"}, {"tensors", "*"}};
+  EXPECT_NE(error_of(run("graft", pairs, in, with(other))).find("in both, of shape [2, 16]"),
+            std::string::npos);
+  other.tensors[0].shape = {4, 16};
+  EXPECT_NE(error_of(run("graft", pairs, in, with(other)))
+                .find("of shape [2, 16] here and [4, 16] there"),
+            std::string::npos);
+  const auto out =
+      run("graft", {{"from", "o"}, {"tensors", "*"}, {"replace", "yes"}}, in, with(other));
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->tensors[0].shape, (std::vector<uint64_t>{4, 16}));
+  EXPECT_EQ(error_of(run("graft", {{"from", "o"}, {"tensors", "b"}}, in, with(other))),
+            "o: no tensor is called 'b'");
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,200 @@
+#include "tools/recipe.h"
+
+#include <algorithm>
+
+#include "core/bytes.h"
+#include "core/json_edit.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxRecipeBytes = uint64_t{16} << 20;
+
+class Reader {
+ public:
+  explicit Reader(fs::path folder) : folder_(std::move(folder)) {}
+  Result<Recipe> read(const JsonText& root) const;
+
+ private:
+  fs::path resolve(const std::string& text) const {
+    const fs::path path(text);
+    return path.is_absolute() ? path : folder_ / path;
+  }
+  Result<Step> read_step(const JsonText& json) const;
+  Status read_option(Step& step, const std::string& key, const JsonText& value) const;
+  Result<std::string> option_text(const OptionRule& rule, const JsonText& value) const;
+  Status read_also(const JsonText& json, Recipe& recipe) const;
+
+  fs::path folder_;
+};
+
+Result<std::string> text_of(const JsonText& json, std::string_view key) {
+  auto text = json.as_text();
+  if (text && !text->empty()) return std::move(*text);
+  return fail(ErrorCode::kUsage, "\"{}\": {}; expected text", key, json.dump(0).substr(0, 80));
+}
+
+bool is_path(const OptionRule& rule) {
+  return rule.value.starts_with("DIR") || rule.value.starts_with("FILE");
+}
+
+const OptionRule* find_rule(const Step& step, std::string_view key) {
+  for (const OptionRule& rule : step.transform->options) {
+    if (rule.name == key) return &rule;
+  }
+  return nullptr;
+}
+
+Result<std::string> Reader::option_text(const OptionRule& rule, const JsonText& value) const {
+  if (const auto text = value.as_text()) {
+    return is_path(rule) ? resolve(*text).string() : *text;
+  }
+  if (const auto boolean = value.as_boolean()) return std::string(*boolean ? "yes" : "no");
+  if (value.kind() == JsonText::Kind::kToken && !value.is_null()) return value.token();
+  return fail(ErrorCode::kUsage, "\"{}\": {}; expected text, a number, true or false", rule.name,
+              value.dump(0).substr(0, 80));
+}
+
+// One value, several in an array, or members of an object, each as "key=value".
+Status Reader::read_option(Step& step, const std::string& key, const JsonText& value) const {
+  const OptionRule* rule = find_rule(step, key);
+  if (rule == nullptr) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt list steps", "step '{}' has no option '{}'",
+                          step.transform->name, key);
+  }
+  if (value.is_array()) {
+    if (!rule->repeats && value.items().size() > 1) {
+      return fail(ErrorCode::kUsage, "step '{}': \"{}\" takes one value", step.transform->name,
+                  key);
+    }
+    for (const JsonText& item : value.items()) {
+      CKPT_ASSIGN(std::string text, option_text(*rule, item));
+      step.options.add(key, std::move(text));
+    }
+    return {};
+  }
+  if (value.is_object() && rule->repeats && rule->value.find('=') != rule->value.npos) {
+    const bool as_json = rule->value.ends_with("JSON");
+    for (const auto& [name, member] : value.members()) {
+      std::string text = member.dump(0);
+      if (!as_json) {
+        CKPT_ASSIGN(text, option_text(*rule, member));
+      }
+      step.options.add(key, fmt::format("{}={}", name, text));
+    }
+    return {};
+  }
+  CKPT_ASSIGN(std::string text, option_text(*rule, value));
+  step.options.add(key, std::move(text));
+  return {};
+}
+
+Result<Step> Reader::read_step(const JsonText& json) const {
+  if (const auto text = json.as_text()) {
+    CKPT_ASSIGN(const Step typed, parse_step(*text));
+    Step step{typed.transform, {}};
+    for (const auto& [key, value] : typed.options.pairs()) {
+      const bool path = is_path(*find_rule(typed, key));
+      step.options.add(key, path ? resolve(value).string() : value);
+    }
+    return step;
+  }
+  const auto name = json.find_text("name");
+  if (!name) {
+    return fail(ErrorCode::kUsage, "{}; expected {{\"name\": STEP, ...}}",
+                json.dump(0).substr(0, 80));
+  }
+  CKPT_ASSIGN(Step step, parse_step(*name));
+  for (const auto& [key, value] : json.members()) {
+    if (key != "name") CKPT_TRY(read_option(step, key, value));
+  }
+  return step;
+}
+
+Status Reader::read_also(const JsonText& json, Recipe& recipe) const {
+  for (const JsonText& item : json.items()) {
+    const auto out = item.find_text("out"), to = item.find_text("to");
+    if (!out || !to || item.members().size() != 2) {
+      return fail(ErrorCode::kUsage, "{}; expected {{\"out\": OUT, \"to\": TYPE}}",
+                  item.dump(0).substr(0, 80));
+    }
+    recipe.also.emplace_back(resolve(*out), *to);
+  }
+  return {};
+}
+
+Result<Recipe> Reader::read(const JsonText& root) const {
+  if (!root.is_object()) return fail(ErrorCode::kUsage, "no JSON object");
+  Recipe recipe;
+  for (const auto& [key, value] : root.members()) {
+    const bool is_list = key == "steps" || key == "also";
+    if (is_list && !value.is_array()) return fail(ErrorCode::kUsage, "\"{}\" is no array", key);
+    if (key == "in" || key == "out") {
+      CKPT_ASSIGN(const std::string text, text_of(value, key));
+      (key == "in" ? recipe.in : recipe.out) = resolve(text);
+    } else if (key == "to") {
+      CKPT_ASSIGN(recipe.to, text_of(value, key));
+    } else if (key == "also") {
+      CKPT_TRY(in("\"also\"", read_also(value, recipe)));
+    } else if (key == "steps") {
+      for (const JsonText& item : value.items()) {
+        CKPT_ASSIGN(Step step, in("\"steps\"", read_step(item)));
+        recipe.steps.push_back(std::move(step));
+      }
+    } else {
+      return fail(ErrorCode::kUsage, "key \"{}\"; expected in, out, to, steps or also", key);
+    }
+  }
+  return recipe;
+}
+
+Result<Recipe> parse(const fs::path& path, const std::string& text) {
+  auto root = JsonText::parse(without_comments(text));
+  if (!root) {
+    Error error = std::move(root.error());
+    error.code = ErrorCode::kUsage;
+    return Failure(std::move(error));
+  }
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  return Reader(folder).read(*root);
+}
+
+}  // namespace
+
+std::string without_comments(std::string json) {
+  bool in_text = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    if (in_text) {
+      if (json[i] == '\\')
+        ++i;
+      else if (json[i] == '"')
+        in_text = false;
+      continue;
+    }
+    in_text = json[i] == '"';
+    if (json[i] != '/' || i + 1 == json.size()) continue;
+    size_t end = i;
+    if (json[i + 1] == '/') {
+      end = std::min(json.find('\n', i), json.size());
+    } else if (json[i + 1] == '*') {
+      const size_t close = json.find("*/", i + 2);
+      end = close == json.npos ? json.size() : close + 2;
+    }
+    if (end == i) continue;
+    const auto at = [&](size_t place) { return json.begin() + static_cast<ptrdiff_t>(place); };
+    std::replace_if(
+        at(i), at(end), [](char c) { return c != '\n'; }, ' ');
+    i = end - 1;
+  }
+  return json;
+}
+
+Result<Recipe> read_recipe(const fs::path& path) {
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxRecipeBytes));
+  return in(path.string(), parse(path, text));
+}
+
+}  // namespace ckpt

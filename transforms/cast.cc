@@ -5,9 +5,8 @@
 #include "transforms/cast.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "core/json_read.h"
+#include "core/json_edit.h"
 
 namespace ckpt {
 namespace {
@@ -28,19 +27,15 @@ std::string_view torch_name(std::string_view type) {
 
 // Fails: kCorrupt for a config.json that is no object, or nested too deep to be written again.
 Status set_config_dtype(Checkpoint& checkpoint, std::string_view type) {
-  using OrderedJson = nlohmann::ordered_json;  // fields keep their places
-  CKPT_ASSIGN(const auto known, read_object(checkpoint, "config.json"));
-  if (!known) return {};
-  OrderedJson config =
-      OrderedJson::parse(*checkpoint.find_document("config.json")->content, nullptr, false);
-  for (OrderedJson* scope :
-       {&config, config.contains("text_config") ? &config["text_config"] : nullptr}) {
+  CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
+  if (!config) return {};
+  for (JsonText* scope : {&config->root, config->root.find("text_config")}) {
     if (scope == nullptr || !scope->is_object()) continue;
     for (const char* key : {"dtype", "torch_dtype"}) {
-      if (scope->contains(key)) (*scope)[key] = torch_name(type);
+      if (scope->find(key) != nullptr) scope->set(key, JsonText::text(torch_name(type)));
     }
   }
-  checkpoint.set_document("config.json", config.dump(2) + "\n");
+  write_json(checkpoint, "config.json", *config);
   return {};
 }
 

@@ -2,7 +2,10 @@
 // BF16 weights: for throughput, not for meaning.
 //
 //   make_checkpoint OUT --from testdata/qwen35-micro [--layers 4 --hidden 4096 --inter 12288
-//                       --vocab 248320 --shard-gb 5]
+//                       --vocab 248320 --shard-gb 5 --qat]
+//
+// --qat adds what ModelOpt's quantizers leave in a checkpoint of quantisation-aware training: one
+// maximum of its weight and one of its input for each layer that would be NVFP4.
 //
 // With the defaults: 5.8 GB, 2.9 G weights. Values are Student-t (4 degrees of freedom) times 0.02,
 // drawn once as 8 Mi values and laid out at shifting offsets. The tokenizer is the small model's.
@@ -32,6 +35,7 @@ struct Shape {
 struct Entry {
   std::string name;
   std::vector<uint64_t> shape;
+  uint16_t value = 0;  // of a scalar, as BF16
   uint64_t values() const {
     uint64_t out = 1;
     for (const uint64_t n : shape) out *= n;
@@ -42,7 +46,7 @@ struct Entry {
 void add_layer(const Shape& s, uint64_t layer, std::vector<Entry>& out) {
   const std::string at = "model.layers." + std::to_string(layer) + ".";
   const auto add = [&](const char* name, std::vector<uint64_t> shape) {
-    out.push_back({at + name, std::move(shape)});
+    out.push_back({at + name, std::move(shape), 0});
   };
   add("input_layernorm.weight", {s.hidden});
   add("post_attention_layernorm.weight", {s.hidden});
@@ -69,6 +73,27 @@ void add_layer(const Shape& s, uint64_t layer, std::vector<Entry>& out) {
   add("linear_attn.in_proj_b.weight", {s.value_heads, s.hidden});
   add("linear_attn.norm.weight", {s.linear_head});
   add("linear_attn.out_proj.weight", {s.hidden, values});
+}
+
+constexpr uint16_t kInputAmax = 0x4150;   // 13
+constexpr uint16_t kWeightAmax = 0x3F40;  // 0.75: some of the values lie beyond it
+
+// Maxima behind the weights that they belong to, as a state_dict has them.
+std::vector<Entry> with_maxima(const std::vector<Entry>& entries) {
+  constexpr std::string_view kWeight = ".weight";
+  std::vector<Entry> out;
+  for (const Entry& entry : entries) {
+    const std::string_view name = entry.name;
+    out.push_back(entry);
+    const bool is_layer = name.find("_proj") != std::string_view::npos && entry.shape.size() == 2 &&
+                          name.find("in_proj_a.") == std::string_view::npos &&
+                          name.find("in_proj_b.") == std::string_view::npos;
+    if (!is_layer) continue;
+    const std::string module(name.substr(0, name.size() - kWeight.size()));
+    out.push_back({module + ".input_quantizer._amax", {}, kInputAmax});
+    out.push_back({module + ".weight_quantizer._amax", {}, kWeightAmax});
+  }
+  return out;
 }
 
 std::vector<uint16_t> random_values() {
@@ -101,6 +126,10 @@ void write_shard(const fs::path& path, const std::vector<Entry>& entries,
   out << text;
   uint64_t shift = 0;
   for (const Entry& entry : entries) {
+    if (entry.value != 0) {
+      out.write(reinterpret_cast<const char*>(&entry.value), sizeof entry.value);
+      continue;
+    }
     for (uint64_t left = entry.values(); left > 0;) {
       const uint64_t here = std::min<uint64_t>(left, values.size() - 4096);
       shift = (shift + 257) % 4096;
@@ -143,6 +172,7 @@ int main(int argc, char** argv) {
   std::string out, from;
   Shape shape;
   double shard_gb = 5;
+  bool qat = false;
   app.add_option("OUT", out)->required();
   app.add_option("--from", from, "a small Qwen3.5 folder")->required();
   app.add_option("--layers", shape.layers);
@@ -150,13 +180,15 @@ int main(int argc, char** argv) {
   app.add_option("--inter", shape.inter);
   app.add_option("--vocab", shape.vocab);
   app.add_option("--shard-gb", shard_gb);
+  app.add_flag("--qat", qat, "maxima as quantisation-aware training leaves them");
   CLI11_PARSE(app, argc, argv);
   fs::create_directories(out);
 
-  std::vector<Entry> entries = {{"model.embed_tokens.weight", {shape.vocab, shape.hidden}},
-                                {"lm_head.weight", {shape.vocab, shape.hidden}},
-                                {"model.norm.weight", {shape.hidden}}};
+  std::vector<Entry> entries = {{"model.embed_tokens.weight", {shape.vocab, shape.hidden}, 0},
+                                {"lm_head.weight", {shape.vocab, shape.hidden}, 0},
+                                {"model.norm.weight", {shape.hidden}, 0}};
   for (uint64_t i = 0; i < shape.layers; ++i) add_layer(shape, i, entries);
+  if (qat) entries = with_maxima(entries);
   std::vector<std::vector<Entry>> shards(1);
   uint64_t total = 0, in_shard = 0;
   for (Entry& entry : entries) {

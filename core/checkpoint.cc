@@ -56,7 +56,7 @@ void merge(std::vector<Slice>& slices) {
 Tensor empty_like(const Tensor& tensor, std::vector<uint64_t> shape) {
   Tensor out = tensor;
   out.shape = std::move(shape);
-  out.origin = Stored{std::vector<std::vector<Slice>>(tensor.codec->parts.size())};
+  out.origin = Stored{std::vector<std::vector<Slice>>(tensor.codec->parts.size()), {}};
   return out;
 }
 
@@ -184,7 +184,9 @@ Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape) {
     }
   }
   CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), check_shape(tensor.shape, *tensor.codec)));
-  if (!tensor.is_stored()) {
+  if (tensor.is_stored()) {
+    std::get<Stored>(tensor.origin).part_shapes.clear();
+  } else {
     auto recoded = tensor.recoded();
     CKPT_ASSIGN(Tensor from, reshape(*recoded.from, tensor.shape));
     recoded.from = std::make_shared<const Tensor>(std::move(from));
@@ -248,7 +250,7 @@ Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& c
   out.codec = &codec;
   CKPT_CHECK(codec.parts.size() == 1 && bytes.size() == part_size_bytes(out, 0));
   const uint64_t size = bytes.size();
-  out.origin = Stored{{{Slice{make_blob(out.name, std::move(bytes)), 0, size}}}};
+  out.origin = Stored{{{Slice{make_blob(out.name, std::move(bytes)), 0, size}}}, {}};
   return out;
 }
 

@@ -51,6 +51,9 @@ struct Tensor;
 // Bytes that exist: for each part of the codec, slices that follow each other.
 struct Stored {
   std::vector<std::vector<Slice>> parts;
+  // Shape of each part as it was read, where axes of length 1 make it another than the part rules
+  // say; empty: as they say. Goes with the bytes: whoever makes new slices leaves it out.
+  std::vector<std::vector<uint64_t>> part_shapes = {};
 };
 
 // Importance of each column, for each matrix of a tensor (an expert is a matrix).

@@ -103,6 +103,9 @@ struct Codec {
   uint64_t (*first_overflow)(ConstParts, uint64_t rows, uint64_t row_values) = nullptr;
   // Codecs whose values this one holds bit for bit.
   std::span<const Repack> repacks = {};
+  // How many of `values` values, all that the parts hold, have the code at either end of the
+  // codec's codes: those that may have been cut off. Null: plain numbers, or not known.
+  uint64_t (*count_extreme)(ConstParts, uint64_t values) = nullptr;
 };
 
 using Codecs = std::span<const Codec* const>;

@@ -150,16 +150,6 @@ Status Engine::copy_file(const Task& task, Worker& worker) {
   return writer(task, task.file).put(std::move(piece));
 }
 
-// Bytes of `rule`'s part that rows [first, first + rows) of the grain take up.
-struct PartRange {
-  uint64_t first_bytes, size_bytes;
-};
-PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, uint64_t rows) {
-  if (rule.tile_rows == 0) return {0, part_shape(rule, grain.rows, grain.row_values).size_bytes};
-  const uint64_t start = part_shape(rule, first, grain.row_values).size_bytes;
-  return {start, part_shape(rule, rows, grain.row_values).size_bytes};
-}
-
 // What tasks read of a Stored tensor: the bytes of each part for some rows.
 Result<Engine::Source> Engine::load(const Tensor& stored, const std::vector<SliceIndex>& slices,
                                     const Grain& grain, const Task& task, Worker& worker) {

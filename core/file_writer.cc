@@ -154,12 +154,20 @@ Status FileWriter::hash_in_order(Piece piece) {
   return status;
 }
 
+// Such a piece will be read back, so it goes through the page cache: where memory is free, the
+// bytes come from there and not from the disk.
+bool FileWriter::is_far_ahead(const Piece& piece) {
+  const std::lock_guard lock(mutex_);
+  return piece.offset_bytes != hashed_bytes_ && kept_bytes_ + piece.bytes.size() > kMaxKeptBytes;
+}
+
 Status FileWriter::put(Piece piece) {
   if (piece.bytes.empty()) {
     pool_.give(std::move(piece.buffer));
     return {};
   }
-  CKPT_TRY(write(piece.bytes, piece.offset_bytes));
+  CKPT_TRY(is_far_ahead(piece) ? write_all(descriptor_, piece.bytes, piece.offset_bytes)
+                               : write(piece.bytes, piece.offset_bytes));
   return hash_in_order(std::move(piece));
 }
 

@@ -37,6 +37,7 @@ class FileWriter {
   FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool);
   Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
   Status write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes);
+  bool is_far_ahead(const Piece& piece);
   Status hash_in_order(Piece piece);
   Status read_back(uint64_t offset_bytes, uint64_t size_bytes);
 

@@ -187,6 +187,12 @@ Grain grain(const Tensor& tensor) {
   return {values / row, row, 1};
 }
 
+PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, uint64_t rows) {
+  if (rule.tile_rows == 0) return {0, part_shape(rule, grain.rows, grain.row_values).size_bytes};
+  const uint64_t start = part_shape(rule, first, grain.row_values).size_bytes;
+  return {start, part_shape(rule, rows, grain.row_values).size_bytes};
+}
+
 namespace {
 
 // Decodes rows [row, row + rows) of the chunk and applies the operations.

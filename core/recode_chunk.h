@@ -21,6 +21,12 @@ struct Grain {
 // Requires: the tensor passed check().
 Grain grain(const Tensor& tensor);
 
+// Bytes of `rule`'s part that rows [first, first + rows) of the grain take up.
+struct PartRange {
+  uint64_t first_bytes, size_bytes;
+};
+PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, uint64_t rows);
+
 // Memory of one thread, kept between chunks.
 struct RecodeScratch {
   std::vector<float> values;

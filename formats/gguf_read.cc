@@ -160,7 +160,7 @@ Result<GgufFile> read_checked(SharedSource source, Codecs codecs) {
     const uint64_t bytes = size_bytes(info.tensor);
     // An empty tensor after the last byte of a file without its final padding starts at the end.
     const uint64_t offset = std::min(data_start + info.offset, size);
-    info.tensor.origin = Stored{{{Slice{source, offset, bytes}}}};
+    info.tensor.origin = Stored{{{Slice{source, offset, bytes}}}, {}};
     file.tensors.push_back(std::move(info.tensor));
   }
   file.source = std::move(source);

@@ -67,6 +67,8 @@ Result<std::vector<Tensor>> assemble_tensors(const std::vector<SafetensorsFile>&
 // fit the axes.
 std::optional<std::vector<uint64_t>> part_entry_shape(const PartRule& rule,
                                                       const std::vector<uint64_t>& shape);
+// True for shapes that axes of length 1 alone tell apart: [] and [1], [8, 4] and [8, 1, 4, 1].
+bool same_but_for_axes_of_one(std::vector<uint64_t> a, std::vector<uint64_t> b);
 
 // model.safetensors.index.json: file name of each tensor, by name; metadata with its whole
 // numbers and texts.

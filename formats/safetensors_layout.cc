@@ -45,6 +45,10 @@ Result<std::vector<LaidEntry>> entries_of(const Tensor& tensor, uint32_t index) 
       return fail(ErrorCode::kUnsupported, "tensor '{}': shape [{}] does not fit the tiles of {}",
                   tensor.name, fmt::join(tensor.shape, ", "), tensor.codec->name);
     }
+    if (tensor.is_stored() && !tensor.stored().part_shapes.empty() &&
+        same_but_for_axes_of_one(tensor.stored().part_shapes[part], *shape)) {
+      shape = tensor.stored().part_shapes[part];
+    }
     std::string name = tensor.name + std::string(rule.suffix);
     if (name == "__metadata__" || !is_utf8(name)) {
       return fail(ErrorCode::kUnsupported, "tensor '{}': not a possible name in safetensors", name);

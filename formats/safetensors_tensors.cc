@@ -111,12 +111,9 @@ class Assembler {
     return out;
   }
 
-  static bool fits(std::vector<uint64_t> found, std::vector<uint64_t> expected, Fit fit) {
-    if (fit == Fit::kButForAxesOfOne) {
-      std::erase(found, 1u);
-      std::erase(expected, 1u);
-    }
-    return found == expected;
+  static bool fits(const std::vector<uint64_t>& found, const std::vector<uint64_t>& expected,
+                   Fit fit) {
+    return fit == Fit::kExact ? found == expected : same_but_for_axes_of_one(found, expected);
   }
 
   void find_composed() {
@@ -146,6 +143,17 @@ class Assembler {
     return {file.source, file.header.data_start + entry.begin, entry.end - entry.begin};
   }
 
+  // Some write more axes of length 1 than the codec has: 128 x 128 blocks as [N/128, 1, K/128, 1].
+  void keep_shapes(const Composed& composed, Stored& stored) const {
+    bool is_other = false;
+    for (size_t i = 0; i < composed.parts.size(); ++i) {
+      const auto expected = part_entry_shape(composed.codec->parts[i], composed.shape);
+      stored.part_shapes.push_back(entry_of(composed.parts[i]).shape);
+      is_other = is_other || stored.part_shapes.back() != expected;
+    }
+    if (!is_other) stored.part_shapes.clear();
+  }
+
   void append_tensor(EntryRef ref, std::vector<Tensor>& tensors) const {
     const SafetensorsEntry& entry = entry_of(ref);
     const auto used = used_.find(&entry);
@@ -163,6 +171,7 @@ class Assembler {
       tensor.shape = used->second->shape;
       tensor.codec = used->second->codec;
       for (const EntryRef& part : used->second->parts) stored.parts.push_back({slice_of(part)});
+      keep_shapes(*used->second, stored);
     }
     tensor.origin = std::move(stored);
   }
@@ -177,6 +186,12 @@ class Assembler {
 };
 
 }  // namespace
+
+bool same_but_for_axes_of_one(std::vector<uint64_t> a, std::vector<uint64_t> b) {
+  std::erase(a, 1u);
+  std::erase(b, 1u);
+  return a == b;
+}
 
 std::optional<std::vector<uint64_t>> part_entry_shape(const PartRule& rule,
                                                       const std::vector<uint64_t>& shape) {

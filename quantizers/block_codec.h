@@ -10,6 +10,7 @@
 
 #include "core/codec.h"
 #include "quantizers/codec_list.h"
+#include "quantizers/extreme_codes.h"
 
 namespace ckpt {
 
@@ -55,6 +56,14 @@ uint64_t first_overflow_row(ConstParts parts, uint64_t rows, uint64_t row_values
   return rows;
 }
 
+template <class Block>
+uint64_t count_extreme_part(ConstParts parts, uint64_t values) {
+  const auto* block = reinterpret_cast<const Block*>(parts[0].data());
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < values / Block::kValues; ++i) count += count_extreme_codes(block[i]);
+  return count;
+}
+
 template <Dtype kDtype, class Block>
 constexpr Codec block_codec(std::string_view name, std::string_view help) {
   Codec codec{};
@@ -75,6 +84,7 @@ constexpr Codec block_codec(std::string_view name, std::string_view help) {
   Codec codec = block_codec<kDtype, Block>(name, help);
   codec.encode = encode_part<Block, kEncode, kWeighted>;
   codec.decode = decode_part<Block, kDecode>;
+  codec.count_extreme = count_extreme_part<Block>;
   return codec;
 }
 

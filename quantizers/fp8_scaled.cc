@@ -25,6 +25,7 @@
 
 #include "core/float_convert.h"
 #include "quantizers/codec_list.h"
+#include "quantizers/extreme_codes.h"
 #include "quantizers/plain_simd.h"
 
 namespace ckpt {
@@ -205,7 +206,8 @@ constexpr Codec tensor_codec(std::string_view name, std::string_view help) {
           .scan = scan_amax,
           .encode = encode_tensor<kDtype>,
           .decode = decode_tensor<kDtype>,
-          .scan_bf16 = scan_bf16_amax};
+          .scan_bf16 = scan_bf16_amax,
+          .count_extreme = count_extreme_e4m3};
 }
 
 template <Dtype kDtype, bool kIsVector>
@@ -216,7 +218,8 @@ constexpr Codec channel_codec(std::string_view name, std::string_view help) {
           .band_rows = 1,
           .block_values = 1,
           .encode = encode_channels<kDtype>,
-          .decode = decode_channels<kDtype>};
+          .decode = decode_channels<kDtype>,
+          .count_extreme = count_extreme_e4m3};
 }
 
 template <Dtype kDtype, const char* kSuffix>
@@ -227,7 +230,8 @@ constexpr Codec block_codec(std::string_view name, std::string_view help) {
           .band_rows = kTile,
           .block_values = kTile,
           .encode = encode_blocks<kDtype>,
-          .decode = decode_blocks<kDtype>};
+          .decode = decode_blocks<kDtype>,
+          .count_extreme = count_extreme_e4m3};
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 
 #include "core/float_convert.h"
 #include "quantizers/codec_list.h"
+#include "quantizers/extreme_codes.h"
 #include "quantizers/nvfp4_checkpoint.h"
 #include "quantizers/plain_simd.h"
 
@@ -173,14 +174,16 @@ constinit const Codec kMxfp8Codec{
     .band_rows = 1,
     .block_values = kMxValues,
     .encode = encode_mxfp8,
-    .decode = decode_mxfp8};
+    .decode = decode_mxfp8,
+    .count_extreme = count_extreme_e4m3};
 constinit const Codec kMxfp8E8m0Codec{.name = "mxfp8_e8m0",
                                       .help = "mxfp8, its powers of two stored as F8_E8M0",
                                       .parts = kMxfp8Parts<Dtype::kF8E8M0>,
                                       .band_rows = 1,
                                       .block_values = kMxValues,
                                       .encode = encode_mxfp8,
-                                      .decode = decode_mxfp8};
+                                      .decode = decode_mxfp8,
+                                      .count_extreme = count_extreme_e4m3};
 constinit const Codec kMxfp4CtCodec{
     .name = "mxfp4_ct",
     .help = "MXFP4 in two parts (compressed-tensors); 4.25 bits a value",
@@ -188,7 +191,8 @@ constinit const Codec kMxfp4CtCodec{
     .band_rows = 1,
     .block_values = kMxValues,
     .encode = encode_mxfp4_ct,
-    .decode = decode_mxfp4};
+    .decode = decode_mxfp4,
+    .count_extreme = count_extreme_e2m1};
 constinit const Codec kMxfp4ModeloptCodec{
     .name = "mxfp4_modelopt",
     .help = "MXFP4 in two parts (ModelOpt); 4.25 bits a value",
@@ -196,6 +200,7 @@ constinit const Codec kMxfp4ModeloptCodec{
     .band_rows = 1,
     .block_values = kMxValues,
     .encode = encode_mxfp4_modelopt,
-    .decode = decode_mxfp4};
+    .decode = decode_mxfp4,
+    .count_extreme = count_extreme_e2m1};
 
 }  // namespace ckpt

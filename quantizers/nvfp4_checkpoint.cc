@@ -34,6 +34,7 @@
 
 #include "core/float_convert.h"
 #include "quantizers/codec_list.h"
+#include "quantizers/extreme_codes.h"
 #include "quantizers/fp8_scaled.h"
 #include "quantizers/nvfp4_bf16.h"
 #include "quantizers/plain_simd.h"
@@ -274,7 +275,8 @@ constinit const Codec kNvfp4ModeloptCodec{
     .encode = encode_modelopt,
     .decode = decode_modelopt,
     .scan_bf16 = scan_bf16_amax,
-    .encode_bf16 = encode_modelopt_bf16};
+    .encode_bf16 = encode_modelopt_bf16,
+    .count_extreme = count_extreme_e2m1};
 
 constinit const Codec kNvfp4CtCodec{
     .name = "nvfp4_ct",
@@ -286,6 +288,7 @@ constinit const Codec kNvfp4CtCodec{
     .scan = scan_amax,
     .encode = encode_ct,
     .decode = decode_ct,
-    .scan_bf16 = scan_bf16_amax};
+    .scan_bf16 = scan_bf16_amax,
+    .count_extreme = count_extreme_e2m1};
 
 }  // namespace ckpt

@@ -68,6 +68,7 @@ class Table {
  public:
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  size_t size() const { return rows_.size(); }  // the heading is one
   std::vector<std::string> lines(const std::vector<bool>& flush_right) const;
 
  private:

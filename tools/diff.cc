@@ -6,6 +6,7 @@
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
+#include "tools/diff_values.h"
 #include "tools/meta_text.h"
 
 namespace ckpt {
@@ -13,6 +14,9 @@ namespace {
 
 struct Typed {
   std::string a, b;
+  bool values = false;
+  std::string tensors;
+  std::vector<std::string> fail_if;
 };
 
 // Prints each difference as "what  kind  detail" and counts.
@@ -122,11 +126,28 @@ Result<int> unsound(const Console& console, const Error& error) {
   return 1;
 }
 
+Result<ValueQuestion> question_of(const Typed& typed) {
+  ValueQuestion question;
+  if (!typed.tensors.empty()) question.tensors = typed.tensors;
+  for (const std::string& text : typed.fail_if) {
+    CKPT_ASSIGN(Gate gate, parse_gate(text));
+    question.gates.push_back(std::move(gate));
+  }
+  return question;
+}
+
 Result<int> diff(const Typed& typed, const Console& console, const CommonOptions& common) {
-  const Result<Checkpoint> a = read_any(typed.a);
+  CKPT_ASSIGN(const ValueQuestion question, question_of(typed));
+  const bool wants_values = typed.values || !typed.fail_if.empty() || !typed.tensors.empty();
+  Result<Checkpoint> a = read_any(typed.a);
   if (!a) return unsound(console, a.error());
-  const Result<Checkpoint> b = read_any(typed.b);
+  Result<Checkpoint> b = read_any(typed.b);
   if (!b) return unsound(console, b.error());
+  if (wants_values) {
+    CKPT_ASSIGN(const bool is_well,
+                diff_values(std::move(*a), std::move(*b), question, console, common));
+    return is_well ? 0 : 1;
+  }
   Differences out(console);
   const std::vector<Pair> pairs = compare_headers(*a, *b, out);
   CKPT_TRY(compare_bytes(pairs, common.threads, out));
@@ -143,10 +164,29 @@ Result<int> diff(const Typed& typed, const Console& console, const CommonOptions
   return out.count() == 0 ? 0 : 1;
 }
 
+std::string fail_if_help() {
+  std::string out =
+      "exit 1, naming the tensors, where one (or the total) is below or above a limit; may repeat; "
+      "< <= > >=, and these metrics:";
+  for (const Metric& metric : all_metrics()) {
+    out += fmt::format("{} {} ({})", &metric == all_metrics().data() ? "" : ",", metric.name,
+                       metric.help);
+  }
+  return out;
+}
+
 Run declare(CLI::App& app) {
   auto typed = std::make_shared<Typed>();
   app.add_option("A", typed->a, "a checkpoint")->required();
   app.add_option("B", typed->b, "another")->required();
+  app.add_flag("--values", typed->values,
+               "say how far the values are apart, whatever their types; metadata and documents are "
+               "not looked at");
+  app.add_option("--tensors", typed->tensors, "with --values: of tensors like GLOB alone")
+      ->type_name("GLOB");
+  app.add_option("--fail-if", typed->fail_if, fail_if_help())
+      ->type_name("[total.]METRIC<N")
+      ->allow_extra_args(false);
   return [typed](const Console& console, const CommonOptions& common) {
     return diff(*typed, console, common);
   };
@@ -157,7 +197,9 @@ Run declare(CLI::App& app) {
 constinit const Command kDiff{
     "diff", "Says what differs between two checkpoints: tensors, bytes, metadata, documents.",
     "  ckpt diff a.gguf b.gguf\n"
-    "  ckpt diff before/ after/ --json",
+    "  ckpt diff before/ after/ --json\n"
+    "  ckpt diff Qwen3.5-9B/ Qwen3.5-9B-NVFP4/ --values --fail-if 'sqnr<18' --fail-if "
+    "'total.cosine<0.99'",
     declare};
 
 }  // namespace ckpt

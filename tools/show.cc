@@ -1,11 +1,13 @@
 // ckpt show PATH: what is in a checkpoint, at one glance.
 #include <map>
 
+#include "core/json_read.h"
 #include "core/transform.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
 #include "tools/meta_text.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
@@ -38,13 +40,11 @@ Totals count(const Checkpoint& checkpoint) {
 // config.json's architectures[0], or GGUF's general.architecture.
 std::string architecture(const Checkpoint& checkpoint) {
   if (const std::string* name = checkpoint.metadata.find_text("general.architecture")) return *name;
-  const Document* document = checkpoint.find_document("config.json");
-  if (document == nullptr) return "";
-  const Json config = Json::parse(*document->content, nullptr, false);
-  if (!config.is_object() || !config.contains("architectures")) return "";
-  const Json& names = config["architectures"];
-  return names.is_array() && !names.empty() && names[0].is_string() ? names[0].get<std::string>()
-                                                                    : "";
+  const auto config = read_object(checkpoint, "config.json");
+  const JsonValue* names = config && *config ? known(**config, "architectures") : nullptr;
+  if (names == nullptr || !names->is_array() || names->empty()) return "";
+  const JsonValue& first = names->front();
+  return first.is_string() ? first.get<std::string>() : "";
 }
 
 void show_summary(const Console& console, const Checkpoint& checkpoint, const Typed& typed) {
@@ -88,6 +88,36 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
                                 {"metadata_keys", checkpoint.metadata.entries.size()}});
 }
 
+void show_groups(const Console& console, const QuantSummary& summary) {
+  for (const QuantSummary::Group& group : summary.groups) {
+    std::string names = fmt::format("{}", fmt::join(group.names, ", "));
+    if (group.vectors > 0) {
+      names += fmt::format("{}{} of one axis", names.empty() ? "" : ", ", group.vectors);
+    }
+    console.answer(fmt::format("  {}: {} layers: {}", group.algorithm, group.layers, names));
+    console.object("group", {{"algorithm", group.algorithm},
+                             {"layers", group.layers},
+                             {"vectors", group.vectors},
+                             {"names", group.names}});
+  }
+}
+
+// Nothing for a checkpoint of plain floats.
+void show_quantization(const Console& console, const QuantSummary& summary) {
+  if (!summary.is_quantized && summary.stated.empty()) return;
+  if (!summary.stated.empty()) {
+    console.answer(fmt::format("  quantization: {}{}", summary.stated,
+                               summary.producer.empty() ? "" : ", by " + summary.producer));
+  }
+  if (!summary.kv_cache.empty()) console.answer("  KV cache: " + summary.kv_cache);
+  console.object("quantization", {{"stated", summary.stated},
+                                  {"producer", summary.producer},
+                                  {"kv_cache", summary.kv_cache},
+                                  {"disagreements", summary.disagreements}});
+  show_groups(console, summary);
+  for (const std::string& note : summary.disagreements) console.answer("  note: " + note);
+}
+
 void show_metadata(const Console& console, const Checkpoint& checkpoint) {
   for (const MetaEntry& entry : checkpoint.metadata.entries) {
     console.answer(fmt::format("{} = {}", entry.key, meta_text(entry.value)));
@@ -106,36 +136,48 @@ void show_metadata(const Console& console, const Checkpoint& checkpoint) {
   }
 }
 
-Status show_tensors(const Console& console, const Checkpoint& checkpoint, const Typed& typed) {
+Status show_tensors(const Console& console, const Checkpoint& checkpoint,
+                    const QuantSummary& summary, const Typed& typed) {
   const std::string glob = typed.tensors.empty() ? "*" : typed.tensors;
-  Table table({"tensor", "shape", "type", "bytes"});
+  Table table({"tensor", "shape", "type", "algorithm", "bytes"});
   bool found = false;
-  for (const Tensor& tensor : checkpoint.tensors) {
+  for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
+    const Tensor& tensor = checkpoint.tensors[i];
     if (!glob_matches(glob, tensor.name)) continue;
     found = true;
     const uint64_t bytes = size_bytes(tensor);
     table.add({tensor.name, fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
-               std::string(tensor.codec->name), fmt::format("{}", bytes)});
+               std::string(tensor.codec->name), summary.algorithms[i], fmt::format("{}", bytes)});
     console.object("tensor", {{"name", tensor.name},
                               {"shape", tensor.shape},
                               {"type", tensor.codec->name},
+                              {"algorithm", summary.algorithms[i]},
                               {"size_bytes", bytes},
                               {"file", tensor.home}});
   }
   if (!found && !typed.tensors.empty()) {
     return fail(ErrorCode::kUsage, "{}: no tensor is called like '{}'", typed.path, glob);
   }
-  for (const std::string& line : table.lines({false, false, false, true})) console.answer(line);
+  for (const std::string& line : table.lines({false, false, false, false, true}))
+    console.answer(line);
   return {};
 }
 
 Result<int> show(const Typed& typed, const Console& console) {
   CKPT_ASSIGN(const Format* format, recognise(typed.path));
   CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs()));
+  QuantSummary summary;
+  if (auto found = summarize_quantization(checkpoint)) {
+    summary = std::move(*found);
+  } else {  // Documents that cannot be read hide nothing else.
+    console.warn(found.error().text());
+    summary.algorithms.resize(checkpoint.tensors.size());
+  }
   show_summary(console, checkpoint, typed);
+  show_quantization(console, summary);
   if (typed.metadata) show_metadata(console, checkpoint);
   if (typed.all_tensors || !typed.tensors.empty()) {
-    CKPT_TRY(show_tensors(console, checkpoint, typed));
+    CKPT_TRY(show_tensors(console, checkpoint, summary, typed));
   }
   return 0;
 }

@@ -77,7 +77,7 @@ Tensor recoded(std::string name, SharedSource source, const Codec& codec) {
   tensor.name = std::move(name);
   tensor.shape = {kRows, kColumns};
   tensor.codec = &plain_codec(all_codecs(), Dtype::kF32);
-  tensor.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
+  tensor.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}, {}};
   return recode(std::move(tensor), codec).value();
 }
 
@@ -190,7 +190,7 @@ Result<ExecuteReport> make_nvfp4(const std::filesystem::path& out, Dtype dtype,
   tensor.name = "a";
   tensor.shape = {values.size() / kColumns, kColumns};
   tensor.codec = &plain_codec(all_codecs(), dtype);
-  tensor.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
+  tensor.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}, {}};
   Plan plan;
   Output& output = plan.outputs.emplace_back();
   output.path = out;

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <string>
 
+#include "core/arithmetic.h"
+#include "formats/formats.h"
 #include "formats/safetensors.h"
 #include "quantizers/quantizers.h"
+#include "tests/support/files.h"
 
 namespace ckpt {
 namespace {
@@ -130,6 +133,33 @@ TEST(TensorParts, WhatDoesNotFitStaysAsItIs) {
     EXPECT_EQ(tensors[0].codec->name, each.codec);
     EXPECT_EQ(tensors[0].shape, each.shape) << each.codec;
   }
+}
+
+// ModelOpt writes the scales of 128 x 128 blocks as [N/128, 1, K/128, 1].
+TEST(TensorParts, AxesOfOneAreWrittenAsTheyWereRead) {
+  const TempFolder folder;
+  std::string header = R"({"w":{"dtype":"F8_E4M3","shape":[256,128],"data_offsets":[8,32776]},)"
+                       R"("w_scale":{"dtype":"F32","shape":[2,1,1,1],"data_offsets":[0,8]}})";
+  header.resize(round_up(header.size(), 8), ' ');
+  std::string file(8, '\0');
+  file[0] = static_cast<char>(header.size());
+  ASSERT_LT(header.size(), 256u);
+  const auto path = folder.path() / "model.safetensors";
+  write_file(path, file + header + std::string(32776, 'x'));
+  const Format* format = *recognise(path);
+  Checkpoint checkpoint = *format->read(path, all_codecs());
+  ASSERT_EQ(checkpoint.tensors.size(), 1u);
+  EXPECT_EQ(checkpoint.tensors[0].codec->name, "fp8_block_scale");
+  checkpoint.tensors[0].name = "model.w";
+  const auto header_of = [&] {
+    const Layout layout = *format->lay_out(checkpoint, {"out.safetensors", 0, 0}, all_codecs());
+    const auto& bytes = layout.files[0].header;
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  EXPECT_NE(header_of().find(R"("shape":[2,1,1,1])"), std::string::npos) << header_of();
+  // Other rows have other scales.
+  checkpoint.tensors[0] = *take_rows(checkpoint.tensors[0], 128, 128);
+  EXPECT_NE(header_of().find(R"("shape":[1,1])"), std::string::npos) << header_of();
 }
 
 }  // namespace

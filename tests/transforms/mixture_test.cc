@@ -49,7 +49,7 @@ Tensor empty_tensor(std::string name, std::vector<uint64_t> shape, const std::st
   tensor.name = std::move(name);
   tensor.shape = std::move(shape);
   tensor.codec = codec;
-  tensor.origin = Stored{std::vector<std::vector<Slice>>(1)};
+  tensor.origin = Stored{std::vector<std::vector<Slice>>(1), {}};
   return tensor;
 }
 

@@ -1,0 +1,47 @@
+"""Exports of testdata's models by ckpt, for the scripts beside this one that show them to other programs.
+
+Activation maxima are made up (each layer's another one): what is asked is whether an export is taken
+and what it decodes to, not how well it predicts.
+"""
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+
+MISSING = 77
+
+
+def peer_missing(what, error):
+    print(f"peer missing: {what} ({error})")
+    sys.exit(MISSING)
+
+
+def header_of(path):
+    with open(path, "rb") as file:
+        return json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+
+
+def write_amax(source, path):
+    """A maximum for the input of every matrix, as --amax-from takes them."""
+    names = [name for file in sorted(source.glob("*.safetensors")) for name, entry in header_of(file).items()
+             if name.endswith(".weight") and len(entry["shape"]) >= 2]
+    names += [f"{name}.weight" for file in sorted(source.glob("*.safetensors")) for name in header_of(file)
+              if name.endswith(("experts.gate_up_proj", "experts.down_proj"))]
+    amax = {name[:-len(".weight")]: 4 + i % 9 / 2 for i, name in enumerate(names)}
+    path.write_text(json.dumps(amax))
+
+
+def convert(ckpt, source, out, *options):
+    subprocess.run([ckpt, "convert", "-q", str(source), str(out), *options], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def export(ckpt, testdata, model, work, to="nvfp4", *options):
+    """The folder of `model` as `to`."""
+    source, out = pathlib.Path(testdata) / model, pathlib.Path(work) / f"{model}-{to}"
+    amax = pathlib.Path(work) / f"{model}-amax.json"
+    write_amax(source, amax)
+    needs_amax = () if to == "nvfp4-w4a16" else ("--amax-from", str(amax))
+    convert(ckpt, source, out, "--to", to, *needs_amax, *options)
+    return out

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""vLLM takes our NVFP4 exports: configuration, quantisation, model class and every weight, by name and shape.
+
+usage: PYTHON vllm_loads_exports.py CKPT TESTDATA      PYTHON has vllm; exits 77, "peer missing", without it
+
+No GPU is needed: the weights are loaded into the model as they would be on one, and no kernel runs. A model
+whose architecture this vLLM does not know is named and left out; one at least must be known.
+"""
+import os
+import pathlib
+import sys
+import tempfile
+
+from make_exports import export, peer_missing
+
+os.environ.update(VLLM_LOGGING_LEVEL="ERROR", HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="", VLLM_CPU_KVCACHE_SPACE="1")
+try:
+    import torch
+    import vllm
+    from vllm import platforms
+    from vllm.config import DeviceConfig, LoadConfig, ModelConfig, VllmConfig, set_current_vllm_config
+    from vllm.distributed import init_distributed_environment, initialize_model_parallel
+    from vllm.model_executor.model_loader.default_loader import DefaultModelLoader
+    from vllm.model_executor.model_loader.utils import initialize_model
+    from vllm.platforms.cpu import CpuPlatform
+    from vllm.platforms.interface import DeviceCapability
+except ImportError as error:
+    peer_missing("vllm", error)
+
+MODELS = ("qwen3-micro", "llama-micro", "qwen35vl-micro")
+UNKNOWN = ("does not recognize this architecture", "not supported for now", "are not supported")
+
+
+class Blackwell(CpuPlatform):
+    """A CPU that says it is a GPU with FP4: quantisation methods ask before they are made."""
+
+    @classmethod
+    def check_and_update_config(cls, config):
+        pass
+
+    @classmethod
+    def get_device_capability(cls, *args, **kwargs):
+        return DeviceCapability(10, 0)
+
+    @classmethod
+    def has_device_capability(cls, *args, **kwargs):
+        return True
+
+    is_device_capability = is_device_capability_family = has_device_capability
+
+
+def choose_emulated_kernels():
+    """Newer releases pick a kernel while the model is built, and none of a GPU's is here."""
+    try:
+        import vllm.model_executor.kernels.linear as linear
+        import vllm.model_executor.layers.quantization.modelopt
+        from vllm.model_executor.kernels.linear.nvfp4.base import NvFp4LinearLayerConfig
+    except ImportError:
+        return
+    for module in list(sys.modules.values()):
+        if getattr(module, "init_nvfp4_linear_kernel", None) is not None:
+            module.init_nvfp4_linear_kernel = lambda *args, **kwargs: linear.EmulationNvFp4LinearKernel(
+                NvFp4LinearLayerConfig())
+
+
+def load(folder):
+    """What the loader says: the model's class, and the parameters that no tensor filled."""
+    config = ModelConfig(model=str(folder), tokenizer=str(folder), dtype="bfloat16", max_model_len=256,
+                         skip_tokenizer_init=True)
+    whole = VllmConfig(model_config=config, load_config=LoadConfig(), device_config=DeviceConfig(device="cpu"))
+    with set_current_vllm_config(whole):
+        torch.set_default_dtype(torch.bfloat16)
+        try:
+            model = initialize_model(vllm_config=whole)
+            loader = DefaultModelLoader(whole.load_config)
+            loaded = model.load_weights(loader.get_all_weights(config, model))
+        finally:
+            torch.set_default_dtype(torch.float32)
+    cache = (".k_scale", ".v_scale", ".q_scale", ".prob_scale")
+    left = {name for name, _ in model.named_parameters() if not name.endswith(cache)} - set(loaded or ())
+    return type(model).__name__, config.quantization, sorted(left)
+
+
+def main(ckpt, testdata):
+    platforms._current_platform = Blackwell()
+    choose_emulated_kernels()
+    known = 0
+    with tempfile.TemporaryDirectory() as work:
+        store = pathlib.Path(work) / "store"
+        with set_current_vllm_config(VllmConfig()):
+            init_distributed_environment(world_size=1, rank=0, local_rank=0, backend="gloo",
+                                         distributed_init_method=f"file://{store}")
+            initialize_model_parallel(1, 1)
+        for model in MODELS:
+            folder = export(ckpt, testdata, model, work)
+            try:
+                name, quantization, left = load(folder)
+            except Exception as error:
+                if any(text in str(error) for text in UNKNOWN):
+                    print(f"{model}: not known to vllm {vllm.__version__}")
+                    continue
+                raise
+            assert quantization in ("modelopt_fp4", "modelopt"), f"{model}: quantization {quantization}"
+            assert not left, f"{model}: parameters that nothing filled: {left[:5]}"
+            print(f"{model}: {name}, {quantization}, every weight taken by vllm {vllm.__version__}")
+            known += 1
+    assert known > 0, "no model was known"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -13,13 +13,14 @@
 #include "transforms/quantize.h"
 #include "transforms/rename.h"
 #include "transforms/to_gguf.h"
+#include "transforms/tokenizer.h"
 
 namespace ckpt {
 namespace {
 
 const Transform* const kTransforms[] = {
-    &kToGguf,     &kQuantize,     &kCast, &kExport, &kNvfp4Layout, &kDequantize,
-    &kConfigEdit, &kMetadataEdit, &kDrop, &kRename, &kGraft,
+    &kToGguf,    &kQuantize,   &kCast,         &kExport, &kNvfp4Layout, &kDequantize,
+    &kTokenizer, &kConfigEdit, &kMetadataEdit, &kGraft,  &kDrop,        &kRename,
 };
 
 }  // namespace

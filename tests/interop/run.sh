@@ -1,6 +1,6 @@
 #!/bin/sh
-# Our conversions beside llama.cpp's converter, on about twenty models made for it. Long: it installs
-# torch and transformers into a folder of the build.
+# Our conversions beside llama.cpp's converter, on about twenty models made for it, and mended tokenizers
+# in transformers 4.57 and 5. Long: it installs torch and both transformers into a folder of the build.
 #
 # usage: tests/interop/run.sh CKPT [FOLDER]      exits 77, saying "peer missing", when they cannot be had
 set -u
@@ -23,5 +23,13 @@ if [ ! -e python/done ]; then
     missing "pip cannot install torch and transformers"
   touch python/done
 fi
+if [ ! -e python457/done ]; then
+  python3 -m venv python457 || missing "python3 -m venv does not work"
+  python457/bin/pip install -q torch torchvision transformers==4.57.1 sentencepiece protobuf jinja2 pillow ||
+    missing "pip cannot install transformers 4.57"
+  touch python457/done
+fi
+CKPT_TRANSFORMERS_457=$PWD/python457/bin/python CKPT_TRANSFORMERS_5=$PWD/python/bin/python \
+  python/bin/python "$here/tokenizer_transformers.py" "$ckpt" || exit 1
 rm -rf models && python/bin/python "$here/make_hf_variants.py" models &&
   LLAMA_CPP=$PWD/llama.cpp python/bin/python "$here/compare_conversions.py" "$ckpt" models

@@ -166,6 +166,7 @@ CASES = {
     "gpt2": dict(rules="gpt2", cls="GPT2Tokenizer", config=GPT2),
     "gpt2-backend": dict(rules="gpt2", config=LLAMA),
     "gpt2-prefix-space": dict(rules="gpt2", config=LLAMA, prefix_space=True),
+    "processor-of-llama": dict(rules="llama2", config={"architectures": ["LlavaNextVideoForConditionalGeneration"], "model_type": "llava_next_video"}),
     "named-tokens": dict(rules="qwen35", cls="Qwen3_5Tokenizer", config=TEXT_ONLY,
                          add={"model_specific_special_tokens": {"image_token": "<|image_pad|>"}, "extra_special_tokens": None}),
 }

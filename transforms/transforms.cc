@@ -14,13 +14,16 @@
 #include "transforms/rename.h"
 #include "transforms/to_gguf.h"
 #include "transforms/tokenizer.h"
+#include "transforms/vl_preprocessor.h"
+#include "transforms/vl_wrap.h"
 
 namespace ckpt {
 namespace {
 
 const Transform* const kTransforms[] = {
-    &kToGguf,    &kQuantize,   &kCast,         &kExport, &kNvfp4Layout, &kDequantize,
-    &kTokenizer, &kConfigEdit, &kMetadataEdit, &kGraft,  &kDrop,        &kRename,
+    &kToGguf,     &kQuantize,     &kCast,     &kExport,       &kNvfp4Layout,
+    &kDequantize, &kVlWrap,       &kVlUnwrap, &kPreprocessor, &kTokenizer,
+    &kConfigEdit, &kMetadataEdit, &kGraft,    &kDrop,         &kRename,
 };
 
 }  // namespace

@@ -125,6 +125,16 @@ Status check_architecture(const JsonText& config, const VlModel& model) {
               name, model.text->architecture, model.family->architecture);
 }
 
+// A mixture of experts under the name of the dense model would be loaded as one.
+Status check_experts(const JsonText& config, const VlFamily& family) {
+  const JsonText* nested = nested_text(config);
+  const JsonText& text = nested == nullptr ? config : *nested;
+  const std::string moe = std::string(family.model_type) + "_moe";
+  if (text.find_whole("num_experts").value_or(0) == 0 || find_vl_family(moe) == nullptr) return {};
+  return fail(ErrorCode::kCorrupt, "config.json: num_experts in a {}; expected a {}",
+              family.model_type, moe);
+}
+
 // ---- sizes and ids -----------------------------------------------------------------------------
 
 Status check_base_width(const JsonText& text, const JsonText& base_text) {
@@ -269,6 +279,7 @@ Result<VlModel> identify_vl_text(const JsonText& config, const VlFamily* base) {
     out.text = find_vl_text(*out.family, inner);
   }
   CKPT_TRY(check_architecture(config, out));
+  CKPT_TRY(check_experts(config, *out.family));
   return out;
 }
 
@@ -284,6 +295,7 @@ Result<VlModel> identify_vl_wrapper(const JsonText& config) {
   }
   CKPT_ASSIGN(out.text, text_row(*out.family, config));
   CKPT_TRY(check_architecture(config, out));
+  CKPT_TRY(check_experts(config, *out.family));
   return out;
 }
 

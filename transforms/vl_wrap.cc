@@ -85,7 +85,9 @@ std::string dtype_of(const Checkpoint& checkpoint) {
 // Lists of quantised modules in both documents.
 template <class Edit>
 Status edit_quant_lists(Checkpoint& checkpoint, JsonText& config, Edit edit) {
-  if (JsonText* quant = config.find("quantization_config")) edit(*quant);
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    if (JsonText* quant = config.find(key)) edit(*quant);
+  }
   CKPT_ASSIGN(std::optional<JsonDocument> own, read_json(checkpoint, kQuantConfigName));
   if (!own) return {};
   edit(own->root);
@@ -182,6 +184,13 @@ Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const Options& options,
     return std::find(std::begin(kProcessorFiles), std::end(kProcessorFiles), document.path) !=
            std::end(kProcessorFiles);
   });
+  const auto other =
+      std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                   [](const Tensor& tensor) { return vl_part_of(tensor.name) == VlPart::kOther; });
+  if (other != checkpoint.tensors.end()) {
+    context.note(fmt::format("tensor '{}' is of neither the text model nor the tower, and stays",
+                             other->name));
+  }
   if (dropped != 0) {
     context.note(fmt::format("{} tensors of the vision tower{} are dropped", dropped,
                              keeps_mtp ? "" : " and of multi-token prediction"));

@@ -188,6 +188,8 @@ TEST(VlWrap, ConfigsThatCannotBeMeantAreRefused) {
                "layer_types names 1 layers; expected 4");
   expect_error(wrap(micro_with("full_attention_interval", "3")), ErrorCode::kCorrupt,
                "full_attention_interval 3; layer_types says 4");
+  expect_error(wrap(micro_with("num_experts", "8")), ErrorCode::kCorrupt,
+               "num_experts in a qwen3_5; expected a qwen3_5_moe");
   expect_error(wrap(micro_with("num_hidden_layers", "4e9")), ErrorCode::kCorrupt,
                "num_hidden_layers");
   expect_error(wrap(micro_with("text_config", "{\"text_config\": {}}")), ErrorCode::kCorrupt,

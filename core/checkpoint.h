@@ -44,7 +44,12 @@ struct ScaleColumns {
 struct PermuteColumns {
   std::shared_ptr<const std::vector<uint32_t>> index;
 };
-using ValueOp = std::variant<AddScalar, NegExp, RoundTo, ScaleRows, ScaleColumns, PermuteColumns>;
+// Values above 0 become at least `least`; for scales, which a rounding to 0 would make useless.
+struct RaiseTo {
+  float least;
+};
+using ValueOp =
+    std::variant<AddScalar, NegExp, RoundTo, ScaleRows, ScaleColumns, PermuteColumns, RaiseTo>;
 
 struct Tensor;
 

@@ -1,6 +1,7 @@
 // The list of transforms.
 #include "transforms/transforms.h"
 
+#include "transforms/awq_fold_repair.h"
 #include "transforms/cast.h"
 #include "transforms/config_edit.h"
 #include "transforms/dequantize.h"
@@ -8,6 +9,7 @@
 #include "transforms/export.h"
 #include "transforms/graft.h"
 #include "transforms/metadata_edit.h"
+#include "transforms/mixed_to_nvfp4.h"
 #include "transforms/mixture.h"
 #include "transforms/nvfp4_layout.h"
 #include "transforms/quantize.h"
@@ -21,9 +23,9 @@ namespace ckpt {
 namespace {
 
 const Transform* const kTransforms[] = {
-    &kToGguf,     &kQuantize,     &kCast,     &kExport,       &kNvfp4Layout,
-    &kDequantize, &kVlWrap,       &kVlUnwrap, &kPreprocessor, &kTokenizer,
-    &kConfigEdit, &kMetadataEdit, &kGraft,    &kDrop,         &kRename,
+    &kToGguf,       &kQuantize,      &kCast,   &kExport,   &kNvfp4Layout,  &kDequantize,
+    &kMixedToNvfp4, &kAwqFoldRepair, &kVlWrap, &kVlUnwrap, &kPreprocessor, &kTokenizer,
+    &kConfigEdit,   &kMetadataEdit,  &kGraft,  &kDrop,     &kRename,
 };
 
 }  // namespace

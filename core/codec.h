@@ -57,8 +57,6 @@ struct EncodeOptions {
   bool cpu_rounding = false;  // NVFP4, FP8: divide where the GPU multiplies by a reciprocal
   ScaleSearch search = ScaleSearch::kNone;
   bool searches_alone = false;  // four over six: choose by Stats::own_amax, scale by amax
-  float tensor_scale = 0;  // nvfp4_modelopt: this tensor scale, which others share, whatever the
-                           // values; 0 = from their largest magnitude
 };
 
 // What encode() may use beside the rows.

@@ -113,7 +113,6 @@ float largest_scale(const EncodeContext& context) {
 }
 
 float modelopt_tensor_scale(const EncodeContext& context) {
-  if (context.options.tensor_scale > 0) return context.options.tensor_scale;
   const float scale = divide_by_constant(context.stats.amax, kE2m1Largest * largest_scale(context),
                                          context.options);
   return scale > 0 ? scale : 1;

@@ -58,9 +58,9 @@ Result<Tensor> encoded_weight(const MixedJob& job, size_t layer) {
     recoded.weights =
         std::make_shared<const ColumnWeights>(ColumnWeights{multiply(inverse, inverse)});
   }
-  if (plan.tensor_scale > 0) {
-    recoded.options.tensor_scale = plan.tensor_scale;
-    recoded.stats = Stats{plan.tensor_scale * 2688};
+  if (plan.shared) {
+    recoded.options.cpu_rounding = plan.shared->cpu_rounding;
+    recoded.stats = Stats{plan.shared->amax};
   }
   return out;
 }

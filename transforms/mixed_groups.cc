@@ -225,10 +225,31 @@ class Grouper {
     // Above by less than a block scale can tell counts as equal.
     float shared = adopted;
     while (shared * 1.0001f < needed) shared *= 2;
+    if (!made.empty()) {
+      const SharedScale found = reach(shared);
+      shared = found.scale;
+      for (const size_t i : made) plan(i).shared = found;
+    }
     for (size_t i = 0; i < stored.size(); ++i) set_stored(stored[i], scales[i], shared);
-    for (const size_t i : made) plan(i).tensor_scale = shared;
-    if (shared != adopted) ++raised_;
     return {};
+  }
+
+  // The magnitude that the codec makes `scale` of. Every scale that an exporter computed has one,
+  // divided as it divided; another is raised by its last bits until it has one.
+  SharedScale reach(float scale) const {
+    const ScaleSearch search = job_.options.encode.search;
+    const bool leaves_room = search == ScaleSearch::kFourOverSix || search == ScaleSearch::kBest;
+    const float divisor = leaves_room ? 6 * 256.0f : kNvfp4Divisor;
+    const bool preferred = job_.options.encode.cpu_rounding;
+    for (;; scale = std::nextafter(scale, INFINITY)) {
+      for (const bool cpu : {preferred, !preferred}) {
+        const float near = scale * divisor;
+        for (const float amax :
+             {near, std::nextafter(near, 0.0f), std::nextafter(near, INFINITY)}) {
+          if (scale_from_amax(amax, divisor, cpu) == scale) return {scale, amax, cpu};
+        }
+      }
+    }
   }
 
   void set_stored(size_t at, float own, float shared) {
@@ -279,7 +300,7 @@ class Grouper {
 
   MixedJob& job_;
   std::map<std::string, Members> weight_groups_, input_groups_, units_;
-  uint64_t promoted_ = 0, joined_ = 0, scaleless_ = 0, raised_ = 0;
+  uint64_t promoted_ = 0, joined_ = 0, scaleless_ = 0;
   std::string first_promoted_, first_joined_, first_scaleless_;
 };
 

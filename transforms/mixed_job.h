@@ -33,6 +33,12 @@ struct MixedOptions {
 enum class Fate : uint8_t { kKeep, kRescale, kRequantise, kPlain };
 using Factors = std::vector<float>;  // empty: all 1
 
+// A weight_scale_2 that is given, as the codec computes it from a largest magnitude.
+struct SharedScale {
+  float scale = 0, amax = 0;
+  bool cpu_rounding = false;
+};
+
 struct LayerPlan {
   Fate fate = Fate::kKeep;
   Factors rows, columns, taken;

@@ -225,6 +225,11 @@ class Grouper {
     // Above by less than a block scale can tell counts as equal.
     float shared = adopted;
     while (shared * 1.0001f < needed) shared *= 2;
+    if (!(shared > 0x1p-100f && shared < 0x1p100f)) {
+      return fail(ErrorCode::kCorrupt,
+                  "'{}' and what is joined with it need a weight_scale_2 of {}", module(members[0]),
+                  shared);
+    }
     if (!made.empty()) {
       const SharedScale found = reach(shared);
       shared = found.scale;

@@ -20,8 +20,8 @@
 
 namespace ckpt {
 
-// About a million values of a tensor tell its error to a tenth of a decibel.
-inline constexpr uint64_t kSampleValues = uint64_t{1} << 20;
+// A quarter of a million values of a tensor tell its error to a tenth of a decibel.
+inline constexpr uint64_t kSampleValues = uint64_t{1} << 18;
 
 // Calls work(first row, values) for runs of rows of `tensor`, ascending; values of all rows while
 // there are at most `limit_values`, else of rows spread evenly. Tensors with equal numbers of rows

@@ -9,11 +9,17 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kMaxColumns = uint64_t{1} << 24;
+// Of each weight, for scales that its columns tell: a thousand rows of four thousand.
+constexpr uint64_t kColumnSample = uint64_t{1} << 22;
 // Scales nearer to 1 than this are the rounding errors of the weights.
 constexpr double kNoScale = 0.03;
 // A reader that no scale was worked into is the base's, to the last bit or nearly.
 constexpr double kSameDb = 45;
 constexpr double kClose = 0.1;
+// Without a base: columns whose logarithms vary less than this were hardly divided; a slope above
+// that of nothing and below the 0.6 to 0.7 of sound folds.
+constexpr double kSizesVary = 0.002;
+constexpr double kFollows = 0.3;
 
 class Finder {
  public:
@@ -42,7 +48,7 @@ class Finder {
       if (layer == nullptr || !layer->is_quantized() || layer->pre_quant_scale >= 0) continue;
       const auto original = base_.find(reader, tensor(layer->weight).shape);
       if (!original) continue;
-      CKPT_TRY(add_column_sums(*original, tensor(layer->weight), sums));
+      CKPT_TRY(add_column_sums(*original, tensor(layer->weight), sums, kColumnSample));
     }
     std::vector<double> out;
     for (size_t i = 0; i < sums.square.size(); ++i) {
@@ -230,8 +236,8 @@ Result<std::vector<std::string>> suspect_norm_folds(const Checkpoint& checkpoint
       xy += (x - mean_x / count) * (y - mean_y / count);
     });
     // Columns of one size: nothing was divided that could have been folded wrongly.
-    if (count == 0 || xx < count * 0.02) continue;
-    if (xy < 0.5 * xx) out.push_back(norm.norm);
+    if (count == 0 || xx < count * kSizesVary) continue;
+    if (xy < kFollows * xx) out.push_back(norm.norm);
   }
   return out;
 }

@@ -42,14 +42,15 @@ struct SharedScale {
 struct LayerPlan {
   Fate fate = Fate::kKeep;
   Factors rows, columns, taken;
-  Factors block_columns;             // kRescale: a factor for each block of 16 columns
-  float scale_factor = 1;            // kRescale: of all block scales, beside rows and block_columns
-  float tensor_scale = 0;            // weight_scale_2; 0: as it is, or from the values
-  std::vector<size_t> peers;         // layers whose largest magnitude counts too
-  float input_factor = 1;            // the inputs grow by it at most
-  std::optional<float> input_scale;  // new
-  std::optional<Tensor> base;        // whose weight is encoded
-  std::string how;                   // what was done with its scale
+  Factors block_columns;   // kRescale: a factor for each block of 16 columns
+  float scale_factor = 1;  // kRescale: of all block scales, beside rows and block_columns
+  float tensor_scale = 0;  // kRescale: weight_scale_2
+  std::optional<SharedScale> shared;  // kRequantise: of the NVFP4 layers it is joined with
+  std::vector<size_t> peers;          // layers whose largest magnitude counts too
+  float input_factor = 1;             // the inputs grow by it at most
+  std::optional<float> input_scale;   // new
+  std::optional<Tensor> base;         // whose weight is encoded
+  std::string how;                    // what was done with its scale
   bool is_changed() const { return fate != Fate::kKeep; }
 };
 

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "core/evaluate.h"
+#include "core/float_convert.h"
 #include "transforms/export_groups.h"
 #include "transforms/export_options.h"
 #include "transforms/mixed_job.h"
@@ -279,6 +280,14 @@ class Grouper {
     float amax() const { return value * divisor; }
   };
 
+  // Maxima of activations are bfloat16 numbers, mostly: the one that gives the scale, if it does.
+  static float exact_amax(const InputScale& scale) {
+    const float near = float_from_bf16(bf16_from_float(scale.amax()));
+    const bool fits = scale_from_amax(near, scale.divisor, false) == scale.value ||
+                      scale_from_amax(near, scale.divisor, true) == scale.value;
+    return fits ? near : scale.amax();
+  }
+
   Status share_input_scale(const Members& members) {
     std::optional<InputScale> most;
     bool differ = false;
@@ -295,7 +304,7 @@ class Grouper {
     const float scale =
         most->divisor == kNvfp4Divisor
             ? most->value
-            : scale_from_amax(most->amax(), kNvfp4Divisor, job_.options.encode.cpu_rounding);
+            : scale_from_amax(exact_amax(*most), kNvfp4Divisor, job_.options.encode.cpu_rounding);
     for (const size_t i : members) {
       const bool needs = layer(i).kind != LayerKind::kNvfp4 || plan(i).input_factor != 1 || differ;
       if (becomes_nvfp4(i) && needs) plan(i).input_scale = scale;

@@ -44,12 +44,7 @@ struct ScaleColumns {
 struct PermuteColumns {
   std::shared_ptr<const std::vector<uint32_t>> index;
 };
-// Values above 0 become at least `least`; for scales, which a rounding to 0 would make useless.
-struct RaiseTo {
-  float least;
-};
-using ValueOp =
-    std::variant<AddScalar, NegExp, RoundTo, ScaleRows, ScaleColumns, PermuteColumns, RaiseTo>;
+using ValueOp = std::variant<AddScalar, NegExp, RoundTo, ScaleRows, ScaleColumns, PermuteColumns>;
 
 struct Tensor;
 

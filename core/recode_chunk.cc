@@ -60,11 +60,6 @@ struct ApplyOp {
       rows.values[i] *= (*op.factors)[i % rows.row_values];
     }
   }
-  void operator()(const RaiseTo& op) const {
-    for (float& value : rows.values) {
-      if (value > 0) value = std::max(value, op.least);
-    }
-  }
   void operator()(const PermuteColumns& op) const {
     const std::vector<uint32_t>& index = *op.index;
     permuted.resize(rows.row_values);

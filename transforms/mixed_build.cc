@@ -8,8 +8,6 @@
 namespace ckpt {
 namespace {
 
-constexpr float kSmallestScale = 0x1p-9f;
-
 Tensor scalar(const Tensor& beside, std::string name, float value, const MixedJob& job) {
   std::vector<std::byte> bytes(sizeof value);
   std::memcpy(bytes.data(), &value, sizeof value);
@@ -42,7 +40,7 @@ Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer) {
   if (!plan.block_columns.empty()) {
     CKPT_ASSIGN(out, with_op(std::move(out), ScaleColumns{share(plan.block_columns)}));
   }
-  return with_op(std::move(out), RaiseTo{kSmallestScale});
+  return out;
 }
 
 Result<Tensor> encoded_weight(const MixedJob& job, size_t layer) {

@@ -1,6 +1,7 @@
 // ckpt convert IN OUT: plan, and carry the plan out.
 #include <map>
 
+#include "checks/checks.h"
 #include "core/execute.h"
 #include "tools/commands.h"
 #include "tools/pipeline.h"
@@ -49,6 +50,13 @@ void declare_model(CLI::App& app, Typed& typed) {
   app.add_option("--model-name", conversion.model_name, "instead of the folder's name");
   app.add_flag("--no-mtp", conversion.no_mtp, "drop multi-token-prediction layers");
   app.add_option("--also", typed.also, "OUT2=TYPE2, made from the same reading of IN (may repeat)");
+  app.add_option(
+         "--for", conversion.profiles,
+         "PROFILE that shall load OUT: adds the mends that ckpt doctor asks for (may repeat)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  app.add_option("--base", conversion.base, "the unquantized model, for mends that need it");
   app.add_option("--step", conversion.steps, "name:key=value,... (ckpt list steps; may repeat)");
 }
 
@@ -187,6 +195,18 @@ std::string next_command(const Output& output) {
   return fmt::format("llama-cli -m {}   (what is in it: ckpt show {})", path, path);
 }
 
+// The commands that serve the output where it was made for.
+void show_serving(const Console& console, const Output& output,
+                  const std::vector<std::string>& profiles) {
+  for (const std::string& profile : profiles) {
+    const std::string path = output.layout.is_folder
+                                 ? output.path.string()
+                                 : final_path(output, output.layout.files[0]).string();
+    const std::string command = serve_command(profile, output.checkpoint, shell_word(path));
+    if (!command.empty()) console.talk(fmt::format("{}: {}", profile, command));
+  }
+}
+
 void show_report(const Console& console, const Plan& plan, const ExecuteReport& report) {
   for (const FileReport& file : report.files) {
     console.answer(fmt::format("{}  {}", file.sha256, file.path));
@@ -237,6 +257,9 @@ Result<int> convert(Typed& typed, const Console& console, const CommonOptions& c
                        : std::move(report.error()).in(typed.conversion.in.string()));
   }
   show_report(console, planned.plan, *report);
+  for (const Output& output : planned.plan.outputs) {
+    show_serving(console, output, typed.conversion.profiles);
+  }
   return 0;
 }
 

@@ -1,4 +1,5 @@
 // ckpt list: what this program knows, printed from the lists that it works with.
+#include "checks/checks.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
@@ -66,15 +67,47 @@ void list_families(const Console& console) {
   for (const std::string& line : table.lines({false, false})) console.answer(line);
 }
 
+void list_checks(const Console& console) {
+  std::vector<std::string> heading = {"check", "what"};
+  for (const ProfileInfo& profile : all_profiles()) heading.emplace_back(profile.name);
+  Table table(heading);
+  for (const CheckInfo& check : all_checks()) {
+    std::vector<std::string> row = {
+        std::string(check.id), fmt::format("{}{}", check.title, check.is_deep ? " (--deep)" : "")};
+    Json severities = Json::object();
+    for (size_t i = 0; i < check.severities.size(); ++i) {
+      const auto& severity = check.severities[i];
+      row.emplace_back(severity ? severity_name(*severity) : "-");
+      if (severity) severities[heading[i + 2]] = severity_name(*severity);
+    }
+    table.add(std::move(row));
+    console.object("check", {{"id", check.id},
+                             {"title", check.title},
+                             {"deep", check.is_deep},
+                             {"severities", severities}});
+  }
+  for (const std::string& line : table.lines(std::vector<bool>(heading.size()))) {
+    console.answer(line);
+  }
+}
+
+void list_profiles(const Console& console) {
+  Table table({"profile", "what"});
+  for (const ProfileInfo& profile : all_profiles()) {
+    table.add({std::string(profile.name), std::string(profile.help)});
+    console.object("profile", {{"name", profile.name}, {"help", profile.help}});
+  }
+  for (const std::string& line : table.lines({false, false})) console.answer(line);
+}
+
 Result<int> list(const Typed& typed, const Console& console) {
   struct List {
     std::string_view name;
     void (*print)(const Console&);
   };
-  static constexpr List kLists[] = {{"formats", list_formats},
-                                    {"types", list_types},
-                                    {"steps", list_steps},
-                                    {"families", list_families}};
+  static constexpr List kLists[] = {{"formats", list_formats}, {"types", list_types},
+                                    {"steps", list_steps},     {"families", list_families},
+                                    {"checks", list_checks},   {"profiles", list_profiles}};
   for (const List& entry : kLists) {
     if (!typed.what.empty() && typed.what != entry.name) continue;
     if (typed.what.empty()) console.answer(console.bold(entry.name));
@@ -86,14 +119,15 @@ Result<int> list(const Typed& typed, const Console& console) {
 
 Run declare(CLI::App& app) {
   auto typed = std::make_shared<Typed>();
-  app.add_option("WHAT", typed->what, "formats, types, steps or families; default: all")
-      ->check(CLI::IsMember({"formats", "types", "steps", "families"}));
+  app.add_option("WHAT", typed->what,
+                 "formats, types, steps, families, checks or profiles; default: all")
+      ->check(CLI::IsMember({"formats", "types", "steps", "families", "checks", "profiles"}));
   return [typed](const Console& console, const CommonOptions&) { return list(*typed, console); };
 }
 
 }  // namespace
 
-constinit const Command kList{"list", "Lists formats, types, steps and model families.",
+constinit const Command kList{"list", "Lists formats, types, steps, families, checks and profiles.",
                               "  ckpt list\n  ckpt list types", declare};
 
 }  // namespace ckpt

@@ -13,8 +13,8 @@ std::atomic<bool> interrupted{false};
 
 namespace {
 
-const Command* const kCommands[] = {&kConvert, &kPatch,   &kShow, &kDiff,
-                                    &kVerify,  &kPublish, &kList};
+const Command* const kCommands[] = {&kConvert, &kPatch,  &kDoctor,  &kShow,
+                                    &kDiff,    &kVerify, &kPublish, &kList};
 
 void on_signal(int) {
   // The second Ctrl-C ends the program at once, as if nobody had asked to be told.

@@ -7,6 +7,7 @@
 #include "core/codec.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
+#include "tools/mending.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -226,6 +227,32 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const Conversion& conve
   return apply("cast", options, std::move(checkpoint), context);
 }
 
+// --for: the mends that the doctor would ask for, and what is left to say.
+Result<Checkpoint> mended_for(Checkpoint checkpoint, const Conversion& conversion,
+                              const Context& context) {
+  if (conversion.profiles.empty()) return checkpoint;
+  // A GGUF has been through the one program that reads it; only the names are looked at.
+  if (checkpoint.format == "gguf") {
+    CKPT_TRY(diagnose(Checkpoint{}, {conversion.profiles, false, {}, nullptr}));
+    return checkpoint;
+  }
+  CKPT_ASSIGN(Mended mended,
+              mend(std::move(checkpoint), {conversion.profiles, conversion.base, true}, context));
+  if (!mended.steps.empty()) {
+    context.note(fmt::format("for {}: {}", fmt::join(conversion.profiles, ", "),
+                             fmt::join(mended.steps, ", ")));
+  }
+  for (const Finding& finding : mended.left.findings) {
+    if (finding.severity < Severity::kUnsound) continue;
+    const std::string needs = finding.mend.needs.empty() ? finding.mend.advice : finding.mend.needs;
+    context.note(fmt::format("{} will not {} it: {}: {}: {}{}{}", finding.profile,
+                             finding.severity == Severity::kUnloaded ? "load" : "run",
+                             finding.check, finding.place, finding.found, needs.empty() ? "" : "; ",
+                             needs));
+  }
+  return std::move(mended.checkpoint);
+}
+
 Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conversion) {
   const Format* format = find_format(checkpoint.format);
   CKPT_CHECK(format != nullptr);
@@ -248,6 +275,7 @@ Status add_output(Plan& plan, Checkpoint checkpoint, const Conversion& conversio
                        ? towards_gguf(std::move(checkpoint), conversion, context)
                        : towards_folder(std::move(checkpoint), conversion, context);
   if (!converted) return Failure(std::move(converted.error()).in(conversion.in.string()));
+  CKPT_ASSIGN(converted, mended_for(std::move(*converted), conversion, context));
   CKPT_ASSIGN(Layout layout, lay_out_for(*converted, conversion));
   plan.outputs.push_back({conversion.out, std::move(*converted), std::move(layout)});
   return {};

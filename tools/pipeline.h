@@ -32,6 +32,8 @@ struct Conversion {
   std::vector<std::pair<std::string, std::string>> export_options;
   std::filesystem::path tokenizer;  // a folder to take the tokenizer from
   std::vector<AlsoOutput> also;
+  std::vector<std::string> profiles;  // OUT gets the mends that these ask for
+  std::string base;                   // the unquantized model's folder, for mends that need it
   bool no_mtp = false;
   bool allow_requantize = false;
   bool pure = false;

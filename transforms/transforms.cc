@@ -14,6 +14,7 @@
 #include "transforms/nvfp4_layout.h"
 #include "transforms/quantize.h"
 #include "transforms/rename.h"
+#include "transforms/serving_config.h"
 #include "transforms/to_gguf.h"
 #include "transforms/tokenizer.h"
 #include "transforms/vl_preprocessor.h"
@@ -23,9 +24,9 @@ namespace ckpt {
 namespace {
 
 const Transform* const kTransforms[] = {
-    &kToGguf,       &kQuantize,      &kCast,   &kExport,   &kNvfp4Layout,  &kDequantize,
-    &kMixedToNvfp4, &kAwqFoldRepair, &kVlWrap, &kVlUnwrap, &kPreprocessor, &kTokenizer,
-    &kConfigEdit,   &kMetadataEdit,  &kGraft,  &kDrop,     &kRename,
+    &kToGguf,        &kQuantize,      &kCast,         &kExport,   &kNvfp4Layout,  &kDequantize,
+    &kMixedToNvfp4,  &kAwqFoldRepair, &kVlWrap,       &kVlUnwrap, &kPreprocessor, &kTokenizer,
+    &kServingConfig, &kConfigEdit,    &kMetadataEdit, &kGraft,    &kDrop,         &kRename,
 };
 
 }  // namespace

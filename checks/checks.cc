@@ -1,0 +1,174 @@
+// The list of checks, and how a diagnosis is made of it.
+#include "checks/checks.h"
+
+#include <algorithm>
+#include <array>
+
+#include "checks/subject.h"
+
+namespace ckpt {
+namespace {
+
+// In the order in which a person would look: files, then what they say, then what they hold.
+std::vector<const Check*> check_list() {
+  std::vector<const Check*> out;
+  for (const auto theme :
+       {file_checks(), config_checks(), weight_checks(), quantization_checks(), served_checks(),
+        tokenizer_checks(), processor_checks(), value_checks()}) {
+    for (const Check& check : theme) out.push_back(&check);
+  }
+  return out;
+}
+
+std::optional<Severity> rating(const Check& check, size_t profile) {
+  switch (check.ratings[profile]) {
+    case 'U':
+      return Severity::kUnloaded;
+    case 'S':
+      return Severity::kUnsound;
+    case 'W':
+      return Severity::kWarning;
+    case 'I':
+      return Severity::kInfo;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Steps in the order in which they must be applied: names and nesting before the lists that speak
+// of names, weights before the lists that speak of weights, what serving wants last.
+constexpr std::array<std::string_view, 9> kStepOrder = {
+    "awq-fold-repair", "mixed-to-nvfp4", "graft",          "drop",        "rename",
+    "vl-wrap",         "tokenizer",      "serving-config", "preprocessor"};
+constexpr std::array<std::string_view, 3> kPayloadSteps = {"awq-fold-repair", "mixed-to-nvfp4",
+                                                           "graft"};
+
+std::string_view step_name(std::string_view step) { return step.substr(0, step.find(':')); }
+
+int order_of(std::string_view step) {
+  const auto at = std::find(kStepOrder.begin(), kStepOrder.end(), step_name(step));
+  return static_cast<int>(at - kStepOrder.begin());
+}
+
+Mend mend_of(const Check& check, const Found& found, const Examination& examination) {
+  Mend mend = found.mend.value_or(Mend{});
+  if (!found.mend) {
+    mend.step = check.step;
+    mend.advice = check.advice;
+    if (mend.step.find("=BASE") != mend.step.npos) {
+      mend.needs = "BASE: the unquantized model's folder";
+    }
+  }
+  if (mend.step.empty()) return mend;
+  const size_t blank = mend.step.find("BASE");
+  if (blank != mend.step.npos && !examination.base.empty()) {
+    mend.step.replace(blank, 4, fmt::format("\"{}\"", examination.base));
+    mend.needs.clear();
+  }
+  const std::string_view name = step_name(mend.step);
+  mend.rewrites_weights = std::count(kPayloadSteps.begin(), kPayloadSteps.end(), name) != 0;
+  mend.order = order_of(mend.step);
+  if (examination.has_step != nullptr && !examination.has_step(name)) mend.step.clear();
+  return mend;
+}
+
+Result<std::vector<const Profile*>> chosen(const Examination& examination, const Examined* on) {
+  std::vector<const Profile*> out;
+  for (const std::string& name : examination.profiles) {
+    const Profile* profile = find_profile(name);
+    if (profile == nullptr) {
+      return fail_with_hint(ErrorCode::kUsage, "ckpt list profiles", "profile '{}' is not known",
+                            name);
+    }
+    if (std::find(out.begin(), out.end(), profile) == out.end()) out.push_back(profile);
+  }
+  if (!examination.profiles.empty()) return out;
+  for (const Profile& profile : profiles()) {
+    // Unasked, releases from before the model was known have nothing to say.
+    const bool could = on == nullptr || profile.names != Names::kVllm16 || !on->is_qwen35();
+    if (could) out.push_back(&profile);
+  }
+  return out;
+}
+
+Status examine_for(const Examined& on, const Profile& profile, const Examination& examination,
+                   Diagnosis& out) {
+  const auto index = static_cast<size_t>(&profile - profiles().data());
+  Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
+  for (const Check* check : check_list()) {
+    const auto rated = rating(*check, index);
+    if (!rated || (check->is_deep && !examination.deep)) continue;
+    std::vector<Found> found;
+    CKPT_TRY(check->look({on, profile, found}));
+    for (Found& entry : found) {
+      Mend mend = mend_of(*check, entry, examination);
+      const Severity severity = entry.severity.value_or(*rated);
+      verdict.loads &= severity != Severity::kUnloaded;
+      verdict.sound &= severity != Severity::kUnsound;
+      out.findings.push_back(
+          {std::string(check->id), verdict.profile, severity, std::move(entry.place),
+           std::move(entry.found),
+           entry.symptom.empty() ? std::string(check->symptom) : std::move(entry.symptom),
+           std::move(mend)});
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<CheckInfo> all_checks() {
+  std::vector<CheckInfo> out;
+  for (const Check* check : check_list()) {
+    CheckInfo info{check->id, check->title, check->is_deep, {}};
+    for (size_t i = 0; i < kProfileCount; ++i) info.severities.push_back(rating(*check, i));
+    out.push_back(std::move(info));
+  }
+  return out;
+}
+
+Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& examination) {
+  Examined on(checkpoint);
+  CKPT_ASSIGN(const auto asked, chosen(examination, &on));
+  if (examination.deep) {
+    CKPT_ASSIGN(on.values, read_value_facts(on));
+  }
+  Diagnosis out;
+  for (const Profile* profile : asked) {
+    CKPT_TRY(examine_for(on, *profile, examination, out));
+  }
+  return out;
+}
+
+Result<Diagnosis> unreadable(const Error& error, const Examination& examination) {
+  CKPT_ASSIGN(const auto asked, chosen(examination, nullptr));
+  Diagnosis out;
+  for (const Profile* profile : asked) {
+    out.verdicts.push_back({std::string(profile->name), false, false});
+    out.findings.push_back({"W08",
+                            std::string(profile->name),
+                            Severity::kUnloaded,
+                            error.where,
+                            error.what,
+                            "invalid header, missing files or incomplete metadata",
+                            {{}, {}, error.hint, false, 0}});
+  }
+  return out;
+}
+
+std::vector<Mend> mends(const Diagnosis& diagnosis, bool rewrite_weights) {
+  std::vector<Mend> out;
+  for (const Finding& finding : diagnosis.findings) {
+    const Mend& mend = finding.mend;
+    if (mend.step.empty() || finding.severity == Severity::kInfo) continue;
+    if (mend.rewrites_weights && !rewrite_weights) continue;
+    const bool is_new = std::none_of(out.begin(), out.end(),
+                                     [&](const Mend& other) { return other.step == mend.step; });
+    if (is_new) out.push_back(mend);
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Mend& a, const Mend& b) { return a.order < b.order; });
+  return out;
+}
+
+}  // namespace ckpt

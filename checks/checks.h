@@ -1,0 +1,56 @@
+// The list of checks and of profiles: the only header of this folder that others include.
+//
+//   Checkpoint ── diagnose(profiles) ──▶ verdicts, findings ── mends() ──▶ steps in their order
+//
+// Headers and documents are enough for all checks but the deep ones, which read tensors.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/check.h"
+#include "core/checkpoint.h"
+
+namespace ckpt {
+
+// One release of a program that serves or reads checkpoints.
+struct ProfileInfo {
+  std::string_view name;  // "vllm-0.17"
+  std::string_view help;  // "vLLM 0.17.1 with transformers 4.57"
+};
+std::vector<ProfileInfo> all_profiles();
+
+// A check as `ckpt list checks` shows it.
+struct CheckInfo {
+  std::string_view id, title;
+  bool is_deep;
+  // Severity for each profile, in the order of all_profiles(); nullopt: not asked there.
+  std::vector<std::optional<Severity>> severities;
+};
+std::vector<CheckInfo> all_checks();
+
+struct Examination {
+  std::vector<std::string> profiles;  // names; empty: every profile that knows the model
+  bool deep = false;                  // read tensors too
+  std::string base;                   // the unquantized model's folder, for mends that need it
+  // Whether a finding may be mended by this step; null: by any. A step that is not there yet is
+  // only named.
+  bool (*has_step)(std::string_view name) = nullptr;
+};
+
+// Fails: kUsage: a profile that is not known; kIo, kCorrupt where deep checks cannot read.
+Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& examination);
+// What is said of a folder that cannot be read at all: no for every profile.
+Result<Diagnosis> unreadable(const Error& error, const Examination& examination);
+
+// The steps that the findings of errors and warnings ask for: each once, in the order in which they
+// must be applied. Those that rewrite weights are left out unless `rewrite_weights`.
+std::vector<Mend> mends(const Diagnosis& diagnosis, bool rewrite_weights);
+
+// The shell command that serves `path` there; empty for programs that do not serve.
+std::string serve_command(std::string_view profile, const Checkpoint& checkpoint,
+                          const std::string& path);
+
+}  // namespace ckpt

@@ -1,0 +1,333 @@
+// Checks of config.json: can the program name the model, and does it read the right numbers?
+//
+// Sources: transformers src/transformers/models/qwen3_5/configuration_qwen3_5.py; vLLM
+// vllm/transformers_utils/config.py and vllm/model_executor/models/qwen3_5.py; SGLang
+// python/sglang/srt/models/qwen3_5.py and configs/qwen3_5.py.
+// What a reader would get wrong: a wrapper's model_type over a flat file parses, and then every
+// number is the default of the class.
+#include <algorithm>
+#include <array>
+
+#include "checks/subject.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kConfig = "config.json";
+
+// Wrapper and text types of families whose text part travels alone.
+struct TextFamily {
+  std::string_view text_type, wrapper_type;
+};
+constexpr TextFamily kFamilies[] = {{"qwen3_5_text", "qwen3_5"},
+                                    {"qwen3_5_moe_text", "qwen3_5_moe"}};
+
+const TextFamily* family_of_wrapper(std::string_view type) {
+  for (const TextFamily& family : kFamilies) {
+    if (family.wrapper_type == type) return &family;
+  }
+  return nullptr;
+}
+
+bool is_text_type(std::string_view type) {
+  return std::any_of(std::begin(kFamilies), std::end(kFamilies),
+                     [&](const TextFamily& family) { return family.text_type == type; });
+}
+
+Status look_readable(const Look& look) {
+  if (look.on.is_gguf) return {};
+  if (const auto found = look.on.broken.find(std::string(kConfig)); found != look.on.broken.end()) {
+    look.report(std::string(kConfig), found->second);
+  } else if (look.on.config.is_null()) {
+    look.report(std::string(kConfig), "there is no config.json");
+  } else if (look.on.model_type.empty()) {
+    look.report(std::string(kConfig), "no model_type");
+  }
+  return {};
+}
+
+// Half-wrapped: said to be a wrapper, written flat.
+bool is_half_wrapped(const Examined& on) {
+  return family_of_wrapper(on.model_type) != nullptr && !on.has_text_config();
+}
+
+Status look_model_type(const Look& look) {
+  const Examined& on = look.on;
+  if (on.model_type.empty() || knows_model_type(look.profile, on.model_type)) return {};
+  Found found{"config.json: model_type",
+              fmt::format("'{}', which {} does not know", on.model_type, look.profile.help),
+              {},
+              fmt::format("The checkpoint you are trying to load has model type `{}` but "
+                          "Transformers does not recognize this architecture",
+                          on.model_type),
+              {}};
+  const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                                    [&](const auto& f) { return f.text_type == on.model_type; });
+  if (family == std::end(kFamilies) || !knows_model_type(look.profile, family->wrapper_type)) {
+    found.mend = Mend{{}, {}, "a newer release; this one does not know the model", false, 0};
+  }
+  look.out.push_back(std::move(found));
+  return {};
+}
+
+Status look_model_class(const Look& look) {
+  const Examined& on = look.on;
+  if (on.config.is_null() || on.is_gguf) return {};
+  if (on.model_class.empty()) {
+    look.report("config.json: architectures", "names no class");
+    return {};
+  }
+  if (knows_model_class(look.profile, on.model_class)) return {};
+  Found found{"config.json: architectures",
+              fmt::format("'{}', which {} does not have", on.model_class, look.profile.help),
+              {},
+              {},
+              {}};
+  if (look.profile.program == Program::kSglang) {
+    found.symptom = fmt::format(
+        "{} has no SGlang implementation and the Transformers "
+        "implementation is not compatible with SGLang",
+        on.model_class);
+  }
+  if (look.profile.program == Program::kVllm && knows_model_type(look.profile, on.model_type)) {
+    found.severity = Severity::kWarning;
+    found.symptom = "runs through the Transformers fallback, if at all";
+  }
+  if (!is_text_type(on.model_type)) {
+    found.mend = Mend{{}, {}, "a program or release that has this class", false, 0};
+  }
+  look.out.push_back(std::move(found));
+  return {};
+}
+
+Status look_half_wrapped(const Look& look) {
+  if (!is_half_wrapped(look.on)) return {};
+  look.report("config.json",
+              fmt::format("model_type '{}' is a wrapper's, but there is no text_config; every "
+                          "number of the text model would be the class's default",
+                          look.on.model_type));
+  return {};
+}
+
+Status look_text_type(const Look& look) {
+  const TextFamily* family = family_of_wrapper(look.on.model_type);
+  if (family == nullptr || !look.on.has_text_config()) return {};
+  if (look.on.text_type == family->text_type) return {};
+  look.report("config.json: text_config.model_type",
+              fmt::format("'{}'; expected '{}'", look.on.text_type, family->text_type));
+  return {};
+}
+
+constexpr std::array<std::string_view, 4> kRopeKeys = {"rope_parameters", "rope_scaling",
+                                                       "rope_theta", "partial_rotary_factor"};
+
+// The rotary dimension's half must be what the sections of M-RoPE sum to.
+void look_mrope(const Look& look, const JsonValue& text, const JsonValue& rope) {
+  const JsonValue* sections = known(rope, "mrope_section");
+  const JsonValue* head = known(text, "head_dim");
+  const JsonValue* factor = known(rope, "partial_rotary_factor");
+  if (factor == nullptr) factor = known(text, "partial_rotary_factor");
+  if (sections == nullptr || !sections->is_array() || head == nullptr) return;
+  double sum = 0;
+  for (const JsonValue& section : *sections) sum += number(section).value_or(0);
+  const double share = factor == nullptr ? 1 : number(*factor).value_or(1);
+  const double expected = number(*head).value_or(0) * share / 2;
+  if (sum == expected) return;
+  look.report("config.json: mrope_section",
+              fmt::format("sums to {}; half of the rotary dimension is {}", sum, expected));
+}
+
+Status look_rope(const Look& look) {
+  const Examined& on = look.on;
+  if (!on.is_qwen35() || !on.has_text_config()) return {};
+  for (const std::string_view key : kRopeKeys) {
+    if (known(on.config, key) != nullptr) {
+      look.report(fmt::format("config.json: {}", key),
+                  "beside text_config; rope belongs into text_config alone");
+    }
+  }
+  const JsonValue* rope = known(on.text_config(), "rope_parameters");
+  if (rope == nullptr) rope = known(on.text_config(), "rope_scaling");
+  if (rope == nullptr || known(*rope, "rope_theta") == nullptr) {
+    if (known(on.text_config(), "rope_theta") == nullptr) {
+      look.report("config.json: text_config.rope_parameters",
+                  "no rope_theta; the default of the class is 10000");
+    }
+    if (rope == nullptr) return {};
+  }
+  look_mrope(look, on.text_config(), *rope);
+  return {};
+}
+
+Status look_rope_type(const Look& look) {
+  for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
+    const JsonValue* rope = known(look.on.text_config(), key);
+    if (rope == nullptr) continue;
+    const std::string* old_name = text_of(*rope, "type");
+    const std::string* new_name = text_of(*rope, "rope_type");
+    if (old_name == nullptr || new_name == nullptr || *old_name == *new_name) continue;
+    if (*old_name == "mrope" && *new_name == "default") continue;
+    look.report(fmt::format("config.json: {}", key),
+                fmt::format("type '{}' and rope_type '{}' differ", *old_name, *new_name));
+  }
+  return {};
+}
+
+Status look_dtype(const Look& look) {
+  if (look.on.config.is_null()) return {};
+  const auto has = [](const JsonValue& json) {
+    return known(json, "dtype") != nullptr || known(json, "torch_dtype") != nullptr;
+  };
+  if (has(look.on.config) || has(look.on.text_config())) return {};
+  look.report("config.json: dtype", "no dtype at all; a reader may take float32");
+  return {};
+}
+
+Status look_tied(const Look& look) {
+  const Examined& on = look.on;
+  if (on.config.is_null() || on.is_gguf) return {};
+  const JsonValue* outer = known(on.config, "tie_word_embeddings");
+  const JsonValue* inner = known(on.text_config(), "tie_word_embeddings");
+  if (outer != nullptr && inner != nullptr && *outer != *inner) {
+    look.report("config.json: tie_word_embeddings", "differs between the wrapper and text_config");
+    return {};
+  }
+  const JsonValue* said = inner != nullptr ? inner : outer;
+  const bool has_head = std::any_of(on.modules.begin(), on.modules.end(), [](const auto& module) {
+    return module.first == "lm_head" || module.first.ends_with(".lm_head");
+  });
+  const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
+                         on.model_class.ends_with("ForConditionalGeneration");
+  if (said == nullptr || !said->is_boolean() || !is_causal) return {};
+  if (!said->get<bool>() && !has_head) {
+    look.report("config.json: tie_word_embeddings",
+                "false, but there is no lm_head.weight: the head would be random");
+  }
+  return {};
+}
+
+// Layers that carry the tensors of the other kind.
+void look_layer_kinds(const Look& look, const std::vector<std::string>& types) {
+  for (size_t layer = 0; layer < types.size(); ++layer) {
+    const bool is_linear = types[layer] == "linear_attention";
+    const std::string absent = is_linear ? "self_attn.q_proj" : "linear_attn.out_proj";
+    for (const std::string_view prefix : {"model.layers.", "model.language_model.layers."}) {
+      if (look.on.modules.count(fmt::format("{}{}.{}", prefix, layer, absent)) == 0) continue;
+      look.report(fmt::format("config.json: layer_types[{}]", layer),
+                  fmt::format("'{}', but the layer has {}", types[layer], absent));
+    }
+  }
+}
+
+Status look_layer_types(const Look& look) {
+  const std::vector<std::string> types = look.on.layer_types();
+  const JsonValue* count = known(look.on.text_config(), "num_hidden_layers");
+  if (types.empty() || count == nullptr) return {};
+  const auto layers = whole(*count);
+  if (layers && *layers != types.size()) {
+    look.report("config.json: layer_types",
+                fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers));
+  }
+  for (const std::string& type : types) {
+    if (has_word(" full_attention linear_attention sliding_attention chunked_attention conv"
+                 " compressed_sparse_attention heavily_compressed_attention ",
+                 type)) {
+      continue;
+    }
+    look.report("config.json: layer_types", fmt::format("'{}' is no layer type", type));
+    return {};
+  }
+  if (look.on.is_qwen35()) look_layer_kinds(look, types);
+  return {};
+}
+
+Status look_vision_config(const Look& look) {
+  const Examined& on = look.on;
+  if (family_of_wrapper(on.model_type) == nullptr || !on.has_text_config()) return {};
+  const JsonValue* vision = known(on.config, "vision_config");
+  if (vision == nullptr) {
+    look.report("config.json: vision_config", "absent from a wrapper");
+    return {};
+  }
+  const JsonValue* out = known(*vision, "out_hidden_size");
+  const JsonValue* hidden = known(on.text_config(), "hidden_size");
+  if (out != nullptr && hidden != nullptr && *out != *hidden) {
+    look.report("config.json: vision_config.out_hidden_size",
+                fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()));
+  }
+  return {};
+}
+
+Status look_interval(const Look& look) {
+  const Examined& on = look.on;
+  if (!on.is_qwen35() || !on.has_text_config()) return {};
+  if (known(on.text_config(), "full_attention_interval") != nullptr) return {};
+  look.report("config.json: text_config.full_attention_interval",
+              "absent; the loader does not derive it from layer_types");
+  return {};
+}
+
+Status look_no_vision(const Look& look) {
+  const Examined& on = look.on;
+  if (known(on.config, "vision_config") == nullptr || on.has_vision_tensors()) return {};
+  look.report("config.json: vision_config", "the weights hold no vision tower");
+  return {};
+}
+
+Status look_remote_code(const Look& look) {
+  if (known(look.on.config, "auto_map") == nullptr) return {};
+  look.report("config.json: auto_map", "the folder asks for code of its own");
+  return {};
+}
+
+Status look_newer(const Look& look) {
+  const std::string* version = text_of(look.on.config, "transformers_version");
+  if (version == nullptr || !version->starts_with("5.")) return {};
+  look.report("config.json: transformers_version",
+              fmt::format("written by transformers {}", *version));
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kChecks[] = {
+    {"C01", "config.json can be read and names a model_type", "UUUUUUUU",
+     "Unrecognized model; JSON errors", "", "copy config.json from the source model",
+     look_readable},
+    {"C02", "the program knows the model_type", "UUUU--UU", "", "vl-wrap", "", look_model_type},
+    {"C03", "the program has the model class", "UUUUWUI-", "unsupported architecture", "vl-wrap",
+     "", look_model_class},
+    {"C04", "a wrapper's model_type has a text_config", "SSSSSSSS",
+     "query, key and positions must have the same batch_size and seq_len; or wrong dimensions",
+     "vl-wrap", "", look_half_wrapped},
+    {"C05", "text_config.model_type is the family's", "UUUUWW--", "Invalid model_type",
+     "metadata:set=config.json:text_config.model_type", "", look_text_type},
+    {"C06", "rope stands in text_config alone, complete", "SSSWWWWW",
+     "query, key and positions must have the same batch_size and seq_len; garbage in long texts",
+     "vl-wrap", "", look_rope},
+    {"C07", "one rope type", "UUUWW-WW", "ValueError: conflicting rope types", "serving-config", "",
+     look_rope_type},
+    {"C09", "the dtype is said", "WWWIII-I", "weights in float32", "serving-config", "",
+     look_dtype},
+    {"C10", "tie_word_embeddings agrees with the tensors", "SSSSSSSS", "a head of random weights",
+     "serving-config", "", look_tied},
+    {"C11", "layer_types fit the layers", "UUUUUUWW", "missing weights of linear_attn", "",
+     "take config.json from the source model", look_layer_types},
+    {"C12", "vision_config fits the text model", "UUUUW---", "errors while the tower is made",
+     "vl-wrap", "", look_vision_config},
+    {"C14", "the vision tower's weights are there", "IIIWI---",
+     "parameters of the vision tower are never filled", "", "serve with --language-model-only",
+     look_no_vision},
+    {"C15", "no code of the folder's own", "WWWWWUWW", "asks for trust_remote_code", "",
+     "serve with --trust-remote-code, or use the native class", look_remote_code},
+    {"C16", "full_attention_interval is there", "---U----",
+     "'Qwen3_5TextConfig' object has no attribute 'full_attention_interval'", "serving-config", "",
+     look_interval},
+    {"F04", "the writer is not newer than the reader", "II----I-", "", "",
+     "explains C02 and T02; do not upgrade transformers inside the server's image", look_newer},
+};
+
+}  // namespace
+
+std::span<const Check> config_checks() { return kChecks; }
+
+}  // namespace ckpt

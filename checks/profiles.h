@@ -1,0 +1,43 @@
+// What each program knows and takes: the facts that the checks ask for; private to checks/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "checks/checks.h"
+
+namespace ckpt {
+
+enum class Program : uint8_t { kVllm, kSglang, kTensorrt, kLlamaCpp, kTransformers };
+// Whose names of model types, tokenizer classes and model classes a program goes by.
+enum class Names : uint8_t { kVllm16, kVllm17, kVllm32, kSglang, kTransformers4, kTransformers5 };
+
+struct Profile {
+  std::string_view name, help;
+  Program program;
+  Names names;
+  // quant_algo values of ModelOpt that it takes, between spaces.
+  std::string_view algos;
+
+  bool serves() const { return program != Program::kTransformers; }
+  bool reads_old_tokenizers_alone() const {
+    return names == Names::kVllm16 || names == Names::kVllm17 || names == Names::kTransformers4;
+  }
+};
+
+inline constexpr size_t kProfileCount = 8;
+std::span<const Profile, kProfileCount> profiles();
+const Profile* find_profile(std::string_view name);
+
+// True when `word` stands in `list`, words between spaces.
+bool has_word(std::string_view list, std::string_view word);
+
+// model_type: config.json's. llama.cpp and TensorRT-LLM go by the class; true there.
+bool knows_model_type(const Profile& profile, std::string_view model_type);
+// architectures[0]. True where the list is not known here (transformers, TensorRT-LLM).
+bool knows_model_class(const Profile& profile, std::string_view name);
+// tokenizer_class, as 4.57 looks it up: the name with "Fast" behind it, then the name.
+bool knows_tokenizer_class(const Profile& profile, std::string_view name);
+
+}  // namespace ckpt

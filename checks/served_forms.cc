@@ -1,0 +1,139 @@
+// Checks of the tensors against what a server makes of the lists (serving.h).
+//
+// Sources: as serving.h.
+// What a reader would get wrong: a module of floats that a server takes for FP8 has the same shape
+// and loads; its scales are then whatever the memory held.
+#include <algorithm>
+
+#include "checks/serving.h"
+#include "checks/subject.h"
+
+namespace ckpt {
+namespace {
+
+bool is_expected(Form form, const std::string& algo) {
+  switch (form) {
+    case Form::kPlain:
+      return algo.empty();
+    case Form::kNvfp4:
+      return algo == "NVFP4" || algo == "W4A16_NVFP4" || algo.starts_with("NVFP4_AWQ");
+    case Form::kFp8:
+      return algo.starts_with("FP8") || algo == "compressed-tensors";
+    case Form::kPackedNvfp4:
+      return algo == "compressed-tensors";
+    case Form::kOther:
+      return true;  // formats that are not judged here
+  }
+  return true;
+}
+
+bool is_judged(const Examined& on, const Profile& profile) {
+  const Quantization* said = on.quantization();
+  if (said == nullptr) return on.is_quantized();
+  if (said->method == "compressed-tensors")
+    return false;  // its targets and ignores are look-ups
+                   // of another kind
+  const bool is_mixed = said->algo == "MIXED_PRECISION" && profile.program == Program::kSglang;
+  return has_word(profile.algos, said->algo) && !is_mixed;
+}
+
+const Mend kListMend{"serving-config", {}, {}, false, 0};
+
+Status look_lists(const Look& look) {
+  if (!is_judged(look.on, look.profile)) return {};
+  Mismatch narrow, plain, codes;
+  for (const auto& [name, served] : served_modules(look.on, look.profile)) {
+    for (const Module* shard : served.shards) {
+      const bool is_forced = is_forced_plain(look.on, look.profile, name);  // Q14
+      if (is_forced || served.is_partial || is_expected(shard->form, served.algo)) continue;
+      const bool is_head = name.ends_with("lm_head");  // Q15
+      if (shard->form != Form::kPlain && !is_head) codes.add(shard->name);
+      if (shard->form != Form::kPlain) continue;
+      (served.algo.find("FP4") != std::string::npos ? plain : narrow).add(shard->name);
+    }
+  }
+  const std::string place =
+      look.on.quantizations.empty() ? std::string("config.json") : look.on.quantization()->place;
+  if (plain.count != 0) {
+    look.out.push_back({place,
+                        plain.text("of floats, which the list does not exclude"),
+                        {},
+                        "assert param_data.shape == loaded_weight.shape",
+                        kListMend});
+  }
+  if (narrow.count != 0) {
+    look.out.push_back({place, narrow.text("of floats, which would be read as FP8"),
+                        Severity::kUnsound, "scales are never filled", kListMend});
+  }
+  if (codes.count != 0) {
+    look.out.push_back({place,
+                        codes.text("quantized, where the server expects something else"),
+                        {},
+                        "There is no module or parameter named '...input_scale'; KeyError",
+                        kListMend});
+  }
+  return {};
+}
+
+Status look_shards(const Look& look) {
+  if (!is_judged(look.on, look.profile)) return {};
+  for (const auto& [name, served] : served_modules(look.on, look.profile)) {
+    const bool is_mixture = std::any_of(
+        served.shards.begin(), served.shards.end(),
+        [&](const Module* shard) { return shard->form != served.shards.front()->form; });
+    if (!served.is_partial && !is_mixture) continue;
+    look.report(served.shards.front()->name,
+                is_mixture ? fmt::format("the parts of {} are stored in different ways", name)
+                           : fmt::format("the list names some parts of {} only", name));
+    return {};
+  }
+  return {};
+}
+
+Status look_attention(const Look& look) {
+  if (!is_judged(look.on, look.profile)) return {};
+  Mismatch found;
+  for (const auto& [name, served] : served_modules(look.on, look.profile)) {
+    if (!is_forced_plain(look.on, look.profile, name)) continue;
+    for (const Module* shard : served.shards) {
+      if (shard->form != Form::kPlain) found.add(shard->name);
+    }
+  }
+  if (found.count != 0) {
+    look.report(found.first, found.text("quantized; this server runs Qwen3.5's attention in "
+                                        "BF16 alone"));
+  }
+  return {};
+}
+
+Status look_head(const Look& look) {
+  for (const auto& [name, module] : look.on.modules) {
+    const bool is_head = name == "lm_head" || name.ends_with(".lm_head");
+    const bool is_embedding = name.ends_with("embed_tokens");
+    if (module.weight == nullptr || module.form == Form::kPlain || !(is_head || is_embedding)) {
+      continue;
+    }
+    if (is_head && look.profile.names == Names::kVllm32) continue;
+    if (module.form == Form::kOther && look.on.is_gguf) continue;
+    look.report(name, "quantized");
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kChecks[] = {
+    {"Q07", "the lists say what the tensors are", "UUUU----", "", "serving-config", "", look_lists},
+    {"Q11", "parts that are run as one are stored alike", "UUUU----",
+     "Detected some but not all shards of ... are quantized", "serving-config", "", look_shards},
+    {"Q14", "attention of Qwen3.5 is in BF16", "---U----",
+     "assert param_data.shape == loaded_weight.shape", "",
+     "convert the unquantized model with --to nvfp4 --preset mlp-only", look_attention},
+    {"Q15", "head and embedding are of floats", "UUUUUI--",
+     "There is no module or parameter named 'lm_head.input_scale'", "", "dequantize it", look_head},
+};
+
+}  // namespace
+
+std::span<const Check> served_checks() { return kChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,226 @@
+#include "checks/serving.h"
+
+#include <algorithm>
+
+#include "core/transform.h"
+
+namespace ckpt {
+namespace {
+
+struct Rename {
+  std::string_view from, to;
+};
+constexpr Rename kVllmWrapper[] = {{"model.visual.", "visual."},
+                                   {"lm_head.", "language_model.lm_head."},
+                                   {"model.language_model.", "language_model.model."}};
+constexpr Rename kText[] = {{"model.language_model.", "model."}};
+
+std::span<const Rename> renames(const Examined& on, const Profile& profile) {
+  const bool is_qwen_vl =
+      on.model_class.starts_with("Qwen3_5") || on.model_class.starts_with("Qwen3VL");
+  if (!is_qwen_vl) return {};
+  const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
+  if (profile.program == Program::kVllm && is_wrapper) return kVllmWrapper;
+  return kText;
+}
+
+std::string renamed(std::string_view name, std::span<const Rename> rules) {
+  for (const Rename& rule : rules) {
+    if (name.starts_with(rule.from)) {
+      return std::string(rule.to) + std::string(name.substr(rule.from.size()));
+    }
+  }
+  return std::string(name);
+}
+
+struct Fused {
+  std::string_view name;
+  std::vector<std::string_view> shards;
+};
+const std::vector<Fused>& fused() {
+  static const std::vector<Fused> kFused = {{"qkv_proj", {"q_proj", "k_proj", "v_proj"}},
+                                            {"gate_up_proj", {"gate_proj", "up_proj"}},
+                                            {"in_proj_qkvz", {"in_proj_qkv", "in_proj_z"}},
+                                            {"in_proj_ba", {"in_proj_b", "in_proj_a"}}};
+  return kFused;
+}
+const Fused* fused_of(std::string_view word, bool by_shard) {
+  for (const Fused& entry : fused()) {
+    if (!by_shard && entry.name == word) return &entry;
+    if (by_shard && std::count(entry.shards.begin(), entry.shards.end(), word) != 0) return &entry;
+  }
+  return nullptr;
+}
+
+struct Split {
+  std::string_view parent, word;
+};
+Split split(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == name.npos) return {"", name};
+  return {name.substr(0, dot), name.substr(dot + 1)};
+}
+std::string child(std::string_view parent, std::string_view word) {
+  return parent.empty() ? std::string(word) : fmt::format("{}.{}", parent, word);
+}
+
+// The server's module that a renamed one on disk belongs to.
+std::string served_name(std::string_view name) {
+  const size_t experts = name.find(".experts.");
+  if (experts != name.npos) return std::string(name.substr(0, experts + 8));
+  const Split parts = split(name);
+  const Fused* entry = fused_of(parts.word, true);
+  return entry == nullptr ? std::string(name) : child(parts.parent, entry->name);
+}
+
+// The statement with the server's names.
+class Statement {
+ public:
+  Statement(const Examined& on, const Profile& profile, const Quantization& said)
+      : on_(on), profile_(profile), said_(said) {
+    const auto rules = renames(on, profile);
+    for (const std::string& entry : said.exclude) add_excluded(entry, rules);
+    for (const auto& [name, algo] : said.layers) layers_[renamed(name + ".", rules)] = algo;
+  }
+
+  void decide(const std::string& name, Served& served) const {
+    if (is_forced_plain(on_, profile_, name) || is_never_quantized(name)) return;
+    if (is_excluded(name, served.is_partial)) return;
+    served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(name, served) : said_.algo;
+    if (said_.method == "compressed-tensors") served.algo = "compressed-tensors";
+    // Of a mixed file the server makes the rest plain.
+    if (said_.algo == "MIXED_PRECISION" && !has_word(profile_.algos, served.algo)) {
+      served.algo.clear();
+    }
+  }
+
+ private:
+  void add_excluded(const std::string& entry, std::span<const Rename> rules) {
+    const auto add = [&](const std::string& name) {
+      // A rule's "lm_head." fits names below it alone, as the server's own prefixes do.
+      excluded_.push_back(renamed(name, rules));
+    };
+    const bool is_tree = entry.size() >= 2 && entry.ends_with('*') && !entry.ends_with(".*");
+    if (is_tree && !rules.empty() && profile_.program == Program::kVllm) {
+      add(entry.substr(0, entry.size() - 1));
+      add(entry.substr(0, entry.size() - 1) + ".*");
+    } else {
+      add(entry);
+    }
+    if (profile_.program == Program::kSglang && entry.starts_with("model.language_model.")) {
+      excluded_.push_back(entry);
+    }
+  }
+
+  bool is_never_quantized(const std::string& name) const {
+    const std::string_view word = split(name).word;
+    const bool is_old = profile_.names == Names::kVllm16 || profile_.names == Names::kVllm17;
+    if (word == "lm_head") return is_old || profile_.program == Program::kSglang;
+    if (word == "shared_expert_gate") return true;
+    if (word == "gate" && on_.is_qwen35()) return true;
+    if (profile_.program == Program::kSglang) return name.find("visual") != name.npos;
+    return name.find("vision_tower") != name.npos || name.find("vision_model") != name.npos;
+  }
+
+  bool has_entry(std::string_view name) const {
+    return std::find(excluded_.begin(), excluded_.end(), name) != excluded_.end();
+  }
+
+  // Whole names, where a fused module needs all its shards named.
+  bool is_named(const std::string& name, bool& is_partial) const {
+    const Split parts = split(name);
+    const Fused* entry = fused_of(parts.word, false);
+    if (entry == nullptr) {
+      if (name.find("experts") == name.npos) return has_entry(name);
+      return std::any_of(excluded_.begin(), excluded_.end(),
+                         [&](const std::string& other) { return other.find(name) != other.npos; });
+    }
+    size_t named = 0;
+    for (const std::string_view shard : entry->shards) {
+      if (has_entry(child(parts.parent, shard))) ++named;
+    }
+    is_partial = named != 0 && named != entry->shards.size();
+    return named == entry->shards.size();
+  }
+
+  bool is_excluded(const std::string& name, bool& is_partial) const {
+    if (is_named(name, is_partial)) return true;
+    const bool is_sglang = profile_.program == Program::kSglang;
+    for (const std::string& entry : excluded_) {
+      if (is_sglang ? fits_in_sglang(entry, name) : fits_in_vllm(entry, name)) {
+        is_partial = false;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Any part of the name, then shell patterns.
+  static bool fits_in_vllm(const std::string& entry, const std::string& name) {
+    return name.find(entry) != name.npos || glob_matches(entry, name);
+  }
+
+  // The whole name, or one word of it.
+  static bool fits_in_sglang(const std::string& entry, std::string_view name) {
+    if (glob_matches(entry, name)) return true;
+    while (!name.empty()) {
+      const size_t dot = name.find('.');
+      if (glob_matches(entry, name.substr(0, dot))) return true;
+      name = dot == name.npos ? "" : name.substr(dot + 1);
+    }
+    return false;
+  }
+
+  std::string algo_of_layer(const std::string& name, Served& served) const {
+    if (const auto found = layers_.find(name + "."); found != layers_.end()) return found->second;
+    const Split parts = split(name);
+    std::set<std::string> algos;
+    if (const Fused* entry = fused_of(parts.word, false)) {
+      for (const std::string_view shard : entry->shards) {
+        const auto found = layers_.find(child(parts.parent, shard) + ".");
+        if (found != layers_.end()) algos.insert(found->second);
+      }
+    }
+    served.is_partial = algos.size() > 1;
+    if (!algos.empty()) return *algos.begin();
+    const auto below = layers_.lower_bound(name + ".");
+    return below != layers_.end() && below->first.starts_with(name + ".") ? below->second : "";
+  }
+
+  const Examined& on_;
+  const Profile& profile_;
+  const Quantization& said_;
+  std::vector<std::string> excluded_;
+  std::map<std::string, std::string> layers_;  // by name and a dot
+};
+
+}  // namespace
+
+bool is_forced_plain(const Examined& on, const Profile& profile, std::string_view name) {
+  if (profile.program != Program::kSglang || !on.is_qwen35()) return false;
+  const Quantization* said = on.quantization();
+  if (said == nullptr || said->algo.find("FP4") == said->algo.npos) return false;
+  return name.find(".linear_attn.") != name.npos || name.find(".self_attn.") != name.npos;
+}
+
+std::map<std::string, Served> served_modules(const Examined& on, const Profile& profile) {
+  std::map<std::string, Served> out;
+  const bool is_known =
+      (profile.program == Program::kVllm || profile.program == Program::kSglang) && !on.is_gguf &&
+      knows_model_class(profile, on.model_class);
+  if (!is_known) return out;
+  const auto rules = renames(on, profile);
+  for (const auto& [name, module] : on.modules) {
+    if (!module.is_linear() || name.starts_with("mtp.")) continue;
+    std::string mapped = renamed(name + ".", rules);
+    mapped.pop_back();
+    out[served_name(mapped)].shards.push_back(&module);
+  }
+  const Quantization* said = on.quantization();
+  if (said == nullptr) return out;
+  const Statement statement(on, profile, *said);
+  for (auto& [name, served] : out) statement.decide(name, served);
+  return out;
+}
+
+}  // namespace ckpt

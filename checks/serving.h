@@ -1,0 +1,38 @@
+// How a server maps a folder onto its own modules, and which of them it makes quantized.
+//
+//   on disk                                  in the server
+//   model.layers.0.mlp.gate_proj   ─┐
+//   model.layers.0.mlp.up_proj     ─┴──▶  model.layers.0.mlp.gate_up_proj   one linear, one method
+//   model.layers.0.mlp.experts.7.* ────▶  model.layers.0.mlp.experts        all experts, one method
+//
+// What a reader would get wrong: a server decides by its own names, after its own renaming of the
+// exclude list; it never looks at which tensors are there.
+// Sources: vLLM vllm/model_executor/layers/quantization/modelopt.py and utils/quant_utils.py
+// (is_layer_skipped); SGLang python/sglang/srt/layers/quantization/modelopt_quant.py and
+// models/qwen3_5.py.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checks/subject.h"
+
+namespace ckpt {
+
+// Modules that the server runs as one.
+struct Served {
+  std::vector<const Module*> shards;
+  std::string algo;         // what the server expects: "" floats, else "NVFP4", "FP8", ...
+  bool is_partial = false;  // the list names some shards of it only; the server stops
+};
+
+// By the server's name. Empty where the server's modules are not known here (llama.cpp,
+// TensorRT-LLM, a class that it does not have).
+std::map<std::string, Served> served_modules(const Examined& on, const Profile& profile);
+
+// True when the server's modelopt_fp4 leaves this module of Qwen3.5 unquantized, whatever is said.
+bool is_forced_plain(const Examined& on, const Profile& profile, std::string_view name);
+
+}  // namespace ckpt

@@ -1,0 +1,224 @@
+#include "checks/subject.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ckpt {
+namespace {
+
+std::string lowered(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+std::string raised(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+std::string text_or_empty(const JsonValue& json, std::string_view key) {
+  const std::string* text = text_of(json, key);
+  return text == nullptr ? std::string() : *text;
+}
+
+std::string last_word(std::string_view name) {
+  return std::string(name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1));
+}
+
+Form form_of(const Codec& codec) {
+  const std::string_view name = codec.name;
+  if (name == "nvfp4_modelopt") return Form::kNvfp4;
+  if (name == "nvfp4_ct") return Form::kPackedNvfp4;
+  if (name.starts_with("fp8_")) return Form::kFp8;
+  const bool is_float = name == "bf16" || name == "f16" || name == "f32" || name == "f64";
+  return is_float ? Form::kPlain : Form::kOther;
+}
+
+std::vector<std::string> texts_of(const JsonValue* json) {
+  std::vector<std::string> out;
+  if (json == nullptr || !json->is_array()) return out;
+  for (const JsonValue& item : *json) {
+    if (const auto* text = item.get_ptr<const std::string*>()) out.push_back(*text);
+  }
+  return out;
+}
+
+// The first group's, where the groups say it.
+std::optional<uint64_t> group_size_of(const JsonValue& json) {
+  if (const JsonValue* size = known(json, "group_size")) return whole(*size);
+  const JsonValue* groups = known(json, "config_groups");
+  if (groups == nullptr || !groups->is_object() || groups->empty()) return std::nullopt;
+  const JsonValue* weights = known(*groups->begin(), "weights");
+  const JsonValue* size = weights == nullptr ? nullptr : known(*weights, "group_size");
+  return size == nullptr ? std::nullopt : whole(*size);
+}
+
+bool is_fp8_scheme(const JsonValue* scheme) {
+  if (scheme == nullptr) return false;
+  if (const auto* text = scheme->get_ptr<const std::string*>()) return raised(*text) == "FP8";
+  const JsonValue* bits = known(*scheme, "num_bits");
+  return bits != nullptr && whole(*bits) == 8u && text_or_empty(*scheme, "type") == "float";
+}
+
+Quantization read_quantization(std::string place, const JsonValue& json) {
+  Quantization out;
+  out.place = std::move(place);
+  out.json = &json;
+  out.method = lowered(text_or_empty(json, "quant_method"));
+  const JsonValue* inner = known(json, "quantization");
+  out.is_nested = inner != nullptr && inner->is_object();
+  const JsonValue& said = out.is_nested ? *inner : json;
+  out.algo = raised(text_or_empty(said, "quant_algo"));
+  out.group_size = group_size_of(said);
+  out.exclude = texts_of(member(said, out.is_nested ? "exclude_modules" : "ignore"));
+  out.has_kv_scheme =
+      is_fp8_scheme(known(said, out.is_nested ? "kv_cache_quant_algo" : "kv_cache_scheme"));
+  const JsonValue* layers = known(said, "quantized_layers");
+  if (layers == nullptr || !layers->is_object()) return out;
+  for (const auto& [name, layer] : layers->items()) {
+    out.layers[name] = raised(text_or_empty(layer, "quant_algo"));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view form_name(Form form) {
+  switch (form) {
+    case Form::kPlain:
+      return "floats";
+    case Form::kNvfp4:
+      return "NVFP4";
+    case Form::kFp8:
+      return "FP8";
+    case Form::kPackedNvfp4:
+      return "compressed-tensors NVFP4";
+    case Form::kOther:
+      return "other codes";
+  }
+  return "";
+}
+
+bool Module::is_linear() const {
+  if (weight == nullptr || weight->shape.size() < 2) return false;
+  if (weight->shape.size() > 2 &&
+      !has_word(" gate_up_proj down_proj gate_proj up_proj ", last_word(name))) {
+    return false;  // a convolution; experts are stacked
+  }
+  const std::string word = last_word(name);
+  return !has_word(
+      " embed_tokens wte wpe word_embeddings embedding pos_embed position_embedding"
+      " embeddings embed conv1d ",
+      word);
+}
+
+void Mismatch::add(const std::string& name) {
+  if (count++ == 0) first = name;
+}
+
+std::string Mismatch::text(std::string_view what) const {
+  return count == 1 ? fmt::format("'{}' {}", first, what)
+                    : fmt::format("{} modules, the first '{}', {}", count, first, what);
+}
+
+Examined::Examined(const Checkpoint& from) : checkpoint(from) {
+  is_gguf = checkpoint.format == "gguf";
+  by_name_.reserve(checkpoint.tensors.size());
+  for (const Tensor& tensor : checkpoint.tensors) by_name_.emplace(tensor.name, &tensor);
+  parse_documents();
+  model_type = text_or_empty(config, "model_type");
+  const auto classes = texts_of(member(config, "architectures"));
+  if (!classes.empty()) model_class = classes.front();
+  is_wrapper = has_text_config() || model_type == "qwen3_5" || model_type == "qwen3_5_moe";
+  text_type = text_or_empty(text_config(), "model_type");
+  read_quantizations();
+  collect_modules();
+}
+
+void Examined::parse_documents() {
+  const std::array<std::pair<std::string_view, JsonValue*>, 5> wanted{
+      {{"config.json", &config},
+       {"tokenizer_config.json", &tokenizer_config},
+       {"tokenizer.json", &tokenizer},
+       {"generation_config.json", &generation_config},
+       {"preprocessor_config.json", &preprocessor}}};
+  for (const auto& [path, into] : wanted) {
+    auto read = read_object(checkpoint, path);
+    if (!read) {
+      broken[std::string(path)] = read.error().what;
+    } else if (*read) {
+      *into = std::move(**read);
+    }
+  }
+}
+
+void Examined::read_quantizations() {
+  const auto add = [&](std::string place, const JsonValue* json) {
+    if (json != nullptr && json->is_object()) {
+      quantizations.push_back(read_quantization(std::move(place), *json));
+    }
+  };
+  add("config.json: quantization_config", known(config, "quantization_config"));
+  add("config.json: compression_config", known(config, "compression_config"));
+  if (has_text_config()) {
+    add("config.json: text_config.quantization_config",
+        known(text_config(), "quantization_config"));
+  }
+  auto nested = read_object(checkpoint, "hf_quant_config.json");
+  if (!nested) {
+    broken["hf_quant_config.json"] = nested.error().what;
+  } else if (*nested) {
+    nested_ = std::make_unique<JsonValue>(std::move(**nested));
+    add("hf_quant_config.json", nested_.get());
+  }
+}
+
+void Examined::collect_modules() {
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string& name = tensor.name;
+    if (name.find("visual.") != name.npos || name.find("vision_") != name.npos) has_vision_ = true;
+    const size_t dot = name.rfind('.');
+    const std::string word = last_word(name);
+    const bool is_stack = word == "gate_up_proj" || word == "down_proj";  // stacked experts
+    if (is_stack || word == "weight") {
+      Module& module = modules[is_stack ? name : name.substr(0, dot)];
+      module.weight = &tensor;
+      module.form = form_of(*tensor.codec);
+    } else if (word == "input_scale" && dot != name.npos) {
+      modules[name.substr(0, dot)].has_input_scale = true;
+    } else if (word == "pre_quant_scale" && dot != name.npos) {
+      modules[name.substr(0, dot)].has_pre_quant_scale = true;
+    } else {
+      stray.push_back(&tensor);
+    }
+  }
+  for (auto& [name, module] : modules) module.name = name;
+}
+
+bool Examined::is_quantized() const {
+  return std::any_of(modules.begin(), modules.end(), [](const auto& entry) {
+    const Module& module = entry.second;
+    return module.weight != nullptr && module.form != Form::kPlain && module.form != Form::kOther;
+  });
+}
+
+const JsonValue& Examined::text_config() const {
+  const JsonValue* inner = member(config, "text_config");
+  return inner != nullptr && inner->is_object() ? *inner : config;
+}
+
+const Tensor* Examined::tensor(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+bool Examined::has_document(std::string_view path) const {
+  return checkpoint.find_document(path) != nullptr;
+}
+
+std::vector<std::string> Examined::layer_types() const {
+  return texts_of(member(text_config(), "layer_types"));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,160 @@
+// What the checks look at: a checkpoint, its documents parsed once, its linear modules, and the
+// profile that asks.
+//
+//   modules   tensors whose names differ in the last word belong to one module:
+//             X.mlp.up_proj.weight (with its scales), X.mlp.up_proj.input_scale -> X.mlp.up_proj
+//
+// What a reader would get wrong: the statement about quantization can stand in three places, and
+// readers take the first they know: config.json, its text_config, hf_quant_config.json.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "checks/profiles.h"
+#include "core/check.h"
+#include "core/checkpoint.h"
+#include "core/json_read.h"
+
+namespace ckpt {
+
+// How the weight of a module is stored.
+enum class Form : uint8_t {
+  kPlain,        // floats
+  kNvfp4,        // ModelOpt's codes and scales
+  kFp8,          // E4M3 with one scale, or one a row
+  kPackedNvfp4,  // compressed-tensors' names
+  kOther,        // any other codes
+};
+std::string_view form_name(Form form);
+
+struct Module {
+  std::string name;
+  const Tensor* weight = nullptr;
+  Form form = Form::kPlain;
+  bool has_input_scale = false;
+  bool has_pre_quant_scale = false;
+  bool is_linear() const;  // multiplied with activations; not an embedding, norm or convolution
+};
+
+// ModelOpt's statement (or another's) about quantization.
+struct Quantization {
+  std::string place;       // "config.json: quantization_config"
+  std::string method;      // quant_method, lower case; "" when it does not say
+  std::string algo;        // quant_algo, upper case
+  bool is_nested = false;  // as hf_quant_config.json has it
+  std::vector<std::string> exclude;
+  std::map<std::string, std::string> layers;  // quant_algo by module
+  std::optional<uint64_t> group_size;
+  bool has_kv_scheme = false;  // an FP8 cache is asked for
+  const JsonValue* json = nullptr;
+};
+
+// What reading the tensors showed (deep checks alone).
+struct ValueFacts {
+  struct Rows {
+    std::string tensor;
+    uint64_t rows;
+  };
+  std::vector<std::string> nonfinite;       // tensors with NaN or Inf, or scales that make them
+  std::vector<Rows> zero_rows;              // quantized tensors with rows of zeros
+  std::vector<std::string> bad_scales;      // scales that are zero, negative, NaN or Inf
+  std::vector<std::string> unequal_scales;  // the first of parts run as one with unlike scales
+  bool are_inputs_constant = false;         // one input_scale for nearly all modules
+};
+
+// Everything that does not depend on a profile.
+class Examined {
+ public:
+  // Documents that cannot be parsed are kept in `broken`, with the reason.
+  explicit Examined(const Checkpoint& checkpoint);
+
+  const Checkpoint& checkpoint;
+  JsonValue config, tokenizer_config, tokenizer, generation_config, preprocessor;  // null if none
+  std::map<std::string, std::string> broken;
+  std::map<std::string, Module> modules;
+  std::vector<const Tensor*> stray;  // of no module: _amax and the like keep their full names
+  std::vector<Quantization> quantizations;  // all there are, in the order vLLM looks
+  std::string model_type, model_class, text_type;
+  bool is_wrapper = false;  // model_type is that of a wrapper
+  bool is_gguf = false;
+  ValueFacts values;
+
+  const JsonValue& text_config() const;  // config.text_config if it is an object, else config
+  bool has_text_config() const { return &text_config() != &config; }
+  const Tensor* tensor(std::string_view name) const;
+  bool has_document(std::string_view path) const;
+  bool has_vision_tensors() const { return has_vision_; }
+  const Quantization* quantization() const {
+    return quantizations.empty() ? nullptr : &quantizations.front();
+  }
+  bool is_quantized() const;  // some weight is stored as codes with scales
+  bool is_qwen35() const { return text_type.starts_with("qwen3_5"); }
+  std::vector<std::string> layer_types() const;  // empty where there are none
+
+ private:
+  void parse_documents();
+  void read_quantizations();
+  void collect_modules();
+  std::unordered_map<std::string_view, const Tensor*> by_name_;
+  bool has_vision_ = false;
+  std::unique_ptr<JsonValue> nested_;
+};
+
+struct Found {
+  std::string place, found;
+  // Otherwise as the check's entry says.
+  std::optional<Severity> severity = {};
+  std::string symptom = {};
+  std::optional<Mend> mend = {};
+};
+
+// Modules of one kind of mismatch: how many, and the first.
+struct Mismatch {
+  size_t count = 0;
+  std::string first;
+  void add(const std::string& name);
+  std::string text(std::string_view what) const;
+};
+
+// What one look of one check has: read only, findings go out.
+struct Look {
+  const Examined& on;
+  const Profile& profile;
+  std::vector<Found>& out;
+  void report(std::string place, std::string found) const {
+    out.push_back({std::move(place), std::move(found), {}, {}, {}});
+  }
+};
+
+// One entry of a check list.
+//   ratings   one letter a profile, in their order: U unloaded, S unsound, W warning, I info, - not
+//             asked
+struct Check {
+  std::string_view id, title, ratings, symptom;
+  std::string_view step;    // that mends it, or empty
+  std::string_view advice;  // for a person
+  Status (*look)(const Look&);
+  bool is_deep = false;
+};
+
+// Reads every tensor once, in pieces of rows. Fails: kIo.
+Result<ValueFacts> read_value_facts(const Examined& on);
+
+// The themes, one file each.
+std::span<const Check> config_checks();
+std::span<const Check> tokenizer_checks();
+std::span<const Check> processor_checks();
+std::span<const Check> quantization_checks();
+std::span<const Check> served_checks();
+std::span<const Check> weight_checks();
+std::span<const Check> file_checks();
+std::span<const Check> value_checks();
+
+}  // namespace ckpt

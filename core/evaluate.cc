@@ -24,8 +24,9 @@ class Rows {
 
   Status check() const {
     const bool can_decode = source_.codec->decode != nullptr && tensor_.codec->decode != nullptr;
-    const bool has_blocks = !tensor_.is_stored() && tensor_.recoded().block_amax != nullptr;
-    if (can_decode && !has_blocks) return {};
+    const bool is_other = !tensor_.is_stored() && (tensor_.recoded().block_amax != nullptr ||
+                                                   tensor_.recoded().repack != nullptr);
+    if (can_decode && !is_other) return {};
     return fail(ErrorCode::kUnsupported, "tensor '{}': values of type {} cannot be looked at",
                 tensor_.name, tensor_.codec->name);
   }

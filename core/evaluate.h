@@ -26,7 +26,7 @@ inline constexpr uint64_t kSampleValues = uint64_t{1} << 18;
 // Calls work(first row, values) for runs of rows of `tensor`, ascending; values of all rows while
 // there are at most `limit_values`, else of rows spread evenly. Tensors with equal numbers of rows
 // and columns and codecs without bands are cut alike. Fails: kUnsupported: values that cannot be
-// decoded, magnitudes of blocks; kCorrupt: NaN or Inf; kIo.
+// decoded, magnitudes of blocks, repacked bits; kCorrupt: NaN or Inf; kIo.
 using RowsWork = std::function<void(uint64_t first_row, ConstFloatRows)>;
 Status for_each_row(const Tensor& tensor, uint64_t limit_values, const RowsWork& work);
 

@@ -74,6 +74,10 @@ Result<LayerKind> kind_of(const Tensor& tensor) {
 
 Status check_companions(const Checkpoint& checkpoint, const MixedLayer& layer) {
   const Tensor& weight = checkpoint.tensors[layer.weight];
+  if (layer.is_quantized() && !weight.is_stored()) {
+    return fail_with_hint(ErrorCode::kUnsupported, "this step alone on the folder that was written",
+                          "tensor '{}' was encoded by a step before", weight.name);
+  }
   if (layer.input_scale >= 0) {
     const Tensor& scale = checkpoint.tensors[static_cast<size_t>(layer.input_scale)];
     if (scale.values() != 1) {

@@ -39,8 +39,8 @@ struct MixedModel {
 };
 
 // Fails: kUnsupported: no ModelOpt configuration, an algorithm that has no way to NVFP4, stacks of
-// quantised experts; kCorrupt: weights whose scales are missing or of another shape, a layer of
-// quantized_layers without quantised tensors.
+// quantised experts, weights that a step before encodes; kCorrupt: weights whose scales are missing
+// or of another shape, a layer of quantized_layers without quantised tensors.
 Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint);
 
 // One part of a tensor, as a tensor of its own: "X_scale" of "X".

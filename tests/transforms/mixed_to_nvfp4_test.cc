@@ -473,6 +473,14 @@ TEST(MixedToNvfp4, RefusesOptionsAndBases) {
   }));
 }
 
+TEST(MixedToNvfp4, RefusesWhatAStepBeforeEncodes) {
+  const std::string amax = testdata("export/modelopt/qwen3-micro/nvfp4").string();
+  auto made = run("export", *open(testdata("qwen3-micro")),
+                  options({{"type", "fp8"}, {"amax-from", amax}}));
+  ASSERT_TRUE(made.has_value());
+  expect_error(refused(std::move(*made)), ErrorCode::kUnsupported, "encoded by a step before");
+}
+
 TEST(MixedToNvfp4, PlainNvfp4StaysAsItIs) {
   const Checkpoint source = exported("qwen3-micro", "nvfp4");
   const auto made = refused(source);

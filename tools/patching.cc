@@ -4,14 +4,15 @@
 #include <unordered_map>
 
 #include "formats/formats.h"
+#include "publish/publish.h"
 #include "quantizers/quantizers.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// What another program made of the files as they were.
-constexpr std::string_view kStale[] = {"SHA256SUMS", "model.sig"};
+// What was published about the files as they were.
+constexpr std::string_view kStale[] = {kSumsName, kSignatureName, kProvenanceName};
 
 Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
                           const ShiftAbility& shift) {

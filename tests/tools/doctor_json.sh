@@ -1,2 +1,2 @@
 # One object a line: verdicts, findings, a summary.
-"$ckpt" doctor "$testdata/qwen35vl-micro" --for sglang --json
+"$ckpt" doctor "$testdata/qwen35vl-micro" --for sglang --json | sed 's/"mend":.*/.../'

@@ -202,7 +202,7 @@ void JsonText::append_to(std::string& out, const Layout& layout, uint32_t depth)
   const bool is_array = kind_ == Kind::kArray;
   const size_t count = is_array ? items_.size() : members_.size();
   const JsonStyle& style = layout.style;
-  const bool one_line = layout.keep_lines && (was_one_line_ || style.indent == 0);
+  const bool one_line = style.indent == 0 || (layout.keep_lines && was_one_line_);
   const auto new_line = [&](uint32_t level) {
     out += '\n';
     out.append(size_t{style.indent} * level, ' ');

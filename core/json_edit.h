@@ -43,7 +43,8 @@ class JsonText {
 
   // Fails: kCorrupt: no JSON, nested deeper than 128 levels.
   static Result<JsonText> parse(std::string_view text);
-  // As Python's json.dumps(indent=...): one member or item a line, no newline at the end.
+  // As Python's json.dumps(indent=...): one member or item a line, all on one line for 0; no
+  // newline at the end.
   std::string dump(uint32_t indent) const;
   // As `style` says; objects and arrays that were parsed from one line stay on one line.
   std::string dump(const JsonStyle& style) const;

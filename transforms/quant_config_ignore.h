@@ -1,7 +1,8 @@
 // Declares modules as not quantized in the configurations that a checkpoint has.
 //
 //   hf_quant_config.json   quantization.exclude_modules     globs
-//   config.json            quantization_config.ignore       globs; of compressed-tensors whole names
+//   config.json            quantization_config.ignore       globs; of compressed-tensors whole
+//   names
 //
 // Both documents keep their layout. What a reader would get wrong: with MIXED_PRECISION a module
 // that quantized_layers does not name is not quantized anyway, and exclude_modules may be absent.

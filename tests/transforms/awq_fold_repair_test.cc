@@ -186,13 +186,9 @@ TEST(AwqFoldRepair, AScaleComesFromTheWeightsWhereTheNormIsZero) {
 
 // Qwen3 has plain norms: w s is right there.
 TEST(AwqFoldRepair, SoundFoldsStay) {
-  Options given;
-  given.add("type", "nvfp4");
-  given.add("amax-from", testdata("export/modelopt/qwen3-micro/nvfp4").string());
-  auto plain = find_transform("export")->apply(*open(testdata("qwen3-micro")), given,
-                                               Context{all_codecs(), nullptr, nullptr, open});
+  const auto plain = open(testdata("export/modelopt/qwen3-micro/nvfp4"));
   ASSERT_TRUE(plain.has_value());
-  const Repaired out = repaired(std::move(*plain), "qwen3-micro");
+  const Repaired out = repaired(*plain, "qwen3-micro");
   ASSERT_TRUE(out.made.has_value()) << out.made.error().text();
   EXPECT_NE(out.notes.at(0).find("nothing changed"), std::string::npos) << out.notes[0];
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/dtype.h"
 
@@ -59,6 +60,16 @@ struct EncodeOptions {
   bool searches_alone = false;  // four over six: choose by Stats::own_amax, scale by amax
 };
 
+// How the rounding error of a column is made up for in later ones (core/error_feedback.h). Columns
+// are taken in runs of `run_values`, a divisor of the row. For each run a matrix, row after row:
+// right of the diagonal what column k loses for an error of 1 in column i, on it the cost of that
+// error squared.
+struct ErrorFeedback {
+  uint32_t run_values = 0;
+  std::vector<float> factors;
+  std::vector<float> weights;  // mean square of what each column is multiplied with
+};
+
 // What encode() may use beside the rows.
 struct EncodeContext {
   Stats stats;                            // set when the codec needs_stats
@@ -66,6 +77,7 @@ struct EncodeContext {
   EncodeOptions options = {};
   std::span<const float> block_amax = {};  // magnitudes to scale each block by, row after row, as a
                                            // calibration stored them; empty = the rows' own
+  const ErrorFeedback* feedback = nullptr;  // may be null
 };
 
 struct Codec;

@@ -13,6 +13,7 @@
 
 #include "core/arithmetic.h"
 #include "core/block_cache.h"
+#include "core/error_feedback.h"
 #include "core/file_writer.h"
 #include "core/folder.h"
 #include "core/place.h"
@@ -71,6 +72,7 @@ class Engine {
   BufferPool pool_;
   std::optional<BlockCache> cache_;  // where something is read twice
   Jobs jobs_;
+  FeedbackCache feedback_;
   std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;  // by output, then file
   std::counting_semaphore<> computing_;  // as many at a time as there are cores to use
 
@@ -225,6 +227,7 @@ Status Engine::recode(const Task& task, Worker& worker) {
   CKPT_ASSIGN(const Source source,
               load(*tensor.recoded().from, job.slices, job.grain, task, worker));
   CKPT_ASSIGN(const std::vector<float> block_amax, load_block_amax(job, task));
+  CKPT_ASSIGN(const FeedbackCache::Shared feedback, feedback_.get(tensor.recoded().moments.get()));
   const std::span<const PartRule> rules = tensor.codec->parts;
   std::vector<Piece> pieces;
   std::vector<std::span<std::byte>> out;
@@ -236,7 +239,7 @@ Status Engine::recode(const Task& task, Worker& worker) {
   }
   computing_.acquire();
   const Status status = recode_chunk({tensor, job.grain, task.first, task.count, source, stats,
-                                      options_.allow_nonfinite, block_amax},
+                                      options_.allow_nonfinite, block_amax, feedback.get()},
                                      worker.scratch, out);
   computing_.release();
   CKPT_TRY(status);

@@ -13,6 +13,8 @@ namespace {
 
 // Floats of one strip: what is decoded stays in the second-level cache until it is encoded.
 constexpr uint64_t kStripValues = 32 << 10;
+// Rows that vectors of any machine hold beside each other, from column to column.
+constexpr uint64_t kFeedbackRows = 16;
 
 bool is_flat(const Codec& codec) {
   return codec.parts.size() == 1 && codec.parts[0].tile_rows == 1 &&
@@ -121,6 +123,7 @@ uint64_t strip_rows(const RecodeInput& input, uint64_t row) {
   const Grain& grain = input.grain;
   uint64_t rows = std::max<uint64_t>(1, kStripValues / std::max<uint64_t>(1, grain.row_values));
   const Recoded& recoded = input.tensor.recoded();
+  if (recoded.moments != nullptr) rows = std::max(rows, kFeedbackRows);
   rows = std::max(grain.band_rows, rows / grain.band_rows * grain.band_rows);
   if (recoded.weights != nullptr) {
     const uint64_t matrices = recoded.weights->weights.size() / grain.row_values;
@@ -156,7 +159,8 @@ Status encode_strip(const RecodeInput& input, uint64_t row, ConstFloatRows value
   const EncodeContext context{
       input.stats, weights_of(tensor.recoded(), tensor, first), tensor.recoded().options,
       input.block_amax.empty() ? input.block_amax
-                               : input.block_amax.subspan(row * blocks, values.rows() * blocks)};
+                               : input.block_amax.subspan(row * blocks, values.rows() * blocks),
+      input.feedback};
   codec.encode(values, context, out);
   if (codec.first_overflow == nullptr || input.allow_nonfinite) return {};
   const std::vector<std::span<const std::byte>> encoded(out.begin(), out.end());
@@ -178,6 +182,7 @@ Grain grain(const Tensor& tensor) {
   const Codec& from = *recoded.from->codec;
   out.band_rows = std::max(out.band_rows, uint64_t{from.band_rows});
   const bool flat = is_flat(*tensor.codec) && is_flat(from) && recoded.weights == nullptr &&
+                    recoded.moments == nullptr &&
                     std::none_of(recoded.ops.begin(), recoded.ops.end(), works_on_columns);
   if (!flat || out.row_values == 0) return out;
   // Short rows that divide the tensor's own, so that both can be cut at the same places.
@@ -222,8 +227,8 @@ std::span<const std::byte> plain_bf16(const RecodeInput& input) {
   const Recoded& recoded = input.tensor.recoded();
   const Codec& from = *recoded.from->codec;
   const bool is_plain = is_flat(from) && from.parts[0].dtype == Dtype::kBF16;
-  const bool as_it_is =
-      recoded.ops.empty() && recoded.weights == nullptr && input.block_amax.empty();
+  const bool as_it_is = recoded.ops.empty() && recoded.weights == nullptr &&
+                        recoded.moments == nullptr && input.block_amax.empty();
   return is_plain && as_it_is ? input.source[0] : std::span<const std::byte>();
 }
 

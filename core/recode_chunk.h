@@ -42,6 +42,7 @@ struct RecodeInput {
   Stats stats;
   bool allow_nonfinite;
   std::span<const float> block_amax = {};  // of these rows; see EncodeContext
+  const ErrorFeedback* feedback = nullptr;
 };
 
 // Fails: kCorrupt for NaN or Inf (position counted in the tensor's own shape), or for finite values

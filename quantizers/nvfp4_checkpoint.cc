@@ -18,7 +18,8 @@
 //   four over six    the better of b = a and b = 3/2 a, which scales the largest to 4; a if equal;
 //                    with searches_alone as if A were the tensor's own
 //   sweep, best      the best of all E4M3 codes
-// Better is a smaller sum of squared errors, with column weights where there are any.
+// Better is a smaller sum of squared errors, with column weights where there are any. best with
+// error feedback rounds as nvfp4_feedback.h says.
 //
 // What a reader would get wrong: a GPU divides by a constant as it multiplies by the reciprocal,
 // and exports are made on GPUs, so that is the default. A block of zeros has s = 1, or 0.125 in
@@ -31,12 +32,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "core/float_convert.h"
 #include "quantizers/codec_list.h"
 #include "quantizers/extreme_codes.h"
 #include "quantizers/fp8_scaled.h"
 #include "quantizers/nvfp4_bf16.h"
+#include "quantizers/nvfp4_feedback.h"
 #include "quantizers/plain_simd.h"
 
 namespace ckpt {
@@ -188,9 +191,32 @@ void search_scales(Piece& piece, const EncodeContext& context, float tensor_scal
   }
 }
 
+// Rows rounded run by run, then packed with the scales that were found.
+void encode_with_feedback(ConstFloatRows rows, const EncodeContext& context, float tensor_scale,
+                          Parts parts) {
+  const ErrorFeedback& feedback = *context.feedback;
+  const uint64_t n = feedback.run_values, row_blocks = rows.row_values / kE2m1BlockValues;
+  std::vector<float> values(rows.values.begin(), rows.values.end());
+  for (uint64_t first = 0; first < rows.row_values; first += n) {
+    fit_nvfp4_run({values.data() + first, rows.row_values,
+                   parts[1].data() + first / kE2m1BlockValues, row_blocks, rows.rows()},
+                  {feedback.factors.data() + first * n, feedback.weights.data() + first,
+                   feedback.run_values, tensor_scale});
+  }
+  encode_pieces({values, rows.row_values}, parts, [&](Piece& piece) {
+    decode_f8_e4m3(piece.scales, piece.count, piece.divisors);
+    multiply_values(piece.divisors, piece.count, tensor_scale);
+  });
+}
+
 void encode_modelopt(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
   const float tensor_scale = modelopt_tensor_scale(context);
   std::memcpy(parts[2].data(), &tensor_scale, sizeof tensor_scale);
+  const bool is_plain_best =
+      context.options.search == ScaleSearch::kBest && context.block_amax.empty();
+  if (is_plain_best && context.feedback != nullptr) {
+    return encode_with_feedback(rows, context, tensor_scale, parts);
+  }
   encode_pieces(rows, parts, [&](Piece& piece) {
     if (!context.block_amax.empty()) return scale_as_stored(piece, context, tensor_scale);
     find_block_amax(piece.values, piece.count, piece.amax);

@@ -24,6 +24,8 @@ uint32_t e2m1_from_float(float value) {
 
 }  // namespace
 
+float nearest_e2m1_scalar(float magnitude) { return kE2m1[e2m1_from_float(magnitude) & 7]; }
+
 void find_block_amax_scalar(const float* values, uint64_t blocks, float* amax) {
   for (uint64_t b = 0; b < blocks; ++b, values += kE2m1BlockValues) {
     uint32_t largest = 0;

@@ -21,6 +21,8 @@
 #define HWY_TARGET_INCLUDE "quantizers/nvfp4_checkpoint_simd.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "quantizers/simd_e2m1.h"
+#include "quantizers/simd_e4m3.h"
 #include "quantizers/simd_lanes.h"
 
 #if CKPT_SIMD_TARGET
@@ -133,14 +135,6 @@ HWY_INLINE Int order_bytes(Int codes) {
   }
 }
 
-// The E2M1 number nearest to a magnitude.
-HWY_INLINE Float nearest_e2m1(Float value) {
-  const Int magnitude = hn::Min(magnitude_bits(value), splat_int(0x40C00000));
-  const Int level = hn::And(hn::Max(magnitude, splat_int(0x3F800000)), splat_int(0x7F800000));
-  const Float power = float_of(hn::Add(level, splat_int(22 << 23)));
-  return hn::Sub(hn::Add(float_of(magnitude), power), power);
-}
-
 HWY_INLINE Float squared_errors(const E2m1Block& block, Float divisor, size_t vector) {
   const Float value = hn::LoadU(kF, block.values + vector * kLanes);
   const Float nearest = hn::Mul(nearest_e2m1(hn::Div(value, divisor)), divisor);
@@ -233,29 +227,6 @@ HWY_INLINE void unpack_block(const std::byte* codes, Float scale, float* values)
 }
 #endif
 
-// ---- scales ------------------------------------------------------------------------------------
-
-// float_convert.h e4m3_from_float for numbers from 2^-9 on, and NaN.
-HWY_INLINE Int e4m3_of_positive(Float value) {
-  constexpr int32_t kAnchor = (121 + 20) << 23;  // its last bit is worth 2^-9
-  const Int bits = bits_of(value);
-  const Int small =
-      hn::Sub(bits_of(hn::Add(value, float_of(splat_int(kAnchor)))), splat_int(kAnchor));
-  const Int odd = hn::And(hn::ShiftRight<20>(bits), splat_int(1));
-  const Int half = hn::Add(odd, splat_int((1 << 19) - 1 - (120 << 23)));
-  const Int normal = hn::ShiftRight<20>(hn::Add(bits, half));
-  const Int code = hn::IfThenElse(hn::Lt(bits, splat_int(121 << 23)), small, normal);
-  const auto is_nan = hn::Gt(bits, splat_int(kInfBits));
-  return hn::IfThenElse(is_nan, splat_int(0x7F), hn::Min(code, splat_int(0x7E)));
-}
-
-HWY_INLINE Float float_of_positive_e4m3(Int code) {
-  const Float number =
-      hn::Mul(float_of(hn::ShiftLeft<20>(code)), float_of(splat_int((254 - 7) << 23)));
-  const auto is_nan = hn::Eq(code, splat_int(0x7F));
-  return float_of(hn::IfThenElse(is_nan, splat_int(0x7FC00000), bits_of(number)));
-}
-
 }  // namespace
 
 void block_amax(const float* values, uint64_t blocks, float* amax) {
@@ -287,14 +258,9 @@ void unpack(const std::byte* codes, uint64_t blocks, const float* scales, float*
 
 void make_scales(const float* amax, uint64_t blocks, float tensor_scale, std::byte* scales,
                  float* divisors) {
-  const Float largest_value = splat(6.0f * tensor_scale);
-  const Float smallest = splat(0x1p-9f);
   uint64_t b = 0;
   for (; b + kLanes <= blocks; b += kLanes) {
-    Float scale = hn::Div(hn::LoadU(kF, amax + b), largest_value);
-    scale = hn::IfThenElse(hn::Eq(scale, hn::Zero(kF)), splat(1.0f), scale);
-    scale = hn::IfThenElse(hn::Lt(scale, smallest), smallest, scale);
-    const Int code = e4m3_of_positive(scale);
+    const Int code = nvfp4_scale_codes(hn::LoadU(kF, amax + b), tensor_scale);
     hn::StoreU(low_bytes(code), ByteTag(), reinterpret_cast<uint8_t*>(scales + b));
     hn::StoreU(hn::Mul(float_of_positive_e4m3(code), splat(tensor_scale)), kF, divisors + b);
   }

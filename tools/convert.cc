@@ -69,6 +69,7 @@ void declare_export(CLI::App& app, Typed& typed) {
   add("preset", "default, mlp-only or experts-only: which layers --to nvfp4 quantizes");
   add("rounding", "gpu (default) or cpu: how the exporter that is matched divides");
   add("search", "four-over-six, sweep or best: better block scales than the reference's");
+  add("moments", "FILE.safetensors with second moments of inputs, for --search best");
   app.add_option("--only", "GLOB of tensors to quantize, all others stay (may repeat)")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -140,9 +140,10 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const Options& option
   CKPT_TRY(check_unquantized(checkpoint));
   CKPT_TRY(add_amax_from(calibration, parsed, context));
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
+  CKPT_ASSIGN(const Importance importance, read_importance(checkpoint, parsed, context));
   CKPT_TRY(split_experts(checkpoint, model, calibration, parsed));
   CKPT_ASSIGN(const Selection selection, select_modules(checkpoint, model, calibration, parsed));
-  const ExportJob job{selection, model, calibration, parsed, context};
+  const ExportJob job{selection, model, calibration, importance, parsed, context};
   note_unused(job);
   CKPT_TRY(make_export_tensors(checkpoint, job));
   CKPT_TRY(write_documents(checkpoint, job));

@@ -5,7 +5,7 @@
 
 namespace ckpt {
 
-constinit const OptionRule kExportOptions[9] = {
+constinit const OptionRule kExportOptions[10] = {
     {"type", "nvfp4|nvfp4-w4a16|fp8", "what to store weights as"},
     {"amax-from", "DIR|FILE.json",
      "maxima of activations: an earlier export, a QAT checkpoint, a list"},
@@ -16,6 +16,7 @@ constinit const OptionRule kExportOptions[9] = {
     {"rounding", "gpu|cpu", "how scales are divided: gpu (default) multiplies by a reciprocal"},
     {"kv-cache", "none|fp8|nvfp4", "the KV cache's format; default: as the source says"},
     {"search", "none|four-over-six|sweep|best", "search for better block scales than the default"},
+    {"moments", "FILE", "second moments of the layers' inputs, for search=best"},
 };
 
 namespace {
@@ -93,6 +94,10 @@ Result<ExportOptions> parse_export_options(const Options& options) {
   }
   if (out.type == ExportType::kFp8 && out.encode.search != ScaleSearch::kNone) {
     return fail(ErrorCode::kUsage, "search: type fp8 has no block scales to search for");
+  }
+  out.moments = options.get("moments").value_or("");
+  if (!out.moments.empty() && out.encode.search != ScaleSearch::kBest) {
+    return fail(ErrorCode::kUsage, "moments: only search=best uses them");
   }
   out.keep = options.all("keep");
   out.only = options.all("only");

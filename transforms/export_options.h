@@ -19,6 +19,7 @@ struct ExportOptions {
   ExportPreset preset = ExportPreset::kDefault;
   std::vector<std::string> keep, only;  // globs over names of tensors and modules
   std::string amax_from;                // empty: none
+  std::string moments;                  // empty: none
   bool fresh_weight_amax = false;
   EncodeOptions encode;
   std::optional<std::string> kv_cache;  // "FP8", "NVFP4", "" for none; nullopt: as the source says
@@ -31,7 +32,7 @@ struct ExportOptions {
   float activation_divisor() const { return type == ExportType::kFp8 ? 448.0f : 2688.0f; }
 };
 
-extern const OptionRule kExportOptions[9];
+extern const OptionRule kExportOptions[10];
 // Fails: kUsage.
 Result<ExportOptions> parse_export_options(const Options& options);
 

@@ -51,11 +51,23 @@ class Maker {
       recoded(i).options = job_.options.encode;
       const SharedGroup group = find_group(module(i), job_.model.model_type);
       recoded(i).options.searches_alone = group.rule != nullptr && group.rule->is_joined_late;
+      CKPT_TRY(set_importance(i));
       weight_groups_[weight_key(i, group)].push_back(i);
       input_groups_[input_group_key(i, group)].push_back(i);
     }
     if (!weight_groups_.empty()) return {};
     return fail(ErrorCode::kUsage, "no layer is left to quantise");
+  }
+
+  Status set_importance(size_t index) {
+    if (recoded(index).options.search == ScaleSearch::kNone) return {};
+    CKPT_ASSIGN(recoded(index).weights,
+                find_column_weights(job_.importance, module(index), tensor(index)));
+    CKPT_ASSIGN(recoded(index).moments,
+                find_moments(job_.importance, module(index), job_.model.model_type, tensor(index)));
+    const bool is_known = recoded(index).weights != nullptr || recoded(index).moments != nullptr;
+    if (!is_known && unweighted_++ == 0) first_unweighted_ = module(index);
+    return {};
   }
 
   // One scale for a whole tensor needs no partners: servers rescale FP8. But experts are stacked
@@ -253,6 +265,12 @@ class Maker {
   }
 
   void note_counts() const {
+    const bool has_importance =
+        !job_.importance.weights.empty() || !job_.importance.moments.empty();
+    if (has_importance && unweighted_ > 0) {
+      job_.context.note(fmt::format("nothing is known of the inputs of {} layers (the first: '{}')",
+                                    unweighted_, first_unweighted_));
+    }
     if (uncalibrated_ > 0) {
       job_.context.note(
           fmt::format("{} groups of experts have no stored maximum; their weights' "
@@ -273,6 +291,8 @@ class Maker {
   std::vector<std::optional<float>> input_scales_;
   uint64_t uncalibrated_ = 0, split_groups_ = 0;
   std::string first_uncalibrated_, first_split_;
+  uint64_t unweighted_ = 0;
+  std::string first_unweighted_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "transforms/export_importance.h"
 #include "transforms/export_select.h"
 
 namespace ckpt {
@@ -12,6 +13,7 @@ struct ExportJob {
   const Selection& selection;
   const ExportModel& model;
   const Calibration& calibration;
+  const Importance& importance;
   const ExportOptions& options;
   const Context& context;
 };

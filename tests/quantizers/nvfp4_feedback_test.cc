@@ -197,7 +197,7 @@ TEST(SimdNvfp4Feedback, NoRowIsWorseThanPlainAndAllTogetherAreMuchBetter) {
     fed_sum += fed[row];
   }
   EXPECT_LT(fed_sum, 0.7 * best_sum);
-  EXPECT_LT(best_sum, plain_sum);
+  EXPECT_LT(fed_sum, 0.7 * plain_sum);
 }
 
 }  // namespace

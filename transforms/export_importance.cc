@@ -58,7 +58,8 @@ Status add_entry(const Tensor& tensor, const Imatrix& imatrix, Importance& out) 
 
 Status read_weights(const Checkpoint& checkpoint, const Context& context, Importance& out) {
   CKPT_ASSIGN(Model model, read_model(checkpoint));
-  CKPT_ASSIGN(std::vector<NamedTensor> selected, select_tensors(checkpoint, true, model));
+  CKPT_ASSIGN(std::vector<NamedTensor> selected,
+              select_tensors(checkpoint, true, model, context.codecs));
   model.out_type = guess_out_type(selected);
   CKPT_ASSIGN(const std::vector<Tensor> tensors,
               make_gguf_tensors(std::move(selected), model, context.codecs));

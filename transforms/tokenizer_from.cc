@@ -114,19 +114,15 @@ Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor, const 
                    const Context& context) {
   CKPT_ASSIGN(const TokenizerModel model, read_tokenizer_model(checkpoint));
   CKPT_ASSIGN(const std::optional<TokenizerFile> file, read_tokenizer_file(donor));
-  CKPT_ASSIGN(const std::optional<TokenizerFile> own, read_tokenizer_file(checkpoint));
-  if (own && own->text("model") == file->text("model") &&
-      own->text("added_tokens") == file->text("added_tokens")) {
-    CKPT_ASSIGN(const TokenizerDifferences found, compare_tokenizers(checkpoint, donor));
-    return settle(found, options, context);
-  }
   Ids ids;
-  CKPT_TRY(ids.read(*file));
-  if (own) {
+  if (checkpoint.find_document(kTokenizerJson) != nullptr) {
     CKPT_ASSIGN(const TokenizerDifferences found, compare_tokenizers(checkpoint, donor));
     CKPT_TRY(settle(found, options, context));
+    if (found.empty() || found.front().area != TokenizerArea::kIds) return {};
+    CKPT_TRY(ids.read(*file));
     return check_size(model, ids.size());
   }
+  CKPT_TRY(ids.read(*file));
   CKPT_TRY(check_size(model, ids.size()));
   CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(donor, kTokenizerConfig));
   CKPT_ASSIGN(const TokenizerDifferences found, compare_with_model(model, ids, *config));

@@ -39,7 +39,6 @@ import json, sys
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 import transformers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
-job = json.load(open(sys.argv[1]))
 C = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|"
 TAIL = r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 SPLITS = {
@@ -79,23 +78,24 @@ def pieces(kind):   # as SentencePiece models become: words start with a bar, by
     special = {"bos_token": bos, "eos_token": eos, "unk_token": "<unk>"}
     if kind == "gemma": special["pad_token"] = "<pad>"
     return t, special
-rules = job["rules"]
-t, special = pieces(rules) if rules in ("llama2", "gemma") else byte_level(rules)
-if job.get("bos"):
-    special["bos_token"] = "<|im_start|>"
-    t.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), processors.TemplateProcessing(
-        single="<|im_start|> $A", pair="<|im_start|> $A <|im_start|>:1 $B:1", special_tokens=[("<|im_start|>", t.token_to_id("<|im_start|>"))])])
-out = job["folder"]
-plain = PreTrainedTokenizerFast(tokenizer_object=t, **special)
-if "<|im_end|>" in plain.get_vocab():
-    plain.add_special_tokens({"extra_special_tokens": CHAT[3:]})
-plain.save_pretrained(out)
-if job.get("class"):   # as that class of transformers 5 builds and saves it
-    own = getattr(transformers, job["class"]).from_pretrained(out)
-    own.save_pretrained(out)
-config = json.load(open(out + "/tokenizer_config.json"))
-config.update(job.get("add", {}))
-json.dump(config, open(out + "/tokenizer_config.json", "w"), indent=2, ensure_ascii=False)
+for job in json.load(open(sys.argv[1])):
+    rules = job["rules"]
+    t, special = pieces(rules) if rules in ("llama2", "gemma") else byte_level(rules)
+    if job.get("bos"):
+        special["bos_token"] = "<|im_start|>"
+        t.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), processors.TemplateProcessing(
+            single="<|im_start|> $A", pair="<|im_start|> $A <|im_start|>:1 $B:1", special_tokens=[("<|im_start|>", t.token_to_id("<|im_start|>"))])])
+    out = job["folder"]
+    plain = PreTrainedTokenizerFast(tokenizer_object=t, **special)
+    if "<|im_end|>" in plain.get_vocab():
+        plain.add_special_tokens({"extra_special_tokens": CHAT[3:]})
+    plain.save_pretrained(out)
+    if job.get("class"):   # as that class of transformers 5 builds and saves it
+        own = getattr(transformers, job["class"]).from_pretrained(out)
+        own.save_pretrained(out)
+    config = json.load(open(out + "/tokenizer_config.json"))
+    config.update(job.get("add", {}))
+    json.dump(config, open(out + "/tokenizer_config.json", "w"), indent=2, ensure_ascii=False)
 '''
 
 READ = r'''
@@ -196,25 +196,29 @@ def write_weights(folder, rows):
         f.write(struct.pack("<Q", len(header)) + header + bytes(rows * 8))
 
 
-def make(v5, work, name, case):
+def prepare(work, name, case):
     folder = f"{work}/{name}"
     os.mkdir(folder)
     config = dict(case["config"])
     if "text_config" not in config:
         config.update(vocab_size=4096)
     json.dump(config, open(f"{folder}/config.json", "w"), indent=2)
-    job = {"rules": case["rules"], "class": case.get("cls", ""), "folder": folder, "texts": TEXTS, "bos": case.get("bos"),
-           "prefix_space": case.get("prefix_space", False), "add": case.get("add", {})}
-    json.dump(job, open(f"{work}/job.json", "w"))
-    done = subprocess.run([v5, "-c", MAKE, f"{work}/job.json"], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{name}: transformers 5 did not make it\n{done.stderr[-1500:]}")
     write_weights(folder, 4096)
     if case.get("processor"):
         json.dump(PROCESSOR, open(f"{folder}/preprocessor_config.json", "w"))
         video = dict(PROCESSOR, video_processor_type="Qwen3VLVideoProcessor")
         json.dump(video, open(f"{folder}/video_preprocessor_config.json", "w"))
-    return folder
+    return {"rules": case["rules"], "class": case.get("cls", ""), "folder": folder, "texts": TEXTS, "bos": case.get("bos"),
+            "prefix_space": case.get("prefix_space", False), "add": case.get("add", {})}
+
+
+def make(v5, work, cases):
+    jobs = {name: prepare(work, name, case) for name, case in cases.items()}
+    json.dump(list(jobs.values()), open(f"{work}/jobs.json", "w"))
+    done = subprocess.run([v5, "-c", MAKE, f"{work}/jobs.json"], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"transformers 5 did not make them\n{done.stderr[-1500:]}")
+    return {name: job["folder"] for name, job in jobs.items()}
 
 
 def read(peer, work, folders):
@@ -265,7 +269,7 @@ def main():
     work = tempfile.mkdtemp(prefix="ckpt-tokenizers-")
     cases = {name: case for name, case in CASES.items() if not only or name in only}
     try:
-        folders = {name: make(v5, work, name, case) for name, case in cases.items()}
+        folders = make(v5, work, cases)
         before = read(v5, work, list(folders.values()))
         refused = read(v4, work, list(folders.values()))
         mended, notes, problems = {}, {}, {}

@@ -105,6 +105,9 @@ Status look_class_rules(const Look& look) {
   if (name == nullptr || pre == nullptr || !look.on.is_qwen35()) return {};
   if (*name != "Qwen2Tokenizer" && *name != "Qwen2TokenizerFast") return {};
   if (split_patterns(*pre).find("\\p{M}") == std::string::npos) return {};
+  // With this key transformers 5 takes the file's rules under any class (docs/TOKENIZERS.md).
+  const JsonValue* keeps = known(look.on.tokenizer_config, "trust_remote_code");
+  if (keeps != nullptr && keeps->is_boolean() && keeps->get<bool>()) return {};
   // 5.19 goes by the wrapper's model_type first.
   const bool goes_by_type = look.profile.names == Names::kVllm32 && look.on.model_type == "qwen3_5";
   if (goes_by_type) return {};

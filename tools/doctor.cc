@@ -6,6 +6,7 @@
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
+#include "tools/doctor_fix.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -16,6 +17,7 @@ struct Typed {
   std::vector<std::string> profiles;
   std::string base;
   bool deep = false;
+  bool fix = false, rewrite_weights = false;
 };
 
 bool has_step(std::string_view name) { return find_transform(name) != nullptr; }
@@ -117,7 +119,14 @@ void show(const Console& console, const Diagnosis& diagnosis, const Typed& typed
   show_objects(console, diagnosis, typed);
 }
 
-Result<int> doctor(const Typed& typed, const Console& console) {
+Result<int> doctor(const Typed& typed, const Console& console, const CommonOptions& common) {
+  if (typed.rewrite_weights && !typed.fix) {
+    return fail(ErrorCode::kUsage, "--rewrite-weights without --fix");
+  }
+  if (typed.fix) {
+    const Mending mending{typed.profiles, typed.base, typed.rewrite_weights};
+    CKPT_TRY(fix_in_place({typed.path, mending}, console, common));
+  }
   CKPT_ASSIGN(const Diagnosis diagnosis, examine(typed));
   show(console, diagnosis, typed);
   console.object("summary", {{"path", typed.path.string()},
@@ -134,8 +143,13 @@ Run declare(CLI::App& app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--base", typed->base, "the unquantized model, for mends that need it");
+  app.add_flag("--fix", typed->fix, "apply the mends in place, then look again");
+  app.add_flag("--rewrite-weights", typed->rewrite_weights,
+               "with --fix: also mends that change weights");
   app.add_flag("--deep", typed->deep, "read the tensors too: NaN, scales, rows of zeros");
-  return [typed](const Console& console, const CommonOptions&) { return doctor(*typed, console); };
+  return [typed](const Console& console, const CommonOptions& common) {
+    return doctor(*typed, console, common);
+  };
 }
 
 }  // namespace
@@ -143,7 +157,8 @@ Run declare(CLI::App& app) {
 constinit const Command kDoctor{
     "doctor", "Says whether a checkpoint will load in a program and is sound, and what mends it.",
     "  ckpt doctor Qwen3.5-9B-NVFP4/\n"
-    "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm-0.17 --for sglang",
+    "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm-0.17 --for sglang\n"
+    "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm --fix",
     declare};
 
 }  // namespace ckpt

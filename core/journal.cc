@@ -197,7 +197,7 @@ Status remove_staging(const fs::path& path, const StepHook& hook) {
   std::error_code error;
   fs::remove_all(staging, error);
   if (error) return io_failure(staging, "cannot be removed", error.value());
-  return sync_folder(base_of(path));
+  return {};  // not synced: what comes back after a power cut is cleared away again
 }
 
 }  // namespace
@@ -289,6 +289,14 @@ Status carry_out(const fs::path& path, const StepHook& hook) {
     return io_failure(journal_of(path), "cannot be removed", errno);
   }
   CKPT_TRY(sync_folder(staging_of(path)));
+  return remove_staging(path, hook);
+}
+
+Status carry_out_one(const fs::path& path, const JournalLine& line, const StepHook& hook) {
+  const fs::path base = base_of(path);
+  CKPT_TRY(redo(base, staging_of(path), line, hook));
+  step(hook, "sync");
+  CKPT_TRY(sync_folders(base, {line}));
   return remove_staging(path, hook);
 }
 

@@ -72,6 +72,10 @@ Status commit(const std::filesystem::path& path, const Journal& journal, const S
 // Fails: kCorrupt: no journal of ours, or a file is not as it was left; kIo. The journal stays.
 Status carry_out(const std::filesystem::path& path, const StepHook& hook);
 
+// The same for a patch that is one kReplace, which needs no journal. Requires: the lock.
+Status carry_out_one(const std::filesystem::path& path, const JournalLine& line,
+                     const StepHook& hook);
+
 // What an earlier patch left: finished when it was under way, cleared away when it was not.
 // Fails: as carry_out and StagingLock::take. Gives what was found.
 Result<PatchState> recover_patch(const std::filesystem::path& path, const StepHook& hook = {});

@@ -68,14 +68,16 @@ Output Stager::staged_output() const {
 }
 
 Status Stager::clone_shifted() {
+  bool cloned = false;
   for (size_t i = 0; i < patch_.files.size(); ++i) {
     const PatchedFile& file = patch_.files[i];
     if (!clones(file)) continue;
     step(options_.hook, "clone");
+    cloned = true;
     CKPT_TRY(clone_with_header(base_of(patch_.path) / file.path, staged_file(staging_, i),
                                file.shift_bytes, laid(file).header));
   }
-  return sync_folder(staging_ / "files");
+  return cloned ? sync_folder(staging_ / "files") : Status{};
 }
 
 Result<ExecuteReport> Stager::stage() {
@@ -115,6 +117,15 @@ Journal Stager::journal() const {
   return journal;
 }
 
+// Everything is staged: make it so. One file that takes its name is all or nothing by itself.
+Status decide(const fs::path& path, const Journal& journal, const StepHook& hook) {
+  if (journal.size() == 1 && journal[0].kind == JournalLine::Kind::kReplace) {
+    return carry_out_one(path, journal[0], hook);
+  }
+  CKPT_TRY(commit(path, journal, hook));
+  return carry_out(path, hook);
+}
+
 // Before the point of no return: what would fail behind it.
 Status check_writable(const Patch& patch) {
   for (const PatchedFile& file : patch.files) {
@@ -143,16 +154,15 @@ Result<ExecuteReport> apply_patch(const Patch& patch, const PatchOptions& option
   CKPT_ASSIGN(const StagingLock lock, StagingLock::take(patch.path, true));
   Stager stager(patch, options);
   auto report = stager.stage();
-  const Status committed = report ? commit(patch.path, stager.journal(), options.hook)
-                                  : Status(Failure(std::move(report.error())));
-  if (!committed) {
+  const Status done = report ? decide(patch.path, stager.journal(), options.hook)
+                             : Status(Failure(std::move(report.error())));
+  if (!done) {
     std::error_code ignored;
     if (patch_state(patch.path) == PatchState::kLeftovers) {
       fs::remove_all(staging_of(patch.path), ignored);
     }
-    return Failure(committed.error());
+    return Failure(done.error());
   }
-  CKPT_TRY(carry_out(patch.path, options.hook));
   report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

@@ -90,9 +90,8 @@ Result<LinkWay> parse_link(const std::string& text) {
   return fail(ErrorCode::kUsage, "--link {}; expected reflink, hard or copy", text);
 }
 
-Result<ExecuteReport> carry_out(const Typed& typed, const Patch& patch, const Console& console,
-                                const CommonOptions& common) {
-  CKPT_ASSIGN(const LinkWay link, parse_link(typed.link));
+Result<ExecuteReport> carry_out(const Typed& typed, const Patch& patch, LinkWay link,
+                                const Console& console, const CommonOptions& common) {
   ProgressLine progress(console, typed.path.filename().string());
   PatchOptions options;
   options.execute.threads = common.threads;
@@ -125,6 +124,7 @@ Status take_recipe(Typed& typed) {
 
 Result<int> patch(Typed& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(take_recipe(typed));
+  CKPT_ASSIGN(const LinkWay link, parse_link(typed.link));
   Patching patching;
   patching.path = typed.path;
   patching.elsewhere = !typed.out.empty();
@@ -158,7 +158,7 @@ Result<int> patch(Typed& typed, const Console& console, const CommonOptions& com
     show_summary(console, typed, plan, nullptr);
     return 0;
   }
-  CKPT_ASSIGN(const ExecuteReport report, carry_out(typed, plan, console, common));
+  CKPT_ASSIGN(const ExecuteReport report, carry_out(typed, plan, link, console, common));
   show_summary(console, typed, plan, &report);
   const auto& out = typed.out.empty() ? typed.path : typed.out;
   console.talk(fmt::format("Next: ckpt verify {}", shell_word(out.string())));

@@ -376,10 +376,30 @@ TEST(PatchKilled, WithWeightsWrittenAnew) {
 
 TEST(PatchKilled, WithFilesThatGo) { expect_all_or_nothing({"drop:tensors=lm_head.*"}, false); }
 
+TEST(PatchKilled, WithOneDocument) {
+  const TemporaryFolder folder;
+  for (int at = 0;; ++at) {
+    const fs::path path = folder / fmt::format("m{}", at);
+    make_checkpoint(path);
+    fs::remove(path / "SHA256SUMS");
+    const auto before = snapshot(path);
+    auto after = before;
+    after["config.json"] = "{\n    \"eps\": 1e-06,\n    \"layers\": 3\n}\n";
+    const bool killed = killed_at(
+        at, [&](const StepHook& hook) { (void)patch(path, {"config:set=layers=3"}, false, hook); });
+    EXPECT_TRUE(recognise(path));
+    ASSERT_TRUE(recover_patch(path));
+    const auto state = snapshot(path);
+    EXPECT_TRUE(state == after || (killed && state == before)) << "killed before step " << at;
+    if (!killed) break;
+    ASSERT_LT(at, 20);
+  }
+}
+
 TEST(PatchKilled, TwoAtOnceAreRefused) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
-  const auto planned = plan(folder / "m", {"config:set=layers=3"});
+  const auto planned = plan(folder / "m", {"config:set=layers=3"});  // and SHA256SUMS goes
   ASSERT_TRUE(planned);
   PatchOptions options;
   std::string second;

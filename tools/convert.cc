@@ -100,6 +100,11 @@ Status take_recipe(const std::string& path, Conversion& conversion) {
     if (conversion.out.empty()) conversion.out = std::move(recipe.out);
     if (conversion.to.empty()) conversion.to = std::move(recipe.to);
     conversion.recipe_steps = std::move(recipe.steps);
+    if (conversion.profiles.empty()) conversion.profiles = std::move(recipe.profiles);
+    if (conversion.base.empty()) conversion.base = std::move(recipe.base);
+    // The first of a name counts less than the last: those typed stay behind.
+    auto& options = conversion.export_options;
+    options.insert(options.begin(), recipe.export_options.begin(), recipe.export_options.end());
     if (conversion.also.empty()) {
       for (auto& [out, to] : recipe.also) conversion.also.push_back({out, to});
     }

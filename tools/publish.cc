@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/folder_digests.h"
 #include "tools/model_card.h"
+#include "tools/recipe.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -199,7 +200,8 @@ Status Publication::write_provenance() {
     provenance.inputs.push_back({name.string(), std::move(files)});
   }
   if (!typed_.recipe.empty()) {
-    CKPT_ASSIGN(provenance.recipe, read_small(typed_.recipe, kMaxRecipeBytes));
+    CKPT_ASSIGN(std::string recipe, read_small(typed_.recipe, kMaxRecipeBytes));
+    provenance.recipe = without_comments(std::move(recipe));
   }
   provenance.command = typed_.command;
   provenance.tool_version = CKPT_VERSION;

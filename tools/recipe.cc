@@ -1,6 +1,7 @@
 #include "tools/recipe.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/bytes.h"
 #include "core/json_edit.h"
@@ -26,6 +27,8 @@ class Reader {
   Status read_option(Step& step, const std::string& key, const JsonText& value) const;
   Result<std::string> option_text(const OptionRule& rule, const JsonText& value) const;
   Status read_also(const JsonText& json, Recipe& recipe) const;
+  Status read_text(const std::string& key, const JsonText& value, Recipe& recipe) const;
+  Status read_list(const std::string& key, const JsonText& value, Recipe& recipe) const;
 
   fs::path folder_;
 };
@@ -125,27 +128,55 @@ Status Reader::read_also(const JsonText& json, Recipe& recipe) const {
   return {};
 }
 
+// Keys whose value is one text.
+Status Reader::read_text(const std::string& key, const JsonText& value, Recipe& recipe) const {
+  constexpr std::string_view kExportPaths[] = {"amax-from", "moments"};
+  constexpr std::string_view kExportWords[] = {"preset", "rounding", "search"};
+  const auto holds = [&](std::span<const std::string_view> keys) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  if (key != "in" && key != "out" && key != "to" && key != "base" && !holds(kExportPaths) &&
+      !holds(kExportWords)) {
+    return fail(ErrorCode::kUsage,
+                "key \"{}\"; expected in, out, to, steps, also, for, base, {} or {}", key,
+                fmt::join(kExportPaths, ", "), fmt::join(kExportWords, ", "));
+  }
+  CKPT_ASSIGN(const std::string text, text_of(value, key));
+  if (key == "to") {
+    recipe.to = text;
+  } else if (holds(kExportWords)) {
+    recipe.export_options.emplace_back(key, text);
+  } else if (holds(kExportPaths)) {
+    recipe.export_options.emplace_back(key, resolve(text).string());
+  } else if (key == "base") {
+    recipe.base = resolve(text).string();
+  } else {
+    (key == "in" ? recipe.in : recipe.out) = resolve(text);
+  }
+  return {};
+}
+
+Status Reader::read_list(const std::string& key, const JsonText& value, Recipe& recipe) const {
+  if (!value.is_array()) return fail(ErrorCode::kUsage, "\"{}\" is no array", key);
+  if (key == "also") return in("\"also\"", read_also(value, recipe));
+  for (const JsonText& item : value.items()) {
+    if (key == "for") {
+      CKPT_ASSIGN(std::string profile, text_of(item, key));
+      recipe.profiles.push_back(std::move(profile));
+    } else {
+      CKPT_ASSIGN(Step step, in("\"steps\"", read_step(item)));
+      recipe.steps.push_back(std::move(step));
+    }
+  }
+  return {};
+}
+
 Result<Recipe> Reader::read(const JsonText& root) const {
   if (!root.is_object()) return fail(ErrorCode::kUsage, "no JSON object");
   Recipe recipe;
   for (const auto& [key, value] : root.members()) {
-    const bool is_list = key == "steps" || key == "also";
-    if (is_list && !value.is_array()) return fail(ErrorCode::kUsage, "\"{}\" is no array", key);
-    if (key == "in" || key == "out") {
-      CKPT_ASSIGN(const std::string text, text_of(value, key));
-      (key == "in" ? recipe.in : recipe.out) = resolve(text);
-    } else if (key == "to") {
-      CKPT_ASSIGN(recipe.to, text_of(value, key));
-    } else if (key == "also") {
-      CKPT_TRY(in("\"also\"", read_also(value, recipe)));
-    } else if (key == "steps") {
-      for (const JsonText& item : value.items()) {
-        CKPT_ASSIGN(Step step, in("\"steps\"", read_step(item)));
-        recipe.steps.push_back(std::move(step));
-      }
-    } else {
-      return fail(ErrorCode::kUsage, "key \"{}\"; expected in, out, to, steps or also", key);
-    }
+    const bool is_list = key == "steps" || key == "also" || key == "for";
+    CKPT_TRY(is_list ? read_list(key, value, recipe) : read_text(key, value, recipe));
   }
   return recipe;
 }

@@ -4,6 +4,7 @@
 //     // comments of both kinds are allowed
 //     "in": "base/", "out": "out/", "to": "nvfp4",
 //     "steps": [{"name": "graft", "from": "mtp/", "tensors": ["mtp.*"]}, "drop:tensors=x.*"],
+//     "for": ["vllm-0.17"], "base": "base/", "preset": "mlp-only",
 //     "also": [{"out": "out.gguf", "to": "q4_k_m"}]
 //   }
 //
@@ -25,6 +26,10 @@ struct Recipe {
   std::filesystem::path in, out;  // empty when not given
   std::string to;
   std::vector<Step> steps;
+  std::vector<std::string> profiles;  // "for"
+  std::string base;                   // a folder
+  // Options of the export step under their own names: "preset", "amax-from", "search", ...
+  std::vector<std::pair<std::string, std::string>> export_options;
   std::vector<std::pair<std::filesystem::path, std::string>> also;  // OUT, TYPE
 };
 

@@ -35,7 +35,9 @@ Modules modules_of(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!tensor.name.ends_with(kWeight) || !is_linear(tensor)) continue;
     std::string name = tensor.name.substr(0, tensor.name.size() - kWeight.size());
-    (tensor.codec->parts.size() > 1 ? out.coded : out.plain).push_back(std::move(name));
+    // Codes whose scales a step before makes anew stand as plain bytes in a plan.
+    const bool is_coded = tensor.codec->parts.size() > 1 || tensor.codec->name == "u8";
+    (is_coded ? out.coded : out.plain).push_back(std::move(name));
   }
   std::sort(out.plain.begin(), out.plain.end());
   return out;

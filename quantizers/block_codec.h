@@ -20,14 +20,20 @@ template <class Block>
 using DecodeBlocks = void (*)(const Block* in, uint64_t blocks, float* values);
 
 // kWeighted: void (ConstFloatRows, std::span<const float> weights, Block*), or nullptr when the
-// type ignores weights.
-template <class Block, EncodeBlocks<Block> kEncode, auto kWeighted>
+// type ignores weights. kSearch: the same type, improves blocks that lie in Block*, for
+// ScaleSearch::kBest; or nullptr when there is none.
+template <class Block, EncodeBlocks<Block> kEncode, auto kWeighted, auto kSearch>
 void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
   auto* out = reinterpret_cast<Block*>(parts[0].data());
+  bool done = false;
   if constexpr (!std::is_null_pointer_v<decltype(kWeighted)>) {
-    if (!context.column_weights.empty()) return kWeighted(rows, context.column_weights, out);
+    done = !context.column_weights.empty();
+    if (done) kWeighted(rows, context.column_weights, out);
   }
-  kEncode(rows.values.data(), rows.values.size() / Block::kValues, out);
+  if (!done) kEncode(rows.values.data(), rows.values.size() / Block::kValues, out);
+  if constexpr (!std::is_null_pointer_v<decltype(kSearch)>) {
+    if (context.options.search == ScaleSearch::kBest) kSearch(rows, context.column_weights, out);
+  }
 }
 
 template <class Block, DecodeBlocks<Block> kDecode>
@@ -79,10 +85,10 @@ constexpr Codec block_codec(std::string_view name, std::string_view help) {
 }
 
 template <Dtype kDtype, class Block, EncodeBlocks<Block> kEncode, auto kWeighted,
-          DecodeBlocks<Block> kDecode>
+          DecodeBlocks<Block> kDecode, auto kSearch = nullptr>
 constexpr Codec block_codec(std::string_view name, std::string_view help) {
   Codec codec = block_codec<kDtype, Block>(name, help);
-  codec.encode = encode_part<Block, kEncode, kWeighted>;
+  codec.encode = encode_part<Block, kEncode, kWeighted, kSearch>;
   codec.decode = decode_part<Block, kDecode>;
   codec.count_extreme = count_extreme_part<Block>;
   return codec;

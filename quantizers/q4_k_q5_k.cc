@@ -17,7 +17,9 @@
 
 #include "core/float_convert.h"
 #include "quantizers/block_codec.h"
+#include "quantizers/k_levels.h"
 #include "quantizers/k_quants.h"
+#include "quantizers/k_search.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"
 
@@ -28,66 +30,12 @@ constexpr uint32_t kBlock = 256;
 constexpr uint32_t kSub = 32;
 constexpr uint32_t kSubs = 8;
 
-template <class Block>
-constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
-template <class Block>
-constexpr int32_t kTop = kFiveBits<Block> ? 31 : 15;
-
 // What the searches of one block found.
 struct Found {
   float scales[kSubs];
   float minimums[kSubs];
   uint8_t codes[kBlock];
 };
-
-// Scale and minimum of a sub-block as stored.
-struct Levels {
-  uint8_t scales[kSubs];
-  uint8_t minimums[kSubs];
-};
-
-// Searches may leave more than 6 bits in a level; the upper ones end where ggml's do.
-void pack_levels(const Levels& levels, uint8_t* packed) {
-  const uint8_t* s = levels.scales;
-  const uint8_t* m = levels.minimums;
-  for (int j = 0; j < 4; ++j) {
-    packed[j] = static_cast<uint8_t>(s[j] | (s[j + 4] >> 4) << 6);
-    packed[j + 4] = static_cast<uint8_t>(m[j] | (m[j + 4] >> 4) << 6);
-    packed[j + 8] = static_cast<uint8_t>((s[j + 4] & 15) | (m[j + 4] & 15) << 4);
-  }
-}
-
-Levels unpack_levels(const uint8_t* packed) {
-  Levels out;
-  for (int j = 0; j < 4; ++j) {
-    out.scales[j] = packed[j] & 63;
-    out.minimums[j] = packed[j + 4] & 63;
-    out.scales[j + 4] = static_cast<uint8_t>((packed[j + 8] & 15) | packed[j] >> 6 << 4);
-    out.minimums[j + 4] = static_cast<uint8_t>(packed[j + 8] >> 4 | packed[j + 4] >> 6 << 4);
-  }
-  return out;
-}
-
-void pack_codes(const uint8_t* codes, BlockQ4K& out) {
-  for (uint32_t i = 0; i < 128; ++i) {
-    const uint8_t* pair = codes + i / 32 * 64 + i % 32;
-    out.codes[i] = static_cast<uint8_t>(pair[0] | pair[32] << 4);
-  }
-}
-
-void pack_codes(const uint8_t* codes, BlockQ5K& out) {
-  for (uint32_t i = 0; i < 128; ++i) {
-    const uint8_t* pair = codes + i / 32 * 64 + i % 32;
-    out.codes[i] = static_cast<uint8_t>((pair[0] & 15) | (pair[32] & 15) << 4);
-  }
-  for (uint32_t l = 0; l < 32; ++l) {
-    uint32_t bits = 0;
-    for (uint32_t j = 0; j < kSubs; ++j) bits |= static_cast<uint32_t>(codes[32 * j + l] >> 4) << j;
-    out.high_bits[l] = static_cast<uint8_t>(bits);
-  }
-}
 
 // With the rounded scales in `out`, the final codes, except where a scale is 0.
 template <class Block>
@@ -99,7 +47,7 @@ void finish(const float* values, uint8_t* codes, Block& out) {
     const float minimum = float_from_f16(out.dmin) * static_cast<float>(levels.minimums[j]);
     for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
       codes[i] =
-          static_cast<uint8_t>(round_and_clamp((values[i] + minimum) / scale, 0, kTop<Block>));
+          static_cast<uint8_t>(round_and_clamp((values[i] + minimum) / scale, 0, kTopCode<Block>));
     }
   }
   pack_codes(codes, out);
@@ -149,7 +97,7 @@ void encode_block(const float* values, Block& out) {
 
 template <class Block>
 void encode_block_weighted(const float* values, const float* column_weights, Block& out) {
-  constexpr AffineSearch kSearch{kTop<Block>, -0.9f, 0.05f, 36};
+  constexpr AffineSearch kSearch{kTopCode<Block>, -0.9f, 0.05f, 36};
   const float variance = 2 * sum_of_squares(values, kBlock) / kBlock;
   Found found;
   float sub_weights[kSubs];
@@ -233,10 +181,10 @@ void decode_q5_k_scalar(const BlockQ5K* in, uint64_t blocks, float* values) {
 }
 
 constinit const Codec kQ4KCodec =
-    block_codec<Dtype::kQ4K, BlockQ4K, encode_q4_k, encode_q4_k_weighted, decode_q4_k>(
+    block_codec<Dtype::kQ4K, BlockQ4K, encode_q4_k, encode_q4_k_weighted, decode_q4_k, search_q4_k>(
         "q4_k", "4 bits, 32 values a scale and minimum of 6 bits; 4.5 bits a value");
 constinit const Codec kQ5KCodec =
-    block_codec<Dtype::kQ5K, BlockQ5K, encode_q5_k, encode_q5_k_weighted, decode_q5_k>(
+    block_codec<Dtype::kQ5K, BlockQ5K, encode_q5_k, encode_q5_k_weighted, decode_q5_k, search_q5_k>(
         "q5_k", "5 bits, 32 values a scale and minimum of 6 bits; 5.5 bits a value");
 
 }  // namespace ckpt

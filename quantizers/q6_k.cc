@@ -16,7 +16,9 @@
 
 #include "core/float_convert.h"
 #include "quantizers/block_codec.h"
+#include "quantizers/k_levels.h"
 #include "quantizers/k_quants.h"
+#include "quantizers/k_search.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"
 
@@ -26,19 +28,6 @@ namespace {
 constexpr uint32_t kBlock = 256;
 constexpr uint32_t kSub = 16;
 constexpr uint32_t kSubs = 16;
-
-void pack_codes(const uint8_t* codes, BlockQ6K& out) {
-  for (uint32_t half = 0; half < 2; ++half) {
-    const uint8_t* q = codes + 128 * half;
-    for (uint32_t l = 0; l < 32; ++l) {
-      const uint8_t a = q[l], b = q[l + 32], c = q[l + 64], d = q[l + 96];
-      out.low_bits[64 * half + l] = static_cast<uint8_t>((a & 15) | (c & 15) << 4);
-      out.low_bits[64 * half + 32 + l] = static_cast<uint8_t>((b & 15) | (d & 15) << 4);
-      out.high_bits[32 * half + l] =
-          static_cast<uint8_t>(a >> 4 | b >> 4 << 2 | c >> 4 << 4 | d >> 4 << 6);
-    }
-  }
-}
 
 // From the searched scales and codes to the block.
 void finish(const float* values, const float* scales, uint8_t* codes, BlockQ6K& out) {
@@ -118,7 +107,7 @@ void decode_q6_k_scalar(const BlockQ6K* in, uint64_t blocks, float* values) {
 }
 
 constinit const Codec kQ6KCodec =
-    block_codec<Dtype::kQ6K, BlockQ6K, encode_q6_k, encode_q6_k_weighted, decode_q6_k>(
+    block_codec<Dtype::kQ6K, BlockQ6K, encode_q6_k, encode_q6_k_weighted, decode_q6_k, search_q6_k>(
         "q6_k", "6 bits, 16 values a scale of 8 bits; 6.56 bits a value");
 
 }  // namespace ckpt

@@ -68,7 +68,9 @@ void declare_export(CLI::App& app, Typed& typed) {
   add("amax-from", "DIR or FILE.json with activation maxima, for --to nvfp4 and fp8");
   add("preset", "default, mlp-only or experts-only: which layers --to nvfp4 quantizes");
   add("rounding", "gpu (default) or cpu: how the exporter that is matched divides");
-  add("search", "four-over-six, sweep or best: better block scales than the reference's");
+  add("search",
+      "best: blocks that err less than the reference's (nvfp4, q4_k, q5_k, q6_k); also "
+      "four-over-six and sweep (nvfp4)");
   add("moments", "FILE.safetensors with second moments of inputs, for --search best");
   app.add_option("--only", "GLOB of tensors to quantize, all others stay (may repeat)")
       ->expected(1)

@@ -108,9 +108,25 @@ Options gguf_options(const Conversion& conversion) {
   return options;
 }
 
+bool is_export_type(std::string_view type) {
+  return type == "nvfp4" || type == "nvfp4-w4a16" || type == "fp8";
+}
+
+// Searches that only NVFP4 has mean another output, where there is one.
+void add_search(const Conversion& conversion, Options& options) {
+  const auto exports = [](const AlsoOutput& also) { return is_export_type(also.to); };
+  const bool beside = conversion.is_beside_export ||
+                      std::any_of(conversion.also.begin(), conversion.also.end(), exports);
+  for (const auto& [key, value] : conversion.export_options) {
+    const bool fits = value == "best" || value == "none" || !beside;
+    if (key == "search" && fits) options.add(key, value);
+  }
+}
+
 Options quantize_options(const Conversion& conversion) {
   Options options;
   options.add("type", conversion.to);
+  add_search(conversion, options);
   for (const auto& [key, value] : conversion.type_rules) options.add(key, value);
   if (!conversion.output_tensor_type.empty()) {
     options.add("output-tensor-type", conversion.output_tensor_type);
@@ -127,10 +143,6 @@ Options quantize_options(const Conversion& conversion) {
 bool chooses_types(const Conversion& conversion) {
   return !conversion.type_rules.empty() || !conversion.output_tensor_type.empty() ||
          !conversion.token_embedding_type.empty();
-}
-
-bool is_export_type(std::string_view type) {
-  return type == "nvfp4" || type == "nvfp4-w4a16" || type == "fp8";
 }
 
 // Weights as inference servers take them: NVFP4 and FP8 with their scales and configuration.
@@ -305,6 +317,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
     Conversion other = conversion;
     other.out = also.out;
     other.to = also.to;
+    other.is_beside_export = is_export_type(conversion.to);
     CKPT_TRY(check_target(other));
     CKPT_TRY(add_output(out.plan, checkpoint, other, context));
   }

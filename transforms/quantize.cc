@@ -25,6 +25,7 @@ struct Job {
   std::vector<uint64_t> rule_matches;  // tensors that a rule names ...
   std::vector<uint64_t> rule_effects;  // ... and that are not copied in any case
   std::vector<std::string> without_weights;
+  uint64_t searched = 0;  // tensors
 };
 
 bool uses_column_weights(Dtype type) {
@@ -40,6 +41,10 @@ bool uses_column_weights(Dtype type) {
     default:
       return is_quantized(type);
   }
+}
+
+bool has_search(Dtype type) {
+  return type == Dtype::kQ4K || type == Dtype::kQ5K || type == Dtype::kQ6K;
 }
 
 // The last rule that names the tensor; nullptr when none does.
@@ -121,7 +126,12 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   }
   CKPT_ASSIGN(tensor, round_as_made(std::move(tensor), from));
   CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
-  std::get<Recoded>(tensor.origin).weights = std::move(weights);
+  Recoded& recoded = std::get<Recoded>(tensor.origin);
+  recoded.weights = std::move(weights);
+  if (job.options.searches && has_search(to)) {
+    recoded.options.search = ScaleSearch::kBest;
+    ++job.searched;
+  }
   return tensor;
 }
 
@@ -195,7 +205,8 @@ Job make_job(QuantizeOptions options, const Context& context) {
           has_imatrix ? context.imatrix : nullptr,
           std::vector<uint64_t>(rules),
           std::vector<uint64_t>(rules),
-          {}};
+          {},
+          0};
 }
 
 }  // namespace
@@ -228,6 +239,9 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const Options& options, const
   checkpoint.tensors = std::move(tensors);
   update_quantized_metadata(checkpoint.metadata, job.options.mixture->file_type, job.imatrix);
   note_rules(job);
+  if (job.options.searches && job.searched == 0) {
+    context.note("search=best has no effect: no tensor is made q4_k, q5_k or q6_k");
+  }
   note_tensors(job, chooser.fallbacks(), "got a type that fits their rows instead");
   note_tensors(job, job.without_weights, "have no column weights in the importance matrix");
   return checkpoint;

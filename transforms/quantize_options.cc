@@ -74,6 +74,13 @@ Result<bool> parse_yes(const Options& options, std::string_view key) {
   return fail(ErrorCode::kUsage, "{}: '{}'; expected yes or no", key, value);
 }
 
+Result<bool> parse_search(const Options& options) {
+  const std::string value = options.get("search").value_or("none");
+  if (value == "best" || value == "none") return value == "best";
+  return fail(ErrorCode::kUsage, "search: '{}'; expected none or best (others are for nvfp4)",
+              value);
+}
+
 }  // namespace
 
 bool TypeRule::matches(const Tensor& tensor) const {
@@ -109,6 +116,7 @@ Result<QuantizeOptions> parse_quantize_options(const Options& options, Codecs co
   CKPT_ASSIGN(out.mixture_options.pure, parse_yes(options, "pure"));
   CKPT_ASSIGN(out.mixture_options.leave_output, parse_yes(options, "leave-output-tensor"));
   CKPT_ASSIGN(out.allow_requantize, parse_yes(options, "allow-requantize"));
+  CKPT_ASSIGN(out.searches, parse_search(options));
   return out;
 }
 

@@ -24,6 +24,7 @@ inline constexpr OptionRule kQuantizeOptions[] = {
     {"allow-requantize", "yes|no", "allow another type for tensors that are quantised", false},
     {"pure", "yes|no", "no mixture: one type for all tensors that are quantised", false},
     {"leave-output-tensor", "yes|no", "copy output.weight", false},
+    {"search", "none|best", "q4_k, q5_k, q6_k: blocks that err less than llama-quantize's", false},
 };
 
 // One "tensor-type=GLOB=TYPE", or one "keep=GLOB" (then `type` is empty).
@@ -41,6 +42,7 @@ struct QuantizeOptions {
   std::vector<TypeRule> rules;
   MixtureOptions mixture_options;  // has_imatrix is left false
   bool allow_requantize = false;
+  bool searches = false;  // for the best blocks, where there is a search
 };
 
 // The codec that stores `dtype` in a GGUF file and can be encoded; nullptr where there is none.

@@ -87,6 +87,29 @@ TEST(Quantize, TypeIsAskedForAndKnown) {
                ErrorCode::kUsage, "yes or no");
 }
 
+TEST(Quantize, SearchIsForTypesThatHaveOne) {
+  std::vector<std::string> notes;
+  const auto made = run(small_model(),
+                        options({{"type", "q4_k_m"},
+                                 {"search", "best"},
+                                 {"tensor-type", "*=q8_0"},
+                                 {"tensor-type", "*attn_q*=q5_k"}}),
+                        nullptr, &notes);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  for (const Tensor& tensor : made->tensors) {
+    if (tensor.is_stored()) continue;
+    const bool has_one = tensor.codec->name == "q5_k";
+    EXPECT_EQ(tensor.recoded().options.search, has_one ? ScaleSearch::kBest : ScaleSearch::kNone)
+        << tensor.name;
+  }
+  EXPECT_TRUE(notes.empty());
+  ASSERT_TRUE(run(small_model(), options({{"type", "q8_0"}, {"search", "best"}}), nullptr, &notes));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("no effect"), std::string::npos) << notes[0];
+  expect_error(run(small_model(), options({{"type", "q4_k_m"}, {"search", "sweep"}})),
+               ErrorCode::kUsage, "none or best");
+}
+
 TEST(Quantize, OnlyGgufIsQuantised) {
   Checkpoint input = small_model();
   input.format = "hf";

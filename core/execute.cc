@@ -14,9 +14,9 @@
 #include "core/arithmetic.h"
 #include "core/block_cache.h"
 #include "core/error_feedback.h"
-#include "core/file_writer.h"
 #include "core/folder.h"
-#include "core/place.h"
+#include "core/output_files.h"
+#include "core/resume.h"
 #include "core/tasks.h"
 
 namespace ckpt {
@@ -29,6 +29,7 @@ struct Worker {
   std::vector<GatherBuffers> buffers;
   RecodeScratch scratch;
   uint64_t read_bytes = 0;
+  Stats found;  // by the last scan
 };
 
 class Engine {
@@ -40,13 +41,19 @@ class Engine {
                                       : std::max(1u, std::thread::hardware_concurrency())),
         // More threads than cores: while some wait for the disk, others compute.
         workers_(threads_ + std::max(2u, threads_ / 2)),
+        files_(plan),
         computing_(static_cast<std::ptrdiff_t>(threads_)) {}
 
   Result<ExecuteReport> run();
 
  private:
+  Status open();
+  Status make();
+  Status end();
+  Failure ended_by(Error error);
   void work();
   Status run_task(const Task& task, Worker& worker);
+  Status pass_over(const Task& task);
   std::vector<GatherBuffers>& buffers(Worker& worker, size_t count);
   Status write_bytes(const Task& task);
   Status copy_part(const Task& task, Worker& worker);
@@ -59,21 +66,21 @@ class Engine {
   void scan_ended(const Task& task);
   Stats stats_of(const TensorJob& job);
   Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task);
-  uint64_t written_bytes(const Task& task) const;
   void failed(size_t index, Error error);
   void advanced(uint64_t bytes);
   uint64_t chunk_bytes() const;
-  FileWriter& writer(const Task& task, uint32_t file) { return *writers_[task.output][file]; }
+  FileWriter& writer(const Task& task, uint32_t file) { return files_.writer(task.output, file); }
 
   const Plan& plan_;
   const ExecuteOptions& options_;
   unsigned threads_;
   unsigned workers_;
-  BufferPool pool_;
+  OutputFiles files_;
+  BufferPool& pool_ = files_.pool();
+  std::unique_ptr<Resume> resume_;   // may be null
   std::optional<BlockCache> cache_;  // where something is read twice
   Jobs jobs_;
   FeedbackCache feedback_;
-  std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;  // by output, then file
   std::counting_semaphore<> computing_;  // as many at a time as there are cores to use
 
   // What the scans have found; by Jobs::scans.
@@ -91,6 +98,8 @@ class Engine {
   std::atomic<size_t> error_index_{SIZE_MAX};
   std::optional<Error> error_;
   uint64_t done_bytes_ = 0;
+  std::atomic<uint64_t> resumed_bytes_{0};
+  std::vector<FileReport> reports_;
 };
 
 // What a task holds at a time is bytes read, floats of a strip and bytes to write: at most about
@@ -179,6 +188,7 @@ Status Engine::scan(const Task& task, Worker& worker) {
       worker.scratch, stats);
   computing_.release();
   CKPT_TRY(status);
+  worker.found = stats;
   const std::lock_guard lock(scan_mutex_);
   combine(scanned_[task.job].stats, stats);
   return {};
@@ -273,16 +283,16 @@ Status Engine::run_task(const Task& task, Worker& worker) {
   return {};
 }
 
-uint64_t Engine::written_bytes(const Task& task) const {
-  if (task.kind == Task::Kind::kScan) return 0;
-  if (task.kind != Task::Kind::kRecode) return task.count;
-  const TensorJob& job = jobs_.tensors[task.output][task.job];
-  uint64_t bytes = 0;
-  for (const PartRule& rule : job.tensor->codec->parts) {
-    if (rule.tile_rows == 0 && task.first > 0) continue;
-    bytes += part_range(rule, job.grain, task.first, task.count).size_bytes;
+// An earlier run has done it; what it wrote is still to be hashed.
+Status Engine::pass_over(const Task& task) {
+  if (options_.interrupted != nullptr && *options_.interrupted) {
+    return fail(ErrorCode::kInterrupted, "interrupted");
   }
-  return bytes;
+  for (const OutputRange& range : ranges_of(jobs_, task)) {
+    resumed_bytes_ += range.size_bytes;
+    CKPT_TRY(writer(task, range.file).put_written(range.offset_bytes, range.size_bytes));
+  }
+  return {};
 }
 
 void Engine::work() {
@@ -299,52 +309,82 @@ void Engine::work() {
       if (task.kind == Task::Kind::kScan) scan_ended(task);
       continue;
     }
-    Status status = run_task(task, worker);
+    const bool is_done = resume_ != nullptr && resume_->is_done(jobs_, task);
+    Status status = is_done ? pass_over(task) : run_task(task, worker);
     if (task.kind == Task::Kind::kScan) scan_ended(task);
     if (!status) {
       failed(index, std::move(status.error()));
       continue;
     }
-    advanced(written_bytes(task));
+    if (resume_ != nullptr && !is_done) resume_->finished(jobs_, task, worker.found);
+    for (const OutputRange& range : ranges_of(jobs_, task)) advanced(range.size_bytes);
   }
   read_bytes_ += worker.read_bytes;
 }
 
-Result<ExecuteReport> Engine::run() {
-  const auto start = std::chrono::steady_clock::now();
+Status Engine::open() {
   CKPT_TRY(check(plan_));
+  if (options_.resume.enabled) {
+    CKPT_ASSIGN(resume_, Resume::begin(plan_, options_));
+  }
+  const Leftovers leftovers = resume_ != nullptr ? resume_->leftovers() : Leftovers::kRemove;
+  // What an earlier run was about to name may have its name already.
+  const bool force = options_.force || leftovers == Leftovers::kPublish;
+  return files_.open(force, leftovers, {leftovers == Leftovers::kKeep, true, options_.interrupted});
+}
+
+// Every byte of every file.
+Status Engine::make() {
   jobs_ = cut(plan_, chunk_bytes());
   scanned_.resize(jobs_.scans.size());
   if (!jobs_.scans.empty() || plan_.outputs.size() > 1) cache_.emplace(options_.memory_bytes / 2);
-  std::vector<Place> places;
-  for (const Output& output : plan_.outputs) {
-    CKPT_ASSIGN(Place place, Place::make(output, options_.force));
-    auto& writers = writers_.emplace_back();
-    for (const OutputFile& file : output.layout.files) {
-      CKPT_ASSIGN(const auto path, place.temporary_path(file));
-      CKPT_ASSIGN(auto writer, FileWriter::create(path, file.size_bytes, pool_));
-      writers.push_back(std::move(writer));
-    }
-    places.push_back(std::move(place));
+  if (resume_ != nullptr) {
+    for (uint32_t i = 0; i < scanned_.size(); ++i) resume_->add_known(i, scanned_[i].stats);
+    resume_->start(files_, [this](Error error) { failed(0, std::move(error)); });
   }
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < workers_; ++i) threads.emplace_back([this] { work(); });
   for (std::thread& thread : threads) thread.join();
+  if (resume_ != nullptr) resume_->stop();
   if (error_) return Failure(std::move(*error_));
+  return {};
+}
 
-  ExecuteReport report;
-  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
-    const Output& output = plan_.outputs[i];
-    for (size_t j = 0; j < output.layout.files.size(); ++j) {
-      CKPT_ASSIGN(std::string sha256, writers_[i][j]->finish());
-      const OutputFile& file = output.layout.files[j];
-      report.files.push_back({final_path(output, file).string(), file.size_bytes, sha256});
-    }
+Status Engine::end() {
+  if (resume_ != nullptr && resume_->leftovers() == Leftovers::kPublish) {
+    reports_ = resume_->reports();
+  } else {
+    CKPT_TRY(make());
+    CKPT_ASSIGN(reports_, files_.finish());
+    if (resume_ != nullptr) CKPT_TRY(resume_->ready(reports_));
   }
-  for (Place& place : places) CKPT_TRY(place.publish());
-  for (const FileReport& file : report.files) remember_digest(file.path, file.sha256);
+  return files_.publish();
+}
+
+// An error that another run may be spared leaves what is finished to that one.
+Failure Engine::ended_by(Error error) {
+  const bool may_pass = error.code != ErrorCode::kCorrupt && error.code != ErrorCode::kUnsupported;
+  if (resume_ == nullptr || !may_pass || !resume_->keep()) return Failure(std::move(error));
+  files_.keep();
+  if (error.code != ErrorCode::kUsage) {
+    error.hint += fmt::format("{}the same command again, which goes on where this one ended",
+                              error.hint.empty() ? "" : "; then ");
+  }
+  return Failure(std::move(error));
+}
+
+Result<ExecuteReport> Engine::run() {
+  const auto start = std::chrono::steady_clock::now();
+  Status status = open().and_then([this] { return end(); });
+  if (!status) return ended_by(std::move(status.error()));
+  ExecuteReport report;
+  report.files = std::move(reports_);
+  for (const FileReport& file : report.files) {
+    remember_digest(file.path, file.sha256);
+    report.written_bytes += file.size_bytes;
+  }
   report.read_bytes = cache_ ? cache_->read_bytes() : read_bytes_.load();
-  report.written_bytes = jobs_.output_bytes;
+  report.resumed_bytes = resumed_bytes_;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

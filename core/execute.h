@@ -19,6 +19,15 @@ class Progress {
  public:
   virtual ~Progress() = default;
   virtual void advanced(uint64_t done_bytes, uint64_t total_bytes) = 0;  // output bytes
+  // Something that a person should know before the work goes on.
+  virtual void note(const std::string&) {}
+};
+
+// How a run goes on where a killed one ended (core/ledger.h).
+struct ResumeOptions {
+  bool enabled = false;  // else a run that fails leaves nothing
+  std::string version;   // of the program: another one's work is not gone on with
+  std::string command;   // as typed; told to whoever finds what this run left
 };
 
 struct ExecuteOptions {
@@ -29,6 +38,7 @@ struct ExecuteOptions {
   bool force = false;  // replace OUT
   Progress* progress = nullptr;
   const std::atomic<bool>* interrupted = nullptr;
+  ResumeOptions resume;
 };
 
 struct FileReport {
@@ -41,12 +51,15 @@ struct ExecuteReport {
   std::vector<FileReport> files;
   uint64_t read_bytes = 0;
   uint64_t written_bytes = 0;
+  uint64_t resumed_bytes = 0;  // of those written, by runs before this one
   double seconds = 0;
 };
 
 // Writes every output under "OUT.partial", syncs and renames. On failure nothing carries a final
-// name. Fails: kUsage when OUT exists and force is not set or it lies inside an input; kCorrupt for
-// NaN and Inf in weights, naming tensor and position; kIo.
+// name; what is finished is kept where options.resume says so and the same run could succeed later
+// (kIo, kInterrupted). Fails: kUsage when OUT exists and force is not set, it lies inside an input,
+// another program is at work on it or another plan was begun there; kCorrupt for NaN and Inf in
+// weights, naming tensor and position; kIo.
 Result<ExecuteReport> execute(const Plan& plan, const ExecuteOptions& options);
 
 }  // namespace ckpt

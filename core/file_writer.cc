@@ -1,6 +1,7 @@
 #include "core/file_writer.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -34,33 +35,43 @@ Failure write_failure(const std::filesystem::path& path, uint64_t size_bytes, in
 
 }  // namespace
 
-FileWriter::FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool)
-    : path_(std::move(path)), size_bytes_(size_bytes), pool_(pool) {}
+FileWriter::FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool,
+                       FileMode mode)
+    : path_(std::move(path)), size_bytes_(size_bytes), pool_(pool), mode_(mode) {}
 
 FileWriter::~FileWriter() {
   if (direct_ >= 0) ::close(direct_);
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+// Space is claimed at the start, so that a full disk is told before the work and not after it.
+Status FileWriter::claim_space() {
+  if (size_bytes_ == 0) return {};
+  const auto size = static_cast<off_t>(size_bytes_);
+  struct stat status {};
+  if (mode_.may_exist && ::fstat(descriptor_, &status) == 0 && status.st_size > size &&
+      ::ftruncate(descriptor_, size) != 0) {
+    return write_failure(path_, size_bytes_, errno);
+  }
+  if (::fallocate(descriptor_, 0, 0, size) == 0) return {};
+  if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) {
+    return write_failure(path_, size_bytes_, errno);
+  }
+  if (::ftruncate(descriptor_, size) != 0) return write_failure(path_, size_bytes_, errno);
+  return {};
+}
+
 Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::filesystem::path& path,
-                                                       uint64_t size_bytes, BufferPool& pool) {
-  std::unique_ptr<FileWriter> writer(new FileWriter(path, size_bytes, pool));
-  writer->descriptor_ =
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+                                                       uint64_t size_bytes, BufferPool& pool,
+                                                       const FileMode& mode) {
+  std::unique_ptr<FileWriter> writer(new FileWriter(path, size_bytes, pool, mode));
+  // Without reading, a network file system never fills up a page that two machines write to.
+  const int flags = (mode.hashes ? O_RDWR : O_WRONLY) | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
+                    (mode.may_exist ? O_NONBLOCK : O_EXCL);
+  writer->descriptor_ = ::open(path.c_str(), flags, 0644);
   if (writer->descriptor_ < 0) return write_failure(path, size_bytes, errno);
   settle_ownership(path, false, path.has_parent_path() ? path.parent_path() : ".");
-  // Space is claimed now, so that a full disk is told before the work and not after it.
-  if (size_bytes > 0) {
-    const auto size = static_cast<off_t>(size_bytes);
-    if (::fallocate(writer->descriptor_, 0, 0, size) != 0) {
-      const int error = errno;
-      if (error == ENOSPC || error == EFBIG || error == EDQUOT) {
-        return write_failure(path, size_bytes, error);
-      }
-      if (::ftruncate(writer->descriptor_, size) != 0)
-        return write_failure(path, size_bytes, errno);
-    }
-  }
+  CKPT_TRY(writer->claim_space());
   if (size_bytes >= kMinDirectBytes) {
     writer->direct_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_DIRECT);
   }
@@ -106,6 +117,9 @@ Status FileWriter::write(std::span<const std::byte> bytes, uint64_t offset_bytes
 Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
   AlignedBuffer buffer = pool_.take();
   while (size_bytes > 0) {
+    if (mode_.interrupted != nullptr && *mode_.interrupted) {
+      return fail(ErrorCode::kInterrupted, "interrupted");
+    }
     const uint64_t here = std::min(size_bytes, kReadBackBytes);
     std::byte* memory = buffer.reserve(here);
     const ssize_t got = ::pread(descriptor_, memory, here, static_cast<off_t>(offset_bytes));
@@ -130,6 +144,18 @@ Status FileWriter::hash_in_order(Piece piece) {
     pool_.give(std::move(piece.buffer));
   }
   waiting_.emplace(offset, std::move(entry));
+  return hash_waiting(lock);
+}
+
+Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
+  if (!mode_.hashes || size_bytes == 0) return {};
+  std::unique_lock lock(mutex_);
+  waiting_.emplace(offset_bytes, Waiting{size_bytes, {}});
+  return hash_waiting(lock);
+}
+
+// Hashes what follows, unless another thread is at it.
+Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
   if (hashing_) return {};
   hashing_ = true;
   Status status;
@@ -157,6 +183,7 @@ Status FileWriter::hash_in_order(Piece piece) {
 // Such a piece will be read back, so it goes through the page cache: where memory is free, the
 // bytes come from there and not from the disk.
 bool FileWriter::is_far_ahead(const Piece& piece) {
+  if (!mode_.hashes) return false;
   const std::lock_guard lock(mutex_);
   return piece.offset_bytes != hashed_bytes_ && kept_bytes_ + piece.bytes.size() > kMaxKeptBytes;
 }
@@ -168,17 +195,24 @@ Status FileWriter::put(Piece piece) {
   }
   CKPT_TRY(is_far_ahead(piece) ? write_all(descriptor_, piece.bytes, piece.offset_bytes)
                                : write(piece.bytes, piece.offset_bytes));
-  return hash_in_order(std::move(piece));
+  if (mode_.hashes) return hash_in_order(std::move(piece));
+  pool_.give(std::move(piece.buffer));
+  return {};
+}
+
+Status FileWriter::sync_data() {
+  if (::fdatasync(descriptor_) != 0) return write_failure(path_, size_bytes_, errno);
+  return {};
 }
 
 Result<std::string> FileWriter::finish() {
-  {
+  if (mode_.hashes) {
     std::unique_lock lock(mutex_);
     hashing_done_.wait(lock, [this] { return !hashing_; });
     CKPT_CHECK(waiting_.empty() && hashed_bytes_ == size_bytes_);
   }
   if (::fsync(descriptor_) != 0) return write_failure(path_, size_bytes_, errno);
-  return sha256_.finish();
+  return mode_.hashes ? sha256_.finish() : std::string();
 }
 
 }  // namespace ckpt

@@ -2,6 +2,7 @@
 // their place and hashed in file order.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -16,12 +17,19 @@
 
 namespace ckpt {
 
+struct FileMode {
+  bool may_exist = false;  // what is in the file already stays
+  bool hashes = true;      // else finish() gives no digest and nothing is read back
+  const std::atomic<bool>* interrupted = nullptr;  // ends long reading back
+};
+
 class FileWriter {
  public:
   // Makes the file at its final size. Fails: kIo, naming the space needed when the disk is too
   // small. The pool must outlive the writer.
   static Result<std::unique_ptr<FileWriter>> create(const std::filesystem::path& path,
-                                                    uint64_t size_bytes, BufferPool& pool);
+                                                    uint64_t size_bytes, BufferPool& pool,
+                                                    const FileMode& mode = {});
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
   ~FileWriter();
@@ -30,20 +38,27 @@ class FileWriter {
   // it are there. Pieces that are far ahead are not kept but read back when their turn comes.
   // Thread-safe. Pieces never overlap and together fill the file.
   Status put(Piece piece);
-  // fsync. Requires: every byte was put. The digest is ready when this returns.
+  // The same for bytes that an earlier run has written: they are read back when their turn comes.
+  Status put_written(uint64_t offset_bytes, uint64_t size_bytes);
+  // What was put so far survives a power cut.
+  Status sync_data();
+  // fsync. Requires: every byte was put, where it hashes. The digest is ready when this returns.
   Result<std::string> finish();
 
  private:
-  FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool);
+  FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool, FileMode mode);
+  Status claim_space();
   Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
   Status write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes);
   bool is_far_ahead(const Piece& piece);
   Status hash_in_order(Piece piece);
+  Status hash_waiting(std::unique_lock<std::mutex>& lock);
   Status read_back(uint64_t offset_bytes, uint64_t size_bytes);
 
   std::filesystem::path path_;
   uint64_t size_bytes_;
   BufferPool& pool_;
+  FileMode mode_;
   int descriptor_ = -1;
   int direct_ = -1;  // the same file opened for direct I/O, or -1
 

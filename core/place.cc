@@ -68,15 +68,24 @@ Status sync_folder(const fs::path& folder) {
 }
 
 Place::Place(Place&& other) noexcept
-    : output_(std::exchange(other.output_, nullptr)), force_(other.force_) {}
+    : output_(std::exchange(other.output_, nullptr)),
+      force_(other.force_),
+      leftovers_(other.leftovers_) {}
 
 Place::~Place() {
   if (output_ != nullptr) remove_temporaries();
 }
 
-fs::path Place::temporary_folder() const { return with_ending(output_->path); }
+fs::path partial_path(const Output& output) { return with_ending(output.path); }
 
-Result<Place> Place::make(const Output& output, bool force) {
+fs::path partial_path(const Output& output, const OutputFile& file) {
+  return output.layout.is_folder ? partial_path(output) / file.path
+                                 : with_ending(final_path(output, file));
+}
+
+fs::path Place::temporary_folder() const { return partial_path(*output_); }
+
+Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers) {
   if (!force) {
     CKPT_TRY(refuse_existing(output.path));
     for (const OutputFile& file : output.layout.files) {
@@ -89,19 +98,19 @@ Result<Place> Place::make(const Output& output, bool force) {
     return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent.string()),
                           "{}: there is no such folder to write into", parent.string());
   }
-  Place place(output, force);
-  place.remove_temporaries();
-  if (output.layout.is_folder) {
-    fs::create_directory(place.temporary_folder(), error);
+  Place place(output, force, leftovers);
+  if (leftovers == Leftovers::kRemove) place.remove_temporaries();
+  if (output.layout.is_folder && leftovers != Leftovers::kPublish) {
+    const bool is_new = fs::create_directory(place.temporary_folder(), error);
     if (error) return io_failure(place.temporary_folder(), "cannot be made", error.value());
-    settle_ownership(place.temporary_folder(), true, parent);
+    if (is_new) settle_ownership(place.temporary_folder(), true, parent);
   }
   return place;
 }
 
 Result<fs::path> Place::temporary_path(const OutputFile& file) const {
-  if (!output_->layout.is_folder) return with_ending(final_path(*output_, file));
-  const fs::path path = temporary_folder() / file.path;
+  const fs::path path = partial_path(*output_, file);
+  if (!output_->layout.is_folder) return path;
   fs::path folder = temporary_folder();
   for (const auto& step : fs::path(file.path).parent_path()) {
     folder /= step;
@@ -125,8 +134,15 @@ void Place::remove_temporaries() const {
   }
 }
 
+// The run before this one may have been killed between two renames.
+bool Place::was_published(const fs::path& temporary) const {
+  std::error_code error;
+  return leftovers_ == Leftovers::kPublish && !fs::exists(fs::symlink_status(temporary, error));
+}
+
 Status Place::publish_folder() const {
   const fs::path temporary = temporary_folder();
+  if (was_published(temporary)) return {};
   std::set<fs::path> folders{temporary};
   for (const OutputFile& file : output_->layout.files) {
     folders.insert((temporary / file.path).parent_path());
@@ -155,6 +171,7 @@ Status Place::publish() {
     // The first part of a split is what people open: it appears last.
     for (size_t i = output_->layout.files.size(); i-- > 0;) {
       const fs::path path = final_path(*output_, output_->layout.files[i]);
+      if (was_published(with_ending(path))) continue;
       CKPT_TRY(rename_to(with_ending(path), path));
     }
   }

@@ -227,4 +227,22 @@ class Cutter {
 
 Jobs cut(const Plan& plan, uint64_t chunk_bytes) { return Cutter(plan, chunk_bytes).run(); }
 
+std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task) {
+  if (task.kind == Task::Kind::kScan) return {};
+  if (task.kind != Task::Kind::kRecode) {
+    return {{task.output, task.file, task.offset_bytes, task.count}};
+  }
+  const TensorJob& job = jobs.tensors[task.output][task.job];
+  const std::span<const PartRule> rules = job.tensor->codec->parts;
+  std::vector<OutputRange> out;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    // A part of the whole tensor is the same in every chunk: the first one writes it.
+    if (rules[i].tile_rows == 0 && task.first > 0) continue;
+    const PartRange range = part_range(rules[i], job.grain, task.first, task.count);
+    out.push_back({task.output, job.places[i].file, job.places[i].offset_bytes + range.first_bytes,
+                   range.size_bytes});
+  }
+  return out;
+}
+
 }  // namespace ckpt

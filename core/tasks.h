@@ -54,6 +54,12 @@ struct Task {
   uint64_t first, count;
 };
 
+// Bytes of a file of an output.
+struct OutputRange {
+  uint32_t output, file;
+  uint64_t offset_bytes, size_bytes;
+};
+
 struct Jobs {
   std::vector<std::vector<TensorJob>> tensors;  // by output, then tensor
   std::vector<ScanJob> scans;
@@ -63,5 +69,8 @@ struct Jobs {
 
 // Requires: check(plan) passed; the plan outlives the jobs. `chunk_bytes`: floats of one task.
 Jobs cut(const Plan& plan, uint64_t chunk_bytes);
+
+// What a task writes, one run a part; nothing for a scan.
+std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task);
 
 }  // namespace ckpt

@@ -149,12 +149,18 @@ std::vector<std::string> Table::lines(const std::vector<bool>& flush_right) cons
 }
 
 ProgressLine::ProgressLine(const Console& console, std::string what)
-    : what_(std::move(what)),
+    : console_(console),
+      what_(std::move(what)),
       enabled_(console.progress_wanted()),
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}
 
 ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::note(const std::string& text) {
+  clear();
+  console_.warn(text);
+}
 
 void ProgressLine::clear() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);

@@ -25,6 +25,7 @@ struct CommonOptions {
   unsigned threads = 0;
   uint64_t memory_bytes = uint64_t{512} << 20;
   std::string color = "auto";
+  std::string command;  // all that was typed, as a shell takes it
 };
 
 class Console {
@@ -81,9 +82,11 @@ class ProgressLine final : public Progress {
   ProgressLine(const Console& console, std::string what);
   ~ProgressLine() override;
   void advanced(uint64_t done_bytes, uint64_t total_bytes) override;
+  void note(const std::string& text) override;
   void clear();  // takes the line off the screen
 
  private:
+  const Console& console_;
   std::string what_;
   bool enabled_;
   bool drawn_ = false;

@@ -4,6 +4,7 @@
 #include "checks/checks.h"
 #include "core/execute.h"
 #include "tools/commands.h"
+#include "tools/interrupt_guard.h"
 #include "tools/pipeline.h"
 #include "tools/recipe.h"
 
@@ -243,6 +244,7 @@ Result<int> convert(Typed& typed, const Console& console, const CommonOptions& c
   CKPT_TRY(read_sizes(typed));
   CKPT_TRY(read_also(typed));
   CKPT_TRY(take_recipe(typed.recipe, typed.conversion));
+  const InterruptGuard guard(console);
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(typed.conversion));
   for (const std::string& note : planned.notes) console.warn(note);
   if (typed.dry_run) {
@@ -257,10 +259,12 @@ Result<int> convert(Typed& typed, const Console& console, const CommonOptions& c
   options.force = typed.conversion.force;
   options.progress = &progress;
   options.interrupted = &interrupted;
+  options.resume = {true, CKPT_VERSION, common.command};
   auto report = execute(planned.plan, options);
   progress.clear();
   if (!report) {
-    return Failure(report.error().code == ErrorCode::kIo
+    const ErrorCode code = report.error().code;
+    return Failure(code == ErrorCode::kIo || code == ErrorCode::kInterrupted
                        ? std::move(report.error())
                        : std::move(report.error()).in(typed.conversion.in.string()));
   }

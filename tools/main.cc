@@ -70,6 +70,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "ckpt " CKPT_VERSION);
   app.require_subcommand(1);
   CommonOptions options;
+  options.command = "ckpt";
+  for (const std::string& word : words) options.command += " " + shell_word(word);
   std::string memory;
   std::vector<Declared> declared;
   for (const Command* command : kCommands) {

@@ -1,0 +1,337 @@
+#include "core/ledger.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "core/bytes.h"
+#include "core/place.h"
+#include "core/sha256.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kFirstLine = "ckpt-ledger 1";
+constexpr std::string_view kBatchEnd = "= ";
+constexpr size_t kSumDigits = 16;
+constexpr uint64_t kMaxLedgerBytes = uint64_t{1} << 30;
+
+Failure io_failure(const fs::path& path, const char* doing, int error) {
+  const char* hint = error == EACCES || error == EROFS || error == EPERM
+                         ? "another OUT, in a folder that you may write to"
+                         : "";
+  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
+                        std::strerror(error));
+}
+
+std::string sum_of(std::string_view batch) {
+  Sha256 sha256;
+  sha256.add(std::as_bytes(std::span(batch)));
+  return sha256.finish().substr(0, kSumDigits);
+}
+
+// ---- text --------------------------------------------------------------------------------------
+
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
+  return text;
+}
+
+// Takes the next line off `text`, without its '\n'; nullopt when none is whole.
+std::optional<std::string_view> take_line(std::string_view& text) {
+  const size_t end = text.find('\n');
+  if (end == text.npos) return std::nullopt;
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end + 1);
+  return line;
+}
+
+std::string_view take_word(std::string_view& line) {
+  const size_t space = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, space);
+  line.remove_prefix(std::min(line.size(), space + 1));
+  return word;
+}
+
+template <class T>
+bool take_number(std::string_view& line, T& number, int base = 10) {
+  const std::string_view word = take_word(line);
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number, base);
+  return error == std::errc() && end == word.data() + word.size() && !word.empty();
+}
+
+bool take_numbers(std::string_view& line, LedgerEntry& entry, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!take_number(line, entry.numbers[i])) return false;
+  }
+  return true;
+}
+
+bool ends_within_64_bits(uint64_t first, uint64_t count) { return count <= UINT64_MAX - first; }
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+bool parse_entry(std::string_view word, std::string_view line, LedgerEntry& entry) {
+  using Kind = LedgerEntry::Kind;
+  uint64_t* numbers = entry.numbers;
+  if (word == "wrote") {
+    entry.kind = Kind::kWrote;
+    return take_numbers(line, entry, 4) && ends_within_64_bits(numbers[2], numbers[3]);
+  }
+  if (word == "scan") {
+    entry.kind = Kind::kScan;
+    return take_numbers(line, entry, 3) && take_number(line, numbers[3], 16) &&
+           numbers[3] <= UINT32_MAX && ends_within_64_bits(numbers[1], numbers[2]);
+  }
+  if (word == "digest") {
+    entry.kind = Kind::kDigest;
+    if (!take_numbers(line, entry, 2) || !is_sha256(line)) return false;
+    entry.sha256 = line;
+    return true;
+  }
+  if (word == "publish") {
+    entry.kind = Kind::kPublish;
+    return take_numbers(line, entry, 3);
+  }
+  entry.kind = Kind::kComplete;
+  return word == "complete";
+}
+
+class LedgerParser {
+ public:
+  explicit LedgerParser(std::string_view boot) : boot_(boot) {}
+
+  Result<LedgerContent> run(std::string_view bytes) {
+    const std::string_view all = bytes;
+    bool has_head = false;
+    while (const auto batch = take_batch(bytes)) {
+      if (!(has_head ? parse_batch(*batch) : parse_head(*batch))) break;
+      has_head = true;
+      content_.sound_bytes = all.size() - bytes.size();
+    }
+    if (!has_head) return fail(ErrorCode::kCorrupt, "no head of a ledger");
+    if (written_by_ == boot_) keep_all();
+    return std::move(content_);
+  }
+
+ private:
+  // The lines of the next batch whose sum is right.
+  static std::optional<std::string_view> take_batch(std::string_view& bytes) {
+    const std::string_view all = bytes;
+    std::string_view rest = bytes;
+    for (;;) {
+      const size_t at = all.size() - rest.size();
+      const auto line = take_line(rest);
+      if (!line) return std::nullopt;
+      if (!line->starts_with(kBatchEnd)) continue;
+      const std::string_view batch = all.substr(0, at);
+      if (line->substr(kBatchEnd.size()) != sum_of(batch)) return std::nullopt;
+      bytes = rest;
+      return batch;
+    }
+  }
+
+  bool parse_head(std::string_view batch) {
+    LedgerHead& head = content_.head;
+    bool sound = take_line(batch) == kFirstLine;
+    while (sound && !batch.empty()) {
+      std::string_view line = *take_line(batch);
+      const std::string_view word = take_word(line);
+      if (word == "plan") {
+        sound = is_sha256(line);
+        head.plan = line;
+      } else if (word == "command") {
+        head.command = line;
+      } else if (word == "input") {
+        InputFile& file = head.inputs.emplace_back();
+        sound = take_number(line, file.size_bytes) && take_number(line, file.modified_ns) &&
+                take_number(line, file.inode);
+        file.path = line;
+      } else {
+        sound = word == "boot";
+        written_by_ = line;
+      }
+    }
+    return sound && !head.plan.empty() && !written_by_.empty();
+  }
+
+  bool parse_batch(std::string_view batch) {
+    while (!batch.empty()) {
+      std::string_view line = *take_line(batch);
+      const std::string_view word = take_word(line);
+      if (word == "boot") {
+        if (written_by_ != boot_) waiting_.clear();
+        written_by_ = line;
+      } else if (word == "synced") {
+        keep_all();
+      } else {
+        LedgerEntry entry{};
+        if (!parse_entry(word, line, entry)) return false;
+        waiting_.push_back(std::move(entry));
+      }
+    }
+    return true;
+  }
+
+  void keep_all() {
+    content_.entries.insert(content_.entries.end(), std::make_move_iterator(waiting_.begin()),
+                            std::make_move_iterator(waiting_.end()));
+    waiting_.clear();
+  }
+
+  std::string_view boot_;
+  std::string written_by_;
+  std::vector<LedgerEntry> waiting_;  // for "synced", or to be known as this boot's
+  LedgerContent content_;
+};
+
+std::string render(const LedgerHead& head) {
+  std::string out =
+      fmt::format("{}\nplan {}\ncommand {}\n", kFirstLine, head.plan, one_line(head.command));
+  for (const InputFile& file : head.inputs) {
+    out += fmt::format("input {} {} {} {}\n", file.size_bytes, file.modified_ns, file.inode,
+                       one_line(file.path));
+  }
+  return out + fmt::format("boot {}\n", boot_id());
+}
+
+Result<std::optional<LedgerContent>> read_descriptor(int descriptor, const fs::path& path) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return io_failure(path, "cannot be read", errno);
+  if (!S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) > kMaxLedgerBytes) {
+    return std::nullopt;
+  }
+  std::string text(static_cast<size_t>(status.st_size), '\0');
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t got =
+        ::pread(descriptor, text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_failure(path, "cannot be read", errno);
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  auto content = parse_ledger(std::string_view(text).substr(0, done), boot_id());
+  if (!content) return std::nullopt;
+  return std::optional(std::move(*content));
+}
+
+}  // namespace
+
+Result<LedgerContent> parse_ledger(std::string_view bytes, std::string_view boot) {
+  return LedgerParser(boot).run(bytes);
+}
+
+const std::string& boot_id() {
+  static const std::string id = [] {
+    char text[64] = {};
+    const int descriptor = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return fmt::format("unknown-{}", ::getpid());
+    const ssize_t got = ::read(descriptor, text, sizeof text - 1);
+    ::close(descriptor);
+    const std::string_view line(text, got > 0 ? static_cast<size_t>(got) : 0);
+    return got > 0 ? std::string(line.substr(0, line.find('\n')))
+                   : fmt::format("unknown-{}", ::getpid());
+  }();
+  return id;
+}
+
+Ledger::Ledger(Ledger&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      was_empty_(other.was_empty_),
+      end_bytes_(other.end_bytes_) {}
+
+Ledger::~Ledger() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<Ledger> Ledger::open(const fs::path& path) {
+  const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Ledger ledger(path, ::open(path.c_str(), flags, 0644));
+  if (ledger.descriptor_ < 0) return io_failure(path, "cannot be written", errno);
+  const bool locked = ::flock(ledger.descriptor_, LOCK_EX | LOCK_NB) == 0;
+  // Some network file systems have no locks: there it is up to whoever starts programs.
+  const bool no_locks = !locked && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP);
+  if (!locked && !no_locks && errno != EWOULDBLOCK) {
+    return io_failure(path, "cannot be locked", errno);
+  }
+  // Whoever had it may have removed it in between.
+  struct stat held {
+  }, found{};
+  const bool same = ::fstat(ledger.descriptor_, &held) == 0 && ::lstat(path.c_str(), &found) == 0 &&
+                    held.st_ino == found.st_ino;
+  if ((!locked && !no_locks) || !same) {
+    return fail_with_hint(ErrorCode::kUsage, "again when it is done",
+                          "{}: another ckpt is at work on this output just now", path.string());
+  }
+  ledger.was_empty_ = held.st_size == 0;
+  settle_ownership(path, false, path.has_parent_path() ? path.parent_path() : ".");
+  return ledger;
+}
+
+Result<std::optional<LedgerContent>> Ledger::read() const {
+  return read_descriptor(descriptor_, path_);
+}
+
+Status Ledger::begin(const LedgerHead& head) {
+  end_bytes_ = 0;
+  if (::ftruncate(descriptor_, 0) != 0) return io_failure(path_, "cannot be written", errno);
+  return append(render(head));
+}
+
+Status Ledger::go_on(const LedgerContent& content) {
+  end_bytes_ = content.sound_bytes;
+  if (::ftruncate(descriptor_, static_cast<off_t>(end_bytes_)) != 0) {
+    return io_failure(path_, "cannot be written", errno);
+  }
+  return append(fmt::format("boot {}\n", boot_id()));
+}
+
+Status Ledger::append(std::string_view lines) {
+  return write_at_end(fmt::format("{}{}{}\n", lines, kBatchEnd, sum_of(lines)));
+}
+
+// At the end of what is sound, so that a batch that failed half-way is written over.
+Status Ledger::write_at_end(std::string_view batch) {
+  uint64_t at = end_bytes_;
+  while (!batch.empty()) {
+    const ssize_t count = ::pwrite(descriptor_, batch.data(), batch.size(), static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return io_failure(path_, "cannot be written", errno);
+    batch.remove_prefix(static_cast<size_t>(count));
+    at += static_cast<uint64_t>(count);
+  }
+  end_bytes_ = at;
+  return {};
+}
+
+Status Ledger::sync() {
+  if (::fdatasync(descriptor_) == 0) return {};
+  return io_failure(path_, "cannot be synced", errno);
+}
+
+void Ledger::remove() { ::unlink(path_.c_str()); }
+
+Result<std::optional<LedgerContent>> peek_ledger(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENOENT) return std::nullopt;
+  if (descriptor < 0) return io_failure(path, "cannot be opened", errno);
+  auto content = read_descriptor(descriptor, path);
+  ::close(descriptor);
+  return content;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,101 @@
+// The ledger of a run: which bytes of its outputs are finished, kept where the successor of a
+// killed run finds it.
+//
+//   OUT.partial.ledger           of the run that makes OUT   (-I-of-N behind it: of a share)
+//
+//     ckpt-ledger 1              ╮
+//     plan 5f3a...               │ the head: of which plan, from which files (size, time in ns,
+//     command ckpt convert ...   │ inode, path)
+//     input 4096 17... 12 in/... │
+//     boot 0e6b...               │ which boot of which machine wrote what follows
+//     = 9c1d2e3f4a5b6c7d         ╯ a batch ends with 64 bits of its SHA-256; a torn one counts for
+//     wrote 0 1 4096 8192          nothing, nor what follows it
+//     scan 3 0 512 3f800000      bytes of output 0, file 1; rows of a scan: their largest magnitude
+//     = ...
+//     synced                     what stands above has reached the disk
+//     digest 0 1 71c4...         SHA-256 of a whole file, which has too
+//     publish 0 0 1234           output 0 gets its first final name: inode of what gets it
+//     complete                   a share has nothing left to do
+//
+// What a reader would get wrong: lines without "synced" below them are true after kill -9, because
+// the system keeps what was written, and may be false after a power cut; so they count only for the
+// boot that wrote them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plan_digest.h"
+#include "core/result.h"
+
+namespace ckpt {
+
+struct LedgerHead {
+  std::string plan;     // PlanDigest::sha256
+  std::string command;  // as typed; for messages
+  std::vector<InputFile> inputs;
+};
+
+struct LedgerEntry {
+  enum class Kind : uint8_t { kWrote, kScan, kDigest, kPublish, kComplete };
+  Kind kind;
+  // kWrote: output, file, first byte, bytes. kScan: scan, first row, rows, bits of the magnitude.
+  // kDigest: output, file. kPublish: output, number of the name, inode.
+  uint64_t numbers[4] = {};
+  std::string sha256 = {};  // kDigest
+};
+
+struct LedgerContent {
+  LedgerHead head;
+  std::vector<LedgerEntry> entries;  // those that count
+  uint64_t sound_bytes = 0;          // of whole batches
+};
+
+// Reads the bytes of a ledger. `boot`: the running one. Fails: kCorrupt when the first batch is not
+// whole or no head.
+Result<LedgerContent> parse_ledger(std::string_view bytes, std::string_view boot);
+
+// What tells this boot of this machine from all others.
+const std::string& boot_id();
+
+// The file, locked against other programs until the object goes away.
+class Ledger {
+ public:
+  // Makes the file where there is none. Fails: kUsage when another program holds it; kIo.
+  static Result<Ledger> open(const std::filesystem::path& path);
+  Ledger(Ledger&& other) noexcept;
+  Ledger& operator=(Ledger&&) = delete;
+  ~Ledger();
+
+  const std::filesystem::path& path() const { return path_; }
+  bool was_empty() const { return was_empty_; }  // when it was opened
+  // nullopt: nothing that can be read.
+  Result<std::optional<LedgerContent>> read() const;
+  // Begins anew.
+  Status begin(const LedgerHead& head);
+  // Goes on behind what was read.
+  Status go_on(const LedgerContent& content);
+  // One batch: lines, each with its '\n'. Fails: kIo; the file stays readable.
+  Status append(std::string_view lines);
+  Status sync();
+  void remove();
+
+ private:
+  Ledger(std::filesystem::path path, int descriptor)
+      : path_(std::move(path)), descriptor_(descriptor) {}
+  Status write_at_end(std::string_view batch);
+
+  std::filesystem::path path_;
+  int descriptor_;
+  bool was_empty_ = false;
+  uint64_t end_bytes_ = 0;
+};
+
+// What another program's ledger says, without a lock; nullopt when there is none to be read.
+Result<std::optional<LedgerContent>> peek_ledger(const std::filesystem::path& path);
+
+}  // namespace ckpt

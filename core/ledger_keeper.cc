@@ -1,0 +1,105 @@
+#include "core/ledger_keeper.h"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+namespace ckpt {
+namespace {
+
+using std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kBatchEvery{100}, kSyncEvery{500};
+
+std::string render(std::vector<OutputRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const OutputRange& a, const OutputRange& b) {
+    return std::tie(a.output, a.file, a.offset_bytes) < std::tie(b.output, b.file, b.offset_bytes);
+  });
+  std::string out;
+  for (size_t i = 0; i < ranges.size();) {
+    OutputRange run = ranges[i];
+    for (++i; i < ranges.size() && ranges[i].output == run.output && ranges[i].file == run.file &&
+              ranges[i].offset_bytes == run.offset_bytes + run.size_bytes;
+         ++i) {
+      run.size_bytes += ranges[i].size_bytes;
+    }
+    out +=
+        fmt::format("wrote {} {} {} {}\n", run.output, run.file, run.offset_bytes, run.size_bytes);
+  }
+  return out;
+}
+
+}  // namespace
+
+LedgerKeeper::LedgerKeeper(Ledger& ledger, std::set<FileNumber> written, SyncFile sync,
+                           Failed failed)
+    : ledger_(ledger),
+      sync_(std::move(sync)),
+      failed_(std::move(failed)),
+      dirty_(std::move(written)),
+      synced_(steady_clock::now()),
+      thread_([this] { run(); }) {}
+
+void LedgerKeeper::wrote(const std::vector<OutputRange>& ranges) {
+  const std::lock_guard lock(mutex_);
+  ranges_.insert(ranges_.end(), ranges.begin(), ranges.end());
+}
+
+void LedgerKeeper::scanned(const Task& scan, float amax) {
+  const std::lock_guard lock(mutex_);
+  scans_ += fmt::format("scan {} {} {} {:x}\n", scan.job, scan.first, scan.count,
+                        std::bit_cast<uint32_t>(amax));
+}
+
+void LedgerKeeper::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void LedgerKeeper::write_down() {
+  std::vector<OutputRange> ranges;
+  std::string scans;
+  {
+    const std::lock_guard lock(mutex_);
+    ranges.swap(ranges_);
+    scans.swap(scans_);
+  }
+  for (const OutputRange& range : ranges) dirty_.emplace(range.output, range.file);
+  const std::string lines = scans + render(std::move(ranges));
+  if (lines.empty() || is_broken_) return;
+  is_broken_ = !ledger_.append(lines);
+  wrote_anything_ = wrote_anything_ || !is_broken_;
+}
+
+void LedgerKeeper::sync_all() {
+  if (dirty_.empty() || steady_clock::now() - synced_ < kSyncEvery) return;
+  for (const FileNumber& file : dirty_) {
+    Status status = sync_(file);
+    if (!status) {
+      is_broken_ = true;  // what is there is no longer known to be true
+      failed_(std::move(status.error()));
+      return;
+    }
+  }
+  dirty_.clear();
+  if (!is_broken_) is_broken_ = !ledger_.append("synced\n") || !ledger_.sync();
+  synced_ = steady_clock::now();
+}
+
+void LedgerKeeper::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    wake_.wait_for(lock, kBatchEvery);
+    lock.unlock();
+    write_down();
+    if (!is_broken_) sync_all();
+    lock.lock();
+  }
+  lock.unlock();
+  write_down();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,44 @@
+#include "core/output_files.h"
+
+#include "core/folder.h"
+
+namespace ckpt {
+
+Status OutputFiles::open(bool force, Leftovers leftovers, const FileMode& mode) {
+  for (const Output& output : plan_.outputs) {
+    CKPT_ASSIGN(Place place, Place::make(output, force, leftovers));
+    places_.push_back(std::move(place));
+    auto& writers = writers_.emplace_back();
+    if (leftovers == Leftovers::kPublish) continue;
+    for (const OutputFile& file : output.layout.files) {
+      CKPT_ASSIGN(const auto path, places_.back().temporary_path(file));
+      CKPT_ASSIGN(auto writer, FileWriter::create(path, file.size_bytes, pool_, mode));
+      writers.push_back(std::move(writer));
+    }
+  }
+  return {};
+}
+
+Result<std::vector<FileReport>> OutputFiles::finish() {
+  std::vector<FileReport> reports;
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
+    for (size_t j = 0; j < output.layout.files.size(); ++j) {
+      CKPT_ASSIGN(std::string sha256, writers_[i][j]->finish());
+      const OutputFile& file = output.layout.files[j];
+      reports.push_back({final_path(output, file).string(), file.size_bytes, std::move(sha256)});
+    }
+  }
+  return reports;
+}
+
+Status OutputFiles::publish() {
+  for (Place& place : places_) CKPT_TRY(place.publish());
+  return {};
+}
+
+void OutputFiles::keep() {
+  for (Place& place : places_) place.keep();
+}
+
+}  // namespace ckpt

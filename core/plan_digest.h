@@ -1,0 +1,47 @@
+// The digest of a plan: two plans have the same when carrying them out gives the same bytes, so
+// long as the files they read hold what they held.
+//
+//   version ▸ files: path, size, header, extents ▸ tensors: shape, codec, origin, operations ─▶
+//   SHA-256 files that are read: only their number in order of first use, name and size; what else
+//   tells one content from another (times, inode) is listed beside the digest, so that a change is
+//   named
+//
+// What a reader would get wrong: where OUT and the inputs lie is no part of the digest, so that a
+// plan holds on another machine; values made while planning (headers, factors, weights of columns)
+// are, by their content.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plan.h"
+#include "core/result.h"
+
+namespace ckpt {
+
+// A file that a plan reads tensor bytes from, as it was.
+struct InputFile {
+  std::string path;
+  uint64_t size_bytes = 0;
+  int64_t modified_ns = 0;  // since 1970
+  uint64_t inode = 0;
+  bool operator==(const InputFile&) const = default;
+};
+
+struct PlanDigest {
+  std::string sha256;             // lower-case hex
+  std::vector<InputFile> inputs;  // in order of first use
+};
+
+// `version`: of the program and of whatever else changes bytes. Requires: check(plan) passed.
+// Fails: kIo when an input is no longer the file that was opened.
+Result<PlanDigest> digest_of(const Plan& plan, std::string_view version);
+
+// Says which input is another than it was and how; "" when all are the same. Inodes count only
+// where `same_machine`.
+std::string changed_input(const std::vector<InputFile>& before, const std::vector<InputFile>& now,
+                          bool same_machine);
+
+}  // namespace ckpt

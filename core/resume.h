@@ -1,0 +1,80 @@
+// How a run goes on where a killed one ended: finds what is finished, and writes down what it
+// finishes itself (core/ledger.h).
+//
+//   no ledger, or none that can be read   begin; what lies in OUT.partial is removed
+//   a ledger of this plan                 go on: tasks whose bytes are all there are skipped
+//   ... with digests of whole files       only final names are missing
+//   a ledger of another plan or inputs    refuse, or begin anew where OUT may be replaced
+//
+// What a reader would get wrong: the ledger speaks of bytes, not of tasks, so a run with other
+// threads and memory, whose tasks are cut elsewhere, goes on just as well.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/codec.h"
+#include "core/execute.h"
+#include "core/ledger.h"
+#include "core/ledger_keeper.h"
+#include "core/output_files.h"
+#include "core/range_set.h"
+#include "core/tasks.h"
+
+namespace ckpt {
+
+class Resume {
+ public:
+  // Locks every output's ledger and reads the first. Fails: kUsage: another plan's, in use; kIo.
+  static Result<std::unique_ptr<Resume>> begin(const Plan& plan, const ExecuteOptions& options);
+  Resume(const Resume&) = delete;
+  Resume& operator=(const Resume&) = delete;
+  ~Resume();
+
+  // What the outputs' temporaries are good for.
+  Leftovers leftovers() const { return leftovers_; }
+  // Of all files, where leftovers() is kPublish.
+  const std::vector<FileReport>& reports() const { return reports_; }
+
+  bool is_done(const Jobs& jobs, const Task& task) const;
+  // The largest magnitude that earlier runs found in rows of a scan; combined into `stats`.
+  void add_known(uint32_t scan, Stats& stats) const;
+
+  // From here on finished() is taken down; `failed` is called when data cannot be synced.
+  void start(OutputFiles& files, LedgerKeeper::Failed failed);
+  // Thread-safe. `stats`: of a scan.
+  void finished(const Jobs& jobs, const Task& task, const Stats& stats);
+  void stop() {
+    if (keeper_) keeper_->stop();
+  }
+  // Writes down that all files are whole and about to get their names. Requires: stopped; synced.
+  Status ready(const std::vector<FileReport>& reports);
+  // The ledgers stay. False when they say nothing that another run could use.
+  bool keep();
+
+ private:
+  Resume(const Plan& plan, const ExecuteOptions& options) : plan_(plan), options_(options) {}
+  Status decide(LedgerHead head);
+  Status refuse(const Ledger& ledger, const LedgerHead& found, const LedgerHead& head) const;
+  void take(const LedgerContent& content);
+  void take_reports(const LedgerContent& content);
+  bool is_ready(const LedgerContent& content) const;
+  void note(const std::string& text) const;
+
+  const Plan& plan_;
+  const ExecuteOptions& options_;
+  std::vector<Ledger> ledgers_;  // by output; entries stand in the first
+  Leftovers leftovers_ = Leftovers::kRemove;
+  bool kept_ = false;
+  std::map<LedgerKeeper::FileNumber, RangeSet> written_;
+  std::map<uint32_t, RangeSet> scanned_rows_;
+  std::map<uint32_t, float> amax_;  // by scan
+  std::vector<FileReport> reports_;
+  std::unique_ptr<LedgerKeeper> keeper_;
+};
+
+// Where the ledger of an output lies.
+std::filesystem::path ledger_path(const Output& output);
+
+}  // namespace ckpt

@@ -1,0 +1,311 @@
+// A run that was ended at any moment goes on: the same bytes, less work; and never with anything
+// that another command or other inputs have made.
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "core/compare.h"
+#include "core/ledger.h"
+#include "tests/pipeline/pipeline.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Ends a run once so many bytes are done, and keeps what it said.
+struct Ender final : Progress {
+  explicit Ender(uint64_t limit) : limit_bytes(limit) {}
+  void advanced(uint64_t done_bytes, uint64_t total_bytes) override {
+    last_total = total_bytes;
+    if (done_bytes >= limit_bytes) stop = true;
+    if (done_bytes == total_bytes && at_end) at_end();
+  }
+  void note(const std::string& text) override { notes += text + "\n"; }
+  uint64_t limit_bytes, last_total = 0;
+  std::atomic<bool> stop{false};
+  std::function<void()> at_end;
+  std::string notes;
+};
+
+ExecuteOptions options_for(Ender& ender, unsigned threads = 2, uint64_t chunk_bytes = 1 << 16) {
+  ExecuteOptions options;
+  options.threads = threads;
+  options.chunk_bytes = chunk_bytes;
+  options.progress = &ender;
+  options.interrupted = &ender.stop;
+  options.resume = {true, "test", "ckpt convert"};
+  return options;
+}
+
+Conversion to_gguf(const fs::path& out, const std::string& type = "q4_k_m") {
+  Conversion conversion;
+  conversion.in = testdata("qwen35-micro");
+  conversion.out = out;
+  conversion.to = type;
+  return conversion;
+}
+
+Conversion to_nvfp4(const fs::path& out) {
+  Conversion conversion;
+  conversion.in = testdata("qwen35-micro");
+  conversion.out = out;
+  conversion.to = "nvfp4-w4a16";
+  return conversion;
+}
+
+// Runs again and again, each a bit further and differently, until it is done.
+uint64_t finish_in_pieces(const Conversion& conversion, uint64_t step_bytes) {
+  uint64_t resumed = 0;
+  uint64_t seed = 1;
+  for (uint64_t limit = 0;; limit += step_bytes) {
+    Ender ender(limit);
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    const auto options = options_for(ender, static_cast<unsigned>(1 + seed % 5),
+                                     uint64_t{1} << (14 + (seed >> 32) % 6));
+    const auto report = run(conversion, options);
+    if (report) return std::max(resumed, report->resumed_bytes);
+    EXPECT_EQ(report.error().code, ErrorCode::kInterrupted) << report.error().text();
+    EXPECT_FALSE(fs::exists(conversion.out));
+    if (testing::Test::HasFailure()) return 0;
+  }
+}
+
+void expect_same_files(const fs::path& a, const fs::path& b) {
+  if (!fs::is_directory(a)) {
+    EXPECT_EQ(hash_file(a).value(), hash_file(b).value()) << b;
+    return;
+  }
+  ASSERT_EQ(listing(a), listing(b));
+  for (const auto& entry : fs::directory_iterator(a)) {
+    expect_same_files(entry.path(), b / entry.path().filename());
+  }
+}
+
+// ---- the same bytes ----------------------------------------------------------------------------
+
+struct Case {
+  const char* name;
+  std::function<Conversion(const fs::path&)> make;
+};
+
+class ResumeCase : public testing::TestWithParam<Case> {};
+
+TEST_P(ResumeCase, EndedAtManyPointsItGivesTheSameBytes) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "undisturbed");
+  fs::create_directories(folder / "ended");
+  ASSERT_TRUE(run(GetParam().make(folder / "undisturbed")));
+  for (const uint64_t step : {uint64_t{70'000}, uint64_t{900'000}}) {
+    Conversion conversion = GetParam().make(folder / "ended");
+    EXPECT_GT(finish_in_pieces(conversion, step), 0u);
+    expect_same_files(folder / "undisturbed", folder / "ended");
+    fs::remove_all(folder / "ended");
+    fs::create_directories(folder / "ended");
+  }
+}
+
+Conversion shards(const fs::path& folder) {
+  Conversion conversion;
+  conversion.in = testdata("qwen35-micro");
+  conversion.out = folder / "out";
+  conversion.shard_bytes = 1'000'000;
+  return conversion;
+}
+
+Conversion several(const fs::path& folder) {
+  Conversion conversion = to_nvfp4(folder / "out");
+  conversion.also = {{folder / "a.gguf", "q4_k_m"}, {folder / "b", "bf16"}};
+  return conversion;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , ResumeCase,
+    testing::Values(Case{"gguf", [](const fs::path& folder) { return to_gguf(folder / "a.gguf"); }},
+                    Case{"nvfp4", [](const fs::path& folder) { return to_nvfp4(folder / "out"); }},
+                    Case{"shards", shards}, Case{"also", several}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(Resume, ALedgerTornAnywhereGivesTheSameBytes) {
+  const TemporaryFolder folder;
+  const std::string expected = digest_of(to_gguf(folder / "expected.gguf"));
+  const fs::path out = folder / "out.gguf", partial = folder / "out.gguf.partial";
+  Ender first(1'500'000);
+  ASSERT_FALSE(run(to_gguf(out), options_for(first)));
+  const std::string ledger = read_file(partial.string() + ".ledger");
+  const std::string bytes = read_file(partial);
+  ASSERT_GT(ledger.size(), 200u);
+  for (size_t size = 0; size <= ledger.size(); size += ledger.size() / 25) {
+    write_file(partial, bytes);
+    write_file(partial.string() + ".ledger", ledger.substr(0, size));
+    Ender ender(UINT64_MAX);
+    const auto report = run(to_gguf(out), options_for(ender));
+    ASSERT_TRUE(report) << report.error().text();
+    EXPECT_EQ(report->files[0].sha256, expected);
+    EXPECT_EQ(hash_file(out).value(), expected);
+    fs::remove(out);
+    EXPECT_EQ(listing(folder.path()), "expected.gguf\n");
+  }
+}
+
+TEST(Resume, AFileThatIsGoneIsMadeAgain) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(run(shards(folder.path())));
+  fs::rename(folder / "out", folder / "expected");
+  Ender first(2'500'000);
+  ASSERT_FALSE(run(shards(folder.path()), options_for(first)));
+  std::vector<fs::path> parts;
+  for (const auto& entry : fs::directory_iterator(folder / "out.partial")) {
+    if (entry.path().extension() == ".safetensors") parts.push_back(entry.path());
+  }
+  std::sort(parts.begin(), parts.end());
+  ASSERT_GE(parts.size(), 2u);
+  fs::remove(parts[0]);
+  write_file(parts[1], "short");
+  Ender ender(UINT64_MAX);
+  ASSERT_TRUE(run(shards(folder.path()), options_for(ender)));
+  expect_same_files(folder / "expected", folder / "out");
+}
+
+// Killed when one output had its name and the other not yet: nothing is computed again.
+TEST(Resume, BetweenTwoNames) {
+  const TemporaryFolder folder;
+  Conversion conversion = several(folder.path());
+  conversion.also = {{folder / "a.gguf", "q4_k_m"}};
+  conversion.force = true;
+  Ender first(UINT64_MAX);
+  first.at_end = [&] { fs::create_directories(folder / "a.gguf" / "in the way"); };
+  ASSERT_FALSE(run(conversion, options_for(first)));
+  EXPECT_TRUE(fs::exists(folder / "out" / "model.safetensors"));
+  fs::remove_all(folder / "a.gguf");
+  conversion.force = false;
+  Ender second(UINT64_MAX);
+  const auto report = run(conversion, options_for(second));
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(report->read_bytes, 0u);
+  for (const FileReport& file : report->files) {
+    EXPECT_EQ(file.sha256, hash_file(file.path).value()) << file.path;
+  }
+  EXPECT_EQ(listing(folder.path()).find("partial"), std::string::npos) << listing(folder.path());
+}
+
+// ---- what is not gone on with ------------------------------------------------------------------
+
+struct Begun {
+  TemporaryFolder folder;
+  Conversion conversion;
+  Begun() {
+    fs::copy(testdata("qwen35-micro"), folder / "in");
+    conversion = to_gguf(folder / "out.gguf");
+    conversion.in = folder / "in";
+    Ender ender(1'500'000);
+    EXPECT_FALSE(run(conversion, options_for(ender)));
+    EXPECT_TRUE(fs::exists(folder / "out.gguf.partial.ledger"));
+  }
+  std::string error(const std::string& command = "ckpt convert") {
+    Ender ender(UINT64_MAX);
+    ExecuteOptions options = options_for(ender);
+    options.resume.command = command;
+    return error_of(conversion, options);
+  }
+};
+
+TEST(Resume, AnotherCommandIsRefused) {
+  Begun begun;
+  begun.conversion.to = "q8_0";
+  const std::string error = begun.error("ckpt convert --to q8_0");
+  EXPECT_NE(error.find("begun by another command: ckpt convert. "), std::string::npos) << error;
+  EXPECT_NE(error.find("--force"), std::string::npos) << error;
+  begun.conversion.to = "q4_k_m";
+  EXPECT_EQ(begun.error(), "no error");
+}
+
+TEST(Resume, ForceBeginsAnew) {
+  Begun begun;
+  begun.conversion.to = "q8_0";
+  begun.conversion.force = true;
+  EXPECT_EQ(begun.error("ckpt convert --to q8_0"), "no error");
+  const std::string made = hash_file(begun.conversion.out).value();
+  begun.conversion.out = begun.folder / "expected.gguf";
+  EXPECT_EQ(made, digest_of(begun.conversion));
+}
+
+TEST(Resume, AnInputThatWasWrittenToIsNoticed) {
+  Begun begun;
+  const fs::path weights = begun.folder / "in" / "model.safetensors";
+  fs::last_write_time(weights, fs::last_write_time(weights) + std::chrono::nanoseconds(1000));
+  const std::string error = begun.error();
+  EXPECT_NE(error.find("in/model.safetensors was written to in between"), std::string::npos)
+      << error;
+}
+
+TEST(Resume, AnInputThatIsAnotherFileIsNoticed) {
+  Begun begun;
+  const fs::path weights = begun.folder / "in" / "model.safetensors";
+  const auto time = fs::last_write_time(weights);
+  fs::copy(weights, begun.folder / "copy");
+  fs::rename(begun.folder / "copy", weights);
+  fs::last_write_time(weights, time);
+  EXPECT_NE(begun.error().find("is another file than it was"), std::string::npos);
+}
+
+TEST(Resume, ADocumentThatChangedIsNoticed) {
+  Begun begun;
+  begun.conversion.model_name = "another name";
+  EXPECT_NE(begun.error().find("planned something else"), std::string::npos);
+}
+
+TEST(Resume, AProgramAtWorkIsNotDisturbed) {
+  Begun begun;
+  {
+    const auto held = Ledger::open(begun.folder / "out.gguf.partial.ledger");
+    ASSERT_TRUE(held);
+    EXPECT_NE(begun.error().find("another ckpt is at work"), std::string::npos);
+  }
+  EXPECT_EQ(begun.error(), "no error");
+}
+
+TEST(Resume, LeftoversWithoutALedgerAreReplacedAndSaidSo) {
+  const TemporaryFolder folder;
+  write_file(folder / "out.gguf.partial", "what is this");
+  Ender ender(UINT64_MAX);
+  const auto report = run(to_gguf(folder / "out.gguf"), options_for(ender));
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(report->resumed_bytes, 0u);
+  EXPECT_NE(ender.notes.find("begun anew"), std::string::npos) << ender.notes;
+  EXPECT_EQ(listing(folder.path()), "out.gguf\n");
+}
+
+TEST(Resume, AnOutThatAppearedInBetweenStaysAndSoDoesTheLedger) {
+  Begun begun;
+  write_file(begun.conversion.out, "precious");
+  EXPECT_NE(begun.error().find("exists already"), std::string::npos);
+  EXPECT_EQ(read_file(begun.conversion.out), "precious");
+  fs::remove(begun.conversion.out);
+  Ender ender(UINT64_MAX);
+  const auto report = run(begun.conversion, options_for(ender));
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_GT(report->resumed_bytes, 0u);
+}
+
+// Data that cannot be converted will not be better the next time.
+TEST(Resume, ErrorsInTheDataLeaveNothing) {
+  const TemporaryFolder folder;
+  fs::copy(testdata("qwen35-micro"), folder / "in");
+  const fs::path weights = folder / "in" / "model.safetensors";
+  {
+    std::fstream stream(weights, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(-2, std::ios::end);
+    stream.write("\xC0\x7F", 2);
+  }
+  Conversion conversion = to_gguf(folder / "out.gguf");
+  conversion.in = folder / "in";
+  Ender ender(UINT64_MAX);
+  EXPECT_NE(error_of(conversion, options_for(ender)).find("NaN"), std::string::npos);
+  fs::remove_all(folder / "in");
+  EXPECT_EQ(listing(folder.path()), "");
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -5,6 +5,7 @@
 //           ──▶ manifest ─▶ statement ─▶ bundle     model.sig, an OpenSSF model signature
 //           ──▶ LFS pointers           for a git repository whose weights live elsewhere
 //           ──▶ provenance.json        what was made from what
+//   files   ──▶ archive               all of it in one file (publish/archive.h)
 //
 // Formats and their sources: docs/PUBLISHING.md.
 #pragma once
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "publish/archive.h"
 
 namespace ckpt {
 

@@ -9,8 +9,6 @@
 
 namespace ckpt {
 
-std::atomic<bool> interrupted{false};
-
 namespace {
 
 const Command* const kCommands[] = {&kConvert, &kPatch,  &kDoctor,  &kShow,

@@ -2,13 +2,16 @@
 // shipped.
 #include <algorithm>
 #include <ctime>
+#include <map>
 #include <span>
 
 #include "core/sha256.h"
 #include "formats/formats.h"
+#include "tools/archive.h"
 #include "tools/commands.h"
 #include "tools/folder_digests.h"
 #include "tools/model_card.h"
+#include "tools/published_files.h"
 #include "tools/recipe.h"
 
 namespace ckpt {
@@ -21,59 +24,10 @@ constexpr uint64_t kMaxRecipeBytes = 1 << 20;
 constexpr uint64_t kLargestGitFileBytes = 10'000'000;
 
 struct Typed {
-  std::string path, key, certificate, password_file, lfs, recipe, command, card;
+  std::string path, key, certificate, password_file, lfs, recipe, command, card, archive;
   std::vector<std::string> sources;
-  bool rehash = false, provenance = false, with_time = false;
+  bool rehash = false, provenance = false, with_time = false, force = false;
 };
-
-Result<std::string> read_small(const fs::path& path, uint64_t limit_bytes) {
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
-  return read_text(*source, limit_bytes);
-}
-
-bool is_utf8_name(const std::string& name) {
-  return !nlohmann::json(name)
-              .dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore)
-              .empty() &&
-         nlohmann::json(name)
-                 .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                 .find("\xEF\xBF\xBD") == std::string::npos;
-}
-
-// Everything that is published; refuses what cannot be hashed or must not be shipped.
-Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
-  std::vector<std::string> ignored = unpublished_paths(folder);
-  ignored.emplace_back(kSumsName);
-  ignored.emplace_back(kSignatureName);
-  CKPT_ASSIGN(auto entries, list_folder(folder, ignored));
-  for (const FolderEntry& entry : entries) {
-    const std::string where = (folder / entry.path).string();
-    if (entry.kind == FolderEntry::Kind::kLink) {
-      return fail_with_hint(ErrorCode::kUsage, "cp -rL to another folder",
-                            "{}: a symbolic link; a published folder holds files", where);
-    }
-    if (entry.kind == FolderEntry::Kind::kOther) {
-      return fail(ErrorCode::kUsage, "{}: neither file nor folder", where);
-    }
-    if (!is_utf8_name(entry.path)) {
-      return fail(ErrorCode::kUsage, "{}: its name is not UTF-8", where);
-    }
-    const std::string name = fs::path(entry.path).filename().string();
-    if (name.ends_with(".partial") || name.starts_with(".ckpt-")) {
-      return fail_with_hint(ErrorCode::kUsage, "the command that left it, once more",
-                            "{}: left by work that was interrupted", where);
-    }
-    if (entry.size_bytes < 1024 && (name.ends_with(".safetensors") || name.ends_with(".gguf"))) {
-      CKPT_ASSIGN(const std::string text, read_small(folder / entry.path, 1024));
-      if (text.starts_with("version https://git-lfs")) {
-        return fail_with_hint(ErrorCode::kUsage, "git lfs pull",
-                              "{}: a git-LFS pointer; expected the weights", where);
-      }
-    }
-  }
-  if (entries.empty()) return fail(ErrorCode::kUsage, "{}: an empty folder", folder.string());
-  return entries;
-}
 
 class Publication {
  public:
@@ -83,23 +37,30 @@ class Publication {
   Status run() {
     CKPT_TRY(read_signer());
     CKPT_TRY(check_lfs_folder());
+    CKPT_TRY(check_archive_name());
     CKPT_ASSIGN(const auto entries, list_published(folder_));
+    remember_times(entries);
     CKPT_ASSIGN(files_, digest_files(folder_, entries, !typed_.rehash, console_, common_.threads));
     CKPT_TRY(write_provenance());
     CKPT_TRY(write_sums());
     CKPT_TRY(write_signature());
     CKPT_TRY(write_pointers());
+    CKPT_TRY(write_archive_file());
     return write_card();
   }
 
  private:
   Status read_signer();
   Status check_lfs_folder() const;
+  Status check_archive_name() const;
+  bool is_inside(const std::string& path) const;
   Status write_provenance();
   Status write_sums();
   Status write_signature();
   Status drop_signature() const;
   Status write_pointers() const;
+  Status write_archive_file() const;
+  void remember_times(const std::vector<FolderEntry>& entries);
   Status write_card() const;
   Result<std::vector<FileDigest>> digest_source(const fs::path& path) const;
 
@@ -126,6 +87,7 @@ class Publication {
   fs::path folder_;
   Signer signer_;
   std::vector<FileDigest> files_;
+  std::map<std::string, fs::file_time_type> times_;  // when what was hashed had been written
 };
 
 Status Publication::read_signer() {
@@ -142,13 +104,37 @@ Status Publication::read_signer() {
   return in(typed_.key, sign("{}", signer_)).map([](const Bundle&) {});
 }
 
+// True for the folder that is published and all that lies in it.
+bool Publication::is_inside(const std::string& path) const {
+  std::error_code error;
+  const fs::path other = fs::weakly_canonical(fs::absolute(path, error), error);
+  const fs::path own = fs::canonical(folder_, error);
+  const std::string inside = other.lexically_relative(own).generic_string();
+  return inside == "." || !inside.starts_with("..");
+}
+
+// Said before a folder of many gigabytes is hashed.
+Status Publication::check_archive_name() const {
+  if (typed_.archive.empty()) return {};
+  if (!typed_.archive.ends_with(".tar.zst")) {
+    return fail(ErrorCode::kUsage, "--archive {}: expected a name that ends in .tar.zst",
+                typed_.archive);
+  }
+  if (is_inside(typed_.archive)) {
+    return fail(ErrorCode::kUsage, "--archive {}: inside {}, which it is to hold", typed_.archive,
+                typed_.path);
+  }
+  std::error_code error;
+  if (typed_.force || !fs::exists(fs::symlink_status(typed_.archive, error))) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another name",
+                        "--archive {}: exists already", typed_.archive);
+}
+
 Status Publication::check_lfs_folder() const {
   if (typed_.lfs.empty()) return {};
   std::error_code error;
-  const fs::path lfs = fs::weakly_canonical(fs::absolute(typed_.lfs, error), error);
-  const fs::path own = fs::canonical(folder_, error);
-  const std::string inside = lfs.lexically_relative(own).generic_string();
-  if (inside == "." || !inside.starts_with("..")) {
+  const fs::path lfs = typed_.lfs;
+  if (is_inside(typed_.lfs)) {
     return fail(ErrorCode::kUsage, "--lfs {}: inside {}; pointers never replace weights",
                 typed_.lfs, typed_.path);
   }
@@ -283,6 +269,42 @@ Status Publication::write_pointers() const {
   return {};
 }
 
+void Publication::remember_times(const std::vector<FolderEntry>& entries) {
+  if (typed_.archive.empty()) return;
+  std::error_code error;
+  for (const FolderEntry& entry : entries) {
+    times_[entry.path] = fs::last_write_time(folder_ / entry.path, error);
+  }
+}
+
+Status Publication::write_archive_file() const {
+  if (typed_.archive.empty()) return {};
+  std::vector<FileDigest> files = files_;
+  std::error_code error;
+  const uint64_t signature_bytes = fs::file_size(folder_ / kSignatureName, error);
+  const bool is_listed = std::any_of(files.begin(), files.end(), [](const FileDigest& file) {
+    return file.name == kSignatureName;
+  });
+  // An earlier signature that still signs what is there.
+  if (!error && !is_listed) files.push_back({std::string(kSignatureName), {}, signature_bytes});
+  const auto before_rename = [&]() -> Status {
+    for (const auto& [name, time] : times_) {
+      const bool is_ours = name == kProvenanceName;  // perhaps written anew just now
+      if (is_ours || fs::last_write_time(folder_ / name, error) == time) continue;
+      return fail(ErrorCode::kIo, "{}: was changed while it was published",
+                  (folder_ / name).string());
+    }
+    return {};
+  };
+  const ArchiveOptions options{common_.threads, common_.memory_bytes, typed_.force, before_rename};
+  CKPT_ASSIGN(const ArchiveWritten written,
+              write_archive(folder_, files, typed_.archive, console_, options));
+  said(typed_.archive, {typed_.archive, written.sha256, written.size_bytes});
+  console_.talk(fmt::format("{}: {} files, {} from {}", typed_.archive, files.size(),
+                            human_bytes(written.size_bytes), human_bytes(written.tar_bytes)));
+  return {};
+}
+
 Status Publication::write_card() const {
   if (typed_.card.empty()) return {};
   CKPT_ASSIGN(const std::string card, render_model_card(folder_, files_));
@@ -320,6 +342,9 @@ Run declare(CLI::App& app) {
                  "PEM of the signer's certificate, then its issuers'");
   app.add_option("--password-file", typed->password_file, "file with the private key's password");
   app.add_option("--lfs", typed->lfs, "new folder for git-LFS pointers and the small files");
+  app.add_option("--archive", typed->archive,
+                 "FILE.tar.zst for all of it in one file; equal folders give equal bytes");
+  app.add_flag("--force", typed->force, "replace the archive that is there");
   app.add_option("--source", typed->sources,
                  "what PATH was made from, for provenance.json (may repeat)");
   app.add_option("--recipe", typed->recipe, "the recipe it was made with, for provenance.json");
@@ -339,7 +364,8 @@ constinit const Command kPublish{
     "publish", "Writes SHA256SUMS, and on request a signature, LFS pointers and provenance.",
     "  ckpt publish out/\n"
     "  ckpt publish out/ --sign release.pem --source checkpoint-162/\n"
-    "  ckpt publish out/ --lfs repository/",
+    "  ckpt publish out/ --lfs repository/\n"
+    "  ckpt publish out/ --archive out.tar.zst",
     declare};
 
 }  // namespace ckpt

@@ -1,0 +1,96 @@
+#include "core/append_file.h"
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/place.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+Failure write_failure(const fs::path& path, uint64_t written_bytes, int error) {
+  struct statvfs space {};
+  if (error == ENOSPC && ::statvfs(parent_of(path).c_str(), &space) == 0) {
+    return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
+                          "{}: the disk is full after {} bytes; {} are free", path.string(),
+                          written_bytes, static_cast<uint64_t>(space.f_bavail) * space.f_frsize);
+  }
+  return fail(ErrorCode::kIo, "{}: cannot be written: {}", path.string(), std::strerror(error));
+}
+
+}  // namespace
+
+AppendFile::AppendFile(fs::path path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor) {}
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      is_published_(std::exchange(other.is_published_, true)),
+      size_bytes_(other.size_bytes_),
+      sha256_(std::move(other.sha256_)) {}
+
+AppendFile::~AppendFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!is_published_) ::unlink(temporary().c_str());
+}
+
+fs::path AppendFile::temporary() const { return path_.string() + ".partial"; }
+
+Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
+  std::error_code error;
+  if (!fs::is_directory(parent_of(path), error)) {
+    return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent_of(path).string()),
+                          "{}: there is no such folder to write into", parent_of(path).string());
+  }
+  const fs::file_status found = fs::symlink_status(path, error);
+  if (fs::exists(found) && (!force || found.type() != fs::file_type::regular)) {
+    return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another name",
+                          "{}: exists already; expected a new file", path.string());
+  }
+  const std::string temporary = path.string() + ".partial";
+  ::unlink(temporary.c_str());  // of an earlier run that was killed
+  const int descriptor =
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (descriptor < 0) return write_failure(path, 0, errno);
+  return AppendFile(path, descriptor);
+}
+
+Status AppendFile::add(std::span<const std::byte> bytes) {
+  sha256_.add(bytes);
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return write_failure(path_, size_bytes_, count < 0 ? errno : EIO);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+    size_bytes_ += static_cast<uint64_t>(count);
+  }
+  return {};
+}
+
+Result<std::string> AppendFile::publish() {
+  settle_ownership(temporary(), false, parent_of(path_));
+  if (::fsync(descriptor_) != 0) return write_failure(path_, size_bytes_, errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) {
+    return write_failure(path_, size_bytes_, errno);
+  }
+  if (::rename(temporary().c_str(), path_.c_str()) != 0) {
+    return fail(ErrorCode::kIo, "{}: cannot take its final name: {}", path_.string(),
+                std::strerror(errno));
+  }
+  is_published_ = true;
+  CKPT_TRY(sync_folder(parent_of(path_)));
+  return sha256_.finish();
+}
+
+}  // namespace ckpt

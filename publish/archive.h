@@ -1,0 +1,130 @@
+// Archives of a published folder: a tar in zstd frames that can be read one by one. Bytes in, bytes
+// out; who reads and writes files is above.
+//
+//   tar     header | content, zeros to 512 | header | ... | 1024 zeros     cut every 16 MiB
+//   file    frame | frame | ... | seek table, a frame that readers skip
+//
+// Every frame stands alone, so frames are made and read side by side, and matches reach no further
+// back than a frame. Bytes depend on the content and on libzstd's version, on nothing else.
+// What a reader would get wrong: nothing that a file says of itself is true before it is checked,
+// the seek table least of all.
+// Sources: POSIX.1-2017 pax, ustar and pax formats; GNU tar src/tar.h; facebook/zstd
+// contrib/seekable_format/zstd_seekable_compression_format.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+
+namespace ckpt {
+
+// ---- tar -------------------------------------------------------------------------------------
+inline constexpr uint64_t kTarBlockBytes = 512;
+inline constexpr uint64_t kTarEndBytes = 2 * kTarBlockBytes;  // zeros
+
+struct TarMember {
+  std::string name;  // relative, with '/', none at the end
+  uint64_t size_bytes = 0;
+  bool is_folder = false;
+};
+// What stands before a member's content: owner 0, time 0, mode 0644 or 0755, and a pax record only
+// for a name or a size that does not fit. Requires: a valid name.
+std::string render_tar_header(const TarMember& member);
+
+// Told what a tar holds, in its order.
+class TarSink {
+ public:
+  virtual ~TarSink() = default;
+  virtual Status begin(const TarMember& member) = 0;
+  virtual Status add(std::span<const std::byte> content) = 0;  // of the member begun last
+  virtual Status end() = 0;                                    // all of its bytes were there
+};
+
+// Reads a tar that comes in pieces of any size: ustar, pax and GNU names and sizes. Names stay
+// inside the folder that they are unpacked to; none comes twice and no file is another's folder.
+// Everything but files and folders is refused by name. Remembers names only.
+class TarReader {
+ public:
+  explicit TarReader(TarSink& sink) : sink_(sink) {}
+  // Fails: kCorrupt; kUnsupported; as the sink does.
+  Status add(std::span<const std::byte> bytes);
+  // Requires: everything was added. Fails: kCorrupt when the end is missing.
+  Status finish() const;
+
+ private:
+  enum class State : uint8_t { kHeader, kContent, kRecord, kPadding, kEnd };
+  Status add_header();
+  Status start_member(const std::byte* header, char type);
+  Status start_record(char type, uint64_t size_bytes);
+  Status take_content(std::span<const std::byte> bytes);
+  Status content_ended();
+  Status record_ended();
+  Status remember(const TarMember& member);
+  Status check_zeros(std::span<const std::byte> bytes);
+
+  TarSink& sink_;
+  State state_ = State::kHeader;
+  std::string block_;   // of a header, until it is whole
+  std::string record_;  // pax records or a long name, until they are whole
+  char record_type_ = '\0';
+  uint64_t left_bytes_ = 0;  // of content, record or padding
+  uint64_t padding_bytes_ = 0;
+  uint64_t zero_bytes_ = 0;               // at the end
+  std::optional<std::string> next_name_;  // of the member that follows, by a record
+  std::optional<uint64_t> next_size_;
+  std::map<std::string, bool> is_folder_;  // by name
+  uint64_t name_bytes_ = 0;
+};
+
+// ---- zstd frames -----------------------------------------------------------------------------
+inline constexpr uint64_t kFrameBytes = uint64_t{16} << 20;  // of the tar, in one frame
+inline constexpr uint64_t kSeekFooterBytes = 9;
+
+struct Frame {
+  uint32_t compressed_bytes = 0;
+  uint32_t size_bytes = 0;
+  std::optional<uint32_t> checksum = std::nullopt;  // low half of XXH64 of the content
+};
+struct CompressedFrame {
+  std::string bytes;
+  Frame frame;
+};
+// Requires: at most 1 GiB. Fails: kIo when there is no memory.
+Result<CompressedFrame> compress_frame(std::span<const std::byte> content);
+// The skippable frame that tells where frames start.
+std::string render_seek_table(const std::vector<Frame>& frames);
+
+// The size of the seek table that ends a file of `file_bytes`; 0: it ends in none. `footer` is the
+// file's last kSeekFooterBytes. Fails: kCorrupt when it cannot be as long as it says.
+Result<uint64_t> seek_table_bytes(std::span<const std::byte> footer, uint64_t file_bytes);
+// Requires: `table` is that many bytes, the file's last. Fails: kCorrupt when the frames do not
+// fill the file up to the table.
+Result<std::vector<Frame>> parse_seek_table(std::span<const std::byte> table, uint64_t file_bytes);
+
+// Fills `out`, all of it. Fails: kCorrupt: damaged, or not the one frame that `frame` says.
+Status decompress_frame(std::span<const std::byte> bytes, const Frame& frame,
+                        std::span<std::byte> out);
+
+// Decompresses a file without a seek table, from front to end in bounded memory.
+class ZstdStream {
+ public:
+  using Out = std::function<Status(std::span<const std::byte>)>;
+  ZstdStream();
+  ~ZstdStream();
+  // Fails: kCorrupt; kUnsupported for a window above 128 MiB; as `out` does.
+  Status add(std::span<const std::byte> bytes, const Out& out);
+  Status finish() const;  // fails: kCorrupt inside a frame
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,332 @@
+// Reads a tar piece by piece. A header block is drawn in tar_header.cc; beside what is written
+// there:
+//
+//   type 'x'  pax records for the member that follows      'g'  for all that follow
+//   type 'L'  GNU: the long name of the member that follows
+//   size      GNU: a first byte of 0x80 makes the other eleven a big-endian number
+//
+// What a reader would get wrong: the size of a member that is no file or folder says nothing about
+// the bytes behind it, so such a member ends the reading.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "core/arithmetic.h"
+#include "publish/archive.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kMaxRecordBytes = 1 << 20;
+constexpr size_t kMaxMembers = 1'000'000;
+constexpr uint64_t kMaxNameBytes = 64 << 20;  // of all members
+constexpr size_t kMaxPathBytes = 4096;
+constexpr size_t kMaxDepth = 100;
+constexpr uint64_t kMaxEndBytes = 1 << 20;  // zeros that fill a record at the end
+
+std::string_view field(const std::byte* header, size_t at, size_t size_bytes) {
+  const std::string_view all(reinterpret_cast<const char*>(header) + at, size_bytes);
+  return all.substr(0, all.find('\0'));
+}
+
+// Octal text between spaces; nullopt when it is something else.
+std::optional<uint64_t> parse_octal(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<uint64_t> parse_size(const std::byte* header) {
+  constexpr size_t kAt = 124, kBytes = 12;
+  if (std::to_integer<unsigned>(header[kAt]) != 0x80) {
+    return parse_octal(field(header, kAt, kBytes));
+  }
+  uint64_t value = 0;
+  for (size_t i = kAt + 1; i < kAt + kBytes; ++i) {
+    if (value >> 56 != 0) return std::nullopt;
+    value = value << 8 | std::to_integer<uint64_t>(header[i]);
+  }
+  return value;
+}
+
+bool sum_agrees(const std::byte* header) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < kTarBlockBytes; ++i) {
+    sum += i >= 148 && i < 156 ? uint64_t{' '} : std::to_integer<uint64_t>(header[i]);
+  }
+  return parse_octal(field(header, 148, 8)) == sum;
+}
+
+std::string name_of(const std::byte* header) {
+  const std::string_view name = field(header, 0, 100);
+  // Old GNU headers ("ustar  ") hold times where the prefix is.
+  const bool has_prefix = std::memcmp(header + 257, "ustar\0", 6) == 0;
+  const std::string_view prefix = has_prefix ? field(header, 345, 155) : std::string_view();
+  return prefix.empty() ? std::string(name) : fmt::format("{}/{}", prefix, name);
+}
+
+std::string_view what_it_is(char type) {
+  switch (type) {
+    case '1':
+      return "a hard link";
+    case '2':
+      return "a symbolic link";
+    case '3':
+    case '4':
+      return "a device";
+    case '6':
+      return "a pipe";
+    case 'S':
+      return "a sparse file";
+    default:
+      return "neither file nor folder";
+  }
+}
+
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const size_t more = first < 0x80 ? 0 : first >> 5 == 6 ? 1 : first >> 4 == 14 ? 2 : 3;
+    if (more == 3 && first >> 3 != 30) return false;
+    if (text.size() - i <= more) return false;
+    uint32_t code = more == 0 ? first : first & (0x3Fu >> more);
+    for (size_t k = 1; k <= more; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if (next >> 6 != 2) return false;
+      code = code << 6 | (next & 0x3F);
+    }
+    constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+    if (code < kLeast[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
+    i += more + 1;
+  }
+  return true;
+}
+
+// For messages: control characters would reach a terminal.
+std::string shown(std::string_view name) {
+  std::string out;
+  for (const char c : name.substr(0, 200)) out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+  return out + (name.size() > 200 ? "..." : "");
+}
+
+// The name as it is unpacked: without "./" in front and '/' behind it; empty: the folder itself.
+Result<std::string> member_name(std::string_view raw) {
+  const auto refused = [&](std::string_view why) {
+    return fail(ErrorCode::kCorrupt, "member '{}': {}", is_utf8(raw) ? shown(raw) : "?", why);
+  };
+  if (!is_utf8(raw)) return refused("its name is not UTF-8");
+  if (raw.size() > kMaxPathBytes) return refused("a name of more than 4096 bytes");
+  if (raw.find('\0') != raw.npos) return refused("a zero byte in its name");
+  if (raw.starts_with('/')) return refused("an absolute name, which leaves the folder");
+  std::string_view name = raw;
+  while (name.starts_with("./")) name.remove_prefix(2);
+  if (name.ends_with('/')) name.remove_suffix(1);
+  if (name == ".") name = {};
+  if (name.empty()) return raw.empty() ? refused("it has no name") : Result<std::string>("");
+  size_t depth = 0;
+  for (std::string_view rest = name; !rest.empty(); ++depth) {
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    if (part == "..") return refused("a '..' in its name, which leaves the folder");
+    if (part.empty() || part == "." || rest.ends_with('/')) {
+      return refused("an empty part or '.' inside its name");
+    }
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  }
+  if (depth > kMaxDepth) return refused("more than 100 folders deep");
+  return std::string(name);
+}
+
+struct Records {
+  std::optional<std::string> path;
+  std::optional<uint64_t> size_bytes;
+  bool is_sparse = false;
+};
+
+// "LENGTH key=value\n", again and again.
+Result<Records> parse_records(std::string_view text) {
+  const auto malformed = [] {
+    return fail(ErrorCode::kCorrupt, "a pax record that is not 'LENGTH key=value'");
+  };
+  Records out;
+  while (!text.empty() && text[0] != '\0') {
+    uint64_t length = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+    const auto digits = static_cast<size_t>(end - text.data());
+    if (error != std::errc() || length > text.size() || length < digits + 3) return malformed();
+    if (text[digits] != ' ' || text[length - 1] != '\n') return malformed();
+    const std::string_view pair = text.substr(digits + 1, length - digits - 2);
+    text.remove_prefix(length);
+    const size_t equals = pair.find('=');
+    if (equals == pair.npos) return malformed();
+    const std::string_view key = pair.substr(0, equals), value = pair.substr(equals + 1);
+    if (key == "path") out.path = value;
+    if (key.starts_with("GNU.sparse.")) out.is_sparse = true;
+    if (key != "size") continue;
+    uint64_t size = 0;
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), size);
+    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size()) return malformed();
+    out.size_bytes = size;
+  }
+  return out;
+}
+
+}  // namespace
+
+Status TarReader::remember(const TarMember& member) {
+  const auto refused = [&](std::string_view why) {
+    return fail(ErrorCode::kCorrupt, "member '{}': {}", shown(member.name), why);
+  };
+  name_bytes_ += member.name.size();
+  if (is_folder_.size() >= kMaxMembers || name_bytes_ > kMaxNameBytes) {
+    return fail(ErrorCode::kUnsupported, "more than {} members, or {} bytes of names", kMaxMembers,
+                kMaxNameBytes);
+  }
+  for (size_t at = member.name.find('/'); at != std::string::npos;
+       at = member.name.find('/', at + 1)) {
+    const auto parent = is_folder_.find(member.name.substr(0, at));
+    if (parent != is_folder_.end() && !parent->second) {
+      return refused(fmt::format("it lies in '{}', which is a file", shown(parent->first)));
+    }
+  }
+  const auto inside = is_folder_.lower_bound(member.name + "/");
+  if (!member.is_folder && inside != is_folder_.end() &&
+      inside->first.starts_with(member.name + "/")) {
+    return refused("a file where others have their folder");
+  }
+  const auto [at, is_new] = is_folder_.emplace(member.name, member.is_folder);
+  if (!is_new && !(member.is_folder && at->second)) return refused("it comes twice");
+  return {};
+}
+
+Status TarReader::start_record(char type, uint64_t size_bytes) {
+  if (size_bytes == 0 || size_bytes > kMaxRecordBytes) {
+    return fail(ErrorCode::kUnsupported, "a header record of {} bytes; expected 1 to {}",
+                size_bytes, kMaxRecordBytes);
+  }
+  record_type_ = type;
+  record_.clear();
+  left_bytes_ = size_bytes;
+  padding_bytes_ = round_up(size_bytes, kTarBlockBytes) - size_bytes;
+  state_ = State::kRecord;
+  return {};
+}
+
+Status TarReader::record_ended() {
+  if (record_type_ == 'L') {
+    next_name_ = record_.substr(0, record_.find('\0'));
+    return {};
+  }
+  CKPT_ASSIGN(Records records, parse_records(record_));
+  if (records.is_sparse) return fail(ErrorCode::kUnsupported, "a sparse file; expected whole ones");
+  if (record_type_ == 'g') {
+    if (!records.path && !records.size_bytes) return {};
+    return fail(ErrorCode::kCorrupt, "one name or size for all members");
+  }
+  if (records.path) next_name_ = std::move(records.path);
+  if (records.size_bytes) next_size_ = records.size_bytes;
+  return {};
+}
+
+Status TarReader::start_member(const std::byte* header, char type) {
+  const std::string raw = next_name_ ? *next_name_ : name_of(header);
+  const std::optional<uint64_t> size = next_size_ ? next_size_ : parse_size(header);
+  next_name_.reset();
+  next_size_.reset();
+  CKPT_ASSIGN(std::string name, member_name(raw));
+  const bool is_file = type == '0' || type == '\0' || type == '7';
+  const bool is_folder = type == '5' || (is_file && raw.ends_with('/'));
+  if (!is_file && !is_folder) {
+    return fail(ErrorCode::kCorrupt, "member '{}': {}; expected files and folders", shown(raw),
+                what_it_is(type));
+  }
+  if (!size || ckpt::add(*size, kTarBlockBytes) == std::nullopt || (is_folder && *size != 0)) {
+    return fail(ErrorCode::kCorrupt, "member '{}': its size makes no sense", shown(raw));
+  }
+  if (name.empty()) {
+    if (is_folder) return {};  // "./", the folder itself
+    return fail(ErrorCode::kCorrupt, "member '{}': a file without a name", shown(raw));
+  }
+  const TarMember member{std::move(name), *size, is_folder};
+  CKPT_TRY(remember(member));
+  CKPT_TRY(sink_.begin(member));
+  left_bytes_ = *size;
+  padding_bytes_ = round_up(*size, kTarBlockBytes) - *size;
+  state_ = State::kContent;
+  return left_bytes_ == 0 ? content_ended() : Status();
+}
+
+Status TarReader::content_ended() {
+  if (state_ == State::kContent) CKPT_TRY(sink_.end());
+  if (state_ == State::kRecord) CKPT_TRY(record_ended());
+  left_bytes_ = std::exchange(padding_bytes_, 0);  // none behind padding
+  state_ = left_bytes_ == 0 ? State::kHeader : State::kPadding;
+  return {};
+}
+
+Status TarReader::add_header() {
+  const auto* header = reinterpret_cast<const std::byte*>(block_.data());
+  const bool is_zero = block_.find_first_not_of('\0') == block_.npos;
+  if (is_zero) {
+    zero_bytes_ += kTarBlockBytes;
+    if (zero_bytes_ == kTarEndBytes) state_ = State::kEnd;
+    return {};
+  }
+  if (zero_bytes_ != 0) return fail(ErrorCode::kCorrupt, "a member after a block of zeros");
+  if (!sum_agrees(header)) {
+    return fail(ErrorCode::kCorrupt, "{}",
+                is_folder_.empty() ? "not a tar: the first header's sum does not agree"
+                                   : "a member's header whose sum does not agree");
+  }
+  const char type = block_[156];
+  if (type != 'x' && type != 'g' && type != 'L') return start_member(header, type);
+  const std::optional<uint64_t> size = parse_size(header);
+  if (!size) return fail(ErrorCode::kCorrupt, "a header record whose size makes no sense");
+  return start_record(type, *size);
+}
+
+Status TarReader::check_zeros(std::span<const std::byte> bytes) {
+  zero_bytes_ += bytes.size();
+  if (zero_bytes_ > kMaxEndBytes ||
+      std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; })) {
+    return fail(ErrorCode::kCorrupt, "something after the end of the tar");
+  }
+  return {};
+}
+
+Status TarReader::take_content(std::span<const std::byte> bytes) {
+  if (state_ == State::kContent) CKPT_TRY(sink_.add(bytes));
+  if (state_ == State::kRecord) {
+    record_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  left_bytes_ -= bytes.size();
+  return left_bytes_ == 0 ? content_ended() : Status();
+}
+
+Status TarReader::add(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    if (state_ == State::kEnd) return check_zeros(bytes);
+    const bool in_header = state_ == State::kHeader;
+    const uint64_t wanted = in_header ? kTarBlockBytes - block_.size() : left_bytes_;
+    const auto here = bytes.first(std::min<uint64_t>(wanted, bytes.size()));
+    bytes = bytes.subspan(here.size());
+    if (!in_header) {
+      CKPT_TRY(take_content(here));
+      continue;
+    }
+    block_.append(reinterpret_cast<const char*>(here.data()), here.size());
+    if (block_.size() < kTarBlockBytes) continue;
+    CKPT_TRY(add_header());
+    block_.clear();
+  }
+  return {};
+}
+
+Status TarReader::finish() const {
+  if (state_ == State::kEnd) return {};
+  return fail(ErrorCode::kCorrupt, "the tar ends too early, after {} members", is_folder_.size());
+}
+
+}  // namespace ckpt

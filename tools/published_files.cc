@@ -1,0 +1,63 @@
+#include "tools/published_files.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/bytes.h"
+#include "publish/publish.h"
+#include "tools/folder_digests.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+bool is_utf8_name(const std::string& name) {
+  return !nlohmann::json(name)
+              .dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore)
+              .empty() &&
+         nlohmann::json(name)
+                 .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                 .find("\xEF\xBF\xBD") == std::string::npos;
+}
+
+}  // namespace
+
+Result<std::string> read_small(const fs::path& path, uint64_t limit_bytes) {
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  return read_text(*source, limit_bytes);
+}
+
+Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
+  std::vector<std::string> ignored = unpublished_paths(folder);
+  ignored.emplace_back(kSumsName);
+  ignored.emplace_back(kSignatureName);
+  CKPT_ASSIGN(auto entries, list_folder(folder, ignored));
+  for (const FolderEntry& entry : entries) {
+    const std::string where = (folder / entry.path).string();
+    if (entry.kind == FolderEntry::Kind::kLink) {
+      return fail_with_hint(ErrorCode::kUsage, "cp -rL to another folder",
+                            "{}: a symbolic link; a published folder holds files", where);
+    }
+    if (entry.kind == FolderEntry::Kind::kOther) {
+      return fail(ErrorCode::kUsage, "{}: neither file nor folder", where);
+    }
+    if (!is_utf8_name(entry.path)) {
+      return fail(ErrorCode::kUsage, "{}: its name is not UTF-8", where);
+    }
+    const std::string name = fs::path(entry.path).filename().string();
+    if (name.ends_with(".partial") || name.starts_with(".ckpt-")) {
+      return fail_with_hint(ErrorCode::kUsage, "the command that left it, once more",
+                            "{}: left by work that was interrupted", where);
+    }
+    if (entry.size_bytes < 1024 && (name.ends_with(".safetensors") || name.ends_with(".gguf"))) {
+      CKPT_ASSIGN(const std::string text, read_small(folder / entry.path, 1024));
+      if (text.starts_with("version https://git-lfs")) {
+        return fail_with_hint(ErrorCode::kUsage, "git lfs pull",
+                              "{}: a git-LFS pointer; expected the weights", where);
+      }
+    }
+  }
+  if (entries.empty()) return fail(ErrorCode::kUsage, "{}: an empty folder", folder.string());
+  return entries;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,21 @@
+// The files of a folder that is about to be shipped.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/folder.h"
+#include "core/result.h"
+
+namespace ckpt {
+
+// Everything that is published, without what is made for it. Fails: kUsage, naming what cannot be
+// hashed or must not be shipped: links, special files, names that are not UTF-8, git-LFS pointers,
+// leftovers of interrupted work; kIo.
+Result<std::vector<FolderEntry>> list_published(const std::filesystem::path& folder);
+
+// A whole file, a key or a recipe. Fails: kUnsupported above the limit; kIo.
+Result<std::string> read_small(const std::filesystem::path& path, uint64_t limit_bytes);
+
+}  // namespace ckpt

@@ -67,12 +67,6 @@ uint8_t mxfp4_exponent(float largest) {
   return static_cast<uint8_t>(truncate_to_int(std::floor(logarithm) - 2 + 127));
 }
 
-// 2^(exponent - 128)
-float mxfp4_scale(uint8_t exponent) {
-  if (exponent < 2) return std::bit_cast<float>(0x00200000u << exponent);
-  return std::bit_cast<float>((uint32_t{exponent} - 1) << 23);
-}
-
 }  // namespace
 
 void encode_mxfp4_scalar(const float* values, uint64_t blocks, BlockMxfp4* out) {
@@ -98,22 +92,28 @@ void encode_nvfp4_block_scalar(const float* values, uint64_t blocks, BlockNvfp4*
   }
 }
 
-void decode_nvfp4_block_scalar(const BlockNvfp4* in, uint64_t blocks, float* values) {
+void decode_nvfp4_scaled_scalar(const BlockNvfp4* in, uint64_t blocks, float tensor_scale,
+                                float* values) {
   for (uint64_t b = 0; b < blocks; ++b) {
     for (uint32_t s = 0; s < 4; ++s, values += 16) {
-      unpack_codes(in[b].codes + 8 * s, 16, float_from_ue4m3(in[b].scales[s]) * 0.5f, values);
+      unpack_codes(in[b].codes + 8 * s, 16, nvfp4_block_scale(in[b].scales[s], tensor_scale),
+                   values);
     }
   }
 }
 
+void decode_nvfp4_block_scalar(const BlockNvfp4* in, uint64_t blocks, float* values) {
+  decode_nvfp4_scaled_scalar(in, blocks, 1, values);
+}
+
 constinit const Codec kMxfp4Codec =
-    block_codec<Dtype::kMxfp4, BlockMxfp4, encode_mxfp4_scalar, nullptr, decode_mxfp4_scalar>(
+    block_codec<Dtype::kMxfp4, BlockMxfp4, encode_mxfp4_scalar, nullptr, decode_mxfp4>(
         "mxfp4", "ggml block of E2M1 codes, 32 values a power of two; 4.25 bits a value");
 namespace {
 
 constexpr Codec nvfp4_block_codec() {
   Codec codec = block_codec<Dtype::kNvfp4, BlockNvfp4, encode_nvfp4_block_scalar, nullptr,
-                            decode_nvfp4_block_scalar>(
+                            decode_nvfp4_block>(
       "nvfp4", "ggml block of E2M1 codes, 16 values a UE4M3 scale; 4.5 bits a value");
   codec.repacks = kNvfp4Repacks;
   return codec;

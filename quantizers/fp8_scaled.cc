@@ -109,6 +109,23 @@ void encode_tensor(ConstFloatRows rows, const EncodeContext& context, Parts part
   encode_run(rows.values.data(), rows.values.size(), {divisor, true}, parts[0].data());
 }
 
+// In pieces that stay in the first-level cache.
+template <Dtype kDtype>
+bool encode_tensor_bf16(std::span<const std::byte> values, const EncodeContext& context,
+                        Parts parts) {
+  const uint64_t count = values.size() / sizeof(uint16_t);
+  float floats[kPieceValues];
+  for (uint64_t i = 0; i < count; i += kPieceValues) {
+    const std::byte* piece = values.data() + i * sizeof(uint16_t);
+    const uint64_t piece_values = std::min(kPieceValues, count - i);
+    if (largest_bf16(piece, piece_values) >= 0x7F80) return false;
+    decode_bf16(piece, piece_values, floats);
+    const std::span<std::byte> part[] = {parts[0].subspan(i, piece_values), parts[1]};
+    encode_tensor<kDtype>({std::span(floats).first(piece_values), piece_values}, context, part);
+  }
+  return true;
+}
+
 template <Dtype kDtype>
 void decode_tensor(ConstParts parts, FloatRows rows) {
   decode_run(parts[0].data(), rows.values.size(), load_scale<kDtype>(parts[1].data()),
@@ -170,16 +187,19 @@ void encode_blocks(ConstFloatRows rows, const EncodeContext& context, Parts part
   for_each_block(rows.rows(), rows.row_values, work);
 }
 
+// Row after row, as memory likes it.
 template <Dtype kDtype>
 void decode_blocks(ConstParts parts, FloatRows rows) {
-  const auto work = [&](uint64_t block, uint64_t first, uint64_t block_rows) {
-    const float scale = load_scale<kDtype>(parts[1].data() + block * size_bytes(kDtype));
-    for (uint64_t i = 0; i < block_rows; ++i) {
-      const uint64_t at = first + i * rows.row_values;
-      decode_run(parts[0].data() + at, kTile, scale, rows.values.data() + at);
+  const uint64_t row_blocks = rows.row_values / kTile;
+  for (uint64_t row = 0; row < rows.rows(); ++row) {
+    float* values = rows.values.data() + row * rows.row_values;
+    decode_f8_e4m3(parts[0].data() + row * rows.row_values, rows.row_values, values);
+    for (uint64_t i = 0; i < row_blocks; ++i, values += kTile) {
+      const uint64_t block = row / kTile * row_blocks + i;
+      const float scale = load_scale<kDtype>(parts[1].data() + block * size_bytes(kDtype));
+      multiply_values(values, kTile, scale);
     }
-  };
-  for_each_block(rows.rows(), rows.row_values, work);
+  }
 }
 
 // ---- the codecs --------------------------------------------------------------------------------
@@ -207,6 +227,7 @@ constexpr Codec tensor_codec(std::string_view name, std::string_view help) {
           .encode = encode_tensor<kDtype>,
           .decode = decode_tensor<kDtype>,
           .scan_bf16 = scan_bf16_amax,
+          .encode_bf16 = encode_tensor_bf16<kDtype>,
           .count_extreme = count_extreme_e4m3};
 }
 

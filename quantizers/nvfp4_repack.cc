@@ -73,16 +73,8 @@ bool scan_gguf_bf16(std::span<const std::byte> values, Stats& stats) {
 void decode_gguf(ConstParts parts, FloatRows rows) {
   float tensor_scale;
   std::memcpy(&tensor_scale, parts[1].data(), sizeof tensor_scale);
-  const auto* blocks = reinterpret_cast<const BlockNvfp4*>(parts[0].data());
-  for (uint64_t sub = 0; sub < rows.values.size() / 16; ++sub) {
-    const BlockNvfp4& block = blocks[sub / kBlockScales];
-    const float scale = float_from_ue4m3(block.scales[sub % kBlockScales]) * tensor_scale * 0.5f;
-    for (uint64_t j = 0; j < 8; ++j) {
-      const uint8_t codes = block.codes[sub % kBlockScales * 8 + j];
-      rows.values[sub * 16 + j] = static_cast<float>(kE2m1Doubled[codes & 15]) * scale;
-      rows.values[sub * 16 + 8 + j] = static_cast<float>(kE2m1Doubled[codes >> 4]) * scale;
-    }
-  }
+  decode_nvfp4_scaled(reinterpret_cast<const BlockNvfp4*>(parts[0].data()),
+                      rows.values.size() / BlockNvfp4::kValues, tensor_scale, rows.values.data());
 }
 
 void scan_gguf(ConstFloatRows rows, Stats& stats) { kNvfp4ModeloptCodec.scan(rows, stats); }

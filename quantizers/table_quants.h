@@ -7,10 +7,12 @@
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 
 #include "core/codec.h"
+#include "core/float_convert.h"
 #include "quantizers/ggml_table_blocks.h"
 
 namespace ckpt {
@@ -35,5 +37,22 @@ void decode_iq4_nl_scalar(const BlockIq4Nl* in, uint64_t blocks, float* values);
 void decode_iq4_xs_scalar(const BlockIq4Xs* in, uint64_t blocks, float* values);
 void decode_mxfp4_scalar(const BlockMxfp4* in, uint64_t blocks, float* values);
 void decode_nvfp4_block_scalar(const BlockNvfp4* in, uint64_t blocks, float* values);
+// As decode_nvfp4_block, all values times the scale of the whole tensor.
+void decode_nvfp4_scaled_scalar(const BlockNvfp4* in, uint64_t blocks, float tensor_scale,
+                                float* values);
+
+// ---- what the codecs call ---------------------------------------------------------------------
+void decode_mxfp4(const BlockMxfp4* in, uint64_t blocks, float* values);
+void decode_nvfp4_block(const BlockNvfp4* in, uint64_t blocks, float* values);
+void decode_nvfp4_scaled(const BlockNvfp4* in, uint64_t blocks, float tensor_scale, float* values);
+
+// What the doubled numbers of a block are multiplied with: 2^(exponent - 128), and half the scale.
+inline float mxfp4_scale(uint8_t exponent) {
+  if (exponent < 2) return std::bit_cast<float>(0x00200000u << exponent);
+  return std::bit_cast<float>((uint32_t{exponent} - 1) << 23);
+}
+inline float nvfp4_block_scale(uint8_t code, float tensor_scale) {
+  return float_from_ue4m3(code) * tensor_scale * 0.5f;
+}
 
 }  // namespace ckpt

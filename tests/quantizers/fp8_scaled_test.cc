@@ -36,6 +36,37 @@ std::vector<float> weights_of(uint64_t rows, uint64_t columns) {
   return out;
 }
 
+// Straight from bfloat16, whatever the count of values; Inf and NaN are left to the floats.
+TEST(Fp8Tensor, Bf16GivesTheBytesOfFloats) {
+  const std::vector<float> values = weights_of(3, 1000);
+  std::vector<std::byte> bf16(values.size() * 2 + 1);
+  const std::span<std::byte> bytes = std::span(bf16).subspan(1);
+  const auto store = [&](size_t i, uint16_t code) {
+    std::memcpy(bytes.data() + 2 * i, &code, sizeof code);
+  };
+  for (size_t i = 0; i < values.size(); ++i) store(i, bf16_from_float(values[i]));
+  for (const char* name : {"fp8_tensor", "fp8_tensor_vector", "fp8_tensor_ct"}) {
+    const Codec& codec = codec_named(name);
+    for (const size_t count : {size_t{1}, size_t{1024}, size_t{1025}, values.size()}) {
+      const std::vector<float> some(values.begin(), values.begin() + static_cast<long>(count));
+      EncodeContext context;
+      codec.scan({some, count}, context.stats);
+      for (const bool cpu : {false, true}) {
+        context.options.cpu_rounding = cpu;
+        const PartBuffers expected = encode_with(codec, some, count, context);
+        PartBuffers found(codec, 1, count);
+        ASSERT_TRUE(codec.encode_bf16(bytes.first(2 * count), context, found.parts()));
+        EXPECT_EQ(found.bytes(0), expected.bytes(0)) << name << " " << count;
+        EXPECT_EQ(found.bytes(1), expected.bytes(1)) << name << " " << count;
+      }
+    }
+    PartBuffers found(codec, 3, 1000);
+    store(2999, 0x7F80);
+    EXPECT_FALSE(codec.encode_bf16(bytes, {}, found.parts()));
+    store(2999, bf16_from_float(values[2999]));
+  }
+}
+
 // The rule of each rounding, value by value.
 TEST(Fp8Tensor, RoundsAsGpuAndCpuDo) {
   const std::vector<float> values = weights_of(8, 256);

@@ -12,6 +12,7 @@
 #include "quantizers/k_quants.h"
 #include "quantizers/plain_simd.h"
 #include "quantizers/simd_dispatch.h"
+#include "quantizers/table_quants.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {
@@ -166,6 +167,14 @@ void from_bytes(const std::byte* in, uint64_t blocks, float* values) {
   kDecode(reinterpret_cast<const Block*>(in), blocks, values);
 }
 
+// A tensor scale that rounds every product.
+void decode_nvfp4_thirds(const BlockNvfp4* in, uint64_t blocks, float* values) {
+  decode_nvfp4_scaled(in, blocks, 1.0f / 3, values);
+}
+void decode_nvfp4_thirds_scalar(const BlockNvfp4* in, uint64_t blocks, float* values) {
+  decode_nvfp4_scaled_scalar(in, blocks, 1.0f / 3, values);
+}
+
 template <class Block, void (*kDecode)(const Block*, uint64_t, float*),
           void (*kScalar)(const Block*, uint64_t, float*)>
 constexpr BlockDecoder block_decoder(const char* name) {
@@ -184,6 +193,9 @@ constexpr BlockDecoder kDecoders[] = {
     block_decoder<BlockQ4K, decode_q4_k, decode_q4_k_scalar>("q4_k"),
     block_decoder<BlockQ5K, decode_q5_k, decode_q5_k_scalar>("q5_k"),
     block_decoder<BlockQ6K, decode_q6_k, decode_q6_k_scalar>("q6_k"),
+    block_decoder<BlockMxfp4, decode_mxfp4, decode_mxfp4_scalar>("mxfp4"),
+    block_decoder<BlockNvfp4, decode_nvfp4_block, decode_nvfp4_block_scalar>("nvfp4"),
+    block_decoder<BlockNvfp4, decode_nvfp4_thirds, decode_nvfp4_thirds_scalar>("nvfp4_scaled"),
 };
 
 class SimdBlockDecoders : public testing::TestWithParam<BlockDecoder> {};

@@ -8,7 +8,7 @@ and words of its own where something fails. "weights taken, ..." is a load too: 
 that such a file never has.
 
 usage: doctor_truth.py CKPT FOLDER... [--only-text FLAG]
-  CKPT_PEER_VLLM_0_17, CKPT_PEER_VLLM, CKPT_PEER_SGLANG   the commands ("python load.py")
+  CKPT_PEER_VLLM_0_16, _VLLM_0_17, _VLLM, _SGLANG         the commands ("python load.py")
   CKPT_SAID_VLLM_0_17, ...                                or files with what they said before
 Exits 77 when there is no loader.
 """
@@ -18,7 +18,7 @@ import pathlib
 import subprocess
 import sys
 
-PROFILES = ("vllm-0.17", "vllm", "sglang")
+PROFILES = ("vllm-0.16", "vllm-0.17", "vllm", "sglang")
 # A machine without the accelerator cannot say.
 UNDECIDED = ("driver", "CUDA", "No module named")
 
@@ -64,6 +64,8 @@ def lines_of(profile, folders):
 def verdict(ckpt, folder, profile):
     done = subprocess.run([ckpt, "doctor", folder, "--for", profile, "--json"], capture_output=True,
                           text=True)
+    if done.returncode == 2:
+        sys.exit(f"{folder}: {done.stderr.strip()}")
     objects = [json.loads(line) for line in done.stdout.splitlines()]
     (found,) = [entry for entry in objects if entry["type"] == "verdict"]
     reasons = sorted({entry["check"] for entry in objects

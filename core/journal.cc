@@ -42,31 +42,6 @@ void step(const StepHook& hook, std::string_view what) {
 
 // ---- text --------------------------------------------------------------------------------------
 
-std::string render(const Journal& journal) {
-  std::string out(kFirstLine);
-  out += '\n';
-  for (const JournalLine& line : journal) {
-    switch (line.kind) {
-      case JournalLine::Kind::kReplace:
-        out += fmt::format("replace {} {}\n", line.staged, line.path);
-        break;
-      case JournalLine::Kind::kHeader:
-        out += fmt::format("header {} {} {}\n", line.staged, line.size_bytes, line.path);
-        break;
-      case JournalLine::Kind::kInsert:
-        out += fmt::format("insert {} {} {} {}\n", line.staged, line.size_bytes,
-                           line.new_size_bytes, line.path);
-        break;
-      case JournalLine::Kind::kRemove:
-        out += fmt::format("remove {}\n", line.path);
-        break;
-    }
-  }
-  out += kLastLine;
-  out += '\n';
-  return out;
-}
-
 // Takes the next word off `line`.
 std::string_view take_word(std::string_view& line) {
   const size_t space = std::min(line.find(' '), line.size());
@@ -105,18 +80,7 @@ bool parse_line(std::string_view text, JournalLine& line) {
 Result<Journal> read_journal(const fs::path& path) {
   CKPT_ASSIGN(const SharedSource source, open_file(journal_of(path)));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxJournalBytes));
-  std::istringstream lines(text);
-  std::string line;
-  Journal journal;
-  bool sound = std::getline(lines, line) && line == kFirstLine;
-  bool ended = false;
-  while (sound && !ended && std::getline(lines, line)) {
-    ended = line == kLastLine;
-    if (!ended) sound = parse_line(line, journal.emplace_back());
-  }
-  if (sound && ended) return journal;
-  return fail(ErrorCode::kCorrupt, "{}: no journal of a patch: '{}'", source->name(),
-              line.substr(0, 80));
+  return in(source->name(), parse_journal(text));
 }
 
 // ---- one line ----------------------------------------------------------------------------------
@@ -202,6 +166,45 @@ Status remove_staging(const fs::path& path, const StepHook& hook) {
 
 }  // namespace
 
+std::string render_journal(const Journal& journal) {
+  std::string out(kFirstLine);
+  out += '\n';
+  for (const JournalLine& line : journal) {
+    switch (line.kind) {
+      case JournalLine::Kind::kReplace:
+        out += fmt::format("replace {} {}\n", line.staged, line.path);
+        break;
+      case JournalLine::Kind::kHeader:
+        out += fmt::format("header {} {} {}\n", line.staged, line.size_bytes, line.path);
+        break;
+      case JournalLine::Kind::kInsert:
+        out += fmt::format("insert {} {} {} {}\n", line.staged, line.size_bytes,
+                           line.new_size_bytes, line.path);
+        break;
+      case JournalLine::Kind::kRemove:
+        out += fmt::format("remove {}\n", line.path);
+        break;
+    }
+  }
+  out += kLastLine;
+  out += '\n';
+  return out;
+}
+
+Result<Journal> parse_journal(std::string_view text) {
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  Journal journal;
+  bool sound = std::getline(lines, line) && line == kFirstLine;
+  bool ended = false;
+  while (sound && !ended && std::getline(lines, line)) {
+    ended = line == kLastLine;
+    if (!ended) sound = parse_line(line, journal.emplace_back());
+  }
+  if (sound && ended) return journal;
+  return fail(ErrorCode::kCorrupt, "no journal of a patch: '{}'", line.substr(0, 80));
+}
+
 fs::path base_of(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return path;
@@ -267,7 +270,7 @@ Status commit(const fs::path& path, const Journal& journal, const StepHook& hook
     return fail(ErrorCode::kUnsupported, "a file name with a line break in it");
   }
   const fs::path partial = journal_of(path).string() + ".partial";
-  const std::string text = render(journal);
+  const std::string text = render_journal(journal);
   step(hook, "write journal");
   CKPT_TRY(write_synced(partial, std::as_bytes(std::span(text))));
   CKPT_TRY(sync_folder(base_of(path)));

@@ -34,8 +34,13 @@ struct JournalLine {
   uint64_t staged = 0;      // number of the file in files/
   uint64_t size_bytes = 0;  // of the file as it is; kHeader, kInsert
   uint64_t new_size_bytes = 0;
+  bool operator==(const JournalLine&) const = default;
 };
 using Journal = std::vector<JournalLine>;
+
+// Its text, and back. Fails: kCorrupt: no journal of ours, cut short, a path that leaves the folder.
+std::string render_journal(const Journal& journal);
+Result<Journal> parse_journal(std::string_view text);
 
 // Called before every step that changes something on disk; tests end the process there.
 using StepHook = std::function<void(std::string_view step)>;

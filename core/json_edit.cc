@@ -4,10 +4,13 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/json_read.h"
+
 namespace ckpt {
 namespace {
 
 constexpr uint32_t kMaxDepth = 128;
+constexpr size_t kMaxIndent = 16;  // a file may claim any, and each line would pay for it
 
 std::string quote(std::string_view text, bool ascii) {
   using nlohmann::json;
@@ -26,6 +29,7 @@ std::optional<std::string> unquote(const std::string& token) {
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 bool is_scalar(std::string_view token) {
+  if (find_foreign_byte(token)) return false;
   if (token == "NaN" || token == "Infinity" || token == "-Infinity") return true;
   return !nlohmann::json::parse(token, nullptr, false).is_discarded();
 }
@@ -39,7 +43,8 @@ class JsonTextParser {
 
   Result<JsonText> run() {
     CKPT_ASSIGN(JsonText out, value(0));
-    if (peek() != 0) return bad();
+    peek();
+    if (at_ != text_.size()) return bad();
     return out;
   }
 
@@ -233,8 +238,8 @@ JsonStyle json_style_of(std::string_view text) {
                             [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   const size_t line = text.find('\n');
   const size_t member = line == text.npos ? text.npos : text.find_first_not_of(" \r\n\t", line);
-  style.indent =
-      member == text.npos ? 0 : static_cast<uint32_t>(member - text.rfind('\n', member) - 1);
+  const size_t indent = member == text.npos ? 0 : member - text.rfind('\n', member) - 1;
+  style.indent = static_cast<uint32_t>(std::min(indent, kMaxIndent));
   style.spaced = text.find("\": ") != text.npos || text.find("\":") == text.npos;
   return style;
 }

@@ -25,9 +25,18 @@ bool nests_deeper(std::string_view text, uint32_t limit) {
 
 }  // namespace
 
+std::optional<size_t> find_foreign_byte(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) return 0;
+  const size_t zero = text.find('\0');
+  return zero == text.npos ? std::nullopt : std::optional(zero);
+}
+
 Result<JsonValue> parse_json(std::string_view path, std::string_view text) {
   if (nests_deeper(text, kMaxJsonDepth)) {
     return fail(ErrorCode::kCorrupt, "{}: nested deeper than {} levels", path, kMaxJsonDepth);
+  }
+  if (const auto at = find_foreign_byte(text)) {
+    return fail(ErrorCode::kCorrupt, "{}: not valid JSON at byte {}", path, *at);
   }
   JsonValue json = JsonValue::parse(text, nullptr, false);
   if (json.is_discarded()) return fail(ErrorCode::kCorrupt, "{}: not valid JSON", path);

@@ -18,6 +18,10 @@ using JsonValue = nlohmann::json;
 
 inline constexpr uint32_t kMaxJsonDepth = 128;
 
+// Where `text` holds what no JSON may but the parser underneath takes: a zero byte, which it takes
+// for the end, or a byte order mark, which it skips. nullopt when all is well.
+std::optional<size_t> find_foreign_byte(std::string_view text);
+
 // Fails: kCorrupt, naming `path`: no JSON, or nested deeper than kMaxJsonDepth.
 Result<JsonValue> parse_json(std::string_view path, std::string_view text);
 

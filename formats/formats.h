@@ -20,5 +20,7 @@ Result<std::vector<Document>> read_documents(const std::filesystem::path& folder
 
 // Reads an importance matrix, of either kind: GGUF, or llama-imatrix's legacy .dat.
 Result<Imatrix> read_imatrix(const std::filesystem::path& path);
+// The same of a file that is open.
+Result<Imatrix> read_imatrix(const SharedSource& source);
 
 }  // namespace ckpt

@@ -6,8 +6,7 @@
 // A reader gets wrong: split.no counts from 0, the number in the name from 1.
 #include "formats/gguf.h"
 
-#include <unordered_set>
-
+#include "core/name_index.h"
 #include "formats/sniff.h"
 
 namespace ckpt {
@@ -47,16 +46,26 @@ Status check_part(const GgufFile& part, uint64_t no, uint64_t count) {
               *found_count, no, count);
 }
 
-Status append_part(Checkpoint& checkpoint, GgufFile part, const std::string& home,
-                   std::unordered_set<std::string>& names) {
-  for (Tensor& tensor : part.tensors) {
-    if (!names.insert(tensor.name).second) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' is in an earlier file too", tensor.name);
-    }
-    tensor.home = home;
-    checkpoint.tensors.push_back(std::move(tensor));
+void append_part(Checkpoint& checkpoint, GgufFile part, const std::string& home) {
+  for (Tensor& tensor : part.tensors) tensor.home = home;
+  if (checkpoint.tensors.empty()) {
+    checkpoint.tensors = std::move(part.tensors);
+  } else {
+    checkpoint.tensors.insert(checkpoint.tensors.end(),
+                              std::make_move_iterator(part.tensors.begin()),
+                              std::make_move_iterator(part.tensors.end()));
   }
-  return {};
+}
+
+Status check_names(const fs::path& folder, const std::vector<Tensor>& tensors) {
+  std::vector<std::string_view> names;
+  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
+  const auto twice = NameIndex(std::move(names)).find_twice();
+  if (!twice) return {};
+  const Tensor& second = tensors[twice->second];
+  return in((folder / second.home).string(),
+            Status(fail(ErrorCode::kCorrupt, "tensor '{}' is in an earlier file too",
+                        second.name)));
 }
 
 Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) {
@@ -82,8 +91,6 @@ Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) 
 Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs,
                    Checkpoint& checkpoint) {
   CKPT_ASSIGN(const SplitName first, name_of_first(path, metadata));
-  std::unordered_set<std::string> names;
-  for (const Tensor& tensor : checkpoint.tensors) names.insert(tensor.name);
   for (uint64_t no = 1; no < first.count; ++no) {
     const fs::path sibling = split_name(first.prefix, no, first.count);
     std::error_code error;
@@ -93,9 +100,9 @@ Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs
     }
     CKPT_ASSIGN(GgufFile part, read_gguf_file(sibling, codecs));
     CKPT_TRY(in(sibling.string(), check_part(part, no, first.count)));
-    CKPT_TRY(in(sibling.string(),
-                append_part(checkpoint, std::move(part), sibling.filename().string(), names)));
+    append_part(checkpoint, std::move(part), sibling.filename().string());
   }
+  CKPT_TRY(check_names(path.parent_path(), checkpoint.tensors));
   const auto total = metadata.find_unsigned(kSplitTensorsKey);
   if (total && *total != checkpoint.tensors.size()) {
     return fail(ErrorCode::kCorrupt, "{} tensors in {} files; key '{}' says {}",
@@ -109,9 +116,7 @@ Result<Checkpoint> read(const fs::path& path, Codecs codecs) {
   Checkpoint checkpoint;
   checkpoint.format = kGguf.name;
   checkpoint.name = path.stem().string();
-  std::unordered_set<std::string> names;
-  CKPT_TRY(append_part(checkpoint, {file.source, {}, std::move(file.tensors)},
-                       path.filename().string(), names));
+  append_part(checkpoint, {file.source, {}, std::move(file.tensors)}, path.filename().string());
   if (split_count(file.metadata) > 1) {
     CKPT_TRY(in_file(path.string(), read_others(path, file.metadata, codecs, checkpoint)));
     checkpoint.name = fs::path(parse_split_name(path.string())->prefix).filename().string();

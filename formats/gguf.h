@@ -55,6 +55,8 @@ struct GgufFile {
 // offsets to be the running sum of padded sizes. Fails: kCorrupt; kUnsupported for version 1, other
 // byte order and what is no GGUF at all; kIo.
 Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs);
+// The same of a file that is open.
+Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs);
 
 // The value of a key: its type and value follow in `cursor`.
 Result<MetaValue> read_gguf_value(Cursor& cursor);

@@ -11,9 +11,9 @@
 // other: "blk.0.ffn_up" with codec nvfp4_gguf is blk.0.ffn_up.weight and blk.0.ffn_up.scale.
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
 
 #include "core/arithmetic.h"
+#include "core/name_index.h"
 #include "formats/gguf.h"
 #include "formats/same_file.h"
 
@@ -120,10 +120,10 @@ Result<std::vector<Entry>> make_entries(const Checkpoint& checkpoint) {
       out.push_back(std::move(entry));
     }
   }
-  std::unordered_set<std::string_view> names;
-  for (const Entry& entry : out) {
-    if (names.insert(entry.name).second) continue;
-    return fail(ErrorCode::kUsage, "two tensors are called '{}'", entry.name);
+  std::vector<std::string_view> names;
+  for (const Entry& entry : out) names.push_back(entry.name);
+  if (const auto twice = NameIndex(std::move(names)).find_twice()) {
+    return fail(ErrorCode::kUsage, "two tensors are called '{}'", out[twice->first].name);
   }
   return out;
 }

@@ -6,18 +6,19 @@
 // end of the header rounded up to the alignment; a file of the other byte order has the same magic.
 #include <algorithm>
 #include <bit>
-#include <unordered_set>
 
 #include "core/arithmetic.h"
+#include "core/name_index.h"
 #include "formats/gguf.h"
 #include "formats/sniff.h"
 
 namespace ckpt {
 namespace {
 
-struct TensorInfo {
-  Tensor tensor;
-  uint64_t offset = 0;
+// Tensors without their bytes yet, and the offset that the file gives each.
+struct TensorInfos {
+  std::vector<Tensor> tensors;
+  std::vector<uint64_t> offsets;
 };
 
 Status read_version(Cursor& cursor) {
@@ -36,16 +37,21 @@ Status read_version(Cursor& cursor) {
 }
 
 Status read_keys(Cursor& cursor, uint64_t count, Metadata& metadata) {
-  std::unordered_set<std::string> seen;
+  metadata.entries.reserve(count);
   for (uint64_t i = 0; i < count; ++i) {
     const std::string place = fmt::format("key {} of {}", i + 1, count);
     auto key = in(place, cursor.text_u64(kMaxGgufKeyBytes));
     if (!key) return Failure(std::move(key.error()));
     if (key->empty()) return fail(ErrorCode::kCorrupt, "{}: an empty name", place);
-    if (!seen.insert(*key).second) return fail(ErrorCode::kCorrupt, "key '{}' comes twice", *key);
     auto value = in(fmt::format("key '{}'", *key), read_gguf_value(cursor));
     if (!value) return Failure(std::move(value.error()));
     metadata.entries.push_back({std::move(*key), std::move(*value)});
+  }
+  std::vector<std::string_view> keys;
+  keys.reserve(count);
+  for (const MetaEntry& entry : metadata.entries) keys.push_back(entry.key);
+  if (const auto twice = NameIndex(std::move(keys)).find_twice()) {
+    return fail(ErrorCode::kCorrupt, "key '{}' comes twice", metadata.entries[twice->first].key);
   }
   return {};
 }
@@ -77,49 +83,56 @@ Result<const Codec*> read_codec(Cursor& cursor, Codecs codecs) {
   return codec;
 }
 
-Status read_info_body(Cursor& cursor, Codecs codecs, TensorInfo& info) {
-  CKPT_ASSIGN(info.tensor.shape, read_shape(cursor));
-  CKPT_ASSIGN(info.tensor.codec, read_codec(cursor, codecs));
-  CKPT_TRY(check_shape(info.tensor.shape, *info.tensor.codec));
-  CKPT_ASSIGN(info.offset, cursor.u64());
-  return {};
+// Gives the offset.
+Result<uint64_t> read_info_body(Cursor& cursor, Codecs codecs, Tensor& tensor) {
+  CKPT_ASSIGN(tensor.shape, read_shape(cursor));
+  CKPT_ASSIGN(tensor.codec, read_codec(cursor, codecs));
+  CKPT_TRY(check_shape(tensor.shape, *tensor.codec));
+  return cursor.u64();
 }
 
-Result<std::vector<TensorInfo>> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
-  std::vector<TensorInfo> infos;
-  infos.reserve(count);
-  std::unordered_set<std::string> seen;
+Status check_names(const std::vector<Tensor>& tensors) {
+  std::vector<std::string_view> names;
+  names.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
+  const auto twice = NameIndex(std::move(names)).find_twice();
+  if (!twice) return {};
+  return fail(ErrorCode::kCorrupt, "tensor '{}' comes twice", tensors[twice->first].name);
+}
+
+Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
+  TensorInfos infos;
+  infos.tensors.reserve(count);
+  infos.offsets.reserve(count);
   for (uint64_t i = 0; i < count; ++i) {
-    TensorInfo& info = infos.emplace_back();
+    Tensor& tensor = infos.tensors.emplace_back();
     auto name = cursor.text_u64(kMaxGgufNameBytes);
     if (!name) {
       return Failure(
           std::move(name.error()).in(fmt::format("name of tensor {} of {}", i + 1, count)));
     }
-    info.tensor.name = std::move(*name);
-    if (!seen.insert(info.tensor.name).second) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' comes twice", info.tensor.name);
+    tensor.name = std::move(*name);
+    const auto offset = read_info_body(cursor, codecs, tensor);
+    if (!offset) {
+      return Failure(Error(offset.error()).in(fmt::format("tensor '{}'", tensor.name)));
     }
-    Status body = read_info_body(cursor, codecs, info);
-    if (!body) {
-      return Failure(std::move(body.error()).in(fmt::format("tensor '{}'", info.tensor.name)));
-    }
+    infos.offsets.push_back(*offset);
   }
+  CKPT_TRY(check_names(infos.tensors));
   return infos;
 }
 
 // Offsets must be the running sum of padded sizes, and the last tensor inside the file. Some
 // writers leave out the padding after the last one.
-Status check_offsets(const std::vector<TensorInfo>& infos, uint64_t alignment,
-                     uint64_t data_bytes) {
+Status check_offsets(const TensorInfos& infos, uint64_t alignment, uint64_t data_bytes) {
   uint64_t expected = 0;
-  for (const TensorInfo& info : infos) {
-    const std::string& name = info.tensor.name;
-    if (info.offset != expected) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': offset {}; expected {}", name, info.offset,
-                  expected);
+  for (size_t i = 0; i < infos.tensors.size(); ++i) {
+    const std::string& name = infos.tensors[i].name;
+    if (infos.offsets[i] != expected) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': offset {}; expected {}", name,
+                  infos.offsets[i], expected);
     }
-    const uint64_t bytes = size_bytes(info.tensor);
+    const uint64_t bytes = size_bytes(infos.tensors[i]);
     const auto end = add(expected, bytes);
     if (!end || (bytes > 0 && *end > data_bytes)) {
       return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",
@@ -151,18 +164,17 @@ Result<GgufFile> read_checked(SharedSource source, Codecs codecs) {
   GgufFile file;
   CKPT_TRY(read_keys(cursor, *keys, file.metadata));
   CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(file.metadata));
-  CKPT_ASSIGN(std::vector<TensorInfo> infos, read_infos(cursor, *tensors, codecs));
+  CKPT_ASSIGN(TensorInfos infos, read_infos(cursor, *tensors, codecs));
   const uint64_t data_start = round_up(cursor.position_bytes(), alignment);
   const uint64_t size = source->size_bytes();
   CKPT_TRY(check_offsets(infos, alignment, data_start > size ? 0 : size - data_start));
-  file.tensors.reserve(infos.size());
-  for (TensorInfo& info : infos) {
-    const uint64_t bytes = size_bytes(info.tensor);
+  for (size_t i = 0; i < infos.tensors.size(); ++i) {
+    const uint64_t bytes = size_bytes(infos.tensors[i]);
     // An empty tensor after the last byte of a file without its final padding starts at the end.
-    const uint64_t offset = std::min(data_start + info.offset, size);
-    info.tensor.origin = Stored{{{Slice{source, offset, bytes}}}, {}};
-    file.tensors.push_back(std::move(info.tensor));
+    const uint64_t offset = std::min(data_start + infos.offsets[i], size);
+    infos.tensors[i].origin = Stored{{{Slice{source, offset, bytes}}}, {}};
   }
+  file.tensors = std::move(infos.tensors);
   file.source = std::move(source);
   return file;
 }
@@ -184,9 +196,14 @@ Result<uint64_t> gguf_alignment(const Metadata& metadata) {
   return alignment;
 }
 
+Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs) {
+  const std::string name = source->name();
+  return in_file(name, read_checked(std::move(source), codecs));
+}
+
 Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs) {
   CKPT_ASSIGN(SharedSource source, open_file(path));
-  return in_file(path.string(), read_checked(std::move(source), codecs));
+  return read_gguf_source(std::move(source), codecs);
 }
 
 }  // namespace ckpt

@@ -11,7 +11,6 @@
 #include <array>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "core/transform.h"
 #include "formats/safetensors.h"
@@ -175,29 +174,37 @@ Result<Names> shards_of(const fs::path& folder, const SafetensorsIndex& index, c
   return Names(shards.begin(), shards.end());
 }
 
-Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsFile>& files) {
-  std::unordered_map<std::string_view, std::string_view> file_of;
-  for (const SafetensorsFile& file : files) {
-    for (const SafetensorsEntry& entry : file.header.entries) file_of[entry.name] = file.path;
+// The file of each entry, in the order of index_entries().
+std::vector<uint32_t> files_of_entries(const std::vector<SafetensorsFile>& files) {
+  std::vector<uint32_t> out;
+  for (uint32_t file = 0; file < files.size(); ++file) {
+    out.insert(out.end(), files[file].header.entries.size(), file);
   }
+  return out;
+}
+
+Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsFile>& files,
+                   const NameIndex& entries) {
+  const std::vector<uint32_t> file_of = files_of_entries(files);
+  std::vector<bool> is_named(entries.size());
   for (const auto& [tensor, file] : index.weight_map) {
-    const auto found = file_of.find(tensor);
-    if (found == file_of.end()) {
+    const auto found = entries.find(tensor);
+    if (!found) {
       return fail(ErrorCode::kCorrupt, "{} puts tensor '{}' into '{}', which does not have it",
                   kIndexName, tensor, file);
     }
-    if (found->second != file) {
+    const std::string& path = files[file_of[*found]].path;
+    if (path != file) {
       return fail(ErrorCode::kCorrupt, "{} puts tensor '{}' into '{}'; it is in '{}'", kIndexName,
-                  tensor, file, found->second);
+                  tensor, file, path);
     }
-    file_of.erase(found);
+    is_named[*found] = true;
   }
-  if (!file_of.empty()) {
-    const auto first = std::min_element(file_of.begin(), file_of.end());
-    return fail(ErrorCode::kCorrupt, "tensor '{}' in '{}' is not named in {}", first->first,
-                first->second, kIndexName);
-  }
-  return {};
+  const auto left = std::find(is_named.begin(), is_named.end(), false);
+  if (left == is_named.end()) return {};
+  const auto number = static_cast<uint32_t>(left - is_named.begin());
+  return fail(ErrorCode::kCorrupt, "tensor '{}' in '{}' is not named in {}", entries.name(number),
+              files[file_of[number]].path, kIndexName);
 }
 
 // ---- together ---------------------------------------------------------------------------------
@@ -220,18 +227,20 @@ Result<Checkpoint> read(const fs::path& folder, Codecs codecs) {
   CKPT_ASSIGN(const Names names, list_files(folder));
   Checkpoint checkpoint;
   std::vector<SafetensorsFile> files;
+  NameIndex entries;
   if (contains(names, kIndexName)) {
     CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder / kIndexName));
     CKPT_ASSIGN(const Names shards, shards_of(folder, index, names));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
-    CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, codecs));
-    CKPT_TRY(check_index(index, files));
+    CKPT_ASSIGN(entries, index_entries(files));
+    CKPT_TRY(check_index(index, files, entries));
     checkpoint.file_metadata[std::string(kIndexName)] = index.metadata;
   } else {
     CKPT_ASSIGN(const Names shards, find_shards(folder, names));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
-    CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, codecs));
+    CKPT_ASSIGN(entries, index_entries(files));
   }
+  checkpoint.tensors = assemble_tensors(files, entries, codecs);
   checkpoint.format = kSafetensors.name;
   checkpoint.name = name_of(folder);
   for (SafetensorsFile& file : files) {

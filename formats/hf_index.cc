@@ -14,7 +14,6 @@
 // Written as transformers does (src/transformers/modeling_utils.py): two spaces, keys sorted, ASCII
 // only, one newline at the end. Readers must not trust metadata: total_size is wrong in many files.
 #include <algorithm>
-#include <unordered_set>
 
 #include "formats/json_text.h"
 #include "formats/safetensors.h"
@@ -130,13 +129,14 @@ Result<SafetensorsIndex> parse_index(std::string_view json) {
   if (!events.saw_weight_map) {
     return fail(ErrorCode::kCorrupt, "no object 'weight_map'; expected tensor and file names");
   }
-  std::unordered_set<std::string_view> names;
+  std::vector<std::string_view> names;
   names.reserve(events.index.weight_map.size());
+  for (const auto& [tensor, file] : events.index.weight_map) names.push_back(tensor);
+  if (const auto twice = NameIndex(std::move(names)).find_twice()) {
+    return fail(ErrorCode::kCorrupt, "weight_map: tensor '{}' comes twice",
+                JsonEvents::shorten(events.index.weight_map[twice->first].first));
+  }
   for (const auto& [tensor, file] : events.index.weight_map) {
-    if (!names.insert(tensor).second) {
-      return fail(ErrorCode::kCorrupt, "weight_map: tensor '{}' comes twice",
-                  JsonEvents::shorten(tensor));
-    }
     if (!is_safe_path(file)) {
       return fail(ErrorCode::kCorrupt, "weight_map: tensor '{}' is in '{}'; expected a file name",
                   JsonEvents::shorten(tensor), JsonEvents::shorten(file));

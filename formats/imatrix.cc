@@ -133,8 +133,8 @@ Status read_keys(const Metadata& metadata, Imatrix& imatrix) {
   return {};
 }
 
-Status read_gguf(const std::filesystem::path& path, Imatrix& imatrix) {
-  CKPT_ASSIGN(const GgufFile file, read_gguf_file(path, kOnlyFloats));
+Status read_gguf(const SharedSource& source, Imatrix& imatrix) {
+  CKPT_ASSIGN(const GgufFile file, read_gguf_source(source, kOnlyFloats));
   CKPT_TRY(read_keys(file.metadata, imatrix));
   std::map<std::string, std::pair<const Tensor*, const Tensor*>> pairs;
   for (const Tensor& tensor : file.tensors) {
@@ -157,8 +157,7 @@ Status read_gguf(const std::filesystem::path& path, Imatrix& imatrix) {
   return {};
 }
 
-Status read_either(const std::filesystem::path& path, Imatrix& imatrix) {
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
+Status read_either(const SharedSource& source, Imatrix& imatrix) {
   if (source->size_bytes() > kMaxImatrixBytes) {
     return fail(ErrorCode::kUnsupported, "{} bytes; an importance matrix has at most {}",
                 source->size_bytes(), kMaxImatrixBytes);
@@ -167,18 +166,23 @@ Status read_either(const std::filesystem::path& path, Imatrix& imatrix) {
   if (source->size_bytes() >= magic.size()) {
     CKPT_TRY(source->read(0, std::as_writable_bytes(std::span(magic))));
   }
-  if (std::string_view(magic.data(), magic.size()) == kGgufMagic) return read_gguf(path, imatrix);
+  if (std::string_view(magic.data(), magic.size()) == kGgufMagic) return read_gguf(source, imatrix);
   CKPT_TRY(refuse_other_files(*source, "an importance matrix"));
   return read_legacy(source, imatrix);
 }
 
 }  // namespace
 
-Result<Imatrix> read_imatrix(const std::filesystem::path& path) {
+Result<Imatrix> read_imatrix(const SharedSource& source) {
   Imatrix imatrix;
-  imatrix.file = path.string();
-  CKPT_TRY(in_file(path.string(), read_either(path, imatrix)));
+  imatrix.file = source->name();
+  CKPT_TRY(in_file(source->name(), read_either(source, imatrix)));
   return imatrix;
+}
+
+Result<Imatrix> read_imatrix(const std::filesystem::path& path) {
+  CKPT_ASSIGN(const SharedSource source, in_file(path.string(), open_file(path)));
+  return read_imatrix(source);
 }
 
 }  // namespace ckpt

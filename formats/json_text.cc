@@ -1,5 +1,7 @@
 #include "formats/json_text.h"
 
+#include "core/json_read.h"
+
 namespace ckpt {
 namespace {
 
@@ -97,6 +99,9 @@ std::string JsonEvents::shorten(std::string_view text) {
 }
 
 Status JsonEvents::run(std::string_view text) {
+  if (const auto at = find_foreign_byte(text)) {
+    return fail(ErrorCode::kCorrupt, "not valid JSON at byte {}", *at);
+  }
   if (nlohmann::json::sax_parse(text.begin(), text.end(), this)) return {};
   return fail(ErrorCode::kCorrupt, "{}", reason_.empty() ? "not valid JSON" : reason_);
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/format.h"
+#include "core/name_index.h"
 #include "formats/formats.h"
 
 namespace ckpt {
@@ -58,10 +59,14 @@ struct SafetensorsFile {
   SafetensorsHeader header;
 };
 
+// The entries of all files by name, numbered one file after the other. Fails: kCorrupt when a name
+// comes twice.
+Result<NameIndex> index_entries(const std::vector<SafetensorsFile>& files);
+
 // The tensors of all files; entries that make up one tensor of a codec with several parts become
-// that tensor. Fails: kCorrupt when a name comes twice.
-Result<std::vector<Tensor>> assemble_tensors(const std::vector<SafetensorsFile>& files,
-                                             Codecs codecs);
+// that tensor. Takes names and shapes out of the headers; `index` is of no use afterwards.
+std::vector<Tensor> assemble_tensors(std::vector<SafetensorsFile>& files, const NameIndex& index,
+                                     Codecs codecs);
 
 // The shape that part `rule` of a tensor of `shape` has in a file; nullopt when its tiles do not
 // fit the axes.

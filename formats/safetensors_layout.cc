@@ -12,9 +12,9 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <unordered_set>
 
 #include "core/arithmetic.h"
+#include "core/name_index.h"
 #include "formats/json_text.h"
 #include "formats/safetensors.h"
 #include "formats/safetensors_places.h"
@@ -118,22 +118,28 @@ std::vector<Shard> plan_shards(const Checkpoint& checkpoint, const LayoutOptions
                 options.max_file_bytes == 0 ? kDefaultShardBytes : options.max_file_bytes);
 }
 
+Status check_names(const std::vector<LaidFile>& files) {
+  std::vector<std::string_view> names;
+  for (const LaidFile& file : files) {
+    for (const LaidEntry& entry : file.entries) names.push_back(entry.name);
+  }
+  const NameIndex index(std::move(names));
+  const auto twice = index.find_twice();
+  if (!twice) return {};
+  return fail(ErrorCode::kUsage, "two tensors are called '{}'", index.name(twice->first));
+}
+
 Result<std::vector<LaidFile>> plan_files(const Checkpoint& checkpoint,
                                          const LayoutOptions& options) {
-  std::unordered_set<std::string> names;
   std::vector<LaidFile> files;
   for (const Shard& shard : plan_shards(checkpoint, options)) {
     LaidFile& file = files.emplace_back(LaidFile{shard.path, {}});
     for (const uint32_t index : shard.tensors) {
       CKPT_ASSIGN(std::vector<LaidEntry> parts, entries_of(checkpoint.tensors[index], index));
-      for (LaidEntry& entry : parts) {
-        if (!names.insert(entry.name).second) {
-          return fail(ErrorCode::kUsage, "two tensors are called '{}'", entry.name);
-        }
-        file.entries.push_back(std::move(entry));
-      }
+      std::move(parts.begin(), parts.end(), std::back_inserter(file.entries));
     }
   }
+  CKPT_TRY(check_names(files));
   if (options.keep_places) return_parts(checkpoint, files);
   return files;
 }

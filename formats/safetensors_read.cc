@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <unordered_set>
 
 #include "core/arithmetic.h"
 #include "core/cursor.h"
+#include "core/name_index.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 
@@ -77,18 +77,16 @@ Status check_coverage(const SafetensorsHeader& header, uint64_t data_bytes) {
 }
 
 Status check_names(const SafetensorsHeader& header) {
-  std::unordered_set<std::string_view> names;
+  std::vector<std::string_view> names, keys;
   names.reserve(header.entries.size());
-  for (const SafetensorsEntry& entry : header.entries) {
-    if (!names.insert(entry.name).second) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' comes twice", entry.name);
-    }
+  for (const SafetensorsEntry& entry : header.entries) names.push_back(entry.name);
+  if (const auto twice = NameIndex(std::move(names)).find_twice()) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' comes twice", header.entries[twice->first].name);
   }
-  std::unordered_set<std::string_view> keys;
-  for (const MetaEntry& entry : header.metadata.entries) {
-    if (!keys.insert(entry.key).second) {
-      return fail(ErrorCode::kCorrupt, "key '{}' comes twice in __metadata__", entry.key);
-    }
+  for (const MetaEntry& entry : header.metadata.entries) keys.push_back(entry.key);
+  if (const auto twice = NameIndex(std::move(keys)).find_twice()) {
+    return fail(ErrorCode::kCorrupt, "key '{}' comes twice in __metadata__",
+                header.metadata.entries[twice->first].key);
   }
   return {};
 }
@@ -117,11 +115,12 @@ Result<SafetensorsHeader> read_checked(const SharedSource& source, Codecs codecs
                           "a header of {} bytes; only {} are left: the file is truncated", length,
                           cursor.left_bytes());
   }
-  CKPT_ASSIGN(const std::string json, cursor.text(length));
+  CKPT_ASSIGN(std::string json, cursor.text(length));
   if (!json.starts_with('{')) {
     return fail(ErrorCode::kCorrupt, "the header does not start with '{{'");
   }
   CKPT_ASSIGN(SafetensorsHeader header, parse_safetensors_header(json));
+  json = {};
   header.data_start = cursor.position_bytes();
   CKPT_TRY(check_names(header));
   CKPT_TRY(check_sizes(header, codecs));

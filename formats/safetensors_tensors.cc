@@ -7,7 +7,6 @@
 // [1] by others. What does not fit stays what it is: plain tensors.
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 
 #include "core/arithmetic.h"
 #include "formats/safetensors.h"
@@ -16,12 +15,20 @@ namespace ckpt {
 namespace {
 
 struct EntryRef {
-  size_t file, entry;
+  uint32_t file, entry;
 };
 
 class Assembler {
  public:
-  Assembler(const std::vector<SafetensorsFile>& files, Codecs codecs) : files_(files) {
+  Assembler(std::vector<SafetensorsFile>& files, const NameIndex& index, Codecs codecs)
+      : files_(files), index_(index) {
+    entries_.reserve(index.size());
+    for (uint32_t file = 0; file < files.size(); ++file) {
+      for (uint32_t entry = 0; entry < files[file].header.entries.size(); ++entry) {
+        entries_.push_back({file, entry});
+      }
+    }
+    uses_.resize(entries_.size(), kFree);
     for (const Codec* codec : codecs) {
       if (codec->parts.size() > 1 && is_recognisable(*codec)) composed_.push_back(codec);
     }
@@ -36,16 +43,15 @@ class Assembler {
     }
   }
 
-  Result<std::vector<Tensor>> run() {
-    CKPT_TRY(index_names());
-    find_composed();
-    std::vector<Tensor> tensors;
-    tensors.reserve(by_name_.size());
-    for (size_t file = 0; file < files_.size(); ++file) {
-      for (size_t entry = 0; entry < files_[file].header.entries.size(); ++entry) {
-        append_tensor({file, entry}, tensors);
-      }
+  std::vector<Tensor> run() {
+    size_t parts = 0;
+    for (uint32_t number = 0; number < entries_.size() && !composed_.empty(); ++number) {
+      find_composed_at(number);
     }
+    for (const uint32_t use : uses_) parts += use == kPart ? 1 : 0;
+    std::vector<Tensor> tensors;
+    tensors.reserve(entries_.size() - parts);
+    for (uint32_t number = 0; number < entries_.size(); ++number) append_tensor(number, tensors);
     return tensors;
   }
 
@@ -56,39 +62,22 @@ class Assembler {
     return first.tile_rows == 1 && first.tile_values > 0;
   }
 
-  const SafetensorsEntry& entry_of(EntryRef ref) const {
-    return files_[ref.file].header.entries[ref.entry];
-  }
-
-  Status index_names() {
-    size_t count = 0;
-    for (const SafetensorsFile& file : files_) count += file.header.entries.size();
-    by_name_.reserve(count);
-    for (size_t file = 0; file < files_.size(); ++file) {
-      const auto& entries = files_[file].header.entries;
-      for (size_t entry = 0; entry < entries.size(); ++entry) {
-        const auto [at, added] = by_name_.try_emplace(entries[entry].name, EntryRef{file, entry});
-        if (!added) {
-          return fail(ErrorCode::kCorrupt, "tensor '{}' is in '{}' and in '{}'",
-                      entries[entry].name, files_[at->second.file].path, files_[file].path);
-        }
-      }
-    }
-    return {};
+  SafetensorsEntry& entry_of(uint32_t number) const {
+    return files_[entries_[number].file].header.entries[entries_[number].entry];
   }
 
   struct Composed {
     const Codec* codec = nullptr;
     std::string name;
     std::vector<uint64_t> shape;
-    std::vector<EntryRef> parts;
+    std::vector<uint32_t> parts;  // numbers of entries
   };
 
   enum class Fit : bool { kExact, kButForAxesOfOne };
 
-  // The tensor of `codec` whose first part is `ref`; codec stays null when there is none.
-  Composed compose(EntryRef ref, const Codec& codec, Fit fit) const {
-    const SafetensorsEntry& first = entry_of(ref);
+  // The tensor of `codec` whose first part is entry `number`; codec stays null when there is none.
+  Composed compose(uint32_t number, const Codec& codec, Fit fit) const {
+    const SafetensorsEntry& first = entry_of(number);
     const PartRule& rule = codec.parts[0];
     if (first.dtype != rule.dtype || first.shape.empty()) return {};
     if (!first.name.ends_with(rule.suffix)) return {};
@@ -100,12 +89,12 @@ class Assembler {
     out.shape.back() = *row;
     if (!check_shape(out.shape, codec)) return {};
     for (const PartRule& part : codec.parts) {
-      const auto found = by_name_.find(out.name + std::string(part.suffix));
-      if (found == by_name_.end()) return {};
-      const SafetensorsEntry& entry = entry_of(found->second);
+      const auto found = index_.find(out.name + std::string(part.suffix));
+      if (!found) return {};
+      const SafetensorsEntry& entry = entry_of(*found);
       const auto expected = part_entry_shape(part, out.shape);
       if (entry.dtype != part.dtype || !expected || !fits(entry.shape, *expected, fit)) return {};
-      out.parts.push_back(found->second);
+      out.parts.push_back(*found);
     }
     out.codec = &codec;
     return out;
@@ -116,30 +105,24 @@ class Assembler {
     return fit == Fit::kExact ? found == expected : same_but_for_axes_of_one(found, expected);
   }
 
-  void find_composed() {
-    for (size_t file = 0; file < files_.size() && !composed_.empty(); ++file) {
-      for (size_t entry = 0; entry < files_[file].header.entries.size(); ++entry) {
-        find_composed_at({file, entry});
-      }
-    }
-  }
-
-  void find_composed_at(EntryRef ref) {
+  void find_composed_at(uint32_t number) {
+    const Dtype dtype = entry_of(number).dtype;
     for (const Fit fit : {Fit::kExact, Fit::kButForAxesOfOne}) {
       for (const Codec* codec : composed_) {
-        Composed found = compose(ref, *codec, fit);
+        if (codec->parts[0].dtype != dtype) continue;
+        Composed found = compose(number, *codec, fit);
         if (found.codec == nullptr) continue;
-        for (const EntryRef& part : found.parts) used_[&entry_of(part)] = nullptr;
-        found_.push_back(std::make_unique<Composed>(std::move(found)));
-        used_[&entry_of(ref)] = found_.back().get();
+        for (const uint32_t part : found.parts) uses_[part] = kPart;
+        uses_[number] = static_cast<uint32_t>(found_.size());
+        found_.push_back(std::move(found));
         return;
       }
     }
   }
 
-  Slice slice_of(EntryRef ref) const {
-    const SafetensorsFile& file = files_[ref.file];
-    const SafetensorsEntry& entry = entry_of(ref);
+  Slice slice_of(uint32_t number) const {
+    const SafetensorsFile& file = files_[entries_[number].file];
+    const SafetensorsEntry& entry = entry_of(number);
     return {file.source, file.header.data_start + entry.begin, entry.end - entry.begin};
   }
 
@@ -154,35 +137,39 @@ class Assembler {
     if (!is_other) stored.part_shapes.clear();
   }
 
-  void append_tensor(EntryRef ref, std::vector<Tensor>& tensors) const {
-    const SafetensorsEntry& entry = entry_of(ref);
-    const auto used = used_.find(&entry);
-    if (used != used_.end() && used->second == nullptr) return;
+  void append_tensor(uint32_t number, std::vector<Tensor>& tensors) {
+    if (uses_[number] == kPart) return;
     Tensor& tensor = tensors.emplace_back();
-    tensor.home = files_[ref.file].path;
+    tensor.home = files_[entries_[number].file].path;
     Stored stored;
-    if (used == used_.end()) {
-      tensor.name = entry.name;
-      tensor.shape = entry.shape;
+    if (uses_[number] == kFree) {
+      SafetensorsEntry& entry = entry_of(number);
+      tensor.name = std::move(entry.name);
+      tensor.shape = std::move(entry.shape);
       tensor.codec = plain_[static_cast<size_t>(entry.dtype)];
-      stored.parts.push_back({slice_of(ref)});
+      stored.parts.push_back({slice_of(number)});
     } else {
-      tensor.name = used->second->name;
-      tensor.shape = used->second->shape;
-      tensor.codec = used->second->codec;
-      for (const EntryRef& part : used->second->parts) stored.parts.push_back({slice_of(part)});
-      keep_shapes(*used->second, stored);
+      Composed& composed = found_[uses_[number]];
+      for (const uint32_t part : composed.parts) stored.parts.push_back({slice_of(part)});
+      keep_shapes(composed, stored);
+      tensor.name = std::move(composed.name);
+      tensor.shape = std::move(composed.shape);
+      tensor.codec = composed.codec;
     }
     tensor.origin = std::move(stored);
   }
 
-  const std::vector<SafetensorsFile>& files_;
+  // What becomes of an entry: a tensor of its own, a part of one whose first part is another, or
+  // (a number into found_) the first part of one.
+  static constexpr uint32_t kFree = UINT32_MAX, kPart = UINT32_MAX - 1;
+
+  std::vector<SafetensorsFile>& files_;
+  const NameIndex& index_;
+  std::vector<EntryRef> entries_;  // by the number that index_ has for them
+  std::vector<uint32_t> uses_;
   std::vector<const Codec*> composed_;
   std::array<const Codec*, kDtypeCount> plain_{};
-  std::unordered_map<std::string_view, EntryRef> by_name_;
-  std::vector<std::unique_ptr<Composed>> found_;
-  // Entries that are part of a composed tensor: the tensor for its first part, null for the rest.
-  std::unordered_map<const SafetensorsEntry*, const Composed*> used_;
+  std::vector<Composed> found_;
 };
 
 }  // namespace
@@ -215,9 +202,27 @@ std::optional<std::vector<uint64_t>> part_entry_shape(const PartRule& rule,
   return out;
 }
 
-Result<std::vector<Tensor>> assemble_tensors(const std::vector<SafetensorsFile>& files,
-                                             Codecs codecs) {
-  return Assembler(files, codecs).run();
+Result<NameIndex> index_entries(const std::vector<SafetensorsFile>& files) {
+  std::vector<std::string_view> names;
+  std::vector<uint32_t> file_of;
+  for (uint32_t file = 0; file < files.size(); ++file) {
+    for (const SafetensorsEntry& entry : files[file].header.entries) {
+      names.push_back(entry.name);
+      file_of.push_back(file);
+    }
+  }
+  NameIndex index(std::move(names));
+  if (const auto twice = index.find_twice()) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' is in '{}' and in '{}'",
+                index.name(twice->first), files[file_of[twice->first]].path,
+                files[file_of[twice->second]].path);
+  }
+  return index;
+}
+
+std::vector<Tensor> assemble_tensors(std::vector<SafetensorsFile>& files, const NameIndex& index,
+                                     Codecs codecs) {
+  return Assembler(files, index, codecs).run();
 }
 
 }  // namespace ckpt

@@ -181,7 +181,9 @@ Result<Recipe> Reader::read(const JsonText& root) const {
   return recipe;
 }
 
-Result<Recipe> parse(const fs::path& path, const std::string& text) {
+}  // namespace
+
+Result<Recipe> parse_recipe(const fs::path& path, const std::string& text) {
   auto root = JsonText::parse(without_comments(text));
   if (!root) {
     Error error = std::move(root.error());
@@ -191,8 +193,6 @@ Result<Recipe> parse(const fs::path& path, const std::string& text) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   return Reader(folder).read(*root);
 }
-
-}  // namespace
 
 std::string without_comments(std::string json) {
   bool in_text = false;
@@ -225,7 +225,7 @@ std::string without_comments(std::string json) {
 Result<Recipe> read_recipe(const fs::path& path) {
   CKPT_ASSIGN(const SharedSource source, open_file(path));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxRecipeBytes));
-  return in(path.string(), parse(path, text));
+  return in(path.string(), parse_recipe(path, text));
 }
 
 }  // namespace ckpt

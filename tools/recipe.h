@@ -36,6 +36,8 @@ struct Recipe {
 // Fails: kUsage: no JSON; a key, step or option that is not known, by its name; a value of another
 // kind; kIo.
 Result<Recipe> read_recipe(const std::filesystem::path& path);
+// The recipe `text`, as if it lay at `path`. Fails: as read_recipe, but kIo.
+Result<Recipe> parse_recipe(const std::filesystem::path& path, const std::string& text);
 
 // `json` with every comment made blank, so that places in it stay what they were.
 std::string without_comments(std::string json);

@@ -138,6 +138,10 @@ class PickleMachine {
   Status push_stack_name() {
     CKPT_ASSIGN(const NodeIndex name, pop());
     CKPT_ASSIGN(const NodeIndex module, pop());
+    // A name of names of names would double with every opcode.
+    for (const NodeIndex part : {module, name}) {
+      if (out_.nodes_[part].kind != Kind::kText) return bad("a name that is no text");
+    }
     std::string text = out_.nodes_[module].text + " " + out_.nodes_[name].text;
     push(Kind::kName).text = std::move(text);
     return {};

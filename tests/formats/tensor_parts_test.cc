@@ -59,10 +59,10 @@ std::vector<Case> exact_cases() {
 }
 
 std::vector<Tensor> assemble(const std::vector<SafetensorsEntry>& entries) {
-  const std::vector<SafetensorsFile> files = {{"model.safetensors", nullptr, {{}, entries, 8}}};
-  auto tensors = assemble_tensors(files, all_codecs());
-  EXPECT_TRUE(tensors.has_value());
-  return tensors ? *tensors : std::vector<Tensor>{};
+  std::vector<SafetensorsFile> files = {{"model.safetensors", nullptr, {{}, entries, 8}}};
+  const auto index = index_entries(files);
+  EXPECT_TRUE(index.has_value());
+  return index ? assemble_tensors(files, *index, all_codecs()) : std::vector<Tensor>{};
 }
 
 TEST(TensorParts, ShapesThatFitExactlyAreOneTensor) {

@@ -1,0 +1,47 @@
+// Where a name is among many, and whether one comes twice.
+//
+//   items      hash, number of the name; sorted by hash, then by name
+//   buckets    first item of every run of hashes that share their top bits
+//
+// What a reader would get wrong: names come from files, and whoever writes a file can choose names
+// of one hash. Equal hashes are ordered by name, so that finding one takes a logarithm of steps and
+// never as many as there are names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ckpt {
+
+class NameIndex {
+ public:
+  NameIndex() = default;
+  // The names must outlive it, where they are. Requires: fewer than 2^32.
+  explicit NameIndex(std::vector<std::string_view> names);
+
+  size_t size() const { return names_.size(); }
+  std::string_view name(uint32_t number) const { return names_[number]; }
+  // Number of the first name that is equal to `name`.
+  std::optional<uint32_t> find(std::string_view name) const;
+  // The first name that comes a second time, in the order of the names: its numbers.
+  std::optional<std::pair<uint32_t, uint32_t>> find_twice() const;
+
+ private:
+  struct Item {
+    uint64_t hash;
+    uint32_t number;
+  };
+  bool is_before(const Item& item, uint64_t hash, std::string_view name) const {
+    return item.hash != hash ? item.hash < hash : names_[item.number] < name;
+  }
+
+  std::vector<std::string_view> names_;
+  std::vector<Item> items_;
+  std::vector<uint32_t> buckets_;
+  unsigned shift_ = 63;
+};
+
+}  // namespace ckpt

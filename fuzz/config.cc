@@ -1,0 +1,80 @@
+// A folder's documents and tensor names: what ckpt doctor says of them, and every step over them.
+//
+// The input holds several files (fuzz.h split_files): documents, "tensors" (names, types, shapes),
+// "step" (steps as typed, one a line), and under "base/" those of a second folder, which every
+// option DIR means. Laws: diagnosing and each step end; what comes out can be laid out or is
+// refused; a step that says it touches documents alone leaves the tensors as they are.
+#include "checks/checks.h"
+#include "formats/formats.h"
+#include "fuzz/fuzz.h"
+#include "quantizers/quantizers.h"
+#include "tools/steps.h"
+#include "transforms/transforms.h"
+
+namespace {
+
+using namespace ckpt;
+
+constexpr size_t kMaxSteps = 4;
+
+std::vector<Step> steps_of(const std::vector<fuzz::NamedText>& files) {
+  std::vector<Step> steps;
+  for (const fuzz::NamedText& file : files) {
+    if (file.path != "step") continue;
+    std::string_view lines = file.text;
+    while (!lines.empty() && steps.size() < kMaxSteps) {
+      const size_t end = std::min(lines.find('\n'), lines.size());
+      if (auto step = parse_step(lines.substr(0, end))) steps.push_back(std::move(*step));
+      lines.remove_prefix(std::min(end + 1, lines.size()));
+    }
+  }
+  return steps;
+}
+
+void look(const Checkpoint& checkpoint) {
+  const auto has_step = [](std::string_view name) { return find_transform(name) != nullptr; };
+  const Examination examination{{}, false, "base", has_step};
+  if (const auto diagnosis = diagnose(checkpoint, examination)) {
+    for (const Mend& mend : mends(*diagnosis, true)) {
+      if (mend.is_automatic()) FUZZ_LAW(parse_step(mend.step).has_value());
+    }
+  }
+  (void)summarize_quantization(checkpoint);
+  (void)serve_command("vllm-0.17", checkpoint, "folder");
+}
+
+void expect_laid_out(const Checkpoint& checkpoint) {
+  const Format* format = find_format(checkpoint.format);
+  FUZZ_LAW(format != nullptr);
+  LayoutOptions options;
+  options.out_name = checkpoint.format == "gguf" ? "out.gguf" : "";
+  (void)fuzz::lay_out(checkpoint, *format, options, all_codecs());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto files = fuzz::split_files(fuzz::as_text(data, size));
+  Checkpoint checkpoint = fuzz::make_checkpoint(files, "", all_codecs());
+  const std::vector<Step> steps = steps_of(files);
+  if (steps.empty()) {
+    look(checkpoint);
+    return 0;
+  }
+  std::vector<std::string> notes;
+  Context context = step_context(&notes);
+  const auto base = [&] { return fuzz::make_checkpoint(files, "base/", all_codecs()); };
+  context.open = [&](const auto&) { return Result<Checkpoint>(base()); };
+  context.documents = [&](const auto&) { return Result<std::vector<Document>>(base().documents); };
+  for (const Step& step : steps) {
+    const size_t tensors = checkpoint.tensors.size();
+    auto made = step.transform->apply(std::move(checkpoint), step.options, context);
+    if (!made) return 0;
+    checkpoint = std::move(*made);
+    if (step.transform->touches == Touches::kDocuments) {
+      FUZZ_LAW(checkpoint.tensors.size() == tensors);
+    }
+  }
+  expect_laid_out(checkpoint);
+  return 0;
+}

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Makes the seeds of the fuzz targets: small inputs cut out of testdata/ and a few written here.
+
+usage: make_seeds.py ROOT CKPT     ROOT is the repository, CKPT the binary (it signs one folder)
+
+The same inputs give the same seeds, a signature aside. Seeds stay small: a fuzzer learns nothing
+from the second thousand of like tensors.
+"""
+import base64
+import json
+import pathlib
+import pickle
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+root, ckpt = pathlib.Path(sys.argv[1]), sys.argv[2]
+data = root / "testdata"
+seeds = root / "fuzz" / "seeds"
+LIMIT = 6000
+
+
+def put(target, name, content):
+    if isinstance(content, str):
+        content = content.encode()
+    folder = seeds / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)
+
+
+def folder_of(files):
+    return "".join(f"=== {name}\n{text}\n" for name, text in files.items())
+
+
+def header_of(path):
+    with open(path, "rb") as file:
+        return json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+
+
+# ---- weights ----
+for path in sorted((data / "formats/good/safetensors").iterdir()):
+    if path.stat().st_size < LIMIT:
+        put("safetensors", path.name, path.read_bytes())
+for path in sorted((data / "formats/bad").glob("st_*.safetensors")):
+    if path.stat().st_size < LIMIT:
+        put("safetensors", path.name, path.read_bytes())
+for path in sorted((data / "formats/good/gguf").iterdir()):
+    if path.stat().st_size < LIMIT:
+        put("gguf", path.name, path.read_bytes())
+for path in sorted((data / "formats/bad").glob("gguf_*.gguf")):
+    if path.stat().st_size < 2000:
+        put("gguf", path.name, path.read_bytes())
+for pattern in ("good/imatrix/*", "bad/*imatrix*"):
+    for path in sorted((data / "formats").glob(pattern)):
+        if path.is_file() and path.suffix != ".expected":
+            put("imatrix", path.name, path.read_bytes())
+
+# ---- folders ----
+for folder in [*sorted((data / "formats/good/folders").iterdir()),
+               *sorted((data / "formats/bad").glob("hf_*"))]:
+    if not folder.is_dir():
+        continue
+    files = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".safetensors":
+            raw = path.read_bytes()
+            size = struct.unpack("<Q", raw[:8])[0] if len(raw) > 8 else len(raw)
+            files[path.name] = raw[8:8 + size].decode() if size < len(raw) else raw.decode("latin1")
+        elif path.is_file():
+            files[path.name] = path.read_text()
+    text = folder_of(files)
+    if len(text) < LIMIT:
+        put("hf_folder", folder.name, text)
+
+# ---- documents ----
+DOCUMENTS = ("config.json", "generation_config.json", "hf_quant_config.json")
+models = [data / name for name in ("llama-micro", "qwen3-micro", "qwen35-micro", "qwen35moe-micro",
+                                   "qwen35vl-micro")]
+models += sorted((data / "export/modelopt").glob("*/*"))
+
+
+def documents_of(folder):
+    return {name: (folder / name).read_text() for name in DOCUMENTS if (folder / name).exists()}
+
+
+CODECS = {"BF16": "bf16", "F32": "f32", "U8": "u8", "F8_E4M3": "f8_e4m3", "F16": "f16",
+          "I64": "i64"}
+
+
+def lines_of(folder, most):
+    lines = []
+    path = folder / "model.safetensors"
+    if not path.exists():
+        return ""
+    for name, entry in header_of(path).items():
+        if name != "__metadata__" and len(lines) < most:
+            shape = [min(axis, 16) for axis in entry["shape"]]
+            lines.append(" ".join([name, CODECS[entry["dtype"]], *map(str, shape)]))
+    return "\n".join(lines)
+
+
+for folder in models:
+    name = f"{folder.parent.name}-{folder.name}".replace("testdata-", "")
+    files = {**documents_of(folder), "tensors": lines_of(folder, 24)}
+    put("config", f"look-{name}", folder_of(files))
+    for document, text in documents_of(folder).items():
+        if len(text) < 3000:
+            put("json", f"{name}-{document}", b"\0\0" + text.encode())
+STEPS = {
+    "llama-micro": ["to-gguf:tokenizer-pre=llama-bpe", "cast:type=f16", "export:type=nvfp4",
+                    "rename:from=model.,to=m."],
+    "qwen3-micro": ["serving-config", "config:set=a.b=[1,2]", "export:type=fp8,kv-cache=fp8",
+                    "to-gguf", "metadata:set=format=np"],
+    "qwen35-micro": ["vl-wrap:with=base", "to-gguf:mtp=no", "export:type=nvfp4,preset=mlp-only",
+                     "drop:tensors=mtp.*", "graft:from=base,tensors=model.visual.*"],
+    "qwen35vl-micro": ["vl-unwrap", "preprocessor", "preprocessor:from=base", "serving-config"],
+    "qwen35moe-micro": ["export:type=nvfp4,preset=experts-only", "vl-wrap:with=base", "to-gguf"],
+}
+base = {f"base/{key}": text for key, text in documents_of(data / "qwen35vl-micro").items()}
+base["base/tensors"] = lines_of(data / "qwen35vl-micro", 12)
+for name, steps in STEPS.items():
+    for step in steps:
+        files = {**documents_of(data / name), "tensors": lines_of(data / name, 24), "step": step}
+        if "base" in step:
+            files.update(base)
+        put("config", f"{name}-{step.split(',')[0].replace(':', '-').replace('*', '')}",
+            folder_of(files))
+QUANTIZED = "m.l.0.up.weight nvfp4_modelopt 4 32\nm.l.0.q.weight fp8_tensor 4 32\nm.n.weight bf16 8\n"
+config = (data / "export/modelopt/qwen35-micro/mixed-fp8-nvfp4/config.json").read_text()
+for step in ("dequantize", "nvfp4-layout:to=compressed-tensors", "mixed-to-nvfp4:base=base",
+             "awq-fold-repair:base=base", "serving-config", "mixed-to-nvfp4:fp8=bf16"):
+    files = {"config.json": config, "tensors": QUANTIZED, "step": step,
+             "base/tensors": "m.l.0.up.weight bf16 4 32\nm.l.0.q.weight bf16 4 32"}
+    put("config", f"quantized-{step.split(':')[0]}", folder_of(files))
+
+# ---- tokenizers: the micro models' with 40 tokens ----
+for name in ("llama-micro", "qwen35-micro"):
+    tokenizer = json.loads((data / name / "tokenizer.json").read_text())
+    vocabulary = dict(list(tokenizer["model"]["vocab"].items())[:40])
+    merges = [merge for merge in tokenizer["model"]["merges"]
+              if all(part in vocabulary for part in
+                     (merge.split(" ") if isinstance(merge, str) else merge))][:20]
+    tokenizer["model"]["vocab"], tokenizer["model"]["merges"] = vocabulary, merges
+    for i, token in enumerate(tokenizer["added_tokens"]):
+        token["id"] = 40 + i
+    files = {"tokenizer.json": json.dumps(tokenizer), **documents_of(data / name)}
+    for other in ("tokenizer_config.json", "chat_template.jinja"):
+        files[other] = (data / name / other).read_text()
+    both = {**files, **{f"base/{key}": text for key, text in files.items()}}
+    put("tokenizer_json", name, folder_of(files))
+    put("tokenizer_json", f"{name}-twice", folder_of(both))
+    tokenizer["model"]["merges"] = [" ".join(m) if isinstance(m, list) else m.split(" ", 1)
+                                    for m in merges]
+    files["tokenizer.json"] = json.dumps(tokenizer)
+    put("tokenizer_json", f"{name}-other-merges", folder_of(files))
+
+# ---- JSON ----
+for name, text in {"numbers": '[1e-06, -0.0, 10000000.0, NaN, Infinity, -Infinity, 1E400, 0]',
+                   "texts": '{"a\\n": "\\u00e9\\ud83d\\ude00", "é": "\\\\\\"", "": null}',
+                   "nested": "[" * 60 + "{\"a\": [true, false]}" + "]" * 60,
+                   "lines": '{\n    "a": [\n        1,\n        2\n    ],\n    "b": {}\n}\n',
+                   "index": '{"metadata": {"total_size": 8}, "weight_map": {"a": "b.safetensors"}}'
+                   }.items():
+    put("json", name, b"\1\2" + text.encode())
+
+# ---- recipes, journals ----
+put("recipe", "all", """{
+  // comments of both kinds
+  "in": "base/", "out": "out/", "to": "nvfp4", /* here */
+  "steps": [{"name": "graft", "from": "mtp/", "tensors": ["mtp.*"]}, "drop:tensors=x.*",
+            {"name": "config", "set": {"a.b": [1, 2]}}, {"name": "vl-unwrap", "mtp": true}],
+  "for": ["vllm-0.17"], "base": "base/", "preset": "mlp-only", "amax-from": "a.json",
+  "also": [{"out": "out.gguf", "to": "q4_k_m"}]
+}
+""")
+put("recipe", "small", '{"in": "a", "out": "b", "steps": ["serving-config"]}')
+put("journal", "all", "ckpt-patch 1\nreplace 0 config.json\nheader 1 4096 model.safetensors\n"
+    "insert 2 4096 8192 a/model.safetensors\nremove SHA256SUMS\nend\n")
+put("journal", "empty", "ckpt-patch 1\nend\n")
+
+# ---- signatures ----
+with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary) / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    shutil.copy(data / "formats/good/safetensors/ranks.safetensors", folder / "model.safetensors")
+    for name, options in {"key": ["--sign", str(data / "publish/p256.pem")],
+                          "certificate": ["--sign", str(data / "publish/leaf.pem"),
+                                          "--certificate", str(data / "publish/leaf.crt")]}.items():
+        made = subprocess.run([ckpt, "publish", str(folder), *options], capture_output=True,
+                              text=True)
+        if made.returncode != 0:
+            sys.exit(made.stderr)
+        bundle = (folder / "model.sig").read_bytes()
+        put("sigstore_bundle", name, b"\0" + bundle)
+        payload = base64.b64decode(json.loads(bundle)["dsseEnvelope"]["payload"])
+        put("sigstore_bundle", f"{name}-statement", b"\1" + payload)
+        put("sigstore_bundle", f"{name}-sums", b"\2" + (folder / "SHA256SUMS").read_bytes())
+        (folder / "model.sig").unlink()
+HEX = "0123456789abcdef" * 4
+put("sigstore_bundle", "sums-forms", f"\2{HEX}  a\n{HEX} *b\n\\{HEX}  c\\nd\\\\\nSHA256 (e) = {HEX}\n")
+
+# ---- modelopt_state.pth: the pickle of the smallest, and a small zip of our own ----
+state = {"modelopt_state_dict": [("quantize", {"config": {}, "metadata": {"quantizer_state": {
+    "m.0.weight_quantizer": {"_num_bits": (2, 1), "_block_sizes": {-1: 16, "scale_bits": (4, 3),
+                                                                   "four_over_six": True},
+                             "_disabled": False, "_axis": None},
+    "m.0.input_quantizer": {"_num_bits": 8, "_disabled": True, "_axis": 0}}}})],
+    "modelopt_version": "0.47.0"}
+for protocol in (2, 4):
+    raw = pickle.dumps(state, protocol)
+    put("modelopt_state", f"pickle-{protocol}", b"\1" + raw)
+    with tempfile.TemporaryDirectory() as temporary:
+        path = pathlib.Path(temporary) / "state.pth"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+            info = zipfile.ZipInfo("state/version", (1980, 1, 1, 0, 0, 0))
+            archive.writestr(info, "3\n")
+            archive.writestr(zipfile.ZipInfo("state/data.pkl", (1980, 1, 1, 0, 0, 0)), raw)
+        put("modelopt_state", f"zip-{protocol}", b"\0" + path.read_bytes())
+with zipfile.ZipFile(data / "export/states/llama-micro-fp8-kv.pth") as archive:
+    name = next(name for name in archive.namelist() if name.endswith("data.pkl"))
+    put("modelopt_state", "trained", b"\1" + archive.read(name)[:LIMIT])
+
+# ---- codecs: one seed each ----
+FLOATS = struct.pack("<8f", 1.0, -0.5, 0.0, -0.0, 3.4e38, 1e-40, float("inf"), 0.1)
+for codec in range(0, 66, 3):
+    put("codec_decode", f"{codec:02}", bytes([codec, 1, 1]) + bytes(range(7, 250, 3)))
+    put("codec_encode", f"{codec:02}", bytes([codec, 1, 1, codec]) + FLOATS)

@@ -1,0 +1,36 @@
+// Runs a fuzz target over files instead of a fuzzer: every file of the folders that are named.
+//
+//   replay_TARGET FOLDER...     a folder that is not there holds no files; none at all is an error
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <vector>
+
+#include "fuzz/fuzz.h"
+
+namespace fs = std::filesystem;
+
+int main(int count, char** arguments) {
+  std::set<fs::path> files;
+  for (int i = 1; i < count; ++i) {
+    const fs::path folder = arguments[i];
+    if (fs::is_regular_file(folder)) files.insert(folder);
+    if (!fs::is_directory(folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.is_regular_file()) files.insert(entry.path());
+    }
+  }
+  for (const fs::path& file : files) {
+    std::printf("%s\n", file.c_str());
+    std::fflush(stdout);
+    std::ifstream in(file, std::ios::binary);
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+    // A copy of exactly that size: a vector read from a stream has room at its end.
+    const std::vector<uint8_t> exact(bytes.begin(), bytes.end());
+    LLVMFuzzerTestOneInput(exact.data(), exact.size());
+  }
+  std::printf("%zu files\n", files.size());
+  return files.empty() ? 1 : 0;
+}

@@ -1,0 +1,56 @@
+// One safetensors file: its header read, its tensors assembled, laid out again and read back.
+//
+// Laws: every byte behind the header belongs to a tensor; what is read can be laid out and read
+// again as the same tensors.
+#include "formats/safetensors.h"
+
+#include "fuzz/fuzz.h"
+#include "quantizers/quantizers.h"
+
+namespace {
+
+using namespace ckpt;
+
+Result<Checkpoint> read(std::string_view bytes) {
+  const SharedSource source = fuzz::exact_source(bytes);
+  CKPT_ASSIGN(SafetensorsHeader header, read_safetensors_header(source, all_codecs()));
+  uint64_t data_bytes = bytes.size() - header.data_start;
+  std::vector<SafetensorsFile> files;
+  files.push_back({"model.safetensors", source, std::move(header)});
+  Checkpoint checkpoint;
+  checkpoint.format = kSafetensors.name;
+  CKPT_ASSIGN(const NameIndex index, index_entries(files));
+  checkpoint.tensors = assemble_tensors(files, index, all_codecs());
+  for (const Tensor& tensor : checkpoint.tensors) data_bytes -= size_bytes(tensor);
+  FUZZ_LAW(data_bytes == 0);
+  checkpoint.file_metadata[files[0].path] = std::move(files[0].header.metadata);
+  return checkpoint;
+}
+
+void expect_same(const Checkpoint& a, const Checkpoint& b) {
+  FUZZ_LAW(a.tensors.size() == b.tensors.size());
+  for (const Tensor& tensor : a.tensors) {
+    const Tensor* other = b.find_tensor(tensor.name);
+    FUZZ_LAW(other != nullptr);
+    FUZZ_LAW(other->codec == tensor.codec && other->shape == tensor.shape);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto checkpoint = read(fuzz::as_text(data, size));
+  if (!checkpoint || checkpoint->tensors.size() > 200) return 0;
+  for (const bool keep_places : {false, true}) {
+    LayoutOptions options;
+    options.out_name = "model.safetensors";
+    options.keep_places = keep_places;
+    options.header_slack_bytes = size % 3 * 40;
+    const auto files = fuzz::lay_out(*checkpoint, kSafetensors, options, all_codecs());
+    if (files.empty()) continue;
+    const auto again = read(files[0]);
+    FUZZ_LAW(again.has_value());
+    expect_same(*checkpoint, *again);
+  }
+  return 0;
+}

@@ -38,7 +38,8 @@ struct JournalLine {
 };
 using Journal = std::vector<JournalLine>;
 
-// Its text, and back. Fails: kCorrupt: no journal of ours, cut short, a path that leaves the folder.
+// Its text, and back. Fails: kCorrupt: no journal of ours, cut short, a path that leaves the
+// folder.
 std::string render_journal(const Journal& journal);
 Result<Journal> parse_journal(std::string_view text);
 

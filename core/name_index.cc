@@ -32,9 +32,9 @@ std::optional<uint32_t> NameIndex::find(std::string_view name) const {
   const uint64_t hash = std::hash<std::string_view>()(name);
   const size_t bucket = hash >> shift_;
   const auto end = items_.begin() + buckets_[bucket + 1];
-  const auto at = std::partition_point(
-      items_.begin() + buckets_[bucket], end,
-      [&](const Item& item) { return is_before(item, hash, name); });
+  const auto at =
+      std::partition_point(items_.begin() + buckets_[bucket], end,
+                           [&](const Item& item) { return is_before(item, hash, name); });
   if (at == end || at->hash != hash || names_[at->number] != name) return std::nullopt;
   return at->number;
 }

@@ -63,9 +63,9 @@ Status check_names(const fs::path& folder, const std::vector<Tensor>& tensors) {
   const auto twice = NameIndex(std::move(names)).find_twice();
   if (!twice) return {};
   const Tensor& second = tensors[twice->second];
-  return in((folder / second.home).string(),
-            Status(fail(ErrorCode::kCorrupt, "tensor '{}' is in an earlier file too",
-                        second.name)));
+  return in(
+      (folder / second.home).string(),
+      Status(fail(ErrorCode::kCorrupt, "tensor '{}' is in an earlier file too", second.name)));
 }
 
 Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) {

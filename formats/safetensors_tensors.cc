@@ -213,9 +213,8 @@ Result<NameIndex> index_entries(const std::vector<SafetensorsFile>& files) {
   }
   NameIndex index(std::move(names));
   if (const auto twice = index.find_twice()) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' is in '{}' and in '{}'",
-                index.name(twice->first), files[file_of[twice->first]].path,
-                files[file_of[twice->second]].path);
+    return fail(ErrorCode::kCorrupt, "tensor '{}' is in '{}' and in '{}'", index.name(twice->first),
+                files[file_of[twice->first]].path, files[file_of[twice->second]].path);
   }
   return index;
 }

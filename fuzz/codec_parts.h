@@ -38,7 +38,8 @@ inline CodecShape take_shape(Input& input) {
 // Bytes of exactly one size, filled with the input again and again.
 class ExactBytes {
  public:
-  ExactBytes(size_t size, std::span<const uint8_t> pattern) : size_(size), bytes_(new std::byte[size]) {
+  ExactBytes(size_t size, std::span<const uint8_t> pattern)
+      : size_(size), bytes_(new std::byte[size]) {
     for (size_t at = 0; at < size && !pattern.empty(); at += pattern.size()) {
       std::memcpy(bytes_.get() + at, pattern.data(), std::min(pattern.size(), size - at));
     }

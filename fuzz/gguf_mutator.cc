@@ -156,7 +156,8 @@ std::string write(const File& file) {
 
 std::string some_number(Dice& dice, uint32_t type) {
   const uint64_t value = dice.edge();
-  return std::string(reinterpret_cast<const char*>(&value), size_bytes(static_cast<MetaType>(type)));
+  return std::string(reinterpret_cast<const char*>(&value),
+                     size_bytes(static_cast<MetaType>(type)));
 }
 
 std::string some_value(Dice& dice, uint32_t type, int depth) {
@@ -176,10 +177,17 @@ std::string some_value(Dice& dice, uint32_t type, int depth) {
 }
 
 Key some_key(Dice& dice) {
-  constexpr std::string_view kNames[] = {
-      kAlignmentKey,         kSplitNoKey,         kSplitCountKey,      kSplitTensorsKey,
-      kSlackKey,             "general.name",      "imatrix.datasets",  "imatrix.chunk_count",
-      "imatrix.chunk_size",  "general.file_type", "tokenizer.ggml.tokens"};
+  constexpr std::string_view kNames[] = {kAlignmentKey,
+                                         kSplitNoKey,
+                                         kSplitCountKey,
+                                         kSplitTensorsKey,
+                                         kSlackKey,
+                                         "general.name",
+                                         "imatrix.datasets",
+                                         "imatrix.chunk_count",
+                                         "imatrix.chunk_size",
+                                         "general.file_type",
+                                         "tokenizer.ggml.tokens"};
   Key key;
   key.name = kNames[dice.below(std::size(kNames))];
   key.type = static_cast<uint32_t>(dice.below(13));

@@ -4,7 +4,6 @@
 // The first two bytes choose an edit. Laws: what is parsed is written and parsed as the same; what
 // one parser takes for JSON the other does too (NaN and Infinity aside, and depth).
 #include "core/json_edit.h"
-
 #include "core/json_read.h"
 #include "formats/safetensors.h"
 #include "fuzz/fuzz.h"

@@ -80,8 +80,8 @@ struct Breakage {
 std::string write(const File& file, const Breakage& breakage, Dice& dice) {
   std::string json = "{";
   if (!file.metadata.is_null()) {
-    json += "\"__metadata__\":" +
-            file.metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
+    json +=
+        "\"__metadata__\":" + file.metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   uint64_t offset = 0;
   for (size_t i = 0; i < file.entries.size(); ++i) {
@@ -166,8 +166,8 @@ void change(File& file, Dice& dice) {
       entry.name += kSuffixes[dice.below(std::size(kSuffixes))];
       return;
     case 5:  // an axis of length 1 more
-      entry.shape.insert(entry.shape.begin() + static_cast<std::ptrdiff_t>(
-                             dice.below(entry.shape.size() + 1)), 1);
+      entry.shape.insert(
+          entry.shape.begin() + static_cast<std::ptrdiff_t>(dice.below(entry.shape.size() + 1)), 1);
       return;
     case 6:
       file.metadata = dice.one_in(3) ? Json() : Json{{"format", "pt"}};

@@ -12,9 +12,9 @@
 #include <cstring>
 #include <functional>
 
+#include "core/journal.h"
 #include "core/json_edit.h"
 #include "core/json_read.h"
-#include "core/journal.h"
 #include "formats/formats.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
@@ -93,7 +93,7 @@ std::string gguf(size_t tensors, size_t keys) {
   for (size_t i = 0; i < tensors; ++i) {
     put_text(out, std::to_string(i));
     for (const uint32_t number : {1, 0, 0}) put(out, number);  // one axis of no values
-    put(out, uint32_t{24});                                     // i8
+    put(out, uint32_t{24});                                    // i8
     put(out, uint64_t{0});
   }
   return out + std::string(32, '\0');
@@ -196,12 +196,13 @@ std::vector<Worst> worst_inputs() {
       {"tensors.gguf", 20, true, 100'000, [](size_t n) { return gguf(n, 0); }, read_checkpoint},
       {"keys.gguf", 20, true, 100'000, [](size_t n) { return gguf(0, n); }, read_checkpoint},
       {"texts.gguf", 12, true, 400'000, [](size_t n) { return gguf_array(n, 8); }, read_checkpoint},
-      {"arrays.gguf", 30, true, 400'000, [](size_t n) { return gguf_array(n, 9); }, read_checkpoint},
+      {"arrays.gguf", 30, true, 400'000, [](size_t n) { return gguf_array(n, 9); },
+       read_checkpoint},
       {"model.safetensors.index.json", 20, false, 200'000, index, read_folder},
       {"legacy.dat", 12, true, 200'000, legacy_imatrix,
        [](const fs::path& path, const std::string&) { return read_imatrix(path).has_value(); }},
-      {"edited.json", 150, true, 400'000,
-       [](size_t n) { return repeated("[0", ",0", n, "]"); }, text(JsonText::parse)},
+      {"edited.json", 150, true, 400'000, [](size_t n) { return repeated("[0", ",0", n, "]"); },
+       text(JsonText::parse)},
       {"values.json", 30, true, 400'000, [](size_t n) { return repeated("[0", ",0", n, "]"); },
        text(json)},
       {"objects.json", 60, true, 400'000, [](size_t n) { return repeated("[{}", ",{}", n, "]"); },

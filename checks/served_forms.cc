@@ -78,9 +78,10 @@ Status look_lists(const Look& look) {
 Status look_shards(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};
   for (const auto& [name, served] : served_modules(look.on, look.profile)) {
-    const bool is_mixture = std::any_of(
-        served.shards.begin(), served.shards.end(),
-        [&](const Module* shard) { return shard->form != served.shards.front()->form; });
+    const Form form = served.shards.front()->form;
+    const bool is_mixture =
+        std::any_of(served.shards.begin(), served.shards.end(),
+                    [form](const Module* shard) { return shard->form != form; });
     if (!served.is_partial && !is_mixture) continue;
     look.report(served.shards.front()->name,
                 is_mixture ? fmt::format("the parts of {} are stored in different ways", name)

@@ -16,7 +16,8 @@
 // speed.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() {
-  return "detect_leaks=0:malloc_context_size=2:quarantine_size_mb=16:allocator_may_return_null=0";
+  return "detect_leaks=0:malloc_context_size=2:quarantine_size_mb=16:max_malloc_fill_size=0:"
+         "allocator_may_return_null=0";
 }
 
 namespace ckpt::fuzz {

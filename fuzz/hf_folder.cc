@@ -32,7 +32,7 @@ std::string shard_of(std::string_view json) {
 }
 
 void lay_out_again(const Checkpoint& checkpoint) {
-  for (const uint64_t max_bytes : {0, 64}) {
+  for (const uint64_t max_bytes : {uint64_t{0}, uint64_t{64}}) {
     LayoutOptions options;
     options.max_file_bytes = max_bytes;
     options.keep_places = max_bytes == 0;

@@ -40,17 +40,15 @@ void expect_same(const Checkpoint& a, const Checkpoint& b) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto checkpoint = read(fuzz::as_text(data, size));
-  if (!checkpoint || checkpoint->tensors.size() > 200) return 0;
-  for (const bool keep_places : {false, true}) {
-    LayoutOptions options;
-    options.out_name = "model.safetensors";
-    options.keep_places = keep_places;
-    options.header_slack_bytes = size % 3 * 40;
-    const auto files = fuzz::lay_out(*checkpoint, kSafetensors, options, all_codecs());
-    if (files.empty()) continue;
-    const auto again = read(files[0]);
-    FUZZ_LAW(again.has_value());
-    expect_same(*checkpoint, *again);
-  }
+  if (!checkpoint || checkpoint->tensors.size() > 40) return 0;
+  LayoutOptions options;
+  options.out_name = "model.safetensors";
+  options.keep_places = size % 2 == 1;
+  options.header_slack_bytes = size % 3 * 40;
+  const auto files = fuzz::lay_out(*checkpoint, kSafetensors, options, all_codecs());
+  if (files.empty()) return 0;
+  const auto again = read(files[0]);
+  FUZZ_LAW(again.has_value());
+  expect_same(*checkpoint, *again);
   return 0;
 }

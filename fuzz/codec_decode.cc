@@ -1,8 +1,10 @@
 // Any bytes decoded by any codec, and moved to the codecs that take them over, on every SIMD
 // target.
 //
-// Law: every target gives the bits of the scalar twin.
+// Law: every target gives the bits of the scalar twin; of a NaN times a NaN, which the compiler may
+// swap, any NaN.
 #include <bit>
+#include <cmath>
 
 #include "fuzz/codec_parts.h"
 
@@ -17,13 +19,18 @@ std::vector<float> decode(const CodecShape& shape, const ExactParts& parts) {
   return values;
 }
 
+bool is_same(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
 void decode_everywhere(const CodecShape& shape, const ExactParts& parts) {
   std::vector<float> expected;
   for (const SimdTarget target : simd_targets()) {
     const ForcedSimdTarget forced(target);
     const std::vector<float> found = decode(shape, parts);
     if (target == SimdTarget::kScalar) expected = found;
-    FUZZ_LAW(are_same(std::as_bytes(std::span(found)), std::as_bytes(std::span(expected))));
+    for (size_t i = 0; i < found.size(); ++i) FUZZ_LAW(is_same(found[i], expected[i]));
   }
 }
 

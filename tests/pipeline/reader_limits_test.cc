@@ -159,7 +159,7 @@ std::string zip_of(const std::string& pickle) {
   put(out, static_cast<uint32_t>(name.size()));
   out += std::string(14, '\0') + name;
   out += std::string("PK\5\6") + std::string(4, '\0');
-  for (const uint16_t number : {1, 1}) put(out, number);
+  for (int i = 0; i < 2; ++i) put(out, uint16_t{1});
   put(out, static_cast<uint32_t>(out.size() - directory));
   put(out, directory);
   put(out, uint16_t{0});

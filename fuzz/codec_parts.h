@@ -24,14 +24,14 @@ struct CodecShape {
 };
 
 inline CodecShape take_shape(Input& input) {
-  constexpr uint32_t kMaxValues = 1024;
+  constexpr uint32_t kMaxValues = 512;
   const Codecs codecs = all_codecs();
   const Codec& codec = *codecs[input.byte() % codecs.size()];
   // One block a row is what most bugs need; tails of vectors want odd counts.
   const uint32_t most = std::max(kMaxValues / codec.block_values, 1u);
   const uint32_t blocks = 1 + input.byte() % std::min(most, 70u);
   const uint64_t row_values = uint64_t{blocks} * codec.block_values;
-  const uint32_t rows = 1 + input.byte() % std::max<uint32_t>(1, kMaxValues / 2 / most);
+  const uint32_t rows = 1 + input.byte() % std::min(most / blocks, 4u);
   return {&codec, rows, row_values};
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/gather.h"
 #include "core/sha256.h"
+#include "core/threads.h"
 
 namespace ckpt {
 namespace {
@@ -48,8 +49,8 @@ Status for_each_parallel(size_t count, unsigned threads, const std::function<Sta
       error = std::move(status.error());
     }
   };
-  std::vector<std::thread> workers;
-  for (unsigned i = 1; i < std::min<size_t>(cores, count); ++i) workers.emplace_back(work);
+  const auto others = static_cast<unsigned>(std::min<size_t>(cores, count));
+  std::vector<std::thread> workers = start_threads(others > 1 ? others - 1 : 0, work);
   work();
   for (std::thread& worker : workers) worker.join();
   if (error) return Failure(std::move(*error));

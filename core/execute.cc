@@ -18,6 +18,7 @@
 #include "core/output_files.h"
 #include "core/resume.h"
 #include "core/tasks.h"
+#include "core/threads.h"
 
 namespace ckpt {
 namespace {
@@ -342,8 +343,8 @@ Status Engine::make() {
     for (uint32_t i = 0; i < scanned_.size(); ++i) resume_->add_known(i, scanned_[i].stats);
     resume_->start(files_, [this](Error error) { failed(0, std::move(error)); });
   }
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < workers_; ++i) threads.emplace_back([this] { work(); });
+  std::vector<std::thread> threads = start_threads(workers_, [this] { work(); });
+  if (threads.empty()) work();
   for (std::thread& thread : threads) thread.join();
   if (resume_ != nullptr) resume_->stop();
   if (error_) return Failure(std::move(*error_));

@@ -9,7 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/place.h"
+#include "core/open_folder.h"
+#include "core/shift.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -26,17 +27,6 @@ FolderEntry::Kind kind_of(const fs::file_status& status) {
   if (status.type() == fs::file_type::regular) return FolderEntry::Kind::kFile;
   return status.type() == fs::file_type::symlink ? FolderEntry::Kind::kLink
                                                  : FolderEntry::Kind::kOther;
-}
-
-Status write_all(int descriptor, const fs::path& path, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t count = ::write(descriptor, content.data(), content.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return io_failure(path, "cannot be written", errno);
-    content.remove_prefix(static_cast<size_t>(count));
-  }
-  if (::fsync(descriptor) != 0) return io_failure(path, "cannot be synced", errno);
-  return {};
 }
 
 // "size mtime-seconds mtime-nanoseconds inode": what a digest was taken of.
@@ -86,26 +76,28 @@ Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
   return out;
 }
 
+Result<bool> is_there(const fs::path& path, Links links) {
+  struct stat status {};
+  const bool follows = links == Links::kFollow;
+  if ((follows ? ::stat : ::lstat)(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return io_failure(path, "cannot be looked at", errno);
+}
+
+std::string temporary_name(std::string_view name) { return fmt::format(".{}.partial", name); }
+
 Status replace_file(const fs::path& path, std::string_view content) {
-  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  const fs::path temporary = parent / ("." + path.filename().string() + ".partial");
-  ::unlink(temporary.c_str());  // of an earlier run that was killed
-  const int descriptor =
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (descriptor < 0) return io_failure(path, "cannot be written", errno);
-  Status written = write_all(descriptor, path, content);
-  if (::close(descriptor) != 0 && written) written = io_failure(path, "cannot be closed", errno);
-  if (written) {
-    settle_ownership(temporary, false, parent);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) {
-      written = io_failure(path, "cannot take its final name", errno);
-    }
+  CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(path.parent_path()));
+  const std::string name = path.filename().string();
+  const std::string temporary = temporary_name(name);
+  CKPT_TRY(folder.remove(temporary));  // of an earlier run that was killed
+  Status done = write_synced({folder, temporary}, std::as_bytes(std::span(content)));
+  if (done) done = folder.rename(temporary, name);
+  if (!done) {
+    (void)folder.remove(temporary);
+    return done;
   }
-  if (!written) {
-    ::unlink(temporary.c_str());
-    return written;
-  }
-  return sync_folder(parent);
+  return folder.sync();
 }
 
 void remember_digest(const fs::path& path, std::string_view sha256) {

@@ -28,6 +28,13 @@ Result<std::vector<FolderEntry>> list_folder(const std::filesystem::path& folder
 // True when `path` is one of `ignored` or lies in one of them.
 bool is_ignored(std::string_view path, const std::vector<std::string>& ignored);
 
+// Whether there is anything of this name (kKeep: be it a link to nowhere). Fails: kIo, where that
+// cannot be told; "no" is then the wrong answer.
+enum class Links : uint8_t { kKeep, kFollow };
+Result<bool> is_there(const std::filesystem::path& path, Links links = Links::kKeep);
+
+// The name under which replace_file() writes `name`; a killed run leaves it there.
+std::string temporary_name(std::string_view name);
 // Writes `content` beside `path` under a temporary name, syncs it and renames it over `path`; mode
 // and owner as core/place.h has them. Fails: kIo; then `path` is as it was.
 Status replace_file(const std::filesystem::path& path, std::string_view content);

@@ -13,7 +13,8 @@
 #include <utility>
 
 #include "core/bytes.h"
-#include "core/place.h"
+#include "core/folder.h"
+#include "core/open_folder.h"
 #include "core/plan.h"
 #include "core/shift.h"
 
@@ -85,19 +86,17 @@ Result<Journal> read_journal(const fs::path& path) {
 
 // ---- one line ----------------------------------------------------------------------------------
 
-Result<uint64_t> size_of_file(const fs::path& path) {
+Result<uint64_t> size_of_file(const FileBelow& file) {
+  CKPT_ASSIGN(const Descriptor opened, file.folder.open_file(file.name, O_RDONLY | O_NONBLOCK));
   struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return io_failure(path, "cannot be found", errno);
-  if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::kCorrupt, "{}: no file any more, since a patch began", path.string());
+  const fs::path path = file.folder.path() / file.name;
+  if (::fstat(opened.get(), &status) != 0) return io_failure(path, "cannot be found", errno);
+  // A second name would see the bytes change; no patch of ours decides on that.
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
+    return fail(ErrorCode::kCorrupt, "{}: no file of its own any more, since a patch began",
+                path.string());
   }
   return static_cast<uint64_t>(status.st_size);
-}
-
-Status write_header(const fs::path& staged, const fs::path& path) {
-  CKPT_ASSIGN(const SharedSource source, open_file(staged));
-  CKPT_ASSIGN(const std::string bytes, read_text(*source, kMaxStagedBytes));
-  return overwrite_start(path, std::as_bytes(std::span(bytes)));
 }
 
 Failure changed_since(const fs::path& path, uint64_t found, uint64_t expected) {
@@ -106,52 +105,48 @@ Failure changed_since(const fs::path& path, uint64_t found, uint64_t expected) {
               path.string(), found, expected);
 }
 
-Status redo_replace(const fs::path& staged, const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(staged, error))) return {};  // renamed already
-  const fs::path folder = path.parent_path();
-  if (fs::create_directories(folder, error)) settle_ownership(folder, true, folder.parent_path());
-  if (error) return io_failure(folder, "cannot be made", error.value());
-  if (::rename(staged.c_str(), path.c_str()) == 0) return {};
-  return io_failure(path, "cannot be replaced", errno);
+Status redo_replace(const OpenFolder& base, const std::string& staged, const std::string& path) {
+  CKPT_ASSIGN(const bool is_staged, base.has(staged));
+  if (!is_staged) return {};  // renamed already
+  const std::string folder = fs::path(path).parent_path().string();
+  if (!folder.empty()) CKPT_TRY(base.make_folder(folder));
+  return base.rename(staged, path);
 }
 
-Status redo(const fs::path& base, const fs::path& staging, const JournalLine& line,
+// `staging`: the staging folder's name in `base`.
+Status redo(const OpenFolder& base, const std::string& staging, const JournalLine& line,
             const StepHook& hook) {
-  const fs::path path = base / line.path;
-  const fs::path staged = staged_file(staging, line.staged);
+  const std::string staged = fmt::format("{}/files/{}", staging, line.staged);
   switch (line.kind) {
     case JournalLine::Kind::kReplace:
       step(hook, "replace");
-      return redo_replace(staged, path);
+      return redo_replace(base, staged, line.path);
     case JournalLine::Kind::kRemove:
       step(hook, "remove");
-      if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
-      return io_failure(path, "cannot be removed", errno);
+      return base.remove(line.path);
     case JournalLine::Kind::kHeader:
     case JournalLine::Kind::kInsert:
       break;
   }
-  CKPT_ASSIGN(const uint64_t size, size_of_file(path));
+  const FileBelow file{base, line.path};
+  CKPT_ASSIGN(const uint64_t size, size_of_file(file));
   const bool inserts = line.kind == JournalLine::Kind::kInsert;
   if (inserts && size == line.size_bytes) {
     step(hook, "insert");
-    CKPT_TRY(insert_in_front(path, line.new_size_bytes - line.size_bytes));
+    CKPT_TRY(insert_in_front(file, staged + ".shifted", line.new_size_bytes - line.size_bytes));
   } else if (const uint64_t expected = inserts ? line.new_size_bytes : line.size_bytes;
              size != expected) {
-    return changed_since(path, size, expected);
+    return changed_since(base.path() / line.path, size, expected);
   }
   step(hook, "header");
-  return write_header(staged, path);
+  CKPT_ASSIGN(const std::string bytes, read_whole({base, staged}, kMaxStagedBytes));
+  return overwrite_start(file, std::as_bytes(std::span(bytes)));
 }
 
-Status sync_folders(const fs::path& base, const Journal& journal) {
-  std::set<fs::path> folders{base};
-  for (const JournalLine& line : journal) folders.insert((base / line.path).parent_path());
-  for (const fs::path& folder : folders) {
-    std::error_code error;
-    if (fs::is_directory(folder, error)) CKPT_TRY(sync_folder(folder));
-  }
+Status sync_folders(const OpenFolder& base, const Journal& journal) {
+  std::set<std::string> folders{""};
+  for (const JournalLine& line : journal) folders.insert(fs::path(line.path).parent_path());
+  for (const std::string& folder : folders) CKPT_TRY(base.sync(folder));
   return {};
 }
 
@@ -217,10 +212,6 @@ fs::path staging_of(const fs::path& path) {
   return base_of(path) / fmt::format(".{}.ckpt-patch", path.filename().string());
 }
 
-fs::path staged_file(const fs::path& staging, uint64_t number) {
-  return staging / "files" / std::to_string(number);
-}
-
 StagingLock::StagingLock(StagingLock&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
@@ -230,14 +221,18 @@ StagingLock::~StagingLock() {
 
 Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
   const fs::path staging = staging_of(path);
-  if (make && ::mkdir(staging.c_str(), 0755) == 0) {
-    settle_ownership(staging, true, base_of(path));
-  } else if (make && errno != EEXIST) {
-    return io_failure(base_of(path), "cannot be written to", errno);
+  CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
+  const std::string name = staging.filename().string();
+  if (make) {
+    auto made = base.make_folder(name);
+    if (!made && !made.error().hint.empty()) {
+      made.error().hint = "--out, with a folder that you may write to";
+    }
+    CKPT_TRY(made);
   }
-  StagingLock lock(::open(staging.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (lock.descriptor_ < 0) return io_failure(staging, "cannot be opened", errno);
-  const bool locked = ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) == 0;
+  CKPT_ASSIGN(Descriptor opened, base.open_file(name, O_RDONLY | O_DIRECTORY));
+  StagingLock lock(opened.release());
+  const bool locked = retried([&] { return ::flock(lock.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
   if (!locked && errno != EWOULDBLOCK) return io_failure(staging, "cannot be locked", errno);
   // Whoever had it may have removed it in between.
   struct stat held {
@@ -249,15 +244,16 @@ Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
                         "{}: another ckpt is patching it just now", path.string());
 }
 
-PatchState patch_state(const fs::path& path) {
-  std::error_code error;
-  if (fs::exists(fs::symlink_status(journal_of(path), error))) return PatchState::kUnfinished;
-  if (fs::exists(fs::symlink_status(staging_of(path), error))) return PatchState::kLeftovers;
-  return PatchState::kNone;
+Result<PatchState> patch_state(const fs::path& path) {
+  CKPT_ASSIGN(const bool is_unfinished, is_there(journal_of(path)));
+  if (is_unfinished) return PatchState::kUnfinished;
+  CKPT_ASSIGN(const bool is_begun, is_there(staging_of(path)));
+  return is_begun ? PatchState::kLeftovers : PatchState::kNone;
 }
 
 Status refuse_unfinished_patch(const fs::path& path) {
-  if (patch_state(path) != PatchState::kUnfinished) return {};
+  CKPT_ASSIGN(const PatchState state, patch_state(path));
+  if (state != PatchState::kUnfinished) return {};
   return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", path.string()),
                         "{}: a patch of it was interrupted before its last file was in place; "
                         "running it again finishes it",
@@ -269,44 +265,44 @@ Status commit(const fs::path& path, const Journal& journal, const StepHook& hook
     if (line.path.find('\n') == std::string::npos) continue;
     return fail(ErrorCode::kUnsupported, "a file name with a line break in it");
   }
-  const fs::path partial = journal_of(path).string() + ".partial";
+  CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
+  const std::string name = staging_of(path).filename().string();
+  const std::string partial = name + "/journal.partial";
   const std::string text = render_journal(journal);
   step(hook, "write journal");
-  CKPT_TRY(write_synced(partial, std::as_bytes(std::span(text))));
-  CKPT_TRY(sync_folder(base_of(path)));
+  CKPT_TRY(write_synced({base, partial}, std::as_bytes(std::span(text))));
+  CKPT_TRY(base.sync());
   step(hook, "commit");
-  if (::rename(partial.c_str(), journal_of(path).c_str()) != 0) {
-    return io_failure(partial, "cannot be renamed", errno);
-  }
-  return sync_folder(staging_of(path));
+  CKPT_TRY(base.rename(partial, name + "/journal"));
+  return base.sync(name);
 }
 
 Status carry_out(const fs::path& path, const StepHook& hook) {
-  const fs::path base = base_of(path);
+  CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
+  const std::string name = staging_of(path).filename().string();
   CKPT_ASSIGN(const Journal journal, read_journal(path));
-  for (const JournalLine& line : journal) CKPT_TRY(redo(base, staging_of(path), line, hook));
+  for (const JournalLine& line : journal) CKPT_TRY(redo(base, name, line, hook));
   step(hook, "sync");
   CKPT_TRY(sync_folders(base, journal));
   step(hook, "end journal");
-  if (::unlink(journal_of(path).c_str()) != 0) {
-    return io_failure(journal_of(path), "cannot be removed", errno);
-  }
-  CKPT_TRY(sync_folder(staging_of(path)));
+  CKPT_TRY(base.remove(name + "/journal"));
+  CKPT_TRY(base.sync(name));
   return remove_staging(path, hook);
 }
 
 Status carry_out_one(const fs::path& path, const JournalLine& line, const StepHook& hook) {
-  const fs::path base = base_of(path);
-  CKPT_TRY(redo(base, staging_of(path), line, hook));
+  CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
+  CKPT_TRY(redo(base, staging_of(path).filename().string(), line, hook));
   step(hook, "sync");
   CKPT_TRY(sync_folders(base, {line}));
   return remove_staging(path, hook);
 }
 
 Result<PatchState> recover_patch(const fs::path& path, const StepHook& hook) {
-  if (patch_state(path) == PatchState::kNone) return PatchState::kNone;
+  CKPT_ASSIGN(const PatchState found, patch_state(path));
+  if (found == PatchState::kNone) return PatchState::kNone;
   CKPT_ASSIGN(const StagingLock lock, StagingLock::take(path, false));
-  const PatchState state = patch_state(path);
+  CKPT_ASSIGN(const PatchState state, patch_state(path));
   if (state == PatchState::kUnfinished) CKPT_TRY(carry_out(path, hook));
   if (state == PatchState::kLeftovers) CKPT_TRY(remove_staging(path, hook));
   return state;

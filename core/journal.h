@@ -50,7 +50,6 @@ using StepHook = std::function<void(std::string_view step)>;
 std::filesystem::path staging_of(const std::filesystem::path& path);
 // The folder that the paths of a journal are relative to.
 std::filesystem::path base_of(const std::filesystem::path& path);
-std::filesystem::path staged_file(const std::filesystem::path& staging, uint64_t number);
 
 // Held while a patch is at work; another program is told so. Makes the staging folder where `make`
 // says so. Freed by the end of the process, however it ends.
@@ -68,8 +67,9 @@ class StagingLock {
 };
 
 enum class PatchState : uint8_t { kNone, kLeftovers, kUnfinished };
-PatchState patch_state(const std::filesystem::path& path);
-// Fails: kUsage for a checkpoint that an interrupted patch has left between two states.
+// Fails: kIo, where it cannot be told.
+Result<PatchState> patch_state(const std::filesystem::path& path);
+// Fails: kUsage for a checkpoint that an interrupted patch has left between two states; kIo.
 Status refuse_unfinished_patch(const std::filesystem::path& path);
 
 // Writes the journal: the point of no return. Requires: the lock; every file in files/ is synced.

@@ -63,8 +63,8 @@ Layout lay_out_documents(const Checkpoint& checkpoint);
 // without leaving the folder; kIo.
 Result<Patch> plan_patch(const std::filesystem::path& path, const Output& before, Output after,
                          const ShiftAbility& shift);
-// Adds the removal of a file of the folder, where it is there. True when it is.
-bool remove_also(Patch& patch, const std::string& name);
+// Adds the removal of a file of the folder, where it is there. True when it is. Fails: kIo.
+Result<bool> remove_also(Patch& patch, const std::string& name);
 
 struct PatchOptions {
   ExecuteOptions execute;

@@ -1,15 +1,10 @@
 // Carrying a patch out: stage, commit, carry out (patch.h, journal.h).
 #include <fcntl.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 
 #include "core/patch.h"
-#include "core/place.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -69,15 +64,16 @@ Output Stager::staged_output() const {
 
 Status Stager::clone_shifted() {
   bool cloned = false;
+  CKPT_ASSIGN(const OpenFolder staged, OpenFolder::open(staging_ / "files", true));
   for (size_t i = 0; i < patch_.files.size(); ++i) {
     const PatchedFile& file = patch_.files[i];
     if (!clones(file)) continue;
     step(options_.hook, "clone");
     cloned = true;
-    CKPT_TRY(clone_with_header(base_of(patch_.path) / file.path, staged_file(staging_, i),
+    CKPT_TRY(clone_with_header(base_of(patch_.path) / file.path, {staged, std::to_string(i)},
                                file.shift_bytes, laid(file).header));
   }
-  return cloned ? sync_folder(staging_ / "files") : Status{};
+  return cloned ? staged.sync() : Status{};
 }
 
 Result<ExecuteReport> Stager::stage() {
@@ -128,18 +124,16 @@ Status decide(const fs::path& path, const Journal& journal, const StepHook& hook
 
 // Before the point of no return: what would fail behind it.
 Status check_writable(const Patch& patch) {
+  CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(patch.path)));
   for (const PatchedFile& file : patch.files) {
     const bool inserts =
         file.change == FileChange::kShifted && patch.shift.way == ShiftWay::kInsert;
     if (file.change != FileChange::kHeader && !inserts) continue;
-    const fs::path path = base_of(patch.path) / file.path;
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (descriptor < 0) {
-      return fail_with_hint(ErrorCode::kIo, "--out, with a folder that you may write to",
-                            "{}: cannot be opened for writing: {}", path.string(),
-                            std::strerror(errno));
-    }
-    ::close(descriptor);
+    const auto opened = base.open_file(file.path, O_RDWR);
+    if (opened) continue;
+    Error error = opened.error();
+    if (!error.hint.empty()) error.hint = "--out, with a folder that you may write to";
+    return Failure(std::move(error));
   }
   return {};
 }
@@ -158,7 +152,8 @@ Result<ExecuteReport> apply_patch(const Patch& patch, const PatchOptions& option
                              : Status(Failure(std::move(report.error())));
   if (!done) {
     std::error_code ignored;
-    if (patch_state(patch.path) == PatchState::kLeftovers) {
+    const auto state = patch_state(patch.path);
+    if (state && *state == PatchState::kLeftovers) {
       fs::remove_all(staging_of(patch.path), ignored);
     }
     return Failure(done.error());

@@ -77,17 +77,22 @@ Result<ExecuteReport> Elsewhere::write(const std::set<size_t>& files, const Plac
     report.files[next++].path = final_path(out_, out_.layout.files[i]).string();
   }
   std::error_code error;
-  fs::remove(root / ".written", error);
+  if (!fs::remove(root / ".written", error)) {
+    return fail(ErrorCode::kIo, "{}: cannot be removed: {}", (root / ".written").string(),
+                error.message());
+  }
   return report;
 }
 
 Status Elsewhere::link_others(const std::set<size_t>& written, const Place& place) {
+  CKPT_ASSIGN(const OpenFolder root, OpenFolder::open(out_.path.string() + ".partial", true));
   for (size_t i = 0; i < out_.layout.files.size(); ++i) {
     if (written.count(i) != 0) continue;
     if (options_.execute.interrupted != nullptr && *options_.execute.interrupted) {
       return fail(ErrorCode::kInterrupted, "interrupted");
     }
-    CKPT_ASSIGN(const fs::path to, place.temporary_path(out_.layout.files[i]));
+    CKPT_TRY(place.temporary_path(out_.layout.files[i]));
+    const FileBelow to{root, out_.layout.files[i].path};
     const PatchedFile* changed = change_of(i);
     if (changed == nullptr) {
       CKPT_TRY(link_file(old_path(i), to, link_));

@@ -2,9 +2,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <set>
 
+#include "core/folder.h"
 #include "core/patch.h"
 
 namespace ckpt {
@@ -58,12 +61,16 @@ struct OnDisk {
   ByteSource::Identity identity;
 };
 
-OnDisk look(const fs::path& path) {
+Result<OnDisk> look(const fs::path& path) {
   OnDisk out;
   struct stat own {
   }, target{};
-  out.exists = ::lstat(path.c_str(), &own) == 0;
-  if (!out.exists || ::stat(path.c_str(), &target) != 0) return out;
+  CKPT_ASSIGN(out.exists, is_there(path));
+  if (!out.exists) return out;
+  if (::lstat(path.c_str(), &own) != 0 || ::stat(path.c_str(), &target) != 0) {
+    if (S_ISLNK(own.st_mode)) return out;  // to nowhere
+    return fail(ErrorCode::kIo, "{}: cannot be looked at: {}", path.string(), std::strerror(errno));
+  }
   out.is_own_file = S_ISREG(own.st_mode) && own.st_nlink == 1;
   out.size_bytes = static_cast<uint64_t>(target.st_size);
   out.identity = {target.st_dev, target.st_ino};
@@ -141,7 +148,7 @@ Status plan_file(Patch& patch, const Output& before, const OutputFile* old, size
   const OutputFile& file = patch.after.layout.files[index];
   if (old != nullptr && same_files(before, *old, patch.after, file)) return {};
   const fs::path path = final_path(patch.after, file);
-  const OnDisk disk = look(path);
+  CKPT_ASSIGN(const OnDisk disk, look(path));
   PatchedFile out;
   out.path = path.lexically_relative(base_of(patch.path)).string();
   out.file = index;
@@ -213,13 +220,15 @@ Result<Patch> plan_patch(const fs::path& path, const Output& before, Output afte
   for (const OutputFile& file : before.layout.files) {
     if (kept.count(file.path) != 0) continue;
     CKPT_TRY(check_inside(base_of(path), file.path));
-    if (remove_also(patch, file.path)) patch.files.back().has_tensors = !file.extents.empty();
+    CKPT_ASSIGN(const bool removes, remove_also(patch, file.path));
+    if (removes) patch.files.back().has_tensors = !file.extents.empty();
   }
   return patch;
 }
 
-bool remove_also(Patch& patch, const std::string& name) {
-  if (!look(base_of(patch.path) / name).exists) return false;
+Result<bool> remove_also(Patch& patch, const std::string& name) {
+  CKPT_ASSIGN(const bool exists, is_there(base_of(patch.path) / name));
+  if (!exists) return false;
   PatchedFile& out = patch.files.emplace_back();
   out.path = name;
   out.change = FileChange::kRemoved;

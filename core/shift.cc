@@ -13,26 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/place.h"
-
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int get() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
 
 Failure io_failure(const fs::path& path, const char* doing, int error) {
   return fail(ErrorCode::kIo, "{}: {}: {}", path.string(), doing, std::strerror(error));
@@ -40,9 +23,9 @@ Failure io_failure(const fs::path& path, const char* doing, int error) {
 
 bool write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes) {
   while (!bytes.empty()) {
+    const auto at = static_cast<off_t>(offset_bytes);
     const ssize_t written =
-        ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
-    if (written < 0 && errno == EINTR) continue;
+        retried([&] { return ::pwrite(descriptor, bytes.data(), bytes.size(), at); });
     if (written <= 0) return false;
     bytes = bytes.subspan(static_cast<size_t>(written));
     offset_bytes += static_cast<uint64_t>(written);
@@ -54,37 +37,59 @@ bool clone(int from, int to, uint64_t shift_bytes) {
   file_clone_range range{};
   range.src_fd = from;
   range.dest_offset = shift_bytes;  // length 0: up to the end
-  return ::ioctl(to, FICLONERANGE, &range) == 0;
+  return retried([&] { return ::ioctl(to, FICLONERANGE, &range); }) == 0;
 }
 
 // By the kernel where it can; some file systems refuse between two of them.
-Status copy_all(int from, int to, const fs::path& path) {
+// By the kernel where it can; some file systems refuse between two of them. Both descriptors stand
+// where it shall begin.
+bool copy_all(int from, int to) {
   constexpr size_t kStepBytes = size_t{64} << 20;
   ssize_t copied = 0;
   do {
-    copied = ::copy_file_range(from, nullptr, to, nullptr, kStepBytes, 0);
-  } while (copied > 0 || (copied < 0 && errno == EINTR));
-  if (copied == 0) return {};
+    copied = retried([&] { return ::copy_file_range(from, nullptr, to, nullptr, kStepBytes, 0); });
+  } while (copied > 0);
+  if (copied == 0) return true;
   std::vector<std::byte> buffer(size_t{4} << 20);
   for (;;) {
-    const ssize_t got = ::read(from, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got == 0) return {};
+    const ssize_t got = retried([&] { return ::read(from, buffer.data(), buffer.size()); });
+    if (got == 0) return true;
     const off_t at = ::lseek(to, 0, SEEK_CUR);
     const auto size = static_cast<size_t>(std::max<ssize_t>(got, 0));
     if (got < 0 || at < 0 ||
         !write_all(to, std::span(buffer).first(size), static_cast<uint64_t>(at)) ||
         ::lseek(to, static_cast<off_t>(size), SEEK_CUR) < 0) {
-      return io_failure(path, "cannot be copied", errno);
+      return false;
     }
   }
+}
+
+bool sync(int descriptor) {
+  return retried([&] { return ::fsync(descriptor); }) == 0;
+}
+
+bool insert(int descriptor, uint64_t size_bytes) {
+  const auto size = static_cast<off_t>(size_bytes);
+  return retried([&] { return ::fallocate(descriptor, FALLOC_FL_INSERT_RANGE, 0, size); }) == 0;
+}
+
+fs::path shown(const FileBelow& file) { return file.folder.path() / file.name; }
+
+Result<Descriptor> make_file(const FileBelow& file) {
+  return file.folder.open_file(file.name, O_WRONLY | O_CREAT | O_EXCL);
+}
+
+Result<Descriptor> open_to_read(const fs::path& path) {
+  Descriptor source(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (source.is_open()) return source;
+  return io_failure(path, "cannot be opened", errno);
 }
 
 }  // namespace
 
 ShiftAbility probe_shift(const fs::path& folder) {
   const auto nameless = [&] {
-    return ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    return retried([&] { return ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); });
   };
   const Descriptor one(nameless());
   const Descriptor two(nameless());
@@ -96,66 +101,74 @@ ShiftAbility probe_shift(const fs::path& folder) {
   const std::vector<std::byte> bytes(2 * block + 5, std::byte{1});
   if (!write_all(one.get(), bytes, 0)) return {};
   if (clone(one.get(), two.get(), block)) return {ShiftWay::kClone, block};
-  if (::fallocate(one.get(), FALLOC_FL_INSERT_RANGE, 0, static_cast<off_t>(block)) == 0) {
+  if (insert(one.get(), block)) {
     return {ShiftWay::kInsert, block};
   }
   return {};
 }
 
-Status clone_with_header(const fs::path& from, const fs::path& to, uint64_t shift_bytes,
+Status clone_with_header(const fs::path& from, const FileBelow& to, uint64_t shift_bytes,
                          std::span<const std::byte> header) {
-  const Descriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!source.is_open()) return io_failure(from, "cannot be opened", errno);
-  const Descriptor out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!out.is_open()) return io_failure(to, "cannot be made", errno);
-  settle_ownership(to, false, to.parent_path());
+  CKPT_ASSIGN(const Descriptor source, open_to_read(from));
+  CKPT_ASSIGN(const Descriptor out, make_file(to));
   if (clone(source.get(), out.get(), shift_bytes) && write_all(out.get(), header, 0) &&
-      ::fsync(out.get()) == 0) {
+      sync(out.get())) {
     return {};
   }
   const int error = errno;
-  ::unlink(to.c_str());
-  return io_failure(to, "cannot share the blocks of the old file", error);
+  (void)to.folder.remove(to.name);
+  return io_failure(shown(to), "cannot share the blocks of the old file", error);
 }
 
-Status link_file(const fs::path& from, const fs::path& to, LinkWay way) {
-  if (way == LinkWay::kHard) {
-    if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) == 0) return {};
-    if (errno != EXDEV) return io_failure(to, "cannot be linked", errno);
-    return fail_with_hint(ErrorCode::kUsage, "--link copy", "{}: lies on another disk than {}",
-                          to.string(), from.string());
-  }
-  const Descriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!source.is_open()) return io_failure(from, "cannot be opened", errno);
-  const Descriptor out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!out.is_open()) return io_failure(to, "cannot be made", errno);
-  settle_ownership(to, false, to.parent_path());
+Status link_file(const fs::path& from, const FileBelow& to, LinkWay way) {
+  CKPT_ASSIGN(const Descriptor source, open_to_read(from));
+  if (way == LinkWay::kHard) return to.folder.link(source, from, to.name);
+  CKPT_ASSIGN(const Descriptor out, make_file(to));
   const bool shared = way == LinkWay::kReflink && clone(source.get(), out.get(), 0);
-  if (!shared) CKPT_TRY(copy_all(source.get(), out.get(), to));
-  if (::fsync(out.get()) == 0) return {};
-  return io_failure(to, "cannot be written", errno);
+  if ((shared || copy_all(source.get(), out.get())) && sync(out.get())) return {};
+  return io_failure(shown(to), "cannot be copied", errno);
 }
 
-Status insert_in_front(const fs::path& path, uint64_t shift_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.is_open()) return io_failure(path, "cannot be opened for writing", errno);
-  const auto size = static_cast<off_t>(shift_bytes);
-  if (::fallocate(file.get(), FALLOC_FL_INSERT_RANGE, 0, size) == 0) return {};
-  return io_failure(path, "cannot insert room in front", errno);
+Status insert_in_front(const FileBelow& file, const std::string& spare, uint64_t shift_bytes) {
+  CKPT_ASSIGN(const Descriptor old, file.folder.open_file(file.name, O_RDWR));
+  if (insert(old.get(), shift_bytes)) return {};
+  CKPT_TRY(file.folder.remove(spare));  // of a run that ended here
+  CKPT_ASSIGN(const Descriptor out, make_file({file.folder, spare}));
+  const bool copied = ::lseek(out.get(), static_cast<off_t>(shift_bytes), SEEK_SET) >= 0 &&
+                      copy_all(old.get(), out.get()) && sync(out.get());
+  if (!copied) return io_failure(shown(file), "cannot be given room in front", errno);
+  return file.folder.rename(spare, file.name);
 }
 
-Status write_synced(const fs::path& path, std::span<const std::byte> bytes) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file.is_open()) return io_failure(path, "cannot be made", errno);
-  if (write_all(file.get(), bytes, 0) && ::fsync(file.get()) == 0) return {};
-  return io_failure(path, "cannot be written", errno);
+Result<std::string> read_whole(const FileBelow& file, uint64_t limit_bytes) {
+  CKPT_ASSIGN(const Descriptor in, file.folder.open_file(file.name, O_RDONLY | O_NONBLOCK));
+  struct stat status {};
+  if (::fstat(in.get(), &status) != 0) return io_failure(shown(file), "cannot be read", errno);
+  const auto size_bytes = static_cast<uint64_t>(status.st_size);
+  if (!S_ISREG(status.st_mode) || size_bytes > limit_bytes) {
+    return fail(ErrorCode::kCorrupt, "{}: {} bytes; expected a file of at most {}",
+                shown(file).string(), size_bytes, limit_bytes);
+  }
+  std::string bytes(size_bytes, '\0');
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t got =
+        retried([&] { return ::read(in.get(), bytes.data() + done, bytes.size() - done); });
+    if (got <= 0) return io_failure(shown(file), "cannot be read", got < 0 ? errno : EIO);
+    done += static_cast<size_t>(got);
+  }
+  return bytes;
 }
 
-Status overwrite_start(const fs::path& path, std::span<const std::byte> bytes) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.is_open()) return io_failure(path, "cannot be opened for writing", errno);
-  if (write_all(file.get(), bytes, 0) && ::fsync(file.get()) == 0) return {};
-  return io_failure(path, "cannot be written", errno);
+Status write_synced(const FileBelow& file, std::span<const std::byte> bytes) {
+  CKPT_ASSIGN(const Descriptor out, make_file(file));
+  if (write_all(out.get(), bytes, 0) && sync(out.get())) return {};
+  return io_failure(shown(file), "cannot be written", errno);
+}
+
+Status overwrite_start(const FileBelow& file, std::span<const std::byte> bytes) {
+  CKPT_ASSIGN(const Descriptor out, file.folder.open_file(file.name, O_WRONLY));
+  if (write_all(out.get(), bytes, 0) && sync(out.get())) return {};
+  return io_failure(shown(file), "cannot be written", errno);
 }
 
 }  // namespace ckpt

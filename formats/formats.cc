@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/folder.h"
 #include "core/journal.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
@@ -28,7 +29,8 @@ const Format* find_format(std::string_view name) {
 
 Result<const Format*> recognise(const fs::path& path) {
   std::error_code error;
-  if (!fs::exists(path, error)) {
+  CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
+  if (!exists) {
     return fail(ErrorCode::kUsage, "{}: nothing is there; expected {}", path.string(), kAccepted);
   }
   CKPT_TRY(refuse_unfinished_patch(path));
@@ -36,9 +38,8 @@ Result<const Format*> recognise(const fs::path& path) {
   if (kGguf.recognises(path)) return &kGguf;
   if (kSafetensors.recognises(path)) return &kSafetensors;
   if (fs::is_directory(path, error)) {
-    // Reading it says best what is there instead of weights.
-    auto read = read_hf_folder(path, {});
-    if (!read) return Failure(std::move(read.error()));
+    // This says best what is there instead of weights.
+    CKPT_TRY(find_weights(path));
     return &kSafetensors;
   }
   CKPT_ASSIGN(const SharedSource source, open_file(path));

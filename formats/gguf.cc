@@ -6,6 +6,7 @@
 // A reader gets wrong: split.no counts from 0, the number in the name from 1.
 #include "formats/gguf.h"
 
+#include "core/folder.h"
 #include "core/name_index.h"
 #include "formats/sniff.h"
 
@@ -93,8 +94,8 @@ Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs
   CKPT_ASSIGN(const SplitName first, name_of_first(path, metadata));
   for (uint64_t no = 1; no < first.count; ++no) {
     const fs::path sibling = split_name(first.prefix, no, first.count);
-    std::error_code error;
-    if (!fs::exists(sibling, error)) {
+    CKPT_ASSIGN(const bool exists, is_there(sibling, Links::kFollow));
+    if (!exists) {
       return fail_with_hint(ErrorCode::kCorrupt, "downloading it", "file {} of {} is missing: {}",
                             no + 1, first.count, sibling.filename().string());
     }

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "core/folder.h"
 #include "core/transform.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
@@ -159,8 +160,8 @@ Result<Names> shards_of(const fs::path& folder, const SafetensorsIndex& index, c
   std::set<std::string> shards;
   for (const auto& [tensor, file] : index.weight_map) {
     if (!shards.insert(file).second) continue;
-    std::error_code ignored;
-    if (!fs::exists(folder / file, ignored)) {
+    CKPT_ASSIGN(const bool exists, is_there(folder / file, Links::kFollow));
+    if (!exists) {
       return fail_with_hint(ErrorCode::kCorrupt, "downloading it",
                             "{} names the file '{}', which is missing", kIndexName, file);
     }
@@ -251,6 +252,15 @@ Result<Checkpoint> read(const fs::path& folder, Codecs codecs) {
 }
 
 }  // namespace
+
+Status find_weights(const fs::path& folder) {
+  const auto find = [&]() -> Status {
+    CKPT_ASSIGN(const Names names, list_files(folder));
+    if (contains(names, kIndexName)) return {};
+    return find_shards(folder, names).map([](const Names&) {});
+  };
+  return in_file(folder.string(), find());
+}
 
 Result<Checkpoint> read_hf_folder(const fs::path& folder, Codecs codecs) {
   return in_file(folder.string(), read(folder, codecs));

@@ -203,7 +203,10 @@ Status check_chain(const std::vector<Certificate>& chain, const std::vector<Cert
   for (size_t i = 1; i < chain.size(); ++i) sk_X509_push(others.get(), chain[i].get());
   CKPT_CHECK(X509_STORE_CTX_init(context.get(), store.get(), chain[0].get(), others.get()) == 1);
   std::tm valid_from{};
-  CKPT_CHECK(ASN1_TIME_to_tm(X509_get0_notBefore(chain[0].get()), &valid_from) == 1);
+  if (ASN1_TIME_to_tm(X509_get0_notBefore(chain[0].get()), &valid_from) != 1) {
+    return fail(ErrorCode::kCorrupt, "certificate '{}' does not say since when it is valid",
+                subject_of(chain[0].get()));
+  }
   X509_VERIFY_PARAM* rules = X509_STORE_CTX_get0_param(context.get());
   X509_VERIFY_PARAM_set_time(rules, timegm(&valid_from));
   if (trust_any_link) X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN);

@@ -1,8 +1,12 @@
 // ckpt: converts and patches LLM checkpoints. Reads the command line and runs one command.
+#include <openssl/crypto.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <map>
+#include <new>
 
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
@@ -18,6 +22,33 @@ void on_signal(int) {
   // The second Ctrl-C ends the program at once, as if nobody had asked to be told.
   if (interrupted.exchange(true)) std::_Exit(130);
 }
+
+// No memory is left to say it with: the sentence is made already. What was begun stays under its
+// temporary name, as after a kill.
+[[noreturn]] void out_of_memory() {
+  static constexpr std::string_view kSentence =
+      "ckpt: out of memory. Try: a smaller --memory, or fewer --threads\n";
+  (void)!::write(STDERR_FILENO, kSentence.data(), kSentence.size());
+  std::_Exit(2);
+}
+
+// Before all other objects of the program are made, and they allocate.
+__attribute__((constructor(101))) void set_memory_handler() {
+  std::set_new_handler(out_of_memory);
+}
+
+// The same for OpenSSL, which has no handler of its own.
+void* allocate_or_end(size_t size, const char*, int) {
+  void* memory = std::malloc(size);
+  if (memory == nullptr && size > 0) out_of_memory();
+  return memory;
+}
+void* reallocate_or_end(void* old, size_t size, const char*, int) {
+  void* memory = std::realloc(old, size);
+  if (memory == nullptr && size > 0) out_of_memory();
+  return memory;
+}
+void release(void* memory, const char*, int) { std::free(memory); }
 
 void declare_common(CLI::App& app, CommonOptions& options, std::string& memory) {
   app.add_flag("--json", options.json, "one JSON object a line on stdout");
@@ -104,6 +135,7 @@ int run(int argc, char** argv) {
 }  // namespace ckpt
 
 int main(int argc, char** argv) {
+  CRYPTO_set_mem_functions(ckpt::allocate_or_end, ckpt::reallocate_or_end, ckpt::release);
   // A closed pipe (ckpt show ... | head) is an answer that was long enough.
   std::signal(SIGPIPE, [](int) { std::_Exit(0); });
   std::signal(SIGINT, ckpt::on_signal);

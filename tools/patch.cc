@@ -134,8 +134,9 @@ Result<int> patch(Typed& typed, const Console& console, const CommonOptions& com
   }
   CKPT_ASSIGN(patching.steps, parse_steps(typed.steps));
   if (typed.steps.empty()) patching.steps = typed.recipe_steps;
+  CKPT_ASSIGN(const PatchState found, patch_state(typed.path));
   const bool finishes_only =
-      patching.steps.empty() && patch_state(typed.path) != PatchState::kNone && typed.out.empty();
+      patching.steps.empty() && found != PatchState::kNone && typed.out.empty();
   if (patching.steps.empty() && !finishes_only) {
     return fail_with_hint(ErrorCode::kUsage, "ckpt list steps",
                           "{}: no --step, and no interrupted patch to finish", typed.path.string());

@@ -117,7 +117,8 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
   if (!patch) return Failure(std::move(patch.error()));
   if (is_folder && !patching.elsewhere && !patch->changes_nothing()) {
     for (const std::string_view name : kStale) {
-      if (!remove_also(*patch, std::string(name))) continue;
+      CKPT_ASSIGN(const bool removes, remove_also(*patch, std::string(name)));
+      if (!removes) continue;
       notes.push_back(fmt::format("{} is removed: it is about the files before this patch", name));
     }
   }

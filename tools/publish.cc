@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <set>
 #include <span>
 
+#include "core/open_folder.h"
 #include "core/sha256.h"
+#include "core/shift.h"
 #include "formats/formats.h"
 #include "tools/archive.h"
 #include "tools/commands.h"
@@ -38,6 +41,7 @@ class Publication {
     CKPT_TRY(read_signer());
     CKPT_TRY(check_lfs_folder());
     CKPT_TRY(check_archive_name());
+    CKPT_TRY(remove_leftovers());
     CKPT_ASSIGN(const auto entries, list_published(folder_));
     remember_times(entries);
     CKPT_ASSIGN(files_, digest_files(folder_, entries, !typed_.rehash, console_, common_.threads));
@@ -54,6 +58,7 @@ class Publication {
   Status check_lfs_folder() const;
   Status check_archive_name() const;
   bool is_inside(const std::string& path) const;
+  Status remove_leftovers() const;
   Status write_provenance();
   Status write_sums();
   Status write_signature();
@@ -61,6 +66,7 @@ class Publication {
   Status write_pointers() const;
   Status write_archive_file() const;
   void remember_times(const std::vector<FolderEntry>& entries);
+  Status write_pointers_below(const OpenFolder& folder) const;
   Status write_card() const;
   Result<std::vector<FileDigest>> digest_source(const fs::path& path) const;
 
@@ -145,6 +151,15 @@ Status Publication::check_lfs_folder() const {
               typed_.lfs);
 }
 
+// A publication that was killed leaves these, and they must not be shipped.
+Status Publication::remove_leftovers() const {
+  CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(folder_));
+  for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
+    CKPT_TRY(folder.remove(temporary_name(name)));
+  }
+  return {};
+}
+
 Result<std::vector<FileDigest>> Publication::digest_source(const fs::path& path) const {
   std::error_code error;
   const bool is_folder = fs::is_directory(path, error);
@@ -209,9 +224,11 @@ Status Publication::write_sums() { return write(kSumsName, render_sha256sums(fil
 Status Publication::drop_signature() const {
   const fs::path path = folder_ / kSignatureName;
   std::error_code error;
-  if (!fs::exists(path, error)) return {};
-  const auto text = read_small(path, uint64_t{256} << 20);
-  const auto bundle = text.and_then([](const std::string& json) { return parse_bundle(json); });
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
+  // What cannot be read is not known to be stale: it stays.
+  CKPT_ASSIGN(const std::string text, read_small(path, uint64_t{256} << 20));
+  const auto bundle = parse_bundle(text);
   const auto manifest =
       bundle.and_then([](const Bundle& one) { return parse_statement(one.payload); });
   const auto pairs = [](const std::vector<FileDigest>& files) {
@@ -243,29 +260,51 @@ Status Publication::write_signature() {
   return write(kSignatureName, render_bundle(bundle));
 }
 
-Status Publication::write_pointers() const {
-  if (typed_.lfs.empty()) return {};
-  const fs::path lfs = typed_.lfs;
+Status Publication::write_pointers_below(const OpenFolder& folder) const {
   std::string attributes;
+  std::set<std::string> folders;
   for (const FileDigest& file : files_) {
-    const fs::path path = lfs / file.name;
-    std::error_code error;
-    fs::create_directories(path.parent_path(), error);
-    if (error) {
-      return fail(ErrorCode::kIo, "{}: cannot be made: {}", path.parent_path().string(),
-                  error.message());
-    }
+    const std::string above = fs::path(file.name).parent_path().string();
+    if (!above.empty() && folders.insert(above).second) CKPT_TRY(folder.make_folder(above));
     const bool is_weights = file.name.ends_with(".safetensors") || file.name.ends_with(".gguf");
+    std::string text;
     if (is_weights || file.size_bytes >= kLargestGitFileBytes) {
-      CKPT_TRY(replace_file(path, render_lfs_pointer(file)));
+      text = render_lfs_pointer(file);
       attributes += fmt::format("/{} filter=lfs diff=lfs merge=lfs -text\n", file.name);
     } else {
-      CKPT_ASSIGN(const std::string text, read_small(folder_ / file.name, kLargestGitFileBytes));
-      CKPT_TRY(replace_file(path, text));
+      CKPT_ASSIGN(text, read_small(folder_ / file.name, kLargestGitFileBytes));
     }
+    CKPT_TRY(write_synced({folder, file.name}, std::as_bytes(std::span(text))));
   }
-  CKPT_TRY(replace_file(lfs / ".gitattributes", attributes));
-  console_.talk(fmt::format("{}: pointers and small files, for a git repository", lfs.string()));
+  CKPT_TRY(write_synced({folder, ".gitattributes"}, std::as_bytes(std::span(attributes))));
+  for (const std::string& each : folders) CKPT_TRY(folder.sync(each));
+  return folder.sync();
+}
+
+// Beside its final name first: a folder of pointers is there whole or not at all.
+Status Publication::write_pointers() const {
+  if (typed_.lfs.empty()) return {};
+  std::error_code error;
+  fs::path lfs = fs::weakly_canonical(typed_.lfs, error);
+  if (error) return fail(ErrorCode::kIo, "--lfs {}: {}", typed_.lfs, error.message());
+  if (!lfs.has_filename()) lfs = lfs.parent_path();
+  fs::create_directories(lfs.parent_path(), error);
+  CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(lfs.parent_path()));
+  const std::string name = lfs.filename().string();
+  const std::string temporary = name + ".partial";
+  fs::remove_all(parent.path() / temporary, error);  // of an earlier run that was killed
+  CKPT_TRY(parent.make_folder(temporary));
+  const auto write = [&]() -> Status {
+    CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(parent.path() / temporary, true));
+    CKPT_TRY(write_pointers_below(folder));
+    return parent.rename(temporary, name);
+  };
+  if (Status done = write(); !done) {
+    fs::remove_all(parent.path() / temporary, error);
+    return done;
+  }
+  CKPT_TRY(parent.sync());
+  console_.talk(fmt::format("{}: pointers and small files, for a git repository", typed_.lfs));
   return {};
 }
 

@@ -30,7 +30,8 @@ std::vector<std::string> beside_sums(const fs::path& folder) {
 Status check_one_file(const fs::path& path, const Console& console, Findings& findings) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::error_code error;
-  if (!fs::exists(folder / kSumsName, error)) return {};
+  CKPT_ASSIGN(const bool has_sums, is_there(folder / kSumsName));
+  if (!has_sums) return {};
   CKPT_ASSIGN(const std::string text, read_whole(folder / kSumsName));
   CKPT_ASSIGN(auto sums, in((folder / kSumsName).string(), parse_sha256sums(text)));
   std::erase_if(sums, [&](const FileDigest& sum) { return fs::path(sum.name) != path.filename(); });
@@ -49,7 +50,9 @@ Status check_folder(const Typed& typed, const Console& console, unsigned threads
       typed.signature.empty() ? folder / kSignatureName : fs::path(typed.signature);
   std::vector<Listing> listings;
   std::error_code error;
-  if (fs::exists(folder / kSumsName, error)) {
+  CKPT_ASSIGN(const bool has_sums, is_there(folder / kSumsName));
+  CKPT_ASSIGN(const bool has_signature, is_there(signature));
+  if (has_sums) {
     CKPT_ASSIGN(const std::string text, read_whole(folder / kSumsName));
     auto sums = parse_sha256sums(text);
     if (sums) {
@@ -72,7 +75,7 @@ Status check_folder(const Typed& typed, const Console& console, unsigned threads
       }
       listings.push_back(std::move(listing));
     }
-  } else if (fs::exists(signature, error)) {
+  } else if (has_signature) {
     console.talk(
         fmt::format("{}: not checked; say whose it must be with --public-key, "
                     "--certificate or --ca",
@@ -92,10 +95,10 @@ Status check_folder(const Typed& typed, const Console& console, unsigned threads
 // ours.
 Status check_structure(const fs::path& path, const Typed& typed, Findings& findings) {
   const Result<const Format*> format = recognise(path);
-  std::error_code error;
   if (!format) {
     if (format.error().code == ErrorCode::kIo) return Failure(format.error());
-    if (fs::exists(path / kSumsName, error) || typed.trusted.is_given()) return {};
+    CKPT_ASSIGN(const bool has_sums, is_there(path / kSumsName));
+    if (has_sums || typed.trusted.is_given()) return {};
     return Failure(format.error());
   }
   const Result<Checkpoint> checkpoint = (*format)->read(path, all_codecs());
@@ -129,7 +132,8 @@ Status check_checkpoint(const Typed& typed, const Console& console, unsigned thr
 Result<int> verify(const Typed& typed, const Console& console, const CommonOptions& common) {
   Findings findings(console);
   std::error_code error;
-  if (!fs::exists(typed.path, error)) {
+  CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
+  if (!exists) {
     return fail(ErrorCode::kUsage, "{}: there is no such file or folder", typed.path);
   }
   if (!typed.signature.empty() && !typed.trusted.is_given()) {

@@ -1,0 +1,185 @@
+#include "core/open_folder.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "core/plan.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+int open_by_kernel(int folder, const char* name, int flags) {
+  open_how how{};
+  how.flags = static_cast<uint64_t>(static_cast<unsigned>(flags));
+  how.mode = (flags & O_CREAT) != 0 ? 0644 : 0;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  return static_cast<int>(
+      retried([&] { return ::syscall(SYS_openat2, folder, name, &how, sizeof how); }));
+}
+
+}  // namespace
+
+void settle_ownership(int descriptor, bool is_folder, int parent) {
+  (void)!::fchmod(descriptor, is_folder ? 0755 : 0644);
+  struct stat status {};
+  if (::geteuid() == 0 && ::fstat(parent, &status) == 0) {
+    (void)!::fchown(descriptor, status.st_uid, status.st_gid);
+  }
+}
+
+Failure OpenFolder::failure(const std::string& name, const char* doing, int error) const {
+  const std::string shown = name.empty() ? path_.string() : (path_ / name).string();
+  // A link at the last step, or at one before it; or one that was swapped in just now.
+  if (error == ELOOP || error == EXDEV) {
+    return fail(ErrorCode::kCorrupt, "{}: a link stands there or above it; links are not followed",
+                shown);
+  }
+  const char* hint = error == EACCES || error == EROFS || error == EPERM
+                         ? "another OUT, in a folder that you may write to"
+                         : "";
+  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", shown, doing, std::strerror(error));
+}
+
+Result<OpenFolder> OpenFolder::open(const fs::path& path, bool is_ours, Resolver resolver) {
+  const fs::path name = path.empty() ? fs::path(".") : path;
+  const int flags = kFolderFlags | (is_ours ? O_NOFOLLOW : 0);
+  Descriptor descriptor(retried([&] { return ::open(name.c_str(), flags); }));
+  if (descriptor.is_open()) return OpenFolder(name, std::move(descriptor), resolver);
+  return OpenFolder(name, {}, resolver).failure({}, "cannot be opened", errno);
+}
+
+// Gives a number, or -1 and errno.
+int OpenFolder::resolve_by_steps(const std::string& name, int flags) const {
+  Descriptor above;
+  int from = descriptor_.get();
+  const fs::path relative(name);
+  for (auto step = relative.begin(); step != relative.end(); ++step) {
+    const bool is_last = std::next(step) == relative.end();
+    const int how = (is_last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC) | O_NOFOLLOW;
+    Descriptor next(retried([&] { return ::openat(from, step->c_str(), how, 0644); }));
+    if (!next.is_open()) {
+      struct stat status {};
+      const bool is_link = errno == ENOTDIR &&
+                           ::fstatat(from, step->c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                           S_ISLNK(status.st_mode);
+      if (is_link) errno = ELOOP;
+      return -1;
+    }
+    above = std::move(next);
+    from = above.get();
+  }
+  return above.release();
+}
+
+Result<Descriptor> OpenFolder::resolve(const std::string& name, int flags) const {
+  if (!stays_inside(name)) {
+    return fail(ErrorCode::kCorrupt, "file name '{}' leaves the folder {}", name, path_.string());
+  }
+  int number = -1;
+  bool by_steps = resolver_ == Resolver::kSteps;
+  if (!by_steps) {
+    number = open_by_kernel(descriptor_.get(), name.c_str(), flags);
+    // Old kernels, and sandboxes that refuse what they do not know.
+    by_steps = number < 0 && (errno == ENOSYS || errno == EPERM);
+  }
+  if (by_steps) number = resolve_by_steps(name, flags);
+  if (number >= 0) return Descriptor(number);
+  return failure(name, "cannot be opened", errno);
+}
+
+Result<Descriptor> OpenFolder::open_file(const std::string& name, int flags) const {
+  CKPT_ASSIGN(Descriptor file, resolve(name, flags | O_CLOEXEC));
+  if ((flags & O_CREAT) != 0) settle_ownership(file.get(), false, descriptor_.get());
+  return file;
+}
+
+Result<OpenFolder::Place> OpenFolder::place_of(const std::string& name) const {
+  if (!stays_inside(name)) {
+    return fail(ErrorCode::kCorrupt, "file name '{}' leaves the folder {}", name, path_.string());
+  }
+  const fs::path relative(name);
+  const std::string above = relative.parent_path().string();
+  if (above.empty()) {
+    Descriptor same(::fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!same.is_open()) return failure({}, "cannot be opened", errno);
+    return Place{std::move(same), relative.filename().string()};
+  }
+  CKPT_ASSIGN(Descriptor folder, resolve(above, kFolderFlags));
+  return Place{std::move(folder), relative.filename().string()};
+}
+
+Status OpenFolder::make_folder(const std::string& name) const {
+  if (!stays_inside(name)) {
+    return fail(ErrorCode::kCorrupt, "file name '{}' leaves the folder {}", name, path_.string());
+  }
+  const std::string above = fs::path(name).parent_path().string();
+  if (!above.empty()) CKPT_TRY(make_folder(above));
+  CKPT_ASSIGN(const Place place, place_of(name));
+  if (::mkdirat(place.folder.get(), place.last.c_str(), 0755) == 0) {
+    CKPT_ASSIGN(const Descriptor made, resolve(name, kFolderFlags));
+    settle_ownership(made.get(), true, descriptor_.get());
+    return {};
+  }
+  if (errno != EEXIST) return failure(name, "cannot be made", errno);
+  return resolve(name, kFolderFlags).map([](const Descriptor&) {});
+}
+
+Status OpenFolder::rename(const std::string& from, const std::string& to) const {
+  CKPT_ASSIGN(const Place old_place, place_of(from));
+  CKPT_ASSIGN(const Place new_place, place_of(to));
+  if (::renameat(old_place.folder.get(), old_place.last.c_str(), new_place.folder.get(),
+                 new_place.last.c_str()) == 0) {
+    return {};
+  }
+  return failure(to, "cannot take its final name", errno);
+}
+
+Status OpenFolder::link(const Descriptor& file, const fs::path& from, const std::string& to) const {
+  CKPT_ASSIGN(const Place place, place_of(to));
+  const std::string source = "/proc/self/fd/" + std::to_string(file.get());
+  if (::linkat(AT_FDCWD, source.c_str(), place.folder.get(), place.last.c_str(),
+               AT_SYMLINK_FOLLOW) == 0) {
+    return {};
+  }
+  if (errno != EXDEV) return failure(to, "cannot be linked", errno);
+  return fail_with_hint(ErrorCode::kUsage, "--link copy", "{}: lies on another disk than {}",
+                        (path_ / to).string(), from.string());
+}
+
+Status OpenFolder::remove(const std::string& name) const {
+  CKPT_ASSIGN(const Place place, place_of(name));
+  if (::unlinkat(place.folder.get(), place.last.c_str(), 0) == 0 || errno == ENOENT) return {};
+  return failure(name, "cannot be removed", errno);
+}
+
+Result<bool> OpenFolder::has(const std::string& name) const {
+  CKPT_ASSIGN(const Place place, place_of(name));
+  struct stat status {};
+  if (::fstatat(place.folder.get(), place.last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    return true;
+  }
+  if (errno == ENOENT) return false;
+  return failure(name, "cannot be looked at", errno);
+}
+
+Status OpenFolder::sync(const std::string& name) const {
+  Descriptor below;
+  if (!name.empty()) {
+    CKPT_ASSIGN(below, resolve(name, kFolderFlags));
+  }
+  const int number = name.empty() ? descriptor_.get() : below.get();
+  if (retried([&] { return ::fsync(number); }) == 0) return {};
+  // Some file systems cannot sync a folder; they have no later moment to do it either.
+  if (errno == EINVAL || errno == ENOTSUP) return {};
+  return failure(name, "cannot be synced", errno);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,72 @@
+// A folder held by its descriptor: whatever is made, renamed or removed through it lies below it.
+//
+//   OUT.partial/           found once, by the person's word; a link there is theirs to make
+//     unet/weights.bin     resolved from the descriptor, through folders alone, never through links
+//
+// What a reader would get wrong: checking a path and then using it leaves time to swap a link in.
+// Here the check is the use: openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, or one openat
+// with O_NOFOLLOW a step where a kernel (before 5.6) or a sandbox has no openat2.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/descriptor.h"
+#include "core/result.h"
+
+namespace ckpt {
+
+// Mode 0644 (0755 for a folder) and, when the program runs as root (a container), the owner of the
+// folder `parent`. Best effort: a file system without modes or owners is no reason to lose a
+// result.
+void settle_ownership(int descriptor, bool is_folder, int parent);
+
+enum class Resolver : uint8_t { kKernel, kSteps };  // kSteps is what kKernel falls back to
+
+class OpenFolder {
+ public:
+  // An existing folder; a link to one counts, unless `is_ours`: what this program made is no link.
+  // Fails: kIo.
+  static Result<OpenFolder> open(const std::filesystem::path& path, bool is_ours = false,
+                                 Resolver resolver = Resolver::kKernel);
+
+  const std::filesystem::path& path() const { return path_; }
+
+  // Names are relative and keep inside (stays_inside() in core/plan.h); all fail with kCorrupt when
+  // one does not, or when a step of it is a link, and with kIo.
+  // `flags` as for open(2); files are settled, which also gives them their mode.
+  Result<Descriptor> open_file(const std::string& name, int flags) const;
+  // With the folders above it; those that are there already stay as they are.
+  Status make_folder(const std::string& name) const;
+  // Replaces what has the name `to`.
+  Status rename(const std::string& from, const std::string& to) const;
+  // `to` becomes a second name of the open file `file`, which was found at `from`. Fails: kUsage
+  // where it lies on another disk; kIo.
+  Status link(const Descriptor& file, const std::filesystem::path& from,
+              const std::string& to) const;
+  // A file or a link itself; none there is fine.
+  Status remove(const std::string& name) const;
+  Result<bool> has(const std::string& name) const;
+  // Makes renames and new files in the folder `name` below (empty: in this one) survive a power
+  // cut.
+  Status sync(const std::string& name = {}) const;
+
+ private:
+  OpenFolder(std::filesystem::path path, Descriptor descriptor, Resolver resolver)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)), resolver_(resolver) {}
+  Result<Descriptor> resolve(const std::string& name, int flags) const;
+  int resolve_by_steps(const std::string& name, int flags) const;
+  // The folder that `name` lies in, and its last step.
+  struct Place {
+    Descriptor folder;
+    std::string last;
+  };
+  Result<Place> place_of(const std::string& name) const;
+  Failure failure(const std::string& name, const char* doing, int error) const;
+
+  std::filesystem::path path_;
+  Descriptor descriptor_;
+  Resolver resolver_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,15 @@
+// Threads, as many as the system gives.
+#pragma once
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace ckpt {
+
+// `count` threads that run `work`, or fewer, perhaps none, where the system refuses more (a limit
+// of processes, no memory for a stack). The caller joins them, and works itself where there are
+// none.
+std::vector<std::thread> start_threads(unsigned count, const std::function<void()>& work);
+
+}  // namespace ckpt

@@ -1,0 +1,45 @@
+// What the interposed calls ask: whose path it is, and what shall happen to this call.
+// The environment that says so stands in fault_counting.cc.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace ckpt_fault {
+
+enum Kind {
+  kOpen,
+  kRead,
+  kWrite,
+  kFsync,
+  kClose,
+  kRename,
+  kMkdir,
+  kUnlink,
+  kFallocate,
+  kTruncate,
+  kMode,
+  kOwner,
+  kLink,
+  kCopy,
+  kLock,
+  kStat,
+  kList,
+  kXattr,
+  kNew,
+  kMalloc,
+  kKinds
+};
+enum class What { kNothing, kError, kShort, kKill, kTorn };
+
+// False until the environment was read, and without CKPT_FAULT_ROOT.
+extern std::atomic<bool> ready;
+
+bool is_ours(int descriptor);
+bool is_ours(int folder, const char* path);
+
+// Counts a call. kError: errno is set.
+What meet(Kind kind, bool changes_disk);
+What meet(Kind kind);
+
+}  // namespace ckpt_fault

@@ -1,0 +1,36 @@
+// Memory that runs out at the n-th request (fault_counting.h).
+#include <cstdlib>
+#include <new>
+
+#include "tests/faults/fault_counting.h"
+
+using namespace ckpt_fault;
+
+extern "C" {
+void* __libc_malloc(size_t size);
+void* malloc(size_t size) {
+  if (ready && meet(kMalloc) == What::kError) return nullptr;
+  return __libc_malloc(size);
+}
+
+}  // extern "C"
+
+// What the language asks of every operator new: the handler, until it gives up.
+static void* new_or_handler(size_t size, size_t alignment) {
+  bool fails = ready && meet(kNew) == What::kError;
+  for (;; fails = false) {
+    const size_t rounded = (size + alignment) / alignment * alignment;
+    void* memory = fails            ? nullptr
+                   : alignment > 16 ? ::aligned_alloc(alignment, rounded)
+                                    : __libc_malloc(size == 0 ? 1 : size);
+    if (memory != nullptr) return memory;
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
+}
+void* operator new(size_t size) { return new_or_handler(size, 16); }
+void* operator new[](size_t size) { return new_or_handler(size, 16); }
+void* operator new(size_t size, std::align_val_t alignment) {
+  return new_or_handler(size, static_cast<size_t>(alignment));
+}

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Every call of a command fails once, and every moment of it is its last.
+
+For each scenario (scenarios.py) the calls on its files are counted; then it runs again for each kind
+of call and each n, with the n-th call failing (fault_counting.h). Demanded each time:
+  exit 0 with the right result, or exit 2 with exactly one sentence that names a file;
+  never a signal, never a wait without end;
+  files that belong together all old or all new, inputs as they were, nothing else left behind but
+  temporaries; after a kill or a failure the same command leads to the right result.
+
+usage: faults.py CKPT SHIM TESTDATA [--full] [--only NAME,...] [--kinds KIND,...]
+       --full: every n; without it about a tenth of them, spread evenly
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from scenarios import all_scenarios, is_left, snapshot
+
+KINDS = ("open read write fsync close rename mkdir unlink fallocate truncate mode owner link copy lock "
+         "stat list xattr new malloc any change").split()
+# What may happen to a call of each kind.
+ERRORS = {
+    "open": ["EIO", "ENOSPC", "EINTR", "EACCES", "EMFILE"], "read": ["EIO", "EINTR", "SHORT"],
+    "write": ["EIO", "ENOSPC", "EINTR", "SHORT"], "fsync": ["EIO", "ENOSPC", "EINTR"],
+    "close": ["EIO", "EINTR"], "rename": ["EIO", "ENOSPC"], "mkdir": ["EIO", "ENOSPC"],
+    "unlink": ["EIO", "EACCES"], "fallocate": ["EIO", "ENOSPC", "EINTR", "EOPNOTSUPP"],
+    "truncate": ["EIO", "EINTR"], "mode": ["EPERM"], "owner": ["EPERM"], "link": ["EIO"],
+    "copy": ["EIO", "ENOSPC", "EINTR", "EOPNOTSUPP", "SHORT"], "lock": ["EIO", "EINTR"],
+    "stat": ["EIO", "EACCES"], "list": ["EIO"], "xattr": ["ENOSPC", "EOPNOTSUPP"],
+}
+# After these the work must go on as if nothing had been.
+HARMLESS = {("read", "EINTR"), ("read", "SHORT"), ("write", "EINTR"), ("write", "SHORT"), ("fsync", "EINTR"),
+            ("copy", "SHORT"), ("mode", "EPERM"), ("owner", "EPERM"), ("close", "EINTR"),
+            ("fallocate", "EINTR"), ("fallocate", "EOPNOTSUPP"), ("xattr", "ENOSPC"), ("xattr", "EOPNOTSUPP")}
+SENTENCE = re.compile(r"ckpt: (?!note:).+")
+
+
+class Runner:
+    def __init__(self, binary, shim, scenario, base):
+        self.binary, self.shim, self.scenario = binary, shim, scenario
+        self.prepared, self.work = base / "prepared", base / "work"
+        self.counts = base / "counts"
+        self.prepared.mkdir()
+        scenario.prepare(self.prepared)
+        self.old = snapshot(self.prepared)
+
+    def start(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+        shutil.copytree(self.prepared, self.work, symlinks=True)
+
+    def run(self, fault=None):
+        """Exit code (negative: a signal, None: it did not end) and stderr."""
+        env = dict(os.environ, LC_ALL="C")
+        if fault is not None:
+            env.update(LD_PRELOAD=str(self.shim), CKPT_FAULT_ROOT=str(self.work), CKPT_FAULT_COUNTS=str(self.counts))
+        if fault:
+            env["CKPT_FAULT"] = fault
+        try:
+            done = subprocess.run([self.binary, *self.scenario.argv, "--quiet", "--threads", "1"], cwd=self.work,
+                                  env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+        except subprocess.TimeoutExpired:
+            return None, ""
+        return done.returncode, done.stderr.decode(errors="replace")
+
+    def count(self):
+        self.start()
+        code, text = self.run("")
+        if code != 0:
+            raise SystemExit(f"{self.scenario.name}: exit {code} without any fault: {text}")
+        # A file system that cannot insert room makes other, equally right files: the second column.
+        counts = struct.unpack(f"{len(KINDS)}Q", self.counts.read_bytes())
+        self.news = [snapshot(self.work)]
+        self.start()
+        if self.run("fallocate:1:EOPNOTSUPP")[0] == 0 and not self.scenario.argv[0] == "convert":
+            self.news.append(snapshot(self.work))
+        self.new = self.news[0]
+        left = [name for name in self.new if is_left(name)]
+        if left:
+            raise SystemExit(f"{self.scenario.name}: left behind without any fault: {left}")
+        return dict(zip(KINDS, counts))
+
+    # ---- judging ----
+
+    def same(self, name, a, b):
+        if name in self.scenario.ignored:  # differs from run to run: there or not there
+            return (a is None) == (b is None)
+        return a == b
+
+    def states(self, found):
+        """For each group: 'old', 'new', 'both' (where nothing changes) or what is wrong; and strays."""
+        groups, problems = {}, []
+        for name in sorted(set(found) | set(self.old) | set(self.new)):
+            if is_left(name):
+                continue
+            group = self.scenario.group_of(name)
+            old = self.same(name, found.get(name), self.old.get(name))
+            new = any(self.same(name, found.get(name), one.get(name)) for one in self.news)
+            if group is None:
+                if not old:
+                    problems.append(f"{name} is not what it was")
+                continue
+            was_old, was_new, odd = groups.get(group, (True, True, None))
+            groups[group] = (was_old and old, was_new and new, odd or (None if old or new else name))
+        return groups, problems
+
+    def judge(self, code, text, what, harmless):
+        killed = what in ("KILL", "TORN") and code == -9
+        if code is None:
+            return "it did not end"
+        if not killed and code not in (0, 2):
+            return f"exit {code}: {text[:300]}"
+        if harmless and code != 0:
+            return f"exit {code} where the work should have gone on: {text[:300]}"
+        if not killed and code == 2:
+            said = text.rstrip("\n").split("\n")
+            if len(said) != 1 or not SENTENCE.fullmatch(said[0]):
+                return f"not one sentence: {text[:500]!r}"
+            if what != "ENOMEM" and not self.names_a_file(said[0]):
+                return f"names no file: {said[0]!r}"
+        if code == 0 and text:
+            return f"exit 0, but said: {text[:300]!r}"
+        unfinished = any(self.work.rglob("*.ckpt-patch/journal")) or any(self.work.rglob(".ckpt-patch/journal"))
+        groups, problems = self.states(snapshot(self.work))
+        if problems:
+            return "; ".join(problems)
+        for number, (old, new, odd) in groups.items():
+            if code == 0 and not new:
+                return f"exit 0, but not the right result: {self.scenario.groups[number]}, {odd}"
+            if not old and not new and not unfinished:
+                return f"half done: {self.scenario.groups[number]}, {odd}"
+        if code == 0 and self.scenario.check and not self.scenario.check(self.work):
+            return "exit 0, but the result does not verify"
+        return None if code == 0 or self.scenario.reads_only else self.judge_again(groups)
+
+    def names_a_file(self, sentence):
+        if str(self.work) in sentence:
+            return True
+        words = "|".join(re.escape(name.split("/")[0]) for name in sorted(set(self.old) | set(self.new)))
+        return re.search(rf"(^|[ ./'\"])({words})([/:.,' ]|$)", sentence) is not None
+
+    def judge_again(self, groups):
+        if all(new for _, new, _ in groups.values()) and self.scenario.argv[0] == "convert":
+            return None  # it is there: the command would refuse to replace it
+        code, text = self.run()
+        found = snapshot(self.work)
+        groups, problems = self.states(found)
+        left = [name for name in found if is_left(name)]
+        wrong = [self.scenario.groups[n] for n, (_, new, _) in groups.items() if not new]
+        # A step that was done already may find nothing to do.
+        done_before = code == 2 and self.scenario.name.startswith("patch_") and not wrong
+        if problems or wrong or left or (code != 0 and not done_before):
+            return f"again: exit {code}, wrong {wrong}, left {left}, {problems}: {text[:300]}"
+        if self.scenario.check and not self.scenario.check(self.work):
+            return "again: the result does not verify"
+        return None
+
+
+def chosen(total, full, share):
+    if full:
+        return list(range(1, total + 1))
+    step = max(1, total // max(1, share))
+    return sorted({1, total, *range(1, total + 1, step)} if total else set())
+
+
+def points(counts, full, reads_only, kinds):
+    """(kind, n, error), in words of the shim."""
+    for kind, errors in ERRORS.items():
+        if kinds and kind not in kinds:
+            continue
+        for error in errors:
+            for n in chosen(counts[kind], full, 3):
+                yield kind, str(n), error
+    for n in chosen(counts["any"], full, 6):  # the disk goes away and stays away
+        if not kinds or "any" in kinds:
+            yield "any", f"{n}+", "EIO"
+    for n in chosen(counts["change"], full, 10):
+        if not reads_only and (not kinds or "change" in kinds):
+            yield "change", str(n), "KILL"
+            yield "change", str(n), "TORN"
+    for kind in ("new", "malloc"):
+        if not kinds or kind in kinds:
+            for n in chosen(counts[kind], False, 100 if full else 4):
+                yield kind, str(n), "ENOMEM"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary", type=pathlib.Path)
+    parser.add_argument("shim", type=pathlib.Path)
+    parser.add_argument("testdata", type=pathlib.Path)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--kinds", default="")
+    args = parser.parse_args()
+    binary, shim, testdata = args.binary.resolve(), args.shim.resolve(), args.testdata.resolve()
+    only, kinds = args.only.split(",") if args.only else [], args.kinds.split(",") if args.kinds else []
+    failed = total = 0
+    for scenario in all_scenarios(testdata, binary):
+        if only and scenario.name not in only:
+            continue
+        with tempfile.TemporaryDirectory() as base:
+            runner = Runner(binary, shim, scenario, pathlib.Path(base).resolve())
+            counts = runner.count()
+            began, kills, faults, bad = time.time(), 0, 0, 0
+            for kind, n, what in points(counts, args.full, scenario.reads_only, kinds):
+                runner.start()
+                code, text = runner.run(f"{kind}:{n}:{what}")
+                killed = what in ("KILL", "TORN") and code == -9
+                problem = runner.judge(code, text, what, (kind, what) in HARMLESS)
+                kills, faults = kills + killed, faults + (not killed)
+                if problem:
+                    bad += 1
+                    print(f"FAILED {scenario.name} {kind}:{n}:{what}: {problem}", flush=True)
+            shown = " ".join(f"{k}={v}" for k, v in counts.items() if v)
+            print(f"{scenario.name}: {faults} faults, {kills} kills, {bad} failed, {time.time() - began:.0f} s"
+                  f" (calls: {shown})", flush=True)
+            failed, total = failed + bad, total + kills + faults
+    print(f"{total} points, {failed} failed")
+    return 1 if failed or not total else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

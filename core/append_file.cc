@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/place.h"
+#include "core/open_folder.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -60,8 +60,8 @@ Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
   }
   const std::string temporary = path.string() + ".partial";
   ::unlink(temporary.c_str());  // of an earlier run that was killed
-  const int descriptor =
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const int descriptor = retried([&] { return ::open(temporary.c_str(), flags, 0644); });
   if (descriptor < 0) return write_failure(path, 0, errno);
   return AppendFile(path, descriptor);
 }
@@ -79,8 +79,10 @@ Status AppendFile::add(std::span<const std::byte> bytes) {
 }
 
 Result<std::string> AppendFile::publish() {
-  settle_ownership(temporary(), false, parent_of(path_));
-  if (::fsync(descriptor_) != 0) return write_failure(path_, size_bytes_, errno);
+  settle_ownership(descriptor_, parent_of(path_));
+  if (retried([&] { return ::fsync(descriptor_); }) != 0) {
+    return write_failure(path_, size_bytes_, errno);
+  }
   if (::close(std::exchange(descriptor_, -1)) != 0) {
     return write_failure(path_, size_bytes_, errno);
   }
@@ -89,7 +91,8 @@ Result<std::string> AppendFile::publish() {
                 std::strerror(errno));
   }
   is_published_ = true;
-  CKPT_TRY(sync_folder(parent_of(path_)));
+  CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(parent_of(path_)));
+  CKPT_TRY(in(path_.string(), parent.sync()));
   return sha256_.finish();
 }
 

@@ -53,29 +53,43 @@ Status FileWriter::claim_space() {
       ::ftruncate(descriptor_, size) != 0) {
     return write_failure(path_, size_bytes_, errno);
   }
-  if (::fallocate(descriptor_, 0, 0, size) == 0) return {};
+  if (retried([&] { return ::fallocate(descriptor_, 0, 0, size); }) == 0) return {};
   if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) {
     return write_failure(path_, size_bytes_, errno);
   }
-  if (::ftruncate(descriptor_, size) != 0) return write_failure(path_, size_bytes_, errno);
-  return {};
+  if (retried([&] { return ::ftruncate(descriptor_, size); }) == 0) return {};
+  return write_failure(path_, size_bytes_, errno);
 }
 
-Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::filesystem::path& path,
-                                                       uint64_t size_bytes, BufferPool& pool,
-                                                       const FileMode& mode) {
-  std::unique_ptr<FileWriter> writer(new FileWriter(path, size_bytes, pool, mode));
+int FileMode::open_flags() const {
   // Without reading, a network file system never fills up a page that two machines write to.
-  const int flags = (mode.hashes ? O_RDWR : O_WRONLY) | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
-                    (mode.may_exist ? O_NONBLOCK : O_EXCL);
-  writer->descriptor_ = ::open(path.c_str(), flags, 0644);
-  if (writer->descriptor_ < 0) return write_failure(path, size_bytes, errno);
-  settle_ownership(path, false, path.has_parent_path() ? path.parent_path() : ".");
+  return (hashes ? O_RDWR : O_WRONLY) | O_CREAT | (may_exist ? O_NONBLOCK : O_EXCL);
+}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::create(NewFile file, uint64_t size_bytes,
+                                                       BufferPool& pool, const FileMode& mode) {
+  std::unique_ptr<FileWriter> writer(new FileWriter(std::move(file.path), size_bytes, pool, mode));
+  writer->descriptor_ = file.descriptor.release();
+  CKPT_TRY(writer->refuse_other_files());
   CKPT_TRY(writer->claim_space());
   if (size_bytes >= kMinDirectBytes) {
-    writer->direct_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_DIRECT);
+    // A second opening of the same file: O_DIRECT is a property of the opening.
+    const std::string same = "/proc/self/fd/" + std::to_string(writer->descriptor_);
+    writer->direct_ = ::open(same.c_str(), O_WRONLY | O_CLOEXEC | O_DIRECT);
   }
   return writer;
+}
+
+// What an earlier run has left is a file with one name; writing on anything else would change
+// what was put there in its place.
+Status FileWriter::refuse_other_files() const {
+  if (!mode_.may_exist) return {};
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) return write_failure(path_, size_bytes_, errno);
+  if (S_ISREG(status.st_mode) && status.st_nlink == 1) return {};
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", path_.string()),
+                        "{}: no file of its own, as an earlier run would have left it",
+                        path_.string());
 }
 
 Status FileWriter::write_all(int descriptor, std::span<const std::byte> bytes,
@@ -201,8 +215,8 @@ Status FileWriter::put(Piece piece) {
 }
 
 Status FileWriter::sync_data() {
-  if (::fdatasync(descriptor_) != 0) return write_failure(path_, size_bytes_, errno);
-  return {};
+  if (retried([&] { return ::fdatasync(descriptor_); }) == 0) return {};
+  return write_failure(path_, size_bytes_, errno);
 }
 
 Result<std::string> FileWriter::finish() {
@@ -211,7 +225,9 @@ Result<std::string> FileWriter::finish() {
     hashing_done_.wait(lock, [this] { return !hashing_; });
     CKPT_CHECK(waiting_.empty() && hashed_bytes_ == size_bytes_);
   }
-  if (::fsync(descriptor_) != 0) return write_failure(path_, size_bytes_, errno);
+  if (retried([&] { return ::fsync(descriptor_); }) != 0) {
+    return write_failure(path_, size_bytes_, errno);
+  }
   return mode_.hashes ? sha256_.finish() : std::string();
 }
 

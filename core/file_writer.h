@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/buffers.h"
+#include "core/place.h"
 #include "core/result.h"
 #include "core/sha256.h"
 
@@ -21,15 +22,15 @@ struct FileMode {
   bool may_exist = false;  // what is in the file already stays
   bool hashes = true;      // else finish() gives no digest and nothing is read back
   const std::atomic<bool>* interrupted = nullptr;  // ends long reading back
+  int open_flags() const;                          // as Place::make_file() takes them
 };
 
 class FileWriter {
  public:
-  // Makes the file at its final size. Fails: kIo, naming the space needed when the disk is too
+  // Gives the file its final size. Fails: kIo, naming the space needed when the disk is too
   // small. The pool must outlive the writer.
-  static Result<std::unique_ptr<FileWriter>> create(const std::filesystem::path& path,
-                                                    uint64_t size_bytes, BufferPool& pool,
-                                                    const FileMode& mode = {});
+  static Result<std::unique_ptr<FileWriter>> create(NewFile file, uint64_t size_bytes,
+                                                    BufferPool& pool, const FileMode& mode = {});
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
   ~FileWriter();
@@ -47,6 +48,7 @@ class FileWriter {
 
  private:
   FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool, FileMode mode);
+  Status refuse_other_files() const;
   Status claim_space();
   Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
   Status write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes);

@@ -1,11 +1,14 @@
 #include "core/in_order.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
+
+#include "core/threads.h"
 
 namespace ckpt {
 namespace {
@@ -53,10 +56,10 @@ class Ordered {
 Status for_each_in_order(size_t count, unsigned threads, const OrderedWork& work) {
   const unsigned cores = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
   Ordered ordered(count, work);
-  std::vector<std::thread> workers;
-  for (size_t i = 1; i < std::min<size_t>(cores, count); ++i) {
-    workers.emplace_back([&ordered, i] { ordered.run(i); });
-  }
+  const auto others = static_cast<unsigned>(std::min<size_t>(cores, count));
+  std::atomic<size_t> next_worker{1};
+  std::vector<std::thread> workers =
+      start_threads(others > 1 ? others - 1 : 0, [&] { ordered.run(next_worker++); });
   ordered.run(0);
   for (std::thread& worker : workers) worker.join();
   return ordered.status();

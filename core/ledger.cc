@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/bytes.h"
-#include "core/place.h"
+#include "core/open_folder.h"
 #include "core/sha256.h"
 
 namespace ckpt {
@@ -260,9 +260,9 @@ Ledger::~Ledger() {
 
 Result<Ledger> Ledger::open(const fs::path& path) {
   const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  Ledger ledger(path, ::open(path.c_str(), flags, 0644));
+  Ledger ledger(path, retried([&] { return ::open(path.c_str(), flags, 0644); }));
   if (ledger.descriptor_ < 0) return io_failure(path, "cannot be written", errno);
-  const bool locked = ::flock(ledger.descriptor_, LOCK_EX | LOCK_NB) == 0;
+  const bool locked = retried([&] { return ::flock(ledger.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
   // Some network file systems have no locks: there it is up to whoever starts programs.
   const bool no_locks = !locked && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP);
   if (!locked && !no_locks && errno != EWOULDBLOCK) {
@@ -278,7 +278,7 @@ Result<Ledger> Ledger::open(const fs::path& path) {
                           "{}: another ckpt is at work on this output just now", path.string());
   }
   ledger.was_empty_ = held.st_size == 0;
-  settle_ownership(path, false, path.has_parent_path() ? path.parent_path() : ".");
+  settle_ownership(ledger.descriptor_, path.parent_path());
   return ledger;
 }
 
@@ -288,7 +288,8 @@ Result<std::optional<LedgerContent>> Ledger::read() const {
 
 Status Ledger::begin(const LedgerHead& head) {
   end_bytes_ = 0;
-  if (::ftruncate(descriptor_, 0) != 0) return io_failure(path_, "cannot be written", errno);
+  if (retried([&] { return ::ftruncate(descriptor_, 0); }) != 0)
+    return io_failure(path_, "cannot be written", errno);
   return append(render(head));
 }
 
@@ -319,7 +320,7 @@ Status Ledger::write_at_end(std::string_view batch) {
 }
 
 Status Ledger::sync() {
-  if (::fdatasync(descriptor_) == 0) return {};
+  if (retried([&] { return ::fdatasync(descriptor_); }) == 0) return {};
   return io_failure(path_, "cannot be synced", errno);
 }
 

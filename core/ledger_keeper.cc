@@ -4,6 +4,8 @@
 #include <bit>
 #include <tuple>
 
+#include "core/threads.h"
+
 namespace ckpt {
 namespace {
 
@@ -37,7 +39,7 @@ LedgerKeeper::LedgerKeeper(Ledger& ledger, std::set<FileNumber> written, SyncFil
       failed_(std::move(failed)),
       dirty_(std::move(written)),
       synced_(steady_clock::now()),
-      thread_([this] { run(); }) {}
+      threads_(start_threads(1, [this] { run(); })) {}
 
 void LedgerKeeper::wrote(const std::vector<OutputRange>& ranges) {
   const std::lock_guard lock(mutex_);
@@ -56,7 +58,10 @@ void LedgerKeeper::stop() {
     stopping_ = true;
   }
   wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+  if (threads_.empty()) write_down();
 }
 
 void LedgerKeeper::write_down() {

@@ -59,7 +59,7 @@ class LedgerKeeper {
   bool is_broken_ = false;
   bool wrote_anything_ = false;
   std::chrono::steady_clock::time_point synced_;
-  std::thread thread_;
+  std::vector<std::thread> threads_;  // one, or none where there is none to be had
 };
 
 }  // namespace ckpt

@@ -35,8 +35,15 @@ void settle_ownership(int descriptor, bool is_folder, int parent) {
   }
 }
 
+void settle_ownership(int descriptor, const fs::path& parent) {
+  const Descriptor above(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_CLOEXEC));
+  settle_ownership(descriptor, false, above.get());
+}
+
 Failure OpenFolder::failure(const std::string& name, const char* doing, int error) const {
-  const std::string shown = name.empty() ? path_.string() : (path_ / name).string();
+  std::error_code ignored;
+  const fs::path folder = path_ == "." ? fs::absolute(path_, ignored).parent_path() : path_;
+  const std::string shown = name.empty() ? folder.string() : (path_ / name).string();
   // A link at the last step, or at one before it; or one that was swapped in just now.
   if (error == ELOOP || error == EXDEV) {
     return fail(ErrorCode::kCorrupt, "{}: a link stands there or above it; links are not followed",
@@ -132,14 +139,32 @@ Status OpenFolder::make_folder(const std::string& name) const {
   return resolve(name, kFolderFlags).map([](const Descriptor&) {});
 }
 
-Status OpenFolder::rename(const std::string& from, const std::string& to) const {
+Status OpenFolder::rename(const std::string& from, const std::string& to, bool may_replace) const {
   CKPT_ASSIGN(const Place old_place, place_of(from));
   CKPT_ASSIGN(const Place new_place, place_of(to));
-  if (::renameat(old_place.folder.get(), old_place.last.c_str(), new_place.folder.get(),
-                 new_place.last.c_str()) == 0) {
-    return {};
+  const auto try_with = [&](unsigned flags) {
+    return ::renameat2(old_place.folder.get(), old_place.last.c_str(), new_place.folder.get(),
+                       new_place.last.c_str(), flags) == 0;
+  };
+  if (try_with(may_replace ? 0 : RENAME_NOREPLACE)) return {};
+  if (!may_replace && errno == EEXIST) {
+    return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another OUT",
+                          "{}: exists already; expected a new OUT", (path_ / to).string());
   }
+  // Network file systems do not all know the flag.
+  if (!may_replace && (errno == EINVAL || errno == ENOSYS) && try_with(0)) return {};
   return failure(to, "cannot take its final name", errno);
+}
+
+Result<bool> OpenFolder::exchange(const std::string& a, const std::string& b) const {
+  CKPT_ASSIGN(const Place one, place_of(a));
+  CKPT_ASSIGN(const Place other, place_of(b));
+  if (::renameat2(one.folder.get(), one.last.c_str(), other.folder.get(), other.last.c_str(),
+                  RENAME_EXCHANGE) == 0) {
+    return true;
+  }
+  if (errno == EINVAL || errno == ENOSYS) return false;
+  return failure(b, "cannot take its final name", errno);
 }
 
 Status OpenFolder::link(const Descriptor& file, const fs::path& from, const std::string& to) const {

@@ -20,6 +20,7 @@ namespace ckpt {
 // folder `parent`. Best effort: a file system without modes or owners is no reason to lose a
 // result.
 void settle_ownership(int descriptor, bool is_folder, int parent);
+void settle_ownership(int descriptor, const std::filesystem::path& parent);  // of a file
 
 enum class Resolver : uint8_t { kKernel, kSteps };  // kSteps is what kKernel falls back to
 
@@ -38,8 +39,12 @@ class OpenFolder {
   Result<Descriptor> open_file(const std::string& name, int flags) const;
   // With the folders above it; those that are there already stay as they are.
   Status make_folder(const std::string& name) const;
-  // Replaces what has the name `to`.
-  Status rename(const std::string& from, const std::string& to) const;
+  // Replaces what has the name `to`, or refuses where `may_replace` is false (and the file system
+  // can tell). Fails: kUsage when it is refused.
+  Status rename(const std::string& from, const std::string& to, bool may_replace = true) const;
+  // The two change names; at no moment is one of the names free. False where that is not known to
+  // the file system.
+  Result<bool> exchange(const std::string& a, const std::string& b) const;
   // `to` becomes a second name of the open file `file`, which was found at `from`. Fails: kUsage
   // where it lies on another disk; kIo.
   Status link(const Descriptor& file, const std::filesystem::path& from,

@@ -11,8 +11,8 @@ Status OutputFiles::open(bool force, Leftovers leftovers, const FileMode& mode) 
     auto& writers = writers_.emplace_back();
     if (leftovers == Leftovers::kPublish) continue;
     for (const OutputFile& file : output.layout.files) {
-      CKPT_ASSIGN(const auto path, places_.back().temporary_path(file));
-      CKPT_ASSIGN(auto writer, FileWriter::create(path, file.size_bytes, pool_, mode));
+      CKPT_ASSIGN(NewFile opened, places_.back().make_file(file, mode.open_flags()));
+      CKPT_ASSIGN(auto writer, FileWriter::create(std::move(opened), file.size_bytes, pool_, mode));
       writers.push_back(std::move(writer));
     }
   }

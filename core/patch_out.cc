@@ -20,8 +20,9 @@ class Elsewhere {
   // What the engine writes; the rest is linked, or cloned with another header.
   std::set<size_t> engine_files() const;
   const PatchedFile* change_of(size_t file) const;
-  Result<ExecuteReport> write(const std::set<size_t>& files, const Place& place);
-  Status link_others(const std::set<size_t>& written, const Place& place);
+  Result<ExecuteReport> write(const std::set<size_t>& files, const OpenFolder& root);
+  Status link_others(const std::set<size_t>& written, const OpenFolder& root);
+  Status make_folder_of(size_t file, const OpenFolder& root) const;
   fs::path old_path(size_t file) const {
     return final_path(patch_.after, patch_.after.layout.files[file]);
   }
@@ -56,10 +57,9 @@ std::set<size_t> Elsewhere::engine_files() const {
   return out;
 }
 
-Result<ExecuteReport> Elsewhere::write(const std::set<size_t>& files, const Place& place) {
+Result<ExecuteReport> Elsewhere::write(const std::set<size_t>& files, const OpenFolder& root) {
   if (files.empty()) return ExecuteReport{};
-  const fs::path root = out_.path.string() + ".partial";
-  Output engine{root / ".written", patch_.after.checkpoint, {}};
+  Output engine{root.path() / ".written", patch_.after.checkpoint, {}};
   engine.layout.is_folder = true;
   for (const size_t i : files) {
     OutputFile& file = engine.layout.files.emplace_back(out_.layout.files[i]);
@@ -70,28 +70,30 @@ Result<ExecuteReport> Elsewhere::write(const std::set<size_t>& files, const Plac
   CKPT_ASSIGN(ExecuteReport report, execute(plan, options_.execute));
   size_t next = 0;
   for (const size_t i : files) {
-    CKPT_ASSIGN(const fs::path to, place.temporary_path(out_.layout.files[i]));
-    std::error_code error;
-    fs::rename(root / ".written" / std::to_string(i), to, error);
-    if (error) return fail(ErrorCode::kIo, "{}: cannot be made: {}", to.string(), error.message());
+    CKPT_TRY(make_folder_of(i, root));
+    CKPT_TRY(root.rename(fmt::format(".written/{}", i), out_.layout.files[i].path));
     report.files[next++].path = final_path(out_, out_.layout.files[i]).string();
   }
   std::error_code error;
-  if (!fs::remove(root / ".written", error)) {
-    return fail(ErrorCode::kIo, "{}: cannot be removed: {}", (root / ".written").string(),
+  if (!fs::remove(root.path() / ".written", error)) {
+    return fail(ErrorCode::kIo, "{}: cannot be removed: {}", (root.path() / ".written").string(),
                 error.message());
   }
   return report;
 }
 
-Status Elsewhere::link_others(const std::set<size_t>& written, const Place& place) {
-  CKPT_ASSIGN(const OpenFolder root, OpenFolder::open(out_.path.string() + ".partial", true));
+Status Elsewhere::make_folder_of(size_t file, const OpenFolder& root) const {
+  const std::string above = fs::path(out_.layout.files[file].path).parent_path().string();
+  return above.empty() ? Status{} : root.make_folder(above);
+}
+
+Status Elsewhere::link_others(const std::set<size_t>& written, const OpenFolder& root) {
   for (size_t i = 0; i < out_.layout.files.size(); ++i) {
     if (written.count(i) != 0) continue;
     if (options_.execute.interrupted != nullptr && *options_.execute.interrupted) {
       return fail(ErrorCode::kInterrupted, "interrupted");
     }
-    CKPT_TRY(place.temporary_path(out_.layout.files[i]));
+    CKPT_TRY(make_folder_of(i, root));
     const FileBelow to{root, out_.layout.files[i].path};
     const PatchedFile* changed = change_of(i);
     if (changed == nullptr) {
@@ -107,8 +109,9 @@ Status Elsewhere::link_others(const std::set<size_t>& written, const Place& plac
 Result<ExecuteReport> Elsewhere::run() {
   CKPT_ASSIGN(Place place, Place::make(out_, false));
   const std::set<size_t> files = engine_files();
-  CKPT_ASSIGN(ExecuteReport report, write(files, place));
-  CKPT_TRY(link_others(files, place));
+  CKPT_ASSIGN(const OpenFolder root, OpenFolder::open(partial_path(out_), true));
+  CKPT_ASSIGN(ExecuteReport report, write(files, root));
+  CKPT_TRY(link_others(files, root));
   CKPT_TRY(place.publish());
   return report;
 }

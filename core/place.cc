@@ -1,28 +1,15 @@
 #include "core/place.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <set>
 #include <utility>
+
+#include "core/folder.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kTemporaryEnding = ".partial";
-
-Failure io_failure(const fs::path& path, const char* doing, int error) {
-  const char* hint = error == EACCES || error == EROFS || error == EPERM
-                         ? "another OUT, in a folder that you may write to"
-                         : "";
-  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
-                        std::strerror(error));
-}
 
 fs::path parent_of(const fs::path& path) {
   const fs::path parent = path.parent_path();
@@ -31,46 +18,24 @@ fs::path parent_of(const fs::path& path) {
 
 fs::path with_ending(const fs::path& path) { return fs::path(path.string() + kTemporaryEnding); }
 
-Status rename_to(const fs::path& from, const fs::path& to) {
-  if (::rename(from.c_str(), to.c_str()) == 0) return {};
-  return io_failure(to, "cannot take its final name", errno);
-}
-
 Status refuse_existing(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::exists(fs::symlink_status(path, ignored))) return {};
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
   return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another OUT",
                         "{}: exists already; expected a new OUT", path.string());
 }
 
 }  // namespace
 
-void settle_ownership(const fs::path& path, bool is_folder, const fs::path& parent) {
-  // Best effort: a file system without modes or owners is no reason to lose the result.
-  (void)!::chmod(path.c_str(), is_folder ? 0755 : 0644);
-  struct stat status {};
-  if (::geteuid() == 0 && ::stat(parent.c_str(), &status) == 0) {
-    (void)!::chown(path.c_str(), status.st_uid, status.st_gid);
-  }
-}
-
-Status sync_folder(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return io_failure(folder, "cannot be opened", errno);
-  const int result = ::fsync(descriptor);
-  const int error = errno;
-  ::close(descriptor);
-  // Some file systems cannot sync a folder; they have no later moment to do it either.
-  if (result != 0 && error != EINVAL && error != ENOTSUP) {
-    return io_failure(folder, "cannot be synced", error);
-  }
-  return {};
-}
+Place::Place(const Output& output, bool force, Leftovers leftovers, OpenFolder parent)
+    : output_(&output), force_(force), leftovers_(leftovers), parent_(std::move(parent)) {}
 
 Place::Place(Place&& other) noexcept
     : output_(std::exchange(other.output_, nullptr)),
       force_(other.force_),
-      leftovers_(other.leftovers_) {}
+      leftovers_(other.leftovers_),
+      parent_(std::move(other.parent_)),
+      folder_(std::move(other.folder_)) {}
 
 Place::~Place() {
   if (output_ != nullptr) remove_temporaries();
@@ -98,29 +63,27 @@ Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers)
     return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent.string()),
                           "{}: there is no such folder to write into", parent.string());
   }
-  Place place(output, force, leftovers);
+  CKPT_ASSIGN(OpenFolder opened, OpenFolder::open(parent));
+  Place place(output, force, leftovers, std::move(opened));
   if (leftovers == Leftovers::kRemove) place.remove_temporaries();
   if (output.layout.is_folder && leftovers != Leftovers::kPublish) {
-    const bool is_new = fs::create_directory(place.temporary_folder(), error);
-    if (error) return io_failure(place.temporary_folder(), "cannot be made", error.value());
-    if (is_new) settle_ownership(place.temporary_folder(), true, parent);
+    CKPT_TRY(place.parent_.make_folder(place.temporary_folder().filename().string()));
+    CKPT_ASSIGN(OpenFolder folder, OpenFolder::open(place.temporary_folder(), true));
+    place.folder_.emplace(std::move(folder));
   }
   return place;
 }
 
-Result<fs::path> Place::temporary_path(const OutputFile& file) const {
-  const fs::path path = partial_path(*output_, file);
-  if (!output_->layout.is_folder) return path;
-  fs::path folder = temporary_folder();
-  for (const auto& step : fs::path(file.path).parent_path()) {
-    folder /= step;
-    std::error_code error;
-    if (fs::create_directory(folder, error)) {
-      settle_ownership(folder, true, parent_of(output_->path));
-    }
-    if (error) return io_failure(folder, "cannot be made", error.value());
+Result<NewFile> Place::make_file(const OutputFile& file, int flags) const {
+  NewFile out{partial_path(*output_, file), {}};
+  if (!folder_) {
+    CKPT_ASSIGN(out.descriptor, parent_.open_file(out.path.filename().string(), flags));
+    return out;
   }
-  return path;
+  const std::string above = fs::path(file.path).parent_path().string();
+  if (!above.empty()) CKPT_TRY(folder_->make_folder(above));
+  CKPT_ASSIGN(out.descriptor, folder_->open_file(file.path, flags));
+  return out;
 }
 
 void Place::remove_temporaries() const {
@@ -135,49 +98,59 @@ void Place::remove_temporaries() const {
 }
 
 // The run before this one may have been killed between two renames.
-bool Place::was_published(const fs::path& temporary) const {
-  std::error_code error;
-  return leftovers_ == Leftovers::kPublish && !fs::exists(fs::symlink_status(temporary, error));
+Result<bool> Place::was_published(const std::string& temporary) const {
+  if (leftovers_ != Leftovers::kPublish) return false;
+  return parent_.has(temporary).map([](bool is_there) { return !is_there; });
+}
+
+// Exchange first: at no moment is there nothing under the final name.
+Status Place::replace_folder(const std::string& temporary, const std::string& name) const {
+  CKPT_ASSIGN(const bool exchanged, parent_.exchange(temporary, name));
+  if (exchanged) return {};
+  const std::string old = name + ".replaced";
+  CKPT_TRY(parent_.rename(name, old));
+  if (Status renamed = parent_.rename(temporary, name); !renamed) {
+    (void)parent_.rename(old, name);
+    return renamed;
+  }
+  return parent_.rename(old, temporary);
 }
 
 Status Place::publish_folder() const {
-  const fs::path temporary = temporary_folder();
-  if (was_published(temporary)) return {};
-  std::set<fs::path> folders{temporary};
+  const std::string temporary = temporary_folder().filename().string();
+  CKPT_ASSIGN(const bool is_published, was_published(temporary));
+  if (is_published) return {};
+  CKPT_ASSIGN(const OpenFolder whole, OpenFolder::open(temporary_folder(), true));
+  std::set<std::string> folders{""};
   for (const OutputFile& file : output_->layout.files) {
-    folders.insert((temporary / file.path).parent_path());
+    folders.insert(fs::path(file.path).parent_path().string());
   }
-  for (const fs::path& folder : folders) CKPT_TRY(sync_folder(folder));
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(output_->path, error))) {
-    return rename_to(temporary, output_->path);
+  for (const std::string& folder : folders) CKPT_TRY(whole.sync(folder));
+  const std::string name = output_->path.filename().string();
+  CKPT_ASSIGN(const bool exists, parent_.has(name));
+  if (!exists || !force_) return parent_.rename(temporary, name, force_);
+  CKPT_TRY(replace_folder(temporary, name));
+  std::error_code ignored;
+  fs::remove_all(temporary_folder(), ignored);
+  return {};
+}
+
+Status Place::publish_files() const {
+  // The first part of a split is what people open: it appears last.
+  for (size_t i = output_->layout.files.size(); i-- > 0;) {
+    const fs::path path = final_path(*output_, output_->layout.files[i]);
+    const std::string temporary = with_ending(path).filename().string();
+    CKPT_ASSIGN(const bool is_published, was_published(temporary));
+    if (!is_published) CKPT_TRY(parent_.rename(temporary, path.filename().string(), force_));
   }
-  // Exchange first: at no moment is there nothing under the final name.
-  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, output_->path.c_str(), RENAME_EXCHANGE) !=
-      0) {
-    const fs::path old(output_->path.string() + ".replaced");
-    CKPT_TRY(rename_to(output_->path, old));
-    CKPT_TRY(rename_to(temporary, output_->path));
-    fs::rename(old, temporary, error);
-  }
-  fs::remove_all(temporary, error);
   return {};
 }
 
 Status Place::publish() {
-  if (output_->layout.is_folder) {
-    CKPT_TRY(publish_folder());
-  } else {
-    // The first part of a split is what people open: it appears last.
-    for (size_t i = output_->layout.files.size(); i-- > 0;) {
-      const fs::path path = final_path(*output_, output_->layout.files[i]);
-      if (was_published(with_ending(path))) continue;
-      CKPT_TRY(rename_to(with_ending(path), path));
-    }
-  }
-  const fs::path parent = parent_of(output_->path);
+  CKPT_TRY(output_->layout.is_folder ? publish_folder() : publish_files());
+  const std::string shown = output_->path.string();
   output_ = nullptr;
-  return sync_folder(parent);
+  return in(shown, parent_.sync());
 }
 
 }  // namespace ckpt

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "core/open_folder.h"
 #include "core/plan.h"
 #include "core/result.h"
 
@@ -15,6 +17,12 @@ namespace ckpt {
 // What becomes of a temporary of an earlier run: it goes, is written on, or is whole and lacks at
 // most its final name.
 enum class Leftovers : uint8_t { kRemove, kKeep, kPublish };
+
+// A file under construction, opened.
+struct NewFile {
+  std::filesystem::path path;
+  Descriptor descriptor;
+};
 
 // One output under construction. Removes what it made unless publish() or keep() was reached.
 class Place {
@@ -27,35 +35,33 @@ class Place {
   Place& operator=(Place&&) = delete;
   ~Place();
 
-  // Where the bytes of `file` are written for now; its folder exists.
-  Result<std::filesystem::path> temporary_path(const OutputFile& file) const;
+  // Where the bytes of `file` are written for now; `flags` as for open(2). Fails: kIo; kCorrupt
+  // when a link stands in the way (core/open_folder.h).
+  Result<NewFile> make_file(const OutputFile& file, int flags) const;
   // Gives every file its final name, replacing what is there when that was allowed.
   Status publish();
   // Leaves everything under its temporary name, for another run.
   void keep() { output_ = nullptr; }
 
  private:
-  Place(const Output& output, bool force, Leftovers leftovers)
-      : output_(&output), force_(force), leftovers_(leftovers) {}
-  bool was_published(const std::filesystem::path& temporary) const;
+  Place(const Output& output, bool force, Leftovers leftovers, OpenFolder parent);
+  Result<bool> was_published(const std::string& temporary) const;
   std::filesystem::path temporary_folder() const;
   void remove_temporaries() const;
+  Status replace_folder(const std::string& temporary, const std::string& name) const;
   Status publish_folder() const;
+  Status publish_files() const;
 
   const Output* output_;  // null once moved from or published
   bool force_;
   Leftovers leftovers_;
+  OpenFolder parent_;                 // that OUT is put into
+  std::optional<OpenFolder> folder_;  // OUT.partial, where OUT is a folder
 };
 
 // Where the bytes of `file` stand until it has its final name.
 std::filesystem::path partial_path(const Output& output, const OutputFile& file);
 // The same for the whole output: a folder, or the file that OUT becomes.
 std::filesystem::path partial_path(const Output& output);
-
-// Mode 0644 (0755 for a folder) and the owner of `parent`, where that may be set.
-void settle_ownership(const std::filesystem::path& path, bool is_folder,
-                      const std::filesystem::path& parent);
-// Makes a rename or a new file survive a power cut.
-Status sync_folder(const std::filesystem::path& folder);
 
 }  // namespace ckpt

@@ -3,12 +3,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/threads.h"
 #include "tools/commands.h"
 
 namespace ckpt {
 
 InterruptGuard::InterruptGuard(const Console& console)
-    : console_(console), thread_([this] { run(); }) {}
+    : console_(console), threads_(start_threads(1, [this] { run(); })) {}
 
 InterruptGuard::~InterruptGuard() {
   {
@@ -16,7 +17,7 @@ InterruptGuard::~InterruptGuard() {
     over_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 bool InterruptGuard::is_over_within(std::chrono::milliseconds time) {

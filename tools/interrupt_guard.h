@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "tools/console.h"
 
@@ -26,7 +27,7 @@ class InterruptGuard {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;  // one; none where there is none: then the engine looks alone
 };
 
 }  // namespace ckpt

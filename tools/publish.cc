@@ -48,9 +48,10 @@ class Publication {
     CKPT_TRY(write_provenance());
     CKPT_TRY(write_sums());
     CKPT_TRY(write_signature());
-    CKPT_TRY(write_pointers());
+    CKPT_TRY(write_card());
     CKPT_TRY(write_archive_file());
-    return write_card();
+    // Last: where this is there, everything is.
+    return write_pointers();
   }
 
  private:

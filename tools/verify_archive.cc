@@ -37,8 +37,8 @@ class Unpacking {
     OutputFile file;
     file.path = member.name;
     file.size_bytes = member.size_bytes;
-    CKPT_ASSIGN(const fs::path path, place_->temporary_path(file));
-    CKPT_ASSIGN(writer_, FileWriter::create(path, member.size_bytes, pool_));
+    CKPT_ASSIGN(NewFile opened, place_->make_file(file, FileMode{}.open_flags()));
+    CKPT_ASSIGN(writer_, FileWriter::create(std::move(opened), member.size_bytes, pool_));
     output_.layout.files.push_back(std::move(file));
     written_bytes_ = 0;
     return {};

@@ -1,15 +1,14 @@
 // A library to preload: makes the n-th call of a kind fail, come back short, or end the process.
 //
-//   CKPT_FAULT_ROOT=/dir       only calls on paths below it count (a descriptor: the file behind
-//   it) CKPT_FAULT_COUNTS=/file    is written: one 64-bit counter a kind, in the order of
-//   kKindNames CKPT_FAULT=KIND:N[+]:WHAT  what happens at the N-th call of KIND, from 1; with +,
-//   from there on
+//   CKPT_FAULT_ROOT=/dir       only calls on paths below it count (of a descriptor: its file's)
+//   CKPT_FAULT_COUNTS=/file    is written: a 64-bit counter a kind, in the order of kKindNames
+//   CKPT_FAULT=KIND:N[+]:WHAT  what happens at the N-th call of KIND, from 1; +: from there on
 //
-// KIND is one of kKindNames, or `any`: all but new and malloc, or `change`: those of them that
-// change what is on disk. WHAT is EIO, ENOSPC, EINTR, ... (the call is not made; close and the like
-// are, and then fail), SHORT (half of the bytes, at least one), KILL (SIGKILL before the call) or
-// TORN (half of the bytes are written, then SIGKILL). What does not fit a kind lets the call pass.
-//
+// KIND is one of kKindNames, or `any`: all but new, malloc and thread, or `change`: those of them
+// that change what is on disk. WHAT is EIO, ENOSPC, EINTR, ... (the call is not made; close is, and
+// that change what is on disk. WHAT is EIO, ENOSPC, EINTR, ... (the call is not made; close is and
+// then fails), SHORT (half of the bytes, at least one), KILL (SIGKILL before the call) or TORN
+// (half are written, then SIGKILL). What does not fit a kind lets the call pass.
 // A reader would get wrong: counters are of the whole process; which thread's call is the N-th can
 // differ from run to run. Reading every N of a kind still meets every call of a single thread.
 #include "tests/faults/fault_counting.h"
@@ -32,10 +31,10 @@ std::atomic<bool> ready{false};
 
 namespace {
 
-constexpr const char* kKindNames[kKinds] = {"open",   "read",  "write",  "fsync",     "close",
-                                            "rename", "mkdir", "unlink", "fallocate", "truncate",
-                                            "mode",   "owner", "link",   "copy",      "lock",
-                                            "stat",   "list",  "xattr",  "new",       "malloc"};
+constexpr const char* kKindNames[kKinds] = {
+    "open",   "read",      "write",    "fsync", "close", "rename", "mkdir",
+    "unlink", "fallocate", "truncate", "mode",  "owner", "link",   "copy",
+    "lock",   "stat",      "list",     "xattr", "new",   "malloc", "thread"};
 
 // kOpen counts as a change where the call may create or truncate.
 bool changes(Kind kind) {
@@ -60,10 +59,10 @@ int error_number(const char* name) {
   static constexpr struct {
     const char* name;
     int number;
-  } kErrors[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC},        {"EINTR", EINTR},
-                 {"EACCES", EACCES}, {"ENOMEM", ENOMEM},        {"EDQUOT", EDQUOT},
-                 {"EMFILE", EMFILE}, {"EROFS", EROFS},          {"EPERM", EPERM},
-                 {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};
+  } kErrors[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EINTR", EINTR},
+                 {"EACCES", EACCES}, {"ENOMEM", ENOMEM}, {"EDQUOT", EDQUOT},
+                 {"EMFILE", EMFILE}, {"EROFS", EROFS},   {"EPERM", EPERM},
+                 {"EAGAIN", EAGAIN}, {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};
   for (const auto& each : kErrors) {
     if (std::strcmp(each.name, name) == 0) return each.number;
   }
@@ -149,7 +148,7 @@ bool is_ours(int folder, const char* path) {
 What meet(Kind kind, bool changes_disk) {
   const uint64_t own = ++counts[kind];
   uint64_t number = 0;
-  const bool is_call = kind != kNew && kind != kMalloc;
+  const bool is_call = kind != kNew && kind != kMalloc && kind != kThread;
   const uint64_t any = is_call ? ++counts[kKinds] : 0;
   const uint64_t change = changes_disk ? ++counts[kKinds + 1] : 0;
   if (fault.is_any && is_call) number = any;

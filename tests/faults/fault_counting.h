@@ -28,6 +28,7 @@ enum Kind {
   kXattr,
   kNew,
   kMalloc,
+  kThread,
   kKinds
 };
 enum class What { kNothing, kError, kShort, kKill, kTorn };

@@ -1,4 +1,8 @@
-// Memory that runs out at the n-th request (fault_counting.h).
+// Memory and threads that run out at the n-th request (fault_counting.h).
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 
@@ -11,6 +15,14 @@ void* __libc_malloc(size_t size);
 void* malloc(size_t size) {
   if (ready && meet(kMalloc) == What::kError) return nullptr;
   return __libc_malloc(size);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*run)(void*),
+                   void* argument) {
+  using Create = decltype(::pthread_create);
+  static auto* const real = reinterpret_cast<Create*>(::dlsym(RTLD_NEXT, "pthread_create"));
+  if (ready && meet(kThread) == What::kError) return errno;
+  return real(thread, how, run, argument);
 }
 
 }  // extern "C"

@@ -11,7 +11,7 @@ import shutil
 import struct
 import subprocess
 
-LEFT = re.compile(r"(^|/)[^/]*\.partial($|/)|(^|/)\.[^/]*ckpt-[^/]*($|/)|\.replaced($|/)")
+LEFT = re.compile(r"(^|/)[^/]*\.partial(\.ledger[^/]*)?($|/)|(^|/)\.[^/]*ckpt-[^/]*($|/)|\.replaced($|/)")
 
 
 def safetensors(tensors, metadata=None, spaces=0):
@@ -44,6 +44,10 @@ class Scenario:
     def __init__(self, name, prepare, argv, groups, reads_only=False, ignored=(), check=None):
         self.name, self.prepare, self.argv, self.groups = name, prepare, argv, groups
         self.reads_only, self.ignored, self.check = reads_only, ignored, check
+
+    @property
+    def refuses_done(self):
+        return self.argv[0] == "convert" or any(word in self.argv for word in ("--lfs", "--archive", "--out", "--unpack"))
 
     def group_of(self, path):
         for number, names in enumerate(self.groups):
@@ -105,6 +109,11 @@ def all_scenarios(testdata, binary):
         subprocess.run([binary, "publish", folder / "m", "--sign", folder / "key.pem", "--quiet"],
                        check=True, stdout=subprocess.DEVNULL)
 
+    def archived(folder):
+        to_publish(folder)
+        subprocess.run([binary, "publish", folder / "m", "--archive", folder / "m.tar.zst", "--quiet"],
+                       check=True, stdout=subprocess.DEVNULL)
+
     def signed(folder):
         return subprocess.run([binary, "verify", folder / "m", "--public-key", folder / "public.pem", "--quiet"],
                               capture_output=True).returncode == 0
@@ -137,6 +146,9 @@ def all_scenarios(testdata, binary):
                  ["publish", "m", "--sign", "key.pem", "--lfs", "lfs", "--provenance", "--card", "card.md"],
                  [["m/SHA256SUMS"], ["m/provenance.json"], ["m/model.sig"], ["card.md"], ["lfs"]],
                  ignored=("m/model.sig", "lfs/model.sig", "card.md"), check=signed),
+        Scenario("publish_archive", to_publish, ["publish", "m", "--archive", "m.tar.zst"],
+                 [["m/SHA256SUMS"], ["m.tar.zst"]]),
+        Scenario("unpack", archived, ["verify", "m.tar.zst", "--unpack", "out"], [["out"]]),
         Scenario("publish_again", published, ["publish", "m", "--rehash"], [["m/SHA256SUMS"]],
                  ignored=("m/model.sig",)),
         Scenario("verify", published, ["verify", "m", "--public-key", "public.pem"], [], reads_only=True,

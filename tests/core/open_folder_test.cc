@@ -57,8 +57,9 @@ TEST_P(OpenFolderTest, MakesRenamesAndRemovesBelow) {
 TEST_P(OpenFolderTest, NamesThatLeaveAreRefused) {
   const OpenFolder in = open();
   const std::string absolute = (folder_ / "outside/victim").string();
-  for (const std::string& name : {std::string("../outside/victim"), std::string("sub/../../x"),
-                                  absolute, std::string(".."), std::string(), std::string("sub/")}) {
+  for (const std::string& name :
+       {std::string("../outside/victim"), std::string("sub/../../x"), absolute, std::string(".."),
+        std::string(), std::string("sub/")}) {
     EXPECT_FALSE(in.open_file(name, O_WRONLY)) << name;
     EXPECT_FALSE(in.open_file(name, kNewFile)) << name;
     EXPECT_FALSE(in.make_folder(name)) << name;

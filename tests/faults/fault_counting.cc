@@ -5,10 +5,10 @@
 //   CKPT_FAULT=KIND:N[+]:WHAT  what happens at the N-th call of KIND, from 1; +: from there on
 //
 // KIND is one of kKindNames, or `any`: all but new, malloc and thread, or `change`: those of them
-// that change what is on disk. WHAT is EIO, ENOSPC, EINTR, ... (the call is not made; close is, and
 // that change what is on disk. WHAT is EIO, ENOSPC, EINTR, ... (the call is not made; close is and
 // then fails), SHORT (half of the bytes, at least one), KILL (SIGKILL before the call) or TORN
 // (half are written, then SIGKILL). What does not fit a kind lets the call pass.
+//
 // A reader would get wrong: counters are of the whole process; which thread's call is the N-th can
 // differ from run to run. Reading every N of a kind still meets every call of a single thread.
 #include "tests/faults/fault_counting.h"

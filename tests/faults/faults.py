@@ -149,7 +149,8 @@ class Runner:
     def names_a_file(self, sentence):
         if str(self.work) in sentence:
             return True
-        words = "|".join(re.escape(name.split("/")[0]) for name in sorted(set(self.old) | set(self.new)))
+        names = {name.split("/")[0] for name in [*self.old, *self.new]} | set(self.scenario.argv)
+        words = "|".join(re.escape(name) for name in sorted(names))
         return re.search(rf"(^|[ ./'\"])({words})([/:.,' ]|$)", sentence) is not None
 
     def judge_again(self, groups, kind, what):

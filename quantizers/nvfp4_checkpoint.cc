@@ -40,6 +40,7 @@
 #include "quantizers/fp8_scaled.h"
 #include "quantizers/nvfp4_bf16.h"
 #include "quantizers/nvfp4_feedback.h"
+#include "quantizers/nvfp4_repack.h"
 #include "quantizers/plain_simd.h"
 
 namespace ckpt {
@@ -302,6 +303,7 @@ constinit const Codec kNvfp4ModeloptCodec{
     .decode = decode_modelopt,
     .scan_bf16 = scan_bf16_amax,
     .encode_bf16 = encode_modelopt_bf16,
+    .repacks = kNvfp4Unpack,
     .count_extreme = count_extreme_e2m1};
 
 constinit const Codec kNvfp4CtCodec{

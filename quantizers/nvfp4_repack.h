@@ -27,7 +27,13 @@ void pack_nvfp4_blocks(const std::byte* codes, const std::byte* scales, uint64_t
 void pack_nvfp4_blocks_scalar(const std::byte* codes, const std::byte* scales, uint64_t blocks,
                               BlockNvfp4* out);
 
+// The way back; index of the first block with a scale from 0x7F on, or `blocks`.
+uint64_t unpack_nvfp4_blocks(const BlockNvfp4* in, uint64_t blocks, std::byte* codes,
+                             std::byte* scales);
+
 // For codec nvfp4, from nvfp4_modelopt and nvfp4_ct.
 extern const Repack kNvfp4Repacks[2];
+// For codec nvfp4_modelopt, from nvfp4_gguf.
+extern const Repack kNvfp4Unpack[1];
 
 }  // namespace ckpt

@@ -57,7 +57,9 @@ void declare_model(CLI::App& app, Typed& typed) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
-  app.add_option("--base", conversion.base, "the unquantized model, for mends that need it");
+  app.add_option(
+      "--base", conversion.base,
+      "the unquantized model: for mends that need it, and for NVFP4 from a GGUF to a folder");
   app.add_option("--step", conversion.steps, "name:key=value,... (ckpt list steps; may repeat)");
 }
 

@@ -31,7 +31,8 @@ Result<Checkpoint> as_values(Checkpoint checkpoint) {
   return dequantize->apply(std::move(checkpoint), options, context);
 }
 
-// NVFP4 in GGUF has its tensor scales beside it: "X.scale", one for each matrix of "X.weight".
+// NVFP4 in GGUF has its tensor scales beside it: "X.scale", one for each matrix of "X.weight". They
+// stay when the weights become another type: llama.cpp multiplies products of any type with them.
 Status apply_gguf_scales(Checkpoint& checkpoint) {
   constexpr std::string_view kWeight = ".weight";
   constexpr uint64_t kMaxMatrices = 1 << 16;
@@ -45,7 +46,7 @@ Status apply_gguf_scales(Checkpoint& checkpoint) {
   }
   std::set<std::string> used;
   for (Tensor& tensor : checkpoint.tensors) {
-    if (tensor.codec->name != "nvfp4" || !tensor.name.ends_with(kWeight)) continue;
+    if (tensor.shape.size() < 2 || !tensor.name.ends_with(kWeight)) continue;
     const std::string parent = tensor.name.substr(0, tensor.name.size() - kWeight.size());
     const auto found = scales.find(parent + ".scale");
     if (found == scales.end() || tensor.rows() % found->second->values() != 0) continue;

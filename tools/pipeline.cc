@@ -208,12 +208,32 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const Conversion& convers
   return apply("quantize", quantize_options(conversion), std::move(checkpoint), context);
 }
 
+// Only NVFP4 has a form in both, and only the folder it was made from the names.
+Result<Checkpoint> returned_to_folder(Checkpoint checkpoint, const Conversion& conversion,
+                                      const Context& context) {
+  const Codec& nvfp4 = plain_codec(all_codecs(), Dtype::kNvfp4);
+  const bool has_nvfp4 = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                     [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
+  if (!has_nvfp4 || conversion.base.empty()) {
+    return fail_with_hint(
+        ErrorCode::kUnsupported,
+        has_nvfp4 ? "--base DIR, the folder that it was made from" : "an OUT that ends in .gguf",
+        "a GGUF cannot be turned into a Hugging Face folder{}",
+        has_nvfp4 ? " without one that has its names and configuration" : "");
+  }
+  if (!conversion.to.empty() && !conversion.to.starts_with("nvfp4")) {
+    return fail_with_hint(ErrorCode::kUsage, "no --to, and then that folder to the other type",
+                          "--to {}: NVFP4 of a GGUF comes back as it is", conversion.to);
+  }
+  Options options;
+  options.add("base", conversion.base);
+  return apply("from-gguf", options, std::move(checkpoint), context);
+}
+
 Result<Checkpoint> towards_folder(Checkpoint checkpoint, const Conversion& conversion,
                                   const Context& context) {
   if (checkpoint.format == "gguf") {
-    return fail_with_hint(ErrorCode::kUnsupported, "an OUT that ends in .gguf",
-                          "{}: a GGUF cannot be turned into a Hugging Face folder",
-                          conversion.in.string());
+    return returned_to_folder(std::move(checkpoint), conversion, context);
   }
   if (conversion.to.empty()) return checkpoint;
   if (is_export_type(conversion.to)) {

@@ -112,12 +112,7 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
   return stacks;
 }
 
-}  // namespace
-
-Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
-                     const Calibration& calibration, const ExportOptions& options) {
-  CKPT_ASSIGN(const Stacks stacks, find_stacks(checkpoint, model, calibration, options));
-  if (stacks.empty()) return {};
+Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks) {
   std::vector<Tensor> out;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (is_stack(tensor) && stacks.count(container_of(tensor)) != 0) {
@@ -128,6 +123,26 @@ Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
   }
   checkpoint.tensors = std::move(out);
   return {};
+}
+
+}  // namespace
+
+Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
+                     const Calibration& calibration, const ExportOptions& options) {
+  CKPT_ASSIGN(const Stacks stacks, find_stacks(checkpoint, model, calibration, options));
+  return stacks.empty() ? Status() : split_stacks(checkpoint, stacks);
+}
+
+Status split_all_experts(Checkpoint& checkpoint) {
+  Stacks stacks;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!is_stack(tensor)) continue;
+    Stack& stack = stacks[container_of(tensor)];
+    if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
+    if (tensor.name.ends_with(kDown)) stack.down = &tensor;
+  }
+  for (const auto& [container, stack] : stacks) CKPT_TRY(check_stack(container, stack));
+  return stacks.empty() ? Status() : split_stacks(checkpoint, stacks);
 }
 
 }  // namespace ckpt

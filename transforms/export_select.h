@@ -30,6 +30,8 @@ struct Selection {
 // where they will be quantised. Fails: kUnsupported: stacks of another shape.
 Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
                      const Calibration& calibration, const ExportOptions& options);
+// The same for every stack.
+Status split_all_experts(Checkpoint& checkpoint);
 
 // Fails: kUnsupported: a layer whose rows cannot be quantised; kCorrupt: maxima without a weight.
 Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,

@@ -237,6 +237,10 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
 
 }  // namespace
 
+Result<Nvfp4Modules> find_modelopt_modules(const Checkpoint& checkpoint) {
+  return find_modules(checkpoint, kModelopt);
+}
+
 constinit const Transform kNvfp4Layout{
     "nvfp4-layout", "NVFP4 weights between ModelOpt's and compressed-tensors' layout; bits stay",
     kOptions, apply};

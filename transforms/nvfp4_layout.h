@@ -32,6 +32,10 @@ struct Nvfp4Modules {
   bool has_fp8_cache = false;
 };
 
+// Of a checkpoint whose NVFP4 weights lie as ModelOpt's. Fails: kCorrupt when some layers have an
+// input scale and others none: servers know no such model.
+Result<Nvfp4Modules> find_modelopt_modules(const Checkpoint& checkpoint);
+
 // Both documents in ModelOpt's words, or config.json in those of compressed-tensors; what the other
 // wrote is removed. Fails: kCorrupt for documents that are no JSON.
 Status write_modelopt_layout(Checkpoint& checkpoint, const Nvfp4Modules& modules);

@@ -7,6 +7,7 @@
 #include "transforms/dequantize.h"
 #include "transforms/drop.h"
 #include "transforms/export.h"
+#include "transforms/from_gguf.h"
 #include "transforms/graft.h"
 #include "transforms/metadata_edit.h"
 #include "transforms/mixed_to_nvfp4.h"
@@ -24,9 +25,10 @@ namespace ckpt {
 namespace {
 
 const Transform* const kTransforms[] = {
-    &kToGguf,        &kQuantize,      &kCast,         &kExport,   &kNvfp4Layout,  &kDequantize,
-    &kMixedToNvfp4,  &kAwqFoldRepair, &kVlWrap,       &kVlUnwrap, &kPreprocessor, &kTokenizer,
-    &kServingConfig, &kConfigEdit,    &kMetadataEdit, &kGraft,    &kDrop,         &kRename,
+    &kToGguf,       &kQuantize,     &kCast,         &kExport,        &kNvfp4Layout,
+    &kFromGguf,     &kDequantize,   &kMixedToNvfp4, &kAwqFoldRepair, &kVlWrap,
+    &kVlUnwrap,     &kPreprocessor, &kTokenizer,    &kServingConfig, &kConfigEdit,
+    &kMetadataEdit, &kGraft,        &kDrop,         &kRename,
 };
 
 }  // namespace

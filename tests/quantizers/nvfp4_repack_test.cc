@@ -55,6 +55,24 @@ TEST(Nvfp4Repack, PutsEachCodeAndScaleAtItsPlace) {
   }
 }
 
+TEST(Nvfp4Repack, ComesBack) {
+  const Stock stock = random_stock(100, 5);
+  std::vector<std::byte> blocks = packed(stock);
+  Stock back{std::vector<std::byte>(3200), std::vector<std::byte>(400)};
+  const auto unpack = [&] {
+    return unpack_nvfp4_blocks(reinterpret_cast<const BlockNvfp4*>(blocks.data()), 100,
+                               back.codes.data(), back.scales.data());
+  };
+  EXPECT_EQ(unpack(), 100u);
+  EXPECT_EQ(back.codes, stock.codes);
+  EXPECT_EQ(back.scales, stock.scales);
+  for (const int scale : {0x7F, 0x80, 0xFF}) {
+    blocks[36 * 77 + 3] = std::byte(scale);
+    EXPECT_EQ(unpack(), 77u);
+    blocks[36 * 77 + 3] = std::byte(0x7E);
+  }
+}
+
 TEST(Nvfp4RepackSimd, EqualsItsScalarTwin) {
   for (const uint64_t blocks : {1, 2, 3, 7, 64, 1000}) {
     const Stock stock = random_stock(blocks, static_cast<uint32_t>(blocks));

@@ -1,0 +1,141 @@
+// NVFP4 from a folder to GGUF and back into a folder: the files it started from, bit for bit.
+#include "core/compare.h"
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "tests/pipeline/pipeline.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Row {
+  const char *model, *pre, *type;
+};
+
+// A folder's way: exported, to GGUF, and back.
+class FromGguf : public testing::TestWithParam<Row> {
+ protected:
+  void make(const Row& row) {
+    model_ = row.model;
+    Conversion there;
+    there.in = testdata(row.model);
+    there.out = folder_ / "folder";
+    there.to = row.type;
+    if (there.to == "nvfp4") {
+      there.export_options = {
+          {"amax-from", testdata("export/modelopt/" + model_ + "/nvfp4").string()}};
+    }
+    ASSERT_EQ(error_of(there), "no error");
+    Conversion packed;
+    packed.in = there.out;
+    packed.out = folder_ / "file.gguf";
+    packed.tokenizer_pre = row.pre;
+    ASSERT_EQ(error_of(packed), "no error");
+  }
+  Conversion back() const {
+    Conversion out;
+    out.in = folder_ / "file.gguf";
+    out.out = folder_ / "back";
+    out.base = testdata(model_).string();
+    return out;
+  }
+
+  const TemporaryFolder folder_;
+  std::string model_;
+};
+
+TEST_P(FromGguf, TheFolderComesBack) {
+  make(GetParam());
+  ExecuteOptions small;  // many tasks, so that rows are cut
+  small.chunk_bytes = 4096;
+  ASSERT_TRUE(run(back(), small));
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(folder_ / "folder")) {
+    const fs::path other = folder_ / "back" / entry.path().filename();
+    ASSERT_TRUE(fs::exists(other)) << other;
+    EXPECT_TRUE(file_text(entry.path()) == file_text(other)) << other;
+    ++files;
+  }
+  EXPECT_GT(files, 5u);
+}
+
+// Rotary halves and heads of values exchanged, stacked experts, a model without input scales.
+INSTANTIATE_TEST_SUITE_P(Models, FromGguf,
+                         testing::Values(Row{"llama-micro", "llama-bpe", "nvfp4"},
+                                         Row{"qwen3-micro", "qwen2", "nvfp4"},
+                                         Row{"qwen35-micro", "qwen35", "nvfp4"},
+                                         Row{"qwen35moe-micro", "qwen35", "nvfp4"},
+                                         Row{"llama-micro", "llama-bpe", "nvfp4-w4a16"}),
+                         [](const auto& each) {
+                           std::string name = std::string(each.param.model) + each.param.type;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+using FromGgufRefusals = FromGguf;
+
+TEST_P(FromGgufRefusals, SayWhatIsMissing) {
+  make(GetParam());
+  Conversion conversion = back();
+  conversion.base.clear();
+  EXPECT_NE(error_of(conversion).find("--base DIR"), std::string::npos) << error_of(conversion);
+  conversion.base = testdata("qwen3-micro").string();
+  EXPECT_NE(error_of(conversion).find("BASE is qwen3"), std::string::npos);
+  conversion = back();
+  conversion.to = "bf16";
+  EXPECT_NE(error_of(conversion).find("comes back as it is"), std::string::npos);
+  conversion = back();
+  conversion.base = (folder_ / "folder").string();
+  EXPECT_NE(error_of(conversion).find("unquantized"), std::string::npos);
+  Conversion floats;
+  floats.in = testdata(model_);
+  floats.out = folder_ / "floats.gguf";
+  floats.tokenizer_pre = GetParam().pre;
+  ASSERT_EQ(error_of(floats), "no error");
+  conversion = back();
+  conversion.in = floats.out;
+  EXPECT_NE(error_of(conversion).find("cannot be turned into"), std::string::npos);
+}
+
+// Another model of the same family: its last norm is another.
+TEST_P(FromGgufRefusals, AnotherBase) {
+  make(GetParam());
+  const fs::path other = folder_ / "other";
+  fs::copy(testdata(model_), other);
+  const auto read = find_format("safetensors")->read(other, all_codecs());
+  ASSERT_TRUE(read);
+  const Tensor* norm = read->find_tensor("model.norm.weight");
+  ASSERT_NE(norm, nullptr);
+  const Slice slice = norm->stored().parts[0][0];
+  std::string text = file_text(other / norm->home);
+  text[slice.offset_bytes] = static_cast<char>(text[slice.offset_bytes] ^ 1);
+  fs::remove(other / norm->home);
+  write_file(other / norm->home, text);
+  Conversion conversion = back();
+  conversion.base = other.string();
+  EXPECT_NE(error_of(conversion).find("'output_norm.weight' is not what"), std::string::npos)
+      << error_of(conversion);
+}
+
+// ggml reads such a scale as zero; a folder would mean NaN.
+TEST_P(FromGgufRefusals, AScaleThatIsNone) {
+  make(GetParam());
+  const fs::path file = folder_ / "file.gguf";
+  const auto read = find_format("gguf")->read(file, all_codecs());
+  ASSERT_TRUE(read);
+  const Slice slice = read->find_tensor("blk.0.ffn_up.weight")->stored().parts[0][0];
+  std::string text = file_text(file);
+  text[slice.offset_bytes + 2] = 0x7F;
+  fs::remove(file);
+  write_file(file, text);
+  const std::string error = error_of(back());
+  EXPECT_NE(error.find("row 0 has a block scale"), std::string::npos) << error;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, FromGgufRefusals,
+                         testing::Values(Row{"llama-micro", "llama-bpe", "nvfp4"}),
+                         [](const auto&) { return "llama"; });
+
+}  // namespace
+}  // namespace ckpt

@@ -82,7 +82,7 @@ void rate(const Batch& batch, Choice& choice) {
   const SearchFit fit = fit_of(choice);
   SearchErrors found;
   find_search_errors(batch.group, std::span(&fit, 1), &found);
-  std::copy(std::begin(found.errors), std::end(found.errors), choice.errors.begin());
+  std::copy_n(found.errors, kSearchSubs, choice.errors.begin());
 }
 
 constexpr int kNear = 2 * kReach + 1;  // a level and its neighbours
@@ -95,13 +95,11 @@ struct Neighbours {
 
   Neighbours(const std::array<uint8_t, kSearchSubs>& from,
              const std::array<uint16_t, kBlocks>& steps) {
-    for (int n = 0; n < kNear; ++n) {
-      for (size_t j = 0; j < kSearchSubs; ++j) {
-        const int level = std::clamp(from[j] + n - kReach, 0, 63);
-        levels[static_cast<size_t>(n)][j] = static_cast<uint8_t>(level);
-        numbers[static_cast<size_t>(n)][j] =
-            float_from_f16(steps[j / kSubs]) * static_cast<float>(level);
-      }
+    for (size_t i = 0; i < kNear * kSearchSubs; ++i) {
+      const size_t n = i / kSearchSubs, j = i % kSearchSubs;
+      const int level = std::clamp(from[j] + static_cast<int>(n) - kReach, 0, 63);
+      levels[n][j] = static_cast<uint8_t>(level);
+      numbers[n][j] = float_from_f16(steps[j / kSubs]) * static_cast<float>(level);
     }
   }
 };
@@ -164,12 +162,10 @@ void refit(const Batch& batch, Choice& choice) {
   SearchSums sums;
   find_search_sums(batch.group, fit_of(choice), sums);
   Choice other = choice;
-  bool any = false;
   for (size_t b = 0; b < kBlocks; ++b) {
     if (!solve(batch, sums, b, other)) take_block(other, choice, b);
-    any = any || other.d[b] != choice.d[b] || other.dmin[b] != choice.dmin[b];
   }
-  if (!any) return;
+  if (other.d == choice.d && other.dmin == choice.dmin) return;
   rate(batch, other);
   take_better(choice, other);
 }
@@ -230,8 +226,6 @@ void for_each_step(float largest, Function function) {
   }
 }
 
-float largest_of(const float* values) { return *std::max_element(values, values + kSubs); }
-
 struct Rated {
   float growth = INFINITY;  // of the error over that of the targets
   uint16_t half = 0;
@@ -239,8 +233,10 @@ struct Rated {
 
 // The d that promise most, best first.
 std::array<Rated, kRestarts> find_steps(const Batch& batch, const Targets& targets, size_t first) {
+  const float* scales = targets.fit.scales + first;
+  const float largest = *std::max_element(scales, scales + kSubs);
   std::array<Rated, kRestarts> best;
-  for_each_step(largest_of(targets.fit.scales + first), [&](uint16_t half) {
+  for_each_step(largest, [&](uint16_t half) {
     const float step = float_from_f16(half);
     Rated rated{0, half};
     for (size_t j = first; j < first + kSubs; ++j) {
@@ -269,7 +265,7 @@ void take_step(const Batch& batch, const Targets& targets, size_t block, Choice&
     wanted[j] = targets.fit.minimums[sub] + (w > 0 ? targets.sums.codes[sub] * off / w : 0);
   }
   Rated best;
-  for_each_step(largest_of(wanted), [&](uint16_t half) {
+  for_each_step(*std::max_element(wanted, wanted + kSubs), [&](uint16_t half) {
     const float minimum_step = float_from_f16(half);
     Rated rated{0, half};
     for (size_t j = 0; j < kSubs; ++j) {

@@ -157,7 +157,7 @@ Status look_scales(const Look& look) {
   for (const auto& [name, module] : look.on.modules) {
     if (module.weight == nullptr || module.weight->codec->name != "u8") continue;
     // In a plan the block scales may be made anew; the reader will put them together.
-    const Tensor* scale = look.on.checkpoint.find_tensor(module.weight->name + "_scale");
+    const Tensor* scale = look.on.tensor(module.weight->name + "_scale");
     if (scale != nullptr && !scale->is_stored()) continue;
     if (module.form == Form::kOther && said->algo.find("NVFP4") != std::string::npos) {
       look.report(name, "codes without a weight_scale and weight_scale_2 of fitting shape");

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/transform.h"
+#include "core/name_list.h"
 
 namespace ckpt {
 namespace {
@@ -77,9 +77,8 @@ std::string served_name(std::string_view name) {
 class Statement {
  public:
   Statement(const Examined& on, const Profile& profile, const Quantization& said)
-      : on_(on), profile_(profile), said_(said) {
+      : on_(on), profile_(profile), said_(said), excluded_(excluded(profile, said, on)) {
     const auto rules = renames(on, profile);
-    for (const std::string& entry : said.exclude) add_excluded(entry, rules);
     for (const auto& [name, algo] : said.layers) layers_[renamed(name + ".", rules)] = algo;
   }
 
@@ -95,21 +94,24 @@ class Statement {
   }
 
  private:
-  void add_excluded(const std::string& entry, std::span<const Rename> rules) {
-    const auto add = [&](const std::string& name) {
+  static std::vector<std::string> excluded(const Profile& profile, const Quantization& said,
+                                           const Examined& on) {
+    const auto rules = renames(on, profile);
+    std::vector<std::string> out;
+    for (const std::string& entry : said.exclude) {
+      const bool is_tree = entry.size() >= 2 && entry.ends_with('*') && !entry.ends_with(".*");
       // A rule's "lm_head." fits names below it alone, as the server's own prefixes do.
-      excluded_.push_back(renamed(name, rules));
-    };
-    const bool is_tree = entry.size() >= 2 && entry.ends_with('*') && !entry.ends_with(".*");
-    if (is_tree && !rules.empty() && profile_.program == Program::kVllm) {
-      add(entry.substr(0, entry.size() - 1));
-      add(entry.substr(0, entry.size() - 1) + ".*");
-    } else {
-      add(entry);
+      if (is_tree && !rules.empty() && profile.program == Program::kVllm) {
+        out.push_back(renamed(entry.substr(0, entry.size() - 1), rules));
+        out.push_back(renamed(entry.substr(0, entry.size() - 1) + ".*", rules));
+      } else {
+        out.push_back(renamed(entry, rules));
+      }
+      if (profile.program == Program::kSglang && entry.starts_with("model.language_model.")) {
+        out.push_back(entry);
+      }
     }
-    if (profile_.program == Program::kSglang && entry.starts_with("model.language_model.")) {
-      excluded_.push_back(entry);
-    }
+    return out;
   }
 
   bool is_never_quantized(const std::string& name) const {
@@ -122,22 +124,18 @@ class Statement {
     return name.find("vision_tower") != name.npos || name.find("vision_model") != name.npos;
   }
 
-  bool has_entry(std::string_view name) const {
-    return std::find(excluded_.begin(), excluded_.end(), name) != excluded_.end();
-  }
-
   // Whole names, where a fused module needs all its shards named.
   bool is_named(const std::string& name, bool& is_partial) const {
     const Split parts = split(name);
     const Fused* entry = fused_of(parts.word, false);
     if (entry == nullptr) {
-      if (name.find("experts") == name.npos) return has_entry(name);
-      return std::any_of(excluded_.begin(), excluded_.end(),
+      if (name.find("experts") == name.npos) return excluded_.holds(name);
+      return std::any_of(excluded_.entries().begin(), excluded_.entries().end(),
                          [&](const std::string& other) { return other.find(name) != other.npos; });
     }
     size_t named = 0;
     for (const std::string_view shard : entry->shards) {
-      if (has_entry(child(parts.parent, shard))) ++named;
+      if (excluded_.holds(child(parts.parent, shard))) ++named;
     }
     is_partial = named != 0 && named != entry->shards.size();
     return named == entry->shards.size();
@@ -145,27 +143,23 @@ class Statement {
 
   bool is_excluded(const std::string& name, bool& is_partial) const {
     if (is_named(name, is_partial)) return true;
-    const bool is_sglang = profile_.program == Program::kSglang;
-    for (const std::string& entry : excluded_) {
-      if (is_sglang ? fits_in_sglang(entry, name) : fits_in_vllm(entry, name)) {
-        is_partial = false;
-        return true;
-      }
-    }
-    return false;
+    const bool fits =
+        profile_.program == Program::kSglang ? fits_in_sglang(name) : fits_in_vllm(name);
+    if (fits) is_partial = false;
+    return fits;
   }
 
   // Any part of the name, then shell patterns.
-  static bool fits_in_vllm(const std::string& entry, const std::string& name) {
-    return name.find(entry) != name.npos || glob_matches(entry, name);
+  bool fits_in_vllm(std::string_view name) const {
+    return excluded_.holds_part_of(name) || excluded_.matches(name);
   }
 
   // The whole name, or one word of it.
-  static bool fits_in_sglang(const std::string& entry, std::string_view name) {
-    if (glob_matches(entry, name)) return true;
+  bool fits_in_sglang(std::string_view name) const {
+    if (excluded_.matches(name)) return true;
     while (!name.empty()) {
       const size_t dot = name.find('.');
-      if (glob_matches(entry, name.substr(0, dot))) return true;
+      if (excluded_.matches(name.substr(0, dot))) return true;
       name = dot == name.npos ? "" : name.substr(dot + 1);
     }
     return false;
@@ -190,7 +184,7 @@ class Statement {
   const Examined& on_;
   const Profile& profile_;
   const Quantization& said_;
-  std::vector<std::string> excluded_;
+  NameList excluded_;
   std::map<std::string, std::string> layers_;  // by name and a dot
 };
 

@@ -187,8 +187,7 @@ void Examined::collect_modules() {
       module.form = form_of(*tensor.codec);
       // Codes whose scales a step before makes anew stand apart in a plan; as written, the reader
       // puts them together.
-      const Tensor* scale =
-          tensor.codec->name == "u8" ? checkpoint.find_tensor(name + "_scale") : nullptr;
+      const Tensor* scale = tensor.codec->name == "u8" ? this->tensor(name + "_scale") : nullptr;
       if (scale != nullptr && !scale->is_stored()) module.form = Form::kNvfp4;
     } else if (word == "input_scale" && dot != name.npos) {
       modules[name.substr(0, dot)].has_input_scale = true;

@@ -3,27 +3,21 @@
 #include <algorithm>
 
 #include "core/json_edit.h"
-#include "core/transform.h"
+#include "core/name_list.h"
 #include "transforms/quant_config.h"
 
 namespace ckpt {
 namespace {
 
-// compressed-tensors' entries are whole names, or "re:" and a pattern that is not looked into.
-bool covers(const std::string& entry, const std::string& module) {
-  return glob_matches(entry, module);
-}
-
 void append_missing(JsonText& list, const std::vector<std::string>& modules,
                     const std::vector<std::string>& quantized, bool globs) {
   std::vector<std::string> entries;
   for (const JsonText& item : list.items()) entries.push_back(item.as_text().value_or(""));
+  // compressed-tensors' entries are whole names, or "re:" and a pattern that is not looked into.
+  const NameList covered(std::move(entries));
   std::vector<std::string> missing;
   std::copy_if(modules.begin(), modules.end(), std::back_inserter(missing),
-               [&](const std::string& module) {
-                 return std::none_of(entries.begin(), entries.end(),
-                                     [&](const auto& entry) { return covers(entry, module); });
-               });
+               [&](const std::string& module) { return !covered.matches(module); });
   if (globs) missing = summarize_excluded(missing, quantized);
   for (const std::string& entry : missing) list.items().push_back(JsonText::text(entry));
 }

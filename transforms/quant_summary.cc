@@ -16,6 +16,7 @@
 #include <map>
 #include <set>
 
+#include "core/name_list.h"
 #include "transforms/name_ranges.h"
 #include "transforms/quant_config.h"
 #include "transforms/transforms.h"
@@ -209,20 +210,13 @@ class Summarizer {
   }
 
   // ---- both ------------------------------------------------------------------------------------
-  static bool names_module(const std::string& entry, const std::string& module) {
-    return entry == module || module.starts_with(entry + ".") || glob_matches(entry, module);
-  }
-
   // "" for a layer that stays as it is.
-  std::string stated_for(const std::string& module) const {
+  std::string stated_for(const std::string& module, const NameList& excluded) const {
     if (config_->algo.name == kMixedPrecision) {
       const auto at = stated_layers_.find(module);
       return at == stated_layers_.end() ? "" : at->second;
     }
-    for (const std::string& entry : config_->exclude_modules.value_or(std::vector<std::string>())) {
-      if (names_module(entry, module)) return "";
-    }
-    return config_->algo.name;
+    return excluded.holds_parent_of(module) || excluded.matches(module) ? "" : config_->algo.name;
   }
 
   static bool may_be_quantized(const Tensor& tensor) {
@@ -234,18 +228,21 @@ class Summarizer {
   void compare_layers() {
     std::map<std::pair<std::string, std::string>, std::vector<std::string>> differing;
     if (config_) stated_layers_ = layers_of(*config_);
+    const NameList excluded(config_ && config_->exclude_modules ? *config_->exclude_modules
+                                                                : std::vector<std::string>());
+    const NameList ignored(ignored_);
     for (const auto& [tensor, name] : found_) {
       const std::string module = module_of(tensor->name);
       const bool has_codes = tensor->codec->parts.size() > 1;
       if (config_) {
-        const std::string stated = stated_for(module);
+        const std::string stated = stated_for(module, excluded);
         // AWQ divides out of some layers what their producers multiply in: these have no scale.
         const bool is_folded = stated == "NVFP4_AWQ" && name == "NVFP4";
         const bool differs = has_codes ? stated != name && !is_folded : !stated.empty();
         if (differs && (has_codes || may_be_quantized(*tensor))) {
           differing[{stated, name}].push_back(module);
         }
-      } else if (has_codes && is_ignored(module)) {
+      } else if (has_codes && ignored.holds(module)) {
         differing[{"", name}].push_back(module);
       }
     }
@@ -255,10 +252,6 @@ class Summarizer {
                       pair.first.empty() ? std::string("leaves them out") : "says " + pair.first,
                       pair.second, modules.size(), fmt::join(summarize_names(modules), ", ")));
     }
-  }
-
-  bool is_ignored(const std::string& module) const {
-    return std::find(ignored_.begin(), ignored_.end(), module) != ignored_.end();
   }
 
   static std::map<std::string, std::string> layers_of(const QuantConfig& config) {

@@ -10,6 +10,7 @@
 // python/sglang/srt/layers/quantization/modelopt_quant.py (is_layer_excluded).
 #include <algorithm>
 
+#include "core/name_list.h"
 #include "transforms/quant_config.h"
 #include "transforms/serving_config.h"
 
@@ -44,14 +45,10 @@ Modules modules_of(const Checkpoint& checkpoint) {
 }
 
 // As the laxer reader has it: any part of the name, or a pattern.
-bool is_listed(const std::vector<std::string>& list, const std::string& name) {
-  return std::any_of(list.begin(), list.end(), [&](const std::string& entry) {
-    return name.find(entry) != name.npos || glob_matches(entry, name);
-  });
-}
-
-bool fits(const std::vector<std::string>& list, const Modules& modules) {
-  const auto listed = [&](const std::string& name) { return is_listed(list, name); };
+bool fits(const NameList& list, const Modules& modules) {
+  const auto listed = [&](const std::string& name) {
+    return list.holds_part_of(name) || list.matches(name);
+  };
   return std::all_of(modules.plain.begin(), modules.plain.end(), listed) &&
          std::none_of(modules.coded.begin(), modules.coded.end(), listed);
 }
@@ -63,13 +60,16 @@ std::vector<std::string> explicit_list(const Modules& modules) {
     return std::any_of(modules.coded.begin(), modules.coded.end(),
                        [&](const std::string& name) { return name.starts_with(root); });
   };
+  const bool is_mtp_coded = is_coded_below("mtp.");
+  const bool is_visual_coded = is_coded_below("model.visual.");
+  // Names are sorted, so those of one tree follow each other.
   const auto add = [&](std::string name) {
-    if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(std::move(name));
+    if (out.empty() || out.back() != name) out.push_back(std::move(name));
   };
   for (const std::string& name : modules.plain) {
-    if (name.starts_with("mtp.") && !is_coded_below("mtp.")) {
+    if (name.starts_with("mtp.") && !is_mtp_coded) {
       add("mtp*");
-    } else if (name.starts_with("model.visual.") && !is_coded_below("model.visual.")) {
+    } else if (name.starts_with("model.visual.") && !is_visual_coded) {
       add("model.visual*");
     } else {
       add(name);
@@ -117,7 +117,7 @@ Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context) {
   QuantConfig wanted = *said;
   const Modules modules = modules_of(checkpoint);
   if (wanted.algo.name != kMixedPrecision && !modules.coded.empty() &&
-      !fits(wanted.exclude_modules.value_or(std::vector<std::string>()), modules)) {
+      !fits(NameList(wanted.exclude_modules.value_or(std::vector<std::string>())), modules)) {
     wanted.exclude_modules = explicit_list(modules);
     context.note(
         fmt::format("the list of modules that are not quantized is written anew: {} entries",

@@ -3,7 +3,6 @@
 // Laws: what was laid out reads as the same keys and tensors, and laying that out gives the same
 // bytes.
 #include "formats/gguf.h"
-
 #include "fuzz/fuzz.h"
 #include "quantizers/quantizers.h"
 

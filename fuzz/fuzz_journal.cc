@@ -2,7 +2,6 @@
 //
 // Law: what is read stays inside the folder and is written and read as the same lines.
 #include "core/journal.h"
-
 #include "core/plan.h"
 #include "fuzz/fuzz.h"
 

@@ -1,7 +1,6 @@
 // A recipe: comments, steps and their options.
-#include "tools/recipe.h"
-
 #include "fuzz/fuzz.h"
+#include "tools/recipe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ckpt;

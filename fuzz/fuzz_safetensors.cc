@@ -3,7 +3,6 @@
 // Laws: every byte behind the header belongs to a tensor; what is read can be laid out and read
 // again as the same tensors.
 #include "formats/safetensors.h"
-
 #include "fuzz/fuzz.h"
 #include "quantizers/quantizers.h"
 

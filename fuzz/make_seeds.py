@@ -7,6 +7,7 @@ The same inputs give the same seeds, a signature aside. Seeds stay small: a fuzz
 from the second thousand of like tensors.
 """
 import base64
+import io
 import json
 import pathlib
 import pickle
@@ -14,6 +15,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 
@@ -180,6 +182,44 @@ put("recipe", "small", '{"in": "a", "out": "b", "steps": ["serving-config"]}')
 put("journal", "all", "ckpt-patch 1\nreplace 0 config.json\nheader 1 4096 model.safetensors\n"
     "insert 2 4096 8192 a/model.safetensors\nremove SHA256SUMS\nend\n")
 put("journal", "empty", "ckpt-patch 1\nend\n")
+
+PLAN, SUM = "0123456789abcdef" * 4, "= " + "0" * 16 + "\n"
+put("ledger", "all", f"ckpt-ledger 1\nplan {PLAN}\ncommand ckpt convert a b\n"
+    f"input 4096 17 12 in/model.safetensors\nboot this-boot\n{SUM}wrote 0 1 4096 8192\n"
+    f"scan 3 0 512 3f800000\n{SUM}synced\ndigest 0 1 {PLAN}\n{SUM}publish 0 0 1234\ncomplete\n"
+    f"{SUM}boot another-boot\nwrote 0 0 0 10\n{SUM}")
+
+# ---- archives ----
+with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary) / "model"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "sub" / ("long" * 30)).write_text("x" * 600)
+    file = pathlib.Path(temporary) / "model.tar.zst"
+    made = subprocess.run([ckpt, "publish", str(folder), "--archive", str(file)],
+                          capture_output=True, text=True)
+    if made.returncode != 0:
+        sys.exit(made.stderr)
+    put("archive", "stream", b"\0\7" + file.read_bytes())
+    put("archive", "frames", b"\1\0" + file.read_bytes())
+    put("archive", "compress", b"\2\0" + b"abc" * 10)
+    for kind, form in (("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT),
+                       ("pax", tarfile.PAX_FORMAT)):
+        raw = io.BytesIO()
+        with tarfile.open(fileobj=raw, mode="w", format=form) as tar:
+            for name, size in (("a/b", 3), ("d" * (90 if kind == "ustar" else 120), 0)):
+                member = tarfile.TarInfo(name)
+                member.size = size
+                tar.addfile(member, io.BytesIO(b"x" * size))
+            if kind == "pax":
+                member = tarfile.TarInfo("p")
+                member.pax_headers = {"path": "é/p", "size": "2"}
+                member.size = 2
+                tar.addfile(member, io.BytesIO(b"yy"))
+            folder_member = tarfile.TarInfo("e")
+            folder_member.type = tarfile.DIRTYPE
+            tar.addfile(folder_member)
+        put("archive", kind, b"\3\11" + raw.getvalue()[:5000].rstrip(b"\0") + bytes(1536))
 
 # ---- signatures ----
 with tempfile.TemporaryDirectory() as temporary:

@@ -237,6 +237,7 @@ TEST_P(ReaderLimits, MemoryAndTimeFollowTheSize) {
     const std::string bytes = worst.make(count);
     write_file(path, bytes);
     const Cost cost = cost_of([&] { return worst.read(path, bytes); });
+    RecordProperty("bytes_a_byte", static_cast<int>(cost.memory_bytes / bytes.size()));
     EXPECT_EQ(cost.is_accepted, worst.is_accepted);
     EXPECT_LE(cost.memory_bytes, kFreeBytes + worst.factor * bytes.size())
         << static_cast<double>(cost.memory_bytes) / static_cast<double>(bytes.size())

@@ -99,9 +99,18 @@ Status list(const std::filesystem::path& folder, const std::string& prefix,
   return fail(ErrorCode::kIo, "{}: cannot be listed: {}", folder.string(), error.message());
 }
 
+// Files that hold a vocabulary or its merges, or an entry for each of a model's quantizers.
+bool is_large(const std::string& path) {
+  constexpr auto kLarge = std::to_array<std::string_view>(
+      {"tokenizer.*", "vocab.*", "merges.txt", "tekken.json", "*.model", "modelopt_state.pth"});
+  return std::any_of(kLarge.begin(), kLarge.end(),
+                     [&](std::string_view pattern) { return glob_matches(pattern, path); });
+}
+
 Result<Document> read_document(const std::filesystem::path& folder, const std::string& path) {
   CKPT_ASSIGN(const SharedSource source, open_file(folder / path));
-  CKPT_ASSIGN(std::string text, read_text(*source, kMaxDocumentBytes));
+  CKPT_ASSIGN(std::string text,
+              read_text(*source, is_large(path) ? kMaxVocabularyBytes : kMaxDocumentBytes));
   if (text.starts_with("version https://git-lfs")) {
     CKPT_TRY(in(source->name(), refuse_other_files(*source, path)));
   }

@@ -8,12 +8,15 @@
 // one would pass the limit; all keys go into the first file, three split keys into each.
 //
 // A codec of several parts makes as many tensors of the file, called NAME + suffix, one after the
-// other: "blk.0.ffn_up" with codec nvfp4_gguf is blk.0.ffn_up.weight and blk.0.ffn_up.scale.
+// other: "blk.0.ffn_up" with codec nvfp4_gguf is blk.0.ffn_up.weight and blk.0.ffn_up.scale. Those
+// of a stack (core/stack_name.h) lie behind each other and are one tensor of the file:
+// "blk.0.ffn_up_exps[0]", "...[1]" are blk.0.ffn_up_exps.weight [2, ...] and .scale [2].
 #include <algorithm>
 #include <cstring>
 
 #include "core/arithmetic.h"
 #include "core/name_index.h"
+#include "core/stack_name.h"
 #include "formats/gguf.h"
 #include "formats/same_file.h"
 
@@ -76,17 +79,46 @@ void write_slack(Writer& writer, uint64_t slack_bytes) {
 
 // ---- checks ------------------------------------------------------------------------------------
 
-// A tensor of the file: one part of a tensor of the checkpoint.
+// A tensor of the file: one part of a tensor of the checkpoint, or of a stack of them.
 struct Entry {
   uint32_t tensor, part;
   std::string name;
   std::vector<uint64_t> shape;
   uint32_t type;
-  uint64_t size_bytes;
+  uint64_t member_bytes;
+  uint32_t members = 1;
+
+  uint64_t size_bytes() const { return member_bytes * members; }
 };
 
+// How many tensors from `first` on are one stack; 0: it is a tensor by itself.
+uint32_t stack_members(const Checkpoint& checkpoint, uint32_t first) {
+  const Tensor& tensor = checkpoint.tensors[first];
+  const auto stack = stack_member(tensor);
+  if (!stack || stack->number != 0) return 0;
+  uint32_t count = 1;
+  for (uint32_t i = first + 1; i < checkpoint.tensors.size(); ++i, ++count) {
+    const Tensor& next = checkpoint.tensors[i];
+    const auto member = stack_member(next);
+    const bool belongs = member && member->stack == stack->stack && member->number == count &&
+                         next.shape == tensor.shape && next.codec == tensor.codec;
+    if (!belongs) break;
+  }
+  return count;
+}
+
+void make_stack(Entry& entry, uint32_t members, const Tensor& tensor) {
+  entry.members = members;
+  entry.name = stack_member(tensor)->stack + std::string(tensor.codec->parts[entry.part].suffix);
+  if (entry.part == 0) {
+    entry.shape.insert(entry.shape.begin(), members);
+  } else {
+    entry.shape = {members};
+  }
+}
+
 // The first part has the tensor's shape; others are numbers that belong to all of it.
-Result<Entry> make_entry(const Tensor& tensor, uint32_t index, uint32_t part) {
+Result<Entry> make_entry(const Tensor& tensor, uint32_t index, uint32_t part, uint32_t members) {
   const PartRule& rule = tensor.codec->parts[part];
   const auto type = ggml_type(rule.dtype);
   const bool fits = part == 0
@@ -99,6 +131,7 @@ Result<Entry> make_entry(const Tensor& tensor, uint32_t index, uint32_t part) {
   Entry entry{index,         part,  tensor.name + std::string(rule.suffix),
               {uint64_t{1}}, *type, part_size_bytes(tensor, part)};
   if (part == 0) entry.shape = tensor.shape;
+  if (members > 0) make_stack(entry, members, tensor);
   if (entry.name.size() > kMaxGgufNameBytes) {
     return fail(ErrorCode::kUnsupported, "a name of {} bytes; llama.cpp reads at most {}",
                 entry.name.size(), kMaxGgufNameBytes);
@@ -112,13 +145,15 @@ Result<Entry> make_entry(const Tensor& tensor, uint32_t index, uint32_t part) {
 
 Result<std::vector<Entry>> make_entries(const Checkpoint& checkpoint) {
   std::vector<Entry> out;
-  for (uint32_t i = 0; i < checkpoint.tensors.size(); ++i) {
+  for (uint32_t i = 0; i < checkpoint.tensors.size();) {
     const Tensor& tensor = checkpoint.tensors[i];
+    const uint32_t members = stack_members(checkpoint, i);
     for (uint32_t part = 0; part < tensor.codec->parts.size(); ++part) {
-      CKPT_ASSIGN(Entry entry,
-                  in(fmt::format("tensor '{}'", tensor.name), make_entry(tensor, i, part)));
+      CKPT_ASSIGN(Entry entry, in(fmt::format("tensor '{}'", tensor.name),
+                                  make_entry(tensor, i, part, members)));
       out.push_back(std::move(entry));
     }
+    i += std::max<uint32_t>(members, 1);
   }
   std::vector<std::string_view> names;
   for (const Entry& entry : out) names.push_back(entry.name);
@@ -153,8 +188,9 @@ struct Sources {
   const LayoutOptions& options;
 };
 
+// `places`: where each entry of the part begins.
 std::vector<std::byte> render_header(const Sources& sources, const Part& part,
-                                     std::span<const Extent> extents) {
+                                     std::span<const uint64_t> places) {
   Writer writer;
   writer.raw(std::as_bytes(std::span(kGgufMagic)));
   writer.number(kGgufVersion);
@@ -165,8 +201,8 @@ std::vector<std::byte> render_header(const Sources& sources, const Part& part,
     writer.value(entry.value);
   }
   write_slack(writer, part.slack_bytes);
-  for (size_t i = 0; i < extents.size(); ++i) {
-    write_info(writer, sources.entries[part.first + i], extents[i].offset_bytes);
+  for (size_t i = 0; i < places.size(); ++i) {
+    write_info(writer, sources.entries[part.first + i], places[i]);
   }
   return std::move(writer.bytes);
 }
@@ -188,23 +224,28 @@ Result<OutputFile> lay_out_part(const Sources& sources, Part part) {
   OutputFile file;
   file.path = part.path;
   uint64_t offset = 0;
+  std::vector<uint64_t> places;
   for (uint32_t i = part.first; i < part.first + part.count; ++i) {
     const Entry& entry = entries[i];
-    file.extents.push_back({entry.tensor, entry.part, offset, entry.size_bytes});
-    const auto end = add(offset, entry.size_bytes);
-    if (!end || *end > kMaxTensorBytes) {
-      return fail(ErrorCode::kUnsupported, "{}: more than {} bytes", part.path, kMaxTensorBytes);
+    places.push_back(offset);
+    for (uint32_t member = 0; member < entry.members; ++member) {
+      file.extents.push_back({entry.tensor + member, entry.part, offset, entry.member_bytes});
+      const auto end = add(offset, entry.member_bytes);
+      if (!end || *end > kMaxTensorBytes) {
+        return fail(ErrorCode::kUnsupported, "{}: more than {} bytes", part.path, kMaxTensorBytes);
+      }
+      offset = *end;
     }
-    offset = round_up(*end, part.alignment);
+    offset = round_up(offset, part.alignment);
   }
   if (const auto room = options.keep_places ? gguf_room(checkpoint, file, offset) : std::nullopt) {
     Part bare = part;
     bare.slack_bytes = 0;
-    const uint64_t header_bytes = render_header(sources, bare, file.extents).size();
+    const uint64_t header_bytes = render_header(sources, bare, places).size();
     part.slack_bytes =
         slack_in_place(part, header_bytes, *room, options).value_or(part.slack_bytes);
   }
-  file.header = render_header(sources, part, file.extents);
+  file.header = render_header(sources, part, places);
   file.header.resize(round_up(file.header.size(), part.alignment));
   for (Extent& extent : file.extents) extent.offset_bytes += file.header.size();
   file.size_bytes = file.header.size() + offset;
@@ -219,7 +260,7 @@ std::vector<uint32_t> find_cuts(const std::vector<Entry>& entries, uint64_t max_
   std::vector<uint32_t> cuts{0};
   uint64_t open_bytes = 0;
   for (uint32_t i = 0; i < entries.size() && max_bytes > 0; ++i) {
-    const uint64_t bytes = round_up(entries[i].size_bytes, kGgufDefaultAlignment);
+    const uint64_t bytes = round_up(entries[i].size_bytes(), kGgufDefaultAlignment);
     if (i > cuts.back() && open_bytes + bytes > max_bytes) {
       cuts.push_back(i);
       open_bytes = 0;

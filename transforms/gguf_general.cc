@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/stack_name.h"
 #include "transforms/gguf_general_names.h"
 #include "transforms/gguf_general_yaml.h"
 
@@ -157,6 +158,13 @@ ParameterCount count_parameters(const std::vector<Tensor>& tensors) {
     uint64_t values = tensor.values();
     for (const PartRule& part : tensor.codec->parts) values += part.tile_rows == 0 ? 1 : 0;
     out.total += values;
+    if (const auto member = stack_member(tensor)) {
+      out.shared += values - tensor.values();
+      out.expert += member->number == 0 ? tensor.values() : 0;
+      stacks += member->number == 0 ? 1 : 0;
+      ++expert_sum;
+      continue;
+    }
     const bool is_stack = tensor.name.find("_exps.") != std::string::npos &&
                           tensor.shape.size() >= 3 && tensor.shape[tensor.shape.size() - 3] > 0;
     if (!is_stack) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/repack.h"
+#include "core/stack_name.h"
 
 namespace ckpt {
 namespace {
@@ -124,12 +125,6 @@ void Nvfp4Tensors::add_scales(const std::string& name, std::string_view ending,
 Status Nvfp4Tensors::add_expert(const NamedTensor& named, const Match& match) {
   CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
   CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
-  if (!named.tensor.is_stored()) {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "two steps: the same --to with a folder as OUT, then that folder to GGUF",
-                          "tensor '{}': experts cannot be encoded and stacked in one step",
-                          named.tensor.name);
-  }
   const std::string name = gguf_name(match.rule->to, match);
   std::map<uint64_t, NamedTensor>& list = experts_[name];
   if (!list.insert({number, named}).second) {
@@ -146,17 +141,34 @@ Status Nvfp4Tensors::stack(const std::map<uint64_t, NamedTensor>& experts,
                            const std::string& name) {
   const Tensor& first = experts.begin()->second.tensor;
   std::vector<Tensor> tensors;
-  std::vector<float> scales, input_scales;
+  std::vector<float> input_scales;
   for (const auto& [number, expert] : experts) {
     if (expert.tensor.shape != first.shape || expert.tensor.codec != first.codec) {
       return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; the first expert has [{}]",
                   expert.tensor.name, fmt::join(expert.tensor.shape, ", "),
                   fmt::join(first.shape, ", "));
     }
-    CKPT_ASSIGN(const float scale, tensor_scale(expert.tensor, codecs_));
-    scales.push_back(scale);
+    if (expert.tensor.is_stored() != first.is_stored()) {
+      return fail(ErrorCode::kUnsupported, "'{}': some experts are NVFP4 and others are yet to be",
+                  name);
+    }
     input_scales.push_back(expert.input_scale.value_or(1.0f));
-    share_tensor_scale(tensors.emplace_back(expert.tensor), first);
+    tensors.push_back(expert.tensor);
+  }
+  const std::string source = source_of(first);
+  CKPT_TRY(first.is_stored() ? stack_stored(std::move(tensors), name)
+                             : stack_encoded(std::move(tensors), name));
+  add_scales(name, ".input_scale", input_scales, source);
+  return {};
+}
+
+Status Nvfp4Tensors::stack_stored(std::vector<Tensor> tensors, const std::string& name) {
+  const Tensor first = tensors[0];
+  std::vector<float> scales;
+  for (Tensor& tensor : tensors) {
+    CKPT_ASSIGN(const float scale, tensor_scale(tensor, codecs_));
+    scales.push_back(scale);
+    share_tensor_scale(tensor, first);
   }
   CKPT_ASSIGN(Tensor stacked, concatenate_rows(tensors));
   CKPT_ASSIGN(stacked,
@@ -164,7 +176,19 @@ Status Nvfp4Tensors::stack(const std::map<uint64_t, NamedTensor>& experts,
   CKPT_ASSIGN(Tensor made, blocks(std::move(stacked), name, source_of(first)));
   out_.push_back(std::move(made));
   add_scales(name, ".scale", scales, source_of(first));
-  add_scales(name, ".input_scale", input_scales, source_of(first));
+  return {};
+}
+
+// Encoded here: each with a scale of its own, which is not known yet.
+Status Nvfp4Tensors::stack_encoded(std::vector<Tensor> tensors, const std::string& name) {
+  const std::string stack = name.substr(0, name.size() - kWeight.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const std::string source = source_of(tensors[i]);
+    CKPT_ASSIGN(Tensor made, recode(std::move(tensors[i]), *find_codec(codecs_, "nvfp4_gguf")));
+    made.name = stack_member_name(stack, i);
+    made.source_name = source;
+    out_.push_back(std::move(made));
+  }
   return {};
 }
 

@@ -36,6 +36,8 @@ class Nvfp4Tensors {
  private:
   Status add_expert(const NamedTensor& named, const Match& match);
   Status stack(const std::map<uint64_t, NamedTensor>& experts, const std::string& name);
+  Status stack_stored(std::vector<Tensor> tensors, const std::string& name);
+  Status stack_encoded(std::vector<Tensor> tensors, const std::string& name);
   Status add_encoded(Tensor tensor, const std::string& name, const NamedTensor& named);
   Result<Tensor> blocks(Tensor tensor, const std::string& name, const std::string& source) const;
   void add_scales(const std::string& name, std::string_view ending,

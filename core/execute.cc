@@ -17,6 +17,8 @@
 #include "core/folder.h"
 #include "core/output_files.h"
 #include "core/resume.h"
+#include "core/scan_board.h"
+#include "core/share.h"
 #include "core/tasks.h"
 #include "core/threads.h"
 
@@ -48,6 +50,7 @@ class Engine {
   Result<ExecuteReport> run();
 
  private:
+  bool is_share() const { return options_.resume.share_count > 0; }
   Status open();
   Status make();
   Status end();
@@ -64,8 +67,6 @@ class Engine {
                       const Grain& grain, const Task& task, Worker& worker);
   Status recode(const Task& task, Worker& worker);
   Status scan(const Task& task, Worker& worker);
-  void scan_ended(const Task& task);
-  Stats stats_of(const TensorJob& job);
   Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task);
   void failed(size_t index, Error error);
   void advanced(uint64_t bytes);
@@ -84,14 +85,7 @@ class Engine {
   FeedbackCache feedback_;
   std::counting_semaphore<> computing_;  // as many at a time as there are cores to use
 
-  // What the scans have found; by Jobs::scans.
-  struct Scanned {
-    Stats stats;
-    uint32_t ended = 0;
-  };
-  std::vector<Scanned> scanned_;
-  std::mutex scan_mutex_;
-  std::condition_variable scan_ended_;
+  std::optional<ScanBoard> scans_;
 
   std::atomic<size_t> next_task_{0};
   std::atomic<uint64_t> read_bytes_{0};
@@ -190,30 +184,8 @@ Status Engine::scan(const Task& task, Worker& worker) {
   computing_.release();
   CKPT_TRY(status);
   worker.found = stats;
-  const std::lock_guard lock(scan_mutex_);
-  combine(scanned_[task.job].stats, stats);
+  scans_->add(task.job, stats);
   return {};
-}
-
-// Counts a scan task as over, done or failed, so that nobody waits for it for ever.
-void Engine::scan_ended(const Task& task) {
-  const std::lock_guard lock(scan_mutex_);
-  if (++scanned_[task.job].ended == jobs_.scans[task.job].tasks) scan_ended_.notify_all();
-}
-
-// The numbers that a tensor shares with its peers. Waits until all were scanned; the scans stand
-// before in the list of tasks, so somebody is at work on them.
-Stats Engine::stats_of(const TensorJob& job) {
-  const Recoded& recoded = job.tensor->recoded();
-  Stats stats = recoded.stats.value_or(Stats{});
-  stats.own_amax = stats.amax;
-  std::unique_lock lock(scan_mutex_);
-  for (const uint32_t scan : job.scans) {
-    scan_ended_.wait(lock, [&] { return scanned_[scan].ended == jobs_.scans[scan].tasks; });
-    combine(stats, scanned_[scan].stats);
-    if (scan == job.scans.front()) stats.own_amax = scanned_[scan].stats.amax;
-  }
-  return stats;
 }
 
 Result<std::vector<float>> Engine::load_block_amax(const TensorJob& job, const Task& task) {
@@ -234,7 +206,7 @@ Result<std::vector<float>> Engine::load_block_amax(const TensorJob& job, const T
 Status Engine::recode(const Task& task, Worker& worker) {
   const TensorJob& job = jobs_.tensors[task.output][task.job];
   const Tensor& tensor = *job.tensor;
-  const Stats stats = stats_of(job);
+  const Stats stats = scans_->wait_for(jobs_, job);
   CKPT_ASSIGN(const Source source,
               load(*tensor.recoded().from, job.slices, job.grain, task, worker));
   CKPT_ASSIGN(const std::vector<float> block_amax, load_block_amax(job, task));
@@ -307,12 +279,12 @@ void Engine::work() {
     const Task& task = jobs_.tasks[index];
     // Tasks before a failed one still run, so that the error told is always the first in the plan.
     if (index > error_index_) {
-      if (task.kind == Task::Kind::kScan) scan_ended(task);
+      scans_->ended(jobs_, task);
       continue;
     }
     const bool is_done = resume_ != nullptr && resume_->is_done(jobs_, task);
     Status status = is_done ? pass_over(task) : run_task(task, worker);
-    if (task.kind == Task::Kind::kScan) scan_ended(task);
+    scans_->ended(jobs_, task);
     if (!status) {
       failed(index, std::move(status.error()));
       continue;
@@ -331,16 +303,20 @@ Status Engine::open() {
   const Leftovers leftovers = resume_ != nullptr ? resume_->leftovers() : Leftovers::kRemove;
   // What an earlier run was about to name may have its name already.
   const bool force = options_.force || leftovers == Leftovers::kPublish;
-  return files_.open(force, leftovers, {leftovers == Leftovers::kKeep, true, options_.interrupted});
+  const FileMode mode{leftovers == Leftovers::kKeep, !is_share(), options_.interrupted};
+  return files_.open(force, leftovers, mode);
 }
 
 // Every byte of every file.
 Status Engine::make() {
   jobs_ = cut(plan_, chunk_bytes());
-  scanned_.resize(jobs_.scans.size());
+  if (is_share()) {
+    take_share(jobs_, plan_, options_.resume.share_number, options_.resume.share_count);
+  }
+  scans_.emplace(jobs_.scans.size());
   if (!jobs_.scans.empty() || plan_.outputs.size() > 1) cache_.emplace(options_.memory_bytes / 2);
   if (resume_ != nullptr) {
-    for (uint32_t i = 0; i < scanned_.size(); ++i) resume_->add_known(i, scanned_[i].stats);
+    for (uint32_t i = 0; i < jobs_.scans.size(); ++i) scans_->add(i, resume_->known(i));
     resume_->start(files_, [this](Error error) { failed(0, std::move(error)); });
   }
   std::vector<std::thread> threads = start_threads(workers_, [this] { work(); });
@@ -357,6 +333,10 @@ Status Engine::end() {
   } else {
     CKPT_TRY(make());
     CKPT_ASSIGN(reports_, files_.finish());
+    if (is_share()) {
+      files_.keep();
+      return resume_->complete();
+    }
     if (resume_ != nullptr) CKPT_TRY(resume_->ready(reports_));
   }
   return files_.publish();
@@ -364,10 +344,12 @@ Status Engine::end() {
 
 // An error that another run may be spared leaves what is finished to that one.
 Failure Engine::ended_by(Error error) {
-  const bool may_pass = error.code != ErrorCode::kCorrupt && error.code != ErrorCode::kUnsupported;
+  const bool is_data = error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported;
+  if (is_share()) files_.keep();  // it is never alone
+  const bool may_pass = !is_data || is_share();
   if (resume_ == nullptr || !may_pass || !resume_->keep()) return Failure(std::move(error));
   files_.keep();
-  if (error.code != ErrorCode::kUsage) {
+  if (error.code == ErrorCode::kIo || error.code == ErrorCode::kInterrupted) {
     error.hint += fmt::format("{}the same command again, which goes on where this one ended",
                               error.hint.empty() ? "" : "; then ");
   }
@@ -379,11 +361,12 @@ Result<ExecuteReport> Engine::run() {
   Status status = open().and_then([this] { return end(); });
   if (!status) return ended_by(std::move(status.error()));
   ExecuteReport report;
-  report.files = std::move(reports_);
+  if (!is_share()) report.files = std::move(reports_);
   for (const FileReport& file : report.files) {
     remember_digest(file.path, file.sha256);
     report.written_bytes += file.size_bytes;
   }
+  if (is_share()) report.written_bytes = jobs_.output_bytes;
   report.read_bytes = cache_ ? cache_->read_bytes() : read_bytes_.load();
   report.resumed_bytes = resumed_bytes_;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -28,6 +28,10 @@ struct ResumeOptions {
   bool enabled = false;  // else a run that fails leaves nothing
   std::string version;   // of the program: another one's work is not gone on with
   std::string command;   // as typed; told to whoever finds what this run left
+  // Of execute_share() (core/share.h): the share, from 1, of how many; 0: the whole plan. What was
+  // made before `since_ns` (since 1970) is not of this plan.
+  uint32_t share_number = 0, share_count = 0;
+  int64_t since_ns = 0;
 };
 
 struct ExecuteOptions {
@@ -53,6 +57,10 @@ struct ExecuteReport {
   uint64_t written_bytes = 0;
   uint64_t resumed_bytes = 0;  // of those written, by runs before this one
   double seconds = 0;
+  // Of a share: no file has its final name yet when one of the first two holds.
+  std::vector<uint32_t> missing_shares;
+  bool is_ended_elsewhere = false;  // all shares are done, and another program ends them just now
+  bool was_made = false;            // there was nothing left to do
 };
 
 // Writes every output under "OUT.partial", syncs and renames. On failure nothing carries a final

@@ -101,8 +101,8 @@ bool parse_entry(std::string_view word, std::string_view line, LedgerEntry& entr
     entry.sha256 = line;
     return true;
   }
-  if (word == "publish") {
-    entry.kind = Kind::kPublish;
+  if (word == "publish" || word == "file") {
+    entry.kind = word == "file" ? Kind::kFile : Kind::kPublish;
     return take_numbers(line, entry, 3);
   }
   entry.kind = Kind::kComplete;

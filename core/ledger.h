@@ -9,8 +9,9 @@
 //     input 4096 17... 12 in/... │
 //     boot 0e6b...               │ which boot of which machine wrote what follows
 //     = 9c1d2e3f4a5b6c7d         ╯ a batch ends with 64 bits of its SHA-256; a torn one counts for
-//     wrote 0 1 4096 8192          nothing, nor what follows it
-//     scan 3 0 512 3f800000      bytes of output 0, file 1; rows of a scan: their largest magnitude
+//     file 0 1 77                  nothing, nor what follows it
+//     wrote 0 1 4096 8192        inode of the partial file 1 of output 0, for what follows
+//     scan 3 0 512 3f800000      8192 bytes of it; rows of a scan: their largest magnitude
 //     = ...
 //     synced                     what stands above has reached the disk
 //     digest 0 1 71c4...         SHA-256 of a whole file, which has too
@@ -41,10 +42,11 @@ struct LedgerHead {
 };
 
 struct LedgerEntry {
-  enum class Kind : uint8_t { kWrote, kScan, kDigest, kPublish, kComplete };
+  enum class Kind : uint8_t { kFile, kWrote, kScan, kDigest, kPublish, kComplete };
   Kind kind;
-  // kWrote: output, file, first byte, bytes. kScan: scan, first row, rows, bits of the magnitude.
-  // kDigest: output, file. kPublish: output, number of the name, inode.
+  // kFile: output, file, inode. kWrote: output, file, first byte, bytes. kScan: scan, first row,
+  // rows, bits of the magnitude. kDigest: output, file. kPublish: output, number of the name,
+  // inode.
   uint64_t numbers[4] = {};
   std::string sha256 = {};  // kDigest
 };

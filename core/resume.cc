@@ -54,13 +54,11 @@ bool same_paths(const std::vector<InputFile>& a, const std::vector<InputFile>& b
 
 }  // namespace
 
-fs::path ledger_path(const Output& output) {
-  return fs::path(partial_path(output).string() + ".ledger");
-}
-
 Resume::~Resume() {
   stop();
   if (kept_) return;
+  std::error_code ignored;
+  for (const fs::path& share : shares_) fs::remove(share, ignored);
   // The first one, which says what the others are part of, goes last.
   for (size_t i = ledgers_.size(); i-- > 0;) ledgers_[i].remove();
 }
@@ -70,9 +68,7 @@ void Resume::note(const std::string& text) const {
 }
 
 Result<std::unique_ptr<Resume>> Resume::begin(const Plan& plan, const ExecuteOptions& options) {
-  const std::string version = fmt::format("{}{}", options.resume.version,
-                                          options.allow_nonfinite ? " allow-nonfinite" : "");
-  CKPT_ASSIGN(PlanDigest digest, digest_of(plan, version));
+  CKPT_ASSIGN(PlanDigest digest, digest_of(plan, options));
   std::unique_ptr<Resume> resume(new Resume(plan, options));
   resume->kept_ = true;  // nothing is ours until it was read
   Status decided =
@@ -85,8 +81,9 @@ Result<std::unique_ptr<Resume>> Resume::begin(const Plan& plan, const ExecuteOpt
 }
 
 // Says what differs, as exactly as can be known.
-Status Resume::refuse(const Ledger& ledger, const LedgerHead& found, const LedgerHead& head) const {
-  const std::string partial = ledger.path().stem().string();
+Status Resume::refuse(const fs::path& ledger, const LedgerHead& found,
+                      const LedgerHead& head) const {
+  const std::string partial = ledger.stem().string();
   const std::string changed = changed_input(found.inputs, head.inputs, true);
   if (same_paths(found.inputs, head.inputs) && !changed.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "--force to begin anew",
@@ -102,35 +99,84 @@ Status Resume::refuse(const Ledger& ledger, const LedgerHead& found, const Ledge
                         "{}: begun by another command: {}", partial, found.command);
 }
 
-Status Resume::decide(LedgerHead head) {
-  std::optional<LedgerContent> first;
+Status Resume::open_all(const LedgerHead& head) {
   for (const Output& output : plan_.outputs) {
-    std::error_code error;
-    const fs::path path = ledger_path(output);
-    if (path.has_parent_path() && !fs::is_directory(path.parent_path(), error)) {
-      return fail_with_hint(
-          ErrorCode::kUsage, fmt::format("mkdir -p {}", path.parent_path().string()),
-          "{}: there is no such folder to write into", path.parent_path().string());
-    }
-    CKPT_ASSIGN(Ledger ledger, Ledger::open(path));
+    CKPT_ASSIGN(Ledger ledger, Ledger::open(ledger_path(output)));
     CKPT_ASSIGN(std::optional<LedgerContent> content, ledger.read());
     const bool same = content && content->head.plan == head.plan &&
                       changed_input(content->head.inputs, head.inputs, true).empty();
-    if (content && !same && !options_.force) return refuse(ledger, content->head, head);
-    if (ledgers_.empty() && same) first = std::move(content);
+    if (content && !same && !options_.force) return refuse(ledger.path(), content->head, head);
+    if (ledgers_.empty() && same) own_ = std::move(content);
     ledgers_.push_back(std::move(ledger));
   }
+  return {};
+}
+
+// The same share may be at work elsewhere: then one more ledger does no harm.
+Status Resume::open_share() {
+  const std::string path = share_ledger_path(plan_.outputs[0], options_.resume).string();
+  constexpr unsigned kMostAtOnce = 9;
+  for (unsigned i = 1;; ++i) {
+    auto ledger = Ledger::open(i == 1 ? path : fmt::format("{}.{}", path, i));
+    if (!ledger && ledger.error().code == ErrorCode::kUsage && i < kMostAtOnce) continue;
+    if (!ledger) return Failure(std::move(ledger.error()));
+    ledgers_.push_back(std::move(*ledger));
+    return {};
+  }
+}
+
+// What shares have finished, this one's earlier runs among them.
+Status Resume::read_shares(const LedgerHead& head) {
+  CKPT_ASSIGN(std::vector<FoundLedger> found, find_ledgers(plan_, head));
+  for (FoundLedger& ledger : found) {
+    const bool is_own = ledger.path == ledgers_[0].path();
+    const bool is_known = !ledger.content.head.plan.empty();
+    if (is_known && !ledger.is_ours && !options_.force) {
+      return refuse(ledger.path, ledger.content.head, head);
+    }
+    if (ledger.is_ours && (is_share() || !is_own)) add(ledger.content);
+    if (is_own && is_share() && ledger.is_ours) own_ = std::move(ledger.content);
+    if (!is_share() && ledger.share_count > 0) shares_.push_back(ledger.path);
+  }
+  return {};
+}
+
+Status Resume::begin_ledgers(const LedgerHead& head) {
+  if (leftovers_ == Leftovers::kPublish) return {};
+  const bool goes_on = own_ && (is_share() || leftovers_ == Leftovers::kKeep);
+  for (size_t i = goes_on ? 1 : 0; i < ledgers_.size(); ++i) CKPT_TRY(ledgers_[i].begin(head));
+  return goes_on ? ledgers_[0].go_on(*own_) : Status{};
+}
+
+Status Resume::decide(const LedgerHead& head) {
+  for (const Output& output : plan_.outputs) {
+    std::error_code error;
+    const fs::path folder = output.path.parent_path();
+    if (folder.empty() || fs::is_directory(folder, error)) continue;
+    return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", folder.string()),
+                          "{}: there is no such folder to write into", folder.string());
+  }
+  CKPT_TRY(is_share() ? open_share() : open_all(head));
+  const bool is_whole = own_ && is_ready(*own_);
+  if (own_ && !is_whole) add(*own_);
+  CKPT_TRY(read_shares(head));
   kept_ = false;
-  if (first) {
-    take(*first);
+  if (is_whole) {
+    leftovers_ = Leftovers::kPublish;
+    take_reports(*own_);
+  } else if (is_share() || !written_.empty() || !amax_.empty()) {
+    leftovers_ = Leftovers::kKeep;
   } else if (leftovers_exist(plan_)) {
     note(fmt::format("{}: what an earlier run left is not gone on with; begun anew",
                      partial_path(plan_.outputs[0]).string()));
   }
-  if (leftovers_ == Leftovers::kPublish) return {};
-  const bool goes_on = leftovers_ == Leftovers::kKeep;
-  for (size_t i = goes_on ? 1 : 0; i < ledgers_.size(); ++i) CKPT_TRY(ledgers_[i].begin(head));
-  return goes_on ? ledgers_[0].go_on(*first) : Status{};
+  uint64_t bytes = 0;
+  for (const auto& [file, runs] : written_) bytes += runs.size();
+  if (bytes > 0) {
+    note(fmt::format("going on with {}: {} bytes of it are finished",
+                     partial_path(plan_.outputs[0]).string(), bytes));
+  }
+  return begin_ledgers(head);
 }
 
 // True when every output stands, whole, under its temporary or its final name.
@@ -183,12 +229,8 @@ void Resume::take_reports(const LedgerContent& content) {
   }
 }
 
-void Resume::take(const LedgerContent& content) {
-  if (is_ready(content)) {
-    leftovers_ = Leftovers::kPublish;
-    take_reports(content);
-    return;
-  }
+void Resume::add(const LedgerContent& content) {
+  std::map<LedgerKeeper::FileNumber, bool> is_there;
   for (const LedgerEntry& entry : content.entries) {
     const uint64_t* numbers = entry.numbers;
     if (entry.kind == Kind::kScan) {
@@ -197,26 +239,10 @@ void Resume::take(const LedgerContent& content) {
       float& amax = amax_[scan];
       amax = std::max(amax, std::bit_cast<float>(static_cast<uint32_t>(numbers[3])));
     }
-    if (entry.kind != Kind::kWrote || numbers[0] >= plan_.outputs.size()) continue;
-    if (numbers[1] >= plan_.outputs[numbers[0]].layout.files.size()) continue;
     const LedgerKeeper::FileNumber file{numbers[0], numbers[1]};
-    written_[file].add(numbers[2], numbers[3]);
+    if (entry.kind == Kind::kFile) is_there[file] = is_same_partial(plan_, entry);
+    if (entry.kind == Kind::kWrote && is_there[file]) written_[file].add(numbers[2], numbers[3]);
   }
-  uint64_t bytes = 0;
-  for (auto file = written_.begin(); file != written_.end();) {
-    const Output& output = plan_.outputs[file->first.first];
-    const OutputFile& layout = output.layout.files[file->first.second];
-    const auto status = stat_of(partial_path(output, layout));
-    const bool there = status && S_ISREG(status->st_mode) &&
-                       static_cast<uint64_t>(status->st_size) == layout.size_bytes &&
-                       file->second.runs().rbegin()->second <= layout.size_bytes;
-    bytes += there ? file->second.size() : 0;
-    file = there ? std::next(file) : written_.erase(file);
-  }
-  if (written_.empty() && amax_.empty()) return;
-  leftovers_ = Leftovers::kKeep;
-  note(fmt::format("going on with {}: {} bytes of it are finished",
-                   partial_path(plan_.outputs[0]).string(), bytes));
 }
 
 bool Resume::is_done(const Jobs& jobs, const Task& task) const {
@@ -232,14 +258,24 @@ bool Resume::is_done(const Jobs& jobs, const Task& task) const {
   });
 }
 
-void Resume::add_known(uint32_t scan, Stats& stats) const {
+Stats Resume::known(uint32_t scan) const {
   const auto found = amax_.find(scan);
-  if (found != amax_.end()) combine(stats, Stats{found->second, 0});
+  return {found == amax_.end() ? 0 : found->second, 0};
 }
 
 void Resume::start(OutputFiles& files, LedgerKeeper::Failed failed) {
   std::set<LedgerKeeper::FileNumber> written;
   for (const auto& [file, runs] : written_) written.insert(file);
+  std::string lines;
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
+    for (size_t j = 0; j < output.layout.files.size(); ++j) {
+      const auto status = stat_of(partial_path(output, output.layout.files[j]));
+      if (status) lines += fmt::format("file {} {} {}\n", i, j, status->st_ino);
+    }
+  }
+  // Without these lines what is written down counts for nothing, and all is done again.
+  (void)ledgers_[0].append(lines);
   keeper_ = std::make_unique<LedgerKeeper>(
       ledgers_[0], std::move(written),
       [&files](LedgerKeeper::FileNumber file) {
@@ -274,6 +310,12 @@ Status Resume::ready(const std::vector<FileReport>& reports) {
   // that.
   const Status written = ledgers_[0].append(lines);
   return written ? ledgers_[0].sync() : Status{};
+}
+
+Status Resume::complete() {
+  kept_ = true;
+  CKPT_TRY(ledgers_[0].append("synced\ncomplete\nsynced\n"));
+  return ledgers_[0].sync();
 }
 
 bool Resume::keep() {

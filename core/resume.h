@@ -5,6 +5,10 @@
 //   a ledger of this plan                 go on: tasks whose bytes are all there are skipped
 //   ... with digests of whole files       only final names are missing
 //   a ledger of another plan or inputs    refuse, or begin anew where OUT may be replaced
+//   ledgers of shares of this plan        what they say counts too
+//
+// A share (core/share.h) takes over what is in OUT.partial, whatever it is, and writes a ledger of
+// its own.
 //
 // What a reader would get wrong: the ledger speaks of bytes, not of tasks, so a run with other
 // threads and memory, whose tasks are cut elsewhere, goes on just as well.
@@ -12,10 +16,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/codec.h"
 #include "core/execute.h"
+#include "core/found_ledgers.h"
 #include "core/ledger.h"
 #include "core/ledger_keeper.h"
 #include "core/output_files.h"
@@ -26,7 +32,8 @@ namespace ckpt {
 
 class Resume {
  public:
-  // Locks every output's ledger and reads the first. Fails: kUsage: another plan's, in use; kIo.
+  // Locks every output's ledger, or the share's, and reads all. Fails: kUsage: another plan's, in
+  // use; kIo.
   static Result<std::unique_ptr<Resume>> begin(const Plan& plan, const ExecuteOptions& options);
   Resume(const Resume&) = delete;
   Resume& operator=(const Resume&) = delete;
@@ -38,8 +45,8 @@ class Resume {
   const std::vector<FileReport>& reports() const { return reports_; }
 
   bool is_done(const Jobs& jobs, const Task& task) const;
-  // The largest magnitude that earlier runs found in rows of a scan; combined into `stats`.
-  void add_known(uint32_t scan, Stats& stats) const;
+  // What earlier runs found in rows of a scan.
+  Stats known(uint32_t scan) const;
 
   // From here on finished() is taken down; `failed` is called when data cannot be synced.
   void start(OutputFiles& files, LedgerKeeper::Failed failed);
@@ -50,21 +57,31 @@ class Resume {
   }
   // Writes down that all files are whole and about to get their names. Requires: stopped; synced.
   Status ready(const std::vector<FileReport>& reports);
+  // Writes down that the share is done. Requires: stopped; synced.
+  Status complete();
   // The ledgers stay. False when they say nothing that another run could use.
   bool keep();
 
  private:
   Resume(const Plan& plan, const ExecuteOptions& options) : plan_(plan), options_(options) {}
-  Status decide(LedgerHead head);
-  Status refuse(const Ledger& ledger, const LedgerHead& found, const LedgerHead& head) const;
-  void take(const LedgerContent& content);
+  bool is_share() const { return options_.resume.share_count > 0; }
+  Status decide(const LedgerHead& head);
+  Status open_all(const LedgerHead& head);
+  Status open_share();
+  Status refuse(const std::filesystem::path& ledger, const LedgerHead& found,
+                const LedgerHead& head) const;
+  Status read_shares(const LedgerHead& head);
+  Status begin_ledgers(const LedgerHead& head);
+  void add(const LedgerContent& content);
   void take_reports(const LedgerContent& content);
   bool is_ready(const LedgerContent& content) const;
   void note(const std::string& text) const;
 
   const Plan& plan_;
   const ExecuteOptions& options_;
-  std::vector<Ledger> ledgers_;  // by output; entries stand in the first
+  std::vector<Ledger> ledgers_;       // by output; entries stand in the first; of a share: one
+  std::optional<LedgerContent> own_;  // of the first, when it is of this plan
+  std::vector<std::filesystem::path> shares_;  // ledgers of shares
   Leftovers leftovers_ = Leftovers::kRemove;
   bool kept_ = false;
   std::map<LedgerKeeper::FileNumber, RangeSet> written_;
@@ -73,8 +90,5 @@ class Resume {
   std::vector<FileReport> reports_;
   std::unique_ptr<LedgerKeeper> keeper_;
 };
-
-// Where the ledger of an output lies.
-std::filesystem::path ledger_path(const Output& output);
 
 }  // namespace ckpt

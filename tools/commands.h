@@ -22,7 +22,7 @@ struct Command {
   Run (*declare)(CLI::App& app);
 };
 
-extern const Command kConvert, kPatch, kDoctor, kShow, kDiff, kVerify, kPublish, kList;
+extern const Command kConvert, kPatch, kDoctor, kShow, kDiff, kVerify, kPublish, kExecute, kList;
 
 // Set by SIGINT and SIGTERM.
 extern std::atomic<bool> interrupted;

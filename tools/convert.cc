@@ -1,11 +1,11 @@
 // ckpt convert IN OUT: plan, and carry the plan out.
 #include <map>
 
-#include "checks/checks.h"
-#include "core/execute.h"
+#include "tools/carry_out.h"
 #include "tools/commands.h"
 #include "tools/interrupt_guard.h"
 #include "tools/pipeline.h"
+#include "tools/plan_file.h"
 #include "tools/recipe.h"
 
 namespace ckpt {
@@ -17,6 +17,7 @@ struct Typed {
   std::vector<std::string> also;               // "OUT2=TYPE2"
   std::map<std::string, std::string> exports;  // option of the export step, value
   std::string recipe;
+  std::string plan_out;
   bool dry_run = false;
   bool allow_nonfinite = false;
 };
@@ -199,82 +200,24 @@ void show_plan(const Console& console, const Plan& plan) {
   }
 }
 
-std::string next_command(const Output& output) {
-  const std::string path = shell_word(final_path(output, output.layout.files[0]).string());
-  if (output.layout.is_folder)
-    return fmt::format("ckpt verify {}", shell_word(output.path.string()));
-  return fmt::format("llama-cli -m {}   (what is in it: ckpt show {})", path, path);
-}
-
-// The commands that serve the output where it was made for.
-void show_serving(const Console& console, const Output& output,
-                  const std::vector<std::string>& profiles) {
-  for (const std::string& profile : profiles) {
-    const std::string path = output.layout.is_folder
-                                 ? output.path.string()
-                                 : final_path(output, output.layout.files[0]).string();
-    const std::string command = serve_command(profile, output.checkpoint, shell_word(path));
-    if (!command.empty()) console.talk(fmt::format("{}: {}", profile, command));
-  }
-}
-
-void show_report(const Console& console, const Plan& plan, const ExecuteReport& report) {
-  for (const FileReport& file : report.files) {
-    console.answer(fmt::format("{}  {}", file.sha256, file.path));
-    console.object("file",
-                   {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
-  }
-  const double seconds = std::max(report.seconds, 1e-3);
-  console.talk(
-      fmt::format("{} read, {} written in {} ({}/s)", human_bytes(report.read_bytes),
-                  human_bytes(report.written_bytes), human_seconds(report.seconds),
-                  human_bytes(static_cast<uint64_t>(
-                      static_cast<double>(report.read_bytes + report.written_bytes) / seconds))));
-  for (const Output& output : plan.outputs) {
-    console.talk(fmt::format("Next: {}", next_command(output)));
-    console.object("summary", {{"out", output.path.string()},
-                               {"dry_run", false},
-                               {"tensors", output.checkpoint.tensors.size()},
-                               {"files", output.layout.files.size()},
-                               {"read_bytes", report.read_bytes},
-                               {"written_bytes", report.written_bytes},
-                               {"seconds", report.seconds}});
-  }
-}
-
 Result<int> convert(Typed& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(read_sizes(typed));
   CKPT_TRY(read_also(typed));
   CKPT_TRY(take_recipe(typed.recipe, typed.conversion));
   const InterruptGuard guard(console);
+  if (!typed.plan_out.empty()) {
+    return write_plan(typed.conversion, typed.allow_nonfinite, typed.plan_out, console);
+  }
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(typed.conversion));
   for (const std::string& note : planned.notes) console.warn(note);
   if (typed.dry_run) {
     show_plan(console, planned.plan);
     return 0;
   }
-  ProgressLine progress(console, typed.conversion.out.filename().string());
   ExecuteOptions options;
-  options.threads = common.threads;
-  options.memory_bytes = common.memory_bytes;
   options.allow_nonfinite = typed.allow_nonfinite;
   options.force = typed.conversion.force;
-  options.progress = &progress;
-  options.interrupted = &interrupted;
-  options.resume = {true, CKPT_VERSION, common.command};
-  auto report = execute(planned.plan, options);
-  progress.clear();
-  if (!report) {
-    const ErrorCode code = report.error().code;
-    return Failure(code == ErrorCode::kIo || code == ErrorCode::kInterrupted
-                       ? std::move(report.error())
-                       : std::move(report.error()).in(typed.conversion.in.string()));
-  }
-  show_report(console, planned.plan, *report);
-  for (const Output& output : planned.plan.outputs) {
-    show_serving(console, output, typed.conversion.profiles);
-  }
-  return 0;
+  return carry_out(planned.plan, typed.conversion, options, console, common);
 }
 
 Run declare(CLI::App& app) {
@@ -289,6 +232,8 @@ Run declare(CLI::App& app) {
   app.add_option("--shard-size", typed->shard_size, "largest .safetensors file, like 5GB");
   app.add_option("--split-size", typed->split_size, "largest .gguf file; writes a split");
   app.add_option("--header-slack", typed->header_slack, "room for later edits of the header");
+  app.add_option("--plan-out", typed->plan_out,
+                 "FILE to write the plan to, for ckpt execute; converts nothing");
   app.add_flag("--dry-run", typed->dry_run, "show the plan, write nothing");
   app.add_flag("--force", conversion.force, "replace OUT if it is a checkpoint");
   app.add_flag("--allow-nonfinite", typed->allow_nonfinite, "convert NaN and Inf as they are");

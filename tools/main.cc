@@ -15,8 +15,8 @@ namespace ckpt {
 
 namespace {
 
-const Command* const kCommands[] = {&kConvert, &kPatch,  &kDoctor,  &kShow,
-                                    &kDiff,    &kVerify, &kPublish, &kList};
+const Command* const kCommands[] = {&kConvert, &kPatch,   &kDoctor,  &kShow, &kDiff,
+                                    &kVerify,  &kPublish, &kExecute, &kList};
 
 void on_signal(int) {
   // The second Ctrl-C ends the program at once, as if nobody had asked to be told.

@@ -1,0 +1,110 @@
+#include "core/found_ledgers.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "core/place.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+using Kind = LedgerEntry::Kind;
+
+bool take_number(std::string_view& text, uint32_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end == text.data()) return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return true;
+}
+
+// What stands behind "OUT.partial.ledger"; false when it is no name of ours.
+bool read_ending(std::string_view text, FoundLedger& found) {
+  if (text.empty()) return true;
+  if (!text.starts_with('-')) return false;
+  text.remove_prefix(1);
+  if (!take_number(text, found.share_number) || !text.starts_with("-of-")) return false;
+  text.remove_prefix(4);
+  if (!take_number(text, found.share_count)) return false;
+  uint32_t again = 0;
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    if (!take_number(text, again)) return false;
+  }
+  return text.empty() && found.share_number > 0 && found.share_number <= found.share_count;
+}
+
+bool is_complete(const Plan& plan, const LedgerContent& content) {
+  std::map<std::pair<uint64_t, uint64_t>, const LedgerEntry*> files;
+  bool complete = false;
+  for (const LedgerEntry& entry : content.entries) {
+    if (entry.kind == Kind::kFile) files[{entry.numbers[0], entry.numbers[1]}] = &entry;
+    complete = complete || entry.kind == Kind::kComplete;
+  }
+  return complete && std::all_of(files.begin(), files.end(), [&](const auto& file) {
+           return is_same_partial(plan, *file.second);
+         });
+}
+
+}  // namespace
+
+Result<PlanDigest> digest_of(const Plan& plan, const ExecuteOptions& options) {
+  return digest_of(plan,
+                   options.resume.version + (options.allow_nonfinite ? " allow-nonfinite" : ""));
+}
+
+fs::path ledger_path(const Output& output) {
+  return fs::path(partial_path(output).string() + ".ledger");
+}
+
+fs::path share_ledger_path(const Output& output, const ResumeOptions& options) {
+  return fs::path(fmt::format("{}-{}-of-{}", ledger_path(output).string(), options.share_number,
+                              options.share_count));
+}
+
+bool is_same_partial(const Plan& plan, const LedgerEntry& file) {
+  if (file.numbers[0] >= plan.outputs.size()) return false;
+  const Output& output = plan.outputs[file.numbers[0]];
+  if (file.numbers[1] >= output.layout.files.size()) return false;
+  const OutputFile& layout = output.layout.files[file.numbers[1]];
+  struct stat status {};
+  return ::lstat(partial_path(output, layout).c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_ino == file.numbers[2] &&
+         static_cast<uint64_t>(status.st_size) == layout.size_bytes;
+}
+
+Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head) {
+  const fs::path first = ledger_path(plan.outputs[0]);
+  const fs::path folder = first.has_parent_path() ? first.parent_path() : fs::path(".");
+  const std::string name = first.filename().string();
+  std::vector<FoundLedger> out;
+  std::error_code error;
+  for (fs::directory_iterator entries(folder, error), end; !error && entries != end;
+       entries.increment(error)) {
+    const std::string found_name = entries->path().filename().string();
+    FoundLedger found;
+    found.path = folder / found_name;
+    if (!found_name.starts_with(name)) continue;
+    if (!read_ending(std::string_view(found_name).substr(name.size()), found)) continue;
+    CKPT_ASSIGN(auto content, peek_ledger(found.path));
+    if (content) {
+      found.content = std::move(*content);
+      found.is_ours = found.content.head.plan == head.plan &&
+                      changed_input(found.content.head.inputs, head.inputs, false).empty();
+      found.is_complete = found.is_ours && is_complete(plan, found.content);
+    }
+    out.push_back(std::move(found));
+  }
+  if (error) {
+    return fail(ErrorCode::kIo, "{}: cannot be listed: {}", folder.string(), error.message());
+  }
+  std::sort(out.begin(), out.end(),
+            [](const FoundLedger& a, const FoundLedger& b) { return a.path < b.path; });
+  return out;
+}
+
+}  // namespace ckpt

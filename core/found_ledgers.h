@@ -1,0 +1,38 @@
+// All ledgers beside an output: of runs that make the whole of it and of runs that make a share.
+//
+//   OUT.partial.ledger   OUT.partial.ledger-3-of-8   OUT.partial.ledger-3-of-8.2 (the same share,
+//                                                    begun while the first was at work)
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/execute.h"
+#include "core/ledger.h"
+#include "core/plan.h"
+
+namespace ckpt {
+
+struct FoundLedger {
+  std::filesystem::path path;
+  uint32_t share_number = 0, share_count = 0;  // 0: of the whole
+  LedgerContent content;                       // empty where it cannot be read
+  bool is_ours = false;                        // of this plan and these inputs
+  bool is_complete = false;  // and its share is done, in the files that are there now
+};
+
+// The digest that ledgers of this plan and these options carry.
+Result<PlanDigest> digest_of(const Plan& plan, const ExecuteOptions& options);
+
+// Where the ledger of an output lies; of the share `options` ask for, where they ask for one.
+std::filesystem::path ledger_path(const Output& output);
+std::filesystem::path share_ledger_path(const Output& output, const ResumeOptions& options);
+
+// Those of the first output, sorted by path. Fails: kIo.
+Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head);
+
+// True when bytes written to this file under a temporary name are still there.
+bool is_same_partial(const Plan& plan, const LedgerEntry& file);
+
+}  // namespace ckpt

@@ -1,0 +1,105 @@
+#include "tools/carry_out.h"
+
+#include <algorithm>
+
+#include "checks/checks.h"
+#include "core/share.h"
+#include "tools/commands.h"
+
+namespace ckpt {
+namespace {
+
+std::string next_command(const Output& output) {
+  const std::string path = shell_word(final_path(output, output.layout.files[0]).string());
+  if (output.layout.is_folder)
+    return fmt::format("ckpt verify {}", shell_word(output.path.string()));
+  return fmt::format("llama-cli -m {}   (what is in it: ckpt show {})", path, path);
+}
+
+// The commands that serve the output where it was made for.
+void show_serving(const Console& console, const Output& output,
+                  const std::vector<std::string>& profiles) {
+  for (const std::string& profile : profiles) {
+    const std::string path = output.layout.is_folder
+                                 ? output.path.string()
+                                 : final_path(output, output.layout.files[0]).string();
+    const std::string command = serve_command(profile, output.checkpoint, shell_word(path));
+    if (!command.empty()) console.talk(fmt::format("{}: {}", profile, command));
+  }
+}
+
+void show_report(const Console& console, const Plan& plan, const ExecuteReport& report) {
+  for (const FileReport& file : report.files) {
+    console.answer(fmt::format("{}  {}", file.sha256, file.path));
+    console.object("file",
+                   {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+  }
+  const double seconds = std::max(report.seconds, 1e-3);
+  console.talk(
+      fmt::format("{} read, {} written in {} ({}/s)", human_bytes(report.read_bytes),
+                  human_bytes(report.written_bytes), human_seconds(report.seconds),
+                  human_bytes(static_cast<uint64_t>(
+                      static_cast<double>(report.read_bytes + report.written_bytes) / seconds))));
+  for (const Output& output : plan.outputs) {
+    console.talk(fmt::format("Next: {}", next_command(output)));
+    console.object("summary", {{"out", output.path.string()},
+                               {"dry_run", false},
+                               {"tensors", output.checkpoint.tensors.size()},
+                               {"files", output.layout.files.size()},
+                               {"read_bytes", report.read_bytes},
+                               {"written_bytes", report.written_bytes},
+                               {"seconds", report.seconds}});
+  }
+}
+
+// What a share of several says that was not the last one.
+int show_share(const Console& console, const ExecuteOptions& options, const ExecuteReport& report) {
+  const std::string share =
+      fmt::format("{}/{}", options.resume.share_number, options.resume.share_count);
+  std::string state = fmt::format("still to be done: {}", fmt::join(report.missing_shares, ", "));
+  if (report.is_ended_elsewhere)
+    state = "all are done; another ckpt gives the final names just now";
+  if (report.was_made) state = "the output is complete already";
+  console.answer(fmt::format("share {} done; {}", share, state));
+  console.object("share", {{"share", share},
+                           {"written_bytes", report.written_bytes},
+                           {"missing", report.missing_shares},
+                           {"complete", report.was_made}});
+  return 0;
+}
+
+}  // namespace
+
+ExecuteOptions with_common(ExecuteOptions options, const CommonOptions& common) {
+  options.threads = common.threads;
+  options.memory_bytes = common.memory_bytes;
+  options.interrupted = &interrupted;
+  options.resume.enabled = true;
+  options.resume.version = CKPT_VERSION;
+  options.resume.command = common.command;
+  return options;
+}
+
+Result<int> carry_out(const Plan& plan, const Conversion& conversion, ExecuteOptions options,
+                      const Console& console, const CommonOptions& common) {
+  options = with_common(std::move(options), common);
+  ProgressLine progress(console, conversion.out.filename().string());
+  options.progress = &progress;
+  const bool is_share = options.resume.share_count > 0;
+  auto report = is_share ? execute_share(plan, options) : execute(plan, options);
+  progress.clear();
+  if (!report) {
+    const ErrorCode code = report.error().code;
+    return Failure(code == ErrorCode::kIo || code == ErrorCode::kInterrupted
+                       ? std::move(report.error())
+                       : std::move(report.error()).in(conversion.in.string()));
+  }
+  if (is_share && (report->was_made || report->is_ended_elsewhere || report->files.empty())) {
+    return show_share(console, options, *report);
+  }
+  show_report(console, plan, *report);
+  for (const Output& output : plan.outputs) show_serving(console, output, conversion.profiles);
+  return 0;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,389 @@
+#include "tools/plan_file.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/folder.h"
+#include "core/found_ledgers.h"
+#include "core/json_edit.h"
+#include "tools/carry_out.h"
+#include "tools/commands.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kPlanFileVersion = 1;
+
+// ---- the fields of a conversion, each under its flag's name -------------------------------------
+
+struct TextField {
+  std::string_view key;
+  std::string Conversion::*field;
+  bool is_path = false;
+};
+constexpr TextField kTexts[] = {
+    {"to", &Conversion::to},
+    {"output-tensor-type", &Conversion::output_tensor_type},
+    {"token-embedding-type", &Conversion::token_embedding_type},
+    {"imatrix", &Conversion::imatrix, true},
+    {"tokenizer-pre", &Conversion::tokenizer_pre},
+    {"model-name", &Conversion::model_name},
+    {"base", &Conversion::base, true},
+};
+struct PathField {
+  std::string_view key;
+  fs::path Conversion::*field;
+};
+constexpr PathField kPaths[] = {
+    {"in", &Conversion::in}, {"out", &Conversion::out}, {"tokenizer", &Conversion::tokenizer}};
+struct FlagField {
+  std::string_view key;
+  bool Conversion::*field;
+};
+constexpr FlagField kFlags[] = {{"no-mtp", &Conversion::no_mtp},
+                                {"allow-requantize", &Conversion::allow_requantize},
+                                {"pure", &Conversion::pure},
+                                {"leave-output-tensor", &Conversion::leave_output_tensor}};
+struct SizeField {
+  std::string_view key;
+  uint64_t Conversion::*field;
+};
+constexpr SizeField kSizes[] = {{"shard-size", &Conversion::shard_bytes},
+                                {"header-slack", &Conversion::header_slack_bytes}};
+
+template <class Fields>
+auto find_field(const Fields& fields, std::string_view key) {
+  return std::find_if(std::begin(fields), std::end(fields),
+                      [&](const auto& field) { return field.key == key; });
+}
+
+bool is_path_option(const Transform& step, std::string_view key) {
+  for (const OptionRule& rule : step.options) {
+    if (rule.name == key) return rule.value.starts_with("DIR") || rule.value.starts_with("FILE");
+  }
+  return false;
+}
+
+const Transform& export_step() {
+  const Transform* step = find_transform("export");
+  CKPT_CHECK(step != nullptr);
+  return *step;
+}
+
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const fs::path out = path.empty() ? fs::path() : fs::absolute(path, error);
+  return error ? path : out.string();
+}
+
+// Every path as it is from anywhere; every step in one list.
+Result<Conversion> settled(Conversion conversion) {
+  for (const PathField& field : kPaths) {
+    conversion.*field.field = absolute((conversion.*field.field).string());
+  }
+  for (const TextField& field : kTexts) {
+    if (field.is_path) conversion.*field.field = absolute(conversion.*field.field);
+  }
+  for (AlsoOutput& also : conversion.also) also.out = absolute(also.out.string());
+  for (auto& [key, value] : conversion.export_options) {
+    if (is_path_option(export_step(), key)) value = absolute(value);
+  }
+  CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
+  if (steps.empty()) steps = std::move(conversion.recipe_steps);
+  conversion.steps.clear();
+  conversion.recipe_steps.clear();
+  for (const Step& step : steps) {
+    Step& out = conversion.recipe_steps.emplace_back(Step{step.transform, {}});
+    for (const auto& [key, value] : step.options.pairs()) {
+      out.options.add(key, is_path_option(*step.transform, key) ? absolute(value) : value);
+    }
+  }
+  return conversion;
+}
+
+// ---- writing -----------------------------------------------------------------------------------
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+JsonText pairs_json(const Pairs& pairs) {
+  JsonText out = JsonText::array();
+  for (const auto& [key, value] : pairs) out.items().push_back(JsonText::texts({key, value}));
+  return out;
+}
+
+JsonText conversion_json(const Conversion& conversion, bool allow_nonfinite) {
+  JsonText out = JsonText::object();
+  for (const PathField& field : kPaths) {
+    const std::string text = (conversion.*field.field).string();
+    if (!text.empty()) out.set(field.key, JsonText::text(text));
+  }
+  for (const TextField& field : kTexts) {
+    const std::string& text = conversion.*field.field;
+    if (!text.empty()) out.set(field.key, JsonText::text(text));
+  }
+  for (const FlagField& field : kFlags) {
+    if (conversion.*field.field) out.set(field.key, JsonText::boolean(true));
+  }
+  for (const SizeField& field : kSizes) {
+    if (conversion.*field.field > 0) out.set(field.key, JsonText::number(conversion.*field.field));
+  }
+  if (allow_nonfinite) out.set("allow-nonfinite", JsonText::boolean(true));
+  if (!conversion.profiles.empty()) out.set("for", JsonText::texts(conversion.profiles));
+  if (!conversion.type_rules.empty()) out.set("rules", pairs_json(conversion.type_rules));
+  if (!conversion.export_options.empty()) out.set("export", pairs_json(conversion.export_options));
+  JsonText steps = JsonText::array(), also = JsonText::array();
+  for (const Step& step : conversion.recipe_steps) {
+    JsonText& json = steps.items().emplace_back(JsonText::object());
+    json.set("name", JsonText::text(step.transform->name));
+    json.set("options", pairs_json(step.options.pairs()));
+  }
+  for (const AlsoOutput& one : conversion.also) {
+    JsonText& json = also.items().emplace_back(JsonText::object());
+    json.set("out", JsonText::text(one.out.string()));
+    json.set("to", JsonText::text(one.to));
+  }
+  if (!steps.items().empty()) out.set("steps", std::move(steps));
+  if (!also.items().empty()) out.set("also", std::move(also));
+  return out;
+}
+
+// ---- reading -----------------------------------------------------------------------------------
+
+Failure bad_value(std::string_view key, const JsonText& value, std::string_view expected) {
+  return fail(ErrorCode::kUsage, "\"{}\": {}; expected {}", key, value.dump(0).substr(0, 80),
+              expected);
+}
+
+class Reader {
+ public:
+  explicit Reader(fs::path folder) : folder_(std::move(folder)) {}
+
+  Result<PlanFile> read(const JsonText& root) const {
+    PlanFile file;
+    if (root.find_whole("ckpt_plan") != kPlanFileVersion) {
+      return fail(ErrorCode::kUsage, "no plan of ckpt; expected \"ckpt_plan\": {}",
+                  kPlanFileVersion);
+    }
+    for (const auto& [key, value] : root.members()) {
+      if (key == "convert") {
+        CKPT_TRY(in("\"convert\"", read_conversion(value, file)));
+      } else if (key == "inputs") {
+        CKPT_TRY(in("\"inputs\"", read_inputs(value, file)));
+      } else if (key == "version" || key == "digest") {
+        CKPT_ASSIGN((key == "version" ? file.version : file.digest), text_of(key, value));
+      } else if (key != "ckpt_plan" && key != "files") {
+        return fail(ErrorCode::kUsage, "key \"{}\" is not known", key);
+      }
+    }
+    if (!file.conversion.in.empty() && !file.conversion.out.empty()) return file;
+    return fail(ErrorCode::kUsage, "no \"in\" or no \"out\" in \"convert\"");
+  }
+
+ private:
+  std::string resolve(const std::string& text) const {
+    const fs::path path(text);
+    return path.empty() || path.is_absolute() ? text : (folder_ / path).string();
+  }
+  static Result<std::string> text_of(std::string_view key, const JsonText& value) {
+    auto text = value.as_text();
+    if (!text) return bad_value(key, value, "text");
+    return std::move(*text);
+  }
+
+  static Result<Pairs> pairs_of(std::string_view key, const JsonText& value) {
+    Pairs out;
+    for (const JsonText& item : value.items()) {
+      if (item.items().size() != 2) return bad_value(key, item, "[\"NAME\", \"VALUE\"]");
+      CKPT_ASSIGN(std::string name, text_of(key, item.items()[0]));
+      CKPT_ASSIGN(std::string content, text_of(key, item.items()[1]));
+      out.emplace_back(std::move(name), std::move(content));
+    }
+    return out;
+  }
+
+  Result<Step> read_step(const JsonText& json) const {
+    CKPT_ASSIGN(const std::string name,
+                text_of("name", json.find("name") ? *json.find("name") : JsonText::null()));
+    const Transform* transform = find_transform(name);
+    if (transform == nullptr) return fail(ErrorCode::kUsage, "no step is called '{}'", name);
+    Step step{transform, {}};
+    const JsonText* options = json.find("options");
+    if (options == nullptr) return step;
+    CKPT_ASSIGN(const Pairs pairs, pairs_of("options", *options));
+    for (const auto& [key, value] : pairs) {
+      const auto& rules = transform->options;
+      if (std::none_of(rules.begin(), rules.end(), [&, name_of = key](const OptionRule& rule) {
+            return rule.name == name_of;
+          })) {
+        return fail(ErrorCode::kUsage, "step '{}' has no option '{}'", name, key);
+      }
+      step.options.add(key, is_path_option(*transform, key) ? resolve(value) : value);
+    }
+    return step;
+  }
+
+  Status read_list(std::string_view key, const JsonText& value, Conversion& out) const {
+    if (!value.is_array()) return bad_value(key, value, "an array");
+    if (key == "rules" || key == "export") {
+      CKPT_ASSIGN(Pairs pairs, pairs_of(key, value));
+      for (auto& [name, content] : pairs) {
+        if (key == "export" && is_path_option(export_step(), name)) content = resolve(content);
+      }
+      (key == "rules" ? out.type_rules : out.export_options) = std::move(pairs);
+      return {};
+    }
+    for (const JsonText& item : value.items()) {
+      if (key == "for") {
+        CKPT_ASSIGN(std::string profile, text_of(key, item));
+        out.profiles.push_back(std::move(profile));
+      } else if (key == "steps") {
+        CKPT_ASSIGN(Step step, read_step(item));
+        out.recipe_steps.push_back(std::move(step));
+      } else {
+        const auto to_path = item.find_text("out"), type = item.find_text("to");
+        if (!to_path || !type) return bad_value(key, item, "{\"out\": OUT, \"to\": TYPE}");
+        out.also.push_back({resolve(*to_path), *type});
+      }
+    }
+    return {};
+  }
+
+  Status read_conversion(const JsonText& json, PlanFile& file) const {
+    if (!json.is_object()) return bad_value("convert", json, "an object");
+    for (const auto& [key, value] : json.members()) CKPT_TRY(read_field(key, value, file));
+    return {};
+  }
+
+  Status read_field(std::string_view key, const JsonText& value, PlanFile& file) const {
+    constexpr std::array<std::string_view, 5> kLists = {"for", "rules", "export", "steps", "also"};
+    Conversion& out = file.conversion;
+    if (std::find(kLists.begin(), kLists.end(), key) != kLists.end()) {
+      return read_list(key, value, out);
+    }
+    if (const auto field = find_field(kPaths, key); field != std::end(kPaths)) {
+      CKPT_ASSIGN(const std::string text, text_of(key, value));
+      out.*field->field = resolve(text);
+      return {};
+    }
+    if (const auto field = find_field(kTexts, key); field != std::end(kTexts)) {
+      CKPT_ASSIGN(std::string text, text_of(key, value));
+      out.*field->field = field->is_path ? resolve(text) : std::move(text);
+      return {};
+    }
+    if (const auto field = find_field(kSizes, key); field != std::end(kSizes)) {
+      const auto size = value.as_whole();
+      if (!size) return bad_value(key, value, "a whole number");
+      out.*field->field = *size;
+      return {};
+    }
+    const auto field = find_field(kFlags, key);
+    if (field == std::end(kFlags) && key != "allow-nonfinite") {
+      return fail(ErrorCode::kUsage, "key \"{}\" is not known", key);
+    }
+    const auto flag = value.as_boolean();
+    if (!flag) return bad_value(key, value, "true or false");
+    (key == "allow-nonfinite" ? file.allow_nonfinite : out.*field->field) = *flag;
+    return {};
+  }
+
+  Status read_inputs(const JsonText& json, PlanFile& file) const {
+    for (const JsonText& item : json.items()) {
+      const auto path = item.find_text("path");
+      const auto size = item.find_whole("size_bytes"), modified = item.find_whole("modified_ns");
+      if (!path || !size || !modified || *modified > INT64_MAX) {
+        return bad_value("inputs", item, "path, size_bytes, modified_ns");
+      }
+      file.inputs.push_back({*path, *size, static_cast<int64_t>(*modified), 0});
+    }
+    return {};
+  }
+
+  fs::path folder_;
+};
+
+}  // namespace
+
+Result<PlanFile> parse_plan_file(std::string_view text, const fs::path& folder) {
+  auto root = JsonText::parse(text);
+  if (!root) {
+    root.error().code = ErrorCode::kUsage;
+    return Failure(std::move(root.error()));
+  }
+  return Reader(folder).read(*root);
+}
+
+std::string render_plan_file(const PlanFile& file, const Plan& plan) {
+  JsonText root = JsonText::object();
+  root.set("ckpt_plan", JsonText::number(kPlanFileVersion));
+  root.set("version", JsonText::text(file.version));
+  root.set("digest", JsonText::text(file.digest));
+  root.set("convert", conversion_json(file.conversion, file.allow_nonfinite));
+  JsonText inputs = JsonText::array(), files = JsonText::array();
+  for (const InputFile& input : file.inputs) {
+    JsonText& json = inputs.items().emplace_back(JsonText::object());
+    json.set("path", JsonText::text(input.path));
+    json.set("size_bytes", JsonText::number(input.size_bytes));
+    const auto modified_ns = std::max<int64_t>(0, input.modified_ns);
+    json.set("modified_ns", JsonText::number(static_cast<uint64_t>(modified_ns)));
+  }
+  for (const Output& output : plan.outputs) {
+    for (const OutputFile& one : output.layout.files) {
+      JsonText& json = files.items().emplace_back(JsonText::object());
+      json.set("path", JsonText::text(final_path(output, one).string()));
+      json.set("size_bytes", JsonText::number(one.size_bytes));
+    }
+  }
+  root.set("inputs", std::move(inputs));
+  root.set("files", std::move(files));
+  return root.dump(2) + "\n";
+}
+
+Result<int> write_plan(Conversion conversion, bool allow_nonfinite, const fs::path& path,
+                       const Console& console) {
+  PlanFile file;
+  CKPT_ASSIGN(file.conversion, settled(std::move(conversion)));
+  CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(file.conversion));
+  for (const std::string& note : planned.notes) console.warn(note);
+  ExecuteOptions options;
+  options.allow_nonfinite = file.allow_nonfinite = allow_nonfinite;
+  CKPT_ASSIGN(PlanDigest digest, digest_of(planned.plan, with_common(options, {})));
+  file.version = CKPT_VERSION;
+  file.digest = digest.sha256;
+  file.inputs = std::move(digest.inputs);
+  CKPT_TRY(replace_file(path, render_plan_file(file, planned.plan)));
+  uint64_t bytes = 0, files = 0;
+  for (const Output& output : planned.plan.outputs) {
+    for (const OutputFile& one : output.layout.files) bytes += one.size_bytes;
+    files += output.layout.files.size();
+  }
+  console.answer(fmt::format("{}: {} file(s), {}", path.string(), files, human_bytes(bytes)));
+  console.object(
+      "plan-file",
+      {{"path", path.string()}, {"digest", file.digest}, {"files", files}, {"size_bytes", bytes}});
+  console.talk(fmt::format("Next: ckpt execute {}", shell_word(path.string())));
+  return 0;
+}
+
+Result<PlannedConversion> plan_again(const PlanFile& file, const ExecuteOptions& options) {
+  CKPT_ASSIGN(PlannedConversion planned, plan_conversion(file.conversion));
+  CKPT_ASSIGN(const PlanDigest digest, digest_of(planned.plan, options));
+  const std::string changed = changed_input(file.inputs, digest.inputs, false);
+  const std::string hint = "ckpt convert with the same words and --plan-out again";
+  if (!changed.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, hint, "an input changed since the plan was made: {}",
+                          changed);
+  }
+  if (digest.sha256 == file.digest) return planned;
+  if (file.version != CKPT_VERSION) {
+    return fail_with_hint(ErrorCode::kUsage, hint, "the plan was made by ckpt {}; this is {}",
+                          file.version, CKPT_VERSION);
+  }
+  return fail_with_hint(ErrorCode::kUsage, hint,
+                        "this is another plan by now: documents of IN ({}) or files that options "
+                        "name have changed",
+                        file.conversion.in.string());
+}
+
+}  // namespace ckpt

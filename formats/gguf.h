@@ -19,7 +19,8 @@ namespace ckpt {
 inline constexpr std::string_view kGgufMagic = "GGUF";
 inline constexpr uint32_t kGgufVersion = 3;
 inline constexpr uint64_t kGgufDefaultAlignment = 32;
-inline constexpr uint64_t kMaxGgufAlignment = uint64_t{1} << 30;
+// Of a file in which a header of 100 bytes is written again, up to this much is padding in memory.
+inline constexpr uint64_t kMaxGgufAlignment = uint64_t{1} << 24;
 // Limits of ggml/src/gguf.cpp and ggml/include/ggml.h.
 inline constexpr uint64_t kMaxGgufTextBytes = uint64_t{1} << 30;
 inline constexpr uint64_t kMaxGgufArrayCount = uint64_t{1} << 30;

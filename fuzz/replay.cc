@@ -1,6 +1,10 @@
 // Runs a fuzz target over files instead of a fuzzer: every file of the folders that are named.
 //
 //   replay_TARGET FOLDER...     a folder that is not there holds no files; none at all is an error
+//
+// Memory is limited, as -malloc_limit_mb does it for the fuzzer, where no sanitizer needs more.
+#include <sys/resource.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +16,19 @@
 
 namespace fs = std::filesystem;
 
+namespace {
+
+void limit_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const rlimit limit{rlim_t{512} << 20, rlim_t{512} << 20};
+  setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
+}  // namespace
+
 int main(int count, char** arguments) {
+  limit_memory();
   std::set<fs::path> files;
   for (int i = 1; i < count; ++i) {
     const fs::path folder = arguments[i];

@@ -300,6 +300,11 @@ Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOpt
   const bool had_index =
       checkpoint.file_metadata.count(std::string(kIndexName)) != 0 && options.max_file_bytes == 0;
   if (layout.files.size() > 1 || had_index) {
+    for (const OutputFile& file : layout.files) {
+      if (is_utf8(file.path)) continue;
+      return fail(ErrorCode::kUnsupported, "file name '{}': not UTF-8, so no index can have it",
+                  file.path);
+    }
     layout.files.push_back(text_file(
         std::string(kIndexName), render_index(index_metadata(checkpoint), std::move(weight_map))));
   }

@@ -62,10 +62,11 @@ struct SearchSums {
 
 inline float search_inverse(float scale) { return scale == 0 ? 0 : 1 / scale; }
 
-// The nearest code, ties to even. Requires: whole limits below 2^22, a finite product.
+// The nearest code, ties to even; the lowest for NaN, which 0 x inf under a denormal scale is.
+// Requires: whole limits below 2^22.
 inline float search_code(const SearchGroup& group, float value, float minimum, float inverse) {
   const float exact = (value + minimum) * inverse;
-  const float limited = std::min(std::max(exact, group.low), group.high);
+  const float limited = std::min(exact > group.low ? exact : group.low, group.high);
   return (limited + 12582912.0f) - 12582912.0f;
 }
 

@@ -32,7 +32,8 @@ struct Range {
 
 HWY_INLINE Float code_of(Float value, const Lane& lane, const Range& range) {
   const Float exact = hn::Mul(hn::Add(value, lane.minimum), lane.inverse);
-  const Float limited = hn::Min(hn::Max(exact, range.low), range.high);
+  const Float above = hn::IfThenElse(hn::Gt(exact, range.low), exact, range.low);
+  const Float limited = hn::Min(above, range.high);
   return hn::Sub(hn::Add(limited, splat(12582912.0f)), splat(12582912.0f));
 }
 

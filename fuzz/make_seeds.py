@@ -106,7 +106,7 @@ def lines_of(folder, most):
 
 for folder in models:
     name = f"{folder.parent.name}-{folder.name}".replace("testdata-", "")
-    files = {**documents_of(folder), "tensors": lines_of(folder, 24)}
+    files = {**documents_of(folder), "tensors": lines_of(folder, 12)}
     put("config", f"look-{name}", folder_of(files))
     for document, text in documents_of(folder).items():
         if len(text) < 3000:
@@ -125,7 +125,7 @@ base = {f"base/{key}": text for key, text in documents_of(data / "qwen35vl-micro
 base["base/tensors"] = lines_of(data / "qwen35vl-micro", 12)
 for name, steps in STEPS.items():
     for step in steps:
-        files = {**documents_of(data / name), "tensors": lines_of(data / name, 24), "step": step}
+        files = {**documents_of(data / name), "tensors": lines_of(data / name, 14), "step": step}
         if "base" in step:
             files.update(base)
         put("config", f"{name}-{step.split(',')[0].replace(':', '-').replace('*', '')}",

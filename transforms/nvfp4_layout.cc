@@ -14,6 +14,8 @@ constexpr OptionRule kOptions[] = {
     {"to", "modelopt|compressed-tensors", "whose names, scales and configuration"},
 };
 constexpr std::string_view kWeight = ".weight";
+constexpr std::string_view kInputScale = ".input_scale";
+constexpr std::string_view kFp8 = "fp8_tensor", kFp8Vector = "fp8_tensor_vector";
 constexpr size_t kTensorScalePart = 2;
 constexpr size_t kNotedTensors = 256;
 
@@ -25,15 +27,27 @@ struct Side {
 constexpr Side kModelopt{"modelopt", "nvfp4_modelopt", ".input_scale", false};
 constexpr Side kCompressed{"compressed-tensors", "nvfp4_ct", ".input_global_scale", true};
 
+std::string module_of(std::string_view name, std::string_view ending) {
+  return std::string(name.substr(0, name.size() - ending.size()));
+}
+
 class Mover {
  public:
-  Mover(const Side& from, const Side& to, const Context& context)
-      : from_(from), to_(to), context_(context) {}
+  Mover(const Side& from, const Side& to, const Checkpoint& checkpoint, const Context& context)
+      : from_(from), to_(to), context_(context) {
+    for (const Tensor& tensor : checkpoint.tensors) {
+      if (is_movable_fp8(tensor)) fp8_.insert(module_of(tensor.name, kWeight));
+    }
+  }
 
   Result<Tensor> moved(const Tensor& tensor);
   void note_changes() const;
 
  private:
+  // Its scales multiply on both sides; only their shape differs.
+  bool is_movable_fp8(const Tensor& tensor) const {
+    return to_.scales_are_vectors && tensor.is_stored() && tensor.codec->name == kFp8;
+  }
   Result<Tensor> weight(const Tensor& tensor);
   Result<float> reciprocal(const Tensor& scale, const std::string& belongs_to);
   Tensor number(std::string name, float value) const;
@@ -44,6 +58,7 @@ class Mover {
   const Side& from_;
   const Side& to_;
   const Context& context_;
+  std::set<std::string> fp8_;
   uint64_t scales_ = 0;
   std::vector<std::pair<std::string, double>> changes_;  // tensor, relative change of its values
 };
@@ -113,9 +128,17 @@ bool is_cache_scale(const Tensor& tensor) {
 
 Result<Tensor> Mover::moved(const Tensor& tensor) {
   if (tensor.codec->name == from_.codec) return weight(tensor);
+  if (is_movable_fp8(tensor)) {
+    Tensor out = tensor;
+    out.codec = find_codec(context_.codecs, kFp8Vector);
+    return out;
+  }
   if (tensor.codec->parts.size() > 1 || tensor.name.ends_with(".pre_quant_scale")) {
     return fail(ErrorCode::kUnsupported, "tensor '{}' ({}): only plain NVFP4 can change its layout",
                 tensor.name, tensor.codec->name);
+  }
+  if (tensor.name.ends_with(kInputScale) && fp8_.contains(module_of(tensor.name, kInputScale))) {
+    return reshape(tensor, number_shape());
   }
   if (tensor.name.ends_with(from_.input_scale)) {
     CKPT_ASSIGN(const float value, reciprocal(tensor, tensor.name));
@@ -165,16 +188,21 @@ bool has_tied_head(const Checkpoint& checkpoint) {
 // Fails when some layers have an input scale and others none: servers know no such model.
 Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side) {
   Nvfp4Modules out;
-  std::set<std::string> linear, others, scaled;
+  std::set<std::string> linear, others, scaled, fp8_scaled;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (is_cache_scale(tensor)) out.has_fp8_cache = true;
     if (tensor.name.ends_with(side.input_scale)) {
       scaled.insert(tensor.name.substr(0, tensor.name.size() - side.input_scale.size()));
     }
+    if (tensor.name.ends_with(kInputScale)) fp8_scaled.insert(module_of(tensor.name, kInputScale));
     if (!tensor.name.ends_with(kWeight) || tensor.shape.size() < 2) continue;
     const std::string module = tensor.name.substr(0, tensor.name.size() - kWeight.size());
     if (tensor.codec->name == side.codec) {
       out.quantized.push_back(module);
+      continue;
+    }
+    if (tensor.codec->name == kFp8Vector) {
+      out.fp8.push_back(module);
       continue;
     }
     others.insert(module);
@@ -192,7 +220,12 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
     return fail(ErrorCode::kCorrupt, "'{}{}' is missing; other layers have one", module,
                 side.input_scale);
   }
-  return out;
+  const auto is_scaled = [&](const std::string& module) { return fp8_scaled.contains(module); };
+  out.has_fp8_input_scales = std::any_of(out.fp8.begin(), out.fp8.end(), is_scaled);
+  if (!out.has_fp8_input_scales || std::all_of(out.fp8.begin(), out.fp8.end(), is_scaled)) {
+    return out;
+  }
+  return fail(ErrorCode::kCorrupt, "some FP8 layers have an input_scale and others none");
 }
 
 bool holds(const Checkpoint& checkpoint, std::string_view codec) {
@@ -220,7 +253,7 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
     return checkpoint;
   }
   CKPT_ASSIGN(const bool says_fp8_cache, check_configuration(checkpoint));
-  Mover mover(from, to, context);
+  Mover mover(from, to, checkpoint, context);
   for (Tensor& tensor : checkpoint.tensors) {
     CKPT_ASSIGN(tensor, mover.moved(tensor));
   }

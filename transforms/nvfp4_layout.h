@@ -9,6 +9,9 @@
 //   A.k_proj.k_scale     F32 []       A.k_scale              F32 [1]  FP8 cache; v alike
 //   hf_quant_config.json, config.json                        config.json
 //
+// FP8 layers beside them (ModelOpt's MIXED_PRECISION), to compressed-tensors' mixed-precision only:
+//   P.weight_scale, P.input_scale  F32 []     the same names    F32 [1]
+//
 // What a reader would get wrong: 1 / t is seldom a float, so values change by up to 2^-24 of
 // themselves, and going back does not always give t again: each tensor's change is noted.
 // Sources: compressed-tensors src/compressed_tensors/compressors/nvfp4 and
@@ -26,9 +29,11 @@ namespace ckpt {
 // What a checkpoint says of its NVFP4 weights in either layout.
 struct Nvfp4Modules {
   std::vector<std::string> quantized;
+  std::vector<std::string> fp8;     // FP8 with a scale a tensor
   std::vector<std::string> linear;  // unquantised matrices that are no embeddings
   std::vector<std::string> others;  // all unquantised weights of two axes and more
   bool has_input_scales = false;
+  bool has_fp8_input_scales = false;
   bool has_fp8_cache = false;
 };
 

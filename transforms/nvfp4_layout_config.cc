@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kConfigName = "config.json";
 constexpr std::string_view kFormat = "nvfp4-pack-quantized";
+constexpr std::string_view kFp8Format = "float-quantized", kMixedFormat = "mixed-precision";
 constexpr std::string_view kVersion = "0.19.0";  // of compressed-tensors, whose words these are
 
 JsonText scheme(std::string_view dynamic, std::string_view observer) {
@@ -30,7 +31,8 @@ JsonText scheme(std::string_view dynamic, std::string_view observer) {
   return out;
 }
 
-JsonText cache_scheme() {
+// A scale a tensor: FP8 layers, their inputs, the KV cache.
+JsonText fp8_scheme() {
   JsonText out = JsonText::object();
   out.set("dynamic", JsonText::boolean(false));
   out.set("group_size", JsonText::null());
@@ -41,22 +43,37 @@ JsonText cache_scheme() {
   return out;
 }
 
+JsonText make_group(std::string_view format, std::vector<std::string> targets, JsonText inputs,
+                    JsonText weights) {
+  JsonText out = JsonText::object();
+  out.set("format", JsonText::text(format));
+  out.set("input_activations", std::move(inputs));
+  out.set("output_activations", JsonText::null());
+  out.set("targets", JsonText::texts(targets));
+  out.set("weights", std::move(weights));
+  return out;
+}
+
+// With FP8 layers beside them, layers of each kind go by their names.
 JsonText compressed_config(const Nvfp4Modules& modules) {
-  JsonText group = JsonText::object();
-  group.set("format", JsonText::text(kFormat));
-  group.set("input_activations",
-            modules.has_input_scales ? scheme("local", "static_minmax") : JsonText::null());
-  group.set("output_activations", JsonText::null());
-  group.set("targets", JsonText::texts({"Linear"}));
-  group.set("weights", scheme("", "memoryless_minmax"));
+  const bool is_mixed = !modules.fp8.empty();
   JsonText groups = JsonText::object();
-  groups.set("group_0", std::move(group));
+  groups.set(
+      "group_0",
+      make_group(kFormat, is_mixed ? modules.quantized : std::vector<std::string>{"Linear"},
+                 modules.has_input_scales ? scheme("local", "static_minmax") : JsonText::null(),
+                 scheme("", "memoryless_minmax")));
+  if (is_mixed) {
+    groups.set("group_1", make_group(kFp8Format, modules.fp8,
+                                     modules.has_fp8_input_scales ? fp8_scheme() : JsonText::null(),
+                                     fp8_scheme()));
+  }
   JsonText out = JsonText::object();
   out.set("config_groups", std::move(groups));
-  out.set("format", JsonText::text(kFormat));
+  out.set("format", JsonText::text(is_mixed ? kMixedFormat : kFormat));
   out.set("global_compression_ratio", JsonText::null());
   out.set("ignore", JsonText::texts(modules.linear));
-  out.set("kv_cache_scheme", modules.has_fp8_cache ? cache_scheme() : JsonText::null());
+  out.set("kv_cache_scheme", modules.has_fp8_cache ? fp8_scheme() : JsonText::null());
   out.set("quant_method", JsonText::text("compressed-tensors"));
   out.set("quantization_status", JsonText::text("compressed"));
   out.set("sparsity_config", JsonText::object());

@@ -325,10 +325,51 @@ TEST(Nvfp4Layout, MovesBitsToCompressedTensorsAndBack) {
   }
 }
 
-TEST(Nvfp4Layout, RefusesWhatIsNoPlainNvfp4) {
+// FP8 layers keep their bytes; each kind of layer has a group that names its own.
+TEST(Nvfp4Layout, Fp8BesideNvfp4BecomesMixedPrecision) {
   const TemporaryFolder folder;
   Conversion mixed;
   mixed.in = testdata("nvfp4/qwen35-micro-mixed");
+  mixed.out = folder / "ct";
+  mixed.steps = {"nvfp4-layout:to=compressed-tensors"};
+  ASSERT_EQ(error_of(mixed), "no error");
+  const auto before = open(mixed.in), after = open(mixed.out);
+  ASSERT_TRUE(before && after);
+  size_t fp8 = 0;
+  for (const Tensor& tensor : after->tensors) {
+    if (tensor.codec->name != "fp8_tensor_vector") continue;
+    const Tensor* source = before->find_tensor(tensor.name);
+    ASSERT_NE(source, nullptr);
+    for (size_t part = 0; part < 2; ++part) {
+      EXPECT_EQ(part_bytes(tensor, part), part_bytes(*source, part)) << tensor.name;
+    }
+    const std::string module = tensor.name.substr(0, tensor.name.rfind('.'));
+    const Tensor* input = after->find_tensor(module + ".input_scale");
+    ASSERT_NE(input, nullptr) << module;
+    EXPECT_EQ(input->shape, std::vector<uint64_t>{1});
+    EXPECT_EQ(part_bytes(*input), part_bytes(*before->find_tensor(input->name)));
+    ++fp8;
+  }
+  EXPECT_EQ(fp8, 13u);
+  const std::string config = file_text(mixed.out / "config.json");
+  for (const char* text : {"\"mixed-precision\"", "\"float-quantized\"", "\"nvfp4-pack-quantized\"",
+                           "\"model.layers.3.self_attn.q_proj\""}) {
+    EXPECT_NE(config.find(text), std::string::npos) << text;
+  }
+  EXPECT_EQ(config.find("\"Linear\""), std::string::npos);
+
+  Conversion back = mixed;
+  back.in = mixed.out;
+  back.out = folder / "back";
+  back.steps = {"nvfp4-layout:to=modelopt"};
+  EXPECT_NE(error_of(back).find("only plain NVFP4 can change its layout"), std::string::npos)
+      << error_of(back);
+}
+
+TEST(Nvfp4Layout, RefusesWhatIsNoPlainNvfp4) {
+  const TemporaryFolder folder;
+  Conversion mixed;
+  mixed.in = testdata("mixed/qwen35-micro-awq-lite");
   mixed.out = folder / "out";
   mixed.steps = {"nvfp4-layout:to=compressed-tensors"};
   EXPECT_NE(error_of(mixed).find("only plain NVFP4 can change its layout"), std::string::npos);

@@ -352,7 +352,12 @@ Result<int> write_plan(Conversion conversion, bool allow_nonfinite, const fs::pa
   file.version = CKPT_VERSION;
   file.digest = digest.sha256;
   file.inputs = std::move(digest.inputs);
-  CKPT_TRY(replace_file(path, render_plan_file(file, planned.plan)));
+  const std::string text = render_plan_file(file, planned.plan);
+  if (text.find("\\ufffd") != text.npos) {
+    return fail(ErrorCode::kUnsupported, "{}: a name that is not UTF-8 cannot stand in a plan",
+                path.string());
+  }
+  CKPT_TRY(replace_file(path, text));
   uint64_t bytes = 0, files = 0;
   for (const Output& output : planned.plan.outputs) {
     for (const OutputFile& one : output.layout.files) bytes += one.size_bytes;

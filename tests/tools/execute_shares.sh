@@ -13,3 +13,4 @@ ls
 cmp a.gguf before.gguf; ls
 touch -d @1000000000 m/model.safetensors
 "$ckpt" execute plan.json; echo $?
+"$ckpt" convert "$testdata/qwen35-micro" "$(printf 'a\377.gguf')" --to q8_0 --plan-out other.json; echo $?

@@ -111,14 +111,7 @@ QuantConfig make_config(const ExportJob& job) {
 }
 
 Status write_documents(Checkpoint& checkpoint, const ExportJob& job) {
-  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
-  if (config) {
-    complete_dtypes(*config);
-    checkpoint.set_document("config.json", config->dump(4));
-  } else {
-    job.context.note("there is no config.json; servers need one with a quantization_config");
-  }
-  CKPT_TRY(complete_generation_config(checkpoint, job.context));
+  CKPT_TRY(complete_documents(checkpoint, job.context));
   const QuantConfig made = make_config(job);
   if (made.kv_cache_algo && job.calibration.kv_scales.empty()) {
     job.context.note(fmt::format("the KV cache is declared {} without scales: servers take 1.0",
@@ -128,6 +121,17 @@ Status write_documents(Checkpoint& checkpoint, const ExportJob& job) {
 }
 
 }  // namespace
+
+Status complete_documents(Checkpoint& checkpoint, const Context& context) {
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  if (config) {
+    complete_dtypes(*config);
+    checkpoint.set_document("config.json", config->dump(4));
+  } else {
+    context.note("there is no config.json; servers need one with a quantization_config");
+  }
+  return complete_generation_config(checkpoint, context);
+}
 
 Result<Checkpoint> export_quantized(Checkpoint checkpoint, const Options& options,
                                     const Context& context) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/repack.h"
+#include "transforms/export.h"
 #include "transforms/export_select.h"
 #include "transforms/from_gguf_rows.h"
 #include "transforms/nvfp4_layout.h"
@@ -216,6 +217,7 @@ Result<Checkpoint> Returner::run() {
   }
   base_.tensors = std::move(tensors);
   CKPT_ASSIGN(const Nvfp4Modules modules, find_modelopt_modules(base_));
+  CKPT_TRY(complete_documents(base_, context_));
   CKPT_TRY(write_modelopt_layout(base_, modules));
   context_.note(fmt::format("{} weights are the file's; all else is BASE's", map.size()));
   return std::move(base_);

@@ -60,12 +60,13 @@ TEST_P(FromGguf, TheFolderComesBack) {
   EXPECT_GT(files, 5u);
 }
 
-// Rotary halves and heads of values exchanged, stacked experts, a model without input scales.
+// Rotary halves and heads of values exchanged, stacked experts, a tower beside the text, no input scales.
 INSTANTIATE_TEST_SUITE_P(Models, FromGguf,
                          testing::Values(Row{"llama-micro", "llama-bpe", "nvfp4"},
                                          Row{"qwen3-micro", "qwen2", "nvfp4"},
                                          Row{"qwen35-micro", "qwen35", "nvfp4"},
                                          Row{"qwen35moe-micro", "qwen35", "nvfp4"},
+                                         Row{"qwen35vl-micro", "qwen35", "nvfp4"},
                                          Row{"llama-micro", "llama-bpe", "nvfp4-w4a16"}),
                          [](const auto& each) {
                            std::string name = std::string(each.param.model) + each.param.type;

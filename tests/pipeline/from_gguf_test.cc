@@ -60,7 +60,8 @@ TEST_P(FromGguf, TheFolderComesBack) {
   EXPECT_GT(files, 5u);
 }
 
-// Rotary halves and heads of values exchanged, stacked experts, a tower beside the text, no input scales.
+// Rotary halves and heads of values exchanged, stacked experts, a tower beside the text, a model
+// without input scales.
 INSTANTIATE_TEST_SUITE_P(Models, FromGguf,
                          testing::Values(Row{"llama-micro", "llama-bpe", "nvfp4"},
                                          Row{"qwen3-micro", "qwen2", "nvfp4"},

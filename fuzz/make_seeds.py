@@ -189,6 +189,18 @@ put("ledger", "all", f"ckpt-ledger 1\nplan {PLAN}\ncommand ckpt convert a b\n"
     f"scan 3 0 512 3f800000\n{SUM}synced\ndigest 0 1 {PLAN}\n{SUM}publish 0 0 1234\ncomplete\n"
     f"{SUM}boot another-boot\nwrote 0 0 0 10\n{SUM}")
 
+# ---- plan files ----
+put("plan_file", "all", """{"ckpt_plan": 1, "version": "x", "digest": "y", "convert": {
+    "in": "/a/in", "out": "out", "tokenizer": "/t", "to": "q4_k_m", "output-tensor-type": "q6_k",
+    "token-embedding-type": "q8_0", "imatrix": "i.gguf", "tokenizer-pre": "qwen2",
+    "model-name": "n", "base": "/b", "no-mtp": true, "allow-requantize": true, "pure": true,
+    "leave-output-tensor": true, "shard-size": 5, "header-slack": 6, "allow-nonfinite": true,
+    "for": ["vllm-0.17"], "rules": [["keep", "a*"], ["tensor-type", "b*=q8_0"]],
+    "export": [["preset", "mlp-only"], ["amax-from", "amax"]],
+    "steps": [{"name": "drop", "options": [["tensors", "x.*"]]}],
+    "also": [{"out": "second.gguf", "to": "q8_0"}]},
+    "inputs": [{"path": "/a/in/model.safetensors", "size_bytes": 7, "modified_ns": 8}]}""")
+
 # ---- archives ----
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary) / "model"

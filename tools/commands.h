@@ -23,6 +23,7 @@ struct Command {
 };
 
 extern const Command kConvert, kPatch, kDoctor, kShow, kDiff, kVerify, kPublish, kExecute, kList;
+extern const Command kCompletion;
 
 // Set by SIGINT and SIGTERM.
 extern std::atomic<bool> interrupted;

@@ -16,7 +16,7 @@ namespace ckpt {
 namespace {
 
 const Command* const kCommands[] = {&kConvert, &kPatch,   &kDoctor,  &kShow, &kDiff,
-                                    &kVerify,  &kPublish, &kExecute, &kList};
+                                    &kVerify,  &kPublish, &kExecute, &kList, &kCompletion};
 
 void on_signal(int) {
   // The second Ctrl-C ends the program at once, as if nobody had asked to be told.
@@ -33,9 +33,7 @@ void on_signal(int) {
 }
 
 // Before all other objects of the program are made, and they allocate.
-__attribute__((constructor(101))) void set_memory_handler() {
-  std::set_new_handler(out_of_memory);
-}
+__attribute__((constructor(101))) void set_memory_handler() { std::set_new_handler(out_of_memory); }
 
 // The same for OpenSSL, which has no handler of its own.
 void* allocate_or_end(size_t size, const char*, int) {

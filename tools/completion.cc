@@ -1,0 +1,279 @@
+// ckpt completion SHELL: a script that lets a shell complete commands, options and their values.
+//
+// Written from the tree of commands that parses the command line, and from the lists of types,
+// steps and profiles, so a new option or step needs no line here.
+#include <algorithm>
+
+#include "checks/checks.h"
+#include "tools/commands.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+struct Choice {
+  std::string long_name, short_name;  // without dashes; both empty: what stands alone
+  std::string help;
+  bool takes_value = false;
+  std::vector<std::string> values;  // empty: a file, or nothing that could be listed
+};
+
+struct Verb {
+  std::string name, help;
+  std::vector<Choice> choices;
+};
+
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(at), text.size());
+    out.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+// What `--to`, `--step` and `--for` take.
+std::vector<std::string> listed_values(std::string_view option) {
+  std::vector<std::string> out;
+  if (option == "to") {
+    for (const TypeInfo& type : all_types()) out.emplace_back(type.name);
+    // What folders are exported to, as that step lists it: "nvfp4|fp8".
+    for (const Transform* step : all_transforms()) {
+      for (const OptionRule& rule : step->options) {
+        if (step->name != "export" || rule.name != "type") continue;
+        for (std::string& one : split(rule.value, '|')) out.push_back(std::move(one));
+      }
+    }
+  } else if (option == "step") {
+    for (const Transform* step : all_transforms()) out.emplace_back(step->name);
+  } else if (option == "for") {
+    for (const ProfileInfo& profile : all_profiles()) out.emplace_back(profile.name);
+  }
+  return out;
+}
+
+// CLI11 describes a set of words as "{a,b,c}".
+std::vector<std::string> checked_values(const std::string& type_name) {
+  const size_t open = type_name.find('{'), close = type_name.rfind('}');
+  if (open == type_name.npos || close == type_name.npos || close < open) return {};
+  return split(std::string_view(type_name).substr(open + 1, close - open - 1), ',');
+}
+
+Choice choice_of(const CLI::Option& option) {
+  Choice out;
+  if (!option.get_lnames().empty()) out.long_name = option.get_lnames()[0];
+  if (!option.get_snames().empty()) out.short_name = option.get_snames()[0];
+  out.help = first_line(option.get_description());
+  out.takes_value = option.get_items_expected_max() > 0;
+  out.values = checked_values(option.get_type_name());
+  if (out.values.empty()) out.values = listed_values(out.long_name);
+  return out;
+}
+
+std::vector<Verb> verbs_of(const CLI::App& app) {
+  std::vector<Verb> out;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    Verb verb{command->get_name(), first_line(command->get_description()), {}};
+    for (const CLI::Option* option : command->get_options()) {
+      verb.choices.push_back(choice_of(*option));
+    }
+    out.push_back(std::move(verb));
+  }
+  return out;
+}
+
+std::string names_of(const std::vector<Verb>& verbs) {
+  std::string out;
+  for (const Verb& verb : verbs) out += verb.name + " ";
+  return out + "help";
+}
+
+bool stands_alone(const Choice& choice) {
+  return choice.long_name.empty() && choice.short_name.empty();
+}
+
+// 'text' for any of the three shells.
+std::string shell_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string bash_script(const std::vector<Verb>& verbs) {
+  std::string values, options;
+  for (const Verb& verb : verbs) {
+    std::string names;
+    for (const Choice& choice : verb.choices) {
+      if (!choice.long_name.empty()) names += fmt::format(" --{}", choice.long_name);
+      if (choice.values.empty()) continue;  // a file: bash's own
+      const std::string place =
+          stands_alone(choice) ? "*" : fmt::format("'--{}'", choice.long_name);
+      values += fmt::format("    '{} '{}) words={} ;;\n", verb.name, place,
+                            shell_quoted(fmt::format("{}", fmt::join(choice.values, " "))));
+    }
+    options += fmt::format("      {}) words={} ;;\n", verb.name, shell_quoted(names.substr(1)));
+  }
+  return fmt::format(
+      "# Completion of ckpt for bash:  source <(ckpt completion bash)\n"
+      "_ckpt() {{\n"
+      "  local cur=${{COMP_WORDS[COMP_CWORD]}} verb=${{COMP_WORDS[1]}} words=''\n"
+      "  COMPREPLY=()\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ] || [ \"$verb\" = help ]; then\n"
+      "    COMPREPLY=($(compgen -W {0} -- \"$cur\"))\n"
+      "    return\n"
+      "  fi\n"
+      "  if [[ $cur == -* ]]; then\n"
+      "    case $verb in\n"
+      "{2}"
+      "    esac\n"
+      "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+      "    return\n"
+      "  fi\n"
+      "  case \"$verb ${{COMP_WORDS[COMP_CWORD-1]}}\" in\n"
+      "{1}"
+      "  esac\n"
+      "  # without words of its own a place takes a file, which bash completes\n"
+      "  if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); fi\n"
+      "}}\n"
+      "complete -o default -F _ckpt ckpt\n",
+      shell_quoted(names_of(verbs)), values, options);
+}
+
+// In the specifications of zsh's _arguments brackets and colons have meanings.
+std::string zsh_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_choice(const Choice& choice) {
+  const std::string action =
+      choice.values.empty() ? "_files" : fmt::format("({})", fmt::join(choice.values, " "));
+  if (stands_alone(choice)) return shell_quoted(fmt::format("*: :{}", action));
+  const std::string value =
+      choice.takes_value ? fmt::format(":{}:{}", choice.long_name, action) : "";
+  return shell_quoted(
+      fmt::format("*--{}[{}]{}", choice.long_name, zsh_escaped(choice.help), value));
+}
+
+std::string zsh_script(const std::vector<Verb>& verbs) {
+  std::string out =
+      "#compdef ckpt\n"
+      "# Completion of ckpt for zsh:  ckpt completion zsh > \"${fpath[1]}/_ckpt\"\n"
+      "_ckpt() {\n"
+      "  local -a verbs\n"
+      "  verbs=(\n";
+  for (const Verb& verb : verbs) {
+    out += fmt::format("    {}\n", shell_quoted(verb.name + ":" + zsh_escaped(verb.help)));
+  }
+  out +=
+      "  )\n"
+      "  if (( CURRENT == 2 )) || [[ $words[2] == help ]]; then\n"
+      "    _describe command verbs\n"
+      "    return\n"
+      "  fi\n"
+      "  local verb=$words[2]\n"
+      "  shift words\n"
+      "  (( CURRENT-- ))\n"
+      "  case $verb in\n";
+  for (const Verb& verb : verbs) {
+    out += fmt::format("    {})\n      _arguments", verb.name);
+    bool has_alone = false;
+    for (const Choice& choice : verb.choices) {
+      if (stands_alone(choice) && has_alone) continue;  // one line says what stands alone
+      has_alone = has_alone || stands_alone(choice);
+      out += " \\\n        " + zsh_choice(choice);
+    }
+    out += "\n      ;;\n";
+  }
+  return out +
+         "  esac\n"
+         "}\n"
+         "if [ \"$funcstack[1]\" = _ckpt ]; then _ckpt \"$@\"; else compdef _ckpt ckpt; fi\n";
+}
+
+// In fish a backslash escapes inside single quotes too.
+std::string fish_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
+
+std::string fish_script(const std::vector<Verb>& verbs) {
+  std::string out =
+      "# Completion of ckpt for fish:  ckpt completion fish > "
+      "~/.config/fish/completions/ckpt.fish\n";
+  for (const Verb& verb : verbs) {
+    out += fmt::format("complete -c ckpt -n __fish_use_subcommand -f -a {} -d {}\n", verb.name,
+                       fish_quoted(verb.help));
+  }
+  out += fmt::format("complete -c ckpt -n '__fish_seen_subcommand_from help' -f -a {}\n",
+                     fish_quoted(names_of(verbs)));
+  for (const Verb& verb : verbs) {
+    const std::string condition = fmt::format(
+        "complete -c ckpt -n '__fish_seen_subcommand_from {}; and not "
+        "__fish_seen_subcommand_from help'",
+        verb.name);
+    for (const Choice& choice : verb.choices) {
+      const std::string values =
+          choice.values.empty()
+              ? ""
+              : " -a " + fish_quoted(fmt::format("{}", fmt::join(choice.values, " ")));
+      if (stands_alone(choice)) {
+        if (!values.empty()) out += fmt::format("{} -f{}\n", condition, values);
+        continue;
+      }
+      const char* value = !choice.takes_value ? "" : values.empty() ? " -r" : " -x";
+      const std::string short_name =
+          choice.short_name.empty() ? "" : fmt::format(" -s {}", choice.short_name);
+      out += fmt::format("{} -l {}{}{}{} -d {}\n", condition, choice.long_name, short_name, value,
+                         values, fish_quoted(choice.help));
+    }
+  }
+  return out;
+}
+
+Run declare(CLI::App& app) {
+  auto shell = std::make_shared<std::string>();
+  app.add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  return [shell, &app](const Console& console, const CommonOptions&) -> Result<int> {
+    const std::vector<Verb> verbs = verbs_of(*app.get_parent());
+    std::string script = *shell == "bash"  ? bash_script(verbs)
+                         : *shell == "zsh" ? zsh_script(verbs)
+                                           : fish_script(verbs);
+    console.object("completion", {{"shell", *shell}, {"script", script}});
+    script.pop_back();  // an answer is a line
+    console.answer(script);
+    return 0;
+  };
+}
+
+}  // namespace
+
+constinit const Command kCompletion{
+    "completion", "Prints a script that lets a shell complete commands, options and values.",
+    "  source <(ckpt completion bash)                                    # in ~/.bashrc\n"
+    "  ckpt completion zsh > \"${fpath[1]}/_ckpt\"\n"
+    "  ckpt completion fish > ~/.config/fish/completions/ckpt.fish",
+    declare};
+
+}  // namespace ckpt

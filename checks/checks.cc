@@ -14,7 +14,7 @@ std::vector<const Check*> check_list() {
   std::vector<const Check*> out;
   for (const auto theme :
        {file_checks(), config_checks(), weight_checks(), quantization_checks(), served_checks(),
-        tokenizer_checks(), processor_checks(), value_checks()}) {
+        tokenizer_checks(), processor_checks(), gguf_checks(), value_checks()}) {
     for (const Check& check : theme) out.push_back(&check);
   }
   return out;

@@ -155,6 +155,7 @@ std::span<const Check> quantization_checks();
 std::span<const Check> served_checks();
 std::span<const Check> weight_checks();
 std::span<const Check> file_checks();
+std::span<const Check> gguf_checks();
 std::span<const Check> value_checks();
 
 }  // namespace ckpt

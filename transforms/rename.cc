@@ -4,11 +4,14 @@
 //   rename:from=*.gamma,to=*.weight                      what the star stands for is kept
 //   rename:from=a.,to=b.,from=c.,to=d.                   several rules; a name fits one at most
 //
-// Scales of a quantized weight follow its name.
+// Scales of a quantized weight follow its name, and so do the lists of modules in what the
+// checkpoint says of its quantization (rename_modules.h).
 #include "transforms/rename.h"
 
 #include <algorithm>
 #include <set>
+
+#include "transforms/rename_modules.h"
 
 namespace ckpt {
 namespace {
@@ -84,10 +87,8 @@ Status rename(Tensor& tensor, std::vector<Rule>& rules) {
 Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
   CKPT_ASSIGN(std::vector<Rule> rules, read_rules(options));
   std::set<std::string> names;
-  bool quantized = false;
   for (Tensor& tensor : checkpoint.tensors) {
     CKPT_TRY(rename(tensor, rules));
-    quantized = quantized || tensor.codec->parts.size() > 1;
     if (!names.insert(tensor.name).second) {
       return fail(ErrorCode::kUsage, "two tensors would be called '{}'", tensor.name);
     }
@@ -95,10 +96,16 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
   for (const Rule& rule : rules) {
     if (!rule.used) return fail(ErrorCode::kUsage, "no tensor fits from={}", rule.from);
   }
-  if (quantized) {
-    context.note(
-        "rename: lists of modules in the quantization configuration keep their names; check them "
-        "with ckpt show");
+  const auto by_rules = [&](const std::string& name) -> std::optional<std::string> {
+    for (const Rule& rule : rules) {
+      if (auto found = renamed(rule, name)) return found;
+    }
+    return std::nullopt;
+  };
+  CKPT_ASSIGN(const RenamedModules modules, rename_quant_modules(checkpoint, by_rules));
+  if (!modules.unclear.empty()) {
+    context.note(fmt::format("rename: entries of quantization lists that keep their names: {}",
+                             fmt::join(modules.unclear, ", ")));
   }
   return checkpoint;
 }

@@ -177,6 +177,44 @@ TEST(RenameStep, RefusesWhatIsNotClear) {
   EXPECT_EQ(rename({{"from", "x"}}), "1 from=, 0 to=; expected pairs");
 }
 
+TEST(RenameStep, ListsOfModulesFollow) {
+  Checkpoint in = checkpoint({"model.layers.0.mlp.up.weight", "lm_head.weight"});
+  in.set_document("hf_quant_config.json",
+                  "{\"quantization\": {\"exclude_modules\": [\"lm_head\", \"model.layers.0*\", "
+                  "\"*visual*\", \"model*\"], \"quantized_layers\": {\"model.layers.0.mlp.up\": "
+                  "{\"quant_algo\": \"NVFP4\"}}}}");
+  in.set_document(
+      "config.json",
+      "{\"model_type\": \"model.layers.0\", \"quantization_config\": {\"ignore\": "
+      "[\"re:^model\\\\.layers\\\\.0\\\\..*\", \"re:.*head\", \"model.layers.0.mlp.up\"], "
+      "\"config_groups\": {\"group_0\": {\"targets\": [\"Linear\", "
+      "\"re:model.layers.*\"]}}}}");
+  const auto out = run("rename", {{"from", "model."}, {"to", "model.language_model."}}, in);
+  ASSERT_TRUE(out) << out.error().text();
+  EXPECT_EQ(*out->find_document("hf_quant_config.json")->content,
+            "{\"quantization\": {\"exclude_modules\": [\"lm_head\", "
+            "\"model.language_model.layers.0*\", \"*visual*\", \"model.language_model*\"], "
+            "\"quantized_layers\": {\"model.language_model.layers.0.mlp.up\": "
+            "{\"quant_algo\": \"NVFP4\"}}}}");
+  EXPECT_EQ(*out->find_document("config.json")->content,
+            "{\"model_type\": \"model.layers.0\", \"quantization_config\": {\"ignore\": "
+            "[\"re:^model\\\\.language_model\\\\.layers\\\\.0\\\\..*\", \"re:.*head\", "
+            "\"model.language_model.layers.0.mlp.up\"], "
+            "\"config_groups\": {\"group_0\": {\"targets\": [\"Linear\", "
+            "\"re:model.language_model.layers.*\"]}}}}");
+}
+
+// A change that changes nothing writes nothing; what no prefix can be read from is told.
+TEST(RenameStep, ListsThatSpeakOfOthersStay) {
+  Checkpoint in = checkpoint({"m.a.weight"});
+  const std::string text =
+      "{ \"quantization_config\": {\"ignore\": [\"m?x*\", \"re:(m|n).a\", \"other.m.a\"]}}";
+  in.set_document("config.json", text);
+  const auto out = run("rename", {{"from", "m.a."}, {"to", "m.b."}}, in);
+  ASSERT_TRUE(out) << out.error().text();
+  EXPECT_EQ(*out->find_document("config.json")->content, text);
+}
+
 // ---- graft -------------------------------------------------------------------------------------
 
 Context with(const Checkpoint& other) {

@@ -1,0 +1,262 @@
+// Checks of a GGUF file: what llama.cpp v0.5.0 asks of one before the first token.
+//
+// Sources: llama.cpp src/llama-arch.cpp (LLM_ARCH_NAMES), src/llama-vocab.cpp (models and
+// pre-tokenizers, arrays of tokens), src/llama-model.cpp (required keys; the generic pass over
+// ".scale" tensors, which multiplies whatever weight they stand beside).
+// What a reader would get wrong: NVFP4 weights without a ".scale" are sound, as llama-quantize
+// writes them; a file in which only some have one has lost the others.
+#include <algorithm>
+
+#include "checks/subject.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kArchitectures =
+    " clip llama llama4 deci falcon grok gpt2 gptj gptneox mpt baichuan starcoder refact"
+    " bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert"
+    " bloom stablelm qwen qwen2 qwen2moe qwen2vl qwen3 qwen3moe qwen3next qwen3vl qwen3vlmoe"
+    " qwen35 qwen35moe qwen4exp phi2 phi3 phimoe plamo plamo2 plamo3 codeshell orion"
+    " internlm2 minicpm minicpm3 gemma gemma2 gemma3 gemma3n gemma4 gemma4-assistant gemma-"
+    " embedding starcoder2 mamba mamba2 maple jamba falcon-h1 xverse command-r cohere2"
+    " cohere2moe dbrx olmo olmo2 olmoe muse-glimmer openelm arctic deepseek deepseek2"
+    " deepseek2-ocr deepseek32 deepseek4 chatglm glm4 glm4moe glm-dsa bitnet t5 t5encoder"
+    " jais jais2 nemotron nemotron_h nemotron_h_moe exaone exaone4 exaone-moe rwkv6"
+    " rwkv6qwen2 rwkv7 arwkv7 granite granitemoe granitehybrid graniteswitch granite_swa"
+    " chameleon wavtokenizer-dec plm bailingmoe bailingmoe2 bailingmoe3 dots1 dots3note"
+    " arcee afmoe laguna ernie4_5 ernie4_5-moe hunyuan-moe hunyuan-dense hunyuan_vl hy_v3"
+    " hy_v4 smollm3 gpt-oss lfm2 lfm2moe dream smallthinker llada llada-moe seed_oss"
+    " grovemoe apertus minimax-01 hrm_text minimax-m2 minimax-m3 cogvlm rnd1 pangu-embedded"
+    " mistral3 eagle3 dflash mistral4 paddleocr mimo2 step35 spark2_5 llama-embed maincoder"
+    " kimi-linear kimi-k3 talkie mellum nanbeige qwen3tts pockettts"
+    " ";
+
+constexpr std::string_view kPreTokenizers =
+    " a.x-4.0 afmoe bailingmoe bailingmoe2 bloom chameleon chatglm-bpe codeshell cohere2moe"
+    " command-r dbrx deepseek-coder deepseek-llm deepseek-r1-qwen deepseek-v3 default exaone"
+    " exaone-moe exaone4 f2llmv2 falcon falcon-h1 falcon3 gemma4 gigachat glm4 gpt-2 gpt-4o"
+    " gpt3-finnish granite-docling granite-embed-multi-311m granite-embed-multi-97m grok-2"
+    " hunyuan hunyuan-dense hy_v4 jais jais-2 jina-de jina-es jina-v1-en jina-v2-code"
+    " jina-v2-de jina-v2-es jina-v5-nano joyai-llm kanana2 kimi-k2 kormo laguna lfm2 llada-"
+    " moe llama-bpe llama-v3 llama3 llama4 megrez mellum mellum2 midm-2.0 minerva-7b"
+    " minicpm5 minimax-m2 modern-bert mpt olmo phi-2 pixtral poro-chat qwen2 qwen35 refact"
+    " roberta-bpe sarvam-moe seed-coder smaug-bpe smollm solar-open spark2_5 stablelm2"
+    " starcoder superbpe talkie tekken tiny_aya trillion ufakzeka viking whitespace youtu"
+    " ";
+
+constexpr std::string_view kTokenizerModels =
+    " no_vocab none llama bert gpt2 hybriddna whitespace t5 rwkv plamo2 gemma4 test ";
+// Those that cut text by merges.
+constexpr std::string_view kMergingModels = " gpt2 hybriddna whitespace gemma4 ";
+constexpr uint64_t kMaxBlocks = 512;
+
+bool is_in(std::string_view words, std::string_view word) {
+  return !word.empty() && word.find(' ') == word.npos &&
+         words.find(fmt::format(" {} ", word)) != words.npos;
+}
+
+const Metadata& keys(const Look& look) { return look.on.checkpoint.metadata; }
+
+std::string architecture(const Look& look) {
+  const std::string* name = keys(look).find_text("general.architecture");
+  return name == nullptr ? std::string() : *name;
+}
+
+// A language model; llama.cpp reads a projector ("clip") by other code.
+bool is_asked(const Look& look) { return look.on.is_gguf && architecture(look) != "clip"; }
+
+// Elements of an array; nullopt: no such key, or no array.
+std::optional<uint64_t> array_count(const Look& look, std::string_view key) {
+  const MetaValue* value = keys(look).find(key);
+  const auto* array = value == nullptr ? nullptr : std::get_if<MetaArray>(&value->value);
+  return array == nullptr ? std::nullopt : std::optional(array->count());
+}
+
+Status look_architecture(const Look& look) {
+  if (!look.on.is_gguf) return {};
+  const std::string name = architecture(look);
+  if (name.empty()) {
+    look.report("general.architecture", "missing");
+  } else if (!is_in(kArchitectures, name)) {
+    look.report("general.architecture", fmt::format("'{}'", name));
+  }
+  return {};
+}
+
+Status look_keys(const Look& look) {
+  if (!is_asked(look) || architecture(look).empty()) return {};
+  for (const std::string_view key : {"context_length", "embedding_length", "block_count"}) {
+    const std::string full = fmt::format("{}.{}", architecture(look), key);
+    const auto value = keys(look).find_unsigned(full);
+    if (!value) {
+      look.report(full, keys(look).find(full) == nullptr ? "missing" : "no whole number");
+    } else if (*value == 0 || (key == "block_count" && *value > kMaxBlocks)) {
+      look.report(full, fmt::format("{}", *value));
+    }
+  }
+  return {};
+}
+
+Status look_tokenizer(const Look& look) {
+  if (!is_asked(look)) return {};
+  const std::string* model = keys(look).find_text("tokenizer.ggml.model");
+  if (model == nullptr || !is_in(kTokenizerModels, *model)) {
+    look.report("tokenizer.ggml.model", model == nullptr ? "missing" : fmt::format("'{}'", *model));
+    return {};
+  }
+  if (*model == "none" || *model == "no_vocab") return {};
+  const auto tokens = array_count(look, "tokenizer.ggml.tokens");
+  if (!tokens) {
+    look.report("tokenizer.ggml.tokens", "missing");
+    return {};
+  }
+  const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
+  const bool needs_merges = is_in(kMergingModels, *model) && (pre == nullptr || *pre != "kimi-k2");
+  if (needs_merges && !array_count(look, "tokenizer.ggml.merges")) {
+    look.report("tokenizer.ggml.merges", "missing");
+  }
+  for (const std::string_view key : {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"}) {
+    const auto count = array_count(look, key);
+    if (count && *count < *tokens) {
+      look.report(std::string(key), fmt::format("{} for {} tokens", *count, *tokens));
+    }
+  }
+  const Tensor* embedding = look.on.tensor("token_embd.weight");
+  if (embedding != nullptr && embedding->shape.size() == 2 && embedding->shape[0] != *tokens) {
+    look.report("tokenizer.ggml.tokens", fmt::format("{} tokens; token_embd.weight has {} rows",
+                                                     *tokens, embedding->shape[0]));
+  }
+  return {};
+}
+
+Status look_pre_tokenizer(const Look& look) {
+  if (!is_asked(look)) return {};
+  const std::string* model = keys(look).find_text("tokenizer.ggml.model");
+  if (model == nullptr || *model != "gpt2") return {};  // others cut without one
+  const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
+  if (pre == nullptr || pre->empty()) {
+    look.out.push_back({"tokenizer.ggml.pre",
+                        "missing",
+                        Severity::kUnsound,
+                        "missing pre-tokenizer type, using: 'default': text is cut otherwise than "
+                        "in training",
+                        {}});
+  } else if (!is_in(kPreTokenizers, *pre)) {
+    look.report("tokenizer.ggml.pre", fmt::format("'{}'", *pre));
+  }
+  return {};
+}
+
+Status look_special_tokens(const Look& look) {
+  if (!is_asked(look)) return {};
+  const auto tokens = array_count(look, "tokenizer.ggml.tokens");
+  if (!tokens) return {};
+  for (const std::string_view name : {"bos", "eos", "unknown", "padding", "eot", "eom"}) {
+    const std::string key = fmt::format("tokenizer.ggml.{}_token_id", name);
+    const auto id = keys(look).find_unsigned(key);
+    if (id && *id >= *tokens) look.report(key, fmt::format("{} of {} tokens", *id, *tokens));
+  }
+  return {};
+}
+
+// The number in "blk.N.".
+std::optional<uint64_t> block_of(std::string_view name) {
+  if (!name.starts_with("blk.")) return std::nullopt;
+  uint64_t out = 0;
+  size_t at = 4;
+  for (; at < name.size() && name[at] >= '0' && name[at] <= '9' && at < 12; ++at) {
+    out = out * 10 + static_cast<uint64_t>(name[at] - '0');
+  }
+  return at > 4 && at < name.size() && name[at] == '.' ? std::optional(out) : std::nullopt;
+}
+
+Status look_blocks(const Look& look) {
+  if (!is_asked(look)) return {};
+  const auto count = keys(look).find_unsigned(architecture(look) + ".block_count");
+  if (!count || *count > kMaxBlocks || !is_in(kArchitectures, architecture(look))) return {};
+  std::vector<bool> has(*count);
+  std::string beyond;
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    const auto block = block_of(tensor.name);
+    if (block && *block < *count) has[*block] = true;
+    if (block && *block >= *count && beyond.empty()) beyond = tensor.name;
+  }
+  // Vocabularies alone, and encoders that count their blocks under another name.
+  if (std::find(has.begin(), has.end(), true) == has.end()) return {};
+  const auto missing = std::find(has.begin(), has.end(), false);
+  if (missing != has.end()) {
+    look.report(fmt::format("blk.{}", missing - has.begin()),
+                fmt::format("no tensor; block_count is {}", *count));
+  }
+  if (!beyond.empty()) look.report(beyond, fmt::format("block_count is {}", *count));
+  return {};
+}
+
+bool is_nvfp4(const Tensor& tensor) { return tensor.codec->name.starts_with("nvfp4"); }
+
+Status look_scales(const Look& look) {
+  if (!is_asked(look)) return {};
+  constexpr std::string_view kWeight = ".weight", kScale = ".scale";
+  Mismatch bare;
+  size_t scaled = 0;
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    if (!is_nvfp4(tensor)) continue;
+    const bool has_own = tensor.codec->parts.size() > 1;
+    const std::string stem = tensor.name.ends_with(kWeight)
+                                 ? tensor.name.substr(0, tensor.name.size() - kWeight.size())
+                                 : tensor.name;
+    if (has_own || look.on.tensor(stem + std::string(kScale)) != nullptr) {
+      ++scaled;
+    } else {
+      bare.add(tensor.name);
+    }
+  }
+  if (scaled > 0 && bare.count > 0) {
+    look.report(".scale", bare.text(fmt::format("without one; {} weights have theirs", scaled)));
+  }
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    if (!tensor.name.ends_with(kScale)) continue;
+    const std::string stem = tensor.name.substr(0, tensor.name.size() - kScale.size());
+    const Tensor* weight = look.on.tensor(stem + std::string(kWeight));
+    if (weight == nullptr) continue;
+    const uint64_t wanted = weight->shape.size() == 3 ? weight->shape[0] : 1;
+    uint64_t found = 1;
+    for (const uint64_t size : tensor.shape) found *= size;
+    if (found != wanted) {
+      look.out.push_back({tensor.name,
+                          fmt::format("{} values; expected {}", found, wanted),
+                          Severity::kUnloaded,
+                          "wrong shape",
+                          {}});
+    } else if (!is_nvfp4(*weight)) {
+      look.report(tensor.name, fmt::format("beside a weight in {}", weight->codec->name));
+    }
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kChecks[] = {
+    {"G01", "llama.cpp knows the architecture of a GGUF", "-----U--", "unknown model architecture",
+     "", "convert the source model again, or a newer llama.cpp", look_architecture},
+    {"G02", "a GGUF says its sizes", "-----U--", "key not found in model", "",
+     "convert the source model again", look_keys},
+    {"G03", "a GGUF holds its tokenizer", "-----U--", "cannot find tokenizer in model file", "",
+     "convert the source model again", look_tokenizer},
+    {"G04", "the pre-tokenizer of a GGUF is known", "-----U--", "unknown pre-tokenizer type", "",
+     "convert the source model again; --tokenizer-pre NAME when it is known by another name",
+     look_pre_tokenizer},
+    {"G05", "special tokens of a GGUF are tokens", "-----W--", "special token ignored", "",
+     "convert the source model again", look_special_tokens},
+    {"G06", "every block of a GGUF has tensors", "-----U--", "missing tensor", "",
+     "convert the source model again", look_blocks},
+    {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "-----S--",
+     "wrong answers: weights are off by a factor", "", "convert the source model again",
+     look_scales},
+};
+
+}  // namespace
+
+std::span<const Check> gguf_checks() { return kChecks; }
+
+}  // namespace ckpt

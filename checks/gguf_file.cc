@@ -84,7 +84,7 @@ Status look_architecture(const Look& look) {
 }
 
 Status look_keys(const Look& look) {
-  if (!is_asked(look) || architecture(look).empty()) return {};
+  if (!is_asked(look) || !is_in(kArchitectures, architecture(look))) return {};
   for (const std::string_view key : {"context_length", "embedding_length", "block_count"}) {
     const std::string full = fmt::format("{}.{}", architecture(look), key);
     const auto value = keys(look).find_unsigned(full);

@@ -63,7 +63,11 @@ Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
     const FolderEntry::Kind kind = kind_of(status);
     const uint64_t size_bytes = kind == FolderEntry::Kind::kFile ? entries->file_size(error) : 0;
     if (error) break;
-    out.push_back({path, kind, size_bytes});
+    std::error_code ignored_error;  // a link that is gone by now has no target
+    out.push_back({path, kind, size_bytes,
+                   kind == FolderEntry::Kind::kLink
+                       ? fs::read_symlink(entries->path(), ignored_error).string()
+                       : std::string()});
     if (out.size() > kMaxEntries) {
       return fail(ErrorCode::kUnsupported, "{}: more than {} files", folder.string(), kMaxEntries);
     }

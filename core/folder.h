@@ -17,6 +17,7 @@ struct FolderEntry {
   std::string path;  // relative, with '/'
   Kind kind = Kind::kFile;
   uint64_t size_bytes = 0;  // of a file
+  std::string target = {};  // of a link, as it is written
 };
 
 // Everything under `folder` that is no folder, sorted by the bytes of the path; links are not

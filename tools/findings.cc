@@ -80,9 +80,11 @@ void check_listed(const Listing& listing, const std::vector<FileDigest>& files,
   for (const FolderEntry& entry : entries) {
     if (is_ignored(entry.path, listing.ignored)) continue;
     if (entry.kind != FolderEntry::Kind::kFile) {
-      findings.bad(entry.path, entry.kind == FolderEntry::Kind::kLink
-                                   ? "a symbolic link; expected a file, whose bytes can be hashed"
-                                   : "neither file nor folder");
+      findings.bad(entry.path,
+                   entry.kind == FolderEntry::Kind::kLink
+                       ? fmt::format("a symbolic link to {}; expected a file of the folder's own",
+                                     entry.target)
+                       : "neither file nor folder");
     } else if (!names.contains(entry.path)) {
       const auto before = missing.find(found[entry.path]);
       findings.bad(entry.path,

@@ -13,7 +13,7 @@ for shell in bash zsh fish; do
     done
   done
 done
-wc -l < verbs
+[ "$(wc -l < verbs)" -ge 9 ] && echo looked at every command
 # what bash completes
 bash -n bash || exit 9
 completes() {

@@ -136,6 +136,11 @@ Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
     }
     const uint64_t here = std::min(size_bytes, kReadBackBytes);
     std::byte* memory = buffer.reserve(here);
+    if (size_bytes > here) {  // the disk works while this step is hashed
+      const uint64_t next = std::min(size_bytes - here, 2 * kReadBackBytes);
+      (void)::posix_fadvise(descriptor_, static_cast<off_t>(offset_bytes + here),
+                            static_cast<off_t>(next), POSIX_FADV_WILLNEED);
+    }
     const ssize_t got = ::pread(descriptor_, memory, here, static_cast<off_t>(offset_bytes));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return write_failure(path_, size_bytes_, got < 0 ? errno : EIO);
@@ -168,6 +173,15 @@ Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
   return hash_waiting(lock);
 }
 
+// What follows `run` and lies on disk alone is read back with it, in large steps.
+void FileWriter::join_written(uint64_t start_bytes, Waiting& run) {
+  for (auto next = waiting_.begin(); next != waiting_.end() && run.size_bytes < kMaxKeptBytes;
+       next = waiting_.erase(next)) {
+    if (next->first != start_bytes + run.size_bytes || !next->second.piece.bytes.empty()) return;
+    run.size_bytes += next->second.size_bytes;
+  }
+}
+
 // Hashes what follows, unless another thread is at it.
 Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
   if (hashing_) return {};
@@ -177,8 +191,9 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
     Waiting next = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());
     const uint64_t start = hashed_bytes_;
-    lock.unlock();
     const bool kept = !next.piece.bytes.empty();
+    if (!kept) join_written(start, next);
+    lock.unlock();
     if (kept) {
       sha256_.add(next.piece.bytes);
       pool_.give(std::move(next.piece.buffer));

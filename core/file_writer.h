@@ -69,6 +69,7 @@ class FileWriter {
     uint64_t size_bytes;
     Piece piece;
   };
+  void join_written(uint64_t start_bytes, Waiting& run);
   std::mutex mutex_;
   std::map<uint64_t, Waiting> waiting_;  // by offset
   uint64_t kept_bytes_ = 0;              // in buffers of waiting_

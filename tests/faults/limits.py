@@ -11,6 +11,7 @@ import argparse
 import os
 import pathlib
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,8 @@ def try_memory(runner, full):
 
 
 def mount(kind, folder, size, inodes):
+    if shutil.which("mount") is None or (kind == "ext4" and shutil.which("mkfs.ext4") is None):
+        return False
     if kind == "tmpfs":
         return subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},nr_inodes={inodes}", "tmpfs", folder],
                               capture_output=True).returncode == 0

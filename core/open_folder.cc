@@ -28,8 +28,10 @@ int open_by_kernel(int folder, const char* name, int flags) {
 }  // namespace
 
 void settle_ownership(int descriptor, bool is_folder, int parent) {
-  (void)!::fchmod(descriptor, is_folder ? 0755 : 0644);
   struct stat status {};
+  // A file that was there already and has a second name is not ours to give away.
+  if (!is_folder && (::fstat(descriptor, &status) != 0 || status.st_nlink > 1)) return;
+  (void)!::fchmod(descriptor, is_folder ? 0755 : 0644);
   if (::geteuid() == 0 && ::fstat(parent, &status) == 0) {
     (void)!::fchown(descriptor, status.st_uid, status.st_gid);
   }

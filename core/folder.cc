@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "core/open_folder.h"
 #include "core/shift.h"
@@ -86,6 +88,17 @@ Result<bool> is_there(const fs::path& path, Links links) {
   if ((follows ? ::stat : ::lstat)(path.c_str(), &status) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
   return io_failure(path, "cannot be looked at", errno);
+}
+
+bool is_folder(const fs::path& path) {
+  static std::mutex mutex;
+  static std::set<fs::path> known;
+  const std::lock_guard lock(mutex);
+  if (known.contains(path)) return true;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return false;
+  known.insert(path);
+  return true;
 }
 
 std::string temporary_name(std::string_view name) { return fmt::format(".{}.partial", name); }

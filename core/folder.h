@@ -34,6 +34,10 @@ bool is_ignored(std::string_view path, const std::vector<std::string>& ignored);
 enum class Links : uint8_t { kKeep, kFollow };
 Result<bool> is_there(const std::filesystem::path& path, Links links = Links::kKeep);
 
+// Whether `path` is a folder. One that was is taken for one in the whole run: a disk that fails for
+// a moment must not turn it into a file between two steps of a patch.
+bool is_folder(const std::filesystem::path& path);
+
 // The name under which replace_file() writes `name`; a killed run leaves it there.
 std::string temporary_name(std::string_view name);
 // Writes `content` beside `path` under a temporary name, syncs it and renames it over `path`; mode

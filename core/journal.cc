@@ -201,14 +201,12 @@ Result<Journal> parse_journal(std::string_view text) {
 }
 
 fs::path base_of(const fs::path& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return path;
+  if (is_folder(path)) return path;
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
 fs::path staging_of(const fs::path& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return path / ".ckpt-patch";
+  if (is_folder(path)) return path / ".ckpt-patch";
   return base_of(path) / fmt::format(".{}.ckpt-patch", path.filename().string());
 }
 

@@ -277,6 +277,12 @@ Result<Ledger> Ledger::open(const fs::path& path) {
     return fail_with_hint(ErrorCode::kUsage, "again when it is done",
                           "{}: another ckpt is at work on this output just now", path.string());
   }
+  // What is begun anew is emptied: never another file that was given this name.
+  if (!S_ISREG(held.st_mode) || held.st_nlink != 1) {
+    return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", path.string()),
+                          "{}: no file of its own, as an earlier run would have left it",
+                          path.string());
+  }
   ledger.was_empty_ = held.st_size == 0;
   settle_ownership(ledger.descriptor_, path.parent_path());
   return ledger;

@@ -219,7 +219,9 @@ Result<OutputFile> lay_out_file(const Checkpoint& checkpoint, const std::string&
     return a.dtype != b.dtype ? a.dtype > b.dtype : a.name < b.name;
   });
   std::optional<uint64_t> room_bytes;
-  if (options.keep_places) room_bytes = keep_places(checkpoint, entries);
+  if (options.keep_places) {
+    CKPT_ASSIGN(room_bytes, keep_places(checkpoint, entries));
+  }
   std::string json = render_header(metadata_for(checkpoint, path), entries);
   const uint64_t length = padded_length(json.size(), room_bytes, options);
   OutputFile file;

@@ -29,19 +29,21 @@ const ByteSource* stray_source(const Checkpoint& checkpoint, const LaidEntry& en
 }
 
 // The header of a source that is a safetensors file; nullopt for a blob and any other file.
-std::optional<SafetensorsHeader> header_of(const SharedSource& source) {
+Result<std::optional<SafetensorsHeader>> header_of(const SharedSource& source) {
   if (!source->memory().empty()) return std::nullopt;
   Cursor cursor(source);
   const auto length = cursor.u64();
+  if (!length && length.error().code == ErrorCode::kIo) return Failure(length.error());
   if (!length || *length > kMaxSafetensorsHeaderBytes || *length > cursor.left_bytes()) {
     return std::nullopt;
   }
   const auto json = cursor.text(*length);
+  if (!json && json.error().code == ErrorCode::kIo) return Failure(json.error());
   if (!json || !json->starts_with('{')) return std::nullopt;
   auto header = parse_safetensors_header(*json);
   if (!header) return std::nullopt;
   header->data_start = cursor.position_bytes();
-  return std::move(*header);
+  return std::optional(std::move(*header));
 }
 
 bool differ_in_ones(std::vector<uint64_t> a, std::vector<uint64_t> b) {
@@ -115,7 +117,8 @@ void return_parts(const Checkpoint& checkpoint, std::vector<LaidFile>& files) {
   }
 }
 
-std::optional<uint64_t> keep_places(const Checkpoint& checkpoint, std::vector<LaidEntry>& entries) {
+Result<std::optional<uint64_t>> keep_places(const Checkpoint& checkpoint,
+                                            std::vector<LaidEntry>& entries) {
   std::vector<SharedSource> sources;
   for (const LaidEntry& entry : entries) {
     const Slice* slice = slice_of(checkpoint, entry);
@@ -126,12 +129,12 @@ std::optional<uint64_t> keep_places(const Checkpoint& checkpoint, std::vector<La
   }
   std::optional<SafetensorsHeader> header;
   for (const SharedSource& source : sources) {
-    header = header_of(source);
+    CKPT_ASSIGN(header, header_of(source));
     if (header) keep_shapes(checkpoint, *header, source, entries);
   }
   if (sources.size() != 1 || !header) return std::nullopt;
   if (!sort_by_place(checkpoint, sources[0], header->data_start, entries)) return std::nullopt;
-  return header->data_start - sizeof(uint64_t);
+  return std::optional(header->data_start - sizeof(uint64_t));
 }
 
 }  // namespace ckpt

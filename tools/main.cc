@@ -86,6 +86,14 @@ int run_command(const Declared& command, CommonOptions& options, const std::stri
   return exit_code(code.error());
 }
 
+// An answer that did not arrive is none.
+int answered(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  static constexpr std::string_view kSentence = "ckpt: stdout: the answer cannot be written\n";
+  (void)!::write(STDERR_FILENO, kSentence.data(), kSentence.size());
+  return 2;
+}
+
 int run(int argc, char** argv) {
   // `ckpt help VERB` is `ckpt VERB --help`.
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -138,5 +146,5 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, [](int) { std::_Exit(0); });
   std::signal(SIGINT, ckpt::on_signal);
   std::signal(SIGTERM, ckpt::on_signal);
-  return ckpt::run(argc, argv);
+  return ckpt::answered(ckpt::run(argc, argv));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/folder.h"
 #include "formats/formats.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
@@ -18,10 +19,9 @@ Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
                           const ShiftAbility& shift) {
   const Format* format = find_format(checkpoint.format);
   CKPT_CHECK(format != nullptr);
-  std::error_code error;
   LayoutOptions options;
   // A folder has no name that a format would care for.
-  if (!fs::is_directory(patching.path, error)) {
+  if (!is_folder(patching.path)) {
     options.out_name = patching.path.filename().string();
   }
   options.header_slack_bytes = patching.header_slack_bytes;
@@ -105,17 +105,16 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
   std::vector<std::string> notes;
   const Context context = step_context(&notes);
   CKPT_ASSIGN(const Format* format, recognise(patching.path));
-  std::error_code error;
-  const bool is_folder = fs::is_directory(patching.path, error);
+  const bool in_folder = is_folder(patching.path);
   const bool documents_only = touches(patching.steps) == Touches::kDocuments;
-  if (documents_only && !is_folder) {
+  if (documents_only && !in_folder) {
     return fail(ErrorCode::kUsage, "{}: step {} edits documents; this is one file, without any",
                 patching.path.string(), patching.steps[0].transform->name);
   }
   auto patch = documents_only && !patching.elsewhere ? plan_documents(patching, context)
                                                      : plan_all(patching, *format, context);
   if (!patch) return Failure(std::move(patch.error()));
-  if (is_folder && !patching.elsewhere && !patch->changes_nothing()) {
+  if (in_folder && !patching.elsewhere && !patch->changes_nothing()) {
     for (const std::string_view name : kStale) {
       CKPT_ASSIGN(const bool removes, remove_also(*patch, std::string(name)));
       if (!removes) continue;

@@ -9,6 +9,8 @@ of call and each n, with the n-th call failing (fault_counting.h). Demanded each
   temporaries; after a kill or a failure the same command leads to the right result.
 
 usage: faults.py CKPT SHIM TESTDATA [--full] [--only NAME,...] [--kinds KIND,...]
+                 [--random-kills N]
+       --random-kills: also SIGKILL after N random times
        --full: every scenario and every n (150 of the many allocations); without it a sample
 """
 import argparse
@@ -22,6 +24,7 @@ import sys
 import tempfile
 import time
 import zlib
+from random import Random
 
 from scenarios import all_scenarios, is_left, snapshot
 
@@ -74,6 +77,17 @@ class Runner:
         except subprocess.TimeoutExpired:
             return None, ""
         return done.returncode, done.stderr.decode(errors="replace")
+
+    def run_and_kill(self, seconds):
+        """SIGKILL after a time, wherever it is by then, with all threads."""
+        process = subprocess.Popen([self.binary, *self.scenario.argv, "--quiet"], cwd=self.work,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        text = process.communicate()[1]
+        return process.returncode, text.decode(errors="replace")
 
     def count(self):
         self.start()
@@ -208,6 +222,24 @@ def points(counts, full, reads_only, kinds):
                 yield kind, str(n), "ENOMEM"
 
 
+def kill_at_random(runner, count):
+    """Problems of `count` runs that were killed at times between the start and the usual end."""
+    runner.start()
+    began = time.time()
+    runner.run_and_kill(60)
+    usual = time.time() - began
+    random = Random(runner.scenario.name)  # the same times in every run, as far as clocks go
+    killed = 0
+    while killed < count:
+        runner.start()
+        seconds = usual * random.random()
+        code, text = runner.run_and_kill(seconds)
+        killed += code == -9
+        problem = runner.judge(code, text, "KILL")
+        if problem:
+            yield f"killed after {seconds:.4f} s: {problem}"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("binary", type=pathlib.Path)
@@ -216,6 +248,7 @@ def main():
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--kinds", default="")
+    parser.add_argument("--random-kills", type=int, default=0)
     args = parser.parse_args()
     binary, shim, testdata = args.binary.resolve(), args.shim.resolve(), args.testdata.resolve()
     only, kinds = args.only.split(",") if args.only else [], args.kinds.split(",") if args.kinds else []
@@ -236,6 +269,11 @@ def main():
                 if problem:
                     bad += 1
                     print(f"FAILED {scenario.name} {kind}:{n}:{what}: {problem}", flush=True)
+            if args.random_kills and not scenario.reads_only:
+                for problem in kill_at_random(runner, args.random_kills):
+                    bad += 1
+                    print(f"FAILED {scenario.name} {problem}", flush=True)
+                kills += args.random_kills
             shown = " ".join(f"{k}={v}" for k, v in counts.items() if v)
             print(f"{scenario.name}: {faults} faults, {kills} kills, {bad} failed, {time.time() - began:.0f} s"
                   f" (calls: {shown})", flush=True)

@@ -1,7 +1,10 @@
 // What others say about paths, in journals, indexes and steps, never leads out of the folder.
 #include <fcntl.h>
 
+#include "core/file_writer.h"
 #include "core/journal.h"
+#include "core/ledger.h"
+#include "core/place.h"
 #include "tests/pipeline/pipeline.h"
 #include "tools/patching.h"
 
@@ -68,6 +71,76 @@ TEST_F(PathsTest, AJournalDoesNotWriteOverAFileWithASecondName) {
 TEST_F(PathsTest, ALinkForAStagingFolderIsNotUsed) {
   fs::create_directory_symlink(folder_ / "outside", staging_of(folder_ / "m"));
   EXPECT_FALSE(StagingLock::take(folder_ / "m", true));
+  expect_outside_as_it_was();
+}
+
+// ---- outputs ------------------------------------------------------------------------------------
+
+Output output_with(const fs::path& path, const std::string& name) {
+  Output output{path, {}, {}};
+  output.layout.is_folder = true;
+  OutputFile& file = output.layout.files.emplace_back();
+  file.path = name;
+  file.header.resize(8);
+  file.size_bytes = 8;
+  return output;
+}
+
+TEST_F(PathsTest, ALinkInAnUnfinishedOutputIsNotFollowed) {
+  fs::create_directories(folder_ / "out.partial");
+  fs::create_directory_symlink(folder_ / "outside", folder_ / "out.partial/sub");
+  fs::create_symlink(folder_ / "outside/victim", folder_ / "out.partial/file");
+  for (const char* name : {"sub/new", "sub/victim", "file"}) {
+    const Output output = output_with(folder_ / "out", name);
+    auto place = Place::make(output, false, Leftovers::kKeep);
+    ASSERT_TRUE(place) << place.error().text();
+    const auto file = place->make_file(output.layout.files[0], FileMode{true}.open_flags());
+    ASSERT_FALSE(file) << name;
+    EXPECT_NE(file.error().text().find("a link stands there"), std::string::npos);
+    place->keep();
+  }
+  expect_outside_as_it_was();
+}
+
+TEST_F(PathsTest, ALinkInPlaceOfAnUnfinishedOutputIsNotFollowed) {
+  fs::create_directory_symlink(folder_ / "outside", folder_ / "out.partial");
+  const Output output = output_with(folder_ / "out", "new");
+  EXPECT_FALSE(Place::make(output, false, Leftovers::kKeep));
+  expect_outside_as_it_was();
+  EXPECT_TRUE(Place::make(output, false));  // a stale temporary: the link itself goes
+  expect_outside_as_it_was();
+}
+
+TEST_F(PathsTest, AFolderSwappedWhileItIsFilledLeadsNowhere) {
+  const Output output = output_with(folder_ / "out", "sub/new");
+  auto place = Place::make(output, false);
+  ASSERT_TRUE(place);
+  ASSERT_TRUE(place->make_file(output.layout.files[0], FileMode{}.open_flags()));
+  fs::remove_all(folder_ / "out.partial/sub");
+  fs::create_directory_symlink(folder_ / "outside", folder_ / "out.partial/sub");
+  EXPECT_FALSE(place->make_file(output.layout.files[0], FileMode{}.open_flags()));
+  expect_outside_as_it_was();
+}
+
+TEST_F(PathsTest, AFileWithASecondNameIsNotGoneOnWith) {
+  fs::create_directories(folder_ / "out.partial");
+  fs::create_hard_link(folder_ / "outside/victim", folder_ / "out.partial/file");
+  const auto mode = fs::perms::owner_read | fs::perms::owner_write;
+  fs::permissions(folder_ / "outside/victim", mode);
+  const Output output = output_with(folder_ / "out", "file");
+  auto place = Place::make(output, false, Leftovers::kKeep);
+  ASSERT_TRUE(place);
+  auto file = place->make_file(output.layout.files[0], FileMode{true}.open_flags());
+  ASSERT_TRUE(file);
+  BufferPool pool;
+  EXPECT_FALSE(FileWriter::create(std::move(*file), 8, pool, FileMode{true}));
+  EXPECT_EQ(fs::status(folder_ / "outside/victim").permissions(), mode);
+  expect_outside_as_it_was();
+}
+
+TEST_F(PathsTest, ALedgerThatIsAnotherFileIsNotEmptied) {
+  fs::create_hard_link(folder_ / "outside/victim", folder_ / "out.partial.ledger");
+  EXPECT_FALSE(Ledger::open(folder_ / "out.partial.ledger"));
   expect_outside_as_it_was();
 }
 

@@ -100,7 +100,8 @@ Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead
     out.push_back(std::move(found));
   }
   if (error) {
-    return fail(ErrorCode::kIo, "{}: cannot be listed: {}", folder.string(), error.message());
+    return fail(ErrorCode::kIo, "{}: its folder cannot be listed: {}", first.string(),
+                error.message());
   }
   std::sort(out.begin(), out.end(),
             [](const FoundLedger& a, const FoundLedger& b) { return a.path < b.path; });

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
-#include <set>
 #include <span>
 
 #include "core/open_folder.h"
 #include "core/sha256.h"
-#include "core/shift.h"
 #include "formats/formats.h"
 #include "tools/archive.h"
 #include "tools/commands.h"
 #include "tools/folder_digests.h"
+#include "tools/lfs_folder.h"
 #include "tools/model_card.h"
 #include "tools/published_files.h"
 #include "tools/recipe.h"
@@ -23,8 +22,6 @@ namespace {
 
 constexpr uint64_t kMaxKeyBytes = 1 << 20;
 constexpr uint64_t kMaxRecipeBytes = 1 << 20;
-// Larger files are pointers in a git repository, smaller ones lie in it (the hub's own limit).
-constexpr uint64_t kLargestGitFileBytes = 10'000'000;
 
 struct Typed {
   std::string path, key, certificate, password_file, lfs, recipe, command, card, archive;
@@ -67,7 +64,6 @@ class Publication {
   Status write_pointers() const;
   Status write_archive_file() const;
   void remember_times(const std::vector<FolderEntry>& entries);
-  Status write_pointers_below(const OpenFolder& folder) const;
   Status write_card() const;
   Result<std::vector<FileDigest>> digest_source(const fs::path& path) const;
 
@@ -261,50 +257,9 @@ Status Publication::write_signature() {
   return write(kSignatureName, render_bundle(bundle));
 }
 
-Status Publication::write_pointers_below(const OpenFolder& folder) const {
-  std::string attributes;
-  std::set<std::string> folders;
-  for (const FileDigest& file : files_) {
-    const std::string above = fs::path(file.name).parent_path().string();
-    if (!above.empty() && folders.insert(above).second) CKPT_TRY(folder.make_folder(above));
-    const bool is_weights = file.name.ends_with(".safetensors") || file.name.ends_with(".gguf");
-    std::string text;
-    if (is_weights || file.size_bytes >= kLargestGitFileBytes) {
-      text = render_lfs_pointer(file);
-      attributes += fmt::format("/{} filter=lfs diff=lfs merge=lfs -text\n", file.name);
-    } else {
-      CKPT_ASSIGN(text, read_small(folder_ / file.name, kLargestGitFileBytes));
-    }
-    CKPT_TRY(write_synced({folder, file.name}, std::as_bytes(std::span(text))));
-  }
-  CKPT_TRY(write_synced({folder, ".gitattributes"}, std::as_bytes(std::span(attributes))));
-  for (const std::string& each : folders) CKPT_TRY(folder.sync(each));
-  return folder.sync();
-}
-
-// Beside its final name first: a folder of pointers is there whole or not at all.
 Status Publication::write_pointers() const {
   if (typed_.lfs.empty()) return {};
-  std::error_code error;
-  fs::path lfs = fs::weakly_canonical(typed_.lfs, error);
-  if (error) return fail(ErrorCode::kIo, "--lfs {}: {}", typed_.lfs, error.message());
-  if (!lfs.has_filename()) lfs = lfs.parent_path();
-  fs::create_directories(lfs.parent_path(), error);
-  CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(lfs.parent_path()));
-  const std::string name = lfs.filename().string();
-  const std::string temporary = name + ".partial";
-  fs::remove_all(parent.path() / temporary, error);  // of an earlier run that was killed
-  CKPT_TRY(parent.make_folder(temporary));
-  const auto write = [&]() -> Status {
-    CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(parent.path() / temporary, true));
-    CKPT_TRY(write_pointers_below(folder));
-    return parent.rename(temporary, name);
-  };
-  if (Status done = write(); !done) {
-    fs::remove_all(parent.path() / temporary, error);
-    return done;
-  }
-  CKPT_TRY(parent.sync());
+  CKPT_TRY(write_lfs_folder(typed_.lfs, folder_, files_));
   console_.talk(fmt::format("{}: pointers and small files, for a git repository", typed_.lfs));
   return {};
 }

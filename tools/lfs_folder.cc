@@ -1,0 +1,66 @@
+#include "tools/lfs_folder.h"
+
+#include <set>
+#include <span>
+
+#include "core/open_folder.h"
+#include "core/shift.h"
+#include "tools/published_files.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+// Larger files are pointers in a git repository, smaller ones lie in it (the hub's own limit).
+constexpr uint64_t kLargestGitFileBytes = 10'000'000;
+
+Status write_below(const OpenFolder& folder, const fs::path& from,
+                   const std::vector<FileDigest>& files) {
+  std::string attributes;
+  std::set<std::string> folders;
+  for (const FileDigest& file : files) {
+    const std::string above = fs::path(file.name).parent_path().string();
+    if (!above.empty() && folders.insert(above).second) CKPT_TRY(folder.make_folder(above));
+    const bool is_weights = file.name.ends_with(".safetensors") || file.name.ends_with(".gguf");
+    std::string text;
+    if (is_weights || file.size_bytes >= kLargestGitFileBytes) {
+      text = render_lfs_pointer(file);
+      attributes += fmt::format("/{} filter=lfs diff=lfs merge=lfs -text\n", file.name);
+    } else {
+      CKPT_ASSIGN(text, read_small(from / file.name, kLargestGitFileBytes));
+    }
+    CKPT_TRY(write_synced({folder, file.name}, std::as_bytes(std::span(text))));
+  }
+  CKPT_TRY(write_synced({folder, ".gitattributes"}, std::as_bytes(std::span(attributes))));
+  for (const std::string& each : folders) CKPT_TRY(folder.sync(each));
+  return folder.sync();
+}
+
+}  // namespace
+
+// Beside its final name first, and renamed.
+Status write_lfs_folder(const std::string& path, const fs::path& from,
+                        const std::vector<FileDigest>& files) {
+  std::error_code error;
+  fs::path lfs = fs::weakly_canonical(path, error);
+  if (error) return fail(ErrorCode::kIo, "--lfs {}: {}", path, error.message());
+  if (!lfs.has_filename()) lfs = lfs.parent_path();
+  fs::create_directories(lfs.parent_path(), error);
+  CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(lfs.parent_path()));
+  const std::string name = lfs.filename().string();
+  const std::string temporary = name + ".partial";
+  fs::remove_all(parent.path() / temporary, error);  // of an earlier run that was killed
+  CKPT_TRY(parent.make_folder(temporary));
+  const auto write = [&]() -> Status {
+    CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(parent.path() / temporary, true));
+    CKPT_TRY(write_below(folder, from, files));
+    return parent.rename(temporary, name);
+  };
+  if (Status done = write(); !done) {
+    fs::remove_all(parent.path() / temporary, error);
+    return done;
+  }
+  return parent.sync();
+}
+
+}  // namespace ckpt

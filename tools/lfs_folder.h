@@ -1,0 +1,18 @@
+// git-LFS pointers to published files, with the small files themselves, in a folder of their own.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "publish/publish.h"
+
+namespace ckpt {
+
+// The folder `path`, which is new or empty, appears whole. `files` lie in the folder `from`.
+// Fails: kIo.
+Status write_lfs_folder(const std::string& path, const std::filesystem::path& from,
+                        const std::vector<FileDigest>& files);
+
+}  // namespace ckpt

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/folder.h"
 #include "core/open_folder.h"
 
 namespace ckpt {
@@ -48,6 +49,8 @@ AppendFile::~AppendFile() {
 fs::path AppendFile::temporary() const { return path_.string() + ".partial"; }
 
 Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
+  // A disk that fails is no folder that is missing.
+  CKPT_TRY(in(path.string(), is_there(parent_of(path), Links::kFollow)));
   std::error_code error;
   if (!fs::is_directory(parent_of(path), error)) {
     return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent_of(path).string()),
@@ -83,7 +86,7 @@ Result<std::string> AppendFile::publish() {
   if (retried([&] { return ::fsync(descriptor_); }) != 0) {
     return write_failure(path_, size_bytes_, errno);
   }
-  if (::close(std::exchange(descriptor_, -1)) != 0) {
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
     return write_failure(path_, size_bytes_, errno);
   }
   if (::rename(temporary().c_str(), path_.c_str()) != 0) {

@@ -58,6 +58,8 @@ Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers)
     }
   }
   const fs::path parent = parent_of(output.path);
+  // A disk that fails is no folder that is missing.
+  CKPT_TRY(in(output.path.string(), is_there(parent, Links::kFollow)));
   std::error_code error;
   if (!fs::is_directory(parent, error)) {
     return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent.string()),

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "core/folder.h"
 #include "core/open_folder.h"
 
 namespace ckpt {
@@ -49,10 +48,15 @@ AppendFile::~AppendFile() {
 fs::path AppendFile::temporary() const { return path_.string() + ".partial"; }
 
 Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
-  // A disk that fails is no folder that is missing.
-  CKPT_TRY(in(path.string(), is_there(parent_of(path), Links::kFollow)));
   std::error_code error;
-  if (!fs::is_directory(parent_of(path), error)) {
+  const bool has_folder = fs::is_directory(parent_of(path), error);
+  // A disk that fails is no folder that is missing.
+  if (error && error != std::errc::no_such_file_or_directory &&
+      error != std::errc::not_a_directory) {
+    return fail(ErrorCode::kIo, "{}: its folder cannot be looked at: {}", path.string(),
+                error.message());
+  }
+  if (!has_folder) {
     return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent_of(path).string()),
                           "{}: there is no such folder to write into", parent_of(path).string());
   }

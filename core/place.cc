@@ -58,10 +58,15 @@ Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers)
     }
   }
   const fs::path parent = parent_of(output.path);
-  // A disk that fails is no folder that is missing.
-  CKPT_TRY(in(output.path.string(), is_there(parent, Links::kFollow)));
   std::error_code error;
-  if (!fs::is_directory(parent, error)) {
+  const bool has_folder = fs::is_directory(parent, error);
+  // A disk that fails is no folder that is missing.
+  if (error && error != std::errc::no_such_file_or_directory &&
+      error != std::errc::not_a_directory) {
+    return fail(ErrorCode::kIo, "{}: its folder cannot be looked at: {}", output.path.string(),
+                error.message());
+  }
+  if (!has_folder) {
     return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent.string()),
                           "{}: there is no such folder to write into", parent.string());
   }

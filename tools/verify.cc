@@ -105,8 +105,9 @@ Status check_structure(const fs::path& path, const Typed& typed, Findings& findi
   if (checkpoint) {
     findings.good(path.string(), fmt::format("{} structure is sound, {} tensors", (*format)->name,
                                              checkpoint->tensors.size()));
-  } else if (checkpoint.error().code == ErrorCode::kIo) {
-    return Failure(checkpoint.error());
+  } else if (const ErrorCode code = checkpoint.error().code;
+             code != ErrorCode::kCorrupt && code != ErrorCode::kUnsupported) {
+    return Failure(checkpoint.error());  // no judgement on what is there
   } else {
     findings.bad(path.string(), checkpoint.error().text());
   }

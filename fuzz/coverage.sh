@@ -20,13 +20,16 @@ targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=($(cd "$root/fuzz/seeds" && ls))
 ninja -C "$build" ${JOBS:+-j$JOBS} "${targets[@]/#/replay_}" | tail -1
 objects=()
+profiles=()
 for target in "${targets[@]}"; do
   LLVM_PROFILE_FILE="$build/$target.profraw" "$build/fuzz/replay_$target" "$root/fuzz/seeds/$target" \
     "$root/testdata/crashes/$target" "$corpus/$target" >/dev/null
   objects+=(-object "$build/fuzz/replay_$target")
+  profiles+=("$build/$target.profraw")
 done
-llvm-profdata-14 merge -o "$build/all.profdata" "${targets[@]/#/$build/}" 2>/dev/null ||
-  llvm-profdata-14 merge -o "$build/all.profdata" "$build"/*.profraw
-llvm-cov-14 report "${objects[@]}" -instr-profile "$build/all.profdata" "$root/core" "$root/formats" \
-  "$root/transforms" "$root/checks" "$root/publish" "$root/tools" |
+llvm-profdata-14 merge -o "$build/all.profdata" "${profiles[@]}"
+folders=()
+for folder in core formats transforms checks publish tools; do folders+=("$root/$folder"); done
+llvm-cov-14 report "$build/fuzz/replay_${targets[0]}" "${objects[@]}" \
+  -instr-profile "$build/all.profdata" "${folders[@]}" |
   awk '/\.(cc|h) |TOTAL/ {printf "%-44s %6d lines %7s\n", $1, $8, $10}'

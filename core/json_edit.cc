@@ -180,21 +180,22 @@ JsonText JsonText::object() {
 
 Result<JsonText> JsonText::parse(std::string_view text) { return JsonTextParser(text).run(); }
 
-// keep_lines: what was parsed from one line stays on one.
+// keep_lines: what was parsed from one line stays on one, with all that was put into it since.
 struct JsonText::Layout {
   JsonStyle style;
   bool keep_lines;
+  bool one_line;  // what this stands in is on one
 };
 
 std::string JsonText::dump(uint32_t indent) const {
   std::string out;
-  append_to(out, {{indent, false, true, true}, false}, 0);
+  append_to(out, {{indent, false, true, true}, false, indent == 0}, 0);
   return out;
 }
 
 std::string JsonText::dump(const JsonStyle& style) const {
   std::string out;
-  append_to(out, {style, true}, 0);
+  append_to(out, {style, true, style.indent == 0}, 0);
   if (style.ends_with_newline) out += '\n';
   return out;
 }
@@ -207,7 +208,8 @@ void JsonText::append_to(std::string& out, const Layout& layout, uint32_t depth)
   const bool is_array = kind_ == Kind::kArray;
   const size_t count = is_array ? items_.size() : members_.size();
   const JsonStyle& style = layout.style;
-  const bool one_line = style.indent == 0 || (layout.keep_lines && was_one_line_);
+  const bool one_line = layout.one_line || (layout.keep_lines && was_one_line_);
+  const Layout inner{style, layout.keep_lines, one_line};
   const auto new_line = [&](uint32_t level) {
     out += '\n';
     out.append(size_t{style.indent} * level, ' ');
@@ -220,7 +222,7 @@ void JsonText::append_to(std::string& out, const Layout& layout, uint32_t depth)
       out += quote(members_[i].first, style.ascii);
       out += one_line && !style.spaced ? ":" : ": ";
     }
-    (is_array ? items_[i] : members_[i].second).append_to(out, layout, depth + 1);
+    (is_array ? items_[i] : members_[i].second).append_to(out, inner, depth + 1);
   }
   if (count != 0 && !one_line) new_line(depth);
   out += is_array ? ']' : '}';

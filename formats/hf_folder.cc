@@ -241,7 +241,7 @@ Result<Checkpoint> read(const fs::path& folder, Codecs codecs) {
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
     CKPT_ASSIGN(entries, index_entries(files));
   }
-  checkpoint.tensors = assemble_tensors(files, entries, codecs);
+  CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, entries, codecs));
   checkpoint.format = kSafetensors.name;
   checkpoint.name = name_of(folder);
   for (SafetensorsFile& file : files) {

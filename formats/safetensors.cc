@@ -43,7 +43,7 @@ Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs) {
   checkpoint.format = kSafetensors.name;
   checkpoint.name = path.stem().string();
   CKPT_ASSIGN(const NameIndex index, index_entries(files));
-  checkpoint.tensors = assemble_tensors(files, index, codecs);
+  CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, index, codecs));
   checkpoint.file_metadata[files[0].path] = std::move(files[0].header.metadata);
   return checkpoint;
 }

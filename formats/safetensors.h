@@ -66,8 +66,9 @@ Result<NameIndex> index_entries(const std::vector<SafetensorsFile>& files);
 
 // The tensors of all files; entries that make up one tensor of a codec with several parts become
 // that tensor. Takes names and shapes out of the headers; `index` is of no use afterwards.
-std::vector<Tensor> assemble_tensors(std::vector<SafetensorsFile>& files, const NameIndex& index,
-                                     Codecs codecs);
+// Fails: kCorrupt when two tensors claim an entry, or a layer has two weights.
+Result<std::vector<Tensor>> assemble_tensors(std::vector<SafetensorsFile>& files,
+                                             const NameIndex& index, Codecs codecs);
 
 // The shape that part `rule` of a tensor of `shape` has in a file; nullopt when its tiles do not
 // fit the axes.

@@ -43,10 +43,10 @@ class Assembler {
     }
   }
 
-  std::vector<Tensor> run() {
+  Result<std::vector<Tensor>> run() {
     size_t parts = 0;
     for (uint32_t number = 0; number < entries_.size() && !composed_.empty(); ++number) {
-      find_composed_at(number);
+      CKPT_TRY(find_composed_at(number));
     }
     for (const uint32_t use : uses_) parts += use == kPart ? 1 : 0;
     std::vector<Tensor> tensors;
@@ -105,19 +105,37 @@ class Assembler {
     return fit == Fit::kExact ? found == expected : same_but_for_axes_of_one(found, expected);
   }
 
-  void find_composed_at(uint32_t number) {
+  // Fails: kCorrupt: an entry is claimed twice.
+  Status find_composed_at(uint32_t number) {
     const Dtype dtype = entry_of(number).dtype;
     for (const Fit fit : {Fit::kExact, Fit::kButForAxesOfOne}) {
       for (const Codec* codec : composed_) {
         if (codec->parts[0].dtype != dtype) continue;
         Composed found = compose(number, *codec, fit);
         if (found.codec == nullptr) continue;
+        CKPT_TRY(check_claims(found));
         for (const uint32_t part : found.parts) uses_[part] = kPart;
         uses_[number] = static_cast<uint32_t>(found_.size());
         found_.push_back(std::move(found));
-        return;
+        return {};
       }
     }
+    return {};
+  }
+
+  // A layer has its weight once: as codes with scales or plain, in one layout.
+  Status check_claims(const Composed& composed) const {
+    const std::string& first = entry_of(composed.parts[0]).name;
+    for (const uint32_t part : composed.parts) {
+      if (uses_[part] == kFree) continue;
+      return fail(ErrorCode::kCorrupt, "'{}' belongs to '{}' and to another tensor of scaled codes",
+                  entry_of(part).name, first);
+    }
+    const auto same = index_.find(composed.name);
+    if (!same || std::count(composed.parts.begin(), composed.parts.end(), *same) != 0) return {};
+    return fail_with_hint(ErrorCode::kCorrupt, "removing the one that is left over",
+                          "'{}' and '{}' are both the weight of one layer; expected one of them",
+                          first, composed.name);
   }
 
   Slice slice_of(uint32_t number) const {
@@ -219,8 +237,8 @@ Result<NameIndex> index_entries(const std::vector<SafetensorsFile>& files) {
   return index;
 }
 
-std::vector<Tensor> assemble_tensors(std::vector<SafetensorsFile>& files, const NameIndex& index,
-                                     Codecs codecs) {
+Result<std::vector<Tensor>> assemble_tensors(std::vector<SafetensorsFile>& files,
+                                             const NameIndex& index, Codecs codecs) {
   return Assembler(files, index, codecs).run();
 }
 

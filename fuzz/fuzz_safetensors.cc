@@ -19,7 +19,7 @@ Result<Checkpoint> read(std::string_view bytes) {
   Checkpoint checkpoint;
   checkpoint.format = kSafetensors.name;
   CKPT_ASSIGN(const NameIndex index, index_entries(files));
-  checkpoint.tensors = assemble_tensors(files, index, all_codecs());
+  CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, index, all_codecs()));
   for (const Tensor& tensor : checkpoint.tensors) data_bytes -= size_bytes(tensor);
   FUZZ_LAW(data_bytes == 0);
   checkpoint.file_metadata[files[0].path] = std::move(files[0].header.metadata);

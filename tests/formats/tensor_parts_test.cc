@@ -62,7 +62,24 @@ std::vector<Tensor> assemble(const std::vector<SafetensorsEntry>& entries) {
   std::vector<SafetensorsFile> files = {{"model.safetensors", nullptr, {{}, entries, 8}}};
   const auto index = index_entries(files);
   EXPECT_TRUE(index.has_value());
-  return index ? assemble_tensors(files, *index, all_codecs()) : std::vector<Tensor>{};
+  if (!index) return {};
+  auto tensors = assemble_tensors(files, *index, all_codecs());
+  EXPECT_TRUE(tensors.has_value());
+  return tensors ? std::move(*tensors) : std::vector<Tensor>{};
+}
+
+TEST(TensorParts, AWeightWithTwoClaimsIsRefusedByName) {
+  const std::vector<SafetensorsEntry> entries = {
+      entry("X.weight", Dtype::kF8E4M3, {2, 64}), entry("X.weight_packed", kU8, {2, 32}),
+      entry("X.weight_scale", Dtype::kF8E4M3, {2, 4}),
+      entry("X.weight_global_scale", Dtype::kF32, {1})};
+  std::vector<SafetensorsFile> files = {{"model.safetensors", nullptr, {{}, entries, 8}}};
+  const auto index = index_entries(files);
+  ASSERT_TRUE(index.has_value());
+  const auto tensors = assemble_tensors(files, *index, all_codecs());
+  ASSERT_FALSE(tensors.has_value());
+  EXPECT_NE(tensors.error().message.find("'X.weight_packed' and 'X.weight'"), std::string::npos)
+      << tensors.error().message;
 }
 
 TEST(TensorParts, ShapesThatFitExactlyAreOneTensor) {

@@ -78,8 +78,8 @@ TEST(TensorParts, AWeightWithTwoClaimsIsRefusedByName) {
   ASSERT_TRUE(index.has_value());
   const auto tensors = assemble_tensors(files, *index, all_codecs());
   ASSERT_FALSE(tensors.has_value());
-  EXPECT_NE(tensors.error().message.find("'X.weight_packed' and 'X.weight'"), std::string::npos)
-      << tensors.error().message;
+  EXPECT_NE(tensors.error().text().find("'X.weight_packed' and 'X.weight'"), std::string::npos)
+      << tensors.error().text();
 }
 
 TEST(TensorParts, ShapesThatFitExactlyAreOneTensor) {

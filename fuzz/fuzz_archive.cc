@@ -64,7 +64,7 @@ void read_tar(std::string tar, size_t piece) {
 }
 
 void read_stream(const std::string& zstd, size_t piece) {
-  ZstdStream stream;
+  ZstdStream stream(zstd.size());
   uint64_t made = 0;
   const auto count = [&](std::span<const std::byte> out) -> Status {
     made += out.size();

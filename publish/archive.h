@@ -116,9 +116,11 @@ Status decompress_frame(std::span<const std::byte> bytes, const Frame& frame,
 class ZstdStream {
  public:
   using Out = std::function<Status(std::span<const std::byte>)>;
-  ZstdStream();
+  // Windows of up to 64 MiB are taken, and of 128 MiB in files of at least 64 MiB: nine bytes may
+  // ask for any.
+  explicit ZstdStream(uint64_t file_bytes);
   ~ZstdStream();
-  // Fails: kCorrupt; kUnsupported for a window above 128 MiB; as `out` does.
+  // Fails: kCorrupt; kUnsupported for a larger window; as `out` does.
   Status add(std::span<const std::byte> bytes, const Out& out);
   Status finish() const;  // fails: kCorrupt inside a frame
 

@@ -23,7 +23,8 @@ constexpr uint64_t kSkippableHeaderBytes = 8;
 constexpr size_t kChecksumBytes = 4;
 constexpr int kLevel = 3;  // weights have hardly a match: higher levels cost much and gain nothing
 constexpr size_t kStreamBytes = 256 << 10;
-constexpr int kMaxWindowLog = 25;  // 32 MiB, what zstd's level 20 uses; ours use less
+constexpr uint64_t kLargeFileBytes = 64 << 20;
+constexpr int kMaxWindowLog = 26, kMaxWindowLogOfLarge = 27;
 
 void append_u32(std::string& out, uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(value >> shift & 0xFF);
@@ -41,7 +42,7 @@ Failure zstd_failure(size_t code) {
       return fail(ErrorCode::kIo, "no memory for zstd");
     case ZSTD_error_frameParameter_windowTooLarge:
       return fail_with_hint(ErrorCode::kUnsupported, "zstd -d on the archive, then zstd -19",
-                            "a zstd window of more than {} MiB", 1 << (kMaxWindowLog - 20));
+                            "a zstd window too large for a file of this size");
     default:
       return fail(ErrorCode::kCorrupt, "damaged zstd data: {}", ZSTD_getErrorName(code));
   }
@@ -162,11 +163,10 @@ struct ZstdStream::State {
   bool is_inside = false;  // a frame
 };
 
-ZstdStream::ZstdStream() : state_(std::make_unique<State>()) {
-  // A frame of nine bytes may ask for a window of any size, which zstd takes at once.
-  if (state_->context) {
-    ZSTD_DCtx_setParameter(state_->context.get(), ZSTD_d_windowLogMax, kMaxWindowLog);
-  }
+ZstdStream::ZstdStream(uint64_t file_bytes) : state_(std::make_unique<State>()) {
+  if (!state_->context) return;
+  ZSTD_DCtx_setParameter(state_->context.get(), ZSTD_d_windowLogMax,
+                         file_bytes < kLargeFileBytes ? kMaxWindowLog : kMaxWindowLogOfLarge);
 }
 ZstdStream::~ZstdStream() = default;
 

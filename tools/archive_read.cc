@@ -68,7 +68,7 @@ Status read_frames(const ByteSource& source, const std::vector<PlacedFrame>& fra
 }
 
 Status read_stream(const ByteSource& source, const ZstdStream::Out& out) {
-  ZstdStream stream;
+  ZstdStream stream(source.size_bytes());
   std::vector<std::byte> bytes;
   for (uint64_t at = 0; at < source.size_bytes(); at += kReadBytes) {
     if (interrupted) return fail(ErrorCode::kInterrupted, "interrupted");

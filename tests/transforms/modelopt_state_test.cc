@@ -105,7 +105,9 @@ TEST(Pickle, ReadsWhatTorchWrites) {
 
 // cos\nsystem\n(S'...'\ntR. in its binary form: the call is a node that says so.
 TEST(Pickle, CallsAreNotedNotMade) {
-  const auto pickle = Pickle::parse("\x80\x02"s + "cos\nsystem\nX\x04\0\0\0true\x85R."s);
+  const auto pickle = Pickle::parse(
+      "\x80\x02"
+      "cos\nsystem\nX\x04\0\0\0true\x85R."s);
   ASSERT_TRUE(pickle.has_value()) << pickle.error().text();
   EXPECT_EQ(pickle->root().kind, Pickle::Kind::kCall);
   EXPECT_EQ(pickle->node(pickle->root().items[0]).text, "os system");

@@ -8,15 +8,12 @@
 #include <cstring>
 #include <utility>
 
+#include "core/folder.h"
 #include "core/open_folder.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-fs::path parent_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
 
 Failure write_failure(const fs::path& path, uint64_t written_bytes, int error) {
   struct statvfs space {};
@@ -48,18 +45,8 @@ AppendFile::~AppendFile() {
 fs::path AppendFile::temporary() const { return path_.string() + ".partial"; }
 
 Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
+  CKPT_TRY(check_parent(path));
   std::error_code error;
-  const bool has_folder = fs::is_directory(parent_of(path), error);
-  // A disk that fails is no folder that is missing.
-  if (error && error != std::errc::no_such_file_or_directory &&
-      error != std::errc::not_a_directory) {
-    return fail(ErrorCode::kIo, "{}: its folder cannot be looked at: {}", path.string(),
-                error.message());
-  }
-  if (!has_folder) {
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent_of(path).string()),
-                          "{}: there is no such folder to write into", parent_of(path).string());
-  }
   const fs::file_status found = fs::symlink_status(path, error);
   if (fs::exists(found) && (!force || found.type() != fs::file_type::regular)) {
     return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another name",

@@ -30,8 +30,11 @@ constexpr uint64_t kMinDirectBytes = 256 << 10;
 
 class File final : public ByteSource {
  public:
-  File(std::string path, int descriptor, uint64_t size_bytes)
-      : path_(std::move(path)), descriptor_(descriptor), size_bytes_(size_bytes) {
+  File(std::string path, int descriptor, const struct stat& status)
+      : path_(std::move(path)),
+        descriptor_(descriptor),
+        size_bytes_(static_cast<uint64_t>(status.st_size)),
+        identity_{status.st_dev, status.st_ino} {
     // A second opening of the same file: O_DIRECT is a property of the opening. Where the file
     // system refuses, everything goes through the page cache.
     if (size_bytes_ >= kMinDirectBytes) {
@@ -72,11 +75,7 @@ class File final : public ByteSource {
                                            AlignedBuffer& scratch) const override;
   uint64_t size_bytes() const override { return size_bytes_; }
   const std::string& name() const override { return path_; }
-  std::optional<Identity> identity() const override {
-    struct stat status {};
-    if (::fstat(descriptor_, &status) != 0) return std::nullopt;
-    return Identity{status.st_dev, status.st_ino};
-  }
+  std::optional<Identity> identity() const override { return identity_; }
 
  private:
   bool in_page_cache(uint64_t offset_bytes) const;
@@ -86,6 +85,7 @@ class File final : public ByteSource {
   int descriptor_;
   int direct_ = -1;
   uint64_t size_bytes_;
+  Identity identity_;
 };
 
 bool File::in_page_cache(uint64_t offset_bytes) const {
@@ -181,10 +181,10 @@ Result<SharedSource> open_file(const std::filesystem::path& path) {
   if (!known || !S_ISREG(status.st_mode)) {
     const std::string reason = known ? "not a regular file" : errno_text();
     ::close(descriptor);
-    return fail(ErrorCode::kUsage, "{}: {}; expected a file", path.string(), reason);
+    return fail(known ? ErrorCode::kUsage : ErrorCode::kIo, "{}: {}; expected a file",
+                path.string(), reason);
   }
-  return SharedSource(
-      std::make_shared<File>(path.string(), descriptor, static_cast<uint64_t>(status.st_size)));
+  return SharedSource(std::make_shared<File>(path.string(), descriptor, status));
 }
 
 SharedSource make_blob(std::string name, std::vector<std::byte> bytes) {

@@ -16,9 +16,9 @@
 #include "core/error_feedback.h"
 #include "core/folder.h"
 #include "core/output_files.h"
-#include "core/resume.h"
+#include "core/resume/resume.h"
+#include "core/resume/share.h"
 #include "core/scan_board.h"
-#include "core/share.h"
 #include "core/tasks.h"
 #include "core/threads.h"
 

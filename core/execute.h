@@ -23,13 +23,13 @@ class Progress {
   virtual void note(const std::string&) {}
 };
 
-// How a run goes on where a killed one ended (core/ledger.h).
+// How a run goes on where a killed one ended (core/resume/ledger.h).
 struct ResumeOptions {
   bool enabled = false;  // else a run that fails leaves nothing
   std::string version;   // of the program: another one's work is not gone on with
   std::string command;   // as typed; told to whoever finds what this run left
-  // Of execute_share() (core/share.h): the share, from 1, of how many; 0: the whole plan. What was
-  // made before `since_ns` (since 1970) is not of this plan.
+  // Of execute_share() (core/resume/share.h): the share, from 1, of how many; 0: the whole plan.
+  // What was made before `since_ns` (since 1970) is not of this plan.
   uint32_t share_number = 0, share_count = 0;
   int64_t since_ns = 0;
 };

@@ -20,6 +20,8 @@ constexpr uint64_t kMinDirectBytes = 256 << 10;
 // Written but not hashed bytes that one file keeps in memory.
 constexpr uint64_t kMaxKeptBytes = 48 << 20;
 constexpr uint64_t kReadBackBytes = 4 << 20;
+// What a run that goes on hashes again, at most, beside what it makes again.
+constexpr uint64_t kStateEveryBytes = 1 << 20;
 
 Failure write_failure(const std::filesystem::path& path, uint64_t size_bytes, int error) {
   struct statvfs space {};
@@ -152,8 +154,36 @@ Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
   return {};
 }
 
+Sha256State FileWriter::hashed() {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void FileWriter::go_on_from(const Sha256State& state) {
+  const std::lock_guard lock(mutex_);
+  if (!mode_.hashes || state.size_bytes > size_bytes_) return;
+  auto sha256 = Sha256::from(state);
+  if (!sha256) return;
+  sha256_ = std::move(*sha256);
+  state_ = state;
+  hashed_bytes_ = resumed_bytes_ = state.size_bytes;
+}
+
+// How many of these bytes, from the first on, an earlier run has hashed: what it had no time to
+// write down is made again, of the same bytes.
+uint64_t FileWriter::hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const {
+  return std::min(size_bytes, resumed_bytes_ - std::min(resumed_bytes_, offset_bytes));
+}
+
 Status FileWriter::hash_in_order(Piece piece) {
   std::unique_lock lock(mutex_);
+  const uint64_t known = hashed_before(piece.offset_bytes, piece.bytes.size());
+  piece.offset_bytes += known;
+  piece.bytes = piece.bytes.subspan(known);
+  if (piece.bytes.empty()) {
+    pool_.give(std::move(piece.buffer));
+    return {};
+  }
   const uint64_t offset = piece.offset_bytes;
   Waiting entry{piece.bytes.size(), {}};
   if (offset == hashed_bytes_ || kept_bytes_ + entry.size_bytes <= kMaxKeptBytes) {
@@ -167,9 +197,11 @@ Status FileWriter::hash_in_order(Piece piece) {
 }
 
 Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
-  if (!mode_.hashes || size_bytes == 0) return {};
+  if (!mode_.hashes) return {};
   std::unique_lock lock(mutex_);
-  waiting_.emplace(offset_bytes, Waiting{size_bytes, {}});
+  const uint64_t known = hashed_before(offset_bytes, size_bytes);
+  if (known == size_bytes) return {};
+  waiting_.emplace(offset_bytes + known, Waiting{size_bytes - known, {}});
   return hash_waiting(lock);
 }
 
@@ -203,6 +235,7 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
     lock.lock();
     hashed_bytes_ += next.size_bytes;
     if (kept) kept_bytes_ -= next.size_bytes;
+    if (status && hashed_bytes_ - state_.size_bytes >= kStateEveryBytes) state_ = sha256_.state();
   }
   hashing_ = false;
   hashing_done_.notify_all();
@@ -214,7 +247,7 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
 bool FileWriter::is_far_ahead(const Piece& piece) {
   if (!mode_.hashes) return false;
   const std::lock_guard lock(mutex_);
-  return piece.offset_bytes != hashed_bytes_ && kept_bytes_ + piece.bytes.size() > kMaxKeptBytes;
+  return piece.offset_bytes > hashed_bytes_ && kept_bytes_ + piece.bytes.size() > kMaxKeptBytes;
 }
 
 Status FileWriter::put(Piece piece) {

@@ -41,6 +41,11 @@ class FileWriter {
   Status put(Piece piece);
   // The same for bytes that an earlier run has written: they are read back when their turn comes.
   Status put_written(uint64_t offset_bytes, uint64_t size_bytes);
+  // How far the hash has come, or had a little ago. Thread-safe.
+  Sha256State hashed();
+  // An earlier run's hash is gone on with: the bytes that it covers are not read back. Call before
+  // anything is put. Leaves all as it is when `state` is none of this file's.
+  void go_on_from(const Sha256State& state);
   // What was put so far survives a power cut.
   Status sync_data();
   // fsync. Requires: every byte was put, where it hashes. The digest is ready when this returns.
@@ -53,6 +58,7 @@ class FileWriter {
   Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
   Status write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes);
   bool is_far_ahead(const Piece& piece);
+  uint64_t hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const;
   Status hash_in_order(Piece piece);
   Status hash_waiting(std::unique_lock<std::mutex>& lock);
   Status read_back(uint64_t offset_bytes, uint64_t size_bytes);
@@ -76,7 +82,9 @@ class FileWriter {
   uint64_t hashed_bytes_ = 0;            // from the start of the file
   bool hashing_ = false;  // a thread is at it; it takes what others leave in waiting_
   std::condition_variable hashing_done_;
-  Sha256 sha256_;
+  Sha256 sha256_;               // of the thread that is hashing_
+  Sha256State state_;           // of a moment ago
+  uint64_t resumed_bytes_ = 0;  // hashed by an earlier run
 };
 
 }  // namespace ckpt

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "core/open_folder.h"
-#include "core/shift.h"
+#include "core/patch/shift.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -88,6 +88,23 @@ Result<bool> is_there(const fs::path& path, Links links) {
   if ((follows ? ::stat : ::lstat)(path.c_str(), &status) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
   return io_failure(path, "cannot be looked at", errno);
+}
+
+fs::path parent_of(const fs::path& path) {
+  const fs::path parent = path.parent_path();
+  return parent.empty() ? fs::path(".") : parent;
+}
+
+Status check_parent(const fs::path& path) {
+  const fs::path parent = parent_of(path);
+  struct stat status {};
+  if (::stat(parent.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return {};
+  } else if (errno != ENOENT && errno != ENOTDIR) {
+    return io_failure(parent, "cannot be looked at", errno);
+  }
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent.string()),
+                        "{}: there is no such folder to write into", parent.string());
 }
 
 bool is_folder(const fs::path& path) {

@@ -34,6 +34,12 @@ bool is_ignored(std::string_view path, const std::vector<std::string>& ignored);
 enum class Links : uint8_t { kKeep, kFollow };
 Result<bool> is_there(const std::filesystem::path& path, Links links = Links::kKeep);
 
+// The folder that `path` is in; "." where it names none.
+std::filesystem::path parent_of(const std::filesystem::path& path);
+// Requires a folder to write `path` into. Fails: kUsage when there is none; kIo when that cannot be
+// told: a disk that fails is no folder that is missing.
+Status check_parent(const std::filesystem::path& path);
+
 // Whether `path` is a folder. One that was is taken for one in the whole run: a disk that fails for
 // a moment must not turn it into a file between two steps of a patch.
 bool is_folder(const std::filesystem::path& path);

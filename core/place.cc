@@ -11,11 +11,6 @@ namespace {
 
 constexpr const char* kTemporaryEnding = ".partial";
 
-fs::path parent_of(const fs::path& path) {
-  const fs::path parent = path.parent_path();
-  return parent.empty() ? fs::path(".") : parent;
-}
-
 fs::path with_ending(const fs::path& path) { return fs::path(path.string() + kTemporaryEnding); }
 
 Status refuse_existing(const fs::path& path) {
@@ -57,28 +52,24 @@ Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers)
       CKPT_TRY(refuse_existing(final_path(output, file)));
     }
   }
-  const fs::path parent = parent_of(output.path);
-  std::error_code error;
-  const bool has_folder = fs::is_directory(parent, error);
-  // A disk that fails is no folder that is missing.
-  if (error && error != std::errc::no_such_file_or_directory &&
-      error != std::errc::not_a_directory) {
-    return fail(ErrorCode::kIo, "{}: its folder cannot be looked at: {}", output.path.string(),
-                error.message());
-  }
-  if (!has_folder) {
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent.string()),
-                          "{}: there is no such folder to write into", parent.string());
-  }
-  CKPT_ASSIGN(OpenFolder opened, OpenFolder::open(parent));
+  CKPT_TRY(check_parent(output.path));
+  CKPT_ASSIGN(OpenFolder opened, OpenFolder::open(parent_of(output.path)));
   Place place(output, force, leftovers, std::move(opened));
   if (leftovers == Leftovers::kRemove) place.remove_temporaries();
   if (output.layout.is_folder && leftovers != Leftovers::kPublish) {
-    CKPT_TRY(place.parent_.make_folder(place.temporary_folder().filename().string()));
-    CKPT_ASSIGN(OpenFolder folder, OpenFolder::open(place.temporary_folder(), true));
-    place.folder_.emplace(std::move(folder));
+    Status status = place.open_temporary_folder();
+    // What stands in it is the work of others.
+    if (!status && leftovers == Leftovers::kKeep) place.keep();
+    if (!status) return Failure(std::move(status.error()));
   }
   return place;
+}
+
+Status Place::open_temporary_folder() {
+  CKPT_TRY(parent_.make_folder(temporary_folder().filename().string()));
+  CKPT_ASSIGN(OpenFolder folder, OpenFolder::open(temporary_folder(), true));
+  folder_.emplace(std::move(folder));
+  return {};
 }
 
 Result<NewFile> Place::make_file(const OutputFile& file, int flags) const {

@@ -47,6 +47,7 @@ class Place {
   Place(const Output& output, bool force, Leftovers leftovers, OpenFolder parent);
   Result<bool> was_published(const std::string& temporary) const;
   std::filesystem::path temporary_folder() const;
+  Status open_temporary_folder();
   void remove_temporaries() const;
   Status replace_folder(const std::string& temporary, const std::string& name) const;
   Status publish_folder() const;

@@ -1,12 +1,24 @@
-// SHA-256 of bytes that come in order.
+// SHA-256 of bytes that come in order, in one run of the program or in several.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace ckpt {
+
+// How far a hash has come, so that another run can go on with it.
+//
+//   text   64 hex digits: the eight words; then two for each of the last size_bytes % 64 bytes,
+//          which are no whole block yet
+struct Sha256State {
+  uint64_t size_bytes = 0;  // hashed
+  std::string text;
+};
 
 class Sha256 {
  public:
@@ -17,6 +29,10 @@ class Sha256 {
 
   void add(std::span<const std::byte> bytes);
   std::string finish();  // lower-case hex; call once
+
+  Sha256State state() const;
+  // nullopt when `state` is none.
+  static std::optional<Sha256> from(const Sha256State& state);
 
  private:
   struct State;

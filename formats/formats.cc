@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/folder.h"
-#include "core/journal.h"
+#include "core/patch/journal.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"

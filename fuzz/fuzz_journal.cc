@@ -1,7 +1,7 @@
 // The journal of a patch.
 //
 // Law: what is read stays inside the folder and is written and read as the same lines.
-#include "core/journal.h"
+#include "core/patch/journal.h"
 #include "core/plan.h"
 #include "fuzz/fuzz.h"
 

@@ -1,9 +1,10 @@
 #include "tools/carry_out.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
-#include "core/share.h"
+#include "core/resume/share.h"
 #include "tools/commands.h"
 
 namespace ckpt {

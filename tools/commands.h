@@ -1,12 +1,15 @@
 // The commands, one file each, and what they share. main.cc lists them.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <functional>
 #include <string_view>
 
 #include "tools/console.h"
+
+namespace CLI {
+class App;  // <CLI/CLI.hpp>, which takes seconds to compile
+}
 
 namespace ckpt {
 

@@ -2,7 +2,9 @@
 //
 // Written from the tree of commands that parses the command line, and from the lists of types,
 // steps and profiles, so a new option or step needs no line here.
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
 #include "tools/commands.h"

@@ -1,5 +1,7 @@
 // ckpt convert IN OUT: plan, and carry the plan out.
+#include <CLI/CLI.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "tools/carry_out.h"
 #include "tools/commands.h"

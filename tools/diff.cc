@@ -1,5 +1,7 @@
 // ckpt diff A B: what differs between two checkpoints. Exit 1 when anything does.
+#include <CLI/CLI.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/compare.h"

@@ -1,6 +1,8 @@
 // ckpt doctor PATH: will it load there, is it sound, and what mends it.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
 #include "formats/formats.h"

@@ -1,7 +1,9 @@
 // ckpt doctor --fix: the mends, through the patch engine; all of them or none.
 #include "tools/doctor_fix.h"
 
-#include "core/patch.h"
+#include <nlohmann/json.hpp>
+
+#include "core/patch/patch.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/patching.h"

@@ -1,6 +1,7 @@
 // ckpt execute PLAN: carries out a plan that `ckpt convert --plan-out` wrote, or a share of it.
 #include <sys/stat.h>
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 
 #include "tools/carry_out.h"

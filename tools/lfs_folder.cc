@@ -4,7 +4,7 @@
 #include <span>
 
 #include "core/open_folder.h"
-#include "core/shift.h"
+#include "core/patch/shift.h"
 #include "tools/published_files.h"
 
 namespace ckpt {

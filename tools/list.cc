@@ -1,4 +1,7 @@
 // ckpt list: what this program knows, printed from the lists that it works with.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include "checks/checks.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"

@@ -2,6 +2,7 @@
 #include <openssl/crypto.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <iostream>

@@ -1,6 +1,7 @@
 #include "tools/meta_text.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace ckpt {
 namespace {

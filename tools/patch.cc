@@ -1,5 +1,7 @@
 // ckpt patch PATH --step STEP: edits a checkpoint where it stands.
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "tools/commands.h"
 #include "tools/patching.h"

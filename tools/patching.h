@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/patch.h"
+#include "core/patch/patch.h"
 #include "tools/steps.h"
 
 namespace ckpt {

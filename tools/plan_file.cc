@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "core/folder.h"
-#include "core/found_ledgers.h"
 #include "core/json_edit.h"
+#include "core/resume/found_ledgers.h"
 #include "tools/carry_out.h"
 #include "tools/commands.h"
 #include "transforms/transforms.h"

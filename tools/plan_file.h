@@ -3,7 +3,7 @@
 //   {
 //     "ckpt_plan": 1,
 //     "version": "0.1.0",             of the program that wrote it
-//     "digest": "5f3a...",            of the plan (core/plan_digest.h)
+//     "digest": "5f3a...",            of the plan (core/resume/plan_digest.h)
 //     "convert": {"in": "/models/m", "out": "/models/m.gguf", "to": "q4_k_m", ...},
 //     "inputs": [{"path": ..., "size_bytes": ..., "modified_ns": ...}],
 //     "files": [{"path": ..., "size_bytes": ...}]
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/execute.h"
-#include "core/plan_digest.h"
+#include "core/resume/plan_digest.h"
 #include "tools/console.h"
 #include "tools/pipeline.h"
 

@@ -1,8 +1,10 @@
 // ckpt publish PATH: sums, signature, pointers and records for a folder that is about to be
 // shipped.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "core/open_folder.h"

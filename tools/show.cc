@@ -1,5 +1,7 @@
 // ckpt show PATH: what is in a checkpoint, at one glance.
+#include <CLI/CLI.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/json_read.h"
 #include "core/transform.h"

@@ -1,5 +1,7 @@
 // ckpt verify PATH: structure, hashes and signature. Exit 1 when one of them does not hold.
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"

@@ -10,7 +10,7 @@
 #include "core/compare.h"
 #include "core/float_convert.h"
 #include "quantizers/quantizers.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/files.h"
 
 namespace ckpt {
 namespace {
@@ -115,7 +115,7 @@ TEST(Execute, PeersShareTheLargestMagnitude) {
       options.force = true;
       const auto report = execute(plan, options);
       ASSERT_TRUE(report) << report.error().text();
-      const std::string text = file_text(folder / "out");
+      const std::string text = read_file(folder / "out");
       float amax[2];
       std::memcpy(amax, text.data(), sizeof amax);
       EXPECT_EQ(amax[0], 4.0f);
@@ -141,7 +141,7 @@ TEST(Execute, KnownStatisticsNeedNoScan) {
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_EQ(report->read_bytes, 2 * kRows * kColumns * sizeof(float));
   float amax;
-  std::memcpy(&amax, file_text(folder / "out").data(), sizeof amax);
+  std::memcpy(&amax, read_file(folder / "out").data(), sizeof amax);
   EXPECT_EQ(amax, 8.0f);
 }
 
@@ -225,12 +225,12 @@ TEST(Execute, Bf16GoesItsOwnWayToTheSameBytesAndErrors) {
     values[1503 * kColumns + 41] = bad;
     for (const bool allow : {false, true}) {
       const auto floats_report = make_nvfp4(path, Dtype::kF32, values, allow);
-      const std::string expected = floats_report ? file_text(path) : "";
+      const std::string expected = floats_report ? read_file(path) : "";
       const auto report = make_nvfp4(path, Dtype::kBF16, halves(), allow);
       ASSERT_EQ(report.has_value(), floats_report.has_value()) << bad;
       ASSERT_EQ(report.has_value(), allow || bad == 0);
       if (report) {
-        EXPECT_TRUE(file_text(path) == expected) << bad;
+        EXPECT_TRUE(read_file(path) == expected) << bad;
         continue;
       }
       EXPECT_EQ(report.error().text(), floats_report.error().text());

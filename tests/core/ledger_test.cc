@@ -1,12 +1,12 @@
 // What of a ledger counts: whole batches, and of them what cannot have been lost.
-#include "core/ledger.h"
+#include "core/resume/ledger.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "core/range_set.h"
-#include "tests/support/temporary_folder.h"
+#include "core/resume/range_set.h"
+#include "tests/support/files.h"
 
 namespace ckpt {
 namespace {
@@ -41,6 +41,24 @@ TEST(Ledger, SaysWhatWasWrittenDown) {
   EXPECT_EQ(content->entries[0].numbers[2], 4096u);
   EXPECT_EQ(content->entries[1].kind, LedgerEntry::Kind::kScan);
   EXPECT_EQ(content->entries[1].numbers[3], 0x3f800000u);
+}
+
+TEST(Ledger, SaysHowFarAHashHasCome) {
+  const TemporaryFolder folder;
+  Sha256 sha256;
+  sha256.add(std::as_bytes(std::span("some bytes", 10)));
+  const Sha256State state = sha256.state();
+  Ledger ledger = opened(folder);
+  ASSERT_TRUE(ledger.begin(head()));
+  ASSERT_TRUE(ledger.append(fmt::format("hashed 2 1 10 {}\n", state.text)));
+  ASSERT_TRUE(ledger.append(fmt::format("hashed 2 1 11 {}\n", state.text)));  // too short for 11
+  const auto content = parse_ledger(read_file(folder / "ledger"), boot_id());
+  ASSERT_TRUE(content);
+  ASSERT_EQ(content->entries.size(), 1u);
+  EXPECT_EQ(content->entries[0].kind, LedgerEntry::Kind::kHashed);
+  EXPECT_EQ(content->entries[0].numbers[0], 2u);
+  EXPECT_EQ(content->entries[0].numbers[2], 10u);
+  EXPECT_EQ(content->entries[0].sha256, state.text);
 }
 
 TEST(Ledger, AfterAnotherBootOnlyWhatWasSyncedCounts) {

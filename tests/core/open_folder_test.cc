@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "tests/support/temporary_folder.h"
+#include "tests/support/files.h"
 
 namespace ckpt {
 namespace {
@@ -29,7 +29,7 @@ class OpenFolderTest : public testing::TestWithParam<Resolver> {
   }
   void expect_outside_as_it_was() {
     EXPECT_EQ(listing(folder_ / "outside"), "victim\n");
-    EXPECT_EQ(file_text(folder_ / "outside/victim"), "precious");
+    EXPECT_EQ(read_file(folder_ / "outside/victim"), "precious");
   }
   TemporaryFolder folder_;
 };
@@ -48,7 +48,7 @@ TEST_P(OpenFolderTest, MakesRenamesAndRemovesBelow) {
   EXPECT_EQ(in.has("sub/file").value(), true);
   EXPECT_EQ(in.has("a/b/c/file").value(), false);
   EXPECT_TRUE(in.sync("sub"));
-  EXPECT_EQ(file_text(folder_ / "in/sub/file"), "x");
+  EXPECT_EQ(read_file(folder_ / "in/sub/file"), "x");
   ASSERT_TRUE(in.remove("sub/file"));
   ASSERT_TRUE(in.remove("sub/file"));
   EXPECT_EQ(in.has("sub/file").value(), false);
@@ -87,7 +87,7 @@ TEST_P(OpenFolderTest, LinksAreNotFollowed) {
   EXPECT_FALSE(in.remove("up/victim"));
   expect_outside_as_it_was();
   ASSERT_TRUE(in.rename("mine", "file"));  // the link gives its name up
-  EXPECT_EQ(file_text(folder_ / "in/file"), "mine");
+  EXPECT_EQ(read_file(folder_ / "in/file"), "mine");
   ASSERT_TRUE(in.remove("up"));  // and so does this one
   expect_outside_as_it_was();
 }

@@ -62,6 +62,8 @@ class Runner:
     def start(self):
         shutil.rmtree(self.work, ignore_errors=True)
         shutil.copytree(self.prepared, self.work, symlinks=True)
+        if self.scenario.begin:
+            self.scenario.begin(self.work)
 
     def run(self, fault=None):
         """Exit code (negative: a signal, None: it did not end) and stderr."""
@@ -188,7 +190,7 @@ class Runner:
 
 
 # Run without --full; between them they meet every kind of call.
-QUICK = ("convert_gguf", "convert_shards", "patch_headers", "patch_gguf", "publish", "verify")
+QUICK = ("convert_gguf", "convert_shards", "execute_share", "patch_headers", "patch_gguf", "publish", "verify")
 
 
 def chosen(total, full, share, salt=""):

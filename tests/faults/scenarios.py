@@ -39,15 +39,16 @@ def small_folder(folder, spaces=0):
 
 
 class Scenario:
-    """`argv` follows the binary; `groups`: names or folders that change together."""
+    """`argv` follows the binary; `groups`: names or folders that change together; `begin` goes
+    before each run of it, in the copied folder, for what knows the inodes of files."""
 
-    def __init__(self, name, prepare, argv, groups, reads_only=False, ignored=(), check=None):
+    def __init__(self, name, prepare, argv, groups, reads_only=False, ignored=(), check=None, begin=None):
         self.name, self.prepare, self.argv, self.groups = name, prepare, argv, groups
-        self.reads_only, self.ignored, self.check = reads_only, ignored, check
+        self.reads_only, self.ignored, self.check, self.begin = reads_only, ignored, check, begin
 
     @property
     def refuses_done(self):
-        return self.argv[0] == "convert" or any(word in self.argv for word in ("--lfs", "--archive", "--out", "--unpack"))
+        return self.argv[0] in ("convert", "execute") or any(word in self.argv for word in ("--lfs", "--archive", "--out", "--unpack"))
 
     def group_of(self, path):
         for number, names in enumerate(self.groups):
@@ -118,6 +119,21 @@ def all_scenarios(testdata, binary):
         return subprocess.run([binary, "verify", folder / "m", "--public-key", folder / "public.pem", "--quiet"],
                               capture_output=True).returncode == 0
 
+    def to_execute(folder):
+        small_folder(folder / "m")
+        (folder / "plan.json").write_text("made anew before each run")
+
+    def run_in(folder, *words):
+        subprocess.run([binary, *words, "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+    def planned(folder):
+        (folder / "plan.json").unlink()
+        run_in(folder, "convert", "m", "out", "--shard-size", "100", "--plan-out", "plan.json")
+
+    def half_executed(folder):
+        planned(folder)
+        run_in(folder, "execute", "plan.json", "--part", "2/2")
+
     micro = ["qwen3-micro", "--to", "q4_k_m", "--tokenizer-pre", "qwen2"]
     rename = ["--step", "rename:from=model.,to=m."]
     longer = ["--step", "rename:from=model.,to=language." + "x" * 300 + "."]
@@ -132,6 +148,11 @@ def all_scenarios(testdata, binary):
                  ["convert", "qwen3-micro", "a.gguf", "--to", "q8_0", "--tokenizer-pre", "qwen2",
                   "--also", "b.gguf=q4_k_m"], [["a.gguf"], ["b.gguf"]]),
         Scenario("convert_shards", small(), ["convert", "m", "out", "--shard-size", "100"], [["out"]]),
+        Scenario("plan_out", small(), ["convert", "m", "out", "--plan-out", "plan.json"], [["plan.json"]],
+                 ignored=("plan.json",)),
+        Scenario("execute", to_execute, ["execute", "plan.json"], [["out"]], ignored=("plan.json",), begin=planned),
+        Scenario("execute_share", to_execute, ["execute", "plan.json", "--part", "1/2"], [["out"]],
+                 ignored=("plan.json",), begin=half_executed),
         Scenario("convert_force", two_models, ["convert", "m", "out", "--force"], [["out"]]),
         Scenario("patch_document", small(), ["patch", "m", "--step", "config:set=layers=3"], [["m"]]),
         Scenario("patch_headers", small(512), ["patch", "m", *rename], [["m"]]),

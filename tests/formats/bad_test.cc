@@ -83,7 +83,7 @@ TEST(Bad, NoExpectationIsWithoutItsFile) {
 // ---- a file cut at any byte --------------------------------------------------------------------
 
 void expect_every_cut_fails(const fs::path& good, std::string_view ending, size_t last) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path path = folder.path() / fmt::format("cut{}", ending);
   fs::copy_file(good, path);
   for (size_t size = last; size-- > 0;) {
@@ -120,7 +120,7 @@ std::string framed(std::string_view json) {
 
 TEST(Bad, AMillionBracketsAreRefusedAtTheFirstTooMany) {
   constexpr size_t kDepth = 1'000'000;
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path file = folder.path() / "deep.safetensors";
   std::string objects;
   for (size_t i = 0; i < kDepth; ++i) objects += "{\"a\":";

@@ -72,7 +72,7 @@ TEST(Gguf, ShapesAreOutermostFirstWithTheirRank) {
 }
 
 TEST(Gguf, PaddingAfterTheLastTensorMayBeMissing) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string bytes = read_file(testdata("formats/good/gguf/ranks.gguf"));
   write_file(folder.path() / "x.gguf", bytes.substr(0, bytes.size() - 8));
   EXPECT_EQ(read(folder.path() / "x.gguf").tensors.size(), 5u);
@@ -81,7 +81,7 @@ TEST(Gguf, PaddingAfterTheLastTensorMayBeMissing) {
 }
 
 TEST(Gguf, AnyNonZeroByteIsTrue) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::string bytes = read_file(testdata("formats/good/gguf/values.gguf"));
   const size_t at = bytes.find("bool.high") + 9 + 4;
   ASSERT_EQ(bytes[at], 1);
@@ -103,7 +103,7 @@ TEST(GgufLayout, EveryTensorIsAlignedAndPaddedTheLastOneToo) {
     EXPECT_EQ(file.header.size() % alignment, 0u);
     for (const Extent& extent : file.extents) EXPECT_EQ(extent.offset_bytes % alignment, 0u);
     EXPECT_EQ(file.size_bytes % alignment, 0u);
-    const TempFolder folder;
+    const TemporaryFolder folder;
     write_file(folder.path() / "x.gguf", render(checkpoint, file));
     EXPECT_EQ(read(folder.path() / "x.gguf").tensors.size(), 3u);
   }
@@ -119,7 +119,7 @@ TEST(GgufLayout, SplitFilesWithAnotherAlignmentReadBack) {
   const auto layout = gguf().lay_out(checkpoint, options, all_codecs());
   ASSERT_TRUE(layout);
   ASSERT_EQ(layout->files.size(), 3u);
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (const OutputFile& file : layout->files) {
     write_file(folder.path() / file.path, render(checkpoint, file));
   }
@@ -139,7 +139,7 @@ TEST(GgufLayout, OldSplitKeysAreReplaced) {
   options.max_file_bytes = 32;
   const auto layout = gguf().lay_out(checkpoint, options, all_codecs());
   ASSERT_TRUE(layout);
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (const OutputFile& file : layout->files) {
     write_file(folder.path() / file.path, render(checkpoint, file));
   }
@@ -157,7 +157,7 @@ TEST(GgufLayout, SlackGrowsTheHeaderByExactlyThatAndIsNotReadBack) {
     const auto roomy = gguf().lay_out(checkpoint, options, all_codecs());
     ASSERT_TRUE(plain && roomy);
     EXPECT_EQ(roomy->files[0].header.size(), plain->files[0].header.size() + slack);
-    const TempFolder folder;
+    const TemporaryFolder folder;
     write_file(folder.path() / "x.gguf", render(checkpoint, roomy->files[0]));
     EXPECT_EQ(read(folder.path() / "x.gguf").metadata, checkpoint.metadata);
   }

@@ -32,7 +32,7 @@ Checkpoint read(const fs::path& path) {
 }
 
 TEST(HfFolder, ReadsThroughTheLinksOfTheHubsCache) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path cache = folder.path() / "models--Some-Org--Tiny-Model";
   const fs::path snapshot = cache / "snapshots" / "0123abcd";
   fs::create_directories(cache / "blobs");
@@ -49,7 +49,7 @@ TEST(HfFolder, ReadsThroughTheLinksOfTheHubsCache) {
 }
 
 TEST(HfFolder, NameIsTheFoldersHoweverItIsWritten) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   copy_saved(folder.path() / "Some-Model");
   for (const auto path :
        {"Some-Model", "Some-Model/", "Some-Model/.", "Some-Model/../Some-Model"}) {
@@ -58,7 +58,7 @@ TEST(HfFolder, NameIsTheFoldersHoweverItIsWritten) {
 }
 
 TEST(HfFolder, WhatATrainerLeavesIsNeitherReadNorCarried) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path path = folder.path() / "checkpoint-500";
   copy_saved(path);
   for (const auto name : {"optimizer.pt", "rng_state_0.pth", "scheduler.pt", "trainer_state.json",
@@ -75,7 +75,7 @@ TEST(HfFolder, WhatATrainerLeavesIsNeitherReadNorCarried) {
 }
 
 TEST(HfFolder, DocumentsComeWholeAndSorted) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   copy_saved(folder.path() / "m");
   const std::string binary("\0\xff\x01", 3);
   write_file(folder.path() / "m/tokenizer.model", binary);
@@ -93,7 +93,7 @@ TEST(HfFolder, DocumentsComeWholeAndSorted) {
 }
 
 TEST(HfFolder, AnAdapterIsReadWhenItIsAllThereIs) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path weights = saved() / "model.safetensors";
   fs::copy_file(weights, folder.path() / "adapter_model.safetensors");
   EXPECT_EQ(read(folder.path()).tensors.size(), 21u);
@@ -102,7 +102,7 @@ TEST(HfFolder, AnAdapterIsReadWhenItIsAllThereIs) {
 }
 
 TEST(HfFolder, ShardsMayBeInSubfoldersAndCalledAnything) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path weights = testdata("formats/good/folders/uncut/model.safetensors");
   fs::create_directories(folder.path() / "weights");
   fs::copy_file(weights, folder.path() / "weights/part one.safetensors");
@@ -146,7 +146,7 @@ TEST(HfFolder, RecogniseSaysWhatIsThere) {
   EXPECT_EQ((*recognise(saved()))->name, "safetensors");
   EXPECT_EQ((*recognise(saved() / "model.safetensors"))->name, "safetensors");
   EXPECT_EQ((*recognise(testdata("formats/good/gguf/types.gguf")))->name, "gguf");
-  const TempFolder folder;
+  const TemporaryFolder folder;
   // Without their endings, as blobs of a cache.
   fs::copy_file(saved() / "model.safetensors", folder.path() / "blob1");
   fs::copy_file(testdata("formats/good/gguf/types.gguf"), folder.path() / "blob2");

@@ -45,7 +45,7 @@ std::string mutate(std::string bytes, std::mt19937& random) {
 class Mutation : public testing::TestWithParam<const char*> {};
 
 TEST_P(Mutation, IsReadOrRefused) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path good = testdata("formats/good") / GetParam();
   const fs::path path = folder.path() / good.filename();
   const std::string bytes = read_file(good);

@@ -101,7 +101,7 @@ TEST(Safetensors, AHeaderOfManyTensorsIsReadInOneGo) {
         "\"data_offsets\":[{},{}]}}{}",
         i, i, i + 1, i == 0 ? "}" : ",");
   }
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_file(folder.path() / "x.safetensors", framed(json) + std::string(kCount, 'x'));
   const Checkpoint checkpoint = read(folder.path() / "x.safetensors");
   ASSERT_EQ(checkpoint.tensors.size(), kCount);
@@ -160,7 +160,7 @@ TEST(SafetensorsParts, AreWrittenAsTheyWereRead) {
 TEST(SafetensorsParts, TilesOverRowsRoundUp) {
   const std::string json = R"({"w":{"dtype":"F8_E4M3","shape":[3,6],"data_offsets":[16,34]},)"
                            R"("w_scale_inv":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})";
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_file(folder.path() / "x.safetensors", framed(json) + std::string(34, 'x'));
   const auto codecs = with(kTiles);
   const Checkpoint checkpoint = read(folder.path() / "x.safetensors", codecs);
@@ -173,7 +173,7 @@ TEST(SafetensorsParts, TilesOverRowsRoundUp) {
 }
 
 TEST(SafetensorsParts, MayLieInDifferentShards) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_file(folder.path() / "model-00001-of-00002.safetensors",
              framed(R"({"w":{"dtype":"F8_E4M3","shape":[2,4],"data_offsets":[0,8]}})") +
                  std::string(8, 'x'));
@@ -215,7 +215,7 @@ TEST(SafetensorsLayout, SlackIsSpacesAtTheEndOfTheHeader) {
   ASSERT_TRUE(plain && roomy);
   EXPECT_EQ(roomy->files[0].header.size(), plain->files[0].header.size() + 1008);
   EXPECT_TRUE(header_of(roomy->files[0]).ends_with(std::string(1001, ' ')));
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_file(folder.path() / "x.safetensors", render(checkpoint, roomy->files[0]));
   EXPECT_EQ(read(folder.path() / "x.safetensors").tensors.size(), 1u);
 }

@@ -69,10 +69,10 @@ std::vector<Tensor> assemble(const std::vector<SafetensorsEntry>& entries) {
 }
 
 TEST(TensorParts, AWeightWithTwoClaimsIsRefusedByName) {
-  const std::vector<SafetensorsEntry> entries = {
-      entry("X.weight", Dtype::kF8E4M3, {2, 64}), entry("X.weight_packed", kU8, {2, 32}),
-      entry("X.weight_scale", Dtype::kF8E4M3, {2, 4}),
-      entry("X.weight_global_scale", Dtype::kF32, {1})};
+  const std::vector<SafetensorsEntry> entries = {entry("X.weight", Dtype::kF8E4M3, {2, 64}),
+                                                 entry("X.weight_packed", kU8, {2, 32}),
+                                                 entry("X.weight_scale", Dtype::kF8E4M3, {2, 4}),
+                                                 entry("X.weight_global_scale", Dtype::kF32, {1})};
   std::vector<SafetensorsFile> files = {{"model.safetensors", nullptr, {{}, entries, 8}}};
   const auto index = index_entries(files);
   ASSERT_TRUE(index.has_value());
@@ -154,7 +154,7 @@ TEST(TensorParts, WhatDoesNotFitStaysAsItIs) {
 
 // ModelOpt writes the scales of 128 x 128 blocks as [N/128, 1, K/128, 1].
 TEST(TensorParts, AxesOfOneAreWrittenAsTheyWereRead) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::string header = R"({"w":{"dtype":"F8_E4M3","shape":[256,128],"data_offsets":[8,32776]},)"
                        R"("w_scale":{"dtype":"F32","shape":[2,1,1,1],"data_offsets":[0,8]}})";
   header.resize(round_up(header.size(), 8), ' ');

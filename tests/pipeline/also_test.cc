@@ -22,8 +22,8 @@ TEST(Also, EachOutputIsAsIfMadeAlone) {
               "d1f8552b538719348de9b563280e43698fa087faca1fdf5bca1bb1c1d742c7e3");
     EXPECT_EQ(hash_file(folder / "b.gguf").value(),
               "2aaf4eeeb597c812894e372c9e71d2fe05448869f83aef9f055df4ad5ce4812b");
-    EXPECT_TRUE(file_text(folder / "copy" / "model.safetensors") ==
-                file_text(testdata("qwen35-micro") / "model.safetensors"));
+    EXPECT_TRUE(read_file(folder / "copy" / "model.safetensors") ==
+                read_file(testdata("qwen35-micro") / "model.safetensors"));
     for (const FileReport& file : report->files) {
       EXPECT_EQ(file.sha256, hash_file(file.path).value()) << file.path;
     }

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/sha256.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/files.h"
 #include "tools/archive.h"
 #include "tools/verify_archive.h"
 

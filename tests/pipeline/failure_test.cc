@@ -70,10 +70,10 @@ TEST(Failure, OutThatExistsStaysUnlessForced) {
   write_file(folder / "out.gguf", "precious");
   Conversion conversion = to_gguf(testdata("qwen3-micro"), folder / "out.gguf");
   EXPECT_NE(error_of(conversion).find("exists already"), std::string::npos);
-  EXPECT_EQ(file_text(folder / "out.gguf"), "precious");
+  EXPECT_EQ(read_file(folder / "out.gguf"), "precious");
   conversion.force = true;  // still refused: it is no checkpoint
   EXPECT_NE(error_of(conversion).find("does not look like a checkpoint"), std::string::npos);
-  EXPECT_EQ(file_text(folder / "out.gguf"), "precious");
+  EXPECT_EQ(read_file(folder / "out.gguf"), "precious");
 }
 
 TEST(Failure, ForceReplacesACheckpointWhole) {

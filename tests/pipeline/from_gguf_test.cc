@@ -54,7 +54,7 @@ TEST_P(FromGguf, TheFolderComesBack) {
   for (const auto& entry : fs::directory_iterator(folder_ / "folder")) {
     const fs::path other = folder_ / "back" / entry.path().filename();
     ASSERT_TRUE(fs::exists(other)) << other;
-    EXPECT_TRUE(file_text(entry.path()) == file_text(other)) << other;
+    EXPECT_TRUE(read_file(entry.path()) == read_file(other)) << other;
     ++files;
   }
   EXPECT_GT(files, 5u);
@@ -110,7 +110,7 @@ TEST_P(FromGgufRefusals, AnotherBase) {
   const Tensor* norm = read->find_tensor("model.norm.weight");
   ASSERT_NE(norm, nullptr);
   const Slice slice = norm->stored().parts[0][0];
-  std::string text = file_text(other / norm->home);
+  std::string text = read_file(other / norm->home);
   text[slice.offset_bytes] = static_cast<char>(text[slice.offset_bytes] ^ 1);
   fs::remove(other / norm->home);
   write_file(other / norm->home, text);
@@ -127,7 +127,7 @@ TEST_P(FromGgufRefusals, AScaleThatIsNone) {
   const auto read = find_format("gguf")->read(file, all_codecs());
   ASSERT_TRUE(read);
   const Slice slice = read->find_tensor("blk.0.ffn_up.weight")->stored().parts[0][0];
-  std::string text = file_text(file);
+  std::string text = read_file(file);
   text[slice.offset_bytes + 2] = 0x7F;
   fs::remove(file);
   write_file(file, text);

@@ -13,7 +13,7 @@ struct Reference {
 };
 
 std::vector<Reference> references() {
-  std::istringstream lines(file_text(testdata("references.txt")));
+  std::istringstream lines(read_file(testdata("references.txt")));
   std::vector<Reference> out;
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line[0] == '#') continue;

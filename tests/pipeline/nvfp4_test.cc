@@ -313,7 +313,7 @@ TEST(Nvfp4Layout, MovesBitsToCompressedTensorsAndBack) {
   EXPECT_EQ(bits_of(*first, 1), bits_of(*third, 1));
   ASSERT_GT(bits_of(*first, 0).size(), 20u);
   for (const char* name : {"config.json", "hf_quant_config.json"}) {
-    EXPECT_EQ(file_text(there.in / name), file_text(back.out / name)) << name;
+    EXPECT_EQ(read_file(there.in / name), read_file(back.out / name)) << name;
   }
   for (const auto& [name, bytes] : bits_of(*first, 2)) {
     float before = 0, between = 0, after = 0;
@@ -351,7 +351,7 @@ TEST(Nvfp4Layout, Fp8BesideNvfp4BecomesMixedPrecision) {
     ++fp8;
   }
   EXPECT_EQ(fp8, 13u);
-  const std::string config = file_text(mixed.out / "config.json");
+  const std::string config = read_file(mixed.out / "config.json");
   for (const char* text : {"\"mixed-precision\"", "\"float-quantized\"", "\"nvfp4-pack-quantized\"",
                            "\"model.layers.3.self_attn.q_proj\""}) {
     EXPECT_NE(config.find(text), std::string::npos) << text;

@@ -1,5 +1,5 @@
 // Patching in place: what is touched, what is not, and that nothing comes out half done.
-#include "core/patch.h"
+#include "core/patch/patch.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -66,7 +66,7 @@ std::map<std::string, std::string> snapshot(const fs::path& folder) {
     if (entry.is_symlink()) {
       out[name] = "-> " + fs::read_symlink(entry.path()).string();
     } else {
-      out[name] = entry.is_directory() ? "folder" : file_text(entry.path());
+      out[name] = entry.is_directory() ? "folder" : read_file(entry.path());
     }
   }
   return out;
@@ -144,12 +144,12 @@ TEST(Patch, ADocumentChangesAndNothingElseIsTouched) {
   make_checkpoint(folder / "m");
   const Stamp shard = stamp(folder / "m" / kShard1), index = stamp(folder / "m" / kIndex);
   ASSERT_EQ(error_of(patch(folder / "m", {"config:set=layers=3"})), "no error");
-  EXPECT_EQ(file_text(folder / "m" / "config.json"),
+  EXPECT_EQ(read_file(folder / "m" / "config.json"),
             "{\n    \"eps\": 1e-06,\n    \"layers\": 3\n}\n");
   EXPECT_EQ(stamp(folder / "m" / kShard1), shard);
   EXPECT_EQ(stamp(folder / "m" / kIndex), index);
   EXPECT_FALSE(fs::exists(folder / "m" / "SHA256SUMS"));
-  EXPECT_EQ(file_text(folder / "m" / "notes.txt"), "not ours");
+  EXPECT_EQ(read_file(folder / "m" / "notes.txt"), "not ours");
   EXPECT_FALSE(fs::exists(staging_of(folder / "m")));
 }
 
@@ -158,7 +158,7 @@ TEST(Patch, DocumentsArePatchedWhereWeightsCannotBeRead) {
   make_checkpoint(folder / "m");
   write_file(folder / "m" / kShard1, "no header at all");
   EXPECT_EQ(error_of(patch(folder / "m", {"config:set=layers=3"})), "no error");
-  EXPECT_EQ(file_text(folder / "m" / kShard1), "no header at all");
+  EXPECT_EQ(read_file(folder / "m" / kShard1), "no header at all");
 }
 
 TEST(Patch, WhatIsSoAlreadyIsNotWritten) {
@@ -185,12 +185,12 @@ TEST(Patch, AShorterNameOverwritesTheHeaderAndMovesNothing) {
   ASSERT_NE(find(planned->patch, kShard1), nullptr);
   EXPECT_EQ(find(planned->patch, kShard1)->change, FileChange::kHeader);
   EXPECT_EQ(find(planned->patch, kShard2), nullptr);
-  const std::string old = file_text(folder / "m" / kShard1);
+  const std::string old = read_file(folder / "m" / kShard1);
   const uint64_t inode = stamp(folder / "m" / kShard1).inode;
   ASSERT_EQ(error_of(patch(folder / "m", {"rename:from=model.,to=m."})), "no error");
   EXPECT_EQ(stamp(folder / "m" / kShard1).inode, inode);
   EXPECT_EQ(stamp(folder / "m" / kShard2), other);
-  const std::string now = file_text(folder / "m" / kShard1);
+  const std::string now = read_file(folder / "m" / kShard1);
   ASSERT_EQ(now.size(), old.size());
   EXPECT_EQ(now.substr(now.size() - 128), old.substr(old.size() - 128));
   const std::map<std::string, int> expected{
@@ -224,7 +224,7 @@ TEST(Patch, ADroppedTensorLeavesFilesAndIndex) {
   EXPECT_FALSE(fs::exists(folder / "m" / kShard2));
   const std::map<std::string, int> expected{{"model.a.weight", 2}, {"model.b.weight", 1}};
   EXPECT_EQ(fills(folder / "m"), expected);
-  EXPECT_NE(file_text(folder / "m" / kIndex).find("\"total_size\": 128"), std::string::npos);
+  EXPECT_NE(read_file(folder / "m" / kIndex).find("\"total_size\": 128"), std::string::npos);
   ASSERT_EQ(error_of(patch(folder / "m", {"drop:tensors=*.b.weight"})), "no error");
   const std::map<std::string, int> left{{"model.a.weight", 2}};
   EXPECT_EQ(fills(folder / "m"), left);
@@ -293,9 +293,9 @@ TEST(Patch, FilesWithASecondNameAreNotWrittenOver) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
   fs::create_hard_link(folder / "m" / kShard1, folder / "second");
-  const std::string old = file_text(folder / "second");
+  const std::string old = read_file(folder / "second");
   ASSERT_EQ(error_of(patch(folder / "m", {"rename:from=model.,to=m."})), "no error");
-  EXPECT_EQ(file_text(folder / "second"), old);
+  EXPECT_EQ(read_file(folder / "second"), old);
   EXPECT_EQ(fills(folder / "m").count("m.a.weight"), 1u);
 }
 
@@ -420,7 +420,7 @@ TEST(PatchKilled, AJournalThatLeavesTheFolderIsRefused) {
     EXPECT_NE(error_of(patch(folder / "m", {"config:set=layers=3"})).find("no journal of a patch"),
               std::string::npos);
   }
-  EXPECT_EQ(file_text(folder / "victim"), "precious");
+  EXPECT_EQ(read_file(folder / "victim"), "precious");
 }
 
 // ---- where nobody may write ---------------------------------------------------------------------
@@ -495,16 +495,16 @@ fs::path make_gguf(const TemporaryFolder& folder, uint64_t slack_bytes = 0) {
 
 std::string data_of(const fs::path& path) {
   const Checkpoint checkpoint = read(path);
-  return file_text(path).substr(checkpoint.tensors[0].stored().parts[0][0].offset_bytes);
+  return read_file(path).substr(checkpoint.tensors[0].stored().parts[0][0].offset_bytes);
 }
 
 TEST(PatchGguf, AKeyOfTheSameSizeChangesItsBytesAlone) {
   const TemporaryFolder folder;
   const fs::path path = make_gguf(folder);
-  const std::string old = file_text(path);
+  const std::string old = read_file(path);
   const uint64_t inode = stamp(path).inode;
   ASSERT_EQ(error_of(patch(path, {"metadata:set=qwen3.context_length=77"})), "no error");
-  const std::string now = file_text(path);
+  const std::string now = read_file(path);
   ASSERT_EQ(now.size(), old.size());
   size_t differing = 0;
   for (size_t i = 0; i < now.size(); ++i) differing += now[i] != old[i] ? 1 : 0;

@@ -2,9 +2,9 @@
 #include <fcntl.h>
 
 #include "core/file_writer.h"
-#include "core/journal.h"
-#include "core/ledger.h"
+#include "core/patch/journal.h"
 #include "core/place.h"
+#include "core/resume/ledger.h"
 #include "tests/pipeline/pipeline.h"
 #include "tools/patching.h"
 
@@ -25,7 +25,7 @@ class PathsTest : public testing::Test {
   }
   void expect_outside_as_it_was() {
     EXPECT_EQ(listing(folder_ / "outside"), "0\nvictim\n");
-    EXPECT_EQ(file_text(folder_ / "outside/victim"), "precious");
+    EXPECT_EQ(read_file(folder_ / "outside/victim"), "precious");
   }
   // As a downloaded folder may have it.
   void plant_journal(const std::string& line) {

@@ -8,7 +8,6 @@
 
 #include "core/execute.h"
 #include "tests/support/files.h"
-#include "tests/support/temporary_folder.h"
 #include "tools/pipeline.h"
 
 namespace ckpt {

@@ -3,7 +3,7 @@
 #include "tools/plan_file.h"
 
 #include "core/compare.h"
-#include "core/found_ledgers.h"
+#include "core/resume/found_ledgers.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {

@@ -12,9 +12,9 @@
 #include <cstring>
 #include <functional>
 
-#include "core/journal.h"
 #include "core/json_edit.h"
 #include "core/json_read.h"
+#include "core/patch/journal.h"
 #include "formats/formats.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
@@ -227,7 +227,7 @@ TEST_P(ReaderLimits, MemoryAndTimeFollowTheSize) {
   GTEST_SKIP() << "the sanitizer's own memory says nothing of the reader's";
 #endif
   const Worst& worst = GetParam();
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path path = folder.path() / worst.name;
   if (std::string(worst.name) == "model.safetensors.index.json") {
     write_file(folder.path() / "m.safetensors", safetensors(0));

@@ -8,7 +8,7 @@
 
 #include "core/compare.h"
 #include "core/folder.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/files.h"
 
 namespace ckpt {
 namespace {

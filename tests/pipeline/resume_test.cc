@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/compare.h"
-#include "core/ledger.h"
+#include "core/resume/ledger.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
@@ -146,6 +146,37 @@ TEST(Resume, ALedgerTornAnywhereGivesTheSameBytes) {
     EXPECT_EQ(hash_file(out).value(), expected);
     fs::remove(out);
     EXPECT_EQ(listing(folder.path()), "expected.gguf\n");
+  }
+}
+
+// What an earlier run hashed is not read back: the digest is that of the plan's bytes, whatever has
+// become of those on the disk. A piece that lies across the end of it is hashed from there on.
+TEST(Resume, AHashGoesOnWhereItEnded) {
+  const TemporaryFolder folder;
+  const std::string expected = digest_of(to_gguf(folder / "expected.gguf"));
+  const std::string content = read_file(folder / "expected.gguf");
+  for (const size_t hashed_bytes : {size_t{1}, size_t{640}, size_t{1'000'003}, content.size()}) {
+    const fs::path out = folder / "out.gguf", partial = folder / "out.gguf.partial";
+    Ender first(1'500'000);
+    ASSERT_FALSE(run(to_gguf(out), options_for(first)));
+    Sha256 sha256;
+    sha256.add(std::as_bytes(std::span(content).first(hashed_bytes)));
+    {
+      auto ledger = Ledger::open(partial.string() + ".ledger");
+      ASSERT_TRUE(ledger);
+      const auto found = ledger->read();
+      ASSERT_TRUE(found && *found);
+      ASSERT_TRUE(ledger->go_on(**found));
+      ASSERT_TRUE(
+          ledger->append(fmt::format("hashed 0 0 {} {}\n", hashed_bytes, sha256.state().text)));
+    }
+    std::fstream(partial, std::ios::in | std::ios::out | std::ios::binary) << 'X';  // was 'G'
+    Ender second(UINT64_MAX);
+    const auto report = run(to_gguf(out), options_for(second, 3, 1 << 15));
+    ASSERT_TRUE(report) << report.error().text();
+    EXPECT_GT(report->resumed_bytes, 0u);
+    EXPECT_EQ(report->files[0].sha256, expected) << hashed_bytes;
+    fs::remove(out);
   }
 }
 

@@ -17,7 +17,7 @@ TEST_P(RoundTrip, FolderCopyHasTheSameFiles) {
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_EQ(listing(conversion.in), listing(conversion.out));
   for (const auto& entry : std::filesystem::directory_iterator(conversion.in)) {
-    EXPECT_TRUE(file_text(entry.path()) == file_text(conversion.out / entry.path().filename()))
+    EXPECT_TRUE(read_file(entry.path()) == read_file(conversion.out / entry.path().filename()))
         << entry.path();
   }
 }
@@ -34,8 +34,8 @@ TEST_P(RoundTrip, ShardedAndJoinedAgainIsTheSameFile) {
   together.out = folder / "together";
   together.shard_bytes = uint64_t{1} << 40;
   ASSERT_TRUE(run(together));
-  EXPECT_TRUE(file_text(together.out / "model.safetensors") ==
-              file_text(testdata(GetParam()) / "model.safetensors"));
+  EXPECT_TRUE(read_file(together.out / "model.safetensors") ==
+              read_file(testdata(GetParam()) / "model.safetensors"));
 }
 
 TEST_P(RoundTrip, GgufCopyAndSplitAndMergeGiveTheSameFile) {
@@ -50,7 +50,7 @@ TEST_P(RoundTrip, GgufCopyAndSplitAndMergeGiveTheSameFile) {
   copy.in = first.out;
   copy.out = folder / "copy.gguf";
   ASSERT_TRUE(run(copy));
-  EXPECT_TRUE(file_text(copy.out) == file_text(first.out));
+  EXPECT_TRUE(read_file(copy.out) == read_file(first.out));
   Conversion split;
   split.in = first.out;
   split.out = folder / "split.gguf";
@@ -62,7 +62,7 @@ TEST_P(RoundTrip, GgufCopyAndSplitAndMergeGiveTheSameFile) {
   merged.in = report->files[0].path;
   merged.out = folder / "merged.gguf";
   ASSERT_TRUE(run(merged)) << error_of(merged);
-  EXPECT_TRUE(file_text(merged.out) == file_text(first.out));
+  EXPECT_TRUE(read_file(merged.out) == read_file(first.out));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RoundTrip,
@@ -100,7 +100,7 @@ TEST(Outputs, CastChangesFloatsAndSaysSo) {
   conversion.to = "f16";
   const auto report = run(conversion);
   ASSERT_TRUE(report) << report.error().text();
-  EXPECT_NE(file_text(conversion.out / "config.json").find("\"dtype\": \"float16\""),
+  EXPECT_NE(read_file(conversion.out / "config.json").find("\"dtype\": \"float16\""),
             std::string::npos);
 }
 

@@ -1,11 +1,15 @@
 // Shares of a plan: together they give the bytes of one run, in any order, twice, at once, on
 // machines that cut tasks differently.
-#include "core/share.h"
+#include "core/resume/share.h"
+
+#include <sys/stat.h>
 
 #include <atomic>
 #include <thread>
 
 #include "core/compare.h"
+#include "core/place.h"
+#include "core/resume/found_ledgers.h"
 #include "core/tasks.h"
 #include "tests/pipeline/pipeline.h"
 
@@ -133,6 +137,27 @@ TEST_F(Shares, PartialFilesThatAreGone) {
   EXPECT_EQ(second->missing_shares, std::vector<uint32_t>{1});
   ASSERT_TRUE(run_share(conversion, options_for(1, 2)));
   expect_made();
+}
+
+// A file that was removed and made again often has the inode's number of the old one.
+TEST_F(Shares, AFileOfTheSameNumberIsAnother) {
+  const auto planned = plan_conversion(conversion);
+  ASSERT_TRUE(planned);
+  ASSERT_TRUE(execute_share(planned->plan, options_for(1, 2)));
+  const Output& output = planned->plan.outputs[0];
+  const fs::path path = partial_path(output, output.layout.files[0]);
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  const uint64_t birth = birth_ns(path);
+  const auto believed = [&](uint64_t inode, uint64_t its_birth) {
+    return is_same_partial(planned->plan, {LedgerEntry::Kind::kFile, {0, 0, inode, its_birth}, {}})
+        .value();
+  };
+  EXPECT_TRUE(believed(status.st_ino, birth));
+  EXPECT_TRUE(believed(status.st_ino, 0)) << "a machine that was not told";
+  EXPECT_FALSE(believed(status.st_ino + 1, birth));
+  if (birth == 0) GTEST_SKIP() << "this file system keeps no births";
+  EXPECT_FALSE(believed(status.st_ino, birth + 1));
 }
 
 TEST_F(Shares, AWholeRunTakesOverWhatSharesHaveDone) {

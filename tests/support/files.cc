@@ -1,8 +1,7 @@
 #include "tests/support/files.h"
 
-#include <unistd.h>
-
-#include <atomic>
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -10,18 +9,29 @@ namespace ckpt {
 
 namespace fs = std::filesystem;
 
-TempFolder::TempFolder() {
-  static std::atomic<unsigned> count{0};
-  path_ = fs::temp_directory_path() / fmt::format("ckpt_test_{}_{}", ::getpid(), count++);
-  CKPT_CHECK(fs::create_directory(path_));
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (fs::temp_directory_path() / "ckpt-test-XXXXXX").string();
+  CKPT_CHECK(::mkdtemp(name.data()) != nullptr);
+  path_ = name;
 }
 
-TempFolder::~TempFolder() {
+TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }
 
 fs::path testdata(std::string_view relative) { return fs::path(CKPT_TESTDATA) / relative; }
+
+std::string listing(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    names.push_back(fs::relative(entry.path(), folder).string());
+  }
+  std::sort(names.begin(), names.end());
+  std::string out;
+  for (const std::string& name : names) out += name + "\n";
+  return out;
+}
 
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);

@@ -10,13 +10,14 @@
 namespace ckpt {
 
 // A new empty folder; removed with everything in it when the test ends.
-class TempFolder {
+class TemporaryFolder {
  public:
-  TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder();
+  TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
   const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
  private:
   std::filesystem::path path_;
@@ -27,6 +28,9 @@ std::filesystem::path testdata(std::string_view relative);
 // Aborts when the file cannot be read or written: a test that goes on would prove nothing.
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+// Every path under `folder`, relative, sorted, one a line.
+std::string listing(const std::filesystem::path& folder);
 
 // The bytes that the engine would write for `file`, whose tensors must all be Stored; same_as is
 // not used.

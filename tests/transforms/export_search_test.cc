@@ -191,7 +191,7 @@ TEST(ExportSearch, BytesDependOnNothingButTheSearch) {
       for (const unsigned threads : {1u, 3u}) {
         auto made = export_with(open(testdata("qwen35-micro")), pairs, &imatrix, moments, nullptr);
         ASSERT_TRUE(made.has_value()) << made.error().text();
-        const TempFolder folder;
+        const TemporaryFolder folder;
         const auto layout =
             find_format("safetensors")->lay_out(*made, {.out_name = "out"}, all_codecs());
         Plan plan;

@@ -42,7 +42,7 @@ Result<Checkpoint> run(std::string_view step, Checkpoint input, const Options& g
 
 // SHA-256 of every file that the checkpoint is written to.
 Result<std::map<std::string, std::string>> written(Checkpoint checkpoint) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   CKPT_ASSIGN(Layout layout,
               find_format("safetensors")->lay_out(checkpoint, {.out_name = "out"}, all_codecs()));
   Plan plan;
@@ -301,7 +301,7 @@ TEST(Export, ActivationMaximaAreAskedForWithTheThreeWays) {
 }
 
 TEST(Export, ActivationMaximaFromAList) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string list = (folder.path() / "amax.json").string();
   std::string text = "{";
   for (const char* name : {"self_attn.q_proj", "self_attn.o_proj", "mlp.gate_proj"}) {
@@ -504,7 +504,7 @@ TEST(Export, OptionsAreChecked) {
 TEST(Dequantize, UndoesAnExport) {
   auto made = run("export", qat_model(), options({{"type", "nvfp4"}}));
   ASSERT_TRUE(made.has_value()) << made.error().text();
-  const TempFolder folder;
+  const TemporaryFolder folder;
   auto layout = find_format("safetensors")->lay_out(*made, {.out_name = "out"}, all_codecs());
   ASSERT_TRUE(layout.has_value());
   Plan plan;

@@ -43,7 +43,7 @@ Result<Checkpoint> run(std::string_view step, Checkpoint input, const Options& g
 Checkpoint settle(Result<Checkpoint> made) {
   if (!made) ADD_FAILURE() << made.error().text();
   CKPT_CHECK(made.has_value());
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";
   auto layout = find_format("safetensors")->lay_out(*made, {.out_name = "out"}, all_codecs());
   CKPT_CHECK(layout.has_value());

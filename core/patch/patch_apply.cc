@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/patch.h"
+#include "core/patch/patch.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/execute.h"
-#include "core/ledger.h"
 #include "core/plan.h"
+#include "core/resume/ledger.h"
 
 namespace ckpt {
 
@@ -32,7 +32,12 @@ std::filesystem::path share_ledger_path(const Output& output, const ResumeOption
 // Those of the first output, sorted by path. Fails: kIo.
 Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head);
 
-// True when bytes written to this file under a temporary name are still there.
-bool is_same_partial(const Plan& plan, const LedgerEntry& file);
+// When a file was made, in ns since 1970: tells it from one that was given its inode's number after
+// it was removed. 0 where the file system does not say.
+uint64_t birth_ns(const std::filesystem::path& path);
+
+// True when bytes written to this file under a temporary name are still there. Fails: kIo when that
+// cannot be told.
+Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file);
 
 }  // namespace ckpt

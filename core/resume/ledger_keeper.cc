@@ -1,4 +1,4 @@
-#include "core/ledger_keeper.h"
+#include "core/resume/ledger_keeper.h"
 
 #include <algorithm>
 #include <bit>
@@ -81,16 +81,20 @@ void LedgerKeeper::write_down() {
 
 void LedgerKeeper::sync_all() {
   if (dirty_.empty() || steady_clock::now() - synced_ < kSyncEvery) return;
+  std::string lines;
   for (const FileNumber& file : dirty_) {
-    Status status = sync_(file);
-    if (!status) {
+    auto hashed = sync_(file);
+    if (!hashed) {
       is_broken_ = true;  // what is there is no longer known to be true
-      failed_(std::move(status.error()));
+      failed_(std::move(hashed.error()));
       return;
     }
+    if (hashed->size_bytes == 0) continue;
+    lines += fmt::format("hashed {} {} {} {}\n", file.first, file.second, hashed->size_bytes,
+                         hashed->text);
   }
   dirty_.clear();
-  if (!is_broken_) is_broken_ = !ledger_.append("synced\n") || !ledger_.sync();
+  if (!is_broken_) is_broken_ = !ledger_.append(lines + "synced\n") || !ledger_.sync();
   synced_ = steady_clock::now();
 }
 

@@ -1,5 +1,5 @@
 // How a run goes on where a killed one ended: finds what is finished, and writes down what it
-// finishes itself (core/ledger.h).
+// finishes itself (core/resume/ledger.h).
 //
 //   no ledger, or none that can be read   begin; what lies in OUT.partial is removed
 //   a ledger of this plan                 go on: tasks whose bytes are all there are skipped
@@ -7,8 +7,8 @@
 //   a ledger of another plan or inputs    refuse, or begin anew where OUT may be replaced
 //   ledgers of shares of this plan        what they say counts too
 //
-// A share (core/share.h) takes over what is in OUT.partial, whatever it is, and writes a ledger of
-// its own.
+// A share (core/resume/share.h) takes over what is in OUT.partial, whatever it is, and writes a
+// ledger of its own.
 //
 // What a reader would get wrong: the ledger speaks of bytes, not of tasks, so a run with other
 // threads and memory, whose tasks are cut elsewhere, goes on just as well.
@@ -21,11 +21,11 @@
 
 #include "core/codec.h"
 #include "core/execute.h"
-#include "core/found_ledgers.h"
-#include "core/ledger.h"
-#include "core/ledger_keeper.h"
 #include "core/output_files.h"
-#include "core/range_set.h"
+#include "core/resume/found_ledgers.h"
+#include "core/resume/ledger.h"
+#include "core/resume/ledger_keeper.h"
+#include "core/resume/range_set.h"
 #include "core/tasks.h"
 
 namespace ckpt {
@@ -72,7 +72,7 @@ class Resume {
                 const LedgerHead& head) const;
   Status read_shares(const LedgerHead& head);
   Status begin_ledgers(const LedgerHead& head);
-  void add(const LedgerContent& content);
+  Status add(const LedgerContent& content);
   void take_reports(const LedgerContent& content);
   bool is_ready(const LedgerContent& content) const;
   void note(const std::string& text) const;
@@ -85,6 +85,7 @@ class Resume {
   Leftovers leftovers_ = Leftovers::kRemove;
   bool kept_ = false;
   std::map<LedgerKeeper::FileNumber, RangeSet> written_;
+  std::map<LedgerKeeper::FileNumber, Sha256State> hashed_;
   std::map<uint32_t, RangeSet> scanned_rows_;
   std::map<uint32_t, float> amax_;  // by scan
   std::vector<FileReport> reports_;

@@ -1,4 +1,4 @@
-#include "core/journal.h"
+#include "core/patch/journal.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -15,8 +15,8 @@
 #include "core/bytes.h"
 #include "core/folder.h"
 #include "core/open_folder.h"
+#include "core/patch/shift.h"
 #include "core/plan.h"
-#include "core/shift.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-#include "core/share.h"
+#include "core/resume/share.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <set>
 
-#include "core/found_ledgers.h"
-#include "core/ledger.h"
 #include "core/place.h"
+#include "core/resume/found_ledgers.h"
+#include "core/resume/ledger.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -132,8 +132,8 @@ Result<ExecuteReport> end_all(const Plan& plan, const ExecuteOptions& options) {
   // Another program was faster, or is at it.
   if (is_made(plan, since_ns)) return report_made(plan, options);
   auto probe = Ledger::open(ledger_path(plan.outputs[0]));
-  if (probe) {
-    if (probe->was_empty()) probe->remove();
+  if (probe && probe->was_empty()) probe->remove();
+  if (probe || probe.error().code != ErrorCode::kUsage) {
     return is_made(plan, since_ns) ? report_made(plan, options) : std::move(report);
   }
   ExecuteReport others;

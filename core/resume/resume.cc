@@ -1,10 +1,12 @@
-#include "core/resume.h"
+#include "core/resume/resume.h"
 
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
 #include <optional>
+
+#include "core/folder.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -134,7 +136,7 @@ Status Resume::read_shares(const LedgerHead& head) {
     if (is_known && !ledger.is_ours && !options_.force) {
       return refuse(ledger.path, ledger.content.head, head);
     }
-    if (ledger.is_ours && (is_share() || !is_own)) add(ledger.content);
+    if (ledger.is_ours && (is_share() || !is_own)) CKPT_TRY(add(ledger.content));
     if (is_own && is_share() && ledger.is_ours) own_ = std::move(ledger.content);
     if (!is_share() && ledger.share_count > 0) shares_.push_back(ledger.path);
   }
@@ -149,18 +151,11 @@ Status Resume::begin_ledgers(const LedgerHead& head) {
 }
 
 Status Resume::decide(const LedgerHead& head) {
-  for (const Output& output : plan_.outputs) {
-    std::error_code error;
-    const fs::path folder = output.path.parent_path();
-    if (folder.empty() || fs::is_directory(folder, error)) continue;
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", folder.string()),
-                          "{}: there is no such folder to write into", folder.string());
-  }
+  for (const Output& output : plan_.outputs) CKPT_TRY(check_parent(output.path));
   CKPT_TRY(is_share() ? open_share() : open_all(head));
   const bool is_whole = own_ && is_ready(*own_);
-  if (own_ && !is_whole) add(*own_);
+  if (own_ && !is_whole) CKPT_TRY(add(*own_));
   CKPT_TRY(read_shares(head));
-  kept_ = false;
   if (is_whole) {
     leftovers_ = Leftovers::kPublish;
     take_reports(*own_);
@@ -176,7 +171,9 @@ Status Resume::decide(const LedgerHead& head) {
     note(fmt::format("going on with {}: {} bytes of it are finished",
                      partial_path(plan_.outputs[0]).string(), bytes));
   }
-  return begin_ledgers(head);
+  CKPT_TRY(begin_ledgers(head));
+  kept_ = false;
+  return {};
 }
 
 // True when every output stands, whole, under its temporary or its final name.
@@ -229,7 +226,7 @@ void Resume::take_reports(const LedgerContent& content) {
   }
 }
 
-void Resume::add(const LedgerContent& content) {
+Status Resume::add(const LedgerContent& content) {
   std::map<LedgerKeeper::FileNumber, bool> is_there;
   for (const LedgerEntry& entry : content.entries) {
     const uint64_t* numbers = entry.numbers;
@@ -240,9 +237,13 @@ void Resume::add(const LedgerContent& content) {
       amax = std::max(amax, std::bit_cast<float>(static_cast<uint32_t>(numbers[3])));
     }
     const LedgerKeeper::FileNumber file{numbers[0], numbers[1]};
-    if (entry.kind == Kind::kFile) is_there[file] = is_same_partial(plan_, entry);
+    if (entry.kind == Kind::kFile) {
+      CKPT_ASSIGN(is_there[file], is_same_partial(plan_, entry));
+    }
     if (entry.kind == Kind::kWrote && is_there[file]) written_[file].add(numbers[2], numbers[3]);
+    if (entry.kind == Kind::kHashed && is_there[file]) hashed_[file] = {numbers[2], entry.sha256};
   }
+  return {};
 }
 
 bool Resume::is_done(const Jobs& jobs, const Task& task) const {
@@ -270,18 +271,26 @@ void Resume::start(OutputFiles& files, LedgerKeeper::Failed failed) {
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];
     for (size_t j = 0; j < output.layout.files.size(); ++j) {
-      const auto status = stat_of(partial_path(output, output.layout.files[j]));
-      if (status) lines += fmt::format("file {} {} {}\n", i, j, status->st_ino);
+      const fs::path path = partial_path(output, output.layout.files[j]);
+      const auto status = stat_of(path);
+      if (status) lines += fmt::format("file {} {} {} {}\n", i, j, status->st_ino, birth_ns(path));
     }
   }
   // Without these lines what is written down counts for nothing, and all is done again.
   (void)ledgers_[0].append(lines);
-  keeper_ = std::make_unique<LedgerKeeper>(
-      ledgers_[0], std::move(written),
-      [&files](LedgerKeeper::FileNumber file) {
-        return files.writer(file.first, file.second).sync_data();
-      },
-      std::move(failed));
+  if (leftovers_ == Leftovers::kKeep) {
+    for (const auto& [file, state] : hashed_) {
+      files.writer(file.first, file.second).go_on_from(state);
+    }
+  }
+  const auto sync = [&files](LedgerKeeper::FileNumber file) -> Result<Sha256State> {
+    FileWriter& writer = files.writer(file.first, file.second);
+    Sha256State hashed = writer.hashed();
+    CKPT_TRY(writer.sync_data());
+    return hashed;
+  };
+  keeper_ =
+      std::make_unique<LedgerKeeper>(ledgers_[0], std::move(written), sync, std::move(failed));
 }
 
 void Resume::finished(const Jobs& jobs, const Task& task, const Stats& stats) {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/folder.h"
-#include "core/patch.h"
+#include "core/patch/patch.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -7,8 +7,9 @@
 // Both layouts are made with LayoutOptions::keep_places. A file that comes out the same twice is
 // not opened for writing, however its JSON is spelled. A header that changes is written over the
 // old one when it has the same size; the bytes behind it move only where the file system can move
-// them without copying (core/shift.h); otherwise the file is written anew. Everything new is
-// written and synced beside the checkpoint first; then a journal (core/journal.h) makes it happen.
+// them without copying (core/patch/shift.h); otherwise the file is written anew. Everything new is
+// written and synced beside the checkpoint first; then a journal (core/patch/journal.h) makes it
+// happen.
 //
 // What a reader would get wrong: a file that is a link, or has a second name, is never written
 // over: the bytes would change under the other name, in the hub's cache. Its name gets a new file.
@@ -21,9 +22,9 @@
 #include <vector>
 
 #include "core/execute.h"
-#include "core/journal.h"
+#include "core/patch/journal.h"
+#include "core/patch/shift.h"
 #include "core/plan.h"
-#include "core/shift.h"
 
 namespace ckpt {
 

@@ -1,7 +1,7 @@
 // A patched checkpoint written elsewhere: what does not change is linked or copied (patch.h).
 #include <set>
 
-#include "core/patch.h"
+#include "core/patch/patch.h"
 #include "core/place.h"
 
 namespace ckpt {

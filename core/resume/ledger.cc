@@ -1,4 +1,4 @@
-#include "core/ledger.h"
+#include "core/resume/ledger.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -79,9 +79,10 @@ bool take_numbers(std::string_view& line, LedgerEntry& entry, size_t count) {
 
 bool ends_within_64_bits(uint64_t first, uint64_t count) { return count <= UINT64_MAX - first; }
 
-bool is_sha256(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
+bool is_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == text.npos;
 }
+bool is_sha256(std::string_view text) { return text.size() == 64 && is_hex(text); }
 
 bool parse_entry(std::string_view word, std::string_view line, LedgerEntry& entry) {
   using Kind = LedgerEntry::Kind;
@@ -95,14 +96,24 @@ bool parse_entry(std::string_view word, std::string_view line, LedgerEntry& entr
     return take_numbers(line, entry, 3) && take_number(line, numbers[3], 16) &&
            numbers[3] <= UINT32_MAX && ends_within_64_bits(numbers[1], numbers[2]);
   }
+  if (word == "hashed") {
+    entry.kind = Kind::kHashed;
+    if (!take_numbers(line, entry, 3) || !is_hex(line)) return false;
+    entry.sha256 = line;
+    return Sha256::from({numbers[2], entry.sha256}).has_value();
+  }
   if (word == "digest") {
     entry.kind = Kind::kDigest;
     if (!take_numbers(line, entry, 2) || !is_sha256(line)) return false;
     entry.sha256 = line;
     return true;
   }
-  if (word == "publish" || word == "file") {
-    entry.kind = word == "file" ? Kind::kFile : Kind::kPublish;
+  if (word == "file") {
+    entry.kind = Kind::kFile;
+    return take_numbers(line, entry, 4);
+  }
+  if (word == "publish") {
+    entry.kind = Kind::kPublish;
     return take_numbers(line, entry, 3);
   }
   entry.kind = Kind::kComplete;

@@ -1,4 +1,4 @@
-#include "core/plan_digest.h"
+#include "core/resume/plan_digest.h"
 
 #include <sys/stat.h>
 

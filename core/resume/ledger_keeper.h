@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/ledger.h"
+#include "core/resume/ledger.h"
 #include "core/tasks.h"
 
 namespace ckpt {
@@ -25,7 +25,8 @@ namespace ckpt {
 class LedgerKeeper {
  public:
   using FileNumber = std::pair<uint32_t, uint32_t>;  // output, file
-  using SyncFile = std::function<Status(FileNumber)>;
+  // Brings a file's data to the disk. Gives how far its hash had come before.
+  using SyncFile = std::function<Result<Sha256State>(FileNumber)>;
   using Failed = std::function<void(Error)>;
 
   // `written`: files with bytes of earlier runs. The ledger has a head and must outlive the keeper.

@@ -1,4 +1,4 @@
-#include "core/shift.h"
+#include "core/patch/shift.h"
 
 #include <fcntl.h>
 #include <linux/falloc.h>

@@ -1,9 +1,12 @@
-#include "core/found_ledgers.h"
+#include "core/resume/found_ledgers.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -38,16 +41,18 @@ bool read_ending(std::string_view text, FoundLedger& found) {
   return text.empty() && found.share_number > 0 && found.share_number <= found.share_count;
 }
 
-bool is_complete(const Plan& plan, const LedgerContent& content) {
+Result<bool> is_complete(const Plan& plan, const LedgerContent& content) {
   std::map<std::pair<uint64_t, uint64_t>, const LedgerEntry*> files;
   bool complete = false;
   for (const LedgerEntry& entry : content.entries) {
     if (entry.kind == Kind::kFile) files[{entry.numbers[0], entry.numbers[1]}] = &entry;
     complete = complete || entry.kind == Kind::kComplete;
   }
-  return complete && std::all_of(files.begin(), files.end(), [&](const auto& file) {
-           return is_same_partial(plan, *file.second);
-         });
+  for (const auto& [numbers, entry] : files) {
+    if (!complete) break;
+    CKPT_ASSIGN(complete, is_same_partial(plan, *entry));
+  }
+  return complete;
 }
 
 }  // namespace
@@ -66,15 +71,30 @@ fs::path share_ledger_path(const Output& output, const ResumeOptions& options) {
                               options.share_count));
 }
 
-bool is_same_partial(const Plan& plan, const LedgerEntry& file) {
+uint64_t birth_ns(const fs::path& path) {
+  struct statx status {};
+  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return 0;
+  if ((status.stx_mask & STATX_BTIME) == 0 || status.stx_btime.tv_sec < 0) return 0;
+  return static_cast<uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 + status.stx_btime.tv_nsec;
+}
+
+Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file) {
   if (file.numbers[0] >= plan.outputs.size()) return false;
   const Output& output = plan.outputs[file.numbers[0]];
   if (file.numbers[1] >= output.layout.files.size()) return false;
   const OutputFile& layout = output.layout.files[file.numbers[1]];
+  const fs::path path = partial_path(output, layout);
   struct stat status {};
-  return ::lstat(partial_path(output, layout).c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         status.st_ino == file.numbers[2] &&
-         static_cast<uint64_t>(status.st_size) == layout.size_bytes;
+  if (::lstat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    return fail(ErrorCode::kIo, "{}: cannot be looked at: {}", path.string(), std::strerror(errno));
+  }
+  if (!S_ISREG(status.st_mode)) return false;
+  if (status.st_ino != file.numbers[2]) return false;
+  if (static_cast<uint64_t>(status.st_size) != layout.size_bytes) return false;
+  // Another machine may not be told what this one is.
+  const uint64_t birth = birth_ns(path), known = file.numbers[3];
+  return birth == 0 || known == 0 || birth == known;
 }
 
 Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head) {
@@ -95,7 +115,9 @@ Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead
       found.content = std::move(*content);
       found.is_ours = found.content.head.plan == head.plan &&
                       changed_input(found.content.head.inputs, head.inputs, false).empty();
-      found.is_complete = found.is_ours && is_complete(plan, found.content);
+      if (found.is_ours) {
+        CKPT_ASSIGN(found.is_complete, is_complete(plan, found.content));
+      }
     }
     out.push_back(std::move(found));
   }

@@ -10,7 +10,7 @@
 //     boot 0e6b...               │ which boot of which machine wrote what follows
 //     = 9c1d2e3f4a5b6c7d         ╯ a batch ends with 64 bits of its SHA-256; a torn one counts for
 //     file 0 1 77 17326...         nothing, nor what follows it
-//     wrote 0 1 4096 8192        inode and birth of the partial file 1 of output 0, for what follows
+//     wrote 0 1 4096 8192        inode, birth of the partial file 1 of output 0, for what follows
 //     scan 3 0 512 3f800000      8192 bytes of it; rows of a scan: their largest magnitude
 //     = ...
 //     hashed 0 1 4160 6a09e6...  SHA-256 of its first 4160 bytes, as far as it has come
@@ -46,9 +46,9 @@ struct LedgerHead {
 struct LedgerEntry {
   enum class Kind : uint8_t { kFile, kWrote, kScan, kHashed, kDigest, kPublish, kComplete };
   Kind kind;
-  // kFile: output, file, inode, birth in ns (0: not known). kWrote: output, file, first byte, bytes. kScan: scan, first row,
-  // rows, bits of the magnitude. kHashed: output, file, bytes. kDigest: output, file. kPublish:
-  // output, number of the name, inode.
+  // kFile: output, file, inode, birth in ns (0: not known). kWrote: output, file, first byte,
+  // bytes. kScan: scan, first row, rows, bits of the magnitude. kHashed: output, file, bytes.
+  // kDigest: output, file. kPublish: output, number of the name, inode.
   uint64_t numbers[4] = {};
   std::string sha256 = {};  // kDigest: lower-case hex; kHashed: Sha256State::text
 };

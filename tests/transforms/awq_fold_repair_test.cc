@@ -6,26 +6,24 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "core/evaluate.h"
-#include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"
+#include "tests/transforms/run_step.h"
 #include "transforms/awq_folds.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
+using step_test::open;
+using step_test::tensor;
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr const char* kExport = "mixed/qwen35-micro-awq-lite";
 constexpr const char* kBase = "qwen35-micro";
-
-Result<Checkpoint> open(const fs::path& path) {
-  CKPT_ASSIGN(const Format* format, recognise(path));
-  return format->read(path, all_codecs());
-}
 
 struct Repaired {
   Result<Checkpoint> made;
@@ -38,12 +36,6 @@ Repaired repaired(Checkpoint source, const char* base = kBase) {
   auto made = find_transform("awq-fold-repair")
                   ->apply(std::move(source), given, Context{all_codecs(), nullptr, &notes, open});
   return {std::move(made), std::move(notes)};
-}
-
-const Tensor& tensor(const Checkpoint& checkpoint, const std::string& name) {
-  const Tensor* found = checkpoint.find_tensor(name);
-  CKPT_CHECK(found != nullptr);
-  return *found;
 }
 
 // Values as they will be written.

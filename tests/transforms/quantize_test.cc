@@ -8,8 +8,11 @@
 
 #include "core/checkpoint.h"
 #include "quantizers/quantizers.h"
+#include "tests/transforms/run_step.h"
 
 namespace ckpt {
+using step_test::expect_error;
+using step_test::options;
 namespace {
 
 const Codec& codec(std::string_view name) {
@@ -46,12 +49,6 @@ Checkpoint small_model() {
   return out;
 }
 
-Options options(std::initializer_list<std::pair<std::string, std::string>> pairs) {
-  Options out;
-  for (const auto& [key, value] : pairs) out.add(key, value);
-  return out;
-}
-
 Result<Checkpoint> run(Checkpoint input, const Options& given, const Imatrix* imatrix = nullptr,
                        std::vector<std::string>* notes = nullptr) {
   return quantize(std::move(input), given, Context{all_codecs(), imatrix, notes});
@@ -62,12 +59,6 @@ std::string type_of(const Result<Checkpoint>& made, std::string_view name) {
   if (!made) return "";
   const Tensor* tensor = made->find_tensor(name);
   return tensor == nullptr ? "" : std::string(tensor->codec->name);
-}
-
-void expect_error(const Result<Checkpoint>& made, ErrorCode code, std::string_view part) {
-  ASSERT_FALSE(made.has_value()) << part;
-  EXPECT_EQ(made.error().code, code) << made.error().text();
-  EXPECT_NE(made.error().text().find(part), std::string::npos) << made.error().text();
 }
 
 // ---- options -----------------------------------------------------------------------------------

@@ -14,15 +14,15 @@
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"
+#include "tests/transforms/run_step.h"
 #include "transforms/transforms.h"
 #include "transforms/vl_families.h"
 
 namespace ckpt::vl_test {
 
-inline Result<Checkpoint> open(const std::filesystem::path& path) {
-  CKPT_ASSIGN(const Format* format, recognise(path));
-  return format->read(path, all_codecs());
-}
+using step_test::expect_error;
+using step_test::names_of;
+using step_test::open;
 
 // BASE folders are looked up here first: documents that a test made up.
 inline std::map<std::string, std::vector<Document>> made_bases;
@@ -56,18 +56,6 @@ inline JsonText document(const Checkpoint& checkpoint, std::string_view path) {
   const Document* found = checkpoint.find_document(path);
   EXPECT_NE(found, nullptr) << path;
   return found == nullptr ? JsonText() : parsed(*found->content);
-}
-
-inline std::vector<std::string> names_of(const Checkpoint& checkpoint) {
-  std::vector<std::string> out;
-  for (const Tensor& tensor : checkpoint.tensors) out.push_back(tensor.name);
-  return out;
-}
-
-inline void expect_error(const Result<Checkpoint>& made, ErrorCode code, std::string_view part) {
-  ASSERT_FALSE(made.has_value()) << part;
-  EXPECT_EQ(made.error().code, code) << made.error().text();
-  EXPECT_NE(made.error().text().find(part), std::string::npos) << made.error().text();
 }
 
 inline Checkpoint small_model(std::string config, const std::vector<std::string>& names) {

@@ -1,0 +1,93 @@
+// What to-gguf refuses: what it does not know, what contradicts itself, what is hostile.
+#include <gtest/gtest.h>
+
+#include "tests/transforms/gguf_models.h"
+
+namespace ckpt {
+using namespace gguf_test;
+namespace {
+
+TEST(ToGguf, RefusesWhatItDoesNotKnow) {
+  JsonValue config = llama_config();
+  config["architectures"] = {"GPT7ForCausalLM"};
+  const std::string unknown = error_of(llama(config));
+  EXPECT_NE(unknown.find("GPT7ForCausalLM"), std::string::npos) << unknown;
+  EXPECT_NE(unknown.find("Qwen3_5MoeForConditionalGeneration"), std::string::npos) << unknown;
+
+  Checkpoint extra = llama(llama_config());
+  add(extra, counting("model.layers.0.self_attn.rotor.weight", {2}));
+  EXPECT_NE(error_of(extra).find("model.layers.0.self_attn.rotor.weight"), std::string::npos);
+
+  Checkpoint packed = llama(llama_config());
+  add(packed, counting("model.layers.0.mlp.up_proj.weight", {2, 2}));
+  packed.tensors.back().codec = &plain_codec(all_codecs(), Dtype::kF8E4M3);
+  config = llama_config();
+  config["quantization_config"] = {{"quant_method", "fp8"}};
+  packed.set_document("config.json", config.dump());
+  const std::string method = error_of(packed);
+  EXPECT_NE(method.find("quantization_config says fp8"), std::string::npos) << method;
+
+  EXPECT_NE(error_of(llama(llama_config()), options({{"outtype", "q4_k"}})).find("outtype"),
+            std::string::npos);
+  EXPECT_NE(error_of(llama(llama_config()), options({{"mtp", "maybe"}})).find("mtp"),
+            std::string::npos);
+  Checkpoint bare = llama(llama_config());
+  bare.documents.clear();
+  EXPECT_NE(error_of(bare).find("no config.json"), std::string::npos);
+}
+
+TEST(ToGguf, RefusesShapesThatContradictTheConfig) {
+  Checkpoint input = qwen35();
+  tensor(input, "model.layers.0.linear_attn.in_proj_z.weight") =
+      counting("model.layers.0.linear_attn.in_proj_z.weight", {13, 4});
+  EXPECT_NE(error_of(input).find("has 13 rows; config.json makes it 12"), std::string::npos)
+      << error_of(input);
+  JsonValue config = qwen35_config();
+  config["linear_num_value_heads"] = 5;
+  input = qwen35();
+  input.set_document("config.json", config.dump());
+  EXPECT_NE(error_of(input).find("no multiple"), std::string::npos) << error_of(input);
+  config = qwen35_config();
+  config["layer_types"] = {"linear_attention"};
+  input = qwen35();
+  input.set_document("config.json", config.dump());
+  EXPECT_NE(error_of(input).find("layer_types has 1 entries; expected 2"), std::string::npos);
+}
+
+TEST(ToGguf, RefusesMoreTokensThanRows) {
+  Checkpoint input = llama(llama_config());
+  JsonValue config = llama_config();
+  config["vocab_size"] = 9;
+  input.set_document("config.json", config.dump());
+  EXPECT_NE(error_of(input).find("9 tokens"), std::string::npos) << error_of(input);
+  config["vocab_size"] = 4;
+  input.set_document("config.json", config.dump());
+  EXPECT_NE(error_of(input).find("vocab_size is 4"), std::string::npos) << error_of(input);
+}
+
+TEST(ToGguf, HostileConfigsAreErrors) {
+  for (const char* text :
+       {"", "[]", "{", "{\"architectures\": [3]}", "{\"architectures\": \"Llama\"}",
+        "{\"architectures\": [\"LlamaForCausalLM\"], \"num_hidden_layers\": -1}",
+        "{\"architectures\": [\"LlamaForCausalLM\"], \"num_hidden_layers\": 1e30}",
+        "{\"architectures\": [\"LlamaForCausalLM\"], \"num_hidden_layers\": \"x\"}"}) {
+    Checkpoint input = llama(llama_config());
+    input.set_document("config.json", text);
+    EXPECT_NE(error_of(input), "") << text;
+  }
+  Checkpoint deep = llama(llama_config());
+  deep.set_document("config.json", std::string(1'000'000, '['));
+  EXPECT_NE(error_of(deep).find("nested"), std::string::npos);
+  JsonValue config = llama_config();
+  config["num_attention_heads"] = 0;
+  Checkpoint zero = llama(config);
+  EXPECT_NE(error_of(zero), "");
+  config = qwen35_config();
+  config["rope_parameters"]["mrope_section"] = {{"a", 1}};
+  Checkpoint sections = qwen35();
+  sections.set_document("config.json", config.dump());
+  EXPECT_NE(error_of(sections), "");
+}
+
+}  // namespace
+}  // namespace ckpt

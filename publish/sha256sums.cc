@@ -5,6 +5,7 @@
 // The backslash in front says that in the name \ is written \\, LF \n and CR \r.
 // Source: GNU coreutils src/digest.c.
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "publish/publish.h"
@@ -89,6 +90,7 @@ std::string render_sha256sums(std::vector<FileDigest> files) {
 
 Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text) {
   std::vector<FileDigest> files;
+  std::map<std::string, std::string> digests;  // by name
   for (uint64_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -100,7 +102,13 @@ Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text) {
       return fail(ErrorCode::kCorrupt, "line {}: expected 64 hex digits, two spaces and a name",
                   number);
     }
-    files.push_back(std::move(*file));
+    // Which of two digests is the right one, nobody could tell.
+    const auto [known, is_new] = digests.try_emplace(file->name, file->sha256);
+    if (!is_new && known->second != file->sha256) {
+      return fail(ErrorCode::kCorrupt, "line {}: {}: listed before with another digest", number,
+                  file->name);
+    }
+    if (is_new) files.push_back(std::move(*file));
   }
   return files;
 }

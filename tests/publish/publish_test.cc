@@ -45,6 +45,15 @@ TEST(Sha256Sums, LinesThatAreNoneAreNamed) {
   }
 }
 
+TEST(Sha256Sums, AFileListedTwiceHasOneDigest) {
+  const auto twice = parse_sha256sums(kOne + "  a\n" + kTwo + "  b\n" + kOne + " *a\n");
+  ASSERT_TRUE(twice) << twice.error().text();
+  EXPECT_EQ(twice->size(), 2u);
+  const auto torn = parse_sha256sums(kOne + "  a\n" + kTwo + "  a\n");
+  ASSERT_FALSE(torn);
+  EXPECT_EQ(torn.error().text(), "line 2: a: listed before with another digest");
+}
+
 TEST(LfsPointer, HasItsOneForm) {
   EXPECT_EQ(render_lfs_pointer({"w", kOne, 12345}),
             "version https://git-lfs.github.com/spec/v1\noid sha256:" + kOne + "\nsize 12345\n");

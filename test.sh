@@ -14,7 +14,7 @@ cmake --workflow --preset dev
 cmake --workflow --preset asan
 [ "$mode" = full ] || exit 0
 cmake --preset tsan && cmake --build --preset tsan
-ctest --preset tsan -R 'Execute|Determinism|Failure|Also|SimdDispatch'
+ctest --preset tsan -R 'Execute|Determinism|Failure|Also|Resume|Share|PlanFile|Archive|SimdDispatch'
 CKPT_LONG=1 ctest --preset full -L long
 # 77: a peer or tool that cannot be had here, which was said
 tests/interop/run.sh build/dev/ckpt || [ $? -eq 77 ]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "core/codec.h"
 #include "formats/formats.h"
@@ -295,6 +296,27 @@ Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conve
   return format->lay_out(checkpoint, options, all_codecs());
 }
 
+// What was asked for and changes nothing is said, not passed over.
+void note_unused(const Conversion& conversion, const Context& context) {
+  std::vector<std::string_view> types{conversion.to};
+  for (const AlsoOutput& also : conversion.also) types.push_back(also.to);
+  const bool exports = std::any_of(types.begin(), types.end(), is_export_type);
+  const bool quantizes = std::any_of(types.begin(), types.end(), [](std::string_view type) {
+    return !type.empty() && !is_float_type(type) && !is_export_type(type);
+  });
+  std::set<std::string_view> keys;
+  for (const auto& [key, value] : conversion.export_options) keys.insert(key);
+  for (const std::string_view key : keys) {
+    if (exports || (quantizes && key == "search")) continue;
+    context.note(fmt::format("--{} has no effect: no output is made {}", key,
+                             key == "search" ? "a quantized type" : "nvfp4 or fp8"));
+  }
+  const bool has_steps = !conversion.steps.empty() || !conversion.recipe_steps.empty();
+  if (!conversion.imatrix.empty() && !exports && !quantizes && !has_steps) {
+    context.note("--imatrix has no effect: no output is made a quantized type");
+  }
+}
+
 Status check_target(const Conversion& conversion) {
   CKPT_TRY(check_apart(conversion.in, conversion.out));
   return conversion.force ? check_replaceable(conversion.out) : Status{};
@@ -341,6 +363,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
     CKPT_TRY(check_target(other));
     CKPT_TRY(add_output(out.plan, checkpoint, other, context));
   }
+  note_unused(conversion, context);
   CKPT_TRY(check(out.plan));
   return out;
 }

@@ -138,7 +138,7 @@ Status Reader::read_text(const std::string& key, const JsonText& value, Recipe& 
   if (key != "in" && key != "out" && key != "to" && key != "base" && !holds(kExportPaths) &&
       !holds(kExportWords)) {
     return fail(ErrorCode::kUsage,
-                "key \"{}\"; expected in, out, to, steps, also, for, base, {} or {}", key,
+                "key \"{}\"; expected one of in, out, to, steps, also, for, base, {}, {}", key,
                 fmt::join(kExportPaths, ", "), fmt::join(kExportWords, ", "));
   }
   CKPT_ASSIGN(const std::string text, text_of(value, key));

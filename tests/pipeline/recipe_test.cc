@@ -65,10 +65,9 @@ TEST(Recipe, PathsOfStepsAreRelativeToIt) {
 }
 
 TEST(Recipe, RefusesWhatItDoesNotKnowByName) {
-  EXPECT_EQ(
-      error_of("{\"inn\": \"a\"}"),
-      "|key \"inn\"; expected in, out, to, steps, also, for, base, amax-from, moments or preset, "
-      "rounding, search");
+  EXPECT_EQ(error_of("{\"inn\": \"a\"}"),
+            "|key \"inn\"; expected one of in, out, to, steps, also, for, base, amax-from, "
+            "moments, preset, rounding, search");
   EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"no\"}]}"), ": \"steps\"|step 'no' is not known");
   EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"drop\", \"tensor\": \"a\"}]}"),
             ": \"steps\"|step 'drop' has no option 'tensor'");

@@ -91,7 +91,8 @@ struct Tables {
   alignas(16) uint16_t bounds[4][8];
 };
 
-Tables::Tables(float tensor_scale) {
+// Machines whose vectors go through floats have no use for it, and none for a warning.
+inline Tables::Tables(float tensor_scale) {
   const float unit = 6.0f * tensor_scale;
   const auto scale_of = [&](uint16_t magnitude) { return float_from_bf16(magnitude) / unit; };
   lowest = bf16_below(unit * 0x1p-6f);

@@ -154,7 +154,7 @@ HWY_INLINE Float sum_vectors(const E2m1Block& block, Float divisor, size_t first
 }
 
 template <class D>
-HWY_INLINE float sum_lanes(D d, hn::Vec<D> lanes) {
+HWY_INLINE float sum_lanes([[maybe_unused]] D d, hn::Vec<D> lanes) {
   if constexpr (hn::MaxLanes(D()) == 4) {
     lanes = hn::Add(lanes, hn::Shuffle1032(lanes));
     return hn::GetLane(hn::Add(lanes, hn::Shuffle2301(lanes)));

@@ -44,7 +44,9 @@ uint64_t resident_bytes() {
   return resident_pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Of reading in a child, beyond what this process holds at its start.
+const uint64_t kStartBytes = resident_bytes();  // of the program, before any test
+
+// Of reading in a child; the program's own start is part of it, what tests have left behind is not.
 Cost cost_of(const std::function<bool()>& read) {
   ::malloc_trim(0);  // what tests before this one have freed would be memory for nothing
   const uint64_t before_bytes = resident_bytes();
@@ -58,7 +60,8 @@ Cost cost_of(const std::function<bool()>& read) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
   const uint64_t peak_bytes = static_cast<uint64_t>(used.ru_maxrss) * 1024;
-  return {peak_bytes - std::min(peak_bytes, before_bytes),
+  const uint64_t left_bytes = before_bytes - std::min(before_bytes, kStartBytes);
+  return {peak_bytes - std::min(peak_bytes, left_bytes),
           seconds(used.ru_utime) + seconds(used.ru_stime), WEXITSTATUS(status) == 0};
 }
 

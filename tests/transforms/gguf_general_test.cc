@@ -64,7 +64,7 @@ TEST(GgufGeneralNames, MatchesLlamaCpp) {
   for (const JsonValue& row : rows) {
     const auto id = row[0].get<std::string>();
     const NameComponents parts = name_components(id, row[1].get<uint64_t>());
-    EXPECT_EQ(title_of(id), row[2]) << id;
+    EXPECT_EQ(title_of(id), row[2].get<std::string>()) << id;
     const JsonValue found = {as_json(parts.full_name), as_json(parts.organization),
                              as_json(parts.basename),  as_json(parts.finetune),
                              as_json(parts.version),   as_json(parts.size_label)};
@@ -79,7 +79,7 @@ TEST(GgufGeneralNames, SizeLabels) {
   for (const JsonValue& row : rows) {
     const ParameterCount count{row[0].get<uint64_t>(), row[1].get<uint64_t>(),
                                row[2].get<uint64_t>(), row[3].get<uint64_t>()};
-    EXPECT_EQ(size_label(count), row[4]) << row;
+    EXPECT_EQ(size_label(count), row[4].get<std::string>()) << row;
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/arithmetic.h"
 #include "core/place.h"
+#include "core/printable.h"
 
 namespace ckpt {
 namespace {
@@ -89,7 +90,7 @@ Status FileWriter::refuse_other_files() const {
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0) return write_failure(path_, size_bytes_, errno);
   if (S_ISREG(status.st_mode) && status.st_nlink == 1) return {};
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", path_.string()),
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_word(path_.string())),
                         "{}: no file of its own, as an earlier run would have left it",
                         path_.string());
 }

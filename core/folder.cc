@@ -13,6 +13,7 @@
 
 #include "core/open_folder.h"
 #include "core/patch/shift.h"
+#include "core/printable.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -103,7 +104,7 @@ Status check_parent(const fs::path& path) {
   } else if (errno != ENOENT && errno != ENOTDIR) {
     return io_failure(parent, "cannot be looked at", errno);
   }
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", parent.string()),
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", shell_word(parent.string())),
                         "{}: there is no such folder to write into", parent.string());
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <set>
 
+#include "core/glob.h"
 #include "core/transform.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
@@ -69,8 +70,8 @@ constexpr auto kDocuments = std::to_array<std::string_view>({
 });
 
 bool is_document(const std::string& path) {
-  return std::any_of(kDocuments.begin(), kDocuments.end(),
-                     [&](std::string_view pattern) { return glob_matches(pattern, path); });
+  static const GlobList list({kDocuments.begin(), kDocuments.end()});
+  return list.matches_any(path);
 }
 
 bool has_subfolder_documents(const std::string& name) {
@@ -101,10 +102,9 @@ Status list(const std::filesystem::path& folder, const std::string& prefix,
 
 // Files that hold a vocabulary or its merges, or an entry for each of a model's quantizers.
 bool is_large(const std::string& path) {
-  constexpr auto kLarge = std::to_array<std::string_view>(
+  static const GlobList kLarge(
       {"tokenizer.*", "vocab.*", "merges.txt", "tekken.json", "*.model", "modelopt_state.pth"});
-  return std::any_of(kLarge.begin(), kLarge.end(),
-                     [&](std::string_view pattern) { return glob_matches(pattern, path); });
+  return kLarge.matches_any(path);
 }
 
 Result<Document> read_document(const std::filesystem::path& folder, const std::string& path) {

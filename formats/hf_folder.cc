@@ -13,6 +13,8 @@
 #include <set>
 
 #include "core/folder.h"
+#include "core/glob.h"
+#include "core/printable.h"
 #include "core/transform.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
@@ -39,9 +41,10 @@ Result<Names> list_files(const fs::path& folder) {
 }
 
 Names matching(const Names& names, std::string_view pattern) {
+  const Glob glob(pattern);
   Names out;
   std::copy_if(names.begin(), names.end(), std::back_inserter(out),
-               [&](const std::string& name) { return glob_matches(pattern, name); });
+               [&](const std::string& name) { return glob.matches(name); });
   return out;
 }
 
@@ -51,9 +54,9 @@ bool contains(const Names& names, std::string_view name) {
 
 // "model-00001-of-00003.safetensors" -> 3; 0 for other names.
 uint64_t shard_count(const std::string& name) {
-  constexpr std::string_view kPattern =
-      "*-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9].safetensors";
-  if (!glob_matches(kPattern, name)) return 0;
+  static const Glob kPattern(
+      "*-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9].safetensors");
+  if (!kPattern.matches(name)) return 0;
   return std::stoull(name.substr(name.size() - kSafetensorsEnding.size() - 5, 5));
 }
 
@@ -83,10 +86,9 @@ Status check_numbered(const Names& shards) {
 
 // Safetensors files that are weights of something else than the model, or parts of a training.
 bool is_other_weights(const std::string& name) {
-  constexpr std::array<std::string_view, 6> kOther = {"adapter_model*", "optimizer*", "scheduler*",
-                                                      "consolidated*",  "rng_state*", "ema_*"};
-  return std::any_of(kOther.begin(), kOther.end(),
-                     [&](std::string_view pattern) { return glob_matches(pattern, name); });
+  static const GlobList kOther(
+      {"adapter_model*", "optimizer*", "scheduler*", "consolidated*", "rng_state*", "ema_*"});
+  return kOther.matches_any(name);
 }
 
 Failure no_weights(const fs::path& folder, const Names& names) {
@@ -94,7 +96,7 @@ Failure no_weights(const fs::path& folder, const Names& names) {
   if (names.empty()) return fail(ErrorCode::kUnsupported, "an empty folder; {}", kExpected);
   const Names gguf = matching(names, "*.gguf");
   if (!gguf.empty()) {
-    return fail_with_hint(ErrorCode::kUnsupported, (folder / gguf.front()).string(),
+    return fail_with_hint(ErrorCode::kUnsupported, shell_word((folder / gguf.front()).string()),
                           "a folder with the GGUF file '{}' in it; {}", gguf.front(), kExpected);
   }
   for (const std::string_view pattern : {"*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack"}) {
@@ -107,7 +109,8 @@ Failure no_weights(const fs::path& folder, const Names& names) {
   if (contains(names, "snapshots") && contains(names, "refs")) {
     const auto snapshots = list_files(folder / "snapshots");
     if (snapshots && !snapshots->empty()) {
-      return fail_with_hint(ErrorCode::kUsage, (folder / "snapshots" / snapshots->front()).string(),
+      return fail_with_hint(ErrorCode::kUsage,
+                            shell_word((folder / "snapshots" / snapshots->front()).string()),
                             "the hub's cache of a model; {}", kExpected);
     }
   }

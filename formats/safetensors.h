@@ -19,6 +19,7 @@
 namespace ckpt {
 
 inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;  // safetensors/src/tensor.rs
+inline constexpr uint64_t kMaxNameBytes = 4096;  // of a tensor; real ones have less than 200
 inline constexpr uint64_t kMaxIndexBytes = uint64_t{512} << 20;
 inline constexpr uint64_t kMaxDocumentBytes = uint64_t{32} << 20;
 inline constexpr uint64_t kMaxVocabularyBytes = uint64_t{256} << 20;  // of the tokenizer's files

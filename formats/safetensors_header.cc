@@ -59,6 +59,10 @@ class HeaderEvents final : public JsonEvents {
       if (header.entries.size() == kMaxTensors) {
         return refuse(fmt::format("more than {} tensors", kMaxTensors));
       }
+      if (key_.size() > kMaxNameBytes) {
+        return refuse(fmt::format("tensor '{}': a name of {} bytes; expected at most {}",
+                                  shorten(key_), key_.size(), kMaxNameBytes));
+      }
       header.entries.emplace_back().name = std::move(key_);
       place_ = Place::kTensor;
       fields_ = offsets_ = 0;

@@ -53,6 +53,10 @@ Result<std::vector<LaidEntry>> entries_of(const Tensor& tensor, uint32_t index) 
     if (name == "__metadata__" || !is_utf8(name)) {
       return fail(ErrorCode::kUnsupported, "tensor '{}': not a possible name in safetensors", name);
     }
+    if (name.size() > kMaxNameBytes) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': a name of {} bytes; expected at most {}",
+                  JsonEvents::shorten(name), name.size(), kMaxNameBytes);
+    }
     entries.push_back({index, part, rule.dtype, std::move(name), std::move(*shape),
                        part_size_bytes(tensor, part)});
   }

@@ -8,7 +8,6 @@
 namespace ckpt {
 
 // `options`: force, allow_nonfinite and the share; the rest is filled in here. Gives the exit code.
-// Requires: an InterruptGuard is at work.
 Result<int> carry_out(const Plan& plan, const Conversion& conversion, ExecuteOptions options,
                       const Console& console, const CommonOptions& common);
 

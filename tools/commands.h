@@ -5,6 +5,7 @@
 #include <functional>
 #include <string_view>
 
+#include "core/printable.h"
 #include "tools/console.h"
 
 namespace CLI {
@@ -30,8 +31,5 @@ extern const Command kCompletion;
 
 // Set by SIGINT and SIGTERM.
 extern std::atomic<bool> interrupted;
-
-// The shell command that `path` needs no quoting in, or its quoted form.
-std::string shell_word(std::string_view path);
 
 }  // namespace ckpt

@@ -264,7 +264,7 @@ Run declare(CLI::App& app) {
                                            : fish_script(verbs);
     console.object("completion", {{"shell", *shell}, {"script", script}});
     script.pop_back();  // an answer is a line
-    console.answer(script);
+    console.answer_lines(script);
     return 0;
   };
 }

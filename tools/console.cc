@@ -10,6 +10,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/printable.h"
+
 namespace ckpt {
 namespace {
 
@@ -18,9 +20,10 @@ bool terminal_draws(int descriptor) {
   return ::isatty(descriptor) == 1 && !(term != nullptr && std::strcmp(term, "dumb") == 0);
 }
 
-void print(std::FILE* stream, std::string_view line) {
+// Takes whole lines alone, which others that write to the terminal then cannot cut.
+void print(std::FILE* stream, std::string line) {
+  line += '\n';
   std::fwrite(line.data(), 1, line.size(), stream);
-  std::fputc('\n', stream);
 }
 
 // Characters on the screen, which UTF-8 continuation bytes are not.
@@ -42,7 +45,22 @@ Console::Console(const CommonOptions& options)
 }
 
 void Console::answer(std::string_view line) const {
-  if (!json_) print(stdout, line);
+  if (!json_) print(stdout, printable(line));
+}
+
+void Console::answer_headed(std::string_view head, std::string_view rest) const {
+  if (json_) return;
+  const std::string shown = printable(head);
+  print(stdout, (color_ ? fmt::format("\x1b[1m{}\x1b[0m", shown) : shown) + printable(rest));
+}
+
+void Console::answer_lines(std::string_view text) const {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    answer(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  answer(text);
 }
 
 void Console::object(std::string_view type, Json fields) const {
@@ -50,32 +68,26 @@ void Console::object(std::string_view type, Json fields) const {
   Json out = {{"type", type}, {"schema", 1}};
   out.update(fields);
   // Names from files may be no UTF-8; an answer that cannot be printed helps nobody.
-  print(stdout, out.dump(-1, ' ', false, Json::error_handler_t::replace));
+  print(stdout, printable_json(out.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 void Console::talk(std::string_view line) const {
-  if (!quiet_) print(stderr, line);
+  if (!quiet_) print(stderr, printable(line));
 }
 
 void Console::warn(std::string_view line) const {
-  if (!quiet_) print(stderr, fmt::format("ckpt: note: {}", line));
+  if (!quiet_) print(stderr, printable(fmt::format("ckpt: note: {}", line)));
 }
 
 void Console::error(const Error& error) const {
   static constexpr const char* kNames[] = {"usage", "corrupt", "unsupported", "io", "interrupted"};
   std::fflush(stdout);
-  print(stderr, fmt::format("ckpt: {}", error.text()));
+  print(stderr, printable(fmt::format("ckpt: {}", error.text())));
   object("error", {{"code", kNames[static_cast<size_t>(error.code)]},
                    {"where", error.where},
                    {"message", error.what},
                    {"try", error.hint}});
 }
-
-std::string Console::styled(const char* code, std::string_view text) const {
-  return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
-}
-std::string Console::bold(std::string_view text) const { return styled("1", text); }
-std::string Console::dim(std::string_view text) const { return styled("2", text); }
 
 int exit_code(const Error& error) { return error.code == ErrorCode::kInterrupted ? 130 : 2; }
 
@@ -130,6 +142,11 @@ Result<uint64_t> parse_size(std::string_view text) {
   return static_cast<uint64_t>(bytes);
 }
 
+void Table::add(std::vector<std::string> row) {
+  for (std::string& cell : row) cell = printable(cell);
+  rows_.push_back(std::move(row));
+}
+
 std::vector<std::string> Table::lines(const std::vector<bool>& flush_right) const {
   std::vector<size_t> widths(rows_[0].size());
   for (const auto& row : rows_) {
@@ -149,9 +166,9 @@ std::vector<std::string> Table::lines(const std::vector<bool>& flush_right) cons
   return out;
 }
 
-ProgressLine::ProgressLine(const Console& console, std::string what)
+ProgressLine::ProgressLine(const Console& console, std::string_view what)
     : console_(console),
-      what_(std::move(what)),
+      what_(printable(what)),
       enabled_(console.progress_wanted()),
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}

@@ -1,5 +1,8 @@
 // How commands talk: answers on stdout, talk on stderr, JSON lines on request, colours and progress
 // only for a person at a terminal.
+//
+// The one gate to the terminal: texts from files and names of files go through printable() here,
+// so that callers may hand them over as they are. One call writes one line.
 #pragma once
 
 #include <chrono>
@@ -36,6 +39,10 @@ class Console {
   bool progress_wanted() const { return progress_; }
   // One answer line on stdout; nothing under --json.
   void answer(std::string_view line) const;
+  // The same, its first words in bold where there are colours.
+  void answer_headed(std::string_view head, std::string_view rest) const;
+  // A text of our own that has several lines, each of them answered.
+  void answer_lines(std::string_view text) const;
   // One object on stdout under --json, "type" first and "schema": 1 second; else nothing.
   void object(std::string_view type, Json fields) const;
   // A line on stderr; not under --quiet.
@@ -44,11 +51,7 @@ class Console {
   // The one error line: "ckpt: ..." on stderr, and an object under --json.
   void error(const Error& error) const;
 
-  std::string bold(std::string_view text) const;
-  std::string dim(std::string_view text) const;
-
  private:
-  std::string styled(const char* code, std::string_view text) const;
   bool json_, quiet_, progress_, color_;
 };
 
@@ -64,11 +67,12 @@ std::string human_seconds(double seconds);  // "4.2 s", "3 min 12 s"
 // "B".
 Result<uint64_t> parse_size(std::string_view text);
 
-// Columns of text, aligned; numbers flush right. The first row is the heading.
+// Columns of text, aligned; numbers flush right. The first row is the heading. Cells come out as
+// they are printed, so that columns stay aligned.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void add(std::vector<std::string> row);
   size_t size() const { return rows_.size(); }  // the heading is one
   std::vector<std::string> lines(const std::vector<bool>& flush_right) const;
 
@@ -79,7 +83,7 @@ class Table {
 // One line that is drawn over: what, done and total, rate, time left.
 class ProgressLine final : public Progress {
  public:
-  ProgressLine(const Console& console, std::string what);
+  ProgressLine(const Console& console, std::string_view what);
   ~ProgressLine() override;
   void advanced(uint64_t done_bytes, uint64_t total_bytes) override;
   void note(const std::string& text) override;

@@ -5,7 +5,6 @@
 
 #include "tools/carry_out.h"
 #include "tools/commands.h"
-#include "tools/interrupt_guard.h"
 #include "tools/pipeline.h"
 #include "tools/plan_file.h"
 #include "tools/recipe.h"
@@ -206,7 +205,6 @@ Result<int> convert(Typed& typed, const Console& console, const CommonOptions& c
   CKPT_TRY(read_sizes(typed));
   CKPT_TRY(read_also(typed));
   CKPT_TRY(take_recipe(typed.recipe, typed.conversion));
-  const InterruptGuard guard(console);
   if (!typed.plan_out.empty()) {
     return write_plan(typed.conversion, typed.allow_nonfinite, typed.plan_out, console);
   }

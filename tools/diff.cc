@@ -1,5 +1,7 @@
 // ckpt diff A B: what differs between two checkpoints. Exit 1 when anything does.
 #include <CLI/CLI.hpp>
+#include <bit>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -87,33 +89,52 @@ Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, Differenc
   return {};
 }
 
-void compare_metadata(const Metadata& a, const Metadata& b, Differences& out) {
-  for (const MetaEntry& entry : a.entries) {
-    const MetaValue* other = b.find(entry.key);
-    if (other == nullptr) {
-      out.add(entry.key, "metadata", "only in A");
-    } else if (!(*other == entry.value)) {
-      out.add(entry.key, "metadata",
-              fmt::format("{} -> {}", meta_text(entry.value), meta_text(*other)));
+// A NaN is the same as a NaN here: the payload of neither is kept.
+bool is_same(const MetaValue& a, const MetaValue& b) {
+  const auto* left = std::get_if<double>(&a.value);
+  const auto* right = std::get_if<double>(&b.value);
+  if (left == nullptr || right == nullptr || a.type != b.type) return a == b;
+  return std::bit_cast<uint64_t>(*left) == std::bit_cast<uint64_t>(*right) ||
+         (std::isnan(*left) && std::isnan(*right));
+}
+
+// Calls `both` with what is in both, by the key that `key_of` gives; tells what is in one alone.
+template <class Item, class KeyOf, class Both>
+void pair_up(const std::vector<Item>& a, const std::vector<Item>& b, std::string_view kind,
+             Differences& out, const KeyOf& key_of, const Both& both) {
+  std::map<std::string_view, const Item*> of_b;
+  std::set<std::string_view> of_a;
+  for (const Item& item : b) of_b.emplace(key_of(item), &item);
+  for (const Item& item : a) {
+    of_a.insert(key_of(item));
+    const auto found = of_b.find(key_of(item));
+    if (found == of_b.end()) {
+      out.add(key_of(item), kind, "only in A");
+    } else {
+      both(item, *found->second);
     }
   }
-  for (const MetaEntry& entry : b.entries) {
-    if (a.find(entry.key) == nullptr) out.add(entry.key, "metadata", "only in B");
+  for (const Item& item : b) {
+    if (!of_a.contains(key_of(item))) out.add(key_of(item), kind, "only in B");
   }
 }
 
+void compare_metadata(const Metadata& a, const Metadata& b, Differences& out) {
+  const auto compare = [&](const MetaEntry& left, const MetaEntry& right) {
+    if (is_same(left.value, right.value)) return;
+    out.add(left.key, "metadata",
+            fmt::format("{} -> {}", meta_text(left.value), meta_text(right.value)));
+  };
+  const auto key_of = [](const MetaEntry& entry) -> const std::string& { return entry.key; };
+  pair_up(a.entries, b.entries, "metadata", out, key_of, compare);
+}
+
 void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& out) {
-  for (const Document& document : a.documents) {
-    const Document* other = b.find_document(document.path);
-    if (other == nullptr) {
-      out.add(document.path, "document", "only in A");
-    } else if (*other->content != *document.content) {
-      out.add(document.path, "document", "differs");
-    }
-  }
-  for (const Document& document : b.documents) {
-    if (a.find_document(document.path) == nullptr) out.add(document.path, "document", "only in B");
-  }
+  const auto compare = [&](const Document& left, const Document& right) {
+    if (*left.content != *right.content) out.add(left.path, "document", "differs");
+  };
+  const auto key_of = [](const Document& document) -> const std::string& { return document.path; };
+  pair_up(a.documents, b.documents, "document", out, key_of, compare);
 }
 
 Result<Checkpoint> read_any(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/compare.h"
+#include "core/glob.h"
 #include "core/value_compare.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
@@ -232,10 +233,11 @@ Paired pair_tensors(const Checkpoint& a, const Checkpoint& b, const std::string&
   std::map<std::string_view, const Tensor*> of_b;
   for (const Tensor& tensor : b.tensors) of_b[tensor.name] = &tensor;
   std::set<std::string_view> of_a;
+  const Glob wanted(glob);
   Paired out;
   for (const Tensor& tensor : a.tensors) {
     of_a.insert(tensor.name);
-    if (!glob_matches(glob, tensor.name)) continue;
+    if (!wanted.matches(tensor.name)) continue;
     const auto found = of_b.find(tensor.name);
     if (found == of_b.end()) {
       report.cannot_compare(tensor.name, "only in A");
@@ -253,7 +255,7 @@ Paired pair_tensors(const Checkpoint& a, const Checkpoint& b, const std::string&
     }
   }
   for (const Tensor& tensor : b.tensors) {
-    if (glob_matches(glob, tensor.name) && !of_a.contains(tensor.name)) {
+    if (wanted.matches(tensor.name) && !of_a.contains(tensor.name)) {
       report.cannot_compare(tensor.name, "only in B");
     }
   }

@@ -86,8 +86,8 @@ std::vector<Shown> gathered(const Diagnosis& diagnosis) {
 void show_finding(const Console& console, const Shown& shown, const Typed& typed) {
   const Finding& finding = *shown.finding;
   console.answer("");
-  console.answer(fmt::format("{} {}  {}: {}", console.bold(finding.check),
-                             severity_name(finding.severity), finding.place, finding.found));
+  console.answer_headed(finding.check, fmt::format(" {}  {}: {}", severity_name(finding.severity),
+                                                   finding.place, finding.found));
   console.answer(fmt::format("    for: {}", fmt::join(shown.profiles, ", ")));
   if (!finding.symptom.empty()) console.answer(fmt::format("    seen as: {}", finding.symptom));
   const std::string command = mend_command(finding.mend, typed.path);

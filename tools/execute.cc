@@ -6,7 +6,6 @@
 
 #include "tools/carry_out.h"
 #include "tools/commands.h"
-#include "tools/interrupt_guard.h"
 #include "tools/plan_file.h"
 
 namespace ckpt {
@@ -47,7 +46,6 @@ int64_t modified_ns(const fs::path& path) {
 }
 
 Result<int> run(const Typed& typed, const Console& console, const CommonOptions& common) {
-  const InterruptGuard guard(console);
   CKPT_ASSIGN(const SharedSource source, open_file(typed.plan));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxPlanBytes));
   const std::string place = typed.plan.string();

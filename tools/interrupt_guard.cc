@@ -1,5 +1,7 @@
 #include "tools/interrupt_guard.h"
 
+#include <poll.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -7,9 +9,18 @@
 #include "tools/commands.h"
 
 namespace ckpt {
+namespace {
 
-InterruptGuard::InterruptGuard(const Console& console)
-    : console_(console), threads_(start_threads(1, [this] { run(); })) {}
+// Whether a line can be written without waiting for who reads it, or for a thread that does.
+bool is_free(std::FILE* stream) {
+  pollfd ready = {::fileno(stream), POLLOUT, 0};
+  return ::ftrylockfile(stream) == 0 && ::poll(&ready, 1, 0) == 1;
+}
+
+}  // namespace
+
+InterruptGuard::InterruptGuard(const Console& console, std::string hint)
+    : console_(console), hint_(std::move(hint)), threads_(start_threads(1, [this] { run(); })) {}
 
 InterruptGuard::~InterruptGuard() {
   {
@@ -31,11 +42,10 @@ void InterruptGuard::run() {
     if (is_over_within(kLook)) return;
   }
   if (is_over_within(kGrace)) return;
-  console_.error({ErrorCode::kInterrupted,
-                  {},
-                  "interrupted",
-                  "the same command again, which goes on where this one ended"});
-  std::fflush(stdout);
+  if (is_free(stdout) && is_free(stderr)) {
+    console_.error({ErrorCode::kInterrupted, {}, "interrupted", hint_});
+    std::fflush(stdout);
+  }
   std::_Exit(130);
 }
 

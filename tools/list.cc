@@ -43,8 +43,7 @@ void list_types(const Console& console) {
 
 void list_steps(const Console& console) {
   for (const Transform* step : all_transforms()) {
-    console.answer(
-        fmt::format("{}  ({}) {}", console.bold(step->name), step->effect(), step->help));
+    console.answer_headed(step->name, fmt::format("  ({}) {}", step->effect(), step->help));
     Json options = Json::array();
     for (const OptionRule& rule : step->options) {
       console.answer(fmt::format("    {}={}  {}{}", rule.name, rule.value, rule.help,
@@ -113,7 +112,7 @@ Result<int> list(const Typed& typed, const Console& console) {
                                     {"checks", list_checks},   {"profiles", list_profiles}};
   for (const List& entry : kLists) {
     if (!typed.what.empty() && typed.what != entry.name) continue;
-    if (typed.what.empty()) console.answer(console.bold(entry.name));
+    if (typed.what.empty()) console.answer_headed(entry.name, "");
     entry.print(console);
     if (typed.what.empty()) console.answer("");
   }

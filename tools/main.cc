@@ -1,5 +1,6 @@
 // ckpt: converts and patches LLM checkpoints. Reads the command line and runs one command.
 #include <openssl/crypto.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,7 @@
 
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
+#include "tools/interrupt_guard.h"
 
 namespace ckpt {
 
@@ -49,6 +51,20 @@ void* reallocate_or_end(void* old, size_t size, const char*, int) {
 }
 void release(void* memory, const char*, int) { std::free(memory); }
 
+// What the deepest recursion takes, and a thread: the C library gives each a stack of this limit.
+constexpr rlim_t kMinStackBytes = rlim_t{256} << 10;
+
+// A stack that is too small would end the program by a signal, anywhere.
+void check_stack() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kMinStackBytes) return;
+  static constexpr std::string_view kSentence =
+      "ckpt: the stack may not grow beyond the limit that is set; expected at least 256 KiB. "
+      "Try: ulimit -s 8192\n";
+  (void)!::write(STDERR_FILENO, kSentence.data(), kSentence.size());
+  std::_Exit(2);
+}
+
 void declare_common(CLI::App& app, CommonOptions& options, std::string& memory) {
   app.add_flag("--json", options.json, "one JSON object a line on stdout");
   app.add_flag("--quiet,-q", options.quiet, "no progress, notes or summary");
@@ -70,8 +86,17 @@ int usage_error(const Console& console, std::string message, const std::string& 
   return 2;
 }
 
+// What to type after an interruption.
+std::string hint_after_interruption(std::string_view verb) {
+  if (verb == kConvert.name || verb == kExecute.name) {
+    return "the same command again, which goes on where this one ended";
+  }
+  return verb == kPatch.name ? "the same command again" : "";
+}
+
 int run_command(const Declared& command, CommonOptions& options, const std::string& memory) {
   const Console console(options);
+  const InterruptGuard guard(console, hint_after_interruption(command.app->get_name()));
   if (!memory.empty()) {
     const auto size = parse_size(memory);
     if (!size) {
@@ -82,9 +107,9 @@ int run_command(const Declared& command, CommonOptions& options, const std::stri
   }
   const auto code =
       check_simd_environment().and_then([&] { return command.run(console, options); });
-  if (code) return *code;
-  console.error(code.error());
-  return exit_code(code.error());
+  if (!code) console.error(code.error());
+  std::fflush(stdout);  // while the guard is at work: who reads may keep us waiting
+  return code ? *code : exit_code(code.error());
 }
 
 // An answer that did not arrive is none.
@@ -142,6 +167,7 @@ int run(int argc, char** argv) {
 }  // namespace ckpt
 
 int main(int argc, char** argv) {
+  ckpt::check_stack();
   CRYPTO_set_mem_functions(ckpt::allocate_or_end, ckpt::reallocate_or_end, ckpt::release);
   // A closed pipe (ckpt show ... | head) is an answer that was long enough.
   std::signal(SIGPIPE, [](int) { std::_Exit(0); });

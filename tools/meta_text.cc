@@ -9,23 +9,14 @@ namespace {
 constexpr size_t kShownTextBytes = 120;
 constexpr uint64_t kShownElements = 6;
 
+// What it holds of control characters the console makes visible.
 std::string short_text(const std::string& text) {
-  std::string out;
-  for (const char c : text.substr(0, kShownTextBytes)) {
-    if (c == '\n')
-      out += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += '?';
-    else
-      out += c;
-  }
+  if (text.size() <= kShownTextBytes) return fmt::format("\"{}\"", text);
+  std::string out = text.substr(0, kShownTextBytes);
   // Not in the middle of a character.
-  if (text.size() > kShownTextBytes) {
-    while (!out.empty() && (out.back() & '\xC0') == '\x80') out.pop_back();
-    if (!out.empty() && (out.back() & '\x80') != 0) out.pop_back();
-    return fmt::format("\"{}\"... ({} bytes)", out, text.size());
-  }
-  return fmt::format("\"{}\"", out);
+  while (!out.empty() && (out.back() & '\xC0') == '\x80') out.pop_back();
+  if (!out.empty() && (out.back() & '\x80') != 0) out.pop_back();
+  return fmt::format("\"{}\"... ({} bytes)", out, text.size());
 }
 
 std::string number_text(double number, MetaType type) {

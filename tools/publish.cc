@@ -306,7 +306,7 @@ Status Publication::write_card() const {
   if (typed_.card.empty()) return {};
   CKPT_ASSIGN(const std::string card, render_model_card(folder_, files_));
   if (typed_.card == "-") {
-    console_.answer(card);
+    console_.answer_lines(card);
     return {};
   }
   CKPT_TRY(replace_file(typed_.card, card));

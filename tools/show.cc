@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/glob.h"
 #include "core/json_read.h"
 #include "core/transform.h"
 #include "formats/formats.h"
@@ -53,8 +54,8 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
   const Totals totals = count(checkpoint);
   const std::string model = architecture(checkpoint);
   Json types = Json::object();
-  console.answer(fmt::format("{}  {}{}{}", console.bold(typed.path), checkpoint.format,
-                             model.empty() ? "" : ", ", model));
+  console.answer_headed(
+      typed.path, fmt::format("  {}{}{}", checkpoint.format, model.empty() ? "" : ", ", model));
   console.answer(fmt::format(
       "  {} tensors, {} values, {} ({:.2f} bits a value)", checkpoint.tensors.size(),
       human_count(totals.values), human_bytes(totals.bytes),
@@ -140,12 +141,12 @@ void show_metadata(const Console& console, const Checkpoint& checkpoint) {
 
 Status show_tensors(const Console& console, const Checkpoint& checkpoint,
                     const QuantSummary& summary, const Typed& typed) {
-  const std::string glob = typed.tensors.empty() ? "*" : typed.tensors;
+  const Glob glob(typed.tensors.empty() ? "*" : typed.tensors);
   Table table({"tensor", "shape", "type", "algorithm", "bytes"});
   bool found = false;
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     const Tensor& tensor = checkpoint.tensors[i];
-    if (!glob_matches(glob, tensor.name)) continue;
+    if (!glob.matches(tensor.name)) continue;
     found = true;
     const uint64_t bytes = size_bytes(tensor);
     table.add({tensor.name, fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
@@ -158,7 +159,7 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
                               {"file", tensor.home}});
   }
   if (!found && !typed.tensors.empty()) {
-    return fail(ErrorCode::kUsage, "{}: no tensor is called like '{}'", typed.path, glob);
+    return fail(ErrorCode::kUsage, "{}: no tensor is called like '{}'", typed.path, typed.tensors);
   }
   for (const std::string& line : table.lines({false, false, false, false, true}))
     console.answer(line);

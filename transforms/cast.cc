@@ -4,8 +4,7 @@
 // the new type under the key it used: `dtype` (transformers 5) or `torch_dtype` (4).
 #include "transforms/cast.h"
 
-#include <algorithm>
-
+#include "core/glob.h"
 #include "core/json_edit.h"
 
 namespace ckpt {
@@ -45,12 +44,9 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
   if (codec == nullptr || !is_plain_float(*codec) || codec->encode == nullptr || type == "f64") {
     return fail(ErrorCode::kUsage, "type '{}'; expected f32, f16 or bf16", type);
   }
-  const std::vector<std::string> keep = options.all("keep");
+  const GlobList keep(options.all("keep"));
   for (Tensor& tensor : checkpoint.tensors) {
-    const bool kept = std::any_of(keep.begin(), keep.end(), [&](const std::string& glob) {
-      return glob_matches(glob, tensor.name);
-    });
-    if (kept || !is_plain_float(*tensor.codec)) continue;
+    if (!is_plain_float(*tensor.codec) || keep.matches_any(tensor.name)) continue;
     CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
   }
   CKPT_TRY(set_config_dtype(checkpoint, type));

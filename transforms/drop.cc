@@ -3,7 +3,7 @@
 // A glob sees whole names of tensors: of a quantized weight "….weight", whose scales go with it.
 #include "transforms/drop.h"
 
-#include <algorithm>
+#include "core/glob.h"
 
 namespace ckpt {
 namespace {
@@ -13,15 +13,16 @@ constexpr OptionRule kOptions[] = {{"tensors", "GLOB", "the tensors to leave out
 Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context&) {
   const std::vector<std::string> globs = options.all("tensors");
   if (globs.empty()) return fail(ErrorCode::kUsage, "tensors=GLOB is missing");
-  for (const std::string& glob : globs) {
-    const bool found = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                                   [&](const Tensor& t) { return glob_matches(glob, t.name); });
-    if (!found) return fail(ErrorCode::kUsage, "no tensor is called '{}'", glob);
-  }
+  const GlobList list(globs);
+  std::vector<bool> is_used(globs.size());
   std::erase_if(checkpoint.tensors, [&](const Tensor& tensor) {
-    return std::any_of(globs.begin(), globs.end(),
-                       [&](const std::string& glob) { return glob_matches(glob, tensor.name); });
+    const std::vector<uint32_t> fitting = list.matching(tensor.name);
+    for (const uint32_t number : fitting) is_used[number] = true;
+    return !fitting.empty();
   });
+  for (size_t i = 0; i < globs.size(); ++i) {
+    if (!is_used[i]) return fail(ErrorCode::kUsage, "no tensor is called '{}'", globs[i]);
+  }
   if (checkpoint.tensors.empty()) return fail(ErrorCode::kUsage, "no tensor would be left");
   return checkpoint;
 }

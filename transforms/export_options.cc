@@ -99,10 +99,18 @@ Result<ExportOptions> parse_export_options(const Options& options) {
   if (!out.moments.empty() && out.encode.search != ScaleSearch::kBest) {
     return fail(ErrorCode::kUsage, "moments: only search=best uses them");
   }
-  out.keep = options.all("keep");
-  out.only = options.all("only");
+  out.keep = GlobsAndNames(options.all("keep"));
+  out.only = GlobsAndNames(options.all("only"));
   out.amax_from = options.get("amax-from").value_or("");
   return out;
+}
+
+GlobsAndNames::GlobsAndNames(const std::vector<std::string>& words) : globs(words) {
+  std::vector<std::string_view> spelled_out;
+  for (const std::string& word : words) {
+    if (word.find_first_of("*?[") == word.npos) spelled_out.push_back(word);
+  }
+  names = PartIndex(spelled_out);
 }
 
 float scale_from_amax(float amax, float divisor, bool cpu_rounding) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/glob.h"
+#include "core/part_index.h"
 #include "core/transform.h"
 
 namespace ckpt {
@@ -14,12 +16,28 @@ enum class ExportType : uint8_t { kNvfp4, kNvfp4Weights, kFp8 };
 // Which layers: all of ModelOpt's default, those of an MLP, or the routed experts' alone.
 enum class ExportPreset : uint8_t { kDefault, kMlpOnly, kExpertsOnly };
 
+// Globs, and which of them are names spelled out.
+struct GlobsAndNames {
+  GlobList globs;
+  PartIndex names;
+
+  GlobsAndNames() = default;
+  explicit GlobsAndNames(const std::vector<std::string>& words);
+  bool empty() const { return globs.size() == 0; }
+  bool matches(std::string_view module, std::string_view tensor) const {
+    return globs.matches_any(module) || globs.matches_any(tensor);
+  }
+  bool has_name(std::string_view module, std::string_view tensor) const {
+    return names.find(module) || names.find(tensor);
+  }
+};
+
 struct ExportOptions {
   ExportType type = ExportType::kNvfp4;
   ExportPreset preset = ExportPreset::kDefault;
-  std::vector<std::string> keep, only;  // globs over names of tensors and modules
-  std::string amax_from;                // empty: none
-  std::string moments;                  // empty: none
+  GlobsAndNames keep, only;  // of tensors and modules
+  std::string amax_from;     // empty: none
+  std::string moments;       // empty: none
   bool fresh_weight_amax = false;
   EncodeOptions encode;
   std::optional<std::string> kv_cache;  // "FP8", "NVFP4", "" for none; nullopt: as the source says

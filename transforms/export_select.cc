@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "core/glob.h"
 #include "transforms/export_groups.h"
 #include "transforms/quant_config.h"
 
@@ -43,28 +44,6 @@ constexpr std::string_view kExpertsOnly[] = {"*block_sparse_moe*weight_quantizer
 // Last words of the names of tables that rows are looked up in.
 constexpr std::string_view kTables[] = {"wte", "wpe", "shared", "tok_embeddings"};
 
-bool matches_any(std::span<const std::string_view> globs, const std::string& name) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](std::string_view glob) { return glob_matches(glob, name); });
-}
-
-bool has_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
-
-bool matches(const std::vector<std::string>& globs, std::string_view module,
-             std::string_view tensor) {
-  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-    return glob_matches(glob, module) || glob_matches(glob, tensor);
-  });
-}
-
-// Spelled out by name, which overrules the default.
-bool is_named(const std::vector<std::string>& globs, std::string_view module,
-              std::string_view tensor) {
-  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-    return !has_glob(glob) && (glob == module || glob == tensor);
-  });
-}
-
 std::string_view last_word(std::string_view module) {
   const size_t dot = module.rfind('.');
   return dot == std::string_view::npos ? module : module.substr(dot + 1);
@@ -92,12 +71,18 @@ bool is_next_token_layer(std::string_view module, const ExportModel& model) {
   return parsed.ec == std::errc() && index >= model.layers;
 }
 
+GlobList compiled(std::span<const std::string_view> globs) {
+  return GlobList({globs.begin(), globs.end()});
+}
+
 bool in_default(const std::string& module, const ExportModel& model, ExportPreset preset) {
+  static const GlobList never = compiled(kNeverByDefault), mlp_only = compiled(kMlpOnly),
+                        experts_only = compiled(kExpertsOnly);
   const std::string quantizer = module + ".weight_quantizer";
-  if (matches_any(kNeverByDefault, quantizer) || is_table(module)) return false;
+  if (never.matches_any(quantizer) || is_table(module)) return false;
   if (is_next_token_layer(module, model)) return false;
-  if (preset == ExportPreset::kMlpOnly) return matches_any(kMlpOnly, quantizer);
-  return preset == ExportPreset::kDefault || matches_any(kExpertsOnly, quantizer);
+  if (preset == ExportPreset::kMlpOnly) return mlp_only.matches_any(quantizer);
+  return preset == ExportPreset::kDefault || experts_only.matches_any(quantizer);
 }
 
 // Routers stand beside the experts they choose, whatever their class.
@@ -183,15 +168,15 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
 
 bool is_selected(std::string_view module, std::string_view tensor, const ExportModel& model,
                  const Calibration& calibration, const ExportOptions& options) {
-  if (matches(options.keep, module, tensor)) return false;
-  if (!options.only.empty() && !matches(options.only, module, tensor)) return false;
+  if (options.keep.matches(module, tensor)) return false;
+  if (!options.only.empty() && !options.only.matches(module, tensor)) return false;
   const std::string name(module);
   if (calibration.is_qat) {
     const bool in_preset =
         options.preset == ExportPreset::kDefault || in_default(name, model, options.preset);
     return in_preset && find_weight_amax(calibration, module).amax != nullptr;
   }
-  return is_named(options.only, module, tensor) || in_default(name, model, options.preset);
+  return options.only.has_name(module, tensor) || in_default(name, model, options.preset);
 }
 
 Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,

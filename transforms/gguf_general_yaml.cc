@@ -44,10 +44,16 @@ class Parser {
   Result<JsonValue> list(size_t indent, uint32_t depth);
   Result<JsonValue> map(size_t indent, uint32_t depth);
   Result<JsonValue> value(std::string_view text, size_t indent, uint32_t depth);
+  Result<JsonValue> quoted(std::string_view text);
   Result<JsonValue> flow(std::string_view text, size_t indent, uint32_t depth);
-  Result<JsonValue> flow_value(std::string_view& text, uint32_t depth);
-  Result<JsonValue> flow_list(std::string_view& text, uint32_t depth);
-  Result<JsonValue> flow_map(std::string_view& text, uint32_t depth);
+  Result<JsonValue> flow_value(uint32_t depth);
+  Result<JsonValue> flow_list(uint32_t depth);
+  Result<JsonValue> flow_map(uint32_t depth);
+  Result<JsonValue> flow_quoted();
+  JsonValue flow_scalar();
+  bool add_flow_line();
+  char flow_next();
+  bool takes(char c);
   JsonValue block_text(char style, std::string_view header, size_t indent);
   std::string folded(std::string_view first, size_t indent);
 
@@ -62,8 +68,16 @@ class Parser {
     }
   }
 
+  // A list or map in brackets, as far as its lines have been asked for.
+  struct Flow {
+    std::string text;
+    size_t at = 0;
+    size_t indent = 0;  // of the line that it began on
+  };
+
   std::vector<Line> lines_;
   size_t at_ = 0;
+  Flow flow_;
 };
 
 bool is_item(std::string_view text) { return text == "-" || text.starts_with("- "); }
@@ -143,16 +157,19 @@ Result<JsonValue> Parser::value(std::string_view text, size_t indent, uint32_t d
   if (text[0] == '[' || text[0] == '{') return flow(text, indent, depth);
   if (text[0] == '&' || text[0] == '*' || text[0] == '!')
     return wrong("anchors and tags are not read");
-  if (text[0] == '"' || text[0] == '\'') {
-    std::string whole(text);
-    while (closing_quote(whole) == std::string_view::npos) {
-      if (at_ == lines_.size()) return wrong("a quote that is not closed");
-      whole += ' ';
-      whole += trimmed(lines_[at_++].text);
-    }
-    return JsonValue(unquoted(std::string_view(whole).substr(0, closing_quote(whole) + 1)));
-  }
+  if (text[0] == '"' || text[0] == '\'') return quoted(text);
   return plain_scalar(folded(without_comment(text), indent));
+}
+
+Result<JsonValue> Parser::quoted(std::string_view text) {
+  std::string whole(text);
+  size_t end = 1;
+  while (!find_closing_quote(whole, end)) {
+    if (at_ == lines_.size()) return wrong("a quote that is not closed");
+    whole += ' ';
+    whole += trimmed(lines_[at_++].text);
+  }
+  return JsonValue(unquoted(std::string_view(whole).substr(0, end + 1)));
 }
 
 // A plain scalar goes on over lines that are indented deeper.
@@ -201,84 +218,108 @@ JsonValue Parser::block_text(char style, std::string_view header, size_t indent)
   return out;
 }
 
+// A list or map may go on over lines; it ends where its brackets do. Lines are taken when what is
+// there has been read, and none is read twice.
 Result<JsonValue> Parser::flow(std::string_view text, size_t indent, uint32_t depth) {
-  std::string whole(text);
-  // A list or map may go on over lines; it ends where its brackets do.
-  for (;;) {
-    std::string_view rest = whole;
-    Result<JsonValue> out = flow_value(rest, depth);
-    if (out && (trimmed(rest).empty() || trimmed(rest)[0] == '#')) return out;
-    const bool has_more =
-        at_ < lines_.size() && (lines_[at_].indent > indent || lines_[at_].text.starts_with(']') ||
-                                lines_[at_].text.starts_with('}'));
-    if (out || !has_more) return wrong("a list or map in brackets that is not closed");
-    whole += ' ';
-    whole += without_comment(lines_[at_++].text);
-  }
+  flow_ = {std::string(text), 0, indent};
+  CKPT_ASSIGN(JsonValue out, flow_value(depth));
+  const std::string_view rest = trimmed(std::string_view(flow_.text).substr(flow_.at));
+  if (rest.empty() || rest[0] == '#') return out;
+  return wrong("text behind a list or map in brackets");
 }
 
-Result<JsonValue> Parser::flow_value(std::string_view& text, uint32_t depth) {
+bool Parser::add_flow_line() {
+  const bool has_more = at_ < lines_.size() &&
+                        (lines_[at_].indent > flow_.indent || lines_[at_].text.starts_with(']') ||
+                         lines_[at_].text.starts_with('}'));
+  if (!has_more) return false;
+  flow_.text += ' ';
+  flow_.text += without_comment(lines_[at_++].text);
+  return true;
+}
+
+// The next character that is no space; 0 when there is none.
+char Parser::flow_next() {
+  do {
+    flow_.at = std::min(flow_.text.find_first_not_of(" \r", flow_.at), flow_.text.size());
+  } while (flow_.at == flow_.text.size() && add_flow_line());
+  return flow_.at == flow_.text.size() ? '\0' : flow_.text[flow_.at];
+}
+
+bool Parser::takes(char c) {
+  if (flow_next() != c) return false;
+  ++flow_.at;
+  return true;
+}
+
+Result<JsonValue> Parser::flow_value(uint32_t depth) {
   if (depth > kMaxDepth) return wrong("nested too deeply");
-  text = trimmed(text);
-  if (text.empty()) return wrong("a value was expected");
-  if (text[0] == '[') return flow_list(text, depth);
-  if (text[0] == '{') return flow_map(text, depth);
-  if (text[0] == '"' || text[0] == '\'') {
-    const size_t end = closing_quote(text);
-    if (end == std::string_view::npos) return wrong("a quote that is not closed");
-    JsonValue out = unquoted(text.substr(0, end + 1));
-    text.remove_prefix(end + 1);
-    return out;
+  switch (flow_next()) {
+    case '\0':
+      return wrong("a list or map in brackets that is not closed");
+    case '[':
+      return flow_list(depth);
+    case '{':
+      return flow_map(depth);
+    case '"':
+    case '\'':
+      return flow_quoted();
+    default:
+      return flow_scalar();
   }
-  size_t end = 0;
-  while (end < text.size() && std::string_view(",]}").find(text[end]) == std::string_view::npos &&
-         !(text[end] == ':' && (end + 1 == text.size() || text[end + 1] == ' '))) {
-    ++end;
-  }
-  JsonValue out = plain_scalar(trimmed(text.substr(0, end)));
-  text.remove_prefix(end);
-  return out;
 }
 
-Result<JsonValue> Parser::flow_list(std::string_view& text, uint32_t depth) {
+Result<JsonValue> Parser::flow_quoted() {
+  size_t end = 1;
+  const size_t begin = flow_.at;
+  while (!find_closing_quote(std::string_view(flow_.text).substr(begin), end)) {
+    if (!add_flow_line()) return wrong("a quote that is not closed");
+  }
+  flow_.at = begin + end + 1;
+  return JsonValue(unquoted(std::string_view(flow_.text).substr(begin, end + 1)));
+}
+
+JsonValue Parser::flow_scalar() {
+  const std::string& text = flow_.text;
+  const size_t begin = flow_.at;
+  const auto goes_on = [&](size_t at) {
+    const bool ends_key = text[at] == ':' && (at + 1 == text.size() || text[at + 1] == ' ');
+    return !ends_key && std::string_view(",]}").find(text[at]) == std::string_view::npos;
+  };
+  size_t end = begin;
+  do {
+    while (end < text.size() && goes_on(end)) ++end;
+  } while (end == text.size() && add_flow_line());
+  flow_.at = end;
+  return plain_scalar(trimmed(std::string_view(text).substr(begin, end - begin)));
+}
+
+Result<JsonValue> Parser::flow_list(uint32_t depth) {
   JsonValue out = JsonValue::array();
-  text = trimmed(text.substr(1));
-  while (!text.starts_with(']')) {
-    CKPT_ASSIGN(JsonValue item, flow_value(text, depth + 1));
+  ++flow_.at;
+  while (!takes(']')) {
+    CKPT_ASSIGN(JsonValue item, flow_value(depth + 1));
     out.push_back(std::move(item));
-    text = trimmed(text);
-    if (text.starts_with(',')) {
-      text = trimmed(text.substr(1));
-    } else if (!text.starts_with(']')) {
-      return wrong("',' or ']' was expected");
-    }
+    if (!takes(',') && flow_next() != ']') return wrong("',' or ']' was expected");
   }
-  text.remove_prefix(1);
   return out;
 }
 
-Result<JsonValue> Parser::flow_map(std::string_view& text, uint32_t depth) {
+Result<JsonValue> Parser::flow_map(uint32_t depth) {
   JsonValue out = JsonValue::object();
-  text = trimmed(text.substr(1));
-  while (!text.starts_with('}')) {
-    CKPT_ASSIGN(const JsonValue key, flow_value(text, depth + 1));
-    text = trimmed(text);
-    if (!text.starts_with(':')) return wrong("':' was expected");
-    text = trimmed(text.substr(1));
+  ++flow_.at;
+  while (!takes('}')) {
+    CKPT_ASSIGN(const JsonValue key, flow_value(depth + 1));
+    if (!takes(':')) return wrong("':' was expected");
     const std::string name = key.is_string() ? key.get<std::string>() : std::string();
-    if (text.starts_with(',') || text.starts_with('}')) {
+    const char next = flow_next();
+    if (next == ',' || next == '}') {
       out[name] = nullptr;
     } else {
-      CKPT_ASSIGN(out[name], flow_value(text, depth + 1));
-      text = trimmed(text);
+      CKPT_ASSIGN(out[name], flow_value(depth + 1));
     }
-    if (text.starts_with(',')) {
-      text = trimmed(text.substr(1));
-    } else if (!text.starts_with('}')) {
-      return wrong("',' or '}' was expected");
-    }
+    if (!takes(',') && flow_next() != '}') return wrong("',' or '}' was expected");
   }
-  text.remove_prefix(1);
   return out;
 }
 

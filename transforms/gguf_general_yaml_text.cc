@@ -54,20 +54,23 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \r") - first + 1);
 }
 
-size_t closing_quote(std::string_view text) {
+bool find_closing_quote(std::string_view text, size_t& at) {
   const char quote = text[0];
-  for (size_t i = 1; i < text.size(); ++i) {
-    if (quote == '"' && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == quote) {
-      if (quote == '\'' && i + 1 < text.size() && text[i + 1] == '\'') {
-        ++i;
-        continue;
-      }
-      return i;
+  for (; at < text.size(); ++at) {
+    if (quote == '"' && text[at] == '\\') {
+      ++at;
+    } else if (text[at] == quote) {
+      const bool is_doubled = quote == '\'' && at + 1 < text.size() && text[at + 1] == '\'';
+      if (!is_doubled) return true;
+      ++at;
     }
   }
-  return std::string_view::npos;
+  return false;
+}
+
+size_t closing_quote(std::string_view text) {
+  size_t at = 1;
+  return find_closing_quote(text, at) ? at : std::string_view::npos;
 }
 
 std::string_view without_comment(std::string_view text) {

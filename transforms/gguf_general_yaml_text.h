@@ -16,6 +16,9 @@ bool is_blank(std::string_view text);
 std::string_view trimmed(std::string_view text);
 // Position of the closing quote of a text that begins with one; npos when it is open.
 size_t closing_quote(std::string_view text);
+// The same for a text that grows: true when `at` (1 at first) came to the closing quote; else `at`
+// is where to go on when there is more.
+bool find_closing_quote(std::string_view text, size_t& at);
 // Cuts a comment off a plain text, and what spaces are then at its ends.
 std::string_view without_comment(std::string_view text);
 // What stands between the quotes at both ends, escapes replaced.

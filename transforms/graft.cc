@@ -7,10 +7,10 @@
 // quantization configuration, where there is one: servers would look for their scales.
 #include "transforms/graft.h"
 
-#include <algorithm>
 #include <set>
 #include <unordered_map>
 
+#include "core/glob.h"
 #include "transforms/quant_config_ignore.h"
 
 namespace ckpt {
@@ -56,15 +56,17 @@ Status declare(Checkpoint& checkpoint, const std::vector<std::string>& new_modul
 // The tensors of `from` that fit a glob; every glob must fit one.
 Result<std::vector<Tensor>> select(std::vector<Tensor> from, const std::vector<std::string>& globs,
                                    const std::string& where) {
-  for (const std::string& glob : globs) {
-    const bool found = std::any_of(from.begin(), from.end(),
-                                   [&](const Tensor& t) { return glob_matches(glob, t.name); });
-    if (!found) return fail(ErrorCode::kUsage, "{}: no tensor is called '{}'", where, glob);
-  }
+  const GlobList list(globs);
+  std::vector<bool> is_used(globs.size());
   std::erase_if(from, [&](const Tensor& tensor) {
-    return std::none_of(globs.begin(), globs.end(),
-                        [&](const std::string& glob) { return glob_matches(glob, tensor.name); });
+    const std::vector<uint32_t> fitting = list.matching(tensor.name);
+    for (const uint32_t number : fitting) is_used[number] = true;
+    return fitting.empty();
   });
+  for (size_t i = 0; i < globs.size(); ++i) {
+    if (!is_used[i])
+      return fail(ErrorCode::kUsage, "{}: no tensor is called '{}'", where, globs[i]);
+  }
   return from;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <set>
 
+#include "core/glob.h"
 #include "transforms/mixed_job.h"
 
 namespace ckpt {
@@ -190,11 +191,16 @@ std::vector<std::string> excluded_modules(const MixedJob& job,
   const std::vector<std::string> found = summarize_excluded(plain, quantized);
   std::set<std::string> out(found.begin(), found.end());
   const auto& listed = job.model.config.exclude_modules;
-  for (const std::string& entry : listed ? *listed : std::vector<std::string>()) {
-    const auto hits = [&](const std::string& name) { return glob_matches(entry, name); };
-    const bool is_wrong = std::any_of(quantized.begin(), quantized.end(), hits);
-    const bool is_known = std::any_of(plain.begin(), plain.end(), hits);
-    if (!is_wrong && !is_known) out.insert(entry);
+  if (!listed) return found;
+  const GlobList entries(*listed);
+  std::vector<bool> names_a_layer(listed->size());
+  for (const std::vector<std::string>* names : {&plain, &quantized}) {
+    for (const std::string& name : *names) {
+      for (const uint32_t number : entries.matching(name)) names_a_layer[number] = true;
+    }
+  }
+  for (size_t i = 0; i < listed->size(); ++i) {
+    if (!names_a_layer[i]) out.insert((*listed)[i]);
   }
   return {out.begin(), out.end()};
 }

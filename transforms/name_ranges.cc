@@ -12,6 +12,10 @@ namespace {
 
 using Numbers = std::vector<uint64_t>;
 
+// Names of models have three numbers at most: layer, expert, and one inside. What stands behind
+// this many is text, so that no name makes the recursion below deep.
+constexpr size_t kMaxNumbers = 8;
+
 // "model.layers.#.mlp.gate_proj" and {0}; components of digits alone are numbers.
 struct Shape {
   std::string text;
@@ -29,7 +33,7 @@ Shape shape_of(std::string_view name) {
     const size_t dot = std::min(name.find('.', at), name.size());
     const std::string_view word = name.substr(at, dot - at);
     if (at != 0) out.text += '.';
-    if (is_number(word)) {
+    if (is_number(word) && out.numbers.size() < kMaxNumbers) {
       out.text += '#';
       out.numbers.push_back(std::stoull(std::string(word)));
     } else {

@@ -4,7 +4,8 @@
 //     ─▶ model.layers.{0..7}.mlp.{gate,up}_proj
 //
 // What a reader would get wrong: nothing is said that is not there. Numbers that are not a full
-// grid (experts that only some layers have) are split until each piece is one.
+// grid (experts that only some layers have) are split until each piece is one. Behind the eighth
+// number of a name, numbers are words like any other.
 #pragma once
 
 #include <string>

@@ -51,8 +51,7 @@ bool has_search(Dtype type) {
 const TypeRule* find_rule(Job& job, const Tensor& tensor) {
   const bool has_effect = may_quantize(tensor.name, tensor.shape);
   const TypeRule* found = nullptr;
-  for (size_t i = 0; i < job.options.rules.size(); ++i) {
-    if (!job.options.rules[i].matches(tensor)) continue;
+  for (const uint32_t i : job.options.rules.matching(tensor)) {
     found = &job.options.rules[i];
     ++job.rule_matches[i];
     if (has_effect) ++job.rule_effects[i];

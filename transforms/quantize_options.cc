@@ -1,5 +1,6 @@
 #include "transforms/quantize_options.h"
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
@@ -83,9 +84,27 @@ Result<bool> parse_search(const Options& options) {
 
 }  // namespace
 
-bool TypeRule::matches(const Tensor& tensor) const {
-  const bool renamed = !sees_output_name && !tensor.source_name.empty();
-  return glob_matches(glob, renamed ? tensor.source_name : tensor.name);
+TypeRules::TypeRules(std::vector<TypeRule> rules)
+    : rules_(std::move(rules)), on_input_(globs_of(false)), on_output_(globs_of(true)) {}
+
+TypeRules::Globs TypeRules::globs_of(bool sees_output_name) const {
+  std::vector<std::string> globs;
+  std::vector<uint32_t> numbers;
+  for (uint32_t i = 0; i < rules_.size(); ++i) {
+    if (rules_[i].sees_output_name != sees_output_name) continue;
+    globs.push_back(rules_[i].glob);
+    numbers.push_back(i);
+  }
+  return {GlobList(globs), std::move(numbers)};
+}
+
+std::vector<uint32_t> TypeRules::matching(const Tensor& tensor) const {
+  const std::string& input_name = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+  std::vector<uint32_t> out;
+  for (const uint32_t i : on_input_.list.matching(input_name)) out.push_back(on_input_.rules[i]);
+  for (const uint32_t i : on_output_.list.matching(tensor.name)) out.push_back(on_output_.rules[i]);
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 const Codec* find_target_codec(Codecs codecs, Dtype dtype) {
@@ -105,11 +124,13 @@ Result<QuantizeOptions> parse_quantize_options(const Options& options, Codecs co
     return fail(ErrorCode::kUsage, "type: no mixture is called '{}'; expected one of {}", *name,
                 mixture_names());
   }
+  std::vector<TypeRule> rules;
   for (const auto& [key, value] : options.pairs()) {
     if (key != "tensor-type" && key != "keep") continue;
     CKPT_ASSIGN(TypeRule rule, parse_rule(key, value, codecs));
-    out.rules.push_back(std::move(rule));
+    rules.push_back(std::move(rule));
   }
+  out.rules = TypeRules(std::move(rules));
   CKPT_ASSIGN(out.mixture_options.output, find_type(options, "output-tensor-type", codecs));
   CKPT_ASSIGN(out.mixture_options.token_embedding,
               find_type(options, "token-embedding-type", codecs));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/checkpoint.h"
+#include "core/glob.h"
 #include "core/transform.h"
 #include "transforms/mixture.h"
 
@@ -33,13 +34,33 @@ struct TypeRule {
   std::string glob;
   bool sees_output_name = false;
   std::optional<Dtype> type;
+};
 
-  bool matches(const Tensor& tensor) const;
+// Rules, asked which of them are about a tensor.
+class TypeRules {
+ public:
+  TypeRules() = default;
+  explicit TypeRules(std::vector<TypeRule> rules);
+
+  size_t size() const { return rules_.size(); }
+  const TypeRule& operator[](size_t i) const { return rules_[i]; }
+  // The numbers of those that match, ascending.
+  std::vector<uint32_t> matching(const Tensor& tensor) const;
+
+ private:
+  struct Globs {
+    GlobList list;
+    std::vector<uint32_t> rules;  // by number in the list
+  };
+  Globs globs_of(bool sees_output_name) const;
+
+  std::vector<TypeRule> rules_;
+  Globs on_input_, on_output_;
 };
 
 struct QuantizeOptions {
   const Mixture* mixture = nullptr;
-  std::vector<TypeRule> rules;
+  TypeRules rules;
   MixtureOptions mixture_options;  // has_imatrix is left false
   bool allow_requantize = false;
   bool searches = false;  // for the best blocks, where there is a search

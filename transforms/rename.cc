@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/glob.h"
 #include "transforms/rename_modules.h"
 
 namespace ckpt {
@@ -26,12 +27,25 @@ struct Rule {
   bool used = false;
 };
 
-Result<std::vector<Rule>> read_rules(const Options& options) {
+struct Rules {
+  std::vector<Rule> all;
+  GlobList globs;  // of `from`, alike
+};
+
+// The glob of names that `from` is about: the star alone is a wildcard.
+std::string glob_of(const std::string& from) {
+  std::string out;
+  for (const char c : from) out += c == '[' || c == '?' ? std::string{'[', c, ']'} : std::string{c};
+  return from.find('*') == from.npos ? out + "*" : out;
+}
+
+Result<Rules> read_rules(const Options& options) {
   const std::vector<std::string> from = options.all("from"), to = options.all("to");
   if (from.empty() || from.size() != to.size()) {
     return fail(ErrorCode::kUsage, "{} from=, {} to=; expected pairs", from.size(), to.size());
   }
-  std::vector<Rule> rules;
+  Rules rules;
+  std::vector<std::string> globs;
   for (size_t i = 0; i < from.size(); ++i) {
     const auto stars = std::count(from[i].begin(), from[i].end(), '*');
     if (stars > 1 || stars != std::count(to[i].begin(), to[i].end(), '*')) {
@@ -39,8 +53,10 @@ Result<std::vector<Rule>> read_rules(const Options& options) {
                   to[i]);
     }
     if (from[i].empty()) return fail(ErrorCode::kUsage, "from= is empty; expected a prefix");
-    rules.push_back({from[i], to[i]});
+    rules.all.push_back({from[i], to[i]});
+    globs.push_back(glob_of(from[i]));
   }
+  rules.globs = GlobList(globs);
   return rules;
 }
 
@@ -61,10 +77,11 @@ std::optional<std::string> renamed(const Rule& rule, const std::string& name) {
          rule.to.substr(at + 1);
 }
 
-Status rename(Tensor& tensor, std::vector<Rule>& rules) {
+Status rename(Tensor& tensor, Rules& rules) {
   const Rule* by = nullptr;
   std::string name;
-  for (Rule& rule : rules) {
+  for (const uint32_t number : rules.globs.matching(tensor.name)) {
+    Rule& rule = rules.all[number];
     auto found = renamed(rule, tensor.name);
     if (!found) continue;
     if (by != nullptr) {
@@ -85,7 +102,7 @@ Status rename(Tensor& tensor, std::vector<Rule>& rules) {
 }
 
 Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
-  CKPT_ASSIGN(std::vector<Rule> rules, read_rules(options));
+  CKPT_ASSIGN(Rules rules, read_rules(options));
   std::set<std::string> names;
   for (Tensor& tensor : checkpoint.tensors) {
     CKPT_TRY(rename(tensor, rules));
@@ -93,12 +110,12 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
       return fail(ErrorCode::kUsage, "two tensors would be called '{}'", tensor.name);
     }
   }
-  for (const Rule& rule : rules) {
+  for (const Rule& rule : rules.all) {
     if (!rule.used) return fail(ErrorCode::kUsage, "no tensor fits from={}", rule.from);
   }
   const auto by_rules = [&](const std::string& name) -> std::optional<std::string> {
-    for (const Rule& rule : rules) {
-      if (auto found = renamed(rule, name)) return found;
+    for (const uint32_t number : rules.globs.matching(name)) {
+      if (auto found = renamed(rules.all[number], name)) return found;
     }
     return std::nullopt;
   };

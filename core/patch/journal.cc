@@ -17,6 +17,7 @@
 #include "core/open_folder.h"
 #include "core/patch/shift.h"
 #include "core/plan.h"
+#include "core/printable.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -252,7 +253,7 @@ Result<PatchState> patch_state(const fs::path& path) {
 Status refuse_unfinished_patch(const fs::path& path) {
   CKPT_ASSIGN(const PatchState state, patch_state(path));
   if (state != PatchState::kUnfinished) return {};
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", path.string()),
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", shell_word(path.string())),
                         "{}: a patch of it was interrupted before its last file was in place; "
                         "running it again finishes it",
                         path.string());

@@ -1,3 +1,5 @@
+#include "formats/safetensors.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -260,6 +262,21 @@ TEST(SafetensorsLayout, RefusesWhatTheFormatCannotHold) {
   EXPECT_EQ(layout.error().what, "tensor 'w': q8_0 cannot be stored in safetensors");
   EXPECT_FALSE(safetensors().lay_out(new_checkpoint({{"\xff", 1}}), {}, all_codecs()));
   EXPECT_FALSE(safetensors().lay_out(new_checkpoint({{"a", 1}, {"a", 1}}), {}, all_codecs()));
+}
+
+TEST(SafetensorsLayout, NamesHaveALength) {
+  for (const size_t size : {kMaxNameBytes, kMaxNameBytes + 1}) {
+    const std::string name(size, 'x');
+    const auto header = parse_safetensors_header(
+        "{\"" + name + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})");
+    const auto layout = safetensors().lay_out(new_checkpoint({{name, 1}}), {}, all_codecs());
+    EXPECT_EQ(header.has_value(), size == kMaxNameBytes);
+    EXPECT_EQ(layout.has_value(), size == kMaxNameBytes);
+    if (header || layout) continue;
+    EXPECT_EQ(header.error().what, "tensor '" + std::string(80, 'x') +
+                                       "...': a name of 4097 bytes; expected at most 4096");
+    EXPECT_EQ(layout.error().what, header.error().what);
+  }
 }
 
 TEST(SafetensorsLayout, DocumentsAreFilesBesideTheTensors) {

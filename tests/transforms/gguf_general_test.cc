@@ -150,6 +150,30 @@ TEST(GgufGeneralYaml, SaysWhatItCannotRead) {
   EXPECT_FALSE(parse_yaml("a: " + std::string(100'000, '[')).has_value());
 }
 
+TEST(GgufGeneralYaml, ReadsWhatGoesOnOverLines) {
+  const auto read = parse_yaml(
+      "a: [x,\n  y z\n  w, \"q\n  r\", # said\n  {k: v,\n  l: }]\nb: 'it''s\n  so'\nc: [1,\n2]\n");
+  EXPECT_FALSE(read) << "its last line is not indented";
+  const auto sound =
+      parse_yaml("a: [x,\n  y z\n  w, \"q\n  r\", # said\n  {k: v,\n  l: }\n]\nb: 'it''s\n  so'\n");
+  ASSERT_TRUE(sound) << sound.error().text();
+  EXPECT_EQ(sound->dump(), R"({"a":["x","y z w","q r",{"k":"v","l":null}],"b":"it's so"})");
+}
+
+// Half a second for what took an hour when each line was read with all before it.
+TEST(GgufGeneralYaml, ListsOfAHundredThousandLines) {
+  std::string list = "a: [", quote = "\"", items = "c:\n";
+  for (int i = 0; i < 100'000; ++i) {
+    list += fmt::format("  x{},\n", i);
+    quote += "  it goes on\n";
+    items += fmt::format("- x{}\n", i);
+  }
+  const auto read = parse_yaml(list + "]\nb: " + quote + "\"\n" + items);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ((*read)["a"].size(), 100'000u);
+  EXPECT_EQ((*read)["c"].size(), 100'000u);
+}
+
 TEST(GgufGeneral, UnreadableCardIsNoted) {
   Checkpoint checkpoint;
   checkpoint.name = "m";

@@ -184,5 +184,14 @@ TEST(NameRanges, GridsAndGaps) {
   EXPECT_EQ(summarize_names({}), Names());
 }
 
+// A name of two thousand numbers made the summary as deep, and its copies larger than memory.
+TEST(SummarizeNames, NumbersWithoutEnd) {
+  std::string ending;
+  for (int i = 0; i < 2000; ++i) ending += ".0";
+  Names names;
+  for (int i = 0; i < 200; ++i) names.push_back(fmt::format("a.{}{}", i, ending));
+  EXPECT_EQ(summarize_names(names), Names{"a.{0..199}" + ending});
+}
+
 }  // namespace
 }  // namespace ckpt

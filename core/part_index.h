@@ -1,0 +1,51 @@
+// Which of many texts are parts of a name: a trie with links to the longest proper suffix that is
+// in the trie as well (A. Aho, M. Corasick, Efficient string matching, 1975).
+//
+//   nodes   children of a node follow each other, by byte; the root is node 0
+//
+// What a reader would get wrong: texts and names come from files; walking a name takes a step or
+// two a byte, whatever the texts are and however many.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace ckpt {
+
+class PartIndex {
+ public:
+  PartIndex() : PartIndex(std::vector<std::string_view>()) {}
+  // Of equal texts the first counts. The texts are not needed afterwards.
+  explicit PartIndex(const std::vector<std::string_view>& texts);
+
+  // The number of the text that is `name`.
+  std::optional<uint32_t> find(std::string_view name) const;
+  // Some text is `name`, or what stands before one of its dots.
+  bool has_parent_of(std::string_view name) const;
+  // Some text is a part of `name`, wherever in it. Any name has the empty part.
+  bool has_part_of(std::string_view name) const;
+  // The numbers of all texts that are parts of `name`, each once, ascending. Not of the empty text.
+  std::vector<uint32_t> parts_of(std::string_view name) const;
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Node {
+    uint32_t children = 0;    // the first
+    uint32_t fallback = 0;    // longest proper suffix that is a node
+    uint32_t ending = kNone;  // nearest of the node itself and its fallbacks where a text ends
+    uint32_t text = kNone;    // that ends here
+    uint16_t child_count = 0;
+    uint8_t byte = 0;
+  };
+
+  void build(const std::vector<std::string_view>& texts);
+  void link(uint32_t parent);
+  uint32_t child(uint32_t node, char byte) const;
+  uint32_t step(uint32_t node, char byte) const;
+
+  std::vector<Node> nodes_;
+};
+
+}  // namespace ckpt

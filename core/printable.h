@@ -1,0 +1,32 @@
+// Texts from files and command lines, made fit for a terminal.
+//
+//   bytes                                       printed as
+//   control characters (U+0000..1F, 7F)         \n \r \t, else \x1b
+//   invalid UTF-8                               \xff, byte by byte
+//   U+0080..9F, marks of direction (U+061C,     \u202e
+//   200E, 200F, 202A..202E, 2066..2069), line
+//   ends (U+2028, 2029)
+//
+// What a reader would get wrong: such a text does not only look odd. ESC begins commands to the
+// terminal, a carriage return writes over what stands there, and marks of direction show a name
+// other than the one that is there.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ckpt {
+
+// One line of well-formed UTF-8 that moves no cursor. Backslashes of `text` stay as they are, so
+// that what is printable already is not changed.
+std::string printable(std::string_view text);
+
+// The same for a line of JSON, where it means the same values: in strings, escapes of JSON stand
+// for all that JSON itself lets pass. Requires: well-formed UTF-8.
+std::string printable_json(std::string_view json);
+
+// `text` as one word of a POSIX shell: bare where it may be, in '...' otherwise; in bash's $'...'
+// where it holds what printable() would change.
+std::string shell_word(std::string_view text);
+
+}  // namespace ckpt

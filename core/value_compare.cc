@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/compare.h"
+#include "core/execute.h"
 #include "core/gather.h"
 #include "core/recode_chunk.h"
 
@@ -278,6 +279,34 @@ void combine(ValueDifference& into, const ValueDifference& other) {
   into.max_error = std::max(into.max_error, other.max_error);
 }
 
+namespace {
+
+// Tells how far the work is, as if all chunks were alike.
+class ChunkProgress {
+ public:
+  ChunkProgress(std::span<const ValuePair> pairs, size_t chunks, Progress* progress)
+      : chunks_(chunks), progress_(progress) {
+    for (const ValuePair& pair : pairs) total_bytes_ += size_bytes(*pair.a) + size_bytes(*pair.b);
+  }
+  void add_chunk() {
+    const uint64_t done = ++done_;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (progress_ == nullptr || !lock) return;
+    const double share = static_cast<double>(done) / static_cast<double>(chunks_);
+    progress_->advanced(static_cast<uint64_t>(share * static_cast<double>(total_bytes_)),
+                        total_bytes_);
+  }
+
+ private:
+  const size_t chunks_;
+  Progress* const progress_;
+  uint64_t total_bytes_ = 0;
+  std::atomic<uint64_t> done_{0};
+  std::mutex mutex_;
+};
+
+}  // namespace
+
 Result<std::vector<ValueDifference>> compare_values(std::span<const ValuePair> pairs,
                                                     const Codec& floats,
                                                     const CompareOptions& options) {
@@ -290,6 +319,7 @@ Result<std::vector<ValueDifference>> compare_values(std::span<const ValuePair> p
   }
   std::vector<ValueDifference> by_chunk(chunks);
   ScratchPool pool;
+  ChunkProgress progress(pairs, chunks, options.progress);
   const auto work = [&](size_t index) -> Status {
     if (options.interrupted != nullptr && *options.interrupted) {
       return fail(ErrorCode::kInterrupted, "interrupted");
@@ -300,6 +330,7 @@ Result<std::vector<ValueDifference>> compare_values(std::span<const ValuePair> p
     std::unique_ptr<Scratch> scratch = pool.take();
     CKPT_TRY(compare_chunk(*after, index - after->first_chunk, *scratch, by_chunk[index]));
     pool.give(std::move(scratch));
+    progress.add_chunk();
     return {};
   };
   CKPT_TRY(for_each_parallel(chunks, thread_count(jobs, options), work));

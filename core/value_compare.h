@@ -27,6 +27,8 @@
 
 namespace ckpt {
 
+class Progress;  // core/execute.h
+
 // What is known of one of the two tensors alone.
 struct ValueSide {
   double sum_squares = 0;
@@ -66,6 +68,7 @@ struct CompareOptions {
   unsigned threads = 0;                         // 0 = all cores
   uint64_t memory_bytes = uint64_t{512} << 20;  // fewer threads where it is little
   const std::atomic<bool>* interrupted = nullptr;
+  Progress* progress = nullptr;  // told of bytes of both sides, by one thread at a time
 };
 
 // One difference for each pair. `floats` is the codec of plain 32-bit floats.

@@ -20,8 +20,9 @@ bool terminal_draws(int descriptor) {
   return ::isatty(descriptor) == 1 && !(term != nullptr && std::strcmp(term, "dumb") == 0);
 }
 
-// Takes whole lines alone, which others that write to the terminal then cannot cut.
+// What was answered before comes first where both go to one place, and no line is cut by another.
 void print(std::FILE* stream, std::string line) {
+  if (stream != stdout) std::fflush(stdout);
   line += '\n';
   std::fwrite(line.data(), 1, line.size(), stream);
 }
@@ -32,12 +33,16 @@ size_t width(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & '\xC0') != '\x80'; }));
 }
 
+ProgressMode progress_mode(const CommonOptions& options) {
+  if (options.quiet || options.progress == "none") return ProgressMode::kNone;
+  if (options.progress == "plain") return ProgressMode::kPlain;
+  return terminal_draws(STDERR_FILENO) ? ProgressMode::kDrawn : ProgressMode::kPlain;
+}
+
 }  // namespace
 
 Console::Console(const CommonOptions& options)
-    : json_(options.json),
-      quiet_(options.quiet),
-      progress_(!options.quiet && !options.json && terminal_draws(STDERR_FILENO)) {
+    : json_(options.json), quiet_(options.quiet), progress_(progress_mode(options)) {
   const char* no_color = std::getenv("NO_COLOR");
   const bool forbidden = no_color != nullptr && *no_color != '\0';
   color_ = options.color == "always" ||
@@ -65,6 +70,7 @@ void Console::answer_lines(std::string_view text) const {
 
 void Console::object(std::string_view type, Json fields) const {
   if (!json_) return;
+  CKPT_CHECK(!fields.contains("type") && !fields.contains("schema"));
   Json out = {{"type", type}, {"schema", 1}};
   out.update(fields);
   // Names from files may be no UTF-8; an answer that cannot be printed helps nobody.
@@ -81,7 +87,6 @@ void Console::warn(std::string_view line) const {
 
 void Console::error(const Error& error) const {
   static constexpr const char* kNames[] = {"usage", "corrupt", "unsupported", "io", "interrupted"};
-  std::fflush(stdout);
   print(stderr, printable(fmt::format("ckpt: {}", error.text())));
   object("error", {{"code", kNames[static_cast<size_t>(error.code)]},
                    {"where", error.where},
@@ -169,7 +174,6 @@ std::vector<std::string> Table::lines(const std::vector<bool>& flush_right) cons
 ProgressLine::ProgressLine(const Console& console, std::string_view what)
     : console_(console),
       what_(printable(what)),
-      enabled_(console.progress_wanted()),
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}
 
@@ -186,18 +190,23 @@ void ProgressLine::clear() {
 }
 
 void ProgressLine::advanced(uint64_t done_bytes, uint64_t total_bytes) {
-  if (!enabled_) return;
+  const bool is_drawn = console_.progress() == ProgressMode::kDrawn;
+  if (console_.progress() == ProgressMode::kNone) return;
+  constexpr std::chrono::milliseconds kDrawnEvery{100}, kToldEvery{30'000};
   const auto now = std::chrono::steady_clock::now();
-  const std::chrono::duration<double> since_last = now - last_, since_start = now - start_;
-  if (since_last.count() < 0.1) return;
+  if (now - last_ < (is_drawn ? kDrawnEvery : kToldEvery)) return;
   last_ = now;
-  drawn_ = true;
+  const std::chrono::duration<double> since_start = now - start_;
   const double rate = static_cast<double>(done_bytes) / since_start.count();
   const double left = static_cast<double>(total_bytes - done_bytes) / std::max(rate, 1.0);
-  fmt::print(stderr, "\r\x1b[K{}  {} / {}  {}/s  {} left", what_, human_bytes(done_bytes),
-             human_bytes(total_bytes), human_bytes(static_cast<uint64_t>(rate)),
-             human_seconds(left));
+  std::string line = fmt::format("{}  {} / {}  {}/s  {} left", what_, human_bytes(done_bytes),
+                                 human_bytes(total_bytes), human_bytes(static_cast<uint64_t>(rate)),
+                                 human_seconds(left));
+  if (!is_drawn) return print(stderr, std::move(line));
+  std::fflush(stdout);
+  fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);
+  drawn_ = true;
 }
 
 }  // namespace ckpt

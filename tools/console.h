@@ -19,7 +19,8 @@ namespace ckpt {
 
 using Json = nlohmann::ordered_json;
 
-enum class ColorMode : uint8_t { kAuto, kAlways, kNever };
+// How far work has come: not at all, as a line every half minute, as one that is drawn over.
+enum class ProgressMode : uint8_t { kNone, kPlain, kDrawn };
 
 // What every command takes.
 struct CommonOptions {
@@ -28,6 +29,7 @@ struct CommonOptions {
   unsigned threads = 0;
   uint64_t memory_bytes = uint64_t{512} << 20;
   std::string color = "auto";
+  std::string progress = "auto";
   std::string command;  // all that was typed, as a shell takes it
 };
 
@@ -36,14 +38,15 @@ class Console {
   explicit Console(const CommonOptions& options);
 
   bool json() const { return json_; }
-  bool progress_wanted() const { return progress_; }
+  ProgressMode progress() const { return progress_; }
   // One answer line on stdout; nothing under --json.
   void answer(std::string_view line) const;
   // The same, its first words in bold where there are colours.
   void answer_headed(std::string_view head, std::string_view rest) const;
   // A text of our own that has several lines, each of them answered.
   void answer_lines(std::string_view text) const;
-  // One object on stdout under --json, "type" first and "schema": 1 second; else nothing.
+  // One object on stdout under --json, "type" first and "schema": 1 second; else nothing. Requires:
+  // `fields` has neither.
   void object(std::string_view type, Json fields) const;
   // A line on stderr; not under --quiet.
   void talk(std::string_view line) const;
@@ -52,7 +55,8 @@ class Console {
   void error(const Error& error) const;
 
  private:
-  bool json_, quiet_, progress_, color_;
+  bool json_, quiet_, color_;
+  ProgressMode progress_;
 };
 
 // The exit code that an error stands for: 2, or 130 when interrupted.
@@ -80,7 +84,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// One line that is drawn over: what, done and total, rate, time left.
+// What, done and total, rate, time left: on a terminal one line that is drawn over.
 class ProgressLine final : public Progress {
  public:
   ProgressLine(const Console& console, std::string_view what);
@@ -92,7 +96,6 @@ class ProgressLine final : public Progress {
  private:
   const Console& console_;
   std::string what_;
-  bool enabled_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point start_, last_;
 };

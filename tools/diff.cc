@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -75,14 +76,22 @@ std::vector<Pair> compare_headers(const Checkpoint& a, const Checkpoint& b, Diff
   return pairs;
 }
 
-Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, Differences& out) {
+Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, const Console& console,
+                     Differences& out) {
   std::vector<char> same(pairs.size(), 1);
+  uint64_t done_bytes = 0, total_bytes = 0;
+  for (const Pair& pair : pairs) total_bytes += 2 * size_bytes(*pair.first);
+  ProgressLine progress(console, "comparing");
+  std::mutex mutex;  // of the progress
   CKPT_TRY(for_each_parallel(pairs.size(), threads, [&](size_t i) -> Status {
     if (interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
     CKPT_ASSIGN(const bool equal, same_bytes(*pairs[i].first, *pairs[i].second));
     same[i] = equal ? 1 : 0;
+    const std::lock_guard lock(mutex);
+    progress.advanced(done_bytes += 2 * size_bytes(*pairs[i].first), total_bytes);
     return {};
   }));
+  progress.clear();
   for (size_t i = 0; i < pairs.size(); ++i) {
     if (same[i] == 0) out.add(pairs[i].first->name, "bytes", "differ");
   }
@@ -173,7 +182,7 @@ Result<int> diff(const Typed& typed, const Console& console, const CommonOptions
   }
   Differences out(console);
   const std::vector<Pair> pairs = compare_headers(*a, *b, out);
-  CKPT_TRY(compare_bytes(pairs, common.threads, out));
+  CKPT_TRY(compare_bytes(pairs, common.threads, console, out));
   compare_metadata(a->metadata, b->metadata, out);
   compare_documents(*a, *b, out);
   console.object("summary", {{"a", typed.a},

@@ -284,9 +284,11 @@ Result<bool> diff_values(Checkpoint a, Checkpoint b, const ValueQuestion& questi
     return fail(ErrorCode::kUsage, "no tensor is called like '{}'", question.tensors);
   }
   CKPT_TRY(compare_all_bytes(pairs.bytes, report));
+  ProgressLine progress(console, "comparing");
   CKPT_ASSIGN(const std::vector<ValueDifference> differences,
               compare_values(pairs.values, plain_codec(all_codecs(), Dtype::kF32),
-                             {common.threads, common.memory_bytes, &interrupted}));
+                             {common.threads, common.memory_bytes, &interrupted, &progress}));
+  progress.clear();
   ValueDifference total;
   for (size_t i = 0; i < pairs.values.size(); ++i) {
     report.add(pairs.values[i], differences[i]);

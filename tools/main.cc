@@ -71,6 +71,9 @@ void declare_common(CLI::App& app, CommonOptions& options, std::string& memory) 
   app.add_option("--threads", options.threads, "cores to use (default: all)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--memory", memory, "what buffers may take (default: 512M)");
+  app.add_option("--progress", options.progress,
+                 "auto (default), plain (a line every 30 seconds, as where no terminal is) or none")
+      ->check(CLI::IsMember({"auto", "plain", "none"}));
   app.add_option("--color", options.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
 }

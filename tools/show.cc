@@ -153,7 +153,7 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
                std::string(tensor.codec->name), summary.algorithms[i], fmt::format("{}", bytes)});
     console.object("tensor", {{"name", tensor.name},
                               {"shape", tensor.shape},
-                              {"type", tensor.codec->name},
+                              {"tensor_type", tensor.codec->name},
                               {"algorithm", summary.algorithms[i]},
                               {"size_bytes", bytes},
                               {"file", tensor.home}});

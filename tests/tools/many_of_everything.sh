@@ -43,15 +43,14 @@ def make(d, n):
     folder(f"{d}/config", plain[:1], {f"k{i}": i for i in range(n)})
     folder(f"{d}/a", plain[:1], metadata={f"k{i}": "v" for i in range(n)}, files={f"additional_chat_templates/a{i}.jinja": "" for i in range(n // 10)})
     folder(f"{d}/b", plain[:1], metadata={f"k{i}": "w" for i in range(n)}, files={f"additional_chat_templates/b{i}.jinja": "" for i in range(n // 10)})
-    folder(f"{d}/card", plain[:1], files={"README.md": "---\ntags: [\n" + "".join(f"  t{i},\n" for i in range(n)) + "]\nlanguage:\n" + "".join(f"- t{i}\n" for i in range(n)) + "---\n"})
     gguf(f"{d}/a.gguf", "v", n)
     gguf(f"{d}/b.gguf", "w", n)
     rename = ",".join(f"from=model.layers.{i}.,to=l{i}." for i in range(n // 10))
     drop = ",".join(f"tensors=*layers.{i}.*x3*" for i in range(n // 10))
-    recipe = {"in": f"{d}/tensors", "out": f"{d}/out", "steps": ["rename:" + rename, "drop:" + drop.replace("model.layers.", "l").replace("*layers.", "l")]}
+    recipe = {"in": "tensors", "out": "out", "steps": ["rename:" + rename, "drop:" + drop.replace("model.layers.", "l").replace("*layers.", "l")]}
     with open(f"{d}/recipe.json", "w") as out: json.dump(recipe, out)
     with open(f"{d}/steps.json", "w") as out:
-        json.dump({"in": f"{d}/others", "out": f"{d}/out", "steps": [f"metadata:set=k{i}=v" for i in range(n // 30)]}, out)
+        json.dump({"in": "others", "out": "out", "steps": [f"metadata:set=k{i}=v" for i in range(n // 30)]}, out)
 
 LINES = """show D/tensors --tensors
 show D/globs
@@ -69,7 +68,6 @@ convert D/tensors D/out --dry-run --to nvfp4-w4a16
 patch D/names --dry-run --step rename:from=model.,to=x.
 patch D/globs --dry-run --step serving-config
 patch D/a.gguf --dry-run --step metadata:set=a=b
-convert D/card D/out --dry-run
 convert --recipe D/recipe.json --dry-run
 convert --recipe D/steps.json --dry-run""".splitlines()
 

@@ -14,6 +14,7 @@ def write_model(folder, size):
     pathlib.Path(folder, "config.json").write_text("{}")
 
 for folder in ("a", "b", "c"): write_model(folder, SIZE)
+write_model("written", 1 << 31)
 write_model("small", 8192 * 16)
 pathlib.Path("a/SHA256SUMS").write_text("0" * 64 + "  model.safetensors\n" + "0" * 64 + "  config.json\n")
 
@@ -39,9 +40,9 @@ def end(words, stream, number, times=1):
     assert took < 5, (words, stream, took)   # one second, and what a busy machine adds
 
 LONG = [["verify", "a"], ["publish", "b"], ["publish", "b", "--archive", "x.tar.zst"], ["diff", "a", "c"], ["diff", "a", "c", "--values"],
-        ["convert", "a", "out", "--step", "cast:type=f32"], ["convert", "a", "out.gguf", "--to", "q8_0", "--tokenizer-pre", "x"],
-        ["doctor", "a", "--deep"], ["patch", "c", "--step", "cast:type=f16", "--rewrite-weights"],
-        ["patch", "c", "--step", "cast:type=f32", "--out", "patched"]]
+        ["convert", "written", "out", "--step", "cast:type=f32"], ["convert", "written", "shards", "--shard-size", "100M"],
+        ["doctor", "a", "--deep"], ["patch", "written", "--step", "cast:type=f16", "--rewrite-weights"],
+        ["patch", "written", "--step", "cast:type=f32", "--out", "patched"]]
 for i, words in enumerate(LONG): end(words, None, (signal.SIGINT, signal.SIGTERM)[i % 2])
 PRINTING = [["show", "small", "--tensors"], ["show", "small", "--json"], ["doctor", "small"], ["diff", "small", testdata + "/llama-micro"], ["list"],
             ["completion", "bash"], ["verify", "small"], ["patch", "small", "--step", "config:set=a=1", "--dry-run"],
@@ -49,6 +50,6 @@ PRINTING = [["show", "small", "--tensors"], ["show", "small", "--json"], ["docto
 for i, words in enumerate(PRINTING): end(words, "stdout", (signal.SIGINT, signal.SIGTERM)[i % 2])
 for words in (["show", "nothing"], ["convert", "small", "o2", "--keep", "x"]): end(words, "stderr", signal.SIGINT)
 end(["show", "small"], "stdout", signal.SIGINT, times=2)
-assert not os.path.exists("out") and not os.path.exists("out.gguf") and not os.path.exists("patched"), os.listdir()
+assert not os.path.exists("out") and not os.path.exists("shards") and not os.path.exists("patched"), os.listdir()
 PYTHON
 python3 check.py "$ckpt" "$testdata"

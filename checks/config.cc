@@ -70,11 +70,24 @@ Status look_model_type(const Look& look) {
   return {};
 }
 
+// vLLM takes the bare model of model_type then, where transformers has one.
+void look_no_class(const Look& look) {
+  Found found{"config.json: architectures", "names no class", {}, {}, {}};
+  const std::string_view reader =
+      look.profile.names == Names::kVllm32 ? "transformers-5" : "transformers-4.57";
+  if (look.profile.program == Program::kVllm &&
+      knows_model_type(*find_profile(reader), look.on.model_type)) {
+    found.severity = Severity::kUnsound;
+    found.symptom = "served as a model that makes embeddings";
+  }
+  look.out.push_back(std::move(found));
+}
+
 Status look_model_class(const Look& look) {
   const Examined& on = look.on;
   if (on.config.is_null() || on.is_gguf) return {};
   if (on.model_class.empty()) {
-    look.report("config.json: architectures", "names no class");
+    look_no_class(look);
     return {};
   }
   if (knows_model_class(look.profile, on.model_class)) return {};
@@ -89,7 +102,8 @@ Status look_model_class(const Look& look) {
         "implementation is not compatible with SGLang",
         on.model_class);
   }
-  if (look.profile.program == Program::kVllm && knows_model_type(look.profile, on.model_type)) {
+  if (look.profile.program == Program::kVllm && has_fallback_class(look.profile, on.model_class) &&
+      knows_model_type(look.profile, on.model_type)) {
     found.severity = Severity::kWarning;
     found.symptom = "runs through the Transformers fallback, if at all";
   }
@@ -112,7 +126,9 @@ Status look_half_wrapped(const Look& look) {
 Status look_text_type(const Look& look) {
   const TextFamily* family = family_of_wrapper(look.on.model_type);
   if (family == nullptr || !look.on.has_text_config()) return {};
+  // Without one the class's own holds.
   if (look.on.text_type == family->text_type) return {};
+  if (member(look.on.text_config(), "model_type") == nullptr) return {};
   look.report("config.json: text_config.model_type",
               fmt::format("'{}'; expected '{}'", look.on.text_type, family->text_type));
   return {};
@@ -120,22 +136,6 @@ Status look_text_type(const Look& look) {
 
 constexpr std::array<std::string_view, 4> kRopeKeys = {"rope_parameters", "rope_scaling",
                                                        "rope_theta", "partial_rotary_factor"};
-
-// The rotary dimension's half must be what the sections of M-RoPE sum to.
-void look_mrope(const Look& look, const JsonValue& text, const JsonValue& rope) {
-  const JsonValue* sections = known(rope, "mrope_section");
-  const JsonValue* head = known(text, "head_dim");
-  const JsonValue* factor = known(rope, "partial_rotary_factor");
-  if (factor == nullptr) factor = known(text, "partial_rotary_factor");
-  if (sections == nullptr || !sections->is_array() || head == nullptr) return;
-  double sum = 0;
-  for (const JsonValue& section : *sections) sum += number(section).value_or(0);
-  const double share = factor == nullptr ? 1 : number(*factor).value_or(1);
-  const double expected = number(*head).value_or(0) * share / 2;
-  if (sum == expected) return;
-  look.report("config.json: mrope_section",
-              fmt::format("sums to {}; half of the rotary dimension is {}", sum, expected));
-}
 
 Status look_rope(const Look& look) {
   const Examined& on = look.on;
@@ -153,9 +153,7 @@ Status look_rope(const Look& look) {
       look.report("config.json: text_config.rope_parameters",
                   "no rope_theta; the default of the class is 10000");
     }
-    if (rope == nullptr) return {};
   }
-  look_mrope(look, on.text_config(), *rope);
   return {};
 }
 
@@ -294,7 +292,7 @@ constexpr Check kChecks[] = {
      "Unrecognized model; JSON errors", "", "copy config.json from the source model",
      look_readable},
     {"C02", "the program knows the model_type", "UUUU--UU", "", "vl-wrap", "", look_model_type},
-    {"C03", "the program has the model class", "UUUUWUI-", "unsupported architecture", "vl-wrap",
+    {"C03", "the program has the model class", "UUUUUUI-", "unsupported architecture", "vl-wrap",
      "", look_model_class},
     {"C04", "a wrapper's model_type has a text_config", "SSSSSSSS",
      "query, key and positions must have the same batch_size and seq_len; or wrong dimensions",

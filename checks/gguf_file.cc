@@ -1,5 +1,8 @@
 // Checks of a GGUF file: what llama.cpp v0.5.0 asks of one before the first token.
 //
+// G08 asks for the other programs: vLLM vllm/model_executor/model_loader/gguf_loader.py and
+// layers/quantization/gguf.py of 0.17.1 (0.32 has neither); transformers
+// src/transformers/integrations/ggml.py of 4.57.6 and 5.19.0.
 // Sources: llama.cpp src/llama-arch.cpp (LLM_ARCH_NAMES), src/llama-vocab.cpp (models and
 // pre-tokenizers, arrays of tokens), src/llama-model.cpp (required keys; the generic pass over
 // ".scale" tensors, which multiplies whatever weight they stand beside).
@@ -235,6 +238,45 @@ Status look_scales(const Look& look) {
   return {};
 }
 
+// ---- other programs than llama.cpp -----------------------------------------------------------
+
+// Architectures that transformers makes a configuration of; its readers of both releases, then
+// those of one.
+constexpr std::string_view kReadByBoth =
+    " llama mistral qwen2 qwen2moe lfm2 qwen3 qwen3moe falcon phi3 bloom t5 t5encoder stablelm gpt2"
+    " starcoder2 mamba nemotron gemma2 gemma3 umt5 deci ";
+constexpr std::string_view kReadBy5 = " gpt-oss gemma4 minimax-m2 ";
+constexpr std::string_view kReadByKernels =
+    " f32 f16 bf16 q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq1_m iq1_s iq2_xxs iq2_xs"
+    " iq2_s iq3_xxs iq3_s iq4_xs iq4_nl ";
+
+// What of it the program cannot read, whatever its names and shapes; empty: nothing.
+std::string unread_by(const Look& look) {
+  const Profile& profile = look.profile;
+  if (profile.program == Program::kTensorrt || profile.names == Names::kVllm32) {
+    return fmt::format("a GGUF file, which {} does not read", profile.help);
+  }
+  const bool has_five = profile.names == Names::kSglang || profile.names == Names::kTransformers5;
+  const std::string name = architecture(look);
+  if (!is_in(kReadByBoth, name) && !(has_five && is_in(kReadBy5, name))) {
+    return fmt::format("architecture '{}', which {} does not read from GGUF", name, profile.help);
+  }
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    if (profile.serves() && !is_in(kReadByKernels, tensor.codec->name)) {
+      return fmt::format("'{}' in {}, for which {} has no kernel", tensor.name, tensor.codec->name,
+                         profile.help);
+    }
+  }
+  return {};
+}
+
+Status look_other_programs(const Look& look) {
+  if (!look.on.is_gguf) return {};
+  std::string unread = unread_by(look);
+  if (!unread.empty()) look.report("general.architecture", std::move(unread));
+  return {};
+}
+
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kChecks[] = {
     {"G01", "llama.cpp knows the architecture of a GGUF", "-----U--", "unknown model architecture",
@@ -253,6 +295,10 @@ constexpr Check kChecks[] = {
     {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "-----S--",
      "wrong answers: weights are off by a factor", "", "convert the source model again",
      look_scales},
+    {"G08", "the program reads GGUF files of this kind", "UUUUU-UU",
+     "GGUF model with architecture ... is not supported yet", "",
+     "serve it with llama.cpp, or convert the model's folder for this program",
+     look_other_programs},
 };
 
 }  // namespace

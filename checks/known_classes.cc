@@ -294,10 +294,40 @@ constexpr std::string_view kClassesLlamaCpp =
     " XLMRobertaForSequenceClassification XLMRobertaModel XverseForCausalLM YoutuForCausalLM"
     " YoutuVLForConditionalGeneration ";
 
+// Of TensorRT-LLM 1.3: tensorrt_llm/_torch/models/_arch_index.py.
+constexpr std::string_view kClassesTensorrt =
+    " AfmoeForCausalLM BartForConditionalGeneration BertForSequenceClassification"
+    " CLIPVisionModel Cohere2ForCausalLM Cosmos3ForConditionalGeneration DeciLMForCausalLM"
+    " DeepseekV32ForCausalLM DeepseekV3ForCausalLM DeepseekV4ForCausalLM"
+    " EAGLE3LlamaForCausalLM Eagle3DeepSeekV3ForCausalLM Exaone4ForCausalLM"
+    " Exaone4_5_ForConditionalGeneration ExaoneMoEForCausalLM Gemma3ForCausalLM"
+    " Gemma3ForConditionalGeneration Gemma4AssistantForCausalLM Gemma4ForCausalLM"
+    " Gemma4ForConditionalGeneration Gemma4UnifiedForConditionalGeneration Glm4MoeForCausalLM"
+    " GlmMoeDsaForCausalLM GptOssForCausalLM HCXVisionForCausalLM HCXVisionModel"
+    " HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM KimiK25ForConditionalGeneration"
+    " KimiK3ForConditionalGeneration KimiLinearForCausalLM LagunaForCausalLM"
+    " Llama4ForConditionalGeneration LlamaForCausalLM LlavaLlamaModel"
+    " LlavaNextForConditionalGeneration MBartForConditionalGeneration MTPDraftModelForCausalLM"
+    " MiniCPMV4_6ForConditionalGeneration MiniMaxM2ForCausalLM MiniMaxM3SparseForCausalLM"
+    " MiniMaxM3SparseForConditionalGeneration Mistral3ForConditionalGeneration"
+    " MistralForCausalLM MistralLarge3EagleForCausalLM MistralLarge3ForCausalLM"
+    " MixtralForCausalLM MllamaForConditionalGeneration NemotronForCausalLM"
+    " NemotronHForCausalLM NemotronHPuzzleForCausalLM NemotronH_Nano_Omni_Reasoning_V3"
+    " NemotronH_Nano_VL_V2 Phi3ForCausalLM Phi4MMForCausalLM PixtralForConditionalGeneration"
+    " PixtralVisionModel Qwen2ForCausalLM Qwen2ForProcessRewardModel Qwen2ForRewardModel"
+    " Qwen2MoeForCausalLM Qwen2VLForConditionalGeneration Qwen2_5_VLForConditionalGeneration"
+    " Qwen3ForCausalLM Qwen3ForTextEmbedding Qwen3MoeForCausalLM Qwen3NextForCausalLM"
+    " Qwen3VLForConditionalGeneration Qwen3VLMoeForConditionalGeneration Qwen3_5ForCausalLM"
+    " Qwen3_5ForConditionalGeneration Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration"
+    " QwenImageBenchForConditionalGeneration SeedOssForCausalLM SiglipVisionModel"
+    " Starcoder2ForCausalLM Step3p5ForCausalLM Step3p7ForConditionalGeneration"
+    " T5ForConditionalGeneration WhisperForConditionalGeneration ";
+
 }  // namespace
 
 bool knows_model_class(const Profile& profile, std::string_view name) {
   if (profile.program == Program::kLlamaCpp) return has_word(kClassesLlamaCpp, name);
+  if (profile.program == Program::kTensorrt) return has_word(kClassesTensorrt, name);
   switch (profile.names) {
     case Names::kVllm16:  // the releases differ in these
       if (name.starts_with("Qwen3_5")) return false;

@@ -35,8 +35,10 @@ bool has_word(std::string_view list, std::string_view word);
 
 // model_type: config.json's. llama.cpp and TensorRT-LLM go by the class; true there.
 bool knows_model_type(const Profile& profile, std::string_view model_type);
-// architectures[0]. True where the list is not known here (transformers, TensorRT-LLM).
+// architectures[0]. True where the list is not known here (transformers).
 bool knows_model_class(const Profile& profile, std::string_view name);
+// A class of transformers that vLLM has not, and may run by transformers' code.
+bool has_fallback_class(const Profile& profile, std::string_view name);
 // tokenizer_class, as 4.57 looks it up: the name with "Fast" behind it, then the name.
 bool knows_tokenizer_class(const Profile& profile, std::string_view name);
 

@@ -134,9 +134,15 @@ Status look_method(const Look& look) {
 Status look_group_size(const Look& look) {
   const Quantization* said = look.on.quantization();
   if (said == nullptr || said->algo != "NVFP4") return {};
+  const bool is_own = said->is_nested || member(*said->json, "group_size") != nullptr;
   if (said->group_size && *said->group_size != 16) {
-    look.report(said->place,
-                fmt::format("group_size {}; NVFP4 has groups of 16", *said->group_size));
+    // vLLM reads the key beside quant_algo alone, and 16 without one.
+    const bool is_read = is_own || look.profile.program != Program::kVllm;
+    look.out.push_back({said->place,
+                        fmt::format("group_size {}; NVFP4 has groups of 16", *said->group_size),
+                        is_read ? std::nullopt : std::optional(Severity::kWarning),
+                        {},
+                        {}});
   }
   const bool is_needed = said->is_nested || look.profile.program == Program::kSglang;
   if (!said->group_size && is_needed) look.report(said->place, "no group_size");

@@ -127,6 +127,7 @@ Examined::Examined(const Checkpoint& from) : checkpoint(from) {
   by_name_.reserve(checkpoint.tensors.size());
   for (const Tensor& tensor : checkpoint.tensors) by_name_.emplace(tensor.name, &tensor);
   parse_documents();
+  tokenizer_faults = find_tokenizer_faults(tokenizer);
   model_type = text_or_empty(config, "model_type");
   const auto classes = texts_of(member(config, "architectures"));
   if (!classes.empty()) model_class = classes.front();

@@ -69,6 +69,13 @@ struct ValueFacts {
   bool are_inputs_constant = false;         // one input_scale for nearly all modules
 };
 
+// What the library "tokenizers" does not take of tokenizer.json.
+struct TokenizerFault {
+  std::string place, found;
+};
+// Of an object, or null where there is no file.
+std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer);
+
 // Everything that does not depend on a profile.
 class Examined {
  public:
@@ -84,6 +91,7 @@ class Examined {
   std::string model_type, model_class, text_type;
   bool is_wrapper = false;  // model_type is that of a wrapper
   bool is_gguf = false;
+  std::vector<TokenizerFault> tokenizer_faults;
   ValueFacts values;
 
   const JsonValue& text_config() const;  // config.text_config if it is an object, else config
@@ -149,9 +157,15 @@ Result<ValueFacts> read_value_facts(const Examined& on);
 
 // The themes, one file each.
 std::span<const Check> config_checks();
+std::span<const Check> config_number_checks();
+std::span<const Check> config_word_checks();
+std::span<const Check> rope_checks();
 std::span<const Check> tokenizer_checks();
+std::span<const Check> tokenizer_schema_checks();
+std::span<const Check> tokenizer_value_checks();
 std::span<const Check> processor_checks();
 std::span<const Check> quantization_checks();
+std::span<const Check> quantization_statement_checks();
 std::span<const Check> served_checks();
 std::span<const Check> weight_checks();
 std::span<const Check> file_checks();

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/json_python.h"
 #include "core/json_read.h"
 
 namespace ckpt {
@@ -31,6 +32,7 @@ bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; 
 bool is_scalar(std::string_view token) {
   if (find_foreign_byte(token)) return false;
   if (token == "NaN" || token == "Infinity" || token == "-Infinity") return true;
+  if (is_json_number(token)) return true;  // beyond the range of a double too, as Python reads it
   return !nlohmann::json::parse(token, nullptr, false).is_discarded();
 }
 

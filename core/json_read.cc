@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/json_python.h"
+
 namespace ckpt {
 namespace {
 
@@ -39,8 +41,10 @@ Result<JsonValue> parse_json(std::string_view path, std::string_view text) {
     return fail(ErrorCode::kCorrupt, "{}: not valid JSON at byte {}", path, *at);
   }
   JsonValue json = JsonValue::parse(text, nullptr, false);
-  if (json.is_discarded()) return fail(ErrorCode::kCorrupt, "{}: not valid JSON", path);
-  return json;
+  if (!json.is_discarded()) return json;
+  auto as_python = parse_python_json(text);
+  if (!as_python) return fail(ErrorCode::kCorrupt, "{}: not valid JSON", path);
+  return std::move(*as_python);
 }
 
 Result<std::optional<JsonValue>> read_object(const Checkpoint& checkpoint, std::string_view path) {

@@ -22,6 +22,7 @@ inline constexpr uint32_t kMaxJsonDepth = 128;
 // for the end, or a byte order mark, which it skips. nullopt when all is well.
 std::optional<size_t> find_foreign_byte(std::string_view text);
 
+// JSON as Python reads it: also NaN, Infinity, and numbers that are infinite as a double.
 // Fails: kCorrupt, naming `path`: no JSON, or nested deeper than kMaxJsonDepth.
 Result<JsonValue> parse_json(std::string_view path, std::string_view text);
 

@@ -6,61 +6,25 @@ usage: PYTHON vllm_loads_exports.py CKPT TESTDATA      PYTHON has vllm; exits 77
 No GPU is needed: the weights are loaded into the model as they would be on one, and no kernel runs. A model
 whose architecture this vLLM does not know is named and left out; one at least must be known.
 """
-import os
 import pathlib
 import sys
 import tempfile
 
 from make_exports import export, peer_missing
 
-os.environ.update(VLLM_LOGGING_LEVEL="ERROR", HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="", VLLM_CPU_KVCACHE_SPACE="1")
 try:
+    import vllm_on_cpu
     import torch
     import vllm
-    from vllm import platforms
     from vllm.config import DeviceConfig, LoadConfig, ModelConfig, VllmConfig, set_current_vllm_config
     from vllm.distributed import init_distributed_environment, initialize_model_parallel
     from vllm.model_executor.model_loader.default_loader import DefaultModelLoader
     from vllm.model_executor.model_loader.utils import initialize_model
-    from vllm.platforms.cpu import CpuPlatform
-    from vllm.platforms.interface import DeviceCapability
 except ImportError as error:
     peer_missing("vllm", error)
 
 MODELS = ("qwen3-micro", "llama-micro", "qwen35vl-micro")
 UNKNOWN = ("does not recognize this architecture", "not supported for now", "are not supported")
-
-
-class Blackwell(CpuPlatform):
-    """A CPU that says it is a GPU with FP4: quantisation methods ask before they are made."""
-
-    @classmethod
-    def check_and_update_config(cls, config):
-        pass
-
-    @classmethod
-    def get_device_capability(cls, *args, **kwargs):
-        return DeviceCapability(10, 0)
-
-    @classmethod
-    def has_device_capability(cls, *args, **kwargs):
-        return True
-
-    is_device_capability = is_device_capability_family = has_device_capability
-
-
-def choose_emulated_kernels():
-    """Newer releases pick a kernel while the model is built, and none of a GPU's is here."""
-    try:
-        import vllm.model_executor.kernels.linear as linear
-        import vllm.model_executor.layers.quantization.modelopt
-        from vllm.model_executor.kernels.linear.nvfp4.base import NvFp4LinearLayerConfig
-    except ImportError:
-        return
-    for module in list(sys.modules.values()):
-        if getattr(module, "init_nvfp4_linear_kernel", None) is not None:
-            module.init_nvfp4_linear_kernel = lambda *args, **kwargs: linear.EmulationNvFp4LinearKernel(
-                NvFp4LinearLayerConfig())
 
 
 def load(folder):
@@ -82,8 +46,7 @@ def load(folder):
 
 
 def main(ckpt, testdata):
-    platforms._current_platform = Blackwell()
-    choose_emulated_kernels()
+    vllm_on_cpu.choose_emulated_linears()
     known = 0
     with tempfile.TemporaryDirectory() as work:
         store = pathlib.Path(work) / "store"

@@ -1,0 +1,192 @@
+// Checks of the words of config.json, and of the kinds of its parts: types of numbers, activations,
+// classes, layer types, nested configurations.
+//
+// Sources: transformers 4.57.6 src/transformers/configuration_utils.py (dtype, layer types); vLLM
+// vllm/config/model.py, model_executor/models/registry.py, models/llama.py, qwen2.py, qwen3.py,
+// qwen3_next.py and layers/activation.py of 0.17.1.
+// What a reader would get wrong: without `architectures` vLLM takes the bare model of model_type,
+// and serves it as one that makes embeddings.
+#include <algorithm>
+#include <array>
+
+#include "checks/subject.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kDtypes =
+    " float32 float16 bfloat16 float64 float half double int8 int16 int32 int64 uint8 bool"
+    " float8_e4m3fn float8_e5m2 float4_e2m1fn_x2 ";
+// vLLM's for parts without a gate.
+constexpr std::string_view kActivations =
+    " gelu gelu_fast gelu_new gelu_pytorch_tanh relu relu2 silu quick_gelu tanh sigmoid xielu ";
+// Text models whose feed-forward part multiplies by silu, and nothing else.
+constexpr std::string_view kSiluTypes =
+    " llama mistral qwen2 qwen3 qwen2_moe qwen3_moe qwen3_next qwen3_5_text qwen3_5_moe_text ";
+
+// The configuration, and those inside of it.
+struct Level {
+  std::string prefix;
+  const JsonValue* json;
+};
+std::vector<Level> levels_of(const Examined& on) {
+  std::vector<Level> out{{"config.json: ", &on.config}};
+  for (const std::string_view key : {"text_config", "vision_config"}) {
+    const JsonValue* inner = known(on.config, key);
+    if (inner != nullptr && inner->is_object()) {
+      out.push_back({fmt::format("config.json: {}.", key), inner});
+    }
+  }
+  return out;
+}
+
+Status look_dtype(const Look& look) {
+  if (look.on.is_gguf) return {};
+  for (const Level& level : levels_of(look.on)) {
+    std::string_view key = "dtype";
+    const JsonValue* said = known(*level.json, key);
+    if (said == nullptr) said = known(*level.json, key = "torch_dtype");
+    if (said == nullptr) continue;
+    const auto* name = said->get_ptr<const std::string*>();
+    const bool is_wrong = name != nullptr ? !has_word(kDtypes, *name) : said->is_array();
+    if (!is_wrong) continue;
+    look.report(fmt::format("{}{}", level.prefix, key),
+                fmt::format("{}, which PyTorch does not have", said->dump()));
+  }
+  return {};
+}
+
+Status look_activation(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf) return {};
+  const JsonValue* said = member(on.text_config(), "hidden_act");
+  if (said != nullptr && has_word(kSiluTypes, on.text_type) && *said != "silu") {
+    look.report("config.json: hidden_act",
+                fmt::format("{}; models of type {} have \"silu\"", said->dump(), on.text_type));
+  }
+  const JsonValue* vision = known(on.config, "vision_config");
+  said = vision == nullptr || !on.is_qwen35() ? nullptr : member(*vision, "hidden_act");
+  if (said == nullptr) return {};
+  const auto* name = said->get_ptr<const std::string*>();
+  if (name != nullptr && has_word(kActivations, *name)) return {};
+  look.report("config.json: vision_config.hidden_act",
+              fmt::format("{}, which {} does not have", said->dump(), look.profile.help));
+  return {};
+}
+
+Status look_layer_types(const Look& look) {
+  const JsonValue* said = known(look.on.text_config(), "layer_types");
+  if (said == nullptr) return {};
+  const bool is_list = said->is_array() && std::all_of(said->begin(), said->end(),
+                                                       [](auto& item) { return item.is_string(); });
+  const JsonValue* count = known(look.on.text_config(), "num_hidden_layers");
+  const bool is_empty = is_list && said->empty() && count != nullptr && whole(*count) != 0u;
+  if (is_list && !is_empty) return {};
+  look.report("config.json: layer_types", "no list of a type for each layer");
+  return {};
+}
+
+Status look_architectures(const Look& look) {
+  const JsonValue* said = member(look.on.config, "architectures");
+  if (look.on.is_gguf || !is_truthy(said)) return {};  // C03
+  const bool is_list = said->is_array() && std::all_of(said->begin(), said->end(),
+                                                       [](auto& item) { return item.is_string(); });
+  if (!is_list) look.report("config.json: architectures", "no list of class names");
+  return {};
+}
+
+// Classes whose constructors read other keys than configurations of other types have.
+struct ClassTypes {
+  std::string_view stem, types;
+};
+constexpr std::array kClassTypes = {
+    ClassTypes{"Qwen3_5Moe", " qwen3_5_moe qwen3_5_moe_text "},
+    ClassTypes{"Qwen3_5", " qwen3_5 qwen3_5_text "},
+    ClassTypes{"Qwen3Moe", " qwen3_moe "},
+    ClassTypes{"Qwen2Moe", " qwen2_moe "},
+    ClassTypes{"Qwen3Next", " qwen3_next "},
+    ClassTypes{"GPT2", " gpt2 "},
+    ClassTypes{"GPTNeoX", " gpt_neox "},
+    ClassTypes{"GPTJ", " gptj "},
+    ClassTypes{"GptOss", " gpt_oss "},
+    ClassTypes{"Falcon", " falcon "},
+    ClassTypes{"Bloom", " bloom "},
+    ClassTypes{"Mixtral", " mixtral "},
+    ClassTypes{"Gemma2", " gemma2 "},
+    ClassTypes{"Gemma3", " gemma3 gemma3_text "},
+    ClassTypes{"DeepseekV2", " deepseek_v2 "},
+    ClassTypes{"DeepseekV3", " deepseek_v3 kimi_k2 "},
+};
+
+Status look_class_type(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || on.model_class.empty() || on.model_type.empty()) return {};
+  const auto report = [&] {
+    look.report("config.json: architectures",
+                fmt::format("'{}' does not read a configuration of type '{}'", on.model_class,
+                            on.model_type));
+  };
+  const bool is_wrapper = on.model_type == "qwen3_5" || on.model_type == "qwen3_5_moe";
+  if (is_wrapper && !on.model_class.starts_with("Qwen3_5")) {
+    report();
+    return {};
+  }
+  for (const ClassTypes& entry : kClassTypes) {
+    const std::string_view rest =
+        std::string_view(on.model_class).substr(std::min(entry.stem.size(), on.model_class.size()));
+    const bool is_of_stem =
+        on.model_class.starts_with(entry.stem) &&
+        (rest.starts_with("For") || rest.starts_with("Model") || rest.starts_with("LMHead"));
+    if (is_of_stem && !has_word(entry.types, on.model_type)) report();
+  }
+  return {};
+}
+
+Status look_nesting(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* inner = member(on.config, "text_config");
+  if (on.is_gguf || inner == nullptr || inner->is_null()) return {};
+  if (!inner->is_object()) {
+    look.report("config.json: text_config",
+                fmt::format("a JSON {}; expected an object", inner->type_name()));
+    return {};
+  }
+  if (has_word(" llama mistral qwen2 qwen3 ", on.model_type)) {
+    look.report(
+        "config.json: text_config",
+        fmt::format("model_type '{}' is a text model's, which has no text_config", on.model_type));
+  }
+  const JsonValue* deep = nullptr;
+  if (const JsonValue* vision = known(on.config, "vision_config")) {
+    deep = member(*vision, "deepstack_visual_indexes");
+  }
+  if (deep != nullptr && !deep->is_array()) {
+    look.report("config.json: vision_config.deepstack_visual_indexes", "no list");
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kChecks[] = {
+    {"C26", "the dtype is one of PyTorch's", "UUUUWWUU", "module 'torch' has no attribute", "",
+     "write \"bfloat16\" or the source model's", look_dtype},
+    {"C27", "the activation is the family's", "UUUUWS--",
+     "Unsupported activation: ... Only silu is supported for now", "",
+     "take config.json from the source model", look_activation},
+    {"C28", "layer_types is a list of names", "UUUUUUUU", "The `layer_types` entries must be in",
+     "", "take config.json from the source model", look_layer_types},
+    {"C29", "architectures is a list of names", "UUUUUUWW",
+     "architectures: Input should be a valid list", "", "take config.json from the source model",
+     look_architectures},
+    {"C30", "the class reads configurations of this type", "UUUUWUWW", "object has no attribute",
+     "", "take config.json from the source model", look_class_type},
+    {"C31", "parts of the configuration are of their kind", "UUUUUUUU",
+     "object has no attribute 'text_config'", "", "take config.json from the source model",
+     look_nesting},
+};
+
+}  // namespace
+
+std::span<const Check> config_word_checks() { return kChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,265 @@
+// Checks of the rotary embedding: a type that the program has, with all the numbers it needs.
+//
+// Sources: vLLM vllm/transformers_utils/config.py (patch_rope_parameters) and
+// model_executor/layers/rotary_embedding (get_rope) of 0.17.1 and 0.32.0; transformers
+// src/transformers/modeling_rope_utils.py of 4.57.6 and 5.17.0.
+// What a reader would get wrong: numbers beside the dictionary (rope_theta, partial_rotary_factor)
+// go before those in it.
+#include <algorithm>
+#include <array>
+
+#include "checks/subject.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kShare = "partial_rotary_factor";
+
+struct RopeType {
+  std::string_view name;
+  std::string_view numbers;  // keys that must hold numbers, between spaces
+  std::string_view lists;    // keys that must hold one number for each rotated pair
+};
+constexpr RopeType kTypes[] = {
+    {"default", " ", " "},
+    {"mllama4", " ", " "},
+    {"linear", " factor ", " "},
+    {"ntk", " factor ", " "},
+    {"dynamic", " factor ", " "},  // or alpha
+    {"yarn", " factor original_max_position_embeddings ", " "},
+    {"deepseek_yarn", " factor original_max_position_embeddings ", " "},
+    {"deepseek_llama_scaling", " factor original_max_position_embeddings ", " "},
+    {"llama3", " factor low_freq_factor high_freq_factor original_max_position_embeddings ", " "},
+    {"longrope", " original_max_position_embeddings ", " short_factor long_factor "},
+    {"xdrope", " alpha ", " "},
+    {"openpangu", " ", " "},
+    {"proportional", " ", " "},
+    {"bailing_mrope", " ", " "}};
+constexpr std::string_view kTypesFrom32 = " proportional bailing_mrope ";
+constexpr std::string_view kLayerTypes =
+    " full_attention sliding_attention chunked_attention linear_attention ";
+
+std::vector<std::string_view> words_of(std::string_view list) {
+  std::vector<std::string_view> out;
+  for (size_t at = list.find_first_not_of(' '); at != list.npos;) {
+    const size_t end = std::min(list.find(' ', at), list.size());
+    out.push_back(list.substr(at, end - at));
+    at = list.find_first_not_of(' ', end);
+  }
+  return out;
+}
+
+// One dictionary about rope, and the configuration around it.
+struct Rope {
+  std::string place;
+  const JsonValue* said;
+  const JsonValue* around;
+
+  // Of the dictionary; numbers that may stand beside it too are taken from there first.
+  const JsonValue* find(std::string_view key) const {
+    const JsonValue* beside =
+        has_word(" rope_theta partial_rotary_factor original_max_position_embeddings ", key)
+            ? known(*around, key)
+            : nullptr;
+    return beside != nullptr ? beside : known(*said, key);
+  }
+};
+
+// rope_scaling goes before rope_parameters; by layer type there is one each.
+std::vector<Rope> ropes_of(const Examined& on) {
+  std::vector<Rope> out;
+  const JsonValue& text = on.text_config();
+  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
+    const JsonValue* said = known(text, key);
+    if (said == nullptr) continue;
+    const std::string place = fmt::format("{}{}", prefix, key);
+    const bool is_nested = said->is_object() && !said->empty() &&
+                           std::all_of(said->items().begin(), said->items().end(), [](auto& item) {
+                             return has_word(kLayerTypes, item.key());
+                           });
+    if (!is_nested) return {{place, said, &text}};
+    for (const auto& item : said->items()) {
+      out.push_back({fmt::format("{}.{}", place, item.key()), &item.value(), &text});
+    }
+    return out;
+  }
+  return out;
+}
+
+// Of a head's values, how many are rotated; negative where it is no number. Qwen3.5's class has a
+// default, which goes before what the dictionary says.
+double rotated_share(const Examined& on, const Rope& rope) {
+  const bool has_default = on.is_qwen35() && member(*rope.around, kShare) == nullptr;
+  const JsonValue* share = has_default ? nullptr : rope.find(kShare);
+  if (share == nullptr) return on.is_qwen35() ? 0.25 : 1;
+  if (share->is_boolean()) return share->get<bool>() ? 1 : 0;
+  return number(*share).value_or(-1);
+}
+
+// Pairs of values that are rotated; nullopt where the configuration does not say.
+std::optional<uint64_t> rotated_pairs(const Examined& on, const Rope& rope) {
+  const JsonValue& text = on.text_config();
+  const JsonValue* head = known(text, "head_dim");
+  const JsonValue* hidden = known(text, "hidden_size");
+  const JsonValue* heads = known(text, "num_attention_heads");
+  std::optional<uint64_t> size = head == nullptr ? std::nullopt : whole(*head);
+  if (head == nullptr && hidden != nullptr && heads != nullptr && whole(*heads).value_or(0) != 0) {
+    size = whole(*hidden).value_or(0) / *whole(*heads);
+  }
+  const double share = rotated_share(on, rope);
+  if (!size || *size == 0 || !(share > 0 && share <= 1)) return std::nullopt;
+  return static_cast<uint64_t>(static_cast<double>(*size) * share) / 2;
+}
+
+std::string type_of(const Rope& rope) {
+  const JsonValue* name = member(*rope.said, "rope_type");
+  if (name == nullptr) name = member(*rope.said, "type");
+  if (name == nullptr) return {};
+  const auto* text = name->get_ptr<const std::string*>();
+  if (text == nullptr) return name->dump();
+  return *text == "su" ? "longrope" : *text;
+}
+
+// What is wrong with the numbers that `type` needs; empty when nothing is.
+std::string fault_of_numbers(const Rope& rope, const RopeType& type,
+                             std::optional<uint64_t> pairs) {
+  if (type.name == "dynamic" && rope.find("alpha") != nullptr) return {};
+  for (const std::string_view key : words_of(type.numbers)) {
+    const JsonValue* value = rope.find(key);
+    if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
+    if (!value->is_number()) {
+      return fmt::format("{} is {}; expected a number", key, value->dump());
+    }
+    const bool scales_length = key == "factor" && type.name != "llama3";
+    if (scales_length && !(*number(*value) > 0)) {
+      return fmt::format("factor is {}; expected a number above 0", value->dump());
+    }
+  }
+  for (const std::string_view key : words_of(type.lists)) {
+    const JsonValue* value = rope.find(key);
+    if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
+    if (!value->is_array()) return fmt::format("{} is no list", key);
+    if (pairs && value->size() != *pairs) {
+      return fmt::format("{} has {} numbers; {} pairs are rotated", key, value->size(), *pairs);
+    }
+  }
+  return {};
+}
+
+std::string fault_of(const Look& look, const Rope& rope) {
+  const JsonValue& said = *rope.said;
+  // An empty one counts as none, but for the classes of transformers.
+  const bool is_checked_by_class = rope.place.ends_with("rope_scaling") && !look.on.is_qwen35();
+  if (!is_truthy(&said) && !is_checked_by_class) return {};
+  if (!said.is_object()) return fmt::format("a JSON {}; expected an object", said.type_name());
+  const std::string name = type_of(rope);
+  if (name.empty()) return "no rope_type";
+  if (name == "mrope") {
+    return member(said, "mrope_section") == nullptr ? "type 'mrope' without mrope_section" : "";
+  }
+  const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                  [&](const RopeType& entry) { return entry.name == name; });
+  const bool is_later = look.profile.names != Names::kVllm32 &&
+                        has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
+  const bool has_types = look.profile.program == Program::kVllm;
+  if (type == std::end(kTypes) || is_later) {
+    // transformers takes types that it does not know, with a warning.
+    return has_types ? fmt::format("type '{}', which {} does not have", name, look.profile.help)
+                     : std::string();
+  }
+  return fault_of_numbers(rope, *type, rotated_pairs(look.on, rope));
+}
+
+Status look_type(const Look& look) {
+  for (const Rope& rope : ropes_of(look.on)) {
+    std::string fault = fault_of(look, rope);
+    if (!fault.empty()) look.report(rope.place, std::move(fault));
+  }
+  // That of a vision part is not computed with, but is read.
+  const JsonValue* vision = known(look.on.config, "vision_config");
+  const JsonValue* rope = vision == nullptr ? nullptr : known(*vision, "rope_parameters");
+  if (rope == nullptr) return {};
+  if (member(*rope, "rope_type") == nullptr && member(*rope, "type") == nullptr) {
+    look.report("config.json: vision_config.rope_parameters", "no rope_type");
+  }
+  return {};
+}
+
+// Half of the rotated values must be what the sections of M-RoPE sum to.
+Status look_sections(const Look& look) {
+  for (const Rope& rope : ropes_of(look.on)) {
+    const JsonValue* sections =
+        rope.said->is_object() ? known(*rope.said, "mrope_section") : nullptr;
+    const auto pairs = rotated_pairs(look.on, rope);
+    const std::string type = rope.said->is_object() ? type_of(rope) : "";
+    if (!is_truthy(sections) || (type != "default" && type != "mrope")) continue;
+    if (!sections->is_array()) {
+      look.report(rope.place + ".mrope_section", "no list");
+      continue;
+    }
+    double sum = 0;
+    for (const JsonValue& section : *sections) sum += number(section).value_or(0);
+    if (!pairs || sum == static_cast<double>(*pairs)) continue;
+    look.report(rope.place + ".mrope_section",
+                fmt::format("sums to {}; half of the rotary dimension is {}", sum, *pairs));
+  }
+  return {};
+}
+
+Status look_share(const Look& look) {
+  for (const Rope& rope : ropes_of(look.on)) {
+    if (!rope.said->is_object()) continue;
+    const double share = rotated_share(look.on, rope);
+    if (share > 0 && share <= 1) continue;
+    look.report("config.json: partial_rotary_factor",
+                fmt::format("{}; expected a number above 0, at most 1", rope.find(kShare)->dump()));
+  }
+  return {};
+}
+
+// Classes of transformers 4.57 read rope_theta beside the dictionary; where it stands inside alone,
+// as 5.x writes it, their default goes before it.
+Status look_theta(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || on.is_qwen35() || known(on.text_config(), "rope_theta") != nullptr) return {};
+  struct Default {
+    std::string_view types;
+    double theta;
+  };
+  constexpr Default kDefaults[] = {
+      {" llama mistral qwen2 qwen3 qwen2_moe qwen3_moe olmo2 phi3 starcoder2 ", 10000},
+      {" mixtral ", 1000000}};
+  for (const Default& entry : kDefaults) {
+    if (!has_word(entry.types, on.text_type)) continue;
+    for (const Rope& rope : ropes_of(on)) {
+      const JsonValue* theta = rope.said->is_object() ? known(*rope.said, "rope_theta") : nullptr;
+      if (theta == nullptr || number(*theta) == entry.theta) continue;
+      look.report(rope.place + ".rope_theta",
+                  fmt::format("{}, not said beside it; transformers 4.57 takes {} then",
+                              theta->dump(), entry.theta));
+    }
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kChecks[] = {
+    {"C17", "the rope type is known and complete", "UUUUWWUU",
+     "KeyError: 'factor'; Unknown RoPE scaling type; rope_parameters should have a 'rope_type' key",
+     "", "take config.json from the source model", look_type},
+    {"C18", "mrope_section fits the rotary dimension", "UUUWWWWW", "AssertionError", "",
+     "take config.json from the source model", look_sections},
+    {"C19", "partial_rotary_factor is a share", "UUUUWW--",
+     "partial_rotary_factor must be between 0.0 and 1.0", "",
+     "take config.json from the source model", look_share},
+    {"C20", "rope_theta stands where the reader looks", "SS----S-",
+     "loads, and answers get worse the longer the text is", "", "say rope_theta in config.json too",
+     look_theta},
+};
+
+}  // namespace
+
+std::span<const Check> rope_checks() { return kChecks; }
+
+}  // namespace ckpt

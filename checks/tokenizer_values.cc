@@ -1,0 +1,161 @@
+// Checks of the values in tokenizer_config.json.
+//
+// Sources: transformers 4.57.6 src/transformers/tokenization_utils_base.py (special tokens,
+// added_tokens_decoder, padding_side), models/llama/tokenization_llama_fast.py and
+// models/auto/tokenization_auto.py.
+// What a reader would get wrong: a special token may be an object, but must say that it is an
+// AddedToken; Llama's class puts the first token before every text unless it is told not to.
+#include <algorithm>
+#include <array>
+
+#include "checks/subject.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kPlace = "tokenizer_config.json";
+constexpr std::array<std::string_view, 7> kSpecial = {
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+
+bool is_added_token(const JsonValue& json) {
+  const std::string* type = text_of(json, "__type");
+  return type != nullptr && *type == "AddedToken" && text_of(json, "content") != nullptr;
+}
+
+bool is_number_text(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+Status look_special(const Look& look) {
+  const JsonValue& config = look.on.tokenizer_config;
+  for (const std::string_view key : kSpecial) {
+    const JsonValue* value = known(config, key);
+    if (value == nullptr || value->is_string() || is_added_token(*value)) continue;
+    look.report(
+        fmt::format("{}: {}", kPlace, key),
+        fmt::format("{}; expected a text, or an object of __type AddedToken", value->dump()));
+  }
+  const JsonValue* more = known(config, "additional_special_tokens");
+  if (more != nullptr && !more->is_array()) {
+    look.report(fmt::format("{}: additional_special_tokens", kPlace), "no list");
+  }
+  for (const std::string_view key : {"padding_side", "truncation_side"}) {
+    const JsonValue* value = member(config, key);
+    if (value == nullptr || *value == "left" || *value == "right") continue;
+    look.report(fmt::format("{}: {}", kPlace, key),
+                fmt::format("{}; expected \"left\" or \"right\"", value->dump()));
+  }
+  return {};
+}
+
+// What is wrong with one entry of added_tokens_decoder; empty: nothing.
+std::string fault_of(const std::string& id, const JsonValue& token) {
+  if (!is_number_text(id)) return "its key is no token id";
+  if (!token.is_object()) return "no object";
+  const JsonValue* content = member(token, "content");
+  if (content != nullptr && !content->is_string()) return "content is no text";
+  for (const std::string_view key : {"lstrip", "rstrip", "single_word", "normalized", "special"}) {
+    const JsonValue* value = member(token, key);
+    if (value != nullptr && !value->is_boolean())
+      return fmt::format("{} is not true or false", key);
+  }
+  return {};
+}
+
+Status look_decoder(const Look& look) {
+  const JsonValue* decoder = member(look.on.tokenizer_config, "added_tokens_decoder");
+  if (decoder == nullptr) return {};
+  if (!decoder->is_object()) {
+    look.report(fmt::format("{}: added_tokens_decoder", kPlace), "no object");
+    return {};
+  }
+  for (const auto& [id, token] : decoder->items()) {
+    std::string fault = fault_of(id, token);
+    if (fault.empty()) continue;
+    look.report(fmt::format("{}: added_tokens_decoder.{}", kPlace, id), std::move(fault));
+    return {};
+  }
+  return {};
+}
+
+// Classes that put bos_token before every text, unless add_bos_token is false.
+Status look_first_token(const Look& look) {
+  const JsonValue& config = look.on.tokenizer_config;
+  const std::string* name = text_of(config, "tokenizer_class");
+  if (name == nullptr ||
+      !has_word(" LlamaTokenizer LlamaTokenizerFast CodeLlamaTokenizer CodeLlamaTokenizerFast"
+                " GemmaTokenizer GemmaTokenizerFast ",
+                *name)) {
+    return {};
+  }
+  const JsonValue* adds = member(config, "add_bos_token");
+  const JsonValue* first = member(config, "bos_token");
+  if (first == nullptr || !first->is_null() || (adds != nullptr && !is_truthy(adds))) return {};
+  look.report(fmt::format("{}: bos_token", kPlace),
+              fmt::format("null, and {} puts it before every text", *name));
+  return {};
+}
+
+// Without a class the model's is taken, which transformers finds by model_type.
+Status look_class(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || on.model_type.empty()) return {};
+  const JsonValue* name = member(on.tokenizer_config, "tokenizer_class");
+  if (name != nullptr && !name->is_string() && !name->is_null()) {
+    look.report(fmt::format("{}: tokenizer_class", kPlace),
+                fmt::format("{}; expected a name", name->dump()));
+    return {};
+  }
+  if (name != nullptr && name->is_string()) return {};
+  if (text_of(on.config, "tokenizer_class") != nullptr) return {};
+  if (knows_model_type(*find_profile("transformers-4.57"), on.model_type)) return {};
+  look.report(
+      std::string(kPlace),
+      fmt::format("no tokenizer_class, and transformers 4.57 does not know '{}'", on.model_type));
+  return {};
+}
+
+// The file is read whether or not it is needed; numbers in it are compared with numbers.
+Status look_generation(const Look& look) {
+  const Document* document = look.on.checkpoint.find_document("generation_config.json");
+  if (document == nullptr) return {};
+  const auto json = parse_json("generation_config.json", *document->content);
+  if (!json) return {};  // passed over, with a warning
+  if (!json->is_object()) {
+    look.report("generation_config.json",
+                fmt::format("a JSON {}; expected an object", json->type_name()));
+    return {};
+  }
+  const JsonValue* pad = known(*json, "pad_token_id");
+  if (pad == nullptr || pad->is_number() || pad->is_boolean()) return {};
+  look.report("generation_config.json: pad_token_id",
+              fmt::format("{}; expected a number", pad->dump()));
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kChecks[] = {
+    {"T15", "special tokens are texts", "UUUUUUUU",
+     "Special token eos_token has to be either str or AddedToken", "",
+     "take tokenizer_config.json from the source model", look_special},
+    {"T16", "added_tokens_decoder is of its form", "UUU---U-",
+     "'NoneType' object has no attribute 'items'; invalid literal for int()", "",
+     "take tokenizer_config.json from the source model", look_decoder},
+    {"T17", "a class that begins with bos_token has one", "UUU---U-",
+     "add_bos_token = True but bos_token = None", "",
+     "take tokenizer_config.json from the source model", look_first_token},
+    {"T18", "tokenizer_class is said, or follows from the model", "UUW---U-",
+     "The checkpoint you are trying to load has model type ... but Transformers does not recognize "
+     "this architecture",
+     "tokenizer:for=transformers-4.57", "", look_class},
+    {"F07", "generation_config.json is of its form", "UUUUW-WW",
+     "'NoneType' object does not support item assignment", "",
+     "take generation_config.json from the source model", look_generation},
+};
+
+}  // namespace
+
+std::span<const Check> tokenizer_value_checks() { return kChecks; }
+
+}  // namespace ckpt

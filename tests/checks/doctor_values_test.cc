@@ -1,0 +1,236 @@
+// Values in the documents of a model, each changed in one place: what the doctor says of it, and
+// that it says nothing of it before.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "checks/checks.h"
+#include "checks/profiles.h"
+#include "core/json_read.h"
+
+namespace ckpt {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+// The documents of a model in testdata, without its tensors.
+Checkpoint documents(const std::string& model) {
+  Checkpoint out;
+  out.format = "safetensors";
+  for (const char* name :
+       {"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"}) {
+    out.set_document(name, text_of_file(fmt::format(CKPT_TESTDATA "/{}/{}", model, name)));
+  }
+  return out;
+}
+
+bool is_asked(const std::string& id) {
+  return has_word(
+      " C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C28 C29 C30 C31 Q25 Q26 Q27 Q28 T14 T15 T16"
+      " T17 T18 F07 ",
+      id);
+}
+
+// "ID severity", one each, in order, without doubles.
+std::string told(const Checkpoint& checkpoint, const std::string& profile = "vllm-0.17") {
+  const auto diagnosis = diagnose(checkpoint, {{profile}, false, {}, nullptr});
+  if (!diagnosis) return diagnosis.error().text();
+  std::string out;
+  for (const Finding& finding : diagnosis->findings) {
+    const std::string line = fmt::format("{} {}", finding.check, severity_name(finding.severity));
+    if (!is_asked(finding.check) || out.find(line) != out.npos) continue;
+    out += (out.empty() ? "" : ", ") + line;
+  }
+  return out;
+}
+
+// A field of a document, by JSON pointer, and what is put there: "" takes it away.
+struct Change {
+  const char *model, *file, *pointer, *value, *expected;
+};
+
+std::string told_of(const Change& change, const std::string& profile = "vllm-0.17") {
+  Checkpoint checkpoint = documents(change.model);
+  Json json = *parse_json(change.file, *checkpoint.find_document(change.file)->content);
+  const Json::json_pointer pointer(change.pointer);
+  if (std::string(change.value).empty()) {
+    json[pointer.parent_pointer()].erase(pointer.back());
+  } else {
+    json[pointer] = Json::parse(change.value);
+  }
+  checkpoint.set_document(change.file, json.dump());
+  return told(checkpoint, profile);
+}
+
+void expect_all(std::initializer_list<Change> changes) {
+  for (const Change& change : changes) {
+    EXPECT_EQ(told_of(change), change.expected)
+        << change.model << " " << change.file << " " << change.pointer << " = " << change.value;
+  }
+}
+
+constexpr const char *kLlama = "llama-micro", *kQwen3 = "qwen3-micro", *kVision = "qwen35vl-micro";
+constexpr const char *kConfig = "config.json", *kTokenizer = "tokenizer.json";
+constexpr const char* kSettings = "tokenizer_config.json";
+
+TEST(DoctorValues, NothingIsSaidOfGoodModels) {
+  for (const char* model : {kLlama, kQwen3, kVision, "qwen35moe-micro"}) {
+    EXPECT_EQ(told(documents(model)), "") << model;
+    EXPECT_EQ(told(documents(model), "vllm"), "") << model;
+    EXPECT_EQ(told(documents(model), "sglang"), "") << model;
+    EXPECT_EQ(told(documents(model), "transformers-5"), "") << model;
+  }
+}
+
+TEST(DoctorValues, RopeTypesAreKnownAndComplete) {
+  expect_all({
+      {kLlama, kConfig, "/rope_parameters/rope_type", "\"spiral\"", "C17 unloaded"},
+      {kLlama, kConfig, "/rope_parameters/rope_type", "7", "C17 unloaded"},
+      {kLlama, kConfig, "/rope_parameters/rope_type", "", "C17 unloaded"},
+      {kLlama, kConfig, "/rope_parameters/rope_type", "\"linear\"", "C17 unloaded"},
+      {kLlama, kConfig, "/rope_parameters", "7", "C17 unloaded"},
+      {kLlama, kConfig, "/rope_parameters", "[]", ""},
+      {kLlama, kConfig, "/rope_scaling", "{}", "C17 unloaded"},
+      {kLlama, kConfig, "/rope_scaling", R"({"type": "linear", "factor": 2.0})", ""},
+      {kLlama, kConfig, "/rope_scaling", R"({"rope_type": "linear", "factor": "2"})",
+       "C17 unloaded"},
+      {kLlama, kConfig, "/rope_scaling", R"({"rope_type": "yarn", "factor": 4.0})", "C17 unloaded"},
+      {kLlama, kConfig, "/rope_scaling",
+       R"({"rope_type": "longrope", "short_factor": [1], "long_factor": [1],
+           "original_max_position_embeddings": 64})",
+       "C17 unloaded"},
+      {kVision, kConfig, "/text_config/rope_parameters/mrope_section", "[4, 2]", "C18 unloaded"},
+      {kVision, kConfig, "/text_config/rope_parameters/mrope_section", "[]", ""},
+      {kVision, kConfig, "/text_config/partial_rotary_factor", "0.5", "C18 unloaded"},
+      {kVision, kConfig, "/text_config/partial_rotary_factor", "2", "C19 unloaded"},
+      {kVision, kConfig, "/text_config/rope_parameters/rope_theta", "\"1e7\"", "C25 unloaded"},
+      {kLlama, kConfig, "/rope_parameters/rope_theta", "\"1e7\"", "C20 unsound"},
+      {kQwen3, kConfig, "/rope_parameters/rope_theta", "1000000.0", "C20 unsound"},
+  });
+  const Change moved{kQwen3, kConfig, "/rope_parameters/rope_theta", "1000000.0", ""};
+  EXPECT_EQ(told_of(moved, "vllm"), "");
+}
+
+TEST(DoctorValues, SizesAreWholeNumbersAboveZero) {
+  expect_all({
+      {kLlama, kConfig, "/hidden_size", "\"256\"", "C21 unloaded"},
+      {kLlama, kConfig, "/hidden_size", "256.5", "C21 unloaded"},
+      {kLlama, kConfig, "/num_hidden_layers", "-1", "C21 unloaded"},
+      {kLlama, kConfig, "/vocab_size", "null", "C21 unloaded"},
+      {kLlama, kConfig, "/num_key_value_heads", "null", ""},
+      {kLlama, kConfig, "/head_dim", "0", "C22 unsound"},
+      {kLlama, kConfig, "/intermediate_size", "true", "C22 unsound"},
+      {kLlama, kConfig, "/max_position_embeddings", "\"2048\"", "C23 unloaded"},
+      {kLlama, kConfig, "/max_position_embeddings", "-2048", "C23 unloaded"},
+      {kLlama, kConfig, "/max_position_embeddings", "2048.5", ""},
+      {kLlama, kConfig, "/rms_norm_eps", "\"1e-6\"", "C24 unsound"},
+      {kVision, kConfig, "/text_config/linear_num_value_heads", "[4]", "C21 unloaded"},
+      {kVision, kConfig, "/vision_config/depth", "null", "C21 unloaded"},
+      {"qwen35moe-micro", kConfig, "/num_experts", "0", "C21 unloaded"},
+      {"qwen35moe-micro", kConfig, "/num_experts_per_tok", "9", "C24 unsound"},
+  });
+}
+
+TEST(DoctorValues, WordsAreThoseOfTheProgram) {
+  expect_all({
+      {kLlama, kConfig, "/dtype", "\"bf16\"", "C26 unloaded"},
+      {kLlama, kConfig, "/dtype", "[\"bfloat16\"]", "C26 unloaded"},
+      {kLlama, kConfig, "/torch_dtype", "\"bf16\"", ""},  // dtype goes before it
+      {kLlama, kConfig, "/hidden_act", "\"SiLU\"", "C27 unloaded"},
+      {kLlama, kConfig, "/hidden_act", "", ""},
+      {kVision, kConfig, "/vision_config/hidden_act", "\"swish\"", "C27 unloaded"},
+      {kQwen3, kConfig, "/layer_types", "[7, 7, 7]", "C28 unloaded"},
+      {kQwen3, kConfig, "/layer_types", "\"full_attention\"", "C28 unloaded"},
+      {kQwen3, kConfig, "/layer_types", "null", ""},
+      {kLlama, kConfig, "/architectures", "\"LlamaForCausalLM\"", "C29 unloaded"},
+      {kLlama, kConfig, "/architectures", "[\"GPT2LMHeadModel\"]", "C30 unloaded"},
+      {kLlama, kConfig, "/architectures", "[\"MistralForCausalLM\"]", ""},
+      {kVision, kConfig, "/architectures", "[\"LlamaForCausalLM\"]", "C30 unloaded"},
+      {kVision, kConfig, "/text_config", "[]", "C31 unloaded"},
+      {kVision, kConfig, "/model_type", "\"qwen3\"", "C30 unloaded, C31 unloaded"},
+  });
+}
+
+TEST(DoctorValues, StatementsAboutQuantizationAreOfTheirForm) {
+  expect_all({
+      {kLlama, kConfig, "/quantization_config", "null", "Q25 unloaded"},
+      {kLlama, kConfig, "/quantization_config", R"({"quant_method": "fp8", "producer": []})",
+       "Q25 unloaded, Q27 unloaded"},
+      {kLlama, kConfig, "/quantization_config", R"({"quant_method": "zip"})", "Q26 unloaded"},
+      {kLlama, kConfig, "/quantization_config", R"({"quant_method": 7})", "Q26 unloaded"},
+      {kLlama, kConfig, "/quantization_config", R"({"quant_method": "gptq", "bits": 4})",
+       "Q27 unloaded"},
+      {kLlama, kConfig, "/quantization_config",
+       R"({"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": false})", ""},
+      {kLlama, kConfig, "/quantization_config", R"({"quant_method": "modelopt"})", "Q27 unloaded"},
+      {kLlama, kConfig, "/quantization_config",
+       R"({"quant_method": "modelopt", "quant_algo": "FP8", "ignore": "lm_head"})", "Q27 unloaded"},
+      {kLlama, kConfig, "/quantization_config",
+       R"({"quant_method": "modelopt_fp4", "quant_algo": "FP8"})", "Q27 unloaded"},
+  });
+}
+
+TEST(DoctorValues, TheTokenizerHasItsForm) {
+  expect_all({
+      {kLlama, kTokenizer, "/more", "7", "T14 unloaded"},
+      {kLlama, kTokenizer, "/version", "\"9.9\"", "T14 unloaded"},
+      {kLlama, kTokenizer, "/version", "", ""},
+      {kLlama, kTokenizer, "/model", "null", "T14 unloaded"},
+      {kLlama, kTokenizer, "/model/type", "\"Spiral\"", "T14 unloaded"},
+      {kLlama, kTokenizer, "/model/vocab", "{}", "T14 unloaded"},
+      {kLlama, kTokenizer, "/model/vocab/a", "-7", "T14 unloaded"},
+      {kLlama, kTokenizer, "/model/merges", "", "T14 unloaded"},
+      {kLlama, kTokenizer, "/model/merges", "[]", ""},
+      {kLlama, kTokenizer, "/model/merges", R"([["no-such", "piece"]])", "T14 unloaded"},
+      {kLlama, kTokenizer, "/model/merges", R"(["alone"])", "T14 unloaded"},
+      {kLlama, kTokenizer, "/added_tokens", "null", "T14 unloaded"},
+      {kLlama, kTokenizer, "/added_tokens/0/special", "", "T14 unloaded"},
+      {kLlama, kTokenizer, "/pre_tokenizer", "null", ""},
+      {kLlama, kTokenizer, "/pre_tokenizer", R"({"type": "Spiral"})", "T14 unloaded"},
+      {kLlama, kTokenizer, "/pre_tokenizer",
+       R"({"type": "Split", "pattern": {"Regex": "([a-z]|\\[x"}, "behavior": "Isolated"})",
+       "T14 unloaded"},
+      {kLlama, kTokenizer, "/truncation", "\"yes\"", "T14 unloaded"},
+      {kLlama, kSettings, "/eos_token", "7", "T15 unloaded"},
+      {kLlama, kSettings, "/eos_token", R"({"content": "<|im_end|>"})", "T15 unloaded"},
+      {kLlama, kSettings, "/eos_token", R"({"content": "<|im_end|>", "__type": "AddedToken"})", ""},
+      {kLlama, kSettings, "/padding_side", "\"up\"", "T15 unloaded"},
+      {kLlama, kSettings, "/added_tokens_decoder", "null", "T16 unloaded"},
+      {kLlama, kSettings, "/added_tokens_decoder", R"({"seven": {"content": "a"}})",
+       "T16 unloaded"},
+      {kLlama, kSettings, "/added_tokens_decoder", R"({"7": {"content": "a", "special": 1}})",
+       "T16 unloaded"},
+      {kLlama, kSettings, "/tokenizer_class", "\"LlamaTokenizerFast\"", "T17 unloaded"},
+      {kLlama, kSettings, "/tokenizer_class", "", ""},
+      {kVision, kSettings, "/tokenizer_class", "", "T18 unloaded"},
+      {kLlama, "generation_config.json", "/pad_token_id", "\"7\"", "F07 unloaded"},
+  });
+}
+
+TEST(DoctorValues, NumbersThatPythonReadsAreNoFault) {
+  Checkpoint checkpoint = documents(kLlama);
+  std::string config = *checkpoint.find_document(kConfig)->content;
+  const std::string field = "\"initializer_range\": 0.02";
+  ASSERT_NE(config.find(field), config.npos);
+  config.replace(config.find(field), field.size(), "\"initializer_range\": Infinity");
+  checkpoint.set_document(kConfig, config);
+  EXPECT_EQ(told(checkpoint), "");
+  const auto diagnosis = diagnose(checkpoint, {{"vllm-0.17"}, false, {}, nullptr});
+  ASSERT_TRUE(diagnosis);
+  EXPECT_TRUE(std::none_of(diagnosis->findings.begin(), diagnosis->findings.end(),
+                           [](const Finding& finding) { return finding.check == "C01"; }));
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,92 @@
+// JSON that Python reads is read, and what Python refuses is refused.
+#include "core/json_python.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/json_edit.h"
+#include "core/json_read.h"
+
+namespace ckpt {
+namespace {
+
+TEST(JsonPython, NumbersThatPythonReadsAreRead) {
+  const auto json = parse_json(
+      "f",
+      R"({"a": NaN, "b": [Infinity, -Infinity, 1e999], "c": {"d": -1e999, "e": 1}, "f": 2.5})");
+  ASSERT_TRUE(json);
+  EXPECT_TRUE(std::isnan(json->at("a").get<double>()));
+  EXPECT_EQ(json->at("b")[0].get<double>(), INFINITY);
+  EXPECT_EQ(json->at("b")[1].get<double>(), -INFINITY);
+  EXPECT_EQ(json->at("b")[2].get<double>(), INFINITY);
+  EXPECT_EQ(json->at("c").at("d").get<double>(), -INFINITY);
+  EXPECT_EQ(json->at("c").at("e"), 1);
+  EXPECT_EQ(json->at("f"), 2.5);
+  EXPECT_TRUE(std::isnan(parse_json("f", "NaN")->get<double>()));
+}
+
+TEST(JsonPython, WordsInTextsAndKeysStayTexts) {
+  const auto json =
+      parse_json("f", R"({"NaN": "Infinity \" NaN", "x": NaN, "y": "0e-4000000000"})");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->at("NaN"), "Infinity \" NaN");
+  EXPECT_EQ(json->at("y"), "0e-4000000000");
+}
+
+TEST(JsonPython, ANumberSpelledAsAStandInStaysItself) {
+  const auto json = parse_json("f", R"([NaN, 0e-4000000000, 0e-4000000001, Infinity])");
+  ASSERT_TRUE(json);
+  EXPECT_EQ((*json)[1], 0.0);
+  EXPECT_EQ((*json)[2], 0.0);
+  EXPECT_EQ((*json)[3].get<double>(), INFINITY);
+}
+
+TEST(JsonPython, TheLastOfEqualKeysHolds) {
+  EXPECT_EQ(parse_json("f", R"({"a": 1, "a": 2, "n": NaN})")->at("a"), 2);
+  EXPECT_EQ(parse_json("f", R"({"a": 1, "a": 2})")->at("a"), 2);
+}
+
+TEST(JsonPython, WhatPythonRefusesIsRefused) {
+  for (const std::string_view text : {"{\"a\": nan}",
+                                      "{\"a\": NAN}",
+                                      "{\"a\": inf}",
+                                      "{\"a\": +1}",
+                                      "{\"a\": +Infinity}",
+                                      "[01]",
+                                      "[1e999",
+                                      "[01e999]",
+                                      "[1.e999]",
+                                      "[.5]",
+                                      "[1e]",
+                                      "[-]",
+                                      "[--Infinity]",
+                                      "[-NaN]",
+                                      "[NaN,]",
+                                      "[NaN NaN]",
+                                      "[NaN1]",
+                                      "[Infinityx]",
+                                      "{NaN: 1}",
+                                      "{\"a\": NaN,}",
+                                      "['a']",
+                                      "// x\n[1]",
+                                      "\xef\xbb\xbf[NaN]",
+                                      "[NaN]x",
+                                      "[\"\t\", NaN]",
+                                      "[0x10]",
+                                      "",
+                                      "[\"NaN]"}) {
+    EXPECT_FALSE(parse_json("f", text)) << text;
+  }
+}
+
+TEST(JsonPython, NumbersBeyondADoubleAreKeptAsTheyWere) {
+  const std::string text = "{\"a\": 1e999, \"b\": NaN, \"c\": -Infinity}";
+  const auto parsed = JsonText::parse(text);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->dump(json_style_of(text)), text);
+  EXPECT_FALSE(JsonText::parse("[01e999]"));
+}
+
+}  // namespace
+}  // namespace ckpt

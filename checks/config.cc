@@ -250,8 +250,14 @@ Status look_vision_config(const Look& look) {
   const JsonValue* out = known(*vision, "out_hidden_size");
   const JsonValue* hidden = known(on.text_config(), "hidden_size");
   if (out != nullptr && hidden != nullptr && *out != *hidden) {
-    look.report("config.json: vision_config.out_hidden_size",
-                fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()));
+    // Without a tower nothing meets the text model.
+    const auto weight = on.has_vision_tensors() ? std::nullopt : std::optional(Severity::kWarning);
+    look.out.push_back(
+        {"config.json: vision_config.out_hidden_size",
+         fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()),
+         weight,
+         {},
+         {}});
   }
   return {};
 }

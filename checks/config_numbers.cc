@@ -78,6 +78,7 @@ struct Level {
   std::string prefix;
   const JsonValue* json;
   std::span<const NumberRule> rules;
+  bool has_weights = true;  // where there are none, no shape tells 1 from true
 };
 
 std::vector<Level> levels_of(const Examined& on) {
@@ -94,7 +95,7 @@ std::vector<Level> levels_of(const Examined& on) {
   }
   const JsonValue* vision = known(on.config, "vision_config");
   if (on.is_qwen35() && vision != nullptr && vision->is_object()) {
-    out.push_back({"config.json: vision_config.", vision, kVision});
+    out.push_back({"config.json: vision_config.", vision, kVision, on.has_vision_tensors()});
   }
   return out;
 }
@@ -104,7 +105,8 @@ void look_numbers(const Look& look, char weight) {
     for (const NumberRule& rule : level.rules) {
       const JsonValue* value = member(*level.json, rule.key);
       if (value == nullptr) continue;
-      const Judged judged = judge(*value, rule);
+      Judged judged = judge(*value, rule);
+      if (!level.has_weights && value->is_boolean()) judged.weight = 'S';
       if (judged.weight != weight) continue;
       look.report(fmt::format("{}{}", level.prefix, rule.key),
                   fmt::format("{}, which is {}; expected a whole number above zero", value->dump(),

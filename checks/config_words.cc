@@ -79,10 +79,21 @@ Status look_layer_types(const Look& look) {
   if (said == nullptr) return {};
   const bool is_list = said->is_array() && std::all_of(said->begin(), said->end(),
                                                        [](auto& item) { return item.is_string(); });
-  const JsonValue* count = known(look.on.text_config(), "num_hidden_layers");
-  const bool is_empty = is_list && said->empty() && count != nullptr && whole(*count) != 0u;
-  if (is_list && !is_empty) return {};
-  look.report("config.json: layer_types", "no list of a type for each layer");
+  const JsonValue* count = member(look.on.text_config(), "num_hidden_layers");
+  if (!is_list || (said->empty() && count != nullptr && whole(*count) != 0u)) {
+    look.report("config.json: layer_types", "no list of a type for each layer");
+    return {};
+  }
+  // Without a number of layers the class's default holds.
+  const bool has_experts = look.on.text_type == "qwen3_5_moe_text";
+  const size_t usual = has_experts ? 40 : 32;
+  if (count == nullptr &&
+      has_word(" qwen2 qwen3 qwen3_5_text qwen3_5_moe_text ", look.on.text_type) &&
+      said->size() != usual) {
+    look.report(
+        "config.json: num_hidden_layers",
+        fmt::format("absent, which is {}; layer_types has {} entries", usual, said->size()));
+  }
   return {};
 }
 
@@ -160,7 +171,7 @@ Status look_nesting(const Look& look) {
   if (const JsonValue* vision = known(on.config, "vision_config")) {
     deep = member(*vision, "deepstack_visual_indexes");
   }
-  if (deep != nullptr && !deep->is_array()) {
+  if (deep != nullptr && !deep->is_structured() && !deep->is_string()) {
     look.report("config.json: vision_config.deepstack_visual_indexes", "no list");
   }
   return {};

@@ -250,12 +250,13 @@ constexpr std::string_view kReadByKernels =
     " f32 f16 bf16 q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq1_m iq1_s iq2_xxs iq2_xs"
     " iq2_s iq3_xxs iq3_s iq4_xs iq4_nl ";
 
+bool reads_gguf(const Profile& profile) {
+  return profile.program != Program::kTensorrt && profile.names != Names::kVllm32;
+}
+
 // What of it the program cannot read, whatever its names and shapes; empty: nothing.
 std::string unread_by(const Look& look) {
   const Profile& profile = look.profile;
-  if (profile.program == Program::kTensorrt || profile.names == Names::kVllm32) {
-    return fmt::format("a GGUF file, which {} does not read", profile.help);
-  }
   const bool has_five = profile.names == Names::kSglang || profile.names == Names::kTransformers5;
   const std::string name = architecture(look);
   if (!is_in(kReadByBoth, name) && !(has_five && is_in(kReadBy5, name))) {
@@ -272,6 +273,10 @@ std::string unread_by(const Look& look) {
 
 Status look_other_programs(const Look& look) {
   if (!look.on.is_gguf) return {};
+  if (!reads_gguf(look.profile)) {
+    look.report("GGUF", "a format that this program does not read");
+    return {};
+  }
   std::string unread = unread_by(look);
   if (!unread.empty()) look.report("general.architecture", std::move(unread));
   return {};

@@ -40,7 +40,10 @@ const std::vector<Needs>& needs() {
 std::string_view kind_of(const JsonValue& json) { return json.type_name(); }
 
 // The one that is in config.json, of any type; nullptr where there is none.
-const JsonValue* statement(const Examined& on) { return member(on.config, "quantization_config"); }
+const JsonValue* statement(const Examined& on) {
+  const JsonValue* outer = member(on.config, "quantization_config");
+  return outer != nullptr ? outer : member(on.text_config(), "quantization_config");
+}
 
 Status look_object(const Look& look) {
   const JsonValue* said = statement(look.on);

@@ -254,8 +254,7 @@ constexpr Check kChecks[] = {
      "partial_rotary_factor must be between 0.0 and 1.0", "",
      "take config.json from the source model", look_share},
     {"C20", "rope_theta stands where the reader looks", "SS----S-",
-     "loads, and answers get worse the longer the text is", "", "say rope_theta in config.json too",
-     look_theta},
+     "loads, and answers get worse the longer the text is", "serving-config", "", look_theta},
 };
 
 }  // namespace

@@ -75,6 +75,16 @@ Status look_lists(const Look& look) {
   return {};
 }
 
+// vLLM compares shapes alone: codes of another type, and floats among FP8, are taken as numbers.
+bool is_taken_as_numbers(const Look& look, const Served& served) {
+  if (look.profile.program != Program::kVllm || served.is_partial) return false;
+  const auto has = [&](Form form) {
+    return std::any_of(served.shards.begin(), served.shards.end(),
+                       [form](const Module* shard) { return shard->form == form; });
+  };
+  return has(Form::kOther) || (has(Form::kFp8) && has(Form::kPlain) && !has(Form::kNvfp4));
+}
+
 Status look_shards(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};
   for (const auto& [name, served] : served_modules(look.on, look.profile)) {
@@ -83,9 +93,13 @@ Status look_shards(const Look& look) {
         std::any_of(served.shards.begin(), served.shards.end(),
                     [form](const Module* shard) { return shard->form != form; });
     if (!served.is_partial && !is_mixture) continue;
-    look.report(served.shards.front()->name,
-                is_mixture ? fmt::format("the parts of {} are stored in different ways", name)
-                           : fmt::format("the list names some parts of {} only", name));
+    look.out.push_back(
+        {served.shards.front()->name,
+         is_mixture ? fmt::format("the parts of {} are stored in different ways", name)
+                    : fmt::format("the list names some parts of {} only", name),
+         is_taken_as_numbers(look, served) ? std::optional(Severity::kUnsound) : std::nullopt,
+         {},
+         {}});
     return {};
   }
   return {};
@@ -116,7 +130,10 @@ Status look_head(const Look& look) {
     }
     if (is_head && look.profile.names == Names::kVllm32) continue;
     if (module.form == Form::kOther && look.on.is_gguf) continue;
-    look.report(name, "quantized");
+    const bool is_cast = look.profile.program == Program::kVllm && module.form == Form::kOther &&
+                         has_word(" i8 i16 i32 i64 ", module.weight->codec->name);
+    look.out.push_back(
+        {name, "quantized", is_cast ? std::optional(Severity::kUnsound) : std::nullopt, {}, {}});
   }
   return {};
 }

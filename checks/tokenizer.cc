@@ -45,10 +45,11 @@ Status look_class(const Look& look) {
 
 Status look_extra_tokens(const Look& look) {
   const JsonValue* extra = known(look.on.tokenizer_config, "extra_special_tokens");
-  if (extra == nullptr || !extra->is_array()) return {};
+  if (extra == nullptr || extra->is_object()) return {};
   if (!look.profile.reads_old_tokenizers_alone()) return {};
   look.report("tokenizer_config.json: extra_special_tokens",
-              "a list, as transformers 5 writes it; 4.57 expects an object");
+              extra->is_array() ? "a list, as transformers 5 writes it; 4.57 expects an object"
+                                : "no object");
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -41,6 +42,11 @@ struct StandIns {
   std::array<std::string, kWords.size()> spellings;
 };
 
+// Characters that continue a number or a word, so that none begins or ends beside them.
+bool is_of_token(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.';
+}
+
 size_t token_end(std::string_view text, size_t at) {
   while (at < text.size() &&
          (is_digit(text[at]) || std::string_view("+-.eE").find(text[at]) != text.npos)) {
@@ -52,8 +58,11 @@ size_t token_end(std::string_view text, size_t at) {
 // The length of the token at `at` that a strict parser refuses and Python does not, and its value;
 // 0: none.
 std::pair<size_t, double> python_number(std::string_view text, size_t at) {
+  if (at > 0 && is_of_token(text[at - 1])) return {};
   for (const auto& [word, value] : kWords) {
-    if (text.substr(at).starts_with(word)) return {word.size(), value};
+    const size_t end = at + word.size();
+    const bool ends = end >= text.size() || !is_of_token(text[end]);
+    if (text.substr(at).starts_with(word) && ends) return {word.size(), value};
   }
   const size_t end = token_end(text, at);
   const std::string token(text.substr(at, end - at));

@@ -72,6 +72,19 @@ void mend_rope(JsonText& level) {
   }
 }
 
+// transformers 4.57 reads rope_theta beside the dictionary alone. Qwen3.5's class has none there.
+void add_theta(JsonText& level) {
+  const JsonText* rope = level.find("rope_scaling");
+  if (rope == nullptr || !rope->is_object()) rope = level.find("rope_parameters");
+  const JsonText* theta = rope == nullptr ? nullptr : rope->find("rope_theta");
+  const std::string type = level.find_text("model_type").value_or("");
+  if (theta == nullptr || level.find("rope_theta") != nullptr || type.starts_with("qwen3_5"))
+    return;
+  if (theta->token() == "10000.0" || theta->token() == "10000") return;  // every class's default
+  JsonText value = *theta;
+  level.set_sorted("rope_theta", std::move(value));
+}
+
 void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& context) {
   const bool has_head =
       std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [](const Tensor& tensor) {
@@ -98,6 +111,7 @@ Status mend_config(Checkpoint& checkpoint, const Context& context) {
   add_interval(text_level(config));
   add_dtype(config, checkpoint);
   mend_rope(text_level(config));
+  add_theta(text_level(config));
   mend_tied(config, checkpoint, context);
   write_json(checkpoint, kConfig, *document);
   return {};

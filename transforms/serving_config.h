@@ -1,6 +1,7 @@
 // The serving-config step: says in the documents what servers look for and writers leave out.
 //
-//   config.json             full_attention_interval, dtype, one rope type, tie_word_embeddings
+//   config.json             full_attention_interval, dtype, one rope type, rope_theta beside it,
+//                           tie_word_embeddings
 //   quantization lists      whole names where the list does not say what the tensors are
 //   generation_config.json  the chat's end among eos_token_id; do_sample with sampling numbers
 //

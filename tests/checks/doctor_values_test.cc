@@ -137,7 +137,7 @@ TEST(DoctorValues, SizesAreWholeNumbersAboveZero) {
       {kLlama, kConfig, "/rms_norm_eps", "\"1e-6\"", "C24 unsound"},
       {kVision, kConfig, "/text_config/linear_num_value_heads", "[4]", "C21 unloaded"},
       {kVision, kConfig, "/vision_config/depth", "null", "C21 unloaded"},
-      {"qwen35moe-micro", kConfig, "/num_experts", "0", "C21 unloaded"},
+      {"qwen35moe-micro", kConfig, "/num_experts", "0", "C21 unloaded, C24 unsound"},
       {"qwen35moe-micro", kConfig, "/num_experts_per_tok", "9", "C24 unsound"},
   });
 }

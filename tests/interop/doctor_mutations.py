@@ -8,6 +8,7 @@ usage: doctor_mutations.py CKPT TESTDATA [FOLDER...] [options]
   --table FILE     what the loader said, case by case (TESTDATA/doctor/PROFILE.tsv)
   --record         asks the loader anew and writes the table; CKPT_VLLM_PYTHON names a Python with vllm.
                    Exits 77, "peer missing", without one
+  --accept         writes what differs into the table's third column, asking no loader
   --extend         the same, but asks only for cases that the table lacks, and keeps the others
   --share S        of the changes of single fields and tensors, how many (0.1); of those made by hand thrice as many
   --only TEXT      cases whose name holds TEXT
@@ -85,7 +86,7 @@ class Loader:
 # ---- the doctor --------------------------------------------------------------------------------
 
 def diagnosis(ckpt, folder, profile):
-    """loads, sound (True, False, or None where it was not checked) and the checks that said no."""
+    """loads (None: not checked), sound, and the checks that said no."""
     done = subprocess.run([ckpt, "doctor", str(folder), "--for", profile, "--json"], capture_output=True, text=True)
     if done.returncode not in (0, 1):
         return False, False, [f"exit {done.returncode}: {done.stderr.strip()[:80]}"]
@@ -93,15 +94,15 @@ def diagnosis(ckpt, folder, profile):
     (found,) = [entry for entry in objects if entry["type"] == "verdict"]
     reasons = sorted({entry["check"] for entry in objects
                       if entry["type"] == "check" and entry["severity"] in ("unloaded", "unsound")})
-    as_bool = {True: True, False: False, "yes": True, "no": False}
-    return as_bool.get(found["loads"]), as_bool.get(found["sound"]), reasons
+    is_open = found["loads"] and not found.get("weights_checked", True)
+    return (None if is_open else found["loads"]), found["sound"], reasons
 
 
 def judged(outcome, loads, sound):
     """"" where both agree, else the name of the difference."""
     if outcome == "cannot say":
         return ""
-    if loads is None or (loads and sound is None):
+    if loads is None:
         return "not checked"
     if outcome == "loads":
         return "" if loads else "false no"
@@ -122,18 +123,18 @@ def read_table(path):
     return {name: Row(outcome, at, known, says) for outcome, at, known, name, says in rows}
 
 
-def write_table(path, rows, version):
+def write_table(path, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
-    head = (f"# What {version} said of each case of tests/interop/doctor_mutations.py --record.\n"
+    head = (f"# What the loader of {path.stem} said of each case of tests/interop/doctor_mutations.py.\n"
             "# outcome, stage, known difference, case, in the loader's words\n")
-    lines = ["\t".join((row.outcome, row.at or "-", row.known or "-", name, row.says))
-             for name, row in sorted(rows.items())]
+    lines = ["\t".join((row.outcome, row.at or "-", row.known or "-", name,
+                        "-" if row.outcome == "loads" else row.says)) for name, row in sorted(rows.items())]
     path.write_text(head + "\n".join(lines) + "\n")
 
 
 def in_few_words(text):
     text = re.sub(r"/\S*/|0x[0-9a-f]+", "", text).replace("\t", " ")
-    return text[:90].strip()
+    return text[:70].strip()
 
 
 # ---- the run -----------------------------------------------------------------------------------
@@ -236,6 +237,7 @@ def parse():
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--extend", action="store_true")
+    parser.add_argument("--accept", action="store_true")
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
@@ -254,10 +256,10 @@ def main():
             run.start_loaders(folders[0])
         results = collected(run, folders)
         lines, good = summary(results, run.known)
-        if options.record or options.extend:
-            rows = dict(run.known) if options.extend else {}
+        if options.record or options.extend or options.accept:
+            rows = {} if options.record else dict(run.known)
             rows.update({full: Row(outcome, at, kind, says) for full, outcome, at, says, kind, _ in results})
-            write_table(options.table, rows, f"vLLM {run.version}")
+            write_table(options.table, rows)
     print("\n".join(lines))
     if options.report:
         options.report.write_text("\n".join(lines) + "\n")

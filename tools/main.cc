@@ -1,5 +1,6 @@
 // ckpt: converts and patches LLM checkpoints. Reads the command line and runs one command.
 #include <openssl/crypto.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -115,9 +116,17 @@ int run_command(const Declared& command, CommonOptions& options, const std::stri
   return code ? *code : exit_code(code.error());
 }
 
-// An answer that did not arrive is none.
+// Whether what `descriptor` is a pipe to has no reader any more.
+bool reader_left(int descriptor) {
+  pollfd stream{descriptor, 0, 0};
+  return ::poll(&stream, 1, 0) == 1 && (stream.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+// An answer that did not arrive is none; a reader who left (ckpt show ... | head) had enough of it,
+// and the exit code stays what it would have been.
 int answered(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  if (reader_left(STDOUT_FILENO)) return code;
   static constexpr std::string_view kSentence = "ckpt: stdout: the answer cannot be written\n";
   (void)!::write(STDERR_FILENO, kSentence.data(), kSentence.size());
   return 2;
@@ -172,8 +181,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   ckpt::check_stack();
   CRYPTO_set_mem_functions(ckpt::allocate_or_end, ckpt::reallocate_or_end, ckpt::release);
-  // A closed pipe (ckpt show ... | head) is an answer that was long enough.
-  std::signal(SIGPIPE, [](int) { std::_Exit(0); });
+  // The work goes on, and its exit code is true, whatever became of the pipe that it talks into.
+  std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, ckpt::on_signal);
   std::signal(SIGTERM, ckpt::on_signal);
   return ckpt::answered(ckpt::run(argc, argv));

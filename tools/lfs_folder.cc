@@ -1,5 +1,6 @@
 #include "tools/lfs_folder.h"
 
+#include <algorithm>
 #include <set>
 #include <span>
 
@@ -14,6 +15,30 @@ namespace {
 // Larger files are pointers in a git repository, smaller ones lie in it (the hub's own limit).
 constexpr uint64_t kLargestGitFileBytes = 10'000'000;
 
+// The pattern of gitattributes(5) that matches this one name: what globs mean is escaped, and what
+// would end the pattern is put into C-style quotes.
+std::string attributes_pattern(std::string_view name) {
+  std::string pattern = "/";
+  for (const char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+    pattern += c;
+  }
+  const auto ends_pattern = [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\x7f';
+  };
+  if (std::none_of(pattern.begin(), pattern.end(), ends_pattern)) return pattern;
+  std::string quoted = "\"";
+  for (const char c : pattern) {
+    if (c != ' ' && c != '"' && ends_pattern(c)) {
+      quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+      continue;
+    }
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
 Status write_below(const OpenFolder& folder, const fs::path& from,
                    const std::vector<FileDigest>& files) {
   std::string attributes;
@@ -25,7 +50,8 @@ Status write_below(const OpenFolder& folder, const fs::path& from,
     std::string text;
     if (is_weights || file.size_bytes >= kLargestGitFileBytes) {
       text = render_lfs_pointer(file);
-      attributes += fmt::format("/{} filter=lfs diff=lfs merge=lfs -text\n", file.name);
+      attributes +=
+          fmt::format("{} filter=lfs diff=lfs merge=lfs -text\n", attributes_pattern(file.name));
     } else {
       CKPT_ASSIGN(text, read_small(from / file.name, kLargestGitFileBytes));
     }

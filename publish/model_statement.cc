@@ -91,10 +91,10 @@ Result<std::vector<FileDigest>> parse_resources(const JsonValue& predicate) {
   return files;
 }
 
-Result<std::vector<std::string>> parse_ignored(const JsonValue& serialization) {
-  std::vector<std::string> out;
+Result<std::optional<std::vector<std::string>>> parse_ignored(const JsonValue& serialization) {
   const JsonValue* ignored = known(serialization, "ignore_paths");
-  if (ignored == nullptr) return out;
+  if (ignored == nullptr) return std::nullopt;
+  std::vector<std::string> out;
   if (!ignored->is_array()) return wrong("ignore_paths is no list");
   for (const JsonValue& path : *ignored) {
     const auto* text = path.get_ptr<const std::string*>();
@@ -136,7 +136,7 @@ std::string render_statement(Manifest manifest) {
   Json serialization = {{"method", "files"},
                         {"hash_type", "sha256"},
                         {"allow_symlinks", false},
-                        {"ignore_paths", manifest.ignored}};
+                        {"ignore_paths", manifest.ignored.value_or(std::vector<std::string>())}};
   const Json statement = {
       {"_type", kStatementType},
       {"subject", Json::array({{{"name", manifest.model}, {"digest", {{"sha256", *root}}}}})},

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,9 +45,11 @@ std::string render_lfs_pointer(const FileDigest& file);
 // ---- OpenSSF model signature -----------------------------------------------------------------
 // What is signed: the files, and what is left out.
 struct Manifest {
-  std::string model;                 // the folder's name; informational
-  std::vector<std::string> ignored;  // relative paths; a folder covers what is in it
-  std::vector<FileDigest> files;     // sizes are not part of it
+  std::string model;  // the folder's name; informational
+  // Relative paths that may be there unsigned, folders with all that is in them; nullopt: it does
+  // not say.
+  std::optional<std::vector<std::string>> ignored;
+  std::vector<FileDigest> files;  // sizes are not part of it
 };
 // An in-toto statement, compact; files in the order of their names' bytes.
 std::string render_statement(Manifest manifest);

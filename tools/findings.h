@@ -1,57 +1,43 @@
-// What verify finds: files against a list of digests, and who signed.
+// What verify finds: collected, then said with the verdict first and what is bad before what is
+// good.
 #pragma once
 
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "core/folder.h"
-#include "publish/publish.h"
 #include "tools/console.h"
 
 namespace ckpt {
 
-inline constexpr uint64_t kMaxSumsBytes = 256 << 20;  // a sums file, a bundle
-
-// Says each finding and counts the bad ones.
 class Findings {
  public:
   explicit Findings(const Console& console) : console_(console) {}
+  // Under --json every finding is an object at once; as text it is kept for say().
   void bad(std::string_view what, std::string_view found);
   void good(std::string_view what, std::string_view found);
-  uint64_t bad_count() const { return bad_; }
+  // A file that is as it must be: as text one line counts those with the same `found`.
+  void good_file(std::string_view what, std::string_view found);
+  // What was looked at, and what was not, for the verdict.
+  void checked(std::string what);  // once, however often it is told
+  void not_checked(std::string what) { not_checked_.push_back(std::move(what)); }
+  // A path that nothing covers; one that ends in '/' is a folder with all that is in it.
+  void not_covered(std::string path) { not_covered_.push_back(std::move(path)); }
+
+  uint64_t bad_count() const { return bad_.size(); }
+  const std::vector<std::string>& uncovered() const { return not_covered_; }
+  // One sentence without the path: "sound: structure, SHA-256 of 6 files".
+  std::string verdict() const;
+  // The verdict on `path`, the bad findings, what is not covered, the good ones.
+  void say(std::string_view path) const;
+  // What was found bad before an error ended the work.
+  void say_bad() const;
 
  private:
   const Console& console_;
-  uint64_t bad_ = 0;
+  std::vector<std::string> bad_, good_, checked_, not_checked_, not_covered_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> good_files_;  // by what was found
 };
-
-// What a list (sums, a signature) says of a folder, beside what is there.
-struct Listing {
-  std::string_view name;  // of the list, for messages
-  std::vector<FileDigest> listed;
-  std::vector<std::string> ignored;  // may be there without being listed
-  bool says_good = false;            // a line for each file that agrees
-};
-// One finding for each file that is changed, missing, extra, renamed or no file.
-void check_listed(const Listing& listing, const std::vector<FileDigest>& files,
-                  const std::vector<FolderEntry>& entries, Findings& findings);
-
-// PEM files that say whose signature is trusted; empty where not given.
-struct TrustFiles {
-  std::string public_key, certificate, authorities;
-  bool is_given() const {
-    return !public_key.empty() || !certificate.empty() || !authorities.empty();
-  }
-};
-// What a model signature covers, when it is by whom it must be; nullopt, after a finding, when it
-// is not. `bundle` is its text, `where` its name in findings. Fails: kUsage; kUnsupported; kIo.
-Result<std::optional<Manifest>> check_signature(std::string_view where, std::string_view bundle,
-                                                const TrustFiles& trusted, Findings& findings);
-
-// A whole file of at most kMaxSumsBytes.
-Result<std::string> read_whole(const std::filesystem::path& path);
 
 }  // namespace ckpt

@@ -8,13 +8,6 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 
-std::vector<std::string> unpublished_paths(const fs::path& folder) {
-  std::vector<std::string> out = {".git", ".gitattributes", ".github", ".gitignore"};
-  std::error_code error;
-  if (fs::exists(folder / ".cache", error)) out.push_back(".cache");
-  return out;
-}
-
 Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
                                              const std::vector<FolderEntry>& entries,
                                              bool trust_remembered, const Console& console,

@@ -11,10 +11,6 @@
 
 namespace ckpt {
 
-// What no published folder's sums or signature speak of (sigstore/model-transparency's list); the
-// hub's bookkeeping is added where it is there.
-std::vector<std::string> unpublished_paths(const std::filesystem::path& folder);
-
 // Digests of those entries that are files, in their order. With `trust_remembered`, a file whose
 // digest was remembered and that has not changed since is not read. Fails: kIo; kInterrupted.
 Result<std::vector<FileDigest>> digest_files(const std::filesystem::path& folder,

@@ -14,9 +14,11 @@
 #include "tools/commands.h"
 #include "tools/folder_digests.h"
 #include "tools/lfs_folder.h"
+#include "tools/listing.h"
 #include "tools/model_card.h"
 #include "tools/published_files.h"
 #include "tools/recipe.h"
+#include "tools/verify_command.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -42,6 +44,7 @@ class Publication {
     CKPT_TRY(check_archive_name());
     CKPT_TRY(remove_leftovers());
     CKPT_ASSIGN(const auto entries, list_published(folder_));
+    note_bookkeeping(entries);
     remember_times(entries);
     CKPT_ASSIGN(files_, digest_files(folder_, entries, !typed_.rehash, console_, common_.threads));
     CKPT_TRY(write_provenance());
@@ -52,6 +55,10 @@ class Publication {
     // Last: where this is there, everything is.
     return write_pointers();
   }
+  std::string next_command() const {
+    return verify_command({typed_.path, typed_.key, typed_.certificate, typed_.password_file},
+                          signer_);
+  }
 
  private:
   Status read_signer();
@@ -59,6 +66,7 @@ class Publication {
   Status check_archive_name() const;
   bool is_inside(const std::string& path) const;
   Status remove_leftovers() const;
+  void note_bookkeeping(const std::vector<FolderEntry>& entries) const;
   Status write_provenance();
   Status write_sums();
   Status write_signature();
@@ -159,13 +167,25 @@ Status Publication::remove_leftovers() const {
   return {};
 }
 
+// A downloader's files count like all others, or anything could be put among them unnoticed.
+void Publication::note_bookkeeping(const std::vector<FolderEntry>& entries) const {
+  const auto count = std::count_if(entries.begin(), entries.end(), [](const FolderEntry& entry) {
+    return entry.path.starts_with(".cache/");
+  });
+  if (count == 0) return;
+  const std::string cache = (folder_ / ".cache").string();
+  console_.warn(fmt::format("{}: {} published too, and hubs leave such folders out. Try: rm -r {}",
+                            cache, count == 1 ? "1 file is" : fmt::format("{} files are", count),
+                            shell_word(cache)));
+}
+
 Result<std::vector<FileDigest>> Publication::digest_source(const fs::path& path) const {
   std::error_code error;
   const bool is_folder = fs::is_directory(path, error);
   const fs::path folder = is_folder ? path : path.has_parent_path() ? path.parent_path() : ".";
   std::vector<FolderEntry> entries;
   if (is_folder) {
-    CKPT_ASSIGN(entries, list_folder(path, unpublished_paths(path)));
+    CKPT_ASSIGN(entries, list_folder(path, unpublished_paths()));
     // Snapshots of the hub's cache are links to files with other names: their content counts.
     for (FolderEntry& entry : entries) {
       if (!fs::is_regular_file(path / entry.path, error)) continue;
@@ -226,7 +246,7 @@ Status Publication::drop_signature() const {
   CKPT_ASSIGN(const bool exists, is_there(path));
   if (!exists) return {};
   // What cannot be read is not known to be stale: it stays.
-  CKPT_ASSIGN(const std::string text, read_small(path, uint64_t{256} << 20));
+  CKPT_ASSIGN(const std::string text, read_small(path, kMaxSumsBytes));
   const auto bundle = parse_bundle(text);
   const auto manifest =
       bundle.and_then([](const Bundle& one) { return parse_statement(one.payload); });
@@ -250,12 +270,13 @@ Status Publication::write_signature() {
   Manifest manifest;
   std::error_code error;
   manifest.model = fs::weakly_canonical(folder_, error).filename().string();
-  manifest.ignored = unpublished_paths(folder_);
-  manifest.ignored.emplace_back(kSignatureName);
+  std::vector<std::string> ignored = unpublished_paths();
+  ignored.emplace_back(kSignatureName);
+  manifest.ignored = ignored;
   manifest.files = files_;
   CKPT_ASSIGN(const Bundle bundle, in(typed_.key, sign(render_statement(manifest), signer_)));
   console_.talk(fmt::format("signed {} files; not covered: {}", manifest.files.size(),
-                            fmt::join(manifest.ignored, ", ")));
+                            fmt::join(ignored, ", ")));
   return write(kSignatureName, render_bundle(bundle));
 }
 
@@ -317,17 +338,18 @@ Status Publication::write_card() const {
 Result<int> publish(const Typed& typed, const Console& console, const CommonOptions& common) {
   std::error_code error;
   if (!fs::is_directory(typed.path, error)) {
-    return fail_with_hint(ErrorCode::kUsage, "putting a lone file into a folder of its own",
-                          "{}: expected a folder", typed.path);
+    const std::string path = shell_word(typed.path);
+    return fail_with_hint(
+        ErrorCode::kUsage,
+        fmt::format("mkdir release && cp {} release/ && ckpt publish release", path),
+        "{}: expected a folder", typed.path);
   }
   if (typed.key.empty() && !typed.certificate.empty()) {
     return fail(ErrorCode::kUsage, "--certificate without --sign KEY");
   }
-  CKPT_TRY(Publication(typed, console, common).run());
-  console.talk(fmt::format("next: ckpt verify {}{}", shell_word(typed.path),
-                           typed.key.empty()           ? ""
-                           : typed.certificate.empty() ? " --public-key PUBLIC.pem"
-                                                       : " --ca CA.pem"));
+  Publication publication(typed, console, common);
+  CKPT_TRY(publication.run());
+  console.talk("next: " + publication.next_command());
   return 0;
 }
 

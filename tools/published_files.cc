@@ -4,7 +4,8 @@
 
 #include "core/bytes.h"
 #include "publish/publish.h"
-#include "tools/folder_digests.h"
+#include "tools/commands.h"
+#include "tools/listing.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -27,14 +28,17 @@ Result<std::string> read_small(const fs::path& path, uint64_t limit_bytes) {
 }
 
 Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
-  std::vector<std::string> ignored = unpublished_paths(folder);
+  std::vector<std::string> ignored = unpublished_paths();
   ignored.emplace_back(kSumsName);
   ignored.emplace_back(kSignatureName);
   CKPT_ASSIGN(auto entries, list_folder(folder, ignored));
   for (const FolderEntry& entry : entries) {
     const std::string where = (folder / entry.path).string();
     if (entry.kind == FolderEntry::Kind::kLink) {
-      return fail_with_hint(ErrorCode::kUsage, "cp -rL to another folder",
+      const std::string plain = fs::path(folder / "").parent_path().string();
+      return fail_with_hint(ErrorCode::kUsage,
+                            fmt::format("cp -rL {0} {1} && ckpt publish {1}", shell_word(plain),
+                                        shell_word(plain + "-files")),
                             "{}: a symbolic link; a published folder holds files", where);
     }
     if (entry.kind == FolderEntry::Kind::kOther) {

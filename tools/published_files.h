@@ -15,6 +15,8 @@ namespace ckpt {
 // leftovers of interrupted work; kIo.
 Result<std::vector<FolderEntry>> list_published(const std::filesystem::path& folder);
 
+inline constexpr uint64_t kMaxSumsBytes = 256 << 20;  // a sums file, a bundle
+
 // A whole file, a key or a recipe. Fails: kUnsupported above the limit; kIo.
 Result<std::string> read_small(const std::filesystem::path& path, uint64_t limit_bytes);
 

@@ -1,13 +1,16 @@
 #include "tools/verify_archive.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 
 #include "core/buffers.h"
 #include "core/file_writer.h"
 #include "core/place.h"
 #include "core/sha256.h"
 #include "tools/archive.h"
-#include "tools/folder_digests.h"
+#include "tools/commands.h"
+#include "tools/published_files.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -16,64 +19,12 @@ namespace {
 // Sums and signatures of archives, kept in memory: a million files with long names have less.
 constexpr uint64_t kMaxKeptBytes = 64 << 20;
 
-// The files of an archive below a folder that carries its name only when all is well.
-class Unpacking {
- public:
-  static Result<std::unique_ptr<Unpacking>> make(const std::string& folder) {
-    std::error_code error;
-    if (fs::exists(fs::symlink_status(folder, error))) {
-      return fail(ErrorCode::kUsage, "--unpack {}: exists already; expected a new folder", folder);
-    }
-    std::unique_ptr<Unpacking> out(new Unpacking);
-    out->output_.path = folder;
-    while (!out->output_.path.has_filename()) out->output_.path = out->output_.path.parent_path();
-    out->output_.layout.is_folder = true;
-    CKPT_ASSIGN(Place place, Place::make(out->output_, false));
-    out->place_.emplace(std::move(place));
-    return out;
-  }
-
-  Status begin(const TarMember& member) {
-    OutputFile file;
-    file.path = member.name;
-    file.size_bytes = member.size_bytes;
-    CKPT_ASSIGN(NewFile opened, place_->make_file(file, FileMode{}.open_flags()));
-    CKPT_ASSIGN(writer_, FileWriter::create(std::move(opened), member.size_bytes, pool_));
-    output_.layout.files.push_back(std::move(file));
-    written_bytes_ = 0;
-    return {};
-  }
-  Status add(std::span<const std::byte> content) {
-    Piece piece = make_piece(pool_, written_bytes_, content.size());
-    std::copy(content.begin(), content.end(), piece.bytes.begin());
-    written_bytes_ += content.size();
-    return writer_->put(std::move(piece));
-  }
-  Result<std::string> end() { return writer_->finish(); }
-
-  Status publish(const std::vector<FileDigest>& files) {
-    CKPT_TRY(place_->publish());
-    for (const FileDigest& file : files) remember_digest(output_.path / file.name, file.sha256);
-    return {};
-  }
-
- private:
-  Unpacking() = default;
-  Output output_;
-  std::optional<Place> place_;
-  BufferPool pool_;
-  std::unique_ptr<FileWriter> writer_;
-  uint64_t written_bytes_ = 0;
-};
-
 // Digests of all that an archive holds, and the files that speak of them.
 class Contents final : public TarSink {
  public:
-  explicit Contents(Unpacking* unpacking) : unpacking_(unpacking) {}
-
   Status begin(const TarMember& member) override {
     is_folder_ = member.is_folder;
-    if (is_folder_) return {};  // made with the files that lie in it
+    if (is_folder_) return {};
     entries.push_back({member.name, FolderEntry::Kind::kFile, member.size_bytes});
     files.push_back({member.name, {}, member.size_bytes});
     kept_ = member.name == kSumsName        ? &sums.emplace()
@@ -83,7 +34,6 @@ class Contents final : public TarSink {
       return fail(ErrorCode::kUnsupported, "{} of {} bytes; expected at most {}", member.name,
                   member.size_bytes, kMaxKeptBytes);
     }
-    if (unpacking_ != nullptr) return unpacking_->begin(member);
     hash_ = Sha256();
     return {};
   }
@@ -91,18 +41,13 @@ class Contents final : public TarSink {
     if (kept_ != nullptr) {
       kept_->append(reinterpret_cast<const char*>(content.data()), content.size());
     }
-    if (unpacking_ != nullptr) return unpacking_->add(content);
     hash_.add(content);
     return {};
   }
   Status end() override {
     if (is_folder_) return {};
     size_bytes += files.back().size_bytes;
-    if (unpacking_ == nullptr) {
-      files.back().sha256 = hash_.finish();
-      return {};
-    }
-    CKPT_ASSIGN(files.back().sha256, unpacking_->end());
+    files.back().sha256 = hash_.finish();
     return {};
   }
 
@@ -112,56 +57,131 @@ class Contents final : public TarSink {
   uint64_t size_bytes = 0;
 
  private:
-  Unpacking* unpacking_;
   bool is_folder_ = false;
   std::string* kept_ = nullptr;
   Sha256 hash_;
 };
 
-// What lists may leave out of an archive.
-std::vector<std::string> unlisted() {
-  std::vector<std::string> out = unpublished_paths({});
-  out.emplace_back(kSignatureName);
-  return out;
+// The second reading: writes the members that are wanted below a folder that carries its name only
+// when all is well. What lies in no wanted folder is never on the disk, not for a moment.
+class Unpacking final : public TarSink {
+ public:
+  // `wanted`: digests by name.
+  static Result<std::unique_ptr<Unpacking>> make(const std::string& folder,
+                                                 std::map<std::string, std::string> wanted) {
+    std::unique_ptr<Unpacking> out(new Unpacking(std::move(wanted)));
+    out->output_.path = folder;
+    while (!out->output_.path.has_filename()) out->output_.path = out->output_.path.parent_path();
+    out->output_.layout.is_folder = true;
+    CKPT_ASSIGN(Place place, Place::make(out->output_, false));
+    out->place_.emplace(std::move(place));
+    return out;
+  }
+
+  Status begin(const TarMember& member) override {
+    current_ = member.is_folder ? wanted_.end() : wanted_.find(member.name);
+    if (current_ == wanted_.end()) return {};
+    OutputFile file;
+    file.path = member.name;
+    file.size_bytes = member.size_bytes;
+    CKPT_ASSIGN(NewFile opened, place_->make_file(file, FileMode{}.open_flags()));
+    CKPT_ASSIGN(writer_, FileWriter::create(std::move(opened), member.size_bytes, pool_));
+    output_.layout.files.push_back(std::move(file));
+    written_bytes_ = 0;
+    return {};
+  }
+  Status add(std::span<const std::byte> content) override {
+    if (current_ == wanted_.end()) return {};
+    Piece piece = make_piece(pool_, written_bytes_, content.size());
+    std::copy(content.begin(), content.end(), piece.bytes.begin());
+    written_bytes_ += content.size();
+    return writer_->put(std::move(piece));
+  }
+  Status end() override {
+    if (current_ == wanted_.end()) return {};
+    CKPT_ASSIGN(const std::string digest, writer_->finish());
+    if (digest == current_->second) return {};
+    return changed();
+  }
+
+  Status publish() {
+    if (output_.layout.files.size() != wanted_.size()) return changed();
+    CKPT_TRY(place_->publish());
+    for (const auto& [name, digest] : wanted_) remember_digest(output_.path / name, digest);
+    return {};
+  }
+
+ private:
+  explicit Unpacking(std::map<std::string, std::string> wanted) : wanted_(std::move(wanted)) {}
+  static Failure changed() {
+    return fail(ErrorCode::kIo, "the archive was changed while it was unpacked");
+  }
+
+  std::map<std::string, std::string> wanted_;
+  std::map<std::string, std::string>::const_iterator current_;
+  Output output_;
+  std::optional<Place> place_;
+  BufferPool pool_;
+  std::unique_ptr<FileWriter> writer_;
+  uint64_t written_bytes_ = 0;
+};
+
+// The list of the signature; none, after a word, where nobody said whose it must be.
+Result<std::optional<Listing>> read_signature(const ArchiveQuestion& question,
+                                              const Contents& contents, const Console& console,
+                                              Findings& findings) {
+  const bool is_outside = !question.signature.empty();
+  const std::string where = is_outside
+                                ? question.signature
+                                : fmt::format("{}: {}", question.path.string(), kSignatureName);
+  if (!question.trusted.is_given()) {
+    if (contents.signature) {
+      findings.not_checked(fmt::format("{} not checked", kSignatureName));
+      console.talk(
+          fmt::format("{}: not checked; say whose it must be with --public-key, "
+                      "--certificate or --ca",
+                      where));
+    }
+    return std::nullopt;
+  }
+  std::string bundle = contents.signature.value_or("");
+  if (is_outside) {
+    CKPT_ASSIGN(bundle, read_small(question.signature, kMaxSumsBytes));
+  } else if (!contents.signature) {
+    findings.bad(where, "missing; the archive is not signed");
+    return std::nullopt;
+  }
+  CKPT_ASSIGN(auto listing, check_signature(where, bundle, question.trusted, findings));
+  if (listing && !is_outside) listing->own_files.emplace_back(kSignatureName);
+  return listing;
 }
 
 Result<std::vector<Listing>> read_lists(const ArchiveQuestion& question, const Contents& contents,
                                         const Console& console, Findings& findings) {
-  std::vector<Listing> out;
-  const std::string path = question.path.string();
+  std::vector<Listing> out;  // the signature's first: it counts more
+  CKPT_ASSIGN(auto signed_files, read_signature(question, contents, console, findings));
+  if (signed_files) out.push_back(std::move(*signed_files));
   if (contents.sums) {
-    auto sums = parse_sha256sums(*contents.sums);
-    if (sums) {
-      Listing listing{kSumsName, std::move(*sums), unlisted(), true};
-      listing.ignored.emplace_back(kSumsName);
-      out.push_back(std::move(listing));
-    } else {
-      findings.bad(fmt::format("{}: {}", path, kSumsName), sums.error().text());
-    }
+    auto sums = read_sums(fmt::format("{}: {}", question.path.string(), kSumsName), *contents.sums,
+                          findings);
+    if (sums) out.push_back(std::move(*sums));
   }
-  const bool is_outside = !question.signature.empty();
-  const std::string where =
-      is_outside ? question.signature : fmt::format("{}: {}", path, kSignatureName);
-  if (!question.trusted.is_given()) {
-    if (contents.signature) {
-      console.talk(where +
-                   ": not checked; say whose it must be with --public-key, "
-                   "--certificate or --ca");
-    }
-    return out;
+  for (Listing& listing : out) {
+    listing.ignored.insert(listing.ignored.end(), question.ignored.begin(), question.ignored.end());
   }
-  std::string bundle = contents.signature.value_or("");
-  if (is_outside) {
-    CKPT_ASSIGN(bundle, read_whole(question.signature));
-  } else if (!contents.signature) {
-    findings.bad(where, "missing; the archive is not signed");
-    return out;
+  return out;
+}
+
+// What is unpacked: what is covered, and the lists themselves.
+std::map<std::string, std::string> wanted_files(const std::vector<Listing>& listings,
+                                                const Contents& contents) {
+  std::set<std::string> names = covered_names(listings);
+  names.emplace(kSumsName);
+  names.emplace(kSignatureName);
+  std::map<std::string, std::string> out;
+  for (const FileDigest& file : contents.files) {
+    if (names.contains(file.name)) out.emplace(file.name, file.sha256);
   }
-  CKPT_ASSIGN(auto manifest, check_signature(where, bundle, question.trusted, findings));
-  if (!manifest) return out;
-  Listing listing{"the signature", std::move(manifest->files), unlisted(), out.empty()};
-  for (std::string& one : manifest->ignored) listing.ignored.push_back(std::move(one));
-  out.push_back(std::move(listing));
   return out;
 }
 
@@ -169,29 +189,38 @@ Result<std::vector<Listing>> read_lists(const ArchiveQuestion& question, const C
 
 Status check_archive(const ArchiveQuestion& question, const Console& console,
                      const CommonOptions& common, Findings& findings) {
+  std::error_code error;
+  if (!question.unpack.empty() && fs::exists(fs::symlink_status(question.unpack, error))) {
+    return fail(ErrorCode::kUsage, "--unpack {}: exists already; expected a new folder",
+                question.unpack);
+  }
+  const std::string path = question.path.string();
+  const ArchiveOptions options{common.threads, common.memory_bytes};
   CKPT_ASSIGN(const SharedSource source, open_file(question.path));
-  std::unique_ptr<Unpacking> unpacking;
-  if (!question.unpack.empty()) {
-    CKPT_ASSIGN(unpacking, Unpacking::make(question.unpack));
+  Contents contents;
+  CKPT_TRY(read_archive(*source, contents, console, options));
+  findings.good(path, fmt::format("a sound archive of {} files, {}", contents.files.size(),
+                                  human_bytes(contents.size_bytes)));
+  findings.checked("the archive");
+  CKPT_ASSIGN(const auto listings, read_lists(question, contents, console, findings));
+  check_listings(listings, contents.files, contents.entries, findings);
+  tell_uncovered(listings, contents.entries, findings);
+  if (listings.empty() && findings.bad_count() == 0) {
+    findings.not_checked(fmt::format("no {} in it that says what the files must be", kSumsName));
   }
-  Contents contents(unpacking.get());
-  CKPT_TRY(read_archive(*source, contents, console, {common.threads, common.memory_bytes}));
-  findings.good(question.path.string(),
-                fmt::format("a sound archive of {} files, {}", contents.files.size(),
-                            human_bytes(contents.size_bytes)));
-  CKPT_ASSIGN(auto lists, read_lists(question, contents, console, findings));
-  for (Listing& listing : lists) {
-    for (const std::string& path : question.ignored) listing.ignored.push_back(path);
-    check_listed(listing, contents.files, contents.entries, findings);
+  if (question.unpack.empty()) return {};
+  if (findings.bad_count() != 0) {
+    console.talk(fmt::format("{}: not made", question.unpack));
+    return {};
   }
-  if (lists.empty() && findings.bad_count() == 0) {
-    console.warn(fmt::format("{}: no {} in it that says what the files must be",
-                             question.path.string(), kSumsName));
+  if (listings.empty()) {
+    return fail_with_hint(
+        ErrorCode::kUsage, fmt::format("ckpt verify {} without --unpack", shell_word(path)),
+        "{}: no {} in it; only what that or a signature lists is unpacked", path, kSumsName);
   }
-  if (unpacking == nullptr) return {};
-  if (findings.bad_count() == 0) return unpacking->publish(contents.files);
-  console.talk(fmt::format("{}: not made", question.unpack));
-  return {};
+  CKPT_ASSIGN(auto unpacking, Unpacking::make(question.unpack, wanted_files(listings, contents)));
+  CKPT_TRY(read_archive(*source, *unpacking, console, options));
+  return in(path, unpacking->publish());
 }
 
 }  // namespace ckpt

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/findings.h"
+#include "tools/signed_by.h"
 
 namespace ckpt {
 
@@ -18,9 +18,10 @@ struct ArchiveQuestion {
   std::string unpack;  // a new folder; empty: only read
 };
 
-// The findings are those of a folder. The archive is read once; what it unpacks carries the name
-// asked for only when nothing bad was found. Fails: kCorrupt when it is no sound archive; kUsage;
-// kUnsupported; kIo.
+// The findings are those of a folder. Nothing is unpacked before all of the archive was read and
+// nothing bad was found; then it is read again, and what its signature or sums cover is written,
+// with those two files themselves and nothing else. Fails: kCorrupt when it is no sound archive;
+// kUsage, also where nothing says what may be unpacked; kUnsupported; kIo.
 Status check_archive(const ArchiveQuestion& question, const Console& console,
                      const CommonOptions& common, Findings& findings);
 

@@ -102,7 +102,7 @@ TEST(ModelSignature, TheStatementIsTheKnownOne) {
   EXPECT_EQ(manifest->model, "tiny-model");
   ASSERT_EQ(manifest->files.size(), 2u);
   EXPECT_EQ(manifest->files[0].name, "config.json");
-  EXPECT_EQ(manifest->ignored.size(), 5u);
+  EXPECT_EQ(manifest->ignored->size(), 5u);
 }
 
 TEST(ModelSignature, AKnownSignatureIsAccepted) {

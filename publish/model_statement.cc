@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/folder.h"
 #include "core/json_read.h"
 #include "core/sha256.h"
 #include "publish/publish.h"
@@ -161,6 +162,10 @@ Result<Manifest> parse_statement(std::string_view json) {
   manifest.model = subject.first;
   CKPT_ASSIGN(manifest.ignored, parse_ignored(*serialization));
   CKPT_ASSIGN(manifest.files, parse_resources(*predicate));
+  for (const FileDigest& file : manifest.files) {
+    if (!manifest.ignored || !is_ignored(file.name, *manifest.ignored)) continue;
+    return fail(ErrorCode::kCorrupt, "{}: both listed and ignored", file.name);
+  }
   const auto root = root_digest(manifest.files);
   if (!root) return wrong("a digest that is no SHA-256 in lower-case hex");
   if (*root != subject.second) {

@@ -1,5 +1,7 @@
 #include "tools/signed_by.h"
 
+#include <algorithm>
+
 #include "tools/published_files.h"
 
 namespace ckpt {
@@ -22,6 +24,17 @@ Result<std::string> check_signer(const Bundle& bundle, const TrustFiles& trusted
   return verify_with_certificates(bundle, trust);
 }
 
+// What may be there unsigned. A statement that does not say it, and lists one of git's paths, was
+// made with none ignored.
+std::vector<std::string> ignored_by(const Manifest& manifest) {
+  if (manifest.ignored) return *manifest.ignored;
+  const std::vector<std::string> paths = unpublished_paths();
+  const bool lists_them =
+      std::any_of(manifest.files.begin(), manifest.files.end(),
+                  [&](const FileDigest& file) { return is_ignored(file.name, paths); });
+  return lists_them ? std::vector<std::string>() : paths;
+}
+
 }  // namespace
 
 Result<std::optional<Listing>> check_signature(std::string_view where, std::string_view bundle,
@@ -38,9 +51,10 @@ Result<std::optional<Listing>> check_signature(std::string_view where, std::stri
     findings.bad(where, manifest.error().text());
     return std::nullopt;
   }
+  std::vector<std::string> ignored = ignored_by(*manifest);
   Listing out{.name = "the signature",
               .listed = std::move(manifest->files),
-              .ignored = manifest->ignored ? std::move(*manifest->ignored) : unpublished_paths(),
+              .ignored = std::move(ignored),
               .is_signed = true};
   findings.good(
       where,

@@ -205,10 +205,15 @@ for signed_name, _ in GIT_FILES:
     git_file_replaced_by_a_link(signed_name)
 
 
-@case(1, ".gitattributes: a symbolic link")
-def a_signed_file_that_is_also_ignored_replaced_by_a_link(folder):
-    make(folder, GIT_FILES)
-    replace_by_link(folder / ".gitattributes", outside(folder, b"* text\n"))
+@case(1, "sub/notes.txt: both listed and ignored")
+def a_statement_that_ignores_what_it_lists(folder):
+    make(folder, ignored=["model.sig", "sub"])
+
+
+@case(1, ".cache/huggingface/x: a symbolic link", sums_only=True)
+def sums_and_a_listed_file_of_a_cache_replaced_by_a_link(folder):
+    make(folder, GIT_FILES, ONLY_SIGNATURE)
+    replace_by_link(folder / ".cache/huggingface/x", outside(folder, b"x\n"))
 
 
 @case(1, ".git/hooks: a symbolic link")
@@ -290,6 +295,12 @@ def git_where_the_statement_ignores_the_signature_alone(folder):
 def a_statement_that_does_not_say_what_it_ignores(folder):
     make(folder, ignored=None)
     (folder / ".gitattributes").write_bytes(b"")
+
+
+@case(1, ".git/config: extra")
+def a_statement_that_does_not_say_what_it_ignores_and_lists_git_files(folder):
+    make(folder, [(".gitattributes", b"")], ignored=None)
+    write(folder, [(".git/config", b"")])
 
 
 @case(1, ".cache/huggingface/x: extra")

@@ -1,5 +1,6 @@
 // ckpt verify PATH: structure, hashes and signature. Exit 1 when one of them does not hold.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/archive.h"
@@ -53,6 +54,21 @@ Result<std::optional<Listing>> read_signature(const Typed& typed, const Console&
   return std::nullopt;
 }
 
+// What a downloader leaves in .cache is extra, as anything is that nobody published.
+void note_cache(const Typed& typed, const std::vector<FolderEntry>& entries,
+                const std::vector<Listing>& listings, const Console& console) {
+  const std::set<std::string> covered = covered_names(listings);
+  const bool is_extra = std::any_of(entries.begin(), entries.end(), [&](const FolderEntry& entry) {
+    return entry.path.starts_with(".cache/") && !covered.contains(entry.path) &&
+           !is_ignored(entry.path, listings.front().ignored);
+  });
+  if (!is_extra) return;
+  console.talk(
+      fmt::format("{}: nothing covers what a downloader leaves there. Try: the same "
+                  "command with --ignore .cache",
+                  (fs::path(typed.path) / ".cache").string()));
+}
+
 Status check_folder(const Typed& typed, const Console& console, unsigned threads,
                     Findings& findings) {
   const fs::path folder = typed.path;
@@ -84,6 +100,7 @@ Status check_folder(const Typed& typed, const Console& console, unsigned threads
               digest_files(folder, entries_to_hash(listings, entries), false, console, threads));
   check_listings(listings, files, entries, findings);
   tell_uncovered(listings, entries, findings);
+  note_cache(typed, entries, listings, console);
   return {};
 }
 

@@ -205,7 +205,7 @@ for signed_name, _ in GIT_FILES:
     git_file_replaced_by_a_link(signed_name)
 
 
-@case(1, "sub/notes.txt: both listed and ignored")
+@case(1, "sub/more.txt: both listed and ignored")
 def a_statement_that_ignores_what_it_lists(folder):
     make(folder, ignored=["model.sig", "sub"])
 

@@ -65,7 +65,7 @@ TEST(LfsPointer, HasItsOneForm) {
 Manifest tiny_model() {
   return {
       "tiny-model",
-      {".git", ".gitattributes", ".github", ".gitignore", "model.sig"},
+      std::vector<std::string>{".git", ".gitattributes", ".github", ".gitignore", "model.sig"},
       {{"model.safetensors", "9bbcbf73561f6bc5d0a17ea6a2081feed2d1304e87602d8c502d9a5c4bd85576",
         16},
        {"config.json", "b64d62c95f44639a7423378bfd48f5645d0d9119aacb894a27a72d9e02f577c0", 22}}};

@@ -1,6 +1,7 @@
 #include "transforms/gguf_general.h"
 
 #include <array>
+#include <cmath>
 
 #include "core/stack_name.h"
 #include "transforms/gguf_general_names.h"
@@ -204,9 +205,9 @@ void put_list(Metadata& metadata, const char* key,
 }
 
 // A generation_config.json that is no JSON is as good as none (metadata.py load_generation_config).
-void put_sampling(const Checkpoint& checkpoint, Metadata& metadata) {
+Status put_sampling(const Checkpoint& checkpoint, Metadata& metadata) {
   const auto read = read_object(checkpoint, "generation_config.json");
-  if (!read || !*read) return;
+  if (!read || !*read) return {};
   const JsonValue& config = **read;
   struct Row {
     const char *key, *field, *other;
@@ -230,16 +231,26 @@ void put_sampling(const Checkpoint& checkpoint, Metadata& metadata) {
     const JsonValue* value = member(config, row.field);
     if (value == nullptr) value = member(config, row.other);
     if (value == nullptr) continue;
+    if (value->is_null()) continue;
     const std::string key = fmt::format("general.sampling.{}", row.key);
     const auto real = number(*value);
-    if (row.type == MetaType::kText) {
-      if (const auto* text = value->get_ptr<const std::string*>()) put(metadata, key, *text);
+    const auto* text = value->get_ptr<const std::string*>();
+    const bool is_i32 =
+        real && *real == std::trunc(*real) && *real >= INT32_MIN && *real <= INT32_MAX;
+    if (row.type == MetaType::kText && text != nullptr) {
+      put(metadata, key, *text);
     } else if (row.type == MetaType::kF32 && real) {
       metadata.append(key, MetaValue::f32(*real));
-    } else if (real && *real >= INT32_MIN && *real <= INT32_MAX) {
+    } else if (row.type == MetaType::kI32 && is_i32) {
       metadata.append(key, MetaValue::i32(static_cast<int64_t>(*real)));
+    } else {
+      constexpr const char* kTypes[] = {"a text", "a number", "a whole number"};
+      const int type = row.type == MetaType::kText ? 0 : row.type == MetaType::kF32 ? 1 : 2;
+      return fail(ErrorCode::kCorrupt, "generation_config.json: {} is {}; expected {}", row.field,
+                  value->dump(), kTypes[type]);
     }
   }
+  return {};
 }
 
 void put_all(const General& general, Metadata& metadata) {
@@ -289,7 +300,7 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
   take_name(checkpoint.name, parameters.total, general);
   if (model_name) general.name = *model_name;
   if (!general.size_label && parameters.total > 0) general.size_label = size_label(parameters);
-  put_sampling(checkpoint, metadata);
+  CKPT_TRY(put_sampling(checkpoint, metadata));
   put_all(general, metadata);
   return {};
 }

@@ -49,7 +49,7 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   CKPT_ASSIGN(std::optional<JsonValue> found, read_object(checkpoint, "tokenizer_config.json"));
   JsonValue config = found ? std::move(*found) : JsonValue::object();
   CKPT_ASSIGN(Vocabulary vocabulary,
-              read_vocabulary(tokenizer, config, options.vocab_size.value_or(0)));
+              read_vocabulary(checkpoint, tokenizer, config, options.vocab_size.value_or(0)));
   CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, tokenizer));
   CKPT_ASSIGN(std::string pre, options.pre_name
                                    ? Result<std::string>(*options.pre_name)

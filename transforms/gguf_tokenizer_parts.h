@@ -11,6 +11,8 @@ namespace ckpt {
 // llama.cpp gguf-py/gguf/constants.py `TokenType`.
 enum class TokenType : int32_t { kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5 };
 
+inline constexpr uint64_t kMaxTokens = 16'000'000;
+
 struct Vocabulary {
   std::vector<std::string> tokens;
   std::vector<int32_t> types;
@@ -18,8 +20,8 @@ struct Vocabulary {
 
 // Tokens by number, holes filled with "[PAD<i>]". `config` is tokenizer_config.json or null.
 // Fails: kCorrupt for ids that are no whole numbers below `vocab_size` (0: as many as needed).
-Result<Vocabulary> read_vocabulary(const JsonValue& tokenizer, const JsonValue& config,
-                                   uint64_t vocab_size);
+Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                   const JsonValue& config, uint64_t vocab_size);
 
 // Merges, each as two tokens with one space between; from merges.txt when tokenizer.json has none.
 Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,

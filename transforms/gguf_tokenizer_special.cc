@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "transforms/gguf_tokenizer_parts.h"
+#include "transforms/gguf_tokenizer_added.h"
 
 namespace ckpt {
 namespace {
@@ -248,6 +248,20 @@ std::string file_stem(std::string_view path) {
   return std::string(path.substr(0, path.rfind('.')));
 }
 
+// A text file as Python reads it: UTF-8, and each line ends in \n, whatever it ended in.
+Result<std::string> read_lines(const Document& document) {
+  const std::string& text = *document.content;
+  if (as_utf8(text) != text) {
+    return fail(ErrorCode::kCorrupt, "{}: not UTF-8; expected a template as text", document.path);
+  }
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    out += text[i] == '\r' ? '\n' : text[i];
+    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') ++i;
+  }
+  return out;
+}
+
 // A text, or a list of {name, template}; null when there is none.
 Result<JsonValue> find_template(const Checkpoint& checkpoint, const JsonValue& config) {
   if (const JsonValue* found = member(config, "chat_template")) return *found;
@@ -257,15 +271,17 @@ Result<JsonValue> find_template(const Checkpoint& checkpoint, const JsonValue& c
     const JsonValue* found = json ? member(*json, "chat_template") : nullptr;
     return found == nullptr ? JsonValue() : *found;
   }
-  JsonValue list = JsonValue::array({{{"name", "default"}, {"template", *jinja->content}}});
+  CKPT_ASSIGN(std::string text, read_lines(*jinja));
+  JsonValue list = JsonValue::array({{{"name", "default"}, {"template", std::move(text)}}});
   for (const Document& document : checkpoint.documents) {
     if (!document.path.starts_with("additional_chat_templates/") ||
         !document.path.ends_with(".jinja")) {
       continue;
     }
-    list.push_back({{"name", file_stem(document.path)}, {"template", *document.content}});
+    CKPT_ASSIGN(text, read_lines(document));
+    list.push_back({{"name", file_stem(document.path)}, {"template", std::move(text)}});
   }
-  return list.size() == 1 ? JsonValue(*jinja->content) : list;
+  return list.size() == 1 ? list[0]["template"] : list;
 }
 
 std::string safe_name(std::string name) {

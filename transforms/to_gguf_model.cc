@@ -74,6 +74,11 @@ void fill_default(JsonValue& config, const FieldDefault& field) {
   // Configurations know these by two names, of which one is enough.
   if (key == "num_experts" && known(config, "num_local_experts") != nullptr) return;
   if (known(config, key) != nullptr) return;
+  if (!field.unless.empty() && config.contains(field.unless)) return;
+  if (!field.null_as.empty() && config.contains(key)) {
+    if (const JsonValue* other = known(config, field.null_as)) config[key] = *other;
+    return;
+  }
   if (field.same_as.empty()) {
     const bool is_whole = field.value == std::floor(field.value);
     config[key] = is_whole ? JsonValue(static_cast<uint64_t>(field.value)) : JsonValue(field.value);

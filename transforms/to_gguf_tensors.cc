@@ -13,6 +13,7 @@
 #include <set>
 
 #include "core/arithmetic.h"
+#include "core/decoded_source.h"
 #include "transforms/to_gguf.h"
 #include "transforms/to_gguf_names.h"
 #include "transforms/to_gguf_nvfp4.h"
@@ -73,6 +74,19 @@ Result<Tensor> encode(Tensor tensor, const Codec& target) {
     CKPT_ASSIGN(tensor, with_op(std::move(tensor), RoundTo{to}));
   }
   return recode(std::move(tensor), target);
+}
+
+// Plain floats of several types are joined as F32, which holds them all.
+void give_one_type(std::vector<Tensor>& tensors, const Codec& f32) {
+  const auto is_plain_float = [](const Tensor& tensor) {
+    return tensor.codec->parts.size() == 1 && tensor.codec->decode != nullptr &&
+           tensor.codec->block_values == 1;
+  };
+  const bool differ = std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
+    return tensor.codec != tensors[0].codec;
+  });
+  if (!differ || !std::all_of(tensors.begin(), tensors.end(), is_plain_float)) return;
+  for (Tensor& tensor : tensors) tensor = stored_as_f32(tensor, f32);
 }
 
 Status TensorList::store(Tensor tensor, std::string name, Store store, std::string_view source) {
@@ -147,6 +161,7 @@ Status TensorList::stack(const Experts& experts) {
       }
       tensors.push_back(expert.tensor);
     }
+    give_one_type(tensors, plain_codec(codecs_, Dtype::kF32));
     CKPT_ASSIGN(Tensor stacked, concatenate_rows(tensors));
     std::vector<uint64_t> shape = tensors[0].shape;
     shape.insert(shape.begin(), tensors.size());

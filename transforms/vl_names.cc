@@ -148,13 +148,16 @@ bool is_quantized(const Checkpoint& checkpoint, std::string_view stem) {
   });
 }
 
-void add_entry(JsonText& list, const std::string& entry) {
+// Sorted lists stay sorted; in others it comes last, but before `mtp`: unwrapping takes the entries
+// of the tower out again and leaves that one, so that wrapping once more gives the same list.
+void add_entry(JsonText& list, const std::string& entry, const std::string& mtp) {
   std::vector<JsonText>& items = list.items();
   const auto text_of = [](const JsonText& item) { return item.as_text().value_or(""); };
   const bool is_sorted =
       std::is_sorted(items.begin(), items.end(),
                      [&](const JsonText& a, const JsonText& b) { return text_of(a) < text_of(b); });
-  const auto at = !is_sorted ? items.end()
+  const bool ends_in_mtp = !items.empty() && text_of(items.back()) == mtp;
+  const auto at = !is_sorted ? items.end() - (ends_in_mtp ? 1 : 0)
                              : std::find_if(items.begin(), items.end(), [&](const JsonText& item) {
                                  return text_of(item) > entry;
                                });
@@ -169,7 +172,7 @@ void cover_list(JsonText& list, const std::vector<std::string_view>& stems, Styl
           const auto entry = item.as_text();
           return entry && covers(*entry, stem);
         });
-    if (!is_covered) add_entry(list, cover_of(stem, style));
+    if (!is_covered) add_entry(list, cover_of(stem, style), cover_of(kMtpStem, style));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 
+#include "core/decoded_source.h"
 #include "core/sha256.h"
 
 namespace ckpt {
@@ -70,6 +71,10 @@ class Digester {
 
   void add_source(const ByteSource& source) {
     if (is_known(&source)) return;
+    if (const auto* decoded = dynamic_cast<const DecodedSource*>(&source)) {
+      say(" decoded {} ", decoded->codec().name);
+      return add_slice(decoded->encoded());
+    }
     if (const auto identity = source.identity()) {
       const std::string& name = source.name();
       say(" file {} {} {}\n", inputs_.size(), source.size_bytes(),

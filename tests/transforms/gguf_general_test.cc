@@ -187,5 +187,26 @@ TEST(GgufGeneral, UnreadableCardIsNoted) {
   EXPECT_NE(notes[0].find("line 1"), std::string::npos) << notes[0];
 }
 
+// The converter stops too, but not at whole numbers that are written as reals.
+TEST(GgufGeneral, SamplingTakesNumbersOnly) {
+  const auto made = [](const char* text, Metadata& out) -> std::string {
+    Checkpoint checkpoint;
+    checkpoint.name = "m";
+    checkpoint.set_document("generation_config.json", text);
+    const Context context{all_codecs(), nullptr, nullptr};
+    const auto status = add_general_keys(checkpoint, {}, std::nullopt, context, out);
+    return status ? "" : status.error().text();
+  };
+  Metadata out;
+  EXPECT_EQ(made(R"({"top_k": 20.0, "top_p": 1, "min_p": null})", out), "");
+  EXPECT_EQ(std::get<int64_t>(out.find("general.sampling.top_k")->value), 20);
+  EXPECT_EQ(std::get<double>(out.find("general.sampling.top_p")->value), 1.0);
+  EXPECT_EQ(out.find("general.sampling.min_p"), nullptr);
+  for (const char* text : {R"({"top_p": "0.9"})", R"({"top_k": 20.5})", R"({"top_k": 1e12})",
+                           R"({"temperature": [1]})", R"({"sequence": 5})"}) {
+    EXPECT_NE(made(text, out).find("generation_config.json: "), std::string::npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -52,6 +52,27 @@ TEST(ToGguf, FusedExpertsAreSplit) {
   EXPECT_EQ(out->metadata.find("qwen35moe.feed_forward_length"), nullptr);
 }
 
+// Floats of several types are joined as F32, which holds them all; the converter does the same.
+TEST(ToGguf, ExpertsOfSeveralFloatTypesAreStacked) {
+  Checkpoint input = moe(false);
+  const Dtype types[] = {Dtype::kF16, Dtype::kBF16, Dtype::kF32};
+  for (int i = 0; i < 3; ++i) {
+    for (const char* what : {"gate_proj", "up_proj", "down_proj"}) {
+      const std::string name = fmt::format("model.layers.0.mlp.experts.{}.{}.weight", i, what);
+      for (Tensor& tensor : input.tensors) {
+        if (tensor.name == name) tensor = counting(name, tensor.shape, types[i]);
+      }
+    }
+  }
+  auto plain = convert(moe(false), options({{"outtype", "f32"}}));
+  auto mixed = convert(input, options({{"outtype", "f32"}}));
+  ASSERT_TRUE(plain.has_value() && mixed.has_value()) << mixed.error().text();
+  for (const char* what : {"gate", "up", "down"}) {
+    const std::string name = fmt::format("blk.0.ffn_{}_exps.weight", what);
+    EXPECT_EQ(part_bytes(tensor(*mixed, name), 0), part_bytes(tensor(*plain, name), 0)) << name;
+  }
+}
+
 TEST(ToGguf, SeparateExpertsAreStacked) {
   auto out = convert(moe(false), options({{"outtype", "f32"}}));
   ASSERT_TRUE(out.has_value()) << out.error().text();
@@ -140,6 +161,35 @@ TEST(ToGguf, ModelTypeStandsInForArchitectures) {
   config.erase("architectures");
   config["model_type"] = "llama";
   EXPECT_EQ(error_of(llama(config)), "");
+}
+
+// With layer_types transformers reads it as Ministral, whose head_dim stays open.
+TEST(ToGguf, MistralWithLayerTypesHasNoHeadSize) {
+  JsonValue config = llama_config();
+  config["architectures"] = {"MistralForCausalLM"};
+  config["model_type"] = "mistral";
+  auto out = convert(llama(config));
+  ASSERT_TRUE(out.has_value()) << out.error().text();
+  EXPECT_EQ(out->metadata.find_unsigned("llama.attention.key_length"), 4u);
+  for (const JsonValue& types : {JsonValue({"full_attention"}), JsonValue()}) {
+    config["layer_types"] = types;
+    out = convert(llama(config));
+    ASSERT_TRUE(out.has_value()) << out.error().text();
+    EXPECT_EQ(out->metadata.find("llama.attention.key_length"), nullptr);
+    EXPECT_EQ(out->metadata.find("llama.attention.value_length"), nullptr);
+    EXPECT_EQ(out->metadata.find_unsigned("llama.rope.dimension_count"), 4u);
+  }
+}
+
+TEST(ToGguf, NullKeyValueHeadsAreAsManyAsHeads) {
+  JsonValue config = llama_config();
+  for (const char* name : {"MistralForCausalLM", "LlamaForCausalLM"}) {
+    config["architectures"] = {name};
+    config["num_key_value_heads"] = nullptr;
+    auto out = convert(llama(config));
+    ASSERT_TRUE(out.has_value()) << out.error().text();
+    EXPECT_EQ(out->metadata.find_unsigned("llama.attention.head_count_kv"), 2u) << name;
+  }
 }
 
 }  // namespace

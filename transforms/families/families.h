@@ -77,6 +77,8 @@ struct FieldDefault {
   std::string_view field;
   double value = 0;
   std::string_view same_as = {};  // of another field; "head_dim": hidden_size / attention heads
+  std::string_view unless = {};   // nothing is filled in where this field is there, be it null
+  std::string_view null_as = {};  // a field that is there, but null, gets the value of this one
 };
 
 struct Family {

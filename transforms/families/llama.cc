@@ -5,7 +5,8 @@
 //
 // Source: llama.cpp conversion/llama.py (LlamaModel); defaults: transformers
 // models/{llama,mistral}/configuration_*.py. What a reader would get wrong: both families are
-// "llama" in the file; llama3 rope scaling gives no key but a tensor, rope_freqs.weight.
+// "llama" in the file; llama3 rope scaling gives no key but a tensor, rope_freqs.weight; Mistral
+// with layer_types is read as Ministral, whose class leaves head_dim open.
 #include "transforms/families/families.h"
 
 namespace ckpt {
@@ -32,8 +33,8 @@ constexpr FieldDefault kLlamaDefaults[] = {
 
 constexpr FieldDefault kMistralDefaults[] = {
     {"hidden_size", 4096},       {"intermediate_size", 14336},
-    {"num_attention_heads", 32}, {"num_key_value_heads", 8},
-    {"head_dim", 0, "head_dim"}, {"rms_norm_eps", 1e-6},
+    {"num_attention_heads", 32}, {"num_key_value_heads", 8, "", "", "num_attention_heads"},
+    {"head_dim", 0, "head_dim", "layer_types"}, {"rms_norm_eps", 1e-6},
     {"rope_theta", 10000},       {"vocab_size", 32000},
     {"max_position_embeddings", 131072},
 };

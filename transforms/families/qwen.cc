@@ -38,14 +38,14 @@ constexpr KeyRule kExpertKeys[] = {
 
 constexpr FieldDefault kQwen2Defaults[] = {
     {"hidden_size", 4096},         {"intermediate_size", 22016},
-    {"num_attention_heads", 32},   {"num_key_value_heads", 32},
+    {"num_attention_heads", 32},   {"num_key_value_heads", 32, "", "", "num_attention_heads"},
     {"rms_norm_eps", 1e-6},        {"rope_theta", 10000},
     {"vocab_size", 151936},        {"max_position_embeddings", 32768},
 };
 
 constexpr FieldDefault kQwen3Defaults[] = {
     {"hidden_size", 4096},         {"intermediate_size", 22016},
-    {"num_attention_heads", 32},   {"num_key_value_heads", 32},
+    {"num_attention_heads", 32},   {"num_key_value_heads", 32, "", "", "num_attention_heads"},
     {"rms_norm_eps", 1e-6},        {"rope_theta", 10000},
     {"vocab_size", 151936},        {"max_position_embeddings", 32768},
     {"head_dim", 128},

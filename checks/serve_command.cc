@@ -51,6 +51,8 @@ std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
                           const std::string& path) {
   const Profile* profile = find_profile(name);
   if (profile == nullptr) return {};
+  // A GGUF file is served by llama.cpp, and llama.cpp serves nothing else.
+  if ((profile->program == Program::kLlamaCpp) != (checkpoint.format == "gguf")) return {};
   const Examined on(checkpoint);
   switch (profile->program) {
     case Program::kVllm:

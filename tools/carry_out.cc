@@ -10,11 +10,13 @@
 namespace ckpt {
 namespace {
 
+// What a person does with the output: a GGUF file is run, a folder is looked at as a server would.
 std::string next_command(const Output& output) {
-  const std::string path = shell_word(final_path(output, output.layout.files[0]).string());
   if (output.layout.is_folder)
-    return fmt::format("ckpt verify {}", shell_word(output.path.string()));
-  return fmt::format("llama-cli -m {}   (what is in it: ckpt show {})", path, path);
+    return fmt::format("ckpt doctor {}", shell_word(output.path.string()));
+  const std::string path = shell_word(final_path(output, output.layout.files[0]).string());
+  const bool runs = output.checkpoint.format == "gguf";
+  return fmt::format("{} {}", runs ? "llama-cli -m" : "ckpt show", path);
 }
 
 // The commands that serve the output where it was made for.

@@ -124,6 +124,12 @@ Status take_recipe(Typed& typed) {
   return fail_with_hint(ErrorCode::kUsage, "ckpt help patch", "PATH is missing");
 }
 
+// Sums of a published folder are older than what was just changed.
+const char* next_verb(const std::filesystem::path& patched) {
+  std::error_code ignored;
+  return std::filesystem::exists(patched / "SHA256SUMS", ignored) ? "publish" : "doctor";
+}
+
 Result<int> patch(Typed& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(take_recipe(typed));
   CKPT_ASSIGN(const LinkWay link, parse_link(typed.link));
@@ -164,7 +170,7 @@ Result<int> patch(Typed& typed, const Console& console, const CommonOptions& com
   CKPT_ASSIGN(const ExecuteReport report, carry_out(typed, plan, link, console, common));
   show_summary(console, typed, plan, &report);
   const auto& out = typed.out.empty() ? typed.path : typed.out;
-  console.talk(fmt::format("Next: ckpt verify {}", shell_word(out.string())));
+  console.talk(fmt::format("Next: ckpt {} {}", next_verb(out), shell_word(out.string())));
   return 0;
 }
 

@@ -324,10 +324,13 @@ TEST(Doctor, DocumentsOfAnyKindAreRead) {
 }
 
 TEST(Doctor, ServeCommandsFollowTheFiles) {
-  const auto model = open("qwen35-micro");
+  auto model = open("qwen35-micro");
   ASSERT_TRUE(model.has_value());
-  EXPECT_EQ(serve_command("llama.cpp", *model, "x.gguf"), "llama-server -m x.gguf");
   EXPECT_TRUE(serve_command("vllm", *model, "x").starts_with("vllm serve x"));
+  EXPECT_EQ(serve_command("llama.cpp", *model, "x"), "");  // it takes no folder
+  model->format = "gguf";
+  EXPECT_EQ(serve_command("llama.cpp", *model, "x.gguf"), "llama-server -m x.gguf");
+  EXPECT_EQ(serve_command("vllm", *model, "x.gguf"), "");
 }
 
 }  // namespace

@@ -13,4 +13,5 @@ EOF
 "$ckpt" convert -q in out.gguf >/dev/null
 "$ckpt" doctor in --for vllm-0.17 >/dev/null 2>&1
 ls out
-ls in/*.py was-run
+ls in/*.py
+[ -e was-run ] && echo "it was run" || echo "it was not run"

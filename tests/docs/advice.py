@@ -1,0 +1,101 @@
+"""What ckpt advises is typed: next steps, what to try, what fixes a finding.
+
+  Next: ckpt verify out                         typed as it stands; exits 0, or 1 as a verdict
+  Next: llama-cli -m out.gguf                   another program: what it is given exists and is of its kind
+    mend: ckpt patch out --step vl-wrap         (or "fix:") typed in a copy of the folder
+  ... Try: --force to replace it, or ...        flags are those of the verb; a command in it is one that ckpt has
+"""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+
+import fixtures
+
+# Programs that are named as a next step but are not run here: what each takes after which words.
+OTHER_PROGRAMS = {
+    "llama-cli": ("-m", "gguf"), "llama-server": ("-m", "gguf"), "vllm": ("serve", "folder"), "trtllm-serve": ("trtllm-serve", "folder"),
+    "python": ("--model-path", "folder"), "python3": ("--model-path", "folder"),
+}
+PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b|\.\.\.")
+
+
+def advised(printed):
+    """(kind, text) of each piece of advice in what was printed."""
+    for line in printed.splitlines():
+        for kind, pattern in (("next", r"^Next: (.+)$"), ("fix", r"^ +(?:mend|fix): (ckpt .+)$"), ("try", r"\bTry: (.+)$")):
+            found = re.search(pattern, line)
+            if found:
+                yield kind, found[1].strip()
+
+
+def other_program(words, folder):
+    marker, kind = OTHER_PROGRAMS[words[0]]
+    at = words.index(marker) if marker in words else -1
+    if at < 0 or at + 1 >= len(words):
+        return f"gives {words[0]} nothing to load"
+    path = pathlib.Path(folder) / words[at + 1]
+    if kind == "gguf" and not (path.is_file() and path.read_bytes()[:4] == b"GGUF"):
+        return f"gives {words[0]} {words[at + 1]}, which is no GGUF file"
+    if kind == "folder" and not (path / "config.json").is_file():
+        return f"gives {words[0]} {words[at + 1]}, which is no model folder"
+    return None
+
+
+def typed(run, command, folder):
+    """A command of ours, in a copy of the folder, so that the page goes on from where it was."""
+    with tempfile.TemporaryDirectory() as top:
+        copy = pathlib.Path(top) / "copy"
+        shutil.copytree(folder, copy, symlinks=True)
+        done = subprocess.run(["bash", "-c", command], cwd=copy, env=fixtures.environment(run.ckpt, folder), timeout=120,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    run.counts["lines"] += 1
+    if done.returncode not in (0, 1):
+        return f"exit code {done.returncode}: {done.stdout}"
+    return None
+
+
+def known_flags(run, verb, cache={}):
+    if verb not in cache:
+        text = subprocess.run([run.ckpt, "help", verb], capture_output=True, text=True).stdout
+        cache[verb] = set(re.findall(r"--[\w-]+", text))
+    return cache[verb]
+
+
+def prose(run, text, verb):
+    """Advice in words: its flags are the verb's, its commands are ckpt's."""
+    for command in re.findall(r"\bckpt (\w+)", text):
+        if not known_flags(run, command):
+            return f"names 'ckpt {command}', which there is not"
+    named = re.search(r"\bckpt (\w+)", text)
+    for flag in re.findall(r"(?<![\w-])--[a-z][\w-]*", text):
+        if flag not in known_flags(run, named[1] if named else verb):
+            return f"names {flag}, which 'ckpt {named[1] if named else verb}' does not have"
+    return None
+
+
+def problem_of(run, kind, text, line, folder):
+    words = text.split()
+    if words[0] in OTHER_PROGRAMS:
+        return other_program(shlex.split(text), folder)
+    verb = (re.search(r"\bckpt (\w+)", line) or ["", "convert"])[1]
+    command = text if kind != "try" else text.split(";")[0].split(", ")[0]
+    if command.startswith("ckpt ") and not PLACEHOLDER.search(command):
+        return typed(run, command, folder)
+    return prose(run, text, verb)
+
+
+def problems(run, line, printed, folder):
+    """What is wrong with the advice that was printed after `line`."""
+    seen = set()
+    for kind, text in advised(printed):
+        if (kind, text) in seen:
+            continue
+        seen.add((kind, text))
+        run.counts["advice"] += 1
+        problem = problem_of(run, kind, text, line, folder)
+        if problem:
+            yield f"advises '{text}', which {problem if not problem.startswith('exit') else 'fails: ' + problem}"

@@ -1,0 +1,183 @@
+"""What the names in the documents stand for: small checkpoints of testdata, keys, an importance matrix.
+
+A name is made when a line reads it and no line before has written it. What a page says about a name ("a QAT checkpoint")
+is true of the fixture too.
+"""
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import struct
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TESTDATA = ROOT / "testdata"
+# Options of every verb whose value is something that the line makes.
+WRITES = {"--also", "--plan-out", "--archive", "--lfs", "--unpack", "--out"}
+
+
+def environment(ckpt, folder):
+    """PATH with `ckpt` alone in front, and a home that is the scratch folder."""
+    bin_folder = pathlib.Path(str(folder) + ".bin")
+    bin_folder.mkdir(exist_ok=True)
+    link = bin_folder / "ckpt"
+    if not link.is_symlink():
+        link.symlink_to(ckpt)
+    env = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}", LC_ALL="C.UTF-8", TZ="UTC", HOME=str(folder))
+    env.pop("NO_COLOR", None)
+    return env
+
+
+# ---- what each name is ----
+
+class Maker:
+    def __init__(self, ckpt, folder):
+        self.ckpt, self.folder = ckpt, folder
+
+    def run(self, *words):
+        done = subprocess.run(words, cwd=self.folder, env=environment(self.ckpt, self.folder), capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"fixture: {shlex.join(words)}: {done.stderr}")
+        return done.stdout
+
+    def copy(self, source, name):
+        shutil.copytree(TESTDATA / source, self.folder / name)
+
+    def convert(self, source, name, *options):
+        self.run("ckpt", "convert", "-q", str(TESTDATA / source), name, *options)
+
+    def trainer_checkpoint(self, name):
+        self.copy("qwen3-micro", name)
+        for file in ("optimizer.pt", "scheduler.pt", "rng_state.pth", "training_args.bin"):
+            (self.folder / name / file).write_bytes(b"PK\x03\x04 not read")
+        (self.folder / name / "trainer_state.json").write_text("{}")
+
+    def importance_matrix(self, name):
+        tensors = [json.loads(line) for line in self.run("ckpt", "show", self.make("bf16.gguf"), "--tensors", "--json").splitlines()]
+        weights = [t for t in tensors if t.get("name", "").endswith(".weight") and len(t.get("shape", ())) >= 2]
+        (self.folder / name).write_bytes(imatrix_bytes({t["name"]: t["shape"][-1] for t in weights}))
+
+    def key(self, name):
+        private = name.removesuffix(".pub").removesuffix(".pem") + ".pem"
+        if not (self.folder / private).exists():
+            self.run("openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", private)
+        if name.endswith(".pub"):
+            self.run("openssl", "ec", "-in", private, "-pubout", "-out", name)
+
+    def published(self, name):
+        self.convert("qwen3-micro", name, "--to", "nvfp4-w4a16")
+        self.run("ckpt", "publish", "-q", name, "--sign", self.make("release.pem"))
+
+    def archive(self, name):
+        self.published("archived")
+        self.run("ckpt", "publish", "-q", "archived", "--archive", name)
+
+    def two_like(self, name, *options):
+        self.convert("qwen3-micro", name, *options)
+
+    def make(self, name):
+        if not (self.folder / name).exists():
+            MAKERS[name](self, name)
+        return name
+
+
+def imatrix_bytes(columns):
+    """A GGUF importance matrix (docs/formats/imatrix.md): the same for every column but the first."""
+    def text(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+    keys = [text("general.type") + struct.pack("<I", 8) + text("imatrix"),
+            text("imatrix.datasets") + struct.pack("<IIQ", 9, 8, 1) + text("prose.txt"),
+            text("imatrix.chunk_count") + struct.pack("<II", 4, 8), text("imatrix.chunk_size") + struct.pack("<II", 4, 512)]
+    infos, data = b"", b""
+    for name, count in columns.items():
+        for suffix, values in ((".in_sum2", [4.0] + [2.0] * (count - 1)), (".counts", [8.0])):
+            infos += text(name + suffix) + struct.pack("<IQQIQ", 2, len(values), 1, 0, len(data))
+            data += struct.pack(f"<{len(values)}f", *values)
+            data += bytes(-len(data) % 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, 2 * len(columns), len(keys)) + b"".join(keys) + infos
+    return head + bytes(-len(head) % 32) + data
+
+
+def copy_of(source):
+    return lambda maker, name: maker.copy(source, name)
+
+
+def conversion_of(source, *options):
+    return lambda maker, name: maker.convert(source, name, *options)
+
+
+def plan(maker, name):
+    maker.run("ckpt", "convert", str(TESTDATA / "qwen3-micro"), "planned", "--to", "nvfp4-w4a16", "--plan-out", name)
+
+
+MAKERS = {
+    "Qwen3.5-9B": copy_of("qwen35vl-micro"),
+    "qwen3.5-9b": copy_of("qwen35vl-micro"),
+    "checkpoint-162": Maker.trainer_checkpoint,
+    "qat-checkpoint": copy_of("export/qat-checkpoint"),
+    "bf16": copy_of("qwen3-micro"),
+    "base": copy_of("qwen3-micro"),
+    "model": copy_of("qwen3-micro"),
+    "bf16.gguf": conversion_of("qwen35-micro"),
+    "model-bf16.gguf": conversion_of("qwen35-micro"),
+    "model.gguf": conversion_of("qwen35-micro", "--to", "q4_k_m"),
+    "a.gguf": conversion_of("qwen35-micro"),
+    "b.gguf": conversion_of("qwen35-micro"),
+    "before": copy_of("qwen3-micro"),
+    "after": copy_of("qwen3-micro"),
+    "imatrix.gguf": Maker.importance_matrix,
+    "Qwen3.5-9B-NVFP4": conversion_of("qwen35vl-micro", "--to", "nvfp4-w4a16"),
+    "qwen3.5-9b-nvfp4": conversion_of("qwen35-micro", "--to", "nvfp4-w4a16"),
+    "release.pem": Maker.key,
+    "release.pub": Maker.key,
+    "out": Maker.published,
+    "out.tar.zst": Maker.archive,
+    "plan.json": plan,
+}
+
+
+# ---- which names a block needs ----
+
+def value_options(ckpt, verb, cache={}):
+    """The options of `ckpt VERB` that take a value."""
+    if verb not in cache:
+        text = subprocess.run([ckpt, "help", verb], capture_output=True, text=True).stdout
+        cache[verb] = set(re.findall(r"^\s+(?:-\w,)?(--[\w-]+) (?:TEXT|UINT|INT|FLOAT|[A-Z]+\b(?! *Excludes))", text, re.M))
+    return cache[verb]
+
+
+def reads_and_writes(ckpt, line):
+    """Names that a line reads, and those that it makes."""
+    try:
+        words = shlex.split(line.replace("&&", ";").split(";")[0], comments=True)
+    except ValueError:
+        return [], []
+    if len(words) < 2 or words[0] != "ckpt":
+        return [], []
+    verb, positionals, reads, writes, option = words[1], [], [], [], None
+    takes_value = value_options(ckpt, verb)
+    for word in words[2:]:
+        if option is not None or "=" in word and word.startswith("--"):
+            name, value = (option, word) if option is not None else word.split("=", 1)
+            option = None
+            (writes if name in WRITES else reads).extend([value.split("=")[0]] if name == "--also" else re.split(r"[=:,]", value))
+        elif word in takes_value:
+            option = word
+        elif not word.startswith("-"):
+            positionals.append(word)
+    reads += positionals[:1] if verb == "convert" else positionals
+    writes += positionals[1:2] if verb == "convert" else []
+    return [r.rstrip("/") for r in reads], [w.rstrip("/") for w in writes]
+
+
+def make(ckpt, folder, text):
+    """Makes in `folder` what the lines of `text` read and no line before has written."""
+    maker, made = Maker(ckpt, folder), set()
+    for line in text.replace("\\\n", " ").split("\n"):
+        reads, writes = reads_and_writes(ckpt, line.strip().removeprefix("$ "))
+        for name in reads:
+            if name in MAKERS and name not in made:
+                maker.make(name)
+        made.update(writes)

@@ -275,7 +275,8 @@ constinit const Command kCompletion{
     "completion", "Prints a script that lets a shell complete commands, options and values.",
     "  source <(ckpt completion bash)                                    # in ~/.bashrc\n"
     "  ckpt completion zsh > \"${fpath[1]}/_ckpt\"\n"
-    "  ckpt completion fish > ~/.config/fish/completions/ckpt.fish",
+    "  mkdir -p ~/.config/fish/completions && ckpt completion fish > "
+    "~/.config/fish/completions/ckpt.fish",
     declare};
 
 }  // namespace ckpt

@@ -376,7 +376,7 @@ Result<PlannedConversion> plan_again(const PlanFile& file, const ExecuteOptions&
   CKPT_ASSIGN(PlannedConversion planned, plan_conversion(file.conversion));
   CKPT_ASSIGN(const PlanDigest digest, digest_of(planned.plan, options));
   const std::string changed = changed_input(file.inputs, digest.inputs, false);
-  const std::string hint = "ckpt convert with the same words and --plan-out again";
+  const std::string hint = "the command that made the plan again, with --plan-out";
   if (!changed.empty()) {
     return fail_with_hint(ErrorCode::kUsage, hint, "an input changed since the plan was made: {}",
                           changed);

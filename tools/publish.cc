@@ -349,7 +349,7 @@ Result<int> publish(const Typed& typed, const Console& console, const CommonOpti
   }
   Publication publication(typed, console, common);
   CKPT_TRY(publication.run());
-  console.talk("next: " + publication.next_command());
+  console.talk("Next: " + publication.next_command());
   return 0;
 }
 

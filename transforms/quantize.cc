@@ -98,7 +98,8 @@ Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype 
   if (!is_quantized(from)) return {};
   if (!job.options.allow_requantize) {
     return fail_with_hint(ErrorCode::kUsage,
-                          "a BF16 or F32 checkpoint as input, or allow-requantize=yes",
+                          "a BF16 or F32 checkpoint as input, or --allow-requantize (of a step: "
+                          "allow-requantize=yes)",
                           "already quantised as {}; making it {} would round it a second time",
                           info(from).name, info(to).name);
   }

@@ -1,6 +1,6 @@
 """Change one thing of a small Hugging Face checkpoint at a time, convert it with llama.cpp's converter and with ckpt, and
-compare: the same file, or refused by both. What differs on purpose is listed in DELIBERATE, with the line of
-docs/formats/hf_to_gguf.md that says so.
+compare: the same file, or refused by both. What differs on purpose is listed in DELIBERATE, after the table in
+docs/formats/hf_to_gguf.md. With transformers 4.57.6, which the converter asks for, and with 5 not all rows are needed.
 
 usage: LLAMA_CPP=SOURCE_TREE python mutate_conversions.py CKPT TESTDATA WORK [PATTERN...]
 needs: llama.cpp v0.5.0's sources; torch transformers gguf and what else its converter imports
@@ -26,8 +26,30 @@ sys.path[:0] = [ROOT + "/gguf-py", ROOT]
 MODELS = ("llama-micro", "mistral-micro", "qwen3-micro", "qwen35-micro", "qwen35moe-micro")
 GONE = object()
 
-# Mutations (by pattern) that end otherwise, and why.
-DELIBERATE = {}
+# Mutations and how they end (by pattern), and the row of the page's table that says why.
+DELIBERATE = {
+    "*: config architectures *: only theirs refuses": "architectures missing",
+    "*: config text_config null: only theirs refuses": "fields that are null",
+    "*: config * null: only theirs refuses": "fields that are null",
+    "*: config rms_norm_eps 1: only theirs refuses": "fields of another type",
+    "*: config bos_token_id *: only theirs refuses": "fields of another type",
+    "*: config layer_types *: only theirs refuses": "fields of another type",
+    "*: config num_hidden_layers gone: only ours refuses": "num_hidden_layers missing",
+    "*: config vocab_size *: only ours refuses": "vocab_size missing; more tokens than the embedding has rows",
+    "*: config rope_scaling *: DIFFERS": "rope_scaling beside rope_parameters",
+    "mistral-micro: config head_dim *: DIFFERS": "Mistral without head_dim",
+    "qwen35*: config layer_types *: DIFFERS": "Qwen3.5 without layer_types",
+    "*: generation top_k 20.0: only theirs refuses": "a whole number written 20.0",
+    "*: tokens list gone: only theirs refuses": "no added tokens at all",
+    "*: token * gone: only theirs refuses": "added tokens without special, normalized, ...",
+    "*: vocab *: only theirs refuses": "merges of tokens that the vocabulary lacks",
+    "*: tokenizer_config *_token *: only theirs refuses": "tokens named by an object without __type, or by a number",
+    "*: tokenizer_config *tra_special_tokens *: only theirs refuses": "lists of special tokens, as the other transformers writes them",
+    "qwen3-micro: token *: DIFFERS": "Qwen's tokenizer class: 5 sorts by id",
+    "qwen3-micro: tokens *: DIFFERS": "Qwen's tokenizer class: 5 sorts by id",
+    "qwen3-micro: decoder *: DIFFERS": "Qwen's tokenizer class: 5 does not look at the decoder",
+    "qwen3-micro: clean-up *: DIFFERS": "Qwen's tokenizer class: 5 does not look at the decoder",
+}
 
 
 # ---- mutations: name -> function(folder of files as values) ----
@@ -71,6 +93,9 @@ def config_mutations(files):
     for key in files.json["config.json"]:
         yield f"config {key} gone", field("config.json", key, to=GONE)
         yield f"config {key} null", field("config.json", key, to=None)
+    yield "config head_dim gone, layer_types", lambda files: (
+        files.json["config.json"].pop("head_dim"),
+        files.json["config.json"].update(layer_types=["full_attention"] * files.json["config.json"]["num_hidden_layers"]))
     for key, values in CONFIG_VALUES.items():
         for value in values:
             yield f"config {key} {json.dumps(value)}", field("config.json", key, to=value)

@@ -106,7 +106,9 @@ void look_numbers(const Look& look, char weight) {
       const JsonValue* value = member(*level.json, rule.key);
       if (value == nullptr) continue;
       Judged judged = judge(*value, rule);
-      if (!level.has_weights && value->is_boolean()) judged.weight = 'S';
+      const bool is_divisor = has_word(" num_heads num_position_embeddings ", rule.key);
+      const bool is_small = value->is_boolean() || *value == 0;
+      if (!level.has_weights && is_small && !is_divisor) judged.weight = 'S';
       if (judged.weight != weight) continue;
       look.report(fmt::format("{}{}", level.prefix, rule.key),
                   fmt::format("{}, which is {}; expected a whole number above zero", value->dump(),

@@ -153,6 +153,16 @@ Status look_class_type(const Look& look) {
   return {};
 }
 
+// A text model that is said to have an encoder gets a scheduler of another kind.
+Status look_encoder(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");
+  if (on.is_gguf || !is_truthy(encodes) || !has_word(kSiluTypes, on.text_type)) return {};
+  look.report("config.json: is_encoder_decoder",
+              fmt::format("{}; models of type {} only decode", encodes->dump(), on.text_type));
+  return {};
+}
+
 Status look_nesting(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* inner = member(on.config, "text_config");
@@ -194,6 +204,9 @@ constexpr Check kChecks[] = {
     {"C31", "parts of the configuration are of their kind", "UUUUUUUU",
      "object has no attribute 'text_config'", "", "take config.json from the source model",
      look_nesting},
+    {"C32", "a model that only decodes does not say that it encodes", "UUUWWW--",
+     "max_num_batched_tokens is smaller than max_model_len", "", "remove is_encoder_decoder",
+     look_encoder},
 };
 
 }  // namespace

@@ -166,6 +166,7 @@ std::span<const Check> tokenizer_value_checks();
 std::span<const Check> processor_checks();
 std::span<const Check> quantization_checks();
 std::span<const Check> quantization_statement_checks();
+std::span<const Check> scale_shape_checks();
 std::span<const Check> served_checks();
 std::span<const Check> weight_checks();
 std::span<const Check> file_checks();

@@ -37,8 +37,13 @@ Status look_special(const Look& look) {
         fmt::format("{}; expected a text, or an object of __type AddedToken", value->dump()));
   }
   const JsonValue* more = known(config, "additional_special_tokens");
-  if (more != nullptr && !more->is_array()) {
-    look.report(fmt::format("{}: additional_special_tokens", kPlace), "no list");
+  const bool are_tokens =
+      more == nullptr ||
+      (more->is_array() && std::all_of(more->begin(), more->end(), [](const JsonValue& item) {
+         return item.is_string() || is_added_token(item);
+       }));
+  if (!are_tokens) {
+    look.report(fmt::format("{}: additional_special_tokens", kPlace), "no list of tokens");
   }
   for (const std::string_view key : {"padding_side", "truncation_side"}) {
     const JsonValue* value = member(config, key);

@@ -37,7 +37,7 @@ Checkpoint documents(const std::string& model) {
 
 bool is_asked(const std::string& id) {
   return has_word(
-      " C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C28 C29 C30 C31 Q25 Q26 Q27 Q28 T14 T15 T16"
+      " C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C28 C29 C30 C31 C32 Q25 Q26 Q27 Q28 T14 T15 T16"
       " T17 T18 F07 ",
       id);
 }
@@ -158,6 +158,7 @@ TEST(DoctorValues, WordsAreThoseOfTheProgram) {
       {kLlama, kConfig, "/architectures", "[\"MistralForCausalLM\"]", ""},
       {kVision, kConfig, "/architectures", "[\"LlamaForCausalLM\"]", "C30 unloaded"},
       {kVision, kConfig, "/text_config", "[]", "C31 unloaded"},
+      {kLlama, kConfig, "/is_encoder_decoder", "true", "C32 unloaded"},
       {kVision, kConfig, "/model_type", "\"qwen3\"", "C30 unloaded, C31 unloaded"},
   });
 }
@@ -206,6 +207,7 @@ TEST(DoctorValues, TheTokenizerHasItsForm) {
       {kLlama, kSettings, "/eos_token", R"({"content": "<|im_end|>"})", "T15 unloaded"},
       {kLlama, kSettings, "/eos_token", R"({"content": "<|im_end|>", "__type": "AddedToken"})", ""},
       {kLlama, kSettings, "/padding_side", "\"up\"", "T15 unloaded"},
+      {kLlama, kSettings, "/additional_special_tokens", "[7]", "T15 unloaded"},
       {kLlama, kSettings, "/added_tokens_decoder", "null", "T16 unloaded"},
       {kLlama, kSettings, "/added_tokens_decoder", R"({"seven": {"content": "a"}})",
        "T16 unloaded"},

@@ -102,6 +102,8 @@ def judged(outcome, loads, sound):
     """"" where both agree, else the name of the difference."""
     if outcome == "cannot say":
         return ""
+    if loads is None and outcome != "loads" and not sound:
+        return ""  # told no for another reason
     if loads is None:
         return "not checked"
     if outcome == "loads":

@@ -154,17 +154,10 @@ Status look_scales(const Look& look) {
   if (said == nullptr) return {};
   Mismatch found;
   for (const auto& [name, module] : look.on.modules) {
-    if (module.weight == nullptr) continue;
+    if (module.form != Form::kNvfp4 || module.has_input_scale) continue;
     const auto layer = said->layers.find(name);
     const std::string& algo = layer == said->layers.end() ? said->algo : layer->second;
-    const bool is_bare = module.weight->codec->name == "f8_e4m3" && algo == "FP8";
-    if (is_bare) {
-      look.report(name, "FP8 codes without a weight_scale");
-      return {};
-    }
-    const bool is_of_algo = (module.form == Form::kNvfp4 && algo == "NVFP4") ||
-                            (module.form == Form::kFp8 && algo == "FP8");
-    if (is_of_algo && !module.has_input_scale) found.add(name);
+    if (algo == "NVFP4") found.add(name);
   }
   // Codes whose scales are missing or of another shape are not put together by the reader.
   for (const auto& [name, module] : look.on.modules) {

@@ -50,12 +50,27 @@ Status look_second(const Look& look) {
   return {};
 }
 
+Status look_bare(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || !said->method.starts_with("modelopt")) return {};
+  Mismatch found;
+  for (const auto& [name, module] : look.on.modules) {
+    if (module.weight == nullptr || module.weight->codec->name != "f8_e4m3") continue;
+    const auto layer = said->layers.find(name);
+    if ((layer == said->layers.end() ? said->algo : layer->second) == "FP8") found.add(name);
+  }
+  if (found.count != 0) look.report(found.first, found.text("of FP8 codes without a weight_scale"));
+  return {};
+}
+
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kChecks[] = {
     {"Q29", "scales of a whole tensor are one number", "UUUUW---",
      "AssertionError while the weights are loaded", "", "quantize again", look_numbers},
     {"Q30", "FP8 weights have one scale", "UUUUW---", "KeyError '...weight_scale_2'", "",
      "quantize again", look_second},
+    {"Q31", "FP8 weights have their scale", "SSSSSS--", "scales are never filled: noise", "",
+     "quantize again", look_bare},
 };
 
 }  // namespace

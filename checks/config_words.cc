@@ -153,11 +153,13 @@ Status look_class_type(const Look& look) {
   return {};
 }
 
-// A text model that is said to have an encoder gets a scheduler of another kind.
+// A wrapper whose text model is said to have an encoder gets a scheduler of another kind.
 Status look_encoder(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");
-  if (on.is_gguf || !is_truthy(encodes) || !has_word(kSiluTypes, on.text_type)) return {};
+  if (!on.has_text_config() || !is_truthy(encodes) || !has_word(kSiluTypes, on.text_type)) {
+    return {};
+  }
   look.report("config.json: is_encoder_decoder",
               fmt::format("{}; models of type {} only decode", encodes->dump(), on.text_type));
   return {};

@@ -158,7 +158,8 @@ TEST(DoctorValues, WordsAreThoseOfTheProgram) {
       {kLlama, kConfig, "/architectures", "[\"MistralForCausalLM\"]", ""},
       {kVision, kConfig, "/architectures", "[\"LlamaForCausalLM\"]", "C30 unloaded"},
       {kVision, kConfig, "/text_config", "[]", "C31 unloaded"},
-      {kLlama, kConfig, "/is_encoder_decoder", "true", "C32 unloaded"},
+      {kVision, kConfig, "/text_config/is_encoder_decoder", "true", "C32 unloaded"},
+      {kLlama, kConfig, "/is_encoder_decoder", "true", ""},
       {kVision, kConfig, "/model_type", "\"qwen3\"", "C30 unloaded, C31 unloaded"},
   });
 }

@@ -75,7 +75,7 @@ void look_no_class(const Look& look) {
   Found found{"config.json: architectures", "names no class", {}, {}, {}};
   const std::string_view reader =
       look.profile.names == Names::kVllm32 ? "transformers-5" : "transformers-4.57";
-  if (look.profile.program == Program::kVllm &&
+  if (look.profile.program == Program::kVllm && !look.on.is_wrapper &&
       knows_model_type(*find_profile(reader), look.on.model_type)) {
     found.severity = Severity::kUnsound;
     found.symptom = "served as a model that makes embeddings";

@@ -54,19 +54,23 @@ struct Rope {
   std::string place;
   const JsonValue* said;
   const JsonValue* around;
+  bool is_first;  // goes before numbers beside it, as transformers 5 has it; 4.57 the other way
 
-  // Of the dictionary; numbers that may stand beside it too are taken from there first.
+  // Of the dictionary, or of the numbers that may stand beside it.
   const JsonValue* find(std::string_view key) const {
-    const JsonValue* beside =
-        has_word(" rope_theta partial_rotary_factor original_max_position_embeddings ", key)
-            ? known(*around, key)
-            : nullptr;
-    return beside != nullptr ? beside : known(*said, key);
+    const JsonValue* inner = said->is_object() ? known(*said, key) : nullptr;
+    const bool is_beside =
+        has_word(" rope_theta partial_rotary_factor original_max_position_embeddings ", key);
+    const JsonValue* beside = is_beside ? known(*around, key) : nullptr;
+    const bool takes_inner = inner != nullptr && (is_first || beside == nullptr);
+    return takes_inner ? inner : beside;
   }
 };
 
 // rope_scaling goes before rope_parameters; by layer type there is one each.
-std::vector<Rope> ropes_of(const Examined& on) {
+std::vector<Rope> ropes_of(const Look& look) {
+  const Examined& on = look.on;
+  const bool is_first = !look.profile.reads_old_tokenizers_alone();
   std::vector<Rope> out;
   const JsonValue& text = on.text_config();
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
@@ -78,9 +82,9 @@ std::vector<Rope> ropes_of(const Examined& on) {
                            std::all_of(said->items().begin(), said->items().end(), [](auto& item) {
                              return has_word(kLayerTypes, item.key());
                            });
-    if (!is_nested) return {{place, said, &text}};
+    if (!is_nested) return {{place, said, &text, is_first}};
     for (const auto& item : said->items()) {
-      out.push_back({fmt::format("{}.{}", place, item.key()), &item.value(), &text});
+      out.push_back({fmt::format("{}.{}", place, item.key()), &item.value(), &text, is_first});
     }
     return out;
   }
@@ -90,7 +94,8 @@ std::vector<Rope> ropes_of(const Examined& on) {
 // Of a head's values, how many are rotated; negative where it is no number. Qwen3.5's class has a
 // default, which goes before what the dictionary says.
 double rotated_share(const Examined& on, const Rope& rope) {
-  const bool has_default = on.is_qwen35() && member(*rope.around, kShare) == nullptr;
+  const bool has_default =
+      on.is_qwen35() && !rope.is_first && member(*rope.around, kShare) == nullptr;
   const JsonValue* share = has_default ? nullptr : rope.find(kShare);
   if (share == nullptr) return on.is_qwen35() ? 0.25 : 1;
   if (share->is_boolean()) return share->get<bool>() ? 1 : 0;
@@ -127,6 +132,8 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
   if (type.name == "dynamic" && rope.find("alpha") != nullptr) return {};
   for (const std::string_view key : words_of(type.numbers)) {
     const JsonValue* value = rope.find(key);
+    // 5.x takes max_position_embeddings for it.
+    if (value == nullptr && rope.is_first && key.starts_with("original_")) continue;
     if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
     if (!value->is_number()) {
       return fmt::format("{} is {}; expected a number", key, value->dump());
@@ -150,11 +157,12 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
 std::string fault_of(const Look& look, const Rope& rope) {
   const JsonValue& said = *rope.said;
   // An empty one counts as none, but for the classes of transformers.
-  const bool is_checked_by_class = rope.place.ends_with("rope_scaling") && !look.on.is_qwen35();
+  const bool is_checked_by_class =
+      rope.place.ends_with("rope_scaling") && !look.on.is_qwen35() && !rope.is_first;
   if (!is_truthy(&said) && !is_checked_by_class) return {};
   if (!said.is_object()) return fmt::format("a JSON {}; expected an object", said.type_name());
   const std::string name = type_of(rope);
-  if (name.empty()) return "no rope_type";
+  if (name.empty()) return rope.is_first ? "" : "no rope_type";  // 5.x takes "default" then
   if (name == "mrope") {
     return member(said, "mrope_section") == nullptr ? "type 'mrope' without mrope_section" : "";
   }
@@ -172,7 +180,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
 }
 
 Status look_type(const Look& look) {
-  for (const Rope& rope : ropes_of(look.on)) {
+  for (const Rope& rope : ropes_of(look)) {
     std::string fault = fault_of(look, rope);
     if (!fault.empty()) look.report(rope.place, std::move(fault));
   }
@@ -188,7 +196,7 @@ Status look_type(const Look& look) {
 
 // Half of the rotated values must be what the sections of M-RoPE sum to.
 Status look_sections(const Look& look) {
-  for (const Rope& rope : ropes_of(look.on)) {
+  for (const Rope& rope : ropes_of(look)) {
     const JsonValue* sections =
         rope.said->is_object() ? known(*rope.said, "mrope_section") : nullptr;
     const auto pairs = rotated_pairs(look.on, rope);
@@ -208,7 +216,7 @@ Status look_sections(const Look& look) {
 }
 
 Status look_share(const Look& look) {
-  for (const Rope& rope : ropes_of(look.on)) {
+  for (const Rope& rope : ropes_of(look)) {
     if (!rope.said->is_object()) continue;
     const double share = rotated_share(look.on, rope);
     if (share > 0 && share <= 1) continue;
@@ -232,7 +240,7 @@ Status look_theta(const Look& look) {
       {" mixtral ", 1000000}};
   for (const Default& entry : kDefaults) {
     if (!has_word(entry.types, on.text_type)) continue;
-    for (const Rope& rope : ropes_of(on)) {
+    for (const Rope& rope : ropes_of(look)) {
       const JsonValue* theta = rope.said->is_object() ? known(*rope.said, "rope_theta") : nullptr;
       if (theta == nullptr || number(*theta) == entry.theta) continue;
       look.report(rope.place + ".rope_theta",

@@ -147,7 +147,7 @@ constexpr Check kChecks[] = {
     {"T16", "added_tokens_decoder is of its form", "UUU---U-",
      "'NoneType' object has no attribute 'items'; invalid literal for int()", "",
      "take tokenizer_config.json from the source model", look_decoder},
-    {"T17", "a class that begins with bos_token has one", "UUU---U-",
+    {"T17", "a class that begins with bos_token has one", "UU----U-",
      "add_bos_token = True but bos_token = None", "",
      "take tokenizer_config.json from the source model", look_first_token},
     {"T18", "tokenizer_class is said, or follows from the model", "UUW---U-",

@@ -37,7 +37,8 @@ Checkpoint documents(const std::string& model) {
 
 bool is_asked(const std::string& id) {
   return has_word(
-      " C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C28 C29 C30 C31 C32 Q25 Q26 Q27 Q28 T14 T15 T16"
+      " C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C28 C29 C30 C31 C32 C33 Q25 Q26 Q27 Q28 T14 "
+      "T15 T16"
       " T17 T18 F07 ",
       id);
 }
@@ -162,6 +163,25 @@ TEST(DoctorValues, WordsAreThoseOfTheProgram) {
       {kLlama, kConfig, "/is_encoder_decoder", "true", ""},
       {kVision, kConfig, "/model_type", "\"qwen3\"", "C30 unloaded, C31 unloaded"},
   });
+}
+
+TEST(DoctorValues, Transformers5DemandsTypes) {
+  const Change changes[] = {
+      {kLlama, kConfig, "/rms_norm_eps", "0", "C33 unloaded"},
+      {kLlama, kConfig, "/use_cache", "1", "C33 unloaded"},
+      {kLlama, kConfig, "/eos_token_id", "[1, 2]", ""},
+      {kLlama, kConfig, "/eos_token_id", "\"2\"", "C33 unloaded"},
+      {kQwen3, kConfig, "/attention_dropout", "null", "C33 unloaded"},
+      {kVision, kConfig, "/image_token_id", "true", "C33 unloaded"},
+      {kVision, kConfig, "/vision_config/patch_size", "[16, 16]", "C21 unloaded"},
+      {kLlama, kConfig, "/rope_scaling", "{}", ""},
+      {kLlama, kConfig, "/rope_parameters/rope_type", "", ""},
+      {kLlama, kConfig, "/rope_scaling", R"({"rope_type": "yarn", "factor": 4.0})", ""},
+  };
+  for (const Change& change : changes) {
+    EXPECT_EQ(told_of(change, "vllm"), change.expected) << change.pointer << change.value;
+  }
+  EXPECT_EQ(told_of({kLlama, kConfig, "/use_cache", "1", ""}), "");
 }
 
 TEST(DoctorValues, StatementsAboutQuantizationAreOfTheirForm) {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/arithmetic.h"
+#include "core/open_files.h"
 
 namespace ckpt {
 namespace {
@@ -28,34 +29,31 @@ bool passes_end(uint64_t offset_bytes, uint64_t length_bytes, uint64_t size_byte
 // Below this a direct read costs more than a copy out of the page cache.
 constexpr uint64_t kMinDirectBytes = 256 << 10;
 
+Result<Descriptor> open_for_reading(const std::filesystem::path& path) {
+  // O_NONBLOCK: a named pipe in a model folder must not make us wait for its writer.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.is_open()) return file;
+  return fail(ErrorCode::kIo, "{}: cannot be opened: {}", path.string(), errno_text());
+}
+
 class File final : public ByteSource {
  public:
-  File(std::string path, int descriptor, const struct stat& status)
+  File(std::string path, Descriptor descriptor, const struct stat& status)
       : path_(std::move(path)),
-        descriptor_(descriptor),
+        status_(status),
         size_bytes_(static_cast<uint64_t>(status.st_size)),
-        identity_{status.st_dev, status.st_ino} {
-    // A second opening of the same file: O_DIRECT is a property of the opening. Where the file
-    // system refuses, everything goes through the page cache.
-    if (size_bytes_ >= kMinDirectBytes) {
-      const std::string same = "/proc/self/fd/" + std::to_string(descriptor_);
-      direct_ = ::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
-    }
-  }
+        files_(with_direct(std::move(descriptor)), [this] { return open_again(); }) {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;
-  ~File() override {
-    ::close(descriptor_);
-    if (direct_ >= 0) ::close(direct_);
-  }
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
     if (passes_end(offset_bytes, out.size(), size_bytes_)) {
       return in(path_, Status(range_error(offset_bytes, out.size(), size_bytes_)));
     }
+    CKPT_ASSIGN(const OpenOnDemand::Lease file, files_.use());
     while (!out.empty()) {
       const ssize_t got =
-          ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset_bytes));
+          ::pread(file->plain.get(), out.data(), out.size(), static_cast<off_t>(offset_bytes));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) {
         return in(path_, Status(fail(ErrorCode::kIo, "cannot read {} bytes at {}: {}", out.size(),
@@ -75,31 +73,45 @@ class File final : public ByteSource {
                                            AlignedBuffer& scratch) const override;
   uint64_t size_bytes() const override { return size_bytes_; }
   const std::string& name() const override { return path_; }
-  std::optional<Identity> identity() const override { return identity_; }
+  std::optional<Identity> identity() const override {
+    return Identity{status_.st_dev, status_.st_ino};
+  }
 
  private:
-  bool in_page_cache(uint64_t offset_bytes) const;
-  bool read_direct(uint64_t offset_bytes, std::byte* out, uint64_t size_bytes) const;
+  // Where the file system refuses direct I/O, everything goes through the page cache.
+  OpenOnDemand::Opened with_direct(Descriptor plain) const {
+    Descriptor direct;
+    if (size_bytes_ >= kMinDirectBytes) direct = open_direct(plain, O_RDONLY);
+    return {std::move(plain), std::move(direct)};
+  }
+  Result<OpenOnDemand::Opened> open_again() const {
+    CKPT_ASSIGN(Descriptor file, open_for_reading(path_));
+    CKPT_TRY(in(path_, check_same_file(file, status_)));
+    return with_direct(std::move(file));
+  }
+  bool in_page_cache(const Descriptor& file, uint64_t offset_bytes) const;
+  bool read_direct(const Descriptor& file, uint64_t offset_bytes, std::byte* out,
+                   uint64_t size_bytes) const;
 
   std::string path_;
-  int descriptor_;
-  int direct_ = -1;
+  struct stat status_;
   uint64_t size_bytes_;
-  Identity identity_;
+  mutable OpenOnDemand files_;
 };
 
-bool File::in_page_cache(uint64_t offset_bytes) const {
+bool File::in_page_cache(const Descriptor& file, uint64_t offset_bytes) const {
   std::byte probe[64];
   const iovec target{probe, std::min<uint64_t>(sizeof probe, size_bytes_ - offset_bytes)};
-  return ::preadv2(descriptor_, &target, 1, static_cast<off_t>(offset_bytes), RWF_NOWAIT) > 0;
+  return ::preadv2(file.get(), &target, 1, static_cast<off_t>(offset_bytes), RWF_NOWAIT) > 0;
 }
 
 // Whole pages into aligned memory. False when the device would rather not; the caller then reads
 // through the page cache, which also finds the words for what is wrong.
-bool File::read_direct(uint64_t offset_bytes, std::byte* out, uint64_t size_bytes) const {
+bool File::read_direct(const Descriptor& file, uint64_t offset_bytes, std::byte* out,
+                       uint64_t size_bytes) const {
   const uint64_t end = std::min(offset_bytes + size_bytes, size_bytes_);
   while (offset_bytes < end) {
-    const ssize_t got = ::pread(direct_, out, round_up(end - offset_bytes, kPageBytes),
+    const ssize_t got = ::pread(file.get(), out, round_up(end - offset_bytes, kPageBytes),
                                 static_cast<off_t>(offset_bytes));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
@@ -115,14 +127,18 @@ bool File::read_direct(uint64_t offset_bytes, std::byte* out, uint64_t size_byte
 Result<std::span<const std::byte>> File::fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                                AlignedBuffer& scratch) const {
   const bool inside = !passes_end(offset_bytes, size_bytes, size_bytes_);
-  if (!inside || direct_ < 0 || size_bytes < kMinDirectBytes ||
-      (in_page_cache(offset_bytes) && in_page_cache(offset_bytes + size_bytes - 1))) {
+  if (!inside || size_bytes < kMinDirectBytes) {
+    return ByteSource::fetch(offset_bytes, size_bytes, scratch);
+  }
+  CKPT_ASSIGN(const OpenOnDemand::Lease file, files_.use());
+  if (!file->direct.is_open() || (in_page_cache(file->plain, offset_bytes) &&
+                                  in_page_cache(file->plain, offset_bytes + size_bytes - 1))) {
     return ByteSource::fetch(offset_bytes, size_bytes, scratch);
   }
   const uint64_t first = offset_bytes / kPageBytes * kPageBytes;
   const uint64_t span_bytes = round_up(offset_bytes + size_bytes - first, kPageBytes);
   std::byte* memory = scratch.reserve(span_bytes);
-  if (!read_direct(first, memory, span_bytes)) {
+  if (!read_direct(file->direct, first, memory, span_bytes)) {
     return ByteSource::fetch(offset_bytes, size_bytes, scratch);
   }
   return std::span<const std::byte>(memory + (offset_bytes - first), size_bytes);
@@ -171,20 +187,18 @@ Result<std::span<const std::byte>> ByteSource::fetch(uint64_t offset_bytes, uint
 }
 
 Result<SharedSource> open_file(const std::filesystem::path& path) {
-  // O_NONBLOCK: a named pipe in a model folder must not make us wait for its writer.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) {
-    return fail(ErrorCode::kIo, "{}: cannot be opened: {}", path.string(), errno_text());
-  }
+  CKPT_ASSIGN(Descriptor file, open_for_reading(path));
+  return open_file(std::move(file), path);
+}
+
+Result<SharedSource> open_file(Descriptor descriptor, const std::filesystem::path& path) {
   struct stat status {};
-  const bool known = ::fstat(descriptor, &status) == 0;
+  const bool known = ::fstat(descriptor.get(), &status) == 0;
   if (!known || !S_ISREG(status.st_mode)) {
-    const std::string reason = known ? "not a regular file" : errno_text();
-    ::close(descriptor);
     return fail(known ? ErrorCode::kUsage : ErrorCode::kIo, "{}: {}; expected a file",
-                path.string(), reason);
+                path.string(), known ? "not a regular file" : errno_text());
   }
-  return SharedSource(std::make_shared<File>(path.string(), descriptor, status));
+  return SharedSource(std::make_shared<File>(path.string(), std::move(descriptor), status));
 }
 
 SharedSource make_blob(std::string name, std::vector<std::byte> bytes) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/buffers.h"
+#include "core/descriptor.h"
 #include "core/result.h"
 
 namespace ckpt {
@@ -43,6 +44,8 @@ using SharedSource = std::shared_ptr<const ByteSource>;
 
 // Opens a regular file (links are followed) for reading. Fails: kIo; kUsage for a folder.
 Result<SharedSource> open_file(const std::filesystem::path& path);
+// The same of a file that was opened at `path`.
+Result<SharedSource> open_file(Descriptor descriptor, const std::filesystem::path& path);
 
 // Bytes made while planning: a header, a computed tensor.
 SharedSource make_blob(std::string name, std::vector<std::byte> bytes);

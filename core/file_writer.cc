@@ -42,25 +42,20 @@ FileWriter::FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPo
                        FileMode mode)
     : path_(std::move(path)), size_bytes_(size_bytes), pool_(pool), mode_(mode) {}
 
-FileWriter::~FileWriter() {
-  if (direct_ >= 0) ::close(direct_);
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 // Space is claimed at the start, so that a full disk is told before the work and not after it.
-Status FileWriter::claim_space() {
+Status FileWriter::claim_space(const Descriptor& file) const {
   if (size_bytes_ == 0) return {};
   const auto size = static_cast<off_t>(size_bytes_);
   struct stat status {};
-  if (mode_.may_exist && ::fstat(descriptor_, &status) == 0 && status.st_size > size &&
-      ::ftruncate(descriptor_, size) != 0) {
+  if (mode_.may_exist && ::fstat(file.get(), &status) == 0 && status.st_size > size &&
+      ::ftruncate(file.get(), size) != 0) {
     return write_failure(path_, size_bytes_, errno);
   }
-  if (retried([&] { return ::fallocate(descriptor_, 0, 0, size); }) == 0) return {};
+  if (retried([&] { return ::fallocate(file.get(), 0, 0, size); }) == 0) return {};
   if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) {
     return write_failure(path_, size_bytes_, errno);
   }
-  if (retried([&] { return ::ftruncate(descriptor_, size); }) == 0) return {};
+  if (retried([&] { return ::ftruncate(file.get(), size); }) == 0) return {};
   return write_failure(path_, size_bytes_, errno);
 }
 
@@ -70,47 +65,67 @@ int FileMode::open_flags() const {
 }
 
 Result<std::unique_ptr<FileWriter>> FileWriter::create(NewFile file, uint64_t size_bytes,
-                                                       BufferPool& pool, const FileMode& mode) {
+                                                       BufferPool& pool, const FileMode& mode,
+                                                       Reopen reopen) {
   std::unique_ptr<FileWriter> writer(new FileWriter(std::move(file.path), size_bytes, pool, mode));
-  writer->descriptor_ = file.descriptor.release();
-  CKPT_TRY(writer->refuse_other_files());
-  CKPT_TRY(writer->claim_space());
-  if (size_bytes >= kMinDirectBytes) {
-    // A second opening of the same file: O_DIRECT is a property of the opening.
-    const std::string same = "/proc/self/fd/" + std::to_string(writer->descriptor_);
-    writer->direct_ = ::open(same.c_str(), O_WRONLY | O_CLOEXEC | O_DIRECT);
+  CKPT_TRY(writer->refuse_other_files(file.descriptor));
+  CKPT_TRY(writer->claim_space(file.descriptor));
+  const auto with_direct = [size_bytes](Descriptor plain) {
+    Descriptor direct;
+    if (size_bytes >= kMinDirectBytes) direct = open_direct(plain, O_WRONLY);
+    return OpenOnDemand::Opened{std::move(plain), std::move(direct)};
+  };
+  struct stat status {};
+  const bool is_known = ::fstat(file.descriptor.get(), &status) == 0;
+  OpenOnDemand::Opened opened = with_direct(std::move(file.descriptor));
+  if (!reopen || !is_known) {
+    writer->always_open_ = std::make_shared<const OpenOnDemand::Opened>(std::move(opened));
+    return writer;
   }
+  const auto again = [reopen = std::move(reopen), with_direct, status,
+                      flags = mode.open_flags() & ~(O_CREAT | O_EXCL),
+                      path = writer->path_.string()]() -> Result<OpenOnDemand::Opened> {
+    CKPT_ASSIGN(Descriptor plain, reopen(flags | O_NONBLOCK));
+    CKPT_TRY(in(path, check_same_file(plain, status)));
+    return with_direct(std::move(plain));
+  };
+  writer->on_demand_.emplace(std::move(opened), again);
   return writer;
+}
+
+Result<OpenOnDemand::Lease> FileWriter::use() {
+  if (on_demand_) return on_demand_->use();
+  return always_open_;
 }
 
 // What an earlier run has left is a file with one name; writing on anything else would change
 // what was put there in its place.
-Status FileWriter::refuse_other_files() const {
+Status FileWriter::refuse_other_files(const Descriptor& file) const {
   if (!mode_.may_exist) return {};
   struct stat status {};
-  if (::fstat(descriptor_, &status) != 0) return write_failure(path_, size_bytes_, errno);
+  if (::fstat(file.get(), &status) != 0) return write_failure(path_, size_bytes_, errno);
   if (S_ISREG(status.st_mode) && status.st_nlink == 1) return {};
   return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_word(path_.string())),
                         "{}: no file of its own, as an earlier run would have left it",
                         path_.string());
 }
 
-Status FileWriter::write_all(int descriptor, std::span<const std::byte> bytes,
-                             uint64_t offset_bytes) {
+Status FileWriter::write_all(const OpenOnDemand::Opened& file, bool is_direct,
+                             std::span<const std::byte> bytes, uint64_t offset_bytes) const {
   while (!bytes.empty()) {
+    const int descriptor = (is_direct ? file.direct : file.plain).get();
     const ssize_t written =
         ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EINVAL && descriptor == direct_) {
-      // A file system that opens for direct I/O and then refuses it.
-      return write_all(descriptor_, bytes, offset_bytes);
-    }
-    if (written < 0) return write_failure(path_, size_bytes_, errno);
+    // A file system that opens for direct I/O and then refuses it.
+    const bool is_refused = written < 0 && errno == EINVAL && is_direct;
+    if (written < 0 && !is_refused) return write_failure(path_, size_bytes_, errno);
     if (written == 0) return write_failure(path_, size_bytes_, EIO);
-    bytes = bytes.subspan(static_cast<size_t>(written));
-    offset_bytes += static_cast<uint64_t>(written);
+    const auto done = static_cast<uint64_t>(is_refused ? 0 : written);
+    bytes = bytes.subspan(done);
+    offset_bytes += done;
     // After a short direct write the rest may no longer be aligned.
-    if (descriptor == direct_ && offset_bytes % kPageBytes != 0) descriptor = descriptor_;
+    is_direct = is_direct && !is_refused && offset_bytes % kPageBytes == 0;
   }
   return {};
 }
@@ -118,20 +133,23 @@ Status FileWriter::write_all(int descriptor, std::span<const std::byte> bytes,
 // Whole pages go around the page cache, the ragged ends through it. The two never touch one page:
 // a page that a piece does not fill is written buffered by every piece that lies in it.
 Status FileWriter::write(std::span<const std::byte> bytes, uint64_t offset_bytes) {
+  CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   const uint64_t first_page = round_up(offset_bytes, kPageBytes);
   const uint64_t end = offset_bytes + bytes.size();
   const uint64_t end_page = end / kPageBytes * kPageBytes;
-  if (direct_ < 0 || end_page <= first_page || end_page - first_page < kMinDirectBytes) {
-    return write_all(descriptor_, bytes, offset_bytes);
+  if (!file->direct.is_open() || end_page <= first_page ||
+      end_page - first_page < kMinDirectBytes) {
+    return write_all(*file, false, bytes, offset_bytes);
   }
   const uint64_t lead = first_page - offset_bytes;
   const uint64_t middle = end_page - first_page;
-  CKPT_TRY(write_all(descriptor_, bytes.first(lead), offset_bytes));
-  CKPT_TRY(write_all(direct_, bytes.subspan(lead, middle), first_page));
-  return write_all(descriptor_, bytes.subspan(lead + middle), end_page);
+  CKPT_TRY(write_all(*file, false, bytes.first(lead), offset_bytes));
+  CKPT_TRY(write_all(*file, true, bytes.subspan(lead, middle), first_page));
+  return write_all(*file, false, bytes.subspan(lead + middle), end_page);
 }
 
 Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
+  CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   AlignedBuffer buffer = pool_.take();
   while (size_bytes > 0) {
     if (mode_.interrupted != nullptr && *mode_.interrupted) {
@@ -141,10 +159,10 @@ Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
     std::byte* memory = buffer.reserve(here);
     if (size_bytes > here) {  // the disk works while this step is hashed
       const uint64_t next = std::min(size_bytes - here, 2 * kReadBackBytes);
-      (void)::posix_fadvise(descriptor_, static_cast<off_t>(offset_bytes + here),
+      (void)::posix_fadvise(file->plain.get(), static_cast<off_t>(offset_bytes + here),
                             static_cast<off_t>(next), POSIX_FADV_WILLNEED);
     }
-    const ssize_t got = ::pread(descriptor_, memory, here, static_cast<off_t>(offset_bytes));
+    const ssize_t got = ::pread(file->plain.get(), memory, here, static_cast<off_t>(offset_bytes));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return write_failure(path_, size_bytes_, got < 0 ? errno : EIO);
     sha256_.add({memory, static_cast<size_t>(got)});
@@ -256,15 +274,21 @@ Status FileWriter::put(Piece piece) {
     pool_.give(std::move(piece.buffer));
     return {};
   }
-  CKPT_TRY(is_far_ahead(piece) ? write_all(descriptor_, piece.bytes, piece.offset_bytes)
-                               : write(piece.bytes, piece.offset_bytes));
+  if (is_far_ahead(piece)) {
+    CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
+    CKPT_TRY(write_all(*file, false, piece.bytes, piece.offset_bytes));
+  } else {
+    CKPT_TRY(write(piece.bytes, piece.offset_bytes));
+  }
   if (mode_.hashes) return hash_in_order(std::move(piece));
   pool_.give(std::move(piece.buffer));
   return {};
 }
 
+// What could not be written back is told to whoever syncs next, by another descriptor too.
 Status FileWriter::sync_data() {
-  if (retried([&] { return ::fdatasync(descriptor_); }) == 0) return {};
+  CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
+  if (retried([&] { return ::fdatasync(file->plain.get()); }) == 0) return {};
   return write_failure(path_, size_bytes_, errno);
 }
 
@@ -274,7 +298,8 @@ Result<std::string> FileWriter::finish() {
     hashing_done_.wait(lock, [this] { return !hashing_; });
     CKPT_CHECK(waiting_.empty() && hashed_bytes_ == size_bytes_);
   }
-  if (retried([&] { return ::fsync(descriptor_); }) != 0) {
+  CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
+  if (retried([&] { return ::fsync(file->plain.get()); }) != 0) {
     return write_failure(path_, size_bytes_, errno);
   }
   return mode_.hashes ? sha256_.finish() : std::string();

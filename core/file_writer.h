@@ -6,12 +6,15 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "core/buffers.h"
+#include "core/open_files.h"
 #include "core/place.h"
 #include "core/result.h"
 #include "core/sha256.h"
@@ -29,11 +32,13 @@ class FileWriter {
  public:
   // Gives the file its final size. Fails: kIo, naming the space needed when the disk is too
   // small. The pool must outlive the writer.
+  // `reopen` opens the file again with these flags: then it need not stay open all the time.
+  using Reopen = std::function<Result<Descriptor>(int flags)>;
   static Result<std::unique_ptr<FileWriter>> create(NewFile file, uint64_t size_bytes,
-                                                    BufferPool& pool, const FileMode& mode = {});
+                                                    BufferPool& pool, const FileMode& mode = {},
+                                                    Reopen reopen = {});
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
-  ~FileWriter();
 
   // Writes the piece, then hashes it and whatever waited for it, or keeps it until the bytes before
   // it are there. Pieces that are far ahead are not kept but read back when their turn comes.
@@ -53,10 +58,12 @@ class FileWriter {
 
  private:
   FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool, FileMode mode);
-  Status refuse_other_files() const;
-  Status claim_space();
+  Status refuse_other_files(const Descriptor& file) const;
+  Status claim_space(const Descriptor& file) const;
+  Result<OpenOnDemand::Lease> use();
   Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
-  Status write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes);
+  Status write_all(const OpenOnDemand::Opened& file, bool is_direct,
+                   std::span<const std::byte> bytes, uint64_t offset_bytes) const;
   bool is_far_ahead(const Piece& piece);
   uint64_t hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const;
   Status hash_in_order(Piece piece);
@@ -67,8 +74,8 @@ class FileWriter {
   uint64_t size_bytes_;
   BufferPool& pool_;
   FileMode mode_;
-  int descriptor_ = -1;
-  int direct_ = -1;  // the same file opened for direct I/O, or -1
+  OpenOnDemand::Lease always_open_;        // where it cannot be opened again
+  std::optional<OpenOnDemand> on_demand_;  // else
 
   // Bytes that were written but not yet hashed; without a buffer: only on disk.
   struct Waiting {

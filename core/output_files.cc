@@ -5,14 +5,21 @@
 namespace ckpt {
 
 Status OutputFiles::open(bool force, Leftovers leftovers, const FileMode& mode) {
-  for (const Output& output : plan_.outputs) {
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
     CKPT_ASSIGN(Place place, Place::make(output, force, leftovers));
     places_.push_back(std::move(place));
     auto& writers = writers_.emplace_back();
     if (leftovers == Leftovers::kPublish) continue;
     for (const OutputFile& file : output.layout.files) {
       CKPT_ASSIGN(NewFile opened, places_.back().make_file(file, mode.open_flags()));
-      CKPT_ASSIGN(auto writer, FileWriter::create(std::move(opened), file.size_bytes, pool_, mode));
+      const auto reopen = [this, i, &file](int flags) {
+        return places_[i].make_file(file, flags).map([](NewFile&& again) {
+          return std::move(again.descriptor);
+        });
+      };
+      CKPT_ASSIGN(auto writer,
+                  FileWriter::create(std::move(opened), file.size_bytes, pool_, mode, reopen));
       writers.push_back(std::move(writer));
     }
   }

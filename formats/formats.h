@@ -15,9 +15,17 @@ const Format* find_format(std::string_view name);
 Result<const Format*> recognise(const std::filesystem::path& path);
 
 // The small files of a Hugging Face folder that belong to a model (config, tokenizer, card; the
-// table is in hf_documents.cc); weights are not looked at. Fails: kIo; kUnsupported for a document
-// that is only an LFS pointer, or larger than any is.
+// table is in hf_documents.cc); weights are not looked at. Fails: kIo; kUsage for a link that leads
+// elsewhere; kUnsupported for a document that is only an LFS pointer, or larger than any is.
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder);
+
+// Documents and indexes that are links lead where they want, not only inside their folder and to
+// the blobs of the hub's cache. Of the whole run: call it before anything is read.
+void follow_links(bool anywhere);
+
+// Whether a file of this name, relative to a Hugging Face folder, is one of those documents, the
+// index, or weights as they are named when a model is saved. Looks at no file.
+bool is_checkpoint_file(const std::string& path);
 
 // Reads an importance matrix, of either kind: GGUF, or llama-imatrix's legacy .dat.
 Result<Imatrix> read_imatrix(const std::filesystem::path& path);

@@ -10,6 +10,7 @@
 
 #include "core/glob.h"
 #include "core/transform.h"
+#include "formats/linked_documents.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 
@@ -108,7 +109,7 @@ bool is_large(const std::string& path) {
 }
 
 Result<Document> read_document(const std::filesystem::path& folder, const std::string& path) {
-  CKPT_ASSIGN(const SharedSource source, open_file(folder / path));
+  CKPT_ASSIGN(const SharedSource source, open_document(folder, path));
   CKPT_ASSIGN(std::string text,
               read_text(*source, is_large(path) ? kMaxVocabularyBytes : kMaxDocumentBytes));
   if (text.starts_with("version https://git-lfs")) {
@@ -118,6 +119,16 @@ Result<Document> read_document(const std::filesystem::path& folder, const std::s
 }
 
 }  // namespace
+
+bool is_checkpoint_file(const std::string& path) {
+  constexpr auto kWeights = std::to_array<std::string_view>(
+      {kIndexName, "model*.safetensors",
+       "*-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9].safetensors"});
+  if (is_document(path)) return true;
+  return path.find('/') == path.npos &&
+         std::any_of(kWeights.begin(), kWeights.end(),
+                     [&](std::string_view pattern) { return glob_matches(pattern, path); });
+}
 
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder) {
   std::set<std::string> paths;

@@ -16,6 +16,7 @@
 #include "core/glob.h"
 #include "core/printable.h"
 #include "core/transform.h"
+#include "formats/linked_documents.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 
@@ -152,8 +153,8 @@ Result<std::vector<SafetensorsFile>> read_shards(const fs::path& folder, const N
 
 // ---- with an index ----------------------------------------------------------------------------
 
-Result<SafetensorsIndex> read_index(const fs::path& path) {
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
+Result<SafetensorsIndex> read_index(const fs::path& folder) {
+  CKPT_ASSIGN(const SharedSource source, open_document(folder, std::string(kIndexName)));
   CKPT_TRY(in(source->name(), refuse_other_files(*source, "an index in JSON")));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxIndexBytes));
   return in(source->name(), parse_index(text));
@@ -213,10 +214,14 @@ Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsF
 
 // ---- together ---------------------------------------------------------------------------------
 
-// The folder's own name; for .../models--Org--Name/snapshots/HASH the model's.
+// The folder's name as it was typed, a link's too; for .../models--Org--Name/snapshots/HASH the
+// model's.
 std::string name_of(const fs::path& folder) {
   std::error_code error;
-  fs::path path = fs::weakly_canonical(folder, error);
+  // What ".." leaves is not what the words say where a link stands before it.
+  const bool goes_up = std::find(folder.begin(), folder.end(), "..") != folder.end();
+  fs::path path = goes_up ? fs::weakly_canonical(folder, error)
+                          : fs::absolute(folder, error).lexically_normal();
   if (error) path = folder.lexically_normal();
   if (path.filename().empty()) path = path.parent_path();
   const std::string repository = path.parent_path().parent_path().filename().string();
@@ -233,7 +238,7 @@ Result<Checkpoint> read(const fs::path& folder, Codecs codecs) {
   std::vector<SafetensorsFile> files;
   NameIndex entries;
   if (contains(names, kIndexName)) {
-    CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder / kIndexName));
+    CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder));
     CKPT_ASSIGN(const Names shards, shards_of(folder, index, names));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
     CKPT_ASSIGN(entries, index_entries(files));

@@ -5,6 +5,7 @@
 
 #include "tools/carry_out.h"
 #include "tools/commands.h"
+#include "tools/follow_links.h"
 #include "tools/pipeline.h"
 #include "tools/plan_file.h"
 #include "tools/recipe.h"
@@ -133,7 +134,16 @@ std::vector<std::pair<std::string, std::string>> ordered_rules(const CLI::App& a
   return rules;
 }
 
-Status read_sizes(Typed& typed) {
+// A number alone counts bytes, which is seldom what was meant.
+void note_bytes(const Console& console, std::string_view option, std::string_view text,
+                uint64_t bytes) {
+  constexpr uint64_t kLeastUsualBytes = 1'000'000;
+  if (bytes >= kLeastUsualBytes || text.find_first_not_of("0123456789.") != text.npos) return;
+  console.warn(fmt::format("{} {} is {} bytes; with a unit it is more: {} {}GB", option, text,
+                           bytes, option, text));
+}
+
+Status read_sizes(Typed& typed, const Console& console) {
   if (!typed.shard_size.empty() && !typed.split_size.empty()) {
     return fail(ErrorCode::kUsage,
                 "--shard-size is for folders, --split-size for .gguf; one of them");
@@ -143,6 +153,7 @@ Status read_sizes(Typed& typed) {
   if (!size.empty()) {
     CKPT_ASSIGN(typed.conversion.shard_bytes, in(option, parse_size(size)));
     if (typed.conversion.shard_bytes == 0) return fail(ErrorCode::kUsage, "{} 0", option);
+    note_bytes(console, option, size, typed.conversion.shard_bytes);
   }
   if (!typed.header_slack.empty()) {
     CKPT_ASSIGN(typed.conversion.header_slack_bytes,
@@ -202,7 +213,7 @@ void show_plan(const Console& console, const Plan& plan) {
 }
 
 Result<int> convert(Typed& typed, const Console& console, const CommonOptions& common) {
-  CKPT_TRY(read_sizes(typed));
+  CKPT_TRY(read_sizes(typed, console));
   CKPT_TRY(read_also(typed));
   CKPT_TRY(take_recipe(typed.recipe, typed.conversion));
   if (!typed.plan_out.empty()) {
@@ -233,10 +244,11 @@ Run declare(CLI::App& app) {
   app.add_option("--split-size", typed->split_size, "largest .gguf file; writes a split");
   app.add_option("--header-slack", typed->header_slack, "room for later edits of the header");
   app.add_option("--plan-out", typed->plan_out,
-                 "FILE to write the plan to, for ckpt execute; converts nothing");
+                 "FILE (- for stdout) to write the plan to, for ckpt execute; converts nothing");
   app.add_flag("--dry-run", typed->dry_run, "show the plan, write nothing");
-  app.add_flag("--force", conversion.force, "replace OUT if it is a checkpoint");
+  app.add_flag("--force", conversion.force, "replace OUT if all of it is a checkpoint's");
   app.add_flag("--allow-nonfinite", typed->allow_nonfinite, "convert NaN and Inf as they are");
+  declare_follow_links(app);
   return [typed, &app](const Console& console, const CommonOptions& common) {
     typed->conversion.type_rules = ordered_rules(app);
     return convert(*typed, console, common);

@@ -12,6 +12,7 @@
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
 #include "tools/diff_values.h"
+#include "tools/follow_links.h"
 #include "tools/meta_text.h"
 
 namespace ckpt {
@@ -216,6 +217,7 @@ Run declare(CLI::App& app) {
                "not looked at");
   app.add_option("--tensors", typed->tensors, "with --values: of tensors like GLOB alone")
       ->type_name("GLOB");
+  declare_follow_links(app);
   app.add_option("--fail-if", typed->fail_if, fail_if_help())
       ->type_name("[total.]METRIC<N")
       ->allow_extra_args(false);

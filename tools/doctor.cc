@@ -9,6 +9,7 @@
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
 #include "tools/doctor_fix.h"
+#include "tools/follow_links.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -149,6 +150,7 @@ Run declare(CLI::App& app) {
   app.add_flag("--rewrite-weights", typed->rewrite_weights,
                "with --fix: also mends that change weights");
   app.add_flag("--deep", typed->deep, "read the tensors too: NaN, scales, rows of zeros");
+  declare_follow_links(app);
   return [typed](const Console& console, const CommonOptions& common) {
     return doctor(*typed, console, common);
   };

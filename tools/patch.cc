@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/commands.h"
+#include "tools/follow_links.h"
 #include "tools/patching.h"
 #include "tools/recipe.h"
 
@@ -189,6 +190,7 @@ Run declare(CLI::App& app) {
                  "room for later edits, in headers that are written anew");
   app.add_flag("--dry-run", typed->dry_run, "show what would be done to which file");
   app.add_flag("--allow-nonfinite", typed->allow_nonfinite, "copy NaN and Inf as they are");
+  declare_follow_links(app);
   return [typed](const Console& console, const CommonOptions& common) {
     return patch(*typed, console, common);
   };

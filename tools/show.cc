@@ -9,6 +9,7 @@
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
+#include "tools/follow_links.h"
 #include "tools/meta_text.h"
 #include "transforms/transforms.h"
 
@@ -198,6 +199,7 @@ Run declare(CLI::App& app) {
       ->expected(0, 1)
       ->type_name("[GLOB]");
   app.add_flag("--metadata", typed->metadata, "list metadata");
+  declare_follow_links(app);
   return [typed](const Console& console, const CommonOptions&) { return show(*typed, console); };
 }
 

@@ -12,6 +12,7 @@ Status check_structure(const std::filesystem::path& path, bool may_be_other, Fin
     findings.not_checked("structure not checked, there is no checkpoint that ckpt reads");
     return {};
   }
+  follow_links(true);  // links are named where files are compared
   const Result<Checkpoint> checkpoint = (*format)->read(path, all_codecs());
   if (checkpoint) {
     findings.good(path.string(), fmt::format("{} structure is sound, {} tensors", (*format)->name,

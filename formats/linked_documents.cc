@@ -1,0 +1,64 @@
+#include "formats/linked_documents.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "core/open_folder.h"
+#include "formats/formats.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+std::atomic<bool> follows_anywhere = false;
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const auto [folder_end, rest] =
+      std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return folder_end == folder.end() && rest != path.end();
+}
+
+// The folder that `target` may be opened in, without links from there on. Both are canonical.
+std::optional<fs::path> root_of(const fs::path& folder, const fs::path& target) {
+  if (is_below(target, folder)) return folder;
+  const fs::path repository = folder.parent_path().parent_path();
+  const bool is_snapshot = folder.parent_path().filename() == "snapshots";
+  if (is_snapshot && target.parent_path() == repository / "blobs") return repository / "blobs";
+  return std::nullopt;
+}
+
+Failure not_opened(const fs::path& path, const std::error_code& error) {
+  return fail(ErrorCode::kIo, "{}: cannot be opened: {}", path.string(), error.message());
+}
+
+}  // namespace
+
+void follow_links(bool anywhere) { follows_anywhere = anywhere; }
+
+Result<SharedSource> open_document(const fs::path& folder, const std::string& path) {
+  const fs::path named = folder / path;
+  if (follows_anywhere) return open_file(named);
+  std::error_code error;
+  const fs::path own = fs::canonical(folder, error);
+  if (error) return not_opened(folder, error);
+  const fs::path target = fs::canonical(named, error);
+  if (error) return not_opened(named, error);
+  const auto root = root_of(own, target);
+  if (!root) {
+    return fail_with_hint(ErrorCode::kUsage, "--follow-links, if it is meant to be read",
+                          "{}: leads out of its folder, to {}", named.string(), target.string());
+  }
+  // A link that is swapped in between leads nowhere: from the root on none is followed.
+  CKPT_ASSIGN(const OpenFolder opened, OpenFolder::open(*root));
+  auto file = opened.open_file(target.lexically_relative(*root).string(), O_RDONLY | O_NONBLOCK);
+  if (!file) {
+    file.error().hint.clear();  // it speaks of outputs
+    return Failure(std::move(file.error()));
+  }
+  return open_file(std::move(*file), named);
+}
+
+}  // namespace ckpt

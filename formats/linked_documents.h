@@ -1,0 +1,22 @@
+// Documents of a folder that are links, opened only where they may lead.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/bytes.h"
+#include "core/result.h"
+
+namespace ckpt {
+
+// Opens the document `path` of `folder`. A link is followed inside the folder, and from a snapshot
+// of the hub's cache to its blobs:
+//
+//   models--ORG--NAME/blobs/0f3a...                             what is opened
+//   models--ORG--NAME/snapshots/REVISION/config.json ─▶ ../../blobs/0f3a...
+//
+// Elsewhere only where follow_links() (formats/formats.h) allows it. Fails: kUsage, naming the
+// target; kIo.
+Result<SharedSource> open_document(const std::filesystem::path& folder, const std::string& path);
+
+}  // namespace ckpt

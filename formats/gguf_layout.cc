@@ -18,6 +18,7 @@
 #include "core/name_index.h"
 #include "core/stack_name.h"
 #include "formats/gguf.h"
+#include "formats/header_slack.h"
 #include "formats/same_file.h"
 
 namespace ckpt {
@@ -327,6 +328,7 @@ std::vector<Part> plan_parts(const Sources& sources, uint64_t alignment) {
 }  // namespace
 
 Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& options, Codecs) {
+  CKPT_TRY(check_header_slack(options));
   CKPT_ASSIGN(const std::vector<Entry> entries, make_entries(checkpoint));
   const Sources sources{checkpoint, entries, options};
   CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(checkpoint.metadata));

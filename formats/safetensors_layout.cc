@@ -15,6 +15,7 @@
 
 #include "core/arithmetic.h"
 #include "core/name_index.h"
+#include "formats/header_slack.h"
 #include "formats/json_text.h"
 #include "formats/safetensors.h"
 #include "formats/safetensors_places.h"
@@ -196,7 +197,7 @@ std::string render_header(const std::vector<MetaEntry>& metadata,
 // before them, or moves them by whole multiples of what they can be moved by.
 uint64_t padded_length(uint64_t json_bytes, const std::optional<uint64_t>& room_bytes,
                        const LayoutOptions& options) {
-  const uint64_t slack_bytes = std::min(options.header_slack_bytes, kMaxSafetensorsHeaderBytes);
+  const uint64_t slack_bytes = options.header_slack_bytes;
   if (room_bytes && json_bytes <= *room_bytes) return *room_bytes;
   if (room_bytes && options.shift_bytes != 0) {
     return *room_bytes + round_up(json_bytes + slack_bytes - *room_bytes, options.shift_bytes);
@@ -292,6 +293,7 @@ Status append_documents(const Checkpoint& checkpoint, std::vector<OutputFile>& f
 
 Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOptions& options,
                                    Codecs) {
+  CKPT_TRY(check_header_slack(options));
   Layout layout;
   layout.is_folder = !options.out_name.ends_with(kSafetensorsEnding);
   CKPT_ASSIGN(std::vector<LaidFile> files, plan_files(checkpoint, options));

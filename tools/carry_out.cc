@@ -86,7 +86,7 @@ ExecuteOptions with_common(ExecuteOptions options, const CommonOptions& common) 
 Result<int> carry_out(const Plan& plan, const Conversion& conversion, ExecuteOptions options,
                       const Console& console, const CommonOptions& common) {
   options = with_common(std::move(options), common);
-  ProgressLine progress(console, conversion.out.filename().string());
+  ProgressLine progress(console, plan.outputs[0].path.filename().string());
   options.progress = &progress;
   const bool is_share = options.resume.share_count > 0;
   auto report = is_share ? execute_share(plan, options) : execute(plan, options);

@@ -1,14 +1,13 @@
 #include "tools/pipeline.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <set>
 
 #include "core/codec.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/mending.h"
+#include "tools/targets.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -20,53 +19,6 @@ bool is_float_type(std::string_view type) {
 }
 
 bool is_gguf_path(const fs::path& path) { return path.extension() == ".gguf"; }
-
-// OUT = IN, or one inside the other: the input must survive whatever happens.
-Status check_apart(const fs::path& in, const fs::path& out) {
-  std::error_code error;
-  const fs::path source = fs::weakly_canonical(in, error);
-  const fs::path target = fs::weakly_canonical(out, error);
-  if (source.empty() || target.empty()) return {};
-  if (source == target || fs::equivalent(in, out, error)) {
-    return fail_with_hint(ErrorCode::kUsage, "another OUT", "{}: OUT is IN", out.string());
-  }
-  const auto inside = [](const fs::path& inner, const fs::path& outer) {
-    const auto [outer_end, inner_at] =
-        std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
-    return outer_end == outer.end();
-  };
-  if (inside(target, source)) {
-    return fail_with_hint(ErrorCode::kUsage, "an OUT beside IN", "{}: OUT lies inside IN ({})",
-                          out.string(), in.string());
-  }
-  if (inside(source, target)) {
-    return fail_with_hint(ErrorCode::kUsage, "an OUT beside IN", "{}: IN ({}) lies inside OUT",
-                          out.string(), in.string());
-  }
-  return {};
-}
-
-// By content: what --force removes must not hang on a name.
-bool looks_like_checkpoint(const fs::path& path) {
-  const auto format = recognise(path);
-  std::error_code error;
-  if (!format || fs::is_directory(path, error) || (*format)->name != "gguf") return bool(format);
-  const auto source = open_file(path);
-  std::array<std::byte, 4> magic{};
-  return source && (*source)->read(0, magic) && std::memcmp(magic.data(), "GGUF", 4) == 0;
-}
-
-// --force replaces a checkpoint, never anything else.
-Status check_replaceable(const fs::path& out) {
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(out, error))) return {};
-  if (fs::is_directory(out, error) && fs::is_empty(out, error)) return {};
-  if (looks_like_checkpoint(out)) return {};
-  return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
-                        "{}: exists and does not look like a checkpoint; --force replaces only "
-                        "checkpoints",
-                        out.string());
-}
 
 Result<Checkpoint> apply(std::string_view name, const Options& options, Checkpoint checkpoint,
                          const Context& context) {
@@ -317,9 +269,26 @@ void note_unused(const Conversion& conversion, const Context& context) {
   }
 }
 
-Status check_target(const Conversion& conversion) {
-  CKPT_TRY(check_apart(conversion.in, conversion.out));
-  return conversion.force ? check_replaceable(conversion.out) : Status{};
+// The files and folders that `conversion` names, beside what its plan reads.
+std::vector<InputPath> input_paths(const Conversion& conversion, const std::vector<Step>& steps) {
+  std::vector<InputPath> paths{{"IN", conversion.in},
+                               {"--tokenizer", conversion.tokenizer},
+                               {"--base", conversion.base},
+                               {"--imatrix", conversion.imatrix}};
+  const auto add = [&](const Transform& step, const std::string& key, const std::string& value,
+                       const std::string& what) {
+    if (is_path_option(step, key)) paths.push_back({what + key, value});
+  };
+  for (const auto& [key, value] : conversion.export_options) {
+    add(*find_transform("export"), key, value, "--");
+  }
+  for (const Step& step : steps) {
+    for (const auto& [key, value] : step.options.pairs()) {
+      add(*step.transform, key, value, fmt::format("--step {}:", step.transform->name));
+    }
+  }
+  std::erase_if(paths, [](const InputPath& input) { return input.path.empty(); });
+  return paths;
 }
 
 // The output that `conversion` asks for, made from `checkpoint`, at the end of the plan.
@@ -337,9 +306,15 @@ Status add_output(Plan& plan, Checkpoint checkpoint, const Conversion& conversio
 
 }  // namespace
 
-Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
+Result<PlannedConversion> plan_conversion(const Conversion& typed) {
   PlannedConversion out;
-  CKPT_TRY(check_target(conversion));
+  Conversion conversion = typed;
+  CKPT_ASSIGN(conversion.out, target_path(typed.out));
+  CKPT_TRY(check_apart(conversion.in, conversion.out));
+  for (AlsoOutput& also : conversion.also) {
+    CKPT_ASSIGN(also.out, target_path(also.out));
+    CKPT_TRY(check_apart(conversion.in, also.out));
+  }
   CKPT_ASSIGN(const Format* format, recognise(conversion.in));
   out.in_format = format->name;
   CKPT_ASSIGN(Checkpoint checkpoint, format->read(conversion.in, all_codecs()));
@@ -351,20 +326,20 @@ Result<PlannedConversion> plan_conversion(const Conversion& conversion) {
     CKPT_ASSIGN(imatrix, read_imatrix(conversion.imatrix));
     context.imatrix = &imatrix;
   }
-  CKPT_ASSIGN(const std::vector<Step> typed, parse_steps(conversion.steps));
-  CKPT_ASSIGN(checkpoint, apply_steps(typed.empty() ? conversion.recipe_steps : typed,
-                                      std::move(checkpoint), context));
+  CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
+  if (steps.empty()) steps = conversion.recipe_steps;
+  CKPT_ASSIGN(checkpoint, apply_steps(steps, std::move(checkpoint), context));
   CKPT_TRY(add_output(out.plan, checkpoint, conversion, context));
   for (const AlsoOutput& also : conversion.also) {
     Conversion other = conversion;
     other.out = also.out;
     other.to = also.to;
     other.is_beside_export = is_export_type(conversion.to);
-    CKPT_TRY(check_target(other));
     CKPT_TRY(add_output(out.plan, checkpoint, other, context));
   }
   note_unused(conversion, context);
   CKPT_TRY(check(out.plan));
+  CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), conversion.force));
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "core/resume/found_ledgers.h"
 #include "tools/carry_out.h"
 #include "tools/commands.h"
+#include "tools/targets.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -58,13 +59,6 @@ template <class Fields>
 auto find_field(const Fields& fields, std::string_view key) {
   return std::find_if(std::begin(fields), std::end(fields),
                       [&](const auto& field) { return field.key == key; });
-}
-
-bool is_path_option(const Transform& step, std::string_view key) {
-  for (const OptionRule& rule : step.options) {
-    if (rule.name == key) return rule.value.starts_with("DIR") || rule.value.starts_with("FILE");
-  }
-  return false;
 }
 
 const Transform& export_step() {
@@ -343,6 +337,12 @@ std::string render_plan_file(const PlanFile& file, const Plan& plan) {
 
 Result<int> write_plan(Conversion conversion, bool allow_nonfinite, const fs::path& path,
                        const Console& console) {
+  const bool to_stdout = path == "-";
+  if (to_stdout && console.json()) {
+    return fail_with_hint(ErrorCode::kUsage, "--plan-out - alone, the plan is JSON",
+                          "--plan-out - beside --json");
+  }
+  if (!to_stdout) CKPT_TRY(check_plan_target(path, conversion.force));
   PlanFile file;
   CKPT_ASSIGN(file.conversion, settled(std::move(conversion)));
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(file.conversion));
@@ -357,6 +357,11 @@ Result<int> write_plan(Conversion conversion, bool allow_nonfinite, const fs::pa
   if (text.find("\\ufffd") != text.npos) {
     return fail(ErrorCode::kUnsupported, "{}: a name that is not UTF-8 cannot stand in a plan",
                 path.string());
+  }
+  if (to_stdout) {
+    // Data for another program: not made printable, as answers are. main() sees to its arrival.
+    (void)!std::fwrite(text.data(), 1, text.size(), stdout);
+    return 0;
   }
   CKPT_TRY(replace_file(path, text));
   uint64_t bytes = 0, files = 0;

@@ -39,7 +39,8 @@ struct PlanFile {
 Result<PlanFile> parse_plan_file(std::string_view text, const std::filesystem::path& folder);
 std::string render_plan_file(const PlanFile& file, const Plan& plan);
 
-// Plans and writes `path`. Fails: as plan_conversion; kIo.
+// Plans and writes `path`, which is new, or with --force a plan; "-" is stdout. Fails: as
+// plan_conversion; kUsage; kIo.
 Result<int> write_plan(Conversion conversion, bool allow_nonfinite,
                        const std::filesystem::path& path, const Console& console);
 

@@ -18,6 +18,7 @@
 #include "tools/model_card.h"
 #include "tools/published_files.h"
 #include "tools/recipe.h"
+#include "tools/targets.h"
 #include "tools/verify_command.h"
 
 namespace ckpt {
@@ -42,15 +43,18 @@ class Publication {
     CKPT_TRY(read_signer());
     CKPT_TRY(check_lfs_folder());
     CKPT_TRY(check_archive_name());
+    CKPT_TRY(check_published_targets(folder_));
+    if (has_card_file()) CKPT_TRY(read_card(typed_.card));
     CKPT_TRY(remove_leftovers());
     CKPT_ASSIGN(const auto entries, list_published(folder_));
     note_bookkeeping(entries);
     remember_times(entries);
     CKPT_ASSIGN(files_, digest_files(folder_, entries, !typed_.rehash, console_, common_.threads));
+    // A card in the folder is one of the files that sums and signature cover.
+    CKPT_TRY(write_card());
     CKPT_TRY(write_provenance());
     CKPT_TRY(write_sums());
     CKPT_TRY(write_signature());
-    CKPT_TRY(write_card());
     CKPT_TRY(write_archive_file());
     // Last: where this is there, everything is.
     return write_pointers();
@@ -74,7 +78,9 @@ class Publication {
   Status write_pointers() const;
   Status write_archive_file() const;
   void remember_times(const std::vector<FolderEntry>& entries);
-  Status write_card() const;
+  // Else it is for stdout, or not asked for.
+  bool has_card_file() const { return !typed_.card.empty() && typed_.card != "-"; }
+  Status write_card();
   Result<std::vector<FileDigest>> digest_source(const fs::path& path) const;
 
   // Adds or replaces what was just written into the folder.
@@ -323,15 +329,18 @@ Status Publication::write_archive_file() const {
   return {};
 }
 
-Status Publication::write_card() const {
+Status Publication::write_card() {
   if (typed_.card.empty()) return {};
-  CKPT_ASSIGN(const std::string card, render_model_card(folder_, files_));
-  if (typed_.card == "-") {
-    console_.answer_lines(card);
+  if (!has_card_file()) {
+    CKPT_ASSIGN(const std::string block, render_model_card(folder_, files_));
+    console_.answer_lines(block);
     return {};
   }
-  CKPT_TRY(replace_file(typed_.card, card));
-  console_.talk(fmt::format("{}: a block for the model card", typed_.card));
+  const std::string name = published_name(folder_, typed_.card);
+  CKPT_ASSIGN(const std::string card, edited_card(typed_.card, name, folder_, files_));
+  CKPT_TRY(name.empty() ? replace_file(typed_.card, card) : write(name, card));
+  std::error_code error;
+  if (!name.empty() && !times_.empty()) times_[name] = fs::last_write_time(folder_ / name, error);
   return {};
 }
 
@@ -370,7 +379,8 @@ Run declare(CLI::App& app) {
   app.add_option("--made-by", typed->command, "the command it was made with, for provenance.json");
   app.add_flag("--provenance", typed->provenance, "write provenance.json in any case");
   app.add_flag("--time", typed->with_time, "say in provenance.json when; runs then differ");
-  app.add_option("--card", typed->card, "FILE (- for stdout) for a block to paste in a model card");
+  app.add_option("--card", typed->card,
+                 "FILE.md (- for stdout): puts a block with types and hashes into a model card");
   app.add_flag("--rehash", typed->rehash, "read every file, also those hashed while converting");
   return [typed](const Console& console, const CommonOptions& common) {
     return publish(*typed, console, common);

@@ -27,6 +27,15 @@ Result<std::string> read_small(const fs::path& path, uint64_t limit_bytes) {
   return read_text(*source, limit_bytes);
 }
 
+std::string published_name(const fs::path& folder, const fs::path& path) {
+  std::error_code error;
+  const std::string name = fs::weakly_canonical(fs::absolute(path, error), error)
+                               .lexically_relative(fs::canonical(folder, error))
+                               .generic_string();
+  const bool is_outside = name.empty() || name == "." || name.starts_with("..");
+  return is_outside || is_ignored(name, unpublished_paths()) ? "" : name;
+}
+
 Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
   std::vector<std::string> ignored = unpublished_paths();
   ignored.emplace_back(kSumsName);

@@ -17,6 +17,10 @@ Result<std::vector<FolderEntry>> list_published(const std::filesystem::path& fol
 
 inline constexpr uint64_t kMaxSumsBytes = 256 << 20;  // a sums file, a bundle
 
+// The name that the file `path` has among those that are published of `folder`; empty where it is
+// none of them.
+std::string published_name(const std::filesystem::path& folder, const std::filesystem::path& path);
+
 // A whole file, a key or a recipe. Fails: kUnsupported above the limit; kIo.
 Result<std::string> read_small(const std::filesystem::path& path, uint64_t limit_bytes);
 

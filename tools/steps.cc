@@ -71,6 +71,13 @@ Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts) {
   return steps;
 }
 
+bool is_path_option(const Transform& step, std::string_view key) {
+  for (const OptionRule& rule : step.options) {
+    if (rule.name == key) return rule.value.starts_with("DIR") || rule.value.starts_with("FILE");
+  }
+  return false;
+}
+
 Touches touches(const std::vector<Step>& steps) {
   Touches most = Touches::kDocuments;
   for (const Step& step : steps) most = std::max(most, step.transform->touches);

@@ -18,6 +18,9 @@ struct Step {
 Result<Step> parse_step(std::string_view text);
 Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts);
 
+// Whether option `key` of a step names a file or a folder.
+bool is_path_option(const Transform& step, std::string_view key);
+
 // What the steps together may change at most; kDocuments when there are none.
 Touches touches(const std::vector<Step>& steps);
 

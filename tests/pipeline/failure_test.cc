@@ -79,7 +79,7 @@ TEST(Failure, OutThatExistsStaysUnlessForced) {
 TEST(Failure, ForceReplacesACheckpointWhole) {
   const TemporaryFolder folder;
   fs::copy(testdata("qwen3-micro"), folder / "out");
-  write_file(folder / "out" / "model-00009-of-00009.safetensors.tmp", "left over");
+  write_file(folder / "out" / "model-00009-of-00009.safetensors", "left over");
   Conversion conversion;
   conversion.in = testdata("llama-micro");
   conversion.out = folder / "out";

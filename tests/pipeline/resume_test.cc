@@ -297,9 +297,17 @@ TEST(Resume, AProgramAtWorkIsNotDisturbed) {
   EXPECT_EQ(begun.error(), "no error");
 }
 
-TEST(Resume, LeftoversWithoutALedgerAreReplacedAndSaidSo) {
+TEST(Resume, LeftoversWithoutALedgerAreNotTouched) {
   const TemporaryFolder folder;
   write_file(folder / "out.gguf.partial", "what is this");
+  EXPECT_NE(error_of(to_gguf(folder / "out.gguf")).find("no ledger"), std::string::npos);
+  EXPECT_EQ(read_file(folder / "out.gguf.partial"), "what is this");
+}
+
+TEST(Resume, LeftoversWithALedgerThatSaysNothingAreReplacedAndSaidSo) {
+  const TemporaryFolder folder;
+  write_file(folder / "out.gguf.partial", "what is this");
+  write_file(folder / "out.gguf.partial.ledger", "");
   Ender ender(UINT64_MAX);
   const auto report = run(to_gguf(folder / "out.gguf"), options_for(ender));
   ASSERT_TRUE(report) << report.error().text();

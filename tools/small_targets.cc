@@ -1,0 +1,95 @@
+// Single files: what stands where one is to be written is looked at before it is replaced.
+#include <algorithm>
+#include <cctype>
+
+#include "core/folder.h"
+#include "core/json_edit.h"
+#include "publish/publish.h"
+#include "tools/commands.h"
+#include "tools/published_files.h"
+#include "tools/targets.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kMaxPlanBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxCardBytes = uint64_t{32} << 20;
+constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
+
+bool is_markdown_name(const fs::path& path) {
+  std::string ending = path.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return ending == ".md" || ending == ".markdown" || ending == ".txt";
+}
+
+bool is_record(std::string_view name, const std::string& text) {
+  if (name == kSumsName) return parse_sha256sums(text).has_value();
+  if (name == kSignatureName) return parse_bundle(text).has_value();
+  const auto json = JsonText::parse(text);
+  return json && json->find_text("_type").value_or("").starts_with("https://in-toto.io/");
+}
+
+}  // namespace
+
+Status refuse_link(const fs::path& path, std::string_view option) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(path, error))) return {};
+  const fs::path target = fs::canonical(path, error);
+  const fs::path shown = error ? fs::read_symlink(path, error) : target;
+  const std::string name = target.empty() ? "another name" : shell_word(target.string());
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      option.empty() || target.empty() ? name : fmt::format("{} {}", option, name),
+      "{}: a link to {}; links are neither replaced nor followed", path.string(), shown.string());
+}
+
+Status check_plan_target(const fs::path& path, bool force) {
+  CKPT_TRY(check_parent(path));
+  CKPT_TRY(refuse_link(path, "--plan-out"));
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
+  if (!force) {
+    return fail_with_hint(ErrorCode::kUsage, "another name, or --force if it is an older plan",
+                          "--plan-out {}: exists already", path.string());
+  }
+  const auto text = read_small(path, kMaxPlanBytes);
+  const auto json = text ? JsonText::parse(*text) : Result<JsonText>(JsonText::null());
+  if (json && json->find("ckpt_plan") != nullptr) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another name",
+                        "--plan-out {}: exists and is no plan; --force replaces only plans",
+                        path.string());
+}
+
+Result<std::string> read_card(const fs::path& path) {
+  CKPT_TRY(check_parent(path));
+  CKPT_TRY(refuse_link(path, "--card"));
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return std::string();
+  const auto refused = [&](std::string_view found) {
+    return fail_with_hint(ErrorCode::kUsage, "--card README.md",
+                          "--card {}: {}; expected a new file, or Markdown to put the block into",
+                          path.string(), found);
+  };
+  if (!is_markdown_name(path)) return refused("exists already");
+  CKPT_ASSIGN(std::string text, read_small(path, kMaxCardBytes));
+  if (text.find('\0') != text.npos) return refused("exists and is no text");
+  return text;
+}
+
+Status check_published_targets(const fs::path& folder) {
+  for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
+    const fs::path path = folder / name;
+    CKPT_ASSIGN(const bool exists, is_there(path));
+    if (!exists) continue;
+    CKPT_TRY(refuse_link(path, ""));
+    CKPT_ASSIGN(const std::string text, read_small(path, kMaxRecordBytes));
+    if (is_record(name, text)) continue;
+    return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_word(path.string())),
+                          "{}: is not what ckpt publish writes under this name", path.string());
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,333 @@
+#include "tools/targets.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/folder.h"
+#include "core/place.h"
+#include "core/resume/found_ledgers.h"
+#include "formats/formats.h"
+#include "publish/publish.h"
+#include "quantizers/quantizers.h"
+#include "tools/commands.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t kShownNames = 12;
+
+using Identity = ByteSource::Identity;
+struct ByIdentity {
+  bool operator()(const Identity& a, const Identity& b) const {
+    return a.device != b.device ? a.device < b.device : a.inode < b.inode;
+  }
+};
+// What each input file is called in messages.
+using Inputs = std::map<Identity, std::string, ByIdentity>;
+
+// What stands there itself, no link followed; nullopt for nothing.
+Result<std::optional<struct stat>> look_at(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+  return fail(ErrorCode::kIo, "{}: cannot be looked at: {}", path.string(), std::strerror(errno));
+}
+
+// ---- what is read -------------------------------------------------------------------------------
+
+void add_file(Inputs& inputs, const fs::path& path, const std::string& what) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  inputs.try_emplace({status.st_dev, status.st_ino}, fmt::format("{} ({})", what, path.string()));
+}
+
+// The files of a folder and of those in it: weights that lie deeper come with the plan.
+void add_folder(Inputs& inputs, const InputPath& input) {
+  std::error_code error, ignored;
+  for (fs::directory_iterator entry(input.path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    add_file(inputs, entry->path(), input.what);
+    if (!entry->is_directory(ignored)) continue;
+    fs::directory_iterator below(entry->path(), ignored);
+    for (; !ignored && below != end; below.increment(ignored)) {
+      add_file(inputs, below->path(), input.what);
+    }
+  }
+}
+
+void add_source(Inputs& inputs, const SharedSource& source) {
+  if (source == nullptr) return;
+  if (const auto identity = source->identity()) {
+    inputs.try_emplace(*identity, fmt::format("read for it ({})", source->name()));
+  }
+}
+
+void add_tensor(Inputs& inputs, std::set<const ByteSource*>& known, const Tensor& tensor) {
+  if (tensor.is_stored()) {
+    for (const auto& slices : tensor.stored().parts) {
+      for (const Slice& slice : slices) {
+        if (known.insert(slice.source.get()).second) add_source(inputs, slice.source);
+      }
+    }
+    return;
+  }
+  const Recoded& recoded = tensor.recoded();
+  for (const auto& one : {recoded.from, recoded.block_amax, recoded.moments}) {
+    if (one != nullptr && one->is_stored()) add_tensor(inputs, known, *one);
+  }
+}
+
+Inputs files_read(const Plan& plan, const std::vector<InputPath>& paths) {
+  Inputs inputs;
+  std::error_code ignored;
+  for (const InputPath& input : paths) {
+    if (fs::is_directory(input.path, ignored)) {
+      add_folder(inputs, input);
+    } else {
+      add_file(inputs, input.path, input.what);
+    }
+  }
+  std::set<const ByteSource*> known;
+  for (const Output& output : plan.outputs) {
+    for (const Tensor& tensor : output.checkpoint.tensors) add_tensor(inputs, known, tensor);
+    for (const OutputFile& file : output.layout.files) add_source(inputs, file.same_as.source);
+  }
+  return inputs;
+}
+
+// ---- what is written ----------------------------------------------------------------------------
+
+Status refuse_input(const Inputs& inputs, const fs::path& target) {
+  CKPT_ASSIGN(const auto status, look_at(target));
+  if (!status || !S_ISREG(status->st_mode)) return {};
+  const auto found = inputs.find({status->st_dev, status->st_ino});
+  if (found == inputs.end()) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another OUT, in a folder without inputs",
+                        "{}: would be replaced, and is {}", target.string(), found->second);
+}
+
+// A file, or all files of a folder.
+Status refuse_inputs_in(const Inputs& inputs, const fs::path& target) {
+  CKPT_ASSIGN(const auto status, look_at(target));
+  if (!status) return {};
+  if (!S_ISDIR(status->st_mode)) return refuse_input(inputs, target);
+  CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(target, {}));
+  for (const FolderEntry& entry : entries) CKPT_TRY(refuse_input(inputs, target / entry.path));
+  return {};
+}
+
+// Whether a run, or a share of one, has left a ledger of this output.
+bool has_ledger(const Output& output) {
+  const fs::path ledger = ledger_path(output);
+  std::error_code error;
+  for (fs::directory_iterator entry(parent_of(ledger), error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(ledger.filename().string())) return true;
+  }
+  return false;
+}
+
+// "OUT.partial" that no ledger speaks of was made by somebody else. Shares have ledgers beside the
+// first output alone.
+Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs::path& partial) {
+  CKPT_ASSIGN(const bool exists, is_there(partial));
+  if (!exists || has_ledger(output) || has_ledger(plan.outputs[0])) return {};
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      fmt::format("mv {} elsewhere, or another OUT", shell_word(partial.string())),
+      "{}: is in the way, and not what a run that was interrupted leaves (it has "
+      "no ledger)",
+      partial.string());
+}
+
+// ---- what --force replaces ----------------------------------------------------------------------
+
+bool belongs_to_checkpoint(const fs::path& folder, const FolderEntry& entry,
+                           const std::set<std::string>& planned) {
+  constexpr std::array<std::string_view, 4> kPublished = {kSumsName, kSignatureName,
+                                                          kProvenanceName, ".gitattributes"};
+  if (entry.kind == FolderEntry::Kind::kOther) return false;
+  const std::string& path = entry.path;
+  return planned.contains(path) || is_checkpoint_file(path) ||
+         path.starts_with(".cache/huggingface/") ||
+         std::find(kPublished.begin(), kPublished.end(), path) != kPublished.end() ||
+         (entry.kind == FolderEntry::Kind::kFile && remembered_digest(folder / path));
+}
+
+// ".git (12 files), notes.txt": by what lies in the folder itself.
+std::string shown(const std::vector<std::string>& paths) {
+  std::map<std::string, size_t> files;
+  std::set<std::string> folders;
+  for (const std::string& path : paths) {
+    const size_t slash = path.find('/');
+    const std::string name = path.substr(0, slash);
+    ++files[name];
+    if (slash != path.npos) folders.insert(name);
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, count] : files) {
+    if (names.size() == kShownNames) break;
+    names.push_back(folders.contains(name)
+                        ? fmt::format("{}/ ({} file{})", name, count, count == 1 ? "" : "s")
+                        : name);
+  }
+  const size_t left = files.size() - names.size();
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     left == 0 ? "" : fmt::format(" and {} more", left));
+}
+
+Status check_replaceable_folder(const Output& output) {
+  CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(output.path, {}));
+  std::set<std::string> planned;
+  for (const OutputFile& file : output.layout.files) planned.insert(file.path);
+  std::vector<std::string> others;
+  for (const FolderEntry& entry : entries) {
+    if (!belongs_to_checkpoint(output.path, entry, planned)) others.push_back(entry.path);
+  }
+  if (!others.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "another OUT, or move them out of it",
+                          "{}: --force would remove what is no checkpoint's: {}",
+                          output.path.string(), shown(others));
+  }
+  if (entries.empty() || recognise(output.path)) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
+                        "{}: exists and does not look like a checkpoint; --force replaces only "
+                        "checkpoints",
+                        output.path.string());
+}
+
+// By content: what is removed must not hang on a name.
+Status check_replaceable_file(const fs::path& path) {
+  const auto source = open_file(path);
+  std::array<std::byte, 4> magic{};
+  const bool is_gguf =
+      source && (*source)->read(0, magic) && std::memcmp(magic.data(), "GGUF", 4) == 0;
+  const Format* safetensors = find_format("safetensors");
+  CKPT_CHECK(safetensors != nullptr);
+  if (is_gguf || safetensors->read(path, all_codecs())) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
+                        "{}: exists and does not look like a checkpoint; --force replaces only "
+                        "checkpoints",
+                        path.string());
+}
+
+Status check_replaceable(const Output& output) {
+  const bool is_folder = output.layout.is_folder;
+  std::vector<fs::path> names{output.path};
+  if (!is_folder) {
+    names.clear();
+    for (const OutputFile& file : output.layout.files) names.push_back(final_path(output, file));
+  }
+  for (const fs::path& name : names) {
+    CKPT_TRY(refuse_link(name, ""));
+    CKPT_ASSIGN(const auto status, look_at(name));
+    if (!status) continue;
+    if (S_ISDIR(status->st_mode) && !is_folder) {
+      return fail_with_hint(ErrorCode::kUsage, fmt::format("{}/NAME.gguf", name.string()),
+                            "{}: is a folder; expected a file or nothing", name.string());
+    }
+    CKPT_TRY(S_ISDIR(status->st_mode) ? check_replaceable_folder(output)
+                                      : check_replaceable_file(name));
+  }
+  return {};
+}
+
+Status check_output(const Plan& plan, const Output& output, const Inputs& inputs, bool force) {
+  std::vector<fs::path> temporaries, finals;
+  if (output.layout.is_folder) {
+    temporaries.push_back(partial_path(output));
+    finals.push_back(output.path);
+  } else {
+    for (const OutputFile& file : output.layout.files) {
+      temporaries.push_back(partial_path(output, file));
+      finals.push_back(final_path(output, file));
+    }
+  }
+  for (const fs::path& path : temporaries) {
+    CKPT_TRY(refuse_inputs_in(inputs, path));
+    CKPT_TRY(refuse_unknown_leftovers(plan, output, path));
+  }
+  CKPT_TRY(refuse_input(inputs, ledger_path(output)));
+  if (!force) return {};
+  for (const fs::path& path : finals) CKPT_TRY(refuse_inputs_in(inputs, path));
+  return check_replaceable(output);
+}
+
+bool is_inside(const fs::path& inner, const fs::path& outer) {
+  const auto [outer_end, inner_at] =
+      std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return outer_end == outer.end();
+}
+
+// One output that replaces a folder must not take another one with it.
+Status check_outputs_apart(const Plan& plan) {
+  std::vector<std::pair<fs::path, const Output*>> paths;
+  std::error_code error;
+  for (const Output& output : plan.outputs) {
+    const fs::path own = fs::weakly_canonical(output.path, error);
+    const fs::path partial = fs::weakly_canonical(partial_path(output), error);
+    for (const auto& [path, other] : paths) {
+      if (other == &output) continue;
+      if (!is_inside(own, path) && !is_inside(path, own) && !is_inside(partial, path)) continue;
+      return fail_with_hint(ErrorCode::kUsage, "outputs beside each other",
+                            "{} and {}: one output lies where the other is made",
+                            output.path.string(), other->path.string());
+    }
+    paths.emplace_back(own, &output);
+    paths.emplace_back(partial, &output);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<fs::path> target_path(const fs::path& typed) {
+  fs::path out = typed;
+  while (!out.has_filename() && out.has_relative_path()) out = out.parent_path();
+  const bool is_file_name = out.extension() == ".gguf" || out.extension() == ".safetensors";
+  if (out != typed && is_file_name) {
+    return fail_with_hint(ErrorCode::kUsage, out.string(),
+                          "{}: the name of a folder; '{}' is the name of one file", typed.string(),
+                          out.filename().string());
+  }
+  if (out.filename() != "." && out.filename() != "..") return out;
+  std::error_code error;
+  const fs::path named = fs::weakly_canonical(fs::absolute(out, error), error);
+  return error ? out : named;
+}
+
+Status check_apart(const fs::path& in, const fs::path& out) {
+  std::error_code error;
+  const fs::path source = fs::weakly_canonical(in, error);
+  const fs::path target = fs::weakly_canonical(out, error);
+  if (source.empty() || target.empty()) return {};
+  if (source == target || fs::equivalent(in, out, error)) {
+    return fail_with_hint(ErrorCode::kUsage, "another OUT", "{}: OUT is IN", out.string());
+  }
+  if (is_inside(target, source)) {
+    return fail_with_hint(ErrorCode::kUsage, "an OUT beside IN", "{}: OUT lies inside IN ({})",
+                          out.string(), in.string());
+  }
+  if (is_inside(source, target)) {
+    return fail_with_hint(ErrorCode::kUsage, "an OUT beside IN", "{}: IN ({}) lies inside OUT",
+                          out.string(), in.string());
+  }
+  return {};
+}
+
+Status check_targets(const Plan& plan, const std::vector<InputPath>& inputs, bool force) {
+  CKPT_TRY(check_outputs_apart(plan));
+  const Inputs files = files_read(plan, inputs);
+  for (const Output& output : plan.outputs) CKPT_TRY(check_output(plan, output, files, force));
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,56 @@
+// What may be written where: nothing that is written or replaced is an input, or a file of the
+// person's that no run of ckpt has made.
+//
+//   OUT, OUT.partial, OUT.partial.ledger   compared with every file that is read, by device and
+//                                          inode: a split's other parts and what links lead to too
+//   OUT with --force                       replaced when all of it is a checkpoint's
+//   a model card, a plan                   new, or one that ckpt wrote
+//
+// What a reader would get wrong: names do not tell whether two files are one, and a folder that
+// holds weights may hold everything else too.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/plan.h"
+#include "core/result.h"
+
+namespace ckpt {
+
+// OUT as it was typed, without slashes at its end; "." and ".." by their names. Fails: kUsage for
+// "NAME.gguf/", which names a folder and a file at once.
+Result<std::filesystem::path> target_path(const std::filesystem::path& typed);
+
+// Fails with kUsage where OUT is IN or one lies inside the other.
+Status check_apart(const std::filesystem::path& in, const std::filesystem::path& out);
+
+// What a plan reads: `what` is IN or the option that named it, `path` a file or a folder.
+struct InputPath {
+  std::string what;
+  std::filesystem::path path;
+};
+
+// Looks at everything that carrying the plan out would write, replace or remove. Fails: kUsage,
+// naming the input that would be lost, or what is there and no checkpoint's; kIo.
+Status check_targets(const Plan& plan, const std::vector<InputPath>& inputs, bool force);
+
+// ---- single files (small_targets.cc) ------------------------------------------------------------
+
+// Requires that `path` is new, or with `force` a plan of ckpt. Fails: kUsage; kIo.
+Status check_plan_target(const std::filesystem::path& path, bool force);
+
+// The model card at `path` as it is now; empty when there is none. Fails: kUsage for what is no
+// Markdown; kIo.
+Result<std::string> read_card(const std::filesystem::path& path);
+
+// Requires that what has the name of a file that `ckpt publish` writes into `folder` is one of its
+// kind. Fails: kUsage; kIo.
+Status check_published_targets(const std::filesystem::path& folder);
+
+// A link is not replaced and not followed: what it leads to has a name of its own. `option` is
+// what the path was given as. Fails: kUsage with that name; kIo.
+Status refuse_link(const std::filesystem::path& path, std::string_view option);
+
+}  // namespace ckpt

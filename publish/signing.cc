@@ -100,13 +100,21 @@ Result<Key> read_private_key(const Signer& signer) {
   const Memory memory = memory_of(signer.private_key_pem);
   std::string password = signer.password;
   Key key(PEM_read_bio_PrivateKey(memory.get(), nullptr, give_password, &password));
-  if (key == nullptr) {
-    return fail(ErrorCode::kUsage,
-                "no private key in PEM that can be read with the password given "
-                "({})",
-                openssl_reason());
+  if (key != nullptr) return key;
+  const auto holds = [&](std::string_view text) {
+    return signer.private_key_pem.find(text) != std::string::npos;
+  };
+  if (holds("BEGIN PUBLIC KEY-----")) {
+    return fail(ErrorCode::kUsage, "a public key; expected the private one that belongs to it");
   }
-  return key;
+  if (!holds("ENCRYPTED")) {
+    return fail(ErrorCode::kUsage, "no private key in PEM ({})", openssl_reason());
+  }
+  if (!signer.password.empty()) {
+    return fail(ErrorCode::kUsage, "an encrypted private key, which the password given is not of");
+  }
+  return fail_with_hint(ErrorCode::kUsage, "--password-file FILE, with the password in it",
+                        "an encrypted private key; expected its password");
 }
 
 std::string public_pem(EVP_PKEY* key) {
@@ -257,7 +265,7 @@ Result<Bundle> sign(std::string payload, const Signer& signer) {
 
 Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem) {
   if (!bundle.certificates.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "--certificate or --ca",
+    return fail_with_hint(ErrorCode::kUsage, "--ca FILE in place of --public-key",
                           "signed with a certificate; expected a signature by a key");
   }
   const Memory memory = memory_of(public_key_pem);
@@ -275,7 +283,7 @@ Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem) {
 
 Result<std::string> verify_with_certificates(const Bundle& bundle, const Trust& trust) {
   if (bundle.certificates.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "--public-key",
+    return fail_with_hint(ErrorCode::kUsage, "--public-key FILE in place of --certificate and --ca",
                           "signed with a key alone; expected a certificate");
   }
   CKPT_ASSIGN(const std::vector<Certificate> chain, certificates_of(bundle));

@@ -18,6 +18,7 @@ struct ArchiveOptions {
   bool force = false;         // replace what is there
   // Asked when all is written and nothing has its name yet; an error ends it.
   std::function<Status()> before_rename = {};
+  std::string_view doing = "reading";  // what the line of progress calls a reading
 };
 
 struct ArchiveWritten {

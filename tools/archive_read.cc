@@ -97,7 +97,7 @@ Status read_archive(const ByteSource& source, TarSink& sink, const Console& cons
   const auto read = [&]() -> Status {
     CKPT_ASSIGN(const auto frames, read_seek_table(source));
     TarReader reader(sink);
-    ProgressLine progress(console, "reading");
+    ProgressLine progress(console, options.doing);
     uint64_t done_bytes = 0, all_bytes = 0;
     for (const PlacedFrame& placed : frames) all_bytes += placed.frame.size_bytes;
     const auto take = [&](std::span<const std::byte> bytes) -> Status {

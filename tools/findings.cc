@@ -44,7 +44,7 @@ void Findings::say_bad() const {
 }
 
 void Findings::say(std::string_view path) const {
-  console_.answer(fmt::format("{}: {}", path, verdict()));
+  console_.answer_headed(fmt::format("{}: {}", path, verdict()), "");
   say_bad();
   if (!not_covered_.empty()) {
     console_.answer(fmt::format("not covered: {}", fmt::join(not_covered_, ", ")));

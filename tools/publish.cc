@@ -143,6 +143,7 @@ Status Publication::check_archive_name() const {
     return fail(ErrorCode::kUsage, "--archive {}: inside {}, which it is to hold", typed_.archive,
                 typed_.path);
   }
+  CKPT_TRY(check_parent(typed_.archive));
   std::error_code error;
   if (typed_.force || !fs::exists(fs::symlink_status(typed_.archive, error))) return {};
   return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another name",
@@ -346,6 +347,8 @@ Status Publication::write_card() {
 
 Result<int> publish(const Typed& typed, const Console& console, const CommonOptions& common) {
   std::error_code error;
+  CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
+  if (!exists) return fail(ErrorCode::kUsage, "{}: there is no such folder", typed.path);
   if (!fs::is_directory(typed.path, error)) {
     const std::string path = shell_word(typed.path);
     return fail_with_hint(

@@ -2,26 +2,46 @@
 
 #include <algorithm>
 
+#include "tools/commands.h"
 #include "tools/published_files.h"
 
 namespace ckpt {
 namespace {
 
-// Whose signature it is; errors are what verify answers with exit 1, save those of usage and disk.
-Result<std::string> check_signer(const Bundle& bundle, const TrustFiles& trusted) {
-  if (!trusted.public_key.empty()) {
-    CKPT_ASSIGN(const std::string pem, read_small(trusted.public_key, kMaxSumsBytes));
-    CKPT_TRY(verify_with_key(bundle, pem));
+// What the files of TrustFiles hold.
+struct TrustedPem {
+  std::string public_key;
+  Trust certificates;
+};
+
+Result<TrustedPem> read_trusted(const TrustFiles& trusted) {
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    if (path.empty()) return std::string();
+    CKPT_ASSIGN(std::string pem, read_small(path, kMaxSumsBytes));
+    if (pem.find("-----BEGIN ") != pem.npos) return pem;
+    return fail(ErrorCode::kUsage, "{}: holds no PEM; expected text with -----BEGIN ...", path);
+  };
+  TrustedPem out;
+  CKPT_ASSIGN(out.public_key, read(trusted.public_key));
+  CKPT_ASSIGN(out.certificates.certificate_pem, read(trusted.certificate));
+  CKPT_ASSIGN(out.certificates.authorities_pem, read(trusted.authorities));
+  if (out.public_key.find("PRIVATE KEY-----") != std::string::npos) {
+    const std::string key = shell_word(trusted.public_key);
+    return fail_with_hint(ErrorCode::kUsage,
+                          fmt::format("openssl pkey -in {} -pubout -out {}", key,
+                                      shell_word(trusted.public_key + ".pub")),
+                          "{}: a private key; expected the public one that belongs to it",
+                          trusted.public_key);
+  }
+  return out;
+}
+
+// Whose signature it is; errors are what verify answers with exit 1, save those of usage.
+Result<std::string> check_signer(const Bundle& bundle, const TrustedPem& trusted) {
+  if (trusted.public_key.empty()) return verify_with_certificates(bundle, trusted.certificates);
+  return verify_with_key(bundle, trusted.public_key).transform([] {
     return std::string("the key given");
-  }
-  Trust trust;
-  if (!trusted.certificate.empty()) {
-    CKPT_ASSIGN(trust.certificate_pem, read_small(trusted.certificate, kMaxSumsBytes));
-  }
-  if (!trusted.authorities.empty()) {
-    CKPT_ASSIGN(trust.authorities_pem, read_small(trusted.authorities, kMaxSumsBytes));
-  }
-  return verify_with_certificates(bundle, trust);
+  });
 }
 
 // What may be there unsigned. A statement that does not say it, and lists one of git's paths, was
@@ -39,9 +59,10 @@ std::vector<std::string> ignored_by(const Manifest& manifest) {
 
 Result<std::optional<Listing>> check_signature(std::string_view where, std::string_view bundle,
                                                const TrustFiles& trusted, Findings& findings) {
+  CKPT_ASSIGN(const TrustedPem pem, read_trusted(trusted));
   std::string who;
   auto manifest = parse_bundle(bundle).and_then([&](const Bundle& parsed) -> Result<Manifest> {
-    CKPT_ASSIGN(who, check_signer(parsed, trusted));
+    CKPT_ASSIGN(who, check_signer(parsed, pem));
     return parse_statement(parsed.payload);
   });
   if (!manifest && manifest.error().code != ErrorCode::kCorrupt) {

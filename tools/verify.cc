@@ -104,12 +104,14 @@ Status check_folder(const Typed& typed, const Console& console, unsigned threads
   return {};
 }
 
+std::string folder_of(const std::string& path) { return shell_word(parent_of(path).string()); }
+
 Status check_checkpoint(const Typed& typed, const Console& console, const CommonOptions& common,
                         Findings& findings) {
   std::error_code error;
   const bool is_folder = fs::is_directory(typed.path, error);
   if (!is_folder && typed.trusted.is_given()) {
-    return fail_with_hint(ErrorCode::kUsage, "the folder that the file lies in",
+    return fail_with_hint(ErrorCode::kUsage, "the same command with " + folder_of(typed.path),
                           "{}: a file; model signatures are of folders", typed.path);
   }
   if (!typed.unpack.empty()) {
@@ -142,7 +144,22 @@ Status check(const Typed& typed, const Console& console, const CommonOptions& co
   return check_structure(typed.unpack, true, findings);
 }
 
-Result<int> verify(const Typed& typed, const Console& console, const CommonOptions& common) {
+// "./.cache/" is ".cache".
+Status normalize_ignored(std::vector<std::string>& ignored) {
+  for (std::string& path : ignored) {
+    fs::path plain = fs::path(path).lexically_normal();
+    if (!plain.has_filename()) plain = plain.parent_path();
+    if (plain.empty() || plain == "." || plain.is_absolute() || *plain.begin() == "..") {
+      return fail(ErrorCode::kUsage, "--ignore '{}'; expected a path as it is called in the folder",
+                  path);
+    }
+    path = plain.generic_string();
+  }
+  return {};
+}
+
+Result<int> verify(Typed typed, const Console& console, const CommonOptions& common) {
+  CKPT_TRY(normalize_ignored(typed.ignored));
   Findings findings(console);
   const Status done = check(typed, console, common, findings);
   if (!done) {
@@ -163,7 +180,7 @@ Run declare(CLI::App& app) {
   auto typed = std::make_shared<Typed>();
   app.add_option("PATH", typed->path, "a checkpoint, or an archive of one")->required();
   app.add_option("--unpack", typed->unpack,
-                 "new folder for what an archive holds, when it agrees with its sums");
+                 "new or empty folder for what an archive holds, when it agrees with its sums");
   app.add_option("--signature", typed->signature, "a model signature; default: PATH/model.sig");
   auto* key =
       app.add_option("--public-key", typed->trusted.public_key, "PEM of the key that signed");

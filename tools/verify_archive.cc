@@ -1,5 +1,7 @@
 #include "tools/verify_archive.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -73,6 +75,7 @@ class Unpacking final : public TarSink {
     out->output_.path = folder;
     while (!out->output_.path.has_filename()) out->output_.path = out->output_.path.parent_path();
     out->output_.layout.is_folder = true;
+    ::rmdir(out->output_.path.c_str());  // an empty folder; all else stays, and is named below
     CKPT_ASSIGN(Place place, Place::make(out->output_, false));
     out->place_.emplace(std::move(place));
     return out;
@@ -125,6 +128,18 @@ class Unpacking final : public TarSink {
   std::unique_ptr<FileWriter> writer_;
   uint64_t written_bytes_ = 0;
 };
+
+// Requires a name that is free or an empty folder's.
+Status check_new(fs::path folder) {
+  while (!folder.has_filename() && folder.has_relative_path()) folder = folder.parent_path();
+  CKPT_ASSIGN(const bool exists, is_there(folder));
+  if (!exists) return {};
+  std::error_code error;
+  const bool is_folder = fs::symlink_status(folder, error).type() == fs::file_type::directory;
+  if (is_folder && fs::is_empty(folder, error) && !error) return {};
+  return fail(ErrorCode::kUsage, "--unpack {}: exists already; expected a new or empty folder",
+              folder.string());
+}
 
 // The list of the signature; none, after a word, where nobody said whose it must be.
 Result<std::optional<Listing>> read_signature(const ArchiveQuestion& question,
@@ -189,13 +204,9 @@ std::map<std::string, std::string> wanted_files(const std::vector<Listing>& list
 
 Status check_archive(const ArchiveQuestion& question, const Console& console,
                      const CommonOptions& common, Findings& findings) {
-  std::error_code error;
-  if (!question.unpack.empty() && fs::exists(fs::symlink_status(question.unpack, error))) {
-    return fail(ErrorCode::kUsage, "--unpack {}: exists already; expected a new folder",
-                question.unpack);
-  }
+  if (!question.unpack.empty()) CKPT_TRY(check_new(question.unpack));
   const std::string path = question.path.string();
-  const ArchiveOptions options{common.threads, common.memory_bytes};
+  ArchiveOptions options{.threads = common.threads, .memory_bytes = common.memory_bytes};
   CKPT_ASSIGN(const SharedSource source, open_file(question.path));
   Contents contents;
   CKPT_TRY(read_archive(*source, contents, console, options));
@@ -218,7 +229,10 @@ Status check_archive(const ArchiveQuestion& question, const Console& console,
         ErrorCode::kUsage, fmt::format("ckpt verify {} without --unpack", shell_word(path)),
         "{}: no {} in it; only what that or a signature lists is unpacked", path, kSumsName);
   }
-  CKPT_ASSIGN(auto unpacking, Unpacking::make(question.unpack, wanted_files(listings, contents)));
+  CKPT_ASSIGN(auto unpacking,
+              in("--unpack " + question.unpack,
+                 Unpacking::make(question.unpack, wanted_files(listings, contents))));
+  options.doing = "unpacking";
   CKPT_TRY(read_archive(*source, *unpacking, console, options));
   return in(path, unpacking->publish());
 }

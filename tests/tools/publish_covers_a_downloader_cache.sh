@@ -6,3 +6,8 @@ echo > m/.cache/y
 "$ckpt" verify m --public-key "$testdata/publish/p256.pub"
 echo "exit $?"
 "$ckpt" verify m --public-key "$testdata/publish/p256.pub" --ignore .cache | head -n 2
+"$ckpt" verify m --public-key "$testdata/publish/p256.pub" --ignore ./.cache/ | head -n 1
+"$ckpt" verify m --public-key "$testdata/publish/p256.pub" --ignore ..
+"$ckpt" verify m --public-key "$testdata/publish/p256.pub" --ignore .
+"$ckpt" verify m --public-key "$testdata/publish/p256.pub" --ignore "$PWD/m/.cache" 2> /dev/null
+echo "exit $?"

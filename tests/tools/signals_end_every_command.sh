@@ -24,11 +24,16 @@ def full_pipe():
     os.write(writer, bytes(4096))
     return reader, writer
 
+def catches(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("SigCgt:")[1].split()[0], 16) >> (signal.SIGTERM - 1) & 1
+
 def end(words, stream, number, times=1):
     reader, writer = full_pipe()
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     if stream: streams[stream] = writer
     process = subprocess.Popen([ckpt, *words], stdin=subprocess.DEVNULL, **streams)
+    while process.poll() is None and not catches(process.pid): time.sleep(0.01)   # on a busy machine it is long in coming
     time.sleep(0.3)
     assert process.poll() is None, (words, "was done already", process.returncode)
     start = time.monotonic()

@@ -15,8 +15,10 @@ try more.tar.zst
 try damaged.tar.zst
 : > empty.tar.zst
 try empty.tar.zst
-mkdir here
+mkdir here && echo mine > here/mine
 try sound.tar.zst --unpack here
+rm here/mine
+try sound.tar.zst --unpack here/ && ls here
 try m --unpack x
 try sound.tar.zst --threads 1 --memory 1M --json
 ls

@@ -53,9 +53,10 @@ Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
                           "{}: exists already; expected a new file", path.string());
   }
   const std::string temporary = path.string() + ".partial";
+  CKPT_TRY(require_ours(temporary, Guard::kOwner));
   ::unlink(temporary.c_str());  // of an earlier run that was killed
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  const int descriptor = retried([&] { return ::open(temporary.c_str(), flags, 0644); });
+  const int descriptor = retried([&] { return ::open(temporary.c_str(), flags, 0600); });
   if (descriptor < 0) return write_failure(path, 0, errno);
   return AppendFile(path, descriptor);
 }
@@ -73,7 +74,10 @@ Status AppendFile::add(std::span<const std::byte> bytes) {
 }
 
 Result<std::string> AppendFile::publish() {
-  settle_ownership(descriptor_, parent_of(path_));
+  CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(parent_of(path_)));
+  const std::string name = temporary().filename().string();
+  CKPT_TRY(parent.publish_mode(name));
+  CKPT_TRY(parent.publish_owner(name, parent));
   if (retried([&] { return ::fsync(descriptor_); }) != 0) {
     return write_failure(path_, size_bytes_, errno);
   }
@@ -85,7 +89,6 @@ Result<std::string> AppendFile::publish() {
                 std::strerror(errno));
   }
   is_published_ = true;
-  CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(parent_of(path_)));
   CKPT_TRY(in(path_.string(), parent.sync()));
   return sha256_.finish();
 }

@@ -102,7 +102,7 @@ Status check_parent(const fs::path& path) {
   if (::stat(parent.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return {};
   } else if (errno != ENOENT && errno != ENOTDIR) {
-    return io_failure(parent, "cannot be looked at", errno);
+    return io_failure(path, "its folder cannot be looked at", errno);
   }
   return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", shell_word(parent.string())),
                         "{}: there is no such folder to write into", parent.string());
@@ -127,12 +127,20 @@ Status replace_file(const fs::path& path, std::string_view content) {
   const std::string temporary = temporary_name(name);
   CKPT_TRY(folder.remove(temporary));  // of an earlier run that was killed
   Status done = write_synced({folder, temporary}, std::as_bytes(std::span(content)));
+  if (done) done = folder.give_attributes(name, temporary);
   if (done) done = folder.rename(temporary, name);
   if (!done) {
     (void)folder.remove(temporary);
     return done;
   }
   return folder.sync();
+}
+
+uint64_t birth_ns(const fs::path& path) {
+  struct statx status {};
+  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return 0;
+  if ((status.stx_mask & STATX_BTIME) == 0 || status.stx_btime.tv_sec < 0) return 0;
+  return static_cast<uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 + status.stx_btime.tv_nsec;
 }
 
 void remember_digest(const fs::path& path, std::string_view sha256) {

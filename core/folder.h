@@ -47,8 +47,13 @@ bool is_folder(const std::filesystem::path& path);
 // The name under which replace_file() writes `name`; a killed run leaves it there.
 std::string temporary_name(std::string_view name);
 // Writes `content` beside `path` under a temporary name, syncs it and renames it over `path`; mode
-// and owner as core/place.h has them. Fails: kIo; then `path` is as it was.
+// and owner are those of the file before it, or of a new output (core/ownership.h). Fails: kIo;
+// then `path` is as it was.
 Status replace_file(const std::filesystem::path& path, std::string_view content);
+
+// When a file was made, in ns since 1970: tells it from one that was given its inode's number after
+// it was removed. 0 where the file system does not say.
+uint64_t birth_ns(const std::filesystem::path& path);
 
 // The SHA-256 of a file, remembered in an extended attribute beside its size, modification time and
 // inode, so that it need not be read again while these agree. Forgetting is no error: many file

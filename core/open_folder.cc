@@ -15,32 +15,19 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+constexpr int kLookFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+constexpr mode_t kNewFileMode = 0600;
 
 int open_by_kernel(int folder, const char* name, int flags) {
   open_how how{};
   how.flags = static_cast<uint64_t>(static_cast<unsigned>(flags));
-  how.mode = (flags & O_CREAT) != 0 ? 0644 : 0;
+  how.mode = (flags & O_CREAT) != 0 ? kNewFileMode : 0;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   return static_cast<int>(
       retried([&] { return ::syscall(SYS_openat2, folder, name, &how, sizeof how); }));
 }
 
 }  // namespace
-
-void settle_ownership(int descriptor, bool is_folder, int parent) {
-  struct stat status {};
-  // A file that was there already and has a second name is not ours to give away.
-  if (!is_folder && (::fstat(descriptor, &status) != 0 || status.st_nlink > 1)) return;
-  (void)!::fchmod(descriptor, is_folder ? 0755 : 0644);
-  if (::geteuid() == 0 && ::fstat(parent, &status) == 0) {
-    (void)!::fchown(descriptor, status.st_uid, status.st_gid);
-  }
-}
-
-void settle_ownership(int descriptor, const fs::path& parent) {
-  const Descriptor above(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_CLOEXEC));
-  settle_ownership(descriptor, false, above.get());
-}
 
 Failure OpenFolder::failure(const std::string& name, const char* doing, int error) const {
   std::error_code ignored;
@@ -73,7 +60,7 @@ int OpenFolder::resolve_by_steps(const std::string& name, int flags) const {
   for (auto step = relative.begin(); step != relative.end(); ++step) {
     const bool is_last = std::next(step) == relative.end();
     const int how = (is_last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC) | O_NOFOLLOW;
-    Descriptor next(retried([&] { return ::openat(from, step->c_str(), how, 0644); }));
+    Descriptor next(retried([&] { return ::openat(from, step->c_str(), how, kNewFileMode); }));
     if (!next.is_open()) {
       struct stat status {};
       const bool is_link = errno == ENOTDIR &&
@@ -106,7 +93,10 @@ Result<Descriptor> OpenFolder::resolve(const std::string& name, int flags) const
 
 Result<Descriptor> OpenFolder::open_file(const std::string& name, int flags) const {
   CKPT_ASSIGN(Descriptor file, resolve(name, flags | O_CLOEXEC));
-  if ((flags & O_CREAT) != 0) settle_ownership(file.get(), false, descriptor_.get());
+  if ((flags & O_CREAT) == 0 || (flags & O_EXCL) != 0) return file;
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return failure(name, "cannot be looked at", errno);
+  CKPT_TRY(require_ours(path_ / name, status, Guard::kOwnerAndMode));
   return file;
 }
 
@@ -132,13 +122,60 @@ Status OpenFolder::make_folder(const std::string& name) const {
   const std::string above = fs::path(name).parent_path().string();
   if (!above.empty()) CKPT_TRY(make_folder(above));
   CKPT_ASSIGN(const Place place, place_of(name));
-  if (::mkdirat(place.folder.get(), place.last.c_str(), 0755) == 0) {
-    CKPT_ASSIGN(const Descriptor made, resolve(name, kFolderFlags));
-    settle_ownership(made.get(), true, descriptor_.get());
-    return {};
+  if (::mkdirat(place.folder.get(), place.last.c_str(), 0777) == 0) {
+    return publish_owner(name, *this);
   }
   if (errno != EEXIST) return failure(name, "cannot be made", errno);
   return resolve(name, kFolderFlags).map([](const Descriptor&) {});
+}
+
+Result<OpenFolder> OpenFolder::open_private(const std::string& name) const {
+  CKPT_ASSIGN(const Place place, place_of(name));
+  const bool is_new = ::mkdirat(place.folder.get(), place.last.c_str(), 0700) == 0;
+  if (!is_new && errno != EEXIST) return failure(name, "cannot be made", errno);
+  // By name first: another user's may not let itself be opened.
+  if (!is_new) CKPT_TRY(require_ours(path_ / name, Guard::kOwnerAndMode));
+  CKPT_ASSIGN(Descriptor folder, resolve(name, kFolderFlags));
+  struct stat status {};
+  if (::fstat(folder.get(), &status) != 0) return failure(name, "cannot be looked at", errno);
+  CKPT_TRY(require_ours(path_ / name, status, Guard::kOwnerAndMode));
+  return OpenFolder(path_ / name, std::move(folder), resolver_);
+}
+
+Result<Descriptor> OpenFolder::look(const std::string& name) const {
+  if (!name.empty()) return resolve(name, kLookFlags);
+  Descriptor same(::fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, 0));
+  if (same.is_open()) return same;
+  return failure(name, "cannot be opened", errno);
+}
+
+Status OpenFolder::publish_mode(const std::string& name) const {
+  CKPT_ASSIGN(const Descriptor file, look(name));
+  give_new_mode(file.get());
+  return {};
+}
+
+Status OpenFolder::publish_owner(const std::string& name, const OpenFolder& like) const {
+  CKPT_ASSIGN(const Descriptor file, look(name));
+  give_owner_of(like.descriptor_.get(), file.get());
+  return {};
+}
+
+Status OpenFolder::give_attributes(const std::string& name, const std::string& to) const {
+  CKPT_ASSIGN(const Place place, place_of(name));
+  struct stat status {};
+  const bool is_there =
+      ::fstatat(place.folder.get(), place.last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!is_there && errno != ENOENT) return failure(name, "cannot be looked at", errno);
+  CKPT_ASSIGN(const Descriptor file, look(to));
+  if (is_there && S_ISREG(status.st_mode)) {
+    CKPT_ASSIGN(const Descriptor old, look(name));
+    keep_attributes(old.get(), file.get());
+    return {};
+  }
+  give_new_mode(file.get());
+  give_owner_of(place.folder.get(), file.get());
+  return {};
 }
 
 Status OpenFolder::rename(const std::string& from, const std::string& to, bool may_replace) const {

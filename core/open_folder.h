@@ -12,15 +12,10 @@
 #include <string>
 
 #include "core/descriptor.h"
+#include "core/ownership.h"
 #include "core/result.h"
 
 namespace ckpt {
-
-// Mode 0644 (0755 for a folder) and, when the program runs as root (a container), the owner of the
-// folder `parent`. Best effort: a file system without modes or owners is no reason to lose a
-// result.
-void settle_ownership(int descriptor, bool is_folder, int parent);
-void settle_ownership(int descriptor, const std::filesystem::path& parent);  // of a file
 
 enum class Resolver : uint8_t { kKernel, kSteps };  // kSteps is what kKernel falls back to
 
@@ -35,10 +30,22 @@ class OpenFolder {
 
   // Names are relative and keep inside (stays_inside() in core/plan.h); all fail with kCorrupt when
   // one does not, or when a step of it is a link, and with kIo.
-  // `flags` as for open(2); files are settled, which also gives them their mode.
+  // `flags` as for open(2). A new file has mode 0600 until publish_mode(); one that O_CREAT finds
+  // there fails with kUsage unless it is ours (core/ownership.h).
   Result<Descriptor> open_file(const std::string& name, int flags) const;
-  // With the folders above it; those that are there already stay as they are.
+  // With the folders above it; those that are there already stay as they are. Mode and owner are
+  // those of an output.
   Status make_folder(const std::string& name) const;
+  // A folder that nobody else may enter, made here, or ours and found here. Fails: kUsage for one
+  // that is another user's, or that others may write to.
+  Result<OpenFolder> open_private(const std::string& name) const;
+  // What a file or folder gets that becomes an output (empty: this folder itself): the mode first,
+  // and, once it has its name, the owner of the folder `like`, where the program runs as root.
+  Status publish_mode(const std::string& name) const;
+  Status publish_owner(const std::string& name, const OpenFolder& like) const;
+  // What the file `name` has besides its bytes goes to the file `to`, which is about to take its
+  // place; where there is no such file, `to` becomes an output of this folder.
+  Status give_attributes(const std::string& name, const std::string& to) const;
   // Replaces what has the name `to`, or refuses where `may_replace` is false (and the file system
   // can tell). Fails: kUsage when it is refused.
   Status rename(const std::string& from, const std::string& to, bool may_replace = true) const;
@@ -60,6 +67,8 @@ class OpenFolder {
   OpenFolder(std::filesystem::path path, Descriptor descriptor, Resolver resolver)
       : path_(std::move(path)), descriptor_(std::move(descriptor)), resolver_(resolver) {}
   Result<Descriptor> resolve(const std::string& name, int flags) const;
+  // To be looked at, not read; empty: this folder.
+  Result<Descriptor> look(const std::string& name) const;
   int resolve_by_steps(const std::string& name, int flags) const;
   // The folder that `name` lies in, and its last step.
   struct Place {

@@ -55,6 +55,10 @@ Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers)
   CKPT_TRY(check_parent(output.path));
   CKPT_ASSIGN(OpenFolder opened, OpenFolder::open(parent_of(output.path)));
   Place place(output, force, leftovers, std::move(opened));
+  if (Status ours = place.refuse_others(); !ours) {
+    place.keep();
+    return Failure(std::move(ours.error()));
+  }
   if (leftovers == Leftovers::kRemove) place.remove_temporaries();
   if (output.layout.is_folder && leftovers != Leftovers::kPublish) {
     Status status = place.open_temporary_folder();
@@ -65,9 +69,18 @@ Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers)
   return place;
 }
 
+// Their bytes would be published as ours, or theirs be removed. What is gone on with has to pass
+// more, where it is opened.
+Status Place::refuse_others() const {
+  if (output_->layout.is_folder) return require_ours(temporary_folder(), Guard::kOwner);
+  for (const OutputFile& file : output_->layout.files) {
+    CKPT_TRY(require_ours(with_ending(final_path(*output_, file)), Guard::kOwner));
+  }
+  return {};
+}
+
 Status Place::open_temporary_folder() {
-  CKPT_TRY(parent_.make_folder(temporary_folder().filename().string()));
-  CKPT_ASSIGN(OpenFolder folder, OpenFolder::open(temporary_folder(), true));
+  CKPT_ASSIGN(OpenFolder folder, parent_.open_private(temporary_folder().filename().string()));
   folder_.emplace(std::move(folder));
   return {};
 }
@@ -114,20 +127,44 @@ Status Place::replace_folder(const std::string& temporary, const std::string& na
   return parent_.rename(old, temporary);
 }
 
-Status Place::publish_folder() const {
-  const std::string temporary = temporary_folder().filename().string();
-  CKPT_ASSIGN(const bool is_published, was_published(temporary));
-  if (is_published) return {};
-  CKPT_ASSIGN(const OpenFolder whole, OpenFolder::open(temporary_folder(), true));
-  std::set<std::string> folders{""};
+// Of all that is in the folder, and of the folder itself last: as long as it is private, nobody
+// can reach what is in it.
+Status Place::publish_modes() {
+  std::set<std::string> folders;
   for (const OutputFile& file : output_->layout.files) {
-    folders.insert(fs::path(file.path).parent_path().string());
+    CKPT_TRY(folder_->publish_mode(file.path));
+    CKPT_TRY(folder_->publish_owner(file.path, parent_));
+    for (fs::path above = fs::path(file.path).parent_path(); !above.empty();
+         above = above.parent_path()) {
+      folders.insert(above.string());
+    }
   }
-  for (const std::string& folder : folders) CKPT_TRY(whole.sync(folder));
+  for (const std::string& folder : folders) {
+    CKPT_TRY(folder_->publish_mode(folder));
+    CKPT_TRY(folder_->publish_owner(folder, parent_));
+    CKPT_TRY(folder_->sync(folder));
+  }
+  CKPT_TRY(folder_->sync());
+  return folder_->publish_mode({});
+}
+
+Status Place::publish_folder() {
+  const std::string temporary = temporary_folder().filename().string();
   const std::string name = output_->path.filename().string();
+  CKPT_ASSIGN(const bool is_published, was_published(temporary));
+  if (is_published) return parent_.publish_owner(name, parent_);
+  if (!folder_) {
+    CKPT_ASSIGN(OpenFolder whole, OpenFolder::open(temporary_folder(), true));
+    folder_.emplace(std::move(whole));
+  }
+  CKPT_TRY(publish_modes());
   CKPT_ASSIGN(const bool exists, parent_.has(name));
-  if (!exists || !force_) return parent_.rename(temporary, name, force_);
+  if (!exists || !force_) {
+    CKPT_TRY(parent_.rename(temporary, name, force_));
+    return folder_->publish_owner({}, parent_);
+  }
   CKPT_TRY(replace_folder(temporary, name));
+  CKPT_TRY(folder_->publish_owner({}, parent_));
   std::error_code ignored;
   fs::remove_all(temporary_folder(), ignored);
   return {};
@@ -137,9 +174,14 @@ Status Place::publish_files() const {
   // The first part of a split is what people open: it appears last.
   for (size_t i = output_->layout.files.size(); i-- > 0;) {
     const fs::path path = final_path(*output_, output_->layout.files[i]);
+    const std::string name = path.filename().string();
     const std::string temporary = with_ending(path).filename().string();
     CKPT_ASSIGN(const bool is_published, was_published(temporary));
-    if (!is_published) CKPT_TRY(parent_.rename(temporary, path.filename().string(), force_));
+    if (!is_published) {
+      CKPT_TRY(parent_.publish_mode(temporary));
+      CKPT_TRY(parent_.rename(temporary, name, force_));
+    }
+    CKPT_TRY(parent_.publish_owner(name, parent_));
   }
   return {};
 }

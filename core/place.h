@@ -1,7 +1,8 @@
 // Where outputs stand until they are whole: "OUT.partial", then fsync, then rename.
 //
-// Nothing half-written ever carries a final name. Files get mode 0644 and, when the program runs as
-// root (a container), the owner of the folder that OUT is put into.
+// Nothing half-written ever carries a final name, and nobody else can read or write it: what is
+// under construction has mode 0600 (a folder 0700) and belongs to the user who runs the program.
+// What another user put in its place is refused by name (core/ownership.h).
 #pragma once
 
 #include <filesystem>
@@ -27,8 +28,8 @@ struct NewFile {
 // One output under construction. Removes what it made unless publish() or keep() was reached.
 class Place {
  public:
-  // Refuses an OUT that exists (unless `force`) and makes the temporary folder. The output must
-  // outlive the place. Fails: kUsage; kIo.
+  // Refuses an OUT that exists (unless `force`), and a temporary that is another user's, and makes
+  // the temporary folder. The output must outlive the place. Fails: kUsage; kIo.
   static Result<Place> make(const Output& output, bool force,
                             Leftovers leftovers = Leftovers::kRemove);
   Place(Place&& other) noexcept;
@@ -45,12 +46,14 @@ class Place {
 
  private:
   Place(const Output& output, bool force, Leftovers leftovers, OpenFolder parent);
+  Status refuse_others() const;
   Result<bool> was_published(const std::string& temporary) const;
   std::filesystem::path temporary_folder() const;
   Status open_temporary_folder();
   void remove_temporaries() const;
   Status replace_folder(const std::string& temporary, const std::string& name) const;
-  Status publish_folder() const;
+  Status publish_modes();
+  Status publish_folder();
   Status publish_files() const;
 
   const Output* output_;  // null once moved from or published

@@ -27,6 +27,18 @@ const Format* find_format(std::string_view name) {
   return nullptr;
 }
 
+bool is_file_of(const fs::path& path, const std::string& name) {
+  if (is_folder(path)) {
+    const bool is_hidden = name.starts_with('.') || name.find("/.") != name.npos;
+    return is_document(name) || name == kIndexName ||
+           (name.ends_with(kSafetensorsEnding) && !is_hidden);
+  }
+  if (name == path.filename().string()) return true;
+  const auto part = parse_split_name(name);
+  const auto first = parse_split_name(path.filename().string());
+  return part && first && part->prefix == first->prefix && part->count == first->count;
+}
+
 Result<const Format*> recognise(const fs::path& path) {
   std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));

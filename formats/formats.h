@@ -26,6 +26,12 @@ void follow_links(bool anywhere);
 // Whether a file of this name, relative to a Hugging Face folder, is one of those documents, the
 // index, or weights as they are named when a model is saved. Looks at no file.
 bool is_checkpoint_file(const std::string& path);
+// Whether read_documents() takes a file of this name, relative to the folder.
+bool is_document(const std::string& path);
+// Whether a file of this name can be one of the checkpoint `path`. `name` is relative to the folder
+// that `path` is (documents, weights, the index) or lies in (the file itself, the parts of a split
+// GGUF).
+bool is_file_of(const std::filesystem::path& path, const std::string& name);
 
 // Reads an importance matrix, of either kind: GGUF, or llama-imatrix's legacy .dat.
 Result<Imatrix> read_imatrix(const std::filesystem::path& path);

@@ -70,11 +70,6 @@ constexpr auto kDocuments = std::to_array<std::string_view>({
     "MODEL_CARD.md",
 });
 
-bool is_document(const std::string& path) {
-  static const GlobList list({kDocuments.begin(), kDocuments.end()});
-  return list.matches_any(path);
-}
-
 bool has_subfolder_documents(const std::string& name) {
   return std::any_of(kDocuments.begin(), kDocuments.end(), [&](std::string_view pattern) {
     const size_t slash = pattern.find('/');
@@ -119,6 +114,11 @@ Result<Document> read_document(const std::filesystem::path& folder, const std::s
 }
 
 }  // namespace
+
+bool is_document(const std::string& path) {
+  static const GlobList list({kDocuments.begin(), kDocuments.end()});
+  return list.matches_any(path);
+}
 
 bool is_checkpoint_file(const std::string& path) {
   constexpr auto kWeights = std::to_array<std::string_view>(

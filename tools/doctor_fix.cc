@@ -39,7 +39,7 @@ Status apply_steps_in_place(const Fix& fix, const std::vector<std::string>& step
 }  // namespace
 
 Status fix_in_place(const Fix& fix, const Console& console, const CommonOptions& common) {
-  CKPT_TRY(recover_patch(fix.path));
+  CKPT_TRY(finish_earlier_patch(fix.path));
   CKPT_ASSIGN(const Format* format, recognise(fix.path));
   CKPT_ASSIGN(Checkpoint checkpoint, format->read(fix.path, all_codecs()));
   std::vector<std::string> notes;

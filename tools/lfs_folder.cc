@@ -62,6 +62,22 @@ Status write_below(const OpenFolder& folder, const fs::path& from,
   return folder.sync();
 }
 
+// What write_below() made becomes an output of `parent`.
+Status publish_below(const OpenFolder& folder, const OpenFolder& parent,
+                     const std::vector<FileDigest>& files) {
+  std::set<std::string> names{".gitattributes"};
+  for (const FileDigest& file : files) {
+    for (fs::path name = file.name; !name.empty(); name = name.parent_path()) {
+      names.insert(name.string());
+    }
+  }
+  for (const std::string& name : names) {
+    CKPT_TRY(folder.publish_mode(name));
+    CKPT_TRY(folder.publish_owner(name, parent));
+  }
+  return folder.publish_mode({});
+}
+
 }  // namespace
 
 // Beside its final name first, and renamed.
@@ -75,12 +91,14 @@ Status write_lfs_folder(const std::string& path, const fs::path& from,
   CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(lfs.parent_path()));
   const std::string name = lfs.filename().string();
   const std::string temporary = name + ".partial";
+  CKPT_TRY(require_ours(parent.path() / temporary, Guard::kOwner));
   fs::remove_all(parent.path() / temporary, error);  // of an earlier run that was killed
-  CKPT_TRY(parent.make_folder(temporary));
   const auto write = [&]() -> Status {
-    CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(parent.path() / temporary, true));
+    CKPT_ASSIGN(const OpenFolder folder, parent.open_private(temporary));
     CKPT_TRY(write_below(folder, from, files));
-    return parent.rename(temporary, name);
+    CKPT_TRY(publish_below(folder, parent, files));
+    CKPT_TRY(parent.rename(temporary, name));
+    return folder.publish_owner({}, parent);
   };
   if (Status done = write(); !done) {
     fs::remove_all(parent.path() / temporary, error);

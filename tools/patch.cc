@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/folder.h"
 #include "tools/commands.h"
 #include "tools/follow_links.h"
 #include "tools/patching.h"
@@ -68,7 +69,7 @@ void show_summary(const Console& console, const Typed& typed, const Patch& patch
 }
 
 Status finish_earlier(const Console& console, const std::filesystem::path& path) {
-  CKPT_ASSIGN(const PatchState found, recover_patch(path));
+  CKPT_ASSIGN(const PatchState found, finish_earlier_patch(path));
   if (found == PatchState::kUnfinished) {
     console.warn(fmt::format("{}: an interrupted patch was finished first", path.string()));
   } else if (found == PatchState::kLeftovers) {
@@ -131,8 +132,30 @@ const char* next_verb(const std::filesystem::path& patched) {
   return std::filesystem::exists(patched / "SHA256SUMS", ignored) ? "publish" : "doctor";
 }
 
+// A new place, and none in PATH: what is made there would be a part of what it is made from.
+Status check_out(Typed& typed) {
+  if (typed.out.empty()) return {};
+  if (!typed.out.has_filename() && typed.out.has_relative_path()) {
+    typed.out = typed.out.parent_path();
+  }
+  CKPT_ASSIGN(const bool exists, in("--out", is_there(typed.out)));
+  if (exists) {
+    return fail_with_hint(ErrorCode::kUsage, "another name, where nothing is",
+                          "--out {}: exists already; expected a new place", typed.out.string());
+  }
+  std::error_code error;
+  const auto path = std::filesystem::weakly_canonical(typed.path, error);
+  const auto out = std::filesystem::weakly_canonical(typed.out, error);
+  const auto parted = std::mismatch(path.begin(), path.end(), out.begin(), out.end());
+  const bool is_inside = !error && parted.first == path.end();
+  if (!is_inside) return {};
+  return fail_with_hint(ErrorCode::kUsage, "a folder beside it", "--out {}: lies inside {}",
+                        typed.out.string(), typed.path.string());
+}
+
 Result<int> patch(Typed& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(take_recipe(typed));
+  CKPT_TRY(check_out(typed));
   CKPT_ASSIGN(const LinkWay link, parse_link(typed.link));
   Patching patching;
   patching.path = typed.path;

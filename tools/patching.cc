@@ -99,7 +99,27 @@ Result<Patch> plan_all(const Patching& patching, const Format& format, const Con
   return plan_patch(patching.path, now, std::move(then), shift);
 }
 
+// What a journal may name (core/patch/journal.h), so that each patch can be finished.
+bool may_change(const fs::path& path, const std::string& name) {
+  const bool is_stale = std::find(std::begin(kStale), std::end(kStale), name) != std::end(kStale);
+  return is_file_of(path, name) || (is_stale && is_folder(path));
+}
+
+Status check_names(const Patch& patch) {
+  for (const PatchedFile& file : patch.files) {
+    if (may_change(patch.path, file.path)) continue;
+    return fail(ErrorCode::kUnsupported, "{}: '{}' has no name that files of a checkpoint have",
+                patch.path.string(), file.path);
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<PatchState> finish_earlier_patch(const fs::path& path, const StepHook& hook) {
+  return recover_patch(
+      path, [&](const std::string& name) { return may_change(path, name); }, hook);
+}
 
 Result<PlannedPatch> plan_patching(const Patching& patching) {
   std::vector<std::string> notes;
@@ -121,6 +141,7 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
       notes.push_back(fmt::format("{} is removed: it is about the files before this patch", name));
     }
   }
+  if (!patching.elsewhere) CKPT_TRY(check_names(*patch));
   return PlannedPatch{std::move(*patch), std::move(notes)};
 }
 

@@ -4,7 +4,8 @@
 //   else                   every header is read; tensor bytes only where a file is written anew
 //
 // Used by `ckpt patch` and by whatever mends a checkpoint in place. To do both halves:
-//   recover_patch(path); plan_patching(patching); print or apply_patch(planned.patch, options).
+//   finish_earlier_patch(path); plan_patching(patching); print or apply_patch(planned.patch,
+//   options).
 #pragma once
 
 #include <filesystem>
@@ -28,6 +29,10 @@ struct PlannedPatch {
   Patch patch;
   std::vector<std::string> notes;  // things a person should know
 };
+
+// recover_patch() of core/patch/journal.h, which knows the files of a checkpoint.
+Result<PatchState> finish_earlier_patch(const std::filesystem::path& path,
+                                        const StepHook& hook = {});
 
 // Writes nothing. Fails: kUsage for a payload step without rewrite_weights, for steps on documents
 // of a lone file; as the format and the steps do.

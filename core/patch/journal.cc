@@ -1,15 +1,12 @@
 #include "core/patch/journal.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "core/bytes.h"
@@ -23,7 +20,9 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kFirstLine = "ckpt-patch 1";
+constexpr std::string_view kFirstLine = "ckpt-patch 2\n";
+constexpr std::string_view kOf = "of ";
+constexpr size_t kDigestDigits = 64;
 constexpr std::string_view kLastLine = "end";
 constexpr uint64_t kMaxJournalBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxStagedBytes = uint64_t{4} << 30;  // a header, read to be written again
@@ -35,8 +34,6 @@ Failure io_failure(const fs::path& path, const char* doing, int error) {
   return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
                         std::strerror(error));
 }
-
-fs::path journal_of(const fs::path& path) { return staging_of(path) / "journal"; }
 
 void step(const StepHook& hook, std::string_view what) {
   if (hook) hook(what);
@@ -79,7 +76,7 @@ bool parse_line(std::string_view text, JournalLine& line) {
   return sound && stays_inside(line.path);
 }
 
-Result<Journal> read_journal(const fs::path& path) {
+Result<BoundJournal> read_journal(const fs::path& path) {
   CKPT_ASSIGN(const SharedSource source, open_file(journal_of(path)));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxJournalBytes));
   return in(source->name(), parse_journal(text));
@@ -111,6 +108,7 @@ Status redo_replace(const OpenFolder& base, const std::string& staged, const std
   if (!is_staged) return {};  // renamed already
   const std::string folder = fs::path(path).parent_path().string();
   if (!folder.empty()) CKPT_TRY(base.make_folder(folder));
+  CKPT_TRY(base.give_attributes(path, staged));
   return base.rename(staged, path);
 }
 
@@ -151,20 +149,42 @@ Status sync_folders(const OpenFolder& base, const Journal& journal) {
   return {};
 }
 
-Status remove_staging(const fs::path& path, const StepHook& hook) {
-  const fs::path staging = staging_of(path);
-  step(hook, "clear");
-  std::error_code error;
-  fs::remove_all(staging, error);
-  if (error) return io_failure(staging, "cannot be removed", error.value());
-  return {};  // not synced: what comes back after a power cut is cleared away again
+// Nothing of it was carried out by this run yet.
+Failure foreign_journal(const fs::path& path, const std::string& why) {
+  return fail_with_hint(ErrorCode::kUsage,
+                        fmt::format("rm -r {}", shell_word(staging_of(path).string())),
+                        "{}: {}; nothing was changed", journal_of(path).string(), why);
+}
+
+// Whoever could write the journal decides what happens to the files that it names.
+Status judge_journal(const fs::path& path, const Belongs& belongs) {
+  CKPT_TRY(require_own_journal(path));
+  auto found = read_journal(path);
+  if (!found) {
+    Error error = std::move(found.error());
+    if (error.hint.empty())
+      error.hint = fmt::format("rm -r {}", shell_word(staging_of(path).string()));
+    return Failure(std::move(error));
+  }
+  const BoundJournal& journal = *found;
+  CKPT_ASSIGN(const std::string of, digest_of_journal(path, render_lines(journal.lines)));
+  if (journal.of != of) {
+    return foreign_journal(path,
+                           "not written by a patch of this checkpoint where it stands; it was "
+                           "copied, unpacked or put there");
+  }
+  for (const JournalLine& line : journal.lines) {
+    if (belongs(line.path)) continue;
+    return foreign_journal(
+        path, fmt::format("names '{}', which is no file of this checkpoint", line.path));
+  }
+  return {};
 }
 
 }  // namespace
 
-std::string render_journal(const Journal& journal) {
-  std::string out(kFirstLine);
-  out += '\n';
+std::string render_lines(const Journal& journal) {
+  std::string out;
   for (const JournalLine& line : journal) {
     switch (line.kind) {
       case JournalLine::Kind::kReplace:
@@ -187,76 +207,33 @@ std::string render_journal(const Journal& journal) {
   return out;
 }
 
-Result<Journal> parse_journal(std::string_view text) {
-  std::istringstream lines{std::string(text)};
-  std::string line;
-  Journal journal;
-  bool sound = std::getline(lines, line) && line == kFirstLine;
+std::string render_journal(const BoundJournal& journal) {
+  return fmt::format("{}{}{}\n{}", kFirstLine, kOf, journal.of, render_lines(journal.lines));
+}
+
+Result<BoundJournal> parse_journal(std::string_view text) {
+  const std::string_view all = text;
+  BoundJournal journal;
+  bool sound = text.starts_with(kFirstLine);
+  if (sound) text.remove_prefix(kFirstLine.size());
+  std::string_view line;
   bool ended = false;
-  while (sound && !ended && std::getline(lines, line)) {
+  for (bool is_first = true; sound && !ended && !text.empty(); is_first = false) {
+    const size_t end = text.find('\n');
+    line = text.substr(0, end);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    if (is_first) {
+      sound = line.starts_with(kOf) && line.size() == kOf.size() + kDigestDigits;
+      if (sound) journal.of = line.substr(kOf.size());
+      continue;
+    }
     ended = line == kLastLine;
-    if (!ended) sound = parse_line(line, journal.emplace_back());
+    if (!ended) sound = parse_line(line, journal.lines.emplace_back());
   }
   if (sound && ended) return journal;
-  return fail(ErrorCode::kCorrupt, "no journal of a patch: '{}'", line.substr(0, 80));
-}
-
-fs::path base_of(const fs::path& path) {
-  if (is_folder(path)) return path;
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
-fs::path staging_of(const fs::path& path) {
-  if (is_folder(path)) return path / ".ckpt-patch";
-  return base_of(path) / fmt::format(".{}.ckpt-patch", path.filename().string());
-}
-
-StagingLock::StagingLock(StagingLock&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-StagingLock::~StagingLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
-  const fs::path staging = staging_of(path);
-  CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
-  const std::string name = staging.filename().string();
-  if (make) {
-    auto made = base.make_folder(name);
-    if (!made && !made.error().hint.empty()) {
-      made.error().hint = "--out, with a folder that you may write to";
-    }
-    CKPT_TRY(made);
-  }
-  CKPT_ASSIGN(Descriptor opened, base.open_file(name, O_RDONLY | O_DIRECTORY));
-  StagingLock lock(opened.release());
-  const bool locked = retried([&] { return ::flock(lock.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
-  if (!locked && errno != EWOULDBLOCK) return io_failure(staging, "cannot be locked", errno);
-  // Whoever had it may have removed it in between.
-  struct stat held {
-  }, found{};
-  const bool same = ::fstat(lock.descriptor_, &held) == 0 &&
-                    ::lstat(staging.c_str(), &found) == 0 && held.st_ino == found.st_ino;
-  if (locked && same) return lock;
-  return fail_with_hint(ErrorCode::kUsage, "again when it is done",
-                        "{}: another ckpt is patching it just now", path.string());
-}
-
-Result<PatchState> patch_state(const fs::path& path) {
-  CKPT_ASSIGN(const bool is_unfinished, is_there(journal_of(path)));
-  if (is_unfinished) return PatchState::kUnfinished;
-  CKPT_ASSIGN(const bool is_begun, is_there(staging_of(path)));
-  return is_begun ? PatchState::kLeftovers : PatchState::kNone;
-}
-
-Status refuse_unfinished_patch(const fs::path& path) {
-  CKPT_ASSIGN(const PatchState state, patch_state(path));
-  if (state != PatchState::kUnfinished) return {};
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", shell_word(path.string())),
-                        "{}: a patch of it was interrupted before its last file was in place; "
-                        "running it again finishes it",
-                        path.string());
+  const std::string_view shown = line.empty() ? all.substr(0, all.find('\n')) : line;
+  return fail(ErrorCode::kCorrupt, "no journal of a patch as this version writes one: '{}'",
+              shown.substr(0, 80));
 }
 
 Status commit(const fs::path& path, const Journal& journal, const StepHook& hook) {
@@ -267,7 +244,9 @@ Status commit(const fs::path& path, const Journal& journal, const StepHook& hook
   CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
   const std::string name = staging_of(path).filename().string();
   const std::string partial = name + "/journal.partial";
-  const std::string text = render_journal(journal);
+  CKPT_ASSIGN(const std::string of, digest_of_journal(path, render_lines(journal)));
+  const std::string text = render_journal({of, journal});
+  CKPT_TRY(show_staging(path));
   step(hook, "write journal");
   CKPT_TRY(write_synced({base, partial}, std::as_bytes(std::span(text))));
   CKPT_TRY(base.sync());
@@ -279,7 +258,8 @@ Status commit(const fs::path& path, const Journal& journal, const StepHook& hook
 Status carry_out(const fs::path& path, const StepHook& hook) {
   CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
   const std::string name = staging_of(path).filename().string();
-  CKPT_ASSIGN(const Journal journal, read_journal(path));
+  CKPT_ASSIGN(const BoundJournal bound, read_journal(path));
+  const Journal& journal = bound.lines;
   for (const JournalLine& line : journal) CKPT_TRY(redo(base, name, line, hook));
   step(hook, "sync");
   CKPT_TRY(sync_folders(base, journal));
@@ -297,12 +277,16 @@ Status carry_out_one(const fs::path& path, const JournalLine& line, const StepHo
   return remove_staging(path, hook);
 }
 
-Result<PatchState> recover_patch(const fs::path& path, const StepHook& hook) {
+Result<PatchState> recover_patch(const fs::path& path, const Belongs& belongs,
+                                 const StepHook& hook) {
   CKPT_ASSIGN(const PatchState found, patch_state(path));
   if (found == PatchState::kNone) return PatchState::kNone;
   CKPT_ASSIGN(const StagingLock lock, StagingLock::take(path, false));
   CKPT_ASSIGN(const PatchState state, patch_state(path));
-  if (state == PatchState::kUnfinished) CKPT_TRY(carry_out(path, hook));
+  if (state == PatchState::kUnfinished) {
+    CKPT_TRY(judge_journal(path, belongs));
+    CKPT_TRY(carry_out(path, hook));
+  }
   if (state == PatchState::kLeftovers) CKPT_TRY(remove_staging(path, hook));
   return state;
 }

@@ -8,12 +8,18 @@
 //   no journal   the checkpoint is untouched; what lies here is thrown away
 //   a journal    its lines are carried out, in order, as often as it takes: each can be repeated
 //
-//     ckpt-patch 1
+//     ckpt-patch 2
+//     of 71c4...                               SHA-256: of which checkpoint, where, and these lines
 //     replace 0 config.json                    files/0 takes the name
 //     header 1 4096 model.safetensors          files/1 over the start of a file of 4096 bytes
 //     insert 2 4096 8192 model.safetensors     room in front until it has 8192 bytes, then files/2
 //     remove SHA256SUMS
 //     end
+//
+// What a reader would get wrong: whoever unpacks an archive or shares a folder finds journals that
+// others wrote. One is carried out only if the user who runs the program wrote it, nobody else
+// could write to it or to its folder, it was made in this very folder (inode and birth of it are in
+// the digest), and it names nothing but files of the checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/patch/staging.h"
 #include "core/result.h"
 
 namespace ckpt {
@@ -38,43 +45,25 @@ struct JournalLine {
 };
 using Journal = std::vector<JournalLine>;
 
-// Its text, and back. Fails: kCorrupt: no journal of ours, cut short, a path that leaves the
-// folder.
-std::string render_journal(const Journal& journal);
-Result<Journal> parse_journal(std::string_view text);
-
-// Called before every step that changes something on disk; tests end the process there.
-using StepHook = std::function<void(std::string_view step)>;
-
-// Where a patch of `path` (a folder, a file) keeps what it has in hand.
-std::filesystem::path staging_of(const std::filesystem::path& path);
-// The folder that the paths of a journal are relative to.
-std::filesystem::path base_of(const std::filesystem::path& path);
-
-// Held while a patch is at work; another program is told so. Makes the staging folder where `make`
-// says so. Freed by the end of the process, however it ends.
-class StagingLock {
- public:
-  // Fails: kUsage when another program holds it; kIo.
-  static Result<StagingLock> take(const std::filesystem::path& path, bool make);
-  StagingLock(StagingLock&& other) noexcept;
-  StagingLock& operator=(StagingLock&&) = delete;
-  ~StagingLock();
-
- private:
-  explicit StagingLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
+// A journal as it is read: `of` ties it to its checkpoint (digest_of_journal()).
+struct BoundJournal {
+  std::string of;
+  Journal lines;
 };
+// Its text behind the first two lines; all of it; and back. Fails: kCorrupt: no journal of ours,
+// cut short, a path that leaves the folder.
+std::string render_lines(const Journal& journal);
+std::string render_journal(const BoundJournal& journal);
+Result<BoundJournal> parse_journal(std::string_view text);
 
-enum class PatchState : uint8_t { kNone, kLeftovers, kUnfinished };
-// Fails: kIo, where it cannot be told.
-Result<PatchState> patch_state(const std::filesystem::path& path);
-// Fails: kUsage for a checkpoint that an interrupted patch has left between two states; kIo.
-Status refuse_unfinished_patch(const std::filesystem::path& path);
+// Whether a file of this name, relative to base_of(path), can be one that a patch of the checkpoint
+// changes: core knows no names of files.
+using Belongs = std::function<bool(const std::string& name)>;
 
 // Writes the journal: the point of no return. Requires: the lock; every file in files/ is synced.
 Status commit(const std::filesystem::path& path, const Journal& journal, const StepHook& hook);
-// Carries the journal out and removes it and the staging folder. Requires: the lock.
+// Carries the journal out and removes it and the staging folder. Requires: the lock; the journal is
+// this program's own or was judged by recover_patch().
 // Fails: kCorrupt: no journal of ours, or a file is not as it was left; kIo. The journal stays.
 Status carry_out(const std::filesystem::path& path, const StepHook& hook);
 
@@ -83,7 +72,9 @@ Status carry_out_one(const std::filesystem::path& path, const JournalLine& line,
                      const StepHook& hook);
 
 // What an earlier patch left: finished when it was under way, cleared away when it was not.
-// Fails: as carry_out and StagingLock::take. Gives what was found.
-Result<PatchState> recover_patch(const std::filesystem::path& path, const StepHook& hook = {});
+// Fails: as carry_out and StagingLock::take; kUsage for a journal that was not written here, by
+// this user, about files that belong to the checkpoint. Gives what was found.
+Result<PatchState> recover_patch(const std::filesystem::path& path, const Belongs& belongs,
+                                 const StepHook& hook = {});
 
 }  // namespace ckpt

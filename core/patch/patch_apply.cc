@@ -1,5 +1,6 @@
 // Carrying a patch out: stage, commit, carry out (patch.h, journal.h).
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -31,6 +32,7 @@ class Stager {
  private:
   Output staged_output() const;
   Status clone_shifted();
+  Status close_to_others() const;
   const OutputFile& laid(const PatchedFile& file) const {
     return patch_.after.layout.files[file.file];
   }
@@ -91,7 +93,17 @@ Result<ExecuteReport> Stager::stage() {
     if (!is_whole(file)) staged.sha256.clear();  // only its header was seen
   }
   CKPT_TRY(clone_shifted());
+  CKPT_TRY(close_to_others());
   return report;
+}
+
+// The engine has given the files the modes of outputs; until they are some, they are nobody's
+// business.
+Status Stager::close_to_others() const {
+  CKPT_ASSIGN(const OpenFolder staging, OpenFolder::open(staging_, true));
+  CKPT_ASSIGN(const Descriptor files, staging.open_file("files", O_RDONLY | O_DIRECTORY));
+  (void)!::fchmod(files.get(), 0700);
+  return {};
 }
 
 Journal Stager::journal() const {

@@ -40,7 +40,6 @@ bool clone(int from, int to, uint64_t shift_bytes) {
   return retried([&] { return ::ioctl(to, FICLONERANGE, &range); }) == 0;
 }
 
-// By the kernel where it can; some file systems refuse between two of them.
 // By the kernel where it can; some file systems refuse between two of them. Both descriptors stand
 // where it shall begin.
 bool copy_all(int from, int to) {
@@ -137,6 +136,7 @@ Status insert_in_front(const FileBelow& file, const std::string& spare, uint64_t
   const bool copied = ::lseek(out.get(), static_cast<off_t>(shift_bytes), SEEK_SET) >= 0 &&
                       copy_all(old.get(), out.get()) && sync(out.get());
   if (!copied) return io_failure(shown(file), "cannot be given room in front", errno);
+  CKPT_TRY(file.folder.give_attributes(file.name, spare));
   return file.folder.rename(spare, file.name);
 }
 

@@ -10,6 +10,8 @@
 #include <map>
 #include <utility>
 
+#include "core/folder.h"
+#include "core/ownership.h"
 #include "core/place.h"
 
 namespace ckpt {
@@ -71,13 +73,6 @@ fs::path share_ledger_path(const Output& output, const ResumeOptions& options) {
                               options.share_count));
 }
 
-uint64_t birth_ns(const fs::path& path) {
-  struct statx status {};
-  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return 0;
-  if ((status.stx_mask & STATX_BTIME) == 0 || status.stx_btime.tv_sec < 0) return 0;
-  return static_cast<uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 + status.stx_btime.tv_nsec;
-}
-
 Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file) {
   if (file.numbers[0] >= plan.outputs.size()) return false;
   const Output& output = plan.outputs[file.numbers[0]];
@@ -89,7 +84,7 @@ Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
     return fail(ErrorCode::kIo, "{}: cannot be looked at: {}", path.string(), std::strerror(errno));
   }
-  if (!S_ISREG(status.st_mode)) return false;
+  if (!S_ISREG(status.st_mode) || !is_ours(path, status, Guard::kOwnerAndMode)) return false;
   if (status.st_ino != file.numbers[2]) return false;
   if (static_cast<uint64_t>(status.st_size) != layout.size_bytes) return false;
   // Another machine may not be told what this one is.

@@ -32,12 +32,8 @@ std::filesystem::path share_ledger_path(const Output& output, const ResumeOption
 // Those of the first output, sorted by path. Fails: kIo.
 Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head);
 
-// When a file was made, in ns since 1970: tells it from one that was given its inode's number after
-// it was removed. 0 where the file system does not say.
-uint64_t birth_ns(const std::filesystem::path& path);
-
-// True when bytes written to this file under a temporary name are still there. Fails: kIo when that
-// cannot be told.
+// True when bytes written to this file under a temporary name are still there, and nobody else
+// could write to it since. Fails: kIo when that cannot be told.
 Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file);
 
 }  // namespace ckpt

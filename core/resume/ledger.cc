@@ -13,7 +13,8 @@
 #include <utility>
 
 #include "core/bytes.h"
-#include "core/open_folder.h"
+#include "core/descriptor.h"
+#include "core/ownership.h"
 #include "core/printable.h"
 #include "core/sha256.h"
 
@@ -219,6 +220,30 @@ std::string render(const LedgerHead& head) {
   return out + fmt::format("boot {}\n", boot_id());
 }
 
+// One that is there, or a new one of our own: never one that another user is just making. -1 and
+// errno where neither can be had.
+int find_or_make(const fs::path& path) {
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const auto opened = [&](int more) {
+    return retried([&] { return ::open(path.c_str(), kFlags | more, 0600); });
+  };
+  int descriptor = -1;
+  // It may come or go in between.
+  for (int i = 0; i < 8; ++i) {
+    descriptor = opened(0);
+    if (descriptor >= 0 || errno != ENOENT) break;
+    descriptor = opened(O_CREAT | O_EXCL);
+    if (descriptor >= 0 || errno != EEXIST) break;
+  }
+  return descriptor;
+}
+
+Status require_ours(int descriptor, const fs::path& path) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return io_failure(path, "cannot be looked at", errno);
+  return ckpt::require_ours(path, status, Guard::kOwnerAndMode);
+}
+
 Result<std::optional<LedgerContent>> read_descriptor(int descriptor, const fs::path& path) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) return io_failure(path, "cannot be read", errno);
@@ -271,9 +296,13 @@ Ledger::~Ledger() {
 }
 
 Result<Ledger> Ledger::open(const fs::path& path) {
-  const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  Ledger ledger(path, retried([&] { return ::open(path.c_str(), flags, 0644); }));
-  if (ledger.descriptor_ < 0) return io_failure(path, "cannot be written", errno);
+  Ledger ledger(path, find_or_make(path));
+  if (ledger.descriptor_ < 0) {
+    const int error = errno;
+    CKPT_TRY(require_ours(path, Guard::kOwnerAndMode));
+    return io_failure(path, "cannot be written", error);
+  }
+  CKPT_TRY(require_ours(ledger.descriptor_, path));
   const bool locked = retried([&] { return ::flock(ledger.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
   // Some network file systems have no locks: there it is up to whoever starts programs.
   const bool no_locks = !locked && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP);
@@ -296,7 +325,6 @@ Result<Ledger> Ledger::open(const fs::path& path) {
                           path.string());
   }
   ledger.was_empty_ = held.st_size == 0;
-  settle_ownership(ledger.descriptor_, path.parent_path());
   return ledger;
 }
 
@@ -347,10 +375,14 @@ void Ledger::remove() { ::unlink(path_.c_str()); }
 Result<std::optional<LedgerContent>> peek_ledger(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0 && errno == ENOENT) return std::nullopt;
-  if (descriptor < 0) return io_failure(path, "cannot be opened", errno);
-  auto content = read_descriptor(descriptor, path);
-  ::close(descriptor);
-  return content;
+  if (descriptor < 0) {
+    const int error = errno;
+    CKPT_TRY(require_ours(path, Guard::kOwnerAndMode));
+    return io_failure(path, "cannot be opened", error);
+  }
+  const Descriptor closing(descriptor);
+  CKPT_TRY(require_ours(descriptor, path));
+  return read_descriptor(descriptor, path);
 }
 
 }  // namespace ckpt

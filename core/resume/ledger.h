@@ -69,7 +69,8 @@ const std::string& boot_id();
 // The file, locked against other programs until the object goes away.
 class Ledger {
  public:
-  // Makes the file where there is none. Fails: kUsage when another program holds it; kIo.
+  // Makes the file where there is none, mode 0600. Fails: kUsage when another program holds it, it
+  // belongs to another user or others may write to it; kIo.
   static Result<Ledger> open(const std::filesystem::path& path);
   Ledger(Ledger&& other) noexcept;
   Ledger& operator=(Ledger&&) = delete;
@@ -99,7 +100,8 @@ class Ledger {
   uint64_t end_bytes_ = 0;
 };
 
-// What another program's ledger says, without a lock; nullopt when there is none to be read.
+// What another program's ledger says, without a lock; nullopt when there is none to be read. Fails:
+// kUsage for another user's; kIo.
 Result<std::optional<LedgerContent>> peek_ledger(const std::filesystem::path& path);
 
 }  // namespace ckpt

@@ -1,12 +1,14 @@
 #include "core/resume/resume.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <optional>
 
 #include "core/folder.h"
+#include "core/ownership.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -24,8 +26,20 @@ bool is_before(const timespec& a, const timespec& b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-bool has_inode(const std::optional<struct stat>& status, uint64_t inode) {
-  return status && status->st_ino == inode;
+// What has this name is what a run of this user was about to give it: on the way there it has its
+// final mode already.
+bool is_made_here(const fs::path& path, uint64_t inode) {
+  const auto status = stat_of(path);
+  return status && status->st_ino == inode && is_ours(path, *status, Guard::kOwner);
+}
+
+// The same under the final name, where root's outputs belong to whoever owns the folder.
+bool is_published_here(const fs::path& path, uint64_t inode) {
+  const auto status = stat_of(path);
+  if (!status || status->st_ino != inode) return false;
+  if (is_ours(path, *status, Guard::kOwner)) return true;
+  const auto parent = stat_of(parent_of(path));
+  return ::geteuid() == 0 && parent && parent->st_uid == status->st_uid;
 }
 
 // What gets a final name: one folder, or each file.
@@ -40,13 +54,17 @@ fs::path final_name(const Output& output, size_t i) {
   return output.layout.is_folder ? output.path : final_path(output, output.layout.files[i]);
 }
 
-bool leftovers_exist(const Plan& plan) {
+// Fails when one of them is another user's.
+Result<bool> leftovers_exist(const Plan& plan) {
+  bool exist = false;
   for (const Output& output : plan.outputs) {
     for (size_t i = 0; i < names_of(output); ++i) {
-      if (stat_of(partial_name(output, i))) return true;
+      const fs::path path = partial_name(output, i);
+      CKPT_TRY(require_ours(path, Guard::kOwner));
+      exist = exist || stat_of(path);
     }
   }
-  return false;
+  return exist;
 }
 
 bool same_paths(const std::vector<InputFile>& a, const std::vector<InputFile>& b) {
@@ -156,12 +174,13 @@ Status Resume::decide(const LedgerHead& head) {
   const bool is_whole = own_ && is_ready(*own_);
   if (own_ && !is_whole) CKPT_TRY(add(*own_));
   CKPT_TRY(read_shares(head));
+  CKPT_ASSIGN(const bool has_leftovers, leftovers_exist(plan_));
   if (is_whole) {
     leftovers_ = Leftovers::kPublish;
     take_reports(*own_);
   } else if (is_share() || !written_.empty() || !amax_.empty()) {
     leftovers_ = Leftovers::kKeep;
-  } else if (leftovers_exist(plan_)) {
+  } else if (has_leftovers) {
     note(fmt::format("{}: what an earlier run left is not gone on with; begun anew",
                      partial_path(plan_.outputs[0]).string()));
   }
@@ -189,10 +208,8 @@ bool Resume::is_ready(const LedgerContent& content) const {
     if (entry.kind != Kind::kPublish || entry.numbers[0] >= plan_.outputs.size()) continue;
     const Output& output = plan_.outputs[entry.numbers[0]];
     if (entry.numbers[1] >= names_of(output)) continue;
-    const bool is_partial =
-        has_inode(stat_of(partial_name(output, entry.numbers[1])), entry.numbers[2]);
-    const bool is_final =
-        has_inode(stat_of(final_name(output, entry.numbers[1])), entry.numbers[2]);
+    const bool is_partial = is_made_here(partial_name(output, entry.numbers[1]), entry.numbers[2]);
+    const bool is_final = is_published_here(final_name(output, entry.numbers[1]), entry.numbers[2]);
     found += is_partial || is_final ? 1 : 0;
     // Exchanged, but what was replaced is still to go.
     std::error_code ignored;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/ownership.h"
 #include "core/place.h"
 #include "core/resume/found_ledgers.h"
 #include "core/resume/ledger.h"
@@ -98,10 +99,13 @@ void remove_leftovers(const Plan& plan, const ExecuteOptions& options) {
     if (!ledger.is_ours || !whole) return;  // its owner is about to do this
     whole->remove();
   }
+  const auto remove_ours = [&](const fs::path& path) {
+    if (require_ours(path, Guard::kOwner)) fs::remove_all(path, error);
+  };
   for (const Output& output : plan.outputs) {
-    if (output.layout.is_folder) fs::remove_all(partial_path(output), error);
+    if (output.layout.is_folder) remove_ours(partial_path(output));
     for (const OutputFile& file : output.layout.files) {
-      if (!output.layout.is_folder) fs::remove(partial_path(output, file), error);
+      if (!output.layout.is_folder) remove_ours(partial_path(output, file));
     }
   }
   for (const FoundLedger& ledger : *ledgers) {

@@ -100,7 +100,7 @@ inline Result<PlannedPatch> plan(const fs::path& path, const std::vector<std::st
 
 inline Status patch(const fs::path& path, const std::vector<std::string>& steps,
                     bool rewrite_weights = false, const StepHook& hook = {}) {
-  CKPT_TRY(recover_patch(path, hook));
+  CKPT_TRY(finish_earlier_patch(path, hook));
   CKPT_ASSIGN(const PlannedPatch planned, plan(path, steps, rewrite_weights));
   PatchOptions options;
   options.execute.threads = 1;

@@ -44,10 +44,10 @@ void expect_all_or_nothing(const std::vector<std::string>& steps, bool rewrite_w
     EXPECT_EQ(recognise(path).has_value(), !committed);
     // The one who finishes is killed too, at each of its steps.
     for (int again = 0;
-         killed_at(again, [&](const StepHook& hook) { (void)recover_patch(path, hook); });
+         killed_at(again, [&](const StepHook& hook) { (void)finish_earlier_patch(path, hook); });
          ++again) {
     }
-    const auto recovered = recover_patch(path);
+    const auto recovered = finish_earlier_patch(path);
     ASSERT_TRUE(recovered) << recovered.error().text();
     const auto state = snapshot(path);
     EXPECT_TRUE(state == after || (state == before && !committed)) << "killed before step " << at;
@@ -88,7 +88,7 @@ TEST(PatchKilled, WithOneDocument) {
     const bool killed = killed_at(
         at, [&](const StepHook& hook) { (void)patch(path, {"config:set=layers=3"}, false, hook); });
     EXPECT_TRUE(recognise(path));
-    ASSERT_TRUE(recover_patch(path));
+    ASSERT_TRUE(finish_earlier_patch(path));
     const auto state = snapshot(path);
     EXPECT_TRUE(state == after || (killed && state == before)) << "killed before step " << at;
     if (!killed) break;
@@ -114,9 +114,10 @@ TEST(PatchKilled, AJournalThatLeavesTheFolderIsRefused) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
   write_file(folder / "victim", "precious");
-  fs::create_directories(staging_of(folder / "m"));
+  fs::create_directories(staging_of(folder / "m") / "files");
   for (const char* line : {"remove ../victim\n", "replace 0 ../victim\n", "remove /etc\n", "x\n"}) {
-    write_file(staging_of(folder / "m") / "journal", fmt::format("ckpt-patch 1\n{}end\n", line));
+    write_file(journal_of(folder / "m"),
+               fmt::format("ckpt-patch 2\nof {}\n{}end\n", std::string(64, '0'), line));
     EXPECT_NE(error_of(patch(folder / "m", {"config:set=layers=3"})).find("no journal of a patch"),
               std::string::npos);
   }

@@ -225,7 +225,10 @@ std::vector<Worst> worst_inputs() {
       {"recipe.json", 150, true, 400'000,
        [](size_t n) { return repeated("{\"for\":[\"a\"", ",\"a\"", n, "]}"); }, text(recipe)},
       {"journal", 30, true, 200'000,
-       [](size_t n) { return repeated("ckpt-patch 1\n", "remove a\n", n, "end\n"); },
+       [](size_t n) {
+         return repeated("ckpt-patch 2\nof " + std::string(64, '0') + "\n", "remove a\n", n,
+                         "end\n");
+       },
        text(parse_journal)},
       {"SHA256SUMS", 8, true, 100'000,
        [](size_t n) { return repeated("", std::string(64, '0') + "  a\n", n, ""); },

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/compare.h"
+#include "core/folder.h"
 #include "core/place.h"
 #include "core/resume/found_ledgers.h"
 #include "core/tasks.h"

@@ -1,0 +1,154 @@
+#include "core/patch/staging.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "core/folder.h"
+#include "core/open_folder.h"
+#include "core/printable.h"
+#include "core/sha256.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kElsewhere = "--out, with a folder that you may write to";
+
+Failure io_failure(const fs::path& path, const char* doing, int error) {
+  const char* hint = error == EACCES || error == EROFS || error == EPERM ? kElsewhere : "";
+  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
+                        std::strerror(error));
+}
+
+// A patch in place has no OUT.
+Failure without_out(Error error) {
+  if (error.hint.starts_with("another OUT")) error.hint = kElsewhere;
+  return Failure(std::move(error));
+}
+
+// Of the staging folder, or of something in it: without the one the other is worth nothing.
+Status require_own(const fs::path& staging, const fs::path& path) {
+  Status ours = require_ours(path, Guard::kOwnerAndMode);
+  if (ours) return ours;
+  Error error = std::move(ours.error());
+  if (error.hint.starts_with("rm -r"))
+    error.hint = fmt::format("rm -r {}", shell_word(staging.string()));
+  return without_out(std::move(error));
+}
+
+Result<std::string> identity_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return io_failure(path, "cannot be looked at", errno);
+  return fmt::format("{} {}\n", status.st_ino, birth_ns(path));
+}
+
+// Another user's, which this one may not look into.
+bool is_hidden(const fs::path& staging) {
+  struct stat status {};
+  return ::lstat(staging.c_str(), &status) == 0 && status.st_uid != ::geteuid() &&
+         ::faccessat(AT_FDCWD, staging.c_str(), X_OK, AT_EACCESS) != 0 && errno == EACCES;
+}
+
+}  // namespace
+
+fs::path base_of(const fs::path& path) {
+  if (is_folder(path)) return path;
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+fs::path staging_of(const fs::path& path) {
+  if (is_folder(path)) return path / ".ckpt-patch";
+  return base_of(path) / fmt::format(".{}.ckpt-patch", path.filename().string());
+}
+
+fs::path journal_of(const fs::path& path) { return staging_of(path) / "journal"; }
+
+StagingLock::StagingLock(StagingLock&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+StagingLock::~StagingLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
+  const fs::path staging = staging_of(path);
+  CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
+  const std::string name = staging.filename().string();
+  if (make) {
+    auto made = base.open_private(name);
+    if (!made) return without_out(std::move(made.error()));
+  }
+  CKPT_TRY(require_own(staging, staging));
+  CKPT_ASSIGN(Descriptor opened, base.open_file(name, O_RDONLY | O_DIRECTORY));
+  StagingLock lock(opened.release());
+  const bool locked = retried([&] { return ::flock(lock.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
+  if (!locked && errno != EWOULDBLOCK) return io_failure(staging, "cannot be locked", errno);
+  // Whoever had it may have removed it in between.
+  struct stat held {
+  }, found{};
+  const bool same = ::fstat(lock.descriptor_, &held) == 0 &&
+                    ::lstat(staging.c_str(), &found) == 0 && held.st_ino == found.st_ino;
+  if (locked && same) return lock;
+  return fail_with_hint(ErrorCode::kUsage, "again when it is done",
+                        "{}: another ckpt is patching it just now", path.string());
+}
+
+Result<PatchState> patch_state(const fs::path& path) {
+  // What is being prepared there shows itself once it is decided.
+  if (is_hidden(staging_of(path))) return PatchState::kLeftovers;
+  CKPT_ASSIGN(const bool is_unfinished, is_there(journal_of(path)));
+  if (is_unfinished) return PatchState::kUnfinished;
+  CKPT_ASSIGN(const bool is_begun, is_there(staging_of(path)));
+  return is_begun ? PatchState::kLeftovers : PatchState::kNone;
+}
+
+Status refuse_unfinished_patch(const fs::path& path) {
+  CKPT_ASSIGN(const PatchState state, patch_state(path));
+  if (state != PatchState::kUnfinished) return {};
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", shell_word(path.string())),
+                        "{}: a patch of it was interrupted before its last file was in place; "
+                        "running it again finishes it",
+                        path.string());
+}
+
+Status require_own_journal(const fs::path& path) {
+  const fs::path staging = staging_of(path);
+  CKPT_TRY(require_own(staging, journal_of(path)));
+  return require_own(staging, staging / "files");
+}
+
+Status show_staging(const fs::path& path) {
+  CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
+  const std::string name = staging_of(path).filename().string();
+  CKPT_ASSIGN(const Descriptor staging, base.open_file(name, O_RDONLY | O_DIRECTORY));
+  (void)!::fchmod(staging.get(), 0711);
+  return {};
+}
+
+Status remove_staging(const fs::path& path, const StepHook& hook) {
+  const fs::path staging = staging_of(path);
+  if (hook) hook("clear");
+  std::error_code error;
+  fs::remove_all(staging, error);
+  if (error) return io_failure(staging, "cannot be removed", error.value());
+  return {};  // not synced: what comes back after a power cut is cleared away again
+}
+
+Result<std::string> digest_of_journal(const fs::path& path, std::string_view lines) {
+  CKPT_ASSIGN(std::string text, identity_of(base_of(path)));
+  CKPT_ASSIGN(const std::string staging, identity_of(staging_of(path)));
+  text += staging + staging_of(path).filename().string() + '\n';
+  Sha256 sha256;
+  sha256.add(std::as_bytes(std::span(text)));
+  sha256.add(std::as_bytes(std::span(lines)));
+  return sha256.finish();
+}
+
+}  // namespace ckpt

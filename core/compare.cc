@@ -17,7 +17,8 @@ constexpr uint64_t kReadBytes = 4 << 20;
 
 }  // namespace
 
-Result<bool> same_bytes(const Tensor& a, const Tensor& b) {
+Result<bool> same_bytes(const Tensor& a, const Tensor& b,
+                        const std::function<Status(uint64_t)>& advanced) {
   CKPT_CHECK(a.is_stored() && b.is_stored() && a.codec == b.codec && a.shape == b.shape);
   GatherBuffers buffers_a, buffers_b;
   for (size_t part = 0; part < a.codec->parts.size(); ++part) {
@@ -28,6 +29,7 @@ Result<bool> same_bytes(const Tensor& a, const Tensor& b) {
       CKPT_ASSIGN(const auto bytes_a, gather(index_a, at, here, buffers_a));
       CKPT_ASSIGN(const auto bytes_b, gather(index_b, at, here, buffers_b));
       if (std::memcmp(bytes_a.data(), bytes_b.data(), here) != 0) return false;
+      if (advanced) CKPT_TRY(advanced(here));
     }
   }
   return true;

@@ -14,7 +14,9 @@
 namespace ckpt {
 
 // True when both hold the same bytes in every part. Codecs and shapes must agree. Both Stored.
-Result<bool> same_bytes(const Tensor& a, const Tensor& b);
+// `advanced` is told the bytes of each step, of one side; its error ends the comparison.
+Result<bool> same_bytes(const Tensor& a, const Tensor& b,
+                        const std::function<Status(uint64_t)>& advanced = {});
 
 // Runs job(0) ... job(count - 1) on `threads` threads (0 = all cores), each once; the error of the
 // lowest index is returned.

@@ -1,5 +1,9 @@
 // ckpt diff A B: what differs between two checkpoints. Exit 1 when anything does.
+//
+// Two that are stored in different forms (a folder and GGUF, a text model and a wrapped one) are
+// compared by their values; others by their bytes, unless --values asks.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -14,6 +18,7 @@
 #include "tools/diff_values.h"
 #include "tools/follow_links.h"
 #include "tools/meta_text.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
@@ -23,22 +28,39 @@ struct Typed {
   bool values = false;
   std::string tensors;
   std::vector<std::string> fail_if;
+  uint64_t top = UINT64_MAX;
 };
 
-// Prints each difference as "what  kind  detail" and counts.
+// What differs, gathered, so that the verdict comes first.
 class Differences {
  public:
-  explicit Differences(const Console& console) : console_(console) {}
   void add(std::string_view what, std::string_view kind, std::string_view detail) {
-    ++count_;
-    console_.answer(fmt::format("{}  {}  {}", what, kind, detail));
-    console_.object("difference", {{"what", what}, {"kind", kind}, {"detail", detail}});
+    found_.push_back({std::string(what), std::string(kind), std::string(detail)});
   }
-  uint64_t count() const { return count_; }
+  uint64_t count() const { return found_.size(); }
+  uint64_t count(std::string_view kind) const {
+    return static_cast<uint64_t>(std::count_if(
+        found_.begin(), found_.end(), [&](const Difference& one) { return one.kind == kind; }));
+  }
+
+  // Prints "what  kind  detail", `top` of them.
+  void print(const Console& console, uint64_t top) const {
+    const size_t shown = std::min<size_t>(found_.size(), top);
+    for (size_t i = 0; i < shown; ++i) {
+      const auto& [what, kind, detail] = found_[i];
+      console.answer(fmt::format("{}  {}  {}", what, kind, detail));
+      console.object("difference", {{"what", what}, {"kind", kind}, {"detail", detail}});
+    }
+    if (shown < found_.size()) {
+      console.answer(fmt::format("... and {} more", found_.size() - shown));
+    }
+  }
 
  private:
-  const Console& console_;
-  uint64_t count_ = 0;
+  struct Difference {
+    std::string what, kind, detail;
+  };
+  std::vector<Difference> found_;
 };
 
 std::string shape_text(const Tensor& tensor) {
@@ -84,12 +106,15 @@ Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, const Con
   for (const Pair& pair : pairs) total_bytes += 2 * size_bytes(*pair.first);
   ProgressLine progress(console, "comparing");
   std::mutex mutex;  // of the progress
-  CKPT_TRY(for_each_parallel(pairs.size(), threads, [&](size_t i) -> Status {
+  const auto advanced = [&](uint64_t bytes) -> Status {
     if (interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
-    CKPT_ASSIGN(const bool equal, same_bytes(*pairs[i].first, *pairs[i].second));
-    same[i] = equal ? 1 : 0;
     const std::lock_guard lock(mutex);
-    progress.advanced(done_bytes += 2 * size_bytes(*pairs[i].first), total_bytes);
+    progress.advanced(done_bytes += 2 * bytes, total_bytes);
+    return {};
+  };
+  CKPT_TRY(for_each_parallel(pairs.size(), threads, [&](size_t i) -> Status {
+    CKPT_ASSIGN(const bool equal, same_bytes(*pairs[i].first, *pairs[i].second, advanced));
+    same[i] = equal ? 1 : 0;
     return {};
   }));
   progress.clear();
@@ -162,6 +187,7 @@ Result<int> unsound(const Console& console, const Error& error) {
 Result<ValueQuestion> question_of(const Typed& typed) {
   ValueQuestion question;
   if (!typed.tensors.empty()) question.tensors = typed.tensors;
+  question.top = typed.top;
   for (const std::string& text : typed.fail_if) {
     CKPT_ASSIGN(Gate gate, parse_gate(text));
     question.gates.push_back(std::move(gate));
@@ -169,32 +195,52 @@ Result<ValueQuestion> question_of(const Typed& typed) {
   return question;
 }
 
-Result<int> diff(const Typed& typed, const Console& console, const CommonOptions& common) {
-  CKPT_ASSIGN(const ValueQuestion question, question_of(typed));
-  const bool wants_values = typed.values || !typed.fail_if.empty() || !typed.tensors.empty();
-  Result<Checkpoint> a = read_any(typed.a);
-  if (!a) return unsound(console, a.error());
-  Result<Checkpoint> b = read_any(typed.b);
-  if (!b) return unsound(console, b.error());
-  if (wants_values) {
-    CKPT_ASSIGN(const bool is_well,
-                diff_values(std::move(*a), std::move(*b), question, console, common));
-    return is_well ? 0 : 1;
-  }
-  Differences out(console);
-  const std::vector<Pair> pairs = compare_headers(*a, *b, out);
+// By names and bytes, with metadata and documents.
+Result<int> diff_bytes(const Typed& typed, const Checkpoint& a, const Checkpoint& b,
+                       const Console& console, const CommonOptions& common) {
+  Differences out;
+  const std::vector<Pair> pairs = compare_headers(a, b, out);
   CKPT_TRY(compare_bytes(pairs, common.threads, console, out));
-  compare_metadata(a->metadata, b->metadata, out);
-  compare_documents(*a, *b, out);
+  compare_metadata(a.metadata, b.metadata, out);
+  compare_documents(a, b, out);
+  console.answer(
+      out.count() == 0
+          ? fmt::format("same: {} tensors, metadata and documents", pairs.size())
+          : fmt::format("{} {}", out.count(), out.count() == 1 ? "difference" : "differences"));
+  out.print(console, typed.top);
+  // Of two forms the values were tried before.
+  const uint64_t types = are_in_one_form(a, b) ? out.count("type") : 0;
+  if (types > 0) {
+    console.talk(fmt::format("{} tensors have another type. Next: ckpt diff {} {} --values", types,
+                             shell_word(typed.a), shell_word(typed.b)));
+  }
   console.object("summary", {{"a", typed.a},
                              {"b", typed.b},
                              {"same", out.count() == 0},
                              {"differences", out.count()},
                              {"compared_tensors", pairs.size()}});
-  console.talk(out.count() == 0
-                   ? fmt::format("same: {} tensors, metadata and documents", pairs.size())
-                   : fmt::format("{} differences", out.count()));
   return out.count() == 0 ? 0 : 1;
+}
+
+Result<int> diff(const Typed& typed, const Console& console, const CommonOptions& common) {
+  CKPT_ASSIGN(const ValueQuestion question, question_of(typed));
+  const bool wants_values = typed.values || !typed.fail_if.empty() || !typed.tensors.empty();
+  const Result<Checkpoint> a = read_any(typed.a);
+  if (!a) return unsound(console, a.error());
+  const Result<Checkpoint> b = read_any(typed.b);
+  if (!b) return unsound(console, b.error());
+  if (!wants_values && are_in_one_form(*a, *b)) {
+    return diff_bytes(typed, *a, *b, console, common);
+  }
+  const Result<ValueSides> sides = value_sides(*a, *b);
+  if (!sides && wants_values) return Failure(sides.error());
+  if (!sides) {
+    console.warn(
+        fmt::format("compared name by name, for their values cannot be: {}", sides.error().text()));
+    return diff_bytes(typed, *a, *b, console, common);
+  }
+  CKPT_ASSIGN(const bool is_well, diff_values(*sides, question, console, common));
+  return is_well ? 0 : 1;
 }
 
 std::string fail_if_help() {
@@ -218,6 +264,9 @@ Run declare(CLI::App& app) {
   app.add_option("--tensors", typed->tensors, "with --values: of tensors like GLOB alone")
       ->type_name("GLOB");
   declare_follow_links(app);
+  app.add_option("--top", typed->top, "show the N differences that are worst")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   app.add_option("--fail-if", typed->fail_if, fail_if_help())
       ->type_name("[total.]METRIC<N")
       ->allow_extra_args(false);

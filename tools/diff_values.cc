@@ -1,70 +1,23 @@
 #include "tools/diff_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "core/compare.h"
 #include "core/glob.h"
 #include "core/value_compare.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
-#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
 
-// ---- what the values are -----------------------------------------------------------------------
-
 const Codec& codec_of(const Tensor& tensor) {
   return tensor.is_stored() ? *tensor.codec : *tensor.recoded().from->codec;
-}
-
-// A folder of quantized weights becomes what it stands for; nothing is rounded.
-Result<Checkpoint> as_values(Checkpoint checkpoint) {
-  if (checkpoint.format != "safetensors") return checkpoint;
-  const Transform* dequantize = find_transform("dequantize");
-  CKPT_CHECK(dequantize != nullptr);
-  Options options;
-  options.add("type", "f32");
-  Context context;
-  context.codecs = all_codecs();
-  return dequantize->apply(std::move(checkpoint), options, context);
-}
-
-// NVFP4 in GGUF has its tensor scales beside it: "X.scale", one for each matrix of "X.weight". They
-// stay when the weights become another type: llama.cpp multiplies products of any type with them.
-Status apply_gguf_scales(Checkpoint& checkpoint) {
-  constexpr std::string_view kWeight = ".weight";
-  constexpr uint64_t kMaxMatrices = 1 << 16;
-  if (checkpoint.format != "gguf") return {};
-  std::map<std::string, const Tensor*> scales;
-  const std::vector<Tensor> before = checkpoint.tensors;
-  for (const Tensor& tensor : before) {
-    if (tensor.name.ends_with(".scale") && tensor.values() <= kMaxMatrices) {
-      scales[tensor.name] = &tensor;
-    }
-  }
-  std::set<std::string> used;
-  for (Tensor& tensor : checkpoint.tensors) {
-    if (tensor.shape.size() < 2 || !tensor.name.ends_with(kWeight)) continue;
-    const std::string parent = tensor.name.substr(0, tensor.name.size() - kWeight.size());
-    const auto found = scales.find(parent + ".scale");
-    if (found == scales.end() || tensor.rows() % found->second->values() != 0) continue;
-    CKPT_ASSIGN(const std::vector<float> values, read_values(*found->second, kMaxMatrices));
-    auto factors = std::make_shared<std::vector<float>>();
-    for (uint64_t row = 0; row < tensor.rows(); ++row) {
-      factors->push_back(values[row / (tensor.rows() / values.size())]);
-    }
-    CKPT_ASSIGN(tensor, recode(std::move(tensor), plain_codec(all_codecs(), Dtype::kF32)));
-    CKPT_ASSIGN(tensor, with_op(std::move(tensor), ScaleRows{std::move(factors)}));
-    used.insert(found->first);
-    used.insert(parent + ".input_scale");
-  }
-  std::erase_if(checkpoint.tensors,
-                [&](const Tensor& tensor) { return used.contains(tensor.name); });
-  return {};
 }
 
 // ---- which tensors -----------------------------------------------------------------------------
@@ -79,41 +32,51 @@ class Report {
       : console_(console), question_(question) {}
 
   void cannot_compare(std::string_view tensor, std::string_view why) {
+    apart_.push_back({std::string(tensor), "tensor", std::string(why)});
     ++not_compared_;
-    console_.answer(fmt::format("{}  {}", tensor, why));
-    console_.object("difference", {{"what", tensor}, {"kind", "tensor"}, {"detail", why}});
   }
   void bytes_differ(std::string_view tensor) {
+    apart_.push_back({std::string(tensor), "bytes", "differ"});
     ++differing_;
-    console_.answer(fmt::format("{}  bytes differ", tensor));
-    console_.object("difference", {{"what", tensor}, {"kind", "bytes"}, {"detail", "differ"}});
   }
-  void add(const ValuePair& pair, const ValueDifference& difference);
-  void add_total(const ValueDifference& total, size_t tensors);
-  Status check_gates(const std::vector<ValuePair>& pairs,
-                     const std::vector<ValueDifference>& differences, const ValueDifference& total);
+  // All pairs; what differs most comes first.
+  void add(const std::vector<ValuePair>& pairs, const std::vector<ValueDifference>& differences);
+  Status check_gates(const ValueDifference& total);
   bool is_well() const {
-    if (not_compared_ > 0 || failed_ > 0) return false;
+    if (not_compared_ > 0 || !failed_.empty()) return false;
     return !question_.gates.empty() || differing_ == 0;
   }
-  uint64_t differing() const { return differing_; }
   uint64_t not_compared() const { return not_compared_; }
-  void print_table() const {
-    if (table_.size() < 2) return;
-    for (const std::string& line : table_.lines(kFlushRight)) console_.answer(line);
-  }
+  // The verdict, then what it is made of.
+  void print(const ValueDifference& total, size_t tensors, bool are_bridged) const;
 
  private:
+  struct Apart {
+    std::string what, kind, detail;
+  };
+  struct Compared {
+    ValuePair pair;
+    ValueDifference difference;
+  };
+  struct FailedGate {
+    const Gate* gate;
+    std::string tensor;
+    double value;
+  };
   static Json json_of(const ValueDifference& difference);
   static std::vector<std::string> cells(const ValueDifference& difference);
-  void gate_failed(const Gate& gate, std::string_view tensor, double value);
+  std::string verdict(size_t tensors, bool are_bridged) const;
+  void print_apart() const;
+  void print_compared(const ValueDifference& total) const;
+  void print_gates() const;
 
   static const std::vector<bool> kFlushRight;
   const Console& console_;
   const ValueQuestion& question_;
-  Table table_{{"tensor", "A", "B", "rmse", "relative", "sqnr dB", "cosine", "max", "saturated",
-                "flushed", "non-finite"}};
-  uint64_t differing_ = 0, not_compared_ = 0, failed_ = 0;
+  std::vector<Apart> apart_;
+  std::vector<Compared> compared_;
+  std::vector<FailedGate> failed_;
+  uint64_t differing_ = 0, not_compared_ = 0;
 };
 
 const std::vector<bool> Report::kFlushRight = {false, false, false, true, true, true,
@@ -161,65 +124,130 @@ Json Report::json_of(const ValueDifference& difference) {
   return out;
 }
 
-void Report::add(const ValuePair& pair, const ValueDifference& difference) {
-  Json fields = {{"tensor", pair.a->name},
-                 {"type_a", codec_of(*pair.a).name},
-                 {"type_b", codec_of(*pair.b).name}};
-  fields.update(json_of(difference));
-  console_.object("values", std::move(fields));
-  if (!is_different(difference)) return;
-  ++differing_;
-  std::vector<std::string> row = {pair.a->name, std::string(codec_of(*pair.a).name),
-                                  std::string(codec_of(*pair.b).name)};
-  for (std::string& cell : cells(difference)) row.push_back(std::move(cell));
-  table_.add(std::move(row));
+// What is on one side only comes first, then by how much the values are apart.
+bool is_worse(const ValueDifference& a, const ValueDifference& b) {
+  if ((a.one_sided > 0) != (b.one_sided > 0)) return a.one_sided > 0;
+  if (is_different(a) != is_different(b)) return is_different(a);
+  return a.relative() > b.relative();
 }
 
-void Report::add_total(const ValueDifference& total, size_t tensors) {
-  std::vector<std::string> row = {fmt::format("total of {} tensors", tensors), "", ""};
+void Report::add(const std::vector<ValuePair>& pairs,
+                 const std::vector<ValueDifference>& differences) {
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    compared_.push_back({pairs[i], differences[i]});
+    differing_ += is_different(differences[i]) ? 1 : 0;
+  }
+  std::stable_sort(compared_.begin(), compared_.end(), [](const Compared& a, const Compared& b) {
+    return is_worse(a.difference, b.difference);
+  });
+}
+
+std::string Report::verdict(size_t tensors, bool are_bridged) const {
+  std::string out;
+  if (!failed_.empty()) out = fmt::format("{} limits are not kept; ", failed_.size());
+  if (tensors == 0) return out + fmt::format("{} tensors could not be compared", not_compared_);
+  const std::string apart =
+      not_compared_ == 0 ? "" : fmt::format("; {} could not be compared", not_compared_);
+  if (differing_ == 0) {
+    const std::string_view form =
+        are_bridged ? "the same in meaning: all {} tensors hold the same values, stored differently"
+                    : "the same values: all {} tensors";
+    return out + fmt::format(fmt::runtime(form), tensors) + apart;
+  }
+  out += fmt::format("{} of {} tensors have other values", differing_, tensors);
+  if (!compared_.empty() && is_different(compared_[0].difference)) {
+    const Compared& worst = compared_[0];
+    const double sqnr = worst.difference.sqnr_db();
+    out += fmt::format(", the worst {}", worst.pair.a->name);
+    if (std::isfinite(sqnr)) out += fmt::format(" ({:.2f} dB)", sqnr);
+  }
+  return out + apart;
+}
+
+void Report::print(const ValueDifference& total, size_t tensors, bool are_bridged) const {
+  console_.answer(verdict(tensors, are_bridged));
+  print_apart();
+  print_compared(total);
+  print_gates();
+}
+
+void Report::print_apart() const {
+  const size_t shown = std::min<size_t>(apart_.size(), question_.top);
+  for (const Apart& one : std::span(apart_).first(shown)) {
+    console_.answer(
+        fmt::format("{}  {}{}", one.what, one.kind == "bytes" ? "bytes " : "", one.detail));
+    console_.object("difference", {{"what", one.what}, {"kind", one.kind}, {"detail", one.detail}});
+  }
+  if (shown < apart_.size()) console_.answer(fmt::format("... and {} more", apart_.size() - shown));
+}
+
+void Report::print_compared(const ValueDifference& total) const {
+  Table table({"tensor", "A", "B", "rmse", "relative", "sqnr dB", "cosine", "max", "saturated",
+               "flushed", "non-finite"});
+  uint64_t differing = 0;
+  for (size_t i = 0; i < compared_.size(); ++i) {
+    const auto& [pair, difference] = compared_[i];
+    differing += is_different(difference) ? 1 : 0;
+    if (i >= question_.top) continue;
+    const std::string types[] = {std::string(codec_of(*pair.a).name),
+                                 std::string(codec_of(*pair.b).name)};
+    Json fields = {{"tensor", pair.a->name}, {"type_a", types[0]}, {"type_b", types[1]}};
+    fields.update(json_of(difference));
+    console_.object("values", std::move(fields));
+    if (!is_different(difference)) continue;
+    std::vector<std::string> row = {pair.a->name, types[0], types[1]};
+    for (std::string& cell : cells(difference)) row.push_back(std::move(cell));
+    table.add(std::move(row));
+  }
+  std::vector<std::string> row = {fmt::format("total of {} tensors", compared_.size()), "", ""};
   for (std::string& cell : cells(total)) row.push_back(std::move(cell));
-  table_.add(std::move(row));
-  Json fields = {{"tensors", tensors}};
+  table.add(std::move(row));
+  Json fields = {{"tensors", compared_.size()}};
   fields.update(json_of(total));
   console_.object("total", std::move(fields));
+  if (compared_.empty()) return;
+  for (const std::string& line : table.lines(kFlushRight)) console_.answer(line);
+  if (differing > question_.top) {
+    console_.answer(fmt::format("... and {} more", differing - question_.top));
+  }
 }
 
-void Report::gate_failed(const Gate& gate, std::string_view tensor, double value) {
-  ++failed_;
-  console_.answer(
-      fmt::format("failed: {}  {}  {} {:.6g}", gate.text, tensor, gate.metric->name, value));
-  console_.object("gate", {{"gate", gate.text},
-                           {"tensor", tensor},
-                           {"metric", gate.metric->name},
-                           {"value", std::isfinite(value) ? Json(value) : Json()},
-                           {"passed", false}});
+void Report::print_gates() const {
+  for (const auto& [gate, tensor, value] : failed_) {
+    console_.answer(
+        fmt::format("failed: {}  {}  {} {:.6g}", gate->text, tensor, gate->metric->name, value));
+    console_.object("gate", {{"gate", gate->text},
+                             {"tensor", tensor},
+                             {"metric", gate->metric->name},
+                             {"value", std::isfinite(value) ? Json(value) : Json()},
+                             {"passed", false}});
+  }
 }
 
-Status Report::check_gates(const std::vector<ValuePair>& pairs,
-                           const std::vector<ValueDifference>& differences,
-                           const ValueDifference& total) {
+Status Report::check_gates(const ValueDifference& total) {
   for (const Gate& gate : question_.gates) {
     uint64_t asked = 0;
     const auto ask = [&](std::string_view name, const ValueDifference& difference) {
       const std::optional<double> value = gate.metric->of(difference);
       if (!value) return;
       ++asked;
-      if (gate.fails(*value)) gate_failed(gate, name, *value);
+      if (gate.fails(*value)) failed_.push_back({&gate, std::string(name), *value});
     };
     if (gate.of_total) ask("total", total);
-    for (size_t i = 0; !gate.of_total && i < pairs.size(); ++i) {
-      ask(pairs[i].a->name, differences[i]);
+    for (size_t i = 0; !gate.of_total && i < compared_.size(); ++i) {
+      ask(compared_[i].pair.a->name, compared_[i].difference);
     }
     if (asked == 0) {
       return fail(ErrorCode::kUsage, "--fail-if '{}': none of the {} tensors has this number",
-                  gate.text, pairs.size());
+                  gate.text, compared_.size());
     }
   }
   // A NaN on one side is in no sum, so that no other gate would notice it.
-  for (size_t i = 0; !question_.gates.empty() && i < pairs.size(); ++i) {
-    if (differences[i].one_sided == 0) continue;
-    cannot_compare(pairs[i].a->name, fmt::format("{} values are NaN or Inf on one side only",
-                                                 differences[i].one_sided));
+  for (size_t i = 0; !question_.gates.empty() && i < compared_.size(); ++i) {
+    const uint64_t one_sided = compared_[i].difference.one_sided;
+    if (one_sided == 0) continue;
+    cannot_compare(compared_[i].pair.a->name,
+                   fmt::format("{} values are NaN or Inf on one side only", one_sided));
   }
   return {};
 }
@@ -272,36 +300,25 @@ Status compare_all_bytes(const std::vector<ValuePair>& pairs, Report& report) {
 
 }  // namespace
 
-Result<bool> diff_values(Checkpoint a, Checkpoint b, const ValueQuestion& question,
+Result<bool> diff_values(const ValueSides& sides, const ValueQuestion& question,
                          const Console& console, const CommonOptions& common) {
-  CKPT_ASSIGN(a, in("A", as_values(std::move(a))));
-  CKPT_ASSIGN(b, in("B", as_values(std::move(b))));
-  CKPT_TRY(apply_gguf_scales(a));
-  CKPT_TRY(apply_gguf_scales(b));
+  for (const std::string& note : sides.notes) console.warn(note);
   Report report(console, question);
-  const Paired pairs = pair_tensors(a, b, question.tensors, report);
+  const Paired pairs = pair_tensors(sides.a, sides.b, question.tensors, report);
   if (pairs.values.empty() && pairs.bytes.empty() && report.not_compared() == 0) {
     return fail(ErrorCode::kUsage, "no tensor is called like '{}'", question.tensors);
   }
-  CKPT_TRY(compare_all_bytes(pairs.bytes, report));
   ProgressLine progress(console, "comparing");
+  CKPT_TRY(compare_all_bytes(pairs.bytes, report));
   CKPT_ASSIGN(const std::vector<ValueDifference> differences,
               compare_values(pairs.values, plain_codec(all_codecs(), Dtype::kF32),
                              {common.threads, common.memory_bytes, &interrupted, &progress}));
   progress.clear();
   ValueDifference total;
-  for (size_t i = 0; i < pairs.values.size(); ++i) {
-    report.add(pairs.values[i], differences[i]);
-    combine(total, differences[i]);
-  }
-  report.add_total(total, pairs.values.size());
-  report.print_table();
-  CKPT_TRY(report.check_gates(pairs.values, differences, total));
-  console.talk(fmt::format("{} of {} tensors have other values{}", report.differing(),
-                           pairs.values.size() + pairs.bytes.size(),
-                           report.not_compared() == 0
-                               ? ""
-                               : fmt::format("; {} could not be compared", report.not_compared())));
+  for (const ValueDifference& difference : differences) combine(total, difference);
+  report.add(pairs.values, differences);
+  CKPT_TRY(report.check_gates(total));
+  report.print(total, pairs.values.size() + pairs.bytes.size(), sides.are_bridged);
   return report.is_well();
 }
 

@@ -7,20 +7,22 @@
 #include "core/checkpoint.h"
 #include "tools/console.h"
 #include "tools/diff_gates.h"
+#include "tools/value_sides.h"
 
 namespace ckpt {
 
 struct ValueQuestion {
   std::string tensors = "*";  // a glob: these alone
   std::vector<Gate> gates;
+  uint64_t top = UINT64_MAX;  // that many of what differs are shown
 };
 
-// Prints the tensors whose values differ, those that cannot be compared, the total and the gates
-// that fail. Values are those that dequantize gives. The answer is true when all is well: with
-// gates, when none fails and every tensor could be compared; without, when nothing differs.
+// Prints a verdict, then what cannot be compared, the tensors whose values differ, the worst first,
+// the total and the gates that fail. The answer is true when all is well: with gates, when none
+// fails and every tensor could be compared; without, when nothing differs.
 // Fails: kUsage: no tensor is like the glob, or a gate asks for what no tensor has; as
-// compare_values and dequantize.
-Result<bool> diff_values(Checkpoint a, Checkpoint b, const ValueQuestion& question,
+// compare_values.
+Result<bool> diff_values(const ValueSides& sides, const ValueQuestion& question,
                          const Console& console, const CommonOptions& common);
 
 }  // namespace ckpt

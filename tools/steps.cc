@@ -90,6 +90,9 @@ Context step_context(std::vector<std::string>* notes) {
 
 Result<Checkpoint> apply_steps(const std::vector<Step>& steps, Checkpoint checkpoint,
                                const Context& context) {
+  if (steps.size() > kMaxSteps) {
+    return fail(ErrorCode::kUsage, "{} steps; expected at most {}", steps.size(), kMaxSteps);
+  }
   for (const Step& step : steps) {
     CKPT_ASSIGN(checkpoint,
                 in(fmt::format("step {}", step.transform->name),

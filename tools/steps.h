@@ -9,6 +9,9 @@
 
 namespace ckpt {
 
+// Each step may write a document anew; no recipe has a tenth of them.
+inline constexpr size_t kMaxSteps = 1000;
+
 // "name:key=value,key=value"; a value with a comma stands in double quotes.
 struct Step {
   const Transform* transform;
@@ -27,7 +30,7 @@ Touches touches(const std::vector<Step>& steps);
 // What transforms may use: every codec, other checkpoints, documents. `notes` may be null.
 Context step_context(std::vector<std::string>* notes);
 
-// Fails: as the first step that fails, naming it.
+// Fails: kUsage for more than kMaxSteps; as the first step that fails, naming it.
 Result<Checkpoint> apply_steps(const std::vector<Step>& steps, Checkpoint checkpoint,
                                const Context& context);
 

@@ -194,7 +194,10 @@ void put_references(Metadata& metadata, const std::string& prefix,
     for (const char* field : {"name", "author", "version", "organization", "description", "url",
                               "doi", "uuid", "repo_url"}) {
       const std::string* text = text_of((*list)[i], field);
-      if (text != nullptr) put(metadata, fmt::format("{}.{}.{}", prefix, i, field), *text);
+      if (text == nullptr || text->empty()) continue;
+      // New by its number: append() would look through all of them for each.
+      metadata.entries.push_back(
+          {fmt::format("{}.{}.{}", prefix, i, field), MetaValue::text(*text)});
     }
   }
 }

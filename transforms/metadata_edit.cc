@@ -13,6 +13,9 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
+
+#include "core/glob.h"
 
 namespace ckpt {
 namespace {
@@ -82,7 +85,47 @@ std::optional<MetaValue> parse_value(MetaType type, std::string_view text) {
   return MetaValue::boolean(text == "true");
 }
 
-Status set_key(Metadata& metadata, const std::string& key, std::string_view text) {
+// Entries that many edits find by key.
+class KeyedEntries {
+ public:
+  explicit KeyedEntries(Metadata& metadata) : entries_(metadata.entries) {
+    for (size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].key, i);
+    is_removed_.resize(entries_.size());
+  }
+  ~KeyedEntries() {
+    size_t place = 0;
+    std::erase_if(entries_, [&](const MetaEntry&) { return is_removed_[place++]; });
+  }
+  KeyedEntries(const KeyedEntries&) = delete;
+  KeyedEntries& operator=(const KeyedEntries&) = delete;
+
+  const MetaValue* find(const std::string& key) const {
+    const auto found = places_.find(key);
+    return found == places_.end() ? nullptr : &entries_[found->second].value;
+  }
+  void set(const std::string& key, MetaValue value) {
+    const auto [place, is_new] = places_.emplace(key, entries_.size());
+    if (is_new) {
+      entries_.push_back({key, std::move(value)});
+      is_removed_.push_back(false);
+    } else {
+      entries_[place->second].value = std::move(value);
+    }
+  }
+  void remove(const std::string& key) {
+    const auto found = places_.find(key);
+    if (found == places_.end()) return;
+    is_removed_[found->second] = true;
+    places_.erase(found);
+  }
+
+ private:
+  std::vector<MetaEntry>& entries_;
+  std::map<std::string, size_t> places_;
+  std::vector<bool> is_removed_;
+};
+
+Status set_key(KeyedEntries& metadata, const std::string& key, std::string_view text) {
   const Typed typed = split_type(text);
   const MetaValue* old = metadata.find(key);
   const MetaType type = typed.type.value_or(old == nullptr ? MetaType::kText : old->type);
@@ -126,14 +169,16 @@ Result<std::vector<Edit>> read_edits(const Options& options) {
 
 Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const std::string& glob) {
   bool found = false;
+  const Glob wanted(glob);
   for (auto& [file, metadata] : checkpoint.file_metadata) {
-    if (!file.ends_with(".safetensors") || !glob_matches(glob, file)) continue;
+    if (!file.ends_with(".safetensors") || !wanted.matches(file)) continue;
     found = true;
+    KeyedEntries entries(metadata);
     for (const Edit& edit : edits) {
       if (edit.sets) {
-        metadata.set(edit.key, MetaValue::text(edit.value));
+        entries.set(edit.key, MetaValue::text(edit.value));
       } else {
-        metadata.remove(edit.key);
+        entries.remove(edit.key);
       }
     }
   }
@@ -148,11 +193,14 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
     return checkpoint;
   }
   if (options.get("file")) return fail(ErrorCode::kUsage, "file=GLOB is for safetensors");
-  for (const Edit& edit : edits) {
-    if (edit.sets) {
-      CKPT_TRY(set_key(checkpoint.metadata, edit.key, edit.value));
-    } else {
-      checkpoint.metadata.remove(edit.key);
+  {
+    KeyedEntries entries(checkpoint.metadata);
+    for (const Edit& edit : edits) {
+      if (edit.sets) {
+        CKPT_TRY(set_key(entries, edit.key, edit.value));
+      } else {
+        entries.remove(edit.key);
+      }
     }
   }
   return checkpoint;

@@ -1,8 +1,8 @@
 # Ten times as many tensors, keys, documents, list entries, options or steps take ten times the processor's time, and no
 # more than thirty times; what looks for each among all takes a hundred times as long.
 cat > check.py <<'PYTHON'
-import json, os, resource, struct, subprocess, sys
-ckpt = sys.argv[1]
+import json, os, resource, shutil, struct, subprocess, sys
+ckpt, testdata = sys.argv[1:3]
 FEW, MANY = 3_000, 30_000
 
 def safetensors(path, tensors, metadata={}):
@@ -43,12 +43,16 @@ def make(d, n):
     folder(f"{d}/config", plain[:1], {f"k{i}": i for i in range(n)})
     folder(f"{d}/a", plain[:1], metadata={f"k{i}": "v" for i in range(n)}, files={f"additional_chat_templates/a{i}.jinja": "" for i in range(n // 10)})
     folder(f"{d}/b", plain[:1], metadata={f"k{i}": "w" for i in range(n)}, files={f"additional_chat_templates/b{i}.jinja": "" for i in range(n // 10)})
+    shutil.copytree(f"{testdata}/qwen3-micro", f"{d}/card")
+    with open(f"{d}/card/README.md", "w") as out:
+        out.write("---\ntags: [\n" + "".join(f"  t{i},\n" for i in range(n)) + "]\nbase_model:\n" + "".join(f"- a/b{i}\n" for i in range(n)) + "---\n")
     gguf(f"{d}/a.gguf", "v", n)
     gguf(f"{d}/b.gguf", "w", n)
     rename = ",".join(f"from=model.layers.{i}.,to=l{i}." for i in range(n // 10))
     drop = ",".join(f"tensors=*layers.{i}.*x3*" for i in range(n // 10))
     recipe = {"in": "tensors", "out": "out", "steps": ["rename:" + rename, "drop:" + drop.replace("model.layers.", "l").replace("*layers.", "l")]}
     with open(f"{d}/recipe.json", "w") as out: json.dump(recipe, out)
+    with open(f"{d}/keys.json", "w") as out: json.dump({"in": "a.gguf", "steps": ["metadata:" + ",".join(f"set=n{i}=v,remove=k.{i}" for i in range(n // 2))]}, out)
     with open(f"{d}/steps.json", "w") as out:
         json.dump({"in": "others", "out": "out", "steps": [f"metadata:set=k{i}=v" for i in range(n // 30)]}, out)
 
@@ -68,6 +72,8 @@ convert D/tensors D/out --dry-run --to nvfp4-w4a16
 patch D/names --dry-run --step rename:from=model.,to=x.
 patch D/globs --dry-run --step serving-config
 patch D/a.gguf --dry-run --step metadata:set=a=b
+convert D/card D/out.gguf --dry-run --tokenizer-pre qwen2
+patch --recipe D/keys.json --dry-run
 convert --recipe D/recipe.json --dry-run
 convert --recipe D/steps.json --dry-run""".splitlines()
 
@@ -83,12 +89,12 @@ make("few", FEW), make("many", MANY)
 bad = []
 for line in LINES:
     few, many = seconds(line, "few"), seconds(line, "many")
-    if len(sys.argv) > 2: print(f"{few:7.3f} {many:7.3f} {many / few:6.1f}  {line}")
+    if len(sys.argv) > 3: print(f"{few:7.3f} {many:7.3f} {many / few:6.1f}  {line}")
     if many > 30 * max(few, 0.05): bad.append((line, few, many))
 for words in [lambda n: [w for i in range(n // 3) for w in ("--keep", f"*layers.{i}.*")]]:
     few, many = (seconds("convert D/tensors D/out --to bf16 --dry-run", d, words=words(n)) for d, n in (("few", FEW), ("many", MANY)))
-    if len(sys.argv) > 2: print(f"{few:7.3f} {many:7.3f} {many / few:6.1f}  --keep")
+    if len(sys.argv) > 3: print(f"{few:7.3f} {many:7.3f} {many / few:6.1f}  --keep")
     if many > 30 * max(few, 0.05): bad.append(("--keep", few, many))
 assert not bad, bad
 PYTHON
-python3 check.py "$ckpt" ${show_times:-}
+python3 check.py "$ckpt" "$testdata" ${show_times:-}

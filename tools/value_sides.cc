@@ -1,0 +1,77 @@
+#include "tools/value_sides.h"
+
+#include <map>
+#include <set>
+
+#include "quantizers/quantizers.h"
+#include "tools/commands.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+// A folder of quantized weights becomes what it stands for; nothing is rounded.
+Result<Checkpoint> as_values(Checkpoint checkpoint) {
+  if (checkpoint.format != "safetensors") return checkpoint;
+  const Transform* dequantize = find_transform("dequantize");
+  CKPT_CHECK(dequantize != nullptr);
+  Options options;
+  options.add("type", "f32");
+  Context context;
+  context.codecs = all_codecs();
+  return dequantize->apply(std::move(checkpoint), options, context);
+}
+
+// NVFP4 in GGUF has its tensor scales beside it: "X.scale", one for each matrix of "X.weight". They
+// stay when the weights become another type: llama.cpp multiplies products of any type with them.
+Status apply_gguf_scales(Checkpoint& checkpoint) {
+  constexpr std::string_view kWeight = ".weight";
+  constexpr uint64_t kMaxMatrices = 1 << 16;
+  if (checkpoint.format != "gguf") return {};
+  std::map<std::string, const Tensor*> scales;
+  const std::vector<Tensor> before = checkpoint.tensors;
+  for (const Tensor& tensor : before) {
+    if (tensor.name.ends_with(".scale") && tensor.values() <= kMaxMatrices) {
+      scales[tensor.name] = &tensor;
+    }
+  }
+  std::set<std::string> used;
+  for (Tensor& tensor : checkpoint.tensors) {
+    if (tensor.shape.size() < 2 || !tensor.name.ends_with(kWeight)) continue;
+    const std::string parent = tensor.name.substr(0, tensor.name.size() - kWeight.size());
+    const auto found = scales.find(parent + ".scale");
+    if (found == scales.end() || tensor.rows() % found->second->values() != 0) continue;
+    CKPT_ASSIGN(const std::vector<float> values, read_values(*found->second, kMaxMatrices));
+    auto factors = std::make_shared<std::vector<float>>();
+    for (uint64_t row = 0; row < tensor.rows(); ++row) {
+      factors->push_back(values[row / (tensor.rows() / values.size())]);
+    }
+    CKPT_ASSIGN(tensor, recode(std::move(tensor), plain_codec(all_codecs(), Dtype::kF32)));
+    CKPT_ASSIGN(tensor, with_op(std::move(tensor), ScaleRows{std::move(factors)}));
+    used.insert(found->first);
+    used.insert(parent + ".input_scale");
+  }
+  std::erase_if(checkpoint.tensors,
+                [&](const Tensor& tensor) { return used.contains(tensor.name); });
+  return {};
+}
+
+}  // namespace
+
+Result<ValueSides> value_sides(Checkpoint a, Checkpoint b) {
+  ValueSides out;
+  out.are_bridged = !are_in_one_form(a, b);
+  CKPT_ASSIGN(out.a, in("A", as_values(std::move(a))));
+  CKPT_ASSIGN(out.b, in("B", as_values(std::move(b))));
+  if (out.are_bridged) {
+    Context context;
+    context.codecs = all_codecs();
+    context.notes = &out.notes;
+    CKPT_TRY(to_one_form(out.a, out.b, context));
+  }
+  CKPT_TRY(apply_gguf_scales(out.a));
+  CKPT_TRY(apply_gguf_scales(out.b));
+  return out;
+}
+
+}  // namespace ckpt

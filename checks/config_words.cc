@@ -206,7 +206,7 @@ constexpr Check kChecks[] = {
     {"C31", "parts of the configuration are of their kind", "UUUUUUUU",
      "object has no attribute 'text_config'", "", "take config.json from the source model",
      look_nesting},
-    {"C32", "a model that only decodes does not say that it encodes", "UUUWWW--",
+    {"C32", "a model that only decodes is not said to encode", "UUUWWW--",
      "max_num_batched_tokens is smaller than max_model_len", "", "remove is_encoder_decoder",
      look_encoder},
 };

@@ -47,7 +47,7 @@ class Publication {
     if (has_card_file()) CKPT_TRY(read_card(typed_.card));
     CKPT_TRY(remove_leftovers());
     CKPT_ASSIGN(const auto entries, list_published(folder_));
-    note_bookkeeping(entries);
+    note_bookkeeping(folder_, entries, console_);
     remember_times(entries);
     CKPT_ASSIGN(files_, digest_files(folder_, entries, !typed_.rehash, console_, common_.threads));
     // A card in the folder is one of the files that sums and signature cover.
@@ -70,7 +70,6 @@ class Publication {
   Status check_archive_name() const;
   bool is_inside(const std::string& path) const;
   Status remove_leftovers() const;
-  void note_bookkeeping(const std::vector<FolderEntry>& entries) const;
   Status write_provenance();
   Status write_sums();
   Status write_signature();
@@ -172,18 +171,6 @@ Status Publication::remove_leftovers() const {
     CKPT_TRY(folder.remove(temporary_name(name)));
   }
   return {};
-}
-
-// A downloader's files count like all others, or anything could be put among them unnoticed.
-void Publication::note_bookkeeping(const std::vector<FolderEntry>& entries) const {
-  const auto count = std::count_if(entries.begin(), entries.end(), [](const FolderEntry& entry) {
-    return entry.path.starts_with(".cache/");
-  });
-  if (count == 0) return;
-  const std::string cache = (folder_ / ".cache").string();
-  console_.warn(fmt::format("{}: {} published too, and hubs leave such folders out. Try: rm -r {}",
-                            cache, count == 1 ? "1 file is" : fmt::format("{} files are", count),
-                            shell_word(cache)));
 }
 
 Result<std::vector<FileDigest>> Publication::digest_source(const fs::path& path) const {

@@ -1,5 +1,6 @@
 #include "tools/published_files.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/bytes.h"
@@ -71,6 +72,18 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
   }
   if (entries.empty()) return fail(ErrorCode::kUsage, "{}: an empty folder", folder.string());
   return entries;
+}
+
+void note_bookkeeping(const fs::path& folder, const std::vector<FolderEntry>& entries,
+                      const Console& console) {
+  const auto count = std::count_if(entries.begin(), entries.end(), [](const FolderEntry& entry) {
+    return entry.path.starts_with(".cache/");
+  });
+  if (count == 0) return;
+  const std::string cache = (folder / ".cache").string();
+  console.warn(fmt::format("{}: {} published too, and hubs leave such folders out. Try: rm -r {}",
+                           cache, count == 1 ? "1 file is" : fmt::format("{} files are", count),
+                           shell_word(cache)));
 }
 
 }  // namespace ckpt

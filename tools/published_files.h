@@ -7,6 +7,7 @@
 
 #include "core/folder.h"
 #include "core/result.h"
+#include "tools/console.h"
 
 namespace ckpt {
 
@@ -14,6 +15,11 @@ namespace ckpt {
 // hashed or must not be shipped: links, special files, names that are not UTF-8, git-LFS pointers,
 // leftovers of interrupted work; kIo.
 Result<std::vector<FolderEntry>> list_published(const std::filesystem::path& folder);
+
+// Says that a downloader's files are among them: they count like all others, or anything could be
+// put among them unnoticed.
+void note_bookkeeping(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries,
+                      const Console& console);
 
 inline constexpr uint64_t kMaxSumsBytes = 256 << 20;  // a sums file, a bundle
 

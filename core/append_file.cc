@@ -48,7 +48,12 @@ Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
   CKPT_TRY(check_parent(path));
   std::error_code error;
   const fs::file_status found = fs::symlink_status(path, error);
-  if (fs::exists(found) && (!force || found.type() != fs::file_type::regular)) {
+  if (fs::exists(found) && found.type() != fs::file_type::regular) {
+    return fail_with_hint(ErrorCode::kUsage, "another name",
+                          "{}: exists and is no file of its own; expected a new file",
+                          path.string());
+  }
+  if (fs::exists(found) && !force) {
     return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another name",
                           "{}: exists already; expected a new file", path.string());
   }

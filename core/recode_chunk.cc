@@ -167,10 +167,17 @@ Status encode_strip(const RecodeInput& input, uint64_t row, ConstFloatRows value
   const uint64_t bad = codec.first_overflow(encoded, values.rows(), values.row_values);
   if (bad == values.rows()) return {};
   const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
-  return fail_with_hint(
-      ErrorCode::kCorrupt, fmt::format("--tensor-type '{}=bf16'", source),
-      "tensor '{}': values of row {} are too large for the float16 scales of {}", source,
-      (first + bad) * values.row_values / std::max<uint64_t>(1, tensor.row_values()), codec.name);
+  const uint64_t in_tensor =
+      (first + bad) * values.row_values / std::max<uint64_t>(1, tensor.row_values());
+  if (codec.block_values > 1) {
+    return fail_with_hint(
+        ErrorCode::kCorrupt, fmt::format("--tensor-type '{}=bf16'", source),
+        "tensor '{}': values of row {} are too large for the float16 scales of {}", source,
+        in_tensor, codec.name);
+  }
+  return fail_with_hint(ErrorCode::kCorrupt, codec.name == "f16" ? "--to bf16" : "--to f32",
+                        "tensor '{}': values of row {} are too large for {}", source, in_tensor,
+                        codec.name);
 }
 
 }  // namespace

@@ -106,6 +106,13 @@ Status take_recipe(const std::string& path, Conversion& conversion) {
     CKPT_ASSIGN(Recipe recipe, read_recipe(path));
     if (conversion.in.empty()) conversion.in = std::move(recipe.in);
     if (conversion.out.empty()) conversion.out = std::move(recipe.out);
+    // What was typed stands in its place, and is asked for its effect there.
+    for (const auto& [key, value] : recipe.export_options) {
+      conversion.given.push_back({key, value, true});
+    }
+    if (conversion.base.empty() && !recipe.base.empty()) {
+      conversion.given.push_back({"base", recipe.base, true});
+    }
     if (conversion.to.empty()) conversion.to = std::move(recipe.to);
     conversion.recipe_steps = std::move(recipe.steps);
     if (conversion.profiles.empty()) conversion.profiles = std::move(recipe.profiles);
@@ -132,6 +139,21 @@ std::vector<std::pair<std::string, std::string>> ordered_rules(const CLI::App& a
     rules.emplace_back(name, option->results()[taken[option]++]);
   }
   return rules;
+}
+
+// What was typed, for the rule that every option has an effect. Before what a recipe says.
+void add_given(const CLI::App& app, Conversion& conversion) {
+  std::map<const CLI::Option*, size_t> taken;
+  std::vector<GivenOption> typed;
+  for (const CLI::Option* option : app.parse_order()) {
+    if (option->get_lnames().empty()) continue;  // IN, OUT
+    const size_t number = taken[option]++;
+    const bool has_value = option->get_items_expected_max() > 0;
+    const auto& values = option->results();
+    typed.push_back({option->get_lnames()[0],
+                     has_value && number < values.size() ? values[number] : "", false});
+  }
+  conversion.given.insert(conversion.given.begin(), typed.begin(), typed.end());
 }
 
 // A number alone counts bytes, which is seldom what was meant.
@@ -216,6 +238,10 @@ Result<int> convert(Typed& typed, const Console& console, const CommonOptions& c
   CKPT_TRY(read_sizes(typed, console));
   CKPT_TRY(read_also(typed));
   CKPT_TRY(take_recipe(typed.recipe, typed.conversion));
+  if (typed.dry_run && !typed.plan_out.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "one of them",
+                          "--dry-run writes nothing, --plan-out writes the plan");
+  }
   if (!typed.plan_out.empty()) {
     return write_plan(typed.conversion, typed.allow_nonfinite, typed.plan_out, console);
   }
@@ -251,6 +277,7 @@ Run declare(CLI::App& app) {
   declare_follow_links(app);
   return [typed, &app](const Console& console, const CommonOptions& common) {
     typed->conversion.type_rules = ordered_rules(app);
+    add_given(app, typed->conversion);
     return convert(*typed, console, common);
   };
 }

@@ -4,8 +4,10 @@
 #include <set>
 
 #include "core/codec.h"
+#include "core/resume/plan_digest.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
+#include "tools/added_steps.h"
 #include "tools/mending.h"
 #include "tools/targets.h"
 #include "transforms/transforms.h"
@@ -13,19 +15,6 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-bool is_float_type(std::string_view type) {
-  return type == "f32" || type == "f16" || type == "bf16";
-}
-
-bool is_gguf_path(const fs::path& path) { return path.extension() == ".gguf"; }
-
-Result<Checkpoint> apply(std::string_view name, const Options& options, Checkpoint checkpoint,
-                         const Context& context) {
-  const Transform* transform = find_transform(name);
-  CKPT_CHECK(transform != nullptr);
-  return transform->apply(std::move(checkpoint), options, context);
-}
 
 // Another folder's tokenizer in place of this one's.
 Status take_tokenizer(Checkpoint& checkpoint, const fs::path& folder) {
@@ -52,181 +41,26 @@ Status take_tokenizer(Checkpoint& checkpoint, const fs::path& folder) {
               folder.string());
 }
 
-Options gguf_options(const Conversion& conversion) {
-  Options options;
-  options.add("outtype", is_float_type(conversion.to) ? conversion.to : "auto");
-  if (conversion.no_mtp) options.add("mtp", "no");
-  if (!conversion.tokenizer_pre.empty()) options.add("tokenizer-pre", conversion.tokenizer_pre);
-  if (!conversion.model_name.empty()) options.add("model-name", conversion.model_name);
-  return options;
-}
-
-bool is_export_type(std::string_view type) {
-  return type == "nvfp4" || type == "nvfp4-w4a16" || type == "fp8";
-}
-
-// Searches that only NVFP4 has mean another output, where there is one.
-void add_search(const Conversion& conversion, Options& options) {
-  const auto exports = [](const AlsoOutput& also) { return is_export_type(also.to); };
-  const bool beside = conversion.is_beside_export ||
-                      std::any_of(conversion.also.begin(), conversion.also.end(), exports);
-  for (const auto& [key, value] : conversion.export_options) {
-    const bool fits = value == "best" || value == "none" || !beside;
-    if (key == "search" && fits) options.add(key, value);
-  }
-}
-
-Options quantize_options(const Conversion& conversion) {
-  Options options;
-  options.add("type", conversion.to);
-  add_search(conversion, options);
-  for (const auto& [key, value] : conversion.type_rules) options.add(key, value);
-  if (!conversion.output_tensor_type.empty()) {
-    options.add("output-tensor-type", conversion.output_tensor_type);
-  }
-  if (!conversion.token_embedding_type.empty()) {
-    options.add("token-embedding-type", conversion.token_embedding_type);
-  }
-  if (conversion.allow_requantize) options.add("allow-requantize", "yes");
-  if (conversion.pure) options.add("pure", "yes");
-  if (conversion.leave_output_tensor) options.add("leave-output-tensor", "yes");
-  return options;
-}
-
-bool chooses_types(const Conversion& conversion) {
-  return !conversion.type_rules.empty() || !conversion.output_tensor_type.empty() ||
-         !conversion.token_embedding_type.empty();
-}
-
-// Weights as inference servers take them: NVFP4 and FP8 with their scales and configuration.
-Result<Checkpoint> exported(Checkpoint checkpoint, const Conversion& conversion,
-                            const Context& context) {
-  Options options;
-  options.add("type", conversion.to);
-  for (const auto& [key, value] : conversion.export_options) options.add(key, value);
-  for (const auto& [key, value] : conversion.type_rules) options.add(key, value);
-  return apply("export", options, std::move(checkpoint), context);
-}
-
-// Weights that GGUF can hold as they are.
-bool holds_nvfp4(const Checkpoint& checkpoint) {
-  const Codec& blocks = plain_codec(all_codecs(), Dtype::kNvfp4);
-  return std::any_of(
-      checkpoint.tensors.begin(), checkpoint.tensors.end(),
-      [&](const Tensor& tensor) { return find_repack(*tensor.codec, blocks) != nullptr; });
-}
-
-// Weights stored as codes with scales beside them.
-bool is_quantized(const Checkpoint& checkpoint) {
-  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                     [](const Tensor& tensor) { return tensor.codec->parts.size() > 1; });
-}
-
-// Codes of 4 bits stay what they are, or become floats and are rounded a second time.
-Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const Conversion& conversion,
-                                   const Context& context) {
-  if (!is_float_type(conversion.to) && !conversion.allow_requantize) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          "no --to, which keeps them, the checkpoint they were made from, or "
-                          "--allow-requantize",
-                          "weights are NVFP4; making them {} would round them a second time",
-                          conversion.to);
-  }
-  return apply("dequantize", {}, std::move(checkpoint), context);
-}
-
-// The steps that OUT's format and --to ask for, after the person's own.
-Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const Conversion& conversion,
-                                const Context& context) {
-  const bool made_here = checkpoint.format != "gguf";
-  const bool wants_nvfp4 = is_export_type(conversion.to) && conversion.to != "fp8";
-  if (made_here) {
-    const bool has_nvfp4 = holds_nvfp4(checkpoint);
-    if (wants_nvfp4 && !has_nvfp4) {
-      CKPT_ASSIGN(checkpoint, exported(std::move(checkpoint), conversion, context));
-    } else if (has_nvfp4 && !wants_nvfp4 && !conversion.to.empty()) {
-      CKPT_ASSIGN(checkpoint, dequantized_for(std::move(checkpoint), conversion, context));
-    }
-    CKPT_ASSIGN(checkpoint,
-                apply("to-gguf", gguf_options(conversion), std::move(checkpoint), context));
-  } else if (wants_nvfp4) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          "--to nvfp4-ggml, llama.cpp's own encoder without tensor scales",
-                          "--to {} takes a Hugging Face folder as IN", conversion.to);
-  }
-  // What the converter writes is a float file already; llama-quantize would sort it anew.
-  const bool done = conversion.to.empty() || wants_nvfp4 ||
-                    (made_here && is_float_type(conversion.to) && !chooses_types(conversion));
-  if (done) return checkpoint;
-  return apply("quantize", quantize_options(conversion), std::move(checkpoint), context);
-}
-
-// Only NVFP4 has a form in both, and only the folder it was made from the names.
-Result<Checkpoint> returned_to_folder(Checkpoint checkpoint, const Conversion& conversion,
-                                      const Context& context) {
-  const Codec& nvfp4 = plain_codec(all_codecs(), Dtype::kNvfp4);
-  const bool has_nvfp4 = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                                     [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
-  if (!has_nvfp4 || conversion.base.empty()) {
-    return fail_with_hint(
-        ErrorCode::kUnsupported,
-        has_nvfp4 ? "--base DIR, the folder that it was made from" : "an OUT that ends in .gguf",
-        "a GGUF cannot be turned into a Hugging Face folder{}",
-        has_nvfp4 ? " without one that has its names and configuration" : "");
-  }
-  if (!conversion.to.empty() && !conversion.to.starts_with("nvfp4")) {
-    return fail_with_hint(ErrorCode::kUsage, "no --to, and then that folder to the other type",
-                          "--to {}: NVFP4 of a GGUF comes back as it is", conversion.to);
-  }
-  Options options;
-  options.add("base", conversion.base);
-  return apply("from-gguf", options, std::move(checkpoint), context);
-}
-
-Result<Checkpoint> towards_folder(Checkpoint checkpoint, const Conversion& conversion,
-                                  const Context& context) {
-  if (checkpoint.format == "gguf") {
-    return returned_to_folder(std::move(checkpoint), conversion, context);
-  }
-  if (conversion.to.empty()) return checkpoint;
-  if (is_export_type(conversion.to)) {
-    return exported(std::move(checkpoint), conversion, context);
-  }
-  if (!is_float_type(conversion.to)) {
-    return fail_with_hint(ErrorCode::kUsage, "an OUT that ends in .gguf",
-                          "--to {} is a GGUF type; OUT '{}' is a folder", conversion.to,
-                          conversion.out.string());
-  }
-  Options options;
-  options.add("type", conversion.to);
-  if (is_quantized(checkpoint)) {
-    return apply("dequantize", options, std::move(checkpoint), context);
-  }
-  for (const auto& [key, value] : conversion.type_rules) {
-    if (key != "keep") {
-      return fail(ErrorCode::kUsage, "--tensor-type is for .gguf; OUT '{}' is a folder",
-                  conversion.out.string());
-    }
-    options.add(key, value);
-  }
-  return apply("cast", options, std::move(checkpoint), context);
-}
-
 // --for: the mends that the doctor would ask for, and what is left to say.
-Result<Checkpoint> mended_for(Checkpoint checkpoint, const Conversion& conversion,
-                              const Context& context) {
+Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  const Context& context = planning.context;
   if (conversion.profiles.empty()) return checkpoint;
   // A GGUF has been through the one program that reads it; only the names are looked at.
   if (checkpoint.format == "gguf") {
     CKPT_TRY(diagnose(Checkpoint{}, {conversion.profiles, false, {}, nullptr}));
+    context.note(fmt::format("for {}: nothing had to be changed, {} is a GGUF",
+                             fmt::join(conversion.profiles, ", "), conversion.out.string()));
     return checkpoint;
   }
   CKPT_ASSIGN(Mended mended,
               mend(std::move(checkpoint), {conversion.profiles, conversion.base, true}, context));
-  if (!mended.steps.empty()) {
-    context.note(fmt::format("for {}: {}", fmt::join(conversion.profiles, ", "),
-                             fmt::join(mended.steps, ", ")));
+  const std::string steps = fmt::format("{}", fmt::join(mended.steps, ", "));
+  if (!conversion.base.empty() && steps.find(conversion.base) != steps.npos) {
+    planning.use.add("base");
   }
+  context.note(fmt::format("for {}: {}", fmt::join(conversion.profiles, ", "),
+                           steps.empty() ? "nothing had to be changed" : steps));
   for (const Finding& finding : mended.left.findings) {
     if (finding.severity < Severity::kUnsound) continue;
     const std::string needs = finding.mend.needs.empty() ? finding.mend.advice : finding.mend.needs;
@@ -246,27 +80,6 @@ Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conve
   options.max_file_bytes = conversion.shard_bytes;
   options.header_slack_bytes = conversion.header_slack_bytes;
   return format->lay_out(checkpoint, options, all_codecs());
-}
-
-// What was asked for and changes nothing is said, not passed over.
-void note_unused(const Conversion& conversion, const Context& context) {
-  std::vector<std::string_view> types{conversion.to};
-  for (const AlsoOutput& also : conversion.also) types.push_back(also.to);
-  const bool exports = std::any_of(types.begin(), types.end(), is_export_type);
-  const bool quantizes = std::any_of(types.begin(), types.end(), [](std::string_view type) {
-    return !type.empty() && !is_float_type(type) && !is_export_type(type);
-  });
-  std::set<std::string_view> keys;
-  for (const auto& [key, value] : conversion.export_options) keys.insert(key);
-  for (const std::string_view key : keys) {
-    if (exports || (quantizes && key == "search")) continue;
-    context.note(fmt::format("--{} has no effect: no output is made {}", key,
-                             key == "search" ? "a quantized type" : "nvfp4 or fp8"));
-  }
-  const bool has_steps = !conversion.steps.empty() || !conversion.recipe_steps.empty();
-  if (!conversion.imatrix.empty() && !exports && !quantizes && !has_steps) {
-    context.note("--imatrix has no effect: no output is made a quantized type");
-  }
 }
 
 // The files and folders that `conversion` names, beside what its plan reads.
@@ -291,18 +104,144 @@ std::vector<InputPath> input_paths(const Conversion& conversion, const std::vect
   return paths;
 }
 
-// The output that `conversion` asks for, made from `checkpoint`, at the end of the plan.
-Status add_output(Plan& plan, Checkpoint checkpoint, const Conversion& conversion,
-                  const Context& context) {
-  auto converted = is_gguf_path(conversion.out)
-                       ? towards_gguf(std::move(checkpoint), conversion, context)
-                       : towards_folder(std::move(checkpoint), conversion, context);
+// The output that `planning` asks for, made from `checkpoint`, at the end of the plan.
+Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  auto converted = apply_added_steps(std::move(checkpoint), planning);
   if (!converted) return Failure(std::move(converted.error()).in(conversion.in.string()));
-  CKPT_ASSIGN(converted, mended_for(std::move(*converted), conversion, context));
+  CKPT_ASSIGN(converted, mended_for(std::move(*converted), planning));
   CKPT_ASSIGN(Layout layout, lay_out_for(*converted, conversion));
   plan.outputs.push_back({conversion.out, std::move(*converted), std::move(layout)});
   return {};
 }
+
+// What planning leaves beside the plan.
+struct Planning {
+  const Imatrix& imatrix;
+  OptionUse use = {};
+  std::vector<std::string> notes = {};
+
+  Context context(const Conversion& conversion) {
+    Context out = step_context(&notes);
+    if (!conversion.imatrix.empty()) out.imatrix = &imatrix;
+    return out;
+  }
+};
+
+Result<Checkpoint> read_checkpoint(const fs::path& path) {
+  CKPT_ASSIGN(const Format* format, recognise(path));
+  return format->read(path, all_codecs());
+}
+
+// A person's own steps, and the tokenizer that was asked for.
+Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step>& steps,
+                                   const Conversion& conversion, Planning& planning) {
+  const Context context = planning.context(conversion);
+  if (!conversion.tokenizer.empty() && checkpoint.format != "gguf") {
+    CKPT_TRY(take_tokenizer(checkpoint, conversion.tokenizer));
+    planning.use.add("tokenizer");
+  }
+  for (const Step& step : steps) {
+    const std::string_view name = step.transform->name;
+    if (name == "quantize" || name == "export") planning.use.add("imatrix");
+  }
+  return apply_steps(steps, std::move(checkpoint), context);
+}
+
+Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& conversion,
+                       Planning& planning) {
+  const Context context = planning.context(conversion);
+  Plan plan;
+  CKPT_TRY(add_output(plan, checkpoint, {conversion, context, planning.use}));
+  for (const AlsoOutput& also : conversion.also) {
+    Conversion other = conversion;
+    other.out = also.out;
+    other.to = also.to;
+    other.is_beside_export = is_export_type(conversion.to);
+    CKPT_TRY(add_output(plan, checkpoint, {other, context, planning.use}));
+  }
+  CKPT_TRY(check(plan));
+  return plan;
+}
+
+constexpr size_t kMaxComparedSteps = 16;
+
+// Notes what was taken and makes no difference for this model, by plans without it. Where such a
+// plan cannot be made, the option is needed.
+class IdleOptions {
+ public:
+  // `prepared`: what was read, after `steps`, the own ones. `plan`: what was made of it.
+  IdleOptions(const Checkpoint& prepared, const std::vector<Step>& steps,
+              const Conversion& conversion, const Plan& plan, Planning& planning)
+      : prepared_(prepared), steps_(steps), conversion_(conversion), planning_(planning) {
+    const std::vector<Tensor>& made = plan.outputs[0].checkpoint.tensors;
+    quantizes_ = std::any_of(made.begin(), made.end(), [](const Tensor& tensor) {
+      const bool has_codes = tensor.codec->parts.size() > 1 || tensor.codec->block_values > 1;
+      return has_codes && !tensor.is_stored() && tensor.recoded().repack == nullptr;
+    });
+    // Fixes that --for asked for may read weights, and say themselves what they did.
+    conversion_.profiles.clear();
+  }
+
+  Status note() {
+    std::vector<std::string> names = options_to_compare(conversion_, planning_.notes);
+    if (quantizes_) std::erase(names, "to");  // seen without another plan
+    const bool compares_steps = may_repeat_steps();
+    if (names.empty() && !compares_steps) return {};
+    CKPT_ASSIGN(const std::string whole, digest(prepared_, conversion_));
+    for (const std::string& name : names) {
+      const Conversion other = without_option(conversion_, name);
+      const bool is_first = name == "tokenizer";  // taken before the steps
+      if (is_first && !compares_steps && !steps_.empty()) continue;
+      const auto found = is_first ? digest_from_start(steps_, other) : digest(prepared_, other);
+      if (found && *found == whole) say(fmt::format("--{}", name));
+    }
+    for (size_t i = 0; compares_steps && i < steps_.size(); ++i) {
+      std::vector<Step> others = steps_;
+      others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+      const auto found = digest_from_start(others, conversion_);
+      if (found && *found == whole) say(fmt::format("step {}", steps_[i].transform->name));
+    }
+    return {};
+  }
+
+ private:
+  void say(const std::string& option) {
+    planning_.notes.push_back(
+        fmt::format("{} has no effect: the output is the same without it", option));
+  }
+
+  Result<std::string> digest(const Checkpoint& checkpoint, const Conversion& tried) const {
+    Planning unsaid{planning_.imatrix};
+    CKPT_ASSIGN(const Plan plan, make_plan(checkpoint, tried, unsaid));
+    CKPT_ASSIGN(PlanDigest found, digest_of(plan, CKPT_VERSION));
+    return std::move(found.sha256);
+  }
+
+  Result<std::string> digest_from_start(const std::vector<Step>& steps,
+                                        const Conversion& tried) const {
+    Planning unsaid{planning_.imatrix};
+    CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(tried.in));
+    CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, tried, unsaid));
+    return digest(checkpoint, tried);
+  }
+
+  // Each is left out once, and all others are run again: for the few that a person types. Steps
+  // that read all weights to make a plan are run once.
+  bool may_repeat_steps() const {
+    if (steps_.empty() || steps_.size() > kMaxComparedSteps) return false;
+    return std::none_of(steps_.begin(), steps_.end(), [](const Step& step) {
+      const std::string_view name = step.transform->name;
+      return name == "mixed-to-nvfp4" || name == "awq-fold-repair";
+    });
+  }
+
+  const Checkpoint& prepared_;
+  const std::vector<Step>& steps_;
+  Conversion conversion_;
+  Planning& planning_;
+  bool quantizes_ = false;
+};
 
 }  // namespace
 
@@ -315,31 +254,23 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed) {
     CKPT_ASSIGN(also.out, target_path(also.out));
     CKPT_TRY(check_apart(conversion.in, also.out));
   }
-  CKPT_ASSIGN(const Format* format, recognise(conversion.in));
-  out.in_format = format->name;
-  CKPT_ASSIGN(Checkpoint checkpoint, format->read(conversion.in, all_codecs()));
-  if (!conversion.tokenizer.empty()) CKPT_TRY(take_tokenizer(checkpoint, conversion.tokenizer));
-
+  CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(conversion.in));
+  out.in_format = checkpoint.format;
   Imatrix imatrix;
-  Context context = step_context(&out.notes);
   if (!conversion.imatrix.empty()) {
     CKPT_ASSIGN(imatrix, read_imatrix(conversion.imatrix));
-    context.imatrix = &imatrix;
   }
+  Planning planning{imatrix};
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
   if (steps.empty()) steps = conversion.recipe_steps;
-  CKPT_ASSIGN(checkpoint, apply_steps(steps, std::move(checkpoint), context));
-  CKPT_TRY(add_output(out.plan, checkpoint, conversion, context));
-  for (const AlsoOutput& also : conversion.also) {
-    Conversion other = conversion;
-    other.out = also.out;
-    other.to = also.to;
-    other.is_beside_export = is_export_type(conversion.to);
-    CKPT_TRY(add_output(out.plan, checkpoint, other, context));
+  CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, conversion, planning));
+  CKPT_ASSIGN(out.plan, make_plan(checkpoint, conversion, planning));
+  CKPT_TRY(check_options_used(conversion, planning.use, step_context(&planning.notes)));
+  if (!conversion.given.empty()) {
+    CKPT_TRY(IdleOptions(checkpoint, steps, conversion, out.plan, planning).note());
   }
-  note_unused(conversion, context);
-  CKPT_TRY(check(out.plan));
   CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), conversion.force));
+  out.notes = std::move(planning.notes);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/plan.h"
 #include "core/transform.h"
+#include "tools/option_use.h"
 #include "tools/steps.h"
 
 namespace ckpt {
@@ -30,7 +31,7 @@ struct Conversion {
   std::string tokenizer_pre, model_name;
   // Of quantized folders (docs/EXPORT.md): further options of the export step, as key and value.
   std::vector<std::pair<std::string, std::string>> export_options;
-  bool is_beside_export = false;  // another output is quantized by that step
+  bool is_beside_export = false;    // another output is quantized by that step
   std::filesystem::path tokenizer;  // a folder to take the tokenizer from
   std::vector<AlsoOutput> also;
   std::vector<std::string> profiles;  // OUT gets the mends that these ask for
@@ -42,6 +43,9 @@ struct Conversion {
   uint64_t shard_bytes = 0;  // largest output file; 0 = as the format does
   uint64_t header_slack_bytes = 0;
   bool force = false;
+  // What was typed or said by a recipe, in order: each must have an effect (option_use.h). Empty
+  // for a conversion that a program made.
+  std::vector<GivenOption> given;
 };
 
 struct PlannedConversion {

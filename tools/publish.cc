@@ -144,7 +144,18 @@ Status Publication::check_archive_name() const {
   }
   CKPT_TRY(check_parent(typed_.archive));
   std::error_code error;
-  if (typed_.force || !fs::exists(fs::symlink_status(typed_.archive, error))) return {};
+  const fs::file_status found = fs::symlink_status(typed_.archive, error);
+  if (fs::is_symlink(found)) {
+    const fs::path target =
+        fs::path(typed_.archive).parent_path() / fs::read_symlink(typed_.archive, error);
+    return fail_with_hint(ErrorCode::kUsage, "--archive " + shell_word(target.string()),
+                          "--archive {}: is a link; expected the name of a file", typed_.archive);
+  }
+  if (fs::exists(found) && !fs::is_regular_file(found)) {
+    return fail_with_hint(ErrorCode::kUsage, "another name", "--archive {}: exists and is no file",
+                          typed_.archive);
+  }
+  if (typed_.force || !fs::exists(found)) return {};
   return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another name",
                         "--archive {}: exists already", typed_.archive);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "transforms/packed_weights.h"
 #include "transforms/quant_config.h"
 
 namespace ckpt {
@@ -18,10 +19,6 @@ constexpr std::string_view kColumnScale = ".pre_quant_scale";
 constexpr std::string_view kDropped[] = {
     ".input_scale", ".input_global_scale", ".output_scale", ".k_scale", ".v_scale",
     ".q_scale",     ".k_bias_value",       ".v_bias_value"};
-// Parts of weights that were not recognised.
-constexpr std::string_view kLeftOver[] = {
-    ".weight_scale",        ".weight_scale_2",    ".weight_scale_inv", ".weight_packed",
-    ".weight_global_scale", ".weight_zero_point", ".qweight",          ".svdquant_lora_a"};
 
 bool ends_with_any(std::string_view name, std::span<const std::string_view> endings) {
   return std::any_of(endings.begin(), endings.end(),
@@ -69,12 +66,6 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
   std::vector<Tensor> out;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.name.ends_with(kColumnScale) || ends_with_any(tensor.name, kDropped)) continue;
-    if (ends_with_any(tensor.name, kLeftOver)) {
-      return fail(ErrorCode::kUnsupported,
-                  "tensor '{}' ({}) belongs to weights of a kind that is "
-                  "not known",
-                  tensor.name, tensor.codec->name);
-    }
     Tensor made = tensor;
     if (tensor.codec->parts.size() > 1) {
       CKPT_ASSIGN(made, recode(std::move(made), codec));
@@ -124,6 +115,7 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
   }
   const Codec* codec = find_codec(context.codecs, type);
   CKPT_CHECK(codec != nullptr);
+  CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, *codec));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
   // compressed-tensors' recipe tells how the weights were quantised

@@ -5,6 +5,7 @@
 
 #include "transforms/export_options.h"
 #include "transforms/export_tensors.h"
+#include "transforms/packed_weights.h"
 #include "transforms/quant_config.h"
 
 namespace ckpt {
@@ -32,7 +33,27 @@ Status check_unquantized(const Checkpoint& checkpoint) {
 
 // ---- what is left over -------------------------------------------------------------------------
 
+// Files that say NVFP4 and hold none of it serve nobody.
+Status check_selection(const Selection& selection, const ExportOptions& options) {
+  if (selection.has_quantized) return {};
+  std::string why = "the checkpoint has no layer that export quantizes";
+  if (!options.only.empty()) {
+    why = fmt::format("only={} matches no layer of those that can be",
+                      fmt::join(options.only.words, ", only="));
+  } else if (options.preset != ExportPreset::kDefault) {
+    why = "preset leaves all of them out";
+  } else if (!options.keep.empty()) {
+    why =
+        fmt::format("keep={} matches all that would be", fmt::join(options.keep.words, ", keep="));
+  }
+  return fail_with_hint(ErrorCode::kUsage, "names of layers as ckpt show --tensors prints them",
+                        "no layer is left to quantize: {}", why);
+}
+
 void note_unused(const ExportJob& job) {
+  for (const std::string& glob : job.selection.unmatched) {
+    job.context.note(fmt::format("{} matches no layer that could be quantized", glob));
+  }
   std::set<std::string> selected, inputs;
   for (const std::string& module : job.selection.modules) {
     if (module.empty()) continue;
@@ -141,12 +162,14 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const Options& option
   }
   CKPT_ASSIGN(const ExportOptions parsed, parse_export_options(options));
   CKPT_ASSIGN(Calibration calibration, take_calibration(checkpoint, parsed, context));
+  CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_TRY(check_unquantized(checkpoint));
   CKPT_TRY(add_amax_from(calibration, parsed, context));
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
   CKPT_ASSIGN(const Importance importance, read_importance(checkpoint, parsed, context));
   CKPT_TRY(split_experts(checkpoint, model, calibration, parsed));
   CKPT_ASSIGN(const Selection selection, select_modules(checkpoint, model, calibration, parsed));
+  CKPT_TRY(check_selection(selection, parsed));
   const ExportJob job{selection, model, calibration, importance, parsed, context};
   note_unused(job);
   CKPT_TRY(make_export_tensors(checkpoint, job));

@@ -119,7 +119,7 @@ Result<Importance> read_importance(const Checkpoint& checkpoint, const ExportOpt
   }
   if (context.imatrix == nullptr) return out;
   if (options.encode.search == ScaleSearch::kNone) {
-    context.note("the importance matrix is used by --search alone");
+    context.note("--imatrix has no effect: only --search uses the importance matrix here");
     return out;
   }
   CKPT_TRY(read_weights(checkpoint, context, out));

@@ -105,7 +105,7 @@ Result<ExportOptions> parse_export_options(const Options& options) {
   return out;
 }
 
-GlobsAndNames::GlobsAndNames(const std::vector<std::string>& words) : globs(words) {
+GlobsAndNames::GlobsAndNames(const std::vector<std::string>& given) : words(given), globs(given) {
   std::vector<std::string_view> spelled_out;
   for (const std::string& word : words) {
     if (word.find_first_of("*?[") == word.npos) spelled_out.push_back(word);

@@ -18,11 +18,12 @@ enum class ExportPreset : uint8_t { kDefault, kMlpOnly, kExpertsOnly };
 
 // Globs, and which of them are names spelled out.
 struct GlobsAndNames {
+  std::vector<std::string> words;  // as given
   GlobList globs;
   PartIndex names;
 
   GlobsAndNames() = default;
-  explicit GlobsAndNames(const std::vector<std::string>& words);
+  explicit GlobsAndNames(const std::vector<std::string>& given);
   bool empty() const { return globs.size() == 0; }
   bool matches(std::string_view module, std::string_view tensor) const {
     return globs.matches_any(module) || globs.matches_any(tensor);

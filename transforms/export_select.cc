@@ -144,6 +144,40 @@ Status check_claimed(const Calibration& calibration, const std::set<std::string>
   return {};
 }
 
+// Globs of keep and only that match none of the layers.
+class UnmatchedGlobs {
+ public:
+  explicit UnmatchedGlobs(const ExportOptions& options)
+      : keep_(options.keep),
+        only_(options.only),
+        is_kept_(options.keep.words.size()),
+        is_only_(options.only.words.size()) {}
+  void see(std::string_view module, std::string_view tensor) {
+    for (const std::string_view name : {module, tensor}) {
+      for (const uint32_t i : keep_.globs.matching(name)) is_kept_[i] = true;
+      for (const uint32_t i : only_.globs.matching(name)) is_only_[i] = true;
+    }
+  }
+  std::vector<std::string> list() const {
+    std::vector<std::string> out;
+    add("keep", keep_, is_kept_, out);
+    add("only", only_, is_only_, out);
+    return out;
+  }
+
+ private:
+  static void add(std::string_view key, const GlobsAndNames& globs,
+                  const std::vector<bool>& matched, std::vector<std::string>& out) {
+    for (size_t i = 0; i < matched.size(); ++i) {
+      if (!matched[i]) out.push_back(fmt::format("{}={}", key, globs.words[i]));
+    }
+  }
+
+  const GlobsAndNames& keep_;
+  const GlobsAndNames& only_;
+  std::vector<bool> is_kept_, is_only_;
+};
+
 }  // namespace
 
 Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
@@ -184,20 +218,24 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
   const auto expert_parents = find_expert_parents(checkpoint);
   Selection out;
   std::set<std::string> unquantized, seen;
+  UnmatchedGlobs unmatched(options);
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string module = module_of(tensor);
     std::string& selected = out.modules.emplace_back();
     if (module.empty()) continue;
     seen.insert(module);
+    unmatched.see(module, tensor.name);
     const bool is_linear = tensor.shape.size() == 2 && tensor.name.ends_with(kWeight);
     const bool may_be = calibration.is_qat || !is_router(module, expert_parents);
     if (is_linear && may_be && is_selected(module, tensor.name, model, calibration, options)) {
       CKPT_TRY(check_rows(tensor, module, options));
       selected = module;
+      out.has_quantized = true;
     } else {
       unquantized.insert(module);
     }
   }
+  out.unmatched = unmatched.list();
   if (model.has_tied_head) unquantized.insert("lm_head");
   CKPT_TRY(check_claimed(calibration, seen));
   out.unquantized.assign(unquantized.begin(), unquantized.end());

@@ -24,6 +24,8 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint);
 struct Selection {
   std::vector<std::string> modules;      // by tensor: the module to quantise, empty for the others
   std::vector<std::string> unquantized;  // modules that stay
+  std::vector<std::string> unmatched;    // "keep=GLOB", "only=GLOB" that match no layer
+  bool has_quantized = false;            // some module is to be quantised
 };
 
 // Experts that are stacked in one tensor are cut into a tensor for each, as ModelOpt names them,

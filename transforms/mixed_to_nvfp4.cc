@@ -5,6 +5,7 @@
 
 #include "transforms/awq_folds.h"
 #include "transforms/mixed_job.h"
+#include "transforms/packed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -97,6 +98,7 @@ Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const Options& options,
                                   const Context& context) {
   CKPT_ASSIGN(const MixedOptions parsed, parse(options));
   CKPT_ASSIGN(const MixedModel model, read_mixed_model(checkpoint));
+  CKPT_TRY(check_weights_are_read(checkpoint));
   if (is_plain_nvfp4(model)) {
     context.note("mixed-to-nvfp4: the checkpoint is plain NVFP4 already; nothing changed");
     return checkpoint;

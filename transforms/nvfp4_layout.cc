@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "transforms/packed_weights.h"
 #include "transforms/quant_config.h"
 
 namespace ckpt {
@@ -252,6 +253,7 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
     context.note(fmt::format("nvfp4-layout: all weights are as {} stores them", to.name));
     return checkpoint;
   }
+  CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_ASSIGN(const bool says_fp8_cache, check_configuration(checkpoint));
   Mover mover(from, to, checkpoint, context);
   for (Tensor& tensor : checkpoint.tensors) {

@@ -182,7 +182,7 @@ void note_rules(const Job& job) {
     const TypeRule& rule = job.options.rules[i];
     if (job.rule_matches[i] == 0) {
       job.context.note(fmt::format("{} matches no tensor", rule.text));
-    } else if (rule.type && job.rule_effects[i] == 0) {
+    } else if (job.rule_effects[i] == 0) {
       job.context.note(
           fmt::format("{} has no effect: none of the {} tensors it matches is ever "
                       "quantised",

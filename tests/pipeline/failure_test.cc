@@ -63,6 +63,14 @@ TEST(Failure, ValuesTooLargeForTheTypeAreRefused) {
   poke(folder / "in" / "model.safetensors", 2'000'000, 0x7F00);  // 1.7e38
   const std::string error = error_of(to_gguf(folder / "in", folder / "out.gguf"));
   EXPECT_NE(error.find("too large for the float16 scales"), std::string::npos) << error;
+  EXPECT_NE(error.find("--tensor-type"), std::string::npos) << error;
+  // Of a folder, where --tensor-type does not exist, what helps is another type.
+  Conversion folders = to_gguf(folder / "in", folder / "out");
+  folders.to = "f16";
+  const std::string cast = error_of(folders);
+  EXPECT_NE(cast.find("too large for f16. Try: --to bf16"), std::string::npos) << cast;
+  folders.to = "bf16";
+  EXPECT_EQ(error_of(folders), "no error");
 }
 
 TEST(Failure, OutThatExistsStaysUnlessForced) {

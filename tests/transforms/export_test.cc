@@ -216,7 +216,7 @@ TEST(Export, WhatIsQuantisedAlreadyIsRefused) {
   input = small_model();
   input.tensors.push_back(floats("model.layers.0.mlp.up_proj.weight_scale", {}, {1}));
   expect_error(run("export", input, options({{"type", "nvfp4-w4a16"}})), ErrorCode::kUnsupported,
-               "quantised already");
+               "belongs to a quantized weight");
 }
 
 // ---- documents and state -----------------------------------------------------------------------

@@ -146,9 +146,10 @@ TEST(Quantize, RulesWithoutEffectAreNoted) {
                                  {"keep", "*norm*"}}),
                         nullptr, &notes);
   ASSERT_TRUE(made.has_value());
-  ASSERT_EQ(notes.size(), 2u);
+  ASSERT_EQ(notes.size(), 3u);
   EXPECT_EQ(notes[0], "tensor-type=*atn_q*=q8_0 matches no tensor");
   EXPECT_NE(notes[1].find("none of the 2 tensors"), std::string::npos) << notes[1];
+  EXPECT_NE(notes[2].find("keep=*norm* has no effect"), std::string::npos) << notes[2];
 }
 
 TEST(Quantize, FallbacksAreNoted) {

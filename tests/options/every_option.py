@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Every option of `ckpt convert`, on every kind of input: the plan changes, or something is said.
+
+usage: every_option.py CKPT TESTDATA
+
+The options are those that `ckpt convert --help` shows, so one that is new and has no value below
+fails this test. Each is added to command lines that work without it; then the digest of the plan
+must be another, or stderr must speak of the option, or the command must be refused with a sentence.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+ckpt, testdata = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+
+# How the command runs; the plan is not meant to be another.
+RUNS = {"help", "progress", "follow-links", "json", "quiet", "threads", "memory", "color", "recipe", "dry-run", "plan-out", "force",
+        "allow-nonfinite"}
+AMAX = '{"model.layers.0.mlp.down_proj": 1.5}'
+# Values of the others; "" for a flag. FOLDER stands for the scratch folder.
+VALUES = {
+    "to": ["f16", "q4_k_m", "nvfp4-w4a16"],
+    "keep": ["*down_proj*", "typo*", "*norm*"],
+    "tensor-type": ["*down_proj*=q5_k", "typo*=q8_0", "out:*ffn_down*=q5_k"],
+    "output-tensor-type": ["q5_k"],
+    "token-embedding-type": ["q5_k"],
+    "imatrix": ["FOLDER/imatrix.dat"],
+    "allow-requantize": [""],
+    "pure": [""],
+    "leave-output-tensor": [""],
+    "tokenizer": ["TESTDATA/qwen35-micro", "TESTDATA/llama-micro"],
+    "tokenizer-pre": ["gpt-4o", "llama-bpe"],
+    "model-name": ["Another Name"],
+    "no-mtp": [""],
+    "also": ["FOLDER/also.gguf=f32", "FOLDER/also=bf16"],
+    "for": ["vllm-0.17", "llama.cpp"],
+    "base": ["TESTDATA/llama-micro"],
+    "step": ["drop:tensors=*norm*", "cast:type=f16", "dequantize", "serving-config", "rename:from=model.,to=m.",
+             "tokenizer:for=transformers-4.57", "preprocessor", "vl-wrap", "metadata:set=a=b", "config:set=a=1",
+             "nvfp4-layout:to=modelopt", "to-gguf"],
+    "amax-from": ["FOLDER/amax.json"],
+    "preset": ["mlp-only", "experts-only"],
+    "rounding": ["cpu"],
+    "search": ["best", "four-over-six"],
+    "moments": ["TESTDATA/llama-micro/model.safetensors"],
+    "only": ["*down_proj*", "typo*"],
+    "fresh-weight-amax": [""],
+    "shard-size": ["1K"],
+    "split-size": ["1K"],
+    "header-slack": ["4K"],
+}
+# Options that only mean something beside another; that one stands in the line they are added to.
+BESIDE = {"base": ["--for", "vllm-0.17"], "moments": ["--search", "best"]}
+
+
+def options():
+    text = subprocess.run([ckpt, "convert", "--help"], capture_output=True, text=True, check=True).stdout
+    declared = {word for line in text.splitlines() if re.match(r"\s+-", line)
+                for word in re.findall(r"--([a-z][a-z-]*)", line[:30])}
+    assert len(declared) > 25, f"help shows {declared}"
+    return declared
+
+
+class Trial:
+    def __init__(self, folder):
+        self.folder, self.without = folder, {}
+
+    def run_without(self, words):
+        key = tuple(words)
+        if key not in self.without:
+            self.without[key] = self.run(words)
+        return self.without[key]
+
+    def run(self, words):
+        with tempfile.TemporaryDirectory(dir=self.folder) as own:
+            plan = pathlib.Path(own, "plan.json")
+            done = subprocess.run([ckpt, "convert", *words, "--plan-out", plan], cwd=self.folder, capture_output=True,
+                                  text=True, timeout=300)
+            digest = json.loads(plan.read_text())["digest"] if plan.exists() else ""
+        return done.returncode, digest, done.stderr
+
+    def value(self, text):
+        return text.replace("FOLDER", str(self.folder)).replace("TESTDATA", str(testdata))
+
+    def problem(self, base, name, value):
+        """What is wrong with adding the option to a line that works; None when nothing is."""
+        words = base + BESIDE.get(name, [])
+        before = self.run_without(words)
+        if before[0] != 0:
+            return None
+        given = [f"--{name}"] + ([self.value(value)] if value else [])
+        code, digest, said = self.run(words + given)
+        line = " ".join(map(str, words + given))
+        if code < 0 or code not in (0, 2):
+            return f"{line}: exit {code}: {said}"
+        if code == 2:
+            return None if said.startswith("ckpt: ") and len(said) > 20 else f"{line}: refused without a word"
+        if digest != before[1]:
+            return None
+        new = [s for s in said.splitlines() if s not in before[2].splitlines()]
+        word = value.split(":")[0] if name == "step" else name
+        if any(word in s or value and value in s for s in new):
+            return None
+        return f"{line}: changes nothing, and nothing is said\n{said}"
+
+
+def inputs(folder):
+    """Kinds of input, and what may be asked of each."""
+    floats = [["out"], ["out", "--to", "f16"], ["out", "--to", "nvfp4-w4a16"]]
+    gguf = [["out.gguf"], ["out.gguf", "--to", "bf16"], ["out.gguf", "--to", "q4_k_m"]]
+    pre = ["--tokenizer-pre", "llama-bpe"]
+    make = lambda words: subprocess.run([ckpt, "convert", *words, "--quiet"], cwd=folder, check=True)
+    micro = testdata / "llama-micro"
+    make([micro, "bf16.gguf", "--to", "bf16", *pre])
+    make(["bf16.gguf", "q8.gguf", "--to", "q8_0"])
+    make([micro, "nvfp4", "--to", "nvfp4-w4a16"])
+    make(["nvfp4", "nvfp4.gguf", *pre])
+    shutil.copy(micro / "model.safetensors", folder / "alone.safetensors")
+    out = [(micro, floats + [b + pre for b in gguf]),
+           (testdata / "qwen35-micro", floats[:1] + gguf[1:]),
+           (testdata / "qwen35moe-micro", floats[2:] + gguf[2:]),
+           (testdata / "qwen35vl-micro", floats[:1]),
+           (folder / "alone.safetensors", floats),
+           (folder / "bf16.gguf", gguf),
+           (folder / "q8.gguf", gguf[:1]),
+           (folder / "nvfp4.gguf", gguf[:1]),
+           (folder / "nvfp4", [["out"], ["out", "--to", "bf16"], ["out.gguf", *pre],
+                               ["out.gguf", "--to", "q8_0", "--allow-requantize", *pre]]),
+           (testdata / "export/qat-checkpoint", [["out"], ["out", "--to", "nvfp4"]]),
+           (testdata / "nvfp4/qwen35-micro-ct", floats[:2]),
+           (testdata / "nvfp4/qwen35-micro-mixed", floats[:2]),
+           (testdata / "mixed/qwen35-micro-awq-lite", floats[:2])]
+    out += [(path, floats[:1]) for path in sorted((testdata / "packed").iterdir()) if path.is_dir()]
+    return [[str(path), *base] for path, bases in out for base in bases]
+
+
+def main():
+    declared = options()
+    unknown = declared - RUNS - set(VALUES)
+    assert not unknown, f"options without a value in this test: {sorted(unknown)}"
+    gone = (set(VALUES) | RUNS) - declared
+    assert not gone, f"options that are not declared any more: {sorted(gone)}"
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch).resolve()
+        (folder / "amax.json").write_text(AMAX)
+        write_imatrix(folder / "imatrix.dat")
+        trial = Trial(folder)
+        lines = inputs(folder)
+        jobs = [(line, name, value) for line in lines for name in sorted(VALUES) for value in VALUES[name]
+                if f"--{name}" not in line]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            problems = [p for p in pool.map(lambda job: trial.problem(*job), jobs) if p]
+    print(f"{len(declared)} options, {len(lines)} command lines, {len(jobs)} trials, {len(problems)} problems")
+    print("\n".join(problems))
+    sys.exit(1 if problems else 0)
+
+
+def write_imatrix(path):
+    """A legacy importance matrix of one layer of llama-micro."""
+    values = 256
+    name = b"blk.0.attn_q.weight"
+    path.write_bytes(struct.pack("<ii", 1, len(name)) + name + struct.pack("<ii", 1, values) +
+                     struct.pack(f"<{values}f", *([1.0] * values)))
+
+
+main()

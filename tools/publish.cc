@@ -25,8 +25,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr uint64_t kMaxKeyBytes = 1 << 20;
-constexpr uint64_t kMaxRecipeBytes = 1 << 20;
+constexpr uint64_t kMaxKeyBytes = 1 << 20, kMaxRecipeBytes = 1 << 20;
 
 struct Typed {
   std::string path, key, certificate, password_file, lfs, recipe, command, card, archive;

@@ -27,6 +27,8 @@ std::optional<std::string> unquote(const std::string& token) {
   return text == nullptr ? std::nullopt : std::optional(*text);
 }
 
+std::string_view line_end(const JsonStyle& style) { return style.crlf ? "\r\n" : "\n"; }
+
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 bool is_scalar(std::string_view token) {
@@ -198,7 +200,7 @@ std::string JsonText::dump(uint32_t indent) const {
 std::string JsonText::dump(const JsonStyle& style) const {
   std::string out;
   append_to(out, {style, true, style.indent == 0}, 0);
-  if (style.ends_with_newline) out += '\n';
+  if (style.ends_with_newline) out += line_end(style);
   return out;
 }
 
@@ -213,8 +215,8 @@ void JsonText::append_to(std::string& out, const Layout& layout, uint32_t depth)
   const bool one_line = layout.one_line || (layout.keep_lines && was_one_line_);
   const Layout inner{style, layout.keep_lines, one_line};
   const auto new_line = [&](uint32_t level) {
-    out += '\n';
-    out.append(size_t{style.indent} * level, ' ');
+    out += line_end(style);
+    out.append(size_t{style.indent} * level, style.tabs ? '\t' : ' ');
   };
   out += is_array ? '[' : '{';
   for (size_t i = 0; i < count; ++i) {
@@ -244,6 +246,8 @@ JsonStyle json_style_of(std::string_view text) {
   const size_t member = line == text.npos ? text.npos : text.find_first_not_of(" \r\n\t", line);
   const size_t indent = member == text.npos ? 0 : member - text.rfind('\n', member) - 1;
   style.indent = static_cast<uint32_t>(std::min(indent, kMaxIndent));
+  style.tabs = indent != 0 && text[member - 1] == '\t';
+  style.crlf = line != text.npos && line != 0 && text[line - 1] == '\r';
   style.spaced = text.find("\": ") != text.npos || text.find("\":") == text.npos;
   return style;
 }

@@ -20,10 +20,12 @@ namespace ckpt {
 
 // How a text was laid out, so that an edited one differs only where it was edited.
 struct JsonStyle {
-  uint32_t indent = 2;  // spaces a level; 0: all on one line
+  uint32_t indent = 2;  // spaces or tabs a level; 0: all on one line
   bool ends_with_newline = true;
   bool ascii = false;  // keys beyond ASCII are escaped, as Python's json does by default
   bool spaced = true;  // on one line: "a": 1, "b": 2 and not "a":1,"b":2
+  bool tabs = false;   // what it is indented with
+  bool crlf = false;   // lines end with "\r\n"
 };
 JsonStyle json_style_of(std::string_view text);
 

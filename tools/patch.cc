@@ -184,14 +184,15 @@ Result<int> patch(Typed& typed, const Console& console, const CommonOptions& com
     show_summary(console, typed, plan, nullptr);
     return 0;
   }
-  show_files(console, plan);
   if (typed.dry_run) {
+    show_files(console, plan);
     console.answer(fmt::format("{}: {} file(s), {} bytes to write; nothing was written (--dry-run)",
                                typed.path.string(), plan.files.size(), plan.written_bytes()));
     show_summary(console, typed, plan, nullptr);
     return 0;
   }
   CKPT_ASSIGN(const ExecuteReport report, carry_out(typed, plan, link, console, common));
+  show_files(console, plan);
   show_summary(console, typed, plan, &report);
   const auto& out = typed.out.empty() ? typed.path : typed.out;
   console.talk(fmt::format("Next: ckpt {} {}", next_verb(out), shell_word(out.string())));

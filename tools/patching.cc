@@ -84,6 +84,13 @@ Result<Patch> plan_documents(const Patching& patching, const Context& context) {
   return plan_patch(patching.path, now, std::move(then), {});
 }
 
+// A tokenizer and configurations whose weights lie elsewhere, or are of a kind that is not read.
+bool is_folder_of_documents(const fs::path& path, const Result<const Format*>& format) {
+  if (format || format.error().code != ErrorCode::kUnsupported || !is_folder(path)) return false;
+  const auto documents = read_documents(path);
+  return documents && !documents->empty();
+}
+
 Result<Patch> plan_all(const Patching& patching, const Format& format, const Context& context) {
   CKPT_ASSIGN(Checkpoint before, format.read(patching.path, all_codecs()));
   CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
@@ -124,15 +131,18 @@ Result<PatchState> finish_earlier_patch(const fs::path& path, const StepHook& ho
 Result<PlannedPatch> plan_patching(const Patching& patching) {
   std::vector<std::string> notes;
   const Context context = step_context(&notes);
-  CKPT_ASSIGN(const Format* format, recognise(patching.path));
   const bool in_folder = is_folder(patching.path);
   const bool documents_only = touches(patching.steps) == Touches::kDocuments;
+  auto found = recognise(patching.path);
+  const bool needs_weights = !documents_only || !is_folder_of_documents(patching.path, found);
+  if (!found && needs_weights) return Failure(std::move(found.error()));
   if (documents_only && !in_folder) {
     return fail(ErrorCode::kUsage, "{}: step {} edits documents; this is one file, without any",
                 patching.path.string(), patching.steps[0].transform->name);
   }
-  auto patch = documents_only && !patching.elsewhere ? plan_documents(patching, context)
-                                                     : plan_all(patching, *format, context);
+  auto patch = documents_only && (!patching.elsewhere || !found)
+                   ? plan_documents(patching, context)
+                   : plan_all(patching, **found, context);
   if (!patch) return Failure(std::move(patch.error()));
   if (in_folder && !patching.elsewhere && !patch->changes_nothing()) {
     for (const std::string_view name : kStale) {

@@ -2,7 +2,8 @@
 //
 // Integers stay as they are. Quantized weights are refused: their scales are plain floats, and
 // would be rounded without their codes. config.json says the new type under the key it used:
-// `dtype` (transformers 5) or `torch_dtype` (4).
+// `dtype` (transformers 5) or `torch_dtype` (4). What a training with fake quantization measured
+// goes: the floats are whole without it.
 #include "transforms/cast.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "core/glob.h"
 #include "core/json_edit.h"
 #include "transforms/packed_weights.h"
+#include "transforms/qat_quantizers.h"
 
 namespace ckpt {
 namespace {
@@ -94,6 +96,7 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
     return fail(ErrorCode::kUsage, "type '{}'; expected f32, f16 or bf16", type);
   }
   CKPT_TRY(check_unquantized(checkpoint, type));
+  CKPT_TRY(drop_quantizers(checkpoint, GlobList(options.all("keep")), context));
   KeepRules keep(options.all("keep"));
   for (Tensor& tensor : checkpoint.tensors) {
     const bool is_float = is_plain_float(*tensor.codec);

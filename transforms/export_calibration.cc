@@ -5,22 +5,13 @@
 
 #include "transforms/export_groups.h"
 #include "transforms/modelopt_state.h"
+#include "transforms/qat_quantizers.h"
 #include "transforms/quant_config.h"
 
 namespace ckpt {
 namespace {
 
 constexpr uint64_t kMaxScannedBlocks = uint64_t{1} << 28;
-
-bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view ending) { return name.ends_with(ending); });
-}
-
-bool is_quantizer(std::string_view name) {
-  return name.find("_quantizer.") != std::string_view::npos ||
-         name.find("_weight_quantizers.") != std::string_view::npos;
-}
 
 // What a quantizer tensor is about.
 struct Owner {
@@ -93,13 +84,7 @@ class Taker {
       out_.is_qat = true;
       return set_whole(out_.weights[owner->module], tensor);
     }
-    if (ends_with_any(tensor.name, {"._pre_quant_scale", "._amax_post", "._amax_pre", "._scale",
-                                    "._double_scale", "._bias_value"}) ||
-        tensor.name.find("svdquant_lora") != std::string::npos) {
-      return fail_with_hint(ErrorCode::kUnsupported, "exporting it with ModelOpt",
-                            "a quantizer of AWQ, SVDQuant, LSQ or packed weights; expected one "
-                            "that has an _amax alone");
-    }
+    CKPT_TRY(refuse_other_quantizers(tensor));
     if (unused_++ == 0) first_unused_ = tensor.name;
     return {};
   }

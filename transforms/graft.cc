@@ -94,8 +94,10 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
   CKPT_ASSIGN(std::vector<Tensor> taken, select(std::move(other.tensors), globs, where));
   std::unordered_map<std::string, size_t> index;
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) index[checkpoint.tensors[i].name] = i;
-  const std::string home =
-      checkpoint.format == "gguf" ? checkpoint.tensors.back().home : new_file(checkpoint);
+  std::string home = new_file(checkpoint);
+  if (checkpoint.format == "gguf") {
+    home = checkpoint.tensors.empty() ? std::string() : checkpoint.tensors.back().home;
+  }
   std::vector<std::string> modules;
   for (Tensor& tensor : taken) {
     if (!is_quantized(tensor) && is_module(tensor)) modules.push_back(module_of(tensor));

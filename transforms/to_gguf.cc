@@ -7,6 +7,7 @@
 
 #include "transforms/gguf_general.h"
 #include "transforms/gguf_tokenizer.h"
+#include "transforms/qat_quantizers.h"
 
 namespace ckpt {
 namespace {
@@ -98,6 +99,7 @@ Result<Checkpoint> apply(Checkpoint input, const Options& options, const Context
     return fail(ErrorCode::kUsage, "to-gguf: the checkpoint is GGUF already");
   }
   CKPT_ASSIGN(const bool keep_mtp, keeps_mtp(options));
+  CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
   CKPT_ASSIGN(Model model, read_model(input));
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, keep_mtp, model, context.codecs));

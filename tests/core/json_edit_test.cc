@@ -20,6 +20,9 @@ TEST(JsonEdit, TextsThatNobodyEditedStayAsTheyAre) {
            "{\"b\":1,\"a\":[1,2],\"c\":{\"d\":null}}\n",
            "{\n \"\xc3\xa9\": \"\xe2\x96\x81\"\n}",
            "{}",
+           "{\n\t\"b\": 1e-06,\n\t\"a\": [\n\t\t1,\n\t\t2\n\t]\n}\n",
+           "{\r\n  \"b\": 1,\r\n  \"a\": {\r\n    \"c\": [1, 2]\r\n  }\r\n}\r\n",
+           "{\r\n\t\"b\": 1.50,\r\n\t\"a\": true\r\n}",
        }) {
     EXPECT_EQ(again(text), text);
   }
@@ -32,6 +35,15 @@ TEST(JsonEdit, AnEditChangesOnlyItsPlace) {
   EXPECT_TRUE(root.rename("c", "d"));
   EXPECT_EQ(root.dump(json_style_of(text)),
             "{\n  \"a\": 1.50,\n  \"n\": 7,\n  \"b\": [1, 2],\n  \"d\": true\n}\n");
+}
+
+TEST(JsonEdit, TabsAndLineEndsStayWhereSomethingWasEdited) {
+  const std::string text = "{\r\n\t\"a\": 1.50,\r\n\t\"b\": {\r\n\t\t\"c\": 1e-06\r\n\t}\r\n}\r\n";
+  JsonText root = *JsonText::parse(text);
+  root.find("b")->set("d", JsonText::number(7));
+  EXPECT_EQ(
+      root.dump(json_style_of(text)),
+      "{\r\n\t\"a\": 1.50,\r\n\t\"b\": {\r\n\t\t\"c\": 1e-06,\r\n\t\t\"d\": 7\r\n\t}\r\n}\r\n");
 }
 
 TEST(JsonEdit, RenamingOverwritesWhatHadTheName) {

@@ -129,8 +129,10 @@ Status look_text_type(const Look& look) {
   // Without one the class's own holds.
   if (look.on.text_type == family->text_type) return {};
   if (member(look.on.text_config(), "model_type") == nullptr) return {};
-  look.report("config.json: text_config.model_type",
-              fmt::format("'{}'; expected '{}'", look.on.text_type, family->text_type));
+  Found found{"config.json: text_config.model_type",
+              fmt::format("'{}'; expected '{}'", look.on.text_type, family->text_type)};
+  found.mend = Mend{fmt::format("config:set=text_config.model_type=\"{}\"", family->text_type)};
+  look.out.push_back(std::move(found));
   return {};
 }
 
@@ -303,8 +305,8 @@ constexpr Check kChecks[] = {
     {"C04", "a wrapper's model_type has a text_config", "SSSSSSSS",
      "query, key and positions must have the same batch_size and seq_len; or wrong dimensions",
      "vl-wrap", "", look_half_wrapped},
-    {"C05", "text_config.model_type is the family's", "UUUUWW--", "Invalid model_type",
-     "metadata:set=config.json:text_config.model_type", "", look_text_type},
+    {"C05", "text_config.model_type is the family's", "UUUUWW--", "Invalid model_type", "config",
+     "", look_text_type},
     {"C06", "rope stands in text_config alone, complete", "SSSWWWWW",
      "query, key and positions must have the same batch_size and seq_len; garbage in long texts",
      "vl-wrap", "", look_rope},

@@ -60,6 +60,15 @@ JsonText* walk(JsonText& root, const Path& path, bool make) {
   return at;
 }
 
+// The step with its value as text, in quotes that a shell leaves alone.
+std::string typed_step(const std::string& name, const std::string& value) {
+  std::string out = "--step 'config:set=";
+  for (const char c : name + "=" + JsonText::text(value).dump(0)) {
+    out += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return out + "'";
+}
+
 // Where the path ends and the value begins: the first '=', as keys with one are not known.
 Status set_member(JsonText& root, const std::string& text) {
   const size_t equals = text.find('=');
@@ -69,8 +78,7 @@ Status set_member(JsonText& root, const std::string& text) {
   const std::string name = text.substr(0, equals);
   auto value = JsonText::parse(std::string_view(text).substr(equals + 1));
   if (!value) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          fmt::format("set={}=\"{}\"", name, text.substr(equals + 1)),
+    return fail_with_hint(ErrorCode::kUsage, typed_step(name, text.substr(equals + 1)),
                           "set={}: the value is no JSON; text stands in double quotes", text);
   }
   const Path path = split_path(name);

@@ -3,7 +3,9 @@
   Next: ckpt verify out                         typed as it stands; exits 0, or 1 as a verdict
   Next: llama-cli -m out.gguf                   another program: what it is given exists and is of its kind
     mend: ckpt patch out --step vl-wrap         (or "fix:") typed in a copy of the folder
-  ... Try: --force to replace it, or ...        flags are those of the verb; a command in it is one that ckpt has
+  ... Try: ckpt convert --recipe FILE, or ...   commands and flags are ones that there are
+  ... Try: --force to replace it, or ...        a flag without a placeholder is typed behind the line that failed: the same
+                                                error must not come again
 """
 import os
 import pathlib
@@ -45,11 +47,26 @@ def other_program(words, folder):
     return None
 
 
+def with_copies(command, top):
+    """The command, on copies of what it names by a whole path: advice may change what it is about."""
+    def copied(found):
+        path = pathlib.Path(found[0])
+        if not path.exists() or path.is_relative_to(top):
+            return found[0]
+        copy = pathlib.Path(top) / "named" / path.name
+        if not copy.exists():
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copytree(path, copy, symlinks=True) if path.is_dir() else shutil.copy2(path, copy)
+        return str(copy)
+    return re.sub(r"(?<![\w./-])/[\w./-]+", copied, command)
+
+
 def typed(run, command, folder):
     """A command of ours, in a copy of the folder, so that the page goes on from where it was."""
     with tempfile.TemporaryDirectory() as top:
         copy = pathlib.Path(top) / "copy"
         shutil.copytree(folder, copy, symlinks=True)
+        command = with_copies(command.replace(str(folder) + "/", str(copy) + "/"), top)
         done = subprocess.run(["bash", "-c", command], cwd=copy, env=fixtures.environment(run.ckpt, folder), timeout=120,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     run.counts["lines"] += 1
@@ -77,7 +94,31 @@ def prose(run, text, verb):
     return None
 
 
-def problem_of(run, kind, text, line, folder):
+def flags_to_type(run, text, verb):
+    """What of "--force to replace it, or --keep 'x*'" a person would type behind the line."""
+    for part in re.split(r"[;,]? or |; ", text):
+        words = part.split()
+        if not words or not words[0].startswith("--") or words[0] not in known_flags(run, verb):
+            continue
+        takes_value = words[0] in fixtures.value_options(run.ckpt, verb)
+        if not takes_value:
+            yield words[0]
+        elif len(words) > 1 and not PLACEHOLDER.search(words[1]):
+            yield " ".join(words[:2])
+
+
+def flag_problem(run, flags, line, printed, folder):
+    """The line with the flags that were advised, in a copy of the folder."""
+    if re.search(r"[|;&<>#]", line):
+        return None
+    if flags.startswith("--step "):    # instead of the step that failed
+        line = re.sub(r"--step[ =]\S+", "", line)
+    found = typed(run, f"{line} {flags}", folder)
+    error = next((text for text in printed.splitlines() if text.startswith("ckpt: ") and "Try: " in text), None)
+    return f"does not help: {found}" if found and error and error in found else None
+
+
+def problem_of(run, kind, text, line, printed, folder):
     words = text.split()
     if words[0] in OTHER_PROGRAMS:
         return other_program(shlex.split(text), folder)
@@ -85,6 +126,11 @@ def problem_of(run, kind, text, line, folder):
     command = text if kind != "try" else text.split(";")[0].split(", ")[0]
     if command.startswith("ckpt ") and not PLACEHOLDER.search(command):
         return typed(run, command, folder)
+    if kind == "try":
+        for flags in flags_to_type(run, text, verb):
+            problem = flag_problem(run, flags, line, printed, folder)
+            if problem:
+                return problem
     return prose(run, text, verb)
 
 
@@ -96,6 +142,6 @@ def problems(run, line, printed, folder):
             continue
         seen.add((kind, text))
         run.counts["advice"] += 1
-        problem = problem_of(run, kind, text, line, folder)
+        problem = problem_of(run, kind, text, line, printed, folder)
         if problem:
             yield f"advises '{text}', which {problem if not problem.startswith('exit') else 'fails: ' + problem}"

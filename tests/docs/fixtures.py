@@ -112,14 +112,53 @@ def plan(maker, name):
     maker.run("ckpt", "convert", str(TESTDATA / "qwen3-micro"), "planned", "--to", "nvfp4-w4a16", "--plan-out", name)
 
 
+def recipe(maker, name):
+    """The one that docs/RECIPES.md shows, and what it reads."""
+    page = (ROOT / "docs/RECIPES.md").read_text(encoding="utf-8")
+    (maker.folder / name).write_text(re.search(r"```json\n(.*?)```", page, re.S)[1])
+    maker.make("qwen3.5-9b")
+    maker.copy("qwen35vl-micro", "base")
+    shapes = {"mtp.fc.weight": [256, 512], "mtp.norm.weight": [256], "mtp.pre_fc_norm_embedding.weight": [256],
+              "mtp.pre_fc_norm_hidden.weight": [256]}
+    (maker.folder / "base/model-mtp.safetensors").write_bytes(safetensors_bytes(shapes))
+
+
+def safetensors_bytes(shapes):
+    """Tensors of BF16 ones."""
+    header, data = {}, b""
+    for name, shape in shapes.items():
+        count = shape[0] * (shape[1] if len(shape) > 1 else 1)
+        header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [len(data), len(data) + 2 * count]}
+        data += b"\x80\x3f" * count
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def edited(maker, name, document, **changes):
+    path = maker.folder / name / document
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}, indent=2) + "\n")
+
+
+def tokenizers_backend(maker, name):
+    """What transformers 5 writes for a model that it has no tokenizer class of."""
+    maker.copy("qwen3-micro", name)
+    edited(maker, name, "tokenizer_config.json", tokenizer_class="TokenizersBackend")
+
+
+def wrapped_by_hand(maker, name):
+    """A text model whose config.json alone was changed to its wrapper's names."""
+    maker.copy("qwen35-micro", name)
+    edited(maker, name, "config.json", model_type="qwen3_5", architectures=["Qwen3_5ForConditionalGeneration"])
+
+
 MAKERS = {
     "Qwen3.5-9B": copy_of("qwen35vl-micro"),
     "qwen3.5-9b": copy_of("qwen35vl-micro"),
     "checkpoint-162": Maker.trainer_checkpoint,
     "qat-checkpoint": copy_of("export/qat-checkpoint"),
     "bf16": copy_of("qwen3-micro"),
-    "base": copy_of("qwen3-micro"),
-    "model": copy_of("qwen3-micro"),
+    "base": copy_of("qwen35-micro"),
+    "model": copy_of("qwen35-micro"),
     "bf16.gguf": conversion_of("qwen35-micro"),
     "model-bf16.gguf": conversion_of("qwen35-micro"),
     "model.gguf": conversion_of("qwen35-micro", "--to", "q4_k_m"),
@@ -135,6 +174,14 @@ MAKERS = {
     "out": Maker.published,
     "out.tar.zst": Maker.archive,
     "plan.json": plan,
+    "mixed": copy_of("nvfp4/qwen35-micro-mixed"),
+    "awq": copy_of("mixed/qwen35-micro-awq-lite"),
+    "awq-base": copy_of("qwen35-micro"),
+    "tokenizers-backend": tokenizers_backend,
+    "wrapped-by-hand": wrapped_by_hand,
+    "vl-folder": copy_of("qwen35vl-micro"),
+    "models/base": copy_of("qwen3-micro"),
+    "recipe.json": recipe,
 }
 
 

@@ -73,7 +73,8 @@ TEST(ConfigStep, StepsIntoArraysAndKeysWithDots) {
 TEST(ConfigStep, RefusesWhatItCannotDo) {
   const std::string before = "{\"a\": [1], \"b\": 2}";
   EXPECT_EQ(config_after({{"set", "b=yes"}}, before),
-            "set=b=yes: the value is no JSON; text stands in double quotes. Try: set=b=\"yes\"");
+            "set=b=yes: the value is no JSON; text stands in double quotes. Try: --step "
+            "'config:set=b=\"yes\"'");
   EXPECT_NE(config_after({{"set", "b.c=1"}}, before).find("is no object"), std::string::npos);
   EXPECT_NE(config_after({{"set", "a.1=1"}}, before).find("is no object"), std::string::npos);
   EXPECT_NE(config_after({{"remove", "a.0"}}, before).find("not removed"), std::string::npos);

@@ -28,7 +28,7 @@ Failure write_failure(const std::filesystem::path& path, uint64_t size_bytes, in
   struct statvfs space {};
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   if (error == ENOSPC && ::statvfs(folder.c_str(), &space) == 0) {
-    return fail_with_hint(ErrorCode::kIo, "another OUT, or remove files from this disk",
+    return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
                           "{}: the disk is full; the file needs {} bytes and {} are free",
                           path.string(), size_bytes,
                           static_cast<uint64_t>(space.f_bavail) * space.f_frsize);

@@ -124,6 +124,7 @@ def problem_of(run, kind, text, line, printed, folder):
         return other_program(shlex.split(text), folder)
     verb = (re.search(r"\bckpt (\w+)", line) or ["", "convert"])[1]
     command = text if kind != "try" else text.split(";")[0].split(", ")[0]
+    command = re.sub(r"\bOUT\b", "advised-out", command)    # any new name
     if command.startswith("ckpt ") and not PLACEHOLDER.search(command):
         return typed(run, command, folder)
     if kind == "try":

@@ -131,7 +131,8 @@ Status look_text_type(const Look& look) {
   if (member(look.on.text_config(), "model_type") == nullptr) return {};
   Found found{"config.json: text_config.model_type",
               fmt::format("'{}'; expected '{}'", look.on.text_type, family->text_type)};
-  found.mend = Mend{fmt::format("config:set=text_config.model_type=\"{}\"", family->text_type)};
+  found.mend = Mend{};
+  found.mend->step = fmt::format("config:set=text_config.model_type=\"{}\"", family->text_type);
   look.out.push_back(std::move(found));
   return {};
 }

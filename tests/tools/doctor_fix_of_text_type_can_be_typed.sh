@@ -6,4 +6,4 @@ line=$(sed -n '/^C05/,/^$/p' found.txt | sed -n 's/^ *[a-z]*: ckpt //p')
 echo "ckpt $line"
 eval "\"\$ckpt\" $line" >/dev/null 2>&1; echo "exit $?"
 grep -c '"qwen3_5_text"' in/config.json
-"$ckpt" doctor in --for vllm | grep -c C05
+"$ckpt" doctor in --for vllm | grep -c C05 || true

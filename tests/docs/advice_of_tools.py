@@ -19,8 +19,12 @@ import advice
 HERE = pathlib.Path(__file__).resolve().parent
 TOOLS = HERE.parent / "tools"
 
-# Scripts (by name) whose folders cannot be copied, or that the advice is not about.
-NOT_TRIED = {}
+# Scripts whose advice is not typed, and why.
+NOT_TRIED = {
+    "hostile_names_are_escaped": "its folders hold names and nothing that could be fixed",
+    "many_of_everything": "its folders hold numbers of things and nothing that could be fixed",
+    "patch_interrupted": "the journal of a patch is bound to its folder, so that a copy is refused",
+}
 
 
 class Run:

@@ -226,8 +226,15 @@ Status look_layer_types(const Look& look) {
   if (types.empty() || count == nullptr) return {};
   const auto layers = whole(*count);
   if (layers && *layers != types.size()) {
-    look.report("config.json: layer_types",
-                fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers));
+    // The classes of 5.x compare them, and of 4.57 those that have layer_types.
+    const bool is_compared = look.profile.names == Names::kTransformers5 ||
+                             !has_word(" llama mistral ", look.on.text_type);
+    const bool reads_alone = !look.profile.serves() && is_compared;
+    look.out.push_back({"config.json: layer_types",
+                        fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers),
+                        reads_alone ? std::optional(Severity::kUnloaded) : std::nullopt,
+                        {},
+                        {}});
   }
   for (const std::string& type : types) {
     if (has_word(" full_attention linear_attention sliding_attention chunked_attention conv"

@@ -154,7 +154,32 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
   return {};
 }
 
+// transformers computes nothing when it reads: it asks whether the keys of types that it knows are
+// there. 4.57 does so for rope_scaling alone.
+std::string fault_of_keys(const Rope& rope) {
+  const bool is_scaling = rope.place.ends_with("rope_scaling");
+  if (!rope.is_first && !is_scaling) return {};
+  if (!rope.said->is_object()) {
+    return fmt::format("a JSON {}; expected an object", rope.said->type_name());
+  }
+  const std::string name = type_of(rope);
+  if (name.empty()) return rope.is_first ? "" : "no rope_type";
+  const std::string* as_said = text_of(*rope.said, "rope_type");
+  const bool is_known = has_word(" linear dynamic yarn longrope llama3 ", name);
+  if (!is_known || (as_said != nullptr && *as_said == "su")) return {};
+  const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                  [&](const RopeType& entry) { return entry.name == name; });
+  for (const std::string_view list : {type->numbers, type->lists}) {
+    for (const std::string_view key : words_of(list)) {
+      if (key.starts_with("original_") && name != "llama3") continue;
+      if (rope.find(key) == nullptr) return fmt::format("type '{}' without {}", name, key);
+    }
+  }
+  return {};
+}
+
 std::string fault_of(const Look& look, const Rope& rope) {
+  if (!look.profile.serves()) return fault_of_keys(rope);
   const JsonValue& said = *rope.said;
   // An empty one counts as none, but for the classes of transformers.
   const bool is_checked_by_class =

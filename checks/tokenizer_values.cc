@@ -144,7 +144,7 @@ constexpr Check kChecks[] = {
     {"T15", "special tokens are texts", "UUUUUUUU",
      "Special token eos_token has to be either str or AddedToken", "",
      "take tokenizer_config.json from the source model", look_special},
-    {"T16", "added_tokens_decoder is of its form", "UUU---U-",
+    {"T16", "added_tokens_decoder is of its form", "UUUU--UU",
      "'NoneType' object has no attribute 'items'; invalid literal for int()", "",
      "take tokenizer_config.json from the source model", look_decoder},
     {"T17", "a class that begins with bos_token has one", "UU----U-",

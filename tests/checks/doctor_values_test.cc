@@ -184,6 +184,17 @@ TEST(DoctorValues, Transformers5DemandsTypes) {
   EXPECT_EQ(told_of({kLlama, kConfig, "/use_cache", "1", ""}), "");
 }
 
+TEST(DoctorValues, TransformersAsksForKeysAlone) {
+  const Change spiral{kLlama, kConfig, "/rope_parameters/rope_type", "\"spiral\"", ""};
+  EXPECT_EQ(told_of(spiral, "transformers-5"), "");
+  EXPECT_EQ(told_of(spiral, "transformers-4.57"), "");
+  const Change linear{kLlama, kConfig, "/rope_parameters/rope_type", "\"linear\"", ""};
+  EXPECT_EQ(told_of(linear, "transformers-5"), "C17 unloaded");
+  EXPECT_EQ(told_of(linear, "transformers-4.57"), "");
+  const Change scaling{kLlama, kConfig, "/rope_scaling", R"({"rope_type": "linear"})", ""};
+  EXPECT_EQ(told_of(scaling, "transformers-4.57"), "C17 unloaded");
+}
+
 TEST(DoctorValues, StatementsAboutQuantizationAreOfTheirForm) {
   expect_all({
       {kLlama, kConfig, "/quantization_config", "null", "Q25 unloaded"},

@@ -6,8 +6,9 @@ usage: doctor_mutations.py CKPT TESTDATA [FOLDER...] [options]
   FOLDER...        checkpoints of one model.safetensors; by default those that BASES makes of TESTDATA
   --for PROFILE    whose loader is asked (vllm-0.17)
   --table FILE     what the loader said, case by case (TESTDATA/doctor/PROFILE.tsv)
-  --record         asks the loader anew and writes the table; CKPT_VLLM_PYTHON names a Python with vllm.
-                   Exits 77, "peer missing", without one
+  --record         asks the loader anew and writes the table; CKPT_VLLM_PYTHON names a Python with vllm, for the
+                   profiles of transformers CKPT_TRANSFORMERS_PYTHON one with that. Exits 77, "peer missing",
+                   without one
   --accept         writes what differs into the table's third column, asking no loader
   --extend         the same, but asks only for cases that the table lacks, and keeps the others
   --share S        of the changes of single fields and tensors, how many (0.1); of those made by hand thrice as many
@@ -43,6 +44,9 @@ BASES = (("llama", "llama-micro", ""), ("llama-fp8", "llama-micro", "fp8"), ("qw
          ("qwen3-nvfp4", "qwen3-micro", "nvfp4"), ("qwen35", "qwen35-micro", ""),
          ("qwen35vl-nvfp4", "qwen35vl-micro", "nvfp4"), ("qwen35moe", "qwen35moe-micro", ""))
 LIMIT = 0.01
+# Which Python, named by an environment variable, and which script ask a profile's program.
+LOADERS = {"vllm": ("CKPT_VLLM_PYTHON", "vllm_outcomes.py"),
+           "transformers": ("CKPT_TRANSFORMERS_PYTHON", "transformers_outcomes.py")}
 SERVED = "vllm-0.17"  # the bases are made for it
 
 
@@ -63,15 +67,15 @@ def make_bases(ckpt, testdata, work):
 class Loader:
     """A long-lived process that says what it makes of folders."""
 
-    def __init__(self, python, warm):
-        self.process = subprocess.Popen([python, str(HERE / "vllm_outcomes.py"), str(warm)], text=True,
+    def __init__(self, python, script, warm):
+        self.process = subprocess.Popen([python, str(HERE / script), str(warm)], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         for line in self.process.stdout:
             if line.startswith("ready "):
                 self.version = line.split()[1]
                 return
             if line.startswith("peer missing"):
-                peer_missing("vllm", line.strip())
+                peer_missing(script, line.strip())
         sys.exit("the loader ended before it was ready")
 
     def outcome(self, folder, text_only):
@@ -149,11 +153,12 @@ class Run:
         self.version = ""
 
     def start_loaders(self, warm):
-        python = os.environ.get("CKPT_VLLM_PYTHON")
+        variable, script = LOADERS[self.options.profile.split("-")[0]]
+        python = os.environ.get(variable)
         if not python:
-            peer_missing("vllm", "CKPT_VLLM_PYTHON names no Python")
+            peer_missing(self.options.profile, f"{variable} names no Python")
         for _ in range(self.options.jobs):
-            loader = Loader(python, warm)
+            loader = Loader(python, script, warm)
             self.version = loader.version
             self.loaders.put(loader)
 

@@ -138,7 +138,10 @@ Status look_class_type(const Look& look) {
                             on.model_type));
   };
   const bool is_wrapper = on.model_type == "qwen3_5" || on.model_type == "qwen3_5_moe";
-  if (is_wrapper && !on.model_class.starts_with("Qwen3_5")) {
+  // Over a flat file these read what the wrapper's class makes of it (C04).
+  const bool reads_any = !on.has_text_config() && (on.model_class.starts_with("Llama") ||
+                                                   on.model_class.starts_with("Mistral"));
+  if (is_wrapper && !reads_any && !on.model_class.starts_with("Qwen3_5")) {
     report();
     return {};
   }

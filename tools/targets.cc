@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/folder.h"
+#include "core/ownership.h"
 #include "core/place.h"
 #include "core/resume/found_ledgers.h"
 #include "formats/formats.h"
@@ -252,6 +253,7 @@ Status check_output(const Plan& plan, const Output& output, const Inputs& inputs
     }
   }
   for (const fs::path& path : temporaries) {
+    CKPT_TRY(require_ours(path, Guard::kOwner));
     CKPT_TRY(refuse_inputs_in(inputs, path));
     CKPT_TRY(refuse_unknown_leftovers(plan, output, path));
   }

@@ -74,11 +74,11 @@ INSTANTIATE_TEST_SUITE_P(All, RoundTrip,
                            return name;
                          });
 
-TEST(Outputs, HaveMode0644WhateverTheSourceHad) {
+TEST(Outputs, HaveTheModeThatUmaskAsksForWhateverTheSourceHad) {
   const TemporaryFolder folder;
   std::filesystem::copy(testdata("qwen3-micro"), folder / "in");
   ::chmod((folder / "in" / "model.safetensors").c_str(), 0600);
-  const mode_t before = ::umask(077);
+  const mode_t before = ::umask(027);
   Conversion conversion;
   conversion.in = folder / "in";
   conversion.out = folder / "out";
@@ -88,7 +88,7 @@ TEST(Outputs, HaveMode0644WhateverTheSourceHad) {
   for (const auto& entry : std::filesystem::directory_iterator(conversion.out)) {
     struct stat status {};
     ASSERT_EQ(::stat(entry.path().c_str(), &status), 0);
-    EXPECT_EQ(status.st_mode & 0777, 0644u) << entry.path();
+    EXPECT_EQ(status.st_mode & 0777, 0640u) << entry.path();
   }
 }
 

@@ -5,9 +5,9 @@
 test "$(ls many/*.safetensors | wc -l)" -gt 40 || exit 8
 (
   ulimit -n 36
-  "$ckpt" convert many limited --shard-size 1KB -q > /dev/null; echo "exit $?"
-  "$ckpt" convert q.gguf s.gguf --split-size 1KB -q > /dev/null; echo "exit $?"
-  "$ckpt" convert "$(echo s-00001-of-*.gguf)" merged.gguf -q > /dev/null; echo "exit $?"
+  "$ckpt" convert many limited --shard-size 1KB --threads 2 -q > /dev/null; echo "exit $?"
+  "$ckpt" convert q.gguf s.gguf --split-size 1KB --threads 2 -q > /dev/null; echo "exit $?"
+  "$ckpt" convert "$(echo s-00001-of-*.gguf)" merged.gguf --threads 2 -q > /dev/null; echo "exit $?"
   "$ckpt" patch many --step config:set=x=1 -q > /dev/null; echo "exit $?"
   "$ckpt" verify many > /dev/null; echo "exit $?"
 )

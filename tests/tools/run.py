@@ -9,6 +9,7 @@ A stream without a file is not looked at. The folder's path is shown as DIR, tes
 
 usage: run.py CKPT [--accept] [NAME ...]     --accept rewrites .exact files and .exit
 """
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -61,6 +62,8 @@ binary = pathlib.Path(sys.argv[1]).resolve()
 accept = "--accept" in sys.argv
 names = [a for a in sys.argv[2:] if not a.startswith("--")]
 scripts = sorted(s for s in HERE.glob("*.sh") if not names or s.stem in names)
-failed = [s.stem for s in scripts if not check(s, binary, accept)]
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    fits = list(pool.map(lambda script: check(script, binary, accept), scripts))
+failed = [script.stem for script, fit in zip(scripts, fits) if not fit]
 print(f"{len(scripts) - len(failed)} passed, {len(failed)} failed" + "".join(f"\n  {n}" for n in failed))
 sys.exit(1 if failed or not scripts else 0)

@@ -1,6 +1,8 @@
 #include "formats/formats.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "core/folder.h"
 #include "core/patch/journal.h"
@@ -15,6 +17,24 @@ namespace fs = std::filesystem;
 
 constexpr std::array<const Format*, 2> kFormats = {&kSafetensors, &kGguf};
 constexpr std::string_view kAccepted = "a Hugging Face folder, a .safetensors or a .gguf file";
+
+// "ORG/NAME", where ORG is no folder here: how models are called on the Hugging Face hub.
+std::string hub_name(const fs::path& path) {
+  const std::string text = path.string();
+  const size_t slash = text.find('/');
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
+  };
+  const bool has_two_parts = slash != text.npos && slash > 0 && slash + 1 < text.size() &&
+                             text.find('/', slash + 1) == text.npos;
+  std::error_code error;
+  if (!has_two_parts || text[0] == '.' || !std::all_of(text.begin(), text.end(), is_plain) ||
+      fs::exists(path.parent_path(), error) || path.extension() == ".gguf" ||
+      path.extension() == ".safetensors") {
+    return {};
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -43,6 +63,14 @@ Result<const Format*> recognise(const fs::path& path) {
   std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
   if (!exists) {
+    const std::string name = hub_name(path);
+    if (!name.empty()) {
+      return fail_with_hint(
+          ErrorCode::kUsage,
+          fmt::format("hf download {} --local-dir {}, and then {}", name, path.filename().string(),
+                      path.filename().string()),
+          "{}: nothing is there; a model of the Hugging Face hub has to be fetched first", name);
+    }
     return fail(ErrorCode::kUsage, "{}: nothing is there; expected {}", path.string(), kAccepted);
   }
   CKPT_TRY(refuse_unfinished_patch(path));

@@ -16,6 +16,7 @@ struct OutputPlanning {
   const Conversion& conversion;
   const Context& context;
   OptionUse& use;
+  std::vector<OutputVerdict>& verdicts;
 };
 
 bool is_export_type(std::string_view type);  // nvfp4, nvfp4-w4a16, fp8

@@ -19,10 +19,15 @@ std::string next_command(const Output& output) {
   return fmt::format("{} {}", runs ? "llama-cli -m" : "ckpt show", path);
 }
 
-// The commands that serve the output where it was made for.
-void show_serving(const Console& console, const Output& output,
+// The commands that serve the output where it was made for, and where it will load.
+void show_serving(const Console& console, const Output& output, const PlannedConversion& planned,
                   const std::vector<std::string>& profiles) {
   for (const std::string& profile : profiles) {
+    const bool is_bad = std::any_of(
+        planned.verdicts.begin(), planned.verdicts.end(), [&](const OutputVerdict& each) {
+          return each.out == output.path && !each.is_good() && each.verdict.profile == profile;
+        });
+    if (is_bad) continue;
     const std::string path = output.layout.is_folder
                                  ? output.path.string()
                                  : final_path(output, output.layout.files[0]).string();
@@ -83,8 +88,26 @@ ExecuteOptions with_common(ExecuteOptions options, const CommonOptions& common) 
   return options;
 }
 
-Result<int> carry_out(const Plan& plan, const Conversion& conversion, ExecuteOptions options,
-                      const Console& console, const CommonOptions& common) {
+int show_verdicts(const PlannedConversion& planned, const Console& console) {
+  int code = 0;
+  for (const OutputVerdict& each : planned.verdicts) {
+    const Verdict& verdict = each.verdict;
+    console.object("verdict", {{"out", each.out.string()},
+                               {"profile", verdict.profile},
+                               {"loads", verdict.loads},
+                               {"sound", verdict.sound}});
+    if (each.is_good()) continue;
+    code = 1;
+    console.warn(
+        fmt::format("{}: {} {}", each.out.string(), verdict.profile,
+                    verdict.loads ? "loads it and computes something else" : "will not load it"));
+  }
+  return code;
+}
+
+Result<int> carry_out(const PlannedConversion& planned, const Conversion& conversion,
+                      ExecuteOptions options, const Console& console, const CommonOptions& common) {
+  const Plan& plan = planned.plan;
   options = with_common(std::move(options), common);
   ProgressLine progress(console, plan.outputs[0].path.filename().string());
   options.progress = &progress;
@@ -101,8 +124,10 @@ Result<int> carry_out(const Plan& plan, const Conversion& conversion, ExecuteOpt
     return show_share(console, options, *report);
   }
   show_report(console, plan, *report);
-  for (const Output& output : plan.outputs) show_serving(console, output, conversion.profiles);
-  return 0;
+  for (const Output& output : plan.outputs) {
+    show_serving(console, output, planned, conversion.profiles);
+  }
+  return show_verdicts(planned, console);
 }
 
 }  // namespace ckpt

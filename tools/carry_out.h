@@ -8,8 +8,12 @@
 namespace ckpt {
 
 // `options`: force, allow_nonfinite and the share; the rest is filled in here. Gives the exit code.
-Result<int> carry_out(const Plan& plan, const Conversion& conversion, ExecuteOptions options,
-                      const Console& console, const CommonOptions& common);
+// 1 where a program that --for names will not load what was made, or not compute what it means.
+Result<int> carry_out(const PlannedConversion& planned, const Conversion& conversion,
+                      ExecuteOptions options, const Console& console, const CommonOptions& common);
+
+// Says the verdicts; gives the exit code of those.
+int show_verdicts(const PlannedConversion& planned, const Console& console);
 
 // The options that carry_out() would use: digests of plans depend on them.
 ExecuteOptions with_common(ExecuteOptions options, const CommonOptions& common);

@@ -8,6 +8,7 @@
 
 #include "checks/checks.h"
 #include "tools/commands.h"
+#include "tools/type_names.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -43,14 +44,7 @@ std::vector<std::string> split(std::string_view text, char at) {
 std::vector<std::string> listed_values(std::string_view option) {
   std::vector<std::string> out;
   if (option == "to") {
-    for (const TypeInfo& type : all_types()) out.emplace_back(type.name);
-    // What folders are exported to, as that step lists it: "nvfp4|fp8".
-    for (const Transform* step : all_transforms()) {
-      for (const OptionRule& rule : step->options) {
-        if (step->name != "export" || rule.name != "type") continue;
-        for (std::string& one : split(rule.value, '|')) out.push_back(std::move(one));
-      }
-    }
+    for (const TargetType& type : target_types()) out.emplace_back(type.name);
   } else if (option == "step") {
     for (const Transform* step : all_transforms()) out.emplace_back(step->name);
   } else if (option == "for") {
@@ -66,7 +60,8 @@ std::vector<std::string> checked_values(const std::string& type_name) {
   return split(std::string_view(type_name).substr(open + 1, close - open - 1), ',');
 }
 
-Choice choice_of(const CLI::Option& option) {
+// An option has a choice for each of its long names.
+std::vector<Choice> choices_of(const CLI::Option& option) {
   Choice out;
   if (!option.get_lnames().empty()) out.long_name = option.get_lnames()[0];
   if (!option.get_snames().empty()) out.short_name = option.get_snames()[0];
@@ -74,7 +69,13 @@ Choice choice_of(const CLI::Option& option) {
   out.takes_value = option.get_items_expected_max() > 0;
   out.values = checked_values(option.get_type_name());
   if (out.values.empty()) out.values = listed_values(out.long_name);
-  return out;
+  std::vector<Choice> all{out};
+  for (size_t i = 1; i < option.get_lnames().size(); ++i) {
+    out.long_name = option.get_lnames()[i];
+    out.short_name.clear();
+    all.push_back(out);
+  }
+  return all;
 }
 
 std::vector<Verb> verbs_of(const CLI::App& app) {
@@ -82,7 +83,7 @@ std::vector<Verb> verbs_of(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands({})) {
     Verb verb{command->get_name(), first_line(command->get_description()), {}};
     for (const CLI::Option* option : command->get_options()) {
-      verb.choices.push_back(choice_of(*option));
+      for (Choice& choice : choices_of(*option)) verb.choices.push_back(std::move(choice));
     }
     out.push_back(std::move(verb));
   }

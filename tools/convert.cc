@@ -1,14 +1,18 @@
 // ckpt convert IN OUT: plan, and carry the plan out.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "tools/carry_out.h"
 #include "tools/commands.h"
+#include "tools/conversion_fields.h"
 #include "tools/follow_links.h"
 #include "tools/pipeline.h"
 #include "tools/plan_file.h"
+#include "tools/profile_names.h"
 #include "tools/recipe.h"
+#include "tools/type_names.h"
 
 namespace ckpt {
 namespace {
@@ -20,21 +24,25 @@ struct Typed {
   std::map<std::string, std::string> exports;  // option of the export step, value
   std::string recipe;
   std::string plan_out;
+  std::string outfile;  // -o, another way to say OUT
   bool dry_run = false;
-  bool allow_nonfinite = false;
 };
 
+// One value each time it is typed, and what follows is IN, OUT or another option.
+void repeats(CLI::Option* option) {
+  option->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
+
 void declare_types(CLI::App& app, Conversion& conversion) {
-  app.add_option("--to", conversion.to,
+  app.add_option("--to,--outtype", conversion.to,
                  "type to store weights in: q4_k_m, q8_0, bf16, ... "
                  "(ckpt list types); default: keep what is there");
-  app.add_option("--keep", "GLOB of tensors to leave as they are (may repeat)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--tensor-type",
-                 "GLOB=TYPE for some tensors; out:GLOB sees output names; the last match wins")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeats(app.add_option("--keep", "GLOB of tensors to leave as they are (may repeat)"));
+  repeats(app.add_option("--tensor-type",
+                         "GLOB=TYPE for some tensors, by their names in IN or OUT; out:GLOB "
+                         "sees those in OUT alone; the last match wins"));
   app.add_option("--output-tensor-type", conversion.output_tensor_type, "type of the output head");
   app.add_option("--token-embedding-type", conversion.token_embedding_type,
                  "type of the token embedding");
@@ -53,17 +61,16 @@ void declare_model(CLI::App& app, Typed& typed) {
                  "name of the pre-tokenizer, instead of the one found");
   app.add_option("--model-name", conversion.model_name, "instead of the folder's name");
   app.add_flag("--no-mtp", conversion.no_mtp, "drop multi-token-prediction layers");
-  app.add_option("--also", typed.also, "OUT2=TYPE2, made from the same reading of IN (may repeat)");
-  app.add_option(
-         "--for", conversion.profiles,
-         "PROFILE that shall load OUT: adds the mends that ckpt doctor asks for (may repeat)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
+  repeats(app.add_option("--also", typed.also,
+                         "OUT2=TYPE2, made from the same reading of IN (may repeat)"));
+  repeats(app.add_option(
+      "--for", conversion.profiles,
+      "PROFILE that shall load OUT: adds the mends that ckpt doctor asks for (may repeat)"));
   app.add_option(
       "--base", conversion.base,
       "the unquantized model: for mends that need it, and for NVFP4 from a GGUF to a folder");
-  app.add_option("--step", conversion.steps, "name:key=value,... (ckpt list steps; may repeat)");
+  repeats(app.add_option("--step", conversion.steps,
+                         "name:key=value,... (ckpt list steps; may repeat)"));
 }
 
 // Options of the export step, under their own names.
@@ -78,9 +85,7 @@ void declare_export(CLI::App& app, Typed& typed) {
       "best: blocks that err less than the reference's (nvfp4, q4_k, q5_k, q6_k); also "
       "four-over-six and sweep (nvfp4)");
   add("moments", "FILE.safetensors with second moments of inputs, for --search best");
-  app.add_option("--only", "GLOB of tensors to quantize, all others stay (may repeat)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeats(app.add_option("--only", "GLOB of tensors to quantize, all others stay (may repeat)"));
   app.add_flag_callback(
       "--fresh-weight-amax", [&typed] { typed.exports["fresh-weight-amax"] = "yes"; },
       "recompute the weights' maxima instead of those a QAT checkpoint stored");
@@ -100,33 +105,62 @@ Status read_also(Typed& typed) {
   return {};
 }
 
-// What was typed wins over what the recipe says.
+// What was typed wins over what the recipe says; of rules, of which the last match counts, those
+// typed stand behind.
 Status take_recipe(const std::string& path, Conversion& conversion) {
-  if (!path.empty()) {
-    CKPT_ASSIGN(Recipe recipe, read_recipe(path));
-    if (conversion.in.empty()) conversion.in = std::move(recipe.in);
-    if (conversion.out.empty()) conversion.out = std::move(recipe.out);
-    // What was typed stands in its place, and is asked for its effect there.
-    for (const auto& [key, value] : recipe.export_options) {
-      conversion.given.push_back({key, value, true});
-    }
-    if (conversion.base.empty() && !recipe.base.empty()) {
-      conversion.given.push_back({"base", recipe.base, true});
-    }
-    if (conversion.to.empty()) conversion.to = std::move(recipe.to);
-    conversion.recipe_steps = std::move(recipe.steps);
-    if (conversion.profiles.empty()) conversion.profiles = std::move(recipe.profiles);
-    if (conversion.base.empty()) conversion.base = std::move(recipe.base);
-    // The first of a name counts less than the last: those typed stay behind.
-    auto& options = conversion.export_options;
-    options.insert(options.begin(), recipe.export_options.begin(), recipe.export_options.end());
-    if (conversion.also.empty()) {
-      for (auto& [out, to] : recipe.also) conversion.also.push_back({out, to});
-    }
+  CKPT_ASSIGN(Recipe recipe, read_recipe(path));
+  if (conversion.in.empty()) conversion.in = std::move(recipe.in);
+  if (conversion.out.empty()) conversion.out = std::move(recipe.out);
+  if (conversion.to.empty()) conversion.to = std::move(recipe.to);
+  conversion.recipe_steps = std::move(recipe.steps);
+  if (conversion.profiles.empty()) conversion.profiles = std::move(recipe.profiles);
+  if (conversion.also.empty()) {
+    for (auto& [out, to] : recipe.also) conversion.also.push_back({out, to});
   }
+  auto rules = std::exchange(conversion.type_rules, {});
+  for (auto& [name, value] : recipe.options) {
+    const bool is_rule = find_conversion_field(name)->kind == FieldKind::kRules;
+    const auto is_typed = [&, key = name](const GivenOption& given) {
+      return given.name == key && !given.is_from_recipe;
+    };
+    if (!is_rule && std::ranges::any_of(conversion.given, is_typed)) continue;
+    conversion.given.push_back({name, value, true});
+    CKPT_TRY(in(path, set_field(conversion, name, std::move(value))));
+  }
+  conversion.type_rules.insert(conversion.type_rules.end(), rules.begin(), rules.end());
+  return {};
+}
+
+// IN and OUT, wherever they were said.
+Status take_places(Typed& typed) {
+  Conversion& conversion = typed.conversion;
+  if (!typed.outfile.empty() && !conversion.out.empty()) {
+    return fail(ErrorCode::kUsage, "-o {}: OUT is {} already; expected one of them", typed.outfile,
+                conversion.out.string());
+  }
+  if (!typed.outfile.empty()) conversion.out = typed.outfile;
+  if (!typed.recipe.empty()) CKPT_TRY(take_recipe(typed.recipe, conversion));
   if (!conversion.in.empty() && !conversion.out.empty()) return {};
   return fail_with_hint(ErrorCode::kUsage, "ckpt help convert", "{} is missing",
                         conversion.in.empty() ? "IN" : "OUT");
+}
+
+// Types and profiles in our spelling.
+Status settle_names(Conversion& conversion) {
+  if (!conversion.to.empty()) {
+    CKPT_ASSIGN(conversion.to, target_type_named("--to ", conversion.to));
+  }
+  for (AlsoOutput& also : conversion.also) {
+    CKPT_ASSIGN(also.to, target_type_named(fmt::format("--also {}=", also.out.string()), also.to));
+  }
+  for (auto& [key, value] : conversion.type_rules) {
+    if (key == "tensor-type") value = rule_with_type_named(value);
+  }
+  for (std::string* type : {&conversion.output_tensor_type, &conversion.token_embedding_type}) {
+    if (!type->empty()) *type = tensor_type_named(*type);
+  }
+  CKPT_ASSIGN(conversion.profiles, profiles_named(conversion.profiles));
+  return {};
 }
 
 // --keep and --tensor-type in the order they were typed, across the two.
@@ -142,18 +176,21 @@ std::vector<std::pair<std::string, std::string>> ordered_rules(const CLI::App& a
 }
 
 // What was typed, for the rule that every option has an effect. Before what a recipe says.
-void add_given(const CLI::App& app, Conversion& conversion) {
+Status add_given(const CLI::App& app, Conversion& conversion) {
   std::map<const CLI::Option*, size_t> taken;
   std::vector<GivenOption> typed;
   for (const CLI::Option* option : app.parse_order()) {
     if (option->get_lnames().empty()) continue;  // IN, OUT
     const size_t number = taken[option]++;
     const bool has_value = option->get_items_expected_max() > 0;
+    const std::string& name = option->get_lnames()[0];
     const auto& values = option->results();
-    typed.push_back({option->get_lnames()[0],
-                     has_value && number < values.size() ? values[number] : "", false});
+    std::string value = has_value && number < values.size() ? values[number] : "";
+    if (has_value && value.empty()) return fail(ErrorCode::kUsage, "--{}: an empty value", name);
+    typed.push_back({name, std::move(value), false});
   }
   conversion.given.insert(conversion.given.begin(), typed.begin(), typed.end());
+  return {};
 }
 
 // A number alone counts bytes, which is seldom what was meant.
@@ -237,24 +274,25 @@ void show_plan(const Console& console, const Plan& plan) {
 Result<int> convert(Typed& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(read_sizes(typed, console));
   CKPT_TRY(read_also(typed));
-  CKPT_TRY(take_recipe(typed.recipe, typed.conversion));
+  CKPT_TRY(take_places(typed));
+  CKPT_TRY(settle_names(typed.conversion));
   if (typed.dry_run && !typed.plan_out.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "one of them",
                           "--dry-run writes nothing, --plan-out writes the plan");
   }
   if (!typed.plan_out.empty()) {
-    return write_plan(typed.conversion, typed.allow_nonfinite, typed.plan_out, console);
+    return write_plan(typed.conversion, typed.conversion.allow_nonfinite, typed.plan_out, console);
   }
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(typed.conversion));
   for (const std::string& note : planned.notes) console.warn(note);
   if (typed.dry_run) {
     show_plan(console, planned.plan);
-    return 0;
+    return show_verdicts(planned, console);
   }
   ExecuteOptions options;
-  options.allow_nonfinite = typed.allow_nonfinite;
+  options.allow_nonfinite = typed.conversion.allow_nonfinite;
   options.force = typed.conversion.force;
-  return carry_out(planned.plan, typed.conversion, options, console, common);
+  return carry_out(planned, typed.conversion, options, console, common);
 }
 
 Run declare(CLI::App& app) {
@@ -262,6 +300,7 @@ Run declare(CLI::App& app) {
   Conversion& conversion = typed->conversion;
   app.add_option("IN", conversion.in, "Hugging Face folder, .safetensors or .gguf");
   app.add_option("OUT", conversion.out, "NAME.gguf, or a folder");
+  app.add_option("-o,--outfile", typed->outfile, "OUT, for those who are used to it");
   app.add_option("--recipe", typed->recipe, "a JSON file that says what the flags do not");
   declare_types(app, conversion);
   declare_model(app, *typed);
@@ -273,11 +312,11 @@ Run declare(CLI::App& app) {
                  "FILE (- for stdout) to write the plan to, for ckpt execute; converts nothing");
   app.add_flag("--dry-run", typed->dry_run, "show the plan, write nothing");
   app.add_flag("--force", conversion.force, "replace OUT if all of it is a checkpoint's");
-  app.add_flag("--allow-nonfinite", typed->allow_nonfinite, "convert NaN and Inf as they are");
+  app.add_flag("--allow-nonfinite", conversion.allow_nonfinite, "convert NaN and Inf as they are");
   declare_follow_links(app);
-  return [typed, &app](const Console& console, const CommonOptions& common) {
+  return [typed, &app](const Console& console, const CommonOptions& common) -> Result<int> {
     typed->conversion.type_rules = ordered_rules(app);
-    add_given(app, typed->conversion);
+    CKPT_TRY(add_given(app, typed->conversion));
     return convert(*typed, console, common);
   };
 }

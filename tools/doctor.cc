@@ -10,6 +10,7 @@
 #include "tools/commands.h"
 #include "tools/doctor_fix.h"
 #include "tools/follow_links.h"
+#include "tools/profile_names.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -144,14 +145,16 @@ Run declare(CLI::App& app) {
   app.add_option("--for", typed->profiles,
                  "PROFILE of a program (ckpt list profiles; may repeat); default: all")
       ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
   app.add_option("--base", typed->base, "the unquantized model, for mends that need it");
   app.add_flag("--fix", typed->fix, "apply the mends in place, then look again");
   app.add_flag("--rewrite-weights", typed->rewrite_weights,
                "with --fix: also mends that change weights");
   app.add_flag("--deep", typed->deep, "read the tensors too: NaN, scales, rows of zeros");
   declare_follow_links(app);
-  return [typed](const Console& console, const CommonOptions& common) {
+  return [typed](const Console& console, const CommonOptions& common) -> Result<int> {
+    CKPT_ASSIGN(typed->profiles, profiles_named(typed->profiles));
     return doctor(*typed, console, common);
   };
 }

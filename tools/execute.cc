@@ -62,7 +62,7 @@ Result<int> run(const Typed& typed, const Console& console, const CommonOptions&
   CKPT_ASSIGN(const PlannedConversion planned,
               in(place, plan_again(file, with_common(options, common))));
   for (const std::string& note : planned.notes) console.warn(note);
-  return carry_out(planned.plan, file.conversion, options, console, common);
+  return carry_out(planned, file.conversion, options, console, common);
 }
 
 Run declare(CLI::App& app) {

@@ -6,6 +6,7 @@
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
+#include "tools/type_names.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -24,19 +25,19 @@ void list_formats(const Console& console) {
   for (const std::string& line : table.lines({false, false})) console.answer(line);
 }
 
+// What --to takes, and then what tensors are stored as; a name may be both.
 void list_types(const Console& console) {
   Table table({"type", "kind", "what"});
-  for (const TypeInfo& type : all_types()) {
-    const std::string help = fmt::format("--to: mostly {}, by llama-quantize's rules", type.base);
-    table.add({std::string(type.name), "mixture", help});
-    console.object("type", {{"name", type.name}, {"kind", "mixture"}, {"help", help}});
-  }
+  const auto add = [&](std::string_view name, std::string_view kind, std::string_view help) {
+    table.add({std::string(name), std::string(kind), std::string(help)});
+    console.object("type", {{"name", name}, {"kind", kind}, {"help", help}});
+  };
+  for (const TargetType& type : target_types()) add(type.name, type.kind, type.help);
   for (const Codec* codec : all_codecs()) {
     const std::string_view kind = codec->encode != nullptr   ? "encode, decode"
                                   : codec->decode != nullptr ? "decode"
                                                              : "copy";
-    table.add({std::string(codec->name), std::string(kind), std::string(codec->help)});
-    console.object("type", {{"name", codec->name}, {"kind", kind}, {"help", codec->help}});
+    add(codec->name, kind, codec->help);
   }
   for (const std::string& line : table.lines({false, false, false})) console.answer(line);
 }

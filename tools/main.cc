@@ -13,7 +13,9 @@
 
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
+#include "tools/habits.h"
 #include "tools/interrupt_guard.h"
+#include "tools/type_names.h"
 
 namespace ckpt {
 
@@ -69,7 +71,7 @@ void check_stack() {
 void declare_common(CLI::App& app, CommonOptions& options, std::string& memory) {
   app.add_flag("--json", options.json, "one JSON object a line on stdout");
   app.add_flag("--quiet,-q", options.quiet, "no progress, notes or summary");
-  app.add_option("--threads", options.threads, "cores to use (default: all)")
+  app.add_option("-j,-t,--threads", options.threads, "cores to use (default: all)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--memory", memory, "what buffers may take (default: 512M)");
   app.add_option("--progress", options.progress,
@@ -116,6 +118,45 @@ int run_command(const Declared& command, CommonOptions& options, const std::stri
   return code ? *code : exit_code(code.error());
 }
 
+Status check_verb(const std::vector<std::string>& words) {
+  std::vector<std::string> verbs;
+  for (const Command* command : kCommands) verbs.emplace_back(command->name);
+  const bool is_verb = words.empty() || words[0].starts_with("-") ||
+                       std::find(verbs.begin(), verbs.end(), words[0]) != verbs.end();
+  if (is_verb) return {};
+  return unknown_verb(words[0], verbs);
+}
+
+// What CLI11 did not expect: an option that the verb does not have, or one word too many.
+Error unexpected(const std::vector<std::string>& words, const CLI::App& app) {
+  if (words[0].starts_with("-")) {
+    return {ErrorCode::kUsage,
+            {},
+            fmt::format("{}: expected a command first", words[0]),
+            "ckpt --help"};
+  }
+  const CLI::App* verb = app.get_subcommand(words[0]);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (word.size() < 2 || word[0] != '-') continue;
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return unknown_option(name, words[0], names).value();
+    }
+  }
+  const std::vector<std::string> rest = verb->remaining();
+  const auto type = target_type_named("", rest.empty() ? "" : rest[0]);
+  const bool is_type = type && words[0] == "convert";
+  return {ErrorCode::kUsage,
+          {},
+          fmt::format("{}: more words than ckpt {} takes", fmt::join(rest, " "), words[0]),
+          is_type ? fmt::format("--to {}", *type) : fmt::format("ckpt help {}", words[0])};
+}
+
 // Whether what `descriptor` is a pipe to has no reader any more.
 bool reader_left(int descriptor) {
   pollfd stream{descriptor, 0, 0};
@@ -133,18 +174,15 @@ int answered(int code) {
 }
 
 int run(int argc, char** argv) {
-  // `ckpt help VERB` is `ckpt VERB --help`.
   std::vector<std::string> words(argv + 1, argv + argc);
-  if (!words.empty() && words[0] == "help") {
-    words.erase(words.begin());
-    words.push_back("--help");
-  }
+  const std::vector<std::string> typed = words;
+  words = in_own_words(std::move(words));
   CLI::App app{"Converts and patches LLM checkpoints: safetensors and GGUF.", "ckpt"};
   app.set_version_flag("--version", "ckpt " CKPT_VERSION);
   app.require_subcommand(1);
   CommonOptions options;
   options.command = "ckpt";
-  for (const std::string& word : words) options.command += " " + shell_word(word);
+  for (const std::string& word : typed) options.command += " " + shell_word(word);
   std::string memory;
   std::vector<Declared> declared;
   for (const Command* command : kCommands) {
@@ -154,9 +192,14 @@ int run(int argc, char** argv) {
     declare_common(*sub, options, memory);
     declared.push_back({sub, command->declare(*sub)});
   }
-  std::reverse(words.begin(), words.end());  // CLI11 takes its vector from the back
+  if (const Status known = check_verb(words); !known) {
+    options.json = std::find(words.begin(), words.end(), "--json") != words.end();
+    Console(options).error(known.error());
+    return 2;
+  }
+  std::vector<std::string> from_back(words.rbegin(), words.rend());  // as CLI11 takes its vector
   try {
-    app.parse(words);
+    app.parse(from_back);
   } catch (const CLI::CallForHelp& help) {
     app.exit(help);
     return 0;
@@ -166,6 +209,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& version) {
     app.exit(version);
     return 0;
+  } catch (const CLI::ExtrasError&) {
+    Console(options).error(unexpected(words, app));
+    return 2;
   } catch (const CLI::ParseError& error) {
     return usage_error(Console(options), error.what(), "ckpt --help, or ckpt help VERB");
   }

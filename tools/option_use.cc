@@ -46,6 +46,7 @@ constexpr OptionRow kRows[] = {
     {"progress", Kind::kCommand, ""},
     {"follow-links", Kind::kCommand, ""},
     {"recipe", Kind::kCommand, ""},
+    {"outfile", Kind::kCommand, ""},
     {"dry-run", Kind::kCommand, ""},
     {"plan-out", Kind::kCommand, ""},
     {"force", Kind::kCommand, ""},

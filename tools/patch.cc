@@ -110,13 +110,21 @@ Result<ExecuteReport> carry_out(const Typed& typed, const Patch& patch, LinkWay 
   return report;
 }
 
+std::string conversion_key(const Recipe& recipe) {
+  if (!recipe.options.empty()) return recipe.options[0].first;
+  return !recipe.to.empty() ? "to" : !recipe.also.empty() ? "also" : "for";
+}
+
 // What was typed wins over what the recipe says.
 Status take_recipe(Typed& typed) {
   if (!typed.recipe.empty()) {
     CKPT_ASSIGN(Recipe recipe, read_recipe(typed.recipe));
-    if (!recipe.to.empty() || !recipe.also.empty()) {
-      return fail_with_hint(ErrorCode::kUsage, "ckpt convert --recipe",
-                            "{}: \"to\" and \"also\" are for conversions", typed.recipe);
+    if (!recipe.to.empty() || !recipe.also.empty() || !recipe.profiles.empty() ||
+        !recipe.options.empty()) {
+      return fail_with_hint(ErrorCode::kUsage, "ckpt convert --recipe " + shell_word(typed.recipe),
+                            "{}: \"{}\" is for conversions; a patch takes \"in\", \"out\" and "
+                            "\"steps\"",
+                            typed.recipe, conversion_key(recipe));
     }
     if (typed.path.empty()) typed.path = std::move(recipe.in);
     if (typed.out.empty()) typed.out = std::move(recipe.out);
@@ -203,7 +211,10 @@ Run declare(CLI::App& app) {
   auto typed = std::make_shared<Typed>();
   app.add_option("PATH", typed->path, "Hugging Face folder, .safetensors or .gguf");
   app.add_option("--recipe", typed->recipe, "a JSON file that says what the flags do not");
-  app.add_option("--step", typed->steps, "name:key=value,... (ckpt list steps; may repeat)");
+  app.add_option("--step", typed->steps, "name:key=value,... (ckpt list steps; may repeat)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
   app.add_option("--out", typed->out, "write the patched checkpoint here; PATH stays as it is");
   app.add_option("--link", typed->link,
                  "how unchanged files come to --out: reflink (default; copies where blocks cannot "

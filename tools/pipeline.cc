@@ -8,6 +8,7 @@
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/added_steps.h"
+#include "tools/lora_adapter.h"
 #include "tools/mending.h"
 #include "tools/targets.h"
 #include "transforms/transforms.h"
@@ -63,11 +64,17 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
                            steps.empty() ? "nothing had to be changed" : steps));
   for (const Finding& finding : mended.left.findings) {
     if (finding.severity < Severity::kUnsound) continue;
-    const std::string needs = finding.mend.needs.empty() ? finding.mend.advice : finding.mend.needs;
+    const bool needs_base = finding.mend.needs.starts_with("BASE") && conversion.base.empty();
+    const std::string needs = needs_base ? "Try: --base DIR, the unquantized model's folder"
+                              : finding.mend.needs.empty() ? finding.mend.advice
+                                                           : finding.mend.needs;
     context.note(fmt::format("{} will not {} it: {}: {}: {}{}{}", finding.profile,
                              finding.severity == Severity::kUnloaded ? "load" : "run",
                              finding.check, finding.place, finding.found, needs.empty() ? "" : "; ",
                              needs));
+  }
+  for (const Verdict& verdict : mended.left.verdicts) {
+    planning.verdicts.push_back({conversion.out, verdict});
   }
   return std::move(mended.checkpoint);
 }
@@ -120,6 +127,7 @@ struct Planning {
   const Imatrix& imatrix;
   OptionUse use = {};
   std::vector<std::string> notes = {};
+  std::vector<OutputVerdict> verdicts = {};
 
   Context context(const Conversion& conversion) {
     Context out = step_context(&notes);
@@ -152,13 +160,13 @@ Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& conversio
                        Planning& planning) {
   const Context context = planning.context(conversion);
   Plan plan;
-  CKPT_TRY(add_output(plan, checkpoint, {conversion, context, planning.use}));
+  CKPT_TRY(add_output(plan, checkpoint, {conversion, context, planning.use, planning.verdicts}));
   for (const AlsoOutput& also : conversion.also) {
     Conversion other = conversion;
     other.out = also.out;
     other.to = also.to;
     other.is_beside_export = is_export_type(conversion.to);
-    CKPT_TRY(add_output(plan, checkpoint, {other, context, planning.use}));
+    CKPT_TRY(add_output(plan, checkpoint, {other, context, planning.use, planning.verdicts}));
   }
   CKPT_TRY(check(plan));
   return plan;
@@ -261,6 +269,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed) {
     CKPT_ASSIGN(imatrix, read_imatrix(conversion.imatrix));
   }
   Planning planning{imatrix};
+  CKPT_TRY(check_whole_model(checkpoint, conversion, planning.context(conversion)));
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
   if (steps.empty()) steps = conversion.recipe_steps;
   CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, conversion, planning));
@@ -271,6 +280,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed) {
   }
   CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), conversion.force));
   out.notes = std::move(planning.notes);
+  out.verdicts = std::move(planning.verdicts);
   return out;
 }
 

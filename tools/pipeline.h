@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/check.h"
 #include "core/plan.h"
 #include "core/transform.h"
 #include "tools/option_use.h"
@@ -40,7 +41,8 @@ struct Conversion {
   bool allow_requantize = false;
   bool pure = false;
   bool leave_output_tensor = false;
-  uint64_t shard_bytes = 0;  // largest output file; 0 = as the format does
+  bool allow_nonfinite = false;  // for whoever carries the plan out
+  uint64_t shard_bytes = 0;      // largest output file; 0 = as the format does
   uint64_t header_slack_bytes = 0;
   bool force = false;
   // What was typed or said by a recipe, in order: each must have an effect (option_use.h). Empty
@@ -48,10 +50,18 @@ struct Conversion {
   std::vector<GivenOption> given;
 };
 
+// Whether a program that --for names will load an output, and compute what it means.
+struct OutputVerdict {
+  std::filesystem::path out;
+  Verdict verdict;
+  bool is_good() const { return verdict.loads && verdict.sound; }
+};
+
 struct PlannedConversion {
   Plan plan;
   std::string in_format;
-  std::vector<std::string> notes;  // things a person should know
+  std::vector<std::string> notes;       // things a person should know
+  std::vector<OutputVerdict> verdicts;  // of --for, for each folder and profile
 };
 
 // Fails: kUsage, kCorrupt, kUnsupported, kIo; nothing was written.

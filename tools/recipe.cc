@@ -1,10 +1,11 @@
 #include "tools/recipe.h"
 
 #include <algorithm>
-#include <span>
 
 #include "core/bytes.h"
 #include "core/json_edit.h"
+#include "tools/conversion_fields.h"
+#include "tools/nearest.h"
 
 namespace ckpt {
 namespace {
@@ -27,7 +28,9 @@ class Reader {
   Status read_option(Step& step, const std::string& key, const JsonText& value) const;
   Result<std::string> option_text(const OptionRule& rule, const JsonText& value) const;
   Status read_also(const JsonText& json, Recipe& recipe) const;
-  Status read_text(const std::string& key, const JsonText& value, Recipe& recipe) const;
+  Status read_key(const std::string& key, const JsonText& value, Recipe& recipe) const;
+  Status read_field(const ConversionField& field, const JsonText& value, Recipe& recipe) const;
+  Status read_rules(const std::string& name, const JsonText& value, Recipe& recipe) const;
   Status read_list(const std::string& key, const JsonText& value, Recipe& recipe) const;
 
   fs::path folder_;
@@ -64,8 +67,7 @@ Result<std::string> Reader::option_text(const OptionRule& rule, const JsonText& 
 Status Reader::read_option(Step& step, const std::string& key, const JsonText& value) const {
   const OptionRule* rule = find_rule(step, key);
   if (rule == nullptr) {
-    return fail_with_hint(ErrorCode::kUsage, "ckpt list steps", "step '{}' has no option '{}'",
-                          step.transform->name, key);
+    return unknown_step_option(*step.transform, key);
   }
   if (value.is_array()) {
     if (!rule->repeats && value.items().size() > 1) {
@@ -128,28 +130,61 @@ Status Reader::read_also(const JsonText& json, Recipe& recipe) const {
   return {};
 }
 
-// Keys whose value is one text.
-Status Reader::read_text(const std::string& key, const JsonText& value, Recipe& recipe) const {
-  constexpr std::string_view kExportPaths[] = {"amax-from", "moments"};
-  constexpr std::string_view kExportWords[] = {"preset", "rounding", "search"};
-  const auto holds = [&](std::span<const std::string_view> keys) {
-    return std::find(keys.begin(), keys.end(), key) != keys.end();
-  };
-  if (key != "in" && key != "out" && key != "to" && key != "base" && !holds(kExportPaths) &&
-      !holds(kExportWords)) {
-    return fail(ErrorCode::kUsage,
-                "key \"{}\"; expected one of in, out, to, steps, also, for, base, {}, {}", key,
-                fmt::join(kExportPaths, ", "), fmt::join(kExportWords, ", "));
+// An option of the command line, under its own name.
+Status Reader::read_field(const ConversionField& field, const JsonText& value,
+                          Recipe& recipe) const {
+  const std::string name(field.name);
+  const auto add = [&](std::string text) { recipe.options.emplace_back(name, std::move(text)); };
+  if (field.kind == FieldKind::kFlag) {
+    const auto flag = value.as_boolean();
+    if (!flag) {
+      return fail(ErrorCode::kUsage, "\"{}\": {}; expected true or false", name,
+                  value.dump(0).substr(0, 80));
+    }
+    if (*flag) add("yes");
+    return {};
   }
+  if (field.kind == FieldKind::kRules) return read_rules(name, value, recipe);
+  CKPT_ASSIGN(std::string text, text_of(value, name));
+  add(field.kind == FieldKind::kPath ? resolve(text).string() : std::move(text));
+  return {};
+}
+
+// One text, several in an array, or {"GLOB": "TYPE"}.
+Status Reader::read_rules(const std::string& name, const JsonText& value, Recipe& recipe) const {
+  if (value.is_object() && name == "tensor-type") {
+    for (const auto& [glob, type] : value.members()) {
+      CKPT_ASSIGN(const std::string text, text_of(type, name));
+      recipe.options.emplace_back(name, fmt::format("{}={}", glob, text));
+    }
+    return {};
+  }
+  const std::vector<JsonText> alone{value};
+  for (const JsonText& item : value.is_array() ? value.items() : alone) {
+    CKPT_ASSIGN(std::string text, text_of(item, name));
+    recipe.options.emplace_back(name, std::move(text));
+  }
+  return {};
+}
+
+Failure unknown_key(const std::string& key) {
+  std::vector<std::string> keys = {"in", "out", "to", "steps", "also", "for"};
+  for (const ConversionField& field : conversion_fields()) keys.emplace_back(field.name);
+  const std::string near = nearest(key, keys);
+  return fail_with_hint(ErrorCode::kUsage,
+                        near.empty() ? "one of those" : fmt::format("\"{}\"", near),
+                        "key \"{}\"; expected one of {}", key, fmt::join(keys, ", "));
+}
+
+Status Reader::read_key(const std::string& key, const JsonText& value, Recipe& recipe) const {
+  if (key == "steps" || key == "also" || key == "for") return read_list(key, value, recipe);
+  if (const ConversionField* field = find_conversion_field(key)) {
+    return read_field(*field, value, recipe);
+  }
+  if (key != "in" && key != "out" && key != "to") return unknown_key(key);
   CKPT_ASSIGN(const std::string text, text_of(value, key));
   if (key == "to") {
     recipe.to = text;
-  } else if (holds(kExportWords)) {
-    recipe.export_options.emplace_back(key, text);
-  } else if (holds(kExportPaths)) {
-    recipe.export_options.emplace_back(key, resolve(text).string());
-  } else if (key == "base") {
-    recipe.base = resolve(text).string();
   } else {
     (key == "in" ? recipe.in : recipe.out) = resolve(text);
   }
@@ -175,8 +210,7 @@ Result<Recipe> Reader::read(const JsonText& root) const {
   if (!root.is_object()) return fail(ErrorCode::kUsage, "no JSON object");
   Recipe recipe;
   for (const auto& [key, value] : root.members()) {
-    const bool is_list = key == "steps" || key == "also" || key == "for";
-    CKPT_TRY(is_list ? read_list(key, value, recipe) : read_text(key, value, recipe));
+    CKPT_TRY(read_key(key, value, recipe));
   }
   return recipe;
 }

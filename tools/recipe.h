@@ -4,7 +4,7 @@
 //     // comments of both kinds are allowed
 //     "in": "base/", "out": "out/", "to": "nvfp4",
 //     "steps": [{"name": "graft", "from": "mtp/", "tensors": ["mtp.*"]}, "drop:tensors=x.*"],
-//     "for": ["vllm-0.17"], "base": "base/", "preset": "mlp-only",
+//     "for": ["vllm-0.17"], "base": "base/", "preset": "mlp-only", "keep": ["*.gate*"],
 //     "also": [{"out": "out.gguf", "to": "q4_k_m"}]
 //   }
 //
@@ -27,9 +27,9 @@ struct Recipe {
   std::string to;
   std::vector<Step> steps;
   std::vector<std::string> profiles;  // "for"
-  std::string base;                   // a folder
-  // Options of the export step under their own names: "preset", "amax-from", "search", ...
-  std::vector<std::pair<std::string, std::string>> export_options;
+  // All other options of convert by their names (conversion_fields.h), in the recipe's order: paths
+  // as they are from here, "yes" for a flag. What is false in the recipe is left out.
+  std::vector<std::pair<std::string, std::string>> options;
   std::vector<std::pair<std::filesystem::path, std::string>> also;  // OUT, TYPE
 };
 

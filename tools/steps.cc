@@ -4,6 +4,7 @@
 
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
+#include "tools/nearest.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -32,12 +33,28 @@ size_t closing_quote(std::string_view text, const Transform& transform) {
 
 }  // namespace
 
+Failure unknown_step_option(const Transform& step, std::string_view key) {
+  std::vector<std::string> names;
+  for (const OptionRule& rule : step.options) names.emplace_back(rule.name);
+  const std::string near = nearest(key, names);
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      near.empty() ? "ckpt list steps" : fmt::format("{}:{}=VALUE", step.name, near),
+      "step '{}' has no option '{}'; it takes {}", step.name, key,
+      names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+}
+
 Result<Step> parse_step(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   Step step{find_transform(name), {}};
   if (step.transform == nullptr) {
-    return fail_with_hint(ErrorCode::kUsage, "ckpt list steps", "step '{}' is not known", name);
+    std::vector<std::string> names;
+    for (const Transform* each : all_transforms()) names.emplace_back(each->name);
+    const std::string near = nearest(name, names);
+    return fail_with_hint(ErrorCode::kUsage,
+                          near.empty() ? "ckpt list steps" : fmt::format("--step {}", near),
+                          "step '{}' is not known", name);
   }
   std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
   while (!rest.empty()) {
@@ -46,8 +63,7 @@ Result<Step> parse_step(std::string_view text) {
     const auto& rules = step.transform->options;
     if (equals == rest.npos || std::none_of(rules.begin(), rules.end(),
                                             [&](const auto& rule) { return rule.name == key; })) {
-      return fail_with_hint(ErrorCode::kUsage, "ckpt list steps",
-                            "step '{}' has no option '{}'; written {}:key=value", name, key, name);
+      return unknown_step_option(*step.transform, key);
     }
     rest.remove_prefix(equals + 1);
     const bool quoted = !rest.empty() && rest[0] == '"';

@@ -24,6 +24,9 @@ Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts);
 // Whether option `key` of a step names a file or a folder.
 bool is_path_option(const Transform& step, std::string_view key);
 
+// What is said of an option that a step does not have: kUsage, with the nearest.
+Failure unknown_step_option(const Transform& step, std::string_view key);
+
 // What the steps together may change at most; kDocuments when there are none.
 Touches touches(const std::vector<Step>& steps);
 

@@ -217,6 +217,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const Options& options, const
                           "quantize: the checkpoint is {}; expected gguf", checkpoint.format);
   }
   CKPT_ASSIGN(QuantizeOptions parsed, parse_quantize_options(options, context.codecs));
+  parsed.rules.take_parts(checkpoint.tensors);
   Job job = make_job(std::move(parsed), context);
   if (job.imatrix != nullptr) CKPT_TRY(check_finite(*job.imatrix));
   ModelFacts facts;

@@ -85,7 +85,25 @@ Result<bool> parse_search(const Options& options) {
 }  // namespace
 
 TypeRules::TypeRules(std::vector<TypeRule> rules)
-    : rules_(std::move(rules)), on_input_(globs_of(false)), on_output_(globs_of(true)) {}
+    : rules_(std::move(rules)), on_either_(globs_of(false)), on_output_(globs_of(true)) {}
+
+void TypeRules::take_parts(const std::vector<Tensor>& tensors) {
+  const auto may_be_part = [](const TypeRule& rule) {
+    return rule.type && rule.glob.find_first_of("*?[") == rule.glob.npos;
+  };
+  if (std::none_of(rules_.begin(), rules_.end(), may_be_part)) return;
+  std::vector<bool> is_whole(rules_.size());
+  for (const Tensor& tensor : tensors) {
+    for (const uint32_t i : matching(tensor)) is_whole[i] = true;
+  }
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    if (is_whole[i] || !may_be_part(rules_[i])) continue;
+    rules_[i].glob = fmt::format("*{}*", rules_[i].glob);
+    rules_[i].sees_output_name = true;
+  }
+  on_either_ = globs_of(false);
+  on_output_ = globs_of(true);
+}
 
 TypeRules::Globs TypeRules::globs_of(bool sees_output_name) const {
   std::vector<std::string> globs;
@@ -99,11 +117,15 @@ TypeRules::Globs TypeRules::globs_of(bool sees_output_name) const {
 }
 
 std::vector<uint32_t> TypeRules::matching(const Tensor& tensor) const {
-  const std::string& input_name = tensor.source_name.empty() ? tensor.name : tensor.source_name;
   std::vector<uint32_t> out;
-  for (const uint32_t i : on_input_.list.matching(input_name)) out.push_back(on_input_.rules[i]);
-  for (const uint32_t i : on_output_.list.matching(tensor.name)) out.push_back(on_output_.rules[i]);
+  const auto add = [&](const Globs& globs, std::string_view name) {
+    for (const uint32_t i : globs.list.matching(name)) out.push_back(globs.rules[i]);
+  };
+  add(on_either_, tensor.name);
+  if (!tensor.source_name.empty()) add(on_either_, tensor.source_name);
+  add(on_output_, tensor.name);
   std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

@@ -1,8 +1,10 @@
 // What was asked of the quantize step: its option table, and the options read into numbers.
 //
 // Globs see a tensor under its name in the input checkpoint ("model.layers.0.mlp.up_proj.weight"
-// when that was a Hugging Face folder), or with "out:" in front under its GGUF name. Rules stand in
-// the order they were given, and the last one that matches a tensor counts.
+// when that was a Hugging Face folder) and under its GGUF name; with "out:" in front under the
+// latter alone. A tensor-type without *, ? and [ that is no tensor's whole name matches where it
+// stands anywhere in a GGUF name, as llama-quantize takes it: "ffn_down=q8_0". Rules stand in the
+// order they were given, and the last one that matches a tensor counts.
 #pragma once
 
 #include <optional>
@@ -42,6 +44,10 @@ class TypeRules {
   TypeRules() = default;
   explicit TypeRules(std::vector<TypeRule> rules);
 
+  // llama-quantize's form: a type's glob without *, ? and [ that is nobody's whole name becomes
+  // "out:*GLOB*".
+  void take_parts(const std::vector<Tensor>& tensors);
+
   size_t size() const { return rules_.size(); }
   const TypeRule& operator[](size_t i) const { return rules_[i]; }
   // The numbers of those that match, ascending.
@@ -55,7 +61,7 @@ class TypeRules {
   Globs globs_of(bool sees_output_name) const;
 
   std::vector<TypeRule> rules_;
-  Globs on_input_, on_output_;
+  Globs on_either_, on_output_;
 };
 
 struct QuantizeOptions {

@@ -21,7 +21,8 @@ import tempfile
 ckpt, testdata = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 
 # How the command runs; the plan is not meant to be another.
-RUNS = {"help", "progress", "follow-links", "json", "quiet", "threads", "memory", "color", "recipe", "dry-run", "plan-out", "force",
+RUNS = {"help", "progress", "follow-links", "outfile", "outtype", "json", "quiet", "threads", "memory", "color", "recipe",
+        "dry-run", "plan-out", "force",
         "allow-nonfinite"}
 AMAX = '{"model.layers.0.mlp.down_proj": 1.5}'
 # Values of the others; "" for a flag. FOLDER stands for the scratch folder.
@@ -141,6 +142,22 @@ def inputs(folder):
     return [[str(path), *base] for path, bases in out for base in bases]
 
 
+def check_recipes(declared, folder):
+    """A recipe takes every option but those that say how the command runs, and the steps' own key."""
+    problems = []
+    for name in sorted(declared - RUNS - {"outfile", "outtype"} | {"allow-nonfinite"}):
+        key = "steps" if name == "step" else name
+        text = (VALUES.get(name) or [""])[0]
+        value = True if not text else [text] if key in ("steps", "for") else text
+        if name == "also":
+            value = [{"out": "x", "to": "f16"}]
+        (folder / "recipe.json").write_text(json.dumps({"in": "missing", "out": "out", key: value}))
+        done = subprocess.run([ckpt, "convert", "--recipe", "recipe.json"], cwd=folder, capture_output=True, text=True)
+        if "nothing is there" not in done.stderr:   # the first thing that is wrong is IN
+            problems.append(f"recipe key {name}: {done.stderr}")
+    return problems
+
+
 def main():
     declared = options()
     unknown = declared - RUNS - set(VALUES)
@@ -157,6 +174,7 @@ def main():
                 if f"--{name}" not in line]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             problems = [p for p in pool.map(lambda job: trial.problem(*job), jobs) if p]
+        problems += check_recipes(declared, folder)
     print(f"{len(declared)} options, {len(lines)} command lines, {len(jobs)} trials, {len(problems)} problems")
     print("\n".join(problems))
     sys.exit(1 if problems else 0)

@@ -2,7 +2,8 @@ recipes="$testdata/../docs/recipes"
 run() { "$ckpt" convert --quiet "$@" >/dev/null || echo "failed: $*"; }
 run --recipe "$recipes/qat-to-vllm.json" "$testdata/export/qat-checkpoint" qat
 "$ckpt" doctor qat --for vllm-0.17 >/dev/null && echo a QAT checkpoint for vLLM
-run --recipe "$recipes/mixed-to-sglang.json" "$testdata/mixed/qwen35-micro-awq-lite" plain --base "$testdata/qwen35-micro"
+# what is left of this model has no tokenizer: written, and the answer is no
+"$ckpt" convert --quiet --recipe "$recipes/mixed-to-sglang.json" "$testdata/mixed/qwen35-micro-awq-lite" plain --base "$testdata/qwen35-micro" >/dev/null; test $? = 1 || echo "another exit code"
 grep -c '"quant_algo": "NVFP4"' plain/hf_quant_config.json
 run --recipe "$recipes/release.json" "$testdata/qwen3-micro" out --also q4.gguf=q4_k_m
 "$ckpt" doctor out --for vllm >/dev/null && "$ckpt" doctor q4.gguf --for llama.cpp >/dev/null && echo a fine-tune for vLLM and llama.cpp

@@ -121,7 +121,7 @@ TEST(Quantize, LastRuleThatMatchesCounts) {
   EXPECT_EQ(type_of(made, "blk.0.attn_norm.weight"), "f32");
 }
 
-TEST(Quantize, GlobsSeeSourceNamesUnlessTheySayOut) {
+TEST(Quantize, GlobsSeeBothNamesUnlessTheySayOut) {
   Checkpoint input = small_model();
   for (Tensor& tensor : input.tensors) {
     if (tensor.name == "blk.0.attn_q.weight") tensor.source_name = "layers.0.q_proj.weight";
@@ -130,8 +130,18 @@ TEST(Quantize, GlobsSeeSourceNamesUnlessTheySayOut) {
       run(input, options({{"type", "q4_k_m"}, {"tensor-type", "*q_proj*=q8_0"}}));
   EXPECT_EQ(type_of(by_source, "blk.0.attn_q.weight"), "q8_0");
   const auto by_name = run(input, options({{"type", "q4_k_m"}, {"tensor-type", "*attn_q*=q8_0"}}));
-  EXPECT_EQ(type_of(by_name, "blk.0.attn_q.weight"), "q4_k");  // its source name differs
-  EXPECT_EQ(type_of(by_name, "blk.1.attn_q.weight"), "q8_0");  // has none: the name counts
+  EXPECT_EQ(type_of(by_name, "blk.0.attn_q.weight"), "q8_0");  // though its source name differs
+  EXPECT_EQ(type_of(by_name, "blk.1.attn_q.weight"), "q8_0");
+  const auto by_out_alone =
+      run(input, options({{"type", "q4_k_m"}, {"tensor-type", "out:*q_proj*=q8_0"}}));
+  EXPECT_EQ(type_of(by_out_alone, "blk.0.attn_q.weight"), "q4_k");
+  // As llama-quantize takes it: a part of a GGUF name, where it is nobody's whole name.
+  const auto by_part = run(input, options({{"type", "q4_k_m"}, {"tensor-type", "attn_q=q8_0"}}));
+  EXPECT_EQ(type_of(by_part, "blk.0.attn_q.weight"), "q8_0");
+  const auto by_whole =
+      run(input, options({{"type", "q4_k_m"}, {"tensor-type", "blk.1.attn_q.weight=q8_0"}}));
+  EXPECT_EQ(type_of(by_whole, "blk.0.attn_q.weight"), "q4_k");
+  EXPECT_EQ(type_of(by_whole, "blk.1.attn_q.weight"), "q8_0");
   const auto by_out =
       run(input, options({{"type", "q4_k_m"}, {"tensor-type", "out:*attn_q*=q8_0"}}));
   EXPECT_EQ(type_of(by_out, "blk.0.attn_q.weight"), "q8_0");

@@ -1,0 +1,15 @@
+# A LoRA adapter is no model: said by name, where one is needed
+mkdir lora
+python3 - <<'P'
+import json, struct
+name = "base_model.model.model.layers.0.self_attn.q_proj.lora_%s.weight"
+header = {name % "A": {"dtype": "F32", "shape": [8, 64], "data_offsets": [0, 2048]},
+          name % "B": {"dtype": "F32", "shape": [64, 8], "data_offsets": [2048, 4096]}}
+text = json.dumps(header).encode()
+open("lora/adapter_model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(4096))
+open("lora/adapter_config.json", "w").write('{"peft_type": "LORA", "base_model_name_or_path": "Qwen/Qwen3-8B"}')
+P
+for words in "o.gguf --to q8_0" "o --to nvfp4-w4a16" "o --also p.gguf=bf16" "o --to bf16"; do
+  "$ckpt" convert lora $words --quiet 2>&1 >/dev/null; echo "exit $?"
+done
+"$ckpt" convert lora copy 2>&1 >/dev/null | head -1

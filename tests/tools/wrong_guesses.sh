@@ -1,0 +1,29 @@
+# Of a word that is not known: one line, and the one that was probably meant
+m=$testdata/llama-micro
+tried() { "$ckpt" "$@" 2>&1; echo "exit $?"; }
+tried convrt a b
+tried split a.gguf
+tried merge a b
+tried frobnicate
+tried convert $m o --too q8_0
+tried convert $m o --shardsize 5GB
+tried convert $m o --dtype bf16
+tried convert $m o -v
+tried convert $m o --verbose
+tried convert $m o --frobnicate
+tried convert $m o extra words
+tried convert $m o.gguf q4_k_m
+tried show $m --tensor
+tried convert $m o.gguf --to q4_k_x
+tried convert $m o --also two.gguf=q8
+tried convert $m o --for vlm
+tried doctor $m --for sglan
+tried convert $m o --step dropp:tensors=a
+tried convert $m o --step drop:tensor=a
+tried convert $m o --to ''
+echo '{"in": "a", "otu": "b"}' > r.json && tried convert --recipe r.json
+echo '{"in": "a", "out": "b", "steps": ["dequantise"]}' > r.json && tried convert --recipe r.json
+tried convert Qwen/Qwen3.5-9B o.gguf
+tried show Qwen/Qwen3.5-9B
+tried --frobnicate convert a b
+tried

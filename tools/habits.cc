@@ -1,0 +1,111 @@
+#include "tools/habits.h"
+
+#include <algorithm>
+
+#include "tools/nearest.h"
+
+namespace ckpt {
+namespace {
+
+struct Pair {
+  std::string_view from, to;
+};
+constexpr Pair kVerbs[] = {{"quantize", "convert"},
+                           {"info", "show"},
+                           {"inspect", "show"},
+                           {"dump", "show"},
+                           {"version", "--version"}};
+// Common options, which may stand before the verb; true: a value follows.
+constexpr std::pair<std::string_view, bool> kCommon[] = {
+    {"--json", false}, {"--quiet", false}, {"-q", false},      {"--threads", true},
+    {"-j", true},      {"-t", true},       {"--memory", true}, {"--color", true}};
+// What is done in other words here.
+constexpr Pair kOtherVerbs[] = {
+    {"split", "ckpt convert IN.gguf OUT.gguf --split-size 5G"},
+    {"merge", "ckpt convert NAME-00001-of-00004.gguf OUT.gguf; the first part stands for all"},
+    {"download", "hf download ORG/NAME --local-dir NAME"},
+    {"hash", "ckpt publish PATH, and ckpt verify PATH"},
+    {"check", "ckpt doctor PATH, or ckpt verify PATH"},
+    {"validate", "ckpt doctor PATH, or ckpt verify PATH"}};
+constexpr Pair kOtherOptions[] = {
+    {"-v", "without it: progress and notes are shown, and -q hides them"},
+    {"--verbose", "without it: progress and notes are shown, and -q hides them"},
+    {"--type", "--to"},
+    {"--dtype", "--to"},
+    {"--output", "-o"},
+    {"--split-max-size", "--split-size"},
+    {"--max-shard-size", "--shard-size"},
+    {"--override-kv", "--step metadata:set=KEY=VALUE"},
+    {"--yes", "--force"},
+    {"--overwrite", "--force"}};
+
+template <size_t kCount>
+std::string_view find(const Pair (&pairs)[kCount], std::string_view word) {
+  const auto found = std::find_if(std::begin(pairs), std::end(pairs),
+                                  [&](const Pair& pair) { return pair.from == word; });
+  return found == std::end(pairs) ? std::string_view() : found->to;
+}
+
+// Common options before the verb, each with its value, go to the end.
+void move_common(std::vector<std::string>& words) {
+  std::vector<std::string> moved;
+  while (!words.empty()) {
+    const std::string name = words[0].substr(0, words[0].find('='));
+    const auto found = std::find_if(std::begin(kCommon), std::end(kCommon),
+                                    [&](const auto& each) { return each.first == name; });
+    if (found == std::end(kCommon)) break;
+    const bool has_value = found->second && name == words[0] && words.size() > 1;
+    const auto end = words.begin() + (has_value ? 2 : 1);
+    moved.insert(moved.end(), words.begin(), end);
+    words.erase(words.begin(), end);
+  }
+  words.insert(words.begin() + (words.empty() ? 0 : 1), moved.begin(), moved.end());
+}
+
+}  // namespace
+
+std::vector<std::string> in_own_words(std::vector<std::string> words) {
+  if (words.empty()) return words;
+  if (words[0] == "help") {
+    words.erase(words.begin());
+    words.push_back("--help");
+    if (words.size() == 1) return words;
+  }
+  move_common(words);
+  const std::string verb = words[0];
+  if (words.size() == 1 && (verb == "-v" || verb == "-V")) return {"--version"};
+  const std::string_view own = find(kVerbs, verb);
+  if (own.empty()) return words;
+  words[0] = own;
+  // llama-quantize's third word is the type.
+  const auto is_plain = [](const std::string& word) { return !word.starts_with("-"); };
+  if (verb == "quantize" && words.size() > 3 &&
+      std::all_of(words.begin() + 1, words.begin() + 4, is_plain)) {
+    words.insert(words.begin() + 3, "--to");
+  }
+  return words;
+}
+
+Failure unknown_verb(std::string_view word, const std::vector<std::string>& verbs) {
+  std::string hint(find(kOtherVerbs, word));
+  if (hint.empty()) {
+    const std::string near = nearest(word, verbs);
+    hint = near.empty() ? "ckpt --help" : fmt::format("ckpt {}", near);
+  }
+  return fail_with_hint(ErrorCode::kUsage, hint, "'{}' is no command; expected one of {}", word,
+                        fmt::join(verbs, ", "));
+}
+
+Failure unknown_option(std::string_view word, std::string_view verb,
+                       const std::vector<std::string>& options) {
+  const std::string_view name = word.substr(0, word.find('='));
+  std::string hint(find(kOtherOptions, name));
+  const bool is_option = hint.starts_with("-");
+  const std::string first = hint.substr(0, hint.find(' '));
+  if (is_option && std::find(options.begin(), options.end(), first) == options.end()) hint.clear();
+  if (hint.empty() && name.starts_with("--")) hint = nearest(name, options);
+  if (hint.empty()) hint = fmt::format("ckpt help {}", verb);
+  return fail_with_hint(ErrorCode::kUsage, hint, "{}: ckpt {} has no such option", name, verb);
+}
+
+}  // namespace ckpt

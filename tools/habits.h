@@ -1,0 +1,28 @@
+// Command lines as people know them from neighboring programs, in this one's words.
+//
+//   quantize IN OUT [TYPE]       convert IN OUT [--to TYPE]
+//   info, inspect, dump          show
+//   version                      --version
+//   --json, -q, ... VERB         VERB --json, -q, ...
+//
+// Options have their other names where they are declared (-o, -j, -t, --outtype, --outfile).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace ckpt {
+
+// `words` behind the program's name, with the verb first.
+std::vector<std::string> in_own_words(std::vector<std::string> words);
+
+// What is said of a first word that is no verb: kUsage with the nearest, or how it is done here.
+Failure unknown_verb(std::string_view word, const std::vector<std::string>& verbs);
+// Of an option that `verb` does not have.
+Failure unknown_option(std::string_view word, std::string_view verb,
+                       const std::vector<std::string>& options);
+
+}  // namespace ckpt

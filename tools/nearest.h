@@ -1,0 +1,15 @@
+// The word that was probably meant: for verbs, options, types, steps, profiles and keys.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ckpt {
+
+// The candidate that fewest letters have to be changed, added, left out or swapped with their
+// neighbor in; case and the signs - _ . between letters do not count. "" when none is near: more
+// than a third of the letters. Of several the first.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace ckpt

@@ -1,0 +1,30 @@
+// Names of types as people write them: in any case, with or without signs between the letters.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace ckpt {
+
+// What --to takes, as `ckpt list types` shows it.
+struct TargetType {
+  std::string_view name;  // "q4_k_m", "nvfp4"
+  std::string_view kind;  // "mixture": of a GGUF; "export": what that step makes
+  std::string help;
+};
+std::vector<TargetType> target_types();
+
+// "Q4_K_M", "q4km" and "q4-k-m" are q4_k_m; fp16, float16 and half are f16. Fails: kUsage with the
+// nearest type; `before`: what stands before the type on the command line, "--to ".
+Result<std::string> target_type_named(std::string_view before, std::string_view text);
+
+// "GLOB=TYPE" with the type of a tensor as this program spells it; a type that is not known stays
+// as it is, for the step to refuse.
+std::string rule_with_type_named(std::string_view rule);
+// The same for one tensor's type.
+std::string tensor_type_named(std::string_view text);
+
+}  // namespace ckpt

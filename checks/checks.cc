@@ -14,10 +14,10 @@ std::vector<const Check*> check_list() {
   std::vector<const Check*> out;
   for (const auto theme :
        {file_checks(), config_checks(), config_word_checks(), config_number_checks(),
-        strict_type_checks(), rope_checks(), weight_checks(), quantization_checks(),
-        quantization_statement_checks(), scale_shape_checks(), served_checks(), tokenizer_checks(),
-        tokenizer_schema_checks(), tokenizer_value_checks(), processor_checks(), gguf_checks(),
-        value_checks()}) {
+        strict_type_checks(), rope_checks(), weight_checks(), parameter_checks(),
+        quantization_checks(), quantization_statement_checks(), scale_shape_checks(),
+        served_checks(), tokenizer_checks(), tokenizer_schema_checks(), tokenizer_value_checks(),
+        processor_checks(), gguf_checks(), value_checks()}) {
     for (const Check& check : theme) out.push_back(&check);
   }
   return out;
@@ -40,9 +40,9 @@ std::optional<Severity> rating(const Check& check, size_t profile) {
 
 // Steps in the order in which they must be applied: names and nesting before the lists that speak
 // of names, weights before the lists that speak of weights, what serving wants last.
-constexpr std::array<std::string_view, 9> kStepOrder = {
-    "awq-fold-repair", "mixed-to-nvfp4", "graft",          "drop",        "rename",
-    "vl-wrap",         "tokenizer",      "serving-config", "preprocessor"};
+constexpr std::array<std::string_view, 10> kStepOrder = {
+    "awq-fold-repair", "mixed-to-nvfp4", "graft",     "drop",           "rename",
+    "vl-wrap",         "config",         "tokenizer", "serving-config", "preprocessor"};
 constexpr std::array<std::string_view, 3> kPayloadSteps = {"awq-fold-repair", "mixed-to-nvfp4",
                                                            "graft"};
 
@@ -80,6 +80,12 @@ Result<std::vector<const Profile*>> chosen(const Examination& examination, const
   for (const std::string& name : examination.profiles) {
     const Profile* profile = find_profile(name);
     if (profile == nullptr) {
+      if (name.starts_with("vllm")) {
+        return fail_with_hint(ErrorCode::kUsage, "--for vllm-0.17 --for vllm",
+                              "profile '{}' is not known; a release between 0.17 and 0.32 takes "
+                              "what both of these take, and a nightly goes by vllm",
+                              name);
+      }
       return fail_with_hint(ErrorCode::kUsage, "ckpt list profiles", "profile '{}' is not known",
                             name);
     }
@@ -98,6 +104,7 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
                    Diagnosis& out) {
   const auto index = static_cast<size_t>(&profile - profiles().data());
   Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
+  verdict.not_checked = weights_not_checked(on, profile);
   for (const Check* check : check_list()) {
     const auto rated = rating(*check, index);
     if (!rated || (check->is_deep && !examination.deep)) continue;
@@ -147,7 +154,7 @@ Result<Diagnosis> unreadable(const Error& error, const Examination& examination)
   CKPT_ASSIGN(const auto asked, chosen(examination, nullptr));
   Diagnosis out;
   for (const Profile* profile : asked) {
-    out.verdicts.push_back({std::string(profile->name), false, false});
+    out.verdicts.push_back({std::string(profile->name), false, false, {}});
     out.findings.push_back({"W08",
                             std::string(profile->name),
                             Severity::kUnloaded,

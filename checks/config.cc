@@ -199,11 +199,18 @@ Status look_tied(const Look& look) {
   });
   const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
                          on.model_class.ends_with("ForConditionalGeneration");
-  if (said == nullptr || !said->is_boolean() || !is_causal) return {};
-  if (!said->get<bool>() && !has_head) {
-    look.report("config.json: tie_word_embeddings",
-                "false, but there is no lm_head.weight: the head would be random");
-  }
+  // The classes with a table take an absent field for false.
+  const bool is_known = said == nullptr ? on.parameters.is_compared() : said->is_boolean();
+  if (!is_known || !is_causal || has_head || (said != nullptr && said->get<bool>())) return {};
+  // Without quantization vLLM looks for parameters that nothing filled.
+  const bool is_refused =
+      look.profile.program == Program::kVllm && look.on.quantization() == nullptr;
+  look.out.push_back({"config.json: tie_word_embeddings",
+                      fmt::format("{}, but there is no lm_head.weight: the head would be random",
+                                  said == nullptr ? "absent" : "false"),
+                      is_refused ? Severity::kUnloaded : Severity::kUnsound,
+                      {},
+                      {}});
   return {};
 }
 

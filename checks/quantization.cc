@@ -154,10 +154,13 @@ Status look_scales(const Look& look) {
   if (said == nullptr) return {};
   Mismatch found;
   for (const auto& [name, module] : look.on.modules) {
-    if (module.form != Form::kNvfp4 || module.has_input_scale) continue;
+    const bool is_fp8 = module.form == Form::kFp8;
+    if ((module.form != Form::kNvfp4 && !is_fp8) || module.has_input_scale) continue;
     const auto layer = said->layers.find(name);
     const std::string& algo = layer == said->layers.end() ? said->algo : layer->second;
-    if (algo == "NVFP4") found.add(name);
+    if (algo == (is_fp8 ? "FP8" : "NVFP4") && said->method != "compressed-tensors") {
+      found.add(name);
+    }
   }
   // Codes whose scales are missing or of another shape are not put together by the reader.
   for (const auto& [name, module] : look.on.modules) {

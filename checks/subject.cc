@@ -135,6 +135,7 @@ Examined::Examined(const Checkpoint& from) : checkpoint(from) {
   text_type = text_or_empty(text_config(), "model_type");
   read_quantizations();
   collect_modules();
+  parameters = compare_parameters(*this);
 }
 
 void Examined::parse_documents() {

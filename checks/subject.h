@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "checks/parameters.h"
 #include "checks/profiles.h"
 #include "core/check.h"
 #include "core/checkpoint.h"
@@ -93,6 +94,7 @@ class Examined {
   bool is_gguf = false;
   std::vector<TokenizerFault> tokenizer_faults;
   ValueFacts values;
+  ParameterReport parameters;
 
   const JsonValue& text_config() const;  // config.text_config if it is an object, else config
   bool has_text_config() const { return &text_config() != &config; }
@@ -170,6 +172,7 @@ std::span<const Check> quantization_statement_checks();
 std::span<const Check> scale_shape_checks();
 std::span<const Check> served_checks();
 std::span<const Check> weight_checks();
+std::span<const Check> parameter_checks();
 std::span<const Check> file_checks();
 std::span<const Check> gguf_checks();
 std::span<const Check> value_checks();

@@ -48,10 +48,12 @@ struct Finding {
   Mend mend;
 };
 
+// Yes twice says that nothing against it was found; `not_checked` what was not looked at.
 struct Verdict {
   std::string profile;
   bool loads = true;
   bool sound = true;
+  std::string not_checked = {};  // "the weights: ..."; empty: everything was
 };
 
 struct Diagnosis {

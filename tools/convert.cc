@@ -65,10 +65,10 @@ void declare_model(CLI::App& app, Typed& typed) {
                          "OUT2=TYPE2, made from the same reading of IN (may repeat)"));
   repeats(app.add_option(
       "--for", conversion.profiles,
-      "PROFILE that shall load OUT: adds the mends that ckpt doctor asks for (may repeat)"));
+      "PROFILE that shall load OUT: adds the fixes that ckpt doctor asks for (may repeat)"));
   app.add_option(
       "--base", conversion.base,
-      "the unquantized model: for mends that need it, and for NVFP4 from a GGUF to a folder");
+      "the unquantized model: for fixes that need it, and for NVFP4 from a GGUF to a folder");
   repeats(app.add_option("--step", conversion.steps,
                          "name:key=value,... (ckpt list steps; may repeat)"));
 }

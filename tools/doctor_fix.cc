@@ -1,4 +1,4 @@
-// ckpt doctor --fix: the mends, through the patch engine; all of them or none.
+// ckpt doctor --fix: the steps, through the patch engine; all of them or none.
 #include "tools/doctor_fix.h"
 
 #include <nlohmann/json.hpp>
@@ -11,14 +11,33 @@
 namespace ckpt {
 namespace {
 
-Status apply_steps_in_place(const Fix& fix, const std::vector<std::string>& steps,
-                            const Console& console, const CommonOptions& common) {
+void show_files(const Fix& fix, const Patch& patch, const Console& console) {
+  for (const PatchedFile& file : patch.files) {
+    console.answer(
+        fmt::format("{}{}: {}", fix.dry_run ? "would be " : "", name(file.change), file.path));
+    if (fix.dry_run) {
+      console.object("plan", {{"file", file.path},
+                              {"change", name(file.change)},
+                              {"new", file.is_new},
+                              {"written_bytes", file.written_bytes}});
+    } else {
+      console.object("file", {{"path", file.path}, {"change", name(file.change)}});
+    }
+  }
+}
+
+Status apply_steps(const Fix& fix, const std::vector<std::string>& steps, const Console& console,
+                   const CommonOptions& common) {
   Patching patching;
   patching.path = fix.path;
+  patching.elsewhere = !fix.out.empty();
   patching.rewrite_weights = fix.mending.rewrite_weights;
   CKPT_ASSIGN(patching.steps, parse_steps(steps));
   CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
-  if (planned.patch.changes_nothing()) return {};
+  if (fix.dry_run) {
+    show_files(fix, planned.patch, console);
+    return {};
+  }
   ProgressLine progress(console, fix.path.filename().string());
   PatchOptions options;
   options.execute.threads = common.threads;
@@ -26,32 +45,36 @@ Status apply_steps_in_place(const Fix& fix, const std::vector<std::string>& step
   options.execute.allow_nonfinite = true;  // what is in the weights is another check's matter
   options.execute.progress = &progress;
   options.execute.interrupted = &interrupted;
-  const auto report = apply_patch(planned.patch, options);
+  const auto report = fix.out.empty()
+                          ? apply_patch(planned.patch, options)
+                          : write_patched(planned.patch, fix.out, LinkWay::kReflink, options);
   progress.clear();
   if (!report) return Failure(report.error());
-  for (const PatchedFile& file : planned.patch.files) {
-    console.answer(fmt::format("{}: {}", name(file.change), file.path));
-    console.object("file", {{"path", file.path}, {"change", name(file.change)}});
-  }
+  show_files(fix, planned.patch, console);
   return {};
 }
 
 }  // namespace
 
-Status fix_in_place(const Fix& fix, const Console& console, const CommonOptions& common) {
-  CKPT_TRY(finish_earlier_patch(fix.path));
+Result<std::filesystem::path> apply_fixes(const Fix& fix, const Console& console,
+                                          const CommonOptions& common) {
+  const bool is_in_place = fix.out.empty() && !fix.dry_run;
+  if (is_in_place) CKPT_TRY(finish_earlier_patch(fix.path));
   CKPT_ASSIGN(const Format* format, recognise(fix.path));
   CKPT_ASSIGN(Checkpoint checkpoint, format->read(fix.path, all_codecs()));
   std::vector<std::string> notes;
   CKPT_ASSIGN(const Mended mended, mend(std::move(checkpoint), fix.mending, step_context(&notes)));
   for (const std::string& note : notes) console.warn(note);
   if (mended.steps.empty()) {
-    console.answer("nothing that a step can mend");
-    return {};
+    console.answer(
+        fmt::format("{}: nothing that a step can fix; no file was touched", fix.path.string()));
+    return fix.path;
   }
-  CKPT_TRY(apply_steps_in_place(fix, mended.steps, console, common));
-  console.answer(fmt::format("mended by: {}", fmt::join(mended.steps, ", ")));
-  return {};
+  CKPT_TRY(apply_steps(fix, mended.steps, console, common));
+  console.answer(fmt::format("{} by: {}{}", fix.dry_run ? "would be fixed" : "fixed",
+                             fmt::join(mended.steps, ", "),
+                             fix.dry_run ? "; nothing was written (--dry-run)" : ""));
+  return fix.out.empty() || fix.dry_run ? fix.path : fix.out;
 }
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// ckpt doctor --fix: mends a checkpoint where it stands.
+// ckpt doctor --fix: fixes a checkpoint where it stands, or a copy of it.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +10,14 @@ namespace ckpt {
 
 struct Fix {
   std::filesystem::path path;
+  std::filesystem::path out;  // where the fixed checkpoint goes; empty: PATH itself changes
   Mending mending;
+  bool dry_run = false;  // say which files would change, write nothing
 };
 
+// What is to be looked at afterwards: PATH, or OUT where that was written.
 // Fails: as the format, the steps and the patch engine; then nothing was changed.
-Status fix_in_place(const Fix& fix, const Console& console, const CommonOptions& common);
+Result<std::filesystem::path> apply_fixes(const Fix& fix, const Console& console,
+                                          const CommonOptions& common);
 
 }  // namespace ckpt

@@ -16,8 +16,10 @@ namespace ckpt {
 
 struct Mended {
   Checkpoint checkpoint;
-  std::vector<std::string> steps;  // as they were applied
+  std::vector<std::string> steps;  // as they were applied; each changed something
+  std::vector<std::string> idle;   // steps that were asked for and change nothing, or fail
   Diagnosis left;                  // what the last look found
+  bool rewrites_weights = false;   // some of `steps` do
 };
 
 struct Mending {
@@ -25,7 +27,8 @@ struct Mending {
   std::string base;  // the unquantized model's folder; may be empty
   bool rewrite_weights = false;
 };
-// Steps that cannot be applied are noted and left out. Fails: kUsage: an unknown profile.
+// Steps that cannot be applied are noted and left out; so, unnoted, are those that change nothing.
+// Fails: kUsage: an unknown profile.
 Result<Mended> mend(Checkpoint checkpoint, const Mending& mending, const Context& context);
 
 }  // namespace ckpt

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/json_read.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -85,6 +86,14 @@ void add_theta(JsonText& level) {
   level.set_sorted("rope_theta", std::move(value));
 }
 
+// A class that computes logits, and takes the absent field for false.
+bool is_untied_class(const JsonText& config) {
+  const JsonText* classes = config.find("architectures");
+  if (classes == nullptr || !classes->is_array() || classes->items().empty()) return false;
+  const auto name = classes->items().front().as_text();
+  return name && !name->ends_with("Model") && table_of_architecture(*name) != nullptr;
+}
+
 void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& context) {
   const bool has_head =
       std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [](const Tensor& tensor) {
@@ -95,8 +104,12 @@ void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& co
   JsonText* outer = config.find("tie_word_embeddings");
   const bool differ = inner != nullptr && outer != nullptr && !(*inner == *outer);
   const JsonText* said = inner != nullptr ? inner : outer;
-  const bool lacks_head = said != nullptr && said->as_boolean() == false && !has_head;
+  const bool is_untied = said == nullptr ? is_untied_class(config) : said->as_boolean() == false;
+  const bool lacks_head = is_untied && !has_head;
   if (checkpoint.tensors.empty() || !(differ || lacks_head)) return;
+  if (said == nullptr) {
+    text_level(config).set_sorted("tie_word_embeddings", JsonText::boolean(true));
+  }
   for (JsonText* place : {inner, outer}) {
     if (place != nullptr) *place = JsonText::boolean(!has_head);
   }

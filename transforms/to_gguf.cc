@@ -103,6 +103,7 @@ Result<Checkpoint> apply(Checkpoint input, const Options& options, const Context
   CKPT_ASSIGN(Model model, read_model(input));
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, keep_mtp, model, context.codecs));
+  CKPT_TRY(check_shapes(selected, model));
   CKPT_ASSIGN(model.out_type, choose_out_type(options, selected));
   Checkpoint out;
   out.format = "gguf";

@@ -59,6 +59,9 @@ struct NamedTensor {
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
                                                 Model& model, Codecs codecs);
 
+// Fails: kCorrupt, naming the first and counting them: tensors whose shapes contradict config.json.
+Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model);
+
 // The type of the first tensor of rank >= 2 that is BF16 or F16; F32 when there is none.
 OutType guess_out_type(const std::vector<NamedTensor>& tensors);
 

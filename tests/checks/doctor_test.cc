@@ -75,6 +75,8 @@ Checkpoint llama(std::string_view type) {
                  {"model_type", "llama"},
                  {"dtype", "bfloat16"},
                  {"hidden_size", 64},
+                 {"intermediate_size", 64},
+                 {"num_attention_heads", 4},
                  {"vocab_size", 256},
                  {"num_hidden_layers", 1},
                  {"tie_word_embeddings", false}};
@@ -194,8 +196,16 @@ TEST(Doctor, NumbersThatDoNotFitTheTensors) {
   edit(model, "config.json", [](Json& json) { json["vocab_size"] = 300; });
   expect(model, "vllm", "W09", Severity::kUnloaded);
   model = llama("bf16");
-  std::erase_if(model.tensors, [](const Tensor& t) { return t.name == "lm_head.weight"; });
-  expect(model, "vllm", "C10", Severity::kUnsound);
+  for (const char* type : {"bf16", "nvfp4_modelopt"}) {
+    model = llama(type);
+    std::erase_if(model.tensors, [](const Tensor& t) { return t.name == "lm_head.weight"; });
+    // vLLM looks for parameters that nothing filled where the model is not quantized.
+    const bool is_plain = type == std::string_view("bf16");
+    expect(model, "vllm", "C10", is_plain ? Severity::kUnloaded : Severity::kUnsound);
+    expect(model, "sglang", "C10", Severity::kUnsound);
+    edit(model, "config.json", [](Json& json) { json.erase("tie_word_embeddings"); });
+    expect(model, "sglang", "C10", Severity::kUnsound);
+  }
 }
 
 TEST(Doctor, ListsMustSayWhatTheTensorsAre) {

@@ -19,6 +19,7 @@ publish q
 verify q
 doctor q
 doctor q --fix
+doctor T/llama-micro --for vllm
 list
 completion bash
 show nothing""".splitlines()

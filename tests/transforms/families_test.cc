@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "transforms/to_gguf_names.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -55,6 +56,32 @@ TEST(Families, ExpertsComeDownGateUp) {
   }
   EXPECT_EQ(order, (std::vector<std::string_view>{"blk.{}.ffn_down_exps", "blk.{}.ffn_gate_exps",
                                                   "blk.{}.ffn_up_exps"}));
+}
+
+// What the table of parameters says a model has, the rows of names can turn into GGUF.
+TEST(Families, EveryParameterHasARow) {
+  for (const Family* family : families()) {
+    ASSERT_NE(family->parameters, nullptr) << family->name;
+    std::string_view list = family->architectures;
+    while (!list.empty()) {
+      const std::string_view word = next_word(list);
+      EXPECT_EQ(table_of_architecture(word), family->parameters) << word;
+    }
+    const JsonValue config = JsonValue::parse(
+        R"({"num_hidden_layers": 4, "num_experts": 2, "attention_bias": true, "mlp_bias": true})");
+    for (const bool is_stacked : {false, true}) {
+      ModelForm form;
+      form.has_stacked_experts = is_stacked;
+      const auto expected =
+          expected_parameters({*family->parameters, *family->parameters, config}, form);
+      ASSERT_TRUE(expected.has_value()) << expected.error().text();
+      EXPECT_GT(expected->size(), 30u);
+      for (const Parameter& parameter : *expected) {
+        EXPECT_TRUE(find_name_rule(*family, parameter.name).has_value()) << parameter.name;
+        EXPECT_FALSE(parameter.shape.empty()) << parameter.name;
+      }
+    }
+  }
 }
 
 TEST(Families, NextWord) {

@@ -40,18 +40,35 @@ TEST(ToGguf, RefusesShapesThatContradictTheConfig) {
   Checkpoint input = qwen35();
   tensor(input, "model.layers.0.linear_attn.in_proj_z.weight") =
       counting("model.layers.0.linear_attn.in_proj_z.weight", {13, 4});
-  EXPECT_NE(error_of(input).find("has 13 rows; config.json makes it 12"), std::string::npos)
+  EXPECT_NE(error_of(input).find("is [13, 4]; config.json says [12, 4]"), std::string::npos)
       << error_of(input);
   JsonValue config = qwen35_config();
   config["linear_num_value_heads"] = 5;
   input = qwen35();
   input.set_document("config.json", config.dump());
-  EXPECT_NE(error_of(input).find("no multiple"), std::string::npos) << error_of(input);
+  EXPECT_NE(error_of(input).find("config.json says [5], and 6 more tensors contradict it"),
+            std::string::npos)
+      << error_of(input);
   config = qwen35_config();
   config["layer_types"] = {"linear_attention"};
   input = qwen35();
   input.set_document("config.json", config.dump());
   EXPECT_NE(error_of(input).find("layer_types has 1 entries; expected 2"), std::string::npos);
+}
+
+// Every tensor: what decides its shape is one field or two.
+TEST(ToGguf, RefusesEveryShapeThatContradictsTheConfig) {
+  for (const char* field :
+       {"hidden_size", "intermediate_size", "head_dim", "linear_conv_kernel_dim",
+        "linear_key_head_dim", "linear_num_key_heads", "linear_value_head_dim"}) {
+    JsonValue config = qwen35_config();
+    config[field] = config[field].get<uint64_t>() * 2;
+    Checkpoint input = qwen35();
+    input.set_document("config.json", config.dump());
+    EXPECT_NE(error_of(input).find("; config.json says ["), std::string::npos)
+        << field << ": " << error_of(input);
+  }
+  EXPECT_EQ(error_of(qwen35()), "");
 }
 
 TEST(ToGguf, RefusesMoreTokensThanRows) {

@@ -176,7 +176,7 @@ TEST(ToGguf, MultiTokenPredictionBecomesLayers) {
     add(with, counting(prefix + "fc.weight", {4, 8}));
     add(with, counting(prefix + "pre_fc_norm_hidden.weight", {4}));
     add(with, counting(prefix + "norm.weight", {4}));
-    add(with, counting(prefix + "layers.0.self_attn.o_proj.weight", {4, 4}));
+    add(with, counting(prefix + "layers.0.self_attn.o_proj.weight", {4, 8}));
     add(with, counting(prefix + "layers.1.input_layernorm.weight", {4}));
     auto out = convert(with);
     ASSERT_TRUE(out.has_value()) << out.error().text();

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/metadata.h"
+#include "models/models.h"
 
 namespace ckpt {
 
@@ -88,6 +89,7 @@ struct Family {
   std::span<const std::span<const NameRule>> names;
   std::span<const KeyRule> keys;  // after the common ones
   std::span<const FieldDefault> defaults;
+  const ParameterTable* parameters;      // names and shapes in the Hugging Face checkpoint
   bool has_mtp = false;                  // mtp.* become the layers after the last
   bool has_rope_factors = false;         // llama3 scaling becomes a tensor
   bool writes_add_space_prefix = false;  // tokenizer_config's add_prefix_space

@@ -52,6 +52,7 @@ const Family kLlama = {
     .names = kLists,
     .keys = kKeys,
     .defaults = kLlamaDefaults,
+    .parameters = &kLlamaParameters,
     .has_rope_factors = true,
     .writes_add_space_prefix = true,
 };
@@ -63,6 +64,7 @@ const Family kMistral = {
     .names = kLists,
     .keys = kKeys,
     .defaults = kMistralDefaults,
+    .parameters = &kMistralParameters,
     .has_rope_factors = true,
     .writes_add_space_prefix = true,
 };

@@ -84,6 +84,7 @@ const Family kQwen2 = {
     .names = kDenseLists,
     .keys = kPoolingKeys,
     .defaults = kQwen2Defaults,
+    .parameters = &kQwen2Parameters,
 };
 
 const Family kQwen2Moe = {
@@ -93,6 +94,7 @@ const Family kQwen2Moe = {
     .names = kMoeLists,
     .keys = kExpertKeys,
     .defaults = kQwen2MoeDefaults,
+    .parameters = &kQwen2MoeParameters,
 };
 
 const Family kQwen3 = {
@@ -102,6 +104,7 @@ const Family kQwen3 = {
     .names = kDenseLists,
     .keys = kPoolingKeys,
     .defaults = kQwen3Defaults,
+    .parameters = &kQwen3Parameters,
     .may_be_reranker = true,
 };
 
@@ -112,6 +115,7 @@ const Family kQwen3Moe = {
     .names = kMoeLists,
     .keys = kExpertKeys,
     .defaults = kQwen3MoeDefaults,
+    .parameters = &kQwen3MoeParameters,
 };
 
 }  // namespace ckpt

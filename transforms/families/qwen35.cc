@@ -90,6 +90,7 @@ const Family kQwen35 = {
     .names = kDenseLists,
     .keys = kKeys,
     .defaults = kDefaults,
+    .parameters = &kQwen35Parameters,
     .has_mtp = true,
 };
 
@@ -100,6 +101,7 @@ const Family kQwen35Moe = {
     .names = kMoeLists,
     .keys = kKeys,
     .defaults = kMoeDefaults,
+    .parameters = &kQwen35MoeParameters,
     .has_mtp = true,
 };
 

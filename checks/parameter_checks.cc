@@ -1,0 +1,251 @@
+// What programs make of parameters that deviate from the tables (models/models.h).
+//
+// Sources: vLLM 0.17.1
+// vllm/model_executor/models/{llama,qwen2,qwen2_moe,qwen3_moe,qwen3_5,utils}.py (load_weights),
+// layers/linear.py and layers/fused_moe/layer.py (weight_loader), model_loader/default_loader.py;
+// SGLang python/sglang/srt/models/{llama,qwen2,qwen3_5}.py; transformers
+// src/transformers/modeling_utils.py (_load_pretrained_model); llama.cpp conversion/base.py
+// (map_tensor_name) and src/llama-model-loader.cpp (check_tensor_dims). What a reader would get
+// wrong: servers take of each tensor the piece of their rank, so one that is larger along that
+// dimension than config.json says is cut without a word; and what they run as one counts as loaded
+// as soon as one piece of it was.
+#include <algorithm>
+
+#include "checks/subject.h"
+
+namespace ckpt {
+namespace {
+
+constexpr size_t kNamesShown = 3;
+
+using Rating = std::optional<Severity>;
+
+bool is_server(const Look& look) {
+  return look.profile.program == Program::kVllm || look.profile.program == Program::kSglang;
+}
+
+// transformers is asked for configurations, and for weights of floats.
+bool is_asked(const Look& look, ModelPart part) {
+  const Program program = look.profile.program;
+  if (program == Program::kTransformers) {
+    return part != ModelPart::kMtp && look.on.quantization() == nullptr && !look.on.is_quantized();
+  }
+  return part != ModelPart::kVision || program != Program::kLlamaCpp;
+}
+
+std::string shape_text(const std::vector<uint64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+// Findings of one check: one a severity, however many tensors.
+class Gathered {
+ public:
+  void add(Rating severity, const std::string& name, std::string text) {
+    if (!severity) return;
+    Group& group = groups_[static_cast<size_t>(*severity)];
+    if (group.count++ == 0) group.first = name;
+    if (group.texts.size() < kNamesShown) group.texts.push_back(std::move(text));
+  }
+
+  // `one` and `many` say what is the matter: "tensor is missing", "tensors are missing".
+  void report(const Look& look, std::string_view one, std::string_view many,
+              const std::array<std::string, 4>& symptoms) {
+    for (size_t i = groups_.size(); i-- > 0;) {
+      const Group& group = groups_[i];
+      if (group.count == 0) continue;
+      look.out.push_back(
+          {group.first,
+           fmt::format("{} {}: {}{}", group.count, group.count == 1 ? one : many,
+                       fmt::join(group.texts, "; "), group.count > group.texts.size() ? "; …" : ""),
+           static_cast<Severity>(i),
+           symptoms[i],
+           {}});
+    }
+  }
+
+ private:
+  struct Group {
+    size_t count = 0;
+    std::string first;
+    std::vector<std::string> texts;
+  };
+  std::array<Group, 4> groups_;  // by severity
+};
+
+// ---- missing ------------------------------------------------------------------------------------
+
+Rating rate_missing(const Look& look, const Deviation& missing) {
+  if (!is_asked(look, missing.part)) return std::nullopt;
+  const bool is_head = missing.name.ends_with("lm_head.weight");
+  if (is_head) return std::nullopt;  // C10
+  switch (look.profile.program) {
+    case Program::kVllm:
+      if (missing.part == ModelPart::kMtp) return Severity::kWarning;
+      // Only models of floats are checked for parameters that were never filled.
+      return look.on.quantization() == nullptr && !missing.is_partly_there ? Severity::kUnloaded
+                                                                           : Severity::kUnsound;
+    case Program::kSglang:
+      return missing.part == ModelPart::kMtp ? Severity::kWarning : Severity::kUnsound;
+    case Program::kTransformers:
+      return Severity::kUnsound;
+    case Program::kTensorrt:
+    case Program::kLlamaCpp:
+      return Severity::kUnloaded;
+  }
+  return std::nullopt;
+}
+
+Status look_missing(const Look& look) {
+  Gathered found;
+  for (const Deviation& missing : look.on.parameters.missing) {
+    found.add(rate_missing(look, missing), missing.name, fmt::format("'{}'", missing.name));
+  }
+  found.report(look, "tensor that the model has is missing",
+               "tensors that the model has are missing",
+               {"", "speculative decoding fails to start",
+                "weights that nothing fills: wrong answers without a word",
+                "Following weights were not initialized from checkpoint; missing tensor"});
+  return {};
+}
+
+// ---- of another shape ---------------------------------------------------------------------------
+
+// Larger along the dimension that servers cut, equal along all others.
+bool is_cut_silently(const Deviation& wrong) {
+  if (wrong.cut == ServerCut::kWhole || wrong.found.size() != wrong.expected.size()) return false;
+  const size_t stack =
+      wrong.expected.size() == 3 && wrong.name.find("experts") != std::string::npos;
+  const size_t cut = stack + (wrong.cut == ServerCut::kColumns ? 1 : 0);
+  for (size_t i = 0; i < wrong.expected.size(); ++i) {
+    const bool may_be_larger = i == cut || (stack == 1 && i == 0);
+    if (wrong.found[i] < wrong.expected[i]) return false;
+    if (wrong.found[i] > wrong.expected[i] && !may_be_larger) return false;
+  }
+  return true;
+}
+
+Rating rate_shape(const Look& look, const Deviation& wrong) {
+  if (!is_asked(look, wrong.part)) return std::nullopt;
+  if (!is_server(look)) return Severity::kUnloaded;
+  if (wrong.part == ModelPart::kMtp) return Severity::kWarning;
+  return is_cut_silently(wrong) ? Severity::kUnsound : Severity::kUnloaded;
+}
+
+// Families without a table: the embedding alone.
+void look_embedding(const Look& look, Gathered& found) {
+  const Examined& on = look.on;
+  const JsonValue* vocab = known(on.text_config(), "vocab_size");
+  const JsonValue* hidden = known(on.text_config(), "hidden_size");
+  if (vocab == nullptr || hidden == nullptr || on.is_gguf) return;
+  for (const auto& [name, module] : on.modules) {
+    if (!name.ends_with("embed_tokens") || module.weight == nullptr) continue;
+    if (module.form != Form::kPlain || module.weight->shape.size() != 2) continue;
+    const auto& shape = module.weight->shape;
+    if (shape[0] == whole(*vocab) && shape[1] == whole(*hidden)) continue;
+    found.add(Severity::kUnloaded, module.weight->name,
+              fmt::format("'{}' is {}; expected [{}, {}]", module.weight->name, shape_text(shape),
+                          vocab->dump(), hidden->dump()));
+  }
+}
+
+Status look_shapes(const Look& look) {
+  const ParameterReport& report = look.on.parameters;
+  Gathered found;
+  if (!report.is_compared()) look_embedding(look, found);
+  if (report.is_beyond_limits) {
+    look.report("config.json", fmt::format("{}; no shapes follow", report.bad_field));
+  }
+  for (const Deviation& wrong : report.wrong) {
+    found.add(rate_shape(look, wrong), wrong.name,
+              fmt::format("'{}' is {}; expected {}", wrong.name, shape_text(wrong.found),
+                          shape_text(wrong.expected)));
+  }
+  found.report(look, "tensor is not of the shape that config.json says",
+               "tensors are not of the shape that config.json says",
+               {"", "speculative decoding fails to start",
+                "the part that fits is taken without a word: wrong answers",
+                "assert param_data.shape == loaded_weight.shape; size mismatch; wrong shape"});
+  return {};
+}
+
+// ---- that the model does not have ---------------------------------------------------------------
+
+bool names_fused_part(std::string_view name) {
+  for (const std::string_view word : {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"}) {
+    if (name.find(word) != name.npos) return true;
+  }
+  return false;
+}
+
+// Whether the loader stops at it; else it passes over it.
+bool is_refused(const Look& look, const Extra& extra) {
+  const ParameterTable* table = look.on.parameters.table;
+  const bool is_qwen35 = table == &kQwen35Parameters || table == &kQwen35MoeParameters;
+  const bool is_dense_qwen = table == &kQwen2Parameters || table == &kQwen3Parameters;
+  switch (look.profile.program) {
+    case Program::kVllm:
+      if (extra.is_tower) return true;
+      if (look.profile.names == Names::kVllm32) return !extra.is_bias;
+      if (extra.is_outermost) return true;
+      if (extra.is_bias) return false;
+      return extra.is_of_expert || (!is_qwen35 && (!is_dense_qwen || names_fused_part(extra.name)));
+    case Program::kSglang:
+      return !is_qwen35 && !extra.is_bias && !extra.is_beyond && names_fused_part(extra.name);
+    case Program::kLlamaCpp:
+      return !extra.is_tower;
+    case Program::kTensorrt:
+    case Program::kTransformers:
+      return false;
+  }
+  return false;
+}
+
+Status look_extra(const Look& look) {
+  if (!is_asked(look, ModelPart::kText)) return {};
+  Gathered found;
+  for (const Extra& extra : look.on.parameters.extra) {
+    const Severity passed_over = extra.is_in_layer ? Severity::kUnsound : Severity::kWarning;
+    found.add(is_refused(look, extra) ? Severity::kUnloaded : passed_over, extra.name,
+              fmt::format("'{}'", extra.name));
+  }
+  found.report(look, "tensor that the model does not have", "tensors that the model does not have",
+               {"", "passed over", "passed over: what is computed is another model's",
+                "KeyError; There is no module or parameter named ...; Can not map tensor"});
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5. What is found says its severity itself.
+constexpr Check kChecks[] = {
+    {"W02", "all tensors that the model has are there", "UUUSUUSS", "", "",
+     "download or convert again", look_missing},
+    {"W09", "all tensors have the shapes that config.json says", "UUUUUUUU",
+     "shape mismatch; a number is expected", "", "take config.json from the source model",
+     look_shapes},
+    {"W10", "there is no tensor that the model does not have", "UUUUWUWW", "", "",
+     "drop it, or take config.json from the source model: ckpt convert IN OUT --step drop:NAMES",
+     look_extra},
+};
+
+}  // namespace
+
+std::string weights_not_checked(const Examined& on, const Profile& profile) {
+  if (on.is_gguf) {
+    return profile.program == Program::kLlamaCpp ? "" : "the weights: GGUF is llama.cpp's format";
+  }
+  const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
+  if (profile.program == Program::kTransformers && is_quantized) {
+    return "the weights: of quantized models this profile reads the configuration and tokenizer";
+  }
+  const ParameterReport& report = on.parameters;
+  if (!report.is_compared()) {
+    return fmt::format("the weights: no list of the parameters of '{}'",
+                       on.model_class.empty() ? on.model_type : on.model_class);
+  }
+  if (!report.bad_field.empty()) return fmt::format("the weights: {}", report.bad_field);
+  if (report.has_unknown_codes) return "the weights: stored in a way that is not decoded here";
+  return {};
+}
+
+std::span<const Check> parameter_checks() { return kChecks; }
+
+}  // namespace ckpt

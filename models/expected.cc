@@ -1,0 +1,249 @@
+// All parameters of a model: the rows of its table, once for each layer and expert.
+//
+// Sources: as tables.cc; which layers are sparse: transformers modeling_qwen{2,3}_moe.py; the
+// tower: models/qwen3_vl/modeling_qwen3_vl.py (Qwen3VLVisionModel), defaults of
+// Qwen3_5VisionConfig. What a reader would get wrong: the shape of a row is the same for all
+// layers, so it is made once.
+#include <algorithm>
+
+#include "models/models.h"
+#include "models/shape.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kTower[] = {
+    {"patch_embed.proj.weight",
+     "hidden_size in_channels temporal_patch_size patch_size patch_size"},
+    {"patch_embed.proj.bias", "hidden_size"},
+    {"pos_embed.weight",      "num_position_embeddings hidden_size"},
+    {"merger.norm.weight",    "hidden_size"},
+    {"merger.norm.bias",      "hidden_size"},
+    {"merger.linear_fc1.weight",
+     "hidden_size*spatial_merge_size*spatial_merge_size"
+     " hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kRows},
+    {"merger.linear_fc1.bias", "hidden_size*spatial_merge_size*spatial_merge_size",
+     ServerCut::kRows},
+    {"merger.linear_fc2.weight",
+     "out_hidden_size hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kColumns},
+    {"merger.linear_fc2.bias", "out_hidden_size"},
+    {".norm1.weight",     "hidden_size"},
+    {".norm1.bias",       "hidden_size"},
+    {".norm2.weight",     "hidden_size"},
+    {".norm2.bias",       "hidden_size"},
+    {".attn.qkv.weight",  "3*hidden_size hidden_size", ServerCut::kRows},
+    {".attn.qkv.bias",    "3*hidden_size", ServerCut::kRows},
+    {".attn.proj.weight", "hidden_size hidden_size", ServerCut::kColumns},
+    {".attn.proj.bias",   "hidden_size"},
+    {".mlp.linear_fc1.weight", "intermediate_size hidden_size", ServerCut::kRows},
+    {".mlp.linear_fc1.bias",   "intermediate_size", ServerCut::kRows},
+    {".mlp.linear_fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
+    {".mlp.linear_fc2.bias",   "hidden_size"},
+};
+constexpr FieldValue kTowerFields[] = {
+    {"depth", "27"},              {"hidden_size", "1152"},
+    {"intermediate_size", "4304"}, {"in_channels", "3"},
+    {"patch_size", "16"},         {"spatial_merge_size", "2"},
+    {"temporal_patch_size", "2"}, {"out_hidden_size", "3584"},
+    {"num_position_embeddings", "2304"},
+};
+constexpr ParameterRule kMtp[] = {
+    {"mtp.fc.weight",                     "hidden_size 2*hidden_size"},
+    {"mtp.norm.weight",                   "hidden_size"},
+    {"mtp.pre_fc_norm_embedding.weight",  "hidden_size"},
+    {"mtp.pre_fc_norm_hidden.weight",     "hidden_size"},
+};
+// clang-format on
+
+struct LayerKind {
+  std::string_view attention;  // an entry of layer_types
+  bool is_sparse = false;
+};
+
+class Expansion {
+ public:
+  Expansion(const ModelConfigs& configs, const ModelForm& form)
+      : configs_(configs), form_(form), text_(configs.text, configs.defaults.defaults) {}
+
+  Result<std::vector<Parameter>> all() {
+    CKPT_ASSIGN(layers_, text_.count("num_hidden_layers"));
+    if (layers_ > kMaxModelLayers) {
+      return fail(ErrorCode::kUnsupported, "config.json: num_hidden_layers is {}; at most {}",
+                  layers_, kMaxModelLayers);
+    }
+    CKPT_ASSIGN(experts_, text_.count_or_zero("num_experts"));
+    CKPT_ASSIGN(sparse_step_, text_.count_or_zero("decoder_sparse_step"));
+    CKPT_TRY(find_kinds());
+    for (const auto& list : configs_.rules.text) {
+      for (const ParameterRule& rule : list) CKPT_TRY(add_text(rule));
+    }
+    if (form_.has_mtp) CKPT_TRY(add_mtp());
+    if (form_.has_vision) CKPT_TRY(add_tower());
+    return std::move(out_);
+  }
+
+ private:
+  Status find_kinds();
+  Status add(std::string name, const ParameterRule& rule, const std::vector<uint64_t>& shape,
+             ModelPart part);
+  Status add_text(const ParameterRule& rule);
+  Status add_in_layer(std::string_view layer, const ParameterRule& rule,
+                      const std::vector<uint64_t>& shape, ModelPart part);
+  Status add_mtp();
+  Status add_tower();
+  bool holds(std::string_view when, const LayerKind& kind) const;
+  bool has_experts() const { return experts_ > 0 && sparse_step_ > 0; }
+
+  const ModelConfigs& configs_;
+  const ModelForm& form_;
+  Fields text_;
+  uint64_t layers_ = 0, experts_ = 0;
+  uint64_t sparse_step_ = 0;  // every n-th layer has experts; 0: none has
+  std::vector<LayerKind> kinds_;
+  std::vector<Parameter> out_;
+};
+
+Status Expansion::find_kinds() {
+  const JsonValue* types = known(configs_.text, "layer_types");
+  uint64_t interval = 0;
+  if (types == nullptr) {
+    CKPT_ASSIGN(interval, text_.count_or_zero("full_attention_interval"));
+  }
+  const JsonValue* dense = known(configs_.text, "mlp_only_layers");
+  for (uint64_t layer = 0; layer < layers_; ++layer) {
+    LayerKind kind;
+    const bool is_said = types != nullptr && types->is_array() && layer < types->size();
+    const std::string* type = is_said ? (*types)[layer].get_ptr<const std::string*>() : nullptr;
+    if (type != nullptr) {
+      kind.attention = *type;
+    } else if (interval != 0) {
+      kind.attention = (layer + 1) % interval == 0 ? "full_attention" : "linear_attention";
+    }
+    kind.is_sparse = has_experts() && (layer + 1) % sparse_step_ == 0;
+    if (dense != nullptr && dense->is_array() &&
+        std::any_of(dense->begin(), dense->end(),
+                    [layer](const JsonValue& number) { return whole(number) == layer; })) {
+      kind.is_sparse = false;
+    }
+    kinds_.push_back(kind);
+  }
+  return {};
+}
+
+bool Expansion::holds(std::string_view when, const LayerKind& kind) const {
+  while (!when.empty()) {
+    const size_t end = std::min(when.find(' '), when.size());
+    const std::string_view word = when.substr(0, end);
+    when.remove_prefix(std::min(end + 1, when.size()));
+    bool is_met = false;
+    if (word.ends_with("_attention")) {
+      is_met = word == kind.attention;
+    } else if (word == "sparse" || word == "dense") {
+      is_met = kind.is_sparse == (word == "sparse");
+    } else if (word == "stacked" || word == "separate") {
+      is_met = form_.has_stacked_experts == (word == "stacked");
+    } else {
+      is_met = word == "head" ? form_.has_head : text_.is_true(word);
+    }
+    if (!is_met) return false;
+  }
+  return true;
+}
+
+Status Expansion::add(std::string name, const ParameterRule& rule,
+                      const std::vector<uint64_t>& shape, ModelPart part) {
+  if (out_.size() >= kMaxModelParameters) {
+    return fail(ErrorCode::kUnsupported,
+                "config.json: {} layers of {} experts are more than {} parameters", layers_,
+                experts_, kMaxModelParameters);
+  }
+  const bool is_tied = rule.when == "head" && text_.is_true("tie_word_embeddings");
+  out_.push_back({std::move(name), shape, rule.cut, part, !is_tied});
+  return {};
+}
+
+Status Expansion::add_in_layer(std::string_view layer, const ParameterRule& rule,
+                               const std::vector<uint64_t>& shape, ModelPart part) {
+  const size_t blank = rule.name.find("{}");
+  if (blank == rule.name.npos) return add(fmt::format("{}{}", layer, rule.name), rule, shape, part);
+  for (uint64_t expert = 0; expert < experts_; ++expert) {
+    CKPT_TRY(add(fmt::format("{}{}{}{}", layer, rule.name.substr(0, blank), expert,
+                             rule.name.substr(blank + 2)),
+                 rule, shape, part));
+  }
+  return {};
+}
+
+Status Expansion::add_text(const ParameterRule& rule) {
+  if (!rule.name.starts_with('.')) {
+    if (!holds(rule.when, {})) return {};
+    CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
+    const bool is_inner = rule.name.starts_with("model.");
+    return add(is_inner ? form_.root + std::string(rule.name.substr(6)) : std::string(rule.name),
+               rule, shape, ModelPart::kText);
+  }
+  std::vector<uint64_t> shape;
+  for (uint64_t layer = 0; layer < layers_; ++layer) {
+    if (!holds(rule.when, kinds_[layer])) continue;
+    if (shape.empty()) {
+      CKPT_ASSIGN(shape, text_.shape(rule.shape));
+    }
+    CKPT_TRY(
+        add_in_layer(fmt::format("{}layers.{}", form_.root, layer), rule, shape, ModelPart::kText));
+  }
+  return {};
+}
+
+// Layers of full attention, after four tensors of their own.
+Status Expansion::add_mtp() {
+  for (const ParameterRule& rule : kMtp) {
+    CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
+    CKPT_TRY(add(std::string(rule.name), rule, shape, ModelPart::kMtp));
+  }
+  CKPT_ASSIGN(const uint64_t said, text_.count_or_zero("mtp_num_hidden_layers"));
+  const uint64_t layers = std::clamp<uint64_t>(said, 1, kMaxModelLayers);
+  const LayerKind kind{"full_attention", has_experts()};
+  for (const auto& list : configs_.rules.text) {
+    for (const ParameterRule& rule : list) {
+      if (!rule.name.starts_with('.') || !holds(rule.when, kind)) continue;
+      CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
+      for (uint64_t layer = 0; layer < layers; ++layer) {
+        CKPT_TRY(add_in_layer(fmt::format("mtp.layers.{}", layer), rule, shape, ModelPart::kMtp));
+      }
+    }
+  }
+  return {};
+}
+
+Status Expansion::add_tower() {
+  static const JsonValue kNothing = JsonValue::object();
+  const Fields vision(configs_.vision == nullptr ? kNothing : *configs_.vision, kTowerFields);
+  CKPT_ASSIGN(const uint64_t depth, vision.count("depth"));
+  if (depth > kMaxModelLayers) {
+    return fail(ErrorCode::kUnsupported, "config.json: vision_config.depth is {}; at most {}",
+                depth, kMaxModelLayers);
+  }
+  constexpr std::string_view kRoot = "model.visual.";
+  for (const ParameterRule& rule : kTower) {
+    CKPT_ASSIGN(const auto shape, vision.shape(rule.shape));
+    if (!rule.name.starts_with('.')) {
+      CKPT_TRY(add(fmt::format("{}{}", kRoot, rule.name), rule, shape, ModelPart::kVision));
+      continue;
+    }
+    for (uint64_t block = 0; block < depth; ++block) {
+      CKPT_TRY(add(fmt::format("{}blocks.{}{}", kRoot, block, rule.name), rule, shape,
+                   ModelPart::kVision));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
+                                                   const ModelForm& form) {
+  return Expansion(configs, form).all();
+}
+
+}  // namespace ckpt

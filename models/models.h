@@ -1,0 +1,96 @@
+// Which parameters a model has, and of which shape, as data: one table a family; the only header of
+// this folder that others include.
+//
+//   config.json ── table of the family ──▶ "model.layers.3.self_attn.q_proj.weight" [4096, 2560]
+//   ...
+//
+// What a reader would get wrong: a field that config.json lacks is not unknown; the model's class
+// fills it in, and the shapes then follow from its default.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json_read.h"
+#include "core/result.h"
+
+namespace ckpt {
+
+// The dimension along which servers split a parameter between devices.
+enum class ServerCut : uint8_t { kWhole, kRows, kColumns };
+enum class ModelPart : uint8_t { kText, kVision, kMtp };
+
+// A parameter as transformers names it; one a layer where the name starts with a dot, and there one
+// an expert where it has {}: ".mlp.experts.{}.up_proj.weight".
+//   shape   dimensions between spaces: fields of the configuration and numbers, with + * / between
+//           them, from left to right, + last: "2*linear_num_key_heads*linear_key_head_dim"
+//   when    words that must all hold: a type of layer; sparse or dense, the kind of MLP of a layer;
+//           separate or stacked experts; head, the class has one; any other word is a field that
+//           must be true
+struct ParameterRule {
+  std::string_view name;
+  std::string_view shape;
+  ServerCut cut = ServerCut::kWhole;
+  std::string_view when = {};
+};
+
+// What a model class fills in: a number, or fields as in a shape.
+struct FieldValue {
+  std::string_view field, value;
+};
+
+struct ParameterTable {
+  std::string_view architectures;  // of config.json, separated by spaces
+  std::string_view model_types;    // the text part's, then the wrapper's
+  std::span<const std::span<const ParameterRule>> text;
+  std::span<const FieldValue> defaults;
+  bool has_vision = false;  // under a wrapper, Qwen3.5's tower
+  bool has_mtp = false;     // mtp.* may stand beside the model
+};
+
+extern const ParameterTable kLlamaParameters, kMistralParameters;
+extern const ParameterTable kQwen2Parameters, kQwen2MoeParameters;
+extern const ParameterTable kQwen3Parameters, kQwen3MoeParameters;
+extern const ParameterTable kQwen35Parameters, kQwen35MoeParameters;
+
+// nullptr where no table has it.
+const ParameterTable* table_of_architecture(std::string_view architecture);
+const ParameterTable* table_of_model_type(std::string_view model_type);
+
+// What of a checkpoint decides which of its parameters are looked for, and under which names.
+struct ModelForm {
+  std::string root = "model.";  // what "model." of the text part's names is here
+  bool has_head = true;         // of a class that computes logits
+  bool has_stacked_experts = false;
+  bool has_vision = false, has_mtp = false;
+};
+
+struct Parameter {
+  std::string name;
+  std::vector<uint64_t> shape;  // of the values, whatever they are stored as
+  ServerCut cut = ServerCut::kWhole;
+  ModelPart part = ModelPart::kText;
+  bool is_required = true;  // false: the head of a model that ties it to the embedding
+};
+
+// More layers, or experts of all layers, than any model has.
+inline constexpr uint64_t kMaxModelLayers = 10'000;
+inline constexpr uint64_t kMaxModelParameters = 4'000'000;
+
+// All parameters of a model by `rules`; `defaults` is the table of the configuration's class, which
+// is another one when architectures and model_type disagree. `text` is the text part's
+// configuration, `vision` the tower's or nullptr.
+// Fails: kCorrupt, naming the field: it is no whole number; kUnsupported: beyond a limit above.
+struct ModelConfigs {
+  const ParameterTable& rules;
+  const ParameterTable& defaults;
+  const JsonValue& text;
+  const JsonValue* vision = nullptr;
+};
+Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
+                                                   const ModelForm& form);
+
+}  // namespace ckpt

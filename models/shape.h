@@ -1,0 +1,39 @@
+// Numbers of a configuration, and shapes made of them; private to models/.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "models/models.h"
+
+namespace ckpt {
+
+class Fields {
+ public:
+  Fields(const JsonValue& config, std::span<const FieldValue> defaults)
+      : config_(config), defaults_(defaults) {}
+
+  // What config.json says, else what the model's class fills in.
+  // Fails: kCorrupt: no whole number of 32 bits, or there is neither.
+  Result<uint64_t> count(std::string_view field) const { return count(field, 0); }
+  // The same, 0 where nothing says it.
+  Result<uint64_t> count_or_zero(std::string_view field) const;
+  bool is_true(std::string_view field) const;
+  const JsonValue& config() const { return config_; }
+
+  // Fails: as count; kUnsupported for products beyond 64 bits.
+  Result<std::vector<uint64_t>> shape(std::string_view text) const;
+
+ private:
+  Result<uint64_t> count(std::string_view field, int depth) const;
+  Result<uint64_t> sum(std::string_view text, int depth) const;
+  Result<uint64_t> product(std::string_view text, int depth) const;
+  Result<uint64_t> factor(std::string_view text, int depth) const;
+  std::string_view default_of(std::string_view field) const;
+
+  const JsonValue& config_;
+  std::span<const FieldValue> defaults_;
+};
+
+}  // namespace ckpt

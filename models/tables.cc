@@ -1,0 +1,245 @@
+// The tables of Llama, Mistral, Qwen2, Qwen3 and Qwen3.5.
+//
+// Sources: transformers models/{llama,mistral,qwen2,qwen2_moe,qwen3,qwen3_moe,qwen3_5,qwen3_5_moe}/
+// modeling_*.py (names, shapes), configuration_*.py (defaults; base_model_tp_plan: colwise is
+// kRows, rowwise kColumns). What a reader would get wrong: Qwen2 has biases that no field speaks
+// of; Qwen3.5 computes a gate beside each query, so q_proj has twice the rows.
+#include <algorithm>
+
+#include "models/models.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kFrame[] = {
+    {"model.embed_tokens.weight", "vocab_size hidden_size"},
+    {"model.norm.weight",         "hidden_size"},
+    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
+    {".input_layernorm.weight",          "hidden_size"},
+    {".post_attention_layernorm.weight", "hidden_size"},
+};
+
+constexpr ParameterRule kAttention[] = {
+    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", ServerCut::kRows},
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns},
+};
+constexpr ParameterRule kAttentionNorms[] = {
+    {".self_attn.q_norm.weight", "head_dim"},
+    {".self_attn.k_norm.weight", "head_dim"},
+};
+constexpr ParameterRule kAttentionBias[] = {
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_bias"},
+};
+constexpr ParameterRule kQwen2Bias[] = {
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
+};
+
+constexpr ParameterRule kMlp[] = {
+    {".mlp.gate_proj.weight", "intermediate_size hidden_size", ServerCut::kRows, "dense"},
+    {".mlp.up_proj.weight",   "intermediate_size hidden_size", ServerCut::kRows, "dense"},
+    {".mlp.down_proj.weight", "hidden_size intermediate_size", ServerCut::kColumns, "dense"},
+};
+constexpr ParameterRule kMlpBias[] = {
+    {".mlp.gate_proj.bias", "intermediate_size", ServerCut::kRows, "dense mlp_bias"},
+    {".mlp.up_proj.bias",   "intermediate_size", ServerCut::kRows, "dense mlp_bias"},
+    {".mlp.down_proj.bias", "hidden_size", ServerCut::kWhole, "dense mlp_bias"},
+};
+
+constexpr ParameterRule kExperts[] = {
+    {".mlp.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
+    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
+     "sparse separate"},
+    {".mlp.experts.gate_up_proj", "num_experts 2*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse stacked"},
+    {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size", ServerCut::kColumns,
+     "sparse stacked"},
+};
+constexpr ParameterRule kSharedExpert[] = {
+    {".mlp.shared_expert.gate_proj.weight", "shared_expert_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert.up_proj.weight", "shared_expert_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert.down_proj.weight", "hidden_size shared_expert_intermediate_size",
+     ServerCut::kColumns, "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert_gate.weight", "1 hidden_size", ServerCut::kWhole, "sparse"},
+};
+
+constexpr ParameterRule kGatedAttention[] = {
+    {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", ServerCut::kRows,
+     "full_attention"},
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
+     "full_attention"},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
+     "full_attention"},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns,
+     "full_attention"},
+    {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
+    {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
+};
+constexpr ParameterRule kLinearAttention[] = {
+    {".linear_attn.in_proj_qkv.weight",
+     "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
+     " hidden_size", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.in_proj_z.weight",
+     "linear_num_value_heads*linear_value_head_dim hidden_size", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.in_proj_a.weight", "linear_num_value_heads hidden_size", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.in_proj_b.weight", "linear_num_value_heads hidden_size", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.conv1d.weight",
+     "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
+     " 1 linear_conv_kernel_dim", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.A_log",   "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
+    {".linear_attn.dt_bias", "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
+    {".linear_attn.norm.weight", "linear_value_head_dim", ServerCut::kWhole, "linear_attention"},
+    {".linear_attn.out_proj.weight",
+     "hidden_size linear_num_value_heads*linear_value_head_dim", ServerCut::kColumns,
+     "linear_attention"},
+};
+
+constexpr FieldValue kLlamaFields[] = {
+    {"vocab_size", "32000"},       {"hidden_size", "4096"},
+    {"intermediate_size", "11008"}, {"num_hidden_layers", "32"},
+    {"num_attention_heads", "32"}, {"num_key_value_heads", "num_attention_heads"},
+    {"head_dim", "hidden_size/num_attention_heads"},
+};
+constexpr FieldValue kMistralFields[] = {
+    {"vocab_size", "32000"},       {"hidden_size", "4096"},
+    {"intermediate_size", "14336"}, {"num_hidden_layers", "32"},
+    {"num_attention_heads", "32"}, {"num_key_value_heads", "8"},
+    {"head_dim", "hidden_size/num_attention_heads"},
+};
+constexpr FieldValue kQwen2Fields[] = {
+    {"vocab_size", "151936"},      {"hidden_size", "4096"},
+    {"intermediate_size", "22016"}, {"num_hidden_layers", "32"},
+    {"num_attention_heads", "32"}, {"num_key_value_heads", "32"},
+    {"head_dim", "hidden_size/num_attention_heads"},
+};
+constexpr FieldValue kQwen3Fields[] = {
+    {"vocab_size", "151936"},      {"hidden_size", "4096"},
+    {"intermediate_size", "22016"}, {"num_hidden_layers", "32"},
+    {"num_attention_heads", "32"}, {"num_key_value_heads", "32"},
+    {"head_dim", "128"},
+};
+constexpr FieldValue kQwen2MoeFields[] = {
+    {"vocab_size", "151936"},      {"hidden_size", "2048"},
+    {"intermediate_size", "5632"}, {"num_hidden_layers", "24"},
+    {"num_attention_heads", "16"}, {"num_key_value_heads", "16"},
+    {"head_dim", "hidden_size/num_attention_heads"},
+    {"num_experts", "60"},         {"moe_intermediate_size", "1408"},
+    {"decoder_sparse_step", "1"},  {"shared_expert_intermediate_size", "5632"},
+};
+constexpr FieldValue kQwen3MoeFields[] = {
+    {"vocab_size", "151936"},      {"hidden_size", "2048"},
+    {"intermediate_size", "6144"}, {"num_hidden_layers", "24"},
+    {"num_attention_heads", "32"}, {"num_key_value_heads", "4"},
+    {"head_dim", "hidden_size/num_attention_heads"},
+    {"num_experts", "128"},        {"moe_intermediate_size", "768"},
+    {"decoder_sparse_step", "1"},
+};
+constexpr FieldValue kQwen35Fields[] = {
+    {"vocab_size", "248320"},      {"hidden_size", "4096"},
+    {"intermediate_size", "12288"}, {"num_hidden_layers", "32"},
+    {"num_attention_heads", "16"}, {"num_key_value_heads", "4"},
+    {"head_dim", "256"},           {"full_attention_interval", "4"},
+    {"linear_conv_kernel_dim", "4"}, {"linear_key_head_dim", "128"},
+    {"linear_value_head_dim", "128"}, {"linear_num_key_heads", "16"},
+    {"linear_num_value_heads", "32"},
+};
+constexpr FieldValue kQwen35MoeFields[] = {
+    {"vocab_size", "248320"},      {"hidden_size", "2048"},
+    {"num_hidden_layers", "40"},
+    {"num_attention_heads", "16"}, {"num_key_value_heads", "2"},
+    {"head_dim", "256"},           {"full_attention_interval", "4"},
+    {"linear_conv_kernel_dim", "4"}, {"linear_key_head_dim", "128"},
+    {"linear_value_head_dim", "128"}, {"linear_num_key_heads", "16"},
+    {"linear_num_value_heads", "32"},
+    {"num_experts", "256"},        {"moe_intermediate_size", "512"},
+    {"decoder_sparse_step", "1"},  {"shared_expert_intermediate_size", "512"},
+};
+// clang-format on
+
+using Rules = std::span<const ParameterRule>;
+constexpr Rules kLlamaRules[] = {kFrame, kAttention, kAttentionBias, kMlp, kMlpBias};
+constexpr Rules kMistralRules[] = {kFrame, kAttention, kMlp};
+constexpr Rules kQwen2Rules[] = {kFrame, kAttention, kQwen2Bias, kMlp};
+constexpr Rules kQwen3Rules[] = {kFrame, kAttention, kAttentionNorms, kAttentionBias, kMlp};
+constexpr Rules kQwen2MoeRules[] = {kFrame, kAttention, kQwen2Bias, kMlp, kExperts, kSharedExpert};
+constexpr Rules kQwen3MoeRules[] = {kFrame,         kAttention, kAttentionNorms,
+                                    kAttentionBias, kMlp,       kExperts};
+constexpr Rules kQwen35Rules[] = {kFrame, kGatedAttention, kLinearAttention, kMlp};
+constexpr Rules kQwen35MoeRules[] = {kFrame, kGatedAttention, kLinearAttention, kExperts,
+                                     kSharedExpert};
+
+bool holds_word(std::string_view list, std::string_view word) {
+  while (!list.empty() && !word.empty()) {
+    const size_t end = std::min(list.find(' '), list.size());
+    if (list.substr(0, end) == word) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+const ParameterTable* const kTables[] = {
+    &kLlamaParameters, &kMistralParameters,  &kQwen2Parameters,  &kQwen2MoeParameters,
+    &kQwen3Parameters, &kQwen3MoeParameters, &kQwen35Parameters, &kQwen35MoeParameters};
+
+}  // namespace
+
+constinit const ParameterTable kLlamaParameters{"LlamaForCausalLM LLaMAForCausalLM LlamaModel",
+                                                "llama", kLlamaRules, kLlamaFields};
+constinit const ParameterTable kMistralParameters{"MistralForCausalLM MistralModel", "mistral",
+                                                  kMistralRules, kMistralFields};
+constinit const ParameterTable kQwen2Parameters{"Qwen2ForCausalLM Qwen2Model", "qwen2", kQwen2Rules,
+                                                kQwen2Fields};
+constinit const ParameterTable kQwen2MoeParameters{"Qwen2MoeForCausalLM", "qwen2_moe",
+                                                   kQwen2MoeRules, kQwen2MoeFields};
+constinit const ParameterTable kQwen3Parameters{"Qwen3ForCausalLM Qwen3Model", "qwen3", kQwen3Rules,
+                                                kQwen3Fields};
+constinit const ParameterTable kQwen3MoeParameters{"Qwen3MoeForCausalLM", "qwen3_moe",
+                                                   kQwen3MoeRules, kQwen3MoeFields};
+constinit const ParameterTable kQwen35Parameters{
+    "Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration",
+    "qwen3_5_text qwen3_5",
+    kQwen35Rules,
+    kQwen35Fields,
+    true,
+    true};
+constinit const ParameterTable kQwen35MoeParameters{
+    "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",
+    "qwen3_5_moe_text qwen3_5_moe",
+    kQwen35MoeRules,
+    kQwen35MoeFields,
+    true,
+    true};
+
+const ParameterTable* table_of_architecture(std::string_view architecture) {
+  for (const ParameterTable* table : kTables) {
+    if (holds_word(table->architectures, architecture)) return table;
+  }
+  return nullptr;
+}
+
+const ParameterTable* table_of_model_type(std::string_view model_type) {
+  for (const ParameterTable* table : kTables) {
+    if (holds_word(table->model_types, model_type)) return table;
+  }
+  return nullptr;
+}
+
+}  // namespace ckpt

@@ -23,6 +23,4 @@ echo "$said"
 sh -c "\"$ckpt\" ${said#ckpt}" >/dev/null && "$ckpt" doctor fixed --for vllm-0.17 | grep -c '^C05'
 echo "== without --fix"
 "$ckpt" doctor m --dry-run; "$ckpt" doctor m --out x
-echo "== releases between two profiles"
-"$ckpt" doctor m --for vllm-0.19
 true

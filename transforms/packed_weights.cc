@@ -136,8 +136,7 @@ Status check_weights_are_read(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const Statement said, read_statement(checkpoint));
   return fail_with_hint(
       ErrorCode::kUnsupported,
-      "the checkpoint that it was quantized from; without --to and such steps it is copied as it "
-      "is",
+      "the checkpoint that it was quantized from",
       "tensor '{}' is stored as {} [{}] and belongs to a quantized weight that cannot be decoded "
       "here ({})",
       found->name, found->codec->name, fmt::join(found->shape, ", "),

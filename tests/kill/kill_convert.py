@@ -21,12 +21,13 @@ import model
 CKPT, TESTDATA, KILLS = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], int(sys.argv[3])
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 RNG = random.Random(SEED)
-COMMON = ["--tokenizer-pre", "qwen2", "--quiet", "--memory", "64M"]
+PRE = ["--tokenizer-pre", "qwen2"]  # of outputs that are GGUF
+COMMON = ["--quiet", "--memory", "64M"]
 CASES = {
-    "gguf": ["out.gguf", "--to", "q8_0"],
-    "k-quants": ["out.gguf", "--to", "q4_k_m"],
+    "gguf": ["out.gguf", "--to", "q8_0", *PRE],
+    "k-quants": ["out.gguf", "--to", "q4_k_m", *PRE],
     "nvfp4": ["out", "--to", "nvfp4-w4a16", "--shard-size", "20MB"],
-    "several": ["out", "--to", "nvfp4-w4a16", "--also", "second.gguf=q8_0"],
+    "several": ["out", "--to", "nvfp4-w4a16", "--also", "second.gguf=q8_0", *PRE],
 }
 
 
@@ -134,7 +135,7 @@ def kill_shares(work, kills, shares=3):
     clean, folder = work / "clean", work / "shared"
     clean.mkdir()
     folder.mkdir()
-    words = ["../m", *CASES["several"], *COMMON[:2]]
+    words = ["../m", *CASES["several"]]
     seconds = undisturbed(clean, ["convert", *words, "--quiet"])
     expected = digests(clean)
     died = rounds = 0

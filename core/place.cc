@@ -10,6 +10,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kTemporaryEnding = ".partial";
+// In an OUT that stays what it is: beside it there may be another disk, or no right to write.
+constexpr const char* kTemporaryInside = ".ckpt-partial";
 
 fs::path with_ending(const fs::path& path) { return fs::path(path.string() + kTemporaryEnding); }
 
@@ -36,7 +38,9 @@ Place::~Place() {
   if (output_ != nullptr) remove_temporaries();
 }
 
-fs::path partial_path(const Output& output) { return with_ending(output.path); }
+fs::path partial_path(const Output& output) {
+  return output.goes_into ? output.path / kTemporaryInside : with_ending(output.path);
+}
 
 fs::path partial_path(const Output& output, const OutputFile& file) {
   return output.layout.is_folder ? partial_path(output) / file.path
@@ -47,13 +51,14 @@ fs::path Place::temporary_folder() const { return partial_path(*output_); }
 
 Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers) {
   if (!force) {
-    CKPT_TRY(refuse_existing(output.path));
+    if (!output.goes_into) CKPT_TRY(refuse_existing(output.path));
     for (const OutputFile& file : output.layout.files) {
       CKPT_TRY(refuse_existing(final_path(output, file)));
     }
   }
-  CKPT_TRY(check_parent(output.path));
-  CKPT_ASSIGN(OpenFolder opened, OpenFolder::open(parent_of(output.path)));
+  const fs::path parent = output.goes_into ? output.path : parent_of(output.path);
+  if (!output.goes_into) CKPT_TRY(check_parent(output.path));
+  CKPT_ASSIGN(OpenFolder opened, OpenFolder::open(parent));
   Place place(output, force, leftovers, std::move(opened));
   if (Status ours = place.refuse_others(); !ours) {
     place.keep();
@@ -186,8 +191,34 @@ Status Place::publish_files() const {
   return {};
 }
 
+// The first file of the weights appears last: until then nothing takes the folder for a model.
+Status Place::publish_into() const {
+  const std::string temporary = temporary_folder().filename().string();
+  CKPT_ASSIGN(const bool has_more, parent_.has(temporary));
+  std::set<std::string> folders;
+  for (size_t i = output_->layout.files.size(); has_more && i-- > 0;) {
+    const std::string& name = output_->layout.files[i].path;
+    const std::string from = (fs::path(temporary) / name).string();
+    const std::string above = fs::path(name).parent_path().string();
+    if (!above.empty()) CKPT_TRY(parent_.make_folder(above));
+    folders.insert(above);
+    // The run before this one may have given the name, and removed what it stood in.
+    CKPT_ASSIGN(const bool has_name, parent_.has(name));
+    if (leftovers_ != Leftovers::kPublish || !has_name) {
+      CKPT_TRY(parent_.publish_mode(from));
+      CKPT_TRY(parent_.rename(from, name, force_));
+    }
+    CKPT_TRY(parent_.publish_owner(name, parent_));
+  }
+  for (const std::string& folder : folders) CKPT_TRY(parent_.sync(folder));
+  remove_temporaries();
+  return {};
+}
+
 Status Place::publish() {
-  CKPT_TRY(output_->layout.is_folder ? publish_folder() : publish_files());
+  CKPT_TRY(has_one_name(*output_)      ? publish_folder()
+           : output_->layout.is_folder ? publish_into()
+                                       : publish_files());
   const std::string shown = output_->path.string();
   output_ = nullptr;
   return in(shown, parent_.sync());

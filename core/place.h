@@ -55,6 +55,7 @@ class Place {
   Status publish_modes();
   Status publish_folder();
   Status publish_files() const;
+  Status publish_into() const;
 
   const Output* output_;  // null once moved from or published
   bool force_;
@@ -63,6 +64,10 @@ class Place {
   std::optional<OpenFolder> folder_;  // OUT.partial, where OUT is a folder
 };
 
+// True where OUT as a whole gets its name, and not each of its files.
+inline bool has_one_name(const Output& output) {
+  return output.layout.is_folder && !output.goes_into;
+}
 // Where the bytes of `file` stand until it has its final name.
 std::filesystem::path partial_path(const Output& output, const OutputFile& file);
 // The same for the whole output: a folder, or the file that OUT becomes.

@@ -15,6 +15,9 @@ struct Output {
   std::filesystem::path path;  // OUT: a folder, or the file that files[0] becomes
   Checkpoint checkpoint;
   Layout layout;
+  // OUT is a folder that is there and empty, perhaps a mount point: it stays, and the files of the
+  // layout, a folder's, are put into it.
+  bool goes_into = false;
 };
 
 // Several outputs are made from one reading of the source.

@@ -118,7 +118,8 @@ Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& plann
   if (!converted) return Failure(std::move(converted.error()).in(conversion.in.string()));
   CKPT_ASSIGN(converted, mended_for(std::move(*converted), planning));
   CKPT_ASSIGN(Layout layout, lay_out_for(*converted, conversion));
-  plan.outputs.push_back({conversion.out, std::move(*converted), std::move(layout)});
+  CKPT_ASSIGN(const bool into, goes_into(conversion.out, layout));
+  plan.outputs.push_back({conversion.out, std::move(*converted), std::move(layout), into});
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "tools/targets.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -185,7 +186,17 @@ std::string shown(const std::vector<std::string>& paths) {
                      left == 0 ? "" : fmt::format(" and {} more", left));
 }
 
+bool is_mount_point(const fs::path& path) {
+  struct statx status {};
+  return ::statx(AT_FDCWD, path.c_str(), AT_NO_AUTOMOUNT, STATX_TYPE, &status) == 0 &&
+         (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 Status check_replaceable_folder(const Output& output) {
+  if (is_mount_point(output.path)) {
+    return fail_with_hint(ErrorCode::kUsage, (output.path / "NAME").string(),
+                          "{}: a mount point, which --force cannot replace", output.path.string());
+  }
   CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(output.path, {}));
   std::set<std::string> planned;
   for (const OutputFile& file : output.layout.files) planned.insert(file.path);
@@ -258,7 +269,7 @@ Status check_output(const Plan& plan, const Output& output, const Inputs& inputs
     CKPT_TRY(refuse_unknown_leftovers(plan, output, path));
   }
   CKPT_TRY(refuse_input(inputs, ledger_path(output)));
-  if (!force) return {};
+  if (!force || output.goes_into) return {};
   for (const fs::path& path : finals) CKPT_TRY(refuse_inputs_in(inputs, path));
   return check_replaceable(output);
 }
@@ -323,6 +334,22 @@ Status check_apart(const fs::path& in, const fs::path& out) {
                           out.string(), in.string());
   }
   return {};
+}
+
+Result<bool> goes_into(const fs::path& out, const Layout& layout) {
+  constexpr std::string_view kTemporary = ".ckpt-partial";
+  std::error_code error;
+  if (!layout.is_folder || !fs::is_directory(out, error)) return false;
+  bool is_empty = true, is_begun = false;
+  fs::directory_iterator entry(out, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    // Of the file system, at the top of many a disk.
+    is_empty = is_empty && (name == "lost+found" || name.starts_with(kTemporary));
+    is_begun = is_begun || name.starts_with(std::string(kTemporary) + ".ledger");
+  }
+  if (!error) return is_empty || is_begun;
+  return fail(ErrorCode::kIo, "{}: cannot be listed: {}", out.string(), error.message());
 }
 
 Status check_targets(const Plan& plan, const std::vector<InputPath>& inputs, bool force) {

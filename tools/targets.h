@@ -32,6 +32,10 @@ struct InputPath {
   std::filesystem::path path;
 };
 
+// Whether OUT, a folder's, is a folder that is there and empty, or holds what an interrupted run
+// left in it (Output::goes_into). Fails: kIo.
+Result<bool> goes_into(const std::filesystem::path& out, const Layout& layout);
+
 // Looks at everything that carrying the plan out would write, replace or remove. Fails: kUsage,
 // naming the input that would be lost, or what is there and no checkpoint's; kIo.
 Status check_targets(const Plan& plan, const std::vector<InputPath>& inputs, bool force);

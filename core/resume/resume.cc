@@ -44,14 +44,13 @@ bool is_published_here(const fs::path& path, uint64_t inode) {
 
 // What gets a final name: one folder, or each file.
 size_t names_of(const Output& output) {
-  return output.layout.is_folder ? 1 : output.layout.files.size();
+  return has_one_name(output) ? 1 : output.layout.files.size();
 }
 fs::path partial_name(const Output& output, size_t i) {
-  return output.layout.is_folder ? partial_path(output)
-                                 : partial_path(output, output.layout.files[i]);
+  return has_one_name(output) ? partial_path(output) : partial_path(output, output.layout.files[i]);
 }
 fs::path final_name(const Output& output, size_t i) {
-  return output.layout.is_folder ? output.path : final_path(output, output.layout.files[i]);
+  return has_one_name(output) ? output.path : final_path(output, output.layout.files[i]);
 }
 
 // Fails when one of them is another user's.

@@ -135,8 +135,7 @@ Status check_weights_are_read(const Checkpoint& checkpoint) {
   if (found == nullptr) return {};
   CKPT_ASSIGN(const Statement said, read_statement(checkpoint));
   return fail_with_hint(
-      ErrorCode::kUnsupported,
-      "the checkpoint that it was quantized from",
+      ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
       "tensor '{}' is stored as {} [{}] and belongs to a quantized weight that cannot be decoded "
       "here ({})",
       found->name, found->codec->name, fmt::join(found->shape, ", "),

@@ -85,6 +85,17 @@ Result<Standing> standing_of(const Plan& plan, const ExecuteOptions& options) {
   return out;
 }
 
+// Of an output beside the first: it says no more than which plan it is of.
+void remove_ledger(const fs::path& path, std::string_view plan_sha256) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return;  // opening would make it
+  auto ledger = Ledger::open(path);
+  if (!ledger) return;
+  const auto content = ledger->read();
+  const bool is_of_plan = content && *content && (*content)->head.plan == plan_sha256;
+  if (ledger->was_empty() || is_of_plan) ledger->remove();
+}
+
 // What a program leaves that began while another gave the final names: partial files that nobody
 // needs, and ledgers of them.
 void remove_leftovers(const Plan& plan, const ExecuteOptions& options) {
@@ -98,6 +109,9 @@ void remove_leftovers(const Plan& plan, const ExecuteOptions& options) {
     auto whole = Ledger::open(ledger.path);
     if (!ledger.is_ours || !whole) return;  // its owner is about to do this
     whole->remove();
+  }
+  for (size_t i = 1; i < plan.outputs.size(); ++i) {
+    remove_ledger(ledger_path(plan.outputs[i]), digest->sha256);
   }
   const auto remove_ours = [&](const fs::path& path) {
     if (require_ours(path, Guard::kOwner)) fs::remove_all(path, error);

@@ -87,7 +87,7 @@ for name, pre in (("qwen35-micro", None), ("qwen35vl-micro", None), ("qwen35moe-
         folder = pathlib.Path(folder)
 
         def convert(out, kind, *more, source=testdata / name):
-            extra = ["--tokenizer-pre", pre] if pre else []
+            extra = ["--tokenizer-pre", pre] if pre and out.endswith(".gguf") else []
             subprocess.run([ckpt, "convert", "-q", source, folder / out, "--to", kind, *extra, *more],
                            check=True, stdout=subprocess.DEVNULL)
             return folder / out

@@ -141,6 +141,7 @@ def kill_shares(work, kills, shares=3):
     died = rounds = 0
     while died < kills:
         rounds += 1
+        (work / "plan.json").unlink(missing_ok=True)
         subprocess.run([CKPT, "convert", *words, "--plan-out", "../plan.json", "--quiet"], cwd=folder, check=True,
                        stdout=subprocess.DEVNULL)
         running = {}

@@ -7,7 +7,7 @@ NAME.sh is run by sh in a fresh folder, with $ckpt (the binary) and $testdata. B
   NAME.stderr.exact  all of stderr      NAME.stderr.glob  the same
 A stream without a file is not looked at. The folder's path is shown as DIR, testdata's as TESTDATA.
 
-usage: run.py CKPT [--accept] [NAME ...]     --accept rewrites .exact files and .exit
+usage: run.py CKPT [--accept] [--without=NAME] [NAME ...]     --accept rewrites .exact files and .exit
 """
 import concurrent.futures
 import os
@@ -61,7 +61,8 @@ def check(script, binary, accept):
 binary = pathlib.Path(sys.argv[1]).resolve()
 accept = "--accept" in sys.argv
 names = [a for a in sys.argv[2:] if not a.startswith("--")]
-scripts = sorted(s for s in HERE.glob("*.sh") if not names or s.stem in names)
+without = {a.split("=", 1)[1] for a in sys.argv[2:] if a.startswith("--without=")}
+scripts = sorted(s for s in HERE.glob("*.sh") if s.stem not in without and (not names or s.stem in names))
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
     fits = list(pool.map(lambda script: check(script, binary, accept), scripts))
 failed = [script.stem for script, fit in zip(scripts, fits) if not fit]

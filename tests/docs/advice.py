@@ -107,12 +107,30 @@ def flags_to_type(run, text, verb):
             yield " ".join(words[:2])
 
 
+def without_the_mistake(line, flags, printed):
+    """The line less the word that the advice stands for; None when that word stands in a recipe."""
+    option = flags.split()[0]
+    misspelt = re.search(r"(--[\w-]+): ckpt \w+ has no such option", printed)
+    if misspelt:
+        return line.replace(f" {misspelt[1]}", "", 1)
+    recipe = re.search(r"--recipe[ =](\S+)", line)
+    if recipe and option == "--step" and option not in line:
+        return None
+    if option == "--step":    # instead of the step that failed
+        return re.sub(r"--step[ =]\S+", "", line)
+    for found in re.finditer(rf"{option}[ =](\S+)", line):
+        if f"'{found[1]}'" in printed or f"{found[1]}: " in printed:
+            return line.replace(found[0], "", 1)
+    return line
+
+
 def flag_problem(run, flags, line, printed, folder):
     """The line with the flags that were advised, in a copy of the folder."""
     if re.search(r"[|;&<>#]", line):
         return None
-    if flags.startswith("--step "):    # instead of the step that failed
-        line = re.sub(r"--step[ =]\S+", "", line)
+    line = without_the_mistake(line, flags, printed)
+    if line is None:
+        return None
     found = typed(run, f"{line} {flags}", folder)
     error = next((text for text in printed.splitlines() if text.startswith("ckpt: ") and "Try: " in text), None)
     return f"does not help: {found}" if found and error and error in found else None
@@ -125,6 +143,12 @@ def problem_of(run, kind, text, line, printed, folder):
     verb = (re.search(r"\bckpt (\w+)", line) or ["", "convert"])[1]
     command = text if kind != "try" else text.split(";")[0].split(", ")[0]
     command = re.sub(r"\bOUT\b", "advised-out", command)    # any new name
+    misspelt = re.search(r"'([\w-]+)' is no command", printed)
+    if misspelt:
+        found = typed(run, re.sub(rf"\bckpt {misspelt[1]}\b", command, line), folder)
+        return found if found and "is no command" in found else None
+    if command.startswith("hf "):
+        return None    # it needs the network
     if command.startswith("ckpt ") and not PLACEHOLDER.search(command):
         return typed(run, command, folder)
     if kind == "try":

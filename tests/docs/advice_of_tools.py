@@ -6,6 +6,7 @@ usage: advice_of_tools.py CKPT [NAME...]      exits 1 when advice does not work
 What the scripts print is compared by tests/tools/run.py; here $ckpt is this file, which runs the program, passes on what it
 prints, and tries the advice in a copy of the folder that the script was in.
 """
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -64,10 +65,10 @@ def run_script(script, ckpt):
 def main():
     ckpt = pathlib.Path(sys.argv[1]).resolve()
     names, tried, failed = sys.argv[2:], 0, 0
-    for script in sorted(TOOLS.glob("*.sh")):
-        if script.stem in NOT_TRIED or names and script.stem not in names:
-            continue
-        count, problems = run_script(script, ckpt)
+    scripts = [s for s in sorted(TOOLS.glob("*.sh")) if s.stem not in NOT_TRIED and (not names or s.stem in names)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda script: run_script(script, ckpt), scripts))
+    for script, (count, problems) in zip(scripts, results):
         tried += count
         failed += len(problems)
         for line, problem in problems:

@@ -1,13 +1,13 @@
 # small files are read through links inside the folder and the hub's cache; elsewhere only when it is asked for
 cp -r "$testdata/qwen35-micro" m
-echo secret > outside.txt; mv m/generation_config.json shared.json
-ln -sf "$PWD/outside.txt" m/chat_template.jinja; ln -s ../shared.json m/generation_config.json
+echo secret > outside.txt; mv m/generation_config.json apart.json
+ln -sf "$PWD/outside.txt" m/chat_template.jinja; ln -s ../apart.json m/generation_config.json
 for command in "convert m a.gguf" "convert m out" "show m" "doctor m" "patch m --step config:set=x=1" "diff m m"; do
   "$ckpt" $command 2>&1; echo "exit $?"
 done
 ls
 rm m/chat_template.jinja; "$ckpt" convert m out 2>&1; echo "exit $?"
-"$ckpt" convert m out --follow-links -q > /dev/null; echo "exit $?"; cmp out/generation_config.json shared.json && echo taken
+"$ckpt" convert m out --follow-links -q > /dev/null; echo "exit $?"; cmp out/generation_config.json apart.json && echo taken
 "$ckpt" convert m out2 --follow-links --plan-out plan.json -q > /dev/null; echo "exit $?"
 "$ckpt" execute plan.json -q > /dev/null 2>&1; echo "exit $?"
 "$ckpt" execute plan.json --follow-links -q > /dev/null; echo "exit $?"

@@ -1,33 +1,14 @@
 // OUT is an empty folder that is there: it stays, and gets the files.
 #include <sys/stat.h>
 
-#include <atomic>
-
 #include "core/compare.h"
+#include "tests/pipeline/ended_run.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Ends a run once so many bytes are done.
-struct Ender final : Progress {
-  explicit Ender(uint64_t limit) : limit_bytes(limit) {}
-  void advanced(uint64_t done_bytes, uint64_t) override { stop = done_bytes >= limit_bytes; }
-  uint64_t limit_bytes;
-  std::atomic<bool> stop{false};
-};
-
-ExecuteOptions options_for(Ender& ender) {
-  ExecuteOptions options;
-  options.threads = 2;
-  options.chunk_bytes = 1 << 16;
-  options.progress = &ender;
-  options.interrupted = &ender.stop;
-  options.resume = {true, "test", "ckpt convert"};
-  return options;
-}
 
 Conversion into(const fs::path& out) {
   Conversion conversion;

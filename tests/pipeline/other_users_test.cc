@@ -7,12 +7,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <fstream>
 #include <functional>
 
 #include "core/ownership.h"
 #include "core/resume/ledger.h"
+#include "tests/pipeline/ended_run.h"
 #include "tests/pipeline/patch_folder.h"
 #include "tests/pipeline/pipeline.h"
 
@@ -58,25 +58,9 @@ std::string said_by(uid_t user, const std::function<std::string()>& job) {
   return text;
 }
 
-// Ends a run once so many bytes are done.
-struct Ender final : Progress {
-  explicit Ender(uint64_t limit) : limit_bytes(limit) {}
-  void advanced(uint64_t done_bytes, uint64_t) override {
-    stop = stop || done_bytes >= limit_bytes;
-  }
-  uint64_t limit_bytes;
-  std::atomic<bool> stop{false};
-};
-
 std::string convert(const Conversion& conversion, uint64_t limit_bytes = UINT64_MAX) {
   Ender ender(limit_bytes);
-  ExecuteOptions options;
-  options.threads = 1;
-  options.chunk_bytes = 1 << 16;
-  options.progress = &ender;
-  options.interrupted = &ender.stop;
-  options.resume = {true, "test", "ckpt convert"};
-  return digest_of(conversion, options);
+  return digest_of(conversion, options_for(ender, 1));
 }
 
 // A folder as /tmp is one.

@@ -1,43 +1,18 @@
 // A run that was ended at any moment goes on: the same bytes, less work; and never with anything
 // that another command or other inputs have made.
-#include <atomic>
 #include <fstream>
 #include <functional>
 #include <thread>
 
 #include "core/compare.h"
 #include "core/resume/ledger.h"
+#include "tests/pipeline/ended_run.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Ends a run once so many bytes are done, and keeps what it said.
-struct Ender final : Progress {
-  explicit Ender(uint64_t limit) : limit_bytes(limit) {}
-  void advanced(uint64_t done_bytes, uint64_t total_bytes) override {
-    last_total = total_bytes;
-    if (done_bytes >= limit_bytes) stop = true;
-    if (done_bytes == total_bytes && at_end) at_end();
-  }
-  void note(const std::string& text) override { notes += text + "\n"; }
-  uint64_t limit_bytes, last_total = 0;
-  std::atomic<bool> stop{false};
-  std::function<void()> at_end;
-  std::string notes;
-};
-
-ExecuteOptions options_for(Ender& ender, unsigned threads = 2, uint64_t chunk_bytes = 1 << 16) {
-  ExecuteOptions options;
-  options.threads = threads;
-  options.chunk_bytes = chunk_bytes;
-  options.progress = &ender;
-  options.interrupted = &ender.stop;
-  options.resume = {true, "test", "ckpt convert"};
-  return options;
-}
 
 Conversion to_gguf(const fs::path& out, const std::string& type = "q4_k_m") {
   Conversion conversion;

@@ -1,85 +1,13 @@
 // Tokenizer keys on small tokenizers made here. Whole files: tests/pipeline and tests/interop.
-#include "transforms/gguf_tokenizer.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "transforms/gguf_tokenizer_parts.h"
+#include "tests/transforms/gguf_tokenizer_input.h"
 
 namespace ckpt {
+using namespace tokenizer_test;
 namespace {
-
-JsonValue tokenizer() {
-  return JsonValue::parse(R"({
-    "added_tokens": [{"id": 5, "content": "<s>", "special": true},
-                     {"id": 6, "content": "</s>", "special": true},
-                     {"id": 7, "content": "<tool>", "special": false},
-                     {"id": 8, "content": "<|odd|>", "special": false},
-                     {"id": 9, "content": "a▁b", "special": false}],
-    "pre_tokenizer": {"type": "ByteLevel"},
-    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "Ġ": 2, "ab": 3, "Ġa": 4},
-              "merges": ["a b", "Ġ a"]}})");
-}
-
-struct Input {
-  JsonValue tokenizer = ckpt::tokenizer();
-  JsonValue config = {{"bos_token", "<s>"}, {"eos_token", {{"content", "</s>"}}}};
-  JsonValue model = JsonValue::object();
-  TokenizerOptions options;
-  std::vector<std::pair<std::string, std::string>> files;
-};
-
-Result<Metadata> read(const Input& input) {
-  Checkpoint checkpoint;
-  if (!input.tokenizer.is_null()) {
-    checkpoint.set_document("tokenizer.json", input.tokenizer.dump());
-  }
-  if (!input.config.is_null()) {
-    checkpoint.set_document("tokenizer_config.json", input.config.dump());
-  }
-  checkpoint.set_document("config.json", input.model.dump());
-  for (const auto& [path, text] : input.files) checkpoint.set_document(path, text);
-  Metadata out;
-  CKPT_TRY(add_tokenizer_keys(checkpoint, input.options, out));
-  return out;
-}
-
-Metadata good(const Input& input) {
-  auto out = read(input);
-  EXPECT_TRUE(out.has_value()) << out.error().text();
-  return out.value_or(Metadata());
-}
-
-std::string error_of(const Input& input) {
-  const auto out = read(input);
-  return out ? "" : out.error().text();
-}
-
-std::vector<std::string> texts(const Metadata& metadata, std::string_view key) {
-  return std::get<MetaArray>(metadata.find(key)->value).texts;
-}
-
-std::vector<int> types(const Metadata& metadata) {
-  const auto& array = std::get<MetaArray>(metadata.find("tokenizer.ggml.token_type")->value);
-  std::vector<int> out;
-  for (uint64_t i = 0; i < array.count(); ++i) out.push_back(static_cast<int>(number_at(array, i)));
-  return out;
-}
-
-std::vector<std::string> keys(const Metadata& metadata) {
-  std::vector<std::string> out;
-  for (const MetaEntry& entry : metadata.entries) {
-    out.push_back(entry.key.substr(std::string("tokenizer.").size()));
-  }
-  return out;
-}
-
-bool flag(const Metadata& metadata, std::string_view key) {
-  const MetaValue* found = metadata.find(key);
-  EXPECT_NE(found, nullptr) << key;
-  return found != nullptr && std::get<uint64_t>(found->value) != 0;
-}
 
 TEST(GgufTokenizer, TokensAndTypes) {
   Input input;
@@ -223,91 +151,6 @@ TEST(GgufTokenizer, TemplateFilesAreReadAsLines) {
   input.config.erase("chat_template");
   input.files[0].second = "\xff\xfe";
   EXPECT_NE(error_of(input).find("chat_template.jinja: not UTF-8"), std::string::npos);
-}
-
-// What llama.cpp v0.5.0's converter wrote, with transformers 4.57.6.
-TEST(GgufTokenizer, AddedTokensThatAreNotNormalizedAreDecoded) {
-  struct Row {
-    const char *text, *written;
-    int type;
-  };
-  constexpr Row kRows[] = {
-      {"Ġ1", " 1", 4},
-      {"Ċ", "\n", 4},
-      {"é", "\xef\xbf\xbd", 4},
-      {"日本", "日本", 4},
-      {"a b", "a b", 4},
-      {"▁x", " x", 4},
-      {"<|x|>", "<|x|>", 3},
-      {"<|Ġ|>", "<| |>", 3},
-      {"naïve", "na\xef\xbf\xbdve", 4},
-      {"ĠÂł", " \xc2\xa0", 4},
-      {"Ġ ", "Ġ ", 4},
-      {"x .", "x .", 4},
-      {"ðŁĺĢ", "😀", 4},
-      {"ðŁĺ", "\xef\xbf\xbd", 4},
-  };
-  for (const Row& row : kRows) {
-    Input input;
-    input.tokenizer["decoder"] = {{"type", "ByteLevel"}};
-    input.tokenizer["added_tokens"].push_back(
-        {{"id", 10}, {"content", row.text}, {"special", false}, {"normalized", false}});
-    EXPECT_EQ(texts(good(input), "tokenizer.ggml.tokens").at(10), row.written) << row.text;
-    EXPECT_EQ(types(good(input)).at(10), row.type) << row.text;
-    if (std::string(row.text) == "▁x") continue;
-    input.tokenizer["added_tokens"][5]["normalized"] = true;
-    EXPECT_EQ(texts(good(input), "tokenizer.ggml.tokens").at(10), row.text);
-    input.tokenizer["added_tokens"][5]["normalized"] = false;
-    input.tokenizer["decoder"] = nullptr;
-    EXPECT_EQ(texts(good(input), "tokenizer.ggml.tokens").at(10), row.text);
-  }
-  Input input;
-  input.tokenizer["decoder"] = {{"type", "Sequence"}, {"decoders", {{{"type", "ByteLevel"}}}}};
-  input.tokenizer["added_tokens"].push_back(
-      {{"id", 10}, {"content", "Ġ."}, {"special", false}, {"normalized", false}});
-  EXPECT_EQ(texts(good(input), "tokenizer.ggml.tokens").at(10), " .");
-  input.config["clean_up_tokenization_spaces"] = true;
-  EXPECT_EQ(texts(good(input), "tokenizer.ggml.tokens").at(10), ".");
-  input.tokenizer["decoder"] = {{"type", "Metaspace"}};
-  EXPECT_NE(error_of(input).find("a decoder of type Metaspace"), std::string::npos);
-}
-
-// The library tokenizers does not look at ids: what is in the vocabulary keeps its number, the rest
-// follows the order of the list.
-TEST(GgufTokenizer, AddedTokensAreNumberedInTheOrderOfTheList) {
-  const auto tokens = [](const Input& input) {
-    std::vector<std::string> out = texts(good(input), "tokenizer.ggml.tokens");
-    out.erase(out.begin(), out.begin() + 5);
-    return out;
-  };
-  using Texts = std::vector<std::string>;
-  Input input;
-  JsonValue& list = input.tokenizer["added_tokens"];
-  std::reverse(list.begin(), list.end());
-  EXPECT_EQ(tokens(input), (Texts{"a b", "<|odd|>", "<tool>", "</s>", "<s>"}));
-  std::reverse(list.begin(), list.end());
-  list.push_back({{"id", 20}, {"content", "gap"}});
-  list.push_back({{"id", 5}, {"content", "over"}});
-  list.push_back({{"id", 99}, {"content", "ab"}, {"special", true}});
-  EXPECT_EQ(tokens(input), (Texts{"<s>", "</s>", "<tool>", "<|odd|>", "a b", "gap", "over"}));
-  EXPECT_EQ(types(good(input)).at(3), 3);  // "ab", of the vocabulary
-  input.config["added_tokens_decoder"] = {{"30", {{"content", "late"}}},
-                                          {"4", {{"content", "soon"}}}};
-  EXPECT_EQ(tokens(input),
-            (Texts{"<s>", "</s>", "<tool>", "<|odd|>", "a b", "gap", "over", "soon", "late"}));
-}
-
-TEST(GgufTokenizer, OlderFilesAddAndNameTokens) {
-  Input input;
-  input.files = {{"added_tokens.json", R"({"<more>": 10, "<tool>": 7})"},
-                 {"special_tokens_map.json", R"({"additional_special_tokens": ["<tool>"]})"}};
-  EXPECT_EQ(texts(good(input), "tokenizer.ggml.tokens").at(10), "<more>");
-  EXPECT_EQ(types(good(input)).at(10), 4);
-  EXPECT_EQ(types(good(input)).at(7), 3);
-  input.config["added_tokens_decoder"] = {
-      {"7", {{"content", "<tool>"}}}};  // then they are not read
-  EXPECT_EQ(texts(good(input), "tokenizer.ggml.tokens").size(), 10u);
-  EXPECT_EQ(types(good(input)).at(7), 4);
 }
 
 TEST(GgufTokenizer, NormalizerFlags) {

@@ -1,4 +1,4 @@
-// Options, importance matrices, metadata and refusals of the quantize step.
+// Options, importance matrices and refusals of the quantize step.
 #include "transforms/quantize.h"
 
 #include <gtest/gtest.h>
@@ -6,60 +6,13 @@
 #include <limits>
 #include <memory>
 
-#include "core/checkpoint.h"
-#include "quantizers/quantizers.h"
-#include "tests/transforms/run_step.h"
+#include "tests/transforms/quantize_models.h"
 
 namespace ckpt {
+using namespace quantize_test;
 using step_test::expect_error;
 using step_test::options;
 namespace {
-
-const Codec& codec(std::string_view name) {
-  const Codec* found = find_codec(all_codecs(), name);
-  EXPECT_NE(found, nullptr) << name;
-  return *found;
-}
-
-Tensor zeros(std::string name, std::vector<uint64_t> shape, std::string_view type = "bf16") {
-  uint64_t values = 1;
-  for (uint64_t axis : shape) values *= axis;
-  const PartRule& rule = codec(type).parts[0];
-  const uint64_t bytes = values / element_values(rule.dtype) * size_bytes(rule.dtype);
-  return make_tensor(std::move(name), std::move(shape), codec(type), std::vector<std::byte>(bytes));
-}
-
-// Two layers, the smallest thing with every kind of tensor.
-Checkpoint small_model() {
-  Checkpoint out;
-  out.format = "gguf";
-  out.metadata.append("general.architecture", MetaValue::text("llama"));
-  out.metadata.append("general.quantization_version", MetaValue::u32(2));
-  out.metadata.append("llama.block_count", MetaValue::u32(2));
-  out.metadata.append("llama.attention.head_count", MetaValue::u32(2));
-  out.metadata.append("general.file_type", MetaValue::u32(32));
-  out.metadata.append("general.name", MetaValue::text("small"));
-  out.tensors.push_back(zeros("token_embd.weight", {3, 256}));
-  out.tensors.push_back(zeros("output.weight", {3, 256}));
-  for (const char* block : {"blk.0.", "blk.1."}) {
-    out.tensors.push_back(zeros(std::string(block) + "attn_norm.weight", {256}, "f32"));
-    out.tensors.push_back(zeros(std::string(block) + "attn_q.weight", {2, 256}));
-    out.tensors.push_back(zeros(std::string(block) + "ffn_up_exps.weight", {2, 2, 256}));
-  }
-  return out;
-}
-
-Result<Checkpoint> run(Checkpoint input, const Options& given, const Imatrix* imatrix = nullptr,
-                       std::vector<std::string>* notes = nullptr) {
-  return quantize(std::move(input), given, Context{all_codecs(), imatrix, notes});
-}
-
-std::string type_of(const Result<Checkpoint>& made, std::string_view name) {
-  EXPECT_TRUE(made.has_value()) << made.error().text();
-  if (!made) return "";
-  const Tensor* tensor = made->find_tensor(name);
-  return tensor == nullptr ? "" : std::string(tensor->codec->name);
-}
 
 // ---- options -----------------------------------------------------------------------------------
 
@@ -249,13 +202,6 @@ TEST(Quantize, LeadingAxesOfOneAreDropped) {
 
 // ---- importance matrices -----------------------------------------------------------------------
 
-Imatrix matrix_for(const std::string& name, size_t values) {
-  Imatrix out;
-  out.file = "m.dat";
-  out.weights[name].assign(values, 0.5F);
-  return out;
-}
-
 TEST(QuantizeImatrix, EveryMatrixOfAStackHasItsWeights) {
   Imatrix imatrix = matrix_for("blk.0.ffn_up_exps.weight", 512);
   imatrix.weights["blk.0.ffn_up_exps.weight"][300] = 2;
@@ -320,100 +266,6 @@ TEST(QuantizeImatrix, MissingEntriesAreNoted) {
   ASSERT_TRUE(run(small_model(), options({{"type", "q4_k_m"}}), &partial, &notes).has_value());
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("5 tensors have no column weights"), std::string::npos) << notes[0];
-}
-
-// ---- metadata ----------------------------------------------------------------------------------
-
-std::vector<std::string> keys(const Metadata& metadata) {
-  std::vector<std::string> out;
-  for (const MetaEntry& entry : metadata.entries) out.push_back(entry.key);
-  return out;
-}
-
-TEST(QuantizeMetadata, VersionAndTypeMoveToTheEnd) {
-  Checkpoint input = small_model();
-  for (const char* key : {"split.no", "split.count", "split.tensors.count", "split.other"}) {
-    input.metadata.append(key, MetaValue::u16(1));
-  }
-  input.metadata.append("general.alignment", MetaValue::u32(64));
-  const auto made = run(std::move(input), options({{"type", "q4_k_m"}}));
-  ASSERT_TRUE(made.has_value());
-  const std::vector<std::string> expected{"general.architecture",
-                                          "llama.block_count",
-                                          "llama.attention.head_count",
-                                          "general.name",
-                                          "split.other",
-                                          "general.alignment",
-                                          "general.quantization_version",
-                                          "general.file_type"};
-  EXPECT_EQ(keys(made->metadata), expected);
-  EXPECT_EQ(*made->metadata.find("general.file_type"), MetaValue::u32(15));
-  EXPECT_EQ(*made->metadata.find("general.quantization_version"), MetaValue::u32(2));
-}
-
-TEST(QuantizeMetadata, FileTypesAreThoseOfLlamaCpp) {
-  const std::pair<const char*, uint32_t> types[] = {
-      {"f32", 0},   {"f16", 1},     {"q4_0", 2},    {"q4_1", 3},  {"q8_0", 7},    {"q5_0", 8},
-      {"q5_1", 9},  {"q2_k", 10},   {"q3_k_s", 11}, {"q3_k", 12}, {"q3_k_l", 13}, {"q4_k_s", 14},
-      {"Q4_K", 15}, {"q5_k_s", 16}, {"q5_k", 17},   {"q6_k", 18}, {"iq4_nl", 25}, {"bf16", 32}};
-  for (const auto& [name, number] : types) {
-    const auto made = run(small_model(), options({{"type", name}}));
-    ASSERT_TRUE(made.has_value()) << name << made.error().text();
-    EXPECT_EQ(made->metadata.find_unsigned("general.file_type"), number) << name;
-  }
-}
-
-TEST(QuantizeMetadata, AnImportanceMatrixLeavesItsName) {
-  Imatrix imatrix = matrix_for("blk.0.attn_q.weight", 256);
-  imatrix.file = std::string(126, 'f') + "\xc3\xa9.dat";  // cut in the middle of a character
-  imatrix.datasets = {std::string(200, 'd'), "second"};
-  imatrix.chunk_count = 9;
-  Checkpoint input = small_model();
-  input.metadata.append("quantize.imatrix.file", MetaValue::text("old"));
-  input.metadata.append("last", MetaValue::u32(1));
-  const auto made = run(std::move(input), options({{"type", "q4_k_m"}}), &imatrix);
-  ASSERT_TRUE(made.has_value());
-  const auto all = keys(made->metadata);
-  const std::vector<std::string> end(all.end() - 6, all.end());
-  const std::vector<std::string> expected{
-      "general.quantization_version",   "general.file_type",
-      "quantize.imatrix.file",          "quantize.imatrix.dataset",
-      "quantize.imatrix.entries_count", "quantize.imatrix.chunks_count"};
-  EXPECT_EQ(end, expected);
-  EXPECT_EQ(*made->metadata.find_text("quantize.imatrix.file"), std::string(126, 'f') + "\xc3");
-  EXPECT_EQ(*made->metadata.find_text("quantize.imatrix.dataset"), std::string(127, 'd'));
-  EXPECT_EQ(*made->metadata.find("quantize.imatrix.entries_count"), MetaValue::u32(1));
-  EXPECT_EQ(*made->metadata.find("quantize.imatrix.chunks_count"), MetaValue::u32(9));
-}
-
-TEST(QuantizeMetadata, WhatIsNotKnownOfAMatrixIsNotWritten) {
-  const Imatrix imatrix = matrix_for("blk.0.attn_q.weight", 256);
-  const auto made = run(small_model(), options({{"type", "q4_k_m"}}), &imatrix);
-  ASSERT_TRUE(made.has_value());
-  EXPECT_EQ(made->metadata.find("quantize.imatrix.dataset"), nullptr);
-  EXPECT_EQ(made->metadata.find("quantize.imatrix.chunks_count"), nullptr);
-  const Imatrix empty;
-  const auto without = run(small_model(), options({{"type", "q4_k_m"}}), &empty);
-  ASSERT_TRUE(without.has_value());
-  EXPECT_EQ(without->metadata.find("quantize.imatrix.file"), nullptr);
-}
-
-TEST(QuantizeMetadata, TextsEndAtTheirFirstNul) {
-  Checkpoint input = small_model();
-  input.metadata.append("a", MetaValue::text(std::string("x\0y", 3)));
-  input.metadata.append("b", MetaValue::array(make_text_array({std::string("\0z", 2), "w"})));
-  const auto made = run(std::move(input), options({{"type", "q8_0"}}));
-  ASSERT_TRUE(made.has_value());
-  EXPECT_EQ(*made->metadata.find_text("a"), "x");
-  EXPECT_EQ(*made->metadata.find("b"), MetaValue::array(make_text_array({"", "w"})));
-}
-
-TEST(QuantizeMetadata, FloatTypesNeedNoModelFacts) {
-  Checkpoint input = small_model();
-  input.metadata = {};
-  EXPECT_TRUE(run(input, options({{"type", "f16"}})).has_value());
-  expect_error(run(input, options({{"type", "q8_0"}})), ErrorCode::kCorrupt,
-               "general.architecture");
 }
 
 }  // namespace

@@ -63,9 +63,9 @@ void declare_model(CLI::App& app, Typed& typed) {
   app.add_flag("--no-mtp", conversion.no_mtp, "drop multi-token-prediction layers");
   repeats(app.add_option("--also", typed.also,
                          "OUT2=TYPE2, made from the same reading of IN (may repeat)"));
-  repeats(app.add_option(
-      "--for", conversion.profiles,
-      "PROFILE that shall load OUT: adds the fixes that ckpt doctor asks for (may repeat)"));
+  repeats(
+      app.add_option("--for", conversion.profiles,
+                     "target PROFILE: applies the fixes that ckpt doctor recommends (may repeat)"));
   app.add_option(
       "--base", conversion.base,
       "the unquantized model: for fixes that need it, and for NVFP4 from a GGUF to a folder");
@@ -300,7 +300,7 @@ Run declare(CLI::App& app) {
   Conversion& conversion = typed->conversion;
   app.add_option("IN", conversion.in, "Hugging Face folder, .safetensors or .gguf");
   app.add_option("OUT", conversion.out, "NAME.gguf, or a folder");
-  app.add_option("-o,--outfile", typed->outfile, "OUT, for those who are used to it");
+  app.add_option("-o,--outfile", typed->outfile, "the same as OUT");
   app.add_option("--recipe", typed->recipe, "a JSON file that says what the flags do not");
   declare_types(app, conversion);
   declare_model(app, *typed);
@@ -311,7 +311,7 @@ Run declare(CLI::App& app) {
   app.add_option("--plan-out", typed->plan_out,
                  "FILE (- for stdout) to write the plan to, for ckpt execute; converts nothing");
   app.add_flag("--dry-run", typed->dry_run, "show the plan, write nothing");
-  app.add_flag("--force", conversion.force, "replace OUT if all of it is a checkpoint's");
+  app.add_flag("--force", conversion.force, "replace OUT, if it holds nothing but a checkpoint");
   app.add_flag("--allow-nonfinite", conversion.allow_nonfinite, "convert NaN and Inf as they are");
   declare_follow_links(app);
   return [typed, &app](const Console& console, const CommonOptions& common) -> Result<int> {

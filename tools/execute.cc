@@ -70,7 +70,7 @@ Run declare(CLI::App& app) {
   app.add_option("PLAN", typed->plan, "a file that ckpt convert --plan-out wrote")->required();
   app.add_option("--part", typed->part,
                  "I/N: only this share of the work; the last of N to finish ends it");
-  app.add_flag("--force", typed->force, "replace OUT if all of it is a checkpoint's");
+  app.add_flag("--force", typed->force, "replace OUT, if it holds nothing but a checkpoint");
   declare_follow_links(app);
   return [typed](const Console& console, const CommonOptions& common) {
     return run(*typed, console, common);

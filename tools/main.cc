@@ -75,7 +75,7 @@ void declare_common(CLI::App& app, CommonOptions& options, std::string& memory) 
       ->check(CLI::Range(1, 1024));
   app.add_option("--memory", memory, "what buffers may take (default: 512M)");
   app.add_option("--progress", options.progress,
-                 "auto (default), plain (a line every 30 seconds, as where no terminal is) or none")
+                 "auto (default), plain (a line every 30 seconds, as without a terminal) or none")
       ->check(CLI::IsMember({"auto", "plain", "none"}));
   app.add_option("--color", options.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));

@@ -150,13 +150,13 @@ Status Publication::check_archive_name() const {
     return fail_with_hint(ErrorCode::kUsage, "--archive " + shell_word(target.string()),
                           "--archive {}: is a link; expected the name of a file", typed_.archive);
   }
-  if (fs::exists(found) && !fs::is_regular_file(found)) {
-    return fail_with_hint(ErrorCode::kUsage, "another name", "--archive {}: exists and is no file",
-                          typed_.archive);
-  }
-  if (typed_.force || !fs::exists(found)) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another name",
-                        "--archive {}: exists already", typed_.archive);
+  if (!fs::exists(found) || (typed_.force && is_archive(typed_.archive))) return {};
+  const char* const other = !fs::is_regular_file(found)  ? " and is no file"
+                            : is_archive(typed_.archive) ? ""
+                                                         : " and is no archive";
+  return fail_with_hint(ErrorCode::kUsage,
+                        *other ? "another name" : "--force to replace it, or another name",
+                        "--archive {}: exists{}", typed_.archive, *other ? other : " already");
 }
 
 Status Publication::check_lfs_folder() const {

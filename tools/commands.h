@@ -1,16 +1,14 @@
-// The commands, one file each, and what they share. main.cc lists them.
+// The commands, one file each, and what they share. commands.cc lists them.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <span>
 #include <string_view>
 
 #include "core/printable.h"
 #include "tools/console.h"
-
-namespace CLI {
-class App;  // <CLI/CLI.hpp>, which takes seconds to compile
-}
+#include "tools/option.h"
 
 namespace ckpt {
 
@@ -23,11 +21,19 @@ struct Command {
   std::string_view name;
   std::string_view help;      // one line
   std::string_view examples;  // shown first by --help
-  Run (*declare)(CLI::App& app);
+  // Says what the command takes. Both must outlive what is given back.
+  Run (*declare)(CommandOptions& options);
 };
 
 extern const Command kConvert, kPatch, kDoctor, kShow, kDiff, kVerify, kPublish, kExecute, kList;
 extern const Command kCompletion;
+
+std::span<const Command* const> all_commands();
+
+// What every command takes.
+void declare_common(CommandOptions& options, CommonOptions& common, std::string& memory);
+// --follow-links, of every command that reads a folder.
+void declare_follow_links(CommandOptions& options);
 
 // Set by SIGINT and SIGTERM.
 extern std::atomic<bool> interrupted;

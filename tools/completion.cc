@@ -1,8 +1,7 @@
 // ckpt completion SHELL: a script that lets a shell complete commands, options and their values.
 //
-// Written from the tree of commands that parses the command line, and from the lists of types,
+// Written from what the commands declare, and from the lists of types,
 // steps and profiles, so a new option or step needs no line here.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -53,37 +52,44 @@ std::vector<std::string> listed_values(std::string_view option) {
   return out;
 }
 
-// CLI11 describes a set of words as "{a,b,c}".
-std::vector<std::string> checked_values(const std::string& type_name) {
-  const size_t open = type_name.find('{'), close = type_name.rfind('}');
-  if (open == type_name.npos || close == type_name.npos || close < open) return {};
-  return split(std::string_view(type_name).substr(open + 1, close - open - 1), ',');
-}
-
 // An option has a choice for each of its long names.
-std::vector<Choice> choices_of(const CLI::Option& option) {
-  Choice out;
-  if (!option.get_lnames().empty()) out.long_name = option.get_lnames()[0];
-  if (!option.get_snames().empty()) out.short_name = option.get_snames()[0];
-  out.help = first_line(option.get_description());
-  out.takes_value = option.get_items_expected_max() > 0;
-  out.values = checked_values(option.get_type_name());
-  if (out.values.empty()) out.values = listed_values(out.long_name);
-  std::vector<Choice> all{out};
-  for (size_t i = 1; i < option.get_lnames().size(); ++i) {
-    out.long_name = option.get_lnames()[i];
-    out.short_name.clear();
+std::vector<Choice> choices_of(const Option& option) {
+  std::vector<std::string> long_names;
+  Choice out{"", "", first_line(option.help), takes_value(option), option.choices};
+  for (const std::string& name : split(option.names, ',')) {
+    if (name.starts_with("--")) {
+      long_names.push_back(name.substr(2));
+    } else if (name.starts_with("-") && out.short_name.empty()) {
+      out.short_name = name.substr(1);
+    }
+  }
+  if (long_names.empty()) long_names.emplace_back();
+  if (out.values.empty()) out.values = listed_values(long_names[0]);
+  std::vector<Choice> all;
+  for (const std::string& name : long_names) {
+    out.long_name = name;
     all.push_back(out);
+    out.short_name.clear();
   }
   return all;
 }
 
-std::vector<Verb> verbs_of(const CLI::App& app) {
+// The commands as they declare themselves. What they would put into place is thrown away.
+std::vector<Verb> verbs_of(std::span<const Command* const> commands) {
   std::vector<Verb> out;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    Verb verb{command->get_name(), first_line(command->get_description()), {}};
-    for (const CLI::Option* option : command->get_options()) {
-      for (Choice& choice : choices_of(*option)) verb.choices.push_back(std::move(choice));
+  for (const Command* command : commands) {
+    CommonOptions common;
+    std::string memory;
+    CommandOptions options;
+    const Run run = command->declare(options);
+    Verb verb{std::string(command->name), std::string(command->help), {}};
+    verb.choices.push_back({"help", "h", "Print this help message and exit", false, {}});
+    CommandOptions shared;
+    declare_common(shared, common, memory);
+    for (const CommandOptions* declared : {&shared, &options}) {
+      for (const Option& option : declared->declared()) {
+        for (Choice& choice : choices_of(option)) verb.choices.push_back(std::move(choice));
+      }
     }
     out.push_back(std::move(verb));
   }
@@ -253,13 +259,13 @@ std::string fish_script(const std::vector<Verb>& verbs) {
   return out;
 }
 
-Run declare(CLI::App& app) {
+Run declare(CommandOptions& options) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  return [shell, &app](const Console& console, const CommonOptions&) -> Result<int> {
-    const std::vector<Verb> verbs = verbs_of(*app.get_parent());
+  Option& name = options.add("SHELL", shell.get(), "bash, zsh or fish");
+  name.is_required = true;
+  name.choices = {"bash", "zsh", "fish"};
+  return [shell](const Console& console, const CommonOptions&) -> Result<int> {
+    const std::vector<Verb> verbs = verbs_of(all_commands());
     std::string script = *shell == "bash"  ? bash_script(verbs)
                          : *shell == "zsh" ? zsh_script(verbs)
                                            : fish_script(verbs);

@@ -1,5 +1,4 @@
 // ckpt convert IN OUT: plan, and carry the plan out.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -7,7 +6,6 @@
 #include "tools/carry_out.h"
 #include "tools/commands.h"
 #include "tools/conversion_fields.h"
-#include "tools/follow_links.h"
 #include "tools/pipeline.h"
 #include "tools/plan_file.h"
 #include "tools/profile_names.h"
@@ -28,55 +26,47 @@ struct Typed {
   bool dry_run = false;
 };
 
-// One value each time it is typed, and what follows is IN, OUT or another option.
-void repeats(CLI::Option* option) {
-  option->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
+void declare_types(CommandOptions& options, Conversion& conversion) {
+  options.add("--to,--outtype", &conversion.to,
+              "type to store weights in: q4_k_m, q8_0, bf16, ... "
+              "(ckpt list types); default: keep what is there");
+  options.add("--keep", {}, "GLOB of tensors to leave as they are (may repeat)").may_repeat = true;
+  options
+      .add("--tensor-type", {},
+           "GLOB=TYPE for some tensors, by their names in IN or OUT; out:GLOB "
+           "sees those in OUT alone; the last match wins")
+      .may_repeat = true;
+  options.add("--output-tensor-type", &conversion.output_tensor_type, "type of the output head");
+  options.add("--token-embedding-type", &conversion.token_embedding_type,
+              "type of the token embedding");
+  options.add("--imatrix", &conversion.imatrix, "importance matrix (GGUF or .dat)");
+  options.add("--allow-requantize", &conversion.allow_requantize,
+              "quantize tensors that are quantized already");
+  options.add("--pure", &conversion.pure, "one type for every tensor, no mixture");
+  options.add("--leave-output-tensor", &conversion.leave_output_tensor,
+              "copy the output head as it is");
 }
 
-void declare_types(CLI::App& app, Conversion& conversion) {
-  app.add_option("--to,--outtype", conversion.to,
-                 "type to store weights in: q4_k_m, q8_0, bf16, ... "
-                 "(ckpt list types); default: keep what is there");
-  repeats(app.add_option("--keep", "GLOB of tensors to leave as they are (may repeat)"));
-  repeats(app.add_option("--tensor-type",
-                         "GLOB=TYPE for some tensors, by their names in IN or OUT; out:GLOB "
-                         "sees those in OUT alone; the last match wins"));
-  app.add_option("--output-tensor-type", conversion.output_tensor_type, "type of the output head");
-  app.add_option("--token-embedding-type", conversion.token_embedding_type,
-                 "type of the token embedding");
-  app.add_option("--imatrix", conversion.imatrix, "importance matrix (GGUF or .dat)");
-  app.add_flag("--allow-requantize", conversion.allow_requantize,
-               "quantize tensors that are quantized already");
-  app.add_flag("--pure", conversion.pure, "one type for every tensor, no mixture");
-  app.add_flag("--leave-output-tensor", conversion.leave_output_tensor,
-               "copy the output head as it is");
-}
-
-void declare_model(CLI::App& app, Typed& typed) {
+void declare_model(CommandOptions& options, Typed& typed) {
   Conversion& conversion = typed.conversion;
-  app.add_option("--tokenizer", conversion.tokenizer, "folder to take the tokenizer from");
-  app.add_option("--tokenizer-pre", conversion.tokenizer_pre,
-                 "name of the pre-tokenizer, instead of the one found");
-  app.add_option("--model-name", conversion.model_name, "instead of the folder's name");
-  app.add_flag("--no-mtp", conversion.no_mtp, "drop multi-token-prediction layers");
-  repeats(app.add_option("--also", typed.also,
-                         "OUT2=TYPE2, made from the same reading of IN (may repeat)"));
-  repeats(
-      app.add_option("--for", conversion.profiles,
-                     "target PROFILE: applies the fixes that ckpt doctor recommends (may repeat)"));
-  app.add_option(
-      "--base", conversion.base,
+  options.add("--tokenizer", &conversion.tokenizer, "folder to take the tokenizer from");
+  options.add("--tokenizer-pre", &conversion.tokenizer_pre,
+              "name of the pre-tokenizer, instead of the one found");
+  options.add("--model-name", &conversion.model_name, "instead of the folder's name");
+  options.add("--no-mtp", &conversion.no_mtp, "drop multi-token-prediction layers");
+  options.add("--also", &typed.also, "OUT2=TYPE2, made from the same reading of IN (may repeat)");
+  options.add("--for", &conversion.profiles,
+              "target PROFILE: applies the fixes that ckpt doctor recommends (may repeat)");
+  options.add(
+      "--base", &conversion.base,
       "the unquantized model: for fixes that need it, and for NVFP4 from a GGUF to a folder");
-  repeats(app.add_option("--step", conversion.steps,
-                         "name:key=value,... (ckpt list steps; may repeat)"));
+  options.add("--step", &conversion.steps, "name:key=value,... (ckpt list steps; may repeat)");
 }
 
 // Options of the export step, under their own names.
-void declare_export(CLI::App& app, Typed& typed) {
+void declare_export(CommandOptions& options, Typed& typed) {
   const auto add = [&](const char* name, const char* help) {
-    app.add_option(std::string("--") + name, typed.exports[name], help);
+    options.add(std::string("--") + name, &typed.exports[name], help);
   };
   add("amax-from", "DIR or FILE.json with activation maxima, for --to nvfp4 and fp8");
   add("preset", "default, mlp-only or experts-only: which layers --to nvfp4 quantizes");
@@ -85,8 +75,9 @@ void declare_export(CLI::App& app, Typed& typed) {
       "best: blocks that err less than the reference's (nvfp4, q4_k, q5_k, q6_k); also "
       "four-over-six and sweep (nvfp4)");
   add("moments", "FILE.safetensors with second moments of inputs, for --search best");
-  repeats(app.add_option("--only", "GLOB of tensors to quantize, all others stay (may repeat)"));
-  app.add_flag_callback(
+  options.add("--only", {}, "GLOB of tensors to quantize, all others stay (may repeat)")
+      .may_repeat = true;
+  options.add(
       "--fresh-weight-amax", [&typed] { typed.exports["fresh-weight-amax"] = "yes"; },
       "recompute the weights' maxima instead of those a QAT checkpoint stored");
 }
@@ -164,30 +155,21 @@ Status settle_names(Conversion& conversion) {
 }
 
 // --keep and --tensor-type in the order they were typed, across the two.
-std::vector<std::pair<std::string, std::string>> ordered_rules(const CLI::App& app) {
+std::vector<std::pair<std::string, std::string>> ordered_rules(const CommandOptions& options) {
   std::vector<std::pair<std::string, std::string>> rules;
-  std::map<const CLI::Option*, size_t> taken;
-  for (const CLI::Option* option : app.parse_order()) {
-    const std::string name = option->get_lnames().empty() ? "" : option->get_lnames()[0];
-    if (name != "keep" && name != "only" && name != "tensor-type") continue;
-    rules.emplace_back(name, option->results()[taken[option]++]);
+  for (const auto& [name, value, takes_value] : options.typed()) {
+    if (name == "keep" || name == "only" || name == "tensor-type") rules.emplace_back(name, value);
   }
   return rules;
 }
 
 // What was typed, for the rule that every option has an effect. Before what a recipe says.
-Status add_given(const CLI::App& app, Conversion& conversion) {
-  std::map<const CLI::Option*, size_t> taken;
+Status add_given(const CommandOptions& options, Conversion& conversion) {
   std::vector<GivenOption> typed;
-  for (const CLI::Option* option : app.parse_order()) {
-    if (option->get_lnames().empty()) continue;  // IN, OUT
-    const size_t number = taken[option]++;
-    const bool has_value = option->get_items_expected_max() > 0;
-    const std::string& name = option->get_lnames()[0];
-    const auto& values = option->results();
-    std::string value = has_value && number < values.size() ? values[number] : "";
-    if (has_value && value.empty()) return fail(ErrorCode::kUsage, "--{}: an empty value", name);
-    typed.push_back({name, std::move(value), false});
+  for (const auto& [name, value, takes_value] : options.typed()) {
+    if (name.empty()) continue;  // IN, OUT
+    if (takes_value && value.empty()) return fail(ErrorCode::kUsage, "--{}: an empty value", name);
+    typed.push_back({name, value, false});
   }
   conversion.given.insert(conversion.given.begin(), typed.begin(), typed.end());
   return {};
@@ -295,28 +277,28 @@ Result<int> convert(Typed& typed, const Console& console, const CommonOptions& c
   return carry_out(planned, typed.conversion, options, console, common);
 }
 
-Run declare(CLI::App& app) {
+Run declare(CommandOptions& options) {
   auto typed = std::make_shared<Typed>();
   Conversion& conversion = typed->conversion;
-  app.add_option("IN", conversion.in, "Hugging Face folder, .safetensors or .gguf");
-  app.add_option("OUT", conversion.out, "NAME.gguf, or a folder");
-  app.add_option("-o,--outfile", typed->outfile, "the same as OUT");
-  app.add_option("--recipe", typed->recipe, "a JSON file that says what the flags do not");
-  declare_types(app, conversion);
-  declare_model(app, *typed);
-  declare_export(app, *typed);
-  app.add_option("--shard-size", typed->shard_size, "largest .safetensors file, like 5GB");
-  app.add_option("--split-size", typed->split_size, "largest .gguf file; writes a split");
-  app.add_option("--header-slack", typed->header_slack, "room for later edits of the header");
-  app.add_option("--plan-out", typed->plan_out,
-                 "FILE (- for stdout) to write the plan to, for ckpt execute; converts nothing");
-  app.add_flag("--dry-run", typed->dry_run, "show the plan, write nothing");
-  app.add_flag("--force", conversion.force, "replace OUT, if it holds nothing but a checkpoint");
-  app.add_flag("--allow-nonfinite", conversion.allow_nonfinite, "convert NaN and Inf as they are");
-  declare_follow_links(app);
-  return [typed, &app](const Console& console, const CommonOptions& common) -> Result<int> {
-    typed->conversion.type_rules = ordered_rules(app);
-    CKPT_TRY(add_given(app, typed->conversion));
+  options.add("IN", &conversion.in, "Hugging Face folder, .safetensors or .gguf");
+  options.add("OUT", &conversion.out, "NAME.gguf, or a folder");
+  options.add("-o,--outfile", &typed->outfile, "the same as OUT");
+  options.add("--recipe", &typed->recipe, "a JSON file that says what the flags do not");
+  declare_types(options, conversion);
+  declare_model(options, *typed);
+  declare_export(options, *typed);
+  options.add("--shard-size", &typed->shard_size, "largest .safetensors file, like 5GB");
+  options.add("--split-size", &typed->split_size, "largest .gguf file; writes a split");
+  options.add("--header-slack", &typed->header_slack, "room for later edits of the header");
+  options.add("--plan-out", &typed->plan_out,
+              "FILE (- for stdout) to write the plan to, for ckpt execute; converts nothing");
+  options.add("--dry-run", &typed->dry_run, "show the plan, write nothing");
+  options.add("--force", &conversion.force, "replace OUT, if it holds nothing but a checkpoint");
+  options.add("--allow-nonfinite", &conversion.allow_nonfinite, "convert NaN and Inf as they are");
+  declare_follow_links(options);
+  return [typed, &options](const Console& console, const CommonOptions& common) -> Result<int> {
+    typed->conversion.type_rules = ordered_rules(options);
+    CKPT_TRY(add_given(options, typed->conversion));
     return convert(*typed, console, common);
   };
 }

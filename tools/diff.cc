@@ -2,7 +2,6 @@
 //
 // Two that are stored in different forms (a folder and GGUF, a text model and a wrapped one) are
 // compared by their values; others by their bytes, unless --values asks.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -16,7 +15,6 @@
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
 #include "tools/diff_values.h"
-#include "tools/follow_links.h"
 #include "tools/meta_text.h"
 #include "transforms/transforms.h"
 
@@ -254,22 +252,20 @@ std::string fail_if_help() {
   return out;
 }
 
-Run declare(CLI::App& app) {
+Run declare(CommandOptions& options) {
   auto typed = std::make_shared<Typed>();
-  app.add_option("A", typed->a, "a checkpoint")->required();
-  app.add_option("B", typed->b, "another")->required();
-  app.add_flag("--values", typed->values,
-               "say how far the values are apart, whatever their types; metadata and documents are "
-               "not looked at");
-  app.add_option("--tensors", typed->tensors, "with --values: of tensors like GLOB alone")
-      ->type_name("GLOB");
-  declare_follow_links(app);
-  app.add_option("--top", typed->top, "show the N differences that are worst")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--fail-if", typed->fail_if, fail_if_help())
-      ->type_name("[total.]METRIC<N")
-      ->allow_extra_args(false);
+  options.add("A", &typed->a, "a checkpoint").is_required = true;
+  options.add("B", &typed->b, "another").is_required = true;
+  options.add("--values", &typed->values,
+              "say how far the values are apart, whatever their types; metadata and documents are "
+              "not looked at");
+  options.add("--tensors", &typed->tensors, "with --values: of tensors like GLOB alone")
+      .value_name = "GLOB";
+  declare_follow_links(options);
+  Option& top = options.add("--top", &typed->top, "show the N differences that are worst");
+  top.bounds = {1, std::numeric_limits<int>::max()};
+  top.value_name = "N";
+  options.add("--fail-if", &typed->fail_if, fail_if_help()).value_name = "[total.]METRIC<N";
   return [typed](const Console& console, const CommonOptions& common) {
     return diff(*typed, console, common);
   };

@@ -1,5 +1,4 @@
 // ckpt doctor PATH: will it load there, is it sound, and what fixes it.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -9,7 +8,6 @@
 #include "tools/commands.h"
 #include "tools/doctor_fix.h"
 #include "tools/doctor_report.h"
-#include "tools/follow_links.h"
 #include "tools/profile_names.h"
 #include "tools/steps.h"
 #include "transforms/transforms.h"
@@ -96,22 +94,20 @@ Result<int> doctor(const Typed& typed, const Console& console, const CommonOptio
   return report.diagnosis.is_good() ? 0 : 1;
 }
 
-Run declare(CLI::App& app) {
+Run declare(CommandOptions& options) {
   auto typed = std::make_shared<Typed>();
-  app.add_option("PATH", typed->path, "Hugging Face folder, .safetensors or .gguf")->required();
-  app.add_option("--for", typed->profiles,
-                 "PROFILE of a program (ckpt list profiles; may repeat); default: all")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
-  app.add_option("--base", typed->base, "the unquantized model, for fixes that need it");
-  app.add_flag("--fix", typed->fix, "apply the fixes in place, then look again");
-  app.add_option("--out", typed->out, "with --fix: write the fixed checkpoint here; PATH stays");
-  app.add_flag("--dry-run", typed->dry_run, "with --fix: say what would change, write nothing");
-  app.add_flag("--rewrite-weights", typed->rewrite_weights,
-               "with --fix: also fixes that change weights");
-  app.add_flag("--deep", typed->deep, "read the tensors too: NaN, scales, rows of zeros");
-  declare_follow_links(app);
+  options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf").is_required =
+      true;
+  options.add("--for", &typed->profiles,
+              "PROFILE of a program (ckpt list profiles; may repeat); default: all");
+  options.add("--base", &typed->base, "the unquantized model, for fixes that need it");
+  options.add("--fix", &typed->fix, "apply the fixes in place, then look again");
+  options.add("--out", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays");
+  options.add("--dry-run", &typed->dry_run, "with --fix: say what would change, write nothing");
+  options.add("--rewrite-weights", &typed->rewrite_weights,
+              "with --fix: also fixes that change weights");
+  options.add("--deep", &typed->deep, "read the tensors too: NaN, scales, rows of zeros");
+  declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) -> Result<int> {
     CKPT_ASSIGN(typed->profiles, profiles_named(typed->profiles));
     return doctor(*typed, console, common);

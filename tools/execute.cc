@@ -1,12 +1,10 @@
 // ckpt execute PLAN: carries out a plan that `ckpt convert --plan-out` wrote, or a share of it.
 #include <sys/stat.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 
 #include "tools/carry_out.h"
 #include "tools/commands.h"
-#include "tools/follow_links.h"
 #include "tools/plan_file.h"
 
 namespace ckpt {
@@ -65,13 +63,13 @@ Result<int> run(const Typed& typed, const Console& console, const CommonOptions&
   return carry_out(planned, file.conversion, options, console, common);
 }
 
-Run declare(CLI::App& app) {
+Run declare(CommandOptions& options) {
   auto typed = std::make_shared<Typed>();
-  app.add_option("PLAN", typed->plan, "a file that ckpt convert --plan-out wrote")->required();
-  app.add_option("--part", typed->part,
-                 "I/N: only this share of the work; the last of N to finish ends it");
-  app.add_flag("--force", typed->force, "replace OUT, if it holds nothing but a checkpoint");
-  declare_follow_links(app);
+  options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote").is_required = true;
+  options.add("--part", &typed->part,
+              "I/N: only this share of the work; the last of N to finish ends it");
+  options.add("--force", &typed->force, "replace OUT, if it holds nothing but a checkpoint");
+  declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) {
     return run(*typed, console, common);
   };

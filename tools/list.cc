@@ -1,5 +1,4 @@
 // ckpt list: what this program knows, printed from the lists that it works with.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
@@ -120,11 +119,12 @@ Result<int> list(const Typed& typed, const Console& console) {
   return 0;
 }
 
-Run declare(CLI::App& app) {
+Run declare(CommandOptions& options) {
   auto typed = std::make_shared<Typed>();
-  app.add_option("WHAT", typed->what,
-                 "formats, types, steps, families, checks or profiles; default: all")
-      ->check(CLI::IsMember({"formats", "types", "steps", "families", "checks", "profiles"}));
+  options
+      .add("WHAT", &typed->what,
+           "formats, types, steps, families, checks or profiles; default: all")
+      .choices = {"formats", "types", "steps", "families", "checks", "profiles"};
   return [typed](const Console& console, const CommonOptions&) { return list(*typed, console); };
 }
 

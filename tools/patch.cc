@@ -1,11 +1,9 @@
 // ckpt patch PATH --step STEP: edits a checkpoint where it stands.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/folder.h"
 #include "tools/commands.h"
-#include "tools/follow_links.h"
 #include "tools/patching.h"
 #include "tools/recipe.h"
 
@@ -207,25 +205,22 @@ Result<int> patch(Typed& typed, const Console& console, const CommonOptions& com
   return 0;
 }
 
-Run declare(CLI::App& app) {
+Run declare(CommandOptions& options) {
   auto typed = std::make_shared<Typed>();
-  app.add_option("PATH", typed->path, "Hugging Face folder, .safetensors or .gguf");
-  app.add_option("--recipe", typed->recipe, "a JSON file that says what the flags do not");
-  app.add_option("--step", typed->steps, "name:key=value,... (ckpt list steps; may repeat)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
-  app.add_option("--out", typed->out, "write the patched checkpoint here; PATH stays as it is");
-  app.add_option("--link", typed->link,
-                 "how unchanged files come to --out: reflink (default; copies where blocks cannot "
-                 "be shared), hard or copy");
-  app.add_flag("--rewrite-weights", typed->rewrite_weights,
-               "allow steps that change values of tensors in place");
-  app.add_option("--header-slack", typed->header_slack,
-                 "room for later edits, in headers that are written anew");
-  app.add_flag("--dry-run", typed->dry_run, "show what would be done to which file");
-  app.add_flag("--allow-nonfinite", typed->allow_nonfinite, "copy NaN and Inf as they are");
-  declare_follow_links(app);
+  options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf");
+  options.add("--recipe", &typed->recipe, "a JSON file that says what the flags do not");
+  options.add("--step", &typed->steps, "name:key=value,... (ckpt list steps; may repeat)");
+  options.add("--out", &typed->out, "write the patched checkpoint here; PATH stays as it is");
+  options.add("--link", &typed->link,
+              "how unchanged files come to --out: reflink (default; copies where blocks cannot "
+              "be shared), hard or copy");
+  options.add("--rewrite-weights", &typed->rewrite_weights,
+              "allow steps that change values of tensors in place");
+  options.add("--header-slack", &typed->header_slack,
+              "room for later edits, in headers that are written anew");
+  options.add("--dry-run", &typed->dry_run, "show what would be done to which file");
+  options.add("--allow-nonfinite", &typed->allow_nonfinite, "copy NaN and Inf as they are");
+  declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) {
     return patch(*typed, console, common);
   };

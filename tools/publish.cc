@@ -1,6 +1,5 @@
 // ckpt publish PATH: sums, signature, pointers and records for a folder that is about to be
 // shipped.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
 #include <map>
@@ -362,26 +361,26 @@ Result<int> publish(const Typed& typed, const Console& console, const CommonOpti
   return 0;
 }
 
-Run declare(CLI::App& app) {
+Run declare(CommandOptions& options) {
   auto typed = std::make_shared<Typed>();
-  app.add_option("PATH", typed->path, "the folder to ship")->required();
-  app.add_option("--sign", typed->key, "PEM of a private EC key: writes model.sig");
-  app.add_option("--certificate", typed->certificate,
-                 "PEM of the signer's certificate, then its issuers'");
-  app.add_option("--password-file", typed->password_file, "file with the private key's password");
-  app.add_option("--lfs", typed->lfs, "new folder for git-LFS pointers and the small files");
-  app.add_option("--archive", typed->archive,
-                 "FILE.tar.zst for all of it in one file; equal folders give equal bytes");
-  app.add_flag("--force", typed->force, "replace the archive that is there");
-  app.add_option("--source", typed->sources,
-                 "what PATH was made from, for provenance.json (may repeat)");
-  app.add_option("--recipe", typed->recipe, "the recipe it was made with, for provenance.json");
-  app.add_option("--made-by", typed->command, "the command it was made with, for provenance.json");
-  app.add_flag("--provenance", typed->provenance, "write provenance.json in any case");
-  app.add_flag("--time", typed->with_time, "say in provenance.json when; runs then differ");
-  app.add_option("--card", typed->card,
-                 "FILE.md (- for stdout): puts a block with types and hashes into a model card");
-  app.add_flag("--rehash", typed->rehash, "read every file, also those hashed while converting");
+  options.add("PATH", &typed->path, "the folder to ship").is_required = true;
+  options.add("--sign", &typed->key, "PEM of a private EC key: writes model.sig");
+  options.add("--certificate", &typed->certificate,
+              "PEM of the signer's certificate, then its issuers'");
+  options.add("--password-file", &typed->password_file, "file with the private key's password");
+  options.add("--lfs", &typed->lfs, "new folder for git-LFS pointers and the small files");
+  options.add("--archive", &typed->archive,
+              "FILE.tar.zst for all of it in one file; equal folders give equal bytes");
+  options.add("--force", &typed->force, "replace the archive that is there");
+  options.add("--source", &typed->sources,
+              "what PATH was made from, for provenance.json (may repeat)");
+  options.add("--recipe", &typed->recipe, "the recipe it was made with, for provenance.json");
+  options.add("--made-by", &typed->command, "the command it was made with, for provenance.json");
+  options.add("--provenance", &typed->provenance, "write provenance.json in any case");
+  options.add("--time", &typed->with_time, "say in provenance.json when; runs then differ");
+  options.add("--card", &typed->card,
+              "FILE.md (- for stdout): puts a block with types and hashes into a model card");
+  options.add("--rehash", &typed->rehash, "read every file, also those hashed while converting");
   return [typed](const Console& console, const CommonOptions& common) {
     return publish(*typed, console, common);
   };

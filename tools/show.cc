@@ -1,5 +1,4 @@
 // ckpt show PATH: what is in a checkpoint, at one glance.
-#include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -9,7 +8,6 @@
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
-#include "tools/follow_links.h"
 #include "tools/meta_text.h"
 #include "transforms/transforms.h"
 
@@ -186,20 +184,21 @@ Result<int> show(const Typed& typed, const Console& console) {
   return 0;
 }
 
-Run declare(CLI::App& app) {
+Run declare(CommandOptions& options) {
   auto typed = std::make_shared<Typed>();
-  app.add_option("PATH", typed->path, "Hugging Face folder, .safetensors or .gguf")->required();
-  app.add_option_function<std::string>(
-         "--tensors",
-         [typed](const std::string& glob) {
-           typed->all_tensors = true;
-           typed->tensors = glob;
-         },
-         "list tensors, or those like GLOB")
-      ->expected(0, 1)
-      ->type_name("[GLOB]");
-  app.add_flag("--metadata", typed->metadata, "list metadata");
-  declare_follow_links(app);
+  options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf").is_required =
+      true;
+  Option& tensors = options.add(
+      "--tensors",
+      [typed](const std::string& glob) {
+        typed->all_tensors = true;
+        typed->tensors = glob;
+      },
+      "list tensors, or those like GLOB");
+  tensors.is_value_optional = true;
+  tensors.value_name = "[GLOB]";
+  options.add("--metadata", &typed->metadata, "list metadata");
+  declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions&) { return show(*typed, console); };
 }
 

@@ -1,5 +1,4 @@
 // ckpt verify PATH: structure, hashes and signature. Exit 1 when one of them does not hold.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -176,22 +175,21 @@ Result<int> verify(Typed typed, const Console& console, const CommonOptions& com
   return is_sound ? 0 : 1;
 }
 
-Run declare(CLI::App& app) {
+Run declare(CommandOptions& options) {
   auto typed = std::make_shared<Typed>();
-  app.add_option("PATH", typed->path, "a checkpoint, or an archive of one")->required();
-  app.add_option("--unpack", typed->unpack,
-                 "new or empty folder for what an archive holds, when it agrees with its sums");
-  app.add_option("--signature", typed->signature, "a model signature; default: PATH/model.sig");
-  auto* key =
-      app.add_option("--public-key", typed->trusted.public_key, "PEM of the key that signed");
-  app.add_option("--certificate", typed->trusted.certificate,
-                 "PEM of the signer's certificate, or of one that issued it")
-      ->excludes(key);
-  app.add_option("--ca", typed->trusted.authorities,
-                 "PEM of authorities that the chain must lead to")
-      ->excludes(key);
-  app.add_option(
-      "--ignore", typed->ignored,
+  options.add("PATH", &typed->path, "a checkpoint, or an archive of one").is_required = true;
+  options.add("--unpack", &typed->unpack,
+              "new or empty folder for what an archive holds, when it agrees with its sums");
+  options.add("--signature", &typed->signature, "a model signature; default: PATH/model.sig");
+  options.add("--public-key", &typed->trusted.public_key, "PEM of the key that signed");
+  options
+      .add("--certificate", &typed->trusted.certificate,
+           "PEM of the signer's certificate, or of one that issued it")
+      .excludes = "--public-key";
+  options.add("--ca", &typed->trusted.authorities, "PEM of authorities that the chain must lead to")
+      .excludes = "--public-key";
+  options.add(
+      "--ignore", &typed->ignored,
       "relative path that may be there without being listed, a folder with all in it (may repeat)");
   return [typed](const Console& console, const CommonOptions& common) {
     return verify(*typed, console, common);

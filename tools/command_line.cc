@@ -1,0 +1,159 @@
+// The one file that includes CLI11, which takes its time to compile.
+#include "tools/command_line.h"
+
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "tools/habits.h"
+#include "tools/type_names.h"
+
+namespace ckpt {
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+// One value each time it is typed: what follows is a positional or another option.
+void take_one_at_a_time(CLI::Option* option) {
+  option->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
+
+CLI::Option* add_target(CLI::App& app, const Option& option) {
+  const std::string &names = option.names, &help = option.help;
+  return std::visit(Overloaded{[&](std::monostate) { return app.add_option(names, help); },
+                               [&](bool* flag) { return app.add_flag(names, *flag, help); },
+                               [&](const std::function<void()>& call) {
+                                 return app.add_flag_callback(names, call, help);
+                               },
+                               [&](const std::function<void(const std::string&)>& call) {
+                                 return app.add_option_function<std::string>(names, call, help);
+                               },
+                               [&](auto* value) { return app.add_option(names, *value, help); }},
+                    option.target);
+}
+
+void add_option(CLI::App& app, const Option& option) {
+  CLI::Option* added = add_target(app, option);
+  const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
+  if (is_list || option.may_repeat) take_one_at_a_time(added);
+  if (option.is_value_optional) added->expected(0, 1);
+  if (option.is_required) added->required();
+  if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
+  if (option.bounds) {
+    CLI::Validator range = CLI::Range(option.bounds->first, option.bounds->second);
+    if (!option.value_name.empty()) range.description("");
+    added->check(range);
+  }
+  if (!option.value_name.empty()) added->type_name(option.value_name);
+  if (!option.excludes.empty()) added->excludes(app.get_option(option.excludes));
+}
+
+std::string first_name(const CLI::Option& option) {
+  return option.get_lnames().empty() ? "" : option.get_lnames()[0];
+}
+
+std::vector<TypedOption> typed_options(const CLI::App& app) {
+  std::vector<TypedOption> out;
+  std::map<const CLI::Option*, size_t> taken;
+  for (const CLI::Option* option : app.parse_order()) {
+    const size_t number = taken[option]++;
+    const bool has_value = option->get_items_expected_max() > 0;
+    const auto& values = option->results();
+    out.push_back({first_name(*option), has_value && number < values.size() ? values[number] : "",
+                   has_value});
+  }
+  return out;
+}
+
+Status check_verb(const std::vector<std::string>& words) {
+  std::vector<std::string> verbs;
+  for (const Command* command : all_commands()) verbs.emplace_back(command->name);
+  const bool is_verb = words.empty() || words[0].starts_with("-") ||
+                       std::find(verbs.begin(), verbs.end(), words[0]) != verbs.end();
+  if (is_verb) return {};
+  return unknown_verb(words[0], verbs);
+}
+
+// What CLI11 did not expect: an option that the verb does not have, or one word too many.
+Failure unexpected(const std::vector<std::string>& words, const CLI::App& app) {
+  if (words[0].starts_with("-")) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "{}: expected a command first",
+                          words[0]);
+  }
+  const CLI::App* verb = app.get_subcommand(words[0]);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (word.size() < 2 || word[0] != '-') continue;
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return unknown_option(name, words[0], names);
+    }
+  }
+  const std::vector<std::string> rest = verb->remaining();
+  const auto type = target_type_named("", rest.empty() ? "" : rest[0]);
+  const bool is_type = type && words[0] == "convert";
+  return fail_with_hint(ErrorCode::kUsage, is_type ? "--to " + *type : "ckpt help " + words[0],
+                        "{}: more words than ckpt {} takes", fmt::join(rest, " "), words[0]);
+}
+
+}  // namespace
+
+struct CommandLine::Parser {
+  CLI::App app{"Converts and patches LLM checkpoints: safetensors and GGUF.", "ckpt"};
+};
+
+CommandLine::~CommandLine() = default;
+
+CommandLine::CommandLine(CommonOptions& common, std::string& memory)
+    : parser_(std::make_unique<Parser>()) {
+  CLI::App& app = parser_->app;
+  app.set_version_flag("--version", "ckpt " CKPT_VERSION);
+  app.require_subcommand(1);
+  for (const Command* command : all_commands()) {
+    Verb& verb = *verbs_.emplace_back(std::make_unique<Verb>(Verb{command, {}, {}}));
+    declare_common(verb.options, common, memory);
+    verb.run = command->declare(verb.options);
+    CLI::App* sub = app.add_subcommand(std::string(command->name));
+    sub->formatter(std::make_shared<CLI::Formatter>());
+    sub->description(fmt::format("{}\n\nExamples:\n{}", command->help, command->examples));
+    for (const Option& option : verb.options.declared()) add_option(*sub, option);
+  }
+}
+
+Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
+  CKPT_TRY(check_verb(words));
+  CLI::App& app = parser_->app;
+  std::vector<std::string> from_back(words.rbegin(), words.rend());  // as CLI11 takes its vector
+  try {
+    app.parse(from_back);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    app.exit(asked);
+    return nullptr;
+  } catch (const CLI::ExtrasError&) {
+    return unexpected(words, app);
+  } catch (const CLI::ParseError& error) {
+    std::string message = error.what();
+    std::replace(message.begin(), message.end(), '\n', ' ');
+    return fail_with_hint(ErrorCode::kUsage, "ckpt --help, or ckpt help VERB", "{}", message);
+  }
+  for (const auto& verb : verbs_) {
+    const CLI::App* sub = app.get_subcommand(std::string(verb->command->name));
+    if (!sub->parsed()) continue;
+    verb->options.set_typed(typed_options(*sub));
+    return verb.get();
+  }
+  return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "expected a command");
+}
+
+}  // namespace ckpt

@@ -18,12 +18,12 @@ namespace {
 constexpr uint64_t kMaxListBytes = uint64_t{256} << 20;
 constexpr std::string_view kInputScale = ".input_scale";
 
-Status read_list(const std::string& path, Calibration& out) {
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
-  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxListBytes));
+Status take_list(const ByteSource& source, Calibration& out) {
+  CKPT_ASSIGN(const std::string text, read_text(source, kMaxListBytes));
   CKPT_ASSIGN(const JsonText json, JsonText::parse(text));
-  if (!json.is_object()) {
-    return fail(ErrorCode::kCorrupt, "expected an object of module names and maxima");
+  if (!json.is_object() || json.members().empty()) {
+    return fail(ErrorCode::kCorrupt,
+                "no activation maxima in it; expected {{\"MODULE\": NUMBER, ...}}");
   }
   for (const auto& [module, value] : json.members()) {
     const std::string& token = value.token();
@@ -72,9 +72,8 @@ Status take_scales(const Checkpoint& from, Calibration& out) {
   return {};
 }
 
-Status read_checkpoint(const ExportOptions& options, const Context& context, Calibration& out) {
-  CKPT_CHECK(context.open != nullptr);
-  CKPT_ASSIGN(Checkpoint from, context.open(options.amax_from));
+Status take_checkpoint(Checkpoint from, const ExportOptions& options, const Context& context,
+                       Calibration& out) {
   CKPT_ASSIGN(const std::optional<QuantConfig> config, read_quant_config(from));
   if (!config) {
     Context quiet = context;
@@ -95,15 +94,26 @@ Status read_checkpoint(const ExportOptions& options, const Context& context, Cal
               "*.input_quantizer._amax");
 }
 
+// What cannot be opened is named by those who open it.
+Status read_maxima(const ExportOptions& options, const Context& context, Calibration& out) {
+  const std::string& path = options.amax_from;
+  if (path.ends_with(".json")) {
+    CKPT_ASSIGN(const SharedSource source, open_file(path));
+    return in(path, take_list(*source, out));
+  }
+  CKPT_CHECK(context.open != nullptr);
+  CKPT_ASSIGN(Checkpoint from, context.open(path));
+  return in(path, take_checkpoint(std::move(from), options, context, out));
+}
+
 }  // namespace
 
 Status add_amax_from(Calibration& calibration, const ExportOptions& options,
                      const Context& context) {
-  const std::string& path = options.amax_from;
-  if (path.empty()) return {};
-  return in(fmt::format("amax-from: {}", path),
-            path.ends_with(".json") ? read_list(path, calibration)
-                                    : read_checkpoint(options, context, calibration));
+  if (options.amax_from.empty()) return {};
+  Status read = in("amax-from", read_maxima(options, context, calibration));
+  if (!read && read.error().hint.empty()) read.error().hint = kHowToGetAmax;
+  return read;
 }
 
 }  // namespace ckpt

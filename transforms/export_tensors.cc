@@ -223,14 +223,22 @@ class Maker {
   }
 
   Status no_maxima(uint64_t missing, const std::string& first) const {
+    const std::string& from = job_.options.amax_from;
+    const auto& known = job_.calibration.inputs;
+    const std::string hint(kHowToGetAmax);
+    if (!from.empty() && missing == weight_count()) {
+      return fail_with_hint(
+          ErrorCode::kUsage, hint,
+          "amax-from: {}: names no layer that is quantized (the first of {}: '{}'); "
+          "expected names like '{}'",
+          from, known.size(), known.begin()->first, first);
+    }
     return fail_with_hint(
-        ErrorCode::kUsage,
-        "--amax-from DIR with an earlier export or a QAT checkpoint of this model; --amax-from "
-        "FILE.json with {\"module\": amax}; a QAT checkpoint as IN; or --to nvfp4-w4a16, which "
-        "needs none",
-        "{} of {} layers have no activation maximum (the first: '{}'); {} stores the largest "
+        ErrorCode::kUsage, hint,
+        "{} of {} layers have no activation maximum{} (the first: '{}'); {} stores the largest "
         "magnitude of every layer's input",
-        missing, weight_count(), first, job_.options.type_name());
+        missing, weight_count(), from.empty() ? "" : fmt::format(" in {}", from), first,
+        job_.options.type_name());
   }
   size_t weight_count() const {
     const auto& modules = job_.selection.modules;

@@ -155,6 +155,7 @@ MAKERS = {
     "Qwen3.5-9B": copy_of("qwen35vl-micro"),
     "qwen3.5-9b": copy_of("qwen35vl-micro"),
     "checkpoint-162": Maker.trainer_checkpoint,
+    "amax.json": lambda maker, name: shutil.copy(TESTDATA / "export/collect_amax/qwen3-micro.json", maker.folder / name),
     "qat-checkpoint": copy_of("export/qat-checkpoint"),
     "bf16": copy_of("qwen3-micro"),
     "base": copy_of("qwen35-micro"),

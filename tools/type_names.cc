@@ -12,10 +12,10 @@ namespace {
 struct Alias {
   std::string_view name, type;
 };
-constexpr Alias kAliases[] = {{"fp16", "f16"},      {"float16", "f16"}, {"half", "f16"},
-                              {"fp32", "f32"},      {"float32", "f32"}, {"float", "f32"},
-                              {"bfloat16", "bf16"}, {"q3k", "q3_k_m"},  {"q4k", "q4_k_m"},
-                              {"q5k", "q5_k_m"}};
+constexpr Alias kAliases[] = {{"fp16", "f16"},      {"float16", "f16"},    {"half", "f16"},
+                              {"fp32", "f32"},      {"float32", "f32"},    {"float", "f32"},
+                              {"bfloat16", "bf16"}, {"q3k", "q3_k_m"},     {"q4k", "q4_k_m"},
+                              {"q5k", "q5_k_m"},    {"mxfp4", "mxfp4_moe"}};
 
 std::string letters_of(std::string_view text) {
   std::string out;

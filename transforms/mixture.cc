@@ -10,17 +10,29 @@
 namespace ckpt {
 namespace {
 
-constexpr std::array<Mixture, 20> kMixtures = {{
-    {"f32", FileType::kF32, Dtype::kF32},        {"f16", FileType::kF16, Dtype::kF16},
-    {"bf16", FileType::kBF16, Dtype::kBF16},     {"q8_0", FileType::kQ8_0, Dtype::kQ8_0},
-    {"q4_0", FileType::kQ4_0, Dtype::kQ4_0},     {"q4_1", FileType::kQ4_1, Dtype::kQ4_1},
-    {"q5_0", FileType::kQ5_0, Dtype::kQ5_0},     {"q5_1", FileType::kQ5_1, Dtype::kQ5_1},
-    {"iq4_nl", FileType::kIq4Nl, Dtype::kIq4Nl}, {"q2_k", FileType::kQ2K, Dtype::kQ2K},
-    {"q2_k_s", FileType::kQ2KS, Dtype::kQ2K},    {"q3_k_s", FileType::kQ3KS, Dtype::kQ3K},
-    {"q3_k_m", FileType::kQ3KM, Dtype::kQ3K},    {"q3_k_l", FileType::kQ3KL, Dtype::kQ3K},
-    {"q4_k_s", FileType::kQ4KS, Dtype::kQ4K},    {"q4_k_m", FileType::kQ4KM, Dtype::kQ4K},
-    {"q5_k_s", FileType::kQ5KS, Dtype::kQ5K},    {"q5_k_m", FileType::kQ5KM, Dtype::kQ5K},
-    {"q6_k", FileType::kQ6K, Dtype::kQ6K},       {"nvfp4-ggml", FileType::kNvfp4, Dtype::kNvfp4},
+constexpr std::array<Mixture, 22> kMixtures = {{
+    {"f32", FileType::kF32, Dtype::kF32},
+    {"f16", FileType::kF16, Dtype::kF16},
+    {"bf16", FileType::kBF16, Dtype::kBF16},
+    {"q8_0", FileType::kQ8_0, Dtype::kQ8_0},
+    {"q4_0", FileType::kQ4_0, Dtype::kQ4_0},
+    {"q4_1", FileType::kQ4_1, Dtype::kQ4_1},
+    {"q5_0", FileType::kQ5_0, Dtype::kQ5_0},
+    {"q5_1", FileType::kQ5_1, Dtype::kQ5_1},
+    {"iq4_nl", FileType::kIq4Nl, Dtype::kIq4Nl},
+    {"iq4_xs", FileType::kIq4Xs, Dtype::kIq4Xs},
+    {"q2_k", FileType::kQ2K, Dtype::kQ2K},
+    {"q2_k_s", FileType::kQ2KS, Dtype::kQ2K},
+    {"q3_k_s", FileType::kQ3KS, Dtype::kQ3K},
+    {"q3_k_m", FileType::kQ3KM, Dtype::kQ3K},
+    {"q3_k_l", FileType::kQ3KL, Dtype::kQ3K},
+    {"q4_k_s", FileType::kQ4KS, Dtype::kQ4K},
+    {"q4_k_m", FileType::kQ4KM, Dtype::kQ4K},
+    {"q5_k_s", FileType::kQ5KS, Dtype::kQ5K},
+    {"q5_k_m", FileType::kQ5KM, Dtype::kQ5K},
+    {"q6_k", FileType::kQ6K, Dtype::kQ6K},
+    {"mxfp4_moe", FileType::kMxfp4Moe, Dtype::kMxfp4},
+    {"nvfp4-ggml", FileType::kNvfp4, Dtype::kNvfp4},
 }};
 
 bool is_token_embedding(std::string_view name) {
@@ -49,6 +61,7 @@ const Mixture* find_mixture(std::string_view name) {
   std::string lower(name);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (lower == "q3_k" || lower == "q4_k" || lower == "q5_k") lower += "_m";
+  if (lower == "mxfp4") lower += "_moe";
   for (const Mixture& mixture : kMixtures) {
     if (mixture.name == lower) return &mixture;
   }
@@ -142,7 +155,8 @@ MixtureChooser::MixtureChooser(const Mixture& mixture, ModelFacts facts, Mixture
 Dtype MixtureChooser::output_type() const {
   if (options_.output) return *options_.output;
   // Where Q6_K does not fit the rows, Q8_0 stands in for it.
-  const bool wide = facts_.arch == "falcon" || mixture_.base == Dtype::kQ8_0;
+  const bool wide = facts_.arch == "falcon" || mixture_.base == Dtype::kQ8_0 ||
+                    mixture_.file_type == FileType::kMxfp4Moe;
   return wide ? Dtype::kQ8_0 : Dtype::kQ6K;
 }
 
@@ -151,6 +165,7 @@ Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category cate
   if (category == Category::kOutput || (tied_ && category == Category::kTokenEmbedding)) {
     return output_type();
   }
+  if (mixture_.file_type == FileType::kMxfp4Moe) return mxfp4_moe_type(tensor.shape);
   if (is_like_v(category)) return value_type(context, v_seen_++, v_count_);
   switch (category) {
     case Category::kK:

@@ -44,7 +44,9 @@ enum class FileType : uint32_t {
   kQ6K = 18,
   kQ2KS = 21,
   kIq4Nl = 25,
+  kIq4Xs = 30,
   kBF16 = 32,
+  kMxfp4Moe = 38,
   kNvfp4 = 39,  // llama-quantize has no mixture of this number, only its type
 };
 
@@ -55,7 +57,8 @@ struct Mixture {
 };
 
 std::span<const Mixture> all_mixtures();
-// By name, in either case; "q3_k", "q4_k" and "q5_k" stand for their "_m". nullptr when unknown.
+// By name, in either case; "q3_k", "q4_k" and "q5_k" stand for their "_m", "mxfp4" for
+// "mxfp4_moe". nullptr when unknown.
 const Mixture* find_mixture(std::string_view name);
 // "f32, f16, ...", for messages.
 std::string mixture_names();

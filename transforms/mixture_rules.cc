@@ -45,6 +45,7 @@ Dtype value_type(const RuleContext& context, uint64_t index, uint64_t count) {
       type = Dtype::kQ5K;
       break;
     case FileType::kIq4Nl:
+    case FileType::kIq4Xs:
       if (shared) type = Dtype::kQ5K;
       break;
     case FileType::kQ4KM:
@@ -79,6 +80,7 @@ Dtype down_type(const RuleContext& context, uint64_t index) {
     case FileType::kQ2KS:
       return first_eighth ? Dtype::kQ4K : base;
     case FileType::kIq4Nl:
+    case FileType::kIq4Xs:
       return first_eighth && !context.has_imatrix ? Dtype::kQ5K : base;
     case FileType::kQ5KM:
       return more ? Dtype::kQ6K : base;
@@ -115,6 +117,7 @@ Dtype attention_output_type(const RuleContext& context) {
       case FileType::kQ3KS:
       case FileType::kQ3KM:
       case FileType::kIq4Nl:
+      case FileType::kIq4Xs:
       case FileType::kQ4KS:
       case FileType::kQ4KM:
         return Dtype::kQ5K;
@@ -132,6 +135,11 @@ Dtype attention_output_type(const RuleContext& context) {
     default:
       return base;
   }
+}
+
+Dtype mxfp4_moe_type(const std::vector<uint64_t>& shape) {
+  const bool is_stack = shape.size() >= 3 && shape[shape.size() - 3] > 1;
+  return is_stack ? Dtype::kMxfp4 : Dtype::kQ8_0;
 }
 
 }  // namespace ckpt

@@ -25,5 +25,7 @@ Dtype key_type(const RuleContext& context);
 // ffn_down of layer `index`.
 Dtype down_type(const RuleContext& context, uint64_t index);
 Dtype attention_output_type(const RuleContext& context);
+// Of mxfp4_moe: a stack of matrices is MXFP4, one matrix Q8_0. `shape` is outermost first.
+Dtype mxfp4_moe_type(const std::vector<uint64_t>& shape);
 
 }  // namespace ckpt

@@ -196,6 +196,17 @@ void note_tensors(const Job& job, const std::vector<std::string>& names, std::st
   job.context.note(fmt::format("{} tensors {} (the first: '{}')", names.size(), what, names[0]));
 }
 
+// llama-quantize makes such a file, too; but who asked for 4 bits should know that these are 8.
+void note_mxfp4(const Job& job, const std::vector<Tensor>& tensors) {
+  if (job.options.mixture->file_type != FileType::kMxfp4Moe) return;
+  const bool has_any = std::any_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+    return ggml_type(*tensor.codec) == Dtype::kMxfp4;
+  });
+  if (has_any) return;
+  job.context.note(
+      "mxfp4_moe makes stacks of experts mxfp4 and all else q8_0; this model has no such stacks");
+}
+
 Job make_job(QuantizeOptions options, const Context& context) {
   const bool has_imatrix = context.imatrix != nullptr && !context.imatrix->weights.empty();
   options.mixture_options.has_imatrix = has_imatrix;
@@ -243,6 +254,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const Options& options, const
   if (job.options.searches && job.searched == 0) {
     context.note("search=best has no effect: no tensor is made q4_k, q5_k or q6_k");
   }
+  note_mxfp4(job, checkpoint.tensors);
   note_tensors(job, chooser.fallbacks(), "got a type that fits their rows instead");
   note_tensors(job, job.without_weights, "have no column weights in the importance matrix");
   return checkpoint;

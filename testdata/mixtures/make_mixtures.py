@@ -18,11 +18,12 @@ FILE_TYPES = {
     "f32": 0, "f16": 1, "bf16": 32, "q8_0": 7, "q4_0": 2, "q4_1": 3, "q5_0": 8, "q5_1": 9,
     "iq4_nl": 25, "q2_k": 10, "q2_k_s": 21, "q3_k_s": 11, "q3_k_m": 12, "q3_k_l": 13,
     "q4_k_s": 14, "q4_k_m": 15, "q5_k_s": 16, "q5_k_m": 17, "q6_k": 18,
+    "iq4_xs": 30, "mxfp4_moe": 38,
 }
 TYPES = {t.name.lower(): t for t in gguf.GGMLQuantizationType}
 CODES = {"f32": "F", "f16": "H", "bf16": "B", "q8_0": "8", "q4_0": "a", "q4_1": "b", "q5_0": "c",
          "q5_1": "d", "q2_k": "2", "q3_k": "3", "q4_k": "4", "q5_k": "5", "q6_k": "6",
-         "iq4_nl": "n", "i32": "i"}
+         "iq4_nl": "n", "iq4_xs": "x", "mxfp4": "m", "i32": "i"}
 T = gguf.GGMLQuantizationType
 
 
@@ -316,10 +317,20 @@ def with_options():
     return m
 
 
+def expert_options():
+    m = mixtral("options-experts", 8, 4)
+    for file_type in ("mxfp4_moe", "iq4_xs"):
+        m.extra += [(file_type, False, {"pure": True}), (file_type, False, {"leave-output-tensor": True}),
+                    (file_type, True, {"output-tensor-type": "q5_k", "token-embedding-type": "mxfp4"}),
+                    (file_type, False, {"regex": [("ffn_down", "iq4_xs"), ("attn_q", "mxfp4")],
+                                        "tensor-type": ["*attn_q*=mxfp4", "*ffn_down*=iq4_xs"]})]
+    return m
+
+
 def tied_options():
     m = dense("options-tied", "llama", 4, tied=True).heads(8, 2)
     m.add("per_layer_token_embd.weight", [2, 256])
-    for file_type in ("q4_k_m", "q8_0"):
+    for file_type in ("q4_k_m", "q8_0", "mxfp4_moe"):
         m.extra += [(file_type, False, {"output-tensor-type": "q5_k"}),
                     (file_type, False, {"output-tensor-type": "q5_k", "token-embedding-type": "q4_0"}),
                     (file_type, False, {"leave-output-tensor": True}), (file_type, False, {"pure": True}),
@@ -375,7 +386,7 @@ def models():
         qwen35("qwen35moe-160", 4, 1, experts=8, row=160),
         mixtral("mixtral-8", 32, 8, parts=FEW[:3]), mixtral("mixtral-80", 80, 8, parts=("attn_v",)),
         mixtral("mixtral-4", 8, 4),
-        odd_names(), with_options(), tied_options(), requantize(),
+        odd_names(), with_options(), tied_options(), expert_options(), requantize(),
     ]
     jais = dense("jais2-68", "jais2", 68, parts=("attn_v",)).heads(8, 8)
     jais.meta["attention.layer_norm_epsilon"] = 1e-5

@@ -135,7 +135,7 @@ TEST(Mixture, EveryRunOfTheReferenceDecidesAlike) {
       ++runs[run["type"]];
     }
   }
-  EXPECT_EQ(runs.size(), 19u);  // every type of ours was compared
+  EXPECT_EQ(runs.size(), 21u);  // every type of ours was compared
   for (const auto& [type, count] : runs) EXPECT_GE(count, 70) << type;
 }
 
@@ -145,6 +145,7 @@ TEST(Mixture, NamesAreFoundInEitherCaseAndByAlias) {
   EXPECT_EQ(find_mixture("q3_k"), find_mixture("q3_k_m"));
   EXPECT_EQ(find_mixture("q4_K"), find_mixture("q4_k_m"));
   EXPECT_EQ(find_mixture("q5_k"), find_mixture("q5_k_m"));
+  EXPECT_EQ(find_mixture("mxfp4"), find_mixture("mxfp4_moe"));
   EXPECT_EQ(find_mixture("q2_k")->file_type, FileType::kQ2K);
   EXPECT_EQ(find_mixture("q4"), nullptr);
   EXPECT_EQ(find_mixture(""), nullptr);

@@ -74,7 +74,7 @@ TEST(QuantizeFiles, EqualThoseOfLlamaQuantize) {
     ++compared;
   }
   std::filesystem::remove(out);
-  EXPECT_EQ(compared, 3 * (2 * 19 - 1));  // all but q2_k_s without a matrix
+  EXPECT_EQ(compared, 3 * (2 * 21 - 1));  // all but q2_k_s without a matrix
 }
 
 }  // namespace

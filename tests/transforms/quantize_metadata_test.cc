@@ -38,9 +38,10 @@ TEST(QuantizeMetadata, VersionAndTypeMoveToTheEnd) {
 
 TEST(QuantizeMetadata, FileTypesAreThoseOfLlamaCpp) {
   const std::pair<const char*, uint32_t> types[] = {
-      {"f32", 0},   {"f16", 1},     {"q4_0", 2},    {"q4_1", 3},  {"q8_0", 7},    {"q5_0", 8},
-      {"q5_1", 9},  {"q2_k", 10},   {"q3_k_s", 11}, {"q3_k", 12}, {"q3_k_l", 13}, {"q4_k_s", 14},
-      {"Q4_K", 15}, {"q5_k_s", 16}, {"q5_k", 17},   {"q6_k", 18}, {"iq4_nl", 25}, {"bf16", 32}};
+      {"f32", 0},     {"f16", 1},     {"q4_0", 2},    {"q4_1", 3},    {"q8_0", 7},
+      {"q5_0", 8},    {"q5_1", 9},    {"q2_k", 10},   {"q3_k_s", 11}, {"q3_k", 12},
+      {"q3_k_l", 13}, {"q4_k_s", 14}, {"Q4_K", 15},   {"q5_k_s", 16}, {"q5_k", 17},
+      {"q6_k", 18},   {"iq4_nl", 25}, {"iq4_xs", 30}, {"mxfp4", 38},  {"bf16", 32}};
   for (const auto& [name, number] : types) {
     const auto made = run(small_model(), options({{"type", name}}));
     ASSERT_TRUE(made.has_value()) << name << made.error().text();

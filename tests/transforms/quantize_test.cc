@@ -54,6 +54,21 @@ TEST(Quantize, SearchIsForTypesThatHaveOne) {
                ErrorCode::kUsage, "none or best");
 }
 
+TEST(Quantize, Mxfp4OfAModelWithoutExpertsSaysThatItIsQ8_0) {
+  std::vector<std::string> notes;
+  auto made = run(small_model(), options({{"type", "mxfp4"}}), nullptr, &notes);
+  EXPECT_EQ(type_of(made, "blk.0.ffn_up_exps.weight"), "mxfp4");
+  EXPECT_EQ(type_of(made, "blk.0.attn_q.weight"), "q8_0");
+  EXPECT_TRUE(notes.empty());
+  Checkpoint dense = small_model();
+  std::erase_if(dense.tensors,
+                [](const Tensor& tensor) { return tensor.name.find("exps") != std::string::npos; });
+  made = run(dense, options({{"type", "mxfp4"}}), nullptr, &notes);
+  EXPECT_EQ(type_of(made, "blk.0.attn_q.weight"), "q8_0");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("this model has no such stacks"), std::string::npos) << notes[0];
+}
+
 TEST(Quantize, OnlyGgufIsQuantised) {
   Checkpoint input = small_model();
   input.format = "hf";

@@ -21,7 +21,7 @@ Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const Options& option
         suspects.empty() ? std::string("without it no norm looks wrongly folded")
                          : fmt::format("without it {} norms look wrongly folded (the first: '{}')",
                                        suspects.size(), suspects[0]);
-    return fail_with_hint(ErrorCode::kUsage, "awq-fold-repair:base=DIR",
+    return fail_with_hint(ErrorCode::kUsage, "--step awq-fold-repair:base=DIR",
                           "base is missing, the checkpoint that was quantised; {}", found);
   }
   if (!has_known_layers(model.model_type)) {

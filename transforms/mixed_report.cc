@@ -143,7 +143,7 @@ class Reporter {
     if (!job_.options.fail_below_db) return {};
     for (const LayerReport& report : reports_) {
       if (!report.after_db || *report.after_db >= *job_.options.fail_below_db) continue;
-      return fail_with_hint(ErrorCode::kUnsupported, "base=DIR, or fp8=bf16",
+      return fail_with_hint(ErrorCode::kUnsupported, "base=DIR or fp8=bf16 in this step",
                             "{}; fail-below asks for {} dB", report.text,
                             *job_.options.fail_below_db);
     }

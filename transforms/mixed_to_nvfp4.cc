@@ -87,7 +87,7 @@ Status mend_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWei
   context.note(
       fmt::format("{} norms look as if AWQ scales were folded into w of 1 + w (the first: '{}'): "
                   "this model is wrong by more than quantising loses. Try: --step "
-                  "awq-fold-repair:base=DIR before this step, or base=DIR",
+                  "awq-fold-repair:base=DIR before this step, or base=DIR in it",
                   suspects.size(), suspects[0]));
   return {};
 }

@@ -74,7 +74,7 @@ Status Mend::read() {
   CKPT_ASSIGN(model_, read_tokenizer_model(checkpoint_));
   CKPT_ASSIGN(std::optional<TokenizerFile> file, read_tokenizer_file(checkpoint_));
   if (!file) {
-    return fail_with_hint(ErrorCode::kUnsupported, "tokenizer:from=DIR with another folder",
+    return fail_with_hint(ErrorCode::kUnsupported, "--step tokenizer:from=DIR with another folder",
                           "no {}, from which the tokenizer would be mended", kTokenizerJson);
   }
   file_ = std::move(*file);
@@ -284,7 +284,7 @@ Status mend_tokenizer(Checkpoint& checkpoint, const Options& options, const Cont
   }
   CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kTokenizerConfig));
   if (!config) {
-    return fail_with_hint(ErrorCode::kUsage, "tokenizer:from=DIR with a folder that has one",
+    return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:from=DIR with a folder that has one",
                           "no {}", kTokenizerConfig);
   }
   CKPT_TRY(Mend(checkpoint, context, config->root).run(options));

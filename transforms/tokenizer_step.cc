@@ -19,12 +19,12 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
   const bool mends = options.get("for").has_value();
   const bool takes = options.get("from").has_value();
   if (!mends && !takes) {
-    return fail_with_hint(ErrorCode::kUsage, "tokenizer:for=transformers-4.57",
+    return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:for=transformers-4.57",
                           "neither for nor from; expected one of them");
   }
   if (checkpoint.format == "gguf") {
     if (mends) {
-      return fail_with_hint(ErrorCode::kUsage, "tokenizer:from=DIR",
+      return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:from=DIR",
                             "for={} on GGUF, which has no files for transformers",
                             *options.get("for"));
     }

@@ -102,9 +102,9 @@ Result<const VlFamily*> choose(const std::string& model_type, const VlFamily* ba
                 model_type, names_of(families));
   }
   if (families.size() == 1) return families[0];
-  return fail_with_hint(ErrorCode::kUsage, "with=BASE, a folder of the family that is meant",
-                        "config.json: a {} model goes into {}; expected one family", model_type,
-                        names_of(families));
+  return fail_with_hint(
+      ErrorCode::kUsage, "--step vl-wrap:with=BASE, a folder of the family that is meant",
+      "config.json: a {} model goes into {}; expected one family", model_type, names_of(families));
 }
 
 // The row for a wrapper's text: by its own model_type, or the family's only one.
@@ -162,7 +162,7 @@ Status set_vision(JsonText& top, const JsonText& text, const VlFamily& family) {
   const JsonText* vision = top.find("vision_config");
   if (vision != nullptr && vision->is_object()) return check_out_size(*vision, text, family);
   if (family.vision_config.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "with=BASE, a folder that has one",
+    return fail_with_hint(ErrorCode::kUsage, "--step vl-wrap:with=BASE, a folder that has one",
                           "no vision_config, and that of {} differs from model to model",
                           family.model_type);
   }

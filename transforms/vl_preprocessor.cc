@@ -172,7 +172,8 @@ Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const Options& opti
   auto done =
       complete_processors(checkpoint, *model->family, config->root, from ? &others : nullptr, true);
   if (done && checkpoint.find_document(kProcessorFiles[0]) == nullptr) {
-    return fail_with_hint(ErrorCode::kUnsupported, "from=DIR, a folder that has them",
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "--step preprocessor:from=DIR, a folder that has them",
                           "no {} is known for a {}", kProcessorFiles[0], model->family->model_type);
   }
   if (!done) return Failure(from ? std::move(done.error()).in(*from) : std::move(done.error()));

@@ -53,7 +53,7 @@ TEST(VlFamilies, WithoutBaseOneFamilyWithAUsualTowerIsEnough) {
       const auto made = run("vl-wrap", small_model(flat_config(text), {"model.norm.weight"}));
       const size_t families = vl_families_for_text(text.outside).size();
       if (families > 1) {
-        expect_error(made, ErrorCode::kUsage, "expected one family. Try: with=BASE");
+        expect_error(made, ErrorCode::kUsage, "expected one family. Try: --step vl-wrap:with=BASE");
       } else {
         EXPECT_TRUE(made.has_value()) << made.error().text();
         EXPECT_NE(made->find_document("preprocessor_config.json"), nullptr);

@@ -141,7 +141,7 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   Examined on(checkpoint);
   CKPT_ASSIGN(const auto asked, chosen(examination, &on));
   if (examination.deep) {
-    CKPT_ASSIGN(on.values, read_value_facts(on));
+    CKPT_ASSIGN(on.values, read_value_facts(on, examination));
   }
   Diagnosis out;
   for (const Profile* profile : asked) {

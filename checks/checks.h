@@ -5,6 +5,7 @@
 // Headers and documents are enough for all checks but the deep ones, which read tensors.
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "core/check.h"
 #include "core/checkpoint.h"
+#include "core/execute.h"
 
 namespace ckpt {
 
@@ -38,9 +40,13 @@ struct Examination {
   // Whether a finding may be mended by this step; null: by any. A step that is not there yet is
   // only named.
   bool (*has_step)(std::string_view name) = nullptr;
+  // Of deep checks: told how many bytes of tensors have been read; stops them with kInterrupted.
+  Progress* progress = nullptr;
+  const std::atomic<bool>* interrupted = nullptr;
 };
 
-// Fails: kUsage: a profile that is not known; kIo, kCorrupt where deep checks cannot read.
+// Fails: kUsage: a profile that is not known; kIo, kCorrupt where deep checks cannot read;
+// kInterrupted.
 Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& examination);
 // What is said of a folder that cannot be read at all: no for every profile.
 Result<Diagnosis> unreadable(const Error& error, const Examination& examination);

@@ -34,14 +34,30 @@ bool is_text_type(std::string_view type) {
                      [&](const TextFamily& family) { return family.text_type == type; });
 }
 
+// The model_type that goes with the class; empty where the class is not known here.
+std::string_view type_of_class(const Examined& on) {
+  const ParameterTable* table = table_of_architecture(on.model_class);
+  if (table == nullptr) return {};
+  const std::string_view types = table->model_types;  // the text part's, then the wrapper's
+  return on.has_text_config() ? types.substr(types.rfind(' ') + 1)
+                              : types.substr(0, types.find(' '));
+}
+
 Status look_readable(const Look& look) {
   if (look.on.is_gguf) return {};
-  if (const auto found = look.on.broken.find(std::string(kConfig)); found != look.on.broken.end()) {
-    look.report(std::string(kConfig), found->second);
+  const auto broken = look.on.broken.find(std::string(kConfig));
+  if (broken != look.on.broken.end()) {
+    look.report(std::string(kConfig), broken->second);
   } else if (look.on.config.is_null()) {
     look.report(std::string(kConfig), "there is no config.json");
   } else if (look.on.model_type.empty()) {
-    look.report(std::string(kConfig), "no model_type");
+    Found found{std::string(kConfig), "no model_type"};
+    if (const std::string_view type = type_of_class(look.on); !type.empty()) {
+      found.mend = Mend{};
+      found.mend->step = fmt::format("config:set=model_type=\"{}\"", type);
+      found.mend->advice = "copy config.json from the source model";
+    }
+    look.out.push_back(std::move(found));
   }
   return {};
 }
@@ -107,19 +123,40 @@ Status look_model_class(const Look& look) {
     found.severity = Severity::kWarning;
     found.symptom = "runs through the Transformers fallback, if at all";
   }
-  if (!is_text_type(on.model_type)) {
+  const std::string_view type = on.model_type.empty() ? type_of_class(on) : on.model_type;
+  if (!is_text_type(type) && !is_half_wrapped(on)) {
     found.mend = Mend{{}, {}, "a program or release that has this class", false, 0};
   }
   look.out.push_back(std::move(found));
   return {};
 }
 
+// A wrapper's class asks a text model's configuration for parts that it does not have.
+bool is_text_under_wrapper(const Look& look) {
+  const Examined& on = look.on;
+  const bool makes_tower = look.profile.program == Program::kVllm ||  //
+                           look.profile.program == Program::kSglang;
+  return makes_tower && is_text_type(on.model_type) && !on.has_text_config() &&
+         on.model_class.starts_with("Qwen3_5") &&
+         on.model_class.ends_with("ForConditionalGeneration");
+}
+
 Status look_half_wrapped(const Look& look) {
-  if (!is_half_wrapped(look.on)) return {};
-  look.report("config.json",
-              fmt::format("model_type '{}' is a wrapper's, but there is no text_config; every "
-                          "number of the text model would be the class's default",
-                          look.on.model_type));
+  const Examined& on = look.on;
+  constexpr const char* kPlace = "config.json: text_config";
+  if (is_half_wrapped(on)) {
+    look.report(kPlace, fmt::format("absent, though model_type '{}' is a wrapper's; every number "
+                                    "of the text model would be the class's default",
+                                    on.model_type));
+  } else if (is_text_under_wrapper(look)) {
+    look.out.push_back({kPlace,
+                        fmt::format("absent, though '{}' is a wrapper's class; model_type '{}' is "
+                                    "the text model's",
+                                    on.model_class, on.model_type),
+                        Severity::kUnloaded,
+                        "object has no attribute 'vision_config'",
+                        {}});
+  }
   return {};
 }
 
@@ -301,14 +338,6 @@ Status look_remote_code(const Look& look) {
   return {};
 }
 
-Status look_newer(const Look& look) {
-  const std::string* version = text_of(look.on.config, "transformers_version");
-  if (version == nullptr || !version->starts_with("5.")) return {};
-  look.report("config.json: transformers_version",
-              fmt::format("written by transformers {}", *version));
-  return {};
-}
-
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kChecks[] = {
     {"C01", "config.json can be read and names a model_type", "UUUUUUUU",
@@ -317,7 +346,7 @@ constexpr Check kChecks[] = {
     {"C02", "the program knows the model_type", "UUUU--UU", "", "vl-wrap", "", look_model_type},
     {"C03", "the program has the model class", "UUUUUUI-", "unsupported architecture", "vl-wrap",
      "", look_model_class},
-    {"C04", "a wrapper's model_type has a text_config", "SSSSSSSS",
+    {"C04", "a wrapper's model_type or class has a text_config", "SSSSSSSS",
      "query, key and positions must have the same batch_size and seq_len; or wrong dimensions",
      "vl-wrap", "", look_half_wrapped},
     {"C05", "text_config.model_type is the family's", "UUUUWW--", "Invalid model_type", "config",
@@ -343,8 +372,6 @@ constexpr Check kChecks[] = {
     {"C16", "full_attention_interval is there", "---U----",
      "'Qwen3_5TextConfig' object has no attribute 'full_attention_interval'", "serving-config", "",
      look_interval},
-    {"F04", "the writer is not newer than the reader", "II----I-", "", "",
-     "explains C02 and T02; do not upgrade transformers inside the server's image", look_newer},
 };
 
 }  // namespace

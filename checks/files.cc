@@ -43,6 +43,38 @@ Status look_generation(const Look& look) {
   return {};
 }
 
+// The checks whose findings come from a newer writer: "C02, T02 and T03".
+std::string found_for_age(const Look& look) {
+  const JsonValue& tokenizer = look.on.tokenizer_config;
+  const std::string* name = text_of(tokenizer, "tokenizer_class");
+  const JsonValue* extra = known(tokenizer, "extra_special_tokens");
+  std::vector<std::string> out;
+  if (!look.on.model_type.empty() && !knows_model_type(look.profile, look.on.model_type)) {
+    out.push_back("C02");
+  }
+  if (name != nullptr && !knows_tokenizer_class(look.profile, *name)) out.push_back("T02");
+  if (extra != nullptr && extra->is_array()) out.push_back("T03");
+  if (out.size() < 2) return fmt::format("{}", fmt::join(out, ""));
+  const std::string last = std::move(out.back());
+  out.pop_back();
+  return fmt::format("{} and {}", fmt::join(out, ", "), last);
+}
+
+Status look_newer(const Look& look) {
+  const std::string* version = text_of(look.on.config, "transformers_version");
+  if (version == nullptr || !version->starts_with("5.")) return {};
+  Found found{"config.json: transformers_version",
+              fmt::format("written by transformers {}, read with 4.57", *version)};
+  if (const std::string checks = found_for_age(look); !checks.empty()) {
+    found.mend = Mend{};
+    found.mend->advice = fmt::format(
+        "see {}, which this explains; do not upgrade transformers inside the server's image",
+        checks);
+  }
+  look.out.push_back(std::move(found));
+  return {};
+}
+
 Status look_trainer(const Look& look) {
   if (!look.on.has_document("modelopt_state.pth")) return {};
   look.report("modelopt_state.pth", "a trainer's account of its quantizers");
@@ -57,6 +89,7 @@ constexpr Check kChecks[] = {
      "copy the file from the source model", look_documents},
     {"F03", "generation_config.json is valid", "WWWW--WW",
      "errors when it is saved; sampling that is ignored", "serving-config", "", look_generation},
+    {"F04", "the writer is not newer than the reader", "II----I-", "", "", "", look_newer},
     {"F06", "no state of a training", "IIII----", "", "", "not needed for serving", look_trainer},
 };
 

@@ -82,6 +82,12 @@ Quantization read_quantization(std::string place, const JsonValue& json) {
   return out;
 }
 
+// What is wrong with a document, less its name, which the finding's place says.
+std::string fault_of(const Error& error, std::string_view path) {
+  const std::string prefix = fmt::format("{}: ", path);
+  return error.what.starts_with(prefix) ? error.what.substr(prefix.size()) : error.what;
+}
+
 }  // namespace
 
 std::string_view form_name(Form form) {
@@ -148,7 +154,7 @@ void Examined::parse_documents() {
   for (const auto& [path, into] : wanted) {
     auto read = read_object(checkpoint, path);
     if (!read) {
-      broken[std::string(path)] = read.error().what;
+      broken[std::string(path)] = fault_of(read.error(), path);
     } else if (*read) {
       *into = std::move(**read);
     }
@@ -169,7 +175,7 @@ void Examined::read_quantizations() {
   }
   auto nested = read_object(checkpoint, "hf_quant_config.json");
   if (!nested) {
-    broken["hf_quant_config.json"] = nested.error().what;
+    broken["hf_quant_config.json"] = fault_of(nested.error(), "hf_quant_config.json");
   } else if (*nested) {
     nested_ = std::make_unique<JsonValue>(std::move(**nested));
     add("hf_quant_config.json", nested_.get());

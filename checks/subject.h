@@ -154,8 +154,8 @@ struct Check {
   bool is_deep = false;
 };
 
-// Reads every tensor once, in pieces of rows. Fails: kIo.
-Result<ValueFacts> read_value_facts(const Examined& on);
+// Reads every tensor once, in pieces of rows. Fails: kIo; kInterrupted.
+Result<ValueFacts> read_value_facts(const Examined& on, const Examination& examination);
 
 // The themes, one file each.
 std::span<const Check> config_checks();

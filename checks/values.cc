@@ -34,8 +34,24 @@ void scan_rows(std::span<const float> values, uint64_t row_values, Scan& scan) {
   }
 }
 
-Result<Scan> scan_tensor(const Tensor& tensor) {
+// What has been read of all that is to be.
+struct Reading {
+  const Examination& examination;
+  uint64_t done_bytes = 0, total_bytes = 0;
+
+  Status add(uint64_t bytes) {
+    if (examination.interrupted != nullptr && *examination.interrupted) {
+      return fail(ErrorCode::kInterrupted, "interrupted");
+    }
+    done_bytes += bytes;
+    if (examination.progress != nullptr) examination.progress->advanced(done_bytes, total_bytes);
+    return {};
+  }
+};
+
+Result<Scan> scan_tensor(const Tensor& tensor, Reading& reading) {
   Scan scan;
+  const uint64_t row_bytes = size_bytes(tensor) / tensor.rows();
   const uint64_t band = std::max<uint64_t>(tensor.codec->band_rows, 1);
   const uint64_t wanted = std::max<uint64_t>(kPieceValues / tensor.row_values(), 1);
   const uint64_t step = (wanted + band - 1) / band * band;
@@ -45,6 +61,7 @@ Result<Scan> scan_tensor(const Tensor& tensor) {
     CKPT_ASSIGN(const Tensor piece, take_rows(tensor, first, count));
     CKPT_ASSIGN(const std::vector<float> values, read_values(piece, piece.values()));
     scan_rows(values, tensor.row_values(), scan);
+    CKPT_TRY(reading.add(count * row_bytes));
   }
   return scan;
 }
@@ -184,11 +201,18 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-Result<ValueFacts> read_value_facts(const Examined& on) {
+Result<ValueFacts> read_value_facts(const Examined& on, const Examination& examination) {
   ValueFacts out;
+  Reading reading{examination};
+  for (const Tensor& tensor : on.checkpoint.tensors) {
+    if (can_read(tensor)) reading.total_bytes += size_bytes(tensor);
+  }
   for (const Tensor& tensor : on.checkpoint.tensors) {
     if (!can_read(tensor)) continue;
-    CKPT_ASSIGN(const Scan scan, in(fmt::format("tensor '{}'", tensor.name), scan_tensor(tensor)));
+    auto scanned = scan_tensor(tensor, reading);
+    if (!scanned && scanned.error().code == ErrorCode::kInterrupted)
+      return Failure(scanned.error());
+    CKPT_ASSIGN(const Scan scan, in(fmt::format("tensor '{}'", tensor.name), std::move(scanned)));
     if (scan.has_nonfinite) out.nonfinite.push_back(tensor.name);
     if (scan.zero_rows != 0 && tensor.codec->parts.size() > 1) {
       out.zero_rows.push_back({tensor.name, scan.zero_rows});

@@ -16,6 +16,30 @@ bool has_prefix(const Examined& on, std::string_view prefix) {
   return at != on.modules.end() && at->first.starts_with(prefix);
 }
 
+// The step that gives a text model's tensors the names that its class wants.
+Mend renaming(const Examined& on) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"model.language_model.", "model."},
+      {"language_model.model.", "model."},
+      {"language_model.lm_head.", "lm_head."},
+      {"language_model.layers.", "model.layers."},
+      {"language_model.embed_tokens.", "model.embed_tokens."},
+      {"language_model.norm.", "model.norm."},
+      {"layers.", "model.layers."},
+      {"embed_tokens.", "model.embed_tokens."},
+      {"norm.", "model.norm."}};
+  std::vector<std::string> rules;
+  for (const auto& [from, to] : kNames) {
+    const bool is_there =
+        std::any_of(on.checkpoint.tensors.begin(), on.checkpoint.tensors.end(),
+                    [&](const Tensor& tensor) { return tensor.name.starts_with(from); });
+    if (is_there) rules.push_back(fmt::format("from={},to={}", from, to));
+  }
+  Mend out;
+  out.step = fmt::format("rename:{}", fmt::join(rules, ","));
+  return out;
+}
+
 Status look_prefix(const Look& look) {
   const Examined& on = look.on;
   const std::string& root = on.parameters.root;
@@ -24,8 +48,8 @@ Status look_prefix(const Look& look) {
   if (is_qwen35_wrapper && has_prefix(on, "model.layers.") &&
       look.profile.program != Program::kSglang) {
     look.report("model.layers.*",
-                "text names under a wrapper's class, which wants "
-                "model.language_model.layers.*");
+                fmt::format("names of the text model; '{}' wants model.language_model.layers.*",
+                            on.model_class));
   }
   if (!on.parameters.is_compared()) return {};
   // Of text classes, Qwen3.5's alone take the wrapper's names too.
@@ -34,8 +58,15 @@ Status look_prefix(const Look& look) {
   const bool is_wrapped = !is_wrapper && root.find("language_model.") != root.npos &&
                           !(on.is_qwen35() && look.profile.names == Names::kVllm32);
   if (is_bare || is_wrapped) {
-    look.report(root + "layers.*", fmt::format("'{}' wants {}layers.*", on.model_class,
-                                               is_wrapper ? "model.language_model." : "model."));
+    std::string_view whose = is_wrapped ? "names of a wrapper" : "names of the text part alone";
+    if (is_wrapped && !on.has_text_config()) {
+      whose = "names of a wrapper, but config.json has no text_config";
+    }
+    Found found{root + "layers.*", fmt::format("{}; '{}' wants {}layers.*", whose, on.model_class,
+                                               is_wrapper ? "model.language_model." : "model.")};
+    // Only Qwen3.5's text model has one wrapper that it could be made into.
+    if (!on.is_qwen35()) found.mend = renaming(on);
+    look.out.push_back(std::move(found));
   }
   return {};
 }

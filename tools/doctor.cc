@@ -38,20 +38,32 @@ void find_serving(const Checkpoint& checkpoint, Report& report) {
   }
 }
 
+bool asks_for(const Diagnosis& diagnosis, const std::string& step) {
+  return std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(), [&](const Finding& f) {
+    return f.mend.step == step && !f.mend.rewrites_weights;
+  });
+}
+
 // What fixing would do, from headers alone; what steps say of themselves is not repeated here.
 Status try_fixes(Checkpoint checkpoint, Report& report) {
   std::vector<std::string> notes;
   const Mending mending{report.profiles, report.base, true};
+  report.idle = idle_alone(checkpoint, report.diagnosis, step_context(&notes));
   CKPT_ASSIGN(Mended mended, mend(std::move(checkpoint), mending, step_context(&notes)));
   report.steps = std::move(mended.steps);
-  report.idle = std::move(mended.idle);
+  for (IdleStep& idle : mended.idle) {
+    if (!asks_for(report.diagnosis, idle.step)) report.idle.push_back(std::move(idle));
+  }
   report.left = std::move(mended.left);
   report.rewrites_weights = mended.rewrites_weights;
   return {};
 }
 
-Result<Report> examine(const Typed& typed, const std::filesystem::path& path) {
-  const Examination examination{typed.profiles, typed.deep, typed.base, has_step};
+Result<Report> examine(const Typed& typed, const std::filesystem::path& path,
+                       const Console& console) {
+  ProgressLine progress(console, "reading");
+  const Examination examination{typed.profiles, typed.deep, typed.base,
+                                has_step,       &progress,  &interrupted};
   Report report;
   report.path = path;
   report.profiles = typed.profiles;
@@ -86,7 +98,7 @@ Result<int> doctor(const Typed& typed, const Console& console, const CommonOptio
     const auto out = typed.out.has_filename() ? typed.out : typed.out.parent_path();
     CKPT_ASSIGN(path, apply_fixes({typed.path, out, mending, typed.dry_run}, console, common));
   }
-  CKPT_ASSIGN(const Report report, examine(typed, path));
+  CKPT_ASSIGN(const Report report, examine(typed, path, console));
   show_diagnosis(console, report);
   console.object("summary", {{"path", path.string()},
                              {"good", report.diagnosis.is_good()},

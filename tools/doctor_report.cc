@@ -9,13 +9,22 @@ namespace {
 
 constexpr size_t kPlacesShown = 3;
 
-bool is_idle(const Report& report, const Mend& mend) {
-  return std::count(report.idle.begin(), report.idle.end(), mend.step) != 0;
+const IdleStep* find_idle(const Report& report, const Mend& mend) {
+  const auto at = std::find_if(report.idle.begin(), report.idle.end(),
+                               [&](const IdleStep& idle) { return idle.step == mend.step; });
+  return at == report.idle.end() ? nullptr : &*at;
+}
+
+// True when --fix takes the finding away, if only after other steps.
+bool is_fixed(const Report& report, const Mend& mend) {
+  return mend.is_automatic() &&
+         (find_idle(report, mend) == nullptr ||
+          std::count(report.steps.begin(), report.steps.end(), mend.step) != 0);
 }
 
 // The command line that takes a finding away; empty where a person must.
 std::string fix_command(const Report& report, const Mend& mend) {
-  if (mend.step.empty() || is_idle(report, mend)) return {};
+  if (mend.step.empty() || find_idle(report, mend) != nullptr) return {};
   const std::string word = shell_word(report.path.string());
   if (mend.rewrites_weights) {
     return fmt::format("ckpt convert {} OUT --step {}", word, shell_word(mend.step));
@@ -143,27 +152,28 @@ void show_finding(const Console& console, const Shown& shown, const Report& repo
   if (!finding.mend.needs.empty()) console.answer(fmt::format("    {}", finding.mend.needs));
   if (!finding.mend.advice.empty()) {
     console.answer(fmt::format("    {}: {}", command.empty() ? "fix" : "or", finding.mend.advice));
-  } else if (is_idle(report, finding.mend)) {
-    console.answer(
-        fmt::format("    fix: by hand; step {} finds nothing to change", finding.mend.step));
+  } else if (const IdleStep* idle = find_idle(report, finding.mend)) {
+    console.answer(idle->why.empty()
+                       ? fmt::format("    fix: by hand; step {} changes nothing here", idle->step)
+                       : fmt::format("    fix: step {} cannot be applied yet: {}", idle->step,
+                                     with_patch_command(idle->why, report.path)));
   }
 }
 
 void show_objects(const Console& console, const Report& report) {
   for (const Finding& finding : report.diagnosis.findings) {
-    console.object("check",
-                   {{"check", finding.check},
-                    {"profile", finding.profile},
-                    {"severity", severity_name(finding.severity)},
-                    {"place", finding.place},
-                    {"found", finding.found},
-                    {"symptom", finding.symptom},
-                    {"mend", fix_command(report, finding.mend)},
-                    {"step", finding.mend.step},
-                    {"needs", finding.mend.needs},
-                    {"advice", finding.mend.advice},
-                    {"rewrites_weights", finding.mend.rewrites_weights},
-                    {"fix", finding.mend.is_automatic() && !is_idle(report, finding.mend)}});
+    console.object("check", {{"check", finding.check},
+                             {"profile", finding.profile},
+                             {"severity", severity_name(finding.severity)},
+                             {"place", finding.place},
+                             {"found", finding.found},
+                             {"symptom", finding.symptom},
+                             {"mend", fix_command(report, finding.mend)},
+                             {"step", finding.mend.step},
+                             {"needs", finding.mend.needs},
+                             {"advice", finding.mend.advice},
+                             {"rewrites_weights", finding.mend.rewrites_weights},
+                             {"fix", is_fixed(report, finding.mend)}});
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "checks/checks.h"
 #include "tools/commands.h"
+#include "tools/mending.h"
 
 namespace ckpt {
 
@@ -19,7 +20,7 @@ struct Report {
 
   // What fixing would do; all empty where the checkpoint cannot be read.
   std::vector<std::string> steps;  // that would change something, in their order
-  std::vector<std::string> idle;   // that findings ask for and that would change nothing
+  std::vector<IdleStep> idle;      // that findings ask for and that do nothing, each typed alone
   Diagnosis left;                  // what would be found after them
   bool rewrites_weights = false;
   // Where all is well: profile and the command that serves it there.

@@ -1,15 +1,17 @@
 #include "tools/mending.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "core/printable.h"
 #include "tools/pipeline.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
 
-constexpr int kMaxRounds = 4;
+constexpr int kMaxRounds = 8;
 
 bool has_step(std::string_view name) { return find_transform(name) != nullptr; }
 
@@ -30,22 +32,27 @@ bool is_same(const Checkpoint& a, const Checkpoint& b) {
                     are_tensors_same);
 }
 
-// True when something changed hands; a step that fails leaves the checkpoint as it was.
-bool apply_step(Mended& mended, const std::string& text, const Context& context) {
+// True when something changed; a step that fails leaves the checkpoint as it was, and `error` is
+// what it says.
+bool apply_step(Checkpoint& checkpoint, const std::string& text, const Context& context,
+                std::optional<Error>& error) {
   const auto step = parse_step(text);
   if (!step) {
-    context.note(step.error().text());
+    error = step.error();
     return false;
   }
-  auto made = step->transform->apply(mended.checkpoint, step->options, context);
+  auto made = step->transform->apply(checkpoint, step->options, context);
   if (!made) {
-    context.note(std::move(made.error()).in(fmt::format("step {}", text)).text());
+    error = std::move(made.error());
     return false;
   }
-  if (is_same(mended.checkpoint, *made)) return false;
-  mended.checkpoint = std::move(*made);
-  mended.steps.push_back(text);
+  if (is_same(checkpoint, *made)) return false;
+  checkpoint = std::move(*made);
   return true;
+}
+
+IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
+  return {step, error ? error->text() : std::string()};
 }
 
 }  // namespace
@@ -53,20 +60,53 @@ bool apply_step(Mended& mended, const std::string& text, const Context& context)
 Result<Mended> mend(Checkpoint checkpoint, const Mending& mending, const Context& context) {
   Mended out{std::move(checkpoint), {}, {}, {}, false};
   const Examination examination{mending.profiles, false, mending.base, has_step};
-  std::set<std::string> tried;
+  std::set<std::string> settled;        // applied, or found to change nothing
+  std::map<std::string, Error> failed;  // what another step mends first may let these through
   for (int round = 0; round < kMaxRounds; ++round) {
     CKPT_ASSIGN(out.left, diagnose(out.checkpoint, examination));
     bool changed = false;
     for (const Mend& each : mends(out.left, mending.rewrite_weights)) {
-      if (!each.is_automatic() || !tried.insert(each.step).second) continue;
-      if (apply_step(out, each.step, context)) {
+      if (!each.is_automatic() || settled.count(each.step) != 0) continue;
+      std::optional<Error> error;
+      if (apply_step(out.checkpoint, each.step, context, error)) {
         changed = true;
         out.rewrites_weights |= each.rewrites_weights;
-      } else {
-        out.idle.push_back(each.step);
+        out.steps.push_back(each.step);
+      } else if (!error) {
+        out.idle.push_back({each.step, {}});
       }
+      if (!error || each.rewrites_weights) settled.insert(each.step);
+      failed.erase(each.step);
+      if (error) failed.emplace(each.step, std::move(*error));
+      // Which steps come next, and what they do, may be otherwise now.
+      if (changed && (!failed.empty() || each.step.starts_with("config:"))) break;
     }
     if (!changed) break;
+  }
+  for (auto& [step, error] : failed) {
+    out.idle.push_back(idle_step(step, error));
+    context.note(std::move(error).in(fmt::format("step {}", step)).text());
+  }
+  return out;
+}
+
+std::string with_patch_command(std::string text, const std::filesystem::path& path) {
+  constexpr std::string_view kTry = "Try: ";
+  const size_t at = text.find("Try: --step ");
+  if (at == text.npos) return text;
+  return text.insert(at + kTry.size(), fmt::format("ckpt patch {} ", shell_word(path.string())));
+}
+
+std::vector<IdleStep> idle_alone(const Checkpoint& checkpoint, const Diagnosis& diagnosis,
+                                 const Context& context) {
+  std::vector<IdleStep> out;
+  std::set<std::string> tried;
+  for (const Finding& finding : diagnosis.findings) {
+    const Mend& mend = finding.mend;
+    if (!mend.is_automatic() || mend.rewrites_weights || !tried.insert(mend.step).second) continue;
+    Checkpoint copy = checkpoint;
+    std::optional<Error> error;
+    if (!apply_step(copy, mend.step, context, error)) out.push_back(idle_step(mend.step, error));
   }
   return out;
 }

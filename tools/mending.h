@@ -6,6 +6,7 @@
 // files), so one round is not enough.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,16 @@
 
 namespace ckpt {
 
+// A step that a finding asks for and that changes nothing.
+struct IdleStep {
+  std::string step;
+  std::string why;  // what it fails with; empty: it runs, and leaves everything as it was
+};
+
 struct Mended {
   Checkpoint checkpoint;
   std::vector<std::string> steps;  // as they were applied; each changed something
-  std::vector<std::string> idle;   // steps that were asked for and change nothing, or fail
+  std::vector<IdleStep> idle;      // those that were asked for and changed nothing
   Diagnosis left;                  // what the last look found
   bool rewrites_weights = false;   // some of `steps` do
 };
@@ -30,5 +37,13 @@ struct Mending {
 // Steps that cannot be applied are noted and left out; so, unnoted, are those that change nothing.
 // Fails: kUsage: an unknown profile.
 Result<Mended> mend(Checkpoint checkpoint, const Mending& mending, const Context& context);
+
+// The "Try: --step ..." of a step that failed, as a command line of its own.
+std::string with_patch_command(std::string text, const std::filesystem::path& path);
+
+// Which steps of `diagnosis` do nothing when each is typed alone. Those that rewrite weights are
+// not tried: planning one may read all of them.
+std::vector<IdleStep> idle_alone(const Checkpoint& checkpoint, const Diagnosis& diagnosis,
+                                 const Context& context);
 
 }  // namespace ckpt

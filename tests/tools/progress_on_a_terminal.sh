@@ -20,11 +20,11 @@ def shown(words, is_terminal, seconds):
             try: out += os.read(reader, 4096)
             except OSError: break
     process.send_signal(signal.SIGINT)
-    process.wait()
+    assert process.wait(30) == 130, (words, process.returncode)   # it ends where it is
     os.close(reader)
     return b"\x1b[K" in out and b"/s  " in out
 
-for words in (["verify", "a"], ["diff", "a", "b"], ["diff", "a", "b", "--values"]):
+for words in (["verify", "a"], ["diff", "a", "b"], ["diff", "a", "b", "--values"], ["doctor", "a", "--deep"]):
     assert shown(words, True, 30), words   # there within a tenth of a second, but on a busy machine
 for words in (["--progress=none"], ["--progress=plain"], ["-q"]):
     assert not shown(["diff", "a", "b", *words], True, 1), words

@@ -15,6 +15,7 @@
 
 #include "core/float_convert.h"
 #include "quantizers/block_codec.h"
+#include "quantizers/iq4_search.h"
 #include "quantizers/rounding.h"
 #include "quantizers/scale_search.h"
 #include "quantizers/table_quants.h"
@@ -22,7 +23,7 @@
 namespace ckpt {
 namespace {
 
-constexpr uint32_t kSub = 32;
+constexpr uint32_t kSub = kIq4Values;
 constexpr uint32_t kSubs = 8;  // of IQ4_XS
 
 uint8_t nearest_code(float value) {
@@ -38,21 +39,15 @@ uint8_t nearest_code(float value) {
   return below < static_cast<float>(kIq4Table[high]) - value ? low : high;
 }
 
-struct Sums {
-  float wqx = 0, wqq = 0;
+// The scalar twin, or vectors.
+struct Kernels {
+  decltype(&sum_iq4_scalar) sum;
+  decltype(&find_iq4_codes_scalar) find_codes;
 };
+constexpr Kernels kScalar = {sum_iq4_scalar, find_iq4_codes_scalar};
+constexpr Kernels kVectors = {sum_iq4, find_iq4_codes};
 
-Sums sum_with(const float* values, const float* weights, float inverse) {
-  Sums out;
-  for (uint32_t i = 0; i < kSub; ++i) {
-    const auto q = static_cast<float>(kIq4Table[nearest_code(inverse * values[i])]);
-    out.wqx += weights[i] * q * values[i];
-    out.wqq += weights[i] * q * q;
-  }
-  return out;
-}
-
-float fit_scale(const float* values, const float* weights) {
+float fit_scale(const Kernels& kernels, const float* values, const float* weights) {
   constexpr auto kFirst = static_cast<float>(kIq4Table[0]);
   float largest = 0;
   float extreme = 0;
@@ -64,53 +59,62 @@ float fit_scale(const float* values, const float* weights) {
     }
   }
   if (largest < kZeroMagnitude) return 0;
-  Sums sums = sum_with(values, weights, 1 / (-extreme / kFirst));
-  float scale = sums.wqq > 0 ? sums.wqx / sums.wqq : 0.0f;
-  float best = scale * sums.wqx;
-  for (int k = -7; k <= 7; ++k) {
-    sums = sum_with(values, weights, (static_cast<float>(k) + kFirst) / extreme);
-    if (sums.wqq > 0 && sums.wqx * sums.wqx > best * sums.wqq) {
-      scale = sums.wqx / sums.wqq;
-      best = scale * sums.wqx;
+  float inverses[kIq4Tries] = {1 / (-extreme / kFirst)};
+  for (int k = -7; k <= 7; ++k) inverses[k + 8] = (static_cast<float>(k) + kFirst) / extreme;
+  Iq4Sums sums;
+  kernels.sum(values, weights, inverses, sums);
+  float scale = sums.wqq[0] > 0 ? sums.wqx[0] / sums.wqq[0] : 0.0f;
+  float best = scale * sums.wqx[0];
+  for (uint32_t i = 1; i < kIq4Tries; ++i) {
+    const float wqx = sums.wqx[i];
+    if (sums.wqq[i] > 0 && wqx * wqx > best * sums.wqq[i]) {
+      scale = wqx / sums.wqq[i];
+      best = scale * wqx;
     }
   }
   return scale;
 }
 
-// column_weights may be null; `variance` is only used with them.
-float fit_sub_block(const float* values, const float* column_weights, float variance) {
+// 32 values; column_weights may be null, `variance` is only used with them.
+struct SubBlock {
+  const float* values;
+  const float* column_weights;
+  float variance;
+};
+float fit_sub_block(const Kernels& kernels, const SubBlock& block) {
   float weights[kSub];
-  if (column_weights != nullptr) {
-    weigh(values, column_weights, variance, kSub, weights);
+  if (block.column_weights != nullptr) {
+    weigh(block.values, block.column_weights, block.variance, kSub, weights);
   } else {
-    for (uint32_t i = 0; i < kSub; ++i) weights[i] = values[i] * values[i];
+    for (uint32_t i = 0; i < kSub; ++i) weights[i] = block.values[i] * block.values[i];
   }
-  return fit_scale(values, weights);
+  return fit_scale(kernels, block.values, weights);
 }
 
 // 16 bytes of codes.
-void pack_codes(const float* values, float inverse, uint8_t* out) {
-  for (uint32_t j = 0; j < 16; ++j) {
-    const uint8_t low = nearest_code(inverse * values[j]);
-    out[j] = static_cast<uint8_t>(low | nearest_code(inverse * values[j + 16]) << 4);
-  }
+void pack_codes(const Kernels& kernels, const float* values, float inverse, uint8_t* out) {
+  uint8_t codes[kSub];
+  kernels.find_codes(values, inverse, codes);
+  for (uint32_t j = 0; j < 16; ++j) out[j] = static_cast<uint8_t>(codes[j] | codes[j + 16] << 4);
 }
 
-void encode_block(const float* values, const float* column_weights, BlockIq4Nl& out) {
+void encode_block(const Kernels& kernels, const float* values, const float* column_weights,
+                  BlockIq4Nl& out) {
   const float variance = sum_of_squares(values, kSub) * (2.0f / 32);
-  const float scale = fit_sub_block(values, column_weights, variance);
+  const float scale = fit_sub_block(kernels, {values, column_weights, variance});
   out.d = f16_from_float(scale);
-  pack_codes(values, scale != 0 ? 1 / scale : 0.0f, out.codes);
+  pack_codes(kernels, values, scale != 0 ? 1 / scale : 0.0f, out.codes);
 }
 
-void encode_block(const float* values, const float* column_weights, BlockIq4Xs& out) {
+void encode_block(const Kernels& kernels, const float* values, const float* column_weights,
+                  BlockIq4Xs& out) {
   const float variance = sum_of_squares(values, kSub * kSubs) * (2.0f / 256);
   float scales[kSubs];
   float largest = 0;
   float extreme = 0;
   for (uint32_t j = 0; j < kSubs; ++j) {
     const float* sub_weights = column_weights == nullptr ? nullptr : column_weights + kSub * j;
-    scales[j] = fit_sub_block(values + kSub * j, sub_weights, variance);
+    scales[j] = fit_sub_block(kernels, {values + kSub * j, sub_weights, variance});
     if (std::fabs(scales[j]) > largest) {
       largest = std::fabs(scales[j]);
       extreme = scales[j];
@@ -123,7 +127,7 @@ void encode_block(const float* values, const float* column_weights, BlockIq4Xs& 
   for (uint32_t j = 0; j < kSubs; ++j) {
     const int32_t level = round_and_clamp(inverse * scales[j], -32, 31);
     const float scale = d * static_cast<float>(level);
-    pack_codes(values + kSub * j, scale != 0 ? 1 / scale : 0.0f, out.codes + 16 * j);
+    pack_codes(kernels, values + kSub * j, scale != 0 ? 1 / scale : 0.0f, out.codes + 16 * j);
     const auto stored = static_cast<uint32_t>(level + 32);
     const auto low = static_cast<uint8_t>((stored & 15) << (j % 2 * 4));
     out.scales_low[j / 2] = j % 2 == 0 ? low : static_cast<uint8_t>(out.scales_low[j / 2] | low);
@@ -133,15 +137,17 @@ void encode_block(const float* values, const float* column_weights, BlockIq4Xs& 
 }
 
 template <class Block>
-void encode_blocks(const float* values, uint64_t blocks, Block* out) {
-  for (uint64_t b = 0; b < blocks; ++b) encode_block(values + b * Block::kValues, nullptr, out[b]);
+void encode_blocks(const Kernels& kernels, const float* values, uint64_t blocks, Block* out) {
+  for (uint64_t b = 0; b < blocks; ++b)
+    encode_block(kernels, values + b * Block::kValues, nullptr, out[b]);
 }
 
 template <class Block>
-void encode_rows_weighted(ConstFloatRows rows, std::span<const float> weights, Block* out) {
+void encode_rows_weighted(const Kernels& kernels, ConstFloatRows rows,
+                          std::span<const float> weights, Block* out) {
   const uint64_t row_blocks = rows.row_values / Block::kValues;
   for (uint64_t b = 0; b < rows.values.size() / Block::kValues; ++b) {
-    encode_block(rows.values.data() + b * Block::kValues,
+    encode_block(kernels, rows.values.data() + b * Block::kValues,
                  weights.data() + b % row_blocks * Block::kValues, out[b]);
   }
 }
@@ -155,19 +161,49 @@ void decode_codes(const uint8_t* codes, float scale, float* values) {
 
 }  // namespace
 
-void encode_iq4_nl_scalar(const float* values, uint64_t blocks, BlockIq4Nl* out) {
-  encode_blocks(values, blocks, out);
+void sum_iq4_scalar(const float* values, const float* weights, const float* inverses,
+                    Iq4Sums& out) {
+  for (size_t at = 0; at < kIq4Tries; ++at) {
+    float wqx = 0;
+    float wqq = 0;
+    for (uint32_t i = 0; i < kSub; ++i) {
+      const auto q = static_cast<float>(kIq4Table[nearest_code(inverses[at] * values[i])]);
+      wqx += weights[i] * q * values[i];
+      wqq += weights[i] * q * q;
+    }
+    out.wqx[at] = wqx;
+    out.wqq[at] = wqq;
+  }
 }
-void encode_iq4_xs_scalar(const float* values, uint64_t blocks, BlockIq4Xs* out) {
-  encode_blocks(values, blocks, out);
+void find_iq4_codes_scalar(const float* values, float inverse, uint8_t* codes) {
+  for (uint32_t i = 0; i < kSub; ++i) codes[i] = nearest_code(inverse * values[i]);
+}
+
+void encode_iq4_nl_scalar(const float* values, uint64_t blocks, BlockIq4Nl* out) {
+  encode_blocks(kScalar, values, blocks, out);
 }
 void encode_iq4_nl_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
                                    BlockIq4Nl* out) {
-  encode_rows_weighted(rows, weights, out);
+  encode_rows_weighted(kScalar, rows, weights, out);
+}
+void encode_iq4_xs_scalar(const float* values, uint64_t blocks, BlockIq4Xs* out) {
+  encode_blocks(kScalar, values, blocks, out);
 }
 void encode_iq4_xs_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
                                    BlockIq4Xs* out) {
-  encode_rows_weighted(rows, weights, out);
+  encode_rows_weighted(kScalar, rows, weights, out);
+}
+void encode_iq4_nl(const float* values, uint64_t blocks, BlockIq4Nl* out) {
+  encode_blocks(kVectors, values, blocks, out);
+}
+void encode_iq4_nl_weighted(ConstFloatRows rows, std::span<const float> weights, BlockIq4Nl* out) {
+  encode_rows_weighted(kVectors, rows, weights, out);
+}
+void encode_iq4_xs(const float* values, uint64_t blocks, BlockIq4Xs* out) {
+  encode_blocks(kVectors, values, blocks, out);
+}
+void encode_iq4_xs_weighted(ConstFloatRows rows, std::span<const float> weights, BlockIq4Xs* out) {
+  encode_rows_weighted(kVectors, rows, weights, out);
 }
 
 void decode_iq4_nl_scalar(const BlockIq4Nl* in, uint64_t blocks, float* values) {
@@ -187,13 +223,11 @@ void decode_iq4_xs_scalar(const BlockIq4Xs* in, uint64_t blocks, float* values) 
   }
 }
 
-constinit const Codec kIq4NlCodec =
-    block_codec<Dtype::kIq4Nl, BlockIq4Nl, encode_iq4_nl_scalar, encode_iq4_nl_weighted_scalar,
-                decode_iq4_nl_scalar>("iq4_nl",
-                                      "4 bits by table, 32 values a scale; 4.5 bits a value");
-constinit const Codec kIq4XsCodec =
-    block_codec<Dtype::kIq4Xs, BlockIq4Xs, encode_iq4_xs_scalar, encode_iq4_xs_weighted_scalar,
-                decode_iq4_xs_scalar>(
-        "iq4_xs", "4 bits by table, 32 values a scale of 6 bits; 4.25 bits a value");
+constinit const Codec kIq4NlCodec = block_codec<Dtype::kIq4Nl, BlockIq4Nl, encode_iq4_nl,
+                                                encode_iq4_nl_weighted, decode_iq4_nl_scalar>(
+    "iq4_nl", "4 bits by table, 32 values a scale; 4.5 bits a value");
+constinit const Codec kIq4XsCodec = block_codec<Dtype::kIq4Xs, BlockIq4Xs, encode_iq4_xs,
+                                                encode_iq4_xs_weighted, decode_iq4_xs_scalar>(
+    "iq4_xs", "4 bits by table, 32 values a scale of 6 bits; 4.25 bits a value");
 
 }  // namespace ckpt

@@ -42,6 +42,10 @@ void decode_nvfp4_scaled_scalar(const BlockNvfp4* in, uint64_t blocks, float ten
                                 float* values);
 
 // ---- what the codecs call ---------------------------------------------------------------------
+void encode_iq4_nl(const float* values, uint64_t blocks, BlockIq4Nl* out);
+void encode_iq4_xs(const float* values, uint64_t blocks, BlockIq4Xs* out);
+void encode_iq4_nl_weighted(ConstFloatRows rows, std::span<const float> weights, BlockIq4Nl* out);
+void encode_iq4_xs_weighted(ConstFloatRows rows, std::span<const float> weights, BlockIq4Xs* out);
 void decode_mxfp4(const BlockMxfp4* in, uint64_t blocks, float* values);
 void decode_nvfp4_block(const BlockNvfp4* in, uint64_t blocks, float* values);
 void decode_nvfp4_scaled(const BlockNvfp4* in, uint64_t blocks, float tensor_scale, float* values);

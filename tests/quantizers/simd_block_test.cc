@@ -1,7 +1,9 @@
-// The vector encoders of Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1 against their scalar twins.
+// The vector encoders of Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL and IQ4_XS against their scalar
+// twins.
 #include <limits>
 
 #include "quantizers/block_quants.h"
+#include "quantizers/table_quants.h"
 #include "tests/quantizers/simd_encode_checks.h"
 
 namespace ckpt {
@@ -48,7 +50,9 @@ INSTANTIATE_TEST_SUITE_P(
                     unweighted_encoder<BlockQ4_1, encode_q4_1, encode_q4_1_scalar>("q4_1"),
                     unweighted_encoder<BlockQ5_0, encode_q5_0, encode_q5_0_scalar>("q5_0"),
                     unweighted_encoder<BlockQ5_1, encode_q5_1, encode_q5_1_scalar>("q5_1"),
-                    unweighted_encoder<BlockQ8_0, encode_q8_0, encode_q8_0_scalar>("q8_0")),
+                    unweighted_encoder<BlockQ8_0, encode_q8_0, encode_q8_0_scalar>("q8_0"),
+                    unweighted_encoder<BlockIq4Nl, encode_iq4_nl, encode_iq4_nl_scalar>("iq4_nl"),
+                    unweighted_encoder<BlockIq4Xs, encode_iq4_xs, encode_iq4_xs_scalar>("iq4_xs")),
     encoder_name);
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "quantizers/block_quants.h"
 #include "quantizers/k_quants.h"
+#include "quantizers/table_quants.h"
 #include "tests/quantizers/simd_encode_checks.h"
 
 namespace ckpt {
@@ -44,7 +45,11 @@ INSTANTIATE_TEST_SUITE_P(
         weighted_encoder<BlockQ3K, encode_q3_k_weighted, encode_q3_k_weighted_scalar>("q3_k"),
         weighted_encoder<BlockQ4K, encode_q4_k_weighted, encode_q4_k_weighted_scalar>("q4_k"),
         weighted_encoder<BlockQ5K, encode_q5_k_weighted, encode_q5_k_weighted_scalar>("q5_k"),
-        weighted_encoder<BlockQ6K, encode_q6_k_weighted, encode_q6_k_weighted_scalar>("q6_k")),
+        weighted_encoder<BlockQ6K, encode_q6_k_weighted, encode_q6_k_weighted_scalar>("q6_k"),
+        weighted_encoder<BlockIq4Nl, encode_iq4_nl_weighted, encode_iq4_nl_weighted_scalar>(
+            "iq4_nl"),
+        weighted_encoder<BlockIq4Xs, encode_iq4_xs_weighted, encode_iq4_xs_weighted_scalar>(
+            "iq4_xs")),
     encoder_name);
 
 }  // namespace

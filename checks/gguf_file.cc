@@ -1,8 +1,10 @@
 // Checks of a GGUF file: what llama.cpp v0.5.0 asks of one before the first token.
 //
 // G08 asks for the other programs: vLLM vllm/model_executor/model_loader/gguf_loader.py and
-// layers/quantization/gguf.py of 0.17.1 (0.32 has neither); transformers
-// src/transformers/integrations/ggml.py of 4.57.6 and 5.19.0.
+// layers/quantization/gguf.py of 0.17.1 (from 0.24 on they are the package vllm-gguf-plugin);
+// SGLang python/sglang/srt/layers/quantization/gguf.py; transformers
+// src/transformers/integrations/ggml.py of 4.57.6 and 5.19.0. TensorRT-LLM's loaders
+// (tensorrt_llm/_torch/models/checkpoints) read Hugging Face and Mistral folders alone.
 // Sources: llama.cpp src/llama-arch.cpp (LLM_ARCH_NAMES), src/llama-vocab.cpp (models and
 // pre-tokenizers, arrays of tokens), src/llama-model.cpp (required keys; the generic pass over
 // ".scale" tensors, which multiplies whatever weight they stand beside).
@@ -250,35 +252,43 @@ constexpr std::string_view kReadByKernels =
     " f32 f16 bf16 q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq1_m iq1_s iq2_xxs iq2_xs"
     " iq2_s iq3_xxs iq3_s iq4_xs iq4_nl ";
 
-bool reads_gguf(const Profile& profile) {
-  return profile.program != Program::kTensorrt && profile.names != Names::kVllm32;
-}
-
-// What of it the program cannot read, whatever its names and shapes; empty: nothing.
-std::string unread_by(const Look& look) {
+// What of it the program cannot read, whatever its names and shapes.
+std::optional<Found> unread_by(const Look& look) {
   const Profile& profile = look.profile;
   const bool has_five = profile.names == Names::kSglang || profile.names == Names::kTransformers5;
   const std::string name = architecture(look);
   if (!is_in(kReadByBoth, name) && !(has_five && is_in(kReadBy5, name))) {
-    return fmt::format("architecture '{}', which {} does not read from GGUF", name, profile.help);
+    return Found{"general.architecture",
+                 fmt::format("'{}', which {} does not read from GGUF", name, profile.help),
+                 {},
+                 fmt::format("GGUF model with architecture {} is not supported yet", name)};
   }
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
     if (profile.serves() && !is_in(kReadByKernels, tensor.codec->name)) {
-      return fmt::format("'{}' in {}, for which {} has no kernel", tensor.name, tensor.codec->name,
-                         profile.help);
+      return Found{
+          tensor.name,
+          fmt::format("in {}, for which {} has no kernel", tensor.codec->name, profile.help),
+          {},
+          "Unsupported GGUF quantization type"};
     }
   }
-  return {};
+  return std::nullopt;
 }
 
 Status look_other_programs(const Look& look) {
   if (!look.on.is_gguf) return {};
-  if (!reads_gguf(look.profile)) {
-    look.report("GGUF", "a format that this program does not read");
+  if (look.profile.reads_gguf()) {
+    if (auto unread = unread_by(look)) look.out.push_back(std::move(*unread));
     return {};
   }
-  std::string unread = unread_by(look);
-  if (!unread.empty()) look.report("general.architecture", std::move(unread));
+  Found found{"GGUF", "a format that this program does not read"};
+  if (look.profile.program == Program::kVllm) {
+    found.mend = Mend{};
+    found.mend->advice =
+        "serve it with llama.cpp, or convert the model's folder for this program; vLLM's own GGUF "
+        "loader is the package vllm-gguf-plugin since 0.24, of which nothing is checked here";
+  }
+  look.out.push_back(std::move(found));
   return {};
 }
 
@@ -300,8 +310,7 @@ constexpr Check kChecks[] = {
     {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "-----S--",
      "wrong answers: weights are off by a factor", "", "convert the source model again",
      look_scales},
-    {"G08", "the program reads GGUF files of this kind", "UUUUU-UU",
-     "GGUF model with architecture ... is not supported yet", "",
+    {"G08", "the program reads GGUF files of this kind", "UUUUU-UU", "", "",
      "serve it with llama.cpp, or convert the model's folder for this program",
      look_other_programs},
 };

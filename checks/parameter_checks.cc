@@ -230,7 +230,11 @@ constexpr Check kChecks[] = {
 
 std::string weights_not_checked(const Examined& on, const Profile& profile) {
   if (on.is_gguf) {
-    return profile.program == Program::kLlamaCpp ? "" : "the weights: GGUF is llama.cpp's format";
+    if (profile.program == Program::kLlamaCpp) return {};
+    if (!profile.reads_gguf()) return "the weights: GGUF files are not read at all";
+    return profile.serves()
+               ? "the weights: of a GGUF, only the architecture and types are looked at"
+               : "the weights: of a GGUF, only the architecture is looked at";
   }
   const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
   if (profile.program == Program::kTransformers && is_quantized) {

@@ -20,6 +20,8 @@ struct Profile {
   // quant_algo values of ModelOpt that it takes, between spaces.
   std::string_view algos;
 
+  // Of GGUF, what these make of an architecture and of types is known; the rest is not.
+  bool reads_gguf() const { return program != Program::kTensorrt && names != Names::kVllm32; }
   bool serves() const { return program != Program::kTransformers; }
   bool reads_old_tokenizers_alone() const {
     return names == Names::kVllm16 || names == Names::kVllm17 || names == Names::kTransformers4;

@@ -95,7 +95,9 @@ int show_verdicts(const PlannedConversion& planned, const Console& console) {
     console.object("verdict", {{"out", each.out.string()},
                                {"profile", verdict.profile},
                                {"loads", verdict.loads},
-                               {"sound", verdict.sound}});
+                               {"sound", verdict.sound},
+                               {"weights_checked", verdict.not_checked.empty()},
+                               {"not_checked", verdict.not_checked}});
     if (each.is_good()) continue;
     code = 1;
     console.warn(

@@ -42,26 +42,36 @@ Status take_tokenizer(Checkpoint& checkpoint, const fs::path& folder) {
               folder.string());
 }
 
-// --for: the mends that the doctor would ask for, and what is left to say.
+// A GGUF that is made beside the folder that --for is about is meant for llama.cpp.
+std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Conversion& conversion) {
+  std::vector<std::string> out = conversion.profiles;
+  if (checkpoint.format == "gguf" && conversion.is_beside_folder) {
+    std::erase_if(out, [](const std::string& profile) { return profile != "llama.cpp"; });
+  }
+  return out;
+}
+
+// --for: the mends that the doctor would ask for, and what is left to say; of a GGUF, too.
 Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const Context& context = planning.context;
   if (conversion.profiles.empty()) return checkpoint;
-  // A GGUF has been through the one program that reads it; only the names are looked at.
-  if (checkpoint.format == "gguf") {
-    CKPT_TRY(diagnose(Checkpoint{}, {conversion.profiles, false, {}, nullptr}));
-    context.note(fmt::format("for {}: nothing had to be changed, {} is a GGUF",
-                             fmt::join(conversion.profiles, ", "), conversion.out.string()));
+  const std::vector<std::string> profiles = profiles_of(checkpoint, conversion);
+  if (profiles.empty()) {
+    context.note(fmt::format("{} is a GGUF beside a folder: not looked at for {}",
+                             conversion.out.string(), fmt::join(conversion.profiles, ", ")));
     return checkpoint;
   }
   CKPT_ASSIGN(Mended mended,
-              mend(std::move(checkpoint), {conversion.profiles, conversion.base, true}, context));
+              mend(std::move(checkpoint), {profiles, conversion.base, true}, context));
   const std::string steps = fmt::format("{}", fmt::join(mended.steps, ", "));
   if (!conversion.base.empty() && steps.find(conversion.base) != steps.npos) {
     planning.use.add("base");
   }
-  context.note(fmt::format("for {}: {}", fmt::join(conversion.profiles, ", "),
-                           steps.empty() ? "nothing had to be changed" : steps));
+  const std::string unchanged =
+      mended.left.is_good() ? "nothing had to be changed" : "nothing that a step can fix";
+  context.note(
+      fmt::format("for {}: {}", fmt::join(profiles, ", "), steps.empty() ? unchanged : steps));
   for (const Finding& finding : mended.left.findings) {
     if (finding.severity < Severity::kUnsound) continue;
     const bool needs_base = finding.mend.needs.starts_with("BASE") && conversion.base.empty();
@@ -74,6 +84,9 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
                              needs));
   }
   for (const Verdict& verdict : mended.left.verdicts) {
+    if (verdict.loads && verdict.sound && !verdict.not_checked.empty()) {
+      context.note(fmt::format("{}: not checked: {}", verdict.profile, verdict.not_checked));
+    }
     planning.verdicts.push_back({conversion.out, verdict});
   }
   return std::move(mended.checkpoint);
@@ -167,6 +180,7 @@ Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& conversio
     other.out = also.out;
     other.to = also.to;
     other.is_beside_export = is_export_type(conversion.to);
+    other.is_beside_folder = plan.outputs[0].checkpoint.format != "gguf";
     CKPT_TRY(add_output(plan, checkpoint, {other, context, planning.use, planning.verdicts}));
   }
   CKPT_TRY(check(plan));

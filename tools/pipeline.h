@@ -33,6 +33,7 @@ struct Conversion {
   // Of quantized folders (docs/EXPORT.md): further options of the export step, as key and value.
   std::vector<std::pair<std::string, std::string>> export_options;
   bool is_beside_export = false;    // another output is quantized by that step
+  bool is_beside_folder = false;    // OUT, which --for is about, is a folder and not this
   std::filesystem::path tokenizer;  // a folder to take the tokenizer from
   std::vector<AlsoOutput> also;
   std::vector<std::string> profiles;  // OUT gets the mends that these ask for

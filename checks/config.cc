@@ -339,7 +339,7 @@ Status look_remote_code(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kConfigChecks[] = {
     {"C01", "config.json can be read and names a model_type", "UUUUUUUU",
      "Unrecognized model; JSON errors", "", "copy config.json from the source model",
      look_readable},
@@ -376,6 +376,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> config_checks() { return kChecks; }
+std::span<const Check> config_checks() { return kConfigChecks; }
 
 }  // namespace ckpt

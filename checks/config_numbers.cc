@@ -177,7 +177,7 @@ Status look_theta_number(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kConfigNumberChecks[] = {
     {"C21", "sizes are whole numbers above zero", "UUUUWU--",
      "Input should be a valid integer; unsupported operand type(s); negative dimension", "",
      "take config.json from the source model", look_refused},
@@ -196,6 +196,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> config_number_checks() { return kChecks; }
+std::span<const Check> config_number_checks() { return kConfigNumberChecks; }
 
 }  // namespace ckpt

@@ -25,12 +25,12 @@ constexpr std::string_view kSiluTypes =
     " llama mistral qwen2 qwen3 qwen2_moe qwen3_moe qwen3_next qwen3_5_text qwen3_5_moe_text ";
 
 // The configuration, and those inside of it.
-struct Level {
+struct WordLevel {
   std::string prefix;
   const JsonValue* json;
 };
-std::vector<Level> levels_of(const Examined& on) {
-  std::vector<Level> out{{"config.json: ", &on.config}};
+std::vector<WordLevel> word_levels(const Examined& on) {
+  std::vector<WordLevel> out{{"config.json: ", &on.config}};
   for (const std::string_view key : {"text_config", "vision_config"}) {
     const JsonValue* inner = known(on.config, key);
     if (inner != nullptr && inner->is_object()) {
@@ -40,9 +40,9 @@ std::vector<Level> levels_of(const Examined& on) {
   return out;
 }
 
-Status look_dtype(const Look& look) {
+Status look_dtype_word(const Look& look) {
   if (look.on.is_gguf) return {};
-  for (const Level& level : levels_of(look.on)) {
+  for (const WordLevel& level : word_levels(look.on)) {
     std::string_view key = "dtype";
     const JsonValue* said = known(*level.json, key);
     if (said == nullptr) said = known(*level.json, key = "torch_dtype");
@@ -74,7 +74,7 @@ Status look_activation(const Look& look) {
   return {};
 }
 
-Status look_layer_types(const Look& look) {
+Status look_layer_words(const Look& look) {
   const JsonValue* said = known(look.on.text_config(), "layer_types");
   if (said == nullptr) return {};
   const bool is_list = said->is_array() && std::all_of(said->begin(), said->end(),
@@ -194,14 +194,14 @@ Status look_nesting(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kConfigWordChecks[] = {
     {"C26", "the dtype is one of PyTorch's", "UUUUWWUU", "module 'torch' has no attribute", "",
-     "write \"bfloat16\" or the source model's", look_dtype},
+     "write \"bfloat16\" or the source model's", look_dtype_word},
     {"C27", "the activation is the family's", "UUUUWS--",
      "Unsupported activation: ... Only silu is supported for now", "",
      "take config.json from the source model", look_activation},
     {"C28", "layer_types is a list of names", "UUUUUUUU", "The `layer_types` entries must be in",
-     "", "take config.json from the source model", look_layer_types},
+     "", "take config.json from the source model", look_layer_words},
     {"C29", "architectures is a list of names", "UUUUUUWW",
      "architectures: Input should be a valid list", "", "take config.json from the source model",
      look_architectures},
@@ -217,6 +217,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> config_word_checks() { return kChecks; }
+std::span<const Check> config_word_checks() { return kConfigWordChecks; }
 
 }  // namespace ckpt

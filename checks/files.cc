@@ -82,7 +82,7 @@ Status look_trainer(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kFileChecks[] = {
     {"W06", "safetensors files say format pt", "WWWWW-WW", "metadata error in older readers", "",
      "write the folder anew: ckpt convert IN OUT", look_format},
     {"F00", "documents are JSON", "SSSSSWSS", "JSON errors", "",
@@ -95,6 +95,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> file_checks() { return kChecks; }
+std::span<const Check> file_checks() { return kFileChecks; }
 
 }  // namespace ckpt

@@ -293,7 +293,7 @@ Status look_other_programs(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kGgufChecks[] = {
     {"G01", "llama.cpp knows the architecture of a GGUF", "-----U--", "unknown model architecture",
      "", "convert the source model again, or a newer llama.cpp", look_architecture},
     {"G02", "a GGUF says its sizes", "-----U--", "key not found in model", "",
@@ -317,6 +317,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> gguf_checks() { return kChecks; }
+std::span<const Check> gguf_checks() { return kGgufChecks; }
 
 }  // namespace ckpt

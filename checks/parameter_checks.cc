@@ -215,7 +215,7 @@ Status look_extra(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5. What is found says its severity itself.
-constexpr Check kChecks[] = {
+constexpr Check kParameterChecks[] = {
     {"W02", "all tensors that the model has are there", "UUUSUUSS", "", "",
      "download or convert again", look_missing},
     {"W09", "all tensors have the shapes that config.json says", "UUUUUUUU",
@@ -250,6 +250,6 @@ std::string weights_not_checked(const Examined& on, const Profile& profile) {
   return {};
 }
 
-std::span<const Check> parameter_checks() { return kChecks; }
+std::span<const Check> parameter_checks() { return kParameterChecks; }
 
 }  // namespace ckpt

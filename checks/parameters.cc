@@ -60,10 +60,10 @@ std::string served_parameter(std::string name) {
     name.replace(at, from.size(), to);
     break;
   }
-  constexpr std::string_view kExperts = ".experts.";
-  const size_t experts = name.find(kExperts);
+  constexpr std::string_view kExpertsPart = ".experts.";
+  const size_t experts = name.find(kExpertsPart);
   if (experts == name.npos) return name;
-  const size_t number = experts + kExperts.size();
+  const size_t number = experts + kExpertsPart.size();
   const size_t end = name.find('.', number);
   if (end != name.npos && name[number] >= '0' && name[number] <= '9') {
     name.erase(number, end + 1 - number);

@@ -69,7 +69,7 @@ Status look_video(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kProcessorChecks[] = {
     {"P01", "a wrapper has preprocessor_config.json", "SSSSW---",
      "does not appear to have a file named preprocessor_config.json: the weights load, and the "
      "server stops when it makes its processor",
@@ -87,6 +87,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> processor_checks() { return kChecks; }
+std::span<const Check> processor_checks() { return kProcessorChecks; }
 
 }  // namespace ckpt

@@ -114,7 +114,7 @@ Status look_mixed(const Look& look) {
   return {};
 }
 
-Status look_nested(const Look& look) {
+Status look_nested_quantization(const Look& look) {
   const Quantization* said = look.on.quantization();
   if (said == nullptr || !said->is_nested || look.profile.program != Program::kVllm) return {};
   if (has_word(" FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 MIXED_PRECISION ", said->algo)) {
@@ -149,7 +149,7 @@ Status look_group_size(const Look& look) {
   return {};
 }
 
-Status look_scales(const Look& look) {
+Status look_quantization_scales(const Look& look) {
   const Quantization* said = look.on.quantization();
   if (said == nullptr) return {};
   Mismatch found;
@@ -268,7 +268,7 @@ Status look_draft(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kQuantizationChecks[] = {
     {"Q01", "quantized weights are said to be", "UUUUUU--",
      "There is no module or parameter named '...weight_scale'; shape mismatch", "serving-config",
      "", look_stated},
@@ -279,7 +279,7 @@ constexpr Check kChecks[] = {
     {"Q03", "MIXED_PRECISION is said where the program reads it", "-UUUI---",
      "Unknown ModelOpt quant algo: MIXED_PRECISION", "serving-config", "", look_mixed},
     {"Q23", "the statement stands in config.json", "UUU-----", "Unknown ModelOpt quant algo",
-     "serving-config", "", look_nested},
+     "serving-config", "", look_nested_quantization},
     {"Q04", "no pre_quant_scale is left over", "UUUU-U--",
      "KeyError '...pre_quant_scale', an assertion over shapes, or wrong answers", "mixed-to-nvfp4",
      "", look_awq},
@@ -289,7 +289,7 @@ constexpr Check kChecks[] = {
      "NVFP4 quantization requires the following fields; No group_size found in config",
      "serving-config", "", look_group_size},
     {"Q09", "every quantized weight has its scales", "SSSSSS--", "NaN or noise", "",
-     "quantize again", look_scales},
+     "quantize again", look_quantization_scales},
     {"Q10", "rows are whole groups", "UUUUUU--", "in features size is not multiple of 16", "",
      "leave this module unquantized", look_rows},
     {"Q16", "no quantizers of a training are left", "UUUUUU-W",
@@ -305,6 +305,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> quantization_checks() { return kChecks; }
+std::span<const Check> quantization_checks() { return kQuantizationChecks; }
 
 }  // namespace ckpt

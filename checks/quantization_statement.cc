@@ -62,7 +62,7 @@ Status look_object(const Look& look) {
   return {};
 }
 
-Status look_method(const Look& look) {
+Status look_statement_method(const Look& look) {
   const JsonValue* said = statement(look.on);
   const JsonValue* method = said == nullptr ? nullptr : member(*said, "quant_method");
   if (method == nullptr) return {};  // Q05
@@ -75,7 +75,7 @@ Status look_method(const Look& look) {
   return {};
 }
 
-Status look_keys(const Look& look) {
+Status look_statement_keys(const Look& look) {
   const JsonValue* json = statement(look.on);
   const Quantization* said = look.on.quantization();
   if (json == nullptr || !json->is_object() || said == nullptr) return {};
@@ -129,16 +129,16 @@ Status look_layout(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kQuantizationStatementChecks[] = {
     {"Q25", "quantization_config is an object", "UUUUW-UU",
      "'NoneType' object has no attribute 'to_dict'", "", "take config.json from the source model",
      look_object},
     {"Q26", "the program has the quant_method", "UUU-----", "Unknown quantization method", "",
-     "export the model again", look_method},
+     "export the model again", look_statement_method},
     {"Q27", "the statement has what its method needs", "UUUUW---",
      "Missing 'quant_algo' in quantization config; Cannot find any of [...]; exclude_modules must "
      "be a list",
-     "", "export the model again", look_keys},
+     "", "export the model again", look_statement_keys},
     {"Q28", "the quant_method is that of the weights", "UUUUW---",
      "No compressed-tensors compatible scheme was found; KeyError", "", "export the model again",
      look_layout},
@@ -146,6 +146,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> quantization_statement_checks() { return kChecks; }
+std::span<const Check> quantization_statement_checks() { return kQuantizationStatementChecks; }
 
 }  // namespace ckpt

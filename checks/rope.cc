@@ -204,7 +204,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
   return fault_of_numbers(rope, *type, rotated_pairs(look.on, rope));
 }
 
-Status look_type(const Look& look) {
+Status look_rope_words(const Look& look) {
   for (const Rope& rope : ropes_of(look)) {
     std::string fault = fault_of(look, rope);
     if (!fault.empty()) look.report(rope.place, std::move(fault));
@@ -277,10 +277,10 @@ Status look_theta(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kRopeChecks[] = {
     {"C17", "the rope type is known and complete", "UUUUWWUU",
      "KeyError: 'factor'; Unknown RoPE scaling type; rope_parameters should have a 'rope_type' key",
-     "", "take config.json from the source model", look_type},
+     "", "take config.json from the source model", look_rope_words},
     {"C18", "mrope_section fits the rotary dimension", "UUUWWWWW", "AssertionError", "",
      "take config.json from the source model", look_sections},
     {"C19", "partial_rotary_factor is a share", "UUUUWW--",
@@ -292,6 +292,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> rope_checks() { return kChecks; }
+std::span<const Check> rope_checks() { return kRopeChecks; }
 
 }  // namespace ckpt

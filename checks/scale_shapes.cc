@@ -64,7 +64,7 @@ Status look_bare(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kScaleShapeChecks[] = {
     {"Q29", "scales of a whole tensor are one number", "UUUUW---",
      "AssertionError while the weights are loaded", "", "quantize again", look_numbers},
     {"Q30", "FP8 weights have one scale", "UUUUW---", "KeyError '...weight_scale_2'", "",
@@ -75,6 +75,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> scale_shape_checks() { return kChecks; }
+std::span<const Check> scale_shape_checks() { return kScaleShapeChecks; }
 
 }  // namespace ckpt

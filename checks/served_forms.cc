@@ -139,7 +139,7 @@ Status look_head(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kServedChecks[] = {
     {"Q07", "the lists say what the tensors are", "UUUU----", "", "serving-config", "", look_lists},
     {"Q11", "parts that are run as one are stored alike", "UUUU----",
      "Detected some but not all shards of ... are quantized", "serving-config", "", look_shards},
@@ -152,6 +152,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> served_checks() { return kChecks; }
+std::span<const Check> served_checks() { return kServedChecks; }
 
 }  // namespace ckpt

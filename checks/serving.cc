@@ -13,7 +13,7 @@ struct Rename {
 constexpr Rename kVllmWrapper[] = {{"model.visual.", "visual."},
                                    {"lm_head.", "language_model.lm_head."},
                                    {"model.language_model.", "language_model.model."}};
-constexpr Rename kText[] = {{"model.language_model.", "model."}};
+constexpr Rename kTextNames[] = {{"model.language_model.", "model."}};
 
 std::span<const Rename> renames(const Examined& on, const Profile& profile) {
   const bool is_qwen_vl =
@@ -21,7 +21,7 @@ std::span<const Rename> renames(const Examined& on, const Profile& profile) {
   if (!is_qwen_vl) return {};
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
   if (profile.program == Program::kVllm && is_wrapper) return kVllmWrapper;
-  return kText;
+  return kTextNames;
 }
 
 std::string renamed(std::string_view name, std::span<const Rename> rules) {

@@ -12,14 +12,23 @@ namespace ckpt {
 namespace {
 
 // What a field may hold.
-enum class Kind : uint8_t { kWhole, kFloat, kNumber, kTruth, kText, kWholes, kSizes, kObject };
+enum class Kind : uint8_t {
+  kWhole,
+  kFloat,
+  kNumber,
+  kTruth,
+  kTextFields,
+  kWholes,
+  kSizes,
+  kObject
+};
 
 struct Field {
   std::string_view name;
   Kind kind;
   std::string_view nullable;  // text types of whose classes it may be null; "*": of all
 };
-constexpr Field kText[] = {
+constexpr Field kTextFields[] = {
     {"vocab_size", Kind::kWhole, ""},
     {"hidden_size", Kind::kWhole, ""},
     {"intermediate_size", Kind::kWhole, ""},
@@ -27,7 +36,7 @@ constexpr Field kText[] = {
     {"num_attention_heads", Kind::kWhole, ""},
     {"num_key_value_heads", Kind::kWhole, " llama qwen2 qwen3 "},
     {"head_dim", Kind::kWhole, " llama mistral qwen2 "},
-    {"hidden_act", Kind::kText, ""},
+    {"hidden_act", Kind::kTextFields, ""},
     {"max_position_embeddings", Kind::kWhole, ""},
     {"initializer_range", Kind::kFloat, ""},
     {"rms_norm_eps", Kind::kFloat, ""},
@@ -68,19 +77,19 @@ constexpr Field kWrapper[] = {{"image_token_id", Kind::kWhole, ""},
                               {"vision_start_token_id", Kind::kWhole, ""},
                               {"vision_end_token_id", Kind::kWhole, ""},
                               {"tie_word_embeddings", Kind::kTruth, ""}};
-constexpr Field kVision[] = {{"depth", Kind::kWhole, ""},
-                             {"hidden_size", Kind::kWhole, ""},
-                             {"hidden_act", Kind::kText, ""},
-                             {"intermediate_size", Kind::kWhole, ""},
-                             {"num_heads", Kind::kWhole, ""},
-                             {"in_channels", Kind::kWhole, ""},
-                             {"patch_size", Kind::kSizes, ""},
-                             {"spatial_merge_size", Kind::kWhole, ""},
-                             {"temporal_patch_size", Kind::kSizes, ""},
-                             {"out_hidden_size", Kind::kWhole, ""},
-                             {"num_position_embeddings", Kind::kWhole, ""},
-                             {"initializer_range", Kind::kFloat, ""},
-                             {"rope_parameters", Kind::kObject, "*"}};
+constexpr Field kVisionFields[] = {{"depth", Kind::kWhole, ""},
+                                   {"hidden_size", Kind::kWhole, ""},
+                                   {"hidden_act", Kind::kTextFields, ""},
+                                   {"intermediate_size", Kind::kWhole, ""},
+                                   {"num_heads", Kind::kWhole, ""},
+                                   {"in_channels", Kind::kWhole, ""},
+                                   {"patch_size", Kind::kSizes, ""},
+                                   {"spatial_merge_size", Kind::kWhole, ""},
+                                   {"temporal_patch_size", Kind::kSizes, ""},
+                                   {"out_hidden_size", Kind::kWhole, ""},
+                                   {"num_position_embeddings", Kind::kWhole, ""},
+                                   {"initializer_range", Kind::kFloat, ""},
+                                   {"rope_parameters", Kind::kObject, "*"}};
 
 bool are_whole(const JsonValue& list) {
   return list.is_array() && std::all_of(list.begin(), list.end(), [](const JsonValue& item) {
@@ -98,7 +107,7 @@ bool is_of(const JsonValue& value, Kind kind) {
       return value.is_number();
     case Kind::kTruth:
       return value.is_boolean();
-    case Kind::kText:
+    case Kind::kTextFields:
       return value.is_string();
     case Kind::kWholes:
     case Kind::kSizes:
@@ -139,7 +148,7 @@ Status look_types(const Look& look) {
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
   const JsonValue& text = on.text_config();
   const bool is_dense = type != "qwen3_5_moe_text";
-  for (const Field& field : kText) {
+  for (const Field& field : kTextFields) {
     if (is_dense || field.name != "intermediate_size") look_field(look, prefix, text, field);
   }
   for (const SomeField& some : kSome) {
@@ -149,14 +158,14 @@ Status look_types(const Look& look) {
   for (const Field& field : kWrapper) look_field(look, "config.json: ", on.config, field);
   const JsonValue* vision = known(on.config, "vision_config");
   if (vision == nullptr || !vision->is_object()) return {};
-  for (const Field& field : kVision) {
+  for (const Field& field : kVisionFields) {
     look_field(look, "config.json: vision_config.", *vision, field);
   }
   return {};
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kStrictTypeChecks[] = {
     {"C33", "fields have the types that transformers 5 demands", "--UUW--U",
      "StrictDataclassFieldValidationError: Validation error for field", "",
      "take config.json from the source model", look_types},
@@ -164,6 +173,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> strict_type_checks() { return kChecks; }
+std::span<const Check> strict_type_checks() { return kStrictTypeChecks; }
 
 }  // namespace ckpt

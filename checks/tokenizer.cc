@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 7> kTokenizers = {
     "tokenizer.json", "tokenizer.model",        "vocab.json", "vocab.txt", "tekken.json",
     "spiece.model",   "sentencepiece.bpe.model"};
 
-Status look_present(const Look& look) {
+Status look_tokenizer_present(const Look& look) {
   if (look.on.is_gguf) return {};
   const bool has = std::any_of(kTokenizers.begin(), kTokenizers.end(),
                                [&](std::string_view path) { return look.on.has_document(path); });
@@ -230,9 +230,9 @@ Status look_tools(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kTokenizerChecks[] = {
     {"T01", "the tokenizer is there and can be read", "UUUUUUUU", "cannot load the tokenizer", "",
-     "copy the tokenizer's files from the source model", look_present},
+     "copy the tokenizer's files from the source model", look_tokenizer_present},
     {"T02", "the program has the tokenizer's class", "UUU---U-", "",
      "tokenizer:for=transformers-4.57", "", look_class},
     {"T03", "extra_special_tokens is as the reader expects", "UUUU--UU",
@@ -264,6 +264,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> tokenizer_checks() { return kChecks; }
+std::span<const Check> tokenizer_checks() { return kTokenizerChecks; }
 
 }  // namespace ckpt

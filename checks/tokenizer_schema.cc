@@ -192,7 +192,7 @@ Status look_schema(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kTokenizerSchemaChecks[] = {
     {"T14", "tokenizer.json has the form that tokenizers reads", "UUUUUUUU",
      "data did not match any variant of untagged enum; missing field; Token out of vocabulary", "",
      "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_schema},
@@ -227,6 +227,6 @@ std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer) {
   return out;
 }
 
-std::span<const Check> tokenizer_schema_checks() { return kChecks; }
+std::span<const Check> tokenizer_schema_checks() { return kTokenizerSchemaChecks; }
 
 }  // namespace ckpt

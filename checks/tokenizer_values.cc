@@ -103,7 +103,7 @@ Status look_first_token(const Look& look) {
 }
 
 // Without a class the model's is taken, which transformers finds by model_type.
-Status look_class(const Look& look) {
+Status look_tokenizer_class(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf || on.model_type.empty()) return {};
   const JsonValue* name = member(on.tokenizer_config, "tokenizer_class");
@@ -122,7 +122,7 @@ Status look_class(const Look& look) {
 }
 
 // The file is read whether or not it is needed; numbers in it are compared with numbers.
-Status look_generation(const Look& look) {
+Status look_generation_values(const Look& look) {
   const Document* document = look.on.checkpoint.find_document("generation_config.json");
   if (document == nullptr) return {};
   const auto json = parse_json("generation_config.json", *document->content);
@@ -140,7 +140,7 @@ Status look_generation(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kTokenizerValueChecks[] = {
     {"T15", "special tokens are texts", "UUUUUUUU",
      "Special token eos_token has to be either str or AddedToken", "",
      "take tokenizer_config.json from the source model", look_special},
@@ -153,14 +153,14 @@ constexpr Check kChecks[] = {
     {"T18", "tokenizer_class is said, or follows from the model", "UUW---U-",
      "The checkpoint you are trying to load has model type ... but Transformers does not recognize "
      "this architecture",
-     "tokenizer:for=transformers-4.57", "", look_class},
+     "tokenizer:for=transformers-4.57", "", look_tokenizer_class},
     {"F07", "generation_config.json is of its form", "UUUUW-WW",
      "'NoneType' object does not support item assignment", "",
-     "take generation_config.json from the source model", look_generation},
+     "take generation_config.json from the source model", look_generation_values},
 };
 
 }  // namespace
 
-std::span<const Check> tokenizer_value_checks() { return kChecks; }
+std::span<const Check> tokenizer_value_checks() { return kTokenizerValueChecks; }
 
 }  // namespace ckpt

@@ -154,7 +154,7 @@ Status look_finite(const Look& look) {
   return {};
 }
 
-Status look_scales(const Look& look) {
+Status look_scale_values(const Look& look) {
   report_names(look, look.on.values.bad_scales, "a scale of zero or below, NaN or Inf");
   return {};
 }
@@ -185,11 +185,11 @@ Status look_inputs(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kValueChecks[] = {
     {"W07", "all values are finite", "SSSSSS-S", "NaN logits", "", "convert again from the source",
      look_finite, true},
-    {"Q24", "scales are above zero", "SSSSSS--", "NaN or noise", "", "quantize again", look_scales,
-     true},
+    {"Q24", "scales are above zero", "SSSSSS--", "NaN or noise", "", "quantize again",
+     look_scale_values, true},
     {"Q21", "no quantized row is all zeros", "WWWWWW--", "incoherent text", "",
      "quantize this module again, or leave it in BF16", look_zero_rows, true},
     {"Q12", "parts that are run as one share their scales", "WWWWW---",
@@ -222,6 +222,6 @@ Result<ValueFacts> read_value_facts(const Examined& on, const Examination& exami
   return out;
 }
 
-std::span<const Check> value_checks() { return kChecks; }
+std::span<const Check> value_checks() { return kValueChecks; }
 
 }  // namespace ckpt

@@ -89,7 +89,7 @@ Status look_unknown(const Look& look) {
 }
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
-constexpr Check kChecks[] = {
+constexpr Check kWeightChecks[] = {
     {"W01", "tensor names are those of the class", "UUUSU---",
      "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "vl-wrap",
      "", look_prefix},
@@ -98,6 +98,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> weight_checks() { return kChecks; }
+std::span<const Check> weight_checks() { return kWeightChecks; }
 
 }  // namespace ckpt

@@ -74,8 +74,8 @@ struct Recoded {
   std::shared_ptr<const Tensor> block_amax = nullptr;  // one plain float for each block of the
                                                        // codec, Stored; may be null
   const Repack* repack = nullptr;  // set: no floats; ops are PermuteColumns of whole blocks
-  std::shared_ptr<const Tensor> moments = nullptr;     // second moments of what the columns are
-                                                       // multiplied with (core/error_feedback.h)
+  std::shared_ptr<const Tensor> moments = nullptr;  // second moments of what the columns are
+                                                    // multiplied with (core/error_feedback.h)
 };
 
 struct Tensor {

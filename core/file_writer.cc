@@ -16,15 +16,13 @@
 namespace ckpt {
 namespace {
 
-// Below this a direct write costs more than a copy into the page cache.
-constexpr uint64_t kMinDirectBytes = 256 << 10;
 // Written but not hashed bytes that one file keeps in memory.
 constexpr uint64_t kMaxKeptBytes = 48 << 20;
 constexpr uint64_t kReadBackBytes = 4 << 20;
 // What a run that goes on hashes again, at most, beside what it makes again.
 constexpr uint64_t kStateEveryBytes = 1 << 20;
 
-Failure write_failure(const std::filesystem::path& path, uint64_t size_bytes, int error) {
+Failure file_failure(const std::filesystem::path& path, uint64_t size_bytes, int error) {
   struct statvfs space {};
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   if (error == ENOSPC && ::statvfs(folder.c_str(), &space) == 0) {
@@ -49,14 +47,14 @@ Status FileWriter::claim_space(const Descriptor& file) const {
   struct stat status {};
   if (mode_.may_exist && ::fstat(file.get(), &status) == 0 && status.st_size > size &&
       ::ftruncate(file.get(), size) != 0) {
-    return write_failure(path_, size_bytes_, errno);
+    return file_failure(path_, size_bytes_, errno);
   }
   if (retried([&] { return ::fallocate(file.get(), 0, 0, size); }) == 0) return {};
   if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) {
-    return write_failure(path_, size_bytes_, errno);
+    return file_failure(path_, size_bytes_, errno);
   }
   if (retried([&] { return ::ftruncate(file.get(), size); }) == 0) return {};
-  return write_failure(path_, size_bytes_, errno);
+  return file_failure(path_, size_bytes_, errno);
 }
 
 int FileMode::open_flags() const {
@@ -103,7 +101,7 @@ Result<OpenOnDemand::Lease> FileWriter::use() {
 Status FileWriter::refuse_other_files(const Descriptor& file) const {
   if (!mode_.may_exist) return {};
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return write_failure(path_, size_bytes_, errno);
+  if (::fstat(file.get(), &status) != 0) return file_failure(path_, size_bytes_, errno);
   if (S_ISREG(status.st_mode) && status.st_nlink == 1) return {};
   return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_word(path_.string())),
                         "{}: no file of its own, as an earlier run would have left it",
@@ -119,8 +117,8 @@ Status FileWriter::write_all(const OpenOnDemand::Opened& file, bool is_direct,
     if (written < 0 && errno == EINTR) continue;
     // A file system that opens for direct I/O and then refuses it.
     const bool is_refused = written < 0 && errno == EINVAL && is_direct;
-    if (written < 0 && !is_refused) return write_failure(path_, size_bytes_, errno);
-    if (written == 0) return write_failure(path_, size_bytes_, EIO);
+    if (written < 0 && !is_refused) return file_failure(path_, size_bytes_, errno);
+    if (written == 0) return file_failure(path_, size_bytes_, EIO);
     const auto done = static_cast<uint64_t>(is_refused ? 0 : written);
     bytes = bytes.subspan(done);
     offset_bytes += done;
@@ -164,7 +162,7 @@ Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
     }
     const ssize_t got = ::pread(file->plain.get(), memory, here, static_cast<off_t>(offset_bytes));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return write_failure(path_, size_bytes_, got < 0 ? errno : EIO);
+    if (got <= 0) return file_failure(path_, size_bytes_, got < 0 ? errno : EIO);
     sha256_.add({memory, static_cast<size_t>(got)});
     offset_bytes += static_cast<uint64_t>(got);
     size_bytes -= static_cast<uint64_t>(got);
@@ -289,7 +287,7 @@ Status FileWriter::put(Piece piece) {
 Status FileWriter::sync_data() {
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   if (retried([&] { return ::fdatasync(file->plain.get()); }) == 0) return {};
-  return write_failure(path_, size_bytes_, errno);
+  return file_failure(path_, size_bytes_, errno);
 }
 
 Result<std::string> FileWriter::finish() {
@@ -300,7 +298,7 @@ Result<std::string> FileWriter::finish() {
   }
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   if (retried([&] { return ::fsync(file->plain.get()); }) != 0) {
-    return write_failure(path_, size_bytes_, errno);
+    return file_failure(path_, size_bytes_, errno);
   }
   return mode_.hashes ? sha256_.finish() : std::string();
 }

@@ -22,10 +22,6 @@ namespace {
 constexpr size_t kMaxEntries = 1'000'000;
 constexpr const char* kDigestAttribute = "user.ckpt.sha256";
 
-Failure io_failure(const fs::path& path, const char* doing, int error) {
-  return fail(ErrorCode::kIo, "{}: {}: {}", path.string(), doing, std::strerror(error));
-}
-
 FolderEntry::Kind kind_of(const fs::file_status& status) {
   if (status.type() == fs::file_type::regular) return FolderEntry::Kind::kFile;
   return status.type() == fs::file_type::symlink ? FolderEntry::Kind::kLink
@@ -41,6 +37,12 @@ std::optional<std::string> file_stamp(const fs::path& path) {
 }
 
 }  // namespace
+
+Failure io_failure(const fs::path& path, const char* doing, int error, const char* hint_if_denied) {
+  const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
+  return fail_with_hint(ErrorCode::kIo, is_denied ? hint_if_denied : "", "{}: {}: {}",
+                        path.string(), doing, std::strerror(error));
+}
 
 bool is_ignored(std::string_view path, const std::vector<std::string>& ignored) {
   return std::any_of(ignored.begin(), ignored.end(), [&](const std::string& one) {

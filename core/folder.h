@@ -12,6 +12,10 @@
 
 namespace ckpt {
 
+// kIo: "PATH: DOING: what errno says", with `hint` where the system denied it.
+Failure io_failure(const std::filesystem::path& path, const char* doing, int error,
+                   const char* hint_if_denied = "");
+
 struct FolderEntry {
   enum class Kind : uint8_t { kFile, kLink, kOther };
   std::string path;  // relative, with '/'

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-constexpr std::array<std::pair<std::string_view, double>, 3> kWords = {
+constexpr std::array<std::pair<std::string_view, double>, 3> kNonfiniteWords = {
     {{"-Infinity", -std::numeric_limits<double>::infinity()},
      {"Infinity", std::numeric_limits<double>::infinity()},
      {"NaN", std::numeric_limits<double>::quiet_NaN()}}};
@@ -34,12 +34,12 @@ struct StandIns {
     }
   }
   std::string_view of(double value) const {
-    for (size_t i = 0; i < kWords.size(); ++i) {
-      if (kWords[i].second == value) return spellings[i];
+    for (size_t i = 0; i < kNonfiniteWords.size(); ++i) {
+      if (kNonfiniteWords[i].second == value) return spellings[i];
     }
     return spellings.back();
   }
-  std::array<std::string, kWords.size()> spellings;
+  std::array<std::string, kNonfiniteWords.size()> spellings;
 };
 
 // Characters that continue a number or a word, so that none begins or ends beside them.
@@ -59,7 +59,7 @@ size_t token_end(std::string_view text, size_t at) {
 // 0: none.
 std::pair<size_t, double> python_number(std::string_view text, size_t at) {
   if (at > 0 && is_of_token(text[at - 1])) return {};
-  for (const auto& [word, value] : kWords) {
+  for (const auto& [word, value] : kNonfiniteWords) {
     const size_t end = at + word.size();
     const bool ends = end >= text.size() || !is_of_token(text[end]);
     if (text.substr(at).starts_with(word) && ends) return {word.size(), value};
@@ -110,8 +110,8 @@ class Builder : public nlohmann::json_sax<Json> {
   bool number_integer(number_integer_t value) override { return put(value); }
   bool number_unsigned(number_unsigned_t value) override { return put(value); }
   bool number_float(number_float_t value, const string_t& spelling) override {
-    for (size_t i = 0; i < kWords.size(); ++i) {
-      if (spelling == stand_ins_.spellings[i]) return put(kWords[i].second);
+    for (size_t i = 0; i < kNonfiniteWords.size(); ++i) {
+      if (spelling == stand_ins_.spellings[i]) return put(kNonfiniteWords[i].second);
     }
     return put(value);
   }

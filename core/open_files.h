@@ -43,6 +43,9 @@ class OpenOnDemand {
   std::list<OpenOnDemand*>::iterator place_;  // among those that are open; opened_ is not null
 };
 
+// Below this, direct I/O costs more than a copy out of the page cache or into it.
+inline constexpr uint64_t kMinDirectBytes = 256 << 10;
+
 // Opens the file behind `plain` once more for direct I/O: O_DIRECT is a property of the opening.
 // Closed where the file system refuses. `access`: O_RDONLY or O_WRONLY.
 Descriptor open_direct(const Descriptor& plain, int access);

@@ -11,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-constexpr size_t kWords = 8, kWordDigits = 8;
+constexpr size_t kStateWords = 8, kWordDigits = 8;
 
 template <class T>
 bool parse_hex(std::string_view digits, T& value) {
@@ -57,7 +57,7 @@ Sha256State Sha256::state() const {
 std::optional<Sha256> Sha256::from(const Sha256State& state) {
   const uint64_t rest_bytes = state.size_bytes % SHA256_CBLOCK;
   std::string_view text = state.text;
-  if (text.size() != kWords * kWordDigits + 2 * rest_bytes) return std::nullopt;
+  if (text.size() != kStateWords * kWordDigits + 2 * rest_bytes) return std::nullopt;
   if (state.size_bytes > UINT64_MAX / 8) return std::nullopt;
   Sha256 out;
   SHA256_CTX& context = out.state_->context;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool recognises(const fs::path& path) {
+bool is_gguf(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return false;
   const auto source = open_file(path);
@@ -112,7 +112,7 @@ Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs
   return {};
 }
 
-Result<Checkpoint> read(const fs::path& path, Codecs codecs) {
+Result<Checkpoint> read_gguf(const fs::path& path, Codecs codecs) {
   CKPT_ASSIGN(GgufFile file, read_gguf_file(path, codecs));
   Checkpoint checkpoint;
   checkpoint.format = kGguf.name;
@@ -153,8 +153,8 @@ std::string split_name(std::string_view prefix, uint64_t no, uint64_t count) {
 constinit const Format kGguf{
     .name = "gguf",
     .help = "llama.cpp's format: one file, or NAME-00001-of-0000N.gguf",
-    .recognises = recognises,
-    .read = read,
+    .recognises = is_gguf,
+    .read = read_gguf,
     .lay_out = lay_out_gguf,
 };
 

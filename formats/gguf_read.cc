@@ -145,7 +145,7 @@ Status check_offsets(const TensorInfos& infos, uint64_t alignment, uint64_t data
   return {};
 }
 
-Result<GgufFile> read_checked(SharedSource source, Codecs codecs) {
+Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
   if (source->size_bytes() == 0) CKPT_TRY(refuse_other_files(*source, "a GGUF file"));
   Cursor cursor(source);
   CKPT_ASSIGN(const std::string magic, cursor.text(kGgufMagic.size()));
@@ -198,7 +198,7 @@ Result<uint64_t> gguf_alignment(const Metadata& metadata) {
 
 Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs) {
   const std::string name = source->name();
-  return in_file(name, read_checked(std::move(source), codecs));
+  return in_file(name, read_checked_gguf(std::move(source), codecs));
 }
 
 Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs) {

@@ -232,7 +232,7 @@ std::string name_of(const fs::path& folder) {
   return path.filename().string();
 }
 
-Result<Checkpoint> read(const fs::path& folder, Codecs codecs) {
+Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs) {
   CKPT_ASSIGN(const Names names, list_files(folder));
   Checkpoint checkpoint;
   std::vector<SafetensorsFile> files;
@@ -271,7 +271,7 @@ Status find_weights(const fs::path& folder) {
 }
 
 Result<Checkpoint> read_hf_folder(const fs::path& folder, Codecs codecs) {
-  return in_file(folder.string(), read(folder, codecs));
+  return in_file(folder.string(), read_folder(folder, codecs));
 }
 
 }  // namespace ckpt

@@ -23,7 +23,7 @@ bool is_safetensors_file(const fs::path& path) {
          length <= (*source)->size_bytes() - 8;
 }
 
-bool recognises(const fs::path& path) {
+bool is_safetensors(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return is_safetensors_file(path);
   fs::directory_iterator entries(path, error), end;
@@ -48,7 +48,7 @@ Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs) {
   return checkpoint;
 }
 
-Result<Checkpoint> read(const fs::path& path, Codecs codecs) {
+Result<Checkpoint> read_safetensors(const fs::path& path, Codecs codecs) {
   std::error_code error;
   return fs::is_directory(path, error) ? read_hf_folder(path, codecs) : read_one_file(path, codecs);
 }
@@ -58,8 +58,8 @@ Result<Checkpoint> read(const fs::path& path, Codecs codecs) {
 constinit const Format kSafetensors{
     .name = "safetensors",
     .help = "a Hugging Face folder, or one .safetensors file",
-    .recognises = recognises,
-    .read = read,
+    .recognises = is_safetensors,
+    .read = read_safetensors,
     .lay_out = lay_out_safetensors,
 };
 

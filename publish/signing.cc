@@ -50,7 +50,7 @@ Memory memory_of(std::string_view text) {
   return memory;
 }
 
-std::string text_of(BIO* memory) {
+std::string bio_text(BIO* memory) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(memory, &data);
   return {data, static_cast<size_t>(size)};
@@ -120,7 +120,7 @@ Result<Key> read_private_key(const Signer& signer) {
 std::string public_pem(EVP_PKEY* key) {
   const Memory memory(BIO_new(BIO_s_mem()));
   CKPT_CHECK(memory != nullptr && PEM_write_bio_PUBKEY(memory.get(), key) == 1);
-  return text_of(memory.get());
+  return bio_text(memory.get());
 }
 
 std::string hint_of(EVP_PKEY* key) {
@@ -188,7 +188,7 @@ std::string subject_of(X509* certificate) {
   const Memory memory(BIO_new(BIO_s_mem()));
   CKPT_CHECK(memory != nullptr);
   X509_NAME_print_ex(memory.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
-  return text_of(memory.get());
+  return bio_text(memory.get());
 }
 
 bool may_sign(X509* certificate) {

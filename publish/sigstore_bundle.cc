@@ -46,7 +46,7 @@ std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
-Failure wrong(std::string_view what) {
+Failure wrong_bundle(std::string_view what) {
   return fail(ErrorCode::kCorrupt, "no model signature: {}", what);
 }
 
@@ -115,13 +115,13 @@ Result<Bundle> parse_bundle(std::string_view json) {
   const JsonValue* material = known(root, "verificationMaterial");
   const JsonValue* envelope = known(root, "dsseEnvelope");
   if (material == nullptr || envelope == nullptr) {
-    return wrong("verificationMaterial and dsseEnvelope are expected");
+    return wrong_bundle("verificationMaterial and dsseEnvelope are expected");
   }
   const std::string* type = text_of(*envelope, "payloadType");
-  if (type == nullptr || *type != kPayloadType) return wrong("payloadType is not in-toto's");
+  if (type == nullptr || *type != kPayloadType) return wrong_bundle("payloadType is not in-toto's");
   const JsonValue* signatures = known(*envelope, "signatures");
   if (signatures == nullptr || !signatures->is_array() || signatures->size() != 1) {
-    return wrong("expected one signature");
+    return wrong_bundle("expected one signature");
   }
   Bundle bundle;
   CKPT_TRY(parse_material(*material, bundle));

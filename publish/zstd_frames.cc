@@ -48,12 +48,13 @@ Failure zstd_failure(size_t code) {
   }
 }
 
+}  // namespace
+
+// Named: a member of ZstdStream::State has it.
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
-
-}  // namespace
 
 Result<CompressedFrame> compress_frame(std::span<const std::byte> content) {
   // A context a frame: nothing that an earlier frame left can reach the bytes of this one.

@@ -5,8 +5,9 @@
 namespace ckpt {
 
 std::span<const Command* const> all_commands() {
-  static constexpr const Command* kAll[] = {&kConvert, &kPatch,   &kDoctor,  &kShow, &kDiff,
-                                            &kVerify,  &kPublish, &kExecute, &kList, &kCompletion};
+  static constexpr const Command* kAll[] = {
+      &kConvertCommand, &kPatchCommand,   &kDoctorCommand,  &kShowCommand, &kDiffCommand,
+      &kVerifyCommand,  &kPublishCommand, &kExecuteCommand, &kListCommand, &kCompletionCommand};
   return kAll;
 }
 

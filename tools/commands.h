@@ -25,8 +25,9 @@ struct Command {
   Run (*declare)(CommandOptions& options);
 };
 
-extern const Command kConvert, kPatch, kDoctor, kShow, kDiff, kVerify, kPublish, kExecute, kList;
-extern const Command kCompletion;
+extern const Command kConvertCommand, kPatchCommand, kDoctorCommand, kShowCommand, kDiffCommand,
+    kVerifyCommand, kPublishCommand, kExecuteCommand, kListCommand;
+extern const Command kCompletionCommand;
 
 std::span<const Command* const> all_commands();
 

@@ -259,7 +259,7 @@ std::string fish_script(const std::vector<Verb>& verbs) {
   return out;
 }
 
-Run declare(CommandOptions& options) {
+Run declare_completion(CommandOptions& options) {
   auto shell = std::make_shared<std::string>();
   Option& name = options.add("SHELL", shell.get(), "bash, zsh or fish");
   name.is_required = true;
@@ -278,12 +278,12 @@ Run declare(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kCompletion{
+constinit const Command kCompletionCommand{
     "completion", "Prints a script that lets a shell complete commands, options and values.",
     "  source <(ckpt completion bash)                                    # in ~/.bashrc\n"
     "  ckpt completion zsh > \"${fpath[1]}/_ckpt\"\n"
     "  mkdir -p ~/.config/fish/completions && ckpt completion fish > "
     "~/.config/fish/completions/ckpt.fish",
-    declare};
+    declare_completion};
 
 }  // namespace ckpt

@@ -16,12 +16,12 @@ using Size = uint64_t Conversion::*;
 struct Export {};
 struct Rule {};
 
-struct Place {
+struct FieldPlace {
   std::string_view name;
   std::variant<Text, Path, Flag, Size, Export, Rule> field;
 };
 
-const Place kPlaces[] = {
+const FieldPlace kPlaces[] = {
     {"output-tensor-type", &Conversion::output_tensor_type},
     {"token-embedding-type", &Conversion::token_embedding_type},
     {"imatrix", &Conversion::imatrix},
@@ -122,7 +122,7 @@ const ConversionField* find_conversion_field(std::string_view name) {
 
 Status set_field(Conversion& conversion, std::string_view name, std::string value) {
   const auto place = std::find_if(std::begin(kPlaces), std::end(kPlaces),
-                                  [&](const Place& each) { return each.name == name; });
+                                  [&](const FieldPlace& each) { return each.name == name; });
   CKPT_CHECK(place != std::end(kPlaces));
   return std::visit(Setter(conversion, name, std::move(value)), place->field);
 }

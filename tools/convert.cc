@@ -15,7 +15,7 @@
 namespace ckpt {
 namespace {
 
-struct Typed {
+struct TypedConvert {
   Conversion conversion;
   std::string shard_size, split_size, header_slack;
   std::vector<std::string> also;               // "OUT2=TYPE2"
@@ -47,7 +47,7 @@ void declare_types(CommandOptions& options, Conversion& conversion) {
               "copy the output head as it is");
 }
 
-void declare_model(CommandOptions& options, Typed& typed) {
+void declare_model(CommandOptions& options, TypedConvert& typed) {
   Conversion& conversion = typed.conversion;
   options.add("--tokenizer", &conversion.tokenizer, "folder to take the tokenizer from");
   options.add("--tokenizer-pre", &conversion.tokenizer_pre,
@@ -64,7 +64,7 @@ void declare_model(CommandOptions& options, Typed& typed) {
 }
 
 // Options of the export step, under their own names.
-void declare_export(CommandOptions& options, Typed& typed) {
+void declare_export(CommandOptions& options, TypedConvert& typed) {
   const auto add = [&](const char* name, const char* help) {
     options.add(std::string("--") + name, &typed.exports[name], help);
   };
@@ -82,7 +82,7 @@ void declare_export(CommandOptions& options, Typed& typed) {
       "recompute the weights' maxima instead of those a QAT checkpoint stored");
 }
 
-Status read_also(Typed& typed) {
+Status read_also(TypedConvert& typed) {
   for (const std::string& text : typed.also) {
     const size_t equals = text.rfind('=');
     if (equals == text.npos || equals == 0 || equals + 1 == text.size()) {
@@ -123,7 +123,7 @@ Status take_recipe(const std::string& path, Conversion& conversion) {
 }
 
 // IN and OUT, wherever they were said.
-Status take_places(Typed& typed) {
+Status take_places(TypedConvert& typed) {
   Conversion& conversion = typed.conversion;
   if (!typed.outfile.empty() && !conversion.out.empty()) {
     return fail(ErrorCode::kUsage, "-o {}: OUT is {} already; expected one of them", typed.outfile,
@@ -184,7 +184,7 @@ void note_bytes(const Console& console, std::string_view option, std::string_vie
                            bytes, option, text));
 }
 
-Status read_sizes(Typed& typed, const Console& console) {
+Status read_sizes(TypedConvert& typed, const Console& console) {
   if (!typed.shard_size.empty() && !typed.split_size.empty()) {
     return fail(ErrorCode::kUsage,
                 "--shard-size is for folders, --split-size for .gguf; one of them");
@@ -253,7 +253,7 @@ void show_plan(const Console& console, const Plan& plan) {
   }
 }
 
-Result<int> convert(Typed& typed, const Console& console, const CommonOptions& common) {
+Result<int> convert(TypedConvert& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(read_sizes(typed, console));
   CKPT_TRY(read_also(typed));
   CKPT_TRY(take_places(typed));
@@ -277,8 +277,8 @@ Result<int> convert(Typed& typed, const Console& console, const CommonOptions& c
   return carry_out(planned, typed.conversion, options, console, common);
 }
 
-Run declare(CommandOptions& options) {
-  auto typed = std::make_shared<Typed>();
+Run declare_convert(CommandOptions& options) {
+  auto typed = std::make_shared<TypedConvert>();
   Conversion& conversion = typed->conversion;
   options.add("IN", &conversion.in, "Hugging Face folder, .safetensors or .gguf");
   options.add("OUT", &conversion.out, "NAME.gguf, or a folder");
@@ -305,12 +305,12 @@ Run declare(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kConvert{
+constinit const Command kConvertCommand{
     "convert", "Converts a checkpoint: one pass, bounded memory, no second copy on disk.",
     "  ckpt convert Qwen3.5-9B/ qwen3.5-9b-q4_k_m.gguf --to q4_k_m\n"
     "  ckpt convert model-bf16.gguf model-q6_k.gguf --to q6_k --imatrix imatrix.gguf\n"
     "  ckpt convert checkpoint-162/ resharded/ --shard-size 5GB\n"
     "  ckpt convert Qwen3.5-9B/ out.gguf --to q4_k_m --dry-run",
-    declare};
+    declare_convert};
 
 }  // namespace ckpt

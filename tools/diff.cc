@@ -21,7 +21,7 @@
 namespace ckpt {
 namespace {
 
-struct Typed {
+struct TypedDiff {
   std::string a, b;
   bool values = false;
   std::string tensors;
@@ -61,7 +61,7 @@ class Differences {
   std::vector<Difference> found_;
 };
 
-std::string shape_text(const Tensor& tensor) {
+std::string diff_shape(const Tensor& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.shape, ","));
 }
 
@@ -83,7 +83,7 @@ std::vector<Pair> compare_headers(const Checkpoint& a, const Checkpoint& b, Diff
     const Tensor& other = *found->second;
     const bool same_shape = tensor.shape == other.shape;
     if (!same_shape) {
-      out.add(tensor.name, "shape", fmt::format("{} -> {}", shape_text(tensor), shape_text(other)));
+      out.add(tensor.name, "shape", fmt::format("{} -> {}", diff_shape(tensor), diff_shape(other)));
     }
     if (tensor.codec != other.codec) {
       out.add(tensor.name, "type", fmt::format("{} -> {}", tensor.codec->name, other.codec->name));
@@ -182,7 +182,7 @@ Result<int> unsound(const Console& console, const Error& error) {
   return 1;
 }
 
-Result<ValueQuestion> question_of(const Typed& typed) {
+Result<ValueQuestion> question_of(const TypedDiff& typed) {
   ValueQuestion question;
   if (!typed.tensors.empty()) question.tensors = typed.tensors;
   question.top = typed.top;
@@ -194,7 +194,7 @@ Result<ValueQuestion> question_of(const Typed& typed) {
 }
 
 // By names and bytes, with metadata and documents.
-Result<int> diff_bytes(const Typed& typed, const Checkpoint& a, const Checkpoint& b,
+Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkpoint& b,
                        const Console& console, const CommonOptions& common) {
   Differences out;
   const std::vector<Pair> pairs = compare_headers(a, b, out);
@@ -220,7 +220,7 @@ Result<int> diff_bytes(const Typed& typed, const Checkpoint& a, const Checkpoint
   return out.count() == 0 ? 0 : 1;
 }
 
-Result<int> diff(const Typed& typed, const Console& console, const CommonOptions& common) {
+Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOptions& common) {
   CKPT_ASSIGN(const ValueQuestion question, question_of(typed));
   const bool wants_values = typed.values || !typed.fail_if.empty() || !typed.tensors.empty();
   const Result<Checkpoint> a = read_any(typed.a);
@@ -252,8 +252,8 @@ std::string fail_if_help() {
   return out;
 }
 
-Run declare(CommandOptions& options) {
-  auto typed = std::make_shared<Typed>();
+Run declare_diff(CommandOptions& options) {
+  auto typed = std::make_shared<TypedDiff>();
   options.add("A", &typed->a, "a checkpoint").is_required = true;
   options.add("B", &typed->b, "another").is_required = true;
   options.add("--values", &typed->values,
@@ -273,12 +273,12 @@ Run declare(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kDiff{
+constinit const Command kDiffCommand{
     "diff", "Says what differs between two checkpoints: tensors, bytes, metadata, documents.",
     "  ckpt diff a.gguf b.gguf\n"
     "  ckpt diff before/ after/ --json\n"
     "  ckpt diff Qwen3.5-9B/ Qwen3.5-9B-NVFP4/ --values --fail-if 'sqnr<18' --fail-if "
     "'total.cosine<0.99'",
-    declare};
+    declare_diff};
 
 }  // namespace ckpt

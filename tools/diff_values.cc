@@ -26,9 +26,9 @@ struct Paired {
   std::vector<ValuePair> values, bytes;  // of floats; of integers and types that are only copied
 };
 
-class Report {
+class ValuesReport {
  public:
-  Report(const Console& console, const ValueQuestion& question)
+  ValuesReport(const Console& console, const ValueQuestion& question)
       : console_(console), question_(question) {}
 
   void cannot_compare(std::string_view tensor, std::string_view why) {
@@ -79,14 +79,14 @@ class Report {
   uint64_t differing_ = 0, not_compared_ = 0;
 };
 
-const std::vector<bool> Report::kFlushRight = {false, false, false, true, true, true,
-                                               true,  true,  true,  true, true};
+const std::vector<bool> ValuesReport::kFlushRight = {false, false, false, true, true, true,
+                                                     true,  true,  true,  true, true};
 
 bool is_different(const ValueDifference& difference) {
   return difference.sum_squared_errors > 0 || difference.max_error > 0 || difference.one_sided > 0;
 }
 
-std::vector<std::string> Report::cells(const ValueDifference& difference) {
+std::vector<std::string> ValuesReport::cells(const ValueDifference& difference) {
   const ValueSide& coded = coded_side(difference);
   const auto saturated = coded.saturated();
   const double sqnr = difference.sqnr_db();
@@ -103,7 +103,7 @@ std::vector<std::string> Report::cells(const ValueDifference& difference) {
 }
 
 // Infinite numbers become null: JSON has no word for them.
-Json Report::json_of(const ValueDifference& difference) {
+Json ValuesReport::json_of(const ValueDifference& difference) {
   const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   Json out = {{"values", difference.values},
               {"same", !is_different(difference)},
@@ -131,8 +131,8 @@ bool is_worse(const ValueDifference& a, const ValueDifference& b) {
   return a.relative() > b.relative();
 }
 
-void Report::add(const std::vector<ValuePair>& pairs,
-                 const std::vector<ValueDifference>& differences) {
+void ValuesReport::add(const std::vector<ValuePair>& pairs,
+                       const std::vector<ValueDifference>& differences) {
   for (size_t i = 0; i < pairs.size(); ++i) {
     compared_.push_back({pairs[i], differences[i]});
     differing_ += is_different(differences[i]) ? 1 : 0;
@@ -142,7 +142,7 @@ void Report::add(const std::vector<ValuePair>& pairs,
   });
 }
 
-std::string Report::verdict(size_t tensors, bool are_bridged) const {
+std::string ValuesReport::verdict(size_t tensors, bool are_bridged) const {
   std::string out;
   if (!failed_.empty()) out = fmt::format("{} limits are not kept; ", failed_.size());
   if (tensors == 0) return out + fmt::format("{} tensors could not be compared", not_compared_);
@@ -164,14 +164,14 @@ std::string Report::verdict(size_t tensors, bool are_bridged) const {
   return out + apart;
 }
 
-void Report::print(const ValueDifference& total, size_t tensors, bool are_bridged) const {
+void ValuesReport::print(const ValueDifference& total, size_t tensors, bool are_bridged) const {
   console_.answer(verdict(tensors, are_bridged));
   print_apart();
   print_compared(total);
   print_gates();
 }
 
-void Report::print_apart() const {
+void ValuesReport::print_apart() const {
   const size_t shown = std::min<size_t>(apart_.size(), question_.top);
   for (const Apart& one : std::span(apart_).first(shown)) {
     console_.answer(
@@ -181,7 +181,7 @@ void Report::print_apart() const {
   if (shown < apart_.size()) console_.answer(fmt::format("... and {} more", apart_.size() - shown));
 }
 
-void Report::print_compared(const ValueDifference& total) const {
+void ValuesReport::print_compared(const ValueDifference& total) const {
   Table table({"tensor", "A", "B", "rmse", "relative", "sqnr dB", "cosine", "max", "saturated",
                "flushed", "non-finite"});
   uint64_t differing = 0;
@@ -212,7 +212,7 @@ void Report::print_compared(const ValueDifference& total) const {
   }
 }
 
-void Report::print_gates() const {
+void ValuesReport::print_gates() const {
   for (const auto& [gate, tensor, value] : failed_) {
     console_.answer(
         fmt::format("failed: {}  {}  {} {:.6g}", gate->text, tensor, gate->metric->name, value));
@@ -224,7 +224,7 @@ void Report::print_gates() const {
   }
 }
 
-Status Report::check_gates(const ValueDifference& total) {
+Status ValuesReport::check_gates(const ValueDifference& total) {
   for (const Gate& gate : question_.gates) {
     uint64_t asked = 0;
     const auto ask = [&](std::string_view name, const ValueDifference& difference) {
@@ -252,12 +252,12 @@ Status Report::check_gates(const ValueDifference& total) {
   return {};
 }
 
-std::string shape_text(const Tensor& tensor) {
+std::string shapes_text(const Tensor& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.shape, ","));
 }
 
 Paired pair_tensors(const Checkpoint& a, const Checkpoint& b, const std::string& glob,
-                    Report& report) {
+                    ValuesReport& report) {
   std::map<std::string_view, const Tensor*> of_b;
   for (const Tensor& tensor : b.tensors) of_b[tensor.name] = &tensor;
   std::set<std::string_view> of_a;
@@ -270,8 +270,8 @@ Paired pair_tensors(const Checkpoint& a, const Checkpoint& b, const std::string&
     if (found == of_b.end()) {
       report.cannot_compare(tensor.name, "only in A");
     } else if (tensor.shape != found->second->shape) {
-      report.cannot_compare(tensor.name, fmt::format("shape {} -> {}", shape_text(tensor),
-                                                     shape_text(*found->second)));
+      report.cannot_compare(tensor.name, fmt::format("shape {} -> {}", shapes_text(tensor),
+                                                     shapes_text(*found->second)));
     } else if (codec_of(tensor).decode != nullptr && codec_of(*found->second).decode != nullptr) {
       out.values.push_back({&tensor, found->second});
     } else if (tensor.codec == found->second->codec) {
@@ -290,7 +290,7 @@ Paired pair_tensors(const Checkpoint& a, const Checkpoint& b, const std::string&
   return out;
 }
 
-Status compare_all_bytes(const std::vector<ValuePair>& pairs, Report& report) {
+Status compare_all_bytes(const std::vector<ValuePair>& pairs, ValuesReport& report) {
   for (const ValuePair& pair : pairs) {
     CKPT_ASSIGN(const bool same, same_bytes(*pair.a, *pair.b));
     if (!same) report.bytes_differ(pair.a->name);
@@ -303,7 +303,7 @@ Status compare_all_bytes(const std::vector<ValuePair>& pairs, Report& report) {
 Result<bool> diff_values(const ValueSides& sides, const ValueQuestion& question,
                          const Console& console, const CommonOptions& common) {
   for (const std::string& note : sides.notes) console.warn(note);
-  Report report(console, question);
+  ValuesReport report(console, question);
   const Paired pairs = pair_tensors(sides.a, sides.b, question.tensors, report);
   if (pairs.values.empty() && pairs.bytes.empty() && report.not_compared() == 0) {
     return fail(ErrorCode::kUsage, "no tensor is called like '{}'", question.tensors);

@@ -15,7 +15,7 @@
 namespace ckpt {
 namespace {
 
-struct Typed {
+struct TypedDoctor {
   std::filesystem::path path, out;
   std::vector<std::string> profiles;
   std::string base;
@@ -59,7 +59,7 @@ Status try_fixes(Checkpoint checkpoint, Report& report) {
   return {};
 }
 
-Result<Report> examine(const Typed& typed, const std::filesystem::path& path,
+Result<Report> examine(const TypedDoctor& typed, const std::filesystem::path& path,
                        const Console& console) {
   ProgressLine progress(console, "reading");
   const Examination examination{typed.profiles, typed.deep, typed.base,
@@ -81,7 +81,7 @@ Result<Report> examine(const Typed& typed, const std::filesystem::path& path,
   return report;
 }
 
-Status check_flags(const Typed& typed) {
+Status check_flags(const TypedDoctor& typed) {
   if (typed.fix) return {};
   if (typed.rewrite_weights) return fail(ErrorCode::kUsage, "--rewrite-weights without --fix");
   if (typed.dry_run) return fail(ErrorCode::kUsage, "--dry-run without --fix");
@@ -89,7 +89,7 @@ Status check_flags(const Typed& typed) {
   return {};
 }
 
-Result<int> doctor(const Typed& typed, const Console& console, const CommonOptions& common) {
+Result<int> doctor(const TypedDoctor& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(check_flags(typed));
   std::filesystem::path path = typed.path;
   if (typed.fix) {
@@ -106,8 +106,8 @@ Result<int> doctor(const Typed& typed, const Console& console, const CommonOptio
   return report.diagnosis.is_good() ? 0 : 1;
 }
 
-Run declare(CommandOptions& options) {
-  auto typed = std::make_shared<Typed>();
+Run declare_doctor(CommandOptions& options) {
+  auto typed = std::make_shared<TypedDoctor>();
   options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf").is_required =
       true;
   options.add("--for", &typed->profiles,
@@ -128,12 +128,12 @@ Run declare(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kDoctor{
+constinit const Command kDoctorCommand{
     "doctor", "Says whether a checkpoint will load in a program and is sound, and what fixes it.",
     "  ckpt doctor Qwen3.5-9B-NVFP4/\n"
     "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm-0.17 --for sglang\n"
     "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm --fix\n"
     "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm --fix --out fixed/",
-    declare};
+    declare_doctor};
 
 }  // namespace ckpt

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr uint64_t kMaxPlanBytes = uint64_t{64} << 20;
 constexpr uint32_t kMaxShares = 1'000'000;
 
-struct Typed {
+struct TypedExecute {
   fs::path plan;
   std::string part;
   bool force = false;
@@ -44,7 +44,7 @@ int64_t modified_ns(const fs::path& path) {
   return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
 
-Result<int> run(const Typed& typed, const Console& console, const CommonOptions& common) {
+Result<int> run(const TypedExecute& typed, const Console& console, const CommonOptions& common) {
   CKPT_ASSIGN(const SharedSource source, open_file(typed.plan));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxPlanBytes));
   const std::string place = typed.plan.string();
@@ -63,8 +63,8 @@ Result<int> run(const Typed& typed, const Console& console, const CommonOptions&
   return carry_out(planned, file.conversion, options, console, common);
 }
 
-Run declare(CommandOptions& options) {
-  auto typed = std::make_shared<Typed>();
+Run declare_execute(CommandOptions& options) {
+  auto typed = std::make_shared<TypedExecute>();
   options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote").is_required = true;
   options.add("--part", &typed->part,
               "I/N: only this share of the work; the last of N to finish ends it");
@@ -77,11 +77,11 @@ Run declare(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kExecute{"execute",
-                                 "Carries out a plan, or one share of it on each of many machines.",
-                                 "  ckpt convert base/ out/ --to nvfp4-w4a16 --plan-out plan.json\n"
-                                 "  ckpt execute plan.json\n"
-                                 "  ckpt execute plan.json --part 3/8",
-                                 declare};
+constinit const Command kExecuteCommand{
+    "execute", "Carries out a plan, or one share of it on each of many machines.",
+    "  ckpt convert base/ out/ --to nvfp4-w4a16 --plan-out plan.json\n"
+    "  ckpt execute plan.json\n"
+    "  ckpt execute plan.json --part 3/8",
+    declare_execute};
 
 }  // namespace ckpt

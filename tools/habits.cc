@@ -7,27 +7,27 @@
 namespace ckpt {
 namespace {
 
-struct Pair {
+struct WordPair {
   std::string_view from, to;
 };
-constexpr Pair kVerbs[] = {{"quantize", "convert"},
-                           {"info", "show"},
-                           {"inspect", "show"},
-                           {"dump", "show"},
-                           {"version", "--version"}};
+constexpr WordPair kVerbs[] = {{"quantize", "convert"},
+                               {"info", "show"},
+                               {"inspect", "show"},
+                               {"dump", "show"},
+                               {"version", "--version"}};
 // Common options, which may stand before the verb; true: a value follows.
 constexpr std::pair<std::string_view, bool> kCommon[] = {
     {"--json", false}, {"--quiet", false}, {"-q", false},      {"--threads", true},
     {"-j", true},      {"-t", true},       {"--memory", true}, {"--color", true}};
 // What is done in other words here.
-constexpr Pair kOtherVerbs[] = {
+constexpr WordPair kOtherVerbs[] = {
     {"split", "ckpt convert IN.gguf OUT.gguf --split-size 5G"},
     {"merge", "ckpt convert NAME-00001-of-00004.gguf OUT.gguf; the first part stands for all"},
     {"download", "hf download ORG/NAME --local-dir NAME"},
     {"hash", "ckpt publish PATH, and ckpt verify PATH"},
     {"check", "ckpt doctor PATH, or ckpt verify PATH"},
     {"validate", "ckpt doctor PATH, or ckpt verify PATH"}};
-constexpr Pair kOtherOptions[] = {
+constexpr WordPair kOtherOptions[] = {
     {"-v", "without it: progress and notes are shown, and -q hides them"},
     {"--verbose", "without it: progress and notes are shown, and -q hides them"},
     {"--type", "--to"},
@@ -40,9 +40,9 @@ constexpr Pair kOtherOptions[] = {
     {"--overwrite", "--force"}};
 
 template <size_t kCount>
-std::string_view find(const Pair (&pairs)[kCount], std::string_view word) {
+std::string_view find(const WordPair (&pairs)[kCount], std::string_view word) {
   const auto found = std::find_if(std::begin(pairs), std::end(pairs),
-                                  [&](const Pair& pair) { return pair.from == word; });
+                                  [&](const WordPair& pair) { return pair.from == word; });
   return found == std::end(pairs) ? std::string_view() : found->to;
 }
 

@@ -11,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-struct Typed {
+struct TypedList {
   std::string what;
 };
 
@@ -102,7 +102,7 @@ void list_profiles(const Console& console) {
   for (const std::string& line : table.lines({false, false})) console.answer(line);
 }
 
-Result<int> list(const Typed& typed, const Console& console) {
+Result<int> list(const TypedList& typed, const Console& console) {
   struct List {
     std::string_view name;
     void (*print)(const Console&);
@@ -119,8 +119,8 @@ Result<int> list(const Typed& typed, const Console& console) {
   return 0;
 }
 
-Run declare(CommandOptions& options) {
-  auto typed = std::make_shared<Typed>();
+Run declare_list(CommandOptions& options) {
+  auto typed = std::make_shared<TypedList>();
   options
       .add("WHAT", &typed->what,
            "formats, types, steps, families, checks or profiles; default: all")
@@ -130,7 +130,8 @@ Run declare(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kList{"list", "Lists formats, types, steps, families, checks and profiles.",
-                              "  ckpt list\n  ckpt list types", declare};
+constinit const Command kListCommand{"list",
+                                     "Lists formats, types, steps, families, checks and profiles.",
+                                     "  ckpt list\n  ckpt list types", declare_list};
 
 }  // namespace ckpt

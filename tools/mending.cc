@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMaxRounds = 8;
 
-bool has_step(std::string_view name) { return find_transform(name) != nullptr; }
+bool is_given_step(std::string_view name) { return find_transform(name) != nullptr; }
 
 bool is_same(const Tensor& a, const Tensor& b) {
   return a.name == b.name && a.shape == b.shape && a.codec == b.codec && a.is_stored() &&
@@ -59,7 +59,7 @@ IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
 
 Result<Mended> mend(Checkpoint checkpoint, const Mending& mending, const Context& context) {
   Mended out{std::move(checkpoint), {}, {}, {}, false};
-  const Examination examination{mending.profiles, false, mending.base, has_step};
+  const Examination examination{mending.profiles, false, mending.base, is_given_step};
   std::set<std::string> settled;        // applied, or found to change nothing
   std::map<std::string, Error> failed;  // what another step mends first may let these through
   for (int round = 0; round < kMaxRounds; ++round) {

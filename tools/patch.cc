@@ -10,7 +10,7 @@
 namespace ckpt {
 namespace {
 
-struct Typed {
+struct TypedPatch {
   std::filesystem::path path, out;
   std::vector<std::string> steps;
   std::string header_slack, link = "reflink", recipe;
@@ -48,7 +48,7 @@ void show_files(const Console& console, const Patch& patch) {
   for (const std::string& line : table.lines({false, false, true})) console.answer(line);
 }
 
-void show_summary(const Console& console, const Typed& typed, const Patch& patch,
+void show_summary(const Console& console, const TypedPatch& typed, const Patch& patch,
                   const ExecuteReport* report) {
   for (size_t i = 0; report != nullptr && i < report->files.size(); ++i) {
     const FileReport& file = report->files[i];
@@ -92,7 +92,7 @@ Result<LinkWay> parse_link(const std::string& text) {
   return fail(ErrorCode::kUsage, "--link {}; expected reflink, hard or copy", text);
 }
 
-Result<ExecuteReport> carry_out(const Typed& typed, const Patch& patch, LinkWay link,
+Result<ExecuteReport> carry_out(const TypedPatch& typed, const Patch& patch, LinkWay link,
                                 const Console& console, const CommonOptions& common) {
   ProgressLine progress(console, typed.path.filename().string());
   PatchOptions options;
@@ -114,7 +114,7 @@ std::string conversion_key(const Recipe& recipe) {
 }
 
 // What was typed wins over what the recipe says.
-Status take_recipe(Typed& typed) {
+Status take_recipe(TypedPatch& typed) {
   if (!typed.recipe.empty()) {
     CKPT_ASSIGN(Recipe recipe, read_recipe(typed.recipe));
     if (!recipe.to.empty() || !recipe.also.empty() || !recipe.profiles.empty() ||
@@ -139,7 +139,7 @@ const char* next_verb(const std::filesystem::path& patched) {
 }
 
 // A new place, and none in PATH: what is made there would be a part of what it is made from.
-Status check_out(Typed& typed) {
+Status check_out(TypedPatch& typed) {
   if (typed.out.empty()) return {};
   if (!typed.out.has_filename() && typed.out.has_relative_path()) {
     typed.out = typed.out.parent_path();
@@ -159,7 +159,7 @@ Status check_out(Typed& typed) {
                         typed.out.string(), typed.path.string());
 }
 
-Result<int> patch(Typed& typed, const Console& console, const CommonOptions& common) {
+Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(take_recipe(typed));
   CKPT_TRY(check_out(typed));
   CKPT_ASSIGN(const LinkWay link, parse_link(typed.link));
@@ -205,8 +205,8 @@ Result<int> patch(Typed& typed, const Console& console, const CommonOptions& com
   return 0;
 }
 
-Run declare(CommandOptions& options) {
-  auto typed = std::make_shared<Typed>();
+Run declare_patch(CommandOptions& options) {
+  auto typed = std::make_shared<TypedPatch>();
   options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf");
   options.add("--recipe", &typed->recipe, "a JSON file that says what the flags do not");
   options.add("--step", &typed->steps, "name:key=value,... (ckpt list steps; may repeat)");
@@ -228,12 +228,12 @@ Run declare(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kPatch{
+constinit const Command kPatchCommand{
     "patch", "Edits a checkpoint where it stands: only what differs is written, all or nothing.",
     "  ckpt patch model/ --step config:set=max_position_embeddings=40960\n"
     "  ckpt patch model.gguf --step metadata:set=general.name=Mine --dry-run\n"
     "  ckpt patch model/ --step rename:from=model.,to=model.language_model. --out patched/\n"
     "  ckpt patch model/                       finishes a patch that was interrupted",
-    declare};
+    declare_patch};
 
 }  // namespace ckpt

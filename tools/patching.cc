@@ -35,7 +35,7 @@ Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
   return Output{patching.path, std::move(checkpoint), std::move(layout)};
 }
 
-bool same_bytes(const Tensor& a, const Tensor& b) {
+bool same_contents(const Tensor& a, const Tensor& b) {
   const auto same_slice = [](const Slice& x, const Slice& y) {
     return x.source == y.source && x.offset_bytes == y.offset_bytes && x.size_bytes == y.size_bytes;
   };
@@ -53,7 +53,7 @@ const Tensor* find_new_values(const Checkpoint& before, const Checkpoint& after)
   for (const Tensor& tensor : after.tensors) {
     if (!tensor.is_stored()) return &tensor;
     const auto found = known.find(tensor.name);
-    if (found != known.end() && !same_bytes(*found->second, tensor)) return &tensor;
+    if (found != known.end() && !same_contents(*found->second, tensor)) return &tensor;
   }
   return nullptr;
 }

@@ -11,7 +11,7 @@ namespace ckpt {
 namespace {
 
 // Letters and digits; the dot of a version counts, others do not.
-std::string letters_of(std::string_view text) {
+std::string profile_letters(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -25,9 +25,9 @@ std::string letters_of(std::string_view text) {
 Result<std::string> profile_named(std::string_view text) {
   std::vector<std::string> names;
   for (const ProfileInfo& profile : all_profiles()) names.emplace_back(profile.name);
-  const std::string letters = letters_of(text);
+  const std::string letters = profile_letters(text);
   for (const std::string& name : names) {
-    const std::string own = letters_of(name);
+    const std::string own = profile_letters(name);
     // A patch release behaves as its release.
     const bool has_version = std::isdigit(static_cast<unsigned char>(own.back())) != 0;
     if (letters == own || (has_version && letters.starts_with(own + "."))) return name;

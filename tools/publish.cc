@@ -26,7 +26,7 @@ namespace {
 
 constexpr uint64_t kMaxKeyBytes = 1 << 20, kMaxRecipeBytes = 1 << 20;
 
-struct Typed {
+struct TypedPublish {
   std::string path, key, certificate, password_file, lfs, recipe, command, card, archive;
   std::vector<std::string> sources;
   bool rehash = false, provenance = false, with_time = false, force = false;
@@ -34,7 +34,7 @@ struct Typed {
 
 class Publication {
  public:
-  Publication(const Typed& typed, const Console& console, const CommonOptions& common)
+  Publication(const TypedPublish& typed, const Console& console, const CommonOptions& common)
       : typed_(typed), console_(console), common_(common), folder_(typed.path) {}
 
   Status run() {
@@ -97,7 +97,7 @@ class Publication {
         {{"path", path.string()}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
   }
 
-  const Typed& typed_;
+  const TypedPublish& typed_;
   const Console& console_;
   const CommonOptions& common_;
   fs::path folder_;
@@ -341,7 +341,8 @@ Status Publication::write_card() {
   return {};
 }
 
-Result<int> publish(const Typed& typed, const Console& console, const CommonOptions& common) {
+Result<int> publish(const TypedPublish& typed, const Console& console,
+                    const CommonOptions& common) {
   std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) return fail(ErrorCode::kUsage, "{}: there is no such folder", typed.path);
@@ -361,8 +362,8 @@ Result<int> publish(const Typed& typed, const Console& console, const CommonOpti
   return 0;
 }
 
-Run declare(CommandOptions& options) {
-  auto typed = std::make_shared<Typed>();
+Run declare_publish(CommandOptions& options) {
+  auto typed = std::make_shared<TypedPublish>();
   options.add("PATH", &typed->path, "the folder to ship").is_required = true;
   options.add("--sign", &typed->key, "PEM of a private EC key: writes model.sig");
   options.add("--certificate", &typed->certificate,
@@ -388,12 +389,12 @@ Run declare(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kPublish{
+constinit const Command kPublishCommand{
     "publish", "Writes SHA256SUMS, and on request a signature, LFS pointers and provenance.",
     "  ckpt publish out/\n"
     "  ckpt publish out/ --sign release.pem --source checkpoint-162/\n"
     "  ckpt publish out/ --lfs repository/\n"
     "  ckpt publish out/ --archive out.tar.zst",
-    declare};
+    declare_publish};
 
 }  // namespace ckpt

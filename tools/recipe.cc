@@ -12,11 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMaxRecipeBytes = uint64_t{16} << 20;
+constexpr uint64_t kMaxRecipeFileBytes = uint64_t{16} << 20;
 
-class Reader {
+class RecipeReader {
  public:
-  explicit Reader(fs::path folder) : folder_(std::move(folder)) {}
+  explicit RecipeReader(fs::path folder) : folder_(std::move(folder)) {}
   Result<Recipe> read(const JsonText& root) const;
 
  private:
@@ -53,7 +53,7 @@ const OptionRule* find_rule(const Step& step, std::string_view key) {
   return nullptr;
 }
 
-Result<std::string> Reader::option_text(const OptionRule& rule, const JsonText& value) const {
+Result<std::string> RecipeReader::option_text(const OptionRule& rule, const JsonText& value) const {
   if (const auto text = value.as_text()) {
     return is_path(rule) ? resolve(*text).string() : *text;
   }
@@ -64,7 +64,7 @@ Result<std::string> Reader::option_text(const OptionRule& rule, const JsonText& 
 }
 
 // One value, several in an array, or members of an object, each as "key=value".
-Status Reader::read_option(Step& step, const std::string& key, const JsonText& value) const {
+Status RecipeReader::read_option(Step& step, const std::string& key, const JsonText& value) const {
   const OptionRule* rule = find_rule(step, key);
   if (rule == nullptr) {
     return unknown_step_option(*step.transform, key);
@@ -96,7 +96,7 @@ Status Reader::read_option(Step& step, const std::string& key, const JsonText& v
   return {};
 }
 
-Result<Step> Reader::read_step(const JsonText& json) const {
+Result<Step> RecipeReader::read_step(const JsonText& json) const {
   if (const auto text = json.as_text()) {
     CKPT_ASSIGN(const Step typed, parse_step(*text));
     Step step{typed.transform, {}};
@@ -118,7 +118,7 @@ Result<Step> Reader::read_step(const JsonText& json) const {
   return step;
 }
 
-Status Reader::read_also(const JsonText& json, Recipe& recipe) const {
+Status RecipeReader::read_also(const JsonText& json, Recipe& recipe) const {
   for (const JsonText& item : json.items()) {
     const auto out = item.find_text("out"), to = item.find_text("to");
     if (!out || !to || item.members().size() != 2) {
@@ -131,8 +131,8 @@ Status Reader::read_also(const JsonText& json, Recipe& recipe) const {
 }
 
 // An option of the command line, under its own name.
-Status Reader::read_field(const ConversionField& field, const JsonText& value,
-                          Recipe& recipe) const {
+Status RecipeReader::read_field(const ConversionField& field, const JsonText& value,
+                                Recipe& recipe) const {
   const std::string name(field.name);
   const auto add = [&](std::string text) { recipe.options.emplace_back(name, std::move(text)); };
   if (field.kind == FieldKind::kFlag) {
@@ -151,7 +151,8 @@ Status Reader::read_field(const ConversionField& field, const JsonText& value,
 }
 
 // One text, several in an array, or {"GLOB": "TYPE"}.
-Status Reader::read_rules(const std::string& name, const JsonText& value, Recipe& recipe) const {
+Status RecipeReader::read_rules(const std::string& name, const JsonText& value,
+                                Recipe& recipe) const {
   if (value.is_object() && name == "tensor-type") {
     for (const auto& [glob, type] : value.members()) {
       CKPT_ASSIGN(const std::string text, text_of(type, name));
@@ -176,7 +177,7 @@ Failure unknown_key(const std::string& key) {
                         "key \"{}\"; expected one of {}", key, fmt::join(keys, ", "));
 }
 
-Status Reader::read_key(const std::string& key, const JsonText& value, Recipe& recipe) const {
+Status RecipeReader::read_key(const std::string& key, const JsonText& value, Recipe& recipe) const {
   if (key == "steps" || key == "also" || key == "for") return read_list(key, value, recipe);
   if (const ConversionField* field = find_conversion_field(key)) {
     return read_field(*field, value, recipe);
@@ -191,7 +192,8 @@ Status Reader::read_key(const std::string& key, const JsonText& value, Recipe& r
   return {};
 }
 
-Status Reader::read_list(const std::string& key, const JsonText& value, Recipe& recipe) const {
+Status RecipeReader::read_list(const std::string& key, const JsonText& value,
+                               Recipe& recipe) const {
   if (!value.is_array()) return fail(ErrorCode::kUsage, "\"{}\" is no array", key);
   if (key == "also") return in("\"also\"", read_also(value, recipe));
   for (const JsonText& item : value.items()) {
@@ -206,7 +208,7 @@ Status Reader::read_list(const std::string& key, const JsonText& value, Recipe& 
   return {};
 }
 
-Result<Recipe> Reader::read(const JsonText& root) const {
+Result<Recipe> RecipeReader::read(const JsonText& root) const {
   if (!root.is_object()) return fail(ErrorCode::kUsage, "no JSON object");
   Recipe recipe;
   for (const auto& [key, value] : root.members()) {
@@ -225,7 +227,7 @@ Result<Recipe> parse_recipe(const fs::path& path, const std::string& text) {
     return Failure(std::move(error));
   }
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  return Reader(folder).read(*root);
+  return RecipeReader(folder).read(*root);
 }
 
 std::string without_comments(std::string json) {
@@ -258,7 +260,7 @@ std::string without_comments(std::string json) {
 
 Result<Recipe> read_recipe(const fs::path& path) {
   CKPT_ASSIGN(const SharedSource source, open_file(path));
-  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxRecipeBytes));
+  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxRecipeFileBytes));
   return in(path.string(), parse_recipe(path, text));
 }
 

@@ -14,7 +14,7 @@
 namespace ckpt {
 namespace {
 
-struct Typed {
+struct TypedShow {
   std::string path;
   bool all_tensors = false;
   std::string tensors;  // a glob
@@ -49,7 +49,7 @@ std::string architecture(const Checkpoint& checkpoint) {
   return first.is_string() ? first.get<std::string>() : "";
 }
 
-void show_summary(const Console& console, const Checkpoint& checkpoint, const Typed& typed) {
+void show_summary(const Console& console, const Checkpoint& checkpoint, const TypedShow& typed) {
   const Totals totals = count(checkpoint);
   const std::string model = architecture(checkpoint);
   Json types = Json::object();
@@ -139,7 +139,7 @@ void show_metadata(const Console& console, const Checkpoint& checkpoint) {
 }
 
 Status show_tensors(const Console& console, const Checkpoint& checkpoint,
-                    const QuantSummary& summary, const Typed& typed) {
+                    const QuantSummary& summary, const TypedShow& typed) {
   const Glob glob(typed.tensors.empty() ? "*" : typed.tensors);
   Table table({"tensor", "shape", "type", "algorithm", "bytes"});
   bool found = false;
@@ -165,7 +165,7 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
   return {};
 }
 
-Result<int> show(const Typed& typed, const Console& console) {
+Result<int> show(const TypedShow& typed, const Console& console) {
   CKPT_ASSIGN(const Format* format, recognise(typed.path));
   CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs()));
   QuantSummary summary;
@@ -184,8 +184,8 @@ Result<int> show(const Typed& typed, const Console& console) {
   return 0;
 }
 
-Run declare(CommandOptions& options) {
-  auto typed = std::make_shared<Typed>();
+Run declare_show(CommandOptions& options) {
+  auto typed = std::make_shared<TypedShow>();
   options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf").is_required =
       true;
   Option& tensors = options.add(
@@ -204,10 +204,10 @@ Run declare(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kShow{"show", "Shows what is in a checkpoint; reads headers only.",
-                              "  ckpt show model.gguf\n"
-                              "  ckpt show Qwen3.5-9B/ --tensors='*.mlp.*'\n"
-                              "  ckpt show model.gguf --metadata --json",
-                              declare};
+constinit const Command kShowCommand{"show", "Shows what is in a checkpoint; reads headers only.",
+                                     "  ckpt show model.gguf\n"
+                                     "  ckpt show Qwen3.5-9B/ --tensors='*.mlp.*'\n"
+                                     "  ckpt show model.gguf --metadata --json",
+                                     declare_show};
 
 }  // namespace ckpt

@@ -13,7 +13,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr uint64_t kMaxPlanBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxPlanFileBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxCardBytes = uint64_t{32} << 20;
 constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
 
@@ -54,7 +54,7 @@ Status check_plan_target(const fs::path& path, bool force) {
     return fail_with_hint(ErrorCode::kUsage, "another name, or --force if it is an older plan",
                           "--plan-out {}: exists already", path.string());
   }
-  const auto text = read_small(path, kMaxPlanBytes);
+  const auto text = read_small(path, kMaxPlanFileBytes);
   const auto json = text ? JsonText::parse(*text) : Result<JsonText>(JsonText::null());
   if (json && json->find("ckpt_plan") != nullptr) return {};
   return fail_with_hint(ErrorCode::kUsage, "another name",

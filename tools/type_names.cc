@@ -17,7 +17,7 @@ constexpr Alias kAliases[] = {{"fp16", "f16"},      {"float16", "f16"},    {"hal
                               {"bfloat16", "bf16"}, {"q3k", "q3_k_m"},     {"q4k", "q4_k_m"},
                               {"q5k", "q5_k_m"},    {"mxfp4", "mxfp4_moe"}};
 
-std::string letters_of(std::string_view text) {
+std::string type_letters(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '_' || c == '-') continue;
@@ -28,15 +28,15 @@ std::string letters_of(std::string_view text) {
 
 // The name of `names` that is `text` but for case and signs; "" when none is.
 std::string same_letters(std::string_view text, const std::vector<std::string>& names) {
-  const std::string letters = letters_of(text);
+  const std::string letters = type_letters(text);
   for (const std::string& name : names) {
-    if (letters_of(name) == letters) return name;
+    if (type_letters(name) == letters) return name;
   }
   return {};
 }
 
 std::string alias_of(std::string_view text) {
-  const std::string letters = letters_of(text);
+  const std::string letters = type_letters(text);
   for (const Alias& alias : kAliases) {
     if (alias.name == letters) return std::string(alias.type);
   }

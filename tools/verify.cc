@@ -14,7 +14,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-struct Typed {
+struct TypedVerify {
   std::string path, signature, unpack;
   TrustFiles trusted;
   std::vector<std::string> ignored;
@@ -30,7 +30,7 @@ std::string own_name(const fs::path& folder, const fs::path& signature) {
 }
 
 // The list of the signature; none, after a word, where nobody said whose it must be.
-Result<std::optional<Listing>> read_signature(const Typed& typed, const Console& console,
+Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Console& console,
                                               Findings& findings) {
   const fs::path folder = typed.path;
   const fs::path signature =
@@ -54,7 +54,7 @@ Result<std::optional<Listing>> read_signature(const Typed& typed, const Console&
 }
 
 // What a downloader leaves in .cache is extra, as anything is that nobody published.
-void note_cache(const Typed& typed, const std::vector<FolderEntry>& entries,
+void note_cache(const TypedVerify& typed, const std::vector<FolderEntry>& entries,
                 const std::vector<Listing>& listings, const Console& console) {
   const std::set<std::string> covered = covered_names(listings);
   const bool is_extra = std::any_of(entries.begin(), entries.end(), [&](const FolderEntry& entry) {
@@ -68,7 +68,7 @@ void note_cache(const Typed& typed, const std::vector<FolderEntry>& entries,
                   (fs::path(typed.path) / ".cache").string()));
 }
 
-Status check_folder(const Typed& typed, const Console& console, unsigned threads,
+Status check_folder(const TypedVerify& typed, const Console& console, unsigned threads,
                     Findings& findings) {
   const fs::path folder = typed.path;
   std::vector<Listing> listings;  // the signature's first: it counts more
@@ -105,8 +105,8 @@ Status check_folder(const Typed& typed, const Console& console, unsigned threads
 
 std::string folder_of(const std::string& path) { return shell_word(parent_of(path).string()); }
 
-Status check_checkpoint(const Typed& typed, const Console& console, const CommonOptions& common,
-                        Findings& findings) {
+Status check_checkpoint(const TypedVerify& typed, const Console& console,
+                        const CommonOptions& common, Findings& findings) {
   std::error_code error;
   const bool is_folder = fs::is_directory(typed.path, error);
   if (!is_folder && typed.trusted.is_given()) {
@@ -125,7 +125,7 @@ Status check_checkpoint(const Typed& typed, const Console& console, const Common
   return check_folder(typed, console, common.threads, findings);
 }
 
-Status check(const Typed& typed, const Console& console, const CommonOptions& common,
+Status check(const TypedVerify& typed, const Console& console, const CommonOptions& common,
              Findings& findings) {
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) {
@@ -157,7 +157,7 @@ Status normalize_ignored(std::vector<std::string>& ignored) {
   return {};
 }
 
-Result<int> verify(Typed typed, const Console& console, const CommonOptions& common) {
+Result<int> verify(TypedVerify typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(normalize_ignored(typed.ignored));
   Findings findings(console);
   const Status done = check(typed, console, common, findings);
@@ -175,8 +175,8 @@ Result<int> verify(Typed typed, const Console& console, const CommonOptions& com
   return is_sound ? 0 : 1;
 }
 
-Run declare(CommandOptions& options) {
-  auto typed = std::make_shared<Typed>();
+Run declare_verify(CommandOptions& options) {
+  auto typed = std::make_shared<TypedVerify>();
   options.add("PATH", &typed->path, "a checkpoint, or an archive of one").is_required = true;
   options.add("--unpack", &typed->unpack,
               "new or empty folder for what an archive holds, when it agrees with its sums");
@@ -198,12 +198,12 @@ Run declare(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kVerify{
+constinit const Command kVerifyCommand{
     "verify", "Checks a checkpoint's structure, and its hashes and signature when they are there.",
     "  ckpt verify model.gguf\n"
     "  ckpt verify out/ && echo sound\n"
     "  ckpt verify out/ --public-key release.pub\n"
     "  ckpt verify out.tar.zst --public-key release.pub --unpack out/",
-    declare};
+    declare_verify};
 
 }  // namespace ckpt

@@ -9,10 +9,10 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr uint64_t kMaxKeyBytes = 1 << 20;
+constexpr uint64_t kMaxKeyFileBytes = 1 << 20;
 
 bool is_public_half(const fs::path& path, const Signer& signer) {
-  const auto pem = read_small(path, kMaxKeyBytes);
+  const auto pem = read_small(path, kMaxKeyFileBytes);
   const auto bundle = sign("{}", signer);
   return pem && bundle && verify_with_key(*bundle, *pem);
 }

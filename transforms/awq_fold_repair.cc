@@ -5,7 +5,7 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kAwqFoldRepairOptions[] = {
     {"base", "DIR", "the float checkpoint that was quantised; needed"},
 };
 
@@ -39,6 +39,6 @@ Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const Options& option
 
 constinit const Transform kAwqFoldRepair = {
     "awq-fold-repair", "norms that AWQ scales were folded into as if the model did not add 1",
-    kOptions, repair_awq_folds};
+    kAwqFoldRepairOptions, repair_awq_folds};
 
 }  // namespace ckpt

@@ -132,7 +132,7 @@ class Finder {
   TensorIndex index_;
 };
 
-std::shared_ptr<const std::vector<float>> share(std::vector<float> values) {
+std::shared_ptr<const std::vector<float>> shared_factors(std::vector<float> values) {
   return std::make_shared<const std::vector<float>>(std::move(values));
 }
 
@@ -140,7 +140,7 @@ std::shared_ptr<const std::vector<float>> share(std::vector<float> values) {
 Result<Tensor> repaired_norm(const Tensor& norm, const Tensor& original,
                              const std::vector<float>& scales) {
   CKPT_ASSIGN(Tensor out, with_op(original, AddScalar{1}));
-  CKPT_ASSIGN(out, with_op(std::move(out), ScaleColumns{share(scales)}));
+  CKPT_ASSIGN(out, with_op(std::move(out), ScaleColumns{shared_factors(scales)}));
   CKPT_ASSIGN(out, with_op(std::move(out), AddScalar{-1}));
   CKPT_ASSIGN(out, recode(std::move(out), *norm.codec));
   out.name = norm.name;
@@ -175,7 +175,7 @@ Result<FoldRepair> repair_norm_folds(Checkpoint& checkpoint, const MixedModel& m
     }
     std::vector<float> inverse;
     for (const float scale : fold.scales) inverse.push_back(1 / scale);
-    const auto factors = share(std::move(inverse));
+    const auto factors = shared_factors(std::move(inverse));
     for (const std::string& reader : fold.uncompensated) {
       Tensor& weight = checkpoint.tensors[model.find(reader)->weight];
       CKPT_ASSIGN(weight, with_op(std::move(weight), ScaleColumns{factors}));

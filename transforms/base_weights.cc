@@ -8,7 +8,7 @@
 namespace ckpt {
 namespace {
 
-bool is_plain_float(const Tensor& tensor) {
+bool is_float_tensor(const Tensor& tensor) {
   const std::string_view name = tensor.codec->name;
   return name == "bf16" || name == "f16" || name == "f32";
 }
@@ -30,7 +30,7 @@ Result<BaseWeights> BaseWeights::open(const std::string& folder, const Context& 
                 quantized->name, quantized->codec->name);
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (is_plain_float(tensors[i])) out.positions_.emplace(input_key(tensors[i].name), i);
+    if (is_float_tensor(tensors[i])) out.positions_.emplace(input_key(tensors[i].name), i);
   }
   if (!out.positions_.empty()) return out;
   return fail(ErrorCode::kUsage, "base: {}: no weights of floats", folder);

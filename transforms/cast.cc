@@ -16,12 +16,12 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kCastOptions[] = {
     {"type", "f32|f16|bf16", "the type to store floats in"},
     {"keep", "GLOB", "tensors to leave as they are", true},
 };
 
-bool is_plain_float(const Codec& codec) {
+bool is_castable(const Codec& codec) {
   return codec.name == "f32" || codec.name == "f16" || codec.name == "bf16" || codec.name == "f64";
 }
 
@@ -89,17 +89,17 @@ Status check_unquantized(const Checkpoint& checkpoint, std::string_view type) {
                         quantized->codec->name);
 }
 
-Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
+Result<Checkpoint> cast(Checkpoint checkpoint, const Options& options, const Context& context) {
   const std::string type = options.get("type").value_or("");
   const Codec* codec = find_codec(context.codecs, type);
-  if (codec == nullptr || !is_plain_float(*codec) || codec->encode == nullptr || type == "f64") {
+  if (codec == nullptr || !is_castable(*codec) || codec->encode == nullptr || type == "f64") {
     return fail(ErrorCode::kUsage, "type '{}'; expected f32, f16 or bf16", type);
   }
   CKPT_TRY(check_unquantized(checkpoint, type));
   CKPT_TRY(drop_quantizers(checkpoint, GlobList(options.all("keep")), context));
   KeepRules keep(options.all("keep"));
   for (Tensor& tensor : checkpoint.tensors) {
-    const bool is_float = is_plain_float(*tensor.codec);
+    const bool is_float = is_castable(*tensor.codec);
     if (keep.matches(tensor, is_float && tensor.codec != codec) || !is_float) continue;
     CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
   }
@@ -110,7 +110,7 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
 
 }  // namespace
 
-constinit const Transform kCast{"cast", "stores plain floats in another plain float type", kOptions,
-                                apply};
+constinit const Transform kCast{"cast", "stores plain floats in another plain float type",
+                                kCastOptions, cast};
 
 }  // namespace ckpt

@@ -16,7 +16,7 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kConfigOptions[] = {
     {"set", "PATH=JSON", "the member to set: path.to.key=value, text in double quotes", true},
     {"remove", "PATH", "the member to take out", true},
     {"file", "NAME", "the document; default config.json"},
@@ -106,7 +106,7 @@ Status remove_member(JsonText& root, const std::string& name) {
   return {};
 }
 
-Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context&) {
+Result<Checkpoint> edit_config(Checkpoint checkpoint, const Options& options, const Context&) {
   const std::string file = options.get("file").value_or("config.json");
   CKPT_ASSIGN(std::optional<JsonDocument> document, read_json(checkpoint, file));
   if (!document) {
@@ -126,6 +126,6 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
 }  // namespace
 
 constinit const Transform kConfigEdit{"config", "sets and removes members of a JSON document",
-                                      kOptions, apply, Touches::kDocuments};
+                                      kConfigOptions, edit_config, Touches::kDocuments};
 
 }  // namespace ckpt

@@ -10,10 +10,10 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kDequantizeOptions[] = {
     {"type", "bf16|f16|f32", "the type to store the weights in; bf16 when absent"},
 };
-constexpr uint64_t kMaxColumns = uint64_t{1} << 24;
+constexpr uint64_t kMaxDequantizedColumns = uint64_t{1} << 24;
 constexpr std::string_view kColumnScale = ".pre_quant_scale";
 // What servers need beside quantised weights, and nobody beside floats.
 constexpr std::string_view kDropped[] = {
@@ -41,7 +41,7 @@ ColumnScales find_column_scales(const Checkpoint& checkpoint) {
   return out;
 }
 
-std::string module_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
+std::string dequantized_module(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
 // Multiplies the columns by what the input would have been multiplied by.
 Result<Tensor> fold(Tensor weight, const Tensor& scale) {
@@ -50,7 +50,7 @@ Result<Tensor> fold(Tensor weight, const Tensor& scale) {
     return fail(ErrorCode::kCorrupt, "{}: {} values; its weight has {} columns", place,
                 scale.values(), weight.row_values());
   }
-  CKPT_ASSIGN(std::vector<float> factors, read_values(scale, kMaxColumns));
+  CKPT_ASSIGN(std::vector<float> factors, read_values(scale, kMaxDequantizedColumns));
   const auto bad = std::find_if(factors.begin(), factors.end(),
                                 [](float factor) { return !std::isfinite(factor) || factor <= 0; });
   if (bad != factors.end()) {
@@ -70,7 +70,7 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
     if (tensor.codec->parts.size() > 1) {
       CKPT_ASSIGN(made, recode(std::move(made), codec));
     }
-    const auto scale = scales.find(module_of(tensor.name));
+    const auto scale = scales.find(dequantized_module(tensor.name));
     if (scale != scales.end() && tensor.name.ends_with(".weight")) {
       CKPT_ASSIGN(made, fold(std::move(made), *scale->second));
     }
@@ -127,7 +127,8 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
   return checkpoint;
 }
 
-constinit const Transform kDequantize = {
-    "dequantize", "weights of every quantised kind back to plain floats", kOptions, dequantize};
+constinit const Transform kDequantize = {"dequantize",
+                                         "weights of every quantised kind back to plain floats",
+                                         kDequantizeOptions, dequantize};
 
 }  // namespace ckpt

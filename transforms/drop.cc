@@ -8,9 +8,9 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {{"tensors", "GLOB", "the tensors to leave out", true}};
+constexpr OptionRule kDropOptions[] = {{"tensors", "GLOB", "the tensors to leave out", true}};
 
-Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context&) {
+Result<Checkpoint> drop(Checkpoint checkpoint, const Options& options, const Context&) {
   const std::vector<std::string> globs = options.all("tensors");
   if (globs.empty()) return fail(ErrorCode::kUsage, "tensors=GLOB is missing");
   const GlobList list(globs);
@@ -29,6 +29,6 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
 
 }  // namespace
 
-constinit const Transform kDrop{"drop", "leaves tensors out", kOptions, apply, Touches::kNames};
+constinit const Transform kDrop{"drop", "leaves tensors out", kDropOptions, drop, Touches::kNames};
 
 }  // namespace ckpt

@@ -11,6 +11,7 @@
 
 #include "transforms/export_calibration.h"
 #include "transforms/quant_config.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
@@ -41,7 +42,6 @@ Status take_list(const ByteSource& source, Calibration& out) {
 
 // Modules with E4M3 weights: their input_scale is amax / 448, all others' amax / 2688.
 std::set<std::string> fp8_modules(const Checkpoint& from) {
-  constexpr std::string_view kWeight = ".weight";
   std::set<std::string> out;
   for (const Tensor& tensor : from.tensors) {
     if (!tensor.name.ends_with(kWeight) || tensor.codec->parts[0].dtype != Dtype::kF8E4M3) continue;

@@ -5,11 +5,12 @@
 #include "transforms/export_calibration.h"
 #include "transforms/export_groups.h"
 #include "transforms/to_gguf.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kWeight = ".weight", kMoments = ".input_moments";
+constexpr std::string_view kMoments = ".input_moments";
 
 std::string without(std::string_view name, std::string_view ending) {
   return std::string(name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name);

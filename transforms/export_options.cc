@@ -39,7 +39,7 @@ Status choose(const Options& options, std::string_view key, Choices<T> choices, 
   return fail(ErrorCode::kUsage, "{}: '{}'; expected one of {}", key, *text, names);
 }
 
-constexpr std::pair<std::string_view, ExportType> kTypes[] = {
+constexpr std::pair<std::string_view, ExportType> kExportTypes[] = {
     {"nvfp4", ExportType::kNvfp4},
     {"nvfp4-w4a16", ExportType::kNvfp4Weights},
     {"fp8", ExportType::kFp8}};
@@ -60,7 +60,7 @@ constexpr std::pair<std::string_view, ScaleSearch> kSearches[] = {
 }  // namespace
 
 std::string_view ExportOptions::type_name() const {
-  return kTypes[static_cast<size_t>(type)].first;
+  return kExportTypes[static_cast<size_t>(type)].first;
 }
 
 std::string_view ExportOptions::algo_name() const {
@@ -82,7 +82,7 @@ Result<ExportOptions> parse_export_options(const Options& options) {
   if (!options.get("type")) {
     return fail(ErrorCode::kUsage, "type is missing; expected nvfp4, nvfp4-w4a16 or fp8");
   }
-  CKPT_TRY(choose<ExportType>(options, "type", kTypes, out.type));
+  CKPT_TRY(choose<ExportType>(options, "type", kExportTypes, out.type));
   CKPT_TRY(choose<ExportPreset>(options, "preset", kPresets, out.preset));
   CKPT_TRY(choose<bool>(options, "rounding", kRoundings, out.encode.cpu_rounding));
   CKPT_TRY(choose<bool>(options, "fresh-weight-amax", kYesNo, out.fresh_weight_amax));

@@ -7,11 +7,10 @@
 #include "core/glob.h"
 #include "transforms/export_groups.h"
 #include "transforms/quant_config.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
-
-constexpr std::string_view kWeight = ".weight";
 
 // Source: NVIDIA Model-Optimizer
 // modelopt_recipes/configs/ptq/units/default_disabled_quantizers.yaml; globs over quantizers.
@@ -103,7 +102,7 @@ std::set<std::string, std::less<>> find_expert_parents(const Checkpoint& checkpo
 }
 
 // The module of a weight that may be quantised or must be listed; empty for all other tensors.
-std::string module_of(const Tensor& tensor) {
+std::string linear_module(const Tensor& tensor) {
   if (tensor.shape.size() < 2 || !is_plain_float(*tensor.codec)) return {};
   if (tensor.name.ends_with(kWeight)) {
     return tensor.name.substr(0, tensor.name.size() - kWeight.size());
@@ -220,7 +219,7 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
   std::set<std::string> unquantized, seen;
   UnmatchedGlobs unmatched(options);
   for (const Tensor& tensor : checkpoint.tensors) {
-    const std::string module = module_of(tensor);
+    const std::string module = linear_module(tensor);
     std::string& selected = out.modules.emplace_back();
     if (module.empty()) continue;
     seen.insert(module);

@@ -11,14 +11,14 @@
 #include "transforms/from_gguf_rows.h"
 #include "transforms/nvfp4_layout.h"
 #include "transforms/to_gguf.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kFromGgufOptions[] = {
     {"base", "DIR", "the folder that the file was made from, before it was quantized"},
 };
-constexpr std::string_view kWeight = ".weight";
 constexpr uint64_t kMaxNormValues = 1 << 20;
 
 // What to-gguf makes of the base, from its headers.
@@ -223,7 +223,8 @@ Result<Checkpoint> Returner::run() {
   return std::move(base_);
 }
 
-Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
+Result<Checkpoint> from_gguf(Checkpoint checkpoint, const Options& options,
+                             const Context& context) {
   const std::string where = options.get("base").value_or("");
   if (where.empty()) return fail(ErrorCode::kUsage, "expected base=DIR");
   if (checkpoint.format != "gguf") {
@@ -249,6 +250,7 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
 }  // namespace
 
 constinit const Transform kFromGguf{
-    "from-gguf", "NVFP4 weights of a GGUF back into a ModelOpt folder; bits stay", kOptions, apply};
+    "from-gguf", "NVFP4 weights of a GGUF back into a ModelOpt folder; bits stay", kFromGgufOptions,
+    from_gguf};
 
 }  // namespace ckpt

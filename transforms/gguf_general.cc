@@ -247,10 +247,10 @@ Status put_sampling(const Checkpoint& checkpoint, Metadata& metadata) {
     } else if (row.type == MetaType::kI32 && is_i32) {
       metadata.append(key, MetaValue::i32(static_cast<int64_t>(*real)));
     } else {
-      constexpr const char* kTypes[] = {"a text", "a number", "a whole number"};
+      constexpr const char* kExpected[] = {"a text", "a number", "a whole number"};
       const int type = row.type == MetaType::kText ? 0 : row.type == MetaType::kF32 ? 1 : 2;
       return fail(ErrorCode::kCorrupt, "generation_config.json: {} is {}; expected {}", row.field,
-                  value->dump(), kTypes[type]);
+                  value->dump(), kExpected[type]);
     }
   }
   return {};

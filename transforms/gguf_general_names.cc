@@ -10,14 +10,14 @@
 namespace ckpt {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 // Bytes of characters beyond ASCII count as letters: names hold scripts, hardly ever symbols.
 bool is_letter(char c) {
   return is_upper(c) || is_lower(c) || static_cast<unsigned char>(c) >= 128;
 }
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_ascii_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 char lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 char upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
 
@@ -30,7 +30,7 @@ std::string lower(std::string_view text) {
 // Each take_* removes what it matched from the front of `text`, and says whether it did.
 bool take_digits(std::string_view& text) {
   size_t count = 0;
-  while (count < text.size() && is_digit(text[count])) ++count;
+  while (count < text.size() && is_ascii_digit(text[count])) ++count;
   text.remove_prefix(count);
   return count > 0;
 }
@@ -55,10 +55,10 @@ bool is_version(std::string_view text) {
 bool is_quant_type(std::string_view text) {
   std::string_view block = text;
   take_word(block, "i");
-  if (take_word(block, "q") && !block.empty() && is_digit(block[0])) {
+  if (take_word(block, "q") && !block.empty() && is_ascii_digit(block[0])) {
     block.remove_prefix(1);
     while (block.size() >= 2 && block[0] == '_' &&
-           (is_letter(block[1]) || is_digit(block[1]) || block[1] == '_')) {
+           (is_letter(block[1]) || is_ascii_digit(block[1]) || block[1] == '_')) {
       block.remove_prefix(2);
     }
     if (block.empty()) return true;
@@ -80,7 +80,7 @@ bool is_numeric_size(std::string_view text) {
   if (text.empty() || std::string_view("kmbt").find(text[0]) == std::string_view::npos)
     return false;
   text.remove_prefix(1);
-  return text.empty() || (text.size() == 1 && is_digit(text[0]));
+  return text.empty() || (text.size() == 1 && is_ascii_digit(text[0]));
 }
 
 bool is_size(std::string_view text) {
@@ -103,13 +103,13 @@ struct Part {
 // "7b1" is 7.1B, "1_5b" is 1.5B.
 std::string normalized_size(std::string text) {
   std::replace(text.begin(), text.end(), '_', '.');
-  if (is_digit(text.back())) {
+  if (is_ascii_digit(text.back())) {
     const char digit = text.back();
     const char unit = text[text.size() - 2];
     text.resize(text.size() - 2);
     text += {'.', digit, unit};
   }
-  if (text.size() > 1 && is_digit(text[text.size() - 2])) text.back() = upper(text.back());
+  if (text.size() > 1 && is_ascii_digit(text[text.size() - 2])) text.back() = upper(text.back());
   return text;
 }
 
@@ -162,7 +162,7 @@ std::vector<Part> split_name(std::string_view name) {
 // A size in words gives way to one in numbers.
 void drop_word_sizes(std::vector<Part>& parts) {
   const bool has_number = std::any_of(parts.begin(), parts.end(), [](const Part& part) {
-    return part.size && std::any_of(part.text.begin(), part.text.end(), is_digit);
+    return part.size && std::any_of(part.text.begin(), part.text.end(), is_ascii_digit);
   });
   if (!has_number) return;
   for (Part& part : parts) {
@@ -217,7 +217,7 @@ std::string rounded(uint64_t values) {
 }
 
 bool looks_like_version(std::string_view word) {
-  if (is_digit(word[0])) return true;
+  if (is_ascii_digit(word[0])) return true;
   if (!take_word(word, "v") || !take_digits(word)) return false;
   return is_version(word) || word.empty() || (word[0] == '.' && is_version(word.substr(1)));
 }
@@ -305,7 +305,7 @@ NameComponents name_components(std::string_view model_id, uint64_t total_values)
 std::string title_of(std::string_view id) {
   std::string out;
   size_t at = 0;
-  const auto separates = [](char c) { return is_space(c) || c == '-'; };
+  const auto separates = [](char c) { return is_ascii_space(c) || c == '-'; };
   while (at < id.size()) {
     size_t end = at;
     while (end < id.size() && !separates(id[end])) ++end;

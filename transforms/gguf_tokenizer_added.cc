@@ -11,14 +11,14 @@ constexpr const char* kKinds[] = {"bos_token", "eos_token", "unk_token", "sep_to
                                   "pad_token", "cls_token", "mask_token"};
 
 // As a file lists it. `normalized` is the reverse of `special` where nothing says otherwise.
-struct AddedToken {
+struct TokenizerAddition {
   std::string text;
   bool special = false;
   bool normalized = true;
 };
 
 // The order in which they are added where a file gives each its number.
-using AddedList = std::map<uint64_t, AddedToken>;
+using AddedList = std::map<uint64_t, TokenizerAddition>;
 
 bool is_between(std::string_view text, std::string_view start, std::string_view end) {
   return text.starts_with(start) && text.ends_with(end);
@@ -39,19 +39,19 @@ Result<uint64_t> read_id(const JsonValue& id, const char* file, std::string_view
   return *value;
 }
 
-AddedToken as_token(const JsonValue& entry, std::string text) {
-  AddedToken out{std::move(text), is_truthy(known(entry, "special")), true};
+TokenizerAddition as_token(const JsonValue& entry, std::string text) {
+  TokenizerAddition out{std::move(text), is_truthy(known(entry, "special")), true};
   const JsonValue* normalized = known(entry, "normalized");
   out.normalized = normalized == nullptr ? !out.special : is_truthy(normalized);
   return out;
 }
 
 // A token that is named, as a text or as an object; nullopt for anything else, and for no text.
-std::optional<AddedToken> as_named(const JsonValue& entry) {
+std::optional<TokenizerAddition> as_named(const JsonValue& entry) {
   const auto* text =
       entry.is_object() ? text_of(entry, "content") : entry.get_ptr<const std::string*>();
   if (text == nullptr || text->empty()) return std::nullopt;
-  return entry.is_object() ? as_token(entry, *text) : AddedToken{*text, true, false};
+  return entry.is_object() ? as_token(entry, *text) : TokenizerAddition{*text, true, false};
 }
 
 class Adder {
@@ -61,7 +61,7 @@ class Adder {
   }
 
   // Adds a token, or gives one that is there these flags.
-  void add(const AddedToken& token) {
+  void add(const TokenizerAddition& token) {
     if (token.text.empty()) return;
     const uint64_t id = number_of(token.text);
     ids_[token.text] = id;
@@ -69,14 +69,14 @@ class Adder {
     added_[id] = token;
   }
   // Special from now on. A token that was added, but is in no list of `listed`, stays as it is.
-  void add_named(const AddedToken& named, const std::set<std::string>& listed) {
+  void add_named(const TokenizerAddition& named, const std::set<std::string>& listed) {
     const auto found = ids_.find(named.text);
-    AddedToken token = found == ids_.end() ? named : added_.at(found->second);
+    TokenizerAddition token = found == ids_.end() ? named : added_.at(found->second);
     if (found != ids_.end() && !listed.contains(named.text)) return;
     token.special = true;
     add(token);
   }
-  const std::map<uint64_t, AddedToken>& added() const { return added_; }
+  const std::map<uint64_t, TokenizerAddition>& added() const { return added_; }
 
  private:
   uint64_t number_of(const std::string& text) const {
@@ -88,7 +88,7 @@ class Adder {
 
   uint64_t vocabulary_size_;
   std::map<std::string, uint64_t> vocabulary_, ids_;
-  std::map<uint64_t, AddedToken> added_;
+  std::map<uint64_t, TokenizerAddition> added_;
   uint64_t last_ = 0;
 };
 
@@ -132,14 +132,14 @@ Result<AddedList> read_table(const JsonValue& table) {
 Status merge_text_table(const JsonValue& table, AddedList& list) {
   for (const auto& [text, id] : table.items()) {
     CKPT_ASSIGN(const uint64_t number, read_id(id, "added_tokens.json", text));
-    list.try_emplace(number, AddedToken{text, false, true});
+    list.try_emplace(number, TokenizerAddition{text, false, true});
   }
   return {};
 }
 
 // Tokens that are named as BOS, EOS and so on, in the order in which they are added.
-std::vector<AddedToken> named_tokens(const JsonValue& config, const JsonValue& map) {
-  std::vector<AddedToken> out;
+std::vector<TokenizerAddition> named_tokens(const JsonValue& config, const JsonValue& map) {
+  std::vector<TokenizerAddition> out;
   const auto take = [&](const JsonValue* entry) {
     if (entry == nullptr) return;
     if (auto token = as_named(*entry)) out.push_back(std::move(*token));
@@ -192,7 +192,7 @@ Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer
     adder.add(token);
     listed.insert(token.text);
   }
-  for (const AddedToken& token : named_tokens(config, map)) adder.add_named(token, listed);
+  for (const TokenizerAddition& token : named_tokens(config, map)) adder.add_named(token, listed);
   const bool clean_up = is_truthy(known(config, "clean_up_tokenization_spaces"));
   for (const auto& [id, token] : adder.added()) {
     std::string text = token.text;

@@ -120,11 +120,11 @@ constexpr uint8_t kGpt2[] = {
     2,  1, 4, 5, 2,  3, 5,  3,  1,  2, 1,  4, 5, 5, 4, 1, 3, 1, 2, 2, 1, 2,
 };
 
-struct Row {
+struct PieceRow {
   std::string_view rules;
   std::span<const uint8_t> lengths;
 };
-constexpr Row kRows[] = {
+constexpr PieceRow kPieceRows[] = {
     {"qwen2", kQwen2},
     {"qwen35", kQwen35},
     {"llama-bpe", kLlamaBpe},
@@ -145,7 +145,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 std::span<const uint8_t> check_pieces(std::string_view rules) {
-  for (const Row& row : kRows) {
+  for (const PieceRow& row : kPieceRows) {
     if (row.rules == rules) return row.lengths;
   }
   return {};

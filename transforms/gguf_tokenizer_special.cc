@@ -14,14 +14,14 @@ namespace {
 struct KindRow {
   std::string_view kind, id_key;  // an empty key is not written
 };
-constexpr KindRow kKinds[] = {
+constexpr KindRow kIdKinds[] = {
     {"bos", "bos_token_id"},       {"eos", "eos_token_id"},     {"unk", "unknown_token_id"},
     {"sep", "seperator_token_id"}, {"pad", "padding_token_id"}, {"cls", ""},
     {"mask", "mask_token_id"},     {"eot", "eot_token_id"},     {"eom", "eom_token_id"},
 };
 
 std::string_view id_key(std::string_view kind) {
-  for (const KindRow& row : kKinds) {
+  for (const KindRow& row : kIdKinds) {
     if (row.kind == kind) return row.id_key;
   }
   return {};

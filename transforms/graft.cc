@@ -12,17 +12,16 @@
 
 #include "core/glob.h"
 #include "transforms/quant_config_ignore.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kGraftOptions[] = {
     {"from", "DIR", "the checkpoint to take them from"},
     {"tensors", "GLOB", "the tensors to take", true},
     {"replace", "yes|no", "take them although the names are there already; default no"},
 };
-
-constexpr std::string_view kWeight = ".weight";
 
 // A weight file that nobody has.
 std::string new_file(const Checkpoint& checkpoint) {
@@ -36,7 +35,7 @@ std::string new_file(const Checkpoint& checkpoint) {
 
 bool is_quantized(const Tensor& tensor) { return tensor.codec->parts.size() > 1; }
 
-std::string module_of(const Tensor& tensor) {
+std::string grafted_module(const Tensor& tensor) {
   return tensor.name.substr(0, tensor.name.size() - kWeight.size());
 }
 
@@ -48,7 +47,7 @@ bool is_module(const Tensor& tensor) {
 Status declare(Checkpoint& checkpoint, const std::vector<std::string>& new_modules) {
   std::vector<std::string> quantized;
   for (const Tensor& tensor : checkpoint.tensors) {
-    if (is_quantized(tensor) && is_module(tensor)) quantized.push_back(module_of(tensor));
+    if (is_quantized(tensor) && is_module(tensor)) quantized.push_back(grafted_module(tensor));
   }
   return declare_unquantized(checkpoint, new_modules, quantized);
 }
@@ -80,7 +79,7 @@ Failure refuse_same_name(const Tensor& ours, const Tensor& theirs) {
                         "tensor '{}' is {}", ours.name, shapes);
 }
 
-Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
+Result<Checkpoint> graft(Checkpoint checkpoint, const Options& options, const Context& context) {
   const std::string where = options.get("from").value_or("");
   const std::vector<std::string> globs = options.all("tensors");
   if (where.empty() || globs.empty()) {
@@ -100,7 +99,7 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
   }
   std::vector<std::string> modules;
   for (Tensor& tensor : taken) {
-    if (!is_quantized(tensor) && is_module(tensor)) modules.push_back(module_of(tensor));
+    if (!is_quantized(tensor) && is_module(tensor)) modules.push_back(grafted_module(tensor));
     const auto found = index.find(tensor.name);
     tensor.home = home;
     if (found == index.end()) {
@@ -118,7 +117,7 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
 
 }  // namespace
 
-constinit const Transform kGraft{"graft", "takes tensors of another checkpoint", kOptions, apply,
-                                 Touches::kValues};
+constinit const Transform kGraft{"graft", "takes tensors of another checkpoint", kGraftOptions,
+                                 graft, Touches::kValues};
 
 }  // namespace ckpt

@@ -20,7 +20,7 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kMetadataOptions[] = {
     {"set", "KEY=[TYPE:]VALUE", "the entry to set; TYPE like u32, f32, bool, text", true},
     {"remove", "KEY", "the entry to take out", true},
     {"file", "GLOB", "of safetensors: the weight files; default all"},
@@ -30,9 +30,9 @@ constexpr OptionRule kOptions[] = {
 constexpr std::string_view kLayoutKeys[] = {"general.alignment", "split.no", "split.count",
                                             "split.tensors.count"};
 
-constexpr MetaType kTypes[] = {MetaType::kU8,  MetaType::kI8,  MetaType::kU16, MetaType::kI16,
-                               MetaType::kU32, MetaType::kI32, MetaType::kF32, MetaType::kBool,
-                               MetaType::kU64, MetaType::kI64, MetaType::kF64, MetaType::kText};
+constexpr MetaType kMetaTypes[] = {MetaType::kU8,  MetaType::kI8,  MetaType::kU16, MetaType::kI16,
+                                   MetaType::kU32, MetaType::kI32, MetaType::kF32, MetaType::kBool,
+                                   MetaType::kU64, MetaType::kI64, MetaType::kF64, MetaType::kText};
 
 struct Typed {
   std::optional<MetaType> type;
@@ -40,7 +40,7 @@ struct Typed {
 };
 Typed split_type(std::string_view text) {
   const size_t colon = text.find(':');
-  for (const MetaType type : kTypes) {
+  for (const MetaType type : kMetaTypes) {
     if (colon != text.npos && text.substr(0, colon) == name(type)) {
       return {type, text.substr(colon + 1)};
     }
@@ -186,7 +186,7 @@ Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const 
   return fail(ErrorCode::kUsage, "no weight file is called '{}'", glob);
 }
 
-Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context&) {
+Result<Checkpoint> edit_metadata(Checkpoint checkpoint, const Options& options, const Context&) {
   CKPT_ASSIGN(const std::vector<Edit> edits, read_edits(options));
   if (checkpoint.format != "gguf") {
     CKPT_TRY(edit_files(checkpoint, edits, options.get("file").value_or("*")));
@@ -210,6 +210,6 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
 
 constinit const Transform kMetadataEdit{"metadata",
                                         "sets and removes GGUF keys or safetensors' __metadata__",
-                                        kOptions, apply, Touches::kNames};
+                                        kMetadataOptions, edit_metadata, Touches::kNames};
 
 }  // namespace ckpt

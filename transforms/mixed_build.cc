@@ -5,6 +5,7 @@
 
 #include "core/glob.h"
 #include "transforms/mixed_job.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
@@ -215,7 +216,6 @@ Status write_documents(MixedJob& job) {
   // Weights of more or fewer axes that are no linear layers here: convolutions, stacks of experts.
   for (const Tensor& tensor : job.checkpoint.tensors) {
     if (tensor.shape.size() < 3) continue;
-    constexpr std::string_view kWeight = ".weight";
     if (tensor.name.ends_with(kWeight)) {
       plain.push_back(tensor.name.substr(0, tensor.name.size() - kWeight.size()));
     } else if (const size_t at = tensor.name.rfind(".experts."); at != std::string::npos) {

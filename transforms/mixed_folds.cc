@@ -21,7 +21,7 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kMaxColumns = uint64_t{1} << 24;
+constexpr uint64_t kMaxFoldColumns = uint64_t{1} << 24;
 constexpr double kRescaleCost = 5.5e-4;  // relative squared error of block scales rounded again
 
 bool is_ones(const Factors& factors) {
@@ -44,7 +44,7 @@ class Folder {
       const MixedLayer& layer = job_.model.layers[i];
       if (layer.pre_quant_scale < 0) continue;
       const Tensor& stored = job_.checkpoint.tensors[static_cast<size_t>(layer.pre_quant_scale)];
-      CKPT_ASSIGN(scales_[i], read_scales(stored, kMaxColumns));
+      CKPT_ASSIGN(scales_[i], read_scales(stored, kMaxFoldColumns));
       if (is_ones(scales_[i])) {
         scales_[i].clear();
         job_.plans[i].how = "its scale of ones dropped";

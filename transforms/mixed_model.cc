@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "transforms/export_select.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kAlgos[] = {
     "NVFP4",     "NVFP4_AWQ",  "W4A16_NVFP4", "FP8", "FP8_PER_CHANNEL_PER_TOKEN",
     "FP8_PB_WO", "FP8_PB_REAL"};

@@ -10,7 +10,7 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kMixedOptions[] = {
     {"base", "DIR", "the float checkpoint that was quantised; layers are encoded from it"},
     {"fp8", "nvfp4|bf16|exclude", "FP8 layers: encoded anew (default), or plain and excluded"},
     {"search", "none|four-over-six|sweep|best", "block scales of what is encoded anew; sweep"},
@@ -20,7 +20,7 @@ constexpr OptionRule kOptions[] = {
 };
 
 Failure bad_value(std::string_view key, std::string_view value) {
-  const auto rule = std::find_if(std::begin(kOptions), std::end(kOptions),
+  const auto rule = std::find_if(std::begin(kMixedOptions), std::end(kMixedOptions),
                                  [&](const OptionRule& each) { return each.name == key; });
   return fail(ErrorCode::kUsage, "{}: '{}'; expected {}", key, value, rule->value);
 }
@@ -122,7 +122,8 @@ Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const Options& options,
   return checkpoint;
 }
 
-constinit const Transform kMixedToNvfp4 = {
-    "mixed-to-nvfp4", "FP8, NVFP4 and NVFP4_AWQ layers to plain NVFP4", kOptions, mixed_to_nvfp4};
+constinit const Transform kMixedToNvfp4 = {"mixed-to-nvfp4",
+                                           "FP8, NVFP4 and NVFP4_AWQ layers to plain NVFP4",
+                                           kMixedOptions, mixed_to_nvfp4};
 
 }  // namespace ckpt

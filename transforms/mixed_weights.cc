@@ -7,9 +7,9 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kMaxColumns = uint64_t{1} << 24;
+constexpr uint64_t kMaxMixedColumns = uint64_t{1} << 24;
 // Weights of the base that fit worse are no source of this layer's; FP8 and NVFP4 are at 20 to 35.
-constexpr double kSameDb = 10;
+constexpr double kSameWeightsDb = 10;
 
 Result<Tensor> with_factors(Tensor tensor, const Factors& rows, const Factors& columns) {
   if (!rows.empty()) {
@@ -63,7 +63,7 @@ Result<Tensor> effective_weight(const MixedJob& job, size_t layer) {
   Factors scale;
   if (found.pre_quant_scale >= 0) {
     const Tensor& stored = job.checkpoint.tensors[static_cast<size_t>(found.pre_quant_scale)];
-    CKPT_ASSIGN(scale, read_scales(stored, kMaxColumns));
+    CKPT_ASSIGN(scale, read_scales(stored, kMaxMixedColumns));
   }
   CKPT_ASSIGN(Tensor out, as_floats(job, job.weight(layer)));
   return with_factors(std::move(out), {}, scale);
@@ -84,7 +84,7 @@ Status match_base(MixedJob& job) {
     }
     CKPT_ASSIGN(const Tensor now, effective_weight(job, i));
     CKPT_ASSIGN(const ValueError error, measure_error(now, *found));
-    if (error.sqnr_db() >= kSameDb) {
+    if (error.sqnr_db() >= kSameWeightsDb) {
       job.plans[i].base = std::move(found);
     } else if (other++ == 0) {
       first_other = layer.module;

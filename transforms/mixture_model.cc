@@ -67,7 +67,7 @@ constexpr std::string_view kCopied[] = {
     "mm.a.code_embd",
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_name_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A number, or the number of the first layer where there is one for each.
 uint64_t first_number(const Metadata& metadata, const std::string& key, uint64_t otherwise) {
@@ -98,7 +98,7 @@ int64_t block_of(std::string_view name) {
   if (name.substr(0, kPrefix.size()) != kPrefix) return -1;
   size_t i = kPrefix.size();
   int64_t block = -1;
-  for (; i < name.size() && is_digit(name[i]); ++i) {
+  for (; i < name.size() && is_name_digit(name[i]); ++i) {
     block = std::min<int64_t>(std::max<int64_t>(block, 0) * 10 + (name[i] - '0'),
                               std::numeric_limits<int32_t>::max());
   }

@@ -44,7 +44,7 @@ Shape shape_of(std::string_view name) {
   return out;
 }
 
-std::string text_of(const std::set<uint64_t>& numbers) {
+std::string set_text(const std::set<uint64_t>& numbers) {
   std::string out;
   for (auto at = numbers.begin(); at != numbers.end();) {
     auto last = at;
@@ -75,7 +75,7 @@ std::vector<std::vector<std::string>> grids(const std::set<Numbers>& all, size_t
   std::vector<std::vector<std::string>> out;
   for (const auto& [numbers, rest] : pieces) {
     for (std::vector<std::string>& tail : grids(*rest, 0)) {
-      tail.insert(tail.begin(), text_of(numbers));
+      tail.insert(tail.begin(), set_text(numbers));
       out.push_back(std::move(tail));
     }
   }

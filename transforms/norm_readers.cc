@@ -4,10 +4,10 @@
 #include <set>
 #include <span>
 
+#include "transforms/weight_names.h"
+
 namespace ckpt {
 namespace {
-
-constexpr std::string_view kWeight = ".weight";
 
 // Beginnings of model types.
 constexpr std::string_view kKnown[] = {"llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma"};

@@ -7,15 +7,15 @@
 
 #include "transforms/packed_weights.h"
 #include "transforms/quant_config.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kLayoutOptions[] = {
     {"to", "modelopt|compressed-tensors", "whose names, scales and configuration"},
 };
-constexpr std::string_view kWeight = ".weight";
-constexpr std::string_view kInputScale = ".input_scale";
+constexpr std::string_view kLayoutInputScale = ".input_scale";
 constexpr std::string_view kFp8 = "fp8_tensor", kFp8Vector = "fp8_tensor_vector";
 constexpr size_t kTensorScalePart = 2;
 constexpr size_t kNotedTensors = 256;
@@ -28,7 +28,7 @@ struct Side {
 constexpr Side kModelopt{"modelopt", "nvfp4_modelopt", ".input_scale", false};
 constexpr Side kCompressed{"compressed-tensors", "nvfp4_ct", ".input_global_scale", true};
 
-std::string module_of(std::string_view name, std::string_view ending) {
+std::string module_before(std::string_view name, std::string_view ending) {
   return std::string(name.substr(0, name.size() - ending.size()));
 }
 
@@ -37,7 +37,7 @@ class Mover {
   Mover(const Side& from, const Side& to, const Checkpoint& checkpoint, const Context& context)
       : from_(from), to_(to), context_(context) {
     for (const Tensor& tensor : checkpoint.tensors) {
-      if (is_movable_fp8(tensor)) fp8_.insert(module_of(tensor.name, kWeight));
+      if (is_movable_fp8(tensor)) fp8_.insert(module_before(tensor.name, kWeight));
     }
   }
 
@@ -138,7 +138,8 @@ Result<Tensor> Mover::moved(const Tensor& tensor) {
     return fail(ErrorCode::kUnsupported, "tensor '{}' ({}): only plain NVFP4 can change its layout",
                 tensor.name, tensor.codec->name);
   }
-  if (tensor.name.ends_with(kInputScale) && fp8_.contains(module_of(tensor.name, kInputScale))) {
+  if (tensor.name.ends_with(kLayoutInputScale) &&
+      fp8_.contains(module_before(tensor.name, kLayoutInputScale))) {
     return reshape(tensor, number_shape());
   }
   if (tensor.name.ends_with(from_.input_scale)) {
@@ -195,7 +196,8 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
     if (tensor.name.ends_with(side.input_scale)) {
       scaled.insert(tensor.name.substr(0, tensor.name.size() - side.input_scale.size()));
     }
-    if (tensor.name.ends_with(kInputScale)) fp8_scaled.insert(module_of(tensor.name, kInputScale));
+    if (tensor.name.ends_with(kLayoutInputScale))
+      fp8_scaled.insert(module_before(tensor.name, kLayoutInputScale));
     if (!tensor.name.ends_with(kWeight) || tensor.shape.size() < 2) continue;
     const std::string module = tensor.name.substr(0, tensor.name.size() - kWeight.size());
     if (tensor.codec->name == side.codec) {
@@ -234,7 +236,8 @@ bool holds(const Checkpoint& checkpoint, std::string_view codec) {
                      [&](const Tensor& tensor) { return tensor.codec->name == codec; });
 }
 
-Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
+Result<Checkpoint> change_layout(Checkpoint checkpoint, const Options& options,
+                                 const Context& context) {
   const std::string wanted = options.get("to").value_or("");
   if (wanted != kModelopt.name && wanted != kCompressed.name) {
     return fail(ErrorCode::kUsage, "nvfp4-layout: to '{}'; expected modelopt or compressed-tensors",
@@ -278,6 +281,6 @@ Result<Nvfp4Modules> find_modelopt_modules(const Checkpoint& checkpoint) {
 
 constinit const Transform kNvfp4Layout{
     "nvfp4-layout", "NVFP4 weights between ModelOpt's and compressed-tensors' layout; bits stay",
-    kOptions, apply};
+    kLayoutOptions, change_layout};
 
 }  // namespace ckpt

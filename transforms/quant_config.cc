@@ -5,7 +5,7 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kConfigName = "config.json";
+constexpr std::string_view kModelConfigName = "config.json";
 constexpr std::string_view kConfigKey = "quantization_config";
 
 // ---- writing -----------------------------------------------------------------------------------
@@ -234,32 +234,32 @@ JsonText make_quantization_config(const QuantConfig& config) {
 }
 
 Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint) {
-  const Document* document = checkpoint.find_document(kConfigName);
+  const Document* document = checkpoint.find_document(kModelConfigName);
   if (document == nullptr) return std::optional<JsonText>();
-  CKPT_ASSIGN(JsonText config, in(kConfigName, JsonText::parse(*document->content)));
+  CKPT_ASSIGN(JsonText config, in(kModelConfigName, JsonText::parse(*document->content)));
   if (!config.is_object()) return fail(ErrorCode::kCorrupt, "config.json: expected an object");
   return std::optional(std::move(config));
 }
 
 Result<std::optional<QuantConfig>> read_quant_config(const Checkpoint& checkpoint) {
-  if (const Document* document = checkpoint.find_document(kQuantConfigName)) {
-    CKPT_ASSIGN(const JsonText json, in(kQuantConfigName, JsonText::parse(*document->content)));
-    CKPT_ASSIGN(QuantConfig config, in(kQuantConfigName, read_own(json)));
+  if (const Document* document = checkpoint.find_document(kModelConfigName)) {
+    CKPT_ASSIGN(const JsonText json, in(kModelConfigName, JsonText::parse(*document->content)));
+    CKPT_ASSIGN(QuantConfig config, in(kModelConfigName, read_own(json)));
     return std::optional(std::move(config));
   }
   CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
   const JsonText* embedded = config ? config->find(kConfigKey) : nullptr;
   if (embedded == nullptr) return std::optional<QuantConfig>();
-  return in(fmt::format("{}: {}", kConfigName, kConfigKey), read_embedded(*embedded));
+  return in(fmt::format("{}: {}", kModelConfigName, kConfigKey), read_embedded(*embedded));
 }
 
 Status write_quant_config(Checkpoint& checkpoint, const QuantConfig& config) {
   CKPT_ASSIGN(std::optional<JsonText> model, read_config(checkpoint));
   if (model) {
     model->set(kConfigKey, make_quantization_config(config));
-    checkpoint.set_document(std::string(kConfigName), model->dump(4));
+    checkpoint.set_document(std::string(kModelConfigName), model->dump(4));
   }
-  checkpoint.set_document(std::string(kQuantConfigName), render_quant_config(config));
+  checkpoint.set_document(std::string(kModelConfigName), render_quant_config(config));
   return {};
 }
 
@@ -269,9 +269,9 @@ Result<bool> remove_quant_config(Checkpoint& checkpoint) {
   for (const std::string_view key : {kConfigKey, std::string_view("compression_config")}) {
     if (model && model->remove(key)) found = true;
   }
-  if (found) checkpoint.set_document(std::string(kConfigName), model->dump(2) + "\n");
+  if (found) checkpoint.set_document(std::string(kModelConfigName), model->dump(2) + "\n");
   const size_t removed = std::erase_if(checkpoint.documents, [](const Document& document) {
-    return document.path == kQuantConfigName;
+    return document.path == kModelConfigName;
   });
   return found || removed != 0;
 }

@@ -20,11 +20,11 @@
 #include "transforms/name_ranges.h"
 #include "transforms/quant_config.h"
 #include "transforms/transforms.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kCompanions[] = {
     ".input_scale", ".input_global_scale", ".output_scale", ".k_scale",     ".v_scale",
     ".q_scale",     ".pre_quant_scale",    ".k_bias_value", ".v_bias_value"};
@@ -41,7 +41,7 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-std::string module_of(const std::string& tensor) {
+std::string summary_module(const std::string& tensor) {
   return tensor.ends_with(kWeight) ? tensor.substr(0, tensor.size() - kWeight.size()) : tensor;
 }
 
@@ -76,7 +76,7 @@ class Summarizer {
 
   Algorithm algorithm_of(const Tensor& tensor) const {
     const std::string_view codec = tensor.codec->name;
-    const std::string module = module_of(tensor.name);
+    const std::string module = summary_module(tensor.name);
     if (codec.starts_with("nvfp4_")) {
       if (has(module + ".pre_quant_scale")) return {"NVFP4_AWQ", " (group 16)"};
       const bool has_input = has(module + ".input_scale") || has(module + ".input_global_scale");
@@ -110,7 +110,7 @@ class Summarizer {
         ++vectors[text];
         continue;
       }
-      layers[text].push_back(module_of(tensor.name));
+      layers[text].push_back(summary_module(tensor.name));
       found_.emplace_back(&tensor, algorithm.name);
     }
     for (const std::string& text : order) {
@@ -232,7 +232,7 @@ class Summarizer {
                                                                 : std::vector<std::string>());
     const NameList ignored(ignored_);
     for (const auto& [tensor, name] : found_) {
-      const std::string module = module_of(tensor->name);
+      const std::string module = summary_module(tensor->name);
       const bool has_codes = tensor->codec->parts.size() > 1;
       if (config_) {
         const std::string stated = stated_for(module, excluded);

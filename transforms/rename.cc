@@ -17,7 +17,7 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kRenameOptions[] = {
     {"from", "PREFIX|GLOB", "how names start, or a glob with one *", true},
     {"to", "PREFIX|GLOB", "what stands there instead", true},
 };
@@ -101,7 +101,8 @@ Status rename(Tensor& tensor, Rules& rules) {
   return {};
 }
 
-Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
+Result<Checkpoint> rename_tensors(Checkpoint checkpoint, const Options& options,
+                                  const Context& context) {
   CKPT_ASSIGN(Rules rules, read_rules(options));
   std::set<std::string> names;
   for (Tensor& tensor : checkpoint.tensors) {
@@ -129,7 +130,7 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
 
 }  // namespace
 
-constinit const Transform kRename{"rename", "gives tensors other names", kOptions, apply,
-                                  Touches::kNames};
+constinit const Transform kRename{"rename", "gives tensors other names", kRenameOptions,
+                                  rename_tensors, Touches::kNames};
 
 }  // namespace ckpt

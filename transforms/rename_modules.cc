@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "core/json_edit.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
 
 constexpr std::string_view kExpressionMark = "re:";
-constexpr std::string_view kLists[] = {"ignore", "exclude_modules", "modules_to_not_convert",
-                                       "targets"};
-constexpr std::string_view kWeight = ".weight";
+constexpr std::string_view kModuleLists[] = {"ignore", "exclude_modules", "modules_to_not_convert",
+                                             "targets"};
 
 // A module: by the name of its weight, or as the front of longer names ("model.layers.0").
 std::optional<std::string> renamed_module(const std::string& name, const NewName& rename) {
@@ -67,7 +67,8 @@ class Renaming {
 
   void walk(JsonText& root) {
     for (auto& [key, value] : root.members()) {
-      if (std::find(std::begin(kLists), std::end(kLists), key) != std::end(kLists)) {
+      if (std::find(std::begin(kModuleLists), std::end(kModuleLists), key) !=
+          std::end(kModuleLists)) {
         for (JsonText& item : value.items()) {
           const auto entry = item.as_text();
           if (!entry) continue;

@@ -45,9 +45,9 @@ void add_interval(JsonText& text) {
 std::string dtype_of(const Checkpoint& checkpoint) {
   std::map<std::string_view, size_t> counts;
   for (const Tensor& tensor : checkpoint.tensors) ++counts[tensor.codec->name];
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+  constexpr std::pair<std::string_view, std::string_view> kDtypeNames[] = {
       {"bf16", "bfloat16"}, {"f16", "float16"}, {"f32", "float32"}};
-  for (const auto& [codec, torch] : kNames) {
+  for (const auto& [codec, torch] : kDtypeNames) {
     if (counts.count(codec) != 0) return std::string(torch);
   }
   return {};

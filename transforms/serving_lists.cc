@@ -13,11 +13,10 @@
 #include "core/name_list.h"
 #include "transforms/quant_config.h"
 #include "transforms/serving_config.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
-
-constexpr std::string_view kWeight = ".weight";
 
 struct Modules {
   std::vector<std::string> plain, coded;  // linear ones
@@ -25,9 +24,9 @@ struct Modules {
 
 bool is_linear(const Tensor& tensor) {
   if (tensor.shape.size() != 2) return false;
-  constexpr std::string_view kOthers[] = {"embed_tokens.weight", "pos_embed.weight", "wte.weight",
-                                          "wpe.weight"};
-  return std::none_of(std::begin(kOthers), std::end(kOthers),
+  constexpr std::string_view kOtherWeights[] = {"embed_tokens.weight", "pos_embed.weight",
+                                                "wte.weight", "wpe.weight"};
+  return std::none_of(std::begin(kOtherWeights), std::end(kOtherWeights),
                       [&](std::string_view other) { return tensor.name.ends_with(other); });
 }
 

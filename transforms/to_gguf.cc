@@ -12,7 +12,7 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kToGgufOptions[] = {
     {"outtype", "auto|f32|f16|bf16|q8_0",
      "type of the matrices; auto: that of the source (norms and small tensors are F32)"},
     {"mtp", "yes|no", "keep the layers for multi-token prediction (default yes)"},
@@ -94,7 +94,7 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
   return out;
 }
 
-Result<Checkpoint> apply(Checkpoint input, const Options& options, const Context& context) {
+Result<Checkpoint> to_gguf(Checkpoint input, const Options& options, const Context& context) {
   if (input.format == "gguf") {
     return fail(ErrorCode::kUsage, "to-gguf: the checkpoint is GGUF already");
   }
@@ -126,8 +126,8 @@ std::string_view codec_name(OutType type) { return row_of(type).name; }
 const Transform kToGguf = {
     .name = "to-gguf",
     .help = "Hugging Face checkpoint to GGUF, as llama.cpp's converter writes it",
-    .options = kOptions,
-    .apply = apply,
+    .options = kToGgufOptions,
+    .apply = to_gguf,
 };
 
 }  // namespace ckpt

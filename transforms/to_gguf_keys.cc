@@ -78,13 +78,13 @@ Status KeyWriter::rope_scaling() const {
   struct YarnRow {
     const char *key, *field, *other;
   };
-  static constexpr YarnRow kRows[] = {
+  static constexpr YarnRow kYarnRows[] = {
       {"rope.scaling.yarn_ext_factor", "extrapolation_factor", ""},
       {"rope.scaling.yarn_attn_factor", "attention_factor", "attn_factor"},
       {"rope.scaling.yarn_beta_fast", "beta_fast", ""},
       {"rope.scaling.yarn_beta_slow", "beta_slow", ""},
   };
-  for (const YarnRow& row : kRows) {
+  for (const YarnRow& row : kYarnRows) {
     const JsonValue* value = member(rope(), row.field);
     if (value == nullptr) value = member(rope(), row.other);
     if (value != nullptr && !value->is_null()) CKPT_TRY(set(row.key, MetaType::kF32, *value));

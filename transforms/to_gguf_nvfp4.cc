@@ -5,23 +5,23 @@
 
 #include "core/repack.h"
 #include "core/stack_name.h"
+#include "transforms/weight_names.h"
 
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kWeight = ".weight";
-constexpr uint64_t kTensorScalePart = 2;
+constexpr uint64_t kNvfp4TensorScale = 2;
 
 const Codec& block_codec(Codecs codecs) { return plain_codec(codecs, Dtype::kNvfp4); }
 
 // The scale of the whole tensor as a factor. compressed-tensors stores what divides.
 Result<float> tensor_scale(const Tensor& tensor, Codecs codecs) {
-  const PartRule& rule = tensor.codec->parts[kTensorScalePart];
+  const PartRule& rule = tensor.codec->parts[kNvfp4TensorScale];
   Tensor part = tensor;
   part.name = tensor.name + std::string(rule.suffix);
   part.shape = {1};
   part.codec = &plain_codec(codecs, rule.dtype);
-  part.origin = Stored{{tensor.stored().parts[kTensorScalePart]}};
+  part.origin = Stored{{tensor.stored().parts[kNvfp4TensorScale]}};
   CKPT_ASSIGN(const std::vector<float> found, read_values(part, 1));
   const bool divides = rule.suffix == "_global_scale";
   const float scale = divides ? 1.0f / found[0] : found[0];
@@ -64,7 +64,7 @@ Status check_rule(const NamedTensor& named, const Match* match, const Model& mod
 // Tensor scales go elsewhere; without this, tensors with different ones could not be joined.
 void share_tensor_scale(Tensor& tensor, const Tensor& first) {
   auto& parts = std::get<Stored>(tensor.origin).parts;
-  parts[kTensorScalePart] = first.stored().parts[kTensorScalePart];
+  parts[kNvfp4TensorScale] = first.stored().parts[kNvfp4TensorScale];
 }
 
 }  // namespace

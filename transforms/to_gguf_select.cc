@@ -55,13 +55,13 @@ struct MtpName {
 
 // "mtp.layers.I.X" and "mtp.fc.weight" as tensors of layers behind the last; other names as found.
 MtpName mtp_as_layer(std::string_view name, uint64_t layers) {
-  constexpr std::pair<std::string_view, std::string_view> kRows[] = {
+  constexpr std::pair<std::string_view, std::string_view> kSelectRows[] = {
       {"mtp.fc.", "eh_proj."},
       {"mtp.pre_fc_norm_embedding.", "enorm."},
       {"mtp.pre_fc_norm_hidden.", "hnorm."},
       {"mtp.norm.", "shared_head.norm."},
   };
-  for (const auto& [from, to] : kRows) {
+  for (const auto& [from, to] : kSelectRows) {
     if (name.starts_with(from)) {
       return {fmt::format("model.layers.{}.{}{}", layers, to, name.substr(from.size())), 0};
     }
@@ -94,7 +94,7 @@ std::string quantization_found(const Checkpoint& checkpoint, const Model& model)
   return "config.json has no quantization_config";
 }
 
-bool is_float(const Codec& codec) {
+bool is_float_codec(const Codec& codec) {
   if (codec.parts.size() != 1) return false;
   const Dtype dtype = codec.parts[0].dtype;
   return dtype == Dtype::kF32 || dtype == Dtype::kF16 || dtype == Dtype::kBF16 ||
@@ -102,10 +102,10 @@ bool is_float(const Codec& codec) {
 }
 
 // What stands beside quantised weights and is no tensor of the model.
-constexpr std::string_view kScaleEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
-                                           ".v_scale"};
+constexpr std::string_view kDroppedScaleEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
+                                                  ".v_scale"};
 bool is_side_scale(std::string_view name) {
-  return std::any_of(std::begin(kScaleEnds), std::end(kScaleEnds),
+  return std::any_of(std::begin(kDroppedScaleEnds), std::end(kDroppedScaleEnds),
                      [&](std::string_view end) { return name.ends_with(end); });
 }
 
@@ -137,7 +137,7 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
                           tensor.name);
   }
   const bool is_decodable = tensor.codec->parts.size() > 1 && tensor.codec->decode != nullptr;
-  if (is_float(*tensor.codec) || is_decodable) return {};
+  if (is_float_codec(*tensor.codec) || is_decodable) return {};
   return fail(ErrorCode::kUnsupported,
               "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4 and FP8 with their "
               "scales{} ({})",

@@ -132,19 +132,19 @@ constexpr auto kStems = std::to_array<std::string_view>({
 struct ProcessorRow {
   std::string_view model_type, name;
 };
-constexpr std::string_view kQwen2 = "Qwen2TokenizerFast";
+constexpr std::string_view kQwen2Pattern = "Qwen2TokenizerFast";
 constexpr std::string_view kLlama = "LlamaTokenizerFast";
 constexpr std::string_view kGemma = "GemmaTokenizerFast";
 constexpr ProcessorRow kProcessors[] = {
-    {"qwen2_vl", kQwen2},
-    {"qwen2_5_vl", kQwen2},
-    {"qwen3_vl", kQwen2},
-    {"qwen3_vl_moe", kQwen2},
-    {"qwen3_5", kQwen2},
-    {"qwen3_5_moe", kQwen2},
-    {"qwen2_5_omni", kQwen2},
-    {"qwen3_omni_moe", kQwen2},
-    {"colqwen2", kQwen2},
+    {"qwen2_vl", kQwen2Pattern},
+    {"qwen2_5_vl", kQwen2Pattern},
+    {"qwen3_vl", kQwen2Pattern},
+    {"qwen3_vl_moe", kQwen2Pattern},
+    {"qwen3_5", kQwen2Pattern},
+    {"qwen3_5_moe", kQwen2Pattern},
+    {"qwen2_5_omni", kQwen2Pattern},
+    {"qwen3_omni_moe", kQwen2Pattern},
+    {"colqwen2", kQwen2Pattern},
     {"chameleon", kLlama},
     {"idefics", kLlama},
     {"janus", kLlama},
@@ -235,9 +235,10 @@ Result<bool> transformers_5_cuts_otherwise(std::string_view name, std::string_vi
 Result<ClassChoice> choose_class(const TokenizerModel& model, const TokenizerFile& file) {
   CKPT_ASSIGN(const bool is_qwen2, says(file, kOwnRules[0]));
   const std::string_view wanted = class_of_processor(model.model_type);
-  if (!wanted.empty()) return ClassChoice{std::string(wanted), wanted != kQwen2 || !is_qwen2};
+  if (!wanted.empty())
+    return ClassChoice{std::string(wanted), wanted != kQwen2Pattern || !is_qwen2};
   if (is_qwen2 && model.text_model_type.starts_with("qwen")) {
-    return ClassChoice{std::string(kQwen2), false};
+    return ClassChoice{std::string(kQwen2Pattern), false};
   }
   return ClassChoice{"PreTrainedTokenizerFast", false};
 }

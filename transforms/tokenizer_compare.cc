@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 3> kAreas = {"ids", "rules", "special"};
 
 std::string_view name_of(TokenizerArea area) { return kAreas[static_cast<size_t>(area)]; }
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 // Whether two JSON texts differ in nothing but the space between tokens. False says nothing: the
 // same value can be spelled in other ways.
@@ -28,8 +28,8 @@ bool is_same_text(std::string_view a, std::string_view b) {
   size_t i = 0;
   size_t j = 0;
   while (true) {
-    while (!quoted && i < a.size() && is_space(a[i])) ++i;
-    while (!quoted && j < b.size() && is_space(b[j])) ++j;
+    while (!quoted && i < a.size() && is_json_space(a[i])) ++i;
+    while (!quoted && j < b.size() && is_json_space(b[j])) ++j;
     if (i == a.size() || j == b.size()) return i == a.size() && j == b.size();
     if (a[i] != b[j]) return false;
     if (quoted && a[i] == '\\') {
@@ -75,9 +75,9 @@ class Comparison {
   // "" when equal.
   Result<std::string> ids() const {
     using Read = Result<std::vector<std::string>> (*)(const TokenizerFile&);
-    constexpr std::array<std::tuple<std::string_view, Read, std::string_view>, 2> kLists = {
+    constexpr std::array<std::tuple<std::string_view, Read, std::string_view>, 2> kComparedLists = {
         {{"model.vocab", read_tokens, "token"}, {"model.merges", read_merge_texts, "merge"}}};
-    for (const auto& [part, read, what] : kLists) {
+    for (const auto& [part, read, what] : kComparedLists) {
       if (is_same(part)) continue;
       CKPT_ASSIGN(const std::vector<std::string> a, read(ours_));
       CKPT_ASSIGN(const std::vector<std::string> b, read(theirs_));

@@ -14,14 +14,14 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kMaxTokens = 16'000'000;
+constexpr uint64_t kMaxFileTokens = 16'000'000;
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+bool is_file_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 // Walks over the members of one object. Nothing recurses: nesting is counted.
-class Members {
+class JsonMembers {
  public:
-  explicit Members(std::string_view text) : text_(text) {}
+  explicit JsonMembers(std::string_view text) : text_(text) {}
 
   Result<std::vector<TokenizerFile::Member>> run() {
     std::vector<TokenizerFile::Member> out;
@@ -46,7 +46,7 @@ class Members {
 
  private:
   char next() {
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_file_space(text_[at_])) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
 
@@ -70,7 +70,7 @@ class Members {
         if (depth == 0) return text_.substr(start, at_ - start);
         continue;
       }
-      if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_space(c))) {
+      if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_file_space(c))) {
         return text_.substr(start, at_ - start);
       }
       ++at_;
@@ -97,7 +97,7 @@ Failure bad_part(std::string_view what, std::string_view expected) {
 }
 
 Status put_token(std::vector<std::string>& out, std::string_view text, uint64_t id) {
-  if (id >= kMaxTokens) return bad_part(fmt::format("token '{}' has id {}", text, id), "less");
+  if (id >= kMaxFileTokens) return bad_part(fmt::format("token '{}' has id {}", text, id), "less");
   if (id >= out.size()) out.resize(id + 1);
   out[id] = text;
   return {};
@@ -120,8 +120,8 @@ Result<std::optional<TokenizerFile>> read_tokenizer_file(const Checkpoint& check
   const Document* document = checkpoint.find_document(kTokenizerJson);
   if (document == nullptr) return std::optional<TokenizerFile>();
   TokenizerFile out;
-  CKPT_ASSIGN(out.members, Members(*document->content).run());
-  CKPT_ASSIGN(out.model, Members(find(out.members, "model")).run());
+  CKPT_ASSIGN(out.members, JsonMembers(*document->content).run());
+  CKPT_ASSIGN(out.model, JsonMembers(find(out.members, "model")).run());
   return std::optional(std::move(out));
 }
 
@@ -134,7 +134,7 @@ Result<std::vector<AddedToken>> read_added_tokens(const TokenizerFile& file) {
     const JsonValue* id = member(entry, "id");
     const std::optional<uint64_t> number = whole(id == nullptr ? JsonValue() : *id);
     const std::string* content = text_of(entry, "content");
-    if (!number || *number >= kMaxTokens || content == nullptr) {
+    if (!number || *number >= kMaxFileTokens || content == nullptr) {
       return bad_part("an added token without id or content", "both");
     }
     out.push_back({*number, *content, flag(entry, "lstrip"), flag(entry, "normalized"),

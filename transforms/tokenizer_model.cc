@@ -8,7 +8,7 @@
 namespace ckpt {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKinds = {"bos", "eos", "pad", "image", "video"};
+constexpr std::array<std::string_view, 5> kModelKinds = {"bos", "eos", "pad", "image", "video"};
 // Embeddings by the end of their name: Llama and its many kin, GPT-2, BLOOM and Falcon, GPT-NeoX,
 // Mistral's own names, GGUF.
 constexpr std::array<std::string_view, 6> kEmbeddings = {
@@ -67,7 +67,7 @@ Result<TokenizerModel> read_tokenizer_model(const Checkpoint& checkpoint) {
               read_object(checkpoint, "generation_config.json"));
   const JsonValue none = JsonValue::object();
   if (config) read_config(*config, out);
-  for (const std::string_view kind : kKinds) {
+  for (const std::string_view kind : kModelKinds) {
     std::vector<uint64_t> ids =
         ids_of(kind, config ? *config : none, generation ? *generation : none);
     if (!ids.empty()) out.special_ids.emplace_back(kind, std::move(ids));

@@ -5,7 +5,7 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kTokenizerOptions[] = {
     {"for", "transformers-4.57", "make what transformers 5 wrote readable for 4.57 too"},
     {"from", "DIR", "take the tokenizer of DIR, where it is proven to be the same"},
     {"accept", "ids|rules|special", "take one of DIR although it differs in this", true},
@@ -15,7 +15,8 @@ constexpr OptionRule kOptions[] = {
     {"pre", "NAME", "for GGUF: llama.cpp's name of DIR's pre-tokenizer; found when absent"},
 };
 
-Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Context& context) {
+Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const Options& options,
+                                   const Context& context) {
   const bool mends = options.get("for").has_value();
   const bool takes = options.get("from").has_value();
   if (!mends && !takes) {
@@ -40,6 +41,6 @@ Result<Checkpoint> apply(Checkpoint checkpoint, const Options& options, const Co
 
 constinit const Transform kTokenizer = {
     "tokenizer", "mend the tokenizer's files for older readers, or take them from another folder",
-    kOptions, apply, Touches::kDocuments};
+    kTokenizerOptions, apply_tokenizer, Touches::kDocuments};
 
 }  // namespace ckpt

@@ -16,7 +16,7 @@ constexpr std::string_view kNotFromBase[] = {
     "quantization_config", "torch_dtype",         "dtype",
     "compression_config",  "tie_word_embeddings", "_name_or_path",
     "text_config",         "llm_config"};
-constexpr std::string_view kVersion = "transformers_version";
+constexpr std::string_view kVlVersion = "transformers_version";
 constexpr std::string_view kDtypeKeys[] = {"dtype", "torch_dtype"};
 
 template <class Keys>
@@ -320,9 +320,9 @@ VlConfig split_vl_config(const JsonText& config, const VlFamily& family) {
     if (inner != nullptr && out.top.find(key) == nullptr) out.top.set(key, *inner);
     out.text.remove(key);
   }
-  if (const JsonText* version = out.text.find(kVersion); version && !out.top.find(kVersion)) {
-    out.top.set_sorted(kVersion, *version);
-    out.text.remove(kVersion);
+  if (const JsonText* version = out.text.find(kVlVersion); version && !out.top.find(kVlVersion)) {
+    out.top.set_sorted(kVlVersion, *version);
+    out.text.remove(kVlVersion);
   }
   return out;
 }

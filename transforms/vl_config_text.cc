@@ -157,7 +157,7 @@ JsonText layer_types_for(uint64_t layers, uint64_t interval) {
 }
 
 // n where every n-th layer is full attention and no other; nullopt when there is no such n.
-std::optional<uint64_t> interval_of(const JsonText& types) {
+std::optional<uint64_t> vl_interval_of(const JsonText& types) {
   const std::vector<JsonText>& items = types.items();
   const auto is_full = [](const JsonText& item) { return item.as_text() == "full_attention"; };
   const auto first = std::find_if(items.begin(), items.end(), is_full);
@@ -196,7 +196,7 @@ Status complete_layer_types(JsonText& text, const Context& context) {
     types = text.find("layer_types");
   }
   CKPT_TRY(trim_layer_types(*types, text, *layers));
-  const auto interval = interval_of(*types);
+  const auto interval = vl_interval_of(*types);
   if (interval && !said) {
     text.set_sorted("full_attention_interval", JsonText::number(*interval));
   } else if (!interval) {

@@ -22,7 +22,7 @@ constexpr string_view kVisionMlp[] = {"mlp1", "vision_model"};
 
 // ---- text models -------------------------------------------------------------------------------
 
-constexpr VlText kQwen35[] = {{"qwen3_5_text", "qwen3_5_text", "Qwen3_5ForCausalLM"}};
+constexpr VlText kQwen35Text[] = {{"qwen3_5_text", "qwen3_5_text", "Qwen3_5ForCausalLM"}};
 constexpr VlText kQwen35Moe[] = {{"qwen3_5_moe_text", "qwen3_5_moe_text", "Qwen3_5MoeForCausalLM"}};
 constexpr VlText kQwen2Vl[] = {{"qwen2", "qwen2_vl_text", "Qwen2ForCausalLM"}};
 constexpr VlText kQwen25Vl[] = {{"qwen2", "qwen2_5_vl_text", "Qwen2ForCausalLM"}};
@@ -282,8 +282,8 @@ constexpr VlFamily make_internvl_chat() {
   return out;
 }
 
-constexpr VlFamily kFamilies[] = {
-    make_qwen35("qwen3_5", "Qwen3_5ForConditionalGeneration", kQwen35,
+constexpr VlFamily kVlFamilies[] = {
+    make_qwen35("qwen3_5", "Qwen3_5ForConditionalGeneration", kQwen35Text,
                 CKPT_QWEN3_VISION("qwen3_5_vision", "[]")),
     make_qwen35("qwen3_5_moe", "Qwen3_5MoeForConditionalGeneration", kQwen35Moe,
                 CKPT_QWEN3_VISION("qwen3_5_moe_vision", "[]")),
@@ -308,13 +308,13 @@ constexpr VlFamily kFamilies[] = {
 
 }  // namespace
 
-std::span<const VlFamily> all_vl_families() { return kFamilies; }
+std::span<const VlFamily> all_vl_families() { return kVlFamilies; }
 
 const VlFamily* find_vl_family(std::string_view model_type) {
   const auto found =
-      std::find_if(std::begin(kFamilies), std::end(kFamilies),
+      std::find_if(std::begin(kVlFamilies), std::end(kVlFamilies),
                    [&](const VlFamily& family) { return family.model_type == model_type; });
-  return found == std::end(kFamilies) ? nullptr : found;
+  return found == std::end(kVlFamilies) ? nullptr : found;
 }
 
 const VlText* find_vl_text(const VlFamily& family, std::string_view text_model_type) {
@@ -327,7 +327,7 @@ const VlText* find_vl_text(const VlFamily& family, std::string_view text_model_t
 
 std::vector<const VlFamily*> vl_families_for_text(std::string_view text_model_type) {
   std::vector<const VlFamily*> out;
-  for (const VlFamily& family : kFamilies) {
+  for (const VlFamily& family : kVlFamilies) {
     if (find_vl_text(family, text_model_type) != nullptr) out.push_back(&family);
   }
   return out;

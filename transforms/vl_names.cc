@@ -18,7 +18,7 @@ constexpr std::string_view kVisionStems[] = {
     "multi_modal_projector", "vision_model", "mlp1",         "model.multi_modal_projector",
     "model.vision_model"};
 constexpr std::string_view kMtpStem = "mtp";
-constexpr std::string_view kExpressionMark = "re:";
+constexpr std::string_view kPatternMark = "re:";
 
 // What follows `stem` in `name`: "" for the name itself, ".x", "*"; nullopt when the name is
 // another.
@@ -135,7 +135,7 @@ void rename_keys(JsonText& layers, const VlFamily& family, VlSide side) {
 
 bool covers(const std::string& entry, std::string_view stem) {
   if (entry == stem) return true;
-  if (!entry.starts_with(kExpressionMark)) return glob_matches(entry, std::string(stem) + ".0.x");
+  if (!entry.starts_with(kPatternMark)) return glob_matches(entry, std::string(stem) + ".0.x");
   // by the last word, which is what recipes write: "re:.*visual.*", "re:visual.*"
   return entry.find(stem.substr(stem.rfind('.') + 1)) != entry.npos;
 }
@@ -199,9 +199,9 @@ VlPart vl_part_of(std::string_view name) {
 
 std::string rename_vl_module(std::string_view entry, const VlFamily& family, VlSide side) {
   const auto plain = [](std::string_view stem) { return std::string(stem); };
-  if (!entry.starts_with(kExpressionMark)) return renamed(entry, family, side, plain);
-  std::string_view body = entry.substr(kExpressionMark.size());
-  std::string head(kExpressionMark);
+  if (!entry.starts_with(kPatternMark)) return renamed(entry, family, side, plain);
+  std::string_view body = entry.substr(kPatternMark.size());
+  std::string head(kPatternMark);
   if (body.starts_with('^')) {
     head += '^';
     body.remove_prefix(1);

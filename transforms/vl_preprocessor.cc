@@ -7,7 +7,7 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kOptions[] = {
+constexpr OptionRule kPreprocessorOptions[] = {
     {"from", "DIR", "the folder to take the files from; those usual for the model when absent"},
 };
 
@@ -184,6 +184,6 @@ constinit const Transform kPreprocessor = {
     "preprocessor",
     "the files that say how images and videos are prepared, which servers want of every "
     "vision-language class",
-    kOptions, apply_preprocessor, Touches::kDocuments};
+    kPreprocessorOptions, apply_preprocessor, Touches::kDocuments};
 
 }  // namespace ckpt

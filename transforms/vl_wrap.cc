@@ -17,8 +17,8 @@ constexpr OptionRule kWrapOptions[] = {
 constexpr OptionRule kUnwrapOptions[] = {
     {"mtp", "yes|no", "keep the layers for multi-token prediction; yes when absent"},
 };
-constexpr std::string_view kConfig = "config.json";
-constexpr std::string_view kGeneration = "generation_config.json";
+constexpr std::string_view kVlConfigFile = "config.json";
+constexpr std::string_view kVlGenerationFile = "generation_config.json";
 
 struct WeightDtype {
   std::string_view codec, torch;
@@ -33,7 +33,7 @@ struct Base {
 };
 
 Result<JsonDocument> config_of(const Checkpoint& checkpoint) {
-  CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kConfig));
+  CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kVlConfigFile));
   if (!config) return fail(ErrorCode::kUsage, "no config.json; expected a Hugging Face folder");
   return std::move(*config);
 }
@@ -72,7 +72,7 @@ bool has_head(const Checkpoint& checkpoint) {
                      });
 }
 
-std::string dtype_of(const Checkpoint& checkpoint) {
+std::string wrapper_dtype(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!tensor.name.ends_with("embed_tokens.weight")) continue;
     for (const WeightDtype& dtype : kDtypes) {
@@ -97,7 +97,7 @@ Status edit_quant_lists(Checkpoint& checkpoint, JsonText& config, Edit edit) {
 
 // Nested configurations hide the end of text from older readers: it is said beside them.
 Status complete_generation(Checkpoint& checkpoint, const JsonText& text, const Base* base) {
-  if (checkpoint.find_document(kGeneration) != nullptr) return {};
+  if (checkpoint.find_document(kVlGenerationFile) != nullptr) return {};
   JsonText out = JsonText::object();
   for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) {
     const JsonText* value = text.find(key);
@@ -106,7 +106,8 @@ Status complete_generation(Checkpoint& checkpoint, const JsonText& text, const B
   if (base != nullptr) {
     Checkpoint folder;
     folder.documents = base->documents;
-    CKPT_ASSIGN(std::optional<JsonDocument> theirs, in("BASE", read_json(folder, kGeneration)));
+    CKPT_ASSIGN(std::optional<JsonDocument> theirs,
+                in("BASE", read_json(folder, kVlGenerationFile)));
     const JsonText* end = theirs ? theirs->root.find("eos_token_id") : nullptr;
     const JsonText* ours = text.find("eos_token_id");
     const bool agrees =
@@ -114,7 +115,7 @@ Status complete_generation(Checkpoint& checkpoint, const JsonText& text, const B
     if (agrees) out = std::move(theirs->root);
   }
   if (out.find("eos_token_id") == nullptr) return {};
-  checkpoint.set_document(std::string(kGeneration), out.dump(2) + "\n");
+  checkpoint.set_document(std::string(kVlGenerationFile), out.dump(2) + "\n");
   return {};
 }
 
@@ -141,7 +142,7 @@ Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const Options& options, const 
   CKPT_ASSIGN(const VlModel model, identify_vl_text(config.root, base ? base->family : nullptr));
   VlFacts facts;
   facts.has_head = has_head(checkpoint);
-  facts.dtype = dtype_of(checkpoint);
+  facts.dtype = wrapper_dtype(checkpoint);
   CKPT_ASSIGN(facts.token_ids, read_token_ids(checkpoint));
   if (base) facts.base = &base->config;
   CKPT_ASSIGN(config.root, nest_vl_config(config.root, model, facts, context));
@@ -151,7 +152,7 @@ Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const Options& options, const 
     rename_vl_modules(root, *model.family, VlSide::kWrapped);
     cover_vl_modules(root, *model.family, checkpoint);
   }));
-  write_json(checkpoint, kConfig, config);
+  write_json(checkpoint, kVlConfigFile, config);
   CKPT_TRY(complete_generation(checkpoint, *config.root.find(model.family->text_key),
                                base ? &*base : nullptr));
   CKPT_TRY(complete_processors(checkpoint, *model.family, config.root,
@@ -179,7 +180,7 @@ Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const Options& options,
   CKPT_TRY(edit_quant_lists(checkpoint, config.root, [&](JsonText& root) {
     rename_vl_modules(root, *model.family, VlSide::kText);
   }));
-  write_json(checkpoint, kConfig, config);
+  write_json(checkpoint, kVlConfigFile, config);
   std::erase_if(checkpoint.documents, [](const Document& document) {
     return std::find(std::begin(kProcessorFiles), std::end(kProcessorFiles), document.path) !=
            std::end(kProcessorFiles);

@@ -15,45 +15,24 @@
 #include "core/patch/shift.h"
 #include "core/plan.h"
 #include "core/printable.h"
+#include "core/words.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kFirstLine = "ckpt-patch 2\n";
+constexpr std::string_view kJournalFirstLine = "ckpt-patch 2\n";
 constexpr std::string_view kOf = "of ";
 constexpr size_t kDigestDigits = 64;
 constexpr std::string_view kLastLine = "end";
 constexpr uint64_t kMaxJournalBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxStagedBytes = uint64_t{4} << 30;  // a header, read to be written again
 
-Failure io_failure(const fs::path& path, const char* doing, int error) {
-  const char* hint = error == EACCES || error == EROFS || error == EPERM
-                         ? "--out, with a folder that you may write to"
-                         : "";
-  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
-                        std::strerror(error));
-}
-
-void step(const StepHook& hook, std::string_view what) {
-  if (hook) hook(what);
+Failure journal_failure(const fs::path& path, const char* doing, int error) {
+  return io_failure(path, doing, error, "--out, with a folder that you may write to");
 }
 
 // ---- text --------------------------------------------------------------------------------------
-
-// Takes the next word off `line`.
-std::string_view take_word(std::string_view& line) {
-  const size_t space = std::min(line.find(' '), line.size());
-  const std::string_view word = line.substr(0, space);
-  line.remove_prefix(std::min(line.size(), space + 1));
-  return word;
-}
-
-bool take_number(std::string_view& line, uint64_t& number) {
-  const std::string_view word = take_word(line);
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc() && end == word.data() + word.size() && !word.empty();
-}
 
 bool parse_line(std::string_view text, JournalLine& line) {
   const std::string_view kind = take_word(text);
@@ -88,7 +67,7 @@ Result<uint64_t> size_of_file(const FileBelow& file) {
   CKPT_ASSIGN(const Descriptor opened, file.folder.open_file(file.name, O_RDONLY | O_NONBLOCK));
   struct stat status {};
   const fs::path path = file.folder.path() / file.name;
-  if (::fstat(opened.get(), &status) != 0) return io_failure(path, "cannot be found", errno);
+  if (::fstat(opened.get(), &status) != 0) return journal_failure(path, "cannot be found", errno);
   // A second name would see the bytes change; no patch of ours decides on that.
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
     return fail(ErrorCode::kCorrupt, "{}: no file of its own any more, since a patch began",
@@ -208,14 +187,14 @@ std::string render_lines(const Journal& journal) {
 }
 
 std::string render_journal(const BoundJournal& journal) {
-  return fmt::format("{}{}{}\n{}", kFirstLine, kOf, journal.of, render_lines(journal.lines));
+  return fmt::format("{}{}{}\n{}", kJournalFirstLine, kOf, journal.of, render_lines(journal.lines));
 }
 
 Result<BoundJournal> parse_journal(std::string_view text) {
   const std::string_view all = text;
   BoundJournal journal;
-  bool sound = text.starts_with(kFirstLine);
-  if (sound) text.remove_prefix(kFirstLine.size());
+  bool sound = text.starts_with(kJournalFirstLine);
+  if (sound) text.remove_prefix(kJournalFirstLine.size());
   std::string_view line;
   bool ended = false;
   for (bool is_first = true; sound && !ended && !text.empty(); is_first = false) {

@@ -11,10 +11,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-void step(const StepHook& hook, std::string_view what) {
-  if (hook) hook(what);
-}
-
 // Whether the engine writes the whole file into the staging folder.
 bool is_whole(const PatchedFile& file) {
   return file.change == FileChange::kWritten || file.change == FileChange::kRewritten;

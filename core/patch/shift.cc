@@ -17,10 +17,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-Failure io_failure(const fs::path& path, const char* doing, int error) {
-  return fail(ErrorCode::kIo, "{}: {}: {}", path.string(), doing, std::strerror(error));
-}
-
 bool write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes) {
   while (!bytes.empty()) {
     const auto at = static_cast<off_t>(offset_bytes);

@@ -21,10 +21,8 @@ namespace {
 
 constexpr const char* kElsewhere = "--out, with a folder that you may write to";
 
-Failure io_failure(const fs::path& path, const char* doing, int error) {
-  const char* hint = error == EACCES || error == EROFS || error == EPERM ? kElsewhere : "";
-  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
-                        std::strerror(error));
+Failure staging_failure(const fs::path& path, const char* doing, int error) {
+  return io_failure(path, doing, error, kElsewhere);
 }
 
 // A patch in place has no OUT.
@@ -45,7 +43,8 @@ Status require_own(const fs::path& staging, const fs::path& path) {
 
 Result<std::string> identity_of(const fs::path& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return io_failure(path, "cannot be looked at", errno);
+  if (::stat(path.c_str(), &status) != 0)
+    return staging_failure(path, "cannot be looked at", errno);
   return fmt::format("{} {}\n", status.st_ino, birth_ns(path));
 }
 
@@ -89,7 +88,7 @@ Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
   CKPT_ASSIGN(Descriptor opened, base.open_file(name, O_RDONLY | O_DIRECTORY));
   StagingLock lock(opened.release());
   const bool locked = retried([&] { return ::flock(lock.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
-  if (!locked && errno != EWOULDBLOCK) return io_failure(staging, "cannot be locked", errno);
+  if (!locked && errno != EWOULDBLOCK) return staging_failure(staging, "cannot be locked", errno);
   // Whoever had it may have removed it in between.
   struct stat held {
   }, found{};
@@ -137,7 +136,7 @@ Status remove_staging(const fs::path& path, const StepHook& hook) {
   if (hook) hook("clear");
   std::error_code error;
   fs::remove_all(staging, error);
-  if (error) return io_failure(staging, "cannot be removed", error.value());
+  if (error) return staging_failure(staging, "cannot be removed", error.value());
   return {};  // not synced: what comes back after a power cut is cleared away again
 }
 

@@ -16,6 +16,10 @@ namespace ckpt {
 // Called before every step that changes something on disk; tests end the process there.
 using StepHook = std::function<void(std::string_view step)>;
 
+inline void step(const StepHook& hook, std::string_view what) {
+  if (hook) hook(what);
+}
+
 // Where a patch of `path` (a folder, a file) keeps what it has in hand.
 std::filesystem::path staging_of(const std::filesystem::path& path);
 std::filesystem::path journal_of(const std::filesystem::path& path);

@@ -20,7 +20,7 @@ namespace {
 
 using Kind = LedgerEntry::Kind;
 
-bool take_number(std::string_view& text, uint32_t& number) {
+bool take_leading_number(std::string_view& text, uint32_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end == text.data()) return false;
   text.remove_prefix(static_cast<size_t>(end - text.data()));
@@ -32,13 +32,13 @@ bool read_ending(std::string_view text, FoundLedger& found) {
   if (text.empty()) return true;
   if (!text.starts_with('-')) return false;
   text.remove_prefix(1);
-  if (!take_number(text, found.share_number) || !text.starts_with("-of-")) return false;
+  if (!take_leading_number(text, found.share_number) || !text.starts_with("-of-")) return false;
   text.remove_prefix(4);
-  if (!take_number(text, found.share_count)) return false;
+  if (!take_leading_number(text, found.share_count)) return false;
   uint32_t again = 0;
   if (text.starts_with('.')) {
     text.remove_prefix(1);
-    if (!take_number(text, again)) return false;
+    if (!take_leading_number(text, again)) return false;
   }
   return text.empty() && found.share_number > 0 && found.share_number <= found.share_count;
 }

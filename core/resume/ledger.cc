@@ -17,22 +17,19 @@
 #include "core/ownership.h"
 #include "core/printable.h"
 #include "core/sha256.h"
+#include "core/words.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kFirstLine = "ckpt-ledger 1";
+constexpr std::string_view kLedgerFirstLine = "ckpt-ledger 1";
 constexpr std::string_view kBatchEnd = "= ";
 constexpr size_t kSumDigits = 16;
 constexpr uint64_t kMaxLedgerBytes = uint64_t{1} << 30;
 
-Failure io_failure(const fs::path& path, const char* doing, int error) {
-  const char* hint = error == EACCES || error == EROFS || error == EPERM
-                         ? "another OUT, in a folder that you may write to"
-                         : "";
-  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
-                        std::strerror(error));
+Failure ledger_failure(const fs::path& path, const char* doing, int error) {
+  return io_failure(path, doing, error, "another OUT, in a folder that you may write to");
 }
 
 std::string sum_of(std::string_view batch) {
@@ -58,20 +55,6 @@ std::optional<std::string_view> take_line(std::string_view& text) {
   return line;
 }
 
-std::string_view take_word(std::string_view& line) {
-  const size_t space = std::min(line.find(' '), line.size());
-  const std::string_view word = line.substr(0, space);
-  line.remove_prefix(std::min(line.size(), space + 1));
-  return word;
-}
-
-template <class T>
-bool take_number(std::string_view& line, T& number, int base = 10) {
-  const std::string_view word = take_word(line);
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number, base);
-  return error == std::errc() && end == word.data() + word.size() && !word.empty();
-}
-
 bool take_numbers(std::string_view& line, LedgerEntry& entry, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (!take_number(line, entry.numbers[i])) return false;
@@ -87,38 +70,37 @@ bool is_hex(std::string_view text) {
 bool is_sha256(std::string_view text) { return text.size() == 64 && is_hex(text); }
 
 bool parse_entry(std::string_view word, std::string_view line, LedgerEntry& entry) {
-  using Kind = LedgerEntry::Kind;
   uint64_t* numbers = entry.numbers;
   if (word == "wrote") {
-    entry.kind = Kind::kWrote;
+    entry.kind = LedgerEntry::Kind::kWrote;
     return take_numbers(line, entry, 4) && ends_within_64_bits(numbers[2], numbers[3]);
   }
   if (word == "scan") {
-    entry.kind = Kind::kScan;
+    entry.kind = LedgerEntry::Kind::kScan;
     return take_numbers(line, entry, 3) && take_number(line, numbers[3], 16) &&
            numbers[3] <= UINT32_MAX && ends_within_64_bits(numbers[1], numbers[2]);
   }
   if (word == "hashed") {
-    entry.kind = Kind::kHashed;
+    entry.kind = LedgerEntry::Kind::kHashed;
     if (!take_numbers(line, entry, 3) || !is_hex(line)) return false;
     entry.sha256 = line;
     return Sha256::from({numbers[2], entry.sha256}).has_value();
   }
   if (word == "digest") {
-    entry.kind = Kind::kDigest;
+    entry.kind = LedgerEntry::Kind::kDigest;
     if (!take_numbers(line, entry, 2) || !is_sha256(line)) return false;
     entry.sha256 = line;
     return true;
   }
   if (word == "file") {
-    entry.kind = Kind::kFile;
+    entry.kind = LedgerEntry::Kind::kFile;
     return take_numbers(line, entry, 4);
   }
   if (word == "publish") {
-    entry.kind = Kind::kPublish;
+    entry.kind = LedgerEntry::Kind::kPublish;
     return take_numbers(line, entry, 3);
   }
-  entry.kind = Kind::kComplete;
+  entry.kind = LedgerEntry::Kind::kComplete;
   return word == "complete";
 }
 
@@ -158,7 +140,7 @@ class LedgerParser {
 
   bool parse_head(std::string_view batch) {
     LedgerHead& head = content_.head;
-    bool sound = take_line(batch) == kFirstLine;
+    bool sound = take_line(batch) == kLedgerFirstLine;
     while (sound && !batch.empty()) {
       std::string_view line = *take_line(batch);
       const std::string_view word = take_word(line);
@@ -212,7 +194,7 @@ class LedgerParser {
 
 std::string render(const LedgerHead& head) {
   std::string out =
-      fmt::format("{}\nplan {}\ncommand {}\n", kFirstLine, head.plan, one_line(head.command));
+      fmt::format("{}\nplan {}\ncommand {}\n", kLedgerFirstLine, head.plan, one_line(head.command));
   for (const InputFile& file : head.inputs) {
     out += fmt::format("input {} {} {} {}\n", file.size_bytes, file.modified_ns, file.inode,
                        one_line(file.path));
@@ -240,13 +222,13 @@ int find_or_make(const fs::path& path) {
 
 Status require_ours(int descriptor, const fs::path& path) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) return io_failure(path, "cannot be looked at", errno);
+  if (::fstat(descriptor, &status) != 0) return ledger_failure(path, "cannot be looked at", errno);
   return ckpt::require_ours(path, status, Guard::kOwnerAndMode);
 }
 
 Result<std::optional<LedgerContent>> read_descriptor(int descriptor, const fs::path& path) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) return io_failure(path, "cannot be read", errno);
+  if (::fstat(descriptor, &status) != 0) return ledger_failure(path, "cannot be read", errno);
   if (!S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) > kMaxLedgerBytes) {
     return std::nullopt;
   }
@@ -256,7 +238,7 @@ Result<std::optional<LedgerContent>> read_descriptor(int descriptor, const fs::p
     const ssize_t got =
         ::pread(descriptor, text.data() + done, text.size() - done, static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return io_failure(path, "cannot be read", errno);
+    if (got < 0) return ledger_failure(path, "cannot be read", errno);
     if (got == 0) break;
     done += static_cast<size_t>(got);
   }
@@ -300,14 +282,14 @@ Result<Ledger> Ledger::open(const fs::path& path) {
   if (ledger.descriptor_ < 0) {
     const int error = errno;
     CKPT_TRY(require_ours(path, Guard::kOwnerAndMode));
-    return io_failure(path, "cannot be written", error);
+    return ledger_failure(path, "cannot be written", error);
   }
   CKPT_TRY(require_ours(ledger.descriptor_, path));
   const bool locked = retried([&] { return ::flock(ledger.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
   // Some network file systems have no locks: there it is up to whoever starts programs.
   const bool no_locks = !locked && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP);
   if (!locked && !no_locks && errno != EWOULDBLOCK) {
-    return io_failure(path, "cannot be locked", errno);
+    return ledger_failure(path, "cannot be locked", errno);
   }
   // Whoever had it may have removed it in between.
   struct stat held {
@@ -335,14 +317,14 @@ Result<std::optional<LedgerContent>> Ledger::read() const {
 Status Ledger::begin(const LedgerHead& head) {
   end_bytes_ = 0;
   if (retried([&] { return ::ftruncate(descriptor_, 0); }) != 0)
-    return io_failure(path_, "cannot be written", errno);
+    return ledger_failure(path_, "cannot be written", errno);
   return append(render(head));
 }
 
 Status Ledger::go_on(const LedgerContent& content) {
   end_bytes_ = content.sound_bytes;
   if (::ftruncate(descriptor_, static_cast<off_t>(end_bytes_)) != 0) {
-    return io_failure(path_, "cannot be written", errno);
+    return ledger_failure(path_, "cannot be written", errno);
   }
   return append(fmt::format("boot {}\n", boot_id()));
 }
@@ -357,7 +339,7 @@ Status Ledger::write_at_end(std::string_view batch) {
   while (!batch.empty()) {
     const ssize_t count = ::pwrite(descriptor_, batch.data(), batch.size(), static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return io_failure(path_, "cannot be written", errno);
+    if (count < 0) return ledger_failure(path_, "cannot be written", errno);
     batch.remove_prefix(static_cast<size_t>(count));
     at += static_cast<uint64_t>(count);
   }
@@ -367,7 +349,7 @@ Status Ledger::write_at_end(std::string_view batch) {
 
 Status Ledger::sync() {
   if (retried([&] { return ::fdatasync(descriptor_); }) == 0) return {};
-  return io_failure(path_, "cannot be synced", errno);
+  return ledger_failure(path_, "cannot be synced", errno);
 }
 
 void Ledger::remove() { ::unlink(path_.c_str()); }
@@ -378,7 +360,7 @@ Result<std::optional<LedgerContent>> peek_ledger(const fs::path& path) {
   if (descriptor < 0) {
     const int error = errno;
     CKPT_TRY(require_ours(path, Guard::kOwnerAndMode));
-    return io_failure(path, "cannot be opened", error);
+    return ledger_failure(path, "cannot be opened", error);
   }
   const Descriptor closing(descriptor);
   CKPT_TRY(require_ours(descriptor, path));

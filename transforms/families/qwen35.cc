@@ -10,7 +10,7 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr NameRule kNames[] = {   // before the common rows: the first match wins
+constexpr NameRule kQwen35Names[] = {   // before the common rows: the first match wins
     {"model.norm",                                "output_norm", Change::kAddOne},
     {"model.layers.{}.input_layernorm",           "blk.{}.attn_norm", Change::kAddOne},
     {"model.layers.{}.post_attention_layernorm",  "blk.{}.post_attention_norm", Change::kAddOne},
@@ -35,7 +35,7 @@ constexpr NameRule kNames[] = {   // before the common rows: the first match win
     {"model.layers.{}.embed_tokens",              "blk.{}.nextn.embed_tokens"},
 };
 
-constexpr KeyRule kKeys[] = {
+constexpr KeyRule kQwen35Keys[] = {
     {"expert_feed_forward_length",         MetaType::kU32, "moe_intermediate_size"},
     {"expert_shared_feed_forward_length",  MetaType::kU32, "shared_expert_intermediate_size"},
     {"nextn_predict_layers",               MetaType::kU32, "", KeySource::kNextnLayers},
@@ -77,9 +77,9 @@ constexpr FieldDefault kMoeDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const NameRule> kMine = kNames;
-const std::span<const NameRule> kDenseLists[] = {kMine, kCommonNames};
-const std::span<const NameRule> kMoeLists[] = {kMine, kExpertNames, kCommonNames};
+constexpr std::span<const NameRule> kQwen35Only = kQwen35Names;
+const std::span<const NameRule> kQwen35DenseLists[] = {kQwen35Only, kCommonNames};
+const std::span<const NameRule> kQwen35MoeLists[] = {kQwen35Only, kExpertNames, kCommonNames};
 
 }  // namespace
 
@@ -87,8 +87,8 @@ const Family kQwen35 = {
     .name = "qwen35",
     .architectures = "Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration",
     .model_types = "qwen3_5_text qwen3_5",
-    .names = kDenseLists,
-    .keys = kKeys,
+    .names = kQwen35DenseLists,
+    .keys = kQwen35Keys,
     .defaults = kDefaults,
     .parameters = &kQwen35Parameters,
     .has_mtp = true,
@@ -98,8 +98,8 @@ const Family kQwen35Moe = {
     .name = "qwen35moe",
     .architectures = "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",
     .model_types = "qwen3_5_moe_text qwen3_5_moe",
-    .names = kMoeLists,
-    .keys = kKeys,
+    .names = kQwen35MoeLists,
+    .keys = kQwen35Keys,
     .defaults = kMoeDefaults,
     .parameters = &kQwen35MoeParameters,
     .has_mtp = true,

@@ -242,9 +242,9 @@ Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint) {
 }
 
 Result<std::optional<QuantConfig>> read_quant_config(const Checkpoint& checkpoint) {
-  if (const Document* document = checkpoint.find_document(kModelConfigName)) {
-    CKPT_ASSIGN(const JsonText json, in(kModelConfigName, JsonText::parse(*document->content)));
-    CKPT_ASSIGN(QuantConfig config, in(kModelConfigName, read_own(json)));
+  if (const Document* document = checkpoint.find_document(kQuantConfigName)) {
+    CKPT_ASSIGN(const JsonText json, in(kQuantConfigName, JsonText::parse(*document->content)));
+    CKPT_ASSIGN(QuantConfig config, in(kQuantConfigName, read_own(json)));
     return std::optional(std::move(config));
   }
   CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
@@ -259,7 +259,7 @@ Status write_quant_config(Checkpoint& checkpoint, const QuantConfig& config) {
     model->set(kConfigKey, make_quantization_config(config));
     checkpoint.set_document(std::string(kModelConfigName), model->dump(4));
   }
-  checkpoint.set_document(std::string(kModelConfigName), render_quant_config(config));
+  checkpoint.set_document(std::string(kQuantConfigName), render_quant_config(config));
   return {};
 }
 
@@ -271,7 +271,7 @@ Result<bool> remove_quant_config(Checkpoint& checkpoint) {
   }
   if (found) checkpoint.set_document(std::string(kModelConfigName), model->dump(2) + "\n");
   const size_t removed = std::erase_if(checkpoint.documents, [](const Document& document) {
-    return document.path == kModelConfigName;
+    return document.path == kQuantConfigName;
   });
   return found || removed != 0;
 }

@@ -1,5 +1,7 @@
 #include "core/patch/shift.h"
 
+#include "core/folder.h"
+
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>

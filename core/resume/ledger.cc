@@ -14,6 +14,7 @@
 
 #include "core/bytes.h"
 #include "core/descriptor.h"
+#include "core/folder.h"
 #include "core/ownership.h"
 #include "core/printable.h"
 #include "core/sha256.h"

@@ -10,6 +10,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kWindowBytes = 64 << 10;
+constexpr char kHint[] = "downloading it again";
 
 static_assert(std::endian::native == std::endian::little, "numbers are read as they lie in a file");
 
@@ -27,11 +28,14 @@ Cursor::Cursor(SharedSource source) : source_(std::move(source)), position_(0) {
   end_ = source_->size_bytes();
 }
 
+Failure Cursor::ends_early(uint64_t size_bytes) const {
+  return fail_with_hint(ErrorCode::kCorrupt, kHint,
+                        "at byte {}: {} bytes are left; expected {}: the file is truncated",
+                        position_, left_bytes(), size_bytes);
+}
+
 Status Cursor::take(std::span<std::byte> out) {
-  if (out.size() > left_bytes()) {
-    return fail(ErrorCode::kCorrupt, "at byte {}: {} bytes are left; expected {}", position_,
-                left_bytes(), out.size());
-  }
+  if (out.size() > left_bytes()) return ends_early(out.size());
   if (out.size() >= kWindowBytes) {
     CKPT_TRY(source_->read(position_, out));
     position_ += out.size();
@@ -78,33 +82,37 @@ Result<float> Cursor::f32() {
   return number<float>([this](auto out) { return take(out); });
 }
 
-Result<uint64_t> Cursor::checked_count(uint64_t found, uint64_t min_bytes_each,
+Result<uint64_t> Cursor::checked_count(uint64_t at, uint64_t found, uint64_t min_bytes_each,
                                        uint64_t limit) const {
   if (found > limit) {
-    return fail(ErrorCode::kCorrupt, "a count of {}; expected at most {}", found, limit);
+    return fail(ErrorCode::kCorrupt, "at byte {}: a count of {}; expected at most {}", at, found,
+                limit);
   }
   const auto needed = multiply(found, min_bytes_each);
   if (!needed || *needed > left_bytes()) {
-    return fail(ErrorCode::kCorrupt,
-                "a count of {} at byte {}, each of {} bytes or more; only {} bytes are left", found,
-                position_, min_bytes_each, left_bytes());
+    return fail_with_hint(ErrorCode::kCorrupt, kHint,
+                          "at byte {}: a count of {}, each of {} bytes or more; only {} bytes are "
+                          "left: the file is truncated",
+                          at, found, min_bytes_each, left_bytes());
   }
   return found;
 }
 
 Result<uint64_t> Cursor::count_u64(uint64_t min_bytes_each, uint64_t limit) {
+  const uint64_t at = position_;
   CKPT_ASSIGN(const uint64_t found, u64());
-  return checked_count(found, min_bytes_each, limit);
+  return checked_count(at, found, min_bytes_each, limit);
 }
 
 Result<uint64_t> Cursor::count_u32(uint64_t min_bytes_each, uint64_t limit) {
+  const uint64_t at = position_;
   CKPT_ASSIGN(const uint32_t found, u32());
-  return checked_count(found, min_bytes_each, limit);
+  return checked_count(at, found, min_bytes_each, limit);
 }
 
 Result<std::vector<std::byte>> Cursor::bytes(uint64_t size_bytes) {
   // Checked before the buffer is made: take() would come too late.
-  CKPT_TRY(checked_count(size_bytes, 1, left_bytes()));
+  if (size_bytes > left_bytes()) return ends_early(size_bytes);
   std::vector<std::byte> out(size_bytes);
   CKPT_TRY(take(out));
   return out;
@@ -121,8 +129,10 @@ Result<std::string> Cursor::text_u64(uint64_t limit_bytes) {
 
 Result<std::string> Cursor::text(uint64_t size_bytes) {
   if (size_bytes > left_bytes()) {
-    return fail(ErrorCode::kCorrupt, "at byte {}: a text of {} bytes; only {} bytes are left",
-                position_, size_bytes, left_bytes());
+    return fail_with_hint(
+        ErrorCode::kCorrupt, kHint,
+        "at byte {}: a text of {} bytes; only {} bytes are left: the file is truncated", position_,
+        size_bytes, left_bytes());
   }
   std::string out(size_bytes, '\0');
   CKPT_TRY(take(std::as_writable_bytes(std::span<char>(out))));
@@ -130,10 +140,7 @@ Result<std::string> Cursor::text(uint64_t size_bytes) {
 }
 
 Status Cursor::skip(uint64_t size_bytes) {
-  if (size_bytes > left_bytes()) {
-    return fail(ErrorCode::kCorrupt, "at byte {}: {} bytes are left; expected {}", position_,
-                left_bytes(), size_bytes);
-  }
+  if (size_bytes > left_bytes()) return ends_early(size_bytes);
   position_ += size_bytes;
   return {};
 }

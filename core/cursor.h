@@ -1,5 +1,6 @@
 // The only reader of numbers from untrusted bytes.
 //
+// Every error names the byte of the file, and says that it is truncated where it ends too early.
 // Reads little-endian numbers and strings from the front of a source, through a window, so that a
 // header of any size costs a bounded buffer. Every read checks what is left. Not thread-safe.
 #pragma once
@@ -37,12 +38,22 @@ class Cursor {
   Result<std::string> text(uint64_t size_bytes);
   Status skip(uint64_t size_bytes);
 
+  // An error about what was just read from byte `at`: "at byte 49: value type 13; expected ...".
+  template <class... Args>
+  static Failure fail_at(uint64_t at, fmt::format_string<Args...> format, Args&&... args) {
+    return fail(ErrorCode::kCorrupt, "at byte {}: {}", at,
+                fmt::format(format, std::forward<Args>(args)...));
+  }
+
   uint64_t position_bytes() const { return position_; }
   uint64_t left_bytes() const { return end_ - position_; }
 
  private:
   Status take(std::span<std::byte> out);
-  Result<uint64_t> checked_count(uint64_t found, uint64_t min_bytes_each, uint64_t limit) const;
+  Failure ends_early(uint64_t size_bytes) const;
+  // `at`: where the count stands.
+  Result<uint64_t> checked_count(uint64_t at, uint64_t found, uint64_t min_bytes_each,
+                                 uint64_t limit) const;
 
   SharedSource source_;
   uint64_t position_;

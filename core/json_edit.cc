@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/json_fault.h"
 #include "core/json_python.h"
 #include "core/json_read.h"
 
@@ -29,8 +30,6 @@ std::optional<std::string> unquote(const std::string& token) {
 
 std::string_view line_end(const JsonStyle& style) { return style.crlf ? "\r\n" : "\n"; }
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
 bool is_scalar(std::string_view token) {
   if (find_foreign_byte(token)) return false;
   if (token == "NaN" || token == "Infinity" || token == "-Infinity") return true;
@@ -55,10 +54,10 @@ class JsonTextParser {
  private:
   // The next character that is no space, 0 at the end.
   char peek() {
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
-  Failure bad() const { return fail(ErrorCode::kCorrupt, "not valid JSON at byte {}", at_); }
+  Failure bad() const { return not_json(text_); }
 
   Result<JsonText> value(uint32_t depth) {
     if (depth > kMaxDepth) {
@@ -80,16 +79,13 @@ class JsonTextParser {
       }
       at_ = std::min(at_ + 1, text_.size());
     } else {
-      while (at_ < text_.size() && !is_space(text_[at_]) &&
+      while (at_ < text_.size() && !is_json_space(text_[at_]) &&
              std::string_view(",:]}[{\"").find(text_[at_]) == std::string_view::npos) {
         ++at_;
       }
     }
     std::string out(text_.substr(start, at_ - start));
-    if (!is_scalar(out)) {
-      at_ = start;
-      return bad();
-    }
+    if (!is_scalar(out)) return bad();
     return out;
   }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/json_fault.h"
 #include "core/json_python.h"
 
 namespace ckpt {
@@ -34,16 +35,19 @@ std::optional<size_t> find_foreign_byte(std::string_view text) {
 }
 
 Result<JsonValue> parse_json(std::string_view path, std::string_view text) {
+  return parse_json_piece(path, text, text);
+}
+
+Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,
+                                   std::string_view whole) {
   if (nests_deeper(text, kMaxJsonDepth)) {
     return fail(ErrorCode::kCorrupt, "{}: nested deeper than {} levels", path, kMaxJsonDepth);
   }
-  if (const auto at = find_foreign_byte(text)) {
-    return fail(ErrorCode::kCorrupt, "{}: not valid JSON at byte {}", path, *at);
-  }
+  if (find_foreign_byte(text)) return in(path, Result<JsonValue>(not_json(text, whole)));
   JsonValue json = JsonValue::parse(text, nullptr, false);
   if (!json.is_discarded()) return json;
   auto as_python = parse_python_json(text);
-  if (!as_python) return fail(ErrorCode::kCorrupt, "{}: not valid JSON", path);
+  if (!as_python) return in(path, Result<JsonValue>(not_json(text, whole)));
   return std::move(*as_python);
 }
 

@@ -23,8 +23,12 @@ inline constexpr uint32_t kMaxJsonDepth = 128;
 std::optional<size_t> find_foreign_byte(std::string_view text);
 
 // JSON as Python reads it: also NaN, Infinity, and numbers that are infinite as a double.
-// Fails: kCorrupt, naming `path`: no JSON, or nested deeper than kMaxJsonDepth.
+// Fails: kCorrupt, naming `path`: no JSON (with its line and column), or nested deeper than
+// kMaxJsonDepth.
 Result<JsonValue> parse_json(std::string_view path, std::string_view text);
+// The same for a piece of a file: `text` is a view into `whole`, whose lines messages count.
+Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,
+                                   std::string_view whole);
 
 // The document at `path` as a JSON object; nullopt when there is none.
 // Fails: as parse_json; kCorrupt when it is no object.

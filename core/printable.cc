@@ -76,6 +76,12 @@ std::string rewritten(std::string_view text, const Escape& escape) {
 
 }  // namespace
 
+size_t utf8_size(std::string_view text) {
+  if (text.empty()) return 0;
+  const Character first = first_of(text);
+  return first.is_valid ? first.size_bytes : 0;
+}
+
 std::string printable(std::string_view text) {
   return rewritten(text, [](std::string& out, const Character& one, std::string_view) {
     append_escaped(out, one);

@@ -40,9 +40,10 @@ Status read_keys(Cursor& cursor, uint64_t count, Metadata& metadata) {
   metadata.entries.reserve(count);
   for (uint64_t i = 0; i < count; ++i) {
     const std::string place = fmt::format("key {} of {}", i + 1, count);
+    const uint64_t at = cursor.position_bytes();
     auto key = in(place, cursor.text_u64(kMaxGgufKeyBytes));
     if (!key) return Failure(std::move(key.error()));
-    if (key->empty()) return fail(ErrorCode::kCorrupt, "{}: an empty name", place);
+    if (key->empty()) return in(place, Status(Cursor::fail_at(at, "an empty name")));
     auto value = in(fmt::format("key '{}'", *key), read_gguf_value(cursor));
     if (!value) return Failure(std::move(value.error()));
     metadata.entries.push_back({std::move(*key), std::move(*value)});
@@ -57,10 +58,11 @@ Status read_keys(Cursor& cursor, uint64_t count, Metadata& metadata) {
 }
 
 Result<std::vector<uint64_t>> read_shape(Cursor& cursor) {
+  const uint64_t at = cursor.position_bytes();
   CKPT_ASSIGN(const uint32_t dimensions, cursor.u32());
   if (dimensions > kMaxGgufDimensions) {
-    return fail(ErrorCode::kCorrupt, "{} dimensions; expected at most {}", dimensions,
-                kMaxGgufDimensions);
+    return Cursor::fail_at(at, "{} dimensions; expected at most {}", dimensions,
+                           kMaxGgufDimensions);
   }
   std::vector<uint64_t> shape(dimensions);
   for (uint64_t& axis : shape) {
@@ -71,10 +73,12 @@ Result<std::vector<uint64_t>> read_shape(Cursor& cursor) {
 }
 
 Result<const Codec*> read_codec(Cursor& cursor, Codecs codecs) {
+  const uint64_t at = cursor.position_bytes();
   CKPT_ASSIGN(const uint32_t type, cursor.u32());
   const auto dtype = dtype_of_ggml_type(type);
   if (!dtype) {
-    return fail(ErrorCode::kUnsupported, "ggml type {}, which is not known or was removed", type);
+    return fail(ErrorCode::kUnsupported,
+                "at byte {}: ggml type {}, which is not known or was removed", at, type);
   }
   const Codec* codec = find_codec(codecs, info(*dtype).name);
   if (codec == nullptr) {
@@ -124,7 +128,9 @@ Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
 
 // Offsets must be the running sum of padded sizes, and the last tensor inside the file. Some
 // writers leave out the padding after the last one.
-Status check_offsets(const TensorInfos& infos, uint64_t alignment, uint64_t data_bytes) {
+Status check_offsets(const TensorInfos& infos, uint64_t alignment, uint64_t data_start,
+                     uint64_t file_bytes) {
+  const uint64_t data_bytes = data_start > file_bytes ? 0 : file_bytes - data_start;
   uint64_t expected = 0;
   for (size_t i = 0; i < infos.tensors.size(); ++i) {
     const std::string& name = infos.tensors[i].name;
@@ -136,9 +142,9 @@ Status check_offsets(const TensorInfos& infos, uint64_t alignment, uint64_t data
     const auto end = add(expected, bytes);
     if (!end || (bytes > 0 && *end > data_bytes)) {
       return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",
-                            "tensor '{}': {} bytes at {}; the file has {} bytes of data: it is "
+                            "tensor '{}': {} bytes at byte {}; the file ends at byte {}: it is "
                             "truncated",
-                            name, bytes, expected, data_bytes);
+                            name, bytes, data_start + expected, file_bytes);
     }
     expected = round_up(*end, alignment);
   }
@@ -167,7 +173,7 @@ Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
   CKPT_ASSIGN(TensorInfos infos, read_infos(cursor, *tensors, codecs));
   const uint64_t data_start = round_up(cursor.position_bytes(), alignment);
   const uint64_t size = source->size_bytes();
-  CKPT_TRY(check_offsets(infos, alignment, data_start > size ? 0 : size - data_start));
+  CKPT_TRY(check_offsets(infos, alignment, data_start, size));
   for (size_t i = 0; i < infos.tensors.size(); ++i) {
     const uint64_t bytes = size_bytes(infos.tensors[i]);
     // An empty tensor after the last byte of a file without its final padding starts at the end.

@@ -30,9 +30,10 @@ constexpr auto kTypes = std::to_array<TypeRow>({
 });
 
 Result<MetaType> read_type(Cursor& cursor) {
+  const uint64_t at = cursor.position_bytes();
   CKPT_ASSIGN(const uint32_t type, cursor.u32());
   if (type > static_cast<uint32_t>(MetaType::kF64)) {
-    return fail(ErrorCode::kCorrupt, "value type {}; expected 0 to 12", type);
+    return Cursor::fail_at(at, "value type {}; expected 0 to 12", type);
   }
   return static_cast<MetaType>(type);
 }
@@ -79,7 +80,8 @@ uint64_t min_element_bytes(MetaType element) {
 
 Result<MetaArray> read_array(Cursor& cursor, uint64_t nesting) {
   if (nesting > kMaxGgufArrayNesting) {
-    return fail(ErrorCode::kUnsupported, "arrays nested more than {} deep", kMaxGgufArrayNesting);
+    return fail(ErrorCode::kUnsupported, "at byte {}: arrays nested more than {} deep",
+                cursor.position_bytes(), kMaxGgufArrayNesting);
   }
   MetaArray out;
   CKPT_ASSIGN(out.element, read_type(cursor));

@@ -1,5 +1,6 @@
 #include "formats/json_text.h"
 
+#include "core/json_fault.h"
 #include "core/json_read.h"
 
 namespace ckpt {
@@ -98,12 +99,12 @@ std::string JsonEvents::shorten(std::string_view text) {
   return std::string(text.substr(0, end)) + "...";
 }
 
-Status JsonEvents::run(std::string_view text) {
-  if (const auto at = find_foreign_byte(text)) {
-    return fail(ErrorCode::kCorrupt, "not valid JSON at byte {}", *at);
-  }
-  if (nlohmann::json::sax_parse(text.begin(), text.end(), this)) return {};
-  return fail(ErrorCode::kCorrupt, "{}", reason_.empty() ? "not valid JSON" : reason_);
+Status JsonEvents::run(std::string_view text, std::optional<uint64_t> start_byte) {
+  const bool is_foreign = find_foreign_byte(text).has_value();
+  if (!is_foreign && nlohmann::json::sax_parse(text.begin(), text.end(), this)) return {};
+  if (!reason_.empty()) return fail(ErrorCode::kCorrupt, "{}", reason_);
+  const size_t last = stopped_at_ == 0 ? 0 : stopped_at_ - 1;
+  return start_byte ? not_json_at_byte(text, *start_byte, last) : not_json(text);
 }
 
 }  // namespace ckpt

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,8 +27,9 @@ bool is_utf8(std::string_view text);
 // accept and say why they refuse with refuse(). Never recursive: depth costs a bit a level.
 class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
-  // Runs over the whole of `text`. Fails: kCorrupt.
-  Status run(std::string_view text);
+  // Runs over the whole of `text`. Fails: kCorrupt; where `text` is no JSON, with its line and
+  // column, or with its byte in the file when it begins at `start_byte` of a binary one.
+  Status run(std::string_view text, std::optional<uint64_t> start_byte = {});
 
   bool null() override { return refuse("null where a value was expected"); }
   bool boolean(bool) override { return refuse("true or false where a value was expected"); }
@@ -51,7 +53,8 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return true; }
   bool parse_error(size_t position, const std::string&,
                    const nlohmann::detail::exception&) override {
-    return refuse(fmt::format("not valid JSON at byte {}", position));
+    stopped_at_ = position;
+    return false;
   }
 
   // For messages: at most 80 bytes of `text`.
@@ -65,6 +68,7 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   std::string reason_;
+  size_t stopped_at_ = 0;
 };
 
 }  // namespace ckpt

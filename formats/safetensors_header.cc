@@ -44,6 +44,8 @@ constexpr std::array<DtypeName, 22> kDtypeNames = {{
     {Dtype::kU64, "U64"},
 }};
 
+constexpr uint64_t kLengthBytes = sizeof(uint64_t);  // before the JSON
+
 class HeaderEvents final : public JsonEvents {
  public:
   SafetensorsHeader header;
@@ -185,7 +187,7 @@ std::optional<Dtype> safetensors_dtype(std::string_view name) {
 
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view json) {
   HeaderEvents events;
-  CKPT_TRY(in("header", events.run(json)));
+  CKPT_TRY(in("header", events.run(json, kLengthBytes)));
   return std::move(events.header);
 }
 

@@ -66,12 +66,12 @@ Status check_coverage(const SafetensorsHeader& header, uint64_t data_bytes) {
   }
   if (covered > data_bytes) {
     return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",
-                          "{} bytes after the header; its tensors need {}: the file is truncated",
-                          data_bytes, covered);
+                          "{} bytes from byte {} on; the tensors need {}: the file is truncated",
+                          data_bytes, header.data_start, covered);
   }
   if (covered < data_bytes) {
-    return fail(ErrorCode::kCorrupt, "{} bytes after the header; its tensors need only {}",
-                data_bytes, covered);
+    return fail(ErrorCode::kCorrupt, "{} bytes from byte {} on; the tensors need only {}",
+                data_bytes, header.data_start, covered);
   }
   return {};
 }
@@ -106,18 +106,19 @@ Result<SafetensorsHeader> read_checked(const SharedSource& source, Codecs codecs
   CKPT_ASSIGN(const uint64_t length, cursor.u64());
   if (length > kMaxSafetensorsHeaderBytes) {
     return fail(ErrorCode::kCorrupt,
-                "a header of {} bytes; expected at most {}: no safetensors "
-                "file",
-                length, kMaxSafetensorsHeaderBytes);
+                "at byte 0: a header of {} bytes; expected at most {}: no safetensors file", length,
+                kMaxSafetensorsHeaderBytes);
   }
   if (length > cursor.left_bytes()) {
-    return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",
-                          "a header of {} bytes; only {} are left: the file is truncated", length,
-                          cursor.left_bytes());
+    return fail_with_hint(
+        ErrorCode::kCorrupt, "downloading it again",
+        "at byte 0: a header of {} bytes; only {} are left: the file is truncated", length,
+        cursor.left_bytes());
   }
   CKPT_ASSIGN(std::string json, cursor.text(length));
   if (!json.starts_with('{')) {
-    return fail(ErrorCode::kCorrupt, "the header does not start with '{{'");
+    return fail(ErrorCode::kCorrupt, "at byte {}: the header does not start with '{{'",
+                sizeof(length));
   }
   CKPT_ASSIGN(SafetensorsHeader header, parse_safetensors_header(json));
   json = {};

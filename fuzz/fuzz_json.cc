@@ -4,6 +4,7 @@
 // The first two bytes choose an edit. Laws: what is parsed is written and parsed as the same; what
 // one parser takes for JSON the other does too (NaN and Infinity aside, and depth).
 #include "core/json_edit.h"
+#include "core/json_fault.h"
 #include "core/json_read.h"
 #include "formats/safetensors.h"
 #include "fuzz/fuzz.h"
@@ -63,7 +64,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   input.number();
   const std::string_view text = input.text();
   auto root = JsonText::parse(text);
-  if (parse_json("input", text)) FUZZ_LAW(root.has_value());
+  if (parse_json("input", text)) {
+    FUZZ_LAW(root.has_value());
+    FUZZ_LAW(!find_json_fault(text));
+  }
   const auto index = parse_index(text);
   if (index) {
     FUZZ_LAW(root.has_value());

@@ -82,7 +82,8 @@ std::string name(const QuantizerFormat& format) {
 
 Result<ModeloptState> read_modelopt_state(std::string_view file) {
   CKPT_ASSIGN(const std::string_view bytes, find_in_zip(file, "/data.pkl"));
-  CKPT_ASSIGN(const Pickle pickle, Pickle::parse(bytes));
+  CKPT_ASSIGN(const Pickle pickle,
+              Pickle::parse(bytes, static_cast<uint64_t>(bytes.data() - file.data())));
   ModeloptState out;
   if (const Node* version = pickle.find(pickle.root(), "modelopt_version")) {
     out.version = version->text;

@@ -8,7 +8,8 @@ namespace ckpt {
 
 class PickleMachine {
  public:
-  explicit PickleMachine(std::string_view bytes) : bytes_(bytes) {}
+  PickleMachine(std::string_view bytes, uint64_t start_byte)
+      : bytes_(bytes), start_byte_(start_byte) {}
 
   Result<Pickle> run() {
     while (!stopped_) {
@@ -24,10 +25,11 @@ class PickleMachine {
   using NodeIndex = Pickle::NodeIndex;
 
   Failure ends_early() const {
-    return fail(ErrorCode::kCorrupt, "the pickle ends early, after {} bytes", bytes_.size());
+    return fail(ErrorCode::kCorrupt, "at byte {}: the pickle ends too early: it is truncated",
+                start_byte_ + bytes_.size());
   }
   Failure bad(std::string_view what) const {
-    return fail(ErrorCode::kCorrupt, "byte {} of the pickle: {}", at_, what);
+    return fail(ErrorCode::kCorrupt, "at byte {}: {} in the pickle", start_byte_ + at_, what);
   }
 
   // ---- bytes -----------------------------------------------------------------------------------
@@ -308,8 +310,8 @@ class PickleMachine {
       default:
         break;
     }
-    return fail(ErrorCode::kUnsupported, "byte {} of the pickle: opcode 0x{:02x} is not read", at_,
-                static_cast<uint8_t>(opcode));
+    return fail(ErrorCode::kUnsupported, "at byte {}: opcode 0x{:02x} of the pickle is not read",
+                start_byte_ + at_, static_cast<uint8_t>(opcode));
   }
 
   Status skip(uint64_t size) {
@@ -335,6 +337,7 @@ class PickleMachine {
   }
 
   std::string_view bytes_;
+  uint64_t start_byte_;
   size_t at_ = 0;
   bool stopped_ = false;
   Pickle out_;
@@ -343,7 +346,9 @@ class PickleMachine {
   std::unordered_map<uint64_t, NodeIndex> memo_;
 };
 
-Result<Pickle> Pickle::parse(std::string_view bytes) { return PickleMachine(bytes).run(); }
+Result<Pickle> Pickle::parse(std::string_view bytes, uint64_t start_byte) {
+  return PickleMachine(bytes, start_byte).run();
+}
 
 const Pickle::Node* Pickle::find(const Node& dict, std::string_view key) const {
   if (dict.kind != Kind::kDict) return nullptr;

@@ -44,7 +44,8 @@ class Pickle {
 
   // Fails: kCorrupt: ends early, pops from an empty stack; kUnsupported: an opcode it has no use
   // for.
-  static Result<Pickle> parse(std::string_view bytes);
+  // `start_byte`: where `bytes` begin in the file, for the places that errors name.
+  static Result<Pickle> parse(std::string_view bytes, uint64_t start_byte = 0);
 
   const Node& root() const { return nodes_[root_]; }
   const Node& node(NodeIndex index) const { return nodes_[index]; }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint64_t kEndBytes = 22, kEntryBytes = 46, kLocalBytes = 30, kLocatorBytes = 20;
 constexpr uint64_t kZip64EndBytes = 56, kMaxCommentBytes = 65535;
+constexpr std::string_view kInDirectory = "entry of the directory";
 
 class Zip {
  public:
@@ -23,9 +24,9 @@ class Zip {
     CKPT_TRY(find_directory());
     uint64_t at = directory_;
     for (uint64_t i = 0; i < entries_; ++i) {
-      if (!has(at, kEntryBytes) || number(at, 4) != 0x02014B50) return cut_short();
+      if (!has(at, kEntryBytes) || number(at, 4) != 0x02014B50) return missing(at, kInDirectory);
       const uint64_t name_bytes = number(at + 28, 2);
-      if (!has(at + kEntryBytes, name_bytes)) return cut_short();
+      if (!has(at + kEntryBytes, name_bytes)) return missing(at, kInDirectory);
       if (bytes_.substr(at + kEntryBytes, name_bytes).ends_with(ending)) return entry(at);
       at += kEntryBytes + name_bytes + number(at + 30, 2) + number(at + 32, 2);
     }
@@ -33,7 +34,11 @@ class Zip {
   }
 
  private:
-  static Failure cut_short() { return fail(ErrorCode::kCorrupt, "the zip is cut short"); }
+  Failure missing(uint64_t at, std::string_view what) const {
+    return fail(ErrorCode::kCorrupt,
+                "at byte {}: no {}; expected one: the zip of {} bytes is truncated or damaged", at,
+                what, bytes_.size());
+  }
   bool has(uint64_t at, uint64_t size) const {
     return at <= bytes_.size() && size <= bytes_.size() - at;
   }
@@ -47,7 +52,9 @@ class Zip {
   }
 
   Status find_directory() {
-    if (bytes_.size() < kEndBytes) return fail(ErrorCode::kCorrupt, "not a zip");
+    if (!bytes_.starts_with("PK\x03\x04") || bytes_.size() < kEndBytes) {
+      return fail(ErrorCode::kCorrupt, "not a zip");
+    }
     const uint64_t last = bytes_.size() - kEndBytes;
     for (uint64_t back = 0; back <= kMaxCommentBytes && back <= last; ++back) {
       const uint64_t at = last - back;
@@ -56,12 +63,16 @@ class Zip {
       directory_ = number(at + 16, 4);
       return entries_ == 0xFFFF || directory_ == 0xFFFFFFFF ? find_zip64(at) : Status();
     }
-    return fail(ErrorCode::kCorrupt, "not a zip");
+    return missing(bytes_.size(), "end of the directory");
   }
   Status find_zip64(uint64_t end) {
-    if (end < kLocatorBytes || number(end - kLocatorBytes, 4) != 0x07064B50) return cut_short();
+    if (end < kLocatorBytes || number(end - kLocatorBytes, 4) != 0x07064B50) {
+      return missing(end, "zip64 locator before it");
+    }
     const uint64_t at = number(end - kLocatorBytes + 8, 8);
-    if (!has(at, kZip64EndBytes) || number(at, 4) != 0x06064B50) return cut_short();
+    if (!has(at, kZip64EndBytes) || number(at, 4) != 0x06064B50) {
+      return missing(at, "zip64 end of the directory");
+    }
     entries_ = number(at + 32, 8);
     directory_ = number(at + 48, 8);
     return {};
@@ -76,9 +87,11 @@ class Zip {
                   size, method);
     }
     const uint64_t local = number(at + 42, 4);
-    if (!has(local, kLocalBytes) || number(local, 4) != 0x04034B50) return cut_short();
+    if (!has(local, kLocalBytes) || number(local, 4) != 0x04034B50) {
+      return missing(local, "header of an entry");
+    }
     const uint64_t start = local + kLocalBytes + number(local + 26, 2) + number(local + 28, 2);
-    if (!has(start, size)) return cut_short();
+    if (!has(start, size)) return missing(start, fmt::format("entry of {} bytes", size));
     return bytes_.substr(start, size);
   }
 

@@ -9,6 +9,7 @@
 // and pairs ["a", "b"] in new ones, and say the same.
 #include <algorithm>
 
+#include "core/json_fault.h"
 #include "transforms/tokenizer_parts.h"
 
 namespace ckpt {
@@ -16,12 +17,11 @@ namespace {
 
 constexpr uint64_t kMaxFileTokens = 16'000'000;
 
-bool is_file_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
 // Walks over the members of one object. Nothing recurses: nesting is counted.
 class JsonMembers {
  public:
-  explicit JsonMembers(std::string_view text) : text_(text) {}
+  // `text`: a view into `whole`, the file.
+  JsonMembers(std::string_view text, std::string_view whole) : text_(text), whole_(whole) {}
 
   Result<std::vector<TokenizerFile::Member>> run() {
     std::vector<TokenizerFile::Member> out;
@@ -46,11 +46,16 @@ class JsonMembers {
 
  private:
   char next() {
-    while (at_ < text_.size() && is_file_space(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
 
-  Failure bad() const { return fail(ErrorCode::kCorrupt, "{}: not valid JSON", kTokenizerJson); }
+  Failure bad() const {
+    if (find_json_fault(whole_)) return Failure(Error(not_json(whole_).value()).in(kTokenizerJson));
+    const bool is_whole = text_.data() == whole_.data();
+    return fail(ErrorCode::kCorrupt, "{}: {} is no object; expected one", kTokenizerJson,
+                is_whole ? "the file" : "'model'");
+  }
 
   void skip_string() {
     for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
@@ -70,7 +75,7 @@ class JsonMembers {
         if (depth == 0) return text_.substr(start, at_ - start);
         continue;
       }
-      if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_file_space(c))) {
+      if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_json_space(c))) {
         return text_.substr(start, at_ - start);
       }
       ++at_;
@@ -80,7 +85,7 @@ class JsonMembers {
     return {};
   }
 
-  std::string_view text_;
+  std::string_view text_, whole_;
   size_t at_ = 0;
 };
 
@@ -113,15 +118,16 @@ std::string_view TokenizerFile::text(std::string_view name) const {
 Result<JsonValue> TokenizerFile::value(std::string_view name) const {
   const std::string_view found = text(name);
   if (found.empty()) return JsonValue();
-  return parse_json(fmt::format("{}: {}", kTokenizerJson, name), found);
+  return parse_json_piece(fmt::format("{}: {}", kTokenizerJson, name), found, file_text);
 }
 
 Result<std::optional<TokenizerFile>> read_tokenizer_file(const Checkpoint& checkpoint) {
   const Document* document = checkpoint.find_document(kTokenizerJson);
   if (document == nullptr) return std::optional<TokenizerFile>();
   TokenizerFile out;
-  CKPT_ASSIGN(out.members, JsonMembers(*document->content).run());
-  CKPT_ASSIGN(out.model, JsonMembers(find(out.members, "model")).run());
+  out.file_text = *document->content;
+  CKPT_ASSIGN(out.members, JsonMembers(out.file_text, out.file_text).run());
+  CKPT_ASSIGN(out.model, JsonMembers(find(out.members, "model"), out.file_text).run());
   return std::optional(std::move(out));
 }
 

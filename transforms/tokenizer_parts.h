@@ -22,6 +22,7 @@ inline constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
 // all of it vocabulary and merges, which need no reading when their texts are equal.
 struct TokenizerFile {
   using Member = std::pair<std::string_view, std::string_view>;  // key without quotes, value
+  std::string_view file_text;
   std::vector<Member> members;
   std::vector<Member> model;  // of the member "model"
 

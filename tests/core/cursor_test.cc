@@ -36,7 +36,8 @@ TEST(Cursor, ReadsLittleEndianNumbersInOrder) {
 TEST(Cursor, SaysWhereAndHowMuchIsMissing) {
   Cursor cursor(source_of("abcde"));
   ASSERT_TRUE(cursor.skip(2));
-  EXPECT_EQ(cursor.u32().error().what, "at byte 2: 3 bytes are left; expected 4");
+  EXPECT_EQ(cursor.u32().error().what,
+            "at byte 2: 3 bytes are left; expected 4: the file is truncated");
   EXPECT_EQ(cursor.position_bytes(), 2u);
   EXPECT_FALSE(cursor.skip(4));
   EXPECT_TRUE(cursor.skip(3));
@@ -58,6 +59,11 @@ TEST(Cursor, CountsAreHeldAgainstWhatIsLeft) {
   EXPECT_FALSE(Cursor(source_of(bytes)).count_u64(5, 100));
   EXPECT_FALSE(Cursor(source_of(bytes)).count_u64(4, 2));
   EXPECT_EQ(Cursor(source_of(bytes)).count_u32(1, 3), 3u);
+  Cursor behind(source_of("abcd" + bytes));  // the place is that of the count, not behind it
+  ASSERT_TRUE(behind.skip(4));
+  EXPECT_EQ(behind.count_u64(5, 100).error().what,
+            "at byte 4: a count of 3, each of 5 bytes or more; only 12 bytes are left: the file is "
+            "truncated");
   const std::string huge = std::string(8, '\xff') + std::string(16, 'x');
   EXPECT_FALSE(Cursor(source_of(huge)).count_u64(UINT64_MAX, UINT64_MAX));
   EXPECT_FALSE(Cursor(source_of(huge)).count_u64(1, UINT64_MAX));

@@ -63,6 +63,17 @@ TEST(ModeloptState, CutShortAnywhereIsAnError) {
   }
 }
 
+TEST(ModeloptState, WhatIsCutShortIsCalledTruncatedWithItsPlace) {
+  const std::string whole = state_file("qwen3-micro");
+  EXPECT_EQ(read_modelopt_state(std::string_view(whole).substr(0, 1000)).error().text(),
+            "at byte 1000: no end of the directory; expected one: the zip of 1000 bytes is "
+            "truncated or damaged");
+  EXPECT_EQ(Pickle::parse("\x80\x02X\x04", 100).error().text(),
+            "at byte 104: the pickle ends too early: it is truncated");
+  EXPECT_EQ(Pickle::parse("\xff", 100).error().text(),
+            "at byte 101: opcode 0xff of the pickle is not read");
+}
+
 // Whatever a byte becomes: an answer or an error, never a crash.
 TEST(ModeloptState, AnyByteMayBeWrong) {
   const std::string whole = state_file("qwen3-micro");

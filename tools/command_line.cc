@@ -78,7 +78,7 @@ Status check_verb(const std::vector<std::string>& words) {
   const bool is_verb = words.empty() || words[0].starts_with("-") ||
                        std::find(verbs.begin(), verbs.end(), words[0]) != verbs.end();
   if (is_verb) return {};
-  return unknown_verb(words[0], verbs);
+  return unknown_verb(words, verbs);
 }
 
 // What CLI11 did not expect: an option that the verb does not have, or one word too many.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/printable.h"
 #include "tools/nearest.h"
 
 namespace ckpt {
@@ -20,13 +21,10 @@ constexpr std::pair<std::string_view, bool> kCommon[] = {
     {"--json", false}, {"--quiet", false}, {"-q", false},      {"--threads", true},
     {"-j", true},      {"-t", true},       {"--memory", true}, {"--color", true}};
 // What is done in other words here.
-constexpr WordPair kOtherVerbs[] = {
-    {"split", "ckpt convert IN.gguf OUT.gguf --split-size 5G"},
-    {"merge", "ckpt convert NAME-00001-of-00004.gguf OUT.gguf; the first part stands for all"},
-    {"download", "hf download ORG/NAME --local-dir NAME"},
-    {"hash", "ckpt publish PATH, and ckpt verify PATH"},
-    {"check", "ckpt doctor PATH, or ckpt verify PATH"},
-    {"validate", "ckpt doctor PATH, or ckpt verify PATH"}};
+constexpr WordPair kOtherVerbs[] = {{"download", "hf download ORG/NAME --local-dir NAME"},
+                                    {"hash", "ckpt publish PATH, and ckpt verify PATH"},
+                                    {"check", "ckpt doctor PATH, or ckpt verify PATH"},
+                                    {"validate", "ckpt doctor PATH, or ckpt verify PATH"}};
 constexpr WordPair kOtherOptions[] = {
     {"-v", "without it: progress and notes are shown, and -q hides them"},
     {"--verbose", "without it: progress and notes are shown, and -q hides them"},
@@ -62,6 +60,58 @@ void move_common(std::vector<std::string>& words) {
   words.insert(words.begin() + (words.empty() ? 0 : 1), moved.begin(), moved.end());
 }
 
+// `split IN OUT --split-max-size 2G` of llama-gguf-split, and what people type for folders.
+struct Resizing {
+  explicit Resizing(const std::vector<std::string>& words) : splits(words[0] == "split") {
+    for (size_t i = 1; i < words.size(); ++i) {
+      const std::string name = words[i].substr(0, words[i].find('='));
+      const bool has_value = name != words[i];
+      if (!name.starts_with("-")) {
+        paths.push_back(words[i]);
+      } else if (name.ends_with("-size")) {
+        if (has_value) size = words[i].substr(name.size() + 1);
+        if (!has_value && i + 1 < words.size()) size = words[++i];
+      } else if (name == "-o" || name == "--out" || name == "--outfile" || name == "--output") {
+        if (has_value) out = words[i].substr(name.size() + 1);
+        if (!has_value && i + 1 < words.size()) out = words[++i];
+      }
+    }
+    // Merging takes one path or all parts; where there are more, the last is what is made.
+    if (out.empty() && paths.size() > 1 && !(is_part(paths[0]) && is_part(paths.back()))) {
+      out = paths.back();
+      paths.pop_back();
+    }
+  }
+  static bool is_part(std::string_view path) {  // NAME-00001-of-00004.gguf
+    return path.find("-of-") != path.npos;
+  }
+
+  bool splits;
+  std::vector<std::string> paths;
+  std::string out, size;
+};
+
+// The line that does it here. A size that everything fits into makes one .safetensors file.
+std::string resized(const Resizing& asked) {
+  const std::string example = asked.splits ? "IN.gguf" : "NAME-00001-of-00004.gguf";
+  const auto first = std::min_element(asked.paths.begin(), asked.paths.end());
+  const std::string in = first == asked.paths.end() ? example : *first;
+  const bool is_gguf = in.ends_with(".gguf");
+  std::string out = asked.out.empty() ? "OUT" : asked.out;
+  if (is_gguf && !out.ends_with(".gguf")) out += ".gguf";
+  const auto name = [](const std::string& path) {
+    return path == "OUT" || path == "OUT.gguf" ? path : shell_word(path);
+  };
+  std::string line = fmt::format("ckpt convert {} {}", shell_word(in), name(out));
+  const std::string_view size = asked.size.empty() ? "5G" : std::string_view(asked.size);
+  if (asked.splits) {
+    line += fmt::format(" {} {}", is_gguf ? "--split-size" : "--shard-size", shell_word(size));
+  } else if (!is_gguf) {
+    line += " --shard-size 1000T";
+  }
+  return line;
+}
+
 }  // namespace
 
 std::vector<std::string> in_own_words(std::vector<std::string> words) {
@@ -86,8 +136,10 @@ std::vector<std::string> in_own_words(std::vector<std::string> words) {
   return words;
 }
 
-Failure unknown_verb(std::string_view word, const std::vector<std::string>& verbs) {
+Failure unknown_verb(const std::vector<std::string>& words, const std::vector<std::string>& verbs) {
+  const std::string& word = words[0];
   std::string hint(find(kOtherVerbs, word));
+  if (word == "split" || word == "merge") hint = resized(Resizing(words));
   if (hint.empty()) {
     const std::string near = nearest(word, verbs);
     hint = near.empty() ? "ckpt --help" : fmt::format("ckpt {}", near);

@@ -19,8 +19,9 @@ namespace ckpt {
 // `words` behind the program's name, with the verb first.
 std::vector<std::string> in_own_words(std::vector<std::string> words);
 
-// What is said of a first word that is no verb: kUsage with the nearest, or how it is done here.
-Failure unknown_verb(std::string_view word, const std::vector<std::string>& verbs);
+// What is said of a line whose first word is no verb: kUsage with the nearest, or how it is done
+// here; of `split` and `merge` that is the whole line with the words that were typed.
+Failure unknown_verb(const std::vector<std::string>& words, const std::vector<std::string>& verbs);
 // Of an option that `verb` does not have.
 Failure unknown_option(std::string_view word, std::string_view verb,
                        const std::vector<std::string>& options);

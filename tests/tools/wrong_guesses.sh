@@ -3,7 +3,14 @@ m=$testdata/llama-micro
 tried() { "$ckpt" "$@" 2>&1; echo "exit $?"; }
 tried convrt a b
 tried split a.gguf
-tried merge a b
+tried split a.gguf parts --split-max-size 2G
+tried --json split 'my model.gguf' | grep -o '"try":.*'
+tried split $m sharded --max-shard-size=1GB
+tried split
+tried merge a-00001-of-00002.gguf whole.gguf
+tried merge a-00002-of-00002.gguf a-00001-of-00002.gguf -o whole.gguf
+tried merge $m whole
+tried merge
 tried frobnicate
 tried convert $m o --too q8_0
 tried convert $m o --shardsize 5GB

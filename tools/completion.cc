@@ -7,6 +7,7 @@
 
 #include "checks/checks.h"
 #include "tools/commands.h"
+#include "tools/step_words.h"
 #include "tools/type_names.h"
 #include "transforms/transforms.h"
 
@@ -39,7 +40,7 @@ std::vector<std::string> split(std::string_view text, char at) {
   return out;
 }
 
-// What `--to`, `--step` and `--for` take.
+// What `--to`, `--step` and `--for` take, and options that the export step has too.
 std::vector<std::string> listed_values(std::string_view option) {
   std::vector<std::string> out;
   if (option == "to") {
@@ -48,6 +49,12 @@ std::vector<std::string> listed_values(std::string_view option) {
     for (const Transform* step : all_transforms()) out.emplace_back(step->name);
   } else if (option == "for") {
     for (const ProfileInfo& profile : all_profiles()) out.emplace_back(profile.name);
+  } else {
+    const Transform* step = find_transform("export");
+    CKPT_CHECK(step != nullptr);
+    for (const OptionRule& rule : step->options) {
+      if (rule.name == option) out = choices_of_rule(rule);
+    }
   }
   return out;
 }
@@ -128,6 +135,10 @@ std::string bash_script(const std::vector<Verb>& verbs) {
       if (choice.values.empty()) continue;  // a file: bash's own
       const std::string place =
           stands_alone(choice) ? "*" : fmt::format("'--{}'", choice.long_name);
+      if (choice.long_name == "step") {
+        values += fmt::format("    '{} '{}) _ckpt_step \"$cur\" ;;\n", verb.name, place);
+        continue;
+      }
       values += fmt::format("    '{} '{}) words={} ;;\n", verb.name, place,
                             shell_quoted(fmt::format("{}", fmt::join(choice.values, " "))));
     }
@@ -135,8 +146,15 @@ std::string bash_script(const std::vector<Verb>& verbs) {
   }
   return fmt::format(
       "# Completion of ckpt for bash:  source <(ckpt completion bash)\n"
+      "{3}"
       "_ckpt() {{\n"
-      "  local cur=${{COMP_WORDS[COMP_CWORD]}} verb=${{COMP_WORDS[1]}} words=''\n"
+      "  # bash cuts words at : and =, which stand inside of ours\n"
+      "  local line=${{COMP_LINE:0:COMP_POINT}} verb=${{COMP_WORDS[1]}} words=''\n"
+      "  local cur=${{line##*[[:space:]]}} breaks=${{COMP_WORDBREAKS//[^:=]/}}\n"
+      "  local prev=${{line%\"$cur\"}}\n"
+      "  prev=${{prev%\"${{prev##*[![:space:]]}}\"}}\n"
+      "  prev=${{prev##*[[:space:]]}}\n"
+      "  if [[ $cur == --*=* ]]; then prev=${{cur%%=*}} cur=${{cur#*=}}; fi\n"
       "  COMPREPLY=()\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ] || [ \"$verb\" = help ]; then\n"
       "    COMPREPLY=($(compgen -W {0} -- \"$cur\"))\n"
@@ -149,14 +167,19 @@ std::string bash_script(const std::vector<Verb>& verbs) {
       "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
       "    return\n"
       "  fi\n"
-      "  case \"$verb ${{COMP_WORDS[COMP_CWORD-1]}}\" in\n"
+      "  case \"$verb $prev\" in\n"
       "{1}"
       "  esac\n"
       "  # without words of its own a place takes a file, which bash completes\n"
-      "  if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); fi\n"
+      "  if [ -z \"$words\" ]; then return; fi\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+      "  if [[ ${{COMPREPLY[0]}} == *= ]]; then compopt -o nospace 2>/dev/null; fi\n"
+      "  if [ -z \"$breaks\" ]; then return; fi\n"
+      "  local kept=${{cur%\"${{cur##*[$breaks]}}\"}}  # bash replaces what is behind it\n"
+      "  COMPREPLY=(\"${{COMPREPLY[@]#\"$kept\"}}\")\n"
       "}}\n"
       "complete -o default -F _ckpt ckpt\n",
-      shell_quoted(names_of(verbs)), values, options);
+      shell_quoted(names_of(verbs)), values, options, bash_step_function(step_words()));
 }
 
 // In the specifications of zsh's _arguments brackets and colons have meanings.
@@ -170,8 +193,9 @@ std::string zsh_escaped(std::string_view text) {
 }
 
 std::string zsh_choice(const Choice& choice) {
-  const std::string action =
-      choice.values.empty() ? "_files" : fmt::format("({})", fmt::join(choice.values, " "));
+  std::string action = "_files";
+  if (!choice.values.empty()) action = fmt::format("({})", fmt::join(choice.values, " "));
+  if (choice.long_name == "step") action = "_ckpt_step";
   if (stands_alone(choice)) return shell_quoted(fmt::format("*: :{}", action));
   const std::string value =
       choice.takes_value ? fmt::format(":{}:{}", choice.long_name, action) : "";
@@ -182,7 +206,9 @@ std::string zsh_choice(const Choice& choice) {
 std::string zsh_script(const std::vector<Verb>& verbs) {
   std::string out =
       "#compdef ckpt\n"
-      "# Completion of ckpt for zsh:  ckpt completion zsh > \"${fpath[1]}/_ckpt\"\n"
+      "# Completion of ckpt for zsh:  ckpt completion zsh > \"${fpath[1]}/_ckpt\"\n";
+  out += zsh_step_function(step_words());
+  out +=
       "_ckpt() {\n"
       "  local -a verbs\n"
       "  verbs=(\n";
@@ -229,6 +255,7 @@ std::string fish_script(const std::vector<Verb>& verbs) {
   std::string out =
       "# Completion of ckpt for fish:  ckpt completion fish > "
       "~/.config/fish/completions/ckpt.fish\n";
+  out += fish_step_function(step_words());
   for (const Verb& verb : verbs) {
     out += fmt::format("complete -c ckpt -n __fish_use_subcommand -f -a {} -d {}\n", verb.name,
                        fish_quoted(verb.help));
@@ -241,10 +268,9 @@ std::string fish_script(const std::vector<Verb>& verbs) {
         "__fish_seen_subcommand_from help'",
         verb.name);
     for (const Choice& choice : verb.choices) {
-      const std::string values =
-          choice.values.empty()
-              ? ""
-              : " -a " + fish_quoted(fmt::format("{}", fmt::join(choice.values, " ")));
+      std::string words = fmt::format("{}", fmt::join(choice.values, " "));
+      if (choice.long_name == "step") words = "(__ckpt_step)";
+      const std::string values = words.empty() ? "" : " -a " + fish_quoted(words);
       if (stands_alone(choice)) {
         if (!values.empty()) out += fmt::format("{} -f{}\n", condition, values);
         continue;

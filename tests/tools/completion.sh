@@ -17,7 +17,8 @@ done
 # what bash completes
 bash -n bash || exit 9
 completes() {
-  bash -c 'source ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _ckpt; echo "${COMPREPLY[*]}"' - ckpt "$@"
+  bash -c 'source ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)) COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}
+           _ckpt; echo "${COMPREPLY[*]}"' - ckpt "$@"
 }
 completes ve
 completes help pub
@@ -28,4 +29,29 @@ completes show m --color ''
 completes completion ''
 completes list st
 echo "files: $(completes convert in)"
+echo "-- values of options"
+completes convert in/ out/ --preset ''
+completes convert in/ out/ --search s
+completes convert in/ out/ --rounding ''
+completes convert in/ out/ --to=q4_k
+completes convert in/ out/ --step dequ
+echo "-- options of steps; bash replaces what stands behind the last : or ="
+completes convert in/ out/ --step dequantize:
+completes convert in/ out/ --step dequantize:ty
+completes convert in/ out/ --step dequantize:type=b
+completes convert in/ out/ --step dequantize:type=bf16,
+completes convert in/ out/ --step=dequantize:type=bf16,folds=
+completes patch m --step export:type=nvfp4,preset=
+completes convert in/ out/ --step drop:tensors=
+completes convert in/ out/ --step nosuchstep:
+bash -c 'source ./bash; COMP_WORDBREAKS=" " COMP_WORDS=(ckpt patch m --step cast:type=f) COMP_CWORD=4
+         COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}; _ckpt; echo "${COMPREPLY[*]}"'
+for step in $("$ckpt" list steps --json | sed -n 's/.*"schema":1,"name":"\([a-z0-9-]*\)".*/\1/p'); do
+  grep -q "^    $step) keys='" bash || echo "bash lacks step $step"
+  grep -q "^    $step) keys=(" zsh || echo "zsh lacks step $step"
+  grep -q "^    case '$step:\*'" fish || echo "fish lacks step $step"
+done
+grep -c "__ckpt_step)'" fish
+grep -c ":step:_ckpt_step'" zsh
+for shell in zsh fish; do ! command -v $shell >/dev/null || $shell -n ./$shell || echo "$shell does not parse"; done
 "$ckpt" completion tcsh 2>&1; echo $?

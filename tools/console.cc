@@ -171,9 +171,10 @@ std::vector<std::string> Table::lines(const std::vector<bool>& flush_right) cons
   return out;
 }
 
-ProgressLine::ProgressLine(const Console& console, std::string_view what)
+ProgressLine::ProgressLine(const Console& console, std::string_view what, ProgressPace pace)
     : console_(console),
       what_(printable(what)),
+      pace_(pace),
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}
 
@@ -192,9 +193,8 @@ void ProgressLine::clear() {
 void ProgressLine::advanced(uint64_t done_bytes, uint64_t total_bytes) {
   const bool is_drawn = console_.progress() == ProgressMode::kDrawn;
   if (console_.progress() == ProgressMode::kNone) return;
-  constexpr std::chrono::milliseconds kDrawnEvery{100}, kToldEvery{30'000};
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < (is_drawn ? kDrawnEvery : kToldEvery)) return;
+  if (now - last_ < (is_drawn ? pace_.drawn : pace_.told)) return;
   last_ = now;
   const std::chrono::duration<double> since_start = now - start_;
   const double rate = static_cast<double>(done_bytes) / since_start.count();

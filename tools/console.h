@@ -84,10 +84,17 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// What, done and total, rate, time left: on a terminal one line that is drawn over.
+// How long a progress line stands before the next.
+struct ProgressPace {
+  std::chrono::milliseconds drawn{100};    // on a terminal
+  std::chrono::milliseconds told{30'000};  // elsewhere
+};
+
+// What, done and total, rate, time left: on a terminal one line that is drawn over, elsewhere a
+// line now and then. On stderr, never on stdout.
 class ProgressLine final : public Progress {
  public:
-  ProgressLine(const Console& console, std::string_view what);
+  ProgressLine(const Console& console, std::string_view what, ProgressPace pace = {});
   ~ProgressLine() override;
   void advanced(uint64_t done_bytes, uint64_t total_bytes) override;
   void note(const std::string& text) override;
@@ -96,6 +103,7 @@ class ProgressLine final : public Progress {
  private:
   const Console& console_;
   std::string what_;
+  ProgressPace pace_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point start_, last_;
 };

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -31,10 +32,33 @@ Failure without_out(Error error) {
   return Failure(std::move(error));
 }
 
-// Of the staging folder, or of something in it: without the one the other is worth nothing.
-Status require_own(const fs::path& staging, const fs::path& path) {
+// Finishes a decided patch of another user. --out would not: it reads a checkpoint that is between
+// two states.
+std::string as_user(uid_t user, const fs::path& target) {
+  return fmt::format("sudo -u '#{}' ckpt patch {}", user, shell_word(target.string()));
+}
+
+// Whose `path` is when it is another user's.
+std::optional<uid_t> other_owner(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || is_ours(path, status, Guard::kOwner)) return {};
+  return status.st_uid;
+}
+
+// Of the staging folder of `target`, or of something in it: without the one the other is worth
+// nothing.
+Status require_own(const fs::path& target, const fs::path& path) {
+  const fs::path staging = staging_of(target);
   Status ours = require_ours(path, Guard::kOwnerAndMode);
   if (ours) return ours;
+  const auto is_decided = is_there(journal_of(target));
+  const auto other = other_owner(path);
+  if (other && is_decided && *is_decided) {
+    return fail_with_hint(ErrorCode::kUsage, as_user(*other, target),
+                          "{}: belongs to user {}, whose patch of {} was interrupted; only that "
+                          "user, not this one ({}), can finish it",
+                          path.string(), *other, target.string(), ::geteuid());
+  }
   Error error = std::move(ours.error());
   if (error.hint.starts_with("rm -r"))
     error.hint = fmt::format("rm -r {}", shell_word(staging.string()));
@@ -84,7 +108,7 @@ Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
     auto made = base.open_private(name);
     if (!made) return without_out(std::move(made.error()));
   }
-  CKPT_TRY(require_own(staging, staging));
+  CKPT_TRY(require_own(path, staging));
   CKPT_ASSIGN(Descriptor opened, base.open_file(name, O_RDONLY | O_DIRECTORY));
   StagingLock lock(opened.release());
   const bool locked = retried([&] { return ::flock(lock.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
@@ -111,6 +135,12 @@ Result<PatchState> patch_state(const fs::path& path) {
 Status refuse_unfinished_patch(const fs::path& path) {
   CKPT_ASSIGN(const PatchState state, patch_state(path));
   if (state != PatchState::kUnfinished) return {};
+  if (const auto other = other_owner(staging_of(path))) {
+    return fail_with_hint(ErrorCode::kUsage, as_user(*other, path),
+                          "{}: a patch of it by user {} was interrupted before its last file was "
+                          "in place; only that user, not this one ({}), can finish it",
+                          path.string(), *other, ::geteuid());
+  }
   return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", shell_word(path.string())),
                         "{}: a patch of it was interrupted before its last file was in place; "
                         "running it again finishes it",
@@ -118,9 +148,8 @@ Status refuse_unfinished_patch(const fs::path& path) {
 }
 
 Status require_own_journal(const fs::path& path) {
-  const fs::path staging = staging_of(path);
-  CKPT_TRY(require_own(staging, journal_of(path)));
-  return require_own(staging, staging / "files");
+  CKPT_TRY(require_own(path, journal_of(path)));
+  return require_own(path, staging_of(path) / "files");
 }
 
 Status show_staging(const fs::path& path) {

@@ -208,6 +208,7 @@ TEST_F(OtherUsers, AJournalOfAnotherUserIsRefusedByName) {
         return found ? std::string("finished") : found.error().text();
       });
       EXPECT_NE(said.find(planted.string() + ": belongs to user 4102"), std::string::npos) << said;
+      EXPECT_TRUE(said.ends_with(". Try: sudo -u '#4102' ckpt patch " + path.string())) << said;
       EXPECT_EQ(read_file(path), before);
       fs::remove_all(staging);
     }
@@ -229,7 +230,10 @@ TEST_F(OtherUsers, APatchThatAnotherUserPreparesDoesNotStopReaders) {
   ASSERT_TRUE(show_staging(path));
   EXPECT_EQ(said_by(kVictim, read), "gguf");
   write_file(journal_of(path), "ckpt-patch 2\n");
-  EXPECT_NE(said_by(kVictim, read).find("was interrupted"), std::string::npos);
+  const std::string said = said_by(kVictim, read);
+  EXPECT_NE(said.find("a patch of it by user 0 was interrupted"), std::string::npos) << said;
+  EXPECT_TRUE(said.ends_with(". Try: sudo -u '#0' ckpt patch " + path.string())) << said;
+  EXPECT_NE(read().find("running it again finishes it"), std::string::npos) << read();
 }
 
 // Root patches another user's checkpoint: it stays that user's.

@@ -17,6 +17,7 @@ Result<Checkpoint> as_values(Checkpoint checkpoint) {
   CKPT_CHECK(dequantize != nullptr);
   Options options;
   options.add("type", "f32");
+  options.add("folds", "keep");  // compared as they are
   Context context;
   context.codecs = all_codecs();
   return dequantize->apply(std::move(checkpoint), options, context);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "transforms/awq_folds.h"
+#include "transforms/mixed_model.h"
 #include "transforms/packed_weights.h"
 #include "transforms/quant_config.h"
 
@@ -12,6 +14,7 @@ namespace {
 
 constexpr OptionRule kDequantizeOptions[] = {
     {"type", "bf16|f16|f32", "the type to store the weights in; bf16 when absent"},
+    {"folds", "refuse|keep", "norms with AWQ scales folded in wrongly; refuse when absent"},
 };
 constexpr uint64_t kMaxDequantizedColumns = uint64_t{1} << 24;
 constexpr std::string_view kColumnScale = ".pre_quant_scale";
@@ -80,6 +83,26 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
   return out;
 }
 
+// Floats hide what was folded wrongly: nothing tells it once the codes are gone.
+Status check_folds(const Checkpoint& checkpoint, const Options& options) {
+  const std::string folds = options.get("folds").value_or("refuse");
+  if (folds == "keep") return {};
+  if (folds != "refuse") {
+    return fail(ErrorCode::kUsage, "folds '{}'; expected refuse or keep", folds);
+  }
+  const auto model = read_mixed_model(checkpoint);
+  if (!model || !may_have_awq(*model)) return {};  // then no AWQ of ModelOpt's
+  CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, *model));
+  if (suspects.empty()) return {};
+  return fail_with_hint(
+      ErrorCode::kCorrupt,
+      "--step awq-fold-repair:base=DIR before it, where DIR is the checkpoint that was quantised, "
+      "or --step dequantize:folds=keep",
+      "{} norms look as if AWQ scales were folded into w of 1 + w (the first: '{}'); expected "
+      "sound norms, because floats made with these are wrong by more than quantising loses",
+      suspects.size(), suspects[0]);
+}
+
 Status set_dtype(Checkpoint& checkpoint, std::string_view torch_name) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
   if (!config) return {};
@@ -116,6 +139,7 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
   const Codec* codec = find_codec(context.codecs, type);
   CKPT_CHECK(codec != nullptr);
   CKPT_TRY(check_weights_are_read(checkpoint));
+  CKPT_TRY(check_folds(checkpoint, options));
   CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, *codec));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
   // compressed-tensors' recipe tells how the weights were quantised

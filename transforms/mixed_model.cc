@@ -168,6 +168,14 @@ const MixedLayer* MixedModel::find(std::string_view module) const {
   return found == by_module.end() ? nullptr : &layers[found->second];
 }
 
+bool may_have_awq(const MixedModel& model) {
+  const auto is_awq = [](const auto& layer) { return layer.second.name == "NVFP4_AWQ"; };
+  return model.config.algo.name == "NVFP4_AWQ" ||
+         std::any_of(model.config.layers.begin(), model.config.layers.end(), is_awq) ||
+         std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const MixedLayer& layer) { return layer.pre_quant_scale >= 0; });
+}
+
 Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint) {
   MixedModel out;
   CKPT_ASSIGN(std::optional<QuantConfig> config, read_quant_config(checkpoint));

@@ -65,14 +65,6 @@ bool is_plain_nvfp4(const MixedModel& model) {
          });
 }
 
-bool may_have_awq(const MixedModel& model) {
-  const auto is_awq = [](const auto& layer) { return layer.second.name == "NVFP4_AWQ"; };
-  return model.config.algo.name == "NVFP4_AWQ" ||
-         std::any_of(model.config.layers.begin(), model.config.layers.end(), is_awq) ||
-         std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const MixedLayer& layer) { return layer.pre_quant_scale >= 0; });
-}
-
 // Norms that an exporter folded AWQ scales into wrongly: mended with a base, else told.
 Status mend_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWeights* base,
                   const Context& context) {

@@ -142,6 +142,30 @@ TEST(AwqFoldRepair, WithoutABaseItSaysWhatLooksWrong) {
       << after.made.error().text();
 }
 
+// Floats made of wrong folds look sound to every later check.
+TEST(AwqFoldRepair, DequantizeRefusesWrongFoldsUntilTheyAreRepaired) {
+  const auto dequantized = [](Checkpoint source, const char* folds = nullptr) {
+    Options given;
+    if (folds != nullptr) given.add("folds", folds);
+    return find_transform("dequantize")->apply(std::move(source), given, Context{all_codecs()});
+  };
+  const Checkpoint source = *open(testdata(kExport));
+  const auto refused = dequantized(source);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt);
+  EXPECT_NE(refused.error().what.find("4 norms look as if"), std::string::npos);
+  EXPECT_TRUE(refused.error().hint.starts_with("--step awq-fold-repair:base=DIR"));
+
+  const auto made = dequantized(*repaired(source).made);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  for (const Pair& pair : kPairs) {
+    EXPECT_GT(product_db(*made, pair.norm, pair.reader), pair.least_db) << pair.reader;
+  }
+  EXPECT_TRUE(dequantized(settled(*repaired(source).made)).has_value());
+  EXPECT_TRUE(dequantized(source, "keep").has_value());
+  EXPECT_EQ(dequantized(source, "maybe").error().code, ErrorCode::kUsage);
+}
+
 // A column whose norm weight is 0 tells its scale by the weights alone.
 TEST(AwqFoldRepair, AScaleComesFromTheWeightsWhereTheNormIsZero) {
   const Checkpoint source = *open(testdata(kExport));

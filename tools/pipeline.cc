@@ -294,7 +294,11 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed) {
     CKPT_TRY(IdleOptions(checkpoint, steps, conversion, out.plan, planning).note());
   }
   CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), conversion.force));
-  out.notes = std::move(planning.notes);
+  // Several outputs of one source are told the same once.
+  for (std::string& note : planning.notes) {
+    const bool is_new = std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end();
+    if (is_new) out.notes.push_back(std::move(note));
+  }
   out.verdicts = std::move(planning.verdicts);
   return out;
 }

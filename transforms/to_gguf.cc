@@ -5,6 +5,8 @@
 // rounds them to F16; everything else is the same byte for byte (docs/formats/hf_to_gguf.md).
 #include "transforms/to_gguf.h"
 
+#include <algorithm>
+
 #include "transforms/gguf_general.h"
 #include "transforms/gguf_tokenizer.h"
 #include "transforms/qat_quantizers.h"
@@ -94,6 +96,17 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
   return out;
 }
 
+void note_towers(const std::vector<std::string>& towers, const Context& context) {
+  if (towers.empty()) return;
+  const bool all_see = std::all_of(towers.begin(), towers.end(), [](const std::string& name) {
+    return name.find("visual.") != name.npos || name.find("vision") != name.npos;
+  });
+  context.note(fmt::format(
+      "{} tensors of {} are left out (the first: '{}'); llama.cpp reads them from a second file, "
+      "which its convert_hf_to_gguf.py --mmproj writes",
+      towers.size(), all_see ? "the vision tower" : "vision and other towers", towers[0]));
+}
+
 Result<Checkpoint> to_gguf(Checkpoint input, const Options& options, const Context& context) {
   if (input.format == "gguf") {
     return fail(ErrorCode::kUsage, "to-gguf: the checkpoint is GGUF already");
@@ -103,6 +116,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const Options& options, const Conte
   CKPT_ASSIGN(Model model, read_model(input));
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, keep_mtp, model, context.codecs));
+  note_towers(model.towers, context);
   CKPT_TRY(check_shapes(selected, model));
   CKPT_ASSIGN(model.out_type, choose_out_type(options, selected));
   Checkpoint out;

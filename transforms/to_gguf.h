@@ -32,6 +32,7 @@ struct Model {
   uint64_t mtp_layers = 0;   // behind them, kept in the file
   OutType out_type = OutType::kF32;
   bool is_nvfp4 = false;  // some weights are, and stay so
+  std::vector<std::string> towers = {};  // tensors of vision and other towers, left out
 
   uint64_t blocks() const { return layers + mtp_layers; }
   // The first of `fields` (separated by spaces) that is present; nullptr when that one is null.
@@ -53,8 +54,9 @@ struct NamedTensor {
   std::optional<float> input_scale = {};  // of an NVFP4 weight that has one
 };
 
-// Tensors in the order in which they are converted, without vision and other towers; counts the
-// layers for multi-token prediction into model.mtp_layers unless they are to be dropped.
+// Tensors in the order in which they are converted, without vision and other towers, whose
+// names go to model.towers; counts the layers for multi-token prediction into model.mtp_layers
+// unless they are to be dropped.
 // Fails: kUnsupported for types that cannot be decoded, naming the quantisation found.
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
                                                 Model& model, Codecs codecs);

@@ -181,6 +181,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   std::vector<NamedTensor> out;
   uint64_t mtp_layers = 0;
   for (const Tensor* tensor : order) {
+    if (is_tower(tensor->name)) model.towers.push_back(tensor->name);
     if (is_tower(tensor->name) || is_buffer(tensor->name)) continue;
     std::string name = tensor->name;
     remove_all(name, "language_model.");

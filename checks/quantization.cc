@@ -99,7 +99,7 @@ Status look_mixed(const Look& look) {
   if (look.profile.program == Program::kSglang) {
     if (look.on.model_class.starts_with("NemotronH")) return {};
     look.out.push_back({said->place,
-                        "MIXED_PRECISION is taken for W4A8 of another program",
+                        "MIXED_PRECISION, which this server reads as another program's W4A8",
                         {},
                         "KeyError '...input_scale', or an assertion over shapes",
                         mend_of_algo(look.on, *said)});
@@ -173,7 +173,7 @@ Status look_quantization_scales(const Look& look) {
       return {};
     }
   }
-  if (found.count != 0) look.report(found.first, found.text("without an input_scale"));
+  if (found.count != 0) look.report(found.first, found.text_at_first("without an input_scale"));
   return {};
 }
 
@@ -215,7 +215,8 @@ Status look_rows(const Look& look) {
     if (is_fp4 && module.weight->row_values() % multiple != 0) found.add(name);
   }
   if (found.count != 0) {
-    look.report(found.first, found.text(fmt::format("with rows of no multiple of {}", multiple)));
+    look.report(found.first,
+                found.text_at_first(fmt::format("with rows of no multiple of {}", multiple)));
   }
   return {};
 }

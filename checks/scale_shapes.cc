@@ -35,7 +35,7 @@ Status look_numbers(const Look& look) {
                               weight_beside(look.on, tensor.name, "weight_scale_2") != nullptr;
     if ((is_of_fp8 || is_of_tensor) && !is_one_number(tensor)) found.add(tensor.name);
   }
-  if (found.count != 0) look.report(found.first, found.text("no single number"));
+  if (found.count != 0) look.report(found.first, found.text_at_first("no single number"));
   return {};
 }
 
@@ -46,7 +46,7 @@ Status look_second(const Look& look) {
     if (weight != nullptr && is_fp8(*weight)) found.add(tensor.name);
   }
   if (found.count != 0)
-    look.report(found.first, found.text("beside an FP8 weight, which has none"));
+    look.report(found.first, found.text_at_first("beside an FP8 weight, which has none"));
   return {};
 }
 
@@ -59,7 +59,8 @@ Status look_bare(const Look& look) {
     const auto layer = said->layers.find(name);
     if ((layer == said->layers.end() ? said->algo : layer->second) == "FP8") found.add(name);
   }
-  if (found.count != 0) look.report(found.first, found.text("of FP8 codes without a weight_scale"));
+  if (found.count != 0)
+    look.report(found.first, found.text_at_first("of FP8 codes without a weight_scale"));
   return {};
 }
 

@@ -115,8 +115,8 @@ Status look_attention(const Look& look) {
     }
   }
   if (found.count != 0) {
-    look.report(found.first, found.text("quantized; this server runs Qwen3.5's attention in "
-                                        "BF16 alone"));
+    look.report(found.first, found.text_at_first("quantized") +
+                                 "; this server runs Qwen3.5's attention in BF16 alone");
   }
   return {};
 }

@@ -123,6 +123,11 @@ void Mismatch::add(const std::string& name) {
   if (count++ == 0) first = name;
 }
 
+std::string Mismatch::text_at_first(std::string_view what) const {
+  return count == 1 ? std::string(what)
+                    : fmt::format("{}; so {} {} more", what, count == 2 ? "is" : "are", count - 1);
+}
+
 std::string Mismatch::text(std::string_view what) const {
   return count == 1 ? fmt::format("'{}' {}", first, what)
                     : fmt::format("{} modules, the first '{}', {}", count, first, what);

@@ -130,7 +130,8 @@ struct Mismatch {
   size_t count = 0;
   std::string first;
   void add(const std::string& name);
-  std::string text(std::string_view what) const;
+  std::string text(std::string_view what) const;           // names the first
+  std::string text_at_first(std::string_view what) const;  // where the place names it
 };
 
 // What one look of one check has: read only, findings go out.

@@ -84,7 +84,7 @@ Result<const Format*> recognise(const fs::path& path) {
   }
   CKPT_ASSIGN(const SharedSource source, open_file(path));
   CKPT_TRY(in(path.string(), refuse_other_files(*source, kAccepted)));
-  return fail(ErrorCode::kUnsupported, "{}: not recognised; expected {}", path.string(), kAccepted);
+  return fail(ErrorCode::kUnsupported, "{}: not recognized; expected {}", path.string(), kAccepted);
 }
 
 }  // namespace ckpt

@@ -6,7 +6,7 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kAwqFoldRepairOptions[] = {
-    {"base", "DIR", "the float checkpoint that was quantised; needed"},
+    {"base", "DIR", "the float checkpoint that was quantized; needed"},
 };
 
 }  // namespace
@@ -22,7 +22,7 @@ Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const Options& option
                          : fmt::format("without it {} norms look wrongly folded (the first: '{}')",
                                        suspects.size(), suspects[0]);
     return fail_with_hint(ErrorCode::kUsage, "--step awq-fold-repair:base=DIR",
-                          "base is missing, the checkpoint that was quantised; {}", found);
+                          "base is missing, the checkpoint that was quantized; {}", found);
   }
   if (!has_known_layers(model.model_type)) {
     return fail(ErrorCode::kUnsupported,

@@ -188,11 +188,11 @@ Result<FoldRepair> repair_norm_folds(Checkpoint& checkpoint, const MixedModel& m
 std::string describe(const FoldRepair& repair) {
   std::string out = fmt::format(
       "{} norms had AWQ scales folded in as w s where the model computes 1 + w: now (1 + w) s - 1; "
-      "{} unquantised layers behind norms divided by their scales",
+      "{} unquantized layers behind norms divided by their scales",
       repair.norms, repair.readers);
   if (repair.lost_columns > 0) {
-    out +=
-        fmt::format("; {} columns keep scale 1, because nothing tells theirs", repair.lost_columns);
+    out += fmt::format("; {} columns keep scale 1, because nothing says what theirs was",
+                       repair.lost_columns);
   }
   if (repair.unclear > 0) {
     out += fmt::format("; {} norms differ from the base in another way and stay (the first: '{}')",

@@ -96,10 +96,10 @@ Status check_folds(const Checkpoint& checkpoint, const Options& options) {
   if (suspects.empty()) return {};
   return fail_with_hint(
       ErrorCode::kCorrupt,
-      "--step awq-fold-repair:base=DIR before it, where DIR is the checkpoint that was quantised, "
+      "--step awq-fold-repair:base=DIR before it, where DIR is the checkpoint that was quantized, "
       "or --step dequantize:folds=keep",
       "{} norms look as if AWQ scales were folded into w of 1 + w (the first: '{}'); expected "
-      "sound norms, because floats made with these are wrong by more than quantising loses",
+      "sound norms, because floats made with these are wrong by more than quantizing loses",
       suspects.size(), suspects[0]);
 }
 
@@ -145,14 +145,14 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
   // compressed-tensors' recipe tells how the weights were quantised
   std::erase_if(checkpoint.documents,
                 [](const Document& document) { return document.path == "recipe.yaml"; });
-  if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantised");
+  if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");
   if (type != "bf16") CKPT_TRY(set_dtype(checkpoint, name->torch));
   checkpoint.file_metadata.clear();
   return checkpoint;
 }
 
 constinit const Transform kDequantize = {"dequantize",
-                                         "weights of every quantised kind back to plain floats",
+                                         "weights of every quantized kind back to plain floats",
                                          kDequantizeOptions, dequantize};
 
 }  // namespace ckpt

@@ -25,7 +25,7 @@ Status check_unquantized(const Checkpoint& checkpoint) {
                           tensor.name.ends_with(".weight_scale_inv") ||
                           tensor.name.ends_with(".input_scale");
     if (tensor.codec->parts.size() == 1 && !is_scale) continue;
-    return fail_with_hint(ErrorCode::kUnsupported, hint, "tensor '{}' is quantised already ({})",
+    return fail_with_hint(ErrorCode::kUnsupported, hint, "tensor '{}' is quantized already ({})",
                           tensor.name, tensor.codec->name);
   }
   return {};

@@ -171,7 +171,7 @@ Status check_state(const ModeloptState& state, const ExportOptions& options,
     if (path.ends_with("k_bmm_quantizer")) calibration.kv_algo = name(format);
   }
   if (has_inputs && !options.has_activations()) {
-    context.note("the training quantised activations too; nvfp4-w4a16 stores weights alone");
+    context.note("the training quantized activations too; nvfp4-w4a16 stores weights alone");
   }
   return {};
 }

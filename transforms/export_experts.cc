@@ -37,7 +37,7 @@ Status check_stack(const std::string& container, const Stack& stack) {
   if (stack.gate_up == nullptr || stack.down == nullptr) {
     return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
                           "'{}' has no gate_up_proj and down_proj; other stacks of experts cannot "
-                          "be quantised",
+                          "be quantized",
                           container);
   }
   const auto& up = stack.gate_up->shape;
@@ -103,7 +103,7 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
     CKPT_TRY(check_stack(container, stack));
     if (selected[container] != 2) {
       return fail(ErrorCode::kUsage,
-                  "'{}': gate_up_proj and down_proj can only be quantised "
+                  "'{}': gate_up_proj and down_proj can only be quantized "
                   "together",
                   container);
     }

@@ -11,7 +11,7 @@ constinit const OptionRule kExportOptions[10] = {
      "maxima of activations: an earlier export, a QAT checkpoint, a list"},
     {"preset", "default|mlp-only|experts-only", "which layers"},
     {"keep", "GLOB", "tensors to leave as they are", true},
-    {"only", "GLOB", "tensors to quantise; all others stay", true},
+    {"only", "GLOB", "tensors to quantize; all others stay", true},
     {"fresh-weight-amax", "yes|no", "scan the weights, whatever maxima a QAT checkpoint stored"},
     {"rounding", "gpu|cpu", "how scales are divided: gpu (default) multiplies by a reciprocal"},
     {"kv-cache", "none|fp8|nvfp4", "the KV cache's format; default: as the source says"},

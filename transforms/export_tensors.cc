@@ -56,7 +56,7 @@ class Maker {
       input_groups_[input_group_key(i, group)].push_back(i);
     }
     if (!weight_groups_.empty()) return {};
-    return fail(ErrorCode::kUsage, "no layer is left to quantise");
+    return fail(ErrorCode::kUsage, "no layer is left to quantize");
   }
 
   Status set_importance(size_t index) {
@@ -288,7 +288,7 @@ class Maker {
     if (split_groups_ > 0) {
       job_.context.note(
           fmt::format("{} layers stay although those that servers join them with are "
-                      "quantised (the first: '{}')",
+                      "quantized (the first: '{}')",
                       split_groups_, first_split_));
     }
   }

@@ -175,7 +175,7 @@ Result<std::string> recognise_pre_tokenizer(const JsonValue& tokenizer, const Js
   if (text.starts_with(kDeepSeekLlm)) return std::string("deepseek-llm");
   return fail_with_hint(ErrorCode::kUnsupported,
                         "--tokenizer-pre NAME, with llama.cpp's name for these rules",
-                        "tokenizer.json: pre-tokenizer not recognised; its rules are {}",
+                        "tokenizer.json: pre-tokenizer not recognized; its rules are {}",
                         steps.empty() ? "empty" : fmt::format("'{}'", fmt::join(steps, "', '")));
 }
 

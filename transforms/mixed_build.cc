@@ -224,7 +224,7 @@ Status write_documents(MixedJob& job) {
   }
   if (job.model.has_tied_head) plain.push_back("lm_head");
   if (quantized.empty()) {
-    job.context.note("no layer is left that is quantised: the configuration says so");
+    job.context.note("no layer is left that is quantized: the configuration says so");
     CKPT_TRY(remove_quant_config(job.checkpoint));
     return {};
   }

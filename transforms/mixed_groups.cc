@@ -151,7 +151,7 @@ class Grouper {
     for (const size_t i : members) {
       if (layer(i).is_quantized()) continue;
       plan(i).fate = Fate::kRequantise;
-      plan(i).how = "servers join it with layers that are quantised";
+      plan(i).how = "servers join it with layers that are quantized";
       if (promoted_++ == 0) first_promoted_ = module(i);
     }
   }
@@ -171,7 +171,7 @@ class Grouper {
       if (count == 0) return;
       job_.context.note(fmt::format("{} layers {} (the first: '{}')", count, text, first));
     };
-    note(promoted_, "were plain and are joined by servers with quantised ones: now NVFP4",
+    note(promoted_, "were plain and are joined by servers with quantized ones: now NVFP4",
          first_promoted_);
     note(joined_, "become plain, because servers join them with layers that stay plain",
          first_joined_);

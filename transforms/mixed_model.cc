@@ -136,7 +136,7 @@ Status check_listed(const MixedModel& model, const TensorIndex& index) {
     });
     if (holds) continue;
     return fail(ErrorCode::kCorrupt,
-                "quantized_layers names '{}' as {}, and the file has no quantised weight of that "
+                "quantized_layers names '{}' as {}, and the file has no quantized weight of that "
                 "name{}",
                 name, algo.name, layer == nullptr ? "" : " (it is stored as plain floats)");
   }

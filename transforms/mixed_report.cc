@@ -109,12 +109,12 @@ class Reporter {
       if (found.fate == Fate::kPlain && layer.is_quantized()) ++plain;
     }
     job_.context.note(fmt::format(
-        "mixed-to-nvfp4: {} layers as they were, {} with block scales rounded anew, {} quantised "
+        "mixed-to-nvfp4: {} layers as they were, {} with block scales rounded anew, {} quantized "
         "anew ({} from the base), {} made plain and excluded",
         kept, rescaled, requantised, from_base, plain));
     if (requantised > from_base) {
       job_.context.note(
-          fmt::format("{} layers were quantised from weights that were quantised before: base=DIR "
+          fmt::format("{} layers were quantized from weights that were quantized before: base=DIR "
                       "loses less",
                       requantised - from_base));
     }

@@ -11,7 +11,7 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kMixedOptions[] = {
-    {"base", "DIR", "the float checkpoint that was quantised; layers are encoded from it"},
+    {"base", "DIR", "the float checkpoint that was quantized; layers are encoded from it"},
     {"fp8", "nvfp4|bf16|exclude", "FP8 layers: encoded anew (default), or plain and excluded"},
     {"search", "none|four-over-six|sweep|best", "block scales of what is encoded anew; sweep"},
     {"rounding", "gpu|cpu", "how scales are divided: gpu (default) multiplies by a reciprocal"},
@@ -78,7 +78,7 @@ Status mend_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWei
   if (suspects.empty()) return {};
   context.note(
       fmt::format("{} norms look as if AWQ scales were folded into w of 1 + w (the first: '{}'): "
-                  "this model is wrong by more than quantising loses. Try: --step "
+                  "this model is wrong by more than quantizing loses. Try: --step "
                   "awq-fold-repair:base=DIR before this step, or base=DIR in it",
                   suspects.size(), suspects[0]));
   return {};

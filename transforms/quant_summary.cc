@@ -152,7 +152,7 @@ class Summarizer {
       out_.stated = fmt::format("none yet, maxima of {} weights from training", maxima);
     }
     if (out_.stated.empty() && has_parts()) {
-      out_.disagreements.push_back("no document says that weights are quantised");
+      out_.disagreements.push_back("no document says that weights are quantized");
     }
     return {};
   }
@@ -204,7 +204,7 @@ class Summarizer {
     const std::map<std::string, QuantAlgo> of_embedded(embedded.layers.begin(),
                                                        embedded.layers.end());
     if (of_own != of_embedded) {
-      add("quantised layers", fmt::format("{}", of_own.size()),
+      add("quantized layers", fmt::format("{}", of_own.size()),
           fmt::format("{}", of_embedded.size()));
     }
   }

@@ -100,7 +100,7 @@ Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype 
     return fail_with_hint(ErrorCode::kUsage,
                           "a BF16 or F32 checkpoint as input, or --allow-requantize (of a step: "
                           "allow-requantize=yes)",
-                          "already quantised as {}; making it {} would round it a second time",
+                          "already quantized as {}; making it {} would round it a second time",
                           info(from).name, info(to).name);
   }
   if (tensor.is_stored()) return {};
@@ -185,7 +185,7 @@ void note_rules(const Job& job) {
     } else if (job.rule_effects[i] == 0) {
       job.context.note(
           fmt::format("{} has no effect: none of the {} tensors it matches is ever "
-                      "quantised",
+                      "quantized",
                       rule.text, job.rule_matches[i]));
     }
   }
@@ -261,6 +261,6 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const Options& options, const
 }
 
 constinit const Transform kQuantize = {
-    "quantize", "quantise a GGUF checkpoint as llama-quantize does", kQuantizeOptions, quantize};
+    "quantize", "quantize a GGUF checkpoint as llama-quantize does", kQuantizeOptions, quantize};
 
 }  // namespace ckpt

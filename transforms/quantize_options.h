@@ -24,8 +24,8 @@ inline constexpr OptionRule kQuantizeOptions[] = {
     {"keep", "GLOB", "leave the tensors that match in the type they have", true},
     {"output-tensor-type", "TYPE", "type of output.weight", false},
     {"token-embedding-type", "TYPE", "type of token_embd.weight", false},
-    {"allow-requantize", "yes|no", "allow another type for tensors that are quantised", false},
-    {"pure", "yes|no", "no mixture: one type for all tensors that are quantised", false},
+    {"allow-requantize", "yes|no", "allow another type for tensors that are quantized", false},
+    {"pure", "yes|no", "no mixture: one type for all tensors that are quantized", false},
     {"leave-output-tensor", "yes|no", "copy output.weight", false},
     {"search", "none|best", "q4_k, q5_k, q6_k: blocks that err less than llama-quantize's", false},
 };

@@ -18,7 +18,7 @@ constexpr OptionRule kToGgufOptions[] = {
     {"outtype", "auto|f32|f16|bf16|q8_0",
      "type of the matrices; auto: that of the source (norms and small tensors are F32)"},
     {"mtp", "yes|no", "keep the layers for multi-token prediction (default yes)"},
-    {"tokenizer-pre", "NAME", "name of the pre-tokenizer, when it is not recognised"},
+    {"tokenizer-pre", "NAME", "name of the pre-tokenizer, when it is not recognized"},
     {"model-name", "NAME", "general.name (default: from the model card or the folder's name)"},
 };
 

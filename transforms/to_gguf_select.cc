@@ -89,7 +89,7 @@ std::string quantization_found(const Checkpoint& checkpoint, const Model& model)
                        algorithm == nullptr ? "" : " ", algorithm == nullptr ? "" : *algorithm);
   }
   if (checkpoint.find_document("hf_quant_config.json") != nullptr) {
-    return "hf_quant_config.json says that the weights are quantised";
+    return "hf_quant_config.json says that the weights are quantized";
   }
   return "config.json has no quantization_config";
 }

@@ -87,7 +87,7 @@ TEST(AwqFoldRepair, NormAndReadersMultiplyToTheBaseAgain) {
   }
   ASSERT_EQ(out.notes.size(), 1u);
   EXPECT_NE(out.notes[0].find("4 norms"), std::string::npos) << out.notes[0];
-  EXPECT_NE(out.notes[0].find("2 unquantised layers"), std::string::npos) << out.notes[0];
+  EXPECT_NE(out.notes[0].find("2 unquantized layers"), std::string::npos) << out.notes[0];
 }
 
 TEST(AwqFoldRepair, EverythingElseStays) {

@@ -276,7 +276,7 @@ TEST(Export, WhatIsNotUsedIsNoted) {
             "7 activation maxima are not used");
   EXPECT_EQ(notes_of(qat_model(), options({{"type", "nvfp4"}, {"keep", "*.k_proj"}})),
             "1 layers have a stored maximum and stay all the same|1 activation maxima are not used|"
-            "1 layers stay although those that servers join them with are quantised (the first: "
+            "1 layers stay although those that servers join them with are quantized (the first: "
             "'model.layers.0.self_attn.k_proj')");
   Checkpoint input = qat_model();
   input.tensors.push_back(floats("model.layers.0.mlp.up_proj.output_quantizer._amax", {}, {1}));

@@ -154,7 +154,7 @@ TEST(QuantSummary, CompressedTensorsAndCaches) {
   EXPECT_EQ(summarize(checkpoint).kv_cache, "FP8, 1 scales");
   checkpoint.set_document("config.json", "{}");
   EXPECT_EQ(summarize(checkpoint).disagreements,
-            (Names{"no document says that weights are quantised",
+            (Names{"no document says that weights are quantized",
                    "1 scales of a KV cache, of which no document speaks"}));
 }
 

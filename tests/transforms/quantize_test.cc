@@ -147,7 +147,7 @@ TEST(Quantize, QuantisedTensorsNeedLeave) {
   Checkpoint input = small_model();
   input.tensors.push_back(zeros("blk.1.ffn_down.weight", {2, 256}, "q8_0"));
   expect_error(run(input, options({{"type", "q4_k_m"}})), ErrorCode::kUsage,
-               "tensor 'blk.1.ffn_down.weight': already quantised as q8_0");
+               "tensor 'blk.1.ffn_down.weight': already quantized as q8_0");
   EXPECT_EQ(type_of(run(input, options({{"type", "q4_k_m"}, {"allow-requantize", "yes"}})),
                     "blk.1.ffn_down.weight"),
             "q4_k");  // the first ffn_down that is counted, though of the last block

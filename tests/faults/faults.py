@@ -163,7 +163,7 @@ class Runner:
         return None if code == 0 or self.scenario.reads_only else self.judge_again(groups, kind, what)
 
     def names_a_file(self, sentence):
-        if str(self.work) in sentence:
+        if str(self.work) in sentence or sentence.startswith("ckpt: .: "):  # the folder one is in
             return True
         names = {name.split("/")[0] for name in [*self.old, *self.new]} | set(self.scenario.argv)
         words = "|".join(re.escape(name) for name in sorted(names))

@@ -9,7 +9,7 @@
 namespace ckpt {
 namespace {
 
-Tensor tensor(std::string name, std::vector<uint64_t> shape, std::string_view type) {
+Tensor gguf_tensor(std::string name, std::vector<uint64_t> shape, std::string_view type) {
   Tensor out;
   out.name = std::move(name);
   out.shape = std::move(shape);
@@ -37,16 +37,16 @@ Checkpoint sound() {
   keys.set("tokenizer.ggml.token_type", MetaValue::array(make_i32_array({1, 1, 1, 3})));
   keys.set("tokenizer.ggml.merges", MetaValue::array(make_text_array({"a b"})));
   keys.set("tokenizer.ggml.eos_token_id", MetaValue::u32(3));
-  out.tensors.push_back(tensor("token_embd.weight", {4, 64}, "f32"));
+  out.tensors.push_back(gguf_tensor("token_embd.weight", {4, 64}, "f32"));
   for (const char* block : {"blk.0", "blk.1"}) {
-    out.tensors.push_back(tensor(fmt::format("{}.ffn_up.weight", block), {2, 64}, "nvfp4"));
-    out.tensors.push_back(tensor(fmt::format("{}.ffn_up.scale", block), {1}, "f32"));
+    out.tensors.push_back(gguf_tensor(fmt::format("{}.ffn_up.weight", block), {2, 64}, "nvfp4"));
+    out.tensors.push_back(gguf_tensor(fmt::format("{}.ffn_up.scale", block), {1}, "f32"));
   }
   return out;
 }
 
 // "ID place: found" of every finding, one a line; the verdict in front.
-std::string told(const Checkpoint& checkpoint) {
+std::string told_of_gguf(const Checkpoint& checkpoint) {
   const auto diagnosis = diagnose(checkpoint, {{"llama.cpp"}, false, {}, nullptr});
   if (!diagnosis) return diagnosis.error().text();
   const Verdict& verdict = diagnosis->verdicts.at(0);
@@ -62,10 +62,10 @@ template <class Change>
 std::string told_after(const Change& change) {
   Checkpoint checkpoint = sound();
   change(checkpoint);
-  return told(checkpoint);
+  return told_of_gguf(checkpoint);
 }
 
-TEST(DoctorGguf, ASoundFileIsSound) { EXPECT_EQ(told(sound()), "loads"); }
+TEST(DoctorGguf, ASoundFileIsSound) { EXPECT_EQ(told_of_gguf(sound()), "loads"); }
 
 TEST(DoctorGguf, ArchitectureAndSizes) {
   EXPECT_EQ(told_after([](Checkpoint& c) { c.metadata.remove("general.architecture"); }),
@@ -101,7 +101,7 @@ TEST(DoctorGguf, Tokenizer) {
             }),
             "does not load\nG03 tokenizer.ggml.token_type: 1 for 4 tokens");
   EXPECT_EQ(told_after([](Checkpoint& c) {
-              c.tensors[0] = tensor("token_embd.weight", {5, 64}, "f32");
+              c.tensors[0] = gguf_tensor("token_embd.weight", {5, 64}, "f32");
             }),
             "does not load\nG03 tokenizer.ggml.tokens: 4 tokens; token_embd.weight has 5 rows");
   EXPECT_EQ(told_after([](Checkpoint& c) {
@@ -127,11 +127,12 @@ TEST(DoctorGguf, ScalesOfNvfp4) {
               std::erase_if(c.tensors, [](const Tensor& t) { return t.name.ends_with(".scale"); });
             }),
             "loads");
-  EXPECT_EQ(
-      told_after([](Checkpoint& c) { c.tensors[4] = tensor("blk.1.ffn_up.scale", {2}, "f32"); }),
-      "does not load\nG07 blk.1.ffn_up.scale: 2 values; expected 1");
   EXPECT_EQ(told_after([](Checkpoint& c) {
-              c.tensors[3] = tensor("blk.1.ffn_up.weight", {2, 64}, "q8_0");
+              c.tensors[4] = gguf_tensor("blk.1.ffn_up.scale", {2}, "f32");
+            }),
+            "does not load\nG07 blk.1.ffn_up.scale: 2 values; expected 1");
+  EXPECT_EQ(told_after([](Checkpoint& c) {
+              c.tensors[3] = gguf_tensor("blk.1.ffn_up.weight", {2, 64}, "q8_0");
             }),
             "loads, unsound\nG07 blk.1.ffn_up.scale: beside a weight in q8_0");
 }
@@ -141,8 +142,8 @@ TEST(DoctorGguf, ProjectorsAreNotAskedForVocabularies) {
   Checkpoint out;
   out.format = "gguf";
   out.metadata.set("general.architecture", MetaValue::text("clip"));
-  out.tensors.push_back(tensor("v.patch_embd.weight", {4, 64}, "f32"));
-  EXPECT_EQ(told(out), "loads");
+  out.tensors.push_back(gguf_tensor("v.patch_embd.weight", {4, 64}, "f32"));
+  EXPECT_EQ(told_of_gguf(out), "loads");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace ckpt {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 std::string text_of_file(const std::string& path) {
   std::ifstream file(path);
@@ -44,7 +44,7 @@ bool is_asked(const std::string& id) {
 }
 
 // "ID severity", one each, in order, without doubles.
-std::string told(const Checkpoint& checkpoint, const std::string& profile = "vllm-0.17") {
+std::string told_of_values(const Checkpoint& checkpoint, const std::string& profile = "vllm-0.17") {
   const auto diagnosis = diagnose(checkpoint, {{profile}, false, {}, nullptr});
   if (!diagnosis) return diagnosis.error().text();
   std::string out;
@@ -63,15 +63,15 @@ struct Change {
 
 std::string told_of(const Change& change, const std::string& profile = "vllm-0.17") {
   Checkpoint checkpoint = documents(change.model);
-  Json json = *parse_json(change.file, *checkpoint.find_document(change.file)->content);
-  const Json::json_pointer pointer(change.pointer);
+  SortedJson json = *parse_json(change.file, *checkpoint.find_document(change.file)->content);
+  const SortedJson::json_pointer pointer(change.pointer);
   if (std::string(change.value).empty()) {
     json[pointer.parent_pointer()].erase(pointer.back());
   } else {
-    json[pointer] = Json::parse(change.value);
+    json[pointer] = SortedJson::parse(change.value);
   }
   checkpoint.set_document(change.file, json.dump());
-  return told(checkpoint, profile);
+  return told_of_values(checkpoint, profile);
 }
 
 void expect_all(std::initializer_list<Change> changes) {
@@ -87,10 +87,10 @@ constexpr const char* kSettings = "tokenizer_config.json";
 
 TEST(DoctorValues, NothingIsSaidOfGoodModels) {
   for (const char* model : {kLlama, kQwen3, kVision, "qwen35moe-micro"}) {
-    EXPECT_EQ(told(documents(model)), "") << model;
-    EXPECT_EQ(told(documents(model), "vllm"), "") << model;
-    EXPECT_EQ(told(documents(model), "sglang"), "") << model;
-    EXPECT_EQ(told(documents(model), "transformers-5"), "") << model;
+    EXPECT_EQ(told_of_values(documents(model)), "") << model;
+    EXPECT_EQ(told_of_values(documents(model), "vllm"), "") << model;
+    EXPECT_EQ(told_of_values(documents(model), "sglang"), "") << model;
+    EXPECT_EQ(told_of_values(documents(model), "transformers-5"), "") << model;
   }
 }
 
@@ -259,7 +259,7 @@ TEST(DoctorValues, NumbersThatPythonReadsAreNoFault) {
   ASSERT_NE(config.find(field), config.npos);
   config.replace(config.find(field), field.size(), "\"initializer_range\": Infinity");
   checkpoint.set_document(kConfig, config);
-  EXPECT_EQ(told(checkpoint), "");
+  EXPECT_EQ(told_of_values(checkpoint), "");
   const auto diagnosis = diagnose(checkpoint, {{"vllm-0.17"}, false, {}, nullptr});
   ASSERT_TRUE(diagnosis);
   EXPECT_TRUE(std::none_of(diagnosis->findings.begin(), diagnosis->findings.end(),

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-Checkpoint open(const std::string& name) {
+Checkpoint open_model(const std::string& name) {
   const fs::path path = fs::path(CKPT_TESTDATA) / name;
   const auto format = recognise(path);
   EXPECT_TRUE(format.has_value());
@@ -92,7 +92,7 @@ const char* const kModels[] = {"llama-micro",
 
 TEST(Parameters, RealModelsHaveAllTheirParametersAndNoOthers) {
   for (const char* name : kModels) {
-    const Checkpoint model = open(name);
+    const Checkpoint model = open_model(name);
     const Examined on(model);
     ASSERT_TRUE(on.parameters.is_compared()) << name;
     EXPECT_EQ(on.parameters.bad_field, "") << name;
@@ -121,7 +121,7 @@ TEST(Parameters, EveryFieldThatShapesDependOnIsHeldAgainstTheTensors) {
   for (const auto& [name, fields] : kFields) {
     for (const char* field : fields) {
       for (const double factor : {0.5, 2.0, 0.0}) {
-        Checkpoint model = open(name);
+        Checkpoint model = open_model(name);
         Json config = Json::parse(*model.find_document("config.json")->content);
         const auto now = config[field].get<uint64_t>();
         if (factor == 0.0 && std::string(field) == "head_dim" && now == 64 &&
@@ -144,37 +144,37 @@ TEST(Parameters, EveryFieldThatShapesDependOnIsHeldAgainstTheTensors) {
 }
 
 TEST(Parameters, WhatIsMissingIsRatedAsEachProgramTakesIt) {
-  Checkpoint model = open("qwen3-micro");
+  Checkpoint model = open_model("qwen3-micro");
   drop(model, "layers.1.self_attn.q_norm.weight");
   EXPECT_EQ(ratings(model, "W02"), "UUSUS");
   // A piece of what servers run as one: nothing notices.
-  model = open("qwen3-micro");
+  model = open_model("qwen3-micro");
   drop(model, "layers.1.self_attn.k_proj.weight");
   EXPECT_EQ(ratings(model, "W02"), "SSSUS");
-  model = open("qwen35moe-micro");
+  model = open_model("qwen35moe-micro");
   drop(model, "experts.3.down_proj.weight");
   EXPECT_EQ(rated(model, "vllm", "W02"), 'S');
   // Quantized models are not checked for it at all.
-  model = open("nvfp4/qwen35-micro-ct");
+  model = open_model("nvfp4/qwen35-micro-ct");
   drop(model, "layers.0.input_layernorm.weight");
   EXPECT_EQ(rated(model, "vllm", "W02"), 'S');
 }
 
 TEST(Parameters, WhatIsLargerIsCutByServersAlone) {
-  Checkpoint model = open("llama-micro");
+  Checkpoint model = open_model("llama-micro");
   set(model, "intermediate_size", 256);  // the tensors have 512
   EXPECT_EQ(ratings(model, "W09"), "SSSUU");
-  model = open("llama-micro");
+  model = open_model("llama-micro");
   set(model, "intermediate_size", 1024);
   EXPECT_EQ(ratings(model, "W09"), "UUUUU");
-  model = open("llama-micro");
+  model = open_model("llama-micro");
   set(model, "vocab_size", 512);  // never cut
   EXPECT_EQ(ratings(model, "W09"), "UUUUU");
 }
 
 TEST(Parameters, QuantizedWeightsAreComparedByTheShapeOfTheirValues) {
   for (const char* name : {"nvfp4/qwen35-micro-ct", "nvfp4/qwen35-micro-mixed"}) {
-    Checkpoint model = open(name);
+    Checkpoint model = open_model(name);
     set(model, "intermediate_size", 1024);
     EXPECT_EQ(rated(model, "vllm", "W09"), 'U') << name;
   }
@@ -182,28 +182,28 @@ TEST(Parameters, QuantizedWeightsAreComparedByTheShapeOfTheirValues) {
 
 TEST(Parameters, WhatTheModelDoesNotHaveIsRatedAsEachProgramTakesIt) {
   constexpr const char* kNorm = "model.layers.0.input_layernorm.weight";
-  Checkpoint model = open("llama-micro");
+  Checkpoint model = open_model("llama-micro");
   copy(model, kNorm, "model.layers.0.self_attn.q_norm.weight");
   EXPECT_EQ(ratings(model, "W10"), "UUSUS");
-  model = open("qwen3-micro");  // vLLM 0.17 passes over what is no piece of a fused part
+  model = open_model("qwen3-micro");  // vLLM 0.17 passes over what is no piece of a fused part
   copy(model, kNorm, "model.layers.0.stray.weight");
   EXPECT_EQ(ratings(model, "W10"), "SUSUS");
   copy(model, kNorm, "model.layers.0.mlp.up_proj.stray");
   EXPECT_EQ(ratings(model, "W10"), "UUUUS");
-  model = open("llama-micro");
+  model = open_model("llama-micro");
   copy(model, kNorm, "model.layers.0.self_attn.q_proj.bias");
   EXPECT_EQ(ratings(model, "W10"), "SSSUS");
-  model = open("llama-micro");
+  model = open_model("llama-micro");
   copy(model, kNorm, "stray.weight");
   EXPECT_EQ(ratings(model, "W10"), "UUWUW");
-  model = open("qwen35vl-micro");
+  model = open_model("qwen35vl-micro");
   copy(model, "model.visual.merger.norm.weight", "model.visual.stray.weight");
   EXPECT_EQ(rated(model, "vllm-0.17", "W10"), 'U');
   EXPECT_EQ(rated(model, "llama.cpp", "W10"), 'W');
 }
 
 TEST(Parameters, FindingsCountAndNameTheFirst) {
-  Checkpoint model = open("llama-micro");
+  Checkpoint model = open_model("llama-micro");
   set(model, "hidden_size", 512);
   const auto diagnosis = diagnose(model, {{"vllm"}, false, {}, nullptr});
   ASSERT_TRUE(diagnosis.has_value());
@@ -219,7 +219,7 @@ TEST(Parameters, FindingsCountAndNameTheFirst) {
 }
 
 TEST(Parameters, ModelsWithoutATableAreNotChecked) {
-  Checkpoint model = open("llama-micro");
+  Checkpoint model = open_model("llama-micro");
   edit(model, [](Json& json) {
     json["architectures"] = {"Olmo2ForCausalLM"};
     json["model_type"] = "olmo2";
@@ -232,7 +232,7 @@ TEST(Parameters, ModelsWithoutATableAreNotChecked) {
 
 TEST(Parameters, NumbersBeyondAnyModelAreAnAnswer) {
   for (const char* field : {"num_hidden_layers", "num_experts"}) {
-    Checkpoint model = open("qwen35moe-micro");
+    Checkpoint model = open_model("qwen35moe-micro");
     set(model, field, 4'000'000'000u);
     EXPECT_EQ(rated(model, "vllm", "W09"), 'U') << field;
   }

@@ -13,7 +13,7 @@
 namespace ckpt {
 namespace {
 
-const Codec& codec(std::string_view name) { return *find_codec(all_codecs(), name); }
+const Codec& compared_codec(std::string_view name) { return *find_codec(all_codecs(), name); }
 
 std::vector<float> random_values(size_t count, uint64_t seed) {
   Dice dice(seed);
@@ -25,12 +25,12 @@ std::vector<float> random_values(size_t count, uint64_t seed) {
 Tensor of_floats(const std::vector<float>& values, std::vector<uint64_t> shape) {
   std::vector<std::byte> bytes(values.size() * sizeof(float));
   if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return make_tensor("t", std::move(shape), codec("f32"), std::move(bytes));
+  return make_tensor("t", std::move(shape), compared_codec("f32"), std::move(bytes));
 }
 
 // As `name` stores them; with tensor scales from the values.
 Tensor encoded(std::string_view name, std::vector<float> values, std::vector<uint64_t> shape) {
-  const Codec& to = codec(name);
+  const Codec& to = compared_codec(name);
   Tensor out;
   out.name = "t";
   out.shape = std::move(shape);
@@ -56,15 +56,15 @@ std::vector<float> decoded(const Tensor& tensor) { return *read_values(tensor, 1
 
 ValueDifference compare(const Tensor& a, const Tensor& b, CompareOptions options = {}) {
   const ValuePair pair{&a, &b};
-  auto out = compare_values(std::span(&pair, 1), codec("f32"), options);
+  auto out = compare_values(std::span(&pair, 1), compared_codec("f32"), options);
   EXPECT_TRUE(out) << out.error().text();
   return out->at(0);
 }
 
-struct Expected {
+struct ExpectedSums {
   double a = 0, b = 0, products = 0, errors = 0, max = 0;
 };
-Expected expect_sums(const std::vector<float>& a, const std::vector<float>& b) {
+ExpectedSums expect_sums(const std::vector<float>& a, const std::vector<float>& b) {
   long double sums[4] = {};
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -85,7 +85,7 @@ TEST_P(ValueCompareOf, SumsAreThoseOfTheDecodedValues) {
   const std::vector<float> values = random_values(size_t{384} * 1024, 3);
   const Tensor a = of_floats(values, {384, 1024});
   const Tensor b = encoded(GetParam(), values, {384, 1024});
-  const Expected expected = expect_sums(values, decoded(b));
+  const ExpectedSums expected = expect_sums(values, decoded(b));
   const ValueDifference found = compare(a, b);
   EXPECT_EQ(found.values, values.size());
   EXPECT_NEAR(found.sides[0].sum_squares / expected.a, 1, 1e-12);
@@ -210,9 +210,9 @@ TEST(ValueCompare, EmptyTensorsAreEqual) {
 }
 
 TEST(ValueCompare, TypesThatAreOnlyCopiedAreRefused) {
-  const Tensor a = make_tensor("ids", {4}, codec("u8"), std::vector<std::byte>(4));
+  const Tensor a = make_tensor("ids", {4}, compared_codec("u8"), std::vector<std::byte>(4));
   const ValuePair pair{&a, &a};
-  const auto found = compare_values(std::span(&pair, 1), codec("f32"), {});
+  const auto found = compare_values(std::span(&pair, 1), compared_codec("f32"), {});
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kUnsupported);
 }

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 const Format& gguf() { return *find_format("gguf"); }
 
-Checkpoint read(const fs::path& path) {
+Checkpoint read_gguf_file(const fs::path& path) {
   auto checkpoint = gguf().read(path, all_codecs());
   if (!checkpoint) {
     ADD_FAILURE() << checkpoint.error().text();
@@ -22,7 +22,9 @@ Checkpoint read(const fs::path& path) {
   return std::move(*checkpoint);
 }
 
-Checkpoint read_good(std::string_view name) { return read(testdata("formats/good/gguf") / name); }
+Checkpoint read_good(std::string_view name) {
+  return read_gguf_file(testdata("formats/good/gguf") / name);
+}
 
 Tensor f32_tensor(std::string name, std::vector<uint64_t> shape) {
   uint64_t values = 1;
@@ -75,7 +77,7 @@ TEST(Gguf, PaddingAfterTheLastTensorMayBeMissing) {
   const TemporaryFolder folder;
   const std::string bytes = read_file(testdata("formats/good/gguf/ranks.gguf"));
   write_file(folder.path() / "x.gguf", bytes.substr(0, bytes.size() - 8));
-  EXPECT_EQ(read(folder.path() / "x.gguf").tensors.size(), 5u);
+  EXPECT_EQ(read_gguf_file(folder.path() / "x.gguf").tensors.size(), 5u);
   write_file(folder.path() / "x.gguf", bytes.substr(0, bytes.size() - 9));
   EXPECT_FALSE(gguf().read(folder.path() / "x.gguf", all_codecs()));
 }
@@ -87,7 +89,8 @@ TEST(Gguf, AnyNonZeroByteIsTrue) {
   ASSERT_EQ(bytes[at], 1);
   bytes[at] = 2;
   write_file(folder.path() / "x.gguf", bytes);
-  EXPECT_EQ(*read(folder.path() / "x.gguf").metadata.find("bool.high"), MetaValue::boolean(true));
+  EXPECT_EQ(*read_gguf_file(folder.path() / "x.gguf").metadata.find("bool.high"),
+            MetaValue::boolean(true));
 }
 
 // ---- laying out --------------------------------------------------------------------------------
@@ -105,7 +108,7 @@ TEST(GgufLayout, EveryTensorIsAlignedAndPaddedTheLastOneToo) {
     EXPECT_EQ(file.size_bytes % alignment, 0u);
     const TemporaryFolder folder;
     write_file(folder.path() / "x.gguf", render(checkpoint, file));
-    EXPECT_EQ(read(folder.path() / "x.gguf").tensors.size(), 3u);
+    EXPECT_EQ(read_gguf_file(folder.path() / "x.gguf").tensors.size(), 3u);
   }
 }
 
@@ -123,7 +126,7 @@ TEST(GgufLayout, SplitFilesWithAnotherAlignmentReadBack) {
   for (const OutputFile& file : layout->files) {
     write_file(folder.path() / file.path, render(checkpoint, file));
   }
-  const Checkpoint again = read(folder.path() / "m-00001-of-00003.gguf");
+  const Checkpoint again = read_gguf_file(folder.path() / "m-00001-of-00003.gguf");
   ASSERT_EQ(again.tensors.size(), 3u);
   EXPECT_EQ(part_bytes(again.tensors[2]), part_bytes(checkpoint.tensors[2]));
   EXPECT_EQ(again.metadata, checkpoint.metadata);
@@ -143,7 +146,7 @@ TEST(GgufLayout, OldSplitKeysAreReplaced) {
   for (const OutputFile& file : layout->files) {
     write_file(folder.path() / file.path, render(checkpoint, file));
   }
-  EXPECT_EQ(read(folder.path() / "m-00001-of-00002.gguf").metadata.entries.size(), 1u);
+  EXPECT_EQ(read_gguf_file(folder.path() / "m-00001-of-00002.gguf").metadata.entries.size(), 1u);
 }
 
 TEST(GgufLayout, SlackGrowsTheHeaderByExactlyThatAndIsNotReadBack) {
@@ -159,7 +162,7 @@ TEST(GgufLayout, SlackGrowsTheHeaderByExactlyThatAndIsNotReadBack) {
     EXPECT_EQ(roomy->files[0].header.size(), plain->files[0].header.size() + slack);
     const TemporaryFolder folder;
     write_file(folder.path() / "x.gguf", render(checkpoint, roomy->files[0]));
-    EXPECT_EQ(read(folder.path() / "x.gguf").metadata, checkpoint.metadata);
+    EXPECT_EQ(read_gguf_file(folder.path() / "x.gguf").metadata, checkpoint.metadata);
   }
 }
 

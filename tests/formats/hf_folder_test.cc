@@ -17,7 +17,7 @@ const fs::path& saved() {
 
 void copy_saved(const fs::path& to) { fs::copy(saved(), to, fs::copy_options::recursive); }
 
-Checkpoint read(const fs::path& path) {
+Checkpoint read_folder(const fs::path& path) {
   const auto format = recognise(path);
   if (!format) {
     ADD_FAILURE() << format.error().text();
@@ -42,7 +42,7 @@ TEST(HfFolder, ReadsThroughTheLinksOfTheHubsCache) {
     fs::copy_file(entry.path(), cache / "blobs" / blob);
     fs::create_symlink(fs::path("../../blobs") / blob, snapshot / entry.path().filename());
   }
-  const Checkpoint checkpoint = read(snapshot);
+  const Checkpoint checkpoint = read_folder(snapshot);
   EXPECT_EQ(checkpoint.name, "Tiny-Model");
   EXPECT_EQ(checkpoint.tensors.size(), 21u);
   EXPECT_EQ(checkpoint.documents.size(), 2u);
@@ -53,7 +53,7 @@ TEST(HfFolder, NameIsTheFoldersHoweverItIsWritten) {
   copy_saved(folder.path() / "Some-Model");
   for (const auto path :
        {"Some-Model", "Some-Model/", "Some-Model/.", "Some-Model/../Some-Model"}) {
-    EXPECT_EQ(read(folder.path() / path).name, "Some-Model") << path;
+    EXPECT_EQ(read_folder(folder.path() / path).name, "Some-Model") << path;
   }
 }
 
@@ -67,7 +67,7 @@ TEST(HfFolder, WhatATrainerLeavesIsNeitherReadNorCarried) {
                           "zero_to_fp32.py", ".cache/x", "adapter_model.safetensors"}) {
     write_file(path / name, "not to be read");
   }
-  const Checkpoint checkpoint = read(path);
+  const Checkpoint checkpoint = read_folder(path);
   EXPECT_EQ(checkpoint.tensors.size(), 21u);
   ASSERT_EQ(checkpoint.documents.size(), 2u);
   EXPECT_EQ(checkpoint.documents[0].path, "config.json");
@@ -83,7 +83,7 @@ TEST(HfFolder, DocumentsComeWholeAndSorted) {
   write_file(folder.path() / "m/additional_chat_templates/notes.txt", "no");
   write_file(folder.path() / "m/1_Pooling/config.json", "{}");
   write_file(folder.path() / "m/LICENSE", "text");
-  const Checkpoint checkpoint = read(folder.path() / "m");
+  const Checkpoint checkpoint = read_folder(folder.path() / "m");
   std::vector<std::string> paths;
   for (const Document& document : checkpoint.documents) paths.push_back(document.path);
   EXPECT_EQ(paths, (std::vector<std::string>{"1_Pooling/config.json", "LICENSE",
@@ -96,9 +96,9 @@ TEST(HfFolder, AnAdapterIsReadWhenItIsAllThereIs) {
   const TemporaryFolder folder;
   const fs::path weights = saved() / "model.safetensors";
   fs::copy_file(weights, folder.path() / "adapter_model.safetensors");
-  EXPECT_EQ(read(folder.path()).tensors.size(), 21u);
+  EXPECT_EQ(read_folder(folder.path()).tensors.size(), 21u);
   fs::rename(folder.path() / "adapter_model.safetensors", folder.path() / "weights.safetensors");
-  EXPECT_EQ(read(folder.path()).tensors[0].home, "weights.safetensors");
+  EXPECT_EQ(read_folder(folder.path()).tensors[0].home, "weights.safetensors");
 }
 
 TEST(HfFolder, ShardsMayBeInSubfoldersAndCalledAnything) {
@@ -114,7 +114,7 @@ TEST(HfFolder, ShardsMayBeInSubfoldersAndCalledAnything) {
              "{\"metadata\": {\"total_size\": 1.5e3, \"by\": \"me\", \"more\": [1, {\"x\": null}]},"
              " \"extra\": true, \"weight_map\": {" +
                  map + "}}");
-  const Checkpoint checkpoint = read(folder.path());
+  const Checkpoint checkpoint = read_folder(folder.path());
   EXPECT_EQ(checkpoint.tensors.size(), 8u);
   const auto layout = find_format("safetensors")->lay_out(checkpoint, {}, all_codecs());
   ASSERT_TRUE(layout);
@@ -126,7 +126,7 @@ TEST(HfFolder, ShardsMayBeInSubfoldersAndCalledAnything) {
 }
 
 TEST(HfFolder, TotalParametersFollowTheTensorsOnceTheyChange) {
-  Checkpoint checkpoint = read(testdata("formats/good/folders/saved_in_shards"));
+  Checkpoint checkpoint = read_folder(testdata("formats/good/folders/saved_in_shards"));
   checkpoint.tensors.pop_back();
   const auto layout = find_format("safetensors")->lay_out(checkpoint, {}, all_codecs());
   ASSERT_TRUE(layout);

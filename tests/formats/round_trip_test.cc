@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Checkpoint read(const fs::path& path) {
+Checkpoint read_back(const fs::path& path) {
   const auto format = recognise(path);
   CKPT_CHECK(format);
   auto checkpoint = (*format)->read(path, all_codecs());
@@ -50,7 +50,7 @@ class OneFile : public testing::TestWithParam<const char*> {};
 
 TEST_P(OneFile, IsTheSameAgain) {
   const fs::path path = testdata("formats/good") / GetParam();
-  const Checkpoint checkpoint = read(path);
+  const Checkpoint checkpoint = read_back(path);
   LayoutOptions options;
   options.out_name = path.filename().string();
   const Layout layout = lay_out(checkpoint, checkpoint.format, options);
@@ -77,7 +77,7 @@ class Folder : public testing::TestWithParam<const char*> {};
 
 TEST_P(Folder, IsTheSameAgain) {
   const fs::path path = testdata("formats/good/folders") / GetParam();
-  const Checkpoint checkpoint = read(path);
+  const Checkpoint checkpoint = read_back(path);
   EXPECT_EQ(checkpoint.name, GetParam());
   const Layout layout = lay_out(checkpoint, "safetensors", {});
   EXPECT_TRUE(layout.is_folder);
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(RoundTrip, Folder,
 // huggingface_hub cut the tensors of "uncut" at 1000 bytes; one tensor is larger than that.
 TEST(RoundTrip, CutsShardsLikeHuggingFace) {
   const fs::path folder = testdata("formats/good/folders");
-  const Checkpoint checkpoint = read(folder / "uncut");
+  const Checkpoint checkpoint = read_back(folder / "uncut");
   LayoutOptions options;
   options.max_file_bytes = 1000;
   const Layout layout = lay_out(checkpoint, "safetensors", options);
@@ -101,7 +101,7 @@ TEST(RoundTrip, CutsShardsLikeHuggingFace) {
 
 TEST(RoundTrip, JoinsShardsIntoOneFile) {
   const fs::path folder = testdata("formats/good/folders");
-  const Checkpoint checkpoint = read(folder / "saved_in_shards");
+  const Checkpoint checkpoint = read_back(folder / "saved_in_shards");
   LayoutOptions options;
   options.out_name = "model.safetensors";
   const Layout layout = lay_out(checkpoint, "safetensors", options);
@@ -112,7 +112,7 @@ TEST(RoundTrip, JoinsShardsIntoOneFile) {
 // gguf-py cut the tensors of "uncut" at 1000 bytes.
 TEST(RoundTrip, SplitsGgufLikeItsWriter) {
   const fs::path folder = testdata("formats/good/gguf");
-  const Checkpoint checkpoint = read(folder / "uncut.gguf");
+  const Checkpoint checkpoint = read_back(folder / "uncut.gguf");
   LayoutOptions options;
   options.out_name = "cut_at_1000.gguf";
   options.max_file_bytes = 1000;
@@ -124,7 +124,7 @@ TEST(RoundTrip, SplitsGgufLikeItsWriter) {
 
 TEST(RoundTrip, JoinsSplitGguf) {
   const fs::path folder = testdata("formats/good/gguf");
-  const Checkpoint checkpoint = read(folder / "cut_at_1000-00001-of-00003.gguf");
+  const Checkpoint checkpoint = read_back(folder / "cut_at_1000-00001-of-00003.gguf");
   EXPECT_EQ(checkpoint.name, "cut_at_1000");
   EXPECT_EQ(checkpoint.tensors.size(), 8u);
   EXPECT_EQ(checkpoint.tensors[7].home, "cut_at_1000-00003-of-00003.gguf");
@@ -135,7 +135,7 @@ TEST(RoundTrip, JoinsSplitGguf) {
 
 TEST(RoundTrip, AnEarlierVersionBecomesThisOne) {
   const fs::path folder = testdata("formats/good/gguf");
-  const Checkpoint checkpoint = read(folder / "version_2.gguf");
+  const Checkpoint checkpoint = read_back(folder / "version_2.gguf");
   LayoutOptions options;
   options.out_name = "types.gguf";
   const Layout layout = lay_out(checkpoint, "gguf", options);

@@ -24,7 +24,7 @@ Checkpoint read(const fs::path& path, Codecs codecs = all_codecs()) {
   return std::move(*checkpoint);
 }
 
-Checkpoint read_good(std::string_view name, Codecs codecs = all_codecs()) {
+Checkpoint read_good_safetensors(std::string_view name, Codecs codecs = all_codecs()) {
   return read(testdata("formats/good/safetensors") / name, codecs);
 }
 
@@ -43,7 +43,7 @@ std::string header_of(const OutputFile& file) {
   return {reinterpret_cast<const char*>(file.header.data()) + 8, file.header.size() - 8};
 }
 
-std::string framed(std::string_view json) {
+std::string framed_header(std::string_view json) {
   const uint64_t length = json.size();
   std::string out(sizeof(length), '\0');
   std::memcpy(out.data(), &length, sizeof(length));
@@ -53,7 +53,7 @@ std::string framed(std::string_view json) {
 // ---- reading -----------------------------------------------------------------------------------
 
 TEST(Safetensors, EveryDtypeHasItsCodecAndBytes) {
-  const Checkpoint checkpoint = read_good("dtypes.safetensors");
+  const Checkpoint checkpoint = read_good_safetensors("dtypes.safetensors");
   EXPECT_EQ(checkpoint.name, "dtypes");
   EXPECT_EQ(checkpoint.tensors.size(), 40u);
   for (const auto& [name, codec] :
@@ -77,7 +77,7 @@ TEST(Safetensors, EveryDtypeHasItsCodecAndBytes) {
 }
 
 TEST(Safetensors, TensorsComeInFileOrder) {
-  const Checkpoint checkpoint = read_good("dtypes.safetensors");
+  const Checkpoint checkpoint = read_good_safetensors("dtypes.safetensors");
   uint64_t offset = 0;
   for (const Tensor& found : checkpoint.tensors) {
     const Slice& slice = found.stored().parts[0][0];
@@ -87,7 +87,7 @@ TEST(Safetensors, TensorsComeInFileOrder) {
 }
 
 TEST(Safetensors, ScalarsAndEmptyTensors) {
-  const Checkpoint checkpoint = read_good("ranks.safetensors");
+  const Checkpoint checkpoint = read_good_safetensors("ranks.safetensors");
   EXPECT_TRUE(tensor(checkpoint, "scalar").shape.empty());
   EXPECT_EQ(size_bytes(tensor(checkpoint, "scalar")), 4u);
   EXPECT_EQ(tensor(checkpoint, "empty").shape, (std::vector<uint64_t>{0, 3}));
@@ -104,7 +104,7 @@ TEST(Safetensors, AHeaderOfManyTensorsIsReadInOneGo) {
         i, i, i + 1, i == 0 ? "}" : ",");
   }
   const TemporaryFolder folder;
-  write_file(folder.path() / "x.safetensors", framed(json) + std::string(kCount, 'x'));
+  write_file(folder.path() / "x.safetensors", framed_header(json) + std::string(kCount, 'x'));
   const Checkpoint checkpoint = read(folder.path() / "x.safetensors");
   ASSERT_EQ(checkpoint.tensors.size(), kCount);
   EXPECT_EQ(checkpoint.tensors[7].name, "model.layers.7.w");
@@ -132,7 +132,7 @@ std::vector<const Codec*> with(const Codec& codec) {
 
 TEST(SafetensorsParts, AreOneTensorWhenNamesDtypesAndShapesFit) {
   const auto codecs = with(kThree);
-  const Checkpoint checkpoint = read_good("three_parts.safetensors", codecs);
+  const Checkpoint checkpoint = read_good_safetensors("three_parts.safetensors", codecs);
   const Tensor& weight = tensor(checkpoint, "layers.0.weight");
   EXPECT_EQ(weight.codec, &kThree);
   EXPECT_EQ(weight.shape, (std::vector<uint64_t>{4, 32}));
@@ -148,7 +148,7 @@ TEST(SafetensorsParts, AreOneTensorWhenNamesDtypesAndShapesFit) {
 
 TEST(SafetensorsParts, AreWrittenAsTheyWereRead) {
   const auto codecs = with(kThree);
-  const Checkpoint checkpoint = read_good("three_parts.safetensors", codecs);
+  const Checkpoint checkpoint = read_good_safetensors("three_parts.safetensors", codecs);
   LayoutOptions options;
   options.out_name = "three_parts.safetensors";
   const auto layout = safetensors().lay_out(checkpoint, options, codecs);
@@ -163,7 +163,7 @@ TEST(SafetensorsParts, TilesOverRowsRoundUp) {
   const std::string json = R"({"w":{"dtype":"F8_E4M3","shape":[3,6],"data_offsets":[16,34]},)"
                            R"("w_scale_inv":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})";
   const TemporaryFolder folder;
-  write_file(folder.path() / "x.safetensors", framed(json) + std::string(34, 'x'));
+  write_file(folder.path() / "x.safetensors", framed_header(json) + std::string(34, 'x'));
   const auto codecs = with(kTiles);
   const Checkpoint checkpoint = read(folder.path() / "x.safetensors", codecs);
   ASSERT_EQ(checkpoint.tensors.size(), 1u);
@@ -177,11 +177,12 @@ TEST(SafetensorsParts, TilesOverRowsRoundUp) {
 TEST(SafetensorsParts, MayLieInDifferentShards) {
   const TemporaryFolder folder;
   write_file(folder.path() / "model-00001-of-00002.safetensors",
-             framed(R"({"w":{"dtype":"F8_E4M3","shape":[2,4],"data_offsets":[0,8]}})") +
+             framed_header(R"({"w":{"dtype":"F8_E4M3","shape":[2,4],"data_offsets":[0,8]}})") +
                  std::string(8, 'x'));
-  write_file(folder.path() / "model-00002-of-00002.safetensors",
-             framed(R"({"w_scale_inv":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})") +
-                 std::string(4, 'y'));
+  write_file(
+      folder.path() / "model-00002-of-00002.safetensors",
+      framed_header(R"({"w_scale_inv":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})") +
+          std::string(4, 'y'));
   const auto codecs = with(kTiles);
   const Checkpoint checkpoint = read(folder.path(), codecs);
   ASSERT_EQ(checkpoint.tensors.size(), 1u);
@@ -296,7 +297,7 @@ TEST(SafetensorsLayout, DocumentsAreFilesBesideTheTensors) {
 }
 
 TEST(SafetensorsLayout, AChangedHeaderIsNoCopy) {
-  Checkpoint checkpoint = read_good("ranks.safetensors");
+  Checkpoint checkpoint = read_good_safetensors("ranks.safetensors");
   checkpoint.tensors[0].name = "another";
   LayoutOptions options;
   options.out_name = "ranks.safetensors";

@@ -36,12 +36,12 @@ fs::path exported(const TemporaryFolder& folder, const std::string& model,
 
 // ---- llama.cpp's files -------------------------------------------------------------------------
 
-struct Row {
+struct Nvfp4Row {
   const char *model, *pre, *sha256;
 };
 // Made by llama.cpp v0.5.0's convert_hf_to_gguf.py, with --no-mtp for Qwen3.5, from a folder
 // called MODEL-nvfp4.
-constexpr Row kRows[] = {
+constexpr Nvfp4Row kRows[] = {
     {"qwen35-micro", "", "02c271ee687578ec47c7947118869d5f0ce404ab4dbbe8bc9eb238827a4229d2"},
     {"qwen3-micro", "qwen2", "93a13d5e4c5ae6706575edf980f1148b915e518766ff3d81914eec87510f0f38"},
     {"qwen35moe-micro", "", "14eb98848b15ff2ad0c205123564263c96bf3de6b75a87a01e36174f3aa00711"},
@@ -49,10 +49,10 @@ constexpr Row kRows[] = {
      "075c64f9650f25dd4f1b7c726c93b0dad67489e133470f285b92d152b24fc9c0"},
 };
 
-class Nvfp4Identity : public testing::TestWithParam<Row> {};
+class Nvfp4Identity : public testing::TestWithParam<Nvfp4Row> {};
 
 TEST_P(Nvfp4Identity, FolderToGgufEqualsTheReferenceFile) {
-  const Row& row = GetParam();
+  const Nvfp4Row& row = GetParam();
   const TemporaryFolder folder;
   Conversion conversion;
   conversion.in = exported(folder, row.model, std::string(row.model) + "-nvfp4");

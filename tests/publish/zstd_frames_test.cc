@@ -9,7 +9,7 @@
 namespace ckpt {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) {
+std::span<const std::byte> frame_bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
@@ -23,7 +23,7 @@ std::string sample(size_t size, uint32_t seed) {
 }
 
 CompressedFrame frame_of(std::string_view content) {
-  auto frame = compress_frame(bytes_of(content));
+  auto frame = compress_frame(frame_bytes(content));
   EXPECT_TRUE(frame) << frame.error().text();
   return std::move(*frame);
 }
@@ -48,10 +48,10 @@ File three_frames() {
 
 Result<std::vector<Frame>> table_of(std::string_view file) {
   const size_t footer = std::min<size_t>(file.size(), kSeekFooterBytes);
-  return seek_table_bytes(bytes_of(file.substr(file.size() - footer)), file.size())
+  return seek_table_bytes(frame_bytes(file.substr(file.size() - footer)), file.size())
       .and_then([&](uint64_t size) -> Result<std::vector<Frame>> {
         if (size == 0) return std::vector<Frame>{};
-        return parse_seek_table(bytes_of(file.substr(file.size() - size)), file.size());
+        return parse_seek_table(frame_bytes(file.substr(file.size() - size)), file.size());
       });
 }
 
@@ -64,7 +64,7 @@ std::string streamed(std::string_view file, size_t piece) {
   };
   Status status;
   for (size_t at = 0; status && at < file.size(); at += piece) {
-    status = stream.add(bytes_of(file.substr(at, piece)), take);
+    status = stream.add(frame_bytes(file.substr(at, piece)), take);
   }
   if (status) status = stream.finish();
   return status ? out : "! " + status.error().text();
@@ -79,9 +79,9 @@ TEST(ZstdFrames, ComeBackOneByOne) {
   std::string content;
   for (const Frame& frame : *frames) {
     std::string out(frame.size_bytes, '\0');
-    const Status done =
-        decompress_frame(bytes_of(std::string_view(file.bytes).substr(at, frame.compressed_bytes)),
-                         frame, std::as_writable_bytes(std::span(out)));
+    const Status done = decompress_frame(
+        frame_bytes(std::string_view(file.bytes).substr(at, frame.compressed_bytes)), frame,
+        std::as_writable_bytes(std::span(out)));
     ASSERT_TRUE(done) << done.error().text();
     at += frame.compressed_bytes;
     content += out;
@@ -150,7 +150,7 @@ TEST(SeekTable, FramesThatAreNotWhatItSaysAreNoticed) {
   const auto error = [&](std::string_view bytes, Frame frame) {
     std::string out(frame.size_bytes, '\0');
     const Status status =
-        decompress_frame(bytes_of(bytes), frame, std::as_writable_bytes(std::span(out)));
+        decompress_frame(frame_bytes(bytes), frame, std::as_writable_bytes(std::span(out)));
     return status ? std::string("none") : status.error().text();
   };
   EXPECT_EQ(error(made.bytes, made.frame), "none");
@@ -177,7 +177,7 @@ TEST(ZstdFrames, AnyDamageIsNoticed) {
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
     std::string out(content.size(), '\0');
     const Status one =
-        decompress_frame(bytes_of(bytes), made.frame, std::as_writable_bytes(std::span(out)));
+        decompress_frame(frame_bytes(bytes), made.frame, std::as_writable_bytes(std::span(out)));
     EXPECT_TRUE(!one || out == content) << at;
     const std::string whole = streamed(bytes, 100);
     EXPECT_TRUE(whole.starts_with("! ") || whole == content) << at;

@@ -16,8 +16,8 @@ TEST(Dequantize, UndoesAnExport) {
       floats("model.layers.0.mlp.down_proj.pre_quant_scale", {32}, std::vector<float>(32, 4)));
   const auto back = run("dequantize", std::move(packed), {});
   ASSERT_TRUE(back.has_value()) << back.error().text();
-  EXPECT_EQ(back->tensors.size(), small_model().tensors.size());
-  for (const Tensor& tensor : small_model().tensors) {
+  EXPECT_EQ(back->tensors.size(), small_export_model().tensors.size());
+  for (const Tensor& tensor : small_export_model().tensors) {
     const Tensor* found = back->find_tensor(tensor.name);
     ASSERT_NE(found, nullptr) << tensor.name;
     EXPECT_EQ(found->shape, tensor.shape);
@@ -34,14 +34,14 @@ TEST(Dequantize, UndoesAnExport) {
 }
 
 TEST(Dequantize, RefusesWhatItDoesNotKnow) {
-  Checkpoint input = small_model();
+  Checkpoint input = small_export_model();
   input.tensors.push_back(floats("model.layers.0.mlp.up_proj.qweight", {1}, {1}));
   expect_error(run("dequantize", input, {}), ErrorCode::kUnsupported, "up_proj.qweight");
-  input = small_model();
+  input = small_export_model();
   input.tensors.push_back(floats("model.layers.0.mlp.up_proj.pre_quant_scale", {2}, {1, 1}));
   expect_error(run("dequantize", input, {}), ErrorCode::kCorrupt, "2 values; its weight has 32");
-  expect_error(run("dequantize", small_model(), options({{"type", "q8_0"}})), ErrorCode::kUsage,
-               "bf16");
+  expect_error(run("dequantize", small_export_model(), options({{"type", "q8_0"}})),
+               ErrorCode::kUsage, "bf16");
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace ckpt {
 namespace {
 
-Tensor tensor(const std::string& name, std::vector<uint64_t> shape = {2, 16},
-              const char* codec = "bf16") {
+Tensor small_tensor(const std::string& name, std::vector<uint64_t> shape = {2, 16},
+                    const char* codec = "bf16") {
   const Codec& found = *find_codec(all_codecs(), codec);
   Tensor out;
   out.name = name;
@@ -21,14 +21,14 @@ Tensor tensor(const std::string& name, std::vector<uint64_t> shape = {2, 16},
 Checkpoint checkpoint(const std::vector<std::string>& names) {
   Checkpoint out;
   out.format = "safetensors";
-  for (const std::string& name : names) out.tensors.push_back(tensor(name));
+  for (const std::string& name : names) out.tensors.push_back(small_tensor(name));
   return out;
 }
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;
+using EditPairs = std::vector<std::pair<std::string, std::string>>;
 
-Result<Checkpoint> run(const char* step, const Pairs& pairs, Checkpoint in,
-                       const Context& context = {}) {
+Result<Checkpoint> run_edit(const char* step, const EditPairs& pairs, Checkpoint in,
+                            const Context& context = {}) {
   Options options;
   for (const auto& [key, value] : pairs) options.add(key, value);
   return find_transform(step)->apply(std::move(in), options, context);
@@ -38,17 +38,17 @@ std::string error_of(const Result<Checkpoint>& result) {
   return result ? "no error" : result.error().text();
 }
 
-std::string names_of(const Result<Checkpoint>& result) {
+std::string joined_names(const Result<Checkpoint>& result) {
   if (!result) return result.error().text();
   std::string out;
   for (const Tensor& t : result->tensors) out += (out.empty() ? "" : " ") + t.name;
   return out;
 }
 
-std::string config_after(const Pairs& pairs, const std::string& before) {
+std::string config_after(const EditPairs& pairs, const std::string& before) {
   Checkpoint in;
   in.set_document("config.json", before);
-  const auto out = run("config", pairs, std::move(in));
+  const auto out = run_edit("config", pairs, std::move(in));
   return out ? *out->find_document("config.json")->content : out.error().text();
 }
 
@@ -96,7 +96,7 @@ Checkpoint gguf() {
 }
 
 std::string key_after(const std::string& set, const char* key) {
-  const auto out = run("metadata", {{"set", set}}, gguf());
+  const auto out = run_edit("metadata", {{"set", set}}, gguf());
   if (!out) return out.error().text();
   const MetaValue& value = *out->metadata.find(key);
   std::string text(name(value.type));
@@ -134,14 +134,14 @@ TEST(MetadataStep, EditsTheWeightFilesOfAFolder) {
   in.file_metadata["a.safetensors"].set("format", MetaValue::text("pt"));
   in.file_metadata["b.safetensors"] = {};
   in.file_metadata["model.safetensors.index.json"] = {};
-  const auto out =
-      run("metadata", {{"set", "k=u32:5"}, {"remove", "format"}, {"file", "*.safetensors"}}, in);
+  const auto out = run_edit(
+      "metadata", {{"set", "k=u32:5"}, {"remove", "format"}, {"file", "*.safetensors"}}, in);
   ASSERT_TRUE(out);
   EXPECT_EQ(*out->file_metadata.at("a.safetensors").find_text("k"), "u32:5");
   EXPECT_EQ(out->file_metadata.at("a.safetensors").find("format"), nullptr);
   EXPECT_NE(out->file_metadata.at("b.safetensors").find("k"), nullptr);
   EXPECT_TRUE(out->file_metadata.at("model.safetensors.index.json").entries.empty());
-  EXPECT_EQ(error_of(run("metadata", {{"set", "k=1"}, {"file", "c*"}}, in)),
+  EXPECT_EQ(error_of(run_edit("metadata", {{"set", "k=1"}, {"file", "c*"}}, in)),
             "no weight file is called 'c*'");
 }
 
@@ -149,26 +149,29 @@ TEST(MetadataStep, EditsTheWeightFilesOfAFolder) {
 
 TEST(DropStep, LeavesOutWhatFits) {
   const Checkpoint in = checkpoint({"a.w", "b.w", "c.w"});
-  EXPECT_EQ(names_of(run("drop", {{"tensors", "a.*"}, {"tensors", "c.w"}}, in)), "b.w");
-  EXPECT_EQ(names_of(run("drop", {{"tensors", "a.*"}, {"tensors", "d"}}, in)),
+  EXPECT_EQ(joined_names(run_edit("drop", {{"tensors", "a.*"}, {"tensors", "c.w"}}, in)), "b.w");
+  EXPECT_EQ(joined_names(run_edit("drop", {{"tensors", "a.*"}, {"tensors", "d"}}, in)),
             "no tensor is called 'd'");
-  EXPECT_EQ(names_of(run("drop", {{"tensors", "*"}}, in)), "no tensor would be left");
+  EXPECT_EQ(joined_names(run_edit("drop", {{"tensors", "*"}}, in)), "no tensor would be left");
 }
 
 TEST(RenameStep, ByPrefixAndByStar) {
   const Checkpoint in = checkpoint({"m.a.gamma", "m.b.w", "x"});
-  EXPECT_EQ(names_of(run("rename", {{"from", "m."}, {"to", "n.m."}}, in)), "n.m.a.gamma n.m.b.w x");
-  EXPECT_EQ(names_of(run("rename", {{"from", "m.*.gamma"}, {"to", "*.weight"}}, in)),
+  EXPECT_EQ(joined_names(run_edit("rename", {{"from", "m."}, {"to", "n.m."}}, in)),
+            "n.m.a.gamma n.m.b.w x");
+  EXPECT_EQ(joined_names(run_edit("rename", {{"from", "m.*.gamma"}, {"to", "*.weight"}}, in)),
             "a.weight m.b.w x");
   const auto swapped =
-      run("rename", {{"from", "m.b."}, {"to", "x"}, {"from", "x"}, {"to", "m.b.w"}}, in);
-  EXPECT_EQ(names_of(swapped), "m.a.gamma xw m.b.w");
+      run_edit("rename", {{"from", "m.b."}, {"to", "x"}, {"from", "x"}, {"to", "m.b.w"}}, in);
+  EXPECT_EQ(joined_names(swapped), "m.a.gamma xw m.b.w");
   EXPECT_EQ(swapped->tensors[2].source_name, "x");
 }
 
 TEST(RenameStep, RefusesWhatIsNotClear) {
   const Checkpoint in = checkpoint({"m.a", "m.b", "x"});
-  const auto rename = [&](const Pairs& pairs) { return names_of(run("rename", pairs, in)); };
+  const auto rename = [&](const EditPairs& pairs) {
+    return joined_names(run_edit("rename", pairs, in));
+  };
   EXPECT_EQ(rename({{"from", "m.a"}, {"to", "x"}}), "two tensors would be called 'x'");
   EXPECT_EQ(rename({{"from", "m."}, {"to", ""}, {"from", "*.a"}, {"to", "*.z"}}),
             "tensor 'm.a' fits from=m. and from=*.a; expected one");
@@ -190,7 +193,7 @@ TEST(RenameStep, ListsOfModulesFollow) {
       "[\"re:^model\\\\.layers\\\\.0\\\\..*\", \"re:.*head\", \"model.layers.0.mlp.up\"], "
       "\"config_groups\": {\"group_0\": {\"targets\": [\"Linear\", "
       "\"re:model.layers.*\"]}}}}");
-  const auto out = run("rename", {{"from", "model."}, {"to", "model.language_model."}}, in);
+  const auto out = run_edit("rename", {{"from", "model."}, {"to", "model.language_model."}}, in);
   ASSERT_TRUE(out) << out.error().text();
   EXPECT_EQ(*out->find_document("hf_quant_config.json")->content,
             "{\"quantization\": {\"exclude_modules\": [\"lm_head\", "
@@ -211,7 +214,7 @@ TEST(RenameStep, ListsThatSpeakOfOthersStay) {
   const std::string text =
       "{ \"quantization_config\": {\"ignore\": [\"m?x*\", \"re:(m|n).a\", \"other.m.a\"]}}";
   in.set_document("config.json", text);
-  const auto out = run("rename", {{"from", "m.a."}, {"to", "m.b."}}, in);
+  const auto out = run_edit("rename", {{"from", "m.a."}, {"to", "m.b."}}, in);
   ASSERT_TRUE(out) << out.error().text();
   EXPECT_EQ(*out->find_document("config.json")->content, text);
 }
@@ -226,7 +229,7 @@ Context with(const Checkpoint& other) {
 
 TEST(GraftStep, NewTensorsStandInAFileOfTheirOwnAndInTheIgnoreLists) {
   Checkpoint in = checkpoint({"m.norm.weight"});
-  in.tensors.push_back(tensor("m.a.weight", {2, 16}, "nvfp4"));
+  in.tensors.push_back(small_tensor("m.a.weight", {2, 16}, "nvfp4"));
   in.tensors[0].home = in.tensors[1].home = "model-grafted.safetensors";
   in.set_document(
       "hf_quant_config.json",
@@ -234,8 +237,8 @@ TEST(GraftStep, NewTensorsStandInAFileOfTheirOwnAndInTheIgnoreLists) {
   in.set_document("config.json",
                   "{\"quantization_config\": {\"quant_algo\": \"NVFP4\", \"ignore\": [\"mtp*\"]}}");
   const Checkpoint other = checkpoint({"mtp.fc.weight", "mtp.fc.bias", "m.a.weight"});
-  const auto out = run("graft", {{"from", "o"}, {"tensors", "mtp.*"}}, in, with(other));
-  ASSERT_EQ(names_of(out), "m.norm.weight m.a.weight mtp.fc.weight mtp.fc.bias");
+  const auto out = run_edit("graft", {{"from", "o"}, {"tensors", "mtp.*"}}, in, with(other));
+  ASSERT_EQ(joined_names(out), "m.norm.weight m.a.weight mtp.fc.weight mtp.fc.bias");
   EXPECT_EQ(out->tensors[2].home, "model-grafted-2.safetensors");
   EXPECT_EQ(*out->find_document("hf_quant_config.json")->content,
             "{\"quantization\": {\"quant_algo\": \"NVFP4\", \"exclude_modules\": [\"lm_head\", "
@@ -246,18 +249,18 @@ TEST(GraftStep, NewTensorsStandInAFileOfTheirOwnAndInTheIgnoreLists) {
 TEST(GraftStep, RefusesNamesThatAreThere) {
   const Checkpoint in = checkpoint({"a.weight"});
   Checkpoint other = checkpoint({"a.weight"});
-  const Pairs pairs{{"from", "o"}, {"tensors", "*"}};
-  EXPECT_NE(error_of(run("graft", pairs, in, with(other))).find("in both, of shape [2, 16]"),
+  const EditPairs pairs{{"from", "o"}, {"tensors", "*"}};
+  EXPECT_NE(error_of(run_edit("graft", pairs, in, with(other))).find("in both, of shape [2, 16]"),
             std::string::npos);
   other.tensors[0].shape = {4, 16};
-  EXPECT_NE(error_of(run("graft", pairs, in, with(other)))
+  EXPECT_NE(error_of(run_edit("graft", pairs, in, with(other)))
                 .find("of shape [2, 16] here and [4, 16] there"),
             std::string::npos);
   const auto out =
-      run("graft", {{"from", "o"}, {"tensors", "*"}, {"replace", "yes"}}, in, with(other));
+      run_edit("graft", {{"from", "o"}, {"tensors", "*"}, {"replace", "yes"}}, in, with(other));
   ASSERT_TRUE(out);
   EXPECT_EQ(out->tensors[0].shape, (std::vector<uint64_t>{4, 16}));
-  EXPECT_EQ(error_of(run("graft", {{"from", "o"}, {"tensors", "b"}}, in, with(other))),
+  EXPECT_EQ(error_of(run_edit("graft", {{"from", "o"}, {"tensors", "b"}}, in, with(other))),
             "o: no tensor is called 'b'");
 }
 

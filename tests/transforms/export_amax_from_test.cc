@@ -12,7 +12,7 @@ using namespace step_test;
 using namespace export_test;
 namespace {
 
-using JsonValue = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // "….experts.3.up_proj" is a part of "….experts.gate_up_proj".
 std::string name_in_list(const std::string& module) {
@@ -28,7 +28,7 @@ TEST(ExportAmaxFrom, WhatTheScriptWroteIsTaken) {
   constexpr std::string_view kScale = ".input_scale";
   for (const std::string model : {"qwen3-micro", "qwen35moe-micro"}) {
     const auto list = testdata("export/collect_amax/" + model + ".json");
-    const JsonValue amax = JsonValue::parse(read_file(list), nullptr, false);
+    const OrderedJson amax = OrderedJson::parse(read_file(list), nullptr, false);
     ASSERT_TRUE(amax.is_object());
     const auto made = run("export", *open(testdata(model)),
                           options({{"type", "nvfp4"}, {"amax-from", list.string()}}));
@@ -51,7 +51,7 @@ TEST(ExportAmaxFrom, EveryErrorNamesTheScriptThatMeasures) {
   const std::string list = (folder.path() / "amax.json").string();
   const auto expect = [&](const std::string& from, std::string_view what) {
     const auto made =
-        run("export", small_model(), options({{"type", "nvfp4"}, {"amax-from", from}}));
+        run("export", small_export_model(), options({{"type", "nvfp4"}, {"amax-from", from}}));
     ASSERT_FALSE(made.has_value()) << what;
     EXPECT_NE(made.error().text().find(what), std::string::npos) << made.error().text();
     EXPECT_NE(made.error().hint.find("docs/collect_amax.py"), std::string::npos) << what;
@@ -75,8 +75,8 @@ TEST(ExportAmaxFrom, EveryErrorNamesTheScriptThatMeasures) {
 }
 
 TEST(ExportAmaxFrom, AMissingFileIsNamedOnce) {
-  const auto made =
-      run("export", small_model(), options({{"type", "nvfp4"}, {"amax-from", "nowhere.json"}}));
+  const auto made = run("export", small_export_model(),
+                        options({{"type", "nvfp4"}, {"amax-from", "nowhere.json"}}));
   ASSERT_FALSE(made.has_value());
   const std::string text = made.error().text();
   EXPECT_EQ(text.find("nowhere.json"), text.rfind("nowhere.json")) << text;

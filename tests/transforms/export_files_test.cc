@@ -17,7 +17,7 @@ namespace ckpt {
 using namespace step_test;
 namespace {
 
-using JsonValue = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // ---- whole files -------------------------------------------------------------------------------
 
@@ -32,11 +32,11 @@ Result<std::map<std::string, std::string>> written(Checkpoint checkpoint) {
   return hashes;
 }
 
-JsonValue expected_cases() {
-  return JsonValue::parse(read_file(testdata("export/expected.json")), nullptr, false)["cases"];
+OrderedJson expected_cases() {
+  return OrderedJson::parse(read_file(testdata("export/expected.json")), nullptr, false)["cases"];
 }
 
-Options options_of(const JsonValue& row) {
+Options options_of(const OrderedJson& row) {
   Options out;
   for (const auto& [key, value] : row["options"].items()) {
     const std::string text = value.get<std::string>();
@@ -45,7 +45,7 @@ Options options_of(const JsonValue& row) {
   return out;
 }
 
-void expect_files(Result<Checkpoint> made, const JsonValue& row) {
+void expect_files(Result<Checkpoint> made, const OrderedJson& row) {
   ASSERT_TRUE(made.has_value()) << made.error().text();
   const auto hashes = written(std::move(*made));
   ASSERT_TRUE(hashes.has_value()) << hashes.error().text();
@@ -57,9 +57,9 @@ void expect_files(Result<Checkpoint> made, const JsonValue& row) {
 }
 
 TEST(ExportFiles, EqualThoseOfModelopt) {
-  const JsonValue cases = expected_cases();
+  const OrderedJson cases = expected_cases();
   ASSERT_EQ(cases.size(), 11u);
-  for (const JsonValue& row : cases) {
+  for (const OrderedJson& row : cases) {
     expect_files(run("export", *open(testdata(row["in"].get<std::string>())), options_of(row)),
                  row);
   }
@@ -98,7 +98,7 @@ Result<Checkpoint> stack_experts(Checkpoint checkpoint) {
 }
 
 TEST(ExportFiles, StackedExpertsGiveTheSameFiles) {
-  for (const JsonValue& row : expected_cases()) {
+  for (const OrderedJson& row : expected_cases()) {
     if (row["in"] != "qwen35moe-micro") continue;
     auto stacked = stack_experts(*open(testdata("qwen35moe-micro")));
     ASSERT_TRUE(stacked.has_value()) << stacked.error().text();

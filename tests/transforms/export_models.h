@@ -28,7 +28,7 @@ inline Tensor weight(std::string name, uint64_t rows, uint64_t columns) {
   return floats(std::move(name), {rows, columns}, values);
 }
 
-inline Checkpoint small_model() {
+inline Checkpoint small_export_model() {
   Checkpoint out;
   out.format = "safetensors";
   out.set_document("config.json", R"({"model_type": "llama", "dtype": "float32"})");
@@ -44,9 +44,9 @@ inline Checkpoint small_model() {
 
 // Maxima as a trainer stores them; q, k and v differ.
 inline Checkpoint qat_model() {
-  Checkpoint out = small_model();
+  Checkpoint out = small_export_model();
   float amax = 1;
-  for (const Tensor& tensor : small_model().tensors) {
+  for (const Tensor& tensor : small_export_model().tensors) {
     if (tensor.name.find("_proj.") == std::string::npos) continue;
     const std::string module = tensor.name.substr(0, tensor.name.size() - 7);
     out.tensors.push_back(floats(module + ".weight_quantizer._amax", {}, {amax}));

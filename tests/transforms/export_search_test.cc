@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Checkpoint open(const fs::path& path) {
+Checkpoint open_model(const fs::path& path) {
   return (*recognise(path))->read(path, all_codecs()).value();
 }
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;
+using ExportPairs = std::vector<std::pair<std::string, std::string>>;
 
-Result<Checkpoint> export_with(Checkpoint input, const Pairs& pairs, const Imatrix* imatrix,
+Result<Checkpoint> export_with(Checkpoint input, const ExportPairs& pairs, const Imatrix* imatrix,
                                const Checkpoint& moments, std::vector<std::string>* notes) {
   Options options;
   options.add("type", "nvfp4-w4a16");
@@ -59,7 +59,7 @@ std::vector<float> iota(size_t count) {
 }
 
 TEST(ExportSearch, ImportanceComesBackToTheCheckpointsNamesAndColumns) {
-  const Checkpoint input = open(testdata("qwen35-micro"));
+  const Checkpoint input = open_model(testdata("qwen35-micro"));
   Imatrix imatrix;
   imatrix.weights["blk.0.ffn_up.weight"] = iota(256);
   imatrix.weights["blk.0.ssm_out.weight"] = iota(256);
@@ -96,7 +96,7 @@ TEST(ExportSearch, ImportanceComesBackToTheCheckpointsNamesAndColumns) {
 }
 
 TEST(ExportSearch, ExpertsHaveTheirOwnImportance) {
-  const Checkpoint input = open(testdata("qwen35moe-micro"));
+  const Checkpoint input = open_model(testdata("qwen35moe-micro"));
   const auto gguf = find_transform("to-gguf")->apply(
       input,
       [] {
@@ -125,18 +125,19 @@ TEST(ExportSearch, ImportanceThatDoesNotFitIsRefused) {
   Imatrix imatrix;
   imatrix.file = "some.gguf";
   imatrix.weights["blk.0.ffn_up.weight"] = iota(255);
-  auto made =
-      export_with(open(testdata("qwen35-micro")), {{"search", "best"}}, &imatrix, {}, nullptr);
+  auto made = export_with(open_model(testdata("qwen35-micro")), {{"search", "best"}}, &imatrix, {},
+                          nullptr);
   ASSERT_FALSE(made.has_value());
   EXPECT_NE(made.error().text().find("255 values for 'blk.0.ffn_up.weight'; expected 256"),
             std::string::npos)
       << made.error().text();
   imatrix.weights["blk.0.ffn_up.weight"] = std::vector<float>(256, -1.0f);
-  made = export_with(open(testdata("qwen35-micro")), {{"search", "best"}}, &imatrix, {}, nullptr);
+  made = export_with(open_model(testdata("qwen35-micro")), {{"search", "best"}}, &imatrix, {},
+                     nullptr);
   ASSERT_FALSE(made.has_value());
   EXPECT_EQ(made.error().code, ErrorCode::kCorrupt);
   std::vector<std::string> notes;
-  made = export_with(open(testdata("qwen35-micro")), {}, &imatrix, {}, &notes);
+  made = export_with(open_model(testdata("qwen35-micro")), {}, &imatrix, {}, &notes);
   ASSERT_TRUE(made.has_value()) << made.error().text();
   EXPECT_EQ(notes.size(), 1u);
 }
@@ -145,16 +146,16 @@ TEST(ExportSearch, MomentsOfOneMemberServeTheGroup) {
   Checkpoint moments;
   moments.tensors.push_back(moments_of("model.layers.0.mlp.gate_proj.input_moments", 4, 64));
   std::vector<std::string> notes;
-  auto made = export_with(open(testdata("qwen35-micro")), {{"search", "best"}, {"moments", "m"}},
-                          nullptr, moments, &notes);
+  auto made = export_with(open_model(testdata("qwen35-micro")),
+                          {{"search", "best"}, {"moments", "m"}}, nullptr, moments, &notes);
   ASSERT_TRUE(made.has_value()) << made.error().text();
   EXPECT_NE(recoded(made, "model.layers.0.mlp.gate_proj.weight").moments, nullptr);
   EXPECT_NE(recoded(made, "model.layers.0.mlp.up_proj.weight").moments, nullptr);
   EXPECT_EQ(recoded(made, "model.layers.0.mlp.down_proj.weight").moments, nullptr);
   EXPECT_EQ(notes.size(), 1u);
-  const auto refusal = [&](const Pairs& pairs) {
+  const auto refusal = [&](const ExportPairs& pairs) {
     const auto refused =
-        export_with(open(testdata("qwen35-micro")), pairs, nullptr, moments, nullptr);
+        export_with(open_model(testdata("qwen35-micro")), pairs, nullptr, moments, nullptr);
     return refused ? std::string("made") : refused.error().text();
   };
   EXPECT_NE(refusal({{"moments", "m"}}).find("only search=best"), std::string::npos);
@@ -181,15 +182,16 @@ TEST(ExportSearch, BytesDependOnNothingButTheSearch) {
   Imatrix imatrix;
   imatrix.weights["blk.0.ffn_up.weight"] = iota(256);
   std::set<std::string> all;
-  for (const Pairs& pairs :
-       {Pairs{{"search", "four-over-six"}}, Pairs{{"search", "sweep"}}, Pairs{{"search", "best"}},
-        Pairs{{"search", "best"}, {"moments", "m"}}}) {
+  for (const ExportPairs& pairs :
+       {ExportPairs{{"search", "four-over-six"}}, ExportPairs{{"search", "sweep"}},
+        ExportPairs{{"search", "best"}}, ExportPairs{{"search", "best"}, {"moments", "m"}}}) {
     std::set<std::string> found;
     for (const SimdTarget target : simd_targets()) {
       if (target == SimdTarget::kScalar) continue;  // kernels are held to it one by one
       const ForcedSimdTarget forced(target);
       for (const unsigned threads : {1u, 3u}) {
-        auto made = export_with(open(testdata("qwen35-micro")), pairs, &imatrix, moments, nullptr);
+        auto made =
+            export_with(open_model(testdata("qwen35-micro")), pairs, &imatrix, moments, nullptr);
         ASSERT_TRUE(made.has_value()) << made.error().text();
         const TemporaryFolder folder;
         const auto layout =

@@ -16,7 +16,7 @@ using namespace step_test;
 using namespace export_test;
 namespace {
 
-using JsonValue = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 void set_value(Checkpoint& checkpoint, std::string_view name, float value) {
   for (Tensor& tensor : checkpoint.tensors) {
@@ -109,12 +109,12 @@ TEST(Export, MaximaMustFitTheWeights) {
 }
 
 TEST(Export, ActivationMaximaAreAskedForWithTheThreeWays) {
-  const auto made = run("export", small_model(), options({{"type", "nvfp4"}}));
+  const auto made = run("export", small_export_model(), options({{"type", "nvfp4"}}));
   expect_error(made, ErrorCode::kUsage, "7 of 7 layers have no activation maximum");
   for (const char* way : {"--amax-from DIR", "--amax-from FILE.json", "a QAT checkpoint as IN"}) {
     EXPECT_NE(made.error().hint.find(way), std::string::npos) << made.error().hint;
   }
-  EXPECT_TRUE(run("export", small_model(), options({{"type", "nvfp4-w4a16"}})).has_value());
+  EXPECT_TRUE(run("export", small_export_model(), options({{"type", "nvfp4-w4a16"}})).has_value());
 }
 
 TEST(Export, ActivationMaximaFromAList) {
@@ -126,13 +126,13 @@ TEST(Export, ActivationMaximaFromAList) {
   }
   write_file(list, text + "\"model.layers.0.mlp.down_proj\": 1e1}");
   const Options given = options({{"type", "nvfp4"}, {"amax-from", list}});
-  const auto made = run("export", small_model(), given);
+  const auto made = run("export", small_export_model(), given);
   ASSERT_TRUE(made.has_value()) << made.error().text();
   EXPECT_EQ(value_of(*made, "model.layers.0.mlp.up_proj.input_scale"), 5.5f * (1.0f / 2688));
   EXPECT_EQ(value_of(*made, "model.layers.0.mlp.down_proj.input_scale"), 10.0f * (1.0f / 2688));
   for (const char* bad : {"{\"a\": 0}", "{\"a\": \"1\"}", "{\"a\": [1]}", "[]", "{\"a\": 1e99}"}) {
     write_file(list, bad);
-    expect_error(run("export", small_model(), given), ErrorCode::kCorrupt, "amax.json");
+    expect_error(run("export", small_export_model(), given), ErrorCode::kCorrupt, "amax.json");
   }
 }
 
@@ -142,9 +142,9 @@ TEST(Export, KeepAndOnlyAndPresetChoose) {
   const auto excluded = [](std::initializer_list<std::pair<std::string, std::string>> pairs) {
     Options given = options(pairs);
     given.add("type", "nvfp4-w4a16");
-    const auto made = run("export", small_model(), given);
+    const auto made = run("export", small_export_model(), given);
     EXPECT_TRUE(made.has_value()) << made.error().text();
-    const auto json = JsonValue::parse(quant_config(made), nullptr, false);
+    const auto json = OrderedJson::parse(quant_config(made), nullptr, false);
     return json["quantization"]["exclude_modules"].dump();
   };
   EXPECT_EQ(excluded({}), R"(["lm_head","model.embed_tokens"])");
@@ -160,12 +160,13 @@ TEST(Export, KeepAndOnlyAndPresetChoose) {
   // Its full name overrules the default.
   EXPECT_EQ(excluded({{"only", "lm_head"}, {"only", "*mlp*"}}),
             R"(["model.embed_tokens","model.layers.0.self_attn*"])");
-  expect_error(run("export", small_model(), options({{"type", "nvfp4-w4a16"}, {"keep", "*"}})),
-               ErrorCode::kUsage, "no layer is left");
+  expect_error(
+      run("export", small_export_model(), options({{"type", "nvfp4-w4a16"}, {"keep", "*"}})),
+      ErrorCode::kUsage, "no layer is left");
 }
 
 TEST(Export, TiedHeadsRoutersAndTokensAheadStay) {
-  Checkpoint input = small_model();
+  Checkpoint input = small_export_model();
   drop(input, "lm_head.weight");
   input.set_document("config.json", R"({"model_type": "deepseek_v3", "num_hidden_layers": 1,
     "num_nextn_predict_layers": 1, "tie_word_embeddings": true})");
@@ -175,13 +176,13 @@ TEST(Export, TiedHeadsRoutersAndTokensAheadStay) {
   input.tensors.push_back(weight("model.layers.0.moe.experts.0.gate_proj.weight", 8, 32));
   const auto made = run("export", input, options({{"type", "nvfp4-w4a16"}}));
   ASSERT_TRUE(made.has_value()) << made.error().text();
-  const auto json = JsonValue::parse(quant_config(made), nullptr, false);
+  const auto json = OrderedJson::parse(quant_config(made), nullptr, false);
   EXPECT_EQ(json["quantization"]["exclude_modules"].dump(),
             R"(["lm_head","model.embed_tokens","model.layers.0.moe.gate","model.layers.1*"])");
 }
 
 TEST(Export, RowsThatAreNoBlocksAreNamed) {
-  Checkpoint input = small_model();
+  Checkpoint input = small_export_model();
   input.tensors.push_back(weight("model.layers.1.mlp.down_proj.weight", 8, 24));
   expect_error(run("export", input, options({{"type", "nvfp4-w4a16"}})), ErrorCode::kUnsupported,
                "'model.layers.1.mlp.down_proj.weight': rows of 24 values");
@@ -193,7 +194,7 @@ TEST(Export, RowsThatAreNoBlocksAreNamed) {
 }
 
 TEST(Export, StacksOfAnotherShapeAreRefused) {
-  Checkpoint input = small_model();
+  Checkpoint input = small_export_model();
   const auto stack = [](std::string name, std::vector<uint64_t> shape) {
     return floats(std::move(name), shape, std::vector<float>(shape[0] * shape[1] * shape[2], 0.5f));
   };
@@ -209,11 +210,11 @@ TEST(Export, StacksOfAnotherShapeAreRefused) {
 }
 
 TEST(Export, WhatIsQuantisedAlreadyIsRefused) {
-  Checkpoint input = small_model();
+  Checkpoint input = small_export_model();
   input.set_document("config.json", R"({"quantization_config": {}})");
   expect_error(run("export", input, options({{"type", "nvfp4-w4a16"}})), ErrorCode::kUnsupported,
                "dequantize");
-  input = small_model();
+  input = small_export_model();
   input.tensors.push_back(floats("model.layers.0.mlp.up_proj.weight_scale", {}, {1}));
   expect_error(run("export", input, options({{"type", "nvfp4-w4a16"}})), ErrorCode::kUnsupported,
                "belongs to a quantized weight");
@@ -295,7 +296,7 @@ TEST(Export, QuantizersOfAnotherKindAreRefused) {
 }
 
 TEST(Export, SamplingIsDeclaredAsTransformersDoes) {
-  Checkpoint input = small_model();
+  Checkpoint input = small_export_model();
   input.set_document("generation_config.json", "{\n  \"eos_token_id\": 1,\n  \"top_k\": 20\n}\n");
   const auto made = run("export", input, options({{"type", "nvfp4-w4a16"}}));
   ASSERT_TRUE(made.has_value()) << made.error().text();
@@ -305,7 +306,7 @@ TEST(Export, SamplingIsDeclaredAsTransformersDoes) {
 
 TEST(Export, OptionsAreChecked) {
   const auto refused = [](std::initializer_list<std::pair<std::string, std::string>> pairs) {
-    const auto made = run("export", small_model(), options(pairs));
+    const auto made = run("export", small_export_model(), options(pairs));
     EXPECT_FALSE(made.has_value());
     return made ? ErrorCode::kIo : made.error().code;
   };

@@ -15,11 +15,11 @@
 namespace ckpt {
 namespace {
 
-using JsonValue = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-JsonValue read_json(const std::string& path) {
+OrderedJson read_json(const std::string& path) {
   std::ifstream file(std::string(CKPT_TESTDATA) + "/" + path);
-  return JsonValue::parse(file, nullptr, false);
+  return OrderedJson::parse(file, nullptr, false);
 }
 
 // Every codec, able to code: the mixture does not depend on how well.
@@ -36,7 +36,7 @@ Codecs permissive_codecs() {
   return list;
 }
 
-MetaValue to_meta(const JsonValue& value) {
+MetaValue to_meta(const OrderedJson& value) {
   if (value.is_number_float()) return MetaValue::f32(value.get<double>());
   if (value.is_array()) return MetaValue::array(make_i32_array(value.get<std::vector<int32_t>>()));
   return MetaValue::u32(value.get<uint32_t>());
@@ -53,7 +53,7 @@ Tensor empty_tensor(std::string name, std::vector<uint64_t> shape, const std::st
   return tensor;
 }
 
-Checkpoint to_checkpoint(const JsonValue& model, const JsonValue& codes) {
+Checkpoint to_checkpoint(const OrderedJson& model, const OrderedJson& codes) {
   Checkpoint out;
   out.format = "gguf";
   const std::string arch = model["arch"];
@@ -61,12 +61,12 @@ Checkpoint to_checkpoint(const JsonValue& model, const JsonValue& codes) {
   for (const auto& [key, value] : model["metadata"].items()) {
     out.metadata.append(arch + "." + key, to_meta(value));
   }
-  for (const JsonValue& row : model["tensors"]) {
+  for (const OrderedJson& row : model["tensors"]) {
     const std::string name = row[0];
     const auto shape = row[1].get<std::vector<uint64_t>>();
     const std::string type = codes[row[2].get<std::string>()];
     if (row.size() == 3) out.tensors.push_back(empty_tensor(name, shape, type));
-    for (const JsonValue& range : row.size() == 3 ? JsonValue::array() : row[3]) {
+    for (const OrderedJson& range : row.size() == 3 ? OrderedJson::array() : row[3]) {
       for (int block = range[0]; block <= range[1].get<int>(); ++block) {
         out.tensors.push_back(empty_tensor(fmt::format("blk.{}.{}", block, name), shape, type));
       }
@@ -87,12 +87,12 @@ Imatrix make_imatrix(const Checkpoint& checkpoint) {
   return out;
 }
 
-Options to_options(const JsonValue& run) {
+Options to_options(const OrderedJson& run) {
   Options out;
   for (const auto& [key, value] : run.items()) {
     if (key == "imatrix" || key == "types") continue;
     if (key == "tensor-type") {
-      for (const JsonValue& rule : value) out.add(key, rule);
+      for (const OrderedJson& rule : value) out.add(key, rule);
     } else {
       out.add(key, value.is_boolean() ? "yes" : value.get<std::string>());
     }
@@ -100,8 +100,8 @@ Options to_options(const JsonValue& run) {
   return out;
 }
 
-void expect_run(const JsonValue& model, const JsonValue& run, const Checkpoint& input,
-                const JsonValue& codes) {
+void expect_run(const OrderedJson& model, const OrderedJson& run, const Checkpoint& input,
+                const OrderedJson& codes) {
   const Imatrix imatrix = make_imatrix(input);
   Context context{permissive_codecs(), run["imatrix"].get<bool>() ? &imatrix : nullptr, nullptr};
   const auto made = quantize(input, to_options(run), context);
@@ -124,12 +124,12 @@ void expect_run(const JsonValue& model, const JsonValue& run, const Checkpoint& 
 }
 
 TEST(Mixture, EveryRunOfTheReferenceDecidesAlike) {
-  const JsonValue golden = read_json("mixtures/mixtures.json");
+  const OrderedJson golden = read_json("mixtures/mixtures.json");
   ASSERT_FALSE(golden.is_discarded());
   std::map<std::string, int> runs;
-  for (const JsonValue& model : golden["models"]) {
+  for (const OrderedJson& model : golden["models"]) {
     const Checkpoint input = to_checkpoint(model, golden["codes"]);
-    for (const JsonValue& run : model["runs"]) {
+    for (const OrderedJson& run : model["runs"]) {
       expect_run(model, run, input, golden["codes"]);
       if (HasFatalFailure()) return;
       ++runs[run["type"]];

@@ -14,11 +14,11 @@
 namespace ckpt {
 namespace {
 
-using JsonValue = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 const std::filesystem::path kFolder = std::filesystem::path(CKPT_TESTDATA) / "mixtures";
 
 // As make_mixtures.py computes it.
-Imatrix make_imatrix(const Checkpoint& checkpoint) {
+Imatrix make_file_imatrix(const Checkpoint& checkpoint) {
   Imatrix out;
   out.file = "m.imatrix";
   out.datasets = {"text.txt"};
@@ -36,11 +36,11 @@ Imatrix make_imatrix(const Checkpoint& checkpoint) {
   return out;
 }
 
-Result<std::string> quantized_sha256(const JsonValue& row, const std::filesystem::path& out) {
+Result<std::string> quantized_sha256(const OrderedJson& row, const std::filesystem::path& out) {
   const Format* gguf = find_format("gguf");
   CKPT_ASSIGN(Checkpoint checkpoint,
               gguf->read(kFolder / (row["name"].get<std::string>() + ".gguf"), all_codecs()));
-  const Imatrix imatrix = make_imatrix(checkpoint);
+  const Imatrix imatrix = make_file_imatrix(checkpoint);
   Options options;
   options.add("type", row["type"]);
   const Context context{all_codecs(), row["imatrix"].get<bool>() ? &imatrix : nullptr, nullptr};
@@ -59,11 +59,11 @@ Result<std::string> quantized_sha256(const JsonValue& row, const std::filesystem
 
 TEST(QuantizeFiles, EqualThoseOfLlamaQuantize) {
   std::ifstream file(kFolder / "files.json");
-  const JsonValue golden = JsonValue::parse(file, nullptr, false);
+  const OrderedJson golden = OrderedJson::parse(file, nullptr, false);
   ASSERT_FALSE(golden.is_discarded());
   const auto out = std::filesystem::path(testing::TempDir()) / "quantize_files_test.gguf";
   int compared = 0;
-  for (const JsonValue& row : golden["files"]) {
+  for (const OrderedJson& row : golden["files"]) {
     const auto made = quantized_sha256(row, out);
     if (row["sha256"].is_null()) {
       EXPECT_FALSE(made.has_value()) << row.dump();

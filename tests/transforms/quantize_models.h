@@ -28,7 +28,7 @@ inline Tensor zeros(std::string name, std::vector<uint64_t> shape, std::string_v
 }
 
 // Two layers, the smallest thing with every kind of tensor.
-inline Checkpoint small_model() {
+inline Checkpoint small_float_model() {
   Checkpoint out;
   out.format = "gguf";
   out.metadata.append("general.architecture", MetaValue::text("llama"));
@@ -53,7 +53,7 @@ inline Result<Checkpoint> run(Checkpoint input, const Options& given,
   return quantize(std::move(input), given, Context{all_codecs(), imatrix, notes});
 }
 
-inline std::string type_of(const Result<Checkpoint>& made, std::string_view name) {
+inline std::string codec_of(const Result<Checkpoint>& made, std::string_view name) {
   EXPECT_TRUE(made.has_value()) << made.error().text();
   if (!made) return "";
   const Tensor* tensor = made->find_tensor(name);

@@ -10,7 +10,7 @@ namespace ckpt {
 using namespace gguf_test;
 namespace {
 
-std::vector<std::string> keys(const Metadata& metadata) {
+std::vector<std::string> gguf_keys(const Metadata& metadata) {
   std::vector<std::string> out;
   for (const MetaEntry& entry : metadata.entries) out.push_back(entry.key);
   return out;
@@ -160,7 +160,7 @@ TEST(ToGguf, Qwen35Keys) {
                                              "tokenizer.ggml.token_type",
                                              "tokenizer.ggml.merges",
                                              "tokenizer.ggml.eos_token_id"};
-  EXPECT_EQ(keys(out->metadata), expected);
+  EXPECT_EQ(gguf_keys(out->metadata), expected);
   EXPECT_EQ(out->metadata.find_unsigned("qwen35.ssm.inner_size"), 12u);
   EXPECT_EQ(out->metadata.find_unsigned("qwen35.rope.dimension_count"), 1u);
   const auto& flags =

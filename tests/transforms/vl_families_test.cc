@@ -11,7 +11,7 @@ namespace ckpt {
 using namespace vl_test;
 namespace {
 
-const std::string kWith = testdata("qwen35vl-micro").string();
+const std::string kFamilyInput = testdata("qwen35vl-micro").string();
 
 // ---- every family ------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ TEST(VlNames, QuantizedMtpLayersAreNotListedAsUnquantised) {
 // ---- processors --------------------------------------------------------------------------------
 
 TEST(Preprocessor, UsualFilesHaveTheSizesOfVisionConfig) {
-  Checkpoint input = must(open(kWith));
+  Checkpoint input = must(open(kFamilyInput));
   JsonText config = document(input, "config.json");
   config.find("vision_config")->set("patch_size", JsonText::number(12));
   input.set_document("config.json", config.dump(2));
@@ -170,7 +170,7 @@ TEST(Preprocessor, UsualFilesHaveTheSizesOfVisionConfig) {
 }
 
 TEST(Preprocessor, FilesThatAreThereStayAndNestedOnesAreLifted) {
-  Checkpoint input = must(open(kWith));
+  Checkpoint input = must(open(kFamilyInput));
   const std::string own = R"({"image_processor_type": "Qwen2VLImageProcessor","patch_size": 16})";
   input.set_document("preprocessor_config.json", own);
   input.set_document("processor_config.json", R"({"processor_class": "Qwen3VLProcessor",
@@ -182,7 +182,7 @@ TEST(Preprocessor, FilesThatAreThereStayAndNestedOnesAreLifted) {
 }
 
 TEST(Preprocessor, AFileWithoutItsClassGetsIt) {
-  Checkpoint input = must(open(kWith));
+  Checkpoint input = must(open(kFamilyInput));
   input.set_document("preprocessor_config.json", "{\"patch_size\": 16}\n");
   const Checkpoint made = must(run("preprocessor", std::move(input)));
   EXPECT_EQ(*made.find_document("preprocessor_config.json")->content,
@@ -193,14 +193,14 @@ TEST(Preprocessor, AnotherFoldersFilesMustFit) {
   Checkpoint base;
   base.set_document("processor_config.json", R"({"image_processor": {"patch_size": 14}})");
   made_bases["BASE"] = base.documents;
-  expect_error(run("preprocessor", must(open(kWith)), {{"from", "BASE"}}), ErrorCode::kUsage,
+  expect_error(run("preprocessor", must(open(kFamilyInput)), {{"from", "BASE"}}), ErrorCode::kUsage,
                "preprocessor_config.json: patch_size 14; the model's vision_config has patch_size");
   base.set_document("processor_config.json", R"({"image_processor": {"patch_size": 16}})");
   made_bases["BASE"] = base.documents;
-  const Checkpoint made = must(run("preprocessor", must(open(kWith)), {{"from", "BASE"}}));
+  const Checkpoint made = must(run("preprocessor", must(open(kFamilyInput)), {{"from", "BASE"}}));
   EXPECT_EQ(document(made, "preprocessor_config.json").find_whole("patch_size"), 16u);
   made_bases["BASE"] = {};
-  expect_error(run("preprocessor", must(open(kWith)), {{"from", "BASE"}}), ErrorCode::kUsage,
+  expect_error(run("preprocessor", must(open(kFamilyInput)), {{"from", "BASE"}}), ErrorCode::kUsage,
                "neither preprocessor_config.json");
   expect_error(run("preprocessor", must(open(testdata("qwen35-micro")))), ErrorCode::kUsage,
                "Try: vl-wrap first");

@@ -57,12 +57,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     TokenizerOptions options;
     options.vocab_size = vocab_size;
     if (vocab_size) options.pre_name = "qwen2";
-    (void)add_tokenizer_keys(ours, options, metadata);
+    (void)add_tokenizer_keys(ours, options, context, metadata);
   }
   Checkpoint gguf;
   gguf.format = "gguf";
   Metadata metadata;
-  if (add_tokenizer_keys(ours, {std::nullopt, "qwen2", false}, metadata)) {
+  if (add_tokenizer_keys(ours, {std::nullopt, "qwen2", {}}, context, metadata)) {
     gguf.metadata = metadata;
     (void)run("tokenizer:from=base,pre=qwen2", gguf, context);
   }

@@ -159,6 +159,12 @@ for name in ("llama-micro", "qwen35-micro"):
     files["tokenizer.json"] = json.dumps(tokenizer)
     put("tokenizer_json", f"{name}-other-merges", folder_of(files))
 
+# ---- tokenizer.model ----
+for name in ("llama-spm", "gemma3"):
+    put("sentencepiece", name, (data / "families" / name / "hf/tokenizer.model").read_bytes())
+put("sentencepiece", "small", b"\x0a\x09\x0a\x05<unk>\x18\x02\x0a\x08\x0a\x01a\x15\0\0\x80\xbf"
+    b"\x0a\x05\x0a\x01b\x18\x05\x12\x04\x18\x02\x20\x03\x1a\x02\x18\0")
+
 # ---- JSON ----
 for name, text in {"numbers": '[1e-06, -0.0, 10000000.0, NaN, Infinity, -Infinity, 1E400, 0]',
                    "texts": '{"a\\n": "\\u00e9\\ud83d\\ude00", "é": "\\\\\\"", "": null}',

@@ -55,6 +55,8 @@ extern const ParameterTable kLlamaParameters, kMistralParameters;
 extern const ParameterTable kQwen2Parameters, kQwen2MoeParameters;
 extern const ParameterTable kQwen3Parameters, kQwen3MoeParameters;
 extern const ParameterTable kQwen35Parameters, kQwen35MoeParameters;
+extern const ParameterTable kMixtralParameters, kPhi3Parameters;
+extern const ParameterTable kGemmaParameters, kGemma2Parameters, kGemma3Parameters;
 
 // nullptr where no table has it.
 const ParameterTable* table_of_architecture(std::string_view architecture);

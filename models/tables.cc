@@ -7,75 +7,12 @@
 #include <algorithm>
 
 #include "models/models.h"
+#include "models/rows.h"
 
 namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kFrame[] = {
-    {"model.embed_tokens.weight", "vocab_size hidden_size"},
-    {"model.norm.weight",         "hidden_size"},
-    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
-    {".input_layernorm.weight",          "hidden_size"},
-    {".post_attention_layernorm.weight", "hidden_size"},
-};
-
-constexpr ParameterRule kAttention[] = {
-    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", ServerCut::kRows},
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
-    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns},
-};
-constexpr ParameterRule kAttentionNorms[] = {
-    {".self_attn.q_norm.weight", "head_dim"},
-    {".self_attn.k_norm.weight", "head_dim"},
-};
-constexpr ParameterRule kAttentionBias[] = {
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_bias"},
-};
-constexpr ParameterRule kQwen2Bias[] = {
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
-};
-
-constexpr ParameterRule kMlp[] = {
-    {".mlp.gate_proj.weight", "intermediate_size hidden_size", ServerCut::kRows, "dense"},
-    {".mlp.up_proj.weight",   "intermediate_size hidden_size", ServerCut::kRows, "dense"},
-    {".mlp.down_proj.weight", "hidden_size intermediate_size", ServerCut::kColumns, "dense"},
-};
-constexpr ParameterRule kMlpBias[] = {
-    {".mlp.gate_proj.bias", "intermediate_size", ServerCut::kRows, "dense mlp_bias"},
-    {".mlp.up_proj.bias",   "intermediate_size", ServerCut::kRows, "dense mlp_bias"},
-    {".mlp.down_proj.bias", "hidden_size", ServerCut::kWhole, "dense mlp_bias"},
-};
-
-constexpr ParameterRule kExperts[] = {
-    {".mlp.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
-    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
-     "sparse separate"},
-    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
-     "sparse separate"},
-    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
-     "sparse separate"},
-    {".mlp.experts.gate_up_proj", "num_experts 2*moe_intermediate_size hidden_size",
-     ServerCut::kRows, "sparse stacked"},
-    {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size", ServerCut::kColumns,
-     "sparse stacked"},
-};
-constexpr ParameterRule kSharedExpert[] = {
-    {".mlp.shared_expert.gate_proj.weight", "shared_expert_intermediate_size hidden_size",
-     ServerCut::kRows, "sparse shared_expert_intermediate_size"},
-    {".mlp.shared_expert.up_proj.weight", "shared_expert_intermediate_size hidden_size",
-     ServerCut::kRows, "sparse shared_expert_intermediate_size"},
-    {".mlp.shared_expert.down_proj.weight", "hidden_size shared_expert_intermediate_size",
-     ServerCut::kColumns, "sparse shared_expert_intermediate_size"},
-    {".mlp.shared_expert_gate.weight", "1 hidden_size", ServerCut::kWhole, "sparse"},
-};
-
 constexpr ParameterRule kGatedAttention[] = {
     {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", ServerCut::kRows,
      "full_attention"},
@@ -175,16 +112,19 @@ constexpr FieldValue kQwen35MoeFields[] = {
 // clang-format on
 
 using Rules = std::span<const ParameterRule>;
-constexpr Rules kLlamaRules[] = {kFrame, kAttention, kAttentionBias, kMlp, kMlpBias};
-constexpr Rules kMistralRules[] = {kFrame, kAttention, kMlp};
-constexpr Rules kQwen2Rules[] = {kFrame, kAttention, kQwen2Bias, kMlp};
-constexpr Rules kQwen3Rules[] = {kFrame, kAttention, kAttentionNorms, kAttentionBias, kMlp};
-constexpr Rules kQwen2MoeRules[] = {kFrame, kAttention, kQwen2Bias, kMlp, kExperts, kSharedExpert};
-constexpr Rules kQwen3MoeRules[] = {kFrame,         kAttention, kAttentionNorms,
-                                    kAttentionBias, kMlp,       kExperts};
-constexpr Rules kQwen35Rules[] = {kFrame, kGatedAttention, kLinearAttention, kMlp};
-constexpr Rules kQwen35MoeRules[] = {kFrame, kGatedAttention, kLinearAttention, kExperts,
-                                     kSharedExpert};
+constexpr Rules kLlamaRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp,
+                                 rows::kMlpBias};
+constexpr Rules kMistralRules[] = {rows::kFrame, rows::kAttention, rows::kMlp};
+constexpr Rules kQwen2Rules[] = {rows::kFrame, rows::kAttention, rows::kQkvBias, rows::kMlp};
+constexpr Rules kQwen3Rules[] = {rows::kFrame, rows::kAttention, rows::kAttentionNorms,
+                                 rows::kAttentionBias, rows::kMlp};
+constexpr Rules kQwen2MoeRules[] = {rows::kFrame, rows::kAttention, rows::kQkvBias,
+                                    rows::kMlp,   rows::kExperts,   rows::kSharedExpert};
+constexpr Rules kQwen3MoeRules[] = {rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
+                                    rows::kAttentionBias, rows::kMlp,       rows::kExperts};
+constexpr Rules kQwen35Rules[] = {rows::kFrame, kGatedAttention, kLinearAttention, rows::kMlp};
+constexpr Rules kQwen35MoeRules[] = {rows::kFrame, kGatedAttention, kLinearAttention,
+                                     rows::kExperts, rows::kSharedExpert};
 
 bool holds_word(std::string_view list, std::string_view word) {
   while (!list.empty() && !word.empty()) {
@@ -196,8 +136,10 @@ bool holds_word(std::string_view list, std::string_view word) {
 }
 
 const ParameterTable* const kTables[] = {
-    &kLlamaParameters, &kMistralParameters,  &kQwen2Parameters,  &kQwen2MoeParameters,
-    &kQwen3Parameters, &kQwen3MoeParameters, &kQwen35Parameters, &kQwen35MoeParameters};
+    &kLlamaParameters,   &kMistralParameters,  &kQwen2Parameters,  &kQwen2MoeParameters,
+    &kQwen3Parameters,   &kQwen3MoeParameters, &kQwen35Parameters, &kQwen35MoeParameters,
+    &kMixtralParameters, &kPhi3Parameters,     &kGemmaParameters,  &kGemma2Parameters,
+    &kGemma3Parameters};
 
 }  // namespace
 

@@ -1,29 +1,47 @@
-// A tokenizer as keys: tokenizer.ggml.* from tokenizer.json and its companions.
+// A tokenizer as keys: tokenizer.ggml.* from a model's tokenizer files.
 //
-//   model, pre, tokens, token_type, merges, *_token_id, add_*_token, chat_template, normalizer.*
+//   tokenizer.json, byte-level BPE        model gpt2:   pre, tokens, token_type, merges
+//   tokenizer.model (SentencePiece)       model llama:  pre, tokens, scores, token_type
+//   tokenizer.json, BPE with byte         model llama:  the same, without the scores it lacks
+//     fallback, where no .model is
+//   then: *_token_id, add_*_token, chat_template, normalizer.*
 //
-// Byte-level BPE only. Source: llama.cpp conversion/base.py (get_vocab_base), gguf-py/gguf/vocab.py
-// (SpecialVocab). What a reader would get wrong: ids of special tokens come first from
-// tokenizer_config.json by text, then from config.json by number, and are written in that order.
+// Source: llama.cpp conversion/base.py (get_vocab_base, _create_vocab_sentencepiece),
+// gguf-py/gguf/vocab.py (SpecialVocab, LlamaHfVocab). What a reader would get wrong: ids of special
+// tokens come first from tokenizer_config.json by text, then from config.json by number, and are
+// written in that order.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "core/checkpoint.h"
+#include "core/transform.h"
 
 namespace ckpt {
 
-struct TokenizerOptions {
-  std::optional<uint64_t> vocab_size;   // of config.json; nullopt: as many as there are tokens
-  std::optional<std::string> pre_name;  // given by hand
-  bool writes_add_space_prefix = false;
+enum class PieceFile : uint8_t { kIgnored, kPreferred, kRequired };
+
+// How the class of a family reads its tokenizer, where it is not byte-level BPE alone.
+struct TokenizerRules {
+  PieceFile piece_file = PieceFile::kIgnored;  // tokenizer.model; preferred to tokenizer.json
+  bool takes_byte_fallback = false;            // BPE with byte fallback in tokenizer.json
+  bool keeps_added_texts = false;              // added tokens as Phi-3's class has them
+  bool is_llama = false;  // writes add_prefix_space; two sizes of vocabulary are exceptions
+  std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one
+  std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say
 };
 
-// Fails: kUsage without tokenizer.json; kUnsupported for tokenizers other than byte-level BPE, and
-// for a pre-tokenizer that is not recognised; kCorrupt, also for more tokens than vocab_size.
+struct TokenizerOptions {
+  std::optional<uint64_t> vocab_size = {};   // of config.json; nullopt: as many as there are tokens
+  std::optional<std::string> pre_name = {};  // given by hand
+  TokenizerRules rules = {};
+};
+
+// Fails: kUsage without a tokenizer; kUnsupported for kinds of tokenizers that the rules do not
+// take, and for a pre-tokenizer that is not recognised; kCorrupt, also for more tokens than
+// vocab_size.
 Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
-                          Metadata& metadata);
+                          const Context& context, Metadata& metadata);
 
 }  // namespace ckpt

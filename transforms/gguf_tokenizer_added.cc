@@ -24,12 +24,6 @@ bool is_between(std::string_view text, std::string_view start, std::string_view 
   return text.starts_with(start) && text.ends_with(end);
 }
 
-bool looks_special(std::string_view text) {
-  return text == "<pad>" || text == "<mask>" || text == "<2mass>" || text == "[@BOS@]" ||
-         is_between(text, "<|", "|>") || is_between(text, "<｜", "｜>") ||
-         is_between(text, "<unused", ">");
-}
-
 Result<uint64_t> read_id(const JsonValue& id, const char* file, std::string_view text) {
   const auto value = whole(id);
   if (!value || *value >= kMaxTokens) {
@@ -158,7 +152,14 @@ std::vector<TokenizerAddition> named_tokens(const JsonValue& config, const JsonV
   return out;
 }
 
-// U+2581, by which SentencePiece stands for a space.
+}  // namespace
+
+bool looks_special(std::string_view text) {
+  return text == "<pad>" || text == "<mask>" || text == "<2mass>" || text == "[@BOS@]" ||
+         is_between(text, "<|", "|>") || is_between(text, "<｜", "｜>") ||
+         is_between(text, "<unused", ">");
+}
+
 std::string with_spaces(std::string_view text) {
   constexpr std::string_view kBar = "\xe2\x96\x81";
   std::string out;
@@ -169,8 +170,6 @@ std::string with_spaces(std::string_view text) {
   }
   return out;
 }
-
-}  // namespace
 
 Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                         const JsonValue& config, VocabularyTokens& tokens) {

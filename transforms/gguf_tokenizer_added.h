@@ -28,6 +28,11 @@ using VocabularyTokens = std::map<uint64_t, VocabularyToken>;
 Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                         const JsonValue& config, VocabularyTokens& tokens);
 
+// True for texts that are control tokens whatever files say of them: "<|...|>", "<unused0>".
+bool looks_special(std::string_view text);
+// With spaces where SentencePiece has U+2581.
+std::string with_spaces(std::string_view text);
+
 // `bytes` where they are UTF-8; what is not becomes U+FFFD, one for each run that could not be
 // finished as a character.
 std::string as_utf8(std::string_view bytes);

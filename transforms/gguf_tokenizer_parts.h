@@ -5,17 +5,26 @@
 #include <vector>
 
 #include "core/json_read.h"
+#include "transforms/gguf_tokenizer.h"
 
 namespace ckpt {
 
 // llama.cpp gguf-py/gguf/constants.py `TokenType`.
-enum class TokenType : int32_t { kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5 };
+enum class TokenType : int32_t {
+  kNormal = 1,
+  kUnknown = 2,
+  kControl = 3,
+  kUserDefined = 4,
+  kUnused = 5,
+  kByte = 6,
+};
 
 inline constexpr uint64_t kMaxTokens = 16'000'000;
 
 struct Vocabulary {
   std::vector<std::string> tokens;
   std::vector<int32_t> types;
+  std::vector<float> scores;  // empty for byte-level BPE
 };
 
 // Tokens by number, holes filled with "[PAD<i>]". `config` is tokenizer_config.json or null.
@@ -23,13 +32,34 @@ struct Vocabulary {
 Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                    const JsonValue& config, uint64_t vocab_size);
 
+// Tokens, scores and types of tokenizer.model, which must be there, and of the files beside it.
+// Fails: kCorrupt for a broken file, ids that are no whole numbers or come twice.
+Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& config,
+                               const TokenizerOptions& options, const Context& context);
+
 // Merges, each as two tokens with one space between; from merges.txt when tokenizer.json has none.
 Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,
                                              const JsonValue& tokenizer);
 
-// Ids of special tokens, flags that say which are added to a text, chat template, normaliser.
+// Which special tokens are looked for; ids from `vocab_size` on are passed over.
+struct SpecialsWanted {
+  uint64_t vocab_size = UINT64_MAX;
+  std::vector<std::string> kinds = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
+  std::vector<std::pair<std::string, uint64_t>> otherwise = {};  // ids of kinds no file speaks of
+};
+
+// Ids of special tokens, and flags that say which are added to a text. `tokenizer` is
+// tokenizer.json or null, `config` tokenizer_config.json, empty when there is none.
+Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
+                       const SpecialsWanted& wanted, Metadata& metadata);
+// The same, then chat template and normaliser.
 Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
-                        Metadata& metadata);
+                        const SpecialsWanted& wanted, Metadata& metadata);
+
+// A text, or a list of {name, template}; null when there is none.
+// Fails: kCorrupt: a file that is not UTF-8, or no JSON.
+Result<JsonValue> find_chat_template(const Checkpoint& checkpoint, const JsonValue& config);
+void add_chat_template(const JsonValue& found, Metadata& metadata);
 
 // llama.cpp's name for the rules by which tokenizer.json cuts a text before merging.
 // Fails: kUnsupported, showing the rules, when no signature fits.

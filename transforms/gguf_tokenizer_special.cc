@@ -1,10 +1,8 @@
-// Special tokens, flags and chat templates (llama.cpp gguf-py/gguf/vocab.py SpecialVocab,
-// gguf_writer.py add_chat_template).
+// Special tokens and flags (llama.cpp gguf-py/gguf/vocab.py SpecialVocab).
 //
 // What a reader would get wrong: the post-processor may rename tokens before they are looked up: a
 // template that ends in another token than EOS makes that one EOS and the old one EOT.
 #include <algorithm>
-#include <map>
 
 #include "transforms/gguf_tokenizer_added.h"
 
@@ -29,8 +27,13 @@ std::string_view id_key(std::string_view kind) {
 
 class Specials {
  public:
-  Specials(const JsonValue& tokenizer, JsonValue config)
-      : tokenizer_(tokenizer), config_(std::move(config)), has_config_(!config_.empty()) {
+  Specials(const JsonValue& tokenizer, JsonValue config, const SpecialsWanted& wanted)
+      : tokenizer_(tokenizer),
+        config_(std::move(config)),
+        has_config_(!config_.empty()),
+        vocab_size_(wanted.vocab_size),
+        kinds_(wanted.kinds) {
+    if (!is_truthy(&tokenizer_)) return;
     bos_ = value("bos_token");
     cls_ = value("cls_token");
     eos_ = value("eos_token");
@@ -42,6 +45,7 @@ class Specials {
   void read_post_processor();
   Status read_names();
   Status read_numbers(const JsonValue& model_config);
+  Status set_id(const std::string& kind, const JsonValue& id);
   void write(Metadata& metadata) const;
 
  private:
@@ -57,7 +61,6 @@ class Specials {
     return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
   }
   void set_flag(const std::string& kind, bool on);
-  Status set_id(const std::string& kind, const JsonValue& id);
   void roberta(const JsonValue& processor);
   void single(const JsonValue& items);
   void first_of_single(const JsonValue& first);
@@ -67,9 +70,10 @@ class Specials {
   const JsonValue& tokenizer_;
   JsonValue config_;
   bool has_config_;
+  uint64_t vocab_size_;
+  std::vector<std::string> kinds_;
   JsonValue bos_, cls_, eos_, sep_;  // text, object or null
   JsonValue first_, last_;           // of the single template
-  std::vector<std::string> kinds_ = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
   std::vector<std::pair<std::string, uint64_t>> ids_;
   std::vector<std::pair<std::string, bool>> flags_;
 };
@@ -89,6 +93,7 @@ Status Specials::set_id(const std::string& kind, const JsonValue& id) {
   if (!id.is_number_unsigned() || id.get<uint64_t>() > UINT32_MAX) {
     return fail(ErrorCode::kCorrupt, "special token {} has id {}", kind, id.dump());
   }
+  if (id.get<uint64_t>() >= vocab_size_) return {};
   const bool is_set =
       std::any_of(ids_.begin(), ids_.end(), [&](const auto& entry) { return entry.first == kind; });
   if (!is_set) ids_.emplace_back(kind, id.get<uint64_t>());
@@ -228,103 +233,13 @@ Status Specials::read_numbers(const JsonValue& model_config) {
 void Specials::write(Metadata& metadata) const {
   for (const auto& [kind, id] : ids_) {
     const std::string_view key = id_key(kind);
-    if (!key.empty()) metadata.append(fmt::format("tokenizer.ggml.{}", key), MetaValue::u32(id));
+    if (!key.empty()) metadata.set(fmt::format("tokenizer.ggml.{}", key), MetaValue::u32(id));
   }
   for (const auto& [kind, on] : flags_) {
     if (kind != "bos" && kind != "eos" && kind != "sep") continue;
-    metadata.append(fmt::format("tokenizer.ggml.add_{}_token", kind), MetaValue::boolean(on));
+    metadata.set(fmt::format("tokenizer.ggml.add_{}_token", kind), MetaValue::boolean(on));
   }
 }
-
-// ---- chat templates ----
-
-struct Template {
-  std::string name, text;
-};
-
-std::string file_stem(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
-  return std::string(path.substr(0, path.rfind('.')));
-}
-
-// A text file as Python reads it: UTF-8, and each line ends in \n, whatever it ended in.
-Result<std::string> read_lines(const Document& document) {
-  const std::string& text = *document.content;
-  if (as_utf8(text) != text) {
-    return fail(ErrorCode::kCorrupt, "{}: not UTF-8; expected a template as text", document.path);
-  }
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    out += text[i] == '\r' ? '\n' : text[i];
-    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') ++i;
-  }
-  return out;
-}
-
-// A text, or a list of {name, template}; null when there is none.
-Result<JsonValue> find_template(const Checkpoint& checkpoint, const JsonValue& config) {
-  if (const JsonValue* found = member(config, "chat_template")) return *found;
-  const Document* jinja = checkpoint.find_document("chat_template.jinja");
-  if (jinja == nullptr) {
-    CKPT_ASSIGN(const std::optional<JsonValue> json, read_object(checkpoint, "chat_template.json"));
-    const JsonValue* found = json ? member(*json, "chat_template") : nullptr;
-    return found == nullptr ? JsonValue() : *found;
-  }
-  CKPT_ASSIGN(std::string text, read_lines(*jinja));
-  JsonValue list = JsonValue::array({{{"name", "default"}, {"template", std::move(text)}}});
-  for (const Document& document : checkpoint.documents) {
-    if (!document.path.starts_with("additional_chat_templates/") ||
-        !document.path.ends_with(".jinja")) {
-      continue;
-    }
-    CKPT_ASSIGN(text, read_lines(document));
-    list.push_back({{"name", file_stem(document.path)}, {"template", std::move(text)}});
-  }
-  return list.size() == 1 ? list[0]["template"] : list;
-}
-
-std::string safe_name(std::string name) {
-  for (char& c : name) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-    if (!plain) c = '_';
-  }
-  return name;
-}
-
-void put(Metadata& metadata, std::string key, const std::string& text) {
-  if (!text.empty()) metadata.set(std::move(key), MetaValue::text(text));
-}
-
-void write_template(const JsonValue& found, Metadata& metadata) {
-  if (const auto* text = found.get_ptr<const std::string*>()) {
-    put(metadata, "tokenizer.chat_template", *text);
-  }
-  if (!found.is_array()) return;
-  const std::string* standard = nullptr;
-  // The converter writes the names in an order that changes from run to run; here they are sorted.
-  std::map<std::string, bool> names;
-  for (const JsonValue& entry : found) {
-    const std::string* name = text_of(entry, "name");
-    const std::string* text = text_of(entry, "template");
-    if (name == nullptr || name->empty() || text == nullptr) continue;
-    if (*name == "default") {
-      standard = text;
-      continue;
-    }
-    const std::string safe = safe_name(*name);
-    names.emplace(safe, true);
-    put(metadata, "tokenizer.chat_template." + safe, *text);
-  }
-  std::vector<std::string> list;
-  for (const auto& [name, unused] : names) list.push_back(name);
-  if (!list.empty()) {
-    metadata.append("tokenizer.chat_templates", MetaValue::array(make_text_array(std::move(list))));
-  }
-  if (standard != nullptr) put(metadata, "tokenizer.chat_template", *standard);
-}
-
-// ---- normaliser ----
 
 struct NormalizerFlags {
   std::optional<bool> lowercase, strip_accents;
@@ -348,18 +263,23 @@ void read_normalizer(const JsonValue& normalizer, NormalizerFlags& flags) {
 
 }  // namespace
 
-Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
-                        Metadata& metadata) {
-  const bool has_config = !config.empty();
-  CKPT_ASSIGN(const JsonValue chat,
-              has_config ? find_template(checkpoint, config) : Result<JsonValue>(JsonValue()));
-  Specials specials(tokenizer, std::move(config));
+Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
+                       const SpecialsWanted& wanted, Metadata& metadata) {
+  Specials specials(tokenizer, std::move(config), wanted);
   specials.read_post_processor();
   CKPT_TRY(specials.read_names());
   CKPT_ASSIGN(const std::optional<JsonValue> model_config, read_object(checkpoint, "config.json"));
   if (model_config) CKPT_TRY(specials.read_numbers(*model_config));
+  for (const auto& [kind, id] : wanted.otherwise) CKPT_TRY(specials.set_id(kind, id));
   specials.write(metadata);
-  write_template(chat, metadata);
+  return {};
+}
+
+Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
+                        const SpecialsWanted& wanted, Metadata& metadata) {
+  CKPT_ASSIGN(const JsonValue chat, find_chat_template(checkpoint, config));
+  CKPT_TRY(add_special_ids(checkpoint, tokenizer, std::move(config), wanted, metadata));
+  add_chat_template(chat, metadata);
   NormalizerFlags flags;
   if (const JsonValue* normalizer = known(tokenizer, "normalizer"))
     read_normalizer(*normalizer, flags);

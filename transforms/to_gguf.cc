@@ -83,6 +83,7 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
                                const Context& context) {
   Metadata out;
   out.append("general.architecture", MetaValue::text(std::string(model.family->name)));
+  CKPT_TRY(add_early_keys(input, model, out));
   out.append("general.type", MetaValue::text("model"));
   CKPT_TRY(add_general_keys(input, tensors, options.get("model-name"), context, out));
   CKPT_TRY(add_model_keys(input, model, out));
@@ -91,8 +92,8 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
   tokenizer.vocab_size = model.field("vocab_size") == nullptr ? std::optional<uint64_t>()
                                                               : whole(*model.field("vocab_size"));
   tokenizer.pre_name = options.get("tokenizer-pre");
-  tokenizer.writes_add_space_prefix = model.family->writes_add_space_prefix;
-  CKPT_TRY(add_tokenizer_keys(input, tokenizer, out));
+  tokenizer.rules = model.family->tokenizer;
+  CKPT_TRY(add_tokenizer_keys(input, tokenizer, context, out));
   return out;
 }
 

@@ -78,8 +78,19 @@ Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Mo
 // The keys "<architecture>.*" and general.file_type, appended.
 Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata);
 
-// Divisors of the rotary frequencies for llama3 scaling; empty for any other.
-Result<std::vector<float>> rope_factors(const Model& model);
+// The keys that stand before all others of the model.
+Status add_early_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata);
+
+// Divisors of the rotary frequencies, as the tensors that hold them; none for most models.
+struct RopeFactors {
+  std::string name;
+  std::vector<float> values;  // one for two values of a head
+};
+Result<std::vector<RopeFactors>> rope_factors(const Model& model);
+// By how much attention grows with those factors; nullopt for models without long_factor.
+Result<std::optional<double>> long_rope_attention(const Model& model);
+// How many values of a head are rotated: a share of hidden_size, split among the heads.
+Result<uint64_t> partial_rotary_values(const Model& model);
 
 // llama.cpp include/llama.h `enum llama_ftype`; NVFP4 weights count more than what is beside them.
 uint64_t file_type(const Model& model);

@@ -231,6 +231,33 @@ Status KeyWriter::write(const KeyRule& rule) const {
       return {};
     case KeySource::kPooling:
       return pooling(rule);
+    case KeySource::kFieldOrZero: {
+      const JsonValue* value = model.field(rule.fields);
+      return value == nullptr ? set_count(rule.key, 0) : set(rule.key, rule.type, *value);
+    }
+    case KeySource::kFieldUnlessZero: {
+      const JsonValue* value = model.field(rule.fields);
+      return is_truthy(value) ? set(rule.key, rule.type, *value) : Status();
+    }
+    case KeySource::kRopeField: {
+      const JsonValue* value = known(model.rope, rule.fields);
+      return value == nullptr ? Status() : set(rule.key, rule.type, *value);
+    }
+    case KeySource::kPartialHidden: {
+      CKPT_ASSIGN(const uint64_t count, partial_rotary_values(model));
+      return set_count(rule.key, count);
+    }
+    case KeySource::kLongRopeAttention: {
+      CKPT_ASSIGN(const std::optional<double> factor, long_rope_attention(model));
+      if (factor) out.set(full(rule.key), MetaValue::f32(*factor));
+      return {};
+    }
+    case KeySource::kSlidingWindow: {
+      const JsonValue* pattern = model.field("sliding_window_pattern");
+      const JsonValue* value = model.field("sliding_window");
+      const bool is_absent = value == nullptr || (pattern != nullptr && whole(*pattern) == 1);
+      return is_absent ? Status() : set(rule.key, rule.type, *value);
+    }
   }
   CKPT_CHECK(false);
 }
@@ -239,8 +266,16 @@ Status KeyWriter::write(const KeyRule& rule) const {
 
 Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata) {
   const KeyWriter writer{checkpoint, model, metadata};
-  for (const KeyRule& rule : kCommonKeys) CKPT_TRY(writer.write(rule));
+  if (model.family->has_common_keys) {
+    for (const KeyRule& rule : kCommonKeys) CKPT_TRY(writer.write(rule));
+  }
   for (const KeyRule& rule : model.family->keys) CKPT_TRY(writer.write(rule));
+  return {};
+}
+
+Status add_early_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata) {
+  const KeyWriter writer{checkpoint, model, metadata};
+  for (const KeyRule& rule : model.family->early_keys) CKPT_TRY(writer.write(rule));
   return {};
 }
 

@@ -187,8 +187,15 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   if (text != nullptr) model.config.update(*text);
   model.rope = complete_rope(model.config);
   for (const FieldDefault& field : model.family->defaults) fill_default(model.config, field);
-  if (!model.rope.contains("full_attention"))
+  if (!model.rope.contains("full_attention")) {
     mirror(model.rope, model.config, "rope_theta", "rope_theta");
+    mirror(model.rope, model.config, "original_max_position_embeddings",
+           "original_max_position_embeddings");
+    const JsonValue* local = known(model.config, "rope_local_base_freq");
+    if (local != nullptr && !model.rope.contains("sliding_attention")) {
+      model.rope["sliding_attention"] = {{"rope_theta", *local}};
+    }
+  }
   CKPT_ASSIGN(model.layers, model.count("n_layers num_hidden_layers n_layer num_layers"));
   if (model.family->may_be_reranker && is_reranker(checkpoint, model)) {
     return fail(ErrorCode::kUnsupported,

@@ -119,6 +119,7 @@ Status TensorList::add(NamedTensor named) {
     return {};
   }
   const NameRule& rule = *match->rule;
+  if (rule.to.empty()) return {};
   if (rule.change == Change::kExpert) return add_expert(std::move(named), *match);
   const std::string source =
       named.tensor.source_name.empty() ? named.tensor.name : named.tensor.source_name;
@@ -172,12 +173,13 @@ Status TensorList::stack(const Experts& experts) {
 }
 
 Status TensorList::add_rope_factors() {
-  CKPT_ASSIGN(const std::vector<float> factors, rope_factors(model_));
-  if (factors.empty()) return {};
-  const auto bytes = std::as_bytes(std::span(factors));
-  out_.push_back(make_tensor("rope_freqs.weight", {factors.size()},
-                             plain_codec(codecs_, Dtype::kF32), {bytes.begin(), bytes.end()}));
-  names_.insert("rope_freqs.weight");
+  CKPT_ASSIGN(const std::vector<RopeFactors> list, rope_factors(model_));
+  for (const RopeFactors& factors : list) {
+    const auto bytes = std::as_bytes(std::span(factors.values));
+    out_.push_back(make_tensor(factors.name, {factors.values.size()},
+                               plain_codec(codecs_, Dtype::kF32), {bytes.begin(), bytes.end()}));
+    names_.insert(factors.name);
+  }
   return {};
 }
 

@@ -173,6 +173,11 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
     case Change::kExpert:
     case Change::kExpertsGateUp:
       return tensor;
+    case Change::kTokenRows: {
+      CKPT_ASSIGN(const uint64_t tokens, model.count("vocab_size"));
+      return tokens < tensor.rows() ? reordered(std::move(tensor), {{0, tokens}})
+                                    : Result<Tensor>(std::move(tensor));
+    }
     case Change::kAddOne:
       return with_sum(std::move(tensor), AddScalar{1.0f});
     case Change::kRopeQuery: {

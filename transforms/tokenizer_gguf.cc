@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "transforms/families/families.h"
 #include "transforms/gguf_tokenizer.h"
 #include "transforms/tokenizer_parts.h"
 
@@ -102,9 +103,11 @@ Result<Metadata> convert_donor(const Checkpoint& checkpoint, const std::string& 
   if (!how.vocab_size) how.vocab_size = texts_at(checkpoint.metadata, kTokens).size();
   how.pre_name = options.get("pre");
   const std::string* architecture = checkpoint.metadata.find_text("general.architecture");
-  how.writes_add_space_prefix = architecture != nullptr && *architecture == "llama";
+  for (const Family* family : families()) {
+    if (architecture != nullptr && family->name == *architecture) how.rules = family->tokenizer;
+  }
   Metadata out;
-  CKPT_TRY(in(folder, add_tokenizer_keys(donor, how, out)));
+  CKPT_TRY(in(folder, add_tokenizer_keys(donor, how, context, out)));
   return out;
 }
 

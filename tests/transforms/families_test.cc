@@ -75,7 +75,7 @@ TEST(Families, EveryParameterHasARow) {
       const auto expected =
           expected_parameters({*family->parameters, *family->parameters, config}, form);
       ASSERT_TRUE(expected.has_value()) << expected.error().text();
-      EXPECT_GT(expected->size(), 30u);
+      EXPECT_GT(expected->size(), 20u);
       for (const Parameter& parameter : *expected) {
         EXPECT_TRUE(find_name_rule(*family, parameter.name).has_value()) << parameter.name;
         EXPECT_FALSE(parameter.shape.empty()) << parameter.name;

@@ -43,7 +43,7 @@ inline Result<Metadata> read(const Input& input) {
   checkpoint.set_document("config.json", input.model.dump());
   for (const auto& [path, text] : input.files) checkpoint.set_document(path, text);
   Metadata out;
-  CKPT_TRY(add_tokenizer_keys(checkpoint, input.options, out));
+  CKPT_TRY(add_tokenizer_keys(checkpoint, input.options, {}, out));
   return out;
 }
 

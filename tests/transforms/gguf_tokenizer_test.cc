@@ -169,7 +169,7 @@ TEST(GgufTokenizer, AddSpacePrefixOnlyWhereTheFamilyWritesIt) {
   Input input;
   input.config["add_prefix_space"] = true;
   EXPECT_EQ(good(input).find("tokenizer.ggml.add_space_prefix"), nullptr);
-  input.options.writes_add_space_prefix = true;
+  input.options.rules.is_llama = true;
   EXPECT_EQ(good(input).entries[0].key, "tokenizer.ggml.add_space_prefix");
   input.config["add_prefix_space"] = nullptr;
   EXPECT_EQ(good(input).find("tokenizer.ggml.add_space_prefix"), nullptr);

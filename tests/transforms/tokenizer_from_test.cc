@@ -243,7 +243,7 @@ Checkpoint gguf(const Case& input) {
   TokenizerOptions options;
   options.vocab_size = 10;
   options.pre_name = "gpt-2";
-  EXPECT_TRUE(add_tokenizer_keys(folder, options, out.metadata));
+  EXPECT_TRUE(add_tokenizer_keys(folder, options, {}, out.metadata));
   out.metadata.append("split.count", MetaValue::u16(0));
   out.tensors.push_back(embedding("token_embd.weight", 10));
   return out;

@@ -77,8 +77,9 @@ constexpr KeyRule kCommonKeyRows[] = {
 };
 // clang-format on
 
-const Family* const kFamilies[] = {&kQwen35, &kQwen35Moe, &kQwen3, &kQwen3Moe,
-                                   &kQwen2,  &kQwen2Moe,  &kLlama, &kMistral};
+const Family* const kFamilies[] = {&kQwen35,   &kQwen35Moe, &kQwen3,   &kQwen3Moe, &kQwen2,
+                                   &kQwen2Moe, &kLlama,     &kMistral, &kMixtral,  &kPhi3,
+                                   &kGemma,    &kGemma2,    &kGemma3};
 
 }  // namespace
 

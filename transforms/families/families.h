@@ -15,6 +15,7 @@
 
 #include "core/metadata.h"
 #include "models/models.h"
+#include "transforms/gguf_tokenizer.h"
 
 namespace ckpt {
 
@@ -31,6 +32,7 @@ enum class Change : uint8_t {
   kDecay,             // kValueSingles, then -exp(x)
   kConvolution,       // axes of length 1 dropped, then kValueRowsAfterQk
   kExpert,            // one expert of many: {} twice, layer and expert; stacked when all were seen
+  kTokenRows,         // as many rows as config.json has tokens, where there are more
   kExpertsGateUp,     // {experts, gate and up, hidden}: two tensors, `to` and `second`
 };
 
@@ -64,6 +66,12 @@ enum class KeySource : uint8_t {
   kRotary,             // head size
   kDefaultSections,    // 11 11 10 0, when mrope_section is absent
   kPooling,            // of a sentence-transformers model
+  kFieldOrZero,        // 0 where it is absent or null
+  kFieldUnlessZero,    // nothing where it is 0
+  kRopeField,          // of rope_parameters or rope_scaling
+  kPartialHidden,      // hidden_size x partial_rotary_factor (1 when absent) / attention heads
+  kLongRopeAttention,  // the factor that goes with the tensors of has_long_rope
+  kSlidingWindow,      // sliding_window, unless sliding_window_pattern is 1
 };
 
 struct KeyRule {
@@ -89,11 +97,14 @@ struct Family {
   std::span<const std::span<const NameRule>> names;
   std::span<const KeyRule> keys;  // after the common ones
   std::span<const FieldDefault> defaults;
-  const ParameterTable* parameters;      // names and shapes in the Hugging Face checkpoint
-  bool has_mtp = false;                  // mtp.* become the layers after the last
-  bool has_rope_factors = false;         // llama3 scaling becomes a tensor
-  bool writes_add_space_prefix = false;  // tokenizer_config's add_prefix_space
-  bool may_be_reranker = false;          // those are a different kind of file
+  const ParameterTable* parameters;  // names and shapes in the Hugging Face checkpoint
+  bool has_mtp = false;              // mtp.* become the layers after the last
+  bool has_rope_factors = false;     // llama3 scaling becomes a tensor
+  bool has_long_rope = false;        // long_factor and short_factor become tensors
+  bool may_be_reranker = false;      // those are a different kind of file
+  TokenizerRules tokenizer = {};
+  bool has_common_keys = true;               // before `keys`
+  std::span<const KeyRule> early_keys = {};  // right behind general.architecture
 };
 
 // Rows shared by families.
@@ -103,7 +114,12 @@ extern const std::span<const KeyRule> kCommonKeys;    // up to general.file_type
 
 extern const Family kQwen35, kQwen35Moe;
 extern const Family kQwen2, kQwen2Moe, kQwen3, kQwen3Moe;
-extern const Family kLlama, kMistral;
+extern const Family kLlama, kMistral, kMixtral, kPhi3;
+extern const Family kGemma, kGemma2, kGemma3;
+
+// As Llama's class reads them.
+inline constexpr TokenizerRules kLlamaTokenizer{
+    .piece_file = PieceFile::kPreferred, .takes_byte_fallback = true, .is_llama = true};
 
 std::span<const Family* const> families();
 

@@ -1,4 +1,4 @@
-// Llama and Mistral with a BPE tokenizer: query and key rows are permuted, because GGUF's rotary
+// Llama and Mistral: query and key rows are permuted, because GGUF's rotary
 // embedding for this architecture turns neighbouring values where Hugging Face's turns halves.
 //
 //   head of D rows:  HF   0 1 2 ... D/2-1 | D/2 ...        GGUF   0 D/2 1 D/2+1 2 ...
@@ -54,7 +54,7 @@ const Family kLlama = {
     .defaults = kLlamaDefaults,
     .parameters = &kLlamaParameters,
     .has_rope_factors = true,
-    .writes_add_space_prefix = true,
+    .tokenizer = kLlamaTokenizer,
 };
 
 const Family kMistral = {
@@ -66,7 +66,7 @@ const Family kMistral = {
     .defaults = kMistralDefaults,
     .parameters = &kMistralParameters,
     .has_rope_factors = true,
-    .writes_add_space_prefix = true,
+    .tokenizer = kLlamaTokenizer,
 };
 
 }  // namespace ckpt

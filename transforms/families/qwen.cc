@@ -85,6 +85,7 @@ const Family kQwen2 = {
     .keys = kPoolingKeys,
     .defaults = kQwen2Defaults,
     .parameters = &kQwen2Parameters,
+    .tokenizer = {.piece_file = PieceFile::kPreferred},
 };
 
 const Family kQwen2Moe = {
@@ -106,6 +107,7 @@ const Family kQwen3 = {
     .defaults = kQwen3Defaults,
     .parameters = &kQwen3Parameters,
     .may_be_reranker = true,
+    .tokenizer = {.piece_file = PieceFile::kPreferred},
 };
 
 const Family kQwen3Moe = {

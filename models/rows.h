@@ -1,0 +1,77 @@
+// Rows that the tables of several families share; private to models/.
+//
+// Sources: as tables.cc. What a reader would get wrong: only families with these very rows name
+// them; one that differs in a shape has rows of its own.
+#pragma once
+
+#include "models/models.h"
+
+namespace ckpt::rows {
+
+// clang-format off
+inline constexpr ParameterRule kFrame[] = {
+    {"model.embed_tokens.weight", "vocab_size hidden_size"},
+    {"model.norm.weight",         "hidden_size"},
+    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
+    {".input_layernorm.weight",          "hidden_size"},
+    {".post_attention_layernorm.weight", "hidden_size"},
+};
+
+inline constexpr ParameterRule kAttention[] = {
+    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", ServerCut::kRows},
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns},
+};
+inline constexpr ParameterRule kAttentionNorms[] = {
+    {".self_attn.q_norm.weight", "head_dim"},
+    {".self_attn.k_norm.weight", "head_dim"},
+};
+inline constexpr ParameterRule kAttentionBias[] = {
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_bias"},
+};
+inline constexpr ParameterRule kQkvBias[] = {
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
+};
+
+inline constexpr ParameterRule kMlp[] = {
+    {".mlp.gate_proj.weight", "intermediate_size hidden_size", ServerCut::kRows, "dense"},
+    {".mlp.up_proj.weight",   "intermediate_size hidden_size", ServerCut::kRows, "dense"},
+    {".mlp.down_proj.weight", "hidden_size intermediate_size", ServerCut::kColumns, "dense"},
+};
+inline constexpr ParameterRule kMlpBias[] = {
+    {".mlp.gate_proj.bias", "intermediate_size", ServerCut::kRows, "dense mlp_bias"},
+    {".mlp.up_proj.bias",   "intermediate_size", ServerCut::kRows, "dense mlp_bias"},
+    {".mlp.down_proj.bias", "hidden_size", ServerCut::kWhole, "dense mlp_bias"},
+};
+
+inline constexpr ParameterRule kExperts[] = {
+    {".mlp.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
+    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
+     "sparse separate"},
+    {".mlp.experts.gate_up_proj", "num_experts 2*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse stacked"},
+    {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size", ServerCut::kColumns,
+     "sparse stacked"},
+};
+inline constexpr ParameterRule kSharedExpert[] = {
+    {".mlp.shared_expert.gate_proj.weight", "shared_expert_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert.up_proj.weight", "shared_expert_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert.down_proj.weight", "hidden_size shared_expert_intermediate_size",
+     ServerCut::kColumns, "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert_gate.weight", "1 hidden_size", ServerCut::kWhole, "sparse"},
+};
+// clang-format on
+
+}  // namespace ckpt::rows

@@ -1,0 +1,90 @@
+// Whole families: what to-gguf and quantize make of the folders in testdata/families has the
+// SHA-256 of what llama.cpp v0.5.0 made of them, whole file by whole file.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+
+#include "core/execute.h"
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+const std::filesystem::path kFamilyFolders = std::filesystem::path(CKPT_TESTDATA) / "families";
+
+struct FamilyFile {
+  std::string family, file, sha256;
+};
+void PrintTo(const FamilyFile& row, std::ostream* out) { *out << row.family << "/" << row.file; }
+
+std::vector<FamilyFile> family_files() {
+  std::vector<FamilyFile> out;
+  for (const auto& entry : std::filesystem::directory_iterator(kFamilyFolders)) {
+    std::ifstream sums(entry.path() / "SHA256SUMS");
+    for (FamilyFile row; sums >> row.sha256 >> row.file;) {
+      row.family = entry.path().filename().string();
+      out.push_back(row);
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const FamilyFile& a, const FamilyFile& b) {
+    return std::tie(a.family, a.file) < std::tie(b.family, b.file);
+  });
+  return out;
+}
+
+Result<Checkpoint> step(const char* name, Checkpoint input, const char* option, std::string value) {
+  Options options;
+  options.add(option, std::move(value));
+  return find_transform(name)->apply(std::move(input), options, {all_codecs(), nullptr, nullptr});
+}
+
+// "bf16.gguf" and "q8_0-outtype.gguf" are the converter's, all others its bf16 file quantized.
+Result<Checkpoint> made_as(const std::string& file, Checkpoint input) {
+  const bool is_converters = file == "bf16.gguf" || file.ends_with("-outtype.gguf");
+  const std::string type = file.substr(0, file.find_first_of("-."));
+  CKPT_ASSIGN(input, step("to-gguf", std::move(input), "outtype", is_converters ? type : "bf16"));
+  return is_converters ? Result<Checkpoint>(std::move(input))
+                       : step("quantize", std::move(input), "type", type);
+}
+
+Result<std::string> made_sha256(const FamilyFile& row, const std::filesystem::path& out) {
+  const std::filesystem::path folder = kFamilyFolders / row.family / "hf";
+  CKPT_ASSIGN(const Format* format, recognise(folder));
+  CKPT_ASSIGN(Checkpoint checkpoint, format->read(folder, all_codecs()));
+  checkpoint.name = row.family;  // the folder's name when the reference was made
+  CKPT_ASSIGN(checkpoint, made_as(row.file, std::move(checkpoint)));
+  CKPT_ASSIGN(Layout layout, find_format("gguf")->lay_out(
+                                 checkpoint, {.out_name = out.filename().string()}, all_codecs()));
+  Plan plan;
+  plan.outputs.push_back({out, std::move(checkpoint), std::move(layout)});
+  CKPT_TRY(check(plan));
+  ExecuteOptions execution;
+  execution.force = true;
+  CKPT_ASSIGN(const ExecuteReport report, execute(plan, execution));
+  return report.files.at(0).sha256;
+}
+
+class FamilyReference : public testing::TestWithParam<FamilyFile> {};
+
+TEST_P(FamilyReference, IsTheFileOfLlamaCpp) {
+  const auto out = std::filesystem::path(testing::TempDir()) / "families_reference_test.gguf";
+  const auto made = made_sha256(GetParam(), out);
+  std::filesystem::remove(out);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(*made, GetParam().sha256);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, FamilyReference, testing::ValuesIn(family_files()),
+                         [](const auto& row) {
+                           std::string name = row.param.family + "_" + row.param.file;
+                           for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace ckpt

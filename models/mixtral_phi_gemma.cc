@@ -61,10 +61,48 @@ constexpr FieldValue kGemma3Fields[] = {
     {"num_attention_heads", "8"},   {"num_key_value_heads", "4"},
     {"head_dim", "256"},            {"tie_word_embeddings", "1"},
 };
+
+// Heads have two sizes, and the last layers share keys and values and may have wider MLPs: of
+// attention and MLP there are rows for what all layers of a kind have in common.
+constexpr ParameterRule kGemma4Rows[] = {
+    {"model.embed_tokens.weight", "vocab_size hidden_size"},
+    {"model.norm.weight",         "hidden_size"},
+    {"model.embed_tokens_per_layer.weight",
+     "vocab_size_per_layer_input num_hidden_layers*hidden_size_per_layer_input"},
+    {"model.per_layer_model_projection.weight",
+     "num_hidden_layers*hidden_size_per_layer_input hidden_size"},
+    {"model.per_layer_projection_norm.weight",     "hidden_size_per_layer_input"},
+    {".input_layernorm.weight",                    "hidden_size"},
+    {".post_attention_layernorm.weight",           "hidden_size"},
+    {".pre_feedforward_layernorm.weight",          "hidden_size"},
+    {".post_feedforward_layernorm.weight",         "hidden_size"},
+    {".per_layer_input_gate.weight", "hidden_size_per_layer_input hidden_size"},
+    {".per_layer_projection.weight", "hidden_size hidden_size_per_layer_input"},
+    {".post_per_layer_input_norm.weight",          "hidden_size"},
+    {".layer_scalar",                              "1"},
+    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", ServerCut::kRows,
+     "sliding_attention"},
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
+     "sliding_attention"},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
+     "sliding_attention"},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns,
+     "sliding_attention"},
+    {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "sliding_attention"},
+    {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "sliding_attention"},
+};
+constexpr FieldValue kGemma4Fields[] = {
+    {"vocab_size", "262144"},       {"hidden_size", "2304"},
+    {"intermediate_size", "9216"},  {"num_hidden_layers", "30"},
+    {"num_attention_heads", "8"},   {"num_key_value_heads", "4"},
+    {"head_dim", "256"},            {"hidden_size_per_layer_input", "256"},
+    {"vocab_size_per_layer_input", "262144"}, {"tie_word_embeddings", "1"},
+};
 // clang-format on
 
 using RuleList = std::span<const ParameterRule>;
 constexpr RuleList kMixtralRules[] = {rows::kFrame, rows::kAttention, kMixtralExperts};
+constexpr RuleList kGemma4Rules[] = {kGemma4Rows};
 constexpr RuleList kPhi3Rules[] = {rows::kFrame, kFusedLayer};
 constexpr RuleList kGemmaRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
                                     rows::kMlp};
@@ -84,5 +122,8 @@ constinit const ParameterTable kGemma2Parameters{"Gemma2ForCausalLM", "gemma2", 
                                                  kGemma2Fields};
 constinit const ParameterTable kGemma3Parameters{"Gemma3ForCausalLM", "gemma3_text", kGemma3Rules,
                                                  kGemma3Fields};
+
+constinit const ParameterTable kGemma4Parameters{
+    "Gemma4ForCausalLM", "gemma4_text", kGemma4Rules, kGemma4Fields, false, false, true};
 
 }  // namespace ckpt

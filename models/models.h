@@ -49,6 +49,7 @@ struct ParameterTable {
   std::span<const FieldValue> defaults;
   bool has_vision = false;  // under a wrapper, Qwen3.5's tower
   bool has_mtp = false;     // mtp.* may stand beside the model
+  bool is_partial = false;  // rows for some parameters only: shapes are compared, nothing missed
 };
 
 extern const ParameterTable kLlamaParameters, kMistralParameters;
@@ -56,9 +57,10 @@ extern const ParameterTable kQwen2Parameters, kQwen2MoeParameters;
 extern const ParameterTable kQwen3Parameters, kQwen3MoeParameters;
 extern const ParameterTable kQwen35Parameters, kQwen35MoeParameters;
 extern const ParameterTable kMixtralParameters, kPhi3Parameters;
-extern const ParameterTable kGemmaParameters, kGemma2Parameters, kGemma3Parameters;
+extern const ParameterTable kGemmaParameters, kGemma2Parameters, kGemma3Parameters,
+    kGemma4Parameters;
 
-// nullptr where no table has it.
+// nullptr where no whole table has it.
 const ParameterTable* table_of_architecture(std::string_view architecture);
 const ParameterTable* table_of_model_type(std::string_view model_type);
 

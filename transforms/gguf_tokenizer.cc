@@ -13,6 +13,11 @@ constexpr uint64_t kNoBosVocabulary = 49152;
 constexpr uint64_t kInfillVocabulary = 32016;
 constexpr uint64_t kInfillEndOfTurn = 32010;
 
+// Gemma 4's, which programs parse (llama.cpp conversion/gemma.py Gemma4Model.set_vocab).
+constexpr std::string_view kShownTokens[] = {"<|channel>",   "<channel|>",       "<|tool_call>",
+                                             "<tool_call|>", "<|tool_response>", "<tool_response|>",
+                                             "<|\"|>"};
+
 struct TokenizerFiles {
   JsonValue tokenizer, config;  // tokenizer.json, null when there is none; tokenizer_config.json
 };
@@ -115,12 +120,35 @@ Status add_piece_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabu
   return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), wanted, metadata);
 }
 
+Status add_gemma4_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
+                       Metadata& metadata) {
+  show_tokens(kShownTokens, vocabulary);
+  CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, files.tokenizer));
+  metadata.append("tokenizer.ggml.model", MetaValue::text("gemma4"));
+  metadata.append("tokenizer.ggml.tokens",
+                  MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
+  metadata.append("tokenizer.ggml.scores", MetaValue::array(make_f32_array(vocabulary.scores)));
+  metadata.append("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(vocabulary.types)));
+  if (!merges.empty()) {
+    metadata.append("tokenizer.ggml.merges", MetaValue::array(make_text_array(std::move(merges))));
+  }
+  return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), {}, metadata);
+}
+
 Status add_vocabulary_keys(const Checkpoint& checkpoint, TokenizerFiles files,
                            const TokenizerOptions& options, const Context& context,
                            Metadata& metadata) {
   if (reads_piece_file(checkpoint, files, options.rules)) {
     CKPT_ASSIGN(Vocabulary vocabulary, read_pieces(checkpoint, files.config, options, context));
     return add_piece_keys(checkpoint, std::move(files), std::move(vocabulary), metadata);
+  }
+  const ByteFallback fallback = options.rules.byte_fallback;
+  if (fallback != ByteFallback::kRefused && has_byte_fallback(files.tokenizer)) {
+    CKPT_ASSIGN(Vocabulary vocabulary,
+                read_byte_fallback(checkpoint, files.tokenizer, files.config));
+    return fallback == ByteFallback::kAsGemma4
+               ? add_gemma4_keys(checkpoint, std::move(files), std::move(vocabulary), metadata)
+               : add_piece_keys(checkpoint, std::move(files), std::move(vocabulary), metadata);
   }
   const bool is_byte_level = options.rules.piece_file != PieceFile::kRequired ||
                              (options.rules.keeps_added_texts && is_gpt2(files.config));
@@ -154,6 +182,7 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   if (rules.adds_space_prefix) {
     metadata.set("tokenizer.ggml.add_space_prefix", MetaValue::boolean(*rules.adds_space_prefix));
   }
+  if (rules.adds_bos) metadata.set("tokenizer.ggml.add_bos_token", MetaValue::boolean(true));
   return {};
 }
 

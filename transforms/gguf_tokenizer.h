@@ -20,15 +20,18 @@
 
 namespace ckpt {
 
+// What becomes of BPE with byte fallback in a tokenizer.json.
+enum class ByteFallback : uint8_t { kRefused, kAsLlama, kAsGemma4 };
 enum class PieceFile : uint8_t { kIgnored, kPreferred, kRequired };
 
 // How the class of a family reads its tokenizer, where it is not byte-level BPE alone.
 struct TokenizerRules {
   PieceFile piece_file = PieceFile::kIgnored;  // tokenizer.model; preferred to tokenizer.json
-  bool takes_byte_fallback = false;            // BPE with byte fallback in tokenizer.json
-  bool keeps_added_texts = false;              // added tokens as Phi-3's class has them
+  ByteFallback byte_fallback = ByteFallback::kRefused;
+  bool keeps_added_texts = false;  // added tokens as Phi-3's class has them
   bool is_llama = false;  // writes add_prefix_space; two sizes of vocabulary are exceptions
   std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one
+  bool adds_bos = false;                        // said last, whatever the files say
   std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say
 };
 

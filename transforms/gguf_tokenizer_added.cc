@@ -152,6 +152,29 @@ std::vector<TokenizerAddition> named_tokens(const JsonValue& config, const JsonV
   return out;
 }
 
+Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const JsonValue& config,
+               Adder& adder) {
+  AddedList list;
+  JsonValue map;
+  CKPT_TRY(take_tokenizer(tokenizer, adder, list));
+  const JsonValue* table = known(config, "added_tokens_decoder");
+  if (table != nullptr && table->is_object()) {
+    CKPT_ASSIGN(list, read_table(*table));
+  } else {  // what older versions wrote instead of the table
+    CKPT_ASSIGN(std::optional<JsonValue> named, read_object(checkpoint, "special_tokens_map.json"));
+    CKPT_ASSIGN(const std::optional<JsonValue> texts, read_object(checkpoint, "added_tokens.json"));
+    if (named) map = std::move(*named);
+    if (texts) CKPT_TRY(merge_text_table(*texts, list));
+  }
+  std::set<std::string> listed;
+  for (const auto& [id, token] : list) {
+    adder.add(token);
+    listed.insert(token.text);
+  }
+  for (const TokenizerAddition& token : named_tokens(config, map)) adder.add_named(token, listed);
+  return {};
+}
+
 }  // namespace
 
 bool looks_special(std::string_view text) {
@@ -174,24 +197,7 @@ std::string with_spaces(std::string_view text) {
 Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                         const JsonValue& config, VocabularyTokens& tokens) {
   Adder adder(tokens);
-  AddedList list;
-  JsonValue map;
-  CKPT_TRY(take_tokenizer(tokenizer, adder, list));
-  const JsonValue* table = known(config, "added_tokens_decoder");
-  if (table != nullptr && table->is_object()) {
-    CKPT_ASSIGN(list, read_table(*table));
-  } else {  // what older versions wrote instead of the table
-    CKPT_ASSIGN(std::optional<JsonValue> named, read_object(checkpoint, "special_tokens_map.json"));
-    CKPT_ASSIGN(const std::optional<JsonValue> texts, read_object(checkpoint, "added_tokens.json"));
-    if (named) map = std::move(*named);
-    if (texts) CKPT_TRY(merge_text_table(*texts, list));
-  }
-  std::set<std::string> listed;
-  for (const auto& [id, token] : list) {
-    adder.add(token);
-    listed.insert(token.text);
-  }
-  for (const TokenizerAddition& token : named_tokens(config, map)) adder.add_named(token, listed);
+  CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
   const bool clean_up = is_truthy(known(config, "clean_up_tokenization_spaces"));
   for (const auto& [id, token] : adder.added()) {
     std::string text = token.text;
@@ -203,6 +209,17 @@ Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer
     tokens[id] = {std::move(text), control ? TokenType::kControl : TokenType::kUserDefined};
   }
   return {};
+}
+
+Result<std::map<uint64_t, std::string>> added_texts(const Checkpoint& checkpoint,
+                                                    const JsonValue& tokenizer,
+                                                    const JsonValue& config,
+                                                    const VocabularyTokens& tokens) {
+  Adder adder(tokens);
+  CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
+  std::map<uint64_t, std::string> out;
+  for (const auto& [id, token] : adder.added()) out[id] = token.text;
+  return out;
 }
 
 }  // namespace ckpt

@@ -28,6 +28,12 @@ using VocabularyTokens = std::map<uint64_t, VocabularyToken>;
 Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                         const JsonValue& config, VocabularyTokens& tokens);
 
+// The same tokens by the numbers they get, spelled as the files have them.
+Result<std::map<uint64_t, std::string>> added_texts(const Checkpoint& checkpoint,
+                                                    const JsonValue& tokenizer,
+                                                    const JsonValue& config,
+                                                    const VocabularyTokens& tokens);
+
 // True for texts that are control tokens whatever files say of them: "<|...|>", "<unused0>".
 bool looks_special(std::string_view text);
 // With spaces where SentencePiece has U+2581.

@@ -1,6 +1,8 @@
 // The parts of a tokenizer's keys; private to gguf_tokenizer*.cc.
 #pragma once
 
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,22 @@ struct Vocabulary {
 // Fails: kCorrupt for ids that are no whole numbers below `vocab_size` (0: as many as needed).
 Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                    const JsonValue& config, uint64_t vocab_size);
+
+// Texts by number; those from `base_count` on are not of model.vocab.
+struct TokenTexts {
+  std::map<uint64_t, std::string> by_id;
+  uint64_t base_count = 0;
+};
+Result<TokenTexts> token_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                               const JsonValue& config);
+
+// Whether tokenizer.json is BPE with byte fallback, as SentencePiece's models become there.
+bool has_byte_fallback(const JsonValue& tokenizer);
+// Its tokens, types and scores. Fails: kCorrupt, also where model.vocab leaves ids out.
+Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                      const JsonValue& config);
+// Makes these tokens user-defined, so that programs print them.
+void show_tokens(std::span<const std::string_view> shown, Vocabulary& vocabulary);
 
 // Tokens, scores and types of tokenizer.model, which must be there, and of the files beside it.
 // Fails: kCorrupt for a broken file, ids that are no whole numbers or come twice.

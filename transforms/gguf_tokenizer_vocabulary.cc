@@ -103,6 +103,17 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
   return out;
 }
 
+Result<TokenTexts> token_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                               const JsonValue& config) {
+  CKPT_ASSIGN(const VocabularyTokens tokens, base_tokens(tokenizer));
+  TokenTexts out;
+  out.base_count = tokens.size();
+  for (const auto& [id, token] : tokens) out.by_id[id] = token.text;
+  CKPT_ASSIGN(const auto added, added_texts(checkpoint, tokenizer, config, tokens));
+  for (const auto& [id, text] : added) out.by_id[id] = text;
+  return out;
+}
+
 Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,
                                              const JsonValue& tokenizer) {
   const JsonValue* list = known(*known(tokenizer, "model"), "merges");

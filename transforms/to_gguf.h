@@ -31,7 +31,7 @@ struct Model {
   uint64_t layers = 0;       // num_hidden_layers
   uint64_t mtp_layers = 0;   // behind them, kept in the file
   OutType out_type = OutType::kF32;
-  bool is_nvfp4 = false;  // some weights are, and stay so
+  bool is_nvfp4 = false;                 // some weights are, and stay so
   std::vector<std::string> towers = {};  // tensors of vision and other towers, left out
 
   uint64_t blocks() const { return layers + mtp_layers; }
@@ -81,12 +81,17 @@ Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata
 // The keys that stand before all others of the model.
 Status add_early_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata);
 
+// The value of a key that follows from several fields: the sources from kSlidingPattern on.
+Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model& model);
+
 // Divisors of the rotary frequencies, as the tensors that hold them; none for most models.
 struct RopeFactors {
   std::string name;
   std::vector<float> values;  // one for two values of a head
 };
 Result<std::vector<RopeFactors>> rope_factors(const Model& model);
+// The divisors of has_proportional_rope; empty for other families.
+Result<std::vector<float>> proportional_factors(const Model& model);
 // By how much attention grows with those factors; nullopt for models without long_factor.
 Result<std::optional<double>> long_rope_attention(const Model& model);
 // How many values of a head are rotated: a share of hidden_size, split among the heads.

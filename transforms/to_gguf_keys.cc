@@ -243,20 +243,10 @@ Status KeyWriter::write(const KeyRule& rule) const {
       const JsonValue* value = known(model.rope, rule.fields);
       return value == nullptr ? Status() : set(rule.key, rule.type, *value);
     }
-    case KeySource::kPartialHidden: {
-      CKPT_ASSIGN(const uint64_t count, partial_rotary_values(model));
-      return set_count(rule.key, count);
-    }
-    case KeySource::kLongRopeAttention: {
-      CKPT_ASSIGN(const std::optional<double> factor, long_rope_attention(model));
-      if (factor) out.set(full(rule.key), MetaValue::f32(*factor));
+    default: {
+      CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
+      if (value) out.set(full(rule.key), *value);
       return {};
-    }
-    case KeySource::kSlidingWindow: {
-      const JsonValue* pattern = model.field("sliding_window_pattern");
-      const JsonValue* value = model.field("sliding_window");
-      const bool is_absent = value == nullptr || (pattern != nullptr && whole(*pattern) == 1);
-      return is_absent ? Status() : set(rule.key, rule.type, *value);
     }
   }
   CKPT_CHECK(false);

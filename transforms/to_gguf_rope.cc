@@ -128,6 +128,8 @@ Result<std::vector<RopeFactors>> rope_factors(const Model& model) {
   std::vector<RopeFactors> out;
   CKPT_ASSIGN(std::vector<float> llama3, llama3_factors(model));
   if (!llama3.empty()) out.push_back({"rope_freqs.weight", std::move(llama3)});
+  CKPT_ASSIGN(std::vector<float> turned, proportional_factors(model));
+  if (!turned.empty()) out.push_back({"rope_freqs.weight", std::move(turned)});
   CKPT_ASSIGN(const std::optional<double> attention, long_rope_attention(model));
   if (!attention) return out;
   CKPT_ASSIGN(const uint64_t rotated, partial_rotary_values(model));

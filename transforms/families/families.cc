@@ -79,7 +79,7 @@ constexpr KeyRule kCommonKeyRows[] = {
 
 const Family* const kFamilies[] = {&kQwen35,   &kQwen35Moe, &kQwen3,   &kQwen3Moe, &kQwen2,
                                    &kQwen2Moe, &kLlama,     &kMistral, &kMixtral,  &kPhi3,
-                                   &kGemma,    &kGemma2,    &kGemma3};
+                                   &kGemma,    &kGemma2,    &kGemma3,  &kGemma4};
 
 }  // namespace
 

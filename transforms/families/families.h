@@ -58,20 +58,25 @@ enum class KeySource : uint8_t {
   kRopeBaseSliding,
   kGatingFunction,  // softmax 1, sigmoid 2, sqrtsoftplus 4
   kFileType,
-  kNextnLayers,        // layers for multi-token prediction, when there are any
-  kProduct,            // of the two `fields`
-  kRecurrentLayers,    // one flag a block: layer_types says linear_attention
-  kAttentionInterval,  // full_attention_interval, 4 when absent
-  kPartialRotary,      // head size x partial_rotary_factor, 0.25 when absent
-  kRotary,             // head size
-  kDefaultSections,    // 11 11 10 0, when mrope_section is absent
-  kPooling,            // of a sentence-transformers model
-  kFieldOrZero,        // 0 where it is absent or null
-  kFieldUnlessZero,    // nothing where it is 0
-  kRopeField,          // of rope_parameters or rope_scaling
-  kPartialHidden,      // hidden_size x partial_rotary_factor (1 when absent) / attention heads
-  kLongRopeAttention,  // the factor that goes with the tensors of has_long_rope
-  kSlidingWindow,      // sliding_window, unless sliding_window_pattern is 1
+  kNextnLayers,         // layers for multi-token prediction, when there are any
+  kProduct,             // of the two `fields`
+  kRecurrentLayers,     // one flag a block: layer_types says linear_attention
+  kAttentionInterval,   // full_attention_interval, 4 when absent
+  kPartialRotary,       // head size x partial_rotary_factor, 0.25 when absent
+  kRotary,              // head size
+  kDefaultSections,     // 11 11 10 0, when mrope_section is absent
+  kPooling,             // of a sentence-transformers model
+  kFieldOrZero,         // 0 where it is absent or null
+  kFieldUnlessZero,     // nothing where it is 0
+  kRopeField,           // of rope_parameters or rope_scaling
+  kPartialHidden,       // hidden_size x partial_rotary_factor (1 when absent) / attention heads
+  kLongRopeAttention,   // the factor that goes with the tensors of has_long_rope
+  kSlidingPattern,      // one flag a layer: layer_types says sliding_attention
+  kFullHead,            // size of a head where attention is full: global_head_dim, per_layer_config
+  kFullOrSlidingHeads,  // key/value heads of each layer, when those of full attention are others
+  kWideFeedForward,     // sizes by layer, when layers that share keys and values have twice as many
+  kSlidingRotary,       // head_dim x partial_rotary_factor beside the kinds of attention, 1
+  kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
 };
 
 struct KeyRule {
@@ -97,11 +102,12 @@ struct Family {
   std::span<const std::span<const NameRule>> names;
   std::span<const KeyRule> keys;  // after the common ones
   std::span<const FieldDefault> defaults;
-  const ParameterTable* parameters;  // names and shapes in the Hugging Face checkpoint
-  bool has_mtp = false;              // mtp.* become the layers after the last
-  bool has_rope_factors = false;     // llama3 scaling becomes a tensor
-  bool has_long_rope = false;        // long_factor and short_factor become tensors
-  bool may_be_reranker = false;      // those are a different kind of file
+  const ParameterTable* parameters;    // names and shapes in the Hugging Face checkpoint
+  bool has_mtp = false;                // mtp.* become the layers after the last
+  bool has_rope_factors = false;       // llama3 scaling becomes a tensor
+  bool has_proportional_rope = false;  // the part of a head that is not turned is divided by 1e30
+  bool has_long_rope = false;          // long_factor and short_factor become tensors
+  bool may_be_reranker = false;        // those are a different kind of file
   TokenizerRules tokenizer = {};
   bool has_common_keys = true;               // before `keys`
   std::span<const KeyRule> early_keys = {};  // right behind general.architecture
@@ -115,11 +121,11 @@ extern const std::span<const KeyRule> kCommonKeys;    // up to general.file_type
 extern const Family kQwen35, kQwen35Moe;
 extern const Family kQwen2, kQwen2Moe, kQwen3, kQwen3Moe;
 extern const Family kLlama, kMistral, kMixtral, kPhi3;
-extern const Family kGemma, kGemma2, kGemma3;
+extern const Family kGemma, kGemma2, kGemma3, kGemma4;
 
 // As Llama's class reads them.
 inline constexpr TokenizerRules kLlamaTokenizer{
-    .piece_file = PieceFile::kPreferred, .takes_byte_fallback = true, .is_llama = true};
+    .piece_file = PieceFile::kPreferred, .byte_fallback = ByteFallback::kAsLlama, .is_llama = true};
 
 std::span<const Family* const> families();
 

@@ -30,6 +30,7 @@ struct KeyWriter {
   Status product(const KeyRule& rule) const;
   Status partial_rotary(const KeyRule& rule) const;
   Status pooling(const KeyRule& rule) const;
+  const JsonValue* found(const KeyRule& rule) const;
   Status write(const KeyRule& rule) const;
 
   Status set_count(std::string_view key, uint64_t value) const {
@@ -178,10 +179,25 @@ Status KeyWriter::pooling(const KeyRule& rule) const {
   return {};
 }
 
+// What config.json says; nullptr where it says nothing, or nothing that counts.
+const JsonValue* KeyWriter::found(const KeyRule& rule) const {
+  const JsonValue* value = model.field(rule.fields);
+  const JsonValue* sliding = known(model.rope, "sliding_attention");
+  if (rule.source == KeySource::kFieldUnlessZero) return is_truthy(value) ? value : nullptr;
+  if (rule.source == KeySource::kRopeField) return known(model.rope, rule.fields);
+  if (rule.source == KeySource::kRopeBase) return known(rope(), "rope_theta");
+  if (rule.source == KeySource::kField) return value;
+  return sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
+}
+
 Status KeyWriter::write(const KeyRule& rule) const {
   switch (rule.source) {
-    case KeySource::kField: {
-      const JsonValue* value = model.field(rule.fields);
+    case KeySource::kField:
+    case KeySource::kFieldUnlessZero:
+    case KeySource::kRopeField:
+    case KeySource::kRopeBase:
+    case KeySource::kRopeBaseSliding: {
+      const JsonValue* value = found(rule);
       return value == nullptr ? Status() : set(rule.key, rule.type, *value);
     }
     case KeySource::kBlockCount:
@@ -195,15 +211,6 @@ Status KeyWriter::write(const KeyRule& rule) const {
       return rope_scaling();
     case KeySource::kRopeSections:
       return rope_sections();
-    case KeySource::kRopeBase: {
-      const JsonValue* value = known(rope(), "rope_theta");
-      return value == nullptr ? Status() : set(rule.key, rule.type, *value);
-    }
-    case KeySource::kRopeBaseSliding: {
-      const JsonValue* sliding = known(model.rope, "sliding_attention");
-      const JsonValue* value = sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
-      return value == nullptr ? Status() : set(rule.key, rule.type, *value);
-    }
     case KeySource::kGatingFunction:
       return gating_function(rule);
     case KeySource::kFileType:
@@ -234,14 +241,6 @@ Status KeyWriter::write(const KeyRule& rule) const {
     case KeySource::kFieldOrZero: {
       const JsonValue* value = model.field(rule.fields);
       return value == nullptr ? set_count(rule.key, 0) : set(rule.key, rule.type, *value);
-    }
-    case KeySource::kFieldUnlessZero: {
-      const JsonValue* value = model.field(rule.fields);
-      return is_truthy(value) ? set(rule.key, rule.type, *value) : Status();
-    }
-    case KeySource::kRopeField: {
-      const JsonValue* value = known(model.rope, rule.fields);
-      return value == nullptr ? Status() : set(rule.key, rule.type, *value);
     }
     default: {
       CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));

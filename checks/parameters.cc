@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, 6> kBuffers = {"rotary_emb.inv_freq",
                                                       "rotary_emb.sin_cached",
                                                       ".attn.bias",
                                                       ".attn.masked_bias"};
+constexpr std::array<std::string_view, 3> kOtherTowers = {"vision_tower.", "vision_model.",
+                                                          "multi_modal_projector."};
 // The last words of what stands beside a weight when it is quantized.
 constexpr std::string_view kSides =
     " weight_scale weight_scale_2 weight_scale_inv weight_packed weight_global_scale weight_shape"
@@ -125,8 +127,14 @@ class Comparison {
                                  name.find(".mlp.experts.down_proj") != name.npos;
       out.has_vision |= out_.table->has_vision && is_wrapper && name.starts_with("model.visual.");
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
+      out.has_mtp |= out_.table->has_nextn && layer_of(name).value_or(0) >= layer_count();
     }
     return out;
+  }
+
+  uint64_t layer_count() const {
+    const JsonValue* said = known(on_.text_config(), "num_hidden_layers");
+    return said == nullptr ? UINT64_MAX : whole(*said).value_or(UINT64_MAX);
   }
 
   const Tensor* find(const std::string& name) {
@@ -189,13 +197,12 @@ class Comparison {
   void judge_other(const Tensor& tensor) {
     if (used_.count(&tensor) != 0 || has_any(tensor.name, kBuffers)) return;
     const std::string name = canonical(tensor.name);
+    if (out_.table->has_other_tower && has_any(name, kOtherTowers)) return;
     if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
     Extra extra{tensor.name};
-    const JsonValue* said = known(on_.text_config(), "num_hidden_layers");
-    const uint64_t layers = said == nullptr ? UINT64_MAX : whole(*said).value_or(UINT64_MAX);
     const auto layer = layer_of(name);
     extra.is_in_layer = layer.has_value();
-    extra.is_beyond = layer && *layer >= layers;
+    extra.is_beyond = layer && *layer >= layer_count();
     extra.is_of_expert = is_of_expert(name);
     extra.is_bias = name.ends_with(".bias");
     extra.is_tower = name.starts_with("model.visual.");

@@ -59,6 +59,7 @@ constexpr ParameterRule kMtp[] = {
 struct LayerKind {
   std::string_view attention;  // an entry of layer_types
   bool is_sparse = false;
+  bool is_nextn = false;  // for multi-token prediction, behind the last
 };
 
 class Expansion {
@@ -73,18 +74,25 @@ class Expansion {
                   layers_, kMaxModelLayers);
     }
     CKPT_ASSIGN(experts_, text_.count_or_zero("num_experts"));
+    if (experts_ == 0) {
+      CKPT_ASSIGN(experts_, text_.count_or_zero("n_routed_experts"));
+    }
     CKPT_ASSIGN(sparse_step_, text_.count_or_zero("decoder_sparse_step"));
+    CKPT_ASSIGN(leading_dense_, text_.count_or_zero("first_k_dense_replace"));
     CKPT_TRY(find_kinds());
+    CKPT_TRY(add_nextn_kinds());
     for (const auto& list : configs_.rules.text) {
       for (const ParameterRule& rule : list) CKPT_TRY(add_text(rule));
     }
-    if (form_.has_mtp) CKPT_TRY(add_mtp());
+    if (form_.has_mtp && !configs_.rules.has_nextn) CKPT_TRY(add_mtp());
     if (form_.has_vision) CKPT_TRY(add_tower());
     return std::move(out_);
   }
 
  private:
   Status find_kinds();
+  Status add_nextn_kinds();
+  bool is_sparse(uint64_t layer) const;
   Status add(std::string name, const ParameterRule& rule, const std::vector<uint64_t>& shape,
              ModelPart part);
   Status add_text(const ParameterRule& rule);
@@ -100,9 +108,20 @@ class Expansion {
   Fields text_;
   uint64_t layers_ = 0, experts_ = 0;
   uint64_t sparse_step_ = 0;  // every n-th layer has experts; 0: none has
-  std::vector<LayerKind> kinds_;
+  uint64_t leading_dense_ = 0;
+  std::vector<LayerKind> kinds_;  // with those for multi-token prediction
   std::vector<Parameter> out_;
 };
+
+// Of a model that has no layer_types.
+std::string_view attention_of(const JsonValue& config, uint64_t layer) {
+  const JsonValue* full = known(config, "full_attn_idxs");
+  if (full == nullptr || !full->is_array()) return "full_attention";
+  const bool is_full = std::any_of(full->begin(), full->end(), [layer](const JsonValue& number) {
+    return whole(number) == layer;
+  });
+  return is_full ? "full_attention" : "conv";
+}
 
 Status Expansion::find_kinds() {
   const JsonValue* types = known(configs_.text, "layer_types");
@@ -110,9 +129,8 @@ Status Expansion::find_kinds() {
   if (types == nullptr) {
     CKPT_ASSIGN(interval, text_.count_or_zero("full_attention_interval"));
   }
-  const JsonValue* dense = known(configs_.text, "mlp_only_layers");
   for (uint64_t layer = 0; layer < layers_; ++layer) {
-    LayerKind kind;
+    LayerKind kind{attention_of(configs_.text, layer)};
     const bool is_said = types != nullptr && types->is_array() && layer < types->size();
     const std::string* type = is_said ? (*types)[layer].get_ptr<const std::string*>() : nullptr;
     if (type != nullptr) {
@@ -120,14 +138,33 @@ Status Expansion::find_kinds() {
     } else if (interval != 0) {
       kind.attention = (layer + 1) % interval == 0 ? "full_attention" : "linear_attention";
     }
-    kind.is_sparse = has_experts() && (layer + 1) % sparse_step_ == 0;
-    if (dense != nullptr && dense->is_array() &&
-        std::any_of(dense->begin(), dense->end(),
-                    [layer](const JsonValue& number) { return whole(number) == layer; })) {
-      kind.is_sparse = false;
-    }
+    kind.is_sparse = has_experts() && is_sparse(layer);
     kinds_.push_back(kind);
   }
+  return {};
+}
+
+// Of a model that has experts: whether this layer does.
+bool Expansion::is_sparse(uint64_t layer) const {
+  const JsonValue* types = known(configs_.text, "mlp_layer_types");
+  if (types != nullptr && types->is_array() && layer < types->size()) {
+    return (*types)[layer] == "sparse";
+  }
+  if (layer < leading_dense_ || (layer + 1) % sparse_step_ != 0) return false;
+  const JsonValue* dense = known(configs_.text, "mlp_only_layers");
+  return dense == nullptr || !dense->is_array() ||
+         std::none_of(dense->begin(), dense->end(),
+                      [layer](const JsonValue& number) { return whole(number) == layer; });
+}
+
+Status Expansion::add_nextn_kinds() {
+  if (!form_.has_mtp || !configs_.rules.has_nextn) return {};
+  CKPT_ASSIGN(const uint64_t count, text_.count_or_zero("num_nextn_predict_layers"));
+  if (count > kMaxModelLayers) {
+    return fail(ErrorCode::kUnsupported, "config.json: num_nextn_predict_layers is {}; at most {}",
+                count, kMaxModelLayers);
+  }
+  kinds_.resize(kinds_.size() + count, {"full_attention", has_experts(), true});
   return {};
 }
 
@@ -137,8 +174,12 @@ bool Expansion::holds(std::string_view when, const LayerKind& kind) const {
     const std::string_view word = when.substr(0, end);
     when.remove_prefix(std::min(end + 1, when.size()));
     bool is_met = false;
-    if (word.ends_with("_attention")) {
+    if (word.ends_with("_attention") || word == "conv" || word == "mamba") {
       is_met = word == kind.attention;
+    } else if (word == "nextn") {
+      is_met = kind.is_nextn;
+    } else if (word == "optional") {
+      is_met = true;
     } else if (word == "sparse" || word == "dense") {
       is_met = kind.is_sparse == (word == "sparse");
     } else if (word == "stacked" || word == "separate") {
@@ -159,7 +200,8 @@ Status Expansion::add(std::string name, const ParameterRule& rule,
                 experts_, kMaxModelParameters);
   }
   const bool is_tied = rule.when == "head" && text_.is_true("tie_word_embeddings");
-  out_.push_back({std::move(name), shape, rule.cut, part, !is_tied});
+  const bool is_optional = rule.when.find("optional") != rule.when.npos;
+  out_.push_back({std::move(name), shape, rule.cut, part, !is_tied && !is_optional});
   return {};
 }
 
@@ -184,13 +226,13 @@ Status Expansion::add_text(const ParameterRule& rule) {
                rule, shape, ModelPart::kText);
   }
   std::vector<uint64_t> shape;
-  for (uint64_t layer = 0; layer < layers_; ++layer) {
+  for (uint64_t layer = 0; layer < kinds_.size(); ++layer) {
     if (!holds(rule.when, kinds_[layer])) continue;
     if (shape.empty()) {
       CKPT_ASSIGN(shape, text_.shape(rule.shape));
     }
-    CKPT_TRY(
-        add_in_layer(fmt::format("{}layers.{}", form_.root, layer), rule, shape, ModelPart::kText));
+    CKPT_TRY(add_in_layer(fmt::format("{}layers.{}", form_.root, layer), rule, shape,
+                          kinds_[layer].is_nextn ? ModelPart::kMtp : ModelPart::kText));
   }
   return {};
 }

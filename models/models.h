@@ -27,9 +27,10 @@ enum class ModelPart : uint8_t { kText, kVision, kMtp };
 // an expert where it has {}: ".mlp.experts.{}.up_proj.weight".
 //   shape   dimensions between spaces: fields of the configuration and numbers, with + * / between
 //           them, from left to right, + last: "2*linear_num_key_heads*linear_key_head_dim"
-//   when    words that must all hold: a type of layer; sparse or dense, the kind of MLP of a layer;
-//           separate or stacked experts; head, the class has one; any other word is a field that
-//           must be true
+//   when    words that must all hold: a type of layer, like full_attention or conv; sparse or
+//           dense, the kind of MLP of a layer; separate or stacked experts; head, the class has
+//           one; nextn, a layer for multi-token prediction behind the last; optional, nothing is
+//           missing without it; any other word is a field that must be true
 struct ParameterRule {
   std::string_view name;
   std::string_view shape;
@@ -37,9 +38,12 @@ struct ParameterRule {
   std::string_view when = {};
 };
 
-// What a model class fills in: a number, or fields as in a shape.
+class Fields;
+
+// What a model class fills in: a number, or fields as in a shape; or a value it computes.
 struct FieldValue {
   std::string_view field, value;
+  Result<uint64_t> (*compute)(const Fields& fields) = nullptr;
 };
 
 struct ParameterTable {
@@ -50,6 +54,8 @@ struct ParameterTable {
   bool has_vision = false;  // under a wrapper, Qwen3.5's tower
   bool has_mtp = false;     // mtp.* may stand beside the model
   bool is_partial = false;  // rows for some parameters only: shapes are compared, nothing missed
+  bool has_nextn = false;   // num_nextn_predict_layers may stand behind the last
+  bool has_other_tower = false;  // under a wrapper, one that no table describes
 };
 
 extern const ParameterTable kLlamaParameters, kMistralParameters;
@@ -59,6 +65,10 @@ extern const ParameterTable kQwen35Parameters, kQwen35MoeParameters;
 extern const ParameterTable kMixtralParameters, kPhi3Parameters;
 extern const ParameterTable kGemmaParameters, kGemma2Parameters, kGemma3Parameters,
     kGemma4Parameters;
+extern const ParameterTable kOlmo2Parameters, kOlmo3Parameters, kSeedOssParameters;
+extern const ParameterTable kSmolLm3Parameters, kMiniMaxM2Parameters, kGlm4MoeParameters;
+extern const ParameterTable kMinistral3Parameters, kMistral3Parameters, kLfm2Parameters;
+extern const ParameterTable kQwen3NextParameters;
 
 // nullptr where no whole table has it.
 const ParameterTable* table_of_architecture(std::string_view architecture);
@@ -96,5 +106,10 @@ struct ModelConfigs {
 };
 Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
                                                    const ModelForm& form);
+
+// A number made of fields, as in a shape: "kv_lora_rank+qk_rope_head_dim". Fails: kCorrupt: a field
+// that neither config.json nor its class has, or no whole number; kUnsupported beyond 64 bits.
+Result<uint64_t> number_of_fields(const ParameterTable& table, const JsonValue& config,
+                                  std::string_view text);
 
 }  // namespace ckpt

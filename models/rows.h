@@ -72,6 +72,49 @@ inline constexpr ParameterRule kSharedExpert[] = {
      ServerCut::kColumns, "sparse shared_expert_intermediate_size"},
     {".mlp.shared_expert_gate.weight", "1 hidden_size", ServerCut::kWhole, "sparse"},
 };
+// Of Qwen3-Next and Qwen3.5: a gate beside each query.
+inline constexpr ParameterRule kGatedAttention[] = {
+    {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", ServerCut::kRows,
+     "full_attention"},
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
+     "full_attention"},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
+     "full_attention"},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns,
+     "full_attention"},
+    {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
+    {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
+};
+// As GLM and DeepSeek name it; the first layers may be dense.
+inline constexpr ParameterRule kRoutedExperts[] = {
+    {".mlp.gate.weight", "n_routed_experts hidden_size", ServerCut::kWhole, "sparse"},
+    {".mlp.gate.e_score_correction_bias", "n_routed_experts", ServerCut::kWhole, "sparse"},
+    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
+     "sparse separate"},
+    {".mlp.experts.gate_up_proj", "n_routed_experts 2*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse stacked"},
+    {".mlp.experts.down_proj", "n_routed_experts hidden_size moe_intermediate_size",
+     ServerCut::kColumns, "sparse stacked"},
+    {".mlp.shared_experts.gate_proj.weight", "n_shared_experts*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse n_shared_experts"},
+    {".mlp.shared_experts.up_proj.weight", "n_shared_experts*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse n_shared_experts"},
+    {".mlp.shared_experts.down_proj.weight", "hidden_size n_shared_experts*moe_intermediate_size",
+     ServerCut::kColumns, "sparse n_shared_experts"},
+};
+// What a layer for multi-token prediction has beside its attention and experts.
+inline constexpr ParameterRule kNextn[] = {
+    {".eh_proj.weight",          "hidden_size 2*hidden_size", ServerCut::kWhole, "nextn"},
+    {".enorm.weight",            "hidden_size", ServerCut::kWhole, "nextn"},
+    {".hnorm.weight",            "hidden_size", ServerCut::kWhole, "nextn"},
+    {".shared_head.norm.weight", "hidden_size", ServerCut::kWhole, "nextn"},
+    {".shared_head.head.weight", "vocab_size hidden_size", ServerCut::kWhole, "nextn optional"},
+    {".embed_tokens.weight",     "vocab_size hidden_size", ServerCut::kWhole, "nextn optional"},
+};
 // clang-format on
 
 }  // namespace ckpt::rows

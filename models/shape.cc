@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/arithmetic.h"
+#include "core/check.h"
 
 namespace ckpt {
 namespace {
@@ -24,36 +25,42 @@ Failure too_large(std::string_view text) {
 
 }  // namespace
 
-std::string_view Fields::default_of(std::string_view field) const {
+const FieldValue* Fields::default_of(std::string_view field) const {
   for (const FieldValue& entry : defaults_) {
-    if (entry.field == field) return entry.value;
+    if (entry.field == field) return &entry;
   }
-  return {};
+  return nullptr;
+}
+
+const JsonValue* Fields::said(std::string_view field) const {
+  if (const JsonValue* found = known(config_, field)) return found;
+  if (field == "num_experts") return known(config_, "num_local_experts");
+  return field == "num_local_experts" ? known(config_, "num_experts") : nullptr;
 }
 
 Result<uint64_t> Fields::count(std::string_view field, int depth) const {
-  if (const JsonValue* said = known(config_, field)) {
-    const auto value = whole(*said);
+  if (const JsonValue* found = said(field)) {
+    const auto value = whole(*found);
     if (value && *value <= UINT32_MAX) return *value;
     return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a whole number", field,
-                said->dump(-1, ' ', true, JsonValue::error_handler_t::replace));
+                found->dump(-1, ' ', true, JsonValue::error_handler_t::replace));
   }
-  const std::string_view value = default_of(field);
-  if (value.empty() || depth > kMaxDepth) {
+  const FieldValue* value = default_of(field);
+  if (value == nullptr || depth > kMaxDepth) {
     return fail(ErrorCode::kCorrupt, "config.json: no {}", field);
   }
-  return sum(value, depth + 1);
+  return value->compute != nullptr ? value->compute(*this) : sum(value->value, depth + 1);
 }
 
 Result<uint64_t> Fields::count_or_zero(std::string_view field) const {
-  if (known(config_, field) == nullptr && default_of(field).empty()) return 0;
+  if (said(field) == nullptr && default_of(field) == nullptr) return 0;
   return count(field);
 }
 
 bool Fields::is_true(std::string_view field) const {
-  if (const JsonValue* said = known(config_, field)) return is_truthy(said);
-  const std::string_view value = default_of(field);
-  return !value.empty() && value != "0";
+  if (const JsonValue* found = said(field)) return is_truthy(found);
+  const FieldValue* value = default_of(field);
+  return value != nullptr && value->value != "0";
 }
 
 Result<uint64_t> Fields::factor(std::string_view text, int depth) const {
@@ -99,6 +106,13 @@ Result<std::vector<uint64_t>> Fields::shape(std::string_view text) const {
     out.push_back(size);
   }
   return out;
+}
+
+Result<uint64_t> number_of_fields(const ParameterTable& table, const JsonValue& config,
+                                  std::string_view text) {
+  CKPT_ASSIGN(const auto numbers, Fields(config, table.defaults).shape(text));
+  CKPT_CHECK(numbers.size() == 1);
+  return numbers[0];
 }
 
 }  // namespace ckpt

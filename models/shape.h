@@ -21,6 +21,8 @@ class Fields {
   Result<uint64_t> count_or_zero(std::string_view field) const;
   bool is_true(std::string_view field) const;
   const JsonValue& config() const { return config_; }
+  // What config.json says of it, under either name where it has two; nullptr for nothing or null.
+  const JsonValue* said(std::string_view field) const;
 
   // Fails: as count; kUnsupported for products beyond 64 bits.
   Result<std::vector<uint64_t>> shape(std::string_view text) const;
@@ -30,7 +32,7 @@ class Fields {
   Result<uint64_t> sum(std::string_view text, int depth) const;
   Result<uint64_t> product(std::string_view text, int depth) const;
   Result<uint64_t> factor(std::string_view text, int depth) const;
-  std::string_view default_of(std::string_view field) const;
+  const FieldValue* default_of(std::string_view field) const;
 
   const JsonValue& config_;
   std::span<const FieldValue> defaults_;

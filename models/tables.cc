@@ -13,18 +13,6 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kGatedAttention[] = {
-    {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", ServerCut::kRows,
-     "full_attention"},
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
-     "full_attention"},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
-     "full_attention"},
-    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns,
-     "full_attention"},
-    {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
-    {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
-};
 constexpr ParameterRule kLinearAttention[] = {
     {".linear_attn.in_proj_qkv.weight",
      "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
@@ -122,8 +110,9 @@ constexpr Rules kQwen2MoeRules[] = {rows::kFrame, rows::kAttention, rows::kQkvBi
                                     rows::kMlp,   rows::kExperts,   rows::kSharedExpert};
 constexpr Rules kQwen3MoeRules[] = {rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
                                     rows::kAttentionBias, rows::kMlp,       rows::kExperts};
-constexpr Rules kQwen35Rules[] = {rows::kFrame, kGatedAttention, kLinearAttention, rows::kMlp};
-constexpr Rules kQwen35MoeRules[] = {rows::kFrame, kGatedAttention, kLinearAttention,
+constexpr Rules kQwen35Rules[] = {rows::kFrame, rows::kGatedAttention, kLinearAttention,
+                                  rows::kMlp};
+constexpr Rules kQwen35MoeRules[] = {rows::kFrame, rows::kGatedAttention, kLinearAttention,
                                      rows::kExperts, rows::kSharedExpert};
 
 bool holds_word(std::string_view list, std::string_view word) {
@@ -136,10 +125,12 @@ bool holds_word(std::string_view list, std::string_view word) {
 }
 
 const ParameterTable* const kTables[] = {
-    &kLlamaParameters,   &kMistralParameters,  &kQwen2Parameters,  &kQwen2MoeParameters,
-    &kQwen3Parameters,   &kQwen3MoeParameters, &kQwen35Parameters, &kQwen35MoeParameters,
-    &kMixtralParameters, &kPhi3Parameters,     &kGemmaParameters,  &kGemma2Parameters,
-    &kGemma3Parameters};
+    &kLlamaParameters,    &kMistralParameters,   &kQwen2Parameters,    &kQwen2MoeParameters,
+    &kQwen3Parameters,    &kQwen3MoeParameters,  &kQwen35Parameters,   &kQwen35MoeParameters,
+    &kMixtralParameters,  &kPhi3Parameters,      &kGemmaParameters,    &kGemma2Parameters,
+    &kGemma3Parameters,   &kOlmo2Parameters,     &kOlmo3Parameters,    &kSeedOssParameters,
+    &kSmolLm3Parameters,  &kMiniMaxM2Parameters, &kGlm4MoeParameters,  &kMinistral3Parameters,
+    &kMistral3Parameters, &kLfm2Parameters,      &kQwen3NextParameters};
 
 }  // namespace
 

@@ -104,7 +104,9 @@ Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
   if (!merges.empty()) {
     metadata.append("tokenizer.ggml.merges", MetaValue::array(make_text_array(std::move(merges))));
   }
-  return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), {}, metadata);
+  SpecialsWanted wanted;
+  wanted.named = options.rules.special_tokens;
+  return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), wanted, metadata);
 }
 
 Status add_piece_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,

@@ -33,6 +33,7 @@ struct TokenizerRules {
   std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one
   bool adds_bos = false;                        // said last, whatever the files say
   std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say
+  std::string_view special_tokens = {};  // "bos=[GO] eot=<end>": where nothing else names them
 };
 
 struct TokenizerOptions {

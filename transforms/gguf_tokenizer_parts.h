@@ -64,6 +64,7 @@ struct SpecialsWanted {
   uint64_t vocab_size = UINT64_MAX;
   std::vector<std::string> kinds = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
   std::vector<std::pair<std::string, uint64_t>> otherwise = {};  // ids of kinds no file speaks of
+  std::string_view named = {};                                   // TokenizerRules::special_tokens
 };
 
 // Ids of special tokens, and flags that say which are added to a text. `tokenizer` is

@@ -46,6 +46,7 @@ class Specials {
   Status read_names();
   Status read_numbers(const JsonValue& model_config);
   Status set_id(const std::string& kind, const JsonValue& id);
+  Status set_named(std::string_view list);
   void write(Metadata& metadata) const;
 
  private:
@@ -230,6 +231,24 @@ Status Specials::read_numbers(const JsonValue& model_config) {
   return {};
 }
 
+// "bos=[GO] eot=<end>", in this order, where neither names nor numbers said them.
+Status Specials::set_named(std::string_view list) {
+  while (!list.empty()) {
+    const std::string_view word = list.substr(0, list.find(' '));
+    list.remove_prefix(std::min(word.size() + 1, list.size()));
+    const size_t sign = word.find('=');
+    const std::string text(word.substr(sign + 1));
+    const JsonValue id = find_added(tokenizer_, text);
+    if (!id.is_number_integer()) {
+      return fail(ErrorCode::kCorrupt,
+                  "tokenizer.json: no added token '{}', which this family's {} token is", text,
+                  word.substr(0, sign));
+    }
+    CKPT_TRY(set_id(std::string(word.substr(0, sign)), id));
+  }
+  return {};
+}
+
 void Specials::write(Metadata& metadata) const {
   for (const auto& [kind, id] : ids_) {
     const std::string_view key = id_key(kind);
@@ -271,6 +290,7 @@ Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer,
   CKPT_ASSIGN(const std::optional<JsonValue> model_config, read_object(checkpoint, "config.json"));
   if (model_config) CKPT_TRY(specials.read_numbers(*model_config));
   for (const auto& [kind, id] : wanted.otherwise) CKPT_TRY(specials.set_id(kind, id));
+  CKPT_TRY(specials.set_named(wanted.named));
   specials.write(metadata);
   return {};
 }

@@ -118,6 +118,12 @@ Result<Checkpoint> to_gguf(Checkpoint input, const Options& options, const Conte
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, keep_mtp, model, context.codecs));
   note_towers(model.towers, context);
+  if (model.left_out != 0) {
+    context.note(
+        fmt::format("{} tensors of layers for multi-token prediction are left out: "
+                    "llama.cpp has no use for them in this family",
+                    model.left_out));
+  }
   CKPT_TRY(check_shapes(selected, model));
   CKPT_ASSIGN(model.out_type, choose_out_type(options, selected));
   Checkpoint out;

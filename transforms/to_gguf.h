@@ -30,6 +30,8 @@ struct Model {
   JsonValue rope;            // rope_parameters or rope_scaling, completed from the root
   uint64_t layers = 0;       // num_hidden_layers
   uint64_t mtp_layers = 0;   // behind them, kept in the file
+  bool keeps_mtp = true;     // false: those layers are dropped
+  uint64_t left_out = 0;     // tensors of such layers that llama.cpp's converter has no use for
   OutType out_type = OutType::kF32;
   bool is_nvfp4 = false;                 // some weights are, and stay so
   std::vector<std::string> towers = {};  // tensors of vision and other towers, left out
@@ -46,6 +48,11 @@ struct Model {
 // Fails: kUsage without config.json; kUnsupported for an architecture that is not known, naming
 // those that are; kCorrupt.
 Result<Model> read_model(const Checkpoint& checkpoint);
+
+// What a layer has in the place of attention.
+enum class LayerMixer : uint8_t { kAttention, kConvolution, kMamba, kNone };
+// One a layer, by layer_types. Fails: kCorrupt when they are no list of num_hidden_layers words.
+Result<std::vector<LayerMixer>> layer_mixers(const Model& model);
 
 // A tensor under the name by which rules know it.
 struct NamedTensor {

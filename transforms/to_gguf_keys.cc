@@ -31,7 +31,11 @@ struct KeyWriter {
   Status partial_rotary(const KeyRule& rule) const;
   Status pooling(const KeyRule& rule) const;
   const JsonValue* found(const KeyRule& rule) const;
+  Status sliding_layers(const KeyRule& rule) const;
+  Status attention_heads(const KeyRule& rule) const;
+  Status rope_field(const KeyRule& rule) const;
   Status write(const KeyRule& rule) const;
+  Status write_computed(const KeyRule& rule) const;
 
   Status set_count(std::string_view key, uint64_t value) const {
     out.set(full(key), MetaValue::u32(value));
@@ -47,6 +51,14 @@ Status KeyWriter::set(std::string_view key, MetaType type, const JsonValue& valu
                   full(key), value.dump());
     }
     return set_count(key, *count);
+  }
+  if (type == MetaType::kBool) {
+    if (!value.is_boolean()) {
+      return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected true or false",
+                  full(key), value.dump());
+    }
+    out.set(full(key), MetaValue::boolean(value.get<bool>()));
+    return {};
   }
   const auto real = number(value);
   if (!real) {
@@ -147,7 +159,8 @@ Status KeyWriter::product(const KeyRule& rule) const {
 Status KeyWriter::partial_rotary(const KeyRule& rule) const {
   CKPT_ASSIGN(const uint64_t head, model.head_values());
   const JsonValue* factor = member(model.rope, "partial_rotary_factor");
-  const auto part = factor == nullptr ? std::optional<double>(0.25) : number(*factor);
+  const double otherwise = rule.fields == "0.5" ? 0.5 : 0.25;
+  const auto part = factor == nullptr ? std::optional<double>(otherwise) : number(*factor);
   if (!part || !(*part >= 0) || *part > 1) {
     return fail(ErrorCode::kCorrupt, "config.json: partial_rotary_factor is {}; expected 0 to 1",
                 factor->dump());
@@ -190,7 +203,67 @@ const JsonValue* KeyWriter::found(const KeyRule& rule) const {
   return sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
 }
 
+Status KeyWriter::sliding_layers(const KeyRule& rule) const {
+  if (model.field(rule.fields) == nullptr) return {};
+  const JsonValue* types = model.field("layer_types");
+  std::vector<bool> flags;
+  if (types != nullptr && (!types->is_array() || types->size() != model.layers)) {
+    return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
+                types->size(), model.layers);
+  }
+  if (types != nullptr) {
+    for (const JsonValue& type : *types) flags.push_back(type == "sliding_attention");
+  }
+  for (uint64_t i = 0; types == nullptr && i < model.layers; ++i) flags.push_back((i + 1) % 4 != 0);
+  out.set(full(rule.key), MetaValue::array(make_bool_array(flags)));
+  return {};
+}
+
+Status KeyWriter::attention_heads(const KeyRule& rule) const {
+  CKPT_ASSIGN(const uint64_t heads, model.count(rule.fields));
+  CKPT_ASSIGN(const std::vector<LayerMixer> mixers, layer_mixers(model));
+  std::vector<int32_t> counts;
+  for (const LayerMixer mixer : mixers) {
+    counts.push_back(mixer == LayerMixer::kAttention ? static_cast<int32_t>(heads) : 0);
+  }
+  out.set(full(rule.key), MetaValue::array(make_i32_array(counts)));
+  return {};
+}
+
+Status KeyWriter::rope_field(const KeyRule& rule) const {
+  const JsonValue* value = known(model.rope, rule.fields);
+  if (value != nullptr) return set(rule.key, rule.type, *value);
+  return fail(ErrorCode::kCorrupt, "config.json: rope_parameters have no {}", rule.fields);
+}
+
+Status KeyWriter::write_computed(const KeyRule& rule) const {
+  switch (rule.source) {
+    case KeySource::kSlidingLayers:
+      return sliding_layers(rule);
+    case KeySource::kNumber: {
+      CKPT_ASSIGN(const uint64_t value,
+                  number_of_fields(*model.family->parameters, model.config, rule.fields));
+      return set(rule.key, rule.type, JsonValue(value));
+    }
+    case KeySource::kRopeNeeded:
+      return rope_field(rule);
+    case KeySource::kNextnSaid: {
+      const JsonValue* value = model.keeps_mtp ? model.field(rule.fields) : nullptr;
+      return value == nullptr ? Status() : set(rule.key, rule.type, *value);
+    }
+    case KeySource::kAttentionHeads:
+      return attention_heads(rule);
+    default: {
+      CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
+      if (value) out.set(full(rule.key), *value);
+      return {};
+    }
+  }
+}
+
 Status KeyWriter::write(const KeyRule& rule) const {
+  const std::string* type = text_of(model.config, "model_type");
+  if (!rule.model_type.empty() && (type == nullptr || *type != rule.model_type)) return {};
   switch (rule.source) {
     case KeySource::kField:
     case KeySource::kFieldUnlessZero:
@@ -242,11 +315,8 @@ Status KeyWriter::write(const KeyRule& rule) const {
       const JsonValue* value = model.field(rule.fields);
       return value == nullptr ? set_count(rule.key, 0) : set(rule.key, rule.type, *value);
     }
-    default: {
-      CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
-      if (value) out.set(full(rule.key), *value);
-      return {};
-    }
+    default:
+      return write_computed(rule);
   }
   CKPT_CHECK(false);
 }

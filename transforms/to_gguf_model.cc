@@ -147,6 +147,21 @@ bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
          (path != nullptr && names_reranker(lower(*path), ""));
 }
 
+// full_attn_idxs lists the layers that have no convolution; without it all have attention.
+std::vector<LayerMixer> mixers_without_types(const Model& model) {
+  const JsonValue* full = model.field("full_attn_idxs");
+  const bool is_list = full != nullptr && full->is_array();
+  std::vector<LayerMixer> out(model.layers,
+                              is_list ? LayerMixer::kConvolution : LayerMixer::kAttention);
+  for (uint64_t layer = 0; is_list && layer < model.layers; ++layer) {
+    if (std::any_of(full->begin(), full->end(),
+                    [layer](const JsonValue& number) { return whole(number) == layer; })) {
+      out[layer] = LayerMixer::kAttention;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 const JsonValue* Model::field(std::string_view fields) const {
@@ -203,6 +218,22 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
                 "of the embedding");
   }
   return model;
+}
+
+Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
+  const JsonValue* types = model.field("layer_types");
+  if (types == nullptr) return mixers_without_types(model);
+  if (!types->is_array() || types->size() != model.layers) {
+    return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
+                types->size(), model.layers);
+  }
+  std::vector<LayerMixer> out;
+  for (const JsonValue& type : *types) {
+    out.push_back(type == "conv"    ? LayerMixer::kConvolution
+                  : type == "mamba" ? LayerMixer::kMamba
+                                    : LayerMixer::kAttention);
+  }
+  return out;
 }
 
 }  // namespace ckpt

@@ -48,6 +48,15 @@ void remove_all(std::string& text, std::string_view word) {
   }
 }
 
+// The number of the layer in "model.layers.7.x".
+std::optional<uint64_t> layer_number(std::string_view name) {
+  constexpr std::string_view kLayers = "model.layers.";
+  if (!name.starts_with(kLayers)) return std::nullopt;
+  uint64_t out = 0;
+  const auto parsed = std::from_chars(name.data() + kLayers.size(), name.data() + name.size(), out);
+  return parsed.ec == std::errc() ? std::optional(out) : std::nullopt;
+}
+
 struct MtpName {
   std::string name;
   uint64_t layers = 0;  // that must exist for it
@@ -192,6 +201,12 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       mtp_layers = std::max({mtp_layers, renamed.layers, uint64_t{1}});
       name = std::move(renamed.name);
     }
+    if (model.family->nextn != NextnLayers::kUnknown &&
+        layer_number(name).value_or(0) >= model.layers) {
+      const bool is_left_out = model.family->nextn == NextnLayers::kLeftOut;
+      model.left_out += is_left_out && keep_mtp;
+      if (is_left_out || !keep_mtp) continue;
+    }
     if (is_quantized && is_side_scale(tensor->name)) continue;
     CKPT_TRY(check_source(*tensor, checkpoint, model));
     NamedTensor& named = out.emplace_back(NamedTensor{std::move(name), *tensor});
@@ -201,6 +216,11 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
     if (scale != input_scales.end()) named.input_scale = scale->second;
   }
   model.mtp_layers = mtp_layers;
+  model.keeps_mtp = keep_mtp;
+  if (model.family->nextn == NextnLayers::kKept && keep_mtp &&
+      model.field("num_nextn_predict_layers") != nullptr) {
+    CKPT_ASSIGN(model.mtp_layers, model.count("num_nextn_predict_layers"));
+  }
   return out;
 }
 

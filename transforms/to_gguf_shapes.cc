@@ -34,19 +34,13 @@ bool are_same(std::vector<uint64_t> a, std::vector<uint64_t> b, std::string_view
 
 Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model) {
   const ParameterTable& table = *model.family->parameters;
-  JsonValue config = model.config;
-  // Configurations know it by two names.
-  if (const JsonValue* experts = known(config, "num_local_experts");
-      experts != nullptr && known(config, "num_experts") == nullptr) {
-    config["num_experts"] = *experts;
-  }
   ModelForm form;
   form.has_mtp = model.mtp_layers != 0;
   for (const NamedTensor& named : tensors) {
     form.has_stacked_experts |= named.name.find(".experts.gate_up_proj") != std::string::npos ||
                                 named.name.find(".experts.down_proj") != std::string::npos;
   }
-  CKPT_ASSIGN(const auto expected, expected_parameters({table, table, config}, form));
+  CKPT_ASSIGN(const auto expected, expected_parameters({table, table, model.config}, form));
   std::unordered_map<std::string_view, const std::vector<uint64_t>*> shapes;
   for (const Parameter& parameter : expected) shapes.emplace(parameter.name, &parameter.shape);
   size_t count = 0;

@@ -131,7 +131,7 @@ Status TensorList::add(NamedTensor named) {
 }
 
 Status TensorList::add_expert(NamedTensor named, const Match& match) {
-  CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
+  CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts n_routed_experts"));
   CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
   Experts& layer = experts_[match.numbers[0]];
   const std::string name = gguf_name(match.rule->to, match);
@@ -194,7 +194,8 @@ Result<std::vector<Tensor>> TensorList::finish() {
     const auto& [layer, experts] = *experts_.begin();
     uint64_t seen = 0;
     for (const auto& [rule, list] : experts) seen += list.size();
-    CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
+    CKPT_ASSIGN(const uint64_t count,
+                model_.count("num_local_experts num_experts n_routed_experts"));
     return fail(ErrorCode::kCorrupt, "layer {} has {} tensors of experts; expected {} x 3", layer,
                 seen, count);
   }

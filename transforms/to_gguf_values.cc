@@ -132,12 +132,15 @@ Result<Tensor> with_sum(Tensor tensor, ValueOp op) {
   return half ? with_op(std::move(changed), RoundTo{Dtype::kF16}) : Result<Tensor>(changed);
 }
 
+// Without its axes of length 1.
+Result<Tensor> squeezed(Tensor tensor) {
+  std::vector<uint64_t> shape = tensor.shape;
+  std::erase(shape, 1);
+  return reshape(std::move(tensor), shape);
+}
+
 Result<Tensor> convolution(Tensor tensor, const Heads& heads) {
-  std::vector<uint64_t> shape;
-  for (uint64_t axis : tensor.shape) {
-    if (axis != 1) shape.push_back(axis);
-  }
-  CKPT_ASSIGN(Tensor flat, reshape(std::move(tensor), shape));
+  CKPT_ASSIGN(Tensor flat, squeezed(std::move(tensor)));
   return tile_rows(std::move(flat), heads, heads.key * heads.key_values * 2, heads.value_values);
 }
 
@@ -167,17 +170,50 @@ Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
   return out;
 }
 
+// Rows of each key head are q, k, v, z: all q, all k and all v; all z.
+Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model) {
+  CKPT_ASSIGN(const Heads heads, linear_heads(model));
+  if (heads.key == 0 || heads.value % heads.key != 0) {
+    return fail(ErrorCode::kCorrupt,
+                "config.json: linear_num_value_heads {} is no multiple of linear_num_key_heads {}",
+                heads.value, heads.key);
+  }
+  const uint64_t values = heads.value / heads.key * heads.value_values;  // of one key head
+  const uint64_t sizes[] = {heads.key_values, heads.key_values, values, values};
+  const uint64_t head_rows = 2 * heads.key_values + 2 * values;
+  CKPT_TRY(check_rows(tensor, tensor.rows(), heads.key * head_rows, "rows"));
+  if (!tensor.is_stored()) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}': computed values cannot be split",
+                tensor.name);
+  }
+  std::vector<RowRun> kept, gate;
+  uint64_t first = 0;
+  for (size_t part = 0; part < std::size(sizes); first += sizes[part++]) {
+    for (uint64_t head = 0; head < heads.key; ++head) {
+      (part == 3 ? gate : kept).push_back({head * head_rows + first, sizes[part]});
+    }
+  }
+  CKPT_ASSIGN(Tensor qkv, reorder_rows(tensor, kept));
+  CKPT_ASSIGN(Tensor z, reorder_rows(tensor, gate));
+  return std::vector<Tensor>{std::move(qkv), std::move(z)};
+}
+
 Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
   switch (change) {
     case Change::kNone:
     case Change::kExpert:
     case Change::kExpertsGateUp:
+    case Change::kQkvz:
       return tensor;
     case Change::kTokenRows: {
       CKPT_ASSIGN(const uint64_t tokens, model.count("vocab_size"));
       return tokens < tensor.rows() ? reordered(std::move(tensor), {{0, tokens}})
                                     : Result<Tensor>(std::move(tensor));
     }
+    case Change::kNegExp:
+      return with_sum(std::move(tensor), NegExp{});
+    case Change::kSqueeze:
+      return squeezed(std::move(tensor));
     case Change::kAddOne:
       return with_sum(std::move(tensor), AddScalar{1.0f});
     case Change::kRopeQuery: {
@@ -218,6 +254,7 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
 
 Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model) {
   if (change == Change::kExpertsGateUp) return split_gate_up(tensor);
+  if (change == Change::kQkvz) return split_qkvz(tensor, model);
   CKPT_ASSIGN(Tensor changed, change_one(std::move(tensor), change, model));
   return std::vector<Tensor>{std::move(changed)};
 }

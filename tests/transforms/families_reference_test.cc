@@ -19,6 +19,7 @@ const std::filesystem::path kFamilyFolders = std::filesystem::path(CKPT_TESTDATA
 
 struct FamilyFile {
   std::string family, file, sha256;
+  std::string pre;  // the pre-tokenizer's name that was answered; empty: found here
 };
 void PrintTo(const FamilyFile& row, std::ostream* out) { *out << row.family << "/" << row.file; }
 
@@ -26,8 +27,12 @@ std::vector<FamilyFile> family_files() {
   std::vector<FamilyFile> out;
   for (const auto& entry : std::filesystem::directory_iterator(kFamilyFolders)) {
     std::ifstream sums(entry.path() / "SHA256SUMS");
+    std::ifstream answered(entry.path() / "PRE");
+    std::string pre;
+    answered >> pre;
     for (FamilyFile row; sums >> row.sha256 >> row.file;) {
       row.family = entry.path().filename().string();
+      row.pre = pre;
       out.push_back(row);
     }
   }
@@ -37,19 +42,25 @@ std::vector<FamilyFile> family_files() {
   return out;
 }
 
-Result<Checkpoint> step(const char* name, Checkpoint input, const char* option, std::string value) {
-  Options options;
-  options.add(option, std::move(value));
+Result<Checkpoint> step(const char* name, Checkpoint input, const Options& options) {
   return find_transform(name)->apply(std::move(input), options, {all_codecs(), nullptr, nullptr});
 }
 
-// "bf16.gguf" and "q8_0-outtype.gguf" are the converter's, all others its bf16 file quantized.
-Result<Checkpoint> made_as(const std::string& file, Checkpoint input) {
-  const bool is_converters = file == "bf16.gguf" || file.ends_with("-outtype.gguf");
-  const std::string type = file.substr(0, file.find_first_of("-."));
-  CKPT_ASSIGN(input, step("to-gguf", std::move(input), "outtype", is_converters ? type : "bf16"));
-  return is_converters ? Result<Checkpoint>(std::move(input))
-                       : step("quantize", std::move(input), "type", type);
+// "bf16.gguf", "*-outtype.gguf" and "*-no-mtp.gguf" are the converter's, all others its bf16 file
+// quantized.
+Result<Checkpoint> made_as(const FamilyFile& row, Checkpoint input) {
+  const std::string type = row.file.substr(0, row.file.find_first_of("-."));
+  const bool is_plain = row.file == "bf16.gguf" || row.file == "bf16-no-mtp.gguf";
+  const bool is_converters = is_plain || row.file.ends_with("-outtype.gguf");
+  Options convert;
+  convert.add("outtype", is_converters ? type : "bf16");
+  if (row.file.find("-no-mtp") != std::string::npos) convert.add("mtp", "no");
+  if (!row.pre.empty()) convert.add("tokenizer-pre", row.pre);
+  CKPT_ASSIGN(input, step("to-gguf", std::move(input), convert));
+  if (is_converters) return input;
+  Options quantize;
+  quantize.add("type", type);
+  return step("quantize", std::move(input), quantize);
 }
 
 Result<std::string> made_sha256(const FamilyFile& row, const std::filesystem::path& out) {
@@ -57,7 +68,7 @@ Result<std::string> made_sha256(const FamilyFile& row, const std::filesystem::pa
   CKPT_ASSIGN(const Format* format, recognise(folder));
   CKPT_ASSIGN(Checkpoint checkpoint, format->read(folder, all_codecs()));
   checkpoint.name = row.family;  // the folder's name when the reference was made
-  CKPT_ASSIGN(checkpoint, made_as(row.file, std::move(checkpoint)));
+  CKPT_ASSIGN(checkpoint, made_as(row, std::move(checkpoint)));
   CKPT_ASSIGN(Layout layout, find_format("gguf")->lay_out(
                                  checkpoint, {.out_name = out.filename().string()}, all_codecs()));
   Plan plan;

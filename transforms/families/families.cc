@@ -46,6 +46,22 @@ constexpr NameRule kExpertNameRows[] = {
      Change::kNone, Store::kF32},
 };
 
+constexpr NameRule kRoutedExpertNameRows[] = {
+    {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+    {"model.layers.{}.mlp.shared_experts.gate_proj",     "blk.{}.ffn_gate_shexp"},
+    {"model.layers.{}.mlp.shared_experts.up_proj",       "blk.{}.ffn_up_shexp"},
+    {"model.layers.{}.mlp.shared_experts.down_proj",     "blk.{}.ffn_down_shexp"},
+};
+
+constexpr NameRule kNextnNameRows[] = {
+    {"model.layers.{}.eh_proj",          "blk.{}.nextn.eh_proj"},
+    {"model.layers.{}.enorm",            "blk.{}.nextn.enorm"},
+    {"model.layers.{}.hnorm",            "blk.{}.nextn.hnorm"},
+    {"model.layers.{}.shared_head.norm", "blk.{}.nextn.shared_head_norm"},
+    {"model.layers.{}.shared_head.head", "blk.{}.nextn.shared_head_head"},
+    {"model.layers.{}.embed_tokens",     "blk.{}.nextn.embed_tokens"},
+};
+
 constexpr KeyRule kCommonKeyRows[] = {
     {"block_count",         MetaType::kU32, "", KeySource::kBlockCount},
     {"context_length",      MetaType::kU32,
@@ -77,14 +93,18 @@ constexpr KeyRule kCommonKeyRows[] = {
 };
 // clang-format on
 
-const Family* const kFamilies[] = {&kQwen35,   &kQwen35Moe, &kQwen3,   &kQwen3Moe, &kQwen2,
-                                   &kQwen2Moe, &kLlama,     &kMistral, &kMixtral,  &kPhi3,
-                                   &kGemma,    &kGemma2,    &kGemma3,  &kGemma4};
+const Family* const kFamilies[] = {&kQwen35,     &kQwen35Moe, &kQwen3,   &kQwen3Moe,  &kQwen2,
+                                   &kQwen2Moe,   &kLlama,     &kMistral, &kMixtral,   &kPhi3,
+                                   &kGemma,      &kGemma2,    &kGemma3,  &kGemma4,    &kSmolLm3,
+                                   &kOlmo2,      &kOlmo3,     &kSeedOss, &kMiniMaxM2, &kGlm4Moe,
+                                   &kMinistral3, &kMistral3,  &kLfm2,    &kQwen3Next};
 
 }  // namespace
 
 const std::span<const NameRule> kCommonNames = kCommonNameRows;
 const std::span<const NameRule> kExpertNames = kExpertNameRows;
+const std::span<const NameRule> kRoutedExpertNames = kRoutedExpertNameRows;
+const std::span<const NameRule> kNextnNames = kNextnNameRows;
 const std::span<const KeyRule> kCommonKeys = kCommonKeyRows;
 
 std::span<const Family* const> families() { return kFamilies; }

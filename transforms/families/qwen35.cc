@@ -27,12 +27,9 @@ constexpr NameRule kQwen35Names[] = {   // before the common rows: the first mat
     {"model.layers.{}.linear_attn.norm",          "blk.{}.ssm_norm"},
     {"model.layers.{}.linear_attn.out_proj",      "blk.{}.ssm_out", Change::kValueColumns},
     // Multi-token prediction: mtp.fc and its neighbours, under the first such layer.
-    {"model.layers.{}.eh_proj",                   "blk.{}.nextn.eh_proj"},
     {"model.layers.{}.enorm",                     "blk.{}.nextn.enorm", Change::kAddOne},
     {"model.layers.{}.hnorm",                     "blk.{}.nextn.hnorm", Change::kAddOne},
     {"model.layers.{}.shared_head.norm",          "blk.{}.nextn.shared_head_norm", Change::kAddOne},
-    {"model.layers.{}.shared_head.head",          "blk.{}.nextn.shared_head_head"},
-    {"model.layers.{}.embed_tokens",              "blk.{}.nextn.embed_tokens"},
 };
 
 constexpr KeyRule kQwen35Keys[] = {
@@ -78,8 +75,9 @@ constexpr FieldDefault kMoeDefaults[] = {
 // clang-format on
 
 constexpr std::span<const NameRule> kQwen35Only = kQwen35Names;
-const std::span<const NameRule> kQwen35DenseLists[] = {kQwen35Only, kCommonNames};
-const std::span<const NameRule> kQwen35MoeLists[] = {kQwen35Only, kExpertNames, kCommonNames};
+const std::span<const NameRule> kQwen35DenseLists[] = {kQwen35Only, kNextnNames, kCommonNames};
+const std::span<const NameRule> kQwen35MoeLists[] = {kQwen35Only, kNextnNames, kExpertNames,
+                                                     kCommonNames};
 
 }  // namespace
 

@@ -83,7 +83,8 @@ Result<std::string> made_sha256(const FamilyFile& row, const std::filesystem::pa
 class FamilyReference : public testing::TestWithParam<FamilyFile> {};
 
 TEST_P(FamilyReference, IsTheFileOfLlamaCpp) {
-  const auto out = std::filesystem::path(testing::TempDir()) / "families_reference_test.gguf";
+  const auto out = std::filesystem::path(testing::TempDir()) /
+                   (GetParam().family + "_" + GetParam().file + ".made.gguf");
   const auto made = made_sha256(GetParam(), out);
   std::filesystem::remove(out);
   ASSERT_TRUE(made.has_value()) << made.error().text();

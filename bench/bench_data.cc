@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "core/float_convert.h"
+#include "core/model/float_convert.h"
 
 namespace ckpt {
 namespace {

@@ -7,10 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "core/codec.h"
-#include "core/float_convert.h"
+#include "core/model/codec.h"
+#include "core/model/float_convert.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

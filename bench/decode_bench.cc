@@ -14,9 +14,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/codec.h"
+#include "core/model/codec.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

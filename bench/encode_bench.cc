@@ -24,7 +24,7 @@
 #include "bench/bf16_rows.h"
 #include "bench/encoders.h"
 #include "bench/ggml_peer.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

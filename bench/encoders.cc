@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "quantizers/block_quants.h"
-#include "quantizers/k_quants.h"
+#include "quantizers/ggml/block_quants.h"
+#include "quantizers/ggml/k_quants.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/codec.h"
+#include "core/model/codec.h"
 
 namespace ckpt {
 

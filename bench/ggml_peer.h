@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-#include "core/codec.h"
-#include "core/result.h"
+#include "core/model/codec.h"
+#include "core/base/result.h"
 
 namespace ckpt {
 

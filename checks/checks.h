@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/check.h"
-#include "core/checkpoint.h"
-#include "core/execute.h"
+#include "core/model/findings.h"
+#include "core/model/checkpoint.h"
+#include "core/engine/execute.h"
 
 namespace ckpt {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/checkpoint.h"
+#include "core/model/checkpoint.h"
 #include "models/models.h"
 
 namespace ckpt {

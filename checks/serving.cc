@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/name_list.h"
+#include "core/base/name_list.h"
 
 namespace ckpt {
 namespace {

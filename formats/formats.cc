@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "core/folder.h"
+#include "core/io/folder.h"
 #include "core/patch/journal.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"

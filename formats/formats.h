@@ -1,8 +1,8 @@
 // The list of formats: the only header of this folder that others include.
 #pragma once
 
-#include "core/format.h"
-#include "core/imatrix.h"
+#include "core/model/format.h"
+#include "core/model/imatrix.h"
 
 namespace ckpt {
 

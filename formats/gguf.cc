@@ -6,8 +6,8 @@
 // A reader gets wrong: split.no counts from 0, the number in the name from 1.
 #include "formats/gguf.h"
 
-#include "core/folder.h"
-#include "core/name_index.h"
+#include "core/io/folder.h"
+#include "core/model/name_index.h"
 #include "formats/sniff.h"
 
 namespace ckpt {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/cursor.h"
-#include "core/format.h"
+#include "core/io/cursor.h"
+#include "core/model/format.h"
 
 namespace ckpt {
 

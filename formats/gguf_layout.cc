@@ -9,14 +9,14 @@
 //
 // A codec of several parts makes as many tensors of the file, called NAME + suffix, one after the
 // other: "blk.0.ffn_up" with codec nvfp4_gguf is blk.0.ffn_up.weight and blk.0.ffn_up.scale. Those
-// of a stack (core/stack_name.h) lie behind each other and are one tensor of the file:
+// of a stack (core/model/stack_name.h) lie behind each other and are one tensor of the file:
 // "blk.0.ffn_up_exps[0]", "...[1]" are blk.0.ffn_up_exps.weight [2, ...] and .scale [2].
 #include <algorithm>
 #include <cstring>
 
-#include "core/arithmetic.h"
-#include "core/name_index.h"
-#include "core/stack_name.h"
+#include "core/base/arithmetic.h"
+#include "core/model/name_index.h"
+#include "core/model/stack_name.h"
 #include "formats/gguf.h"
 #include "formats/header_slack.h"
 #include "formats/same_file.h"

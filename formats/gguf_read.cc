@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/arithmetic.h"
-#include "core/name_index.h"
+#include "core/base/arithmetic.h"
+#include "core/model/name_index.h"
 #include "formats/gguf.h"
 #include "formats/sniff.h"
 

@@ -1,7 +1,7 @@
 // How much room for later edits a header may be given.
 #pragma once
 
-#include "core/format.h"
+#include "core/model/format.h"
 
 namespace ckpt {
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <set>
 
-#include "core/glob.h"
-#include "core/transform.h"
+#include "core/base/glob.h"
+#include "core/model/transform.h"
 #include "formats/linked_documents.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"

@@ -12,10 +12,10 @@
 #include <map>
 #include <set>
 
-#include "core/folder.h"
-#include "core/glob.h"
-#include "core/printable.h"
-#include "core/transform.h"
+#include "core/io/folder.h"
+#include "core/base/glob.h"
+#include "core/base/printable.h"
+#include "core/model/transform.h"
 #include "formats/linked_documents.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"

@@ -13,8 +13,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/arithmetic.h"
-#include "core/cursor.h"
+#include "core/base/arithmetic.h"
+#include "core/io/cursor.h"
 #include "formats/formats.h"
 #include "formats/gguf.h"
 #include "formats/sniff.h"

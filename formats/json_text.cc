@@ -1,7 +1,7 @@
 #include "formats/json_text.h"
 
-#include "core/json_fault.h"
-#include "core/json_read.h"
+#include "core/json/json_fault.h"
+#include "core/json/json_read.h"
 
 namespace ckpt {
 namespace {

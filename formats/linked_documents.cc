@@ -6,7 +6,7 @@
 #include <atomic>
 #include <optional>
 
-#include "core/open_folder.h"
+#include "core/io/open_folder.h"
 #include "formats/formats.h"
 
 namespace ckpt {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "core/bytes.h"
-#include "core/result.h"
+#include "core/io/bytes.h"
+#include "core/base/result.h"
 
 namespace ckpt {
 

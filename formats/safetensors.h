@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/format.h"
-#include "core/name_index.h"
+#include "core/model/format.h"
+#include "core/model/name_index.h"
 #include "formats/formats.h"
 
 namespace ckpt {

@@ -13,8 +13,8 @@
 #include <map>
 #include <set>
 
-#include "core/arithmetic.h"
-#include "core/name_index.h"
+#include "core/base/arithmetic.h"
+#include "core/model/name_index.h"
 #include "formats/header_slack.h"
 #include "formats/json_text.h"
 #include "formats/safetensors.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "core/cursor.h"
+#include "core/io/cursor.h"
 
 namespace ckpt {
 namespace {

@@ -9,9 +9,9 @@
 #include <array>
 #include <numeric>
 
-#include "core/arithmetic.h"
-#include "core/cursor.h"
-#include "core/name_index.h"
+#include "core/base/arithmetic.h"
+#include "core/io/cursor.h"
+#include "core/model/name_index.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 

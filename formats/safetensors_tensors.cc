@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/arithmetic.h"
+#include "core/base/arithmetic.h"
 #include "formats/safetensors.h"
 
 namespace ckpt {

@@ -1,7 +1,7 @@
 // Whether a laid-out file equals one that exists, so that it can be copied as a whole.
 #pragma once
 
-#include "core/format.h"
+#include "core/model/format.h"
 
 namespace ckpt {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/bytes.h"
-#include "core/result.h"
+#include "core/io/bytes.h"
+#include "core/base/result.h"
 
 namespace ckpt {
 

@@ -13,7 +13,7 @@
 
 #include "fuzz/fuzz.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 
 namespace ckpt::fuzz {
 

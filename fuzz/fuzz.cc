@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "core/plan.h"
+#include "core/model/plan.h"
 
 // Leaks are what the tests of the asan build look for; deep stacks of allocations cost half the
 // speed.

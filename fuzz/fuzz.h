@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/checkpoint.h"
-#include "core/format.h"
+#include "core/model/checkpoint.h"
+#include "core/model/format.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/plan.h"
+#include "core/model/plan.h"
 #include "fuzz/fuzz.h"
 #include "publish/archive.h"
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "core/float_convert.h"
+#include "core/model/float_convert.h"
 #include "fuzz/codec_parts.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/plan.h"
+#include "core/model/plan.h"
 #include "formats/safetensors.h"
 #include "fuzz/fuzz.h"
 #include "quantizers/quantizers.h"

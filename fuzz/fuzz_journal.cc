@@ -2,7 +2,7 @@
 //
 // Law: what is read stays inside the folder and is written and read as the same lines.
 #include "core/patch/journal.h"
-#include "core/plan.h"
+#include "core/model/plan.h"
 #include "fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

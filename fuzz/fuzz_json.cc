@@ -3,9 +3,9 @@
 //
 // The first two bytes choose an edit. Laws: what is parsed is written and parsed as the same; what
 // one parser takes for JSON the other does too (NaN and Infinity aside, and depth).
-#include "core/json_edit.h"
-#include "core/json_fault.h"
-#include "core/json_read.h"
+#include "core/json/json_edit.h"
+#include "core/json/json_fault.h"
+#include "core/json/json_read.h"
 #include "formats/safetensors.h"
 #include "fuzz/fuzz.h"
 

@@ -4,7 +4,7 @@
 // would find them. Laws: what counts is no longer than the file; a torn end takes entries away and
 // changes none; another boot sees no more than this one.
 #include "core/resume/ledger.h"
-#include "core/sha256.h"
+#include "core/base/sha256.h"
 #include "fuzz/fuzz.h"
 
 namespace {

@@ -3,8 +3,8 @@
 // The first byte says what the rest is: a whole file, or the pickle alone, so that the fuzzer need
 // not learn the zip first.
 #include "fuzz/fuzz.h"
-#include "transforms/modelopt_state.h"
-#include "transforms/modelopt_state_pickle.h"
+#include "transforms/modelopt_export/state.h"
+#include "transforms/modelopt_export/state_pickle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ckpt;

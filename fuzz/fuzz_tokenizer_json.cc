@@ -5,8 +5,8 @@
 #include "fuzz/fuzz.h"
 #include "quantizers/quantizers.h"
 #include "tools/steps.h"
-#include "transforms/gguf_tokenizer.h"
-#include "transforms/tokenizer_parts.h"
+#include "transforms/to_gguf/tokenizer/tokenizer.h"
+#include "transforms/tokenizer/parts.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/arithmetic.h"
-#include "core/dtype.h"
+#include "core/base/arithmetic.h"
+#include "core/model/dtype.h"
 #include "formats/gguf.h"
 #include "fuzz/mutation.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "core/arithmetic.h"
+#include "core/base/arithmetic.h"
 #include "formats/safetensors.h"
 #include "fuzz/mutation.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/arithmetic.h"
-#include "core/check.h"
+#include "core/base/arithmetic.h"
+#include "core/model/findings.h"
 
 namespace ckpt {
 namespace {

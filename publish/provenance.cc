@@ -2,7 +2,7 @@
 //
 // Source: slsa-framework/slsa spec/build-provenance.md. No time is written unless it is given, so
 // that equal runs give equal bytes.
-#include "core/json_read.h"
+#include "core/json/json_read.h"
 #include "publish/publish.h"
 
 namespace ckpt {

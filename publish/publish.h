@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "publish/archive.h"
 
 namespace ckpt {

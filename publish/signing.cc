@@ -22,7 +22,7 @@
 #include <memory>
 #include <span>
 
-#include "core/sha256.h"
+#include "core/base/sha256.h"
 #include "publish/publish.h"
 
 namespace ckpt {

@@ -10,7 +10,7 @@
 // does not know, so nothing may be added.
 #include <openssl/evp.h>
 
-#include "core/json_read.h"
+#include "core/json/json_read.h"
 #include "publish/publish.h"
 
 namespace ckpt {

@@ -9,7 +9,7 @@
 // where LENGTH counts itself.
 #include <algorithm>
 
-#include "core/arithmetic.h"
+#include "core/base/arithmetic.h"
 #include "publish/archive.h"
 
 namespace ckpt {

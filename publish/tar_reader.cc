@@ -11,7 +11,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "core/arithmetic.h"
+#include "core/base/arithmetic.h"
 #include "publish/archive.h"
 
 namespace ckpt {

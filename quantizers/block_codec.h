@@ -8,7 +8,7 @@
 #include <span>
 #include <type_traits>
 
-#include "core/codec.h"
+#include "core/model/codec.h"
 #include "quantizers/codec_list.h"
 #include "quantizers/extreme_codes.h"
 

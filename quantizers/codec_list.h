@@ -1,7 +1,7 @@
 // The codecs that all_codecs() lists, by the file that defines them.
 #pragma once
 
-#include "core/codec.h"
+#include "core/model/codec.h"
 
 namespace ckpt {
 

@@ -13,9 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/codec.h"
-#include "quantizers/ggml_blocks.h"
-#include "quantizers/ggml_table_blocks.h"
+#include "core/model/codec.h"
+#include "quantizers/ggml/ggml_blocks.h"
+#include "quantizers/ggml/ggml_table_blocks.h"
 
 namespace ckpt {
 

@@ -10,7 +10,7 @@
 #include <bit>
 #include <cstring>
 
-#include "core/float_convert.h"
+#include "core/model/float_convert.h"
 #include "quantizers/codec_list.h"
 #include "quantizers/plain_simd.h"
 

@@ -6,14 +6,14 @@
 
 #include <cstring>
 
-#include "core/float_convert.h"
-#include "quantizers/simd_dispatch.h"
+#include "core/model/float_convert.h"
+#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/plain_simd.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "quantizers/simd_lanes.h"
+#include "quantizers/simd/lanes.h"
 
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();

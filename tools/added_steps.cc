@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/codec.h"
+#include "core/model/codec.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/bytes.h"
+#include "core/io/bytes.h"
 #include "publish/publish.h"
 #include "tools/console.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "core/in_order.h"
+#include "core/chunks/in_order.h"
 #include "tools/archive.h"
 #include "tools/commands.h"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
-#include "core/resume/share.h"
+#include "core/engine/share.h"
 #include "tools/commands.h"
 
 namespace ckpt {

@@ -1,7 +1,7 @@
 // Carries a planned conversion out, as a command does: progress, what was made, what to do next.
 #pragma once
 
-#include "core/execute.h"
+#include "core/engine/execute.h"
 #include "tools/console.h"
 #include "tools/pipeline.h"
 

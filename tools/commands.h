@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "tools/console.h"
 #include "tools/option.h"
 

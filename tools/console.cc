@@ -10,7 +10,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace ckpt {
 namespace {

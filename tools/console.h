@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/execute.h"
-#include "core/result.h"
+#include "core/engine/execute.h"
+#include "core/base/result.h"
 
 namespace ckpt {
 

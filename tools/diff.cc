@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/compare.h"
+#include "core/engine/compare.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"

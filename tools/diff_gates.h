@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
-#include "core/value_compare.h"
+#include "core/base/result.h"
+#include "core/engine/value_compare.h"
 
 namespace ckpt {
 

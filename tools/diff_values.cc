@@ -7,9 +7,9 @@
 #include <set>
 #include <span>
 
-#include "core/compare.h"
-#include "core/glob.h"
-#include "core/value_compare.h"
+#include "core/engine/compare.h"
+#include "core/base/glob.h"
+#include "core/engine/value_compare.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
 

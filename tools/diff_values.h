@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/checkpoint.h"
+#include "core/model/checkpoint.h"
 #include "tools/console.h"
 #include "tools/diff_gates.h"
 #include "tools/value_sides.h"

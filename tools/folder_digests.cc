@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "core/compare.h"
+#include "core/engine/compare.h"
 #include "tools/commands.h"
 
 namespace ckpt {

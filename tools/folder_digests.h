@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/folder.h"
+#include "core/io/folder.h"
 #include "publish/publish.h"
 #include "tools/console.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "tools/nearest.h"
 
 namespace ckpt {

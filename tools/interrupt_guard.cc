@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/threads.h"
+#include "core/base/threads.h"
 #include "tools/commands.h"
 
 namespace ckpt {

@@ -4,8 +4,8 @@
 #include <set>
 #include <span>
 
-#include "core/open_folder.h"
-#include "core/patch/shift.h"
+#include "core/io/open_folder.h"
+#include "core/io/shift.h"
 #include "tools/published_files.h"
 
 namespace ckpt {

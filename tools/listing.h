@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/folder.h"
+#include "core/io/folder.h"
 #include "publish/publish.h"
 #include "tools/findings.h"
 

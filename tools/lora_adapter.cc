@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/json_edit.h"
+#include "core/json/json_edit.h"
 #include "tools/added_steps.h"
 
 namespace ckpt {

@@ -1,7 +1,7 @@
 // LoRA adapters: folders that look like a model and hold the difference to one.
 #pragma once
 
-#include "core/checkpoint.h"
+#include "core/model/checkpoint.h"
 #include "tools/pipeline.h"
 
 namespace ckpt {

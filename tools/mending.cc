@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "tools/pipeline.h"
 #include "transforms/transforms.h"
 

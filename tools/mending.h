@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "checks/checks.h"
-#include "core/transform.h"
+#include "core/model/transform.h"
 
 namespace ckpt {
 

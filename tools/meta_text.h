@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/metadata.h"
+#include "core/model/metadata.h"
 #include "tools/console.h"
 
 namespace ckpt {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "core/checkpoint.h"
+#include "core/model/checkpoint.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/console.h"

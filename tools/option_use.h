@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
-#include "core/transform.h"
+#include "core/base/result.h"
+#include "core/model/transform.h"
 
 namespace ckpt {
 

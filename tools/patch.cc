@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/folder.h"
+#include "core/io/folder.h"
 #include "tools/commands.h"
 #include "tools/patching.h"
 #include "tools/recipe.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/folder.h"
+#include "core/io/folder.h"
 #include "formats/formats.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"

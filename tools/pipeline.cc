@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/codec.h"
+#include "core/model/codec.h"
 #include "core/resume/plan_digest.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/check.h"
-#include "core/plan.h"
-#include "core/transform.h"
+#include "core/model/findings.h"
+#include "core/model/plan.h"
+#include "core/model/transform.h"
 #include "tools/option_use.h"
 #include "tools/steps.h"
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "core/folder.h"
-#include "core/json_edit.h"
+#include "core/io/folder.h"
+#include "core/json/json_edit.h"
 #include "core/resume/found_ledgers.h"
 #include "tools/carry_out.h"
 #include "tools/commands.h"

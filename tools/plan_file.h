@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/execute.h"
+#include "core/engine/execute.h"
 #include "core/resume/plan_digest.h"
 #include "tools/console.h"
 #include "tools/pipeline.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/bytes.h"
+#include "core/io/bytes.h"
 #include "publish/publish.h"
 #include "tools/commands.h"
 #include "tools/listing.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/bytes.h"
-#include "core/json_edit.h"
+#include "core/io/bytes.h"
+#include "core/json/json_edit.h"
 #include "tools/conversion_fields.h"
 #include "tools/nearest.h"
 

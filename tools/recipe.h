@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "tools/steps.h"
 
 namespace ckpt {

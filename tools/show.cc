@@ -2,9 +2,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/glob.h"
-#include "core/json_read.h"
-#include "core/transform.h"
+#include "core/base/glob.h"
+#include "core/json/json_read.h"
+#include "core/model/transform.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/folder.h"
-#include "core/json_edit.h"
+#include "core/io/folder.h"
+#include "core/json/json_edit.h"
 #include "publish/publish.h"
 #include "tools/commands.h"
 #include "tools/published_files.h"

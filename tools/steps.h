@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/transform.h"
+#include "core/model/transform.h"
 
 namespace ckpt {
 

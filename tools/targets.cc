@@ -11,9 +11,9 @@
 #include <optional>
 #include <set>
 
-#include "core/folder.h"
-#include "core/ownership.h"
-#include "core/place.h"
+#include "core/io/folder.h"
+#include "core/io/ownership.h"
+#include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
 #include "formats/formats.h"
 #include "publish/publish.h"

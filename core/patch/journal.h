@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "core/patch/staging.h"
-#include "core/result.h"
+#include "core/base/result.h"
 
 namespace ckpt {
 

@@ -7,7 +7,7 @@
 // Both layouts are made with LayoutOptions::keep_places. A file that comes out the same twice is
 // not opened for writing, however its JSON is spelled. A header that changes is written over the
 // old one when it has the same size; the bytes behind it move only where the file system can move
-// them without copying (core/patch/shift.h); otherwise the file is written anew. Everything new is
+// them without copying (core/io/shift.h); otherwise the file is written anew. Everything new is
 // written and synced beside the checkpoint first; then a journal (core/patch/journal.h) makes it
 // happen.
 //
@@ -21,10 +21,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/execute.h"
+#include "core/engine/execute.h"
 #include "core/patch/journal.h"
-#include "core/patch/shift.h"
-#include "core/plan.h"
+#include "core/io/shift.h"
+#include "core/model/plan.h"
 
 namespace ckpt {
 

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "core/patch/patch.h"
-#include "core/place.h"
+#include "core/outputs/place.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "core/folder.h"
+#include "core/io/folder.h"
 #include "core/patch/patch.h"
 
 namespace ckpt {

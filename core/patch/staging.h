@@ -9,7 +9,7 @@
 #include <functional>
 #include <string_view>
 
-#include "core/result.h"
+#include "core/base/result.h"
 
 namespace ckpt {
 

@@ -10,9 +10,9 @@
 #include <map>
 #include <utility>
 
-#include "core/folder.h"
-#include "core/ownership.h"
-#include "core/place.h"
+#include "core/io/folder.h"
+#include "core/io/ownership.h"
+#include "core/outputs/place.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

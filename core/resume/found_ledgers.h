@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/execute.h"
-#include "core/plan.h"
+#include "core/engine/execute.h"
+#include "core/model/plan.h"
 #include "core/resume/ledger.h"
 
 namespace ckpt {

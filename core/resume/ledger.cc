@@ -12,13 +12,13 @@
 #include <span>
 #include <utility>
 
-#include "core/bytes.h"
-#include "core/descriptor.h"
-#include "core/folder.h"
-#include "core/ownership.h"
-#include "core/printable.h"
-#include "core/sha256.h"
-#include "core/words.h"
+#include "core/io/bytes.h"
+#include "core/io/descriptor.h"
+#include "core/io/folder.h"
+#include "core/io/ownership.h"
+#include "core/base/printable.h"
+#include "core/base/sha256.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -31,9 +31,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "core/resume/plan_digest.h"
-#include "core/sha256.h"
+#include "core/base/sha256.h"
 
 namespace ckpt {
 

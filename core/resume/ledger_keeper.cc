@@ -4,7 +4,7 @@
 #include <bit>
 #include <tuple>
 
-#include "core/threads.h"
+#include "core/base/threads.h"
 
 namespace ckpt {
 namespace {

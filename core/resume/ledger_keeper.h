@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/resume/ledger.h"
-#include "core/tasks.h"
+#include "core/chunks/tasks.h"
 
 namespace ckpt {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <span>
 
-#include "core/decoded_source.h"
-#include "core/sha256.h"
+#include "core/model/decoded_source.h"
+#include "core/base/sha256.h"
 
 namespace ckpt {
 namespace {

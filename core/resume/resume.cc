@@ -7,8 +7,8 @@
 #include <bit>
 #include <optional>
 
-#include "core/folder.h"
-#include "core/ownership.h"
+#include "core/io/folder.h"
+#include "core/io/ownership.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

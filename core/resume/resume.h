@@ -7,7 +7,7 @@
 //   a ledger of another plan or inputs    refuse, or begin anew where OUT may be replaced
 //   ledgers of shares of this plan        what they say counts too
 //
-// A share (core/resume/share.h) takes over what is in OUT.partial, whatever it is, and writes a
+// A share (core/engine/share.h) takes over what is in OUT.partial, whatever it is, and writes a
 // ledger of its own.
 //
 // What a reader would get wrong: the ledger speaks of bytes, not of tasks, so a run with other
@@ -19,14 +19,14 @@
 #include <optional>
 #include <vector>
 
-#include "core/codec.h"
-#include "core/execute.h"
-#include "core/output_files.h"
+#include "core/model/codec.h"
+#include "core/engine/execute.h"
+#include "core/outputs/output_files.h"
 #include "core/resume/found_ledgers.h"
 #include "core/resume/ledger.h"
 #include "core/resume/ledger_keeper.h"
 #include "core/resume/range_set.h"
-#include "core/tasks.h"
+#include "core/chunks/tasks.h"
 
 namespace ckpt {
 

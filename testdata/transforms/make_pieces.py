@@ -1,7 +1,7 @@
-"""How the rules of known pre-tokenizers cut llama.cpp's check text: prints transforms/gguf_tokenizer_pieces.cc.
+"""How the rules of known pre-tokenizers cut llama.cpp's check text: prints transforms/to_gguf/tokenizer/pieces.cc.
 
 usage: python make_pieces.py LLAMA_CPP_SOURCE > ../../transforms/gguf_tokenizer_pieces.cc       needs: tokenizers
-Names of the rows are those of kSignatures in transforms/gguf_tokenizer_pre.cc.
+Names of the rows are those of kSignatures in transforms/to_gguf/tokenizer/pre.cc.
 """
 import ast
 import json
@@ -69,7 +69,7 @@ text = ast.literal_eval(re.search(r"chktxt = ('.*')\n", source).group(1))
 assert unicodedata.normalize("NFC", text) == text
 print("// How known pre-tokenizers cut the check text: bytes of its pieces, in order.\n"
       "// Made by testdata/transforms/make_pieces.py.\n"
-      "#include \"transforms/gguf_tokenizer_known.h\"\n\nnamespace ckpt {\nnamespace {\n")
+      "#include \"transforms/to_gguf/tokenizer/known.h\"\n\nnamespace ckpt {\nnamespace {\n")
 for name, rules in RULES.items():
     variable = "k" + "".join(w.capitalize() for w in re.split("[-_]", name))
     print(f"constexpr uint8_t {variable}[] = {{\n{wrap([str(n) + ',' for n in lengths(rules, text)])}\n}};\n")

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "quantizers/k_quants.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/ggml/k_quants.h"
+#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

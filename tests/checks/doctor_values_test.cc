@@ -10,7 +10,7 @@
 
 #include "checks/checks.h"
 #include "checks/profiles.h"
-#include "core/json_read.h"
+#include "core/json/json_read.h"
 
 namespace ckpt {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/codec.h"
+#include "core/model/codec.h"
 
 #include <gtest/gtest.h>
 

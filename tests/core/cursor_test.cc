@@ -1,4 +1,4 @@
-#include "core/cursor.h"
+#include "core/io/cursor.h"
 
 #include <gtest/gtest.h>
 

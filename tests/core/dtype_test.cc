@@ -1,4 +1,4 @@
-#include "core/dtype.h"
+#include "core/model/dtype.h"
 
 #include <gtest/gtest.h>
 

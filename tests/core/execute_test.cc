@@ -1,5 +1,5 @@
 // The engine on plans made by hand: shared statistics, parts far apart in a file, failing sources.
-#include "core/execute.h"
+#include "core/engine/execute.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/compare.h"
-#include "core/float_convert.h"
+#include "core/engine/compare.h"
+#include "core/model/float_convert.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"
 

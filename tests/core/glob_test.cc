@@ -1,13 +1,13 @@
 // Globs match what their definition says, one by one and in lists, in time that does not depend on
 // how they were chosen.
-#include "core/glob.h"
+#include "core/base/glob.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <random>
 
-#include "core/transform.h"
+#include "core/model/transform.h"
 
 namespace ckpt {
 namespace {

@@ -1,5 +1,5 @@
 // JSON that is edited keeps its key order, the spelling of its numbers and its layout.
-#include "core/json_edit.h"
+#include "core/json/json_edit.h"
 
 #include <gtest/gtest.h>
 

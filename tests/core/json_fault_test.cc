@@ -1,9 +1,9 @@
-#include "core/json_fault.h"
+#include "core/json/json_fault.h"
 
 #include <gtest/gtest.h>
 
-#include "core/json_edit.h"
-#include "core/json_read.h"
+#include "core/json/json_edit.h"
+#include "core/json/json_read.h"
 
 namespace ckpt {
 namespace {

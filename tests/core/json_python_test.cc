@@ -1,12 +1,12 @@
 // JSON that Python reads is read, and what Python refuses is refused.
-#include "core/json_python.h"
+#include "core/json/json_python.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "core/json_edit.h"
-#include "core/json_read.h"
+#include "core/json/json_edit.h"
+#include "core/json/json_read.h"
 
 namespace ckpt {
 namespace {

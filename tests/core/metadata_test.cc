@@ -1,4 +1,4 @@
-#include "core/metadata.h"
+#include "core/model/metadata.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Names are found, and those that come twice, also among names that nearly agree.
-#include "core/name_index.h"
+#include "core/model/name_index.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Lists of names and globs answer as trying every entry would.
-#include "core/name_list.h"
+#include "core/base/name_list.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "core/transform.h"
+#include "core/model/transform.h"
 
 namespace ckpt {
 namespace {

@@ -1,5 +1,5 @@
 // Names below a folder: none of them leads out of it, whoever puts links where.
-#include "core/open_folder.h"
+#include "core/io/open_folder.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

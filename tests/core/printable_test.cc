@@ -1,5 +1,5 @@
 // What reaches a terminal moves no cursor, and words of commands mean what they meant.
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 #include <gtest/gtest.h>
 

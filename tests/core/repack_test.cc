@@ -1,5 +1,5 @@
 // The planning half of repack, and the laws that tensors with parts of the whole keep.
-#include "core/repack.h"
+#include "core/chunks/repack.h"
 
 #include <gtest/gtest.h>
 

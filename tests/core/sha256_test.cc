@@ -1,5 +1,5 @@
 // A hash that another run goes on with gives what one run gives.
-#include "core/sha256.h"
+#include "core/base/sha256.h"
 
 #include <gtest/gtest.h>
 

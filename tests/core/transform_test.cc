@@ -1,4 +1,4 @@
-#include "core/transform.h"
+#include "core/model/transform.h"
 
 #include <gtest/gtest.h>
 

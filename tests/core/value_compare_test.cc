@@ -1,5 +1,5 @@
 // How far values are apart: against sums made here, whatever the codecs, threads and memory.
-#include "core/value_compare.h"
+#include "core/engine/value_compare.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/arithmetic.h"
+#include "core/base/arithmetic.h"
 #include "formats/formats.h"
 #include "formats/safetensors.h"
 #include "quantizers/quantizers.h"

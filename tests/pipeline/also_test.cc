@@ -1,5 +1,5 @@
 // Several outputs from one reading: each as if it were made alone, and the source read once.
-#include "core/compare.h"
+#include "core/engine/compare.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {

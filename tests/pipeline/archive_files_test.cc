@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "core/sha256.h"
+#include "core/base/sha256.h"
 #include "tests/support/files.h"
 #include "tools/archive.h"
 #include "tools/verify_archive.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "core/execute.h"
+#include "core/engine/execute.h"
 
 namespace ckpt {
 

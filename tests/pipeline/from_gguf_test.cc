@@ -1,5 +1,5 @@
 // NVFP4 from a folder to GGUF and back into a folder: the files it started from, bit for bit.
-#include "core/compare.h"
+#include "core/engine/compare.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/pipeline.h"

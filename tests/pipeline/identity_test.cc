@@ -2,7 +2,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/compare.h"
+#include "core/engine/compare.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {

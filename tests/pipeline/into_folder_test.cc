@@ -1,7 +1,7 @@
 // OUT is an empty folder that is there: it stays, and gets the files.
 #include <sys/stat.h>
 
-#include "core/compare.h"
+#include "core/engine/compare.h"
 #include "tests/pipeline/ended_run.h"
 #include "tests/pipeline/pipeline.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/compare.h"
+#include "core/engine/compare.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/pipeline.h"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <functional>
 
-#include "core/ownership.h"
+#include "core/io/ownership.h"
 #include "core/resume/ledger.h"
 #include "tests/pipeline/ended_run.h"
 #include "tests/pipeline/patch_folder.h"

@@ -1,9 +1,9 @@
 // What others say about paths, in journals, indexes and steps, never leads out of the folder.
 #include <fcntl.h>
 
-#include "core/file_writer.h"
+#include "core/outputs/file_writer.h"
 #include "core/patch/journal.h"
-#include "core/place.h"
+#include "core/outputs/place.h"
 #include "core/resume/ledger.h"
 #include "tests/pipeline/pipeline.h"
 #include "tools/patching.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/execute.h"
+#include "core/engine/execute.h"
 #include "tests/support/files.h"
 #include "tools/pipeline.h"
 

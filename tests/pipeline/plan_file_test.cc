@@ -2,7 +2,7 @@
 // changed since is named.
 #include "tools/plan_file.h"
 
-#include "core/compare.h"
+#include "core/engine/compare.h"
 #include "core/resume/found_ledgers.h"
 #include "tests/pipeline/pipeline.h"
 

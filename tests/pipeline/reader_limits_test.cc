@@ -15,15 +15,15 @@
 #include <fstream>
 #include <functional>
 
-#include "core/json_edit.h"
-#include "core/json_read.h"
+#include "core/json/json_edit.h"
+#include "core/json/json_read.h"
 #include "core/patch/journal.h"
 #include "formats/formats.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"
 #include "tools/recipe.h"
-#include "transforms/modelopt_state.h"
+#include "transforms/modelopt_export/state.h"
 
 namespace ckpt {
 namespace {

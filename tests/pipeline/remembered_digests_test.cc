@@ -6,8 +6,8 @@
 
 #include <cstdlib>
 
-#include "core/compare.h"
-#include "core/folder.h"
+#include "core/engine/compare.h"
+#include "core/io/folder.h"
 #include "tests/support/files.h"
 
 namespace ckpt {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <thread>
 
-#include "core/compare.h"
+#include "core/engine/compare.h"
 #include "core/resume/ledger.h"
 #include "tests/pipeline/ended_run.h"
 #include "tests/pipeline/pipeline.h"

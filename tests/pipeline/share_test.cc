@@ -1,17 +1,17 @@
 // Shares of a plan: together they give the bytes of one run, in any order, twice, at once, on
 // machines that cut tasks differently.
-#include "core/resume/share.h"
+#include "core/engine/share.h"
 
 #include <sys/stat.h>
 
 #include <atomic>
 #include <thread>
 
-#include "core/compare.h"
-#include "core/folder.h"
-#include "core/place.h"
+#include "core/engine/compare.h"
+#include "core/io/folder.h"
+#include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
-#include "core/tasks.h"
+#include "core/chunks/tasks.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {

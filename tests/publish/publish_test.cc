@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "core/sha256.h"
+#include "core/base/sha256.h"
 #include "tests/support/files.h"
 
 namespace ckpt {

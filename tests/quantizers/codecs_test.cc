@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "quantizers/ggml_blocks.h"
-#include "quantizers/ggml_table_blocks.h"
+#include "quantizers/ggml/ggml_blocks.h"
+#include "quantizers/ggml/ggml_table_blocks.h"
 #include "quantizers/quantizers.h"
 #include "tests/quantizers/data_sets.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/float_convert.h"
+#include "core/model/float_convert.h"
 
 namespace ckpt {
 

@@ -1,4 +1,4 @@
-#include "core/float_convert.h"
+#include "core/model/float_convert.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The search for better blocks of Q4_K, Q5_K and Q6_K: it errs no more than ggml on anything, less
 // on weights, and gives the same bytes on every target and however blocks lie beside each other.
-#include "quantizers/k_search.h"
+#include "quantizers/ggml/k_search.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "quantizers/block_codec.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {

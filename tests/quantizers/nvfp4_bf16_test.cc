@@ -1,5 +1,5 @@
 // NVFP4 straight from bfloat16: the same bytes as through floats, on every target.
-#include "quantizers/nvfp4_bf16.h"
+#include "quantizers/nvfp4/bf16.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "quantizers/fp8_scaled.h"
-#include "quantizers/nvfp4_checkpoint.h"
+#include "quantizers/fp8/scaled.h"
+#include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/parts.h"
 
 namespace ckpt {

@@ -1,5 +1,5 @@
 // The codecs of NVFP4, FP8 and MX checkpoints: rows of real exports, and the rules one by one.
-#include "quantizers/nvfp4_checkpoint.h"
+#include "quantizers/nvfp4/checkpoint.h"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 #include <sstream>
 #include <string>
 
-#include "quantizers/fp8_scaled.h"
+#include "quantizers/fp8/scaled.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/parts.h"
 
 namespace ckpt {

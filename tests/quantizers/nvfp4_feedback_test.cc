@@ -1,5 +1,5 @@
 // Rounding with error feedback: factors, the kernel against its twin, never worse than plain.
-#include "quantizers/nvfp4_feedback.h"
+#include "quantizers/nvfp4/feedback.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <limits>
 #include <random>
 
-#include "core/error_feedback.h"
-#include "quantizers/nvfp4_checkpoint.h"
+#include "core/chunks/error_feedback.h"
+#include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/parts.h"
 
 namespace ckpt {

@@ -1,5 +1,5 @@
 // NVFP4 moved into ggml's blocks: every bit where it belongs, and none made up.
-#include "quantizers/nvfp4_repack.h"
+#include "quantizers/nvfp4/repack.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "quantizers/codec_list.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "quantizers/fp8_scaled.h"
-#include "quantizers/nvfp4_checkpoint.h"
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/fp8/scaled.h"
+#include "quantizers/nvfp4/checkpoint.h"
+#include "quantizers/simd/dispatch.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/codec.h"
-#include "core/float_convert.h"
+#include "core/model/codec.h"
+#include "core/model/float_convert.h"
 #include "tests/quantizers/data_sets.h"
 
 namespace ckpt {

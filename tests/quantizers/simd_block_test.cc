@@ -2,8 +2,8 @@
 // twins.
 #include <limits>
 
-#include "quantizers/block_quants.h"
-#include "quantizers/table_quants.h"
+#include "quantizers/ggml/block_quants.h"
+#include "quantizers/ggml/table_quants.h"
 #include "tests/quantizers/simd_encode_checks.h"
 
 namespace ckpt {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "core/float_convert.h"
-#include "quantizers/block_quants.h"
-#include "quantizers/k_quants.h"
+#include "core/model/float_convert.h"
+#include "quantizers/ggml/block_quants.h"
+#include "quantizers/ggml/k_quants.h"
 #include "quantizers/plain_simd.h"
-#include "quantizers/simd_dispatch.h"
-#include "quantizers/table_quants.h"
+#include "quantizers/simd/dispatch.h"
+#include "quantizers/ggml/table_quants.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {

@@ -1,4 +1,4 @@
-#include "quantizers/simd_dispatch.h"
+#include "quantizers/simd/dispatch.h"
 
 #include <gtest/gtest.h>
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "core/codec.h"
-#include "quantizers/simd_dispatch.h"
+#include "core/model/codec.h"
+#include "quantizers/simd/dispatch.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "quantizers/iq4_search.h"
-#include "quantizers/simd_dispatch.h"
-#include "quantizers/table_quants.h"
+#include "quantizers/ggml/iq4_search.h"
+#include "quantizers/simd/dispatch.h"
+#include "quantizers/ggml/table_quants.h"
 
 namespace ckpt {
 namespace {

@@ -1,9 +1,9 @@
 // The vector encoders with column weights against their scalar twins.
 #include <limits>
 
-#include "quantizers/block_quants.h"
-#include "quantizers/k_quants.h"
-#include "quantizers/table_quants.h"
+#include "quantizers/ggml/block_quants.h"
+#include "quantizers/ggml/k_quants.h"
+#include "quantizers/ggml/table_quants.h"
 #include "tests/quantizers/simd_encode_checks.h"
 
 namespace ckpt {

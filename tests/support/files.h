@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/format.h"
+#include "core/model/format.h"
 
 namespace ckpt {
 

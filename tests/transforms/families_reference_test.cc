@@ -7,7 +7,7 @@
 #include <fstream>
 #include <ostream>
 
-#include "core/execute.h"
+#include "core/engine/execute.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"

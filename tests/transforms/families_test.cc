@@ -1,12 +1,12 @@
 // The tables of families hold what the code that reads them takes for granted.
-#include "transforms/families/families.h"
+#include "transforms/to_gguf/families/families.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "transforms/to_gguf_names.h"
+#include "transforms/to_gguf/names.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json_read.h"
+#include "core/json/json_read.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"
 #include "tests/transforms/run_step.h"

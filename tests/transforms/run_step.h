@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/execute.h"
-#include "core/plan.h"
+#include "core/engine/execute.h"
+#include "core/model/plan.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"

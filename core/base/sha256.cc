@@ -1,0 +1,79 @@
+// The interface of OpenSSL 3 that is not deprecated gives nothing to go on from.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include "core/base/sha256.h"
+
+#include <openssl/sha.h>
+
+#include <charconv>
+
+#include "core/base/result.h"
+
+namespace ckpt {
+namespace {
+
+constexpr size_t kStateWords = 8, kWordDigits = 8;
+
+template <class T>
+bool parse_hex(std::string_view digits, T& value) {
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  return error == std::errc() && end == digits.data() + digits.size();
+}
+
+}  // namespace
+
+struct Sha256::State {
+  SHA256_CTX context;
+  State() { CKPT_CHECK(SHA256_Init(&context) == 1); }
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+void Sha256::add(std::span<const std::byte> bytes) {
+  CKPT_CHECK(SHA256_Update(&state_->context, bytes.data(), bytes.size()) == 1);
+}
+
+std::string Sha256::finish() {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  CKPT_CHECK(SHA256_Final(digest, &state_->context) == 1);
+  std::string hex;
+  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
+  return hex;
+}
+
+Sha256State Sha256::state() const {
+  const SHA256_CTX& context = state_->context;
+  Sha256State out;
+  out.size_bytes = (uint64_t{context.Nh} << 32 | context.Nl) / 8;
+  for (const SHA_LONG word : context.h) out.text += fmt::format("{:08x}", word);
+  const auto* rest = reinterpret_cast<const unsigned char*>(context.data);
+  for (unsigned i = 0; i < context.num; ++i) out.text += fmt::format("{:02x}", rest[i]);
+  return out;
+}
+
+std::optional<Sha256> Sha256::from(const Sha256State& state) {
+  const uint64_t rest_bytes = state.size_bytes % SHA256_CBLOCK;
+  std::string_view text = state.text;
+  if (text.size() != kStateWords * kWordDigits + 2 * rest_bytes) return std::nullopt;
+  if (state.size_bytes > UINT64_MAX / 8) return std::nullopt;
+  Sha256 out;
+  SHA256_CTX& context = out.state_->context;
+  for (SHA_LONG& word : context.h) {
+    if (!parse_hex(text.substr(0, kWordDigits), word)) return std::nullopt;
+    text.remove_prefix(kWordDigits);
+  }
+  const uint64_t whole_bits = (state.size_bytes - rest_bytes) * 8;
+  context.Nl = static_cast<SHA_LONG>(whole_bits);
+  context.Nh = static_cast<SHA_LONG>(whole_bits >> 32);
+  for (; !text.empty(); text.remove_prefix(2)) {
+    unsigned char byte = 0;
+    if (!parse_hex(text.substr(0, 2), byte)) return std::nullopt;
+    CKPT_CHECK(SHA256_Update(&context, &byte, 1) == 1);
+  }
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,42 @@
+// Error feedback: the rounding error of one column is made up for in later ones, as far as what the
+// columns are multiplied with goes up and down together.
+//
+//   H = mean of x x^T for a run of n columns, x what they are multiplied with
+//   H + 5 % of its mean diagonal = G c G^T      G upper triangular with ones, c > 0
+//   F = G^-1                                    factors right of the diagonal, c on it
+//   error e_i = v_i - q_i;  v_k -= e_i F_ik for k > i;  sum of squared outputs = sum of c_i e_i^2
+//
+// What a reader would get wrong: the factorisation runs from the last column to the first, in
+// doubles, one operation after the other, so that it is the same on every machine.
+// Source of the idea: GPTQ, Frantar et al., arXiv 2210.17323.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+
+// Fails: kCorrupt for second moments that are none (NaN, a direction with a negative square),
+// naming the tensor; read_values' errors. Requires: shape [runs, n, n], F32 or narrower, Stored.
+Result<ErrorFeedback> make_error_feedback(const Tensor& moments);
+
+// Factors that tasks share while any of them is at work with them; then they are forgotten.
+class FeedbackCache {
+ public:
+  using Shared = std::shared_ptr<const ErrorFeedback>;
+  // Null for null.
+  Result<Shared> get(const Tensor* moments);
+
+ private:
+  struct Entry {
+    std::mutex mutex;
+    std::weak_ptr<const ErrorFeedback> factors;
+  };
+  std::mutex mutex_;
+  std::map<const Tensor*, Entry> entries_;
+};
+
+}  // namespace ckpt

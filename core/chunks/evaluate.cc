@@ -1,0 +1,222 @@
+#include "core/chunks/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/model/gather.h"
+#include "core/chunks/recode_chunk.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kRunValues = 64 << 10;  // read at a time, or one band
+
+// Reads runs of rows of one tensor.
+class Rows {
+ public:
+  explicit Rows(const Tensor& tensor)
+      : tensor_(tensor), source_(tensor.is_stored() ? tensor : *tensor.recoded().from) {
+    for (const auto& slices : source_.stored().parts) indices_.emplace_back(slices);
+    buffers_.resize(indices_.size());
+    grain_ = {tensor.rows(), tensor.row_values(), source_.codec->band_rows};
+    grain_.band_rows = std::max(grain_.band_rows, uint64_t{tensor.codec->band_rows});
+  }
+
+  Status check() const {
+    const bool can_decode = source_.codec->decode != nullptr && tensor_.codec->decode != nullptr;
+    const bool is_other = !tensor_.is_stored() && (tensor_.recoded().block_amax != nullptr ||
+                                                   tensor_.recoded().repack != nullptr);
+    if (can_decode && !is_other) return {};
+    return fail(ErrorCode::kUnsupported, "tensor '{}': values of type {} cannot be looked at",
+                tensor_.name, tensor_.codec->name);
+  }
+  uint64_t band_rows() const { return grain_.band_rows; }
+  void set_stats(const Stats& stats) { stats_ = stats; }
+
+  Result<ConstFloatRows> read(uint64_t first, uint64_t rows) {
+    CKPT_TRY(load(first, rows));
+    const uint64_t row_values = grain_.row_values;
+    values_.resize(rows * row_values);
+    const FloatRows out{values_, row_values};
+    if (tensor_.is_stored()) {
+      source_.codec->decode(parts_, out);
+    } else {
+      std::vector<std::vector<std::byte>> encoded;
+      std::vector<std::span<std::byte>> views;
+      for (const PartRule& rule : tensor_.codec->parts) {
+        encoded.emplace_back(part_shape(rule, rows, row_values).size_bytes);
+      }
+      for (auto& part : encoded) views.emplace_back(part);
+      CKPT_TRY(recode_chunk(input(first, rows), scratch_, views));
+      const std::vector<std::span<const std::byte>> written(views.begin(), views.end());
+      tensor_.codec->decode(written, out);
+    }
+    return ConstFloatRows{values_, row_values};
+  }
+
+  // Requires: the tensor is Recoded with a codec that has a scan.
+  Status scan(uint64_t first, uint64_t rows, Stats& stats) {
+    CKPT_TRY(load(first, rows));
+    return scan_chunk(input(first, rows), scratch_, stats);
+  }
+
+ private:
+  RecodeInput input(uint64_t first, uint64_t rows) const {
+    return {tensor_, grain_, first, rows, parts_, stats_, false};
+  }
+
+  Status load(uint64_t first, uint64_t rows) {
+    parts_.clear();
+    for (size_t i = 0; i < indices_.size(); ++i) {
+      const PartRule& rule = source_.codec->parts[i];
+      const bool whole = rule.tile_rows == 0;
+      const uint64_t start = whole ? 0 : part_shape(rule, first, grain_.row_values).size_bytes;
+      const uint64_t size =
+          part_shape(rule, whole ? grain_.rows : rows, grain_.row_values).size_bytes;
+      CKPT_ASSIGN(const auto bytes, in(fmt::format("tensor '{}'", source_.name),
+                                       gather(indices_[i], start, size, buffers_[i])));
+      parts_.push_back(bytes);
+    }
+    return {};
+  }
+
+  const Tensor& tensor_;
+  const Tensor& source_;
+  std::vector<SliceIndex> indices_;
+  std::vector<GatherBuffers> buffers_;
+  std::vector<std::span<const std::byte>> parts_;
+  Grain grain_;
+  Stats stats_;
+  RecodeScratch scratch_;
+  std::vector<float> values_;
+};
+
+struct RowRange {
+  uint64_t first, count;
+};
+
+// Whole bands; all of them, or as many as the limit allows at equal distances.
+std::vector<RowRange> choose_rows(const Tensor& tensor, uint64_t band, uint64_t limit_values) {
+  std::vector<RowRange> out;
+  const uint64_t rows = tensor.rows(), columns = std::max<uint64_t>(1, tensor.row_values());
+  if (rows == 0 || tensor.row_values() == 0) return out;
+  band = std::max<uint64_t>(1, band);
+  const bool all = tensor.values() <= limit_values;
+  const uint64_t run = std::max(band, kRunValues / columns / band * band);
+  if (all) {
+    for (uint64_t at = 0; at < rows; at += run) out.push_back({at, std::min(run, rows - at)});
+    return out;
+  }
+  const uint64_t bands = (rows + band - 1) / band;
+  const uint64_t chosen = std::clamp<uint64_t>(limit_values / (columns * band), 1, bands);
+  for (uint64_t i = 0; i < chosen; ++i) {
+    // bands and chosen are row counts: their product is far below 2^64 for any file
+    const uint64_t at = i * bands / chosen * band;
+    out.push_back({at, std::min(band, rows - at)});
+  }
+  return out;
+}
+
+// Statistics of the rows that will be looked at, for a tensor that does not know its own.
+Status set_sample_stats(const Tensor& tensor, Rows& rows, const std::vector<RowRange>& ranges) {
+  if (tensor.is_stored() || !tensor.codec->needs_stats) return {};
+  Stats stats = tensor.recoded().stats.value_or(Stats{});
+  if (!tensor.recoded().stats) {
+    for (const RowRange& range : ranges) CKPT_TRY(rows.scan(range.first, range.count, stats));
+  }
+  rows.set_stats(stats);
+  return {};
+}
+
+Status check_same_shape(const Tensor& a, const Tensor& b) {
+  if (a.rows() == b.rows() && a.row_values() == b.row_values()) return {};
+  return fail(ErrorCode::kUnsupported, "tensor '{}' is [{}], '{}' is [{}]; expected one shape",
+              a.name, fmt::join(a.shape, ", "), b.name, fmt::join(b.shape, ", "));
+}
+
+// Calls work(rows of a, rows of b) for the same rows of both.
+template <class Work>
+Status for_each_pair(const Tensor& a, const Tensor& b, uint64_t limit_values, const Work& work) {
+  CKPT_TRY(check_same_shape(a, b));
+  Rows rows_a(a), rows_b(b);
+  CKPT_TRY(rows_a.check());
+  CKPT_TRY(rows_b.check());
+  const auto ranges =
+      choose_rows(a, std::max(rows_a.band_rows(), rows_b.band_rows()), limit_values);
+  CKPT_TRY(set_sample_stats(a, rows_a, ranges));
+  CKPT_TRY(set_sample_stats(b, rows_b, ranges));
+  for (const RowRange& range : ranges) {
+    CKPT_ASSIGN(const ConstFloatRows values_a, rows_a.read(range.first, range.count));
+    CKPT_ASSIGN(const ConstFloatRows values_b, rows_b.read(range.first, range.count));
+    work(values_a, values_b);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status for_each_row(const Tensor& tensor, uint64_t limit_values, const RowsWork& work) {
+  Rows rows(tensor);
+  CKPT_TRY(rows.check());
+  const auto ranges = choose_rows(tensor, rows.band_rows(), limit_values);
+  CKPT_TRY(set_sample_stats(tensor, rows, ranges));
+  for (const RowRange& range : ranges) {
+    CKPT_ASSIGN(const ConstFloatRows values, rows.read(range.first, range.count));
+    work(range.first, values);
+  }
+  return {};
+}
+
+Result<float> find_amax(const Tensor& tensor) {
+  Rows rows(tensor);
+  CKPT_TRY(rows.check());
+  const auto ranges = choose_rows(tensor, rows.band_rows(), UINT64_MAX);
+  Stats stats;
+  for (const RowRange& range : ranges) {
+    if (!tensor.is_stored() && tensor.codec->scan != nullptr) {
+      CKPT_TRY(rows.scan(range.first, range.count, stats));
+      continue;
+    }
+    CKPT_ASSIGN(const ConstFloatRows values, rows.read(range.first, range.count));
+    for (const float value : values.values) {
+      if (std::isfinite(value)) stats.amax = std::max(stats.amax, std::fabs(value));
+    }
+  }
+  return stats.amax;
+}
+
+double ValueError::sqnr_db() const {
+  constexpr double kMost = 999;
+  if (noise <= 0) return kMost;
+  return signal > 0 ? std::min(kMost, 10 * std::log10(signal / noise)) : -kMost;
+}
+
+Result<ValueError> measure_error(const Tensor& made, const Tensor& reference,
+                                 std::span<const float> column_weights, uint64_t limit_values) {
+  CKPT_CHECK(column_weights.empty() || column_weights.size() == made.row_values());
+  ValueError out;
+  CKPT_TRY(for_each_pair(made, reference, limit_values, [&](ConstFloatRows a, ConstFloatRows b) {
+    for (size_t i = 0; i < a.values.size(); ++i) {
+      const double weight =
+          column_weights.empty() ? 1 : double{column_weights[i % column_weights.size()]};
+      const double expected = b.values[i], difference = expected - double{a.values[i]};
+      out.signal += weight * expected * expected;
+      out.noise += weight * difference * difference;
+    }
+  }));
+  return out;
+}
+
+Status add_column_sums(const Tensor& a, const Tensor& b, ColumnSums& sums, uint64_t limit_values) {
+  sums.square.resize(a.row_values());
+  sums.product.resize(a.row_values());
+  return for_each_pair(a, b, limit_values, [&](ConstFloatRows left, ConstFloatRows right) {
+    for (size_t i = 0; i < left.values.size(); ++i) {
+      const double value = left.values[i];
+      sums.square[i % sums.square.size()] += value * value;
+      sums.product[i % sums.square.size()] += value * double{right.values[i]};
+    }
+  });
+}
+
+}  // namespace ckpt

@@ -1,0 +1,57 @@
+// Reads rows of a tensor while planning, as the values they stand for or will be written as, so
+// that a transform can choose by measured error.
+//
+//   Stored     bytes ─ decode ─▶ values
+//   Recoded    bytes ─ decode, operations, encode with its codec, decode ─▶ values
+//
+// Memory and time are bounded: of a large tensor whole bands of rows are looked at, evenly spread.
+// What a reader would get wrong: a figure over a sample is an estimate, and the statistics that a
+// codec needs of a whole tensor are those of the sample where the tensor does not bring them along.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/model/checkpoint.h"
+#include "core/model/codec.h"
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// A quarter of a million values of a tensor tell its error to a tenth of a decibel.
+inline constexpr uint64_t kSampleValues = uint64_t{1} << 18;
+
+// Calls work(first row, values) for runs of rows of `tensor`, ascending; values of all rows while
+// there are at most `limit_values`, else of rows spread evenly. Tensors with equal numbers of rows
+// and columns and codecs without bands are cut alike. Fails: kUnsupported: values that cannot be
+// decoded, magnitudes of blocks, repacked bits; kCorrupt: NaN or Inf; kIo.
+using RowsWork = std::function<void(uint64_t first_row, ConstFloatRows)>;
+Status for_each_row(const Tensor& tensor, uint64_t limit_values, const RowsWork& work);
+
+// The largest magnitude of all values that `tensor` will be encoded from (of its own, when Stored).
+// Reads the whole tensor, a band of rows at a time. Fails as for_each_row does.
+Result<float> find_amax(const Tensor& tensor);
+
+// How far values lie from a reference, as sums of squares.
+struct ValueError {
+  double signal = 0, noise = 0;
+  double relative() const { return signal > 0 ? noise / signal : 0; }
+  double sqnr_db() const;  // 999 when nothing differs
+};
+// Compares rows of two tensors with the same values in the same places; `column_weights` says what
+// a column counts, all the same when empty. Fails: kUnsupported for other shapes; as for_each_row.
+Result<ValueError> measure_error(const Tensor& made, const Tensor& reference,
+                                 std::span<const float> column_weights = {},
+                                 uint64_t limit_values = kSampleValues);
+
+// Sums over rows, one a column: of a squared, and of a times b.
+struct ColumnSums {
+  std::vector<double> square, product;
+};
+// Adds those of `a` and `b` to `sums`, which is empty or has their columns. Fails as measure_error.
+Status add_column_sums(const Tensor& a, const Tensor& b, ColumnSums& sums,
+                       uint64_t limit_values = kSampleValues);
+
+}  // namespace ckpt

@@ -1,0 +1,318 @@
+#include "core/chunks/recode_chunk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/base/arithmetic.h"
+#include "core/model/float_convert.h"
+#include "core/chunks/repack.h"
+
+namespace ckpt {
+namespace {
+
+// Floats of one strip: what is decoded stays in the second-level cache until it is encoded.
+constexpr uint64_t kStripValues = 32 << 10;
+// Rows that vectors of any machine hold beside each other, from column to column.
+constexpr uint64_t kFeedbackRows = 16;
+
+bool is_flat(const Codec& codec) {
+  return codec.parts.size() == 1 && codec.parts[0].tile_rows == 1 &&
+         codec.parts[0].tile_values == codec.block_values;
+}
+
+bool works_on_columns(const ValueOp& op) {
+  return std::holds_alternative<ScaleRows>(op) || std::holds_alternative<ScaleColumns>(op) ||
+         std::holds_alternative<PermuteColumns>(op);
+}
+
+float round_to_bf16(float value) { return float_from_bf16(bf16_from_float(value)); }
+
+float round_to_f16(float value) { return float_from_f16(f16_from_float(value)); }
+
+struct ApplyOp {
+  FloatRows rows;
+  uint64_t first_row;
+  std::vector<float>& permuted;
+
+  void operator()(const AddScalar& op) const {
+    for (float& value : rows.values) value = value + op.value;
+  }
+  // exp in double and rounded once: the correctly rounded float in all but a few in 10^9 cases.
+  void operator()(const NegExp&) const {
+    for (float& value : rows.values) {
+      value = -static_cast<float>(std::exp(static_cast<double>(value)));
+    }
+  }
+  void operator()(const RoundTo& op) const {
+    CKPT_CHECK(op.dtype == Dtype::kBF16 || op.dtype == Dtype::kF16);
+    const auto round = op.dtype == Dtype::kBF16 ? round_to_bf16 : round_to_f16;
+    for (float& value : rows.values) value = round(value);
+  }
+  void operator()(const ScaleRows& op) const {
+    for (uint64_t row = 0; row < rows.rows(); ++row) {
+      const float factor = (*op.factors)[first_row + row];
+      for (float& value : rows.values.subspan(row * rows.row_values, rows.row_values)) {
+        value *= factor;
+      }
+    }
+  }
+  void operator()(const ScaleColumns& op) const {
+    for (uint64_t i = 0; i < rows.values.size(); ++i) {
+      rows.values[i] *= (*op.factors)[i % rows.row_values];
+    }
+  }
+  void operator()(const PermuteColumns& op) const {
+    const std::vector<uint32_t>& index = *op.index;
+    permuted.resize(rows.row_values);
+    for (uint64_t row = 0; row < rows.rows(); ++row) {
+      const auto values = rows.values.subspan(row * rows.row_values, rows.row_values);
+      for (uint64_t i = 0; i < rows.row_values; ++i) permuted[i] = values[index[i]];
+      std::copy(permuted.begin(), permuted.end(), values.begin());
+    }
+  }
+};
+
+// Index of the first NaN or Inf, or the number of values. Adding one to an exponent of all ones
+// carries into the sign bit, which no other exponent reaches: two operations a value, any order.
+uint64_t first_nonfinite(std::span<const float> values) {
+  constexpr uint64_t kRun = 128;
+  uint64_t i = 0;
+  for (; i + kRun <= values.size(); i += kRun) {
+    uint32_t carries = 0;
+    for (uint64_t j = 0; j < kRun; ++j) {
+      uint32_t bits;
+      std::memcpy(&bits, &values[i + j], sizeof bits);
+      carries |= (bits & 0x7F800000u) + 0x00800000u;
+    }
+    if ((carries & 0x80000000u) != 0) break;
+  }
+  for (; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) return i;
+  }
+  return values.size();
+}
+
+Failure nonfinite_error(const Tensor& tensor, uint64_t index, const char* found) {
+  const uint64_t row_values = tensor.row_values();
+  const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+  Failure failure = fail_with_hint(ErrorCode::kCorrupt,
+                                   "look for the training step or merge that produced it; "
+                                   "--allow-nonfinite converts it as it is",
+                                   "tensor '{}': {} at row {}, column {}; expected finite weights",
+                                   source, found, index / row_values, index % row_values);
+  if (!tensor.home.empty()) failure = Failure(std::move(failure.value()).in(tensor.home));
+  return failure;
+}
+
+const char* nonfinite_name(float value) {
+  if (std::isnan(value)) return "NaN";
+  return value > 0 ? "+Inf" : "-Inf";
+}
+
+std::span<const float> weights_of(const Recoded& recoded, const Tensor& tensor, uint64_t row) {
+  if (recoded.weights == nullptr) return {};
+  const uint64_t columns = tensor.row_values();
+  const uint64_t matrices = recoded.weights->weights.size() / columns;
+  const uint64_t rows_each = tensor.rows() / matrices;
+  return std::span(recoded.weights->weights).subspan(row / rows_each * columns, columns);
+}
+
+// Rows from `row` on that one strip takes: as many as fit, whole bands, one matrix's only.
+uint64_t strip_rows(const RecodeInput& input, uint64_t row) {
+  const Grain& grain = input.grain;
+  uint64_t rows = std::max<uint64_t>(1, kStripValues / std::max<uint64_t>(1, grain.row_values));
+  const Recoded& recoded = input.tensor.recoded();
+  if (recoded.moments != nullptr) rows = std::max(rows, kFeedbackRows);
+  rows = std::max(grain.band_rows, rows / grain.band_rows * grain.band_rows);
+  if (recoded.weights != nullptr) {
+    const uint64_t matrices = recoded.weights->weights.size() / grain.row_values;
+    const uint64_t rows_each = grain.rows / matrices;
+    rows = std::min(rows, rows_each - (input.first_row + row) % rows_each);
+  }
+  return std::min(rows, input.rows - row);
+}
+
+// The bytes of each part for rows [row, row + rows) of the chunk.
+template <class Byte>
+std::vector<std::span<Byte>> strip_parts(const Codec& codec, const Grain& grain, uint64_t row,
+                                         uint64_t rows, std::span<const std::span<Byte>> chunk) {
+  std::vector<std::span<Byte>> out;
+  for (size_t i = 0; i < codec.parts.size(); ++i) {
+    const PartRule& rule = codec.parts[i];
+    if (rule.tile_rows == 0) {
+      out.push_back(chunk[i]);
+      continue;
+    }
+    const PartShape shape = part_shape(rule, rows, grain.row_values);
+    const uint64_t row_bytes = shape.elements * size_bytes(rule.dtype);
+    out.push_back(chunk[i].subspan(row / rule.tile_rows * row_bytes, shape.size_bytes));
+  }
+  return out;
+}
+
+Status encode_strip(const RecodeInput& input, uint64_t row, ConstFloatRows values, Parts out) {
+  const Tensor& tensor = input.tensor;
+  const Codec& codec = *tensor.codec;
+  const uint64_t first = input.first_row + row;
+  const uint64_t blocks = input.rows == 0 ? 0 : input.block_amax.size() / input.rows;
+  const EncodeContext context{
+      input.stats, weights_of(tensor.recoded(), tensor, first), tensor.recoded().options,
+      input.block_amax.empty() ? input.block_amax
+                               : input.block_amax.subspan(row * blocks, values.rows() * blocks),
+      input.feedback};
+  codec.encode(values, context, out);
+  if (codec.first_overflow == nullptr || input.allow_nonfinite) return {};
+  const std::vector<std::span<const std::byte>> encoded(out.begin(), out.end());
+  const uint64_t bad = codec.first_overflow(encoded, values.rows(), values.row_values);
+  if (bad == values.rows()) return {};
+  const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+  const uint64_t in_tensor =
+      (first + bad) * values.row_values / std::max<uint64_t>(1, tensor.row_values());
+  if (codec.block_values > 1) {
+    return fail_with_hint(
+        ErrorCode::kCorrupt, fmt::format("--tensor-type '{}=bf16'", source),
+        "tensor '{}': values of row {} are too large for the float16 scales of {}", source,
+        in_tensor, codec.name);
+  }
+  return fail_with_hint(ErrorCode::kCorrupt, codec.name == "f16" ? "--to bf16" : "--to f32",
+                        "tensor '{}': values of row {} are too large for {}", source, in_tensor,
+                        codec.name);
+}
+
+}  // namespace
+
+Grain grain(const Tensor& tensor) {
+  Grain out{tensor.rows(), tensor.row_values(), tensor.codec->band_rows};
+  if (tensor.is_stored()) return out;
+  const Recoded& recoded = tensor.recoded();
+  const Codec& from = *recoded.from->codec;
+  out.band_rows = std::max(out.band_rows, uint64_t{from.band_rows});
+  const bool flat = is_flat(*tensor.codec) && is_flat(from) && recoded.weights == nullptr &&
+                    recoded.moments == nullptr &&
+                    std::none_of(recoded.ops.begin(), recoded.ops.end(), works_on_columns);
+  if (!flat || out.row_values == 0) return out;
+  // Short rows that divide the tensor's own, so that both can be cut at the same places.
+  uint64_t row = std::max(tensor.codec->block_values, from.block_values);
+  while (row < 1024 && out.row_values % (row * 2) == 0) row *= 2;
+  const uint64_t values = tensor.values();
+  return {values / row, row, 1};
+}
+
+PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, uint64_t rows) {
+  if (rule.tile_rows == 0) return {0, part_shape(rule, grain.rows, grain.row_values).size_bytes};
+  const uint64_t start = part_shape(rule, first, grain.row_values).size_bytes;
+  return {start, part_shape(rule, rows, grain.row_values).size_bytes};
+}
+
+namespace {
+
+// Decodes rows [row, row + rows) of the chunk and applies the operations.
+Result<FloatRows> decode_strip(const RecodeInput& input, RecodeScratch& scratch, uint64_t row,
+                               uint64_t rows) {
+  const Recoded& recoded = input.tensor.recoded();
+  const Codec& from = *recoded.from->codec;
+  const uint64_t row_values = input.grain.row_values;
+  scratch.values.resize(std::max<size_t>(scratch.values.size(), rows * row_values));
+  const FloatRows values{std::span(scratch.values).first(rows * row_values), row_values};
+  from.decode(strip_parts<const std::byte>(from, input.grain, row, rows, input.source), values);
+  if (!input.allow_nonfinite) {
+    const uint64_t bad = first_nonfinite(values.values);
+    if (bad < values.values.size()) {
+      return nonfinite_error(input.tensor, (input.first_row + row) * row_values + bad,
+                             nonfinite_name(values.values[bad]));
+    }
+  }
+  for (const ValueOp& op : recoded.ops) {
+    std::visit(ApplyOp{values, input.first_row + row, scratch.permuted}, op);
+  }
+  return values;
+}
+
+// The source's bytes where the codec may take them as they are, else none.
+std::span<const std::byte> plain_bf16(const RecodeInput& input) {
+  const Recoded& recoded = input.tensor.recoded();
+  const Codec& from = *recoded.from->codec;
+  const bool is_plain = is_flat(from) && from.parts[0].dtype == Dtype::kBF16;
+  const bool as_it_is = recoded.ops.empty() && recoded.weights == nullptr &&
+                        recoded.moments == nullptr && input.block_amax.empty();
+  return is_plain && as_it_is ? input.source[0] : std::span<const std::byte>();
+}
+
+}  // namespace
+
+Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out) {
+  if (input.tensor.recoded().repack != nullptr) return repack_chunk(input, out);
+  const Codec& codec = *input.tensor.codec;
+  const auto bf16 = plain_bf16(input);
+  const EncodeContext context{input.stats, {}, input.tensor.recoded().options};
+  if (!bf16.empty() && codec.encode_bf16 != nullptr && codec.encode_bf16(bf16, context, out)) {
+    return {};
+  }
+  for (uint64_t row = 0; row < input.rows;) {
+    const uint64_t rows = strip_rows(input, row);
+    CKPT_ASSIGN(const FloatRows values, decode_strip(input, scratch, row, rows));
+    const auto parts = strip_parts<std::byte>(codec, input.grain, row, rows, out);
+    CKPT_TRY(encode_strip(input, row, {values.values, values.row_values}, parts));
+    row += rows;
+  }
+  return {};
+}
+
+Status scan_chunk(const RecodeInput& input, RecodeScratch& scratch, Stats& stats) {
+  const Codec& codec = *input.tensor.codec;
+  const auto bf16 = plain_bf16(input);
+  if (!bf16.empty() && codec.scan_bf16 != nullptr && codec.scan_bf16(bf16, stats)) return {};
+  for (uint64_t row = 0; row < input.rows;) {
+    const uint64_t rows = strip_rows(input, row);
+    CKPT_ASSIGN(const FloatRows values, decode_strip(input, scratch, row, rows));
+    codec.scan({values.values, values.row_values}, stats);
+    row += rows;
+  }
+  return {};
+}
+
+namespace {
+
+// First position whose exponent bits are all ones, for elements of type Bits.
+template <class Bits>
+uint64_t first_with_exponent(std::span<const std::byte> bytes, Bits mask) {
+  const uint64_t count = bytes.size() / sizeof(Bits);
+  constexpr uint64_t kRun = 256;
+  for (uint64_t i = 0; i < count; i += kRun) {
+    const uint64_t end = std::min(i + kRun, count);
+    Bits found = 0;
+    for (uint64_t j = i; j < end; ++j) {
+      Bits bits;
+      std::memcpy(&bits, bytes.data() + j * sizeof bits, sizeof bits);
+      found = static_cast<Bits>(found | static_cast<Bits>((bits & mask) == mask));
+    }
+    if (found == 0) continue;
+    for (uint64_t j = i; j < end; ++j) {
+      Bits bits;
+      std::memcpy(&bits, bytes.data() + j * sizeof bits, sizeof bits);
+      if ((bits & mask) == mask) return j;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+Status check_finite(const Tensor& tensor, const Codec& codec, uint64_t first_value,
+                    std::span<const std::byte> bytes) {
+  if (codec.parts.size() != 1) return {};
+  const Dtype dtype = codec.parts[0].dtype;
+  const uint64_t count = bytes.size() / size_bytes(dtype);
+  uint64_t bad = count;
+  if (dtype == Dtype::kBF16) bad = first_with_exponent<uint16_t>(bytes, 0x7F80);
+  if (dtype == Dtype::kF16) bad = first_with_exponent<uint16_t>(bytes, 0x7C00);
+  if (dtype == Dtype::kF32) bad = first_with_exponent<uint32_t>(bytes, 0x7F800000u);
+  if (bad == count) return {};
+  float value = 0;
+  const std::span<const std::byte> one = bytes.subspan(bad * size_bytes(dtype), size_bytes(dtype));
+  codec.decode(std::span(&one, 1), {std::span(&value, 1), 1});
+  return nonfinite_error(tensor, first_value + bad, nonfinite_name(value));
+}
+
+}  // namespace ckpt

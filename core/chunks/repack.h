@@ -1,0 +1,27 @@
+// Moves values from one codec to another that holds them bit for bit: the planning half, and what
+// the engine does with a run of rows.
+//
+//   parts of `from` ── whole blocks change columns ──▶ Repack::move ──▶ parts of my codec
+//
+// What a reader would get wrong: the blocks of `from` move before they are packed anew, so a
+// permutation needs whole blocks of `from`, however large those of the target are.
+#pragma once
+
+#include <cstdint>
+
+#include "core/model/checkpoint.h"
+#include "core/chunks/recode_chunk.h"
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// `tensor`, its bits moved into the parts of `codec`. Requires: it is Stored, or Recoded with the
+// codec of what it is made from. Fails: kUnsupported when codec.repacks does not have the tensor's
+// codec, or an operation changes values or parts blocks; check_shape's errors.
+Result<Tensor> repack(Tensor tensor, const Codec& codec);
+
+// As recode_chunk, for a tensor with a repack. Fails: kCorrupt for rows that the codec refuses,
+// unless input.allow_nonfinite.
+Status repack_chunk(const RecodeInput& input, Parts out);
+
+}  // namespace ckpt

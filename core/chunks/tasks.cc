@@ -1,0 +1,248 @@
+#include "core/chunks/tasks.h"
+
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <tuple>
+
+#include "core/base/arithmetic.h"
+
+namespace ckpt {
+namespace {
+
+TensorJob make_job(const Tensor& tensor) {
+  TensorJob job;
+  job.tensor = &tensor;
+  job.places.resize(tensor.codec->parts.size());
+  const Tensor& source = tensor.is_stored() ? tensor : *tensor.recoded().from;
+  for (const auto& slices : source.stored().parts) job.slices.emplace_back(slices);
+  if (tensor.is_stored()) return job;
+  job.grain = grain(tensor);
+  const Recoded& recoded = tensor.recoded();
+  if (recoded.block_amax != nullptr) {
+    job.block_amax.emplace(recoded.block_amax->stored().parts[0]);
+  }
+  return job;
+}
+
+// Rows of a task: whole bands and, where they are short enough, whole rows of the tensor itself, so
+// that tensors made from the same source are cut alike whatever their grain.
+uint64_t task_rows(const Tensor& tensor, const Grain& grain, uint64_t values) {
+  const uint64_t own_rows = values / std::max<uint64_t>(1, tensor.row_values());
+  const uint64_t target = own_rows > 0 ? own_rows * tensor.row_values() : values;
+  const uint64_t rows = target / std::max<uint64_t>(1, grain.row_values);
+  return std::max(grain.band_rows, rows / grain.band_rows * grain.band_rows);
+}
+
+struct SourcePlace {
+  const ByteSource* source = nullptr;
+  uint64_t offset_bytes = 0;
+  auto operator<=>(const SourcePlace&) const = default;
+};
+
+class Cutter {
+ public:
+  Cutter(const Plan& plan, uint64_t chunk_bytes) : plan_(plan), chunk_bytes_(chunk_bytes) {}
+
+  Jobs run() {
+    for (uint32_t output = 0; output < plan_.outputs.size(); ++output) cut_output(output);
+    std::stable_sort(jobs_.tasks.begin(), jobs_.tasks.end(), [](const Task& a, const Task& b) {
+      return std::tie(a.output, a.file, a.offset_bytes) <
+             std::tie(b.output, b.file, b.offset_bytes);
+    });
+    if (plan_.outputs.size() > 1) order_by_first_output();
+    put_scans_before_their_use();
+    return std::move(jobs_);
+  }
+
+ private:
+  void cut_output(uint32_t output) {
+    const Output& out = plan_.outputs[output];
+    auto& tensors = jobs_.tensors.emplace_back();
+    tensors.reserve(out.checkpoint.tensors.size());
+    for (const Tensor& tensor : out.checkpoint.tensors) tensors.push_back(make_job(tensor));
+    for (uint32_t file = 0; file < out.layout.files.size(); ++file) {
+      const OutputFile& layout = out.layout.files[file];
+      jobs_.output_bytes += layout.size_bytes;
+      for (const Extent& extent : layout.extents) {
+        tensors[extent.tensor].places[extent.part] = {file, extent.offset_bytes};
+      }
+      cut_bytes(output, file, layout);
+    }
+    for (uint32_t i = 0; i < tensors.size(); ++i) {
+      const bool placed = tensors[i].places[0].file != kNoFile;
+      if (!placed || tensors[i].tensor->values() == 0) continue;
+      if (tensors[i].tensor->is_stored()) {
+        cut_copies(output, i, tensors[i]);
+      } else {
+        find_scans(tensors[i]);
+        cut_recodes(output, i, tensors[i]);
+      }
+    }
+  }
+
+  // The scan of what `tensor` is made from; one for all that are made from the same.
+  uint32_t scan_of(const Tensor& tensor) {
+    const Tensor* from = tensor.recoded().from.get();
+    const auto [found, is_new] = scan_by_source_.try_emplace(from, jobs_.scans.size());
+    if (is_new) {
+      ScanJob& job = jobs_.scans.emplace_back();
+      job.tensor = &tensor;
+      for (const auto& slices : from->stored().parts) job.slices.emplace_back(slices);
+      job.grain = grain(tensor);
+    }
+    return found->second;
+  }
+
+  void find_scans(TensorJob& job) {
+    const Recoded& recoded = job.tensor->recoded();
+    if (!job.tensor->codec->needs_stats || recoded.stats.has_value()) return;
+    job.scans.push_back(scan_of(*job.tensor));
+    for (const auto& peer : recoded.peers) job.scans.push_back(scan_of(*peer));
+  }
+
+  // Where the first byte that a task reads lies; no source for one that reads nothing.
+  SourcePlace source_of(const Task& task) const {
+    if (task.kind != Task::Kind::kCopy && task.kind != Task::Kind::kRecode) return {};
+    const TensorJob& job = jobs_.tensors[task.output][task.job];
+    uint64_t first = task.first;
+    if (task.kind == Task::Kind::kRecode) {
+      const PartRule& rule = job.tensor->recoded().from->codec->parts[0];
+      first = part_shape(rule, task.first, job.grain.row_values).size_bytes;
+    }
+    const SliceIndex& slices = job.slices[task.kind == Task::Kind::kCopy ? task.part : 0];
+    if (first >= slices.size_bytes()) return {};
+    const SliceIndex::Piece piece = slices.pieces(first, 1)[0];
+    return {piece.source, piece.offset_bytes};
+  }
+
+  // The first output is written in order; tasks of the others come when the first reads the same
+  // place of the source, so that it is read once.
+  void order_by_first_output() {
+    std::vector<std::pair<SourcePlace, size_t>> places;
+    for (size_t i = 0; i < jobs_.tasks.size() && jobs_.tasks[i].output == 0; ++i) {
+      places.emplace_back(source_of(jobs_.tasks[i]), i);
+    }
+    std::sort(places.begin(), places.end());
+    std::vector<std::pair<size_t, Task>> ordered;
+    for (size_t i = 0; i < jobs_.tasks.size(); ++i) {
+      const Task& task = jobs_.tasks[i];
+      size_t turn = i;
+      if (task.output > 0) {
+        const SourcePlace place = source_of(task);
+        const auto next =
+            std::upper_bound(places.begin(), places.end(), std::make_pair(place, SIZE_MAX));
+        const bool found = place.source != nullptr && next != places.begin() &&
+                           std::prev(next)->first.source == place.source;
+        turn = found ? std::prev(next)->second : 0;
+      }
+      ordered.emplace_back(turn, task);
+    }
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t i = 0; i < ordered.size(); ++i) jobs_.tasks[i] = ordered[i].second;
+  }
+
+  void emit_scan(uint32_t index, std::vector<Task>& out) {
+    ScanJob& job = jobs_.scans[index];
+    if (job.tasks > 0) return;
+    const uint64_t step = task_rows(*job.tensor, job.grain, chunk_bytes_ / sizeof(float));
+    for (uint64_t row = 0; row < job.grain.rows; row += step) {
+      out.push_back(
+          {Task::Kind::kScan, 0, 0, index, 0, 0, row, std::min(step, job.grain.rows - row)});
+      ++job.tasks;
+    }
+  }
+
+  // A task may wait for scans, and never for one that nobody has begun.
+  void put_scans_before_their_use() {
+    if (jobs_.scans.empty()) return;
+    std::vector<Task> ordered;
+    for (const Task& task : jobs_.tasks) {
+      if (task.kind == Task::Kind::kRecode) {
+        for (const uint32_t scan : jobs_.tensors[task.output][task.job].scans) {
+          emit_scan(scan, ordered);
+        }
+      }
+      ordered.push_back(task);
+    }
+    jobs_.tasks = std::move(ordered);
+  }
+
+  void add_ranges(Task task, uint64_t end, uint64_t step) {
+    for (; task.first < end; task.first += task.count) {
+      task.count = std::min(step, end - task.first);
+      jobs_.tasks.push_back(task);
+      task.offset_bytes += task.count;
+    }
+  }
+
+  // The header and the zeros between extents.
+  void cut_bytes(uint32_t output, uint32_t file, const OutputFile& layout) {
+    if (layout.same_as.source != nullptr && layout.extents.empty()) {
+      add_ranges({Task::Kind::kSameAs, output, file, 0, 0, 0, 0, 0}, layout.size_bytes,
+                 chunk_bytes_);
+      return;
+    }
+    uint64_t at = 0;
+    const auto fill_to = [&](uint64_t end) {
+      add_ranges({Task::Kind::kHeader, output, file, 0, 0, at, at, 0}, end, chunk_bytes_);
+    };
+    for (const Extent& extent : layout.extents) {
+      fill_to(extent.offset_bytes);
+      at = extent.offset_bytes + extent.size_bytes;
+    }
+    fill_to(layout.size_bytes);
+  }
+
+  void cut_copies(uint32_t output, uint32_t index, const TensorJob& job) {
+    for (uint32_t part = 0; part < job.places.size(); ++part) {
+      // Cuts between elements, so that a check of values never meets half a number.
+      const uint64_t element = size_bytes(job.tensor->codec->parts[part].dtype);
+      const uint64_t step = std::max(element, chunk_bytes_ / element * element);
+      const PartPlace& place = job.places[part];
+      add_ranges({Task::Kind::kCopy, output, place.file, index, part, place.offset_bytes, 0, 0},
+                 job.slices[part].size_bytes(), step);
+    }
+  }
+
+  void cut_recodes(uint32_t output, uint32_t index, const TensorJob& job) {
+    const uint64_t step = task_rows(*job.tensor, job.grain, chunk_bytes_ / sizeof(float));
+    const PartRule& rule = job.tensor->codec->parts[0];
+    for (uint64_t row = 0; row < job.grain.rows; row += step) {
+      const uint64_t rows = std::min(step, job.grain.rows - row);
+      const uint64_t before = part_shape(rule, row, job.grain.row_values).size_bytes;
+      jobs_.tasks.push_back({Task::Kind::kRecode, output, job.places[0].file, index, 0,
+                             job.places[0].offset_bytes + before, row, rows});
+    }
+  }
+
+  const Plan& plan_;
+  uint64_t chunk_bytes_;
+  Jobs jobs_;
+  std::map<const Tensor*, uint32_t> scan_by_source_;
+};
+
+}  // namespace
+
+Jobs cut(const Plan& plan, uint64_t chunk_bytes) { return Cutter(plan, chunk_bytes).run(); }
+
+std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task) {
+  if (task.kind == Task::Kind::kScan) return {};
+  if (task.kind != Task::Kind::kRecode) {
+    return {{task.output, task.file, task.offset_bytes, task.count}};
+  }
+  const TensorJob& job = jobs.tensors[task.output][task.job];
+  const std::span<const PartRule> rules = job.tensor->codec->parts;
+  std::vector<OutputRange> out;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    // A part of the whole tensor is the same in every chunk: the first one writes it.
+    if (rules[i].tile_rows == 0 && task.first > 0) continue;
+    const PartRange range = part_range(rules[i], job.grain, task.first, task.count);
+    out.push_back({task.output, job.places[i].file, job.places[i].offset_bytes + range.first_bytes,
+                   range.size_bytes});
+  }
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,76 @@
+// Cuts a plan into tasks: what one thread does at a time, ordered by where the output lies.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/model/gather.h"
+#include "core/model/plan.h"
+#include "core/chunks/recode_chunk.h"
+
+namespace ckpt {
+
+inline constexpr uint32_t kNoFile = UINT32_MAX;
+
+// Where a part of a tensor goes.
+struct PartPlace {
+  uint32_t file = kNoFile;  // index into Layout::files; none: its file is copied whole
+  uint64_t offset_bytes = 0;
+};
+
+// A tensor of an output with all that its tasks share.
+struct TensorJob {
+  const Tensor* tensor = nullptr;
+  std::vector<PartPlace> places;   // one a part
+  std::vector<SliceIndex> slices;  // one a part of what is read
+  Grain grain;                     // Recoded only
+  std::vector<uint32_t> scans;     // into Jobs::scans: whose maxima it needs, its own first
+  std::optional<SliceIndex> block_amax;
+};
+
+// A tensor that is read once for its statistics before anything that depends on them is encoded.
+struct ScanJob {
+  const Tensor* tensor = nullptr;
+  std::vector<SliceIndex> slices;
+  Grain grain;
+  uint32_t tasks = 0;  // how many tasks it was cut into
+};
+
+struct Task {
+  enum class Kind : uint8_t {
+    kHeader,  // the file's header, then zeros: bytes [first, first + count)
+    kCopy,    // a part of a Stored tensor, bytes [first, first + count) of it
+    kRecode,  // rows [first, first + count) of a Recoded tensor, all parts
+    kSameAs,  // bytes [first, first + count) of OutputFile::same_as
+    kScan,    // rows [first, first + count) of Jobs::scans[job]; writes nothing
+  };
+  Kind kind;
+  uint32_t output;
+  uint32_t file;     // the first file it writes to
+  uint32_t job = 0;  // index into Jobs::tensors of the output
+  uint32_t part = 0;
+  uint64_t offset_bytes;  // of the first byte it writes, in `file`
+  uint64_t first, count;
+};
+
+// Bytes of a file of an output.
+struct OutputRange {
+  uint32_t output, file;
+  uint64_t offset_bytes, size_bytes;
+};
+
+struct Jobs {
+  std::vector<std::vector<TensorJob>> tensors;  // by output, then tensor
+  std::vector<ScanJob> scans;
+  std::vector<Task> tasks;
+  uint64_t output_bytes = 0;
+};
+
+// Requires: check(plan) passed; the plan outlives the jobs. `chunk_bytes`: floats of one task.
+Jobs cut(const Plan& plan, uint64_t chunk_bytes);
+
+// What a task writes, one run a part; nothing for a scan.
+std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task);
+
+}  // namespace ckpt

@@ -1,0 +1,78 @@
+#include "core/engine/compare.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/model/gather.h"
+#include "core/base/sha256.h"
+#include "core/base/threads.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kReadBytes = 4 << 20;
+
+}  // namespace
+
+Result<bool> same_bytes(const Tensor& a, const Tensor& b,
+                        const std::function<Status(uint64_t)>& advanced) {
+  CKPT_CHECK(a.is_stored() && b.is_stored() && a.codec == b.codec && a.shape == b.shape);
+  GatherBuffers buffers_a, buffers_b;
+  for (size_t part = 0; part < a.codec->parts.size(); ++part) {
+    const SliceIndex index_a(a.stored().parts[part]), index_b(b.stored().parts[part]);
+    if (index_a.size_bytes() != index_b.size_bytes()) return false;
+    for (uint64_t at = 0; at < index_a.size_bytes(); at += kReadBytes) {
+      const uint64_t here = std::min(kReadBytes, index_a.size_bytes() - at);
+      CKPT_ASSIGN(const auto bytes_a, gather(index_a, at, here, buffers_a));
+      CKPT_ASSIGN(const auto bytes_b, gather(index_b, at, here, buffers_b));
+      if (std::memcmp(bytes_a.data(), bytes_b.data(), here) != 0) return false;
+      if (advanced) CKPT_TRY(advanced(here));
+    }
+  }
+  return true;
+}
+
+Status for_each_parallel(size_t count, unsigned threads, const std::function<Status(size_t)>& job) {
+  const unsigned cores = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
+  std::atomic<size_t> next{0};
+  std::atomic<size_t> error_index{SIZE_MAX};
+  std::mutex mutex;
+  std::optional<Error> error;
+  const auto work = [&] {
+    for (size_t i = next++; i < count && i < error_index; i = next++) {
+      Status status = job(i);
+      if (status) continue;
+      const std::lock_guard lock(mutex);
+      if (i >= error_index) continue;
+      error_index = i;
+      error = std::move(status.error());
+    }
+  };
+  const auto others = static_cast<unsigned>(std::min<size_t>(cores, count));
+  std::vector<std::thread> workers = start_threads(others > 1 ? others - 1 : 0, work);
+  work();
+  for (std::thread& worker : workers) worker.join();
+  if (error) return Failure(std::move(*error));
+  return {};
+}
+
+Result<std::string> hash_file(const std::filesystem::path& path,
+                              const std::atomic<bool>* interrupted,
+                              const std::function<void(uint64_t)>& advanced) {
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  Sha256 sha256;
+  AlignedBuffer buffer;
+  for (uint64_t at = 0; at < source->size_bytes(); at += kReadBytes) {
+    if (interrupted != nullptr && *interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
+    const uint64_t here = std::min(kReadBytes, source->size_bytes() - at);
+    CKPT_ASSIGN(const auto bytes, source->fetch(at, here, buffer));
+    sha256.add(bytes);
+    if (advanced) advanced(here);
+  }
+  return sha256.finish();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,31 @@
+// Reads tensor bytes to answer questions about them: are they equal, what is a file's hash.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/model/checkpoint.h"
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// True when both hold the same bytes in every part. Codecs and shapes must agree. Both Stored.
+// `advanced` is told the bytes of each step, of one side; its error ends the comparison.
+Result<bool> same_bytes(const Tensor& a, const Tensor& b,
+                        const std::function<Status(uint64_t)>& advanced = {});
+
+// Runs job(0) ... job(count - 1) on `threads` threads (0 = all cores), each once; the error of the
+// lowest index is returned.
+Status for_each_parallel(size_t count, unsigned threads, const std::function<Status(size_t)>& job);
+
+// SHA-256 of a whole file, lower-case hex. `advanced` is told the bytes of each step, from the
+// calling thread. Fails: kIo; kInterrupted when `interrupted` turns true.
+Result<std::string> hash_file(const std::filesystem::path& path,
+                              const std::atomic<bool>* interrupted = nullptr,
+                              const std::function<void(uint64_t)>& advanced = {});
+
+}  // namespace ckpt

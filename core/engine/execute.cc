@@ -1,0 +1,382 @@
+#include "core/engine/execute.h"
+
+#include <algorithm>
+#include <cfenv>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <semaphore>
+#include <thread>
+
+#include "core/base/arithmetic.h"
+#include "core/io/block_cache.h"
+#include "core/chunks/error_feedback.h"
+#include "core/io/folder.h"
+#include "core/outputs/output_files.h"
+#include "core/resume/resume.h"
+#include "core/engine/share.h"
+#include "core/chunks/scan_board.h"
+#include "core/chunks/tasks.h"
+#include "core/base/threads.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kMinChunkBytes = 64 << 10;
+
+// Memory of one thread.
+struct Worker {
+  std::vector<GatherBuffers> buffers;
+  RecodeScratch scratch;
+  uint64_t read_bytes = 0;
+  Stats found;  // by the last scan
+};
+
+class Engine {
+ public:
+  Engine(const Plan& plan, const ExecuteOptions& options)
+      : plan_(plan),
+        options_(options),
+        threads_(options.threads != 0 ? options.threads
+                                      : std::max(1u, std::thread::hardware_concurrency())),
+        // More threads than cores: while some wait for the disk, others compute.
+        workers_(threads_ + std::max(2u, threads_ / 2)),
+        files_(plan),
+        computing_(static_cast<std::ptrdiff_t>(threads_)) {}
+
+  Result<ExecuteReport> run();
+
+ private:
+  bool is_share() const { return options_.resume.share_count > 0; }
+  Status open();
+  Status make();
+  Status end();
+  Failure ended_by(Error error);
+  void work();
+  Status run_task(const Task& task, Worker& worker);
+  Status pass_over(const Task& task);
+  std::vector<GatherBuffers>& buffers(Worker& worker, size_t count);
+  Status write_bytes(const Task& task);
+  Status copy_part(const Task& task, Worker& worker);
+  Status copy_file(const Task& task, Worker& worker);
+  using Source = std::vector<std::span<const std::byte>>;
+  Result<Source> load(const Tensor& stored, const std::vector<SliceIndex>& slices,
+                      const Grain& grain, const Task& task, Worker& worker);
+  Status recode(const Task& task, Worker& worker);
+  Status scan(const Task& task, Worker& worker);
+  Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task);
+  void failed(size_t index, Error error);
+  void advanced(uint64_t bytes);
+  uint64_t chunk_bytes() const;
+  FileWriter& writer(const Task& task, uint32_t file) { return files_.writer(task.output, file); }
+
+  const Plan& plan_;
+  const ExecuteOptions& options_;
+  unsigned threads_;
+  unsigned workers_;
+  OutputFiles files_;
+  BufferPool& pool_ = files_.pool();
+  std::unique_ptr<Resume> resume_;   // may be null
+  std::optional<BlockCache> cache_;  // where something is read twice
+  Jobs jobs_;
+  FeedbackCache feedback_;
+  std::counting_semaphore<> computing_;  // as many at a time as there are cores to use
+
+  std::optional<ScanBoard> scans_;
+
+  std::atomic<size_t> next_task_{0};
+  std::atomic<uint64_t> read_bytes_{0};
+  std::mutex mutex_;
+  std::atomic<size_t> error_index_{SIZE_MAX};
+  std::optional<Error> error_;
+  uint64_t done_bytes_ = 0;
+  std::atomic<uint64_t> resumed_bytes_{0};
+  std::vector<FileReport> reports_;
+};
+
+// What a task holds at a time is bytes read, floats of a strip and bytes to write: at most about
+// two chunks; a third is for pieces that wait to be hashed.
+uint64_t Engine::chunk_bytes() const {
+  const uint64_t fair = options_.memory_bytes / 2 / (uint64_t{workers_} * 3 + 2);
+  return std::max(kMinChunkBytes, std::min(options_.chunk_bytes, fair));
+}
+
+void Engine::failed(size_t index, Error error) {
+  const std::lock_guard lock(mutex_);
+  if (index >= error_index_) return;
+  error_index_ = index;
+  error_ = std::move(error);
+}
+
+void Engine::advanced(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  done_bytes_ += bytes;
+  if (options_.progress != nullptr) options_.progress->advanced(done_bytes_, jobs_.output_bytes);
+}
+
+// At least `count` of them, reading through the cache where the plan reads anything twice.
+std::vector<GatherBuffers>& Engine::buffers(Worker& worker, size_t count) {
+  while (worker.buffers.size() < count) {
+    worker.buffers.emplace_back().cache = cache_ ? &*cache_ : nullptr;
+  }
+  return worker.buffers;
+}
+
+Status Engine::write_bytes(const Task& task) {
+  Piece piece = make_piece(pool_, task.offset_bytes, task.count);
+  const std::vector<std::byte>& header = plan_.outputs[task.output].layout.files[task.file].header;
+  const uint64_t end = std::min<uint64_t>(header.size(), task.first + task.count);
+  const uint64_t copied = end > task.first ? end - task.first : 0;
+  if (copied > 0) std::memcpy(piece.bytes.data(), header.data() + task.first, copied);
+  std::memset(piece.bytes.data() + copied, 0, task.count - copied);
+  return writer(task, task.file).put(std::move(piece));
+}
+
+Status Engine::copy_part(const Task& task, Worker& worker) {
+  const TensorJob& job = jobs_.tensors[task.output][task.job];
+  Piece piece = make_piece(pool_, task.offset_bytes, task.count);
+  CKPT_TRY(gather_into(job.slices[task.part], task.first, piece.bytes, buffers(worker, 1)[0]));
+  worker.read_bytes += task.count;
+  if (!options_.allow_nonfinite) {
+    const Codec& codec = *job.tensor->codec;
+    const uint64_t element = size_bytes(codec.parts[task.part].dtype);
+    CKPT_TRY(check_finite(*job.tensor, codec, task.first / element, piece.bytes));
+  }
+  return writer(task, task.file).put(std::move(piece));
+}
+
+Status Engine::copy_file(const Task& task, Worker& worker) {
+  const Slice& source = plan_.outputs[task.output].layout.files[task.file].same_as;
+  Piece piece = make_piece(pool_, task.offset_bytes, task.count);
+  CKPT_TRY(source.source->read(source.offset_bytes + task.first, piece.bytes));
+  worker.read_bytes += task.count;
+  return writer(task, task.file).put(std::move(piece));
+}
+
+// What tasks read of a Stored tensor: the bytes of each part for some rows.
+Result<Engine::Source> Engine::load(const Tensor& stored, const std::vector<SliceIndex>& slices,
+                                    const Grain& grain, const Task& task, Worker& worker) {
+  const std::span<const PartRule> rules = stored.codec->parts;
+  std::vector<GatherBuffers>& memory = buffers(worker, rules.size());
+  Source source;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const PartRange range = part_range(rules[i], grain, task.first, task.count);
+    CKPT_ASSIGN(const auto bytes,
+                gather(slices[i], range.first_bytes, range.size_bytes, memory[i]));
+    worker.read_bytes += range.size_bytes;
+    source.push_back(bytes);
+  }
+  return source;
+}
+
+Status Engine::scan(const Task& task, Worker& worker) {
+  const ScanJob& job = jobs_.scans[task.job];
+  CKPT_ASSIGN(const Source source,
+              load(*job.tensor->recoded().from, job.slices, job.grain, task, worker));
+  Stats stats;
+  computing_.acquire();
+  const Status status = scan_chunk(
+      {*job.tensor, job.grain, task.first, task.count, source, {}, options_.allow_nonfinite},
+      worker.scratch, stats);
+  computing_.release();
+  CKPT_TRY(status);
+  worker.found = stats;
+  scans_->add(task.job, stats);
+  return {};
+}
+
+Result<std::vector<float>> Engine::load_block_amax(const TensorJob& job, const Task& task) {
+  std::vector<float> values;
+  if (!job.block_amax) return values;
+  const Tensor& tensor = *job.tensor->recoded().block_amax;
+  const uint64_t row_blocks = tensor.values() / job.grain.rows;
+  const uint64_t element = size_bytes(tensor.codec->parts[0].dtype);
+  GatherBuffers buffers;
+  CKPT_ASSIGN(const auto bytes, gather(*job.block_amax, task.first * row_blocks * element,
+                                       task.count * row_blocks * element, buffers));
+  values.resize(task.count * row_blocks);
+  const std::span<const std::byte> part = bytes;
+  tensor.codec->decode(std::span(&part, 1), {values, row_blocks});
+  return values;
+}
+
+Status Engine::recode(const Task& task, Worker& worker) {
+  const TensorJob& job = jobs_.tensors[task.output][task.job];
+  const Tensor& tensor = *job.tensor;
+  const Stats stats = scans_->wait_for(jobs_, job);
+  CKPT_ASSIGN(const Source source,
+              load(*tensor.recoded().from, job.slices, job.grain, task, worker));
+  CKPT_ASSIGN(const std::vector<float> block_amax, load_block_amax(job, task));
+  CKPT_ASSIGN(const FeedbackCache::Shared feedback, feedback_.get(tensor.recoded().moments.get()));
+  const std::span<const PartRule> rules = tensor.codec->parts;
+  std::vector<Piece> pieces;
+  std::vector<std::span<std::byte>> out;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const PartRange range = part_range(rules[i], job.grain, task.first, task.count);
+    pieces.push_back(
+        make_piece(pool_, job.places[i].offset_bytes + range.first_bytes, range.size_bytes));
+    out.push_back(pieces.back().bytes);
+  }
+  computing_.acquire();
+  const Status status = recode_chunk({tensor, job.grain, task.first, task.count, source, stats,
+                                      options_.allow_nonfinite, block_amax, feedback.get()},
+                                     worker.scratch, out);
+  computing_.release();
+  CKPT_TRY(status);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    // A part of the whole tensor is the same in every chunk: the first one writes it.
+    if (rules[i].tile_rows == 0 && task.first > 0) {
+      pool_.give(std::move(pieces[i].buffer));
+    } else {
+      CKPT_TRY(writer(task, job.places[i].file).put(std::move(pieces[i])));
+    }
+  }
+  return {};
+}
+
+Status Engine::run_task(const Task& task, Worker& worker) {
+  if (options_.interrupted != nullptr && *options_.interrupted) {
+    return fail(ErrorCode::kInterrupted, "interrupted");
+  }
+  switch (task.kind) {
+    case Task::Kind::kHeader:
+      return write_bytes(task);
+    case Task::Kind::kCopy:
+      return copy_part(task, worker);
+    case Task::Kind::kSameAs:
+      return copy_file(task, worker);
+    case Task::Kind::kRecode:
+      return recode(task, worker);
+    case Task::Kind::kScan:
+      return scan(task, worker);
+  }
+  return {};
+}
+
+// An earlier run has done it; what it wrote is still to be hashed.
+Status Engine::pass_over(const Task& task) {
+  if (options_.interrupted != nullptr && *options_.interrupted) {
+    return fail(ErrorCode::kInterrupted, "interrupted");
+  }
+  for (const OutputRange& range : ranges_of(jobs_, task)) {
+    resumed_bytes_ += range.size_bytes;
+    CKPT_TRY(writer(task, range.file).put_written(range.offset_bytes, range.size_bytes));
+  }
+  return {};
+}
+
+void Engine::work() {
+  // Output bytes are those of IEEE arithmetic: a caller that flushes denormals must not change
+  // them.
+  std::fesetenv(FE_DFL_ENV);
+  Worker worker;
+  for (;;) {
+    const size_t index = next_task_++;
+    if (index >= jobs_.tasks.size()) break;
+    const Task& task = jobs_.tasks[index];
+    // Tasks before a failed one still run, so that the error told is always the first in the plan.
+    if (index > error_index_) {
+      scans_->ended(jobs_, task);
+      continue;
+    }
+    const bool is_done = resume_ != nullptr && resume_->is_done(jobs_, task);
+    Status status = is_done ? pass_over(task) : run_task(task, worker);
+    scans_->ended(jobs_, task);
+    if (!status) {
+      failed(index, std::move(status.error()));
+      continue;
+    }
+    if (resume_ != nullptr && !is_done) resume_->finished(jobs_, task, worker.found);
+    for (const OutputRange& range : ranges_of(jobs_, task)) advanced(range.size_bytes);
+  }
+  read_bytes_ += worker.read_bytes;
+}
+
+Status Engine::open() {
+  CKPT_TRY(check(plan_));
+  if (options_.resume.enabled) {
+    CKPT_ASSIGN(resume_, Resume::begin(plan_, options_));
+  }
+  const Leftovers leftovers = resume_ != nullptr ? resume_->leftovers() : Leftovers::kRemove;
+  // What an earlier run was about to name may have its name already.
+  const bool force = options_.force || leftovers == Leftovers::kPublish;
+  const FileMode mode{leftovers == Leftovers::kKeep, !is_share(), options_.interrupted};
+  return files_.open(force, leftovers, mode);
+}
+
+// Every byte of every file.
+Status Engine::make() {
+  jobs_ = cut(plan_, chunk_bytes());
+  if (is_share()) {
+    take_share(jobs_, plan_, options_.resume.share_number, options_.resume.share_count);
+  }
+  scans_.emplace(jobs_.scans.size());
+  if (!jobs_.scans.empty() || plan_.outputs.size() > 1) cache_.emplace(options_.memory_bytes / 2);
+  if (resume_ != nullptr) {
+    for (uint32_t i = 0; i < jobs_.scans.size(); ++i) scans_->add(i, resume_->known(i));
+    resume_->start(files_, [this](Error error) { failed(0, std::move(error)); });
+  }
+  std::vector<std::thread> threads = start_threads(workers_, [this] { work(); });
+  if (threads.empty()) work();
+  for (std::thread& thread : threads) thread.join();
+  if (resume_ != nullptr) resume_->stop();
+  if (error_) return Failure(std::move(*error_));
+  return {};
+}
+
+Status Engine::end() {
+  if (resume_ != nullptr && resume_->leftovers() == Leftovers::kPublish) {
+    reports_ = resume_->reports();
+  } else {
+    CKPT_TRY(make());
+    CKPT_ASSIGN(reports_, files_.finish());
+    if (is_share()) {
+      files_.keep();
+      return resume_->complete();
+    }
+    if (resume_ != nullptr) CKPT_TRY(resume_->ready(reports_));
+  }
+  return files_.publish();
+}
+
+// An error that another run may be spared leaves what is finished to that one.
+Failure Engine::ended_by(Error error) {
+  const bool is_data = error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported;
+  if (is_share()) files_.keep();  // it is never alone
+  const bool may_pass = !is_data || is_share();
+  if (resume_ == nullptr || !may_pass || !resume_->keep()) return Failure(std::move(error));
+  files_.keep();
+  if (error.code == ErrorCode::kIo || error.code == ErrorCode::kInterrupted) {
+    error.hint += fmt::format("{}the same command again, which goes on where this one ended",
+                              error.hint.empty() ? "" : "; then ");
+  }
+  return Failure(std::move(error));
+}
+
+Result<ExecuteReport> Engine::run() {
+  const auto start = std::chrono::steady_clock::now();
+  Status status = open().and_then([this] { return end(); });
+  if (!status) return ended_by(std::move(status.error()));
+  ExecuteReport report;
+  if (!is_share()) report.files = std::move(reports_);
+  for (const FileReport& file : report.files) {
+    remember_digest(file.path, file.sha256);
+    report.written_bytes += file.size_bytes;
+  }
+  if (is_share()) report.written_bytes = jobs_.output_bytes;
+  report.read_bytes = cache_ ? cache_->read_bytes() : read_bytes_.load();
+  report.resumed_bytes = resumed_bytes_;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace
+
+Result<ExecuteReport> execute(const Plan& plan, const ExecuteOptions& options) {
+  return Engine(plan, options).run();
+}
+
+}  // namespace ckpt

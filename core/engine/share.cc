@@ -1,0 +1,219 @@
+#include "core/engine/share.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/io/ownership.h"
+#include "core/outputs/place.h"
+#include "core/resume/found_ledgers.h"
+#include "core/resume/ledger.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+// `size_bytes` times number / count, for any size.
+uint64_t border(uint64_t size_bytes, uint32_t number, uint32_t count) {
+  return size_bytes / count * number + size_bytes % count * number / count;
+}
+
+class Sharer {
+ public:
+  explicit Sharer(const Plan& plan) {
+    for (const Output& output : plan.outputs) {
+      auto& starts = starts_.emplace_back();
+      for (const OutputFile& file : output.layout.files) {
+        starts.push_back(size_bytes_);
+        size_bytes_ += file.size_bytes;
+      }
+    }
+  }
+  bool holds(const Jobs& jobs, const Task& task, uint32_t number, uint32_t count) const {
+    const uint64_t begin = border(size_bytes_, number - 1, count);
+    const uint64_t end = border(size_bytes_, number, count);
+    const OutputRange range = ranges_of(jobs, task)[0];
+    const uint64_t first = starts_[range.output][range.file] + range.offset_bytes;
+    return first < end && first + range.size_bytes > begin;
+  }
+
+ private:
+  std::vector<std::vector<uint64_t>> starts_;
+  uint64_t size_bytes_ = 0;
+};
+
+// The first bytes of a file are `header`.
+bool begins_with(const fs::path& path, const std::vector<std::byte>& header) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  std::vector<std::byte> found(header.size());
+  size_t done = 0;
+  for (ssize_t got = 1; got > 0 && done < found.size(); done += static_cast<size_t>(got)) {
+    got = ::pread(descriptor, found.data() + done, found.size() - done, static_cast<off_t>(done));
+    if (got < 0) break;
+  }
+  ::close(descriptor);
+  return done == found.size() && found == header;
+}
+
+// True when the run that gives final names has begun, or all shares are done.
+struct Standing {
+  bool is_ending = false;
+  std::vector<uint32_t> missing;
+};
+
+Result<Standing> standing_of(const Plan& plan, const ExecuteOptions& options) {
+  CKPT_ASSIGN(PlanDigest digest, digest_of(plan, options));
+  const LedgerHead head{digest.sha256, {}, std::move(digest.inputs)};
+  CKPT_ASSIGN(const std::vector<FoundLedger> ledgers, find_ledgers(plan, head));
+  Standing out;
+  std::set<uint32_t> complete;
+  for (const FoundLedger& ledger : ledgers) {
+    if (!ledger.is_ours) continue;
+    for (const LedgerEntry& entry : ledger.content.entries) {
+      out.is_ending = out.is_ending || entry.kind == LedgerEntry::Kind::kPublish;
+    }
+    const bool counts = ledger.share_count == options.resume.share_count;
+    if (counts && ledger.is_complete) complete.insert(ledger.share_number);
+  }
+  for (uint32_t i = 1; i <= options.resume.share_count; ++i) {
+    if (complete.count(i) == 0) out.missing.push_back(i);
+  }
+  return out;
+}
+
+// Of an output beside the first: it says no more than which plan it is of.
+void remove_ledger(const fs::path& path, std::string_view plan_sha256) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return;  // opening would make it
+  auto ledger = Ledger::open(path);
+  if (!ledger) return;
+  const auto content = ledger->read();
+  const bool is_of_plan = content && *content && (*content)->head.plan == plan_sha256;
+  if (ledger->was_empty() || is_of_plan) ledger->remove();
+}
+
+// What a program leaves that began while another gave the final names: partial files that nobody
+// needs, and ledgers of them.
+void remove_leftovers(const Plan& plan, const ExecuteOptions& options) {
+  const auto digest = digest_of(plan, options);
+  if (!digest) return;
+  const auto ledgers = find_ledgers(plan, {digest->sha256, {}, digest->inputs});
+  if (!ledgers) return;
+  std::error_code error;
+  for (const FoundLedger& ledger : *ledgers) {
+    if (ledger.share_count > 0) continue;
+    auto whole = Ledger::open(ledger.path);
+    if (!ledger.is_ours || !whole) return;  // its owner is about to do this
+    whole->remove();
+  }
+  for (size_t i = 1; i < plan.outputs.size(); ++i) {
+    remove_ledger(ledger_path(plan.outputs[i]), digest->sha256);
+  }
+  const auto remove_ours = [&](const fs::path& path) {
+    if (require_ours(path, Guard::kOwner)) fs::remove_all(path, error);
+  };
+  for (const Output& output : plan.outputs) {
+    if (output.layout.is_folder) remove_ours(partial_path(output));
+    for (const OutputFile& file : output.layout.files) {
+      if (!output.layout.is_folder) remove_ours(partial_path(output, file));
+    }
+  }
+  for (const FoundLedger& ledger : *ledgers) {
+    if (ledger.is_ours && ledger.share_count > 0) fs::remove(ledger.path, error);
+  }
+}
+
+ExecuteReport report_made(const Plan& plan, const ExecuteOptions& options) {
+  remove_leftovers(plan, options);
+  ExecuteReport report;
+  report.was_made = true;
+  for (const Output& output : plan.outputs) {
+    for (const OutputFile& file : output.layout.files) {
+      report.files.push_back({final_path(output, file).string(), file.size_bytes, {}});
+    }
+  }
+  return report;
+}
+
+// The rest, as a run of everything whose bytes are all there.
+Result<ExecuteReport> end_all(const Plan& plan, const ExecuteOptions& options) {
+  ExecuteOptions whole = options;
+  whole.resume.share_count = 0;
+  const int64_t since_ns = options.resume.since_ns;
+  if (is_made(plan, since_ns)) return report_made(plan, options);
+  auto report = execute(plan, whole);
+  if (report || report.error().code != ErrorCode::kUsage) return report;
+  // Another program was faster, or is at it.
+  if (is_made(plan, since_ns)) return report_made(plan, options);
+  auto probe = Ledger::open(ledger_path(plan.outputs[0]));
+  if (probe && probe->was_empty()) probe->remove();
+  if (probe || probe.error().code != ErrorCode::kUsage) {
+    return is_made(plan, since_ns) ? report_made(plan, options) : std::move(report);
+  }
+  ExecuteReport others;
+  others.is_ended_elsewhere = true;
+  return others;
+}
+
+}  // namespace
+
+void take_share(Jobs& jobs, const Plan& plan, uint32_t number, uint32_t count) {
+  const Sharer sharer(plan);
+  std::vector<bool> scans(jobs.scans.size());
+  std::vector<bool> taken(jobs.tasks.size());
+  for (size_t i = 0; i < jobs.tasks.size(); ++i) {
+    const Task& task = jobs.tasks[i];
+    if (task.kind == Task::Kind::kScan) continue;
+    taken[i] = sharer.holds(jobs, task, number, count);
+    if (!taken[i] || task.kind != Task::Kind::kRecode) continue;
+    for (const uint32_t scan : jobs.tensors[task.output][task.job].scans) scans[scan] = true;
+  }
+  size_t next = 0;
+  jobs.output_bytes = 0;
+  for (size_t i = 0; i < jobs.tasks.size(); ++i) {
+    const Task task = jobs.tasks[i];
+    const bool is_scan = task.kind == Task::Kind::kScan;
+    if (is_scan ? !scans[task.job] : !taken[i]) continue;
+    for (const OutputRange& range : ranges_of(jobs, task)) jobs.output_bytes += range.size_bytes;
+    jobs.tasks[next++] = task;
+  }
+  jobs.tasks.resize(next);
+}
+
+bool is_made(const Plan& plan, int64_t since_ns) {
+  for (const Output& output : plan.outputs) {
+    for (const OutputFile& file : output.layout.files) {
+      const fs::path path = final_path(output, file);
+      struct stat status {};
+      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+      const int64_t modified_ns =
+          int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+      if (static_cast<uint64_t>(status.st_size) != file.size_bytes || modified_ns < since_ns) {
+        return false;
+      }
+      if (!begins_with(path, file.header)) return false;
+    }
+  }
+  return true;
+}
+
+Result<ExecuteReport> execute_share(const Plan& plan, const ExecuteOptions& options) {
+  const int64_t since_ns = options.resume.since_ns;
+  if (is_made(plan, since_ns)) return report_made(plan, options);
+  CKPT_ASSIGN(Standing standing, standing_of(plan, options));
+  if (standing.is_ending) return end_all(plan, options);
+  auto report = execute(plan, options);
+  if (is_made(plan, since_ns)) return report_made(plan, options);
+  if (!report) return report;
+  CKPT_ASSIGN(standing, standing_of(plan, options));
+  if (standing.missing.empty()) return end_all(plan, options);
+  if (is_made(plan, since_ns)) return report_made(plan, options);
+  report->missing_shares = std::move(standing.missing);
+  return report;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,65 @@
+// The only reader of numbers from untrusted bytes.
+//
+// Every error names the byte of the file, and says that it is truncated where it ends too early.
+// Reads little-endian numbers and strings from the front of a source, through a window, so that a
+// header of any size costs a bounded buffer. Every read checks what is left. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/io/bytes.h"
+#include "core/base/result.h"
+
+namespace ckpt {
+
+class Cursor {
+ public:
+  // Reads from `offset_bytes` to `offset_bytes + size_bytes` of `source` and never beyond.
+  Cursor(SharedSource source, uint64_t offset_bytes, uint64_t size_bytes);
+  explicit Cursor(SharedSource source);
+
+  Result<uint8_t> u8();
+  Result<uint16_t> u16();
+  Result<uint32_t> u32();
+  Result<uint64_t> u64();
+  Result<float> f32();
+
+  // A count of things that take at least `min_bytes_each` in what is left, so that a 20-byte file
+  // cannot ask for a gigabyte. Fails: kCorrupt, also above `limit`.
+  Result<uint64_t> count_u64(uint64_t min_bytes_each, uint64_t limit);
+  Result<uint64_t> count_u32(uint64_t min_bytes_each, uint64_t limit);
+
+  // `size_bytes` raw bytes. Fails: kCorrupt when fewer are left.
+  Result<std::vector<std::byte>> bytes(uint64_t size_bytes);
+  // u64 length, then that many bytes. Fails: kCorrupt above `limit_bytes` or past the end.
+  Result<std::string> text_u64(uint64_t limit_bytes);
+  Result<std::string> text(uint64_t size_bytes);
+  Status skip(uint64_t size_bytes);
+
+  // An error about what was just read from byte `at`: "at byte 49: value type 13; expected ...".
+  template <class... Args>
+  static Failure fail_at(uint64_t at, fmt::format_string<Args...> format, Args&&... args) {
+    return fail(ErrorCode::kCorrupt, "at byte {}: {}", at,
+                fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  uint64_t position_bytes() const { return position_; }
+  uint64_t left_bytes() const { return end_ - position_; }
+
+ private:
+  Status take(std::span<std::byte> out);
+  Failure ends_early(uint64_t size_bytes) const;
+  // `at`: where the count stands.
+  Result<uint64_t> checked_count(uint64_t at, uint64_t found, uint64_t min_bytes_each,
+                                 uint64_t limit) const;
+
+  SharedSource source_;
+  uint64_t position_;
+  uint64_t end_;
+  std::vector<std::byte> window_;
+  uint64_t window_start_ = 0;
+};
+
+}  // namespace ckpt

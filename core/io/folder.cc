@@ -1,0 +1,166 @@
+#include "core/io/folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <set>
+
+#include "core/io/open_folder.h"
+#include "core/io/shift.h"
+#include "core/base/printable.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t kMaxEntries = 1'000'000;
+constexpr const char* kDigestAttribute = "user.ckpt.sha256";
+
+FolderEntry::Kind kind_of(const fs::file_status& status) {
+  if (status.type() == fs::file_type::regular) return FolderEntry::Kind::kFile;
+  return status.type() == fs::file_type::symlink ? FolderEntry::Kind::kLink
+                                                 : FolderEntry::Kind::kOther;
+}
+
+// "size mtime-seconds mtime-nanoseconds inode": what a digest was taken of.
+std::optional<std::string> file_stamp(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return fmt::format("{} {} {} {}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                     status.st_ino);
+}
+
+}  // namespace
+
+Failure io_failure(const fs::path& path, const char* doing, int error, const char* hint_if_denied) {
+  const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
+  return fail_with_hint(ErrorCode::kIo, is_denied ? hint_if_denied : "", "{}: {}: {}",
+                        path.string(), doing, std::strerror(error));
+}
+
+bool is_ignored(std::string_view path, const std::vector<std::string>& ignored) {
+  return std::any_of(ignored.begin(), ignored.end(), [&](const std::string& one) {
+    return path == one || (path.starts_with(one) && path.substr(one.size()).starts_with('/'));
+  });
+}
+
+Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
+                                             const std::vector<std::string>& ignored) {
+  std::vector<FolderEntry> out;
+  std::error_code error;
+  fs::recursive_directory_iterator entries(folder, error), end;
+  for (; !error && entries != end; entries.increment(error)) {
+    const std::string path = entries->path().lexically_relative(folder).generic_string();
+    const fs::file_status status = entries->symlink_status(error);
+    if (error) break;
+    const bool is_folder = status.type() == fs::file_type::directory;
+    if (is_ignored(path, ignored)) {
+      if (is_folder) entries.disable_recursion_pending();
+      continue;
+    }
+    if (is_folder) continue;
+    const FolderEntry::Kind kind = kind_of(status);
+    const uint64_t size_bytes = kind == FolderEntry::Kind::kFile ? entries->file_size(error) : 0;
+    if (error) break;
+    std::error_code ignored_error;  // a link that is gone by now has no target
+    out.push_back({path, kind, size_bytes,
+                   kind == FolderEntry::Kind::kLink
+                       ? fs::read_symlink(entries->path(), ignored_error).string()
+                       : std::string()});
+    if (out.size() > kMaxEntries) {
+      return fail(ErrorCode::kUnsupported, "{}: more than {} files", folder.string(), kMaxEntries);
+    }
+  }
+  if (error) {
+    return fail(ErrorCode::kIo, "{}: cannot be listed: {}", folder.string(), error.message());
+  }
+  std::sort(out.begin(), out.end(),
+            [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });
+  return out;
+}
+
+Result<bool> is_there(const fs::path& path, Links links) {
+  struct stat status {};
+  const bool follows = links == Links::kFollow;
+  if ((follows ? ::stat : ::lstat)(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return io_failure(path, "cannot be looked at", errno);
+}
+
+fs::path parent_of(const fs::path& path) {
+  const fs::path parent = path.parent_path();
+  return parent.empty() ? fs::path(".") : parent;
+}
+
+Status check_parent(const fs::path& path) {
+  const fs::path parent = parent_of(path);
+  struct stat status {};
+  if (::stat(parent.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return {};
+  } else if (errno != ENOENT && errno != ENOTDIR) {
+    return io_failure(path, "its folder cannot be looked at", errno);
+  }
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", shell_word(parent.string())),
+                        "{}: there is no such folder to write into", parent.string());
+}
+
+bool is_folder(const fs::path& path) {
+  static std::mutex mutex;
+  static std::set<fs::path> known;
+  const std::lock_guard lock(mutex);
+  if (known.contains(path)) return true;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return false;
+  known.insert(path);
+  return true;
+}
+
+std::string temporary_name(std::string_view name) { return fmt::format(".{}.partial", name); }
+
+Status replace_file(const fs::path& path, std::string_view content) {
+  CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(path.parent_path()));
+  const std::string name = path.filename().string();
+  const std::string temporary = temporary_name(name);
+  CKPT_TRY(folder.remove(temporary));  // of an earlier run that was killed
+  Status done = write_synced({folder, temporary}, std::as_bytes(std::span(content)));
+  if (done) done = folder.give_attributes(name, temporary);
+  if (done) done = folder.rename(temporary, name);
+  if (!done) {
+    (void)folder.remove(temporary);
+    return done;
+  }
+  return folder.sync();
+}
+
+uint64_t birth_ns(const fs::path& path) {
+  struct statx status {};
+  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return 0;
+  if ((status.stx_mask & STATX_BTIME) == 0 || status.stx_btime.tv_sec < 0) return 0;
+  return static_cast<uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 + status.stx_btime.tv_nsec;
+}
+
+void remember_digest(const fs::path& path, std::string_view sha256) {
+  const auto stamp = file_stamp(path);
+  if (!stamp) return;
+  const std::string value = fmt::format("{} {}", sha256, *stamp);
+  (void)!::setxattr(path.c_str(), kDigestAttribute, value.data(), value.size(), 0);
+}
+
+std::optional<std::string> remembered_digest(const fs::path& path) {
+  char value[256];
+  const ssize_t size = ::getxattr(path.c_str(), kDigestAttribute, value, sizeof value);
+  const auto stamp = file_stamp(path);
+  if (size < 65 || !stamp) return std::nullopt;
+  const std::string_view text(value, static_cast<size_t>(size));
+  const std::string_view digest = text.substr(0, 64);
+  if (digest.find_first_not_of("0123456789abcdef") != digest.npos) return std::nullopt;
+  return text.substr(64) == " " + *stamp ? std::optional(std::string(digest)) : std::nullopt;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,68 @@
+// What lies in a folder, and small files written so that a reader sees the old or the new content.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// kIo: "PATH: DOING: what errno says", with `hint` where the system denied it.
+Failure io_failure(const std::filesystem::path& path, const char* doing, int error,
+                   const char* hint_if_denied = "");
+
+struct FolderEntry {
+  enum class Kind : uint8_t { kFile, kLink, kOther };
+  std::string path;  // relative, with '/'
+  Kind kind = Kind::kFile;
+  uint64_t size_bytes = 0;  // of a file
+  std::string target = {};  // of a link, as it is written
+};
+
+// Everything under `folder` that is no folder, sorted by the bytes of the path; links are not
+// followed. Paths in `ignored` are left out, folders with all that is in them. Fails: kIo;
+// kUnsupported above a million entries.
+Result<std::vector<FolderEntry>> list_folder(const std::filesystem::path& folder,
+                                             const std::vector<std::string>& ignored);
+
+// True when `path` is one of `ignored` or lies in one of them.
+bool is_ignored(std::string_view path, const std::vector<std::string>& ignored);
+
+// Whether there is anything of this name (kKeep: be it a link to nowhere). Fails: kIo, where that
+// cannot be told; "no" is then the wrong answer.
+enum class Links : uint8_t { kKeep, kFollow };
+Result<bool> is_there(const std::filesystem::path& path, Links links = Links::kKeep);
+
+// The folder that `path` is in; "." where it names none.
+std::filesystem::path parent_of(const std::filesystem::path& path);
+// Requires a folder to write `path` into. Fails: kUsage when there is none; kIo when that cannot be
+// told: a disk that fails is no folder that is missing.
+Status check_parent(const std::filesystem::path& path);
+
+// Whether `path` is a folder. One that was is taken for one in the whole run: a disk that fails for
+// a moment must not turn it into a file between two steps of a patch.
+bool is_folder(const std::filesystem::path& path);
+
+// The name under which replace_file() writes `name`; a killed run leaves it there.
+std::string temporary_name(std::string_view name);
+// Writes `content` beside `path` under a temporary name, syncs it and renames it over `path`; mode
+// and owner are those of the file before it, or of a new output (core/io/ownership.h). Fails: kIo;
+// then `path` is as it was.
+Status replace_file(const std::filesystem::path& path, std::string_view content);
+
+// When a file was made, in ns since 1970: tells it from one that was given its inode's number after
+// it was removed. 0 where the file system does not say.
+uint64_t birth_ns(const std::filesystem::path& path);
+
+// The SHA-256 of a file, remembered in an extended attribute beside its size, modification time and
+// inode, so that it need not be read again while these agree. Forgetting is no error: many file
+// systems have no such attributes.
+void remember_digest(const std::filesystem::path& path, std::string_view sha256);
+std::optional<std::string> remembered_digest(const std::filesystem::path& path);
+
+}  // namespace ckpt

@@ -1,0 +1,249 @@
+#include "core/io/open_folder.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "core/model/plan.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+constexpr int kLookFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+constexpr mode_t kNewFileMode = 0600;
+
+int open_by_kernel(int folder, const char* name, int flags) {
+  open_how how{};
+  how.flags = static_cast<uint64_t>(static_cast<unsigned>(flags));
+  how.mode = (flags & O_CREAT) != 0 ? kNewFileMode : 0;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  return static_cast<int>(
+      retried([&] { return ::syscall(SYS_openat2, folder, name, &how, sizeof how); }));
+}
+
+}  // namespace
+
+Failure OpenFolder::failure(const std::string& name, const char* doing, int error) const {
+  std::error_code ignored;
+  const fs::path folder = path_ == "." ? fs::absolute(path_, ignored).parent_path() : path_;
+  const std::string shown = name.empty() ? folder.string() : (path_ / name).string();
+  // A link at the last step, or at one before it; or one that was swapped in just now.
+  if (error == ELOOP || error == EXDEV) {
+    return fail(ErrorCode::kCorrupt, "{}: a link stands there or above it; links are not followed",
+                shown);
+  }
+  const char* hint = error == EACCES || error == EROFS || error == EPERM
+                         ? "another OUT, in a folder that you may write to"
+                         : "";
+  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", shown, doing, std::strerror(error));
+}
+
+Result<OpenFolder> OpenFolder::open(const fs::path& path, bool is_ours, Resolver resolver) {
+  const fs::path name = path.empty() ? fs::path(".") : path;
+  const int flags = kFolderFlags | (is_ours ? O_NOFOLLOW : 0);
+  Descriptor descriptor(retried([&] { return ::open(name.c_str(), flags); }));
+  if (descriptor.is_open()) return OpenFolder(name, std::move(descriptor), resolver);
+  return OpenFolder(name, {}, resolver).failure({}, "cannot be opened", errno);
+}
+
+// Gives a number, or -1 and errno.
+int OpenFolder::resolve_by_steps(const std::string& name, int flags) const {
+  Descriptor above;
+  int from = descriptor_.get();
+  const fs::path relative(name);
+  for (auto step = relative.begin(); step != relative.end(); ++step) {
+    const bool is_last = std::next(step) == relative.end();
+    const int how = (is_last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC) | O_NOFOLLOW;
+    Descriptor next(retried([&] { return ::openat(from, step->c_str(), how, kNewFileMode); }));
+    if (!next.is_open()) {
+      struct stat status {};
+      const bool is_link = errno == ENOTDIR &&
+                           ::fstatat(from, step->c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                           S_ISLNK(status.st_mode);
+      if (is_link) errno = ELOOP;
+      return -1;
+    }
+    above = std::move(next);
+    from = above.get();
+  }
+  return above.release();
+}
+
+Result<Descriptor> OpenFolder::resolve(const std::string& name, int flags) const {
+  if (!stays_inside(name)) {
+    return fail(ErrorCode::kCorrupt, "file name '{}' leaves the folder {}", name, path_.string());
+  }
+  int number = -1;
+  bool by_steps = resolver_ == Resolver::kSteps;
+  if (!by_steps) {
+    number = open_by_kernel(descriptor_.get(), name.c_str(), flags);
+    // Old kernels, and sandboxes that refuse what they do not know.
+    by_steps = number < 0 && (errno == ENOSYS || errno == EPERM);
+  }
+  if (by_steps) number = resolve_by_steps(name, flags);
+  if (number >= 0) return Descriptor(number);
+  return failure(name, "cannot be opened", errno);
+}
+
+Result<Descriptor> OpenFolder::open_file(const std::string& name, int flags) const {
+  CKPT_ASSIGN(Descriptor file, resolve(name, flags | O_CLOEXEC));
+  if ((flags & O_CREAT) == 0 || (flags & O_EXCL) != 0) return file;
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return failure(name, "cannot be looked at", errno);
+  CKPT_TRY(require_ours(path_ / name, status, Guard::kOwnerAndMode));
+  return file;
+}
+
+Result<OpenFolder::Place> OpenFolder::place_of(const std::string& name) const {
+  if (!stays_inside(name)) {
+    return fail(ErrorCode::kCorrupt, "file name '{}' leaves the folder {}", name, path_.string());
+  }
+  const fs::path relative(name);
+  const std::string above = relative.parent_path().string();
+  if (above.empty()) {
+    Descriptor same(::fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!same.is_open()) return failure({}, "cannot be opened", errno);
+    return Place{std::move(same), relative.filename().string()};
+  }
+  CKPT_ASSIGN(Descriptor folder, resolve(above, kFolderFlags));
+  return Place{std::move(folder), relative.filename().string()};
+}
+
+Status OpenFolder::make_folder(const std::string& name) const {
+  if (!stays_inside(name)) {
+    return fail(ErrorCode::kCorrupt, "file name '{}' leaves the folder {}", name, path_.string());
+  }
+  const std::string above = fs::path(name).parent_path().string();
+  if (!above.empty()) CKPT_TRY(make_folder(above));
+  CKPT_ASSIGN(const Place place, place_of(name));
+  if (::mkdirat(place.folder.get(), place.last.c_str(), 0777) == 0) {
+    return publish_owner(name, *this);
+  }
+  if (errno != EEXIST) return failure(name, "cannot be made", errno);
+  return resolve(name, kFolderFlags).map([](const Descriptor&) {});
+}
+
+Result<OpenFolder> OpenFolder::open_private(const std::string& name) const {
+  CKPT_ASSIGN(const Place place, place_of(name));
+  const bool is_new = ::mkdirat(place.folder.get(), place.last.c_str(), 0700) == 0;
+  if (!is_new && errno != EEXIST) return failure(name, "cannot be made", errno);
+  // By name first: another user's may not let itself be opened.
+  if (!is_new) CKPT_TRY(require_ours(path_ / name, Guard::kOwnerAndMode));
+  CKPT_ASSIGN(Descriptor folder, resolve(name, kFolderFlags));
+  struct stat status {};
+  if (::fstat(folder.get(), &status) != 0) return failure(name, "cannot be looked at", errno);
+  CKPT_TRY(require_ours(path_ / name, status, Guard::kOwnerAndMode));
+  return OpenFolder(path_ / name, std::move(folder), resolver_);
+}
+
+Result<Descriptor> OpenFolder::look(const std::string& name) const {
+  if (!name.empty()) return resolve(name, kLookFlags);
+  Descriptor same(::fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, 0));
+  if (same.is_open()) return same;
+  return failure(name, "cannot be opened", errno);
+}
+
+Status OpenFolder::publish_mode(const std::string& name) const {
+  CKPT_ASSIGN(const Descriptor file, look(name));
+  give_new_mode(file.get());
+  return {};
+}
+
+Status OpenFolder::publish_owner(const std::string& name, const OpenFolder& like) const {
+  CKPT_ASSIGN(const Descriptor file, look(name));
+  give_owner_of(like.descriptor_.get(), file.get());
+  return {};
+}
+
+Status OpenFolder::give_attributes(const std::string& name, const std::string& to) const {
+  CKPT_ASSIGN(const Place place, place_of(name));
+  struct stat status {};
+  const bool is_there =
+      ::fstatat(place.folder.get(), place.last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!is_there && errno != ENOENT) return failure(name, "cannot be looked at", errno);
+  CKPT_ASSIGN(const Descriptor file, look(to));
+  if (is_there && S_ISREG(status.st_mode)) {
+    CKPT_ASSIGN(const Descriptor old, look(name));
+    keep_attributes(old.get(), file.get());
+    return {};
+  }
+  give_new_mode(file.get());
+  give_owner_of(place.folder.get(), file.get());
+  return {};
+}
+
+Status OpenFolder::rename(const std::string& from, const std::string& to, bool may_replace) const {
+  CKPT_ASSIGN(const Place old_place, place_of(from));
+  CKPT_ASSIGN(const Place new_place, place_of(to));
+  const auto try_with = [&](unsigned flags) {
+    return ::renameat2(old_place.folder.get(), old_place.last.c_str(), new_place.folder.get(),
+                       new_place.last.c_str(), flags) == 0;
+  };
+  if (try_with(may_replace ? 0 : RENAME_NOREPLACE)) return {};
+  if (!may_replace && errno == EEXIST) {
+    return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another OUT",
+                          "{}: exists already; expected a new OUT", (path_ / to).string());
+  }
+  // Network file systems do not all know the flag.
+  if (!may_replace && (errno == EINVAL || errno == ENOSYS) && try_with(0)) return {};
+  return failure(to, "cannot take its final name", errno);
+}
+
+Result<bool> OpenFolder::exchange(const std::string& a, const std::string& b) const {
+  CKPT_ASSIGN(const Place one, place_of(a));
+  CKPT_ASSIGN(const Place other, place_of(b));
+  if (::renameat2(one.folder.get(), one.last.c_str(), other.folder.get(), other.last.c_str(),
+                  RENAME_EXCHANGE) == 0) {
+    return true;
+  }
+  if (errno == EINVAL || errno == ENOSYS) return false;
+  return failure(b, "cannot take its final name", errno);
+}
+
+Status OpenFolder::link(const Descriptor& file, const fs::path& from, const std::string& to) const {
+  CKPT_ASSIGN(const Place place, place_of(to));
+  const std::string source = "/proc/self/fd/" + std::to_string(file.get());
+  if (::linkat(AT_FDCWD, source.c_str(), place.folder.get(), place.last.c_str(),
+               AT_SYMLINK_FOLLOW) == 0) {
+    return {};
+  }
+  if (errno != EXDEV) return failure(to, "cannot be linked", errno);
+  return fail_with_hint(ErrorCode::kUsage, "--link copy", "{}: lies on another disk than {}",
+                        (path_ / to).string(), from.string());
+}
+
+Status OpenFolder::remove(const std::string& name) const {
+  CKPT_ASSIGN(const Place place, place_of(name));
+  if (::unlinkat(place.folder.get(), place.last.c_str(), 0) == 0 || errno == ENOENT) return {};
+  return failure(name, "cannot be removed", errno);
+}
+
+Result<bool> OpenFolder::has(const std::string& name) const {
+  CKPT_ASSIGN(const Place place, place_of(name));
+  struct stat status {};
+  if (::fstatat(place.folder.get(), place.last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    return true;
+  }
+  if (errno == ENOENT) return false;
+  return failure(name, "cannot be looked at", errno);
+}
+
+Status OpenFolder::sync(const std::string& name) const {
+  Descriptor below;
+  if (!name.empty()) {
+    CKPT_ASSIGN(below, resolve(name, kFolderFlags));
+  }
+  const int number = name.empty() ? descriptor_.get() : below.get();
+  if (retried([&] { return ::fsync(number); }) == 0) return {};
+  // Some file systems cannot sync a folder; they have no later moment to do it either.
+  if (errno == EINVAL || errno == ENOTSUP) return {};
+  return failure(name, "cannot be synced", errno);
+}
+
+}  // namespace ckpt

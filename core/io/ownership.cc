@@ -1,0 +1,146 @@
+#include "core/io/ownership.h"
+
+#include <fcntl.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/io/descriptor.h"
+#include "core/io/folder.h"
+#include "core/base/printable.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+constexpr const char* kAcl = "system.posix_acl_access";
+
+// From the system: umask(2) tells the mask only by changing it, under the feet of other threads.
+mode_t mask_of_process() {
+  static const mode_t mask = [] {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+      if (!line.starts_with("Umask:")) continue;
+      return static_cast<mode_t>(std::strtoul(line.c_str() + 6, nullptr, 8));
+    }
+    return mode_t{022};
+  }();
+  return mask;
+}
+
+// A file as this program makes it in `folder`; nullopt where it may not.
+std::optional<struct stat> new_file_in(const fs::path& folder) {
+  const fs::path path = folder / fmt::format(".ckpt-owner-{}", ::getpid());
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const Descriptor made(retried([&] { return ::open(path.c_str(), flags, 0600); }));
+  if (!made.is_open()) return std::nullopt;
+  struct stat status {};
+  const bool known = ::fstat(made.get(), &status) == 0;
+  ::unlink(path.c_str());
+  return known ? std::optional(status) : std::nullopt;
+}
+
+bool is_kept(std::string_view attribute) {
+  // Bound to the bytes of a file, or to what it may do.
+  constexpr std::string_view kOfContent[] = {"security.capability", "security.ima", "security.evm"};
+  for (const std::string_view name : kOfContent) {
+    if (attribute == name) return false;
+  }
+  return !attribute.starts_with("user.ckpt.");
+}
+
+void keep_extended_attributes(int old, int descriptor) {
+  const ssize_t list_bytes = ::flistxattr(old, nullptr, 0);
+  if (list_bytes <= 0) return;
+  std::string names(static_cast<size_t>(list_bytes), '\0');
+  const ssize_t got = ::flistxattr(old, names.data(), names.size());
+  names.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  std::vector<char> value;
+  for (size_t at = 0; at < names.size(); at += std::strlen(names.c_str() + at) + 1) {
+    const char* name = names.c_str() + at;
+    const ssize_t size = is_kept(name) ? ::fgetxattr(old, name, nullptr, 0) : -1;
+    if (size < 0) continue;
+    value.resize(static_cast<size_t>(size));
+    const ssize_t read = ::fgetxattr(old, name, value.data(), value.size());
+    if (read >= 0) {
+      (void)!::fsetxattr(descriptor, name, value.data(), static_cast<size_t>(read), 0);
+    }
+  }
+}
+
+}  // namespace
+
+bool is_ours(const fs::path& path, const struct stat& status, Guard guard) {
+  // The mode of a link says nothing; nobody can write to one.
+  const bool is_link = S_ISLNK(status.st_mode);
+  const mode_t lax = guard == Guard::kOwner || is_link ? 0 : status.st_mode & kOthersWrite;
+  if (status.st_uid == ::geteuid() && lax == 0) return true;
+  const auto made = new_file_in(parent_of(path));
+  return made && status.st_uid == made->st_uid && (lax & ~made->st_mode) == 0;
+}
+
+Status require_ours(const fs::path& path, const struct stat& status, Guard guard) {
+  if (is_ours(path, status, guard)) return {};
+  if (!is_ours(path, status, Guard::kOwner)) {
+    return fail_with_hint(ErrorCode::kUsage, "another OUT, in a folder that only you may write to",
+                          "{}: belongs to user {}; expected what a run of this user ({}) has left",
+                          path.string(), status.st_uid, ::geteuid());
+  }
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("rm -r {}", shell_word(path.string())),
+                        "{}: others may write to it (mode {:o}); expected what only this user's "
+                        "runs have written to",
+                        path.string(), status.st_mode & 07777);
+}
+
+Status require_ours(const fs::path& path, Guard guard) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) return require_ours(path, status, guard);
+  if (errno == ENOENT || errno == ENOTDIR) return {};
+  return fail(ErrorCode::kIo, "{}: cannot be looked at: {}", path.string(), std::strerror(errno));
+}
+
+void give_new_mode(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return;
+  const bool is_folder = S_ISDIR(status.st_mode);
+  if (!is_folder && status.st_nlink > 1) return;
+  // A folder's bits beyond these are its parent's, where new files keep a group.
+  const mode_t kept = is_folder ? status.st_mode & 07000 : 0;
+  (void)!::fchmod(descriptor, kept | ((is_folder ? 0777 : 0666) & ~mask_of_process()));
+}
+
+void give_owner_of(int parent, int descriptor) {
+  struct stat own {
+  }, above{};
+  if (::geteuid() != 0 || ::fstat(descriptor, &own) != 0 || ::fstat(parent, &above) != 0) return;
+  if (!S_ISDIR(own.st_mode) && own.st_nlink > 1) return;
+  if (own.st_uid == above.st_uid && own.st_gid == above.st_gid) return;
+  (void)!::fchown(descriptor, above.st_uid, above.st_gid);
+}
+
+void keep_attributes(int old, int descriptor) {
+  struct stat was {
+  }, is{};
+  if (::fstat(old, &was) != 0) return;
+  constexpr auto kSameOwner = static_cast<uid_t>(-1);
+  if (::fchown(descriptor, was.st_uid, was.st_gid) != 0) {
+    (void)!::fchown(descriptor, kSameOwner, was.st_gid);
+  }
+  mode_t mode = was.st_mode & 0777;
+  const bool has_group = ::fstat(descriptor, &is) == 0 && is.st_gid == was.st_gid;
+  if (!has_group) mode &= 0707 | (mode & 07) << 3;
+  ::fremovexattr(descriptor, kAcl);  // inherited from the folder that it was made in
+  (void)!::fchmod(descriptor, mode);
+  if (has_group) keep_extended_attributes(old, descriptor);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,62 @@
+// Room at the front of a large file without copying it: what the file system can do.
+//
+//   kClone   a new file shares the old one's blocks, from a later block on (btrfs, xfs, bcachefs);
+//            the old file is untouched until the new one takes its name
+//   kInsert  blocks are inserted in front of the file itself (ext4, xfs); one system call, which a
+//            killed process cannot leave half done
+//   kNone    neither: the bytes have to be copied
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "core/io/open_folder.h"
+#include "core/base/result.h"
+
+namespace ckpt {
+
+enum class ShiftWay : uint8_t { kNone, kClone, kInsert };
+
+struct ShiftAbility {
+  ShiftWay way = ShiftWay::kNone;
+  uint64_t block_bytes = 0;  // a shift is a multiple of it; 0 with kNone
+};
+
+// Found out with nameless files in `folder`, which must exist: nothing is left there, no time stamp
+// changes.
+ShiftAbility probe_shift(const std::filesystem::path& folder);
+
+// A file below a folder that is held open.
+struct FileBelow {
+  const OpenFolder& folder;
+  std::string name;
+};
+
+// A new file `to`: `shift_bytes` of room, then all of `from` by sharing blocks; `header` over its
+// start; synced. Fails: kIo; then there is no `to`.
+Status clone_with_header(const std::filesystem::path& from, const FileBelow& to,
+                         uint64_t shift_bytes, std::span<const std::byte> header);
+
+// How a whole file comes to have a second name or a copy.
+enum class LinkWay : uint8_t { kReflink, kHard, kCopy };
+// `to` becomes the same file as `from` (kHard) or a new one with its bytes, synced; kReflink copies
+// where blocks cannot be shared. Links are followed. Fails: kIo; kUsage for kHard across disks.
+Status link_file(const std::filesystem::path& from, const FileBelow& to, LinkWay way);
+
+// `shift_bytes` of zeros at the front of a file: inserted, or, where the file system will not after
+// all, by a copy at `spare` that takes the file's name. Done or not done. Fails: kIo.
+Status insert_in_front(const FileBelow& file, const std::string& spare, uint64_t shift_bytes);
+
+// All bytes of a regular file. Fails: kCorrupt above `limit_bytes`; kIo.
+Result<std::string> read_whole(const FileBelow& file, uint64_t limit_bytes);
+
+// A new file of these bytes, synced. Fails: kIo.
+Status write_synced(const FileBelow& file, std::span<const std::byte> bytes);
+
+// Writes over the start of a file that exists, never through a link, and syncs it. Fails: kIo.
+Status overwrite_start(const FileBelow& file, std::span<const std::byte> bytes);
+
+}  // namespace ckpt

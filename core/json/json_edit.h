@@ -1,0 +1,109 @@
+// JSON that is edited and written again: keys keep their order, scalars keep their spelling.
+//
+//   text ── parse ──▶ tree of objects, arrays and tokens ── dump(indent) ──▶ text
+//
+// What a reader would get wrong: a number is a token, never a value, so that 1e-06 does not become
+// 1e-6 and 10000000.0 not 1e7; NaN and Infinity, which Python writes, pass through too.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/model/checkpoint.h"
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// How a text was laid out, so that an edited one differs only where it was edited.
+struct JsonStyle {
+  uint32_t indent = 2;  // spaces or tabs a level; 0: all on one line
+  bool ends_with_newline = true;
+  bool ascii = false;  // keys beyond ASCII are escaped, as Python's json does by default
+  bool spaced = true;  // on one line: "a": 1, "b": 2 and not "a":1,"b":2
+  bool tabs = false;   // what it is indented with
+  bool crlf = false;   // lines end with "\r\n"
+};
+JsonStyle json_style_of(std::string_view text);
+
+class JsonText {
+ public:
+  enum class Kind : uint8_t { kToken, kArray, kObject };
+  using Member = std::pair<std::string, JsonText>;  // key without quotes, unescaped
+
+  JsonText() = default;
+  static JsonText text(std::string_view value);  // escaped as Python's json does: ASCII alone
+  static JsonText number(uint64_t value);
+  static JsonText boolean(bool value);
+  static JsonText null() { return JsonText(); }
+  static JsonText array();
+  static JsonText texts(const std::vector<std::string>& values);
+  static JsonText object();
+
+  // Fails: kCorrupt: no JSON, nested deeper than 128 levels.
+  static Result<JsonText> parse(std::string_view text);
+  // As Python's json.dumps(indent=...): one member or item a line, all on one line for 0; no
+  // newline at the end.
+  std::string dump(uint32_t indent) const;
+  // As `style` says; objects and arrays that were parsed from one line stay on one line.
+  std::string dump(const JsonStyle& style) const;
+
+  Kind kind() const { return kind_; }
+  bool is_object() const { return kind_ == Kind::kObject; }
+  bool is_array() const { return kind_ == Kind::kArray; }
+  bool is_null() const { return kind_ == Kind::kToken && token_ == "null"; }
+  const std::string& token() const { return token_; }  // as spelled; kToken only
+  std::vector<JsonText>& items() { return items_; }
+  const std::vector<JsonText>& items() const { return items_; }
+  std::vector<Member>& members() { return members_; }
+  const std::vector<Member>& members() const { return members_; }
+
+  // The last member of that name, as Python reads it; nullptr when absent or no object.
+  const JsonText* find(std::string_view key) const;
+  JsonText* find(std::string_view key);
+  // Value of a member that is text, or a whole number >= 0; nullopt for all else.
+  std::optional<std::string> find_text(std::string_view key) const;
+  std::optional<uint64_t> find_whole(std::string_view key) const;
+  std::optional<std::string> as_text() const;
+  std::optional<uint64_t> as_whole() const;
+  std::optional<bool> as_boolean() const;
+  // Replaces in place, or appends.
+  void set(std::string_view key, JsonText value);
+  // Replaces in place, or puts it before the first key that sorts after it.
+  void set_sorted(std::string_view key, JsonText value);
+  // Replaces in place, or puts it behind the member `before`, at the end where there is none.
+  void set_after(std::string_view before, std::string_view key, JsonText value);
+  bool remove(std::string_view key);  // True when it was there.
+  // Gives member `key` another name at its place; removes a member that had the name. False when
+  // there is no `key`.
+  bool rename(std::string_view key, std::string_view name);
+  // The same tree with the same spellings, however laid out.
+  bool operator==(const JsonText& other) const;
+
+ private:
+  friend class JsonTextParser;
+  struct Layout;
+  void append_to(std::string& out, const Layout& layout, uint32_t depth) const;
+
+  Kind kind_ = Kind::kToken;
+  bool was_one_line_ = false;  // as parsed; containers only
+  std::string token_ = "null";
+  std::vector<JsonText> items_;
+  std::vector<Member> members_;
+};
+
+// A document that is edited: what it says and how it was laid out.
+struct JsonDocument {
+  JsonText root;
+  JsonStyle style;
+};
+// The document at `path`; nullopt when there is none. Fails: kCorrupt, naming `path`: no JSON, or
+// no object.
+Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std::string_view path);
+// Puts it into `checkpoint`; one that says the same as before stays as it is, byte for byte.
+void write_json(Checkpoint& checkpoint, std::string_view path, const JsonDocument& document);
+
+}  // namespace ckpt

@@ -1,0 +1,304 @@
+#include "core/model/checkpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/arithmetic.h"
+
+namespace ckpt {
+namespace {
+
+// A cut between rows is possible where every part starts a new tile.
+Status check_cut(const Tensor& tensor, uint64_t row) {
+  if (row == tensor.rows() || row == 0) return {};
+  for (const PartRule& rule : tensor.codec->parts) {
+    if (rule.tile_rows > 0 && row % rule.tile_rows != 0) {
+      return fail(ErrorCode::kUnsupported,
+                  "tensor '{}': a cut at row {} goes through a tile of {} rows of {}", tensor.name,
+                  row, rule.tile_rows, tensor.codec->name);
+    }
+  }
+  return {};
+}
+
+// Bytes [first, first + size) of slices that follow each other, appended to `out`.
+void take_bytes(const std::vector<Slice>& slices, uint64_t first, uint64_t size,
+                std::vector<Slice>& out) {
+  for (const Slice& slice : slices) {
+    if (size == 0) return;
+    if (first >= slice.size_bytes) {
+      first -= slice.size_bytes;
+      continue;
+    }
+    const uint64_t here = std::min(size, slice.size_bytes - first);
+    out.push_back({slice.source, slice.offset_bytes + first, here});
+    size -= here;
+    first = 0;
+  }
+  CKPT_CHECK(size == 0);
+}
+
+// Joins slices that lie side by side in one source, so that lists stay short.
+void merge(std::vector<Slice>& slices) {
+  std::vector<Slice> merged;
+  for (Slice& slice : slices) {
+    if (slice.size_bytes == 0) continue;
+    if (!merged.empty() && merged.back().source == slice.source &&
+        merged.back().offset_bytes + merged.back().size_bytes == slice.offset_bytes) {
+      merged.back().size_bytes += slice.size_bytes;
+    } else {
+      merged.push_back(std::move(slice));
+    }
+  }
+  slices = std::move(merged);
+}
+
+Tensor empty_like(const Tensor& tensor, std::vector<uint64_t> shape) {
+  Tensor out = tensor;
+  out.shape = std::move(shape);
+  out.origin = Stored{std::vector<std::vector<Slice>>(tensor.codec->parts.size()), {}};
+  return out;
+}
+
+// Appends rows [first, first + count) of `from` to the slices of `to`.
+Status append_rows(Tensor& to, const Tensor& from, uint64_t first, uint64_t count) {
+  CKPT_TRY(check_cut(from, first));
+  CKPT_TRY(check_cut(from, first + count));
+  auto& parts = std::get<Stored>(to.origin).parts;
+  for (size_t i = 0; i < from.codec->parts.size(); ++i) {
+    const PartRule& rule = from.codec->parts[i];
+    if (rule.tile_rows == 0) {
+      if (parts[i].empty()) parts[i] = from.stored().parts[i];
+      if (parts[i] == from.stored().parts[i]) continue;
+      return fail(
+          ErrorCode::kUnsupported,
+          "tensor '{}': its {} belongs to the whole tensor; it cannot be joined with others",
+          from.name, rule.suffix);
+    }
+    const PartShape shape = part_shape(rule, from.rows(), from.row_values());
+    const uint64_t row_bytes = shape.elements * size_bytes(rule.dtype);
+    const uint64_t part_first = first / rule.tile_rows;
+    const uint64_t part_count = divide_up(first + count, rule.tile_rows) - part_first;
+    take_bytes(from.stored().parts[i], part_first * row_bytes, part_count * row_bytes, parts[i]);
+  }
+  return {};
+}
+
+void merge_parts(Tensor& tensor) {
+  for (auto& part : std::get<Stored>(tensor.origin).parts) merge(part);
+}
+
+}  // namespace
+
+uint64_t Tensor::rows() const {
+  uint64_t rows = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  return rows;
+}
+
+uint64_t part_size_bytes(const Tensor& tensor, size_t part) {
+  return part_shape(tensor.codec->parts[part], tensor.rows(), tensor.row_values()).size_bytes;
+}
+
+uint64_t size_bytes(const Tensor& tensor) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < tensor.codec->parts.size(); ++i) sum += part_size_bytes(tensor, i);
+  return sum;
+}
+
+Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec) {
+  if (shape.size() > kMaxDimensions) {
+    return fail(ErrorCode::kUnsupported, "{} dimensions; at most {} are read", shape.size(),
+                kMaxDimensions);
+  }
+  // A zero anywhere makes the tensor empty, but must not hide factors that overflow.
+  std::vector<uint64_t> factors = shape;
+  std::replace(factors.begin(), factors.end(), uint64_t{0}, uint64_t{1});
+  factors.push_back(8);
+  const auto bound = product(factors);
+  if (!bound || *bound > kMaxTensorBytes) {
+    return fail(ErrorCode::kCorrupt, "shape [{}] holds more values than 64 bits can count bytes of",
+                fmt::join(shape, ", "));
+  }
+  const uint64_t row_values = shape.empty() ? 1 : shape.back();
+  if (row_values % codec.block_values != 0) {
+    return fail(ErrorCode::kCorrupt, "rows of {} values; {} needs a multiple of {}", row_values,
+                codec.name, codec.block_values);
+  }
+  return {};
+}
+
+Result<Tensor> take_rows(const Tensor& tensor, uint64_t first, uint64_t count) {
+  CKPT_CHECK(tensor.is_stored() && first <= tensor.rows() && count <= tensor.rows() - first);
+  Tensor out = empty_like(tensor, {count, tensor.row_values()});
+  CKPT_TRY(append_rows(out, tensor, first, count));
+  merge_parts(out);
+  return out;
+}
+
+Result<Tensor> concatenate_rows(const std::vector<Tensor>& tensors) {
+  CKPT_CHECK(!tensors.empty());
+  const Tensor& head = tensors.front();
+  uint64_t rows = 0;
+  for (const Tensor& tensor : tensors) {
+    CKPT_CHECK(tensor.is_stored());
+    if (tensor.codec != head.codec || tensor.row_values() != head.row_values()) {
+      return fail(ErrorCode::kUnsupported,
+                  "tensor '{}' has rows of {} {} values; '{}', which it is joined with, of {} {}",
+                  tensor.name, tensor.row_values(), tensor.codec->name, head.name,
+                  head.row_values(), head.codec->name);
+    }
+    rows += tensor.rows();
+  }
+  Tensor out = empty_like(head, {rows, head.row_values()});
+  for (const Tensor& tensor : tensors) CKPT_TRY(append_rows(out, tensor, 0, tensor.rows()));
+  merge_parts(out);
+  return out;
+}
+
+Result<Tensor> reorder_rows(const Tensor& tensor, const std::vector<RowRun>& runs) {
+  CKPT_CHECK(tensor.is_stored());
+  uint64_t rows = 0;
+  for (const RowRun& run : runs) {
+    CKPT_CHECK(run.first <= tensor.rows() && run.count <= tensor.rows() - run.first);
+    rows += run.count;
+  }
+  Tensor out = empty_like(
+      tensor, rows == tensor.rows() ? tensor.shape : std::vector{rows, tensor.row_values()});
+  for (const RowRun& run : runs) CKPT_TRY(append_rows(out, tensor, run.first, run.count));
+  merge_parts(out);
+  return out;
+}
+
+Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape) {
+  const auto values = product(shape);
+  CKPT_CHECK(values && *values == tensor.values());
+  const uint64_t old_row = tensor.row_values();
+  tensor.shape = std::move(shape);
+  // Parts with one element a value (or a block) keep their order in any shape; wider tiles do not.
+  for (const PartRule& rule : tensor.codec->parts) {
+    const bool flat = rule.tile_rows == 1 && rule.tile_values == tensor.codec->block_values;
+    if (tensor.row_values() != old_row && !flat) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': rows of {} cannot be cut anew in {}",
+                  tensor.name, old_row, tensor.codec->name);
+    }
+  }
+  CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), check_shape(tensor.shape, *tensor.codec)));
+  if (tensor.is_stored()) {
+    std::get<Stored>(tensor.origin).part_shapes.clear();
+  } else {
+    auto recoded = tensor.recoded();
+    CKPT_ASSIGN(Tensor from, reshape(*recoded.from, tensor.shape));
+    recoded.from = std::make_shared<const Tensor>(std::move(from));
+    tensor.origin = std::move(recoded);
+  }
+  return tensor;
+}
+
+namespace {
+
+Status check_not_repacked(const Tensor& tensor) {
+  if (tensor.is_stored() || tensor.recoded().repack == nullptr) return {};
+  return fail(
+      ErrorCode::kUnsupported,
+      "its bits are moved from {} to {} by an earlier step, which leaves no values to change",
+      tensor.recoded().from->codec->name, tensor.codec->name);
+}
+
+}  // namespace
+
+Result<Tensor> recode(Tensor tensor, const Codec& codec) {
+  const std::string place = fmt::format("tensor '{}'", tensor.name);
+  if (!tensor.is_stored() && tensor.codec == &codec) return tensor;
+  CKPT_TRY(in(place, check_not_repacked(tensor)));
+  if (tensor.is_stored()) {
+    if (tensor.codec == &codec) return tensor;
+    if (tensor.codec->decode == nullptr) {
+      return fail(ErrorCode::kUnsupported, "{}: stored as {}, which can be copied but not decoded",
+                  place, tensor.codec->name);
+    }
+    auto from = std::make_shared<const Tensor>(tensor);
+    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};
+  }
+  if (codec.encode == nullptr) {
+    return fail(ErrorCode::kUnsupported, "{}: {} can be copied but not encoded", place, codec.name);
+  }
+  CKPT_TRY(in(place, check_shape(tensor.shape, codec)));
+  tensor.codec = &codec;
+  return tensor;
+}
+
+Result<Tensor> with_op(Tensor tensor, ValueOp op) {
+  CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), check_not_repacked(tensor)));
+  if (tensor.is_stored()) {
+    if (tensor.codec->decode == nullptr || tensor.codec->encode == nullptr) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': values stored as {} cannot be changed",
+                  tensor.name, tensor.codec->name);
+    }
+    auto from = std::make_shared<const Tensor>(tensor);
+    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};
+  }
+  std::get<Recoded>(tensor.origin).ops.push_back(std::move(op));
+  return tensor;
+}
+
+Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& codec,
+                   std::vector<std::byte> bytes) {
+  Tensor out;
+  out.name = std::move(name);
+  out.shape = std::move(shape);
+  out.codec = &codec;
+  CKPT_CHECK(codec.parts.size() == 1 && bytes.size() == part_size_bytes(out, 0));
+  const uint64_t size = bytes.size();
+  out.origin = Stored{{{Slice{make_blob(out.name, std::move(bytes)), 0, size}}}, {}};
+  return out;
+}
+
+Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values) {
+  const std::string place = fmt::format("tensor '{}'", tensor.name);
+  if (!tensor.is_stored() || tensor.codec->decode == nullptr || tensor.values() > limit_values) {
+    return fail(ErrorCode::kUnsupported,
+                "{}: {} values of type {}; at most {} floats are read here", place, tensor.values(),
+                tensor.codec->name, limit_values);
+  }
+  std::vector<std::vector<std::byte>> parts;
+  for (const auto& slices : tensor.stored().parts) {
+    std::vector<std::byte>& bytes = parts.emplace_back();
+    for (const Slice& slice : slices) {
+      const size_t start = bytes.size();
+      bytes.resize(start + slice.size_bytes);
+      CKPT_TRY(in(place, slice.source->read(slice.offset_bytes, std::span(bytes).subspan(start))));
+    }
+  }
+  const std::vector<std::span<const std::byte>> views(parts.begin(), parts.end());
+  std::vector<float> values(tensor.values());
+  if (!values.empty()) tensor.codec->decode(views, {values, tensor.row_values()});
+  return values;
+}
+
+const Tensor* Checkpoint::find_tensor(std::string_view wanted) const {
+  for (const Tensor& tensor : tensors) {
+    if (tensor.name == wanted) return &tensor;
+  }
+  return nullptr;
+}
+
+const Document* Checkpoint::find_document(std::string_view path) const {
+  for (const Document& document : documents) {
+    if (document.path == path) return &document;
+  }
+  return nullptr;
+}
+
+void Checkpoint::set_document(std::string path, std::string content) {
+  auto shared = std::make_shared<const std::string>(std::move(content));
+  for (Document& document : documents) {
+    if (document.path == path) {
+      document.content = std::move(shared);
+      return;
+    }
+  }
+  documents.push_back({std::move(path), std::move(shared)});
+}
+
+}  // namespace ckpt

@@ -1,0 +1,160 @@
+// A checkpoint is a value: ordered tensors, documents (config.json, tokenizer files), metadata.
+//
+// It holds descriptions, not tensor bytes. A tensor knows where its bytes come from as data: slices
+// of sources that exist (Stored), or "decode that tensor, apply these operations, encode with my
+// codec" (Recoded). Because it is data, a plan can be printed, compared and kept.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/io/bytes.h"
+#include "core/model/codec.h"
+#include "core/model/metadata.h"
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// Limits on what a file may claim (docs/LIMITS.md).
+inline constexpr uint64_t kMaxTensors = 4'000'000;
+inline constexpr uint64_t kMaxDimensions = 16;
+inline constexpr uint64_t kMaxTensorBytes = uint64_t{1} << 62;
+
+// ---- operations on decoded values, applied in order before encoding -------------------------
+struct AddScalar {
+  float value;
+};
+struct NegExp {};  // x -> -exp(x), rounded once
+struct RoundTo {
+  Dtype dtype;
+};  // through kBF16 or kF16 and back
+struct ScaleRows {
+  std::shared_ptr<const std::vector<float>> factors;
+};  // one a row
+struct ScaleColumns {
+  std::shared_ptr<const std::vector<float>> factors;
+};  // one a value of a row
+// New value i of a row is old value index[i].
+struct PermuteColumns {
+  std::shared_ptr<const std::vector<uint32_t>> index;
+};
+using ValueOp = std::variant<AddScalar, NegExp, RoundTo, ScaleRows, ScaleColumns, PermuteColumns>;
+
+struct Tensor;
+
+// Bytes that exist: for each part of the codec, slices that follow each other.
+struct Stored {
+  std::vector<std::vector<Slice>> parts;
+  // Shape of each part as it was read, where axes of length 1 make it another than the part rules
+  // say; empty: as they say. Goes with the bytes: whoever makes new slices leaves it out.
+  std::vector<std::vector<uint64_t>> part_shapes = {};
+};
+
+// Importance of each column, for each matrix of a tensor (an expert is a matrix).
+// weights.size() = matrices x row_values.
+struct ColumnWeights {
+  std::vector<float> weights;
+};
+
+// Decode `from`, apply `ops`, encode with my codec; or move its bits, where `repack` is set.
+struct Recoded {
+  std::shared_ptr<const Tensor> from;  // always Stored
+  std::vector<ValueOp> ops;
+  std::vector<std::shared_ptr<const Tensor>> peers;  // share tensor-wide statistics with these
+  std::shared_ptr<const ColumnWeights> weights;      // may be null
+  std::optional<Stats> stats = {};                   // known ones; else the engine scans the tensor
+                                                     // and its peers where the codec needs them
+  EncodeOptions options = {};
+  std::shared_ptr<const Tensor> block_amax = nullptr;  // one plain float for each block of the
+                                                       // codec, Stored; may be null
+  const Repack* repack = nullptr;  // set: no floats; ops are PermuteColumns of whole blocks
+  std::shared_ptr<const Tensor> moments = nullptr;  // second moments of what the columns are
+                                                    // multiplied with (core/chunks/error_feedback.h)
+};
+
+struct Tensor {
+  std::string name;
+  std::vector<uint64_t> shape;  // logical, outermost first; the last axis is a row; {} is one value
+  const Codec* codec = nullptr;
+  std::variant<Stored, Recoded> origin;
+  std::string home;         // file it was read from, relative to the checkpoint; may be empty
+  std::string source_name;  // name in the input checkpoint (a stack of experts: its first
+                            // expert's); empty = same as name. Renaming transforms set it.
+
+  uint64_t row_values() const { return shape.empty() ? 1 : shape.back(); }
+  uint64_t rows() const;  // product of all axes but the last; 1 for rank 0 and 1
+  uint64_t values() const { return rows() * row_values(); }
+  bool is_stored() const { return std::holds_alternative<Stored>(origin); }
+  const Stored& stored() const { return std::get<Stored>(origin); }
+  const Recoded& recoded() const { return std::get<Recoded>(origin); }
+};
+
+// Bytes of part `part`, or of all parts.
+uint64_t part_size_bytes(const Tensor& tensor, size_t part);
+uint64_t size_bytes(const Tensor& tensor);
+
+// Says why `shape` cannot be stored with `codec`: a product that overflows, a row that is no whole
+// number of blocks, too many dimensions. Must pass before any of the functions below are called.
+Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec);
+
+// ---- the only editors of slices --------------------------------------------------------------
+// All cut every part alike. Require: the tensor is Stored. Fail: kUnsupported when a cut goes
+// through a band of the codec, or a part belongs to the whole tensor.
+
+// Rows [first, first + count) as a tensor of shape {count, row_values}.
+Result<Tensor> take_rows(const Tensor& tensor, uint64_t first, uint64_t count);
+// The rows of all, one after the other; shape {sum of rows, row_values}. Codecs and rows must
+// agree.
+Result<Tensor> concatenate_rows(const std::vector<Tensor>& tensors);
+// A run of source rows.
+struct RowRun {
+  uint64_t first, count;
+};
+// Rows in the order of `runs`; shape is kept when the number of rows is.
+Result<Tensor> reorder_rows(const Tensor& tensor, const std::vector<RowRun>& runs);
+// The same values with other axes. Requires: the number of values and row cuts stay sound.
+Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape);
+
+// `tensor`, to be stored with `codec`. Keeps the law that `from` is Stored: on a Recoded tensor the
+// target codec changes and its operations stay (no rounding through the codec in between; add
+// RoundTo where that is meant). Fails: kUnsupported when the source cannot be decoded or the target
+// cannot be encoded; check_shape's errors.
+Result<Tensor> recode(Tensor tensor, const Codec& codec);
+// Adds an operation; a Stored tensor becomes Recoded with its own codec.
+Result<Tensor> with_op(Tensor tensor, ValueOp op);
+
+// A tensor made while planning.
+Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& codec,
+                   std::vector<std::byte> bytes);
+
+// ---- the checkpoint ---------------------------------------------------------------------------
+// A small file beside the tensors, whole, as text or bytes.
+struct Document {
+  std::string path;  // relative to the checkpoint's folder
+  std::shared_ptr<const std::string> content;
+};
+
+// The values of a small Stored tensor, decoded: scales and maxima that a plan depends on. Fails:
+// kUnsupported above `limit_values` or for a codec that cannot be decoded; kIo.
+Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values);
+
+struct Checkpoint {
+  std::string format;                             // the Format it was read by or is meant for
+  std::string name;                               // its folder's name, or its file's without ending
+  std::vector<Tensor> tensors;                    // in file order
+  Metadata metadata;                              // GGUF's key/value pairs
+  std::map<std::string, Metadata> file_metadata;  // safetensors' __metadata__, by file
+  std::vector<Document> documents;
+
+  const Tensor* find_tensor(std::string_view name) const;  // linear
+  const Document* find_document(std::string_view path) const;
+  void set_document(std::string path, std::string content);  // replaces or appends
+};
+
+}  // namespace ckpt

@@ -1,0 +1,36 @@
+// Stored floats of one type, read as F32: for tensors that are joined from several types.
+//
+//   bf16 in the file  00 3f | 80 3f | ...      read as f32  00 00 00 3f | 00 00 80 3f | ...
+//
+// Nothing is held in memory: what is asked for is read and decoded then. What a reader would get
+// wrong: offsets and sizes are those of the decoded bytes, and may cut through a value.
+#pragma once
+
+#include <string>
+
+#include "core/io/bytes.h"
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+
+class DecodedSource final : public ByteSource {
+ public:
+  // Requires: whole elements of a codec with one part, one value an element and a decoder.
+  DecodedSource(Slice encoded, const Codec& codec);
+
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
+  uint64_t size_bytes() const override;
+  const std::string& name() const override { return encoded_.source->name(); }
+  const Slice& encoded() const { return encoded_; }
+  const Codec& codec() const { return codec_; }
+
+ private:
+  Slice encoded_;
+  const Codec& codec_;
+  uint64_t element_bytes_;
+};
+
+// The same values under the codec `f32`. Requires: the tensor is Stored, with a codec as above.
+Tensor stored_as_f32(const Tensor& tensor, const Codec& f32);
+
+}  // namespace ckpt

@@ -1,0 +1,26 @@
+#include "core/model/findings.h"
+
+#include <algorithm>
+
+namespace ckpt {
+
+std::string_view severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo:
+      return "info";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kUnsound:
+      return "unsound";
+    case Severity::kUnloaded:
+      return "unloaded";
+  }
+  return "";
+}
+
+bool Diagnosis::is_good() const {
+  return std::all_of(verdicts.begin(), verdicts.end(),
+                     [](const Verdict& verdict) { return verdict.loads && verdict.sound; });
+}
+
+}  // namespace ckpt

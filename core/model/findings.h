@@ -1,0 +1,65 @@
+// What examining a checkpoint for a program finds: two verdicts a program, and findings that say
+// what a person would see and what mends it.
+//
+//   profile      one release of a program that serves or reads checkpoints: "vllm-0.17"
+//   loads        its loader takes the folder whole
+//   sound        what it then computes is what the checkpoint means
+//
+// What a reader would get wrong: a folder can load and be unsound (scales that are never read), and
+// be sound and not load (a name that the loader does not know).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/transform.h"
+
+namespace ckpt {
+
+// How a finding weighs for one profile.
+enum class Severity : uint8_t {
+  kInfo,      // to know
+  kWarning,   // works, but worse than it could
+  kUnsound,   // it loads and gives wrong answers
+  kUnloaded,  // the loader refuses it
+};
+std::string_view severity_name(Severity severity);  // "info", "warning", "unsound", "unloaded"
+
+// What takes a finding away.
+struct Mend {
+  std::string step;    // as typed after --step; empty where no step can
+  std::string needs;   // what a person must fill in: "BASE: the unquantized model's folder"
+  std::string advice;  // for a person; where there is no step, all there is
+  bool rewrites_weights = false;
+  int order = 0;  // steps are applied from the smallest; set by the list of steps
+  bool is_automatic() const { return !step.empty() && needs.empty(); }
+};
+
+struct Finding {
+  std::string check;    // its id: "T02"
+  std::string profile;  // for whom
+  Severity severity = Severity::kInfo;
+  std::string place;    // file, and what in it: "config.json: text_config"
+  std::string found;    // one sentence: what is there and what was expected
+  std::string symptom;  // what a user would see; may be empty
+  Mend mend;
+};
+
+// Yes twice says that nothing against it was found; `not_checked` what was not looked at.
+struct Verdict {
+  std::string profile;
+  bool loads = true;
+  bool sound = true;
+  std::string not_checked = {};  // "the weights: ..."; empty: everything was
+};
+
+struct Diagnosis {
+  std::vector<Verdict> verdicts;  // in the order in which profiles were asked for
+  std::vector<Finding> findings;  // by verdict, then by check
+  bool is_good() const;           // every verdict is yes, twice
+};
+
+}  // namespace ckpt

@@ -1,0 +1,59 @@
+// A format reads headers into a Checkpoint and lays a Checkpoint out into files. It never writes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/checkpoint.h"
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// Where part `part` of tensor `tensor` (an index into Checkpoint::tensors) lies in a file.
+struct Extent {
+  uint32_t tensor;
+  uint32_t part;
+  uint64_t offset_bytes;
+  uint64_t size_bytes;
+};
+
+// header | gap of zeros | extent | gap | extent ... up to size_bytes; all known now.
+struct OutputFile {
+  std::string path;               // relative to the output folder; a file name for one-file formats
+  uint64_t size_bytes = 0;        // final
+  std::vector<std::byte> header;  // at offset 0
+  std::vector<Extent> extents;    // ascending, never overlapping
+  Slice same_as;                  // source set: header and extents together equal that input
+};
+
+struct Layout {
+  bool is_folder = false;  // files go into the folder OUT; otherwise files[0] is OUT
+  std::vector<OutputFile> files;
+};
+
+struct LayoutOptions {
+  std::string out_name;         // OUT's file name, for formats of one file
+  uint64_t max_file_bytes = 0;  // shard or split size; 0 = as the format does by default
+  uint64_t header_slack_bytes = 0;
+  // For edits in place: a file whose tensors still are what the file holds keeps their order and,
+  // where the new header fits, the place of their first byte.
+  bool keep_places = false;
+  // What such a first byte may move by when the header outgrows its room: multiples of this. 0: it
+  // cannot move, and the file is laid out anew.
+  uint64_t shift_bytes = 0;
+};
+
+struct Format {
+  std::string_view name, help;
+  bool (*recognises)(const std::filesystem::path&);  // by magic number or folder content
+  Result<Checkpoint> (*read)(const std::filesystem::path&, Codecs);
+  Result<Layout> (*lay_out)(const Checkpoint&, const LayoutOptions&, Codecs);
+};
+
+using Formats = std::span<const Format* const>;
+
+}  // namespace ckpt

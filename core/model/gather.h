@@ -1,0 +1,52 @@
+// Reads byte ranges of a stored part, whatever its slices are: one run of a file, thousands of
+// single rows in another order, or memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/io/block_cache.h"
+#include "core/io/buffers.h"
+#include "core/io/bytes.h"
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// The slices of a part with the position at which each begins. Immutable once made; shared by
+// threads.
+class SliceIndex {
+ public:
+  explicit SliceIndex(const std::vector<Slice>& slices);
+  uint64_t size_bytes() const { return starts_.empty() ? 0 : starts_.back(); }
+
+  struct Piece {
+    const ByteSource* source;
+    uint64_t offset_bytes;  // in the source
+    uint64_t size_bytes;
+    uint64_t target_bytes;  // where it goes, from the start of the range
+  };
+  // What bytes [first, first + size) consist of. Requires: the range lies inside.
+  std::vector<Piece> pieces(uint64_t first, uint64_t size) const;
+
+ private:
+  const std::vector<Slice>& slices_;
+  std::vector<uint64_t> starts_;  // starts_[i] = bytes before slice i; one more entry at the end
+};
+
+// Memory that gather() uses; one for each thread and part.
+struct GatherBuffers {
+  BlockCache* cache = nullptr;  // to read through; may be null
+  AlignedBuffer raw;            // as read
+  AlignedBuffer ordered;        // pieces put in order
+};
+
+// Bytes [first, first + size). The result lies in `buffers` or in the source's own memory and is
+// good until the next call with these buffers. Fails as ByteSource::read does.
+Result<std::span<const std::byte>> gather(const SliceIndex& index, uint64_t first, uint64_t size,
+                                          GatherBuffers& buffers);
+// The same, into memory of the caller's. Requires: out.size() bytes lie inside from `first` on.
+Status gather_into(const SliceIndex& index, uint64_t first, std::span<std::byte> out,
+                   GatherBuffers& buffers);
+
+}  // namespace ckpt

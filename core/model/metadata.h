@@ -1,0 +1,93 @@
+// Typed, ordered key/value pairs: the model of GGUF metadata (docs/formats/gguf.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// Value types; the numbers are GGUF's (ggml/include/gguf.h `enum gguf_type`).
+enum class MetaType : uint32_t {
+  kU8 = 0,
+  kI8 = 1,
+  kU16 = 2,
+  kI16 = 3,
+  kU32 = 4,
+  kI32 = 5,
+  kF32 = 6,
+  kBool = 7,
+  kText = 8,
+  kArray = 9,
+  kU64 = 10,
+  kI64 = 11,
+  kF64 = 12,
+};
+std::string_view name(MetaType type);
+// Bytes of one stored number; 0 for text and arrays.
+uint32_t size_bytes(MetaType type);
+
+// Elements of one type. Numbers lie packed, little-endian, exactly as stored.
+struct MetaArray {
+  MetaType element = MetaType::kU32;
+  std::vector<std::byte> numbers;
+  std::vector<std::string> texts;  // element == kText
+  std::vector<MetaArray> arrays;   // element == kArray
+  uint64_t count() const;
+  bool operator==(const MetaArray&) const = default;
+};
+
+// The type says which alternative holds: unsigned types and bool in uint64_t, signed ones in
+// int64_t, f32 and f64 in double (an f32 is exact in it; its NaN payload is not kept).
+struct MetaValue {
+  MetaType type = MetaType::kU32;
+  std::variant<uint64_t, int64_t, double, std::string, MetaArray> value;
+  bool operator==(const MetaValue&) const = default;
+
+  static MetaValue u16(uint64_t v) { return {MetaType::kU16, v}; }
+  static MetaValue u32(uint64_t v) { return {MetaType::kU32, v}; }
+  static MetaValue i32(int64_t v) { return {MetaType::kI32, v}; }
+  static MetaValue f32(double v) {
+    return {MetaType::kF32, static_cast<double>(static_cast<float>(v))};
+  }
+  static MetaValue boolean(bool v) { return {MetaType::kBool, static_cast<uint64_t>(v ? 1 : 0)}; }
+  static MetaValue text(std::string v) { return {MetaType::kText, std::move(v)}; }
+  static MetaValue array(MetaArray v) { return {MetaType::kArray, std::move(v)}; }
+};
+
+MetaArray make_text_array(std::vector<std::string> texts);
+MetaArray make_i32_array(const std::vector<int32_t>& numbers);
+MetaArray make_f32_array(const std::vector<float>& numbers);
+MetaArray make_bool_array(const std::vector<bool>& flags);
+// Element `index` of a number array, widened. Requires: the element is a number and index is in
+// range.
+double number_at(const MetaArray& array, uint64_t index);
+
+struct MetaEntry {
+  std::string key;
+  MetaValue value;
+  bool operator==(const MetaEntry&) const = default;
+};
+
+// Order is kept: it is part of the bytes.
+class Metadata {
+ public:
+  const MetaValue* find(std::string_view key) const;
+  // Replaces in place, or appends.
+  void set(std::string key, MetaValue value);
+  void append(std::string key, MetaValue value);  // Requires: the key is new.
+  bool remove(std::string_view key);              // True when it was there.
+  // Unsigned/signed whole numbers, widened. nullopt when absent or of another kind.
+  std::optional<uint64_t> find_unsigned(std::string_view key) const;
+  const std::string* find_text(std::string_view key) const;
+
+  std::vector<MetaEntry> entries;
+  bool operator==(const Metadata&) const = default;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,306 @@
+#include "core/outputs/file_writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/arithmetic.h"
+#include "core/outputs/place.h"
+#include "core/base/printable.h"
+
+namespace ckpt {
+namespace {
+
+// Written but not hashed bytes that one file keeps in memory.
+constexpr uint64_t kMaxKeptBytes = 48 << 20;
+constexpr uint64_t kReadBackBytes = 4 << 20;
+// What a run that goes on hashes again, at most, beside what it makes again.
+constexpr uint64_t kStateEveryBytes = 1 << 20;
+
+Failure file_failure(const std::filesystem::path& path, uint64_t size_bytes, int error) {
+  struct statvfs space {};
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  if (error == ENOSPC && ::statvfs(folder.c_str(), &space) == 0) {
+    return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
+                          "{}: the disk is full; the file needs {} bytes and {} are free",
+                          path.string(), size_bytes,
+                          static_cast<uint64_t>(space.f_bavail) * space.f_frsize);
+  }
+  return fail(ErrorCode::kIo, "{}: cannot be written: {}", path.string(), std::strerror(error));
+}
+
+}  // namespace
+
+FileWriter::FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool,
+                       FileMode mode)
+    : path_(std::move(path)), size_bytes_(size_bytes), pool_(pool), mode_(mode) {}
+
+// Space is claimed at the start, so that a full disk is told before the work and not after it.
+Status FileWriter::claim_space(const Descriptor& file) const {
+  if (size_bytes_ == 0) return {};
+  const auto size = static_cast<off_t>(size_bytes_);
+  struct stat status {};
+  if (mode_.may_exist && ::fstat(file.get(), &status) == 0 && status.st_size > size &&
+      ::ftruncate(file.get(), size) != 0) {
+    return file_failure(path_, size_bytes_, errno);
+  }
+  if (retried([&] { return ::fallocate(file.get(), 0, 0, size); }) == 0) return {};
+  if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) {
+    return file_failure(path_, size_bytes_, errno);
+  }
+  if (retried([&] { return ::ftruncate(file.get(), size); }) == 0) return {};
+  return file_failure(path_, size_bytes_, errno);
+}
+
+int FileMode::open_flags() const {
+  // Without reading, a network file system never fills up a page that two machines write to.
+  return (hashes ? O_RDWR : O_WRONLY) | O_CREAT | (may_exist ? O_NONBLOCK : O_EXCL);
+}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::create(NewFile file, uint64_t size_bytes,
+                                                       BufferPool& pool, const FileMode& mode,
+                                                       Reopen reopen) {
+  std::unique_ptr<FileWriter> writer(new FileWriter(std::move(file.path), size_bytes, pool, mode));
+  CKPT_TRY(writer->refuse_other_files(file.descriptor));
+  CKPT_TRY(writer->claim_space(file.descriptor));
+  const auto with_direct = [size_bytes](Descriptor plain) {
+    Descriptor direct;
+    if (size_bytes >= kMinDirectBytes) direct = open_direct(plain, O_WRONLY);
+    return OpenOnDemand::Opened{std::move(plain), std::move(direct)};
+  };
+  struct stat status {};
+  const bool is_known = ::fstat(file.descriptor.get(), &status) == 0;
+  OpenOnDemand::Opened opened = with_direct(std::move(file.descriptor));
+  if (!reopen || !is_known) {
+    writer->always_open_ = std::make_shared<const OpenOnDemand::Opened>(std::move(opened));
+    return writer;
+  }
+  const auto again = [reopen = std::move(reopen), with_direct, status,
+                      flags = mode.open_flags() & ~(O_CREAT | O_EXCL),
+                      path = writer->path_.string()]() -> Result<OpenOnDemand::Opened> {
+    CKPT_ASSIGN(Descriptor plain, reopen(flags | O_NONBLOCK));
+    CKPT_TRY(in(path, check_same_file(plain, status)));
+    return with_direct(std::move(plain));
+  };
+  writer->on_demand_.emplace(std::move(opened), again);
+  return writer;
+}
+
+Result<OpenOnDemand::Lease> FileWriter::use() {
+  if (on_demand_) return on_demand_->use();
+  return always_open_;
+}
+
+// What an earlier run has left is a file with one name; writing on anything else would change
+// what was put there in its place.
+Status FileWriter::refuse_other_files(const Descriptor& file) const {
+  if (!mode_.may_exist) return {};
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return file_failure(path_, size_bytes_, errno);
+  if (S_ISREG(status.st_mode) && status.st_nlink == 1) return {};
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_word(path_.string())),
+                        "{}: no file of its own, as an earlier run would have left it",
+                        path_.string());
+}
+
+Status FileWriter::write_all(const OpenOnDemand::Opened& file, bool is_direct,
+                             std::span<const std::byte> bytes, uint64_t offset_bytes) const {
+  while (!bytes.empty()) {
+    const int descriptor = (is_direct ? file.direct : file.plain).get();
+    const ssize_t written =
+        ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
+    if (written < 0 && errno == EINTR) continue;
+    // A file system that opens for direct I/O and then refuses it.
+    const bool is_refused = written < 0 && errno == EINVAL && is_direct;
+    if (written < 0 && !is_refused) return file_failure(path_, size_bytes_, errno);
+    if (written == 0) return file_failure(path_, size_bytes_, EIO);
+    const auto done = static_cast<uint64_t>(is_refused ? 0 : written);
+    bytes = bytes.subspan(done);
+    offset_bytes += done;
+    // After a short direct write the rest may no longer be aligned.
+    is_direct = is_direct && !is_refused && offset_bytes % kPageBytes == 0;
+  }
+  return {};
+}
+
+// Whole pages go around the page cache, the ragged ends through it. The two never touch one page:
+// a page that a piece does not fill is written buffered by every piece that lies in it.
+Status FileWriter::write(std::span<const std::byte> bytes, uint64_t offset_bytes) {
+  CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
+  const uint64_t first_page = round_up(offset_bytes, kPageBytes);
+  const uint64_t end = offset_bytes + bytes.size();
+  const uint64_t end_page = end / kPageBytes * kPageBytes;
+  if (!file->direct.is_open() || end_page <= first_page ||
+      end_page - first_page < kMinDirectBytes) {
+    return write_all(*file, false, bytes, offset_bytes);
+  }
+  const uint64_t lead = first_page - offset_bytes;
+  const uint64_t middle = end_page - first_page;
+  CKPT_TRY(write_all(*file, false, bytes.first(lead), offset_bytes));
+  CKPT_TRY(write_all(*file, true, bytes.subspan(lead, middle), first_page));
+  return write_all(*file, false, bytes.subspan(lead + middle), end_page);
+}
+
+Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
+  CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
+  AlignedBuffer buffer = pool_.take();
+  while (size_bytes > 0) {
+    if (mode_.interrupted != nullptr && *mode_.interrupted) {
+      return fail(ErrorCode::kInterrupted, "interrupted");
+    }
+    const uint64_t here = std::min(size_bytes, kReadBackBytes);
+    std::byte* memory = buffer.reserve(here);
+    if (size_bytes > here) {  // the disk works while this step is hashed
+      const uint64_t next = std::min(size_bytes - here, 2 * kReadBackBytes);
+      (void)::posix_fadvise(file->plain.get(), static_cast<off_t>(offset_bytes + here),
+                            static_cast<off_t>(next), POSIX_FADV_WILLNEED);
+    }
+    const ssize_t got = ::pread(file->plain.get(), memory, here, static_cast<off_t>(offset_bytes));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return file_failure(path_, size_bytes_, got < 0 ? errno : EIO);
+    sha256_.add({memory, static_cast<size_t>(got)});
+    offset_bytes += static_cast<uint64_t>(got);
+    size_bytes -= static_cast<uint64_t>(got);
+  }
+  pool_.give(std::move(buffer));
+  return {};
+}
+
+Sha256State FileWriter::hashed() {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void FileWriter::go_on_from(const Sha256State& state) {
+  const std::lock_guard lock(mutex_);
+  if (!mode_.hashes || state.size_bytes > size_bytes_) return;
+  auto sha256 = Sha256::from(state);
+  if (!sha256) return;
+  sha256_ = std::move(*sha256);
+  state_ = state;
+  hashed_bytes_ = resumed_bytes_ = state.size_bytes;
+}
+
+// How many of these bytes, from the first on, an earlier run has hashed: what it had no time to
+// write down is made again, of the same bytes.
+uint64_t FileWriter::hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const {
+  return std::min(size_bytes, resumed_bytes_ - std::min(resumed_bytes_, offset_bytes));
+}
+
+Status FileWriter::hash_in_order(Piece piece) {
+  std::unique_lock lock(mutex_);
+  const uint64_t known = hashed_before(piece.offset_bytes, piece.bytes.size());
+  piece.offset_bytes += known;
+  piece.bytes = piece.bytes.subspan(known);
+  if (piece.bytes.empty()) {
+    pool_.give(std::move(piece.buffer));
+    return {};
+  }
+  const uint64_t offset = piece.offset_bytes;
+  Waiting entry{piece.bytes.size(), {}};
+  if (offset == hashed_bytes_ || kept_bytes_ + entry.size_bytes <= kMaxKeptBytes) {
+    kept_bytes_ += entry.size_bytes;
+    entry.piece = std::move(piece);
+  } else {
+    pool_.give(std::move(piece.buffer));
+  }
+  waiting_.emplace(offset, std::move(entry));
+  return hash_waiting(lock);
+}
+
+Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
+  if (!mode_.hashes) return {};
+  std::unique_lock lock(mutex_);
+  const uint64_t known = hashed_before(offset_bytes, size_bytes);
+  if (known == size_bytes) return {};
+  waiting_.emplace(offset_bytes + known, Waiting{size_bytes - known, {}});
+  return hash_waiting(lock);
+}
+
+// What follows `run` and lies on disk alone is read back with it, in large steps.
+void FileWriter::join_written(uint64_t start_bytes, Waiting& run) {
+  for (auto next = waiting_.begin(); next != waiting_.end() && run.size_bytes < kMaxKeptBytes;
+       next = waiting_.erase(next)) {
+    if (next->first != start_bytes + run.size_bytes || !next->second.piece.bytes.empty()) return;
+    run.size_bytes += next->second.size_bytes;
+  }
+}
+
+// Hashes what follows, unless another thread is at it.
+Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
+  if (hashing_) return {};
+  hashing_ = true;
+  Status status;
+  while (status && !waiting_.empty() && waiting_.begin()->first == hashed_bytes_) {
+    Waiting next = std::move(waiting_.begin()->second);
+    waiting_.erase(waiting_.begin());
+    const uint64_t start = hashed_bytes_;
+    const bool kept = !next.piece.bytes.empty();
+    if (!kept) join_written(start, next);
+    lock.unlock();
+    if (kept) {
+      sha256_.add(next.piece.bytes);
+      pool_.give(std::move(next.piece.buffer));
+    } else {
+      status = read_back(start, next.size_bytes);
+    }
+    lock.lock();
+    hashed_bytes_ += next.size_bytes;
+    if (kept) kept_bytes_ -= next.size_bytes;
+    if (status && hashed_bytes_ - state_.size_bytes >= kStateEveryBytes) state_ = sha256_.state();
+  }
+  hashing_ = false;
+  hashing_done_.notify_all();
+  return status;
+}
+
+// Such a piece will be read back, so it goes through the page cache: where memory is free, the
+// bytes come from there and not from the disk.
+bool FileWriter::is_far_ahead(const Piece& piece) {
+  if (!mode_.hashes) return false;
+  const std::lock_guard lock(mutex_);
+  return piece.offset_bytes > hashed_bytes_ && kept_bytes_ + piece.bytes.size() > kMaxKeptBytes;
+}
+
+Status FileWriter::put(Piece piece) {
+  if (piece.bytes.empty()) {
+    pool_.give(std::move(piece.buffer));
+    return {};
+  }
+  if (is_far_ahead(piece)) {
+    CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
+    CKPT_TRY(write_all(*file, false, piece.bytes, piece.offset_bytes));
+  } else {
+    CKPT_TRY(write(piece.bytes, piece.offset_bytes));
+  }
+  if (mode_.hashes) return hash_in_order(std::move(piece));
+  pool_.give(std::move(piece.buffer));
+  return {};
+}
+
+// What could not be written back is told to whoever syncs next, by another descriptor too.
+Status FileWriter::sync_data() {
+  CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
+  if (retried([&] { return ::fdatasync(file->plain.get()); }) == 0) return {};
+  return file_failure(path_, size_bytes_, errno);
+}
+
+Result<std::string> FileWriter::finish() {
+  if (mode_.hashes) {
+    std::unique_lock lock(mutex_);
+    hashing_done_.wait(lock, [this] { return !hashing_; });
+    CKPT_CHECK(waiting_.empty() && hashed_bytes_ == size_bytes_);
+  }
+  CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
+  if (retried([&] { return ::fsync(file->plain.get()); }) != 0) {
+    return file_failure(path_, size_bytes_, errno);
+  }
+  return mode_.hashes ? sha256_.finish() : std::string();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,97 @@
+// One output file under construction: pieces arrive from any thread in any order, are written at
+// their place and hashed in file order.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/io/buffers.h"
+#include "core/io/open_files.h"
+#include "core/outputs/place.h"
+#include "core/base/result.h"
+#include "core/base/sha256.h"
+
+namespace ckpt {
+
+struct FileMode {
+  bool may_exist = false;  // what is in the file already stays
+  bool hashes = true;      // else finish() gives no digest and nothing is read back
+  const std::atomic<bool>* interrupted = nullptr;  // ends long reading back
+  int open_flags() const;                          // as Place::make_file() takes them
+};
+
+class FileWriter {
+ public:
+  // Gives the file its final size. Fails: kIo, naming the space needed when the disk is too
+  // small. The pool must outlive the writer.
+  // `reopen` opens the file again with these flags: then it need not stay open all the time.
+  using Reopen = std::function<Result<Descriptor>(int flags)>;
+  static Result<std::unique_ptr<FileWriter>> create(NewFile file, uint64_t size_bytes,
+                                                    BufferPool& pool, const FileMode& mode = {},
+                                                    Reopen reopen = {});
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  // Writes the piece, then hashes it and whatever waited for it, or keeps it until the bytes before
+  // it are there. Pieces that are far ahead are not kept but read back when their turn comes.
+  // Thread-safe. Pieces never overlap and together fill the file.
+  Status put(Piece piece);
+  // The same for bytes that an earlier run has written: they are read back when their turn comes.
+  Status put_written(uint64_t offset_bytes, uint64_t size_bytes);
+  // How far the hash has come, or had a little ago. Thread-safe.
+  Sha256State hashed();
+  // An earlier run's hash is gone on with: the bytes that it covers are not read back. Call before
+  // anything is put. Leaves all as it is when `state` is none of this file's.
+  void go_on_from(const Sha256State& state);
+  // What was put so far survives a power cut.
+  Status sync_data();
+  // fsync. Requires: every byte was put, where it hashes. The digest is ready when this returns.
+  Result<std::string> finish();
+
+ private:
+  FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool, FileMode mode);
+  Status refuse_other_files(const Descriptor& file) const;
+  Status claim_space(const Descriptor& file) const;
+  Result<OpenOnDemand::Lease> use();
+  Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
+  Status write_all(const OpenOnDemand::Opened& file, bool is_direct,
+                   std::span<const std::byte> bytes, uint64_t offset_bytes) const;
+  bool is_far_ahead(const Piece& piece);
+  uint64_t hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const;
+  Status hash_in_order(Piece piece);
+  Status hash_waiting(std::unique_lock<std::mutex>& lock);
+  Status read_back(uint64_t offset_bytes, uint64_t size_bytes);
+
+  std::filesystem::path path_;
+  uint64_t size_bytes_;
+  BufferPool& pool_;
+  FileMode mode_;
+  OpenOnDemand::Lease always_open_;        // where it cannot be opened again
+  std::optional<OpenOnDemand> on_demand_;  // else
+
+  // Bytes that were written but not yet hashed; without a buffer: only on disk.
+  struct Waiting {
+    uint64_t size_bytes;
+    Piece piece;
+  };
+  void join_written(uint64_t start_bytes, Waiting& run);
+  std::mutex mutex_;
+  std::map<uint64_t, Waiting> waiting_;  // by offset
+  uint64_t kept_bytes_ = 0;              // in buffers of waiting_
+  uint64_t hashed_bytes_ = 0;            // from the start of the file
+  bool hashing_ = false;  // a thread is at it; it takes what others leave in waiting_
+  std::condition_variable hashing_done_;
+  Sha256 sha256_;               // of the thread that is hashing_
+  Sha256State state_;           // of a moment ago
+  uint64_t resumed_bytes_ = 0;  // hashed by an earlier run
+};
+
+}  // namespace ckpt

@@ -1,0 +1,51 @@
+#include "core/outputs/output_files.h"
+
+#include "core/io/folder.h"
+
+namespace ckpt {
+
+Status OutputFiles::open(bool force, Leftovers leftovers, const FileMode& mode) {
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
+    CKPT_ASSIGN(Place place, Place::make(output, force, leftovers));
+    places_.push_back(std::move(place));
+    auto& writers = writers_.emplace_back();
+    if (leftovers == Leftovers::kPublish) continue;
+    for (const OutputFile& file : output.layout.files) {
+      CKPT_ASSIGN(NewFile opened, places_.back().make_file(file, mode.open_flags()));
+      const auto reopen = [this, i, &file](int flags) {
+        return places_[i].make_file(file, flags).map([](NewFile&& again) {
+          return std::move(again.descriptor);
+        });
+      };
+      CKPT_ASSIGN(auto writer,
+                  FileWriter::create(std::move(opened), file.size_bytes, pool_, mode, reopen));
+      writers.push_back(std::move(writer));
+    }
+  }
+  return {};
+}
+
+Result<std::vector<FileReport>> OutputFiles::finish() {
+  std::vector<FileReport> reports;
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
+    for (size_t j = 0; j < output.layout.files.size(); ++j) {
+      CKPT_ASSIGN(std::string sha256, writers_[i][j]->finish());
+      const OutputFile& file = output.layout.files[j];
+      reports.push_back({final_path(output, file).string(), file.size_bytes, std::move(sha256)});
+    }
+  }
+  return reports;
+}
+
+Status OutputFiles::publish() {
+  for (Place& place : places_) CKPT_TRY(place.publish());
+  return {};
+}
+
+void OutputFiles::keep() {
+  for (Place& place : places_) place.keep();
+}
+
+}  // namespace ckpt

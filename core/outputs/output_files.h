@@ -1,0 +1,38 @@
+// The files of all outputs of a plan while they are made: where they stand, their writers, and how
+// they end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine/execute.h"
+#include "core/outputs/file_writer.h"
+#include "core/outputs/place.h"
+#include "core/model/plan.h"
+
+namespace ckpt {
+
+class OutputFiles {
+ public:
+  explicit OutputFiles(const Plan& plan) : plan_(plan) {}
+
+  // Makes all of them, or takes them over. Fails: as Place::make and FileWriter::create.
+  Status open(bool force, Leftovers leftovers, const FileMode& mode);
+  FileWriter& writer(uint32_t output, uint32_t file) { return *writers_[output][file]; }
+  BufferPool& pool() { return pool_; }
+  // Syncs every file. Requires: all bytes were put.
+  Result<std::vector<FileReport>> finish();
+  Status publish();
+  // Leaves all under their temporary names.
+  void keep();
+
+ private:
+  const Plan& plan_;
+  BufferPool pool_;
+  std::vector<Place> places_;
+  std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;  // by output, then file
+};
+
+}  // namespace ckpt

@@ -1,0 +1,227 @@
+#include "core/outputs/place.h"
+
+#include <set>
+#include <utility>
+
+#include "core/io/folder.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kTemporaryEnding = ".partial";
+// In an OUT that stays what it is: beside it there may be another disk, or no right to write.
+constexpr const char* kTemporaryInside = ".ckpt-partial";
+
+fs::path with_ending(const fs::path& path) { return fs::path(path.string() + kTemporaryEnding); }
+
+Status refuse_existing(const fs::path& path) {
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another OUT",
+                        "{}: exists already; expected a new OUT", path.string());
+}
+
+}  // namespace
+
+Place::Place(const Output& output, bool force, Leftovers leftovers, OpenFolder parent)
+    : output_(&output), force_(force), leftovers_(leftovers), parent_(std::move(parent)) {}
+
+Place::Place(Place&& other) noexcept
+    : output_(std::exchange(other.output_, nullptr)),
+      force_(other.force_),
+      leftovers_(other.leftovers_),
+      parent_(std::move(other.parent_)),
+      folder_(std::move(other.folder_)) {}
+
+Place::~Place() {
+  if (output_ != nullptr) remove_temporaries();
+}
+
+fs::path partial_path(const Output& output) {
+  return output.goes_into ? output.path / kTemporaryInside : with_ending(output.path);
+}
+
+fs::path partial_path(const Output& output, const OutputFile& file) {
+  return output.layout.is_folder ? partial_path(output) / file.path
+                                 : with_ending(final_path(output, file));
+}
+
+fs::path Place::temporary_folder() const { return partial_path(*output_); }
+
+Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers) {
+  if (!force) {
+    if (!output.goes_into) CKPT_TRY(refuse_existing(output.path));
+    for (const OutputFile& file : output.layout.files) {
+      CKPT_TRY(refuse_existing(final_path(output, file)));
+    }
+  }
+  const fs::path parent = output.goes_into ? output.path : parent_of(output.path);
+  if (!output.goes_into) CKPT_TRY(check_parent(output.path));
+  CKPT_ASSIGN(OpenFolder opened, OpenFolder::open(parent));
+  Place place(output, force, leftovers, std::move(opened));
+  if (Status ours = place.refuse_others(); !ours) {
+    place.keep();
+    return Failure(std::move(ours.error()));
+  }
+  if (leftovers == Leftovers::kRemove) place.remove_temporaries();
+  if (output.layout.is_folder && leftovers != Leftovers::kPublish) {
+    Status status = place.open_temporary_folder();
+    // What stands in it is the work of others.
+    if (!status && leftovers == Leftovers::kKeep) place.keep();
+    if (!status) return Failure(std::move(status.error()));
+  }
+  return place;
+}
+
+// Their bytes would be published as ours, or theirs be removed. What is gone on with has to pass
+// more, where it is opened.
+Status Place::refuse_others() const {
+  if (output_->layout.is_folder) return require_ours(temporary_folder(), Guard::kOwner);
+  for (const OutputFile& file : output_->layout.files) {
+    CKPT_TRY(require_ours(with_ending(final_path(*output_, file)), Guard::kOwner));
+  }
+  return {};
+}
+
+Status Place::open_temporary_folder() {
+  CKPT_ASSIGN(OpenFolder folder, parent_.open_private(temporary_folder().filename().string()));
+  folder_.emplace(std::move(folder));
+  return {};
+}
+
+Result<NewFile> Place::make_file(const OutputFile& file, int flags) const {
+  NewFile out{partial_path(*output_, file), {}};
+  if (!folder_) {
+    CKPT_ASSIGN(out.descriptor, parent_.open_file(out.path.filename().string(), flags));
+    return out;
+  }
+  const std::string above = fs::path(file.path).parent_path().string();
+  if (!above.empty()) CKPT_TRY(folder_->make_folder(above));
+  CKPT_ASSIGN(out.descriptor, folder_->open_file(file.path, flags));
+  return out;
+}
+
+void Place::remove_temporaries() const {
+  std::error_code ignored;
+  if (output_->layout.is_folder) {
+    fs::remove_all(temporary_folder(), ignored);
+    return;
+  }
+  for (const OutputFile& file : output_->layout.files) {
+    fs::remove(with_ending(final_path(*output_, file)), ignored);
+  }
+}
+
+// The run before this one may have been killed between two renames.
+Result<bool> Place::was_published(const std::string& temporary) const {
+  if (leftovers_ != Leftovers::kPublish) return false;
+  return parent_.has(temporary).map([](bool is_there) { return !is_there; });
+}
+
+// Exchange first: at no moment is there nothing under the final name.
+Status Place::replace_folder(const std::string& temporary, const std::string& name) const {
+  CKPT_ASSIGN(const bool exchanged, parent_.exchange(temporary, name));
+  if (exchanged) return {};
+  const std::string old = name + ".replaced";
+  CKPT_TRY(parent_.rename(name, old));
+  if (Status renamed = parent_.rename(temporary, name); !renamed) {
+    (void)parent_.rename(old, name);
+    return renamed;
+  }
+  return parent_.rename(old, temporary);
+}
+
+// Of all that is in the folder, and of the folder itself last: as long as it is private, nobody
+// can reach what is in it.
+Status Place::publish_modes() {
+  std::set<std::string> folders;
+  for (const OutputFile& file : output_->layout.files) {
+    CKPT_TRY(folder_->publish_mode(file.path));
+    CKPT_TRY(folder_->publish_owner(file.path, parent_));
+    for (fs::path above = fs::path(file.path).parent_path(); !above.empty();
+         above = above.parent_path()) {
+      folders.insert(above.string());
+    }
+  }
+  for (const std::string& folder : folders) {
+    CKPT_TRY(folder_->publish_mode(folder));
+    CKPT_TRY(folder_->publish_owner(folder, parent_));
+    CKPT_TRY(folder_->sync(folder));
+  }
+  CKPT_TRY(folder_->sync());
+  return folder_->publish_mode({});
+}
+
+Status Place::publish_folder() {
+  const std::string temporary = temporary_folder().filename().string();
+  const std::string name = output_->path.filename().string();
+  CKPT_ASSIGN(const bool is_published, was_published(temporary));
+  if (is_published) return parent_.publish_owner(name, parent_);
+  if (!folder_) {
+    CKPT_ASSIGN(OpenFolder whole, OpenFolder::open(temporary_folder(), true));
+    folder_.emplace(std::move(whole));
+  }
+  CKPT_TRY(publish_modes());
+  CKPT_ASSIGN(const bool exists, parent_.has(name));
+  if (!exists || !force_) {
+    CKPT_TRY(parent_.rename(temporary, name, force_));
+    return folder_->publish_owner({}, parent_);
+  }
+  CKPT_TRY(replace_folder(temporary, name));
+  CKPT_TRY(folder_->publish_owner({}, parent_));
+  std::error_code ignored;
+  fs::remove_all(temporary_folder(), ignored);
+  return {};
+}
+
+Status Place::publish_files() const {
+  // The first part of a split is what people open: it appears last.
+  for (size_t i = output_->layout.files.size(); i-- > 0;) {
+    const fs::path path = final_path(*output_, output_->layout.files[i]);
+    const std::string name = path.filename().string();
+    const std::string temporary = with_ending(path).filename().string();
+    CKPT_ASSIGN(const bool is_published, was_published(temporary));
+    if (!is_published) {
+      CKPT_TRY(parent_.publish_mode(temporary));
+      CKPT_TRY(parent_.rename(temporary, name, force_));
+    }
+    CKPT_TRY(parent_.publish_owner(name, parent_));
+  }
+  return {};
+}
+
+// The first file of the weights appears last: until then nothing takes the folder for a model.
+Status Place::publish_into() const {
+  const std::string temporary = temporary_folder().filename().string();
+  CKPT_ASSIGN(const bool has_more, parent_.has(temporary));
+  std::set<std::string> folders;
+  for (size_t i = output_->layout.files.size(); has_more && i-- > 0;) {
+    const std::string& name = output_->layout.files[i].path;
+    const std::string from = (fs::path(temporary) / name).string();
+    const std::string above = fs::path(name).parent_path().string();
+    if (!above.empty()) CKPT_TRY(parent_.make_folder(above));
+    folders.insert(above);
+    // The run before this one may have given the name, and removed what it stood in.
+    CKPT_ASSIGN(const bool has_name, parent_.has(name));
+    if (leftovers_ != Leftovers::kPublish || !has_name) {
+      CKPT_TRY(parent_.publish_mode(from));
+      CKPT_TRY(parent_.rename(from, name, force_));
+    }
+    CKPT_TRY(parent_.publish_owner(name, parent_));
+  }
+  for (const std::string& folder : folders) CKPT_TRY(parent_.sync(folder));
+  remove_temporaries();
+  return {};
+}
+
+Status Place::publish() {
+  CKPT_TRY(has_one_name(*output_)      ? publish_folder()
+           : output_->layout.is_folder ? publish_into()
+                                       : publish_files());
+  const std::string shown = output_->path.string();
+  output_ = nullptr;
+  return in(shown, parent_.sync());
+}
+
+}  // namespace ckpt

@@ -1,0 +1,76 @@
+// Where outputs stand until they are whole: "OUT.partial", then fsync, then rename.
+//
+// Nothing half-written ever carries a final name, and nobody else can read or write it: what is
+// under construction has mode 0600 (a folder 0700) and belongs to the user who runs the program.
+// What another user put in its place is refused by name (core/io/ownership.h).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/io/open_folder.h"
+#include "core/model/plan.h"
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// What becomes of a temporary of an earlier run: it goes, is written on, or is whole and lacks at
+// most its final name.
+enum class Leftovers : uint8_t { kRemove, kKeep, kPublish };
+
+// A file under construction, opened.
+struct NewFile {
+  std::filesystem::path path;
+  Descriptor descriptor;
+};
+
+// One output under construction. Removes what it made unless publish() or keep() was reached.
+class Place {
+ public:
+  // Refuses an OUT that exists (unless `force`), and a temporary that is another user's, and makes
+  // the temporary folder. The output must outlive the place. Fails: kUsage; kIo.
+  static Result<Place> make(const Output& output, bool force,
+                            Leftovers leftovers = Leftovers::kRemove);
+  Place(Place&& other) noexcept;
+  Place& operator=(Place&&) = delete;
+  ~Place();
+
+  // Where the bytes of `file` are written for now; `flags` as for open(2). Fails: kIo; kCorrupt
+  // when a link stands in the way (core/io/open_folder.h).
+  Result<NewFile> make_file(const OutputFile& file, int flags) const;
+  // Gives every file its final name, replacing what is there when that was allowed.
+  Status publish();
+  // Leaves everything under its temporary name, for another run.
+  void keep() { output_ = nullptr; }
+
+ private:
+  Place(const Output& output, bool force, Leftovers leftovers, OpenFolder parent);
+  Status refuse_others() const;
+  Result<bool> was_published(const std::string& temporary) const;
+  std::filesystem::path temporary_folder() const;
+  Status open_temporary_folder();
+  void remove_temporaries() const;
+  Status replace_folder(const std::string& temporary, const std::string& name) const;
+  Status publish_modes();
+  Status publish_folder();
+  Status publish_files() const;
+  Status publish_into() const;
+
+  const Output* output_;  // null once moved from or published
+  bool force_;
+  Leftovers leftovers_;
+  OpenFolder parent_;                 // that OUT is put into
+  std::optional<OpenFolder> folder_;  // OUT.partial, where OUT is a folder
+};
+
+// True where OUT as a whole gets its name, and not each of its files.
+inline bool has_one_name(const Output& output) {
+  return output.layout.is_folder && !output.goes_into;
+}
+// Where the bytes of `file` stand until it has its final name.
+std::filesystem::path partial_path(const Output& output, const OutputFile& file);
+// The same for the whole output: a folder, or the file that OUT becomes.
+std::filesystem::path partial_path(const Output& output);
+
+}  // namespace ckpt

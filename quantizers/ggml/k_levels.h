@@ -1,0 +1,81 @@
+// Where scales, minimums and codes of 256-value blocks lie in their bytes; drawings: ggml_blocks.h.
+//
+// What a reader would get wrong: searches of ggml may leave more than 6 bits in a level; the upper
+// ones end where ggml's do.
+#pragma once
+
+#include <cstdint>
+
+#include "quantizers/ggml/ggml_blocks.h"
+
+namespace ckpt {
+
+template <class Block>
+inline constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
+// Of Q4_K and Q5_K: the largest code.
+template <class Block>
+inline constexpr int32_t kTopCode = kFiveBits<Block> ? 31 : 15;
+
+// Scale and minimum of each sub-block of 32 as stored in Q4_K and Q5_K.
+struct Levels {
+  uint8_t scales[8];
+  uint8_t minimums[8];
+};
+
+inline void pack_levels(const Levels& levels, uint8_t* packed) {
+  const uint8_t* s = levels.scales;
+  const uint8_t* m = levels.minimums;
+  for (int j = 0; j < 4; ++j) {
+    packed[j] = static_cast<uint8_t>(s[j] | (s[j + 4] >> 4) << 6);
+    packed[j + 4] = static_cast<uint8_t>(m[j] | (m[j + 4] >> 4) << 6);
+    packed[j + 8] = static_cast<uint8_t>((s[j + 4] & 15) | (m[j + 4] & 15) << 4);
+  }
+}
+
+inline Levels unpack_levels(const uint8_t* packed) {
+  Levels out;
+  for (int j = 0; j < 4; ++j) {
+    out.scales[j] = packed[j] & 63;
+    out.minimums[j] = packed[j + 4] & 63;
+    out.scales[j + 4] = static_cast<uint8_t>((packed[j + 8] & 15) | packed[j] >> 6 << 4);
+    out.minimums[j + 4] = static_cast<uint8_t>(packed[j + 8] >> 4 | packed[j + 4] >> 6 << 4);
+  }
+  return out;
+}
+
+// `codes` are those of the 256 values, in order.
+inline void pack_codes(const uint8_t* codes, BlockQ4K& out) {
+  for (uint32_t i = 0; i < 128; ++i) {
+    const uint8_t* pair = codes + i / 32 * 64 + i % 32;
+    out.codes[i] = static_cast<uint8_t>(pair[0] | pair[32] << 4);
+  }
+}
+
+inline void pack_codes(const uint8_t* codes, BlockQ5K& out) {
+  for (uint32_t i = 0; i < 128; ++i) {
+    const uint8_t* pair = codes + i / 32 * 64 + i % 32;
+    out.codes[i] = static_cast<uint8_t>((pair[0] & 15) | (pair[32] & 15) << 4);
+  }
+  for (uint32_t l = 0; l < 32; ++l) {
+    uint32_t bits = 0;
+    for (uint32_t j = 0; j < 8; ++j) bits |= static_cast<uint32_t>(codes[32 * j + l] >> 4) << j;
+    out.high_bits[l] = static_cast<uint8_t>(bits);
+  }
+}
+
+inline void pack_codes(const uint8_t* codes, BlockQ6K& out) {
+  for (uint32_t half = 0; half < 2; ++half) {
+    const uint8_t* q = codes + 128 * half;
+    for (uint32_t l = 0; l < 32; ++l) {
+      const uint8_t a = q[l], b = q[l + 32], c = q[l + 64], d = q[l + 96];
+      out.low_bits[64 * half + l] = static_cast<uint8_t>((a & 15) | (c & 15) << 4);
+      out.low_bits[64 * half + 32 + l] = static_cast<uint8_t>((b & 15) | (d & 15) << 4);
+      out.high_bits[32 * half + l] =
+          static_cast<uint8_t>(a >> 4 | b >> 4 << 2 | c >> 4 << 4 | d >> 4 << 6);
+    }
+  }
+}
+
+}  // namespace ckpt

@@ -1,0 +1,39 @@
+// NVFP4 from the parts of quantized checkpoints into ggml's blocks: bits move, nothing rounds.
+//
+//   codes   v1v0 v3v2 ... v15v14   8 bytes for 16 values, neighbours share one
+//   block   v8v0 v9v1 ... v15v7    the same 8 bytes; values 8 apart share one
+//   scales  s0 s1 s2 s3            E4M3, the same bytes as UE4M3
+//
+//   | s0 s1 s2 s3 | 16 values 8 | 16 values 8 | 16 values 8 | 16 values 8 |   36 bytes, 64 values
+//
+// What a reader would get wrong: the scale of the whole tensor has no place in the blocks; GGUF
+// holds it in a tensor of its own. ggml reads scales 0x7F and 0x00 as zero and does not look at
+// the sign bit, so a NaN would silently become zeros and a negative scale positive.
+// Source: llama.cpp conversion/base.py (_nvfp4_pack), ggml/src/ggml-common.h (block_nvfp4).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/model/codec.h"
+#include "quantizers/ggml/ggml_table_blocks.h"
+
+namespace ckpt {
+
+// 64 `blocks` x values: 32 bytes of codes and 4 scales each. The sign bit of a scale is dropped.
+void pack_nvfp4_blocks(const std::byte* codes, const std::byte* scales, uint64_t blocks,
+                       BlockNvfp4* out);
+// Value by value: the specification of the function above.
+void pack_nvfp4_blocks_scalar(const std::byte* codes, const std::byte* scales, uint64_t blocks,
+                              BlockNvfp4* out);
+
+// The way back; index of the first block with a scale from 0x7F on, or `blocks`.
+uint64_t unpack_nvfp4_blocks(const BlockNvfp4* in, uint64_t blocks, std::byte* codes,
+                             std::byte* scales);
+
+// For codec nvfp4, from nvfp4_modelopt and nvfp4_ct.
+extern const Repack kNvfp4Repacks[2];
+// For codec nvfp4_modelopt, from nvfp4_gguf.
+extern const Repack kNvfp4Unpack[1];
+
+}  // namespace ckpt

@@ -1,0 +1,100 @@
+// Which vector instructions kernels use: chosen once at run time, the same for all kernels.
+//
+// A *_simd.cc file is compiled once for each target by Highway and looks like this:
+//
+//   #include "quantizers/simd/dispatch.h"           before Highway: it limits the targets
+//   #undef HWY_TARGET_INCLUDE
+//   #define HWY_TARGET_INCLUDE "quantizers/x_simd.cc"
+//   #include "hwy/foreach_target.h"
+//   #include "hwy/highway.h"
+//   #if CKPT_SIMD_TARGET                            not in the pass for machines without vectors
+//   HWY_BEFORE_NAMESPACE();
+//   namespace ckpt::HWY_NAMESPACE { void encode(...) { kernel } }
+//   HWY_AFTER_NAMESPACE();
+//   #endif
+//   #if HWY_ONCE
+//   namespace ckpt {
+//   constexpr SimdTable<decltype(encode_x_scalar)> kEncode =
+//       CKPT_SIMD_TABLE(encode_x_scalar, encode);
+//   void encode_x(...) { simd_function(kEncode)(...); }
+//   }
+//   #endif
+//
+// What a reader would get wrong: kernels give the bytes of their scalar twin on every target, so
+// the choice changes the speed only. Kernels must not use MulAdd, approximate reciprocals, or Min
+// and Max on floats whose NaN or zero signs matter: these differ from target to target.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/base/result.h"
+
+// Highway would also build SSSE3, AVX-512 of later processors and SVE.
+#define HWY_DISABLED_TARGETS \
+  (~(HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON | HWY_EMU128 | HWY_SCALAR))
+// NEON is part of every AArch64: without run-time dispatch Highway compiles it as ordinary code.
+// Else GCC refuses to inline it into the constructors that the compiler writes for structs of
+// vectors.
+#if defined(__aarch64__) && !defined(TOOLCHAIN_MISS_SYS_AUXV_H)
+#define TOOLCHAIN_MISS_SYS_AUXV_H
+#endif
+#define CKPT_SIMD_TARGET (HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR)
+
+// One function of each compiled target (Highway's AVX3 is AVX-512 F, CD, BW, DQ, VL).
+#define CKPT_SIMD_TABLE(scalar, kernel)                                                  \
+  {                                                                                      \
+    {                                                                                    \
+      scalar, HWY_CHOOSE_SSE4(kernel), HWY_CHOOSE_AVX2(kernel), HWY_CHOOSE_AVX3(kernel), \
+          HWY_CHOOSE_NEON(kernel)                                                        \
+    }                                                                                    \
+  }
+
+namespace ckpt {
+
+enum class SimdTarget : uint8_t { kScalar, kSse4, kAvx2, kAvx512, kNeon };
+inline constexpr size_t kSimdTargetCount = 5;
+
+// "scalar", "sse4", "avx2", "avx512", "neon": the words of CKPT_SIMD.
+std::string_view simd_target_name(SimdTarget target);
+std::optional<SimdTarget> find_simd_target(std::string_view name);
+
+// What this processor can run, slowest first; kScalar is always among them.
+std::span<const SimdTarget> simd_targets();
+
+// What kernels use: the last of simd_targets(), or the one that the environment variable CKPT_SIMD
+// names, or the one forced by a ForcedSimdTarget.
+SimdTarget simd_target();
+
+// kUsage when CKPT_SIMD holds no target's name or one that this processor cannot run; kernels then
+// use what they would without it.
+Status check_simd_environment();
+
+// For tests and benchmarks: while it lives, all threads use `target`. Not to be nested or used from
+// two threads. Requires: simd_targets() has the target.
+class ForcedSimdTarget {
+ public:
+  explicit ForcedSimdTarget(SimdTarget target);
+  ~ForcedSimdTarget();
+  ForcedSimdTarget(const ForcedSimdTarget&) = delete;
+  ForcedSimdTarget& operator=(const ForcedSimdTarget&) = delete;
+};
+
+template <class Function>
+struct SimdTable {
+  std::array<Function*, kSimdTargetCount> functions;  // indexed by SimdTarget; null: not compiled
+};
+
+// The function for simd_target(), or for the next lower one that was compiled.
+template <class Function>
+Function* simd_function(const SimdTable<Function>& table) {
+  auto index = static_cast<size_t>(simd_target());
+  while (table.functions[index] == nullptr) --index;
+  return table.functions[index];
+}
+
+}  // namespace ckpt

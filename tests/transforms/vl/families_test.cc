@@ -1,0 +1,210 @@
+// Every row of the table of vision-language families; names in lists of modules; processor files.
+#include "transforms/vl/families.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/transforms/vl/models.h"
+#include "transforms/vl/names.h"
+#include "transforms/vl/preprocessor.h"
+
+namespace ckpt {
+using namespace vl_test;
+namespace {
+
+const std::string kFamilyInput = testdata("qwen35vl-micro").string();
+
+// ---- every family ------------------------------------------------------------------------------
+
+TEST(VlFamilies, EveryTextModelGoesIntoItsWrapperAndComesBack) {
+  const std::vector<std::string> names = {"lm_head.weight", "model.embed_tokens.weight",
+                                          "model.layers.0.mlp.up_proj.weight", "model.norm.weight"};
+  for (const VlFamily& family : all_vl_families()) {
+    for (const VlText& text : family.texts) {
+      SCOPED_TRACE(fmt::format("{} in {}", text.outside, family.model_type));
+      made_bases["BASE"] = made_base(family, text);
+      const Checkpoint before = small_model(flat_config(text), names);
+      const Checkpoint wrapped = must(run("vl-wrap", before, {{"with", "BASE"}}));
+      const JsonText config = document(wrapped, "config.json");
+      const JsonText* inner = config.find(family.text_key);
+      ASSERT_NE(inner, nullptr);
+      EXPECT_EQ(inner->find_text("model_type"), text.inside);
+      EXPECT_EQ(config.find("vision_config")->find_whole("depth"), 2u);
+      EXPECT_EQ(wrapped.tensors[0].name, std::string(family.names[1].wrapped) + ".weight");
+      EXPECT_EQ(wrapped.tensors[3].name, std::string(family.names[0].wrapped) + ".norm.weight");
+      for (const VlToken& token : family.tokens) {
+        EXPECT_EQ(config.find_whole(token.key), token.usual_id);
+      }
+      const Checkpoint after = must(run("vl-unwrap", wrapped));
+      EXPECT_EQ(names_of(after), names);
+      const JsonText flat = parsed(flat_config(text)), back = document(after, "config.json");
+      for (const auto& [key, value] : flat.members()) {
+        if (key == "rope_theta" && family.has_attention_interval) continue;  // in rope_parameters
+        ASSERT_NE(back.find(key), nullptr) << key;
+        EXPECT_EQ(*back.find(key), value) << key;
+      }
+    }
+  }
+}
+
+TEST(VlFamilies, WithoutBaseOneFamilyWithAUsualTowerIsEnough) {
+  for (const VlFamily& family : all_vl_families()) {
+    for (const VlText& text : family.texts) {
+      SCOPED_TRACE(fmt::format("{} in {}", text.outside, family.model_type));
+      const auto made = run("vl-wrap", small_model(flat_config(text), {"model.norm.weight"}));
+      const size_t families = vl_families_for_text(text.outside).size();
+      if (families > 1) {
+        expect_error(made, ErrorCode::kUsage, "expected one family. Try: --step vl-wrap:with=BASE");
+      } else {
+        EXPECT_TRUE(made.has_value()) << made.error().text();
+        EXPECT_NE(made->find_document("preprocessor_config.json"), nullptr);
+      }
+    }
+  }
+}
+
+TEST(VlFamilies, FlatWrappersAsQwen25VlIsPublishedAreNestedAndUnwrapped) {
+  const char* config = R"({"architectures": ["Qwen2_5_VLForConditionalGeneration"],
+    "hidden_size": 512, "image_token_id": 151655, "model_type": "qwen2_5_vl",
+    "num_attention_heads": 4, "rope_scaling": {"mrope_section": [16, 24, 24], "type": "mrope"},
+    "torch_dtype": "bfloat16", "vision_config": {"depth": 2, "out_hidden_size": 512}})";
+  const Checkpoint input = small_model(config, {"model.norm.weight", "visual.merger.ln_q.weight"});
+  const JsonText nested = document(must(run("vl-wrap", input)), "config.json");
+  EXPECT_EQ(nested.find("text_config")->find_text("model_type"), "qwen2_5_vl_text");
+  EXPECT_EQ(nested.find("rope_scaling"), nullptr);
+  EXPECT_EQ(nested.find("vision_config")->find_whole("depth"), 2u);
+  const Checkpoint made = must(run("vl-unwrap", input));
+  EXPECT_EQ(names_of(made), std::vector<std::string>{"model.norm.weight"});
+  const JsonText flat = document(made, "config.json");
+  EXPECT_EQ(flat.find_text("model_type"), "qwen2");
+  EXPECT_TRUE(flat.find("rope_scaling")->is_null());
+  EXPECT_EQ(flat.find("vision_config"), nullptr);
+}
+
+// ---- lists of modules --------------------------------------------------------------------------
+
+TEST(VlNames, ModulesGlobsAndExpressions) {
+  const VlFamily& qwen = *find_vl_family("qwen3_5");
+  const std::pair<const char*, const char*> kSame[] = {
+      {"model.layers.0.mlp.gate", "model.language_model.layers.0.mlp.gate"},
+      {"model.layers.1.linear_attn*", "model.language_model.layers.1.linear_attn*"},
+      {"model*", "model.language_model*"},
+      {"model.embed_tokens", "model.language_model.embed_tokens"},
+      {R"(re:model\.layers\.0\..*)", R"(re:model\.language_model\.layers\.0\..*)"},
+      {"re:^model.layers.*", "re:^model.language_model.layers.*"},
+      {"lm_head", "lm_head"},
+      {"Linear", "Linear"},
+      {"*mlp.gate*", "*mlp.gate*"},
+      {"re:.*mlp.gate$", "re:.*mlp.gate$"},
+      {"mtp*", "mtp*"},
+      {"modeling", "modeling"},
+  };
+  for (const auto& [text, wrapped] : kSame) {
+    EXPECT_EQ(rename_vl_module(text, qwen, VlSide::kWrapped), wrapped);
+    EXPECT_EQ(rename_vl_module(wrapped, qwen, VlSide::kText), text);
+    EXPECT_EQ(rename_vl_module(wrapped, qwen, VlSide::kWrapped), wrapped);
+  }
+  for (const char* vision : {"model.visual*", "visual.blocks.0", R"(re:model\.visual\..*)"}) {
+    EXPECT_EQ(rename_vl_module(vision, qwen, VlSide::kWrapped), vision);
+  }
+  const VlFamily& gemma = *find_vl_family("gemma3");
+  EXPECT_EQ(rename_vl_module("model.layers.0*", gemma, VlSide::kWrapped),
+            "language_model.model.layers.0*");
+  EXPECT_EQ(rename_vl_module("lm_head", gemma, VlSide::kWrapped), "language_model.lm_head");
+  EXPECT_EQ(rename_vl_module("language_model.lm_head", gemma, VlSide::kText), "lm_head");
+}
+
+TEST(VlNames, ListsOfMixedPrecisionAndOfCompressedTensors) {
+  const VlFamily& qwen = *find_vl_family("qwen3_5");
+  JsonText mixed = parsed(R"({"config_groups": {"group_0": {"targets": ["model.layers.0.a"]}},
+    "quantized_layers": {"model.layers.0.a": {"quant_algo": "FP8"}}})");
+  const JsonText before = mixed;
+  rename_vl_modules(mixed, qwen, VlSide::kWrapped);
+  cover_vl_modules(mixed, qwen, Checkpoint());
+  EXPECT_EQ(
+      mixed,
+      parsed(R"({"config_groups": {"group_0": {"targets": ["model.language_model.layers.0.a"]}},)"
+             R"("quantized_layers": {"model.language_model.layers.0.a": {"quant_algo": "FP8"}}})"));
+  rename_vl_modules(mixed, qwen, VlSide::kText);
+  EXPECT_EQ(mixed, before);
+
+  JsonText compressed = parsed(R"({"quant_method": "compressed-tensors",
+    "config_groups": {"group_0": {"targets": ["Linear"]}},
+    "ignore": ["model.layers.0.linear_attn.in_proj_b", "lm_head"]})");
+  rename_vl_modules(compressed, qwen, VlSide::kWrapped);
+  cover_vl_modules(compressed, qwen, Checkpoint());
+  EXPECT_EQ(*compressed.find("ignore"),
+            parsed(R"(["model.language_model.layers.0.linear_attn.in_proj_b","lm_head",)"
+                   R"("re:.*visual.*","re:.*mtp.*"])"));
+  const JsonText once = compressed;
+  cover_vl_modules(compressed, qwen, Checkpoint());
+  EXPECT_EQ(compressed, once);
+  rename_vl_modules(compressed, qwen, VlSide::kText);
+  EXPECT_EQ(*compressed.find("ignore"),
+            parsed(R"(["model.layers.0.linear_attn.in_proj_b","lm_head","re:.*mtp.*"])"));
+}
+
+TEST(VlNames, QuantizedMtpLayersAreNotListedAsUnquantised) {
+  Checkpoint checkpoint;
+  checkpoint.tensors.push_back(
+      {"mtp.fc.weight", {16, 32}, find_codec(all_codecs(), "nvfp4_modelopt"), {}, "", ""});
+  JsonText root = parsed(R"({"ignore": ["lm_head"]})");
+  cover_vl_modules(root, *find_vl_family("qwen3_5"), checkpoint);
+  EXPECT_EQ(*root.find("ignore"), parsed(R"(["lm_head","model.visual*"])"));
+}
+
+// ---- processors --------------------------------------------------------------------------------
+
+TEST(Preprocessor, UsualFilesHaveTheSizesOfVisionConfig) {
+  Checkpoint input = must(open(kFamilyInput));
+  JsonText config = document(input, "config.json");
+  config.find("vision_config")->set("patch_size", JsonText::number(12));
+  input.set_document("config.json", config.dump(2));
+  const Checkpoint made = must(run("preprocessor", std::move(input)));
+  const JsonText image = document(made, "preprocessor_config.json");
+  EXPECT_EQ(image.find_whole("patch_size"), 12u);
+  EXPECT_EQ(image.find_text("image_processor_type"), "Qwen2VLImageProcessorFast");
+  EXPECT_EQ(document(made, "video_preprocessor_config.json").find_whole("patch_size"), 12u);
+  EXPECT_EQ(made.find_document("processor_config.json"), nullptr);
+  const Checkpoint again = must(run("preprocessor", made));
+  EXPECT_EQ(again.documents.size(), made.documents.size());
+}
+
+TEST(Preprocessor, FilesThatAreThereStayAndNestedOnesAreLifted) {
+  Checkpoint input = must(open(kFamilyInput));
+  const std::string own = R"({"image_processor_type": "Qwen2VLImageProcessor","patch_size": 16})";
+  input.set_document("preprocessor_config.json", own);
+  input.set_document("processor_config.json", R"({"processor_class": "Qwen3VLProcessor",
+    "image_processor": {"a": 1}, "video_processor": {"fps": 1e-06}})");
+  const Checkpoint made = must(run("preprocessor", std::move(input)));
+  EXPECT_EQ(*made.find_document("preprocessor_config.json")->content, own);
+  EXPECT_EQ(*made.find_document("video_preprocessor_config.json")->content,
+            "{\n  \"fps\": 1e-06,\n  \"processor_class\": \"Qwen3VLProcessor\"\n}\n");
+}
+
+TEST(Preprocessor, AFileWithoutItsClassGetsIt) {
+  Checkpoint input = must(open(kFamilyInput));
+  input.set_document("preprocessor_config.json", "{\"patch_size\": 16}\n");
+  const Checkpoint made = must(run("preprocessor", std::move(input)));
+  EXPECT_EQ(*made.find_document("preprocessor_config.json")->content,
+            "{\"patch_size\": 16, \"image_processor_type\": \"Qwen2VLImageProcessorFast\"}\n");
+}
+
+TEST(Preprocessor, AnotherFoldersFilesMustFit) {
+  Checkpoint base;
+  base.set_document("processor_config.json", R"({"image_processor": {"patch_size": 14}})");
+  made_bases["BASE"] = base.documents;
+  expect_error(run("preprocessor", must(open(kFamilyInput)), {{"from", "BASE"}}), ErrorCode::kUsage,
+               "preprocessor_config.json: patch_size 14; the model's vision_config has patch_size");
+  base.set_document("processor_config.json", R"({"image_processor": {"patch_size": 16}})");
+  made_bases["BASE"] = base.documents;
+  const Checkpoint made = must(run("preprocessor", must(open(kFamilyInput)), {{"from", "BASE"}}));
+  EXPECT_EQ(document(made, "preprocessor_config.json").find_whole("patch_size"), 16u);
+  made_bases["BASE"] = {};
+  expect_error(run("preprocessor", must(open(kFamilyInput)), {{"from", "BASE"}}), ErrorCode::kUsage,
+               "neither preprocessor_config.json");
+  expect_error(run("preprocessor", must(open(testdata("qwen35-micro")))), ErrorCode::kUsage,
+               "Try: vl-wrap first");
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,116 @@
+// cast: stores the floats of a safetensors checkpoint in another plain float type.
+//
+// Integers stay as they are. Quantized weights are refused: their scales are plain floats, and
+// would be rounded without their codes. config.json says the new type under the key it used:
+// `dtype` (transformers 5) or `torch_dtype` (4). What a training with fake quantization measured
+// goes: the floats are whole without it.
+#include "transforms/edit/cast.h"
+
+#include <algorithm>
+
+#include "core/base/glob.h"
+#include "core/json/json_edit.h"
+#include "transforms/hf/packed_weights.h"
+#include "transforms/modelopt_export/qat_quantizers.h"
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kCastOptions[] = {
+    {"type", "f32|f16|bf16", "the type to store floats in"},
+    {"keep", "GLOB", "tensors to leave as they are", true},
+};
+
+bool is_castable(const Codec& codec) {
+  return codec.name == "f32" || codec.name == "f16" || codec.name == "bf16" || codec.name == "f64";
+}
+
+std::string_view torch_name(std::string_view type) {
+  if (type == "f32") return "float32";
+  return type == "f16" ? "float16" : "bfloat16";
+}
+
+// The globs of keep, and how many tensors each matched and kept from a change.
+class KeepRules {
+ public:
+  explicit KeepRules(std::vector<std::string> globs)
+      : globs_(std::move(globs)), list_(globs_), matches_(globs_.size()), effects_(globs_.size()) {}
+
+  bool matches(const Tensor& tensor, bool changes) {
+    const std::vector<uint32_t> found = list_.matching(tensor.name);
+    for (const uint32_t i : found) {
+      ++matches_[i];
+      effects_[i] += changes ? 1 : 0;
+    }
+    return !found.empty();
+  }
+
+  void note(const Context& context) const {
+    for (size_t i = 0; i < globs_.size(); ++i) {
+      if (matches_[i] == 0) {
+        context.note(fmt::format("keep={} matches no tensor", globs_[i]));
+      } else if (effects_[i] == 0) {
+        context.note(
+            fmt::format("keep={} has no effect: none of the {} tensors it matches would "
+                        "have another type",
+                        globs_[i], matches_[i]));
+      }
+    }
+  }
+
+ private:
+  std::vector<std::string> globs_;
+  GlobList list_;
+  std::vector<uint64_t> matches_, effects_;
+};
+
+// Fails: kCorrupt for a config.json that is no object, or nested too deep to be written again.
+Status set_config_dtype(Checkpoint& checkpoint, std::string_view type) {
+  CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
+  if (!config) return {};
+  for (JsonText* scope : {&config->root, config->root.find("text_config")}) {
+    if (scope == nullptr || !scope->is_object()) continue;
+    for (const char* key : {"dtype", "torch_dtype"}) {
+      if (scope->find(key) != nullptr) scope->set(key, JsonText::text(torch_name(type)));
+    }
+  }
+  write_json(checkpoint, "config.json", *config);
+  return {};
+}
+
+Status check_unquantized(const Checkpoint& checkpoint, std::string_view type) {
+  const std::vector<Tensor>& tensors = checkpoint.tensors;
+  const auto quantized = std::find_if(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+    return tensor.codec->parts.size() > 1;
+  });
+  if (quantized == tensors.end()) return check_weights_are_read(checkpoint);
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("the step dequantize:type={}", type),
+                        "tensor '{}' is {}; cast takes plain floats", quantized->name,
+                        quantized->codec->name);
+}
+
+Result<Checkpoint> cast(Checkpoint checkpoint, const Options& options, const Context& context) {
+  const std::string type = options.get("type").value_or("");
+  const Codec* codec = find_codec(context.codecs, type);
+  if (codec == nullptr || !is_castable(*codec) || codec->encode == nullptr || type == "f64") {
+    return fail(ErrorCode::kUsage, "type '{}'; expected f32, f16 or bf16", type);
+  }
+  CKPT_TRY(check_unquantized(checkpoint, type));
+  CKPT_TRY(drop_quantizers(checkpoint, GlobList(options.all("keep")), context));
+  KeepRules keep(options.all("keep"));
+  for (Tensor& tensor : checkpoint.tensors) {
+    const bool is_float = is_castable(*tensor.codec);
+    if (keep.matches(tensor, is_float && tensor.codec != codec) || !is_float) continue;
+    CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
+  }
+  keep.note(context);
+  CKPT_TRY(set_config_dtype(checkpoint, type));
+  return checkpoint;
+}
+
+}  // namespace
+
+constinit const Transform kCast{"cast", "stores plain floats in another plain float type",
+                                kCastOptions, cast};
+
+}  // namespace ckpt

@@ -1,0 +1,34 @@
+// drop: leaves tensors out.
+//
+// A glob sees whole names of tensors: of a quantized weight "….weight", whose scales go with it.
+#include "transforms/edit/drop.h"
+
+#include "core/base/glob.h"
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kDropOptions[] = {{"tensors", "GLOB", "the tensors to leave out", true}};
+
+Result<Checkpoint> drop(Checkpoint checkpoint, const Options& options, const Context&) {
+  const std::vector<std::string> globs = options.all("tensors");
+  if (globs.empty()) return fail(ErrorCode::kUsage, "tensors=GLOB is missing");
+  const GlobList list(globs);
+  std::vector<bool> is_used(globs.size());
+  std::erase_if(checkpoint.tensors, [&](const Tensor& tensor) {
+    const std::vector<uint32_t> fitting = list.matching(tensor.name);
+    for (const uint32_t number : fitting) is_used[number] = true;
+    return !fitting.empty();
+  });
+  for (size_t i = 0; i < globs.size(); ++i) {
+    if (!is_used[i]) return fail(ErrorCode::kUsage, "no tensor is called '{}'", globs[i]);
+  }
+  if (checkpoint.tensors.empty()) return fail(ErrorCode::kUsage, "no tensor would be left");
+  return checkpoint;
+}
+
+}  // namespace
+
+constinit const Transform kDrop{"drop", "leaves tensors out", kDropOptions, drop, Touches::kNames};
+
+}  // namespace ckpt

@@ -1,0 +1,215 @@
+// metadata: sets and removes GGUF keys, or entries of safetensors' __metadata__.
+//
+//   metadata:set=general.name=Mine                   text, or the type that the key has
+//   metadata:set=qwen3.context_length=u32:40960      a type in front: u8 ... i64, f32, f64, bool,
+//                                                    text
+//   metadata:remove=tokenizer.chat_template
+//
+// In a Hugging Face folder the entries are those of every weight file (or those that file=GLOB
+// names); they are always text.
+#include "transforms/edit/metadata.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "core/base/glob.h"
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kMetadataOptions[] = {
+    {"set", "KEY=[TYPE:]VALUE", "the entry to set; TYPE like u32, f32, bool, text", true},
+    {"remove", "KEY", "the entry to take out", true},
+    {"file", "GLOB", "of safetensors: the weight files; default all"},
+};
+
+// Keys that say how the bytes lie; whoever writes the file sets them.
+constexpr std::string_view kLayoutKeys[] = {"general.alignment", "split.no", "split.count",
+                                            "split.tensors.count"};
+
+constexpr MetaType kMetaTypes[] = {MetaType::kU8,  MetaType::kI8,  MetaType::kU16, MetaType::kI16,
+                                   MetaType::kU32, MetaType::kI32, MetaType::kF32, MetaType::kBool,
+                                   MetaType::kU64, MetaType::kI64, MetaType::kF64, MetaType::kText};
+
+struct Typed {
+  std::optional<MetaType> type;
+  std::string_view value;
+};
+Typed split_type(std::string_view text) {
+  const size_t colon = text.find(':');
+  for (const MetaType type : kMetaTypes) {
+    if (colon != text.npos && text.substr(0, colon) == name(type)) {
+      return {type, text.substr(colon + 1)};
+    }
+  }
+  return {std::nullopt, text};
+}
+
+template <class T>
+bool parse_whole(std::string_view text, T& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::optional<MetaValue> parse_number(MetaType type, std::string_view text) {
+  const uint32_t bits = size_bytes(type) * 8;
+  if (type == MetaType::kF32 || type == MetaType::kF64) {
+    double value = 0;
+    if (!parse_whole(text, value) || !std::isfinite(value)) return std::nullopt;
+    if (type == MetaType::kF64) return MetaValue{type, value};
+    if (std::fabs(value) > std::numeric_limits<float>::max()) return std::nullopt;
+    return MetaValue::f32(value);
+  }
+  const bool is_signed = type == MetaType::kI8 || type == MetaType::kI16 ||
+                         type == MetaType::kI32 || type == MetaType::kI64;
+  if (is_signed) {
+    int64_t value = 0;
+    const int64_t most = std::numeric_limits<int64_t>::max() >> (64 - bits);
+    if (!parse_whole(text, value) || value > most || value < -most - 1) return std::nullopt;
+    return MetaValue{type, value};
+  }
+  uint64_t value = 0;
+  const uint64_t most = std::numeric_limits<uint64_t>::max() >> (64 - bits);
+  if (!parse_whole(text, value) || value > most) return std::nullopt;
+  return MetaValue{type, value};
+}
+
+std::optional<MetaValue> parse_value(MetaType type, std::string_view text) {
+  if (type == MetaType::kText) return MetaValue::text(std::string(text));
+  if (type == MetaType::kArray) return std::nullopt;
+  if (type != MetaType::kBool) return parse_number(type, text);
+  if (text != "true" && text != "false") return std::nullopt;
+  return MetaValue::boolean(text == "true");
+}
+
+// Entries that many edits find by key.
+class KeyedEntries {
+ public:
+  explicit KeyedEntries(Metadata& metadata) : entries_(metadata.entries) {
+    for (size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].key, i);
+    is_removed_.resize(entries_.size());
+  }
+  ~KeyedEntries() {
+    size_t place = 0;
+    std::erase_if(entries_, [&](const MetaEntry&) { return is_removed_[place++]; });
+  }
+  KeyedEntries(const KeyedEntries&) = delete;
+  KeyedEntries& operator=(const KeyedEntries&) = delete;
+
+  const MetaValue* find(const std::string& key) const {
+    const auto found = places_.find(key);
+    return found == places_.end() ? nullptr : &entries_[found->second].value;
+  }
+  void set(const std::string& key, MetaValue value) {
+    const auto [place, is_new] = places_.emplace(key, entries_.size());
+    if (is_new) {
+      entries_.push_back({key, std::move(value)});
+      is_removed_.push_back(false);
+    } else {
+      entries_[place->second].value = std::move(value);
+    }
+  }
+  void remove(const std::string& key) {
+    const auto found = places_.find(key);
+    if (found == places_.end()) return;
+    is_removed_[found->second] = true;
+    places_.erase(found);
+  }
+
+ private:
+  std::vector<MetaEntry>& entries_;
+  std::map<std::string, size_t> places_;
+  std::vector<bool> is_removed_;
+};
+
+Status set_key(KeyedEntries& metadata, const std::string& key, std::string_view text) {
+  const Typed typed = split_type(text);
+  const MetaValue* old = metadata.find(key);
+  const MetaType type = typed.type.value_or(old == nullptr ? MetaType::kText : old->type);
+  if (type == MetaType::kArray) {
+    return fail(ErrorCode::kUnsupported, "key '{}' is an array; only single values are set", key);
+  }
+  auto value = parse_value(type, typed.value);
+  if (!value) {
+    return fail(ErrorCode::kUsage, "key '{}': '{}' is no {}", key, typed.value, name(type));
+  }
+  metadata.set(key, std::move(*value));
+  return {};
+}
+
+struct Edit {
+  bool sets = false;
+  std::string key, value;
+};
+
+Result<std::vector<Edit>> read_edits(const Options& options) {
+  std::vector<Edit> edits;
+  for (const auto& [name, text] : options.pairs()) {
+    if (name == "file") continue;
+    const size_t equals = name == "set" ? text.find('=') : text.size();
+    if (equals == text.npos || equals == 0) {
+      return fail(ErrorCode::kUsage, "set={}; expected set=KEY=VALUE", text);
+    }
+    Edit& edit = edits.emplace_back();
+    edit.sets = name == "set";
+    edit.key = text.substr(0, equals);
+    if (edit.sets) edit.value = text.substr(equals + 1);
+    if (std::find(std::begin(kLayoutKeys), std::end(kLayoutKeys), edit.key) !=
+        std::end(kLayoutKeys)) {
+      return fail(ErrorCode::kUsage, "key '{}' says how the file is laid out; it follows from that",
+                  edit.key);
+    }
+  }
+  if (edits.empty()) return fail(ErrorCode::kUsage, "nothing to set or remove");
+  return edits;
+}
+
+Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const std::string& glob) {
+  bool found = false;
+  const Glob wanted(glob);
+  for (auto& [file, metadata] : checkpoint.file_metadata) {
+    if (!file.ends_with(".safetensors") || !wanted.matches(file)) continue;
+    found = true;
+    KeyedEntries entries(metadata);
+    for (const Edit& edit : edits) {
+      if (edit.sets) {
+        entries.set(edit.key, MetaValue::text(edit.value));
+      } else {
+        entries.remove(edit.key);
+      }
+    }
+  }
+  if (found) return {};
+  return fail(ErrorCode::kUsage, "no weight file is called '{}'", glob);
+}
+
+Result<Checkpoint> edit_metadata(Checkpoint checkpoint, const Options& options, const Context&) {
+  CKPT_ASSIGN(const std::vector<Edit> edits, read_edits(options));
+  if (checkpoint.format != "gguf") {
+    CKPT_TRY(edit_files(checkpoint, edits, options.get("file").value_or("*")));
+    return checkpoint;
+  }
+  if (options.get("file")) return fail(ErrorCode::kUsage, "file=GLOB is for safetensors");
+  {
+    KeyedEntries entries(checkpoint.metadata);
+    for (const Edit& edit : edits) {
+      if (edit.sets) {
+        CKPT_TRY(set_key(entries, edit.key, edit.value));
+      } else {
+        entries.remove(edit.key);
+      }
+    }
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+constinit const Transform kMetadataEdit{"metadata",
+                                        "sets and removes GGUF keys or safetensors' __metadata__",
+                                        kMetadataOptions, edit_metadata, Touches::kNames};
+
+}  // namespace ckpt

@@ -1,0 +1,114 @@
+#include "transforms/from_gguf/rows.h"
+
+#include <algorithm>
+
+namespace ckpt {
+namespace {
+
+// The bytes of a tensor of the folder.
+struct Place {
+  const ByteSource* source;
+  uint64_t first_byte, end_byte;
+  size_t tensor;
+  bool operator<(const Place& other) const {
+    return std::pair(source, first_byte) < std::pair(other.source, other.first_byte);
+  }
+};
+
+const Stored& stored_of(const Tensor& tensor) {
+  return tensor.is_stored() ? tensor.stored() : tensor.recoded().from->stored();
+}
+
+// Of those with one slice; others cannot be told apart by their bytes.
+std::vector<Place> places_of(const std::vector<Tensor>& folder) {
+  std::vector<Place> out;
+  for (size_t i = 0; i < folder.size(); ++i) {
+    if (!folder[i].is_stored() || folder[i].stored().parts.size() != 1) continue;
+    const std::vector<Slice>& slices = folder[i].stored().parts[0];
+    if (slices.size() != 1 || slices[0].size_bytes == 0) continue;
+    out.push_back({slices[0].source.get(), slices[0].offset_bytes,
+                   slices[0].offset_bytes + slices[0].size_bytes, i});
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+const Place* find_place(const std::vector<Place>& places, const Slice& slice) {
+  const Place wanted{slice.source.get(), slice.offset_bytes, 0, 0};
+  auto after = std::upper_bound(places.begin(), places.end(), wanted);
+  if (after == places.begin()) return nullptr;
+  const Place& place = *--after;
+  const bool holds = place.source == wanted.source && slice.offset_bytes < place.end_byte;
+  return holds ? &place : nullptr;
+}
+
+Failure no_rows(const Tensor& made) {
+  return fail(ErrorCode::kUnsupported, "tensor '{}': its rows are not those of one tensor of BASE",
+              made.name);
+}
+
+// One tensor of the GGUF, from its first row to its last.
+Status map_tensor(const std::vector<Tensor>& folder, const std::vector<Place>& places,
+                  const Tensor& made, size_t number, RowMap& map) {
+  uint64_t row = 0;
+  for (Slice slice : stored_of(made).parts[0]) {
+    while (slice.size_bytes > 0) {
+      const Place* place = find_place(places, slice);
+      if (place == nullptr) return no_rows(made);
+      const Tensor& from = folder[place->tensor];
+      const uint64_t row_bytes = (place->end_byte - place->first_byte) / from.rows();
+      const uint64_t bytes = std::min(slice.size_bytes, place->end_byte - slice.offset_bytes);
+      const uint64_t at = slice.offset_bytes - place->first_byte;
+      const bool whole_rows = row_bytes > 0 && at % row_bytes == 0 && bytes % row_bytes == 0;
+      if (!whole_rows || from.row_values() != made.row_values()) return no_rows(made);
+      map[place->tensor].push_back({at / row_bytes, bytes / row_bytes, number, row});
+      row += bytes / row_bytes;
+      slice.offset_bytes += bytes;
+      slice.size_bytes -= bytes;
+    }
+  }
+  return row == made.rows() ? Status() : Status(no_rows(made));
+}
+
+}  // namespace
+
+Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
+                               const std::vector<size_t>& wanted) {
+  const std::vector<Place> places = places_of(folder);
+  RowMap map;
+  for (const size_t i : wanted) CKPT_TRY(map_tensor(folder, places, made[i], i, map));
+  for (auto& [tensor, runs] : map) {
+    std::sort(runs.begin(), runs.end(),
+              [](const MovedRows& a, const MovedRows& b) { return a.first < b.first; });
+    uint64_t next = 0;
+    for (const MovedRows& run : runs) {
+      if (run.first != next || run.gguf != runs[0].gguf) break;
+      next += run.count;
+    }
+    if (next == folder[tensor].rows()) continue;
+    return fail(ErrorCode::kUsage, "tensor '{}' of BASE: only some of its rows are NVFP4 in '{}'",
+                folder[tensor].name, made[runs[0].gguf].name);
+  }
+  return map;
+}
+
+Result<std::optional<std::vector<uint32_t>>> returned_columns(const Tensor& made) {
+  if (made.is_stored() || made.recoded().ops.empty()) return std::nullopt;
+  std::vector<uint32_t> columns(made.row_values());
+  for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<uint32_t>(i);
+  for (const ValueOp& op : made.recoded().ops) {
+    const auto* permute = std::get_if<PermuteColumns>(&op);
+    if (permute == nullptr) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': its values are not those of BASE",
+                  made.name);
+    }
+    std::vector<uint32_t> next(columns.size());
+    for (size_t i = 0; i < next.size(); ++i) next[i] = columns[(*permute->index)[i]];
+    columns = std::move(next);
+  }
+  std::vector<uint32_t> back(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) back[columns[i]] = static_cast<uint32_t>(i);
+  return back;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,148 @@
+#include "transforms/hf/packed_weights.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+
+#include "transforms/hf/quant_config.h"
+
+namespace ckpt {
+namespace {
+
+// Methods whose layers are codes with scales beside them, by these names; a layer of theirs that
+// is no codec's has such a name too.
+constexpr std::string_view kNamedMethods[] = {
+    "modelopt", "fp8", "fbgemm_fp8", "mxfp4", "compressed-tensors", "awq", "gptq", "bitsandbytes"};
+// What scales and zero points of codes are called, behind the name of their weight or module.
+constexpr std::string_view kScaleWords[] = {"scale",     "zero",     "absmax",
+                                            "quant_map", "codebook", "SCB"};
+// Scales that stand beside weights of every kind, or belong to a cache.
+constexpr std::string_view kOtherScales[] = {
+    "input_scale", "input_global_scale", "output_scale", "k_scale", "v_scale",
+    "q_scale",     "pre_quant_scale"};
+// Scales without the codes that they belong to.
+constexpr std::string_view kScaleEnds[] = {
+    ".weight_scale",        ".weight_scale_2",    ".weight_scale_inv", ".weight_packed",
+    ".weight_global_scale", ".weight_zero_point", ".qweight",          ".svdquant_lora_a"};
+
+bool ends_with_one_of(std::string_view name, std::span<const std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+std::string_view packed_module(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  return dot == name.npos ? std::string_view() : name.substr(0, dot);
+}
+
+bool is_float_dtype(Dtype dtype) {
+  return dtype == Dtype::kF64 || dtype == Dtype::kF32 || dtype == Dtype::kF16 ||
+         dtype == Dtype::kBF16;
+}
+
+// Codes are integers and small floats in a grid.
+bool may_be_codes(const Tensor& tensor) {
+  if (tensor.codec->parts.size() != 1 || tensor.shape.size() < 2) return false;
+  const Dtype dtype = tensor.codec->parts[0].dtype;
+  return !is_float_dtype(dtype) && dtype != Dtype::kBool && dtype != Dtype::kC64;
+}
+
+// Indices of 64 bits are a table that the model looks up in, unless a method packs into them.
+bool is_wide(const Tensor& tensor) {
+  const Dtype dtype = tensor.codec->parts[0].dtype;
+  return dtype == Dtype::kI64 || dtype == Dtype::kU64;
+}
+
+std::string_view last_part(std::string_view name) {
+  return name.substr(packed_module(name).size());
+}
+
+bool has_scale_word(std::string_view name) {
+  const std::string_view last = last_part(name);
+  return std::any_of(std::begin(kScaleWords), std::end(kScaleWords),
+                     [&](std::string_view word) { return last.find(word) != last.npos; });
+}
+
+struct Statement {
+  bool found = false;
+  std::string method;  // as the document spells it
+};
+
+Result<Statement> read_statement(const Checkpoint& checkpoint) {
+  Statement out{checkpoint.find_document(kQuantConfigName) != nullptr, "modelopt"};
+  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
+  if (!config) return out;
+  const JsonText* text = config->find("text_config");
+  for (const JsonText* scope : {&*config, text}) {
+    if (scope == nullptr || !scope->is_object()) continue;
+    for (const char* key : {"quantization_config", "compression_config"}) {
+      const JsonText* said = scope->find(key);
+      if (said == nullptr || !said->is_object()) continue;
+      return Statement{true, said->find_text("quant_method").value_or("")};
+    }
+  }
+  return out;
+}
+
+class CodesFinder {
+ public:
+  CodesFinder(const Checkpoint& checkpoint, const Statement& said)
+      : is_strange_(said.found && std::find(std::begin(kNamedMethods), std::end(kNamedMethods),
+                                            said.method) == std::end(kNamedMethods)) {
+    for (const Tensor& tensor : checkpoint.tensors) {
+      const bool is_other = ends_with_one_of(last_part(tensor.name), kOtherScales);
+      if (has_scale_word(tensor.name) && !is_other) scaled_.insert(packed_module(tensor.name));
+    }
+  }
+
+  bool is_codes(const Tensor& tensor) const {
+    if (!may_be_codes(tensor)) return false;
+    if (is_strange_) return true;
+    const bool is_named = last_part(tensor.name).find("weight") != std::string_view::npos;
+    // "x.W_q" beside "x.scale", "x.weight" beside "x.weight.absmax"
+    const bool is_scaled = scaled_.contains(packed_module(tensor.name)) ||
+                           scaled_.contains(std::string_view(tensor.name));
+    return !is_wide(tensor) && (is_named || is_scaled);
+  }
+
+ private:
+  bool is_strange_;
+  std::set<std::string_view> scaled_;  // modules, and weights, that something scales
+};
+
+}  // namespace
+
+Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
+  const Tensor* none = nullptr;
+  if (checkpoint.format != "safetensors") return none;
+  const std::vector<Tensor>& tensors = checkpoint.tensors;
+  if (std::any_of(tensors.begin(), tensors.end(), may_be_codes)) {
+    CKPT_ASSIGN(const Statement said, read_statement(checkpoint));
+    const CodesFinder finder(checkpoint, said);
+    for (const bool is_scale : {false, true}) {
+      for (const Tensor& tensor : tensors) {
+        if (has_scale_word(tensor.name) == is_scale && finder.is_codes(tensor)) return &tensor;
+      }
+    }
+  }
+  const auto scale = std::find_if(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+    return tensor.codec->parts.size() == 1 && ends_with_one_of(tensor.name, kScaleEnds);
+  });
+  return scale == tensors.end() ? none : &*scale;
+}
+
+Status check_weights_are_read(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const Tensor* found, find_unread_weight(checkpoint));
+  if (found == nullptr) return {};
+  CKPT_ASSIGN(const Statement said, read_statement(checkpoint));
+  return fail_with_hint(
+      ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
+      "tensor '{}' is stored as {} [{}] and belongs to a quantized weight that cannot be decoded "
+      "here ({})",
+      found->name, found->codec->name, fmt::join(found->shape, ", "),
+      !said.found ? "no document says how it was quantized"
+                  : fmt::format("config.json says '{}'", said.method));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,31 @@
+// Weights stored as codes that no codec reads: AWQ, GPTQ, packed INT4, bitsandbytes, experts of
+// gpt-oss.
+//
+//   AWQ, GPTQ           P.qweight I32, P.qzeros I32, P.scales F16, P.g_idx I32
+//   pack-quantized      P.weight_packed I32, P.weight_scale BF16, P.weight_shape
+//   gpt-oss MXFP4       P_blocks U8 [E, N, K/32, 16], P_scales U8 [E, N, K/32]
+//   gpt-oss NVFP4       P U8 [E, K/2, N], P_weight_scale F8_E4M3, P_weight_scale_2 F32
+//   bitsandbytes        P.weight U8 or I8, P.weight.absmax, P.weight.quant_map, P.SCB
+//
+// A step that changes values or the statement of how they are stored would leave such a weight with
+// scales that do not fit its codes, or without a reader. Copying it is safe.
+//
+// What a reader would get wrong: a scale is a float tensor like any other, so it is the codes that
+// tell; and an integer table alone tells nothing, because routers and position ids are that too.
+// Sources: casper-hansen/AutoAWQ awq/modules/linear/gemm.py; ModelCloud/GPTQModel
+// gptqmodel/utils/model.py; compressed-tensors compressors/pack_quantized/base.py; NVIDIA
+// Model-Optimizer modelopt/torch/export/unified_export_hf.py; bitsandbytes nn/modules.py.
+#pragma once
+
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+
+// The first tensor of safetensors that belongs to such a weight, codes before scales; nullptr when
+// every weight is read. Fails: kCorrupt: documents that are no JSON.
+Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint);
+
+// Fails: kUnsupported, naming that tensor and what the documents say of it; kCorrupt.
+Status check_weights_are_read(const Checkpoint& checkpoint);
+
+}  // namespace ckpt

@@ -1,0 +1,26 @@
+// The serving-config step: says in the documents what servers look for and writers leave out.
+//
+//   config.json             full_attention_interval, dtype, one rope type, rope_theta beside it,
+//                           tie_word_embeddings
+//   quantization lists      whole names where the list does not say what the tensors are
+//   generation_config.json  the chat's end among eos_token_id; do_sample with sampling numbers
+//
+// What a reader would get wrong: each of these is left alone where it is said already and right, so
+// the step changes nothing the second time.
+#pragma once
+
+#include "core/json/json_edit.h"
+#include "core/model/transform.h"
+
+namespace ckpt {
+
+extern const Transform kServingConfig;
+
+// Fails: kCorrupt: a document that is no JSON object, or no ModelOpt statement where it must be.
+Result<Checkpoint> serving_config(Checkpoint checkpoint, const Options& options,
+                                  const Context& context);
+
+// The part of it that concerns quantization: lists, quant_method, group_size, both documents.
+Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context);
+
+}  // namespace ckpt

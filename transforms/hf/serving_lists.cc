@@ -1,0 +1,137 @@
+// Quantization lists that say what the tensors are.
+//
+//   module            on disk     on the list      becomes
+//   X.mlp.gate        floats      no               every float module by its whole name, "mtp*"
+//   X.mlp.up_proj     codes       yes              taken off with the list it is on
+//
+// What a reader would get wrong: vLLM takes an entry for any part of a name, SGLang for the whole
+// name or one word of it; whole names mean the same to both.
+// Source: vLLM vllm/model_executor/layers/quantization/modelopt.py (is_layer_excluded); SGLang
+// python/sglang/srt/layers/quantization/modelopt_quant.py (is_layer_excluded).
+#include <algorithm>
+
+#include "core/base/name_list.h"
+#include "transforms/hf/quant_config.h"
+#include "transforms/hf/serving_config.h"
+#include "transforms/hf/weight_names.h"
+
+namespace ckpt {
+namespace {
+
+struct Modules {
+  std::vector<std::string> plain, coded;  // linear ones
+};
+
+bool is_linear(const Tensor& tensor) {
+  if (tensor.shape.size() != 2) return false;
+  constexpr std::string_view kOtherWeights[] = {"embed_tokens.weight", "pos_embed.weight",
+                                                "wte.weight", "wpe.weight"};
+  return std::none_of(std::begin(kOtherWeights), std::end(kOtherWeights),
+                      [&](std::string_view other) { return tensor.name.ends_with(other); });
+}
+
+Modules modules_of(const Checkpoint& checkpoint) {
+  Modules out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!tensor.name.ends_with(kWeight) || !is_linear(tensor)) continue;
+    std::string name = tensor.name.substr(0, tensor.name.size() - kWeight.size());
+    // Codes whose scales a step before makes anew stand as plain bytes in a plan.
+    const bool is_coded = tensor.codec->parts.size() > 1 || tensor.codec->name == "u8";
+    (is_coded ? out.coded : out.plain).push_back(std::move(name));
+  }
+  std::sort(out.plain.begin(), out.plain.end());
+  return out;
+}
+
+// As the laxer reader has it: any part of the name, or a pattern.
+bool fits(const NameList& list, const Modules& modules) {
+  const auto listed = [&](const std::string& name) {
+    return list.holds_part_of(name) || list.matches(name);
+  };
+  return std::all_of(modules.plain.begin(), modules.plain.end(), listed) &&
+         std::none_of(modules.coded.begin(), modules.coded.end(), listed);
+}
+
+// Whole names; trees that are of floats altogether by their roots.
+std::vector<std::string> explicit_list(const Modules& modules) {
+  std::vector<std::string> out;
+  const auto is_coded_below = [&](std::string_view root) {
+    return std::any_of(modules.coded.begin(), modules.coded.end(),
+                       [&](const std::string& name) { return name.starts_with(root); });
+  };
+  const bool is_mtp_coded = is_coded_below("mtp.");
+  const bool is_visual_coded = is_coded_below("model.visual.");
+  // Names are sorted, so those of one tree follow each other.
+  const auto add = [&](std::string name) {
+    if (out.empty() || out.back() != name) out.push_back(std::move(name));
+  };
+  for (const std::string& name : modules.plain) {
+    if (name.starts_with("mtp.") && !is_mtp_coded) {
+      add("mtp*");
+    } else if (name.starts_with("model.visual.") && !is_visual_coded) {
+      add("model.visual*");
+    } else {
+      add(name);
+    }
+  }
+  return out;
+}
+
+bool has_cache_scales(const Checkpoint& checkpoint) {
+  return std::any_of(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(), [](const Tensor& tensor) {
+        return tensor.name.ends_with(".k_scale") || tensor.name.ends_with(".v_scale");
+      });
+}
+
+// Sets what `wanted` has, leaves all else as it is.
+void edit_embedded(JsonText& config, const QuantConfig& wanted) {
+  JsonText* said = config.find("quantization_config");
+  if (said == nullptr || !said->is_object() || said->find("quant_algo") == nullptr) {
+    config.set("quantization_config", make_quantization_config(wanted));
+    return;
+  }
+  if (!said->find_text("quant_method")) said->set("quant_method", JsonText::text("modelopt"));
+  if (wanted.exclude_modules) said->set("ignore", JsonText::texts(*wanted.exclude_modules));
+  if (!wanted.kv_cache_algo) said->remove("kv_cache_scheme");
+}
+
+void edit_own(JsonText& own, const QuantConfig& wanted) {
+  JsonText* said = own.find("quantization");
+  if (said == nullptr) return;
+  if (wanted.exclude_modules) {
+    said->set("exclude_modules", JsonText::texts(*wanted.exclude_modules));
+  }
+  if (wanted.algo.group_size && said->find("group_size") == nullptr) {
+    said->set("group_size", JsonText::number(*wanted.algo.group_size));
+  }
+  if (!wanted.kv_cache_algo) said->set("kv_cache_quant_algo", JsonText::null());
+}
+
+}  // namespace
+
+Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context) {
+  CKPT_ASSIGN(std::optional<QuantConfig> said, read_quant_config(checkpoint));
+  if (!said) return {};
+  QuantConfig wanted = *said;
+  const Modules modules = modules_of(checkpoint);
+  if (wanted.algo.name != kMixedPrecision && !modules.coded.empty() &&
+      !fits(NameList(wanted.exclude_modules.value_or(std::vector<std::string>())), modules)) {
+    wanted.exclude_modules = explicit_list(modules);
+    context.note(
+        fmt::format("the list of modules that are not quantized is written anew: {} entries",
+                    wanted.exclude_modules->size()));
+  }
+  if (wanted.algo.name == "NVFP4" && !wanted.algo.group_size) wanted.algo.group_size = 16;
+  if (!has_cache_scales(checkpoint)) wanted.kv_cache_algo.reset();
+  for (const std::string_view path : {std::string_view("config.json"), kQuantConfigName}) {
+    CKPT_ASSIGN(auto document, read_json(checkpoint, path));
+    if (!document) continue;
+    path == kQuantConfigName ? edit_own(document->root, wanted)
+                             : edit_embedded(document->root, wanted);
+    write_json(checkpoint, path, *document);
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,60 @@
+#include "transforms/llama_quantize/metadata.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kQuantizationVersion = 2;  // ggml/include/ggml.h GGML_QNT_VERSION
+constexpr size_t kOverrideBytes = 127;        // include/llama.h llama_model_kv_override::val_str
+
+void move_to_end(Metadata& metadata, const std::string& key, MetaValue value) {
+  metadata.remove(key);
+  metadata.append(key, std::move(value));
+}
+
+void cut_at_nul(std::string& text) {
+  const size_t end = text.find('\0');
+  if (end != std::string::npos) text.resize(end);
+}
+
+// The original copies texts as C strings, which end at their first NUL.
+void cut_texts_at_nul(Metadata& metadata) {
+  for (MetaEntry& entry : metadata.entries) {
+    if (auto* text = std::get_if<std::string>(&entry.value.value)) cut_at_nul(*text);
+    if (auto* array = std::get_if<MetaArray>(&entry.value.value)) {
+      for (std::string& text : array->texts) cut_at_nul(text);
+    }
+  }
+}
+
+MetaValue override_text(std::string text) {
+  cut_at_nul(text);
+  if (text.size() > kOverrideBytes) text.resize(kOverrideBytes);
+  return MetaValue::text(std::move(text));
+}
+
+}  // namespace
+
+void update_quantized_metadata(Metadata& metadata, FileType file_type, const Imatrix* imatrix) {
+  cut_texts_at_nul(metadata);
+  move_to_end(metadata, "general.quantization_version", MetaValue::u32(kQuantizationVersion));
+  move_to_end(metadata, "general.file_type", MetaValue::u32(static_cast<uint32_t>(file_type)));
+  for (const char* key : {"split.no", "split.count", "split.tensors.count"}) metadata.remove(key);
+  if (imatrix == nullptr) return;
+  move_to_end(metadata, "quantize.imatrix.file", override_text(imatrix->file));
+  if (!imatrix->datasets.empty()) {
+    move_to_end(metadata, "quantize.imatrix.dataset", override_text(imatrix->datasets.front()));
+  }
+  move_to_end(metadata, "quantize.imatrix.entries_count", MetaValue::u32(imatrix->weights.size()));
+  // A larger count is negative where the original keeps it, and then not written.
+  constexpr uint64_t kMaxChunks = std::numeric_limits<int32_t>::max();
+  if (imatrix->chunk_count > 0 && imatrix->chunk_count <= kMaxChunks) {
+    move_to_end(metadata, "quantize.imatrix.chunks_count", MetaValue::u32(imatrix->chunk_count));
+  }
+}
+
+}  // namespace ckpt

@@ -1,0 +1,173 @@
+// What the mixture rules read from a model: names of tensors and GGUF metadata.
+// Source: llama.cpp src/llama-quant.cpp (categories, exclusions), src/llama-model-loader.h (order),
+// src/llama-model.cpp and src/models/*.cpp (layers, heads, which models count as 70B).
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "transforms/llama_quantize/mixture.h"
+
+namespace ckpt {
+namespace {
+
+struct CategoryRule {
+  std::string_view part;  // of the tensor's name
+  Category category;
+};
+// The first that fits counts.
+constexpr std::array<CategoryRule, 9> kCategories = {{
+    {"attn_qkv.weight", Category::kQkv},
+    {"attn_kv_b.weight", Category::kKvB},
+    {"attn_v.weight", Category::kV},
+    {"attn_k.weight", Category::kK},
+    {"attn_q.weight", Category::kQ},
+    {"attn_output.weight", Category::kAttentionOutput},
+    {"ffn_up", Category::kUp},
+    {"ffn_gate", Category::kGate},
+    {"ffn_down", Category::kDown},
+}};
+
+// Tensors whose name holds one of these are copied: small, or spoilt by rounding.
+constexpr std::string_view kCopied[] = {
+    "_norm.weight",
+    "ffn_gate_inp.weight",
+    "ffn_gate_tid2eid.weight",
+    "altup",
+    "laurel",
+    "per_layer_model_proj",
+    "ssm_conv1d",
+    "shortconv.conv.weight",
+    "indexer.k_proj.weight",
+    "indexer.q_proj.weight",
+    "time_mix_first.weight",
+    "time_mix_w0.weight",
+    "time_mix_w1.weight",
+    "time_mix_w2.weight",
+    "time_mix_v0.weight",
+    "time_mix_v1.weight",
+    "time_mix_v2.weight",
+    "time_mix_a0.weight",
+    "time_mix_a1.weight",
+    "time_mix_a2.weight",
+    "time_mix_g1.weight",
+    "time_mix_g2.weight",
+    "time_mix_decay_w1.weight",
+    "time_mix_decay_w2.weight",
+    "time_mix_lerp_fused.weight",
+    "attn_rel_b.weight",
+    ".position_embd",
+    "sam.pos_embd",
+    "sam.neck.",
+    "sam.net_",
+    ".rel_pos",
+    ".patch_embd",
+    ".patch_merger",
+    "a.rvq.codebook",
+    "mm.a.code_embd",
+};
+
+bool is_name_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A number, or the number of the first layer where there is one for each.
+uint64_t first_number(const Metadata& metadata, const std::string& key, uint64_t otherwise) {
+  const MetaValue* value = metadata.find(key);
+  if (value == nullptr) return otherwise;
+  if (value->type != MetaType::kArray) return metadata.find_unsigned(key).value_or(otherwise);
+  const auto& array = std::get<MetaArray>(value->value);
+  if (array.count() == 0 || size_bytes(array.element) == 0) return otherwise;
+  const double number = number_at(array, 0);
+  return number > 0 && number < 1e9 ? static_cast<uint64_t>(number) : 0;
+}
+
+bool is_70b(const Metadata& metadata, const ModelFacts& facts, uint64_t heads, uint64_t kv_heads) {
+  const uint64_t mtp = metadata.find_unsigned(facts.arch + ".nextn_predict_layers").value_or(0);
+  const uint64_t layers = facts.layers - std::min(mtp, facts.layers);
+  const std::string& arch = facts.arch;
+  if (arch == "llama" || arch == "llama-embed") {
+    return layers == 80 && facts.experts != 8 && heads != kv_heads;
+  }
+  if (arch == "qwen2" || arch == "deci" || arch == "olmo") return layers == 80;
+  return arch == "jais2" && layers == 68;
+}
+
+}  // namespace
+
+int64_t block_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "blk.";
+  if (name.substr(0, kPrefix.size()) != kPrefix) return -1;
+  size_t i = kPrefix.size();
+  int64_t block = -1;
+  for (; i < name.size() && is_name_digit(name[i]); ++i) {
+    block = std::min<int64_t>(std::max<int64_t>(block, 0) * 10 + (name[i] - '0'),
+                              std::numeric_limits<int32_t>::max());
+  }
+  return block;
+}
+
+bool quantized_order(std::string_view a, std::string_view b) {
+  const int64_t block_a = block_of(a);
+  const int64_t block_b = block_of(b);
+  return block_a != block_b ? block_a < block_b : a < b;
+}
+
+Category category_of(std::string_view name) {
+  if (name == "output.weight") return Category::kOutput;
+  if (name == "token_embd.weight" || name == "per_layer_token_embd.weight") {
+    return Category::kTokenEmbedding;
+  }
+  for (const CategoryRule& rule : kCategories) {
+    if (name.find(rule.part) != std::string_view::npos) return rule.category;
+  }
+  return Category::kOther;
+}
+
+bool may_quantize(std::string_view name, const std::vector<uint64_t>& shape) {
+  // Leading axes of one are not counted: {1, n} is a vector.
+  if (shape.size() < 2) return false;
+  if (std::all_of(shape.begin(), shape.end() - 1, [](uint64_t axis) { return axis <= 1; })) {
+    return false;
+  }
+  if (name == "position_embd.weight" || name == "token_types.weight") return false;
+  for (std::string_view part : kCopied) {
+    if (name.find(part) != std::string_view::npos) return false;
+  }
+  // llama.cpp tests `rfind("weight") == size - 6`, which also holds (both are npos) for a name of
+  // five characters: it quantises those, so we do.
+  return name.ends_with("weight") || name.size() == 5;
+}
+
+Result<ModelFacts> model_facts(const Metadata& metadata) {
+  const std::string* arch = metadata.find_text("general.architecture");
+  if (arch == nullptr) {
+    return fail(ErrorCode::kCorrupt,
+                "no general.architecture in the metadata; the mixture depends on it");
+  }
+  ModelFacts facts;
+  facts.arch = *arch;
+  const auto layers = metadata.find_unsigned(*arch + ".block_count");
+  // A projector file ("clip") has no layers in this sense.
+  if (!layers && *arch != "clip") {
+    return fail(ErrorCode::kCorrupt, "no {}.block_count in the metadata; the mixture depends on it",
+                *arch);
+  }
+  facts.layers = layers.value_or(0);
+  if (facts.layers > kMaxLayers) {
+    return fail(ErrorCode::kCorrupt, "{}.block_count is {}; at most {} layers are believed", *arch,
+                facts.layers, kMaxLayers);
+  }
+  facts.experts = metadata.find_unsigned(*arch + ".expert_count").value_or(0);
+  const uint64_t heads = first_number(metadata, *arch + ".attention.head_count", 0);
+  const uint64_t kv_heads = first_number(metadata, *arch + ".attention.head_count_kv", heads);
+  facts.heads_per_kv = kv_heads == 0 ? 0 : heads / kv_heads;
+  facts.is_70b = is_70b(metadata, facts, heads, kv_heads);
+  // Two architectures run more layers than they store, and count those.
+  if (*arch == "graniteswitch") ++facts.layers;
+  if (*arch == "nanbeige") {
+    const uint64_t loops = metadata.find_unsigned("nanbeige.num_loops").value_or(1);
+    facts.layers *= std::min(std::max<uint64_t>(loops, 1), kMaxLayers);
+  }
+  return facts;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,145 @@
+#include "transforms/llama_quantize/mixture_rules.h"
+
+namespace ckpt {
+namespace {
+
+Dtype falcon_down_type(const RuleContext& context, uint64_t index) {
+  const uint64_t layers = context.facts.layers;
+  const bool more = gets_more_bits(index, layers);
+  switch (context.mixture.file_type) {
+    case FileType::kQ3KM:
+      if (index < layers / 16) return Dtype::kQ5K;
+      return more ? Dtype::kQ4K : Dtype::kQ3K;
+    case FileType::kQ3KL:
+      return Dtype::kQ4K;
+    case FileType::kQ4KM:
+      if (index < layers / 16) return Dtype::kQ6K;
+      return more ? Dtype::kQ5K : Dtype::kQ4K;
+    default:
+      return context.mixture.base;
+  }
+}
+
+}  // namespace
+
+bool gets_more_bits(uint64_t index, uint64_t count) {
+  const uint64_t eighth = count / 8;
+  return index < eighth || index >= 7 * count / 8 || (index - eighth) % 3 == 2;
+}
+
+Dtype value_type(const RuleContext& context, uint64_t index, uint64_t count) {
+  // Few of these are large: where heads share keys and values they are a fraction of attn_q.
+  const bool shared = context.facts.heads_per_kv >= 4;
+  Dtype type = context.mixture.base;
+  switch (context.mixture.file_type) {
+    case FileType::kQ2K:
+      type = shared ? Dtype::kQ4K : Dtype::kQ3K;
+      break;
+    case FileType::kQ2KS:
+      if (shared) type = Dtype::kQ4K;
+      break;
+    case FileType::kQ3KM:
+      type = index < 2 ? Dtype::kQ5K : Dtype::kQ4K;
+      break;
+    case FileType::kQ3KL:
+      type = Dtype::kQ5K;
+      break;
+    case FileType::kIq4Nl:
+    case FileType::kIq4Xs:
+      if (shared) type = Dtype::kQ5K;
+      break;
+    case FileType::kQ4KM:
+    case FileType::kQ5KM:
+      if (gets_more_bits(index, count)) type = Dtype::kQ6K;
+      break;
+    case FileType::kQ4KS:
+      if (index < 4) type = Dtype::kQ5K;
+      break;
+    default:
+      break;
+  }
+  const bool small = type == Dtype::kQ3K || type == Dtype::kQ4K;
+  if (context.facts.is_70b && small) type = Dtype::kQ5K;
+  return context.has_8_experts() ? Dtype::kQ8_0 : type;
+}
+
+Dtype key_type(const RuleContext& context) {
+  return context.has_8_experts() ? Dtype::kQ8_0 : context.mixture.base;
+}
+
+Dtype down_type(const RuleContext& context, uint64_t index) {
+  const FileType file_type = context.mixture.file_type;
+  const uint64_t layers = context.facts.layers;
+  const bool first_eighth = index < layers / 8;
+  const bool more = gets_more_bits(index, layers);
+  const Dtype base = context.mixture.base;
+  // Rules that falcon shares.
+  switch (file_type) {
+    case FileType::kQ2K:
+      return Dtype::kQ3K;
+    case FileType::kQ2KS:
+      return first_eighth ? Dtype::kQ4K : base;
+    case FileType::kIq4Nl:
+    case FileType::kIq4Xs:
+      return first_eighth && !context.has_imatrix ? Dtype::kQ5K : base;
+    case FileType::kQ5KM:
+      return more ? Dtype::kQ6K : base;
+    // Only with an importance matrix, so that files made without one stay as they always were.
+    case FileType::kQ4_0:
+      return first_eighth && context.has_imatrix ? Dtype::kQ4_1 : base;
+    case FileType::kQ5_0:
+      return first_eighth && context.has_imatrix ? Dtype::kQ5_1 : base;
+    default:
+      break;
+  }
+  if (context.is_falcon()) return falcon_down_type(context, index);
+  switch (file_type) {
+    case FileType::kQ3KM:
+      return index < layers / 16 ? Dtype::kQ5K : Dtype::kQ4K;
+    case FileType::kQ3KL:
+      return Dtype::kQ5K;
+    case FileType::kQ4KM:
+      return more ? Dtype::kQ6K : base;
+    case FileType::kQ4KS:
+      return first_eighth ? Dtype::kQ5K : base;
+    default:
+      return base;
+  }
+}
+
+Dtype attention_output_type(const RuleContext& context) {
+  const FileType file_type = context.mixture.file_type;
+  const Dtype base = context.mixture.base;
+  if (context.is_falcon()) return file_type == FileType::kQ3KL ? Dtype::kQ4K : base;
+  if (context.has_8_experts()) {
+    switch (file_type) {
+      case FileType::kQ2K:
+      case FileType::kQ3KS:
+      case FileType::kQ3KM:
+      case FileType::kIq4Nl:
+      case FileType::kIq4Xs:
+      case FileType::kQ4KS:
+      case FileType::kQ4KM:
+        return Dtype::kQ5K;
+      default:
+        return base;
+    }
+  }
+  switch (file_type) {
+    case FileType::kQ2K:
+      return Dtype::kQ3K;
+    case FileType::kQ3KM:
+      return Dtype::kQ4K;
+    case FileType::kQ3KL:
+      return Dtype::kQ5K;
+    default:
+      return base;
+  }
+}
+
+Dtype mxfp4_moe_type(const std::vector<uint64_t>& shape) {
+  const bool is_stack = shape.size() >= 3 && shape[shape.size() - 3] > 1;
+  return is_stack ? Dtype::kMxfp4 : Dtype::kQ8_0;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,81 @@
+// What was asked of the quantize step: its option table, and the options read into numbers.
+//
+// Globs see a tensor under its name in the input checkpoint ("model.layers.0.mlp.up_proj.weight"
+// when that was a Hugging Face folder) and under its GGUF name; with "out:" in front under the
+// latter alone. A tensor-type without *, ? and [ that is no tensor's whole name matches where it
+// stands anywhere in a GGUF name, as llama-quantize takes it: "ffn_down=q8_0". Rules stand in the
+// order they were given, and the last one that matches a tensor counts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/checkpoint.h"
+#include "core/base/glob.h"
+#include "core/model/transform.h"
+#include "transforms/llama_quantize/mixture.h"
+
+namespace ckpt {
+
+inline constexpr OptionRule kQuantizeOptions[] = {
+    {"type", "NAME", "type of the file, as llama-quantize names them: q4_k_m, q8_0, bf16", false},
+    {"tensor-type", "GLOB=TYPE", "type of the tensors that match; the last match wins", true},
+    {"keep", "GLOB", "leave the tensors that match in the type they have", true},
+    {"output-tensor-type", "TYPE", "type of output.weight", false},
+    {"token-embedding-type", "TYPE", "type of token_embd.weight", false},
+    {"allow-requantize", "yes|no", "allow another type for tensors that are quantized", false},
+    {"pure", "yes|no", "no mixture: one type for all tensors that are quantized", false},
+    {"leave-output-tensor", "yes|no", "copy output.weight", false},
+    {"search", "none|best", "q4_k, q5_k, q6_k: blocks that err less than llama-quantize's", false},
+};
+
+// One "tensor-type=GLOB=TYPE", or one "keep=GLOB" (then `type` is empty).
+struct TypeRule {
+  std::string text;  // as given, for messages
+  std::string glob;
+  bool sees_output_name = false;
+  std::optional<Dtype> type;
+};
+
+// Rules, asked which of them are about a tensor.
+class TypeRules {
+ public:
+  TypeRules() = default;
+  explicit TypeRules(std::vector<TypeRule> rules);
+
+  // llama-quantize's form: a type's glob without *, ? and [ that is nobody's whole name becomes
+  // "out:*GLOB*".
+  void take_parts(const std::vector<Tensor>& tensors);
+
+  size_t size() const { return rules_.size(); }
+  const TypeRule& operator[](size_t i) const { return rules_[i]; }
+  // The numbers of those that match, ascending.
+  std::vector<uint32_t> matching(const Tensor& tensor) const;
+
+ private:
+  struct Globs {
+    GlobList list;
+    std::vector<uint32_t> rules;  // by number in the list
+  };
+  Globs globs_of(bool sees_output_name) const;
+
+  std::vector<TypeRule> rules_;
+  Globs on_either_, on_output_;
+};
+
+struct QuantizeOptions {
+  const Mixture* mixture = nullptr;
+  TypeRules rules;
+  MixtureOptions mixture_options;  // has_imatrix is left false
+  bool allow_requantize = false;
+  bool searches = false;  // for the best blocks, where there is a search
+};
+
+// The codec that stores `dtype` in a GGUF file and can be encoded; nullptr where there is none.
+const Codec* find_target_codec(Codecs codecs, Dtype dtype);
+
+// Fails: kUsage for an unknown type or option value, naming what is accepted.
+Result<QuantizeOptions> parse_quantize_options(const Options& options, Codecs codecs);
+
+}  // namespace ckpt

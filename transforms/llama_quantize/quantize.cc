@@ -1,0 +1,266 @@
+#include "transforms/llama_quantize/quantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "transforms/llama_quantize/mixture.h"
+#include "transforms/llama_quantize/metadata.h"
+#include "transforms/llama_quantize/options.h"
+
+namespace ckpt {
+namespace {
+
+using SharedWeights = std::shared_ptr<const ColumnWeights>;
+
+// What stays the same from tensor to tensor, and what is counted for the notes.
+struct Job {
+  const Context& context;
+  const QuantizeOptions options;
+  const Imatrix* imatrix = nullptr;    // null, too, when it is empty
+  std::vector<uint64_t> rule_matches;  // tensors that a rule names ...
+  std::vector<uint64_t> rule_effects;  // ... and that are not copied in any case
+  std::vector<std::string> without_weights;
+  uint64_t searched = 0;  // tensors
+};
+
+bool uses_column_weights(Dtype type) {
+  switch (type) {
+    case Dtype::kQ8_0:
+    case Dtype::kMxfp4:
+    case Dtype::kNvfp4:
+    case Dtype::kTq1_0:
+    case Dtype::kTq2_0:
+    case Dtype::kQ1_0:
+    case Dtype::kQ2_0:
+      return false;
+    default:
+      return is_quantized(type);
+  }
+}
+
+bool has_search(Dtype type) {
+  return type == Dtype::kQ4K || type == Dtype::kQ5K || type == Dtype::kQ6K;
+}
+
+// The last rule that names the tensor; nullptr when none does.
+const TypeRule* find_rule(Job& job, const Tensor& tensor) {
+  const bool has_effect = may_quantize(tensor.name, tensor.shape);
+  const TypeRule* found = nullptr;
+  for (const uint32_t i : job.options.rules.matching(tensor)) {
+    found = &job.options.rules[i];
+    ++job.rule_matches[i];
+    if (has_effect) ++job.rule_effects[i];
+  }
+  return found;
+}
+
+// What the importance matrix has for `tensor`; null when it has nothing. Each matrix of a stack
+// has weights of its own.
+Result<SharedWeights> find_weights(const Imatrix& imatrix, const Tensor& tensor) {
+  const auto entry = imatrix.weights.find(tensor.name);
+  if (entry == imatrix.weights.end()) return nullptr;
+  uint64_t matrices = 1;
+  for (size_t i = 0; i + 2 < tensor.shape.size(); ++i) matrices *= tensor.shape[i];
+  const uint64_t found = entry->second.size();
+  const uint64_t expected = matrices * tensor.row_values();
+  if (found == expected) return std::make_shared<const ColumnWeights>(ColumnWeights{entry->second});
+  // No activations pass through a table that rows are looked up in: such an entry is an accident.
+  if (category_of(tensor.name) == Category::kTokenEmbedding) return nullptr;
+  return fail(ErrorCode::kCorrupt,
+              "importance matrix '{}' has {} values; expected {} ({} matrices of {} columns)",
+              imatrix.file, found, expected, matrices, tensor.row_values());
+}
+
+// The column weights to encode `tensor` as `target` with; null for none.
+Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) {
+  SharedWeights weights;
+  if (job.imatrix != nullptr) {
+    CKPT_ASSIGN(weights, find_weights(*job.imatrix, tensor));
+  }
+  if (weights == nullptr && needs_column_weights(tensor.name, target, *job.options.mixture)) {
+    return fail_with_hint(ErrorCode::kUsage, "an importance matrix that has them, or another type",
+                          "{} in a {} file needs column weights, and {}", info(target).name,
+                          job.options.mixture->name,
+                          job.imatrix == nullptr ? "no importance matrix was given"
+                                                 : "the importance matrix has none");
+  }
+  if (!uses_column_weights(target)) return nullptr;
+  if (weights == nullptr && job.imatrix != nullptr) job.without_weights.push_back(tensor.name);
+  return weights;
+}
+
+Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype to) {
+  if (!is_quantized(from)) return {};
+  if (!job.options.allow_requantize) {
+    return fail_with_hint(ErrorCode::kUsage,
+                          "a BF16 or F32 checkpoint as input, or --allow-requantize (of a step: "
+                          "allow-requantize=yes)",
+                          "already quantized as {}; making it {} would round it a second time",
+                          info(from).name, info(to).name);
+  }
+  if (tensor.is_stored()) return {};
+  return fail(ErrorCode::kUnsupported, "made as {} by an earlier step; cannot become {} as well",
+              info(from).name, info(to).name);
+}
+
+// An earlier step made it 16 bits wide: those bits are what quantising would have read.
+Result<Tensor> round_as_made(Tensor tensor, Dtype made) {
+  if (tensor.is_stored() || (made != Dtype::kBF16 && made != Dtype::kF16)) return tensor;
+  const Recoded& recoded = tensor.recoded();
+  if (recoded.ops.empty() && recoded.from->codec == tensor.codec) return tensor;
+  return with_op(std::move(tensor), RoundTo{made});
+}
+
+Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
+  const std::string place = fmt::format("tensor '{}'", tensor.name);
+  CKPT_TRY(in(place, check_requantize(job, tensor, from, to)));
+  CKPT_ASSIGN(SharedWeights weights, in(place, weights_for(job, tensor, to)));
+  const Codec* codec = find_target_codec(job.context.codecs, to);
+  if (codec == nullptr) {
+    return fail(ErrorCode::kUnsupported, "{}: {} cannot be encoded", place, info(to).name);
+  }
+  CKPT_ASSIGN(tensor, round_as_made(std::move(tensor), from));
+  CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
+  Recoded& recoded = std::get<Recoded>(tensor.origin);
+  recoded.weights = std::move(weights);
+  if (job.options.searches && has_search(to)) {
+    recoded.options.search = ScaleSearch::kBest;
+    ++job.searched;
+  }
+  return tensor;
+}
+
+// ggml counts the axes of a tensor up to the last that is not one.
+Result<Tensor> drop_unit_axes(Tensor tensor) {
+  std::vector<uint64_t> shape = tensor.shape;
+  while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
+  if (shape.empty()) shape.push_back(1);
+  if (shape == tensor.shape) return tensor;
+  return reshape(std::move(tensor), std::move(shape));
+}
+
+Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor) {
+  CKPT_ASSIGN(tensor, drop_unit_axes(std::move(tensor)));
+  const TypeRule* rule = find_rule(job, tensor);
+  const bool kept = rule != nullptr && !rule->type;
+  if (kept || !may_quantize(tensor.name, tensor.shape)) return tensor;
+  const auto from = ggml_type(*tensor.codec);
+  if (!from) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}': stored as {}, which no GGUF file holds",
+                tensor.name, tensor.codec->name);
+  }
+  const std::optional<Dtype> given = rule == nullptr ? std::nullopt : rule->type;
+  CKPT_ASSIGN(const Dtype to, chooser.choose({tensor.name, tensor.shape, *from, given}));
+  if (to != *from) return convert(job, std::move(tensor), *from, to);
+  // Without a matrix even a copy is refused, as by llama-quantize: the file would claim one.
+  if (job.imatrix == nullptr) {
+    CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), weights_for(job, tensor, to)));
+  }
+  return tensor;
+}
+
+Status check_finite(const Imatrix& imatrix) {
+  for (const auto& [name, weights] : imatrix.weights) {
+    const auto bad = std::find_if(weights.begin(), weights.end(),
+                                  [](float weight) { return !std::isfinite(weight); });
+    if (bad == weights.end()) continue;
+    return fail(ErrorCode::kCorrupt,
+                "importance matrix '{}': value {} for '{}' is {}; expected a "
+                "finite number",
+                imatrix.file, bad - weights.begin(), name, *bad);
+  }
+  return {};
+}
+
+void note_rules(const Job& job) {
+  for (size_t i = 0; i < job.options.rules.size(); ++i) {
+    const TypeRule& rule = job.options.rules[i];
+    if (job.rule_matches[i] == 0) {
+      job.context.note(fmt::format("{} matches no tensor", rule.text));
+    } else if (job.rule_effects[i] == 0) {
+      job.context.note(
+          fmt::format("{} has no effect: none of the {} tensors it matches is ever "
+                      "quantized",
+                      rule.text, job.rule_matches[i]));
+    }
+  }
+}
+
+void note_tensors(const Job& job, const std::vector<std::string>& names, std::string_view what) {
+  if (names.empty()) return;
+  job.context.note(fmt::format("{} tensors {} (the first: '{}')", names.size(), what, names[0]));
+}
+
+// llama-quantize makes such a file, too; but who asked for 4 bits should know that these are 8.
+void note_mxfp4(const Job& job, const std::vector<Tensor>& tensors) {
+  if (job.options.mixture->file_type != FileType::kMxfp4Moe) return;
+  const bool has_any = std::any_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+    return ggml_type(*tensor.codec) == Dtype::kMxfp4;
+  });
+  if (has_any) return;
+  job.context.note(
+      "mxfp4_moe makes stacks of experts mxfp4 and all else q8_0; this model has no such stacks");
+}
+
+Job make_job(QuantizeOptions options, const Context& context) {
+  const bool has_imatrix = context.imatrix != nullptr && !context.imatrix->weights.empty();
+  options.mixture_options.has_imatrix = has_imatrix;
+  const size_t rules = options.rules.size();
+  return {context,
+          std::move(options),
+          has_imatrix ? context.imatrix : nullptr,
+          std::vector<uint64_t>(rules),
+          std::vector<uint64_t>(rules),
+          {},
+          0};
+}
+
+}  // namespace
+
+Result<Checkpoint> quantize(Checkpoint checkpoint, const Options& options, const Context& context) {
+  if (checkpoint.format != "gguf") {
+    return fail_with_hint(ErrorCode::kUsage, "the step to-gguf before it",
+                          "quantize: the checkpoint is {}; expected gguf", checkpoint.format);
+  }
+  CKPT_ASSIGN(QuantizeOptions parsed, parse_quantize_options(options, context.codecs));
+  parsed.rules.take_parts(checkpoint.tensors);
+  Job job = make_job(std::move(parsed), context);
+  if (job.imatrix != nullptr) CKPT_TRY(check_finite(*job.imatrix));
+  ModelFacts facts;
+  if (is_quantized(job.options.mixture->base)) {
+    CKPT_ASSIGN(facts, model_facts(checkpoint.metadata));
+  }
+  const auto before = [](const Tensor& a, const Tensor& b) {
+    return quantized_order(a.name, b.name);
+  };
+  std::stable_sort(checkpoint.tensors.begin(), checkpoint.tensors.end(), before);
+  std::vector<std::string_view> names;
+  for (const Tensor& tensor : checkpoint.tensors) names.push_back(tensor.name);
+  MixtureChooser chooser(*job.options.mixture, std::move(facts), job.options.mixture_options,
+                         names);
+  std::vector<Tensor> tensors;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    CKPT_ASSIGN(Tensor made, quantize_tensor(job, chooser, tensor));
+    tensors.push_back(std::move(made));
+  }
+  checkpoint.tensors = std::move(tensors);
+  update_quantized_metadata(checkpoint.metadata, job.options.mixture->file_type, job.imatrix);
+  note_rules(job);
+  if (job.options.searches && job.searched == 0) {
+    context.note("search=best has no effect: no tensor is made q4_k, q5_k or q6_k");
+  }
+  note_mxfp4(job, checkpoint.tensors);
+  note_tensors(job, chooser.fallbacks(), "got a type that fits their rows instead");
+  note_tensors(job, job.without_weights, "have no column weights in the importance matrix");
+  return checkpoint;
+}
+
+constinit const Transform kQuantize = {
+    "quantize", "quantize a GGUF checkpoint as llama-quantize does", kQuantizeOptions, quantize};
+
+}  // namespace ckpt

@@ -1,0 +1,119 @@
+// --amax-from: activation maxima out of another checkpoint, or out of a list.
+//
+//   DIR, earlier export    P.input_scale, with config's quant_algo for its divisor
+//   DIR, QAT checkpoint    P.input_quantizer._amax
+//   FILE.json              {"model.layers.0.mlp.up_proj": 13.5, ...}: largest |x| of each input
+//
+// What a reader would get wrong: in an export of mixed precision the divisor differs from layer to
+// layer; the weights' type says which it is.
+#include <cmath>
+#include <set>
+
+#include "transforms/modelopt_export/calibration.h"
+#include "transforms/hf/quant_config.h"
+#include "transforms/hf/weight_names.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kMaxListBytes = uint64_t{256} << 20;
+constexpr std::string_view kInputScale = ".input_scale";
+
+Status take_list(const ByteSource& source, Calibration& out) {
+  CKPT_ASSIGN(const std::string text, read_text(source, kMaxListBytes));
+  CKPT_ASSIGN(const JsonText json, JsonText::parse(text));
+  if (!json.is_object() || json.members().empty()) {
+    return fail(ErrorCode::kCorrupt,
+                "no activation maxima in it; expected {{\"MODULE\": NUMBER, ...}}");
+  }
+  for (const auto& [module, value] : json.members()) {
+    const std::string& token = value.token();
+    char* end = nullptr;
+    const float amax = std::strtof(token.c_str(), &end);
+    const bool is_number = value.kind() == JsonText::Kind::kToken && *end == '\0' && end != token;
+    if (!is_number || !std::isfinite(amax) || amax <= 0) {
+      return fail(ErrorCode::kCorrupt, "'{}' is {}; expected a number above zero", module,
+                  value.kind() == JsonText::Kind::kToken ? token : "a list or an object");
+    }
+    out.inputs[input_key(module)] = {amax, 1};
+  }
+  return {};
+}
+
+// Modules with E4M3 weights: their input_scale is amax / 448, all others' amax / 2688.
+std::set<std::string> fp8_modules(const Checkpoint& from) {
+  std::set<std::string> out;
+  for (const Tensor& tensor : from.tensors) {
+    if (!tensor.name.ends_with(kWeight) || tensor.codec->parts[0].dtype != Dtype::kF8E4M3) continue;
+    out.insert(tensor.name.substr(0, tensor.name.size() - kWeight.size()));
+  }
+  return out;
+}
+
+Status take_scales(const Checkpoint& from, Calibration& out) {
+  const std::set<std::string> fp8 = fp8_modules(from);
+  CKPT_ASSIGN(const auto config, read_quant_config(from));
+  const bool all_fp8 = config && config->algo.name == "FP8";
+  for (const Tensor& tensor : from.tensors) {
+    const std::string& name = tensor.name;
+    if (name.ends_with(".pre_quant_scale")) {
+      return fail_with_hint(ErrorCode::kUnsupported, "a plain NVFP4 or FP8 export",
+                            "'{}': its input scales are of scaled activations (AWQ)", name);
+    }
+    if (name.ends_with(".k_scale") || name.ends_with(".v_scale")) {
+      CKPT_ASSIGN(out.kv_scales[input_key(name)], in(name, read_scalar(tensor)));
+    }
+    if (!name.ends_with(kInputScale)) continue;
+    const std::string module = name.substr(0, name.size() - kInputScale.size());
+    CKPT_ASSIGN(const float scale, in(name, read_scalar(tensor)));
+    out.inputs[input_key(module)] = {scale, all_fp8 || fp8.count(module) != 0 ? 448.0f : 2688.0f};
+  }
+  if (config && config->kv_cache_algo && !out.kv_algo) out.kv_algo = config->kv_cache_algo;
+  return {};
+}
+
+Status take_checkpoint(Checkpoint from, const ExportOptions& options, const Context& context,
+                       Calibration& out) {
+  CKPT_ASSIGN(const std::optional<QuantConfig> config, read_quant_config(from));
+  if (!config) {
+    Context quiet = context;
+    quiet.notes = nullptr;
+    CKPT_ASSIGN(Calibration other, take_quantizers(from, options, quiet));
+    if (!other.is_qat && other.inputs.empty()) {
+      context.note(fmt::format("{}: neither an export nor a QAT checkpoint", options.amax_from));
+    }
+    for (const auto& [module, amax] : other.inputs) out.inputs[module] = amax;
+    for (const auto& [tensor, scale] : other.kv_scales) out.kv_scales[tensor] = scale;
+    if (!out.kv_algo) out.kv_algo = other.kv_algo;
+  } else {
+    CKPT_TRY(take_scales(from, out));
+  }
+  if (!out.inputs.empty()) return {};
+  return fail(ErrorCode::kUsage,
+              "no activation maxima in it: neither *.input_scale nor "
+              "*.input_quantizer._amax");
+}
+
+// What cannot be opened is named by those who open it.
+Status read_maxima(const ExportOptions& options, const Context& context, Calibration& out) {
+  const std::string& path = options.amax_from;
+  if (path.ends_with(".json")) {
+    CKPT_ASSIGN(const SharedSource source, open_file(path));
+    return in(path, take_list(*source, out));
+  }
+  CKPT_CHECK(context.open != nullptr);
+  CKPT_ASSIGN(Checkpoint from, context.open(path));
+  return in(path, take_checkpoint(std::move(from), options, context, out));
+}
+
+}  // namespace
+
+Status add_amax_from(Calibration& calibration, const ExportOptions& options,
+                     const Context& context) {
+  if (options.amax_from.empty()) return {};
+  Status read = in("amax-from", read_maxima(options, context, calibration));
+  if (!read && read.error().hint.empty()) read.error().hint = kHowToGetAmax;
+  return read;
+}
+
+}  // namespace ckpt

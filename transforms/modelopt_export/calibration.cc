@@ -1,0 +1,262 @@
+#include "transforms/modelopt_export/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "transforms/modelopt_export/groups.h"
+#include "transforms/modelopt_export/state.h"
+#include "transforms/modelopt_export/qat_quantizers.h"
+#include "transforms/hf/quant_config.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kMaxScannedBlocks = uint64_t{1} << 28;
+
+// What a quantizer tensor is about.
+struct Owner {
+  std::string module;     // "….mlp.up_proj"; for fused experts "….mlp.experts.3.gate_up_proj"
+  std::string_view role;  // "weight", "input", "output", "k_bmm", "v_bmm", ...
+  std::string_view leaf;  // "_amax"
+};
+
+// ….experts.gate_up_proj_weight_quantizers.3._amax, ….experts.gate_up_proj_input_quantizer._amax
+std::optional<Owner> owner_of_fused(std::string_view path, std::string_view leaf) {
+  constexpr std::string_view kWeights = "_weight_quantizers.", kInput = "_input_quantizer";
+  const size_t plural = path.find(kWeights);
+  if (plural != std::string_view::npos) {
+    const std::string_view fused = path.substr(0, plural);
+    const size_t dot = fused.rfind('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    return Owner{fmt::format("{}.{}.{}", fused.substr(0, dot),
+                             path.substr(plural + kWeights.size()), fused.substr(dot + 1)),
+                 "weight", leaf};
+  }
+  if (!path.ends_with("_proj" + std::string(kInput))) return std::nullopt;
+  return Owner{std::string(path.substr(0, path.size() - kInput.size())), "input", leaf};
+}
+
+std::optional<Owner> owner_of(std::string_view name) {
+  const size_t leaf_dot = name.rfind('.');
+  const std::string_view path = name.substr(0, leaf_dot), leaf = name.substr(leaf_dot + 1);
+  if (auto fused = owner_of_fused(path, leaf)) return fused;
+  const size_t dot = path.rfind('.');
+  constexpr std::string_view kEnding = "_quantizer";
+  if (dot == std::string_view::npos || !path.ends_with(kEnding)) return std::nullopt;
+  const std::string_view quantizer = path.substr(dot + 1);
+  return Owner{std::string(path.substr(0, dot)),
+               quantizer.substr(0, quantizer.size() - kEnding.size()), leaf};
+}
+
+class Taker {
+ public:
+  Taker(const ExportOptions& options, const Context& context)
+      : options_(options), context_(context) {}
+
+  Result<Calibration> run(Checkpoint& checkpoint) {
+    std::vector<Tensor> others;
+    for (Tensor& tensor : checkpoint.tensors) {
+      if (!is_quantizer(tensor.name)) {
+        others.push_back(std::move(tensor));
+        continue;
+      }
+      CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), take(tensor)));
+    }
+    checkpoint.tensors = std::move(others);
+    if (unused_ > 0) {
+      context_.note(
+          fmt::format("{} quantizer tensors have no place in an export and are left out "
+                      "(the first: '{}')",
+                      unused_, first_unused_));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Status take(const Tensor& tensor) {
+    const auto owner = owner_of(tensor.name);
+    if (owner && owner->leaf == "_amax") {
+      if (owner->role == "weight") return take_weight(owner->module, tensor);
+      if (owner->role == "input") return take_input(owner->module, tensor);
+      if (owner->role == "k_bmm" || owner->role == "v_bmm") return take_kv(*owner, tensor);
+    }
+    if (owner && owner->role == "weight" && owner->leaf == "_global_amax") {
+      out_.is_qat = true;
+      return set_whole(out_.weights[owner->module], tensor);
+    }
+    CKPT_TRY(refuse_other_quantizers(tensor));
+    if (unused_++ == 0) first_unused_ = tensor.name;
+    return {};
+  }
+
+  Status take_weight(const std::string& module, const Tensor& tensor) {
+    out_.is_qat = true;
+    WeightAmax& weight = out_.weights[module];
+    if (tensor.values() == 1) return set_whole(weight, tensor);
+    weight.blocks = std::make_shared<const Tensor>(tensor);
+    return {};
+  }
+  static Status set_whole(WeightAmax& weight, const Tensor& tensor) {
+    CKPT_ASSIGN(const float amax, read_scalar(tensor));
+    if (weight.amax && *weight.amax != amax) {
+      return fail(ErrorCode::kCorrupt, "the weight has two maxima, {} and {}", *weight.amax, amax);
+    }
+    weight.amax = amax;
+    return {};
+  }
+  Status take_input(const std::string& module, const Tensor& tensor) {
+    CKPT_ASSIGN(const float amax, read_scalar(tensor));
+    out_.inputs[input_key(module)] = {amax, 1};
+    return {};
+  }
+  Status take_kv(const Owner& owner, const Tensor& tensor) {
+    CKPT_ASSIGN(const float amax, read_scalar(tensor));
+    const char which = owner.role[0];
+    out_.kv_scales[fmt::format("{}.{}_proj.{}_scale", input_key(owner.module), which, which)] =
+        scale_from_amax(amax, 448, options_.encode.cpu_rounding);
+    if (!out_.kv_algo) out_.kv_algo = "FP8";
+    return {};
+  }
+
+  const ExportOptions& options_;
+  const Context& context_;
+  Calibration out_;
+  uint64_t unused_ = 0;
+  std::string first_unused_;
+};
+
+// Blocks without the maximum of the whole: it is the largest of theirs.
+Status complete_blocks(Calibration& calibration) {
+  for (auto& [module, weight] : calibration.weights) {
+    if (weight.blocks == nullptr || weight.amax) continue;
+    CKPT_ASSIGN(const std::vector<float> values,
+                in(module, read_values(*weight.blocks, kMaxScannedBlocks)));
+    weight.amax = 0;
+    for (const float value : values) weight.amax = std::max(*weight.amax, value);
+  }
+  return {};
+}
+
+// ---- modelopt_state.pth ------------------------------------------------------------------------
+
+std::string_view expected_format(const ExportOptions& options) {
+  return options.type == ExportType::kFp8 ? "FP8" : "NVFP4";
+}
+
+// A quantizer that was switched off after its calibration.
+void drop_disabled(const std::string& path, Calibration& calibration, const Context& context) {
+  constexpr std::string_view kEnding = ".weight_quantizer";
+  if (!path.ends_with(kEnding)) return;
+  if (calibration.weights.erase(path.substr(0, path.size() - kEnding.size())) == 0) return;
+  context.note(
+      fmt::format("'{}' is switched off in {}: the layer stays", path, kModeloptStateName));
+}
+
+Status check_state(const ModeloptState& state, const ExportOptions& options,
+                   Calibration& calibration, const Context& context) {
+  bool has_inputs = false;
+  for (const auto& [path, format] : state.quantizers) {
+    if (!format.is_enabled) {
+      drop_disabled(path, calibration, context);
+      continue;
+    }
+    if (path.find("weight_quantizer") != std::string::npos &&
+        name(format) != expected_format(options)) {
+      return fail_with_hint(ErrorCode::kUsage, "the type that it was trained for",
+                            "{} says that '{}' is {}; --to {} makes it {}", kModeloptStateName,
+                            path, name(format), options.type_name(), expected_format(options));
+    }
+    calibration.is_four_over_six = calibration.is_four_over_six || format.is_four_over_six;
+    has_inputs = has_inputs || path.find("input_quantizer") != std::string::npos;
+    if (path.ends_with("k_bmm_quantizer")) calibration.kv_algo = name(format);
+  }
+  if (has_inputs && !options.has_activations()) {
+    context.note("the training quantized activations too; nvfp4-w4a16 stores weights alone");
+  }
+  return {};
+}
+
+Status take_state(Checkpoint& checkpoint, const ExportOptions& options, const Context& context,
+                  Calibration& calibration) {
+  const Document* document = checkpoint.find_document(kModeloptStateName);
+  if (document == nullptr) return {};
+  CKPT_ASSIGN(const ModeloptState state,
+              in(kModeloptStateName, read_modelopt_state(*document->content)));
+  if (calibration.is_qat) CKPT_TRY(check_state(state, options, calibration, context));
+  std::erase_if(checkpoint.documents,
+                [](const Document& each) { return each.path == kModeloptStateName; });
+  return {};
+}
+
+}  // namespace
+
+std::string input_key(std::string_view module) {
+  std::string out(module);
+  constexpr std::string_view kWrapper = "language_model.";
+  const size_t at = out.find(kWrapper);
+  if (at != std::string::npos && (at == 0 || out[at - 1] == '.')) out.erase(at, kWrapper.size());
+  return out;
+}
+
+namespace {
+
+// "….experts.3.gate_proj" and "….experts.3.up_proj" come out of "….experts.3.gate_up_proj".
+struct StackName {
+  std::string name;
+  int half = 0;
+};
+StackName stack_of(std::string_view module) {
+  constexpr std::pair<std::string_view, int> kHalves[] = {{".gate_proj", 1}, {".up_proj", 2}};
+  for (const auto& [ending, half] : kHalves) {
+    if (!module.ends_with(ending)) continue;
+    return {fmt::format("{}.gate_up_proj", module.substr(0, module.size() - ending.size())), half};
+  }
+  return {std::string(module), 0};
+}
+
+}  // namespace
+
+FoundWeightAmax find_weight_amax(const Calibration& calibration, std::string_view module) {
+  const auto exact = calibration.weights.find(module);
+  if (exact != calibration.weights.end()) return {&exact->second, 0};
+  if (!is_expert(module)) return {};
+  const StackName stack = stack_of(module);
+  const auto found = calibration.weights.find(stack.name);
+  if (found == calibration.weights.end()) return {};
+  return {&found->second, stack.half};
+}
+
+const InputAmax* find_input_amax(const Calibration& calibration, std::string_view module) {
+  const std::string key = input_key(module);
+  auto found = calibration.inputs.find(key);
+  if (found == calibration.inputs.end() && is_expert(key)) {
+    std::string stack = without_expert(stack_of(key).name);
+    stack.erase(stack.find("*."), 2);
+    found = calibration.inputs.find(stack);
+  }
+  return found == calibration.inputs.end() ? nullptr : &found->second;
+}
+
+Result<float> read_scalar(const Tensor& tensor) {
+  if (tensor.values() != 1) {
+    return fail(ErrorCode::kUnsupported, "shape [{}]; expected one value for the whole tensor",
+                fmt::join(tensor.shape, ", "));
+  }
+  CKPT_ASSIGN(const std::vector<float> values, read_values(tensor, 1));
+  return values[0];
+}
+
+Result<Calibration> take_quantizers(Checkpoint& checkpoint, const ExportOptions& options,
+                                    const Context& context) {
+  return Taker(options, context).run(checkpoint);
+}
+
+Result<Calibration> take_calibration(Checkpoint& checkpoint, const ExportOptions& options,
+                                     const Context& context) {
+  CKPT_ASSIGN(Calibration out, take_quantizers(checkpoint, options, context));
+  CKPT_TRY(take_state(checkpoint, options, context, out));
+  CKPT_TRY(complete_blocks(out));
+  return out;
+}
+
+}  // namespace ckpt

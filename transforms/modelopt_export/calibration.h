@@ -1,0 +1,78 @@
+// The largest magnitudes that somebody measured: of weights and of the activations they meet.
+//
+//   QAT checkpoint       P.weight_quantizer._amax [] | [blocks, 1], ._global_amax
+//                        P.input_quantizer._amax []
+//                        X.gate_up_proj_weight_quantizers.E._amax   (X: "….mlp.experts")
+//                        X.gate_up_proj_input_quantizer._amax
+//                        A.{k,v}_bmm_quantizer._amax
+//   earlier export       P.input_scale F32 [] = amax / 2688 or / 448
+//   JSON                 {"P": amax, ...}
+//
+// What a reader would get wrong: an export's scale is kept as it is where the divisor stays the
+// same; multiplied and divided again it would not come back.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "transforms/modelopt_export/options.h"
+
+namespace ckpt {
+
+struct WeightAmax {
+  std::optional<float> amax;             // of the whole tensor
+  std::shared_ptr<const Tensor> blocks;  // one a block of 16 values; null: of the weights' own
+};
+struct InputAmax {
+  float value = 0;
+  float divisor = 1;  // value = amax / divisor
+  float amax() const { return value * divisor; }
+};
+
+struct Calibration {
+  bool is_qat = false;  // the checkpoint had quantizers: they say which layers are quantised
+  bool is_four_over_six = false;  // maxima of blocks leave room for blocks scaled to 4
+  // By module. Keys of inputs have no "language_model." (see input_key).
+  std::map<std::string, WeightAmax, std::less<>> weights;
+  std::map<std::string, InputAmax, std::less<>> inputs;
+  std::map<std::string, float> kv_scales;  // by tensor: "A.k_proj.k_scale"; keys as of inputs
+  std::optional<std::string> kv_algo;
+};
+
+// A module's name without the wrapper that vision models put around the language model.
+std::string input_key(std::string_view module);
+
+// Takes the quantizer tensors out of `checkpoint`; notes what is not used. Fails: kCorrupt: a
+// maximum that cannot be read; kUnsupported: quantizers of a kind that has no export here.
+Result<Calibration> take_quantizers(Checkpoint& checkpoint, const ExportOptions& options,
+                                    const Context& context);
+// The same with modelopt_state.pth. Fails also: kCorrupt: a state that cannot be read; kUsage: the
+// state says another format than `options`.
+Result<Calibration> take_calibration(Checkpoint& checkpoint, const ExportOptions& options,
+                                     const Context& context);
+// What to try where maxima of activations are missing or cannot be read.
+inline constexpr std::string_view kHowToGetAmax =
+    "--amax-from FILE.json, which docs/collect_amax.py measures; --amax-from DIR with an earlier "
+    "export or a QAT checkpoint of this model; a QAT checkpoint as IN; or --to nvfp4-w4a16, which "
+    "needs none";
+// Adds what --amax-from tells. Fails: kUsage, kIo, kCorrupt.
+Status add_amax_from(Calibration& calibration, const ExportOptions& options,
+                     const Context& context);
+
+// What was stored for a module; of a stack of experts that it was cut from, `half` of its rows
+// (0: all, 1: the first, gate; 2: the second, up).
+struct FoundWeightAmax {
+  const WeightAmax* amax = nullptr;
+  int half = 0;
+};
+FoundWeightAmax find_weight_amax(const Calibration& calibration, std::string_view module);
+// nullptr when nothing is known.
+const InputAmax* find_input_amax(const Calibration& calibration, std::string_view module);
+
+// A stored maximum. Fails: kCorrupt: more than one value; kIo.
+Result<float> read_scalar(const Tensor& tensor);
+
+}  // namespace ckpt

@@ -1,0 +1,148 @@
+// Stacks of experts become one tensor an expert and projection.
+//
+//   X.experts.gate_up_proj [E, 2I, H] ─┬▶ X.experts.e.gate_proj.weight [I, H]   rows 0 .. I-1
+//                                      └▶ X.experts.e.up_proj.weight   [I, H]   rows I .. 2I-1
+//   X.experts.down_proj    [E, H, I] ───▶ X.experts.e.down_proj.weight [H, I]
+//
+// Source: NVIDIA Model-Optimizer modelopt/torch/export/moe_utils.py (_export_fused_experts).
+// What a reader would get wrong: some families stack the same names with rows and columns changed
+// ([E, H, 2I] and [E, I, H]); the two shapes together tell which it is.
+#include <map>
+
+#include "transforms/modelopt_export/select.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kGateUp = ".experts.gate_up_proj";
+constexpr std::string_view kDown = ".experts.down_proj";
+
+struct Stack {
+  const Tensor* gate_up = nullptr;
+  const Tensor* down = nullptr;
+};
+using Stacks = std::map<std::string, Stack>;  // by "….mlp.experts"
+
+bool is_stack(const Tensor& tensor) {
+  const size_t at = tensor.name.rfind(".experts.");
+  return at != std::string::npos && tensor.shape.size() == 3 && tensor.codec->parts.size() == 1 &&
+         tensor.codec->decode != nullptr;
+}
+
+std::string container_of(const Tensor& tensor) {
+  return tensor.name.substr(0, tensor.name.rfind('.'));
+}
+
+Status check_stack(const std::string& container, const Stack& stack) {
+  if (stack.gate_up == nullptr || stack.down == nullptr) {
+    return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
+                          "'{}' has no gate_up_proj and down_proj; other stacks of experts cannot "
+                          "be quantized",
+                          container);
+  }
+  const auto& up = stack.gate_up->shape;
+  const auto& down = stack.down->shape;
+  const bool fits = up[0] == down[0] && up[2] == down[1] && up[1] % 2 == 0 && up[1] / 2 == down[2];
+  if (fits) return {};
+  return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
+                        "'{}': gate_up_proj [{}] and down_proj [{}]; expected [E, 2I, H] and "
+                        "[E, H, I]",
+                        container, fmt::join(up, ", "), fmt::join(down, ", "));
+}
+
+Result<Tensor> cut(const Tensor& stack, std::string name, RowRun rows) {
+  CKPT_ASSIGN(Tensor out, take_rows(stack, rows.first, rows.count));
+  out.name = std::move(name);
+  out.source_name = stack.name;
+  return out;
+}
+
+Status append_experts(const std::string& container, const Tensor& tensor,
+                      std::vector<Tensor>& out) {
+  const uint64_t experts = tensor.shape[0], rows = tensor.shape[1];
+  const bool is_down = tensor.name.ends_with(kDown);
+  for (uint64_t e = 0; e < experts; ++e) {
+    const auto add = [&](std::string_view name, uint64_t first, uint64_t count) -> Status {
+      CKPT_ASSIGN(Tensor each, cut(tensor, fmt::format("{}.{}.{}.weight", container, e, name),
+                                   {e * rows + first, count}));
+      out.push_back(std::move(each));
+      return {};
+    };
+    if (is_down) {
+      CKPT_TRY(add("down_proj", 0, rows));
+    } else {
+      CKPT_TRY(add("gate_proj", 0, rows / 2));
+      CKPT_TRY(add("up_proj", rows / 2, rows / 2));
+    }
+  }
+  return {};
+}
+
+Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& model,
+                           const Calibration& calibration, const ExportOptions& options) {
+  Stacks stacks;
+  std::map<std::string, uint64_t> selected;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!is_stack(tensor)) continue;
+    const std::string container = container_of(tensor);
+    Stack& stack = stacks[container];
+    if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
+    if (tensor.name.ends_with(kDown)) stack.down = &tensor;
+    // A QAT checkpoint names the maxima by expert.
+    const std::string word = tensor.name.substr(container.size() + 1);
+    const std::string module =
+        calibration.is_qat ? fmt::format("{}.0.{}", container, word) : tensor.name;
+    if (is_selected(module, tensor.name, model, calibration, options)) ++selected[container];
+  }
+  for (auto at = stacks.begin(); at != stacks.end();) {
+    const auto& [container, stack] = *at;
+    if (selected.count(container) == 0) {
+      at = stacks.erase(at);
+      continue;
+    }
+    CKPT_TRY(check_stack(container, stack));
+    if (selected[container] != 2) {
+      return fail(ErrorCode::kUsage,
+                  "'{}': gate_up_proj and down_proj can only be quantized "
+                  "together",
+                  container);
+    }
+    ++at;
+  }
+  return stacks;
+}
+
+Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks) {
+  std::vector<Tensor> out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (is_stack(tensor) && stacks.count(container_of(tensor)) != 0) {
+      CKPT_TRY(append_experts(container_of(tensor), tensor, out));
+    } else {
+      out.push_back(tensor);
+    }
+  }
+  checkpoint.tensors = std::move(out);
+  return {};
+}
+
+}  // namespace
+
+Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
+                     const Calibration& calibration, const ExportOptions& options) {
+  CKPT_ASSIGN(const Stacks stacks, find_stacks(checkpoint, model, calibration, options));
+  return stacks.empty() ? Status() : split_stacks(checkpoint, stacks);
+}
+
+Status split_all_experts(Checkpoint& checkpoint) {
+  Stacks stacks;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!is_stack(tensor)) continue;
+    Stack& stack = stacks[container_of(tensor)];
+    if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
+    if (tensor.name.ends_with(kDown)) stack.down = &tensor;
+  }
+  for (const auto& [container, stack] : stacks) CKPT_TRY(check_stack(container, stack));
+  return stacks.empty() ? Status() : split_stacks(checkpoint, stacks);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,186 @@
+#include "transforms/modelopt_export/export.h"
+
+#include <algorithm>
+#include <set>
+
+#include "transforms/modelopt_export/options.h"
+#include "transforms/modelopt_export/tensors.h"
+#include "transforms/hf/packed_weights.h"
+#include "transforms/hf/quant_config.h"
+
+namespace ckpt {
+namespace {
+
+// ---- what is refused at once -------------------------------------------------------------------
+
+Status check_unquantized(const Checkpoint& checkpoint) {
+  const std::string hint = "--step dequantize before it";
+  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
+  if (config && config->find("quantization_config") != nullptr) {
+    return fail_with_hint(ErrorCode::kUnsupported, hint,
+                          "config.json has a quantization_config already");
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool is_scale = tensor.name.ends_with(".weight_scale") ||
+                          tensor.name.ends_with(".weight_scale_inv") ||
+                          tensor.name.ends_with(".input_scale");
+    if (tensor.codec->parts.size() == 1 && !is_scale) continue;
+    return fail_with_hint(ErrorCode::kUnsupported, hint, "tensor '{}' is quantized already ({})",
+                          tensor.name, tensor.codec->name);
+  }
+  return {};
+}
+
+// ---- what is left over -------------------------------------------------------------------------
+
+// Files that say NVFP4 and hold none of it serve nobody.
+Status check_selection(const Selection& selection, const ExportOptions& options) {
+  if (selection.has_quantized) return {};
+  std::string why = "the checkpoint has no layer that export quantizes";
+  if (!options.only.empty()) {
+    why = fmt::format("only={} matches no layer of those that can be",
+                      fmt::join(options.only.words, ", only="));
+  } else if (options.preset != ExportPreset::kDefault) {
+    why = "preset leaves all of them out";
+  } else if (!options.keep.empty()) {
+    why =
+        fmt::format("keep={} matches all that would be", fmt::join(options.keep.words, ", keep="));
+  }
+  return fail_with_hint(ErrorCode::kUsage, "names of layers as ckpt show --tensors prints them",
+                        "no layer is left to quantize: {}", why);
+}
+
+void note_unused(const ExportJob& job) {
+  for (const std::string& glob : job.selection.unmatched) {
+    job.context.note(fmt::format("{} matches no layer that could be quantized", glob));
+  }
+  std::set<std::string> selected, inputs;
+  for (const std::string& module : job.selection.modules) {
+    if (module.empty()) continue;
+    selected.insert(module);
+    inputs.insert(input_key(module));
+  }
+  const auto is_stack = [](const std::string& name) {
+    return name.ends_with(".gate_up_proj") || name.ends_with(".down_proj");
+  };
+  uint64_t weights = 0, activations = 0;
+  for (const auto& [module, amax] : job.calibration.weights) {
+    if (!is_stack(module) && selected.count(module) == 0) ++weights;
+  }
+  for (const auto& [module, amax] : job.calibration.inputs) {
+    const bool is_used = is_stack(module) || inputs.count(module) != 0;
+    if (!is_used || !job.options.has_activations()) ++activations;
+  }
+  if (weights > 0) {
+    job.context.note(fmt::format("{} layers have a stored maximum and stay all the same", weights));
+  }
+  if (activations > 0) {
+    job.context.note(fmt::format("{} activation maxima are not used", activations));
+  }
+}
+
+// ---- documents ---------------------------------------------------------------------------------
+
+// transformers writes the type of the weights into the parts' configurations too.
+void complete_dtypes(JsonText& config) {
+  const JsonText* dtype = config.find("dtype");
+  if (dtype == nullptr) return;
+  const JsonText value = *dtype;
+  for (auto& [key, part] : config.members()) {
+    if (part.is_object() && part.find("model_type") != nullptr && part.find("dtype") == nullptr &&
+        part.find("torch_dtype") == nullptr) {
+      part.set_sorted("dtype", value);
+    }
+  }
+}
+
+// transformers refuses top_k and top_p beside do_sample = false when it saves.
+Status complete_generation_config(Checkpoint& checkpoint, const Context& context) {
+  constexpr std::string_view kName = "generation_config.json";
+  const Document* document = checkpoint.find_document(kName);
+  if (document == nullptr) return {};
+  CKPT_ASSIGN(JsonText config, in(kName, JsonText::parse(*document->content)));
+  if (!config.is_object()) return fail(ErrorCode::kCorrupt, "{}: expected an object", kName);
+  const auto is_set = [&](std::string_view key) {
+    const JsonText* found = config.find(key);
+    return found != nullptr && !found->is_null();
+  };
+  const JsonText* sampled = config.find("do_sample");
+  if ((!is_set("top_k") && !is_set("top_p")) ||
+      (sampled != nullptr && sampled->token() == "true")) {
+    return {};
+  }
+  config.set_sorted("do_sample", JsonText::boolean(true));
+  checkpoint.set_document(std::string(kName), config.dump(2) + "\n");
+  context.note("generation_config.json: do_sample is true, as its top_k and top_p need");
+  return {};
+}
+
+// Experts that were cut from a stack count under the stack's name, as in the model that ran.
+QuantConfig make_config(const ExportJob& job) {
+  QuantConfig out;
+  out.algo.name = job.options.algo_name();
+  if (job.options.type != ExportType::kFp8) out.algo.group_size = 16;
+  out.kv_cache_algo = job.options.kv_cache ? job.options.kv_cache : job.calibration.kv_algo;
+  if (out.kv_cache_algo && out.kv_cache_algo->empty()) out.kv_cache_algo.reset();
+  std::vector<std::string> quantized;
+  for (const std::string& module : job.selection.modules) {
+    if (!module.empty()) quantized.push_back(module);
+  }
+  out.exclude_modules = summarize_excluded(job.selection.unquantized, quantized);
+  return out;
+}
+
+Status write_documents(Checkpoint& checkpoint, const ExportJob& job) {
+  CKPT_TRY(complete_documents(checkpoint, job.context));
+  const QuantConfig made = make_config(job);
+  if (made.kv_cache_algo && job.calibration.kv_scales.empty()) {
+    job.context.note(fmt::format("the KV cache is declared {} without scales: servers take 1.0",
+                                 *made.kv_cache_algo));
+  }
+  return write_quant_config(checkpoint, made);
+}
+
+}  // namespace
+
+Status complete_documents(Checkpoint& checkpoint, const Context& context) {
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  if (config) {
+    complete_dtypes(*config);
+    checkpoint.set_document("config.json", config->dump(4));
+  } else {
+    context.note("there is no config.json; servers need one with a quantization_config");
+  }
+  return complete_generation_config(checkpoint, context);
+}
+
+Result<Checkpoint> export_quantized(Checkpoint checkpoint, const Options& options,
+                                    const Context& context) {
+  if (checkpoint.format != "safetensors") {
+    return fail(ErrorCode::kUsage, "export: the checkpoint is {}; expected safetensors",
+                checkpoint.format);
+  }
+  CKPT_ASSIGN(const ExportOptions parsed, parse_export_options(options));
+  CKPT_ASSIGN(Calibration calibration, take_calibration(checkpoint, parsed, context));
+  CKPT_TRY(check_weights_are_read(checkpoint));
+  CKPT_TRY(check_unquantized(checkpoint));
+  CKPT_TRY(add_amax_from(calibration, parsed, context));
+  CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
+  CKPT_ASSIGN(const Importance importance, read_importance(checkpoint, parsed, context));
+  CKPT_TRY(split_experts(checkpoint, model, calibration, parsed));
+  CKPT_ASSIGN(const Selection selection, select_modules(checkpoint, model, calibration, parsed));
+  CKPT_TRY(check_selection(selection, parsed));
+  const ExportJob job{selection, model, calibration, importance, parsed, context};
+  note_unused(job);
+  CKPT_TRY(make_export_tensors(checkpoint, job));
+  CKPT_TRY(write_documents(checkpoint, job));
+  assign_export_files(checkpoint.tensors);
+  checkpoint.file_metadata.clear();
+  return checkpoint;
+}
+
+constinit const Transform kExport = {
+    "export", "NVFP4 or FP8 weights with scales and configuration, as ModelOpt exports them",
+    kExportOptions, export_quantized};
+
+}  // namespace ckpt

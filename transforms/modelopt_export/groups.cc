@@ -1,0 +1,76 @@
+// The table of shared inputs. ModelOpt finds them by running the model once
+// (modelopt/torch/export/unified_export_hf.py collect_shared_input_modules); here they are known by
+// name.
+#include "transforms/modelopt_export/groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ckpt {
+namespace {
+
+// The first rule that fits wins.
+const std::vector<SharedInput> kSharedInputs = {
+    // attention and MLP side by side behind one norm
+    {"cohere",
+     {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj"},
+     false},
+    {"gptj", {"attn.q_proj", "attn.k_proj", "attn.v_proj", "mlp.fc_in"}, false},
+    {"phi", {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.fc1"}, false},
+    {"falcon", {"self_attention.query_key_value", "mlp.dense_h_to_4h"}, false},
+    // attention whose keys come from elsewhere
+    {"", {"cross_attn.k_proj", "cross_attn.v_proj"}, true},
+    {"", {"encoder_attn.k_proj", "encoder_attn.v_proj"}, true},
+    // multi-head latent attention reads its input through one or two of these
+    {"", {"q_proj", "k_proj", "v_proj", "q_a_proj", "kv_a_proj_with_mqa"}, true},
+    {"", {"wq", "wk", "wv"}, true},
+    // linear attention
+    {"", {"in_proj_qkv", "in_proj_z"}, true, true},
+    {"", {"in_proj_qkvz", "in_proj_ba"}, false},
+    // MLP
+    {"", {"gate_proj", "up_proj"}, true},
+    {"", {"w1", "w3"}, true},
+};
+
+bool has_family(const SharedInput& rule, std::string_view model_type) {
+  return rule.families.empty() || model_type.starts_with(rule.families);
+}
+
+// Where the digits of "….experts.3.up_proj" are; {0, 0} when there are none.
+std::pair<size_t, size_t> expert_digits(std::string_view module) {
+  constexpr std::string_view kExperts = "experts.";
+  const size_t at = module.rfind(kExperts);
+  if (at == std::string_view::npos) return {0, 0};
+  const size_t first = at + kExperts.size();
+  const size_t last = std::min(module.find_first_not_of("0123456789", first), module.size());
+  const bool found = last > first && last < module.size() && module[last] == '.';
+  return found ? std::pair{first, last} : std::pair<size_t, size_t>{0, 0};
+}
+
+}  // namespace
+
+std::span<const SharedInput> shared_inputs() { return kSharedInputs; }
+
+SharedGroup find_group(std::string_view module, std::string_view model_type) {
+  for (const SharedInput& rule : kSharedInputs) {
+    if (!has_family(rule, model_type)) continue;
+    for (const std::string_view member : rule.members) {
+      if (!module.ends_with(member)) continue;
+      const std::string_view parent = module.substr(0, module.size() - member.size());
+      if (!parent.empty() && parent.back() != '.') continue;
+      return {fmt::format("{}{{{}}}", parent, rule.members.front()), &rule, std::string(parent)};
+    }
+  }
+  return {std::string(module), nullptr, {}};
+}
+
+bool is_expert(std::string_view module) { return expert_digits(module).second != 0; }
+
+std::string without_expert(std::string_view module) {
+  const auto [first, last] = expert_digits(module);
+  if (last == 0) return std::string(module);
+  return fmt::format("{}*{}", module.substr(0, first), module.substr(last));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,168 @@
+#include "transforms/modelopt_export/importance.h"
+
+#include <cmath>
+
+#include "transforms/modelopt_export/calibration.h"
+#include "transforms/modelopt_export/groups.h"
+#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/hf/weight_names.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kMoments = ".input_moments";
+
+std::string without(std::string_view name, std::string_view ending) {
+  return std::string(name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name);
+}
+
+// ---- importance matrices -----------------------------------------------------------------------
+
+// Weights in the order of the checkpoint's columns.
+void undo_permutation(const Tensor& tensor, std::vector<float>& weights) {
+  if (tensor.is_stored()) return;
+  const uint64_t columns = tensor.row_values();
+  for (const ValueOp& op : tensor.recoded().ops) {
+    const auto* permuted = std::get_if<PermuteColumns>(&op);
+    if (permuted == nullptr) continue;
+    const std::vector<float> made = weights;
+    for (uint64_t i = 0; i < weights.size(); ++i) {
+      weights[i / columns * columns + (*permuted->index)[i % columns]] = made[i];
+    }
+  }
+}
+
+Status add_entry(const Tensor& tensor, const Imatrix& imatrix, Importance& out) {
+  const auto entry = imatrix.weights.find(tensor.name);
+  if (entry == imatrix.weights.end() || tensor.shape.size() < 2) return {};
+  const uint64_t matrices = tensor.rows() / tensor.shape[tensor.shape.size() - 2];
+  if (entry->second.size() != matrices * tensor.row_values()) {
+    return fail(ErrorCode::kCorrupt,
+                "importance matrix '{}' has {} values for '{}'; expected {} ({} matrices of {} "
+                "columns)",
+                imatrix.file, entry->second.size(), tensor.name, matrices * tensor.row_values(),
+                matrices, tensor.row_values());
+  }
+  ColumnWeights weights{entry->second};
+  for (const float weight : weights.weights) {
+    if (std::isfinite(weight) && weight >= 0) continue;
+    return fail(ErrorCode::kCorrupt,
+                "importance matrix '{}' has {} for '{}'; expected finite "
+                "numbers from zero on",
+                imatrix.file, weight, tensor.name);
+  }
+  undo_permutation(tensor, weights.weights);
+  const std::string module = input_key(without(tensor.source_name, kWeight));
+  out.weights[without_expert(module)] = std::make_shared<const ColumnWeights>(std::move(weights));
+  return {};
+}
+
+Status read_weights(const Checkpoint& checkpoint, const Context& context, Importance& out) {
+  CKPT_ASSIGN(Model model, read_model(checkpoint));
+  CKPT_ASSIGN(std::vector<NamedTensor> selected,
+              select_tensors(checkpoint, true, model, context.codecs));
+  model.out_type = guess_out_type(selected);
+  CKPT_ASSIGN(const std::vector<Tensor> tensors,
+              make_gguf_tensors(std::move(selected), model, context.codecs));
+  for (const Tensor& tensor : tensors) CKPT_TRY(add_entry(tensor, *context.imatrix, out));
+  return {};
+}
+
+// ---- second moments ----------------------------------------------------------------------------
+
+Status read_moments(const std::string& path, const Context& context, Importance& out) {
+  CKPT_CHECK(context.open != nullptr);
+  CKPT_ASSIGN(Checkpoint from, context.open(path));
+  for (Tensor& tensor : from.tensors) {
+    if (!tensor.name.ends_with(kMoments)) continue;
+    const std::vector<uint64_t>& shape = tensor.shape;
+    const bool is_square = shape.size() == 3 && shape[1] == shape[2] && shape[2] % 16 == 0;
+    if (!is_square || shape[2] == 0 || shape[2] > 4096) {
+      return fail(ErrorCode::kUsage,
+                  "tensor '{}' has shape [{}]; expected [runs, n, n], n a "
+                  "multiple of 16 up to 4096",
+                  tensor.name, fmt::join(shape, ", "));
+    }
+    const std::string key = input_key(without(tensor.name, kMoments));
+    out.moments[key] = std::make_shared<const Tensor>(std::move(tensor));
+  }
+  if (!out.moments.empty()) return {};
+  return fail(ErrorCode::kUsage, "no tensor in it is named *{}", kMoments);
+}
+
+// The number in "….experts.3.up_proj".
+uint64_t expert_number(std::string_view module) {
+  const size_t at = module.rfind("experts.") + std::string_view("experts.").size();
+  uint64_t number = 0;
+  for (size_t i = at; i < module.size() && module[i] >= '0' && module[i] <= '9'; ++i) {
+    number = number * 10 + static_cast<uint64_t>(module[i] - '0');
+    if (number > kMaxTensors) break;
+  }
+  return number;
+}
+
+// "….experts.*.up_proj" as a checkpoint names the stack: "….experts.gate_up_proj".
+std::string stack_name(std::string key) {
+  const size_t star = key.find("*.");
+  if (star == std::string::npos) return key;
+  const std::string word = key.substr(star + 2);
+  return key.substr(0, star) + (word == "down_proj" ? word : "gate_up_proj");
+}
+
+}  // namespace
+
+Result<Importance> read_importance(const Checkpoint& checkpoint, const ExportOptions& options,
+                                   const Context& context) {
+  Importance out;
+  if (!options.moments.empty()) {
+    CKPT_TRY(in(fmt::format("moments: {}", options.moments),
+                read_moments(options.moments, context, out)));
+  }
+  if (context.imatrix == nullptr) return out;
+  if (options.encode.search == ScaleSearch::kNone) {
+    context.note("--imatrix has no effect: only --search uses the importance matrix here");
+    return out;
+  }
+  CKPT_TRY(read_weights(checkpoint, context, out));
+  return out;
+}
+
+Result<std::shared_ptr<const ColumnWeights>> find_column_weights(const Importance& importance,
+                                                                 const std::string& module,
+                                                                 const Tensor& tensor) {
+  const std::string key = without_expert(input_key(module));
+  auto found = importance.weights.find(key);
+  if (found == importance.weights.end()) found = importance.weights.find(stack_name(key));
+  if (found == importance.weights.end()) return nullptr;
+  const uint64_t columns = tensor.row_values();
+  const std::vector<float>& all = found->second->weights;
+  if (all.size() == columns) return found->second;
+  const uint64_t number = is_expert(module) ? expert_number(module) : 0;
+  if (columns == 0 || number >= all.size() / columns) return nullptr;
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(number * columns);
+  return std::make_shared<const ColumnWeights>(
+      ColumnWeights{{first, first + static_cast<std::ptrdiff_t>(columns)}});
+}
+
+Result<std::shared_ptr<const Tensor>> find_moments(const Importance& importance,
+                                                   const std::string& module,
+                                                   std::string_view model_type,
+                                                   const Tensor& tensor) {
+  auto found = importance.moments.find(input_key(module));
+  const SharedGroup group = find_group(module, model_type);
+  if (group.rule != nullptr) {
+    for (const std::string_view name : group.rule->members) {
+      if (found != importance.moments.end()) break;
+      found = importance.moments.find(input_key(group.parent + std::string(name)));
+    }
+  }
+  if (found == importance.moments.end()) return nullptr;
+  const std::vector<uint64_t>& shape = found->second->shape;
+  if (shape[0] <= tensor.row_values() && shape[0] * shape[2] == tensor.row_values()) {
+    return found->second;
+  }
+  return fail(ErrorCode::kUsage, "'{}' is for {} x {} columns; '{}' has {}", found->second->name,
+              shape[0], shape[2], module, tensor.row_values());
+}
+
+}  // namespace ckpt

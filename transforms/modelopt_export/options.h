@@ -1,0 +1,61 @@
+// What the export step was asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/glob.h"
+#include "core/base/part_index.h"
+#include "core/model/transform.h"
+
+namespace ckpt {
+
+enum class ExportType : uint8_t { kNvfp4, kNvfp4Weights, kFp8 };
+// Which layers: all of ModelOpt's default, those of an MLP, or the routed experts' alone.
+enum class ExportPreset : uint8_t { kDefault, kMlpOnly, kExpertsOnly };
+
+// Globs, and which of them are names spelled out.
+struct GlobsAndNames {
+  std::vector<std::string> words;  // as given
+  GlobList globs;
+  PartIndex names;
+
+  GlobsAndNames() = default;
+  explicit GlobsAndNames(const std::vector<std::string>& given);
+  bool empty() const { return globs.size() == 0; }
+  bool matches(std::string_view module, std::string_view tensor) const {
+    return globs.matches_any(module) || globs.matches_any(tensor);
+  }
+  bool has_name(std::string_view module, std::string_view tensor) const {
+    return names.find(module) || names.find(tensor);
+  }
+};
+
+struct ExportOptions {
+  ExportType type = ExportType::kNvfp4;
+  ExportPreset preset = ExportPreset::kDefault;
+  GlobsAndNames keep, only;  // of tensors and modules
+  std::string amax_from;     // empty: none
+  std::string moments;       // empty: none
+  bool fresh_weight_amax = false;
+  EncodeOptions encode;
+  std::optional<std::string> kv_cache;  // "FP8", "NVFP4", "" for none; nullopt: as the source says
+
+  bool has_activations() const { return type != ExportType::kNvfp4Weights; }
+  std::string_view type_name() const;   // "nvfp4-w4a16"
+  std::string_view algo_name() const;   // "W4A16_NVFP4"
+  std::string_view codec_name() const;  // "nvfp4_modelopt"
+  // input_scale = amax / this: 6 x 448 or 448.
+  float activation_divisor() const { return type == ExportType::kFp8 ? 448.0f : 2688.0f; }
+};
+
+extern const OptionRule kExportOptions[10];
+// Fails: kUsage.
+Result<ExportOptions> parse_export_options(const Options& options);
+
+// amax / divisor as the machine divides that is matched: by multiplication, or on a CPU.
+float scale_from_amax(float amax, float divisor, bool cpu_rounding);
+
+}  // namespace ckpt

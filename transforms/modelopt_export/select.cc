@@ -1,0 +1,244 @@
+#include "transforms/modelopt_export/select.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "core/base/glob.h"
+#include "transforms/modelopt_export/groups.h"
+#include "transforms/hf/quant_config.h"
+#include "transforms/hf/weight_names.h"
+
+namespace ckpt {
+namespace {
+
+// Source: NVIDIA Model-Optimizer
+// modelopt_recipes/configs/ptq/units/default_disabled_quantizers.yaml; globs over quantizers.
+constexpr std::string_view kNeverByDefault[] = {"*block_sparse_moe.gate*",
+                                                "*linear_attn.conv1d*",
+                                                "*self_attention.conv1d*",
+                                                "*linear_attn.in_proj_a*",
+                                                "*linear_attn.in_proj_b*",
+                                                "*lm_head*",
+                                                "*mixer.conv1d*",
+                                                "*mlp.gate.*",
+                                                "*mlp.shared_expert_gate.*",
+                                                "*output_layer*",
+                                                "*proj_out.*",
+                                                "*router*",
+                                                "mtp.*",
+                                                "output.*",
+                                                "*embed_vision*",
+                                                "*vision_tower*",
+                                                "*visual*",
+                                                "*vision_model*",
+                                                "*multi_modal_projector*"};
+// nvfp4_mlp_only and nvfp4_experts_only of modelopt_recipes/configs/ptq/presets/model.
+constexpr std::string_view kMlpOnly[] = {
+    "*mlp*weight_quantizer", "*.mixer.up_proj.weight_quantizer",
+    "*.mixer.down_proj.weight_quantizer", "*block_sparse_moe*weight_quantizer",
+    "*.experts.*weight_quantizer"};
+constexpr std::string_view kExpertsOnly[] = {"*block_sparse_moe*weight_quantizer",
+                                             "*.experts.*weight_quantizer"};
+// Last words of the names of tables that rows are looked up in.
+constexpr std::string_view kTables[] = {"wte", "wpe", "shared", "tok_embeddings"};
+
+std::string_view last_word(std::string_view module) {
+  const size_t dot = module.rfind('.');
+  return dot == std::string_view::npos ? module : module.substr(dot + 1);
+}
+
+bool is_table(std::string_view module) {
+  const std::string_view word = last_word(module);
+  return word.find("embed") != std::string_view::npos ||
+         std::find(std::begin(kTables), std::end(kTables), word) != std::end(kTables);
+}
+
+bool is_plain_float(const Codec& codec) {
+  return codec.name == "bf16" || codec.name == "f16" || codec.name == "f32";
+}
+
+// Layer `layers` and those behind it in "….layers.61.mlp.up_proj".
+bool is_next_token_layer(std::string_view module, const ExportModel& model) {
+  if (model.next_token_layers == 0) return false;
+  constexpr std::string_view kLayers = "layers.";
+  const size_t at = module.find(kLayers);
+  if (at == std::string_view::npos) return false;
+  uint64_t index = 0;
+  const std::string_view digits = module.substr(at + kLayers.size());
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  return parsed.ec == std::errc() && index >= model.layers;
+}
+
+GlobList compiled(std::span<const std::string_view> globs) {
+  return GlobList({globs.begin(), globs.end()});
+}
+
+bool in_default(const std::string& module, const ExportModel& model, ExportPreset preset) {
+  static const GlobList never = compiled(kNeverByDefault), mlp_only = compiled(kMlpOnly),
+                        experts_only = compiled(kExpertsOnly);
+  const std::string quantizer = module + ".weight_quantizer";
+  if (never.matches_any(quantizer) || is_table(module)) return false;
+  if (is_next_token_layer(module, model)) return false;
+  if (preset == ExportPreset::kMlpOnly) return mlp_only.matches_any(quantizer);
+  return preset == ExportPreset::kDefault || experts_only.matches_any(quantizer);
+}
+
+// Routers stand beside the experts they choose, whatever their class.
+bool is_router(std::string_view module, const std::set<std::string, std::less<>>& expert_parents) {
+  const std::string_view word = last_word(module);
+  if (word != "gate" && word != "router" && word != "shared_expert_gate") return false;
+  return expert_parents.count(module.substr(0, module.size() - word.size())) != 0;
+}
+
+// "….mlp." for all tensors called "….mlp.experts…".
+std::set<std::string, std::less<>> find_expert_parents(const Checkpoint& checkpoint) {
+  std::set<std::string, std::less<>> out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const size_t at = tensor.name.find(".experts.");
+    if (at != std::string::npos) out.insert(tensor.name.substr(0, at + 1));
+  }
+  return out;
+}
+
+// The module of a weight that may be quantised or must be listed; empty for all other tensors.
+std::string linear_module(const Tensor& tensor) {
+  if (tensor.shape.size() < 2 || !is_plain_float(*tensor.codec)) return {};
+  if (tensor.name.ends_with(kWeight)) {
+    return tensor.name.substr(0, tensor.name.size() - kWeight.size());
+  }
+  const size_t at = tensor.name.rfind(".experts.");
+  const bool is_stack = at != std::string::npos && tensor.shape.size() == 3;
+  return is_stack ? tensor.name.substr(0, at + std::string_view(".experts").size()) : std::string();
+}
+
+Status check_rows(const Tensor& tensor, const std::string& module, const ExportOptions& options) {
+  if (options.type == ExportType::kFp8 || tensor.row_values() % 16 == 0) return {};
+  return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", module),
+                        "tensor '{}': rows of {} values; NVFP4 needs a multiple of 16", tensor.name,
+                        tensor.row_values());
+}
+
+// A stack's maxima belong to the experts that were cut from it, or to the stack as a whole.
+bool has_weight(const std::string& module, const std::set<std::string>& seen) {
+  if (seen.count(module) != 0) return true;
+  constexpr std::string_view kStack = "gate_up_proj";
+  if (module.ends_with(kStack)) {
+    const std::string parent = module.substr(0, module.size() - kStack.size());
+    if (seen.count(parent + "gate_proj") != 0) return true;
+  }
+  const size_t at = module.rfind(".experts.");
+  return at != std::string::npos &&
+         seen.count(module.substr(0, at + std::string_view(".experts").size())) != 0;
+}
+
+Status check_claimed(const Calibration& calibration, const std::set<std::string>& seen) {
+  for (const auto& [module, amax] : calibration.weights) {
+    if (has_weight(module, seen)) continue;
+    return fail(ErrorCode::kCorrupt,
+                "'{}' has the maximum of a weight; the weight itself is "
+                "missing",
+                module);
+  }
+  return {};
+}
+
+// Globs of keep and only that match none of the layers.
+class UnmatchedGlobs {
+ public:
+  explicit UnmatchedGlobs(const ExportOptions& options)
+      : keep_(options.keep),
+        only_(options.only),
+        is_kept_(options.keep.words.size()),
+        is_only_(options.only.words.size()) {}
+  void see(std::string_view module, std::string_view tensor) {
+    for (const std::string_view name : {module, tensor}) {
+      for (const uint32_t i : keep_.globs.matching(name)) is_kept_[i] = true;
+      for (const uint32_t i : only_.globs.matching(name)) is_only_[i] = true;
+    }
+  }
+  std::vector<std::string> list() const {
+    std::vector<std::string> out;
+    add("keep", keep_, is_kept_, out);
+    add("only", only_, is_only_, out);
+    return out;
+  }
+
+ private:
+  static void add(std::string_view key, const GlobsAndNames& globs,
+                  const std::vector<bool>& matched, std::vector<std::string>& out) {
+    for (size_t i = 0; i < matched.size(); ++i) {
+      if (!matched[i]) out.push_back(fmt::format("{}={}", key, globs.words[i]));
+    }
+  }
+
+  const GlobsAndNames& keep_;
+  const GlobsAndNames& only_;
+  std::vector<bool> is_kept_, is_only_;
+};
+
+}  // namespace
+
+Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
+  ExportModel out;
+  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
+  if (!config) return out;
+  const JsonText* text = config->find("text_config");
+  for (const JsonText* scope : {&*config, text}) {
+    if (scope == nullptr || !scope->is_object()) continue;
+    out.model_type = scope->find_text("model_type").value_or(out.model_type);
+    out.layers = scope->find_whole("num_hidden_layers").value_or(out.layers);
+    out.next_token_layers =
+        scope->find_whole("num_nextn_predict_layers").value_or(out.next_token_layers);
+    const JsonText* tied = scope->find("tie_word_embeddings");
+    if (tied != nullptr) out.has_tied_head = tied->token() == "true";
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (tensor.name.ends_with("lm_head.weight")) out.has_tied_head = false;
+  }
+  return out;
+}
+
+bool is_selected(std::string_view module, std::string_view tensor, const ExportModel& model,
+                 const Calibration& calibration, const ExportOptions& options) {
+  if (options.keep.matches(module, tensor)) return false;
+  if (!options.only.empty() && !options.only.matches(module, tensor)) return false;
+  const std::string name(module);
+  if (calibration.is_qat) {
+    const bool in_preset =
+        options.preset == ExportPreset::kDefault || in_default(name, model, options.preset);
+    return in_preset && find_weight_amax(calibration, module).amax != nullptr;
+  }
+  return options.only.has_name(module, tensor) || in_default(name, model, options.preset);
+}
+
+Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,
+                                 const Calibration& calibration, const ExportOptions& options) {
+  const auto expert_parents = find_expert_parents(checkpoint);
+  Selection out;
+  std::set<std::string> unquantized, seen;
+  UnmatchedGlobs unmatched(options);
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string module = linear_module(tensor);
+    std::string& selected = out.modules.emplace_back();
+    if (module.empty()) continue;
+    seen.insert(module);
+    unmatched.see(module, tensor.name);
+    const bool is_linear = tensor.shape.size() == 2 && tensor.name.ends_with(kWeight);
+    const bool may_be = calibration.is_qat || !is_router(module, expert_parents);
+    if (is_linear && may_be && is_selected(module, tensor.name, model, calibration, options)) {
+      CKPT_TRY(check_rows(tensor, module, options));
+      selected = module;
+      out.has_quantized = true;
+    } else {
+      unquantized.insert(module);
+    }
+  }
+  out.unmatched = unmatched.list();
+  if (model.has_tied_head) unquantized.insert("lm_head");
+  CKPT_TRY(check_claimed(calibration, seen));
+  out.unquantized.assign(unquantized.begin(), unquantized.end());
+  return out;
+}
+
+}  // namespace ckpt

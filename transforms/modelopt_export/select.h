@@ -1,0 +1,46 @@
+// Which layers are quantised: ModelOpt's default, what a QAT checkpoint says, what was asked for.
+//
+// What a reader would get wrong: a module that nothing names is not left as it is in silence; all
+// that stay unquantised are listed, because that list is exclude_modules.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "transforms/modelopt_export/calibration.h"
+
+namespace ckpt {
+
+// What of config.json decides about layers.
+struct ExportModel {
+  std::string model_type;          // the language model's: "qwen3_5_text"
+  bool has_tied_head = false;      // lm_head is the embedding, and not in the file
+  uint64_t layers = 0;             // num_hidden_layers
+  uint64_t next_token_layers = 0;  // behind the last: they predict tokens further on
+};
+// Fails: kCorrupt: config.json is no JSON object.
+Result<ExportModel> read_export_model(const Checkpoint& checkpoint);
+
+struct Selection {
+  std::vector<std::string> modules;      // by tensor: the module to quantise, empty for the others
+  std::vector<std::string> unquantized;  // modules that stay
+  std::vector<std::string> unmatched;    // "keep=GLOB", "only=GLOB" that match no layer
+  bool has_quantized = false;            // some module is to be quantised
+};
+
+// Experts that are stacked in one tensor are cut into a tensor for each, as ModelOpt names them,
+// where they will be quantised. Fails: kUnsupported: stacks of another shape.
+Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
+                     const Calibration& calibration, const ExportOptions& options);
+// The same for every stack.
+Status split_all_experts(Checkpoint& checkpoint);
+
+// Fails: kUnsupported: a layer whose rows cannot be quantised; kCorrupt: maxima without a weight.
+Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,
+                                 const Calibration& calibration, const ExportOptions& options);
+
+// True when `module`, whose weight is called `tensor`, is to be quantised.
+bool is_selected(std::string_view module, std::string_view tensor, const ExportModel& model,
+                 const Calibration& calibration, const ExportOptions& options);
+
+}  // namespace ckpt

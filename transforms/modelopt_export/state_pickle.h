@@ -1,0 +1,63 @@
+// A pickle read as data: nothing that it names is looked up, built or run.
+//
+//   opcodes ──▶ a stack machine over nodes ──▶ the node that STOP leaves
+//
+// What a reader would get wrong: in a pickle "call f(x)" is an ordinary value. Here it becomes a
+// node that says so (kCall), and only two calls are read as what they stand for: torch.Size(x),
+// which is its tuple, and collections.OrderedDict(), which is a dict. Nodes refer to each other by
+// number, so that a pickle can neither nest until the stack ends nor hold itself alive.
+// Source: CPython Lib/pickletools.py.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace ckpt {
+
+class Pickle {
+ public:
+  using NodeIndex = uint32_t;
+  enum class Kind : uint8_t {
+    kNone,
+    kBool,
+    kInt,
+    kFloat,
+    kText,
+    kBytes,
+    kList,
+    kDict,
+    kName,
+    kCall
+  };
+  struct Node {
+    Kind kind = Kind::kNone;
+    int64_t whole = 0;             // kInt, kBool
+    double real = 0;               // kFloat
+    std::string text;              // kText, kBytes; kName: "torch bfloat16"
+    std::vector<NodeIndex> items;  // kList (tuples too); kDict: key, value, key, value;
+                                   // kCall: what is called, its arguments
+  };
+
+  // Fails: kCorrupt: ends early, pops from an empty stack; kUnsupported: an opcode it has no use
+  // for.
+  // `start_byte`: where `bytes` begin in the file, for the places that errors name.
+  static Result<Pickle> parse(std::string_view bytes, uint64_t start_byte = 0);
+
+  const Node& root() const { return nodes_[root_]; }
+  const Node& node(NodeIndex index) const { return nodes_[index]; }
+  // Value of a dict's key that is text; nullptr when absent or no dict.
+  const Node* find(const Node& dict, std::string_view key) const;
+  // The same for a key that is a whole number.
+  const Node* find(const Node& dict, int64_t key) const;
+
+ private:
+  friend class PickleMachine;
+  std::vector<Node> nodes_;
+  NodeIndex root_ = 0;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,312 @@
+#include "transforms/modelopt_export/tensors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "transforms/modelopt_export/groups.h"
+
+namespace ckpt {
+namespace {
+
+using Indices = std::vector<size_t>;  // into Checkpoint::tensors
+
+bool is_usable(float amax) { return std::isfinite(amax) && amax > 0; }
+
+Tensor scalar(std::string name, float value, const Context& context) {
+  std::vector<std::byte> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return make_tensor(std::move(name), {}, plain_codec(context.codecs, Dtype::kF32),
+                     std::move(bytes));
+}
+
+class Maker {
+ public:
+  Maker(Checkpoint& checkpoint, const ExportJob& job) : checkpoint_(checkpoint), job_(job) {}
+
+  Status run() {
+    CKPT_TRY(recode_weights());
+    for (const auto& [key, members] : weight_groups_) {
+      CKPT_TRY(check_members(members));
+      CKPT_TRY(share_weight_amax(members));
+    }
+    if (job_.options.has_activations()) CKPT_TRY(find_input_scales());
+    append_scales();
+    note_counts();
+    return {};
+  }
+
+ private:
+  const std::string& module(size_t index) const { return job_.selection.modules[index]; }
+  Tensor& tensor(size_t index) { return checkpoint_.tensors[index]; }
+  Recoded& recoded(size_t index) { return std::get<Recoded>(tensor(index).origin); }
+
+  Status recode_weights() {
+    const Codec* codec = find_codec(job_.context.codecs, job_.options.codec_name());
+    CKPT_CHECK(codec != nullptr);
+    for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
+      if (module(i).empty()) continue;
+      CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), *codec));
+      recoded(i).options = job_.options.encode;
+      const SharedGroup group = find_group(module(i), job_.model.model_type);
+      recoded(i).options.searches_alone = group.rule != nullptr && group.rule->is_joined_late;
+      CKPT_TRY(set_importance(i));
+      weight_groups_[weight_key(i, group)].push_back(i);
+      input_groups_[input_group_key(i, group)].push_back(i);
+    }
+    if (!weight_groups_.empty()) return {};
+    return fail(ErrorCode::kUsage, "no layer is left to quantize");
+  }
+
+  Status set_importance(size_t index) {
+    if (recoded(index).options.search == ScaleSearch::kNone) return {};
+    CKPT_ASSIGN(recoded(index).weights,
+                find_column_weights(job_.importance, module(index), tensor(index)));
+    CKPT_ASSIGN(recoded(index).moments,
+                find_moments(job_.importance, module(index), job_.model.model_type, tensor(index)));
+    const bool is_known = recoded(index).weights != nullptr || recoded(index).moments != nullptr;
+    if (!is_known && unweighted_++ == 0) first_unweighted_ = module(index);
+    return {};
+  }
+
+  // One scale for a whole tensor needs no partners: servers rescale FP8. But experts are stacked
+  // when they are calibrated, gate upon up.
+  bool is_alone(size_t index) const {
+    return job_.options.type == ExportType::kFp8 && !is_expert(module(index));
+  }
+  std::string weight_key(size_t index, const SharedGroup& group) const {
+    return is_alone(index) ? module(index) : group.key;
+  }
+  std::string input_group_key(size_t index, const SharedGroup& group) const {
+    return is_alone(index) ? module(index) : without_expert(group.key);
+  }
+
+  // Layers that servers join must all be there.
+  Status check_members(const Indices& members) {
+    const SharedGroup group = find_group(module(members[0]), job_.model.model_type);
+    if (group.rule == nullptr || !group.rule->is_fused) return {};
+    for (const std::string_view name : group.rule->members) {
+      const std::string other = group.parent + std::string(name);
+      if (!std::binary_search(job_.selection.unquantized.begin(), job_.selection.unquantized.end(),
+                              other)) {
+        continue;
+      }
+      const bool was_asked =
+          !job_.calibration.is_qat || find_weight_amax(job_.calibration, other).amax != nullptr;
+      if (!was_asked) {
+        return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", group.parent),
+                              "'{}' has a stored maximum and '{}', which servers join with it, has "
+                              "none",
+                              module(members[0]), other);
+      }
+      if (split_groups_++ == 0) first_split_ = other;
+    }
+    return {};
+  }
+
+  // ---- weights ---------------------------------------------------------------------------------
+  Status share_weight_amax(const Indices& members) {
+    if (!job_.calibration.is_qat || job_.options.fresh_weight_amax) {
+      scan(members);
+      return {};
+    }
+    float largest = 0;
+    for (const size_t i : members) {
+      const WeightAmax* stored = find_weight_amax(job_.calibration, module(i)).amax;
+      const float amax = stored->amax.value_or(0);
+      if (!is_usable(amax)) {
+        // An expert that calibration never reached.
+        if (amax == 0 && is_expert(module(i))) return scan_uncalibrated(members);
+        return fail(ErrorCode::kCorrupt,
+                    "'{}' has a stored maximum of {}; expected a finite "
+                    "number above zero",
+                    module(i), amax);
+      }
+      largest = std::max(largest, amax);
+    }
+    for (const size_t i : members) {
+      recoded(i).stats = Stats{largest};
+      CKPT_TRY(in(module(i), set_block_amax(i)));
+    }
+    return {};
+  }
+
+  void scan(const Indices& members) {
+    std::vector<std::shared_ptr<const Tensor>> all;
+    if (members.size() < 2) return;
+    for (const size_t i : members) all.push_back(std::make_shared<const Tensor>(tensor(i)));
+    for (size_t at = 0; at < members.size(); ++at) {
+      auto& peers = recoded(members[at]).peers;
+      for (size_t other = 0; other < all.size(); ++other) {
+        if (other != at) peers.push_back(all[other]);
+      }
+    }
+  }
+  Status scan_uncalibrated(const Indices& members) {
+    if (uncalibrated_++ == 0) first_uncalibrated_ = module(members[0]);
+    scan(members);
+    return {};
+  }
+
+  Status set_block_amax(size_t index) {
+    const FoundWeightAmax found = find_weight_amax(job_.calibration, module(index));
+    if (found.amax->blocks == nullptr) return {};
+    const Tensor& weight = tensor(index);
+    const uint64_t row_blocks = weight.row_values() / 16;
+    const uint64_t rows = weight.rows() * (found.half == 0 ? 1 : 2);
+    const uint64_t blocks = found.amax->blocks->values();
+    if (job_.options.type == ExportType::kFp8 || blocks != rows * row_blocks) {
+      return fail(ErrorCode::kUnsupported, "{} stored maxima; {} needs one{}", blocks,
+                  job_.options.type_name(),
+                  job_.options.type == ExportType::kFp8
+                      ? std::string()
+                      : fmt::format(", or {} for blocks of 16", rows * row_blocks));
+    }
+    CKPT_ASSIGN(Tensor grid, reshape(*found.amax->blocks, {rows, row_blocks}));
+    if (found.half != 0) {
+      const uint64_t first = found.half == 1 ? 0 : weight.rows();
+      CKPT_ASSIGN(grid, take_rows(grid, first, weight.rows()));
+    }
+    recoded(index).block_amax = std::make_shared<const Tensor>(std::move(grid));
+    if (job_.calibration.is_four_over_six) {
+      recoded(index).options.search = ScaleSearch::kFourOverSix;
+    }
+    return {};
+  }
+
+  // ---- inputs ----------------------------------------------------------------------------------
+  Status find_input_scales() {
+    input_scales_.resize(checkpoint_.tensors.size());
+    uint64_t missing = 0;
+    std::string first;
+    for (const auto& [key, members] : input_groups_) {
+      CKPT_ASSIGN(const InputAmax* largest, largest_input(members));
+      if (largest == nullptr) {
+        if (missing == 0) first = module(members[0]);
+        missing += members.size();
+        continue;
+      }
+      for (const size_t i : members) input_scales_[i] = scale_of(*largest);
+    }
+    return missing == 0 ? Status() : no_maxima(missing, first);
+  }
+
+  // nullptr when nothing is known of any member.
+  Result<const InputAmax*> largest_input(const Indices& members) const {
+    const InputAmax* largest = nullptr;
+    for (const size_t i : members) {
+      const InputAmax* found = find_input_amax(job_.calibration, module(i));
+      if (found == nullptr) continue;
+      if (!is_usable(found->amax())) {
+        CKPT_TRY(check_uncalibrated(i, *found));
+      } else if (largest == nullptr || found->amax() > largest->amax()) {
+        largest = found;
+      }
+    }
+    return largest;
+  }
+
+  // Zero is what an expert has that no token reached; the others of its layer stand in for it.
+  Status check_uncalibrated(size_t index, const InputAmax& found) const {
+    if (found.amax() == 0 && is_expert(module(index))) return {};
+    return fail(ErrorCode::kCorrupt,
+                "the input of '{}' has a stored maximum of {}; expected a "
+                "finite number above zero",
+                module(index), found.amax());
+  }
+
+  float scale_of(const InputAmax& input) const {
+    const float divisor = job_.options.activation_divisor();
+    if (input.divisor == divisor) return input.value;
+    return scale_from_amax(input.amax(), divisor, job_.options.encode.cpu_rounding);
+  }
+
+  Status no_maxima(uint64_t missing, const std::string& first) const {
+    const std::string& from = job_.options.amax_from;
+    const auto& known = job_.calibration.inputs;
+    const std::string hint(kHowToGetAmax);
+    if (!from.empty() && missing == weight_count()) {
+      return fail_with_hint(
+          ErrorCode::kUsage, hint,
+          "amax-from: {}: names no layer that is quantized (the first of {}: '{}'); "
+          "expected names like '{}'",
+          from, known.size(), known.begin()->first, first);
+    }
+    return fail_with_hint(
+        ErrorCode::kUsage, hint,
+        "{} of {} layers have no activation maximum{} (the first: '{}'); {} stores the largest "
+        "magnitude of every layer's input",
+        missing, weight_count(), from.empty() ? "" : fmt::format(" in {}", from), first,
+        job_.options.type_name());
+  }
+  size_t weight_count() const {
+    const auto& modules = job_.selection.modules;
+    return static_cast<size_t>(std::count_if(modules.begin(), modules.end(),
+                                             [](const auto& name) { return !name.empty(); }));
+  }
+
+  // ---- together --------------------------------------------------------------------------------
+  void append_scales() {
+    std::vector<Tensor> out;
+    const bool has_kv = !job_.options.kv_cache || !job_.options.kv_cache->empty();
+    for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
+      const std::string name = tensor(i).name;
+      out.push_back(std::move(tensor(i)));
+      if (!input_scales_.empty() && input_scales_[i]) {
+        out.push_back(scalar(module(i) + ".input_scale", *input_scales_[i], job_.context));
+      }
+      if (has_kv) append_kv_scale(name, out);
+    }
+    checkpoint_.tensors = std::move(out);
+  }
+  void append_kv_scale(const std::string& weight, std::vector<Tensor>& out) const {
+    for (const std::string_view which : {"k", "v"}) {
+      const std::string ending = fmt::format(".{}_proj.weight", which);
+      if (!weight.ends_with(ending)) continue;
+      const std::string parent = weight.substr(0, weight.size() - ending.size());
+      const std::string name = fmt::format("{}.{}_proj.{}_scale", parent, which, which);
+      const auto found = job_.calibration.kv_scales.find(input_key(name));
+      if (found == job_.calibration.kv_scales.end()) continue;
+      out.push_back(scalar(name, found->second, job_.context));
+    }
+  }
+
+  void note_counts() const {
+    const bool has_importance =
+        !job_.importance.weights.empty() || !job_.importance.moments.empty();
+    if (has_importance && unweighted_ > 0) {
+      job_.context.note(fmt::format("nothing is known of the inputs of {} layers (the first: '{}')",
+                                    unweighted_, first_unweighted_));
+    }
+    if (uncalibrated_ > 0) {
+      job_.context.note(
+          fmt::format("{} groups of experts have no stored maximum; their weights' "
+                      "own is used (the first: '{}')",
+                      uncalibrated_, first_uncalibrated_));
+    }
+    if (split_groups_ > 0) {
+      job_.context.note(
+          fmt::format("{} layers stay although those that servers join them with are "
+                      "quantized (the first: '{}')",
+                      split_groups_, first_split_));
+    }
+  }
+
+  Checkpoint& checkpoint_;
+  const ExportJob& job_;
+  std::map<std::string, Indices> weight_groups_, input_groups_;
+  std::vector<std::optional<float>> input_scales_;
+  uint64_t uncalibrated_ = 0, split_groups_ = 0;
+  std::string first_uncalibrated_, first_split_;
+  uint64_t unweighted_ = 0;
+  std::string first_unweighted_;
+};
+
+}  // namespace
+
+Status make_export_tensors(Checkpoint& checkpoint, const ExportJob& job) {
+  return Maker(checkpoint, job).run();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,44 @@
+#include "transforms/nvfp4/awq_fold_repair.h"
+
+#include "transforms/nvfp4/awq_folds.h"
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kAwqFoldRepairOptions[] = {
+    {"base", "DIR", "the float checkpoint that was quantized; needed"},
+};
+
+}  // namespace
+
+Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const Options& options,
+                                    const Context& context) {
+  CKPT_ASSIGN(const MixedModel model, read_mixed_model(checkpoint));
+  const auto folder = options.get("base");
+  if (!folder) {
+    CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, model));
+    const std::string found =
+        suspects.empty() ? std::string("without it no norm looks wrongly folded")
+                         : fmt::format("without it {} norms look wrongly folded (the first: '{}')",
+                                       suspects.size(), suspects[0]);
+    return fail_with_hint(ErrorCode::kUsage, "--step awq-fold-repair:base=DIR",
+                          "base is missing, the checkpoint that was quantized; {}", found);
+  }
+  if (!has_known_layers(model.model_type)) {
+    return fail(ErrorCode::kUnsupported,
+                "model type '{}': which layers read which norm is not known", model.model_type);
+  }
+  CKPT_ASSIGN(const BaseWeights base, BaseWeights::open(*folder, context));
+  CKPT_ASSIGN(const FoldRepair repair, repair_norm_folds(checkpoint, model, base));
+  const bool nothing = repair.norms + repair.readers + repair.unclear == 0;
+  context.note(
+      "awq-fold-repair: " +
+      (nothing ? std::string("no norm is folded wrongly; nothing changed") : describe(repair)));
+  return checkpoint;
+}
+
+constinit const Transform kAwqFoldRepair = {
+    "awq-fold-repair", "norms that AWQ scales were folded into as if the model did not add 1",
+    kAwqFoldRepairOptions, repair_awq_folds};
+
+}  // namespace ckpt

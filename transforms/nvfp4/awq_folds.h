@@ -1,0 +1,56 @@
+// Scales that AWQ moved out of linear layers into the norm before them, compared with the base.
+//
+//   stored              W' = W / s (columns), input of W': x s
+//   folded into a norm  w' = w s          where the norm multiplies by w
+//                       w' = (1 + w) s - 1  where it multiplies by 1 + w
+//   written by ModelOpt 0.47 for Qwen3.5:  w s  in spite of 1 + w; the layer computes with 1 + w s
+//
+// Every other reader of the norm sees x s too: unquantised ones need W / s as well, and exporters
+// leave them as they were.
+// What a reader would get wrong: s cannot be had from the norm where w is 0; there it comes from
+// the columns of the quantised weights, <W, W> / <W, W'>, whose rounding errors average out.
+// Source: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py (fuse_prequant_layernorm).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "transforms/hf/base_weights.h"
+#include "transforms/nvfp4/mixed_model.h"
+
+namespace ckpt {
+
+enum class FoldState : uint8_t {
+  kNone,     // nothing was folded in
+  kRight,    // folded as the norm computes
+  kWrong,    // w s where (1 + w) s - 1 was due
+  kUnclear,  // the norm differs from the base in another way
+};
+
+struct NormFold {
+  NormReaders norm;
+  FoldState state = FoldState::kNone;
+  std::vector<float> scales;               // s, one a column
+  std::vector<std::string> uncompensated;  // readers that miss their 1 / s
+  uint64_t lost_columns = 0;               // whose s nothing tells; taken as 1
+};
+
+// Looks at every norm whose readers are quantised. Fails: kCorrupt, kIo.
+Result<std::vector<NormFold>> find_norm_folds(const Checkpoint& checkpoint, const MixedModel& model,
+                                              const BaseWeights& base);
+
+struct FoldRepair {
+  uint64_t norms = 0, readers = 0, unclear = 0, lost_columns = 0;
+  std::string first_unclear;
+};
+// Mends wrong folds and readers without compensation. Fails: as find_norm_folds.
+Result<FoldRepair> repair_norm_folds(Checkpoint& checkpoint, const MixedModel& model,
+                                     const BaseWeights& base);
+std::string describe(const FoldRepair& repair);
+
+// Without a base: norms that multiply by 1 + w, behind which AWQ scales must have been folded, but
+// whose size does not follow the columns that were divided. By name; empty for all other models.
+Result<std::vector<std::string>> suspect_norm_folds(const Checkpoint& checkpoint,
+                                                    const MixedModel& model);
+
+}  // namespace ckpt

@@ -1,0 +1,158 @@
+#include "transforms/nvfp4/dequantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "transforms/nvfp4/awq_folds.h"
+#include "transforms/nvfp4/mixed_model.h"
+#include "transforms/hf/packed_weights.h"
+#include "transforms/hf/quant_config.h"
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kDequantizeOptions[] = {
+    {"type", "bf16|f16|f32", "the type to store the weights in; bf16 when absent"},
+    {"folds", "refuse|keep", "norms with AWQ scales folded in wrongly; refuse when absent"},
+};
+constexpr uint64_t kMaxDequantizedColumns = uint64_t{1} << 24;
+constexpr std::string_view kColumnScale = ".pre_quant_scale";
+// What servers need beside quantised weights, and nobody beside floats.
+constexpr std::string_view kDropped[] = {
+    ".input_scale", ".input_global_scale", ".output_scale", ".k_scale", ".v_scale",
+    ".q_scale",     ".k_bias_value",       ".v_bias_value"};
+
+bool ends_with_any(std::string_view name, std::span<const std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+struct TypeName {
+  std::string_view codec, torch;
+};
+constexpr TypeName kTypes[] = {{"bf16", "bfloat16"}, {"f16", "float16"}, {"f32", "float32"}};
+
+using ColumnScales = std::map<std::string, const Tensor*>;  // by module
+
+ColumnScales find_column_scales(const Checkpoint& checkpoint) {
+  ColumnScales out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!tensor.name.ends_with(kColumnScale)) continue;
+    out[tensor.name.substr(0, tensor.name.size() - kColumnScale.size())] = &tensor;
+  }
+  return out;
+}
+
+std::string dequantized_module(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
+// Multiplies the columns by what the input would have been multiplied by.
+Result<Tensor> fold(Tensor weight, const Tensor& scale) {
+  const std::string place = fmt::format("tensor '{}'", scale.name);
+  if (scale.values() != weight.row_values()) {
+    return fail(ErrorCode::kCorrupt, "{}: {} values; its weight has {} columns", place,
+                scale.values(), weight.row_values());
+  }
+  CKPT_ASSIGN(std::vector<float> factors, read_values(scale, kMaxDequantizedColumns));
+  const auto bad = std::find_if(factors.begin(), factors.end(),
+                                [](float factor) { return !std::isfinite(factor) || factor <= 0; });
+  if (bad != factors.end()) {
+    return fail(ErrorCode::kCorrupt, "{}: value {} is {}; expected a number above zero", place,
+                bad - factors.begin(), *bad);
+  }
+  return with_op(std::move(weight),
+                 ScaleColumns{std::make_shared<const std::vector<float>>(std::move(factors))});
+}
+
+Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Codec& codec) {
+  const ColumnScales scales = find_column_scales(checkpoint);
+  std::vector<Tensor> out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (tensor.name.ends_with(kColumnScale) || ends_with_any(tensor.name, kDropped)) continue;
+    Tensor made = tensor;
+    if (tensor.codec->parts.size() > 1) {
+      CKPT_ASSIGN(made, recode(std::move(made), codec));
+    }
+    const auto scale = scales.find(dequantized_module(tensor.name));
+    if (scale != scales.end() && tensor.name.ends_with(".weight")) {
+      CKPT_ASSIGN(made, fold(std::move(made), *scale->second));
+    }
+    made.home.clear();  // files grow: they are cut anew
+    out.push_back(std::move(made));
+  }
+  return out;
+}
+
+// Floats hide what was folded wrongly: nothing tells it once the codes are gone.
+Status check_folds(const Checkpoint& checkpoint, const Options& options) {
+  const std::string folds = options.get("folds").value_or("refuse");
+  if (folds == "keep") return {};
+  if (folds != "refuse") {
+    return fail(ErrorCode::kUsage, "folds '{}'; expected refuse or keep", folds);
+  }
+  const auto model = read_mixed_model(checkpoint);
+  if (!model || !may_have_awq(*model)) return {};  // then no AWQ of ModelOpt's
+  CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, *model));
+  if (suspects.empty()) return {};
+  return fail_with_hint(
+      ErrorCode::kCorrupt,
+      "--step awq-fold-repair:base=DIR before it, where DIR is the checkpoint that was quantized, "
+      "or --step dequantize:folds=keep",
+      "{} norms look as if AWQ scales were folded into w of 1 + w (the first: '{}'); expected "
+      "sound norms, because floats made with these are wrong by more than quantizing loses",
+      suspects.size(), suspects[0]);
+}
+
+Status set_dtype(Checkpoint& checkpoint, std::string_view torch_name) {
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  if (!config) return {};
+  bool changed = false;
+  const auto set = [&](JsonText& scope) {
+    for (const char* key : {"dtype", "torch_dtype"}) {
+      if (scope.find(key) == nullptr || scope.find_text(key) == torch_name) continue;
+      scope.set(key, JsonText::text(torch_name));
+      changed = true;
+    }
+  };
+  set(*config);
+  for (auto& [key, part] : config->members()) {
+    if (part.is_object()) set(part);
+  }
+  if (changed) checkpoint.set_document("config.json", config->dump(2) + "\n");
+  return {};
+}
+
+}  // namespace
+
+Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
+                              const Context& context) {
+  const std::string type = options.get("type").value_or("bf16");
+  const auto name = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                 [&](const TypeName& each) { return each.codec == type; });
+  if (name == std::end(kTypes)) {
+    return fail(ErrorCode::kUsage, "type '{}'; expected bf16, f16 or f32", type);
+  }
+  if (checkpoint.format != "safetensors") {
+    return fail(ErrorCode::kUsage, "dequantize: the checkpoint is {}; expected safetensors",
+                checkpoint.format);
+  }
+  const Codec* codec = find_codec(context.codecs, type);
+  CKPT_CHECK(codec != nullptr);
+  CKPT_TRY(check_weights_are_read(checkpoint));
+  CKPT_TRY(check_folds(checkpoint, options));
+  CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, *codec));
+  CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
+  // compressed-tensors' recipe tells how the weights were quantised
+  std::erase_if(checkpoint.documents,
+                [](const Document& document) { return document.path == "recipe.yaml"; });
+  if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");
+  if (type != "bf16") CKPT_TRY(set_dtype(checkpoint, name->torch));
+  checkpoint.file_metadata.clear();
+  return checkpoint;
+}
+
+constinit const Transform kDequantize = {"dequantize",
+                                         "weights of every quantized kind back to plain floats",
+                                         kDequantizeOptions, dequantize};
+
+}  // namespace ckpt

@@ -1,0 +1,286 @@
+#include "transforms/nvfp4/layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "transforms/hf/packed_weights.h"
+#include "transforms/hf/quant_config.h"
+#include "transforms/hf/weight_names.h"
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kLayoutOptions[] = {
+    {"to", "modelopt|compressed-tensors", "whose names, scales and configuration"},
+};
+constexpr std::string_view kLayoutInputScale = ".input_scale";
+constexpr std::string_view kFp8 = "fp8_tensor", kFp8Vector = "fp8_tensor_vector";
+constexpr size_t kTensorScalePart = 2;
+constexpr size_t kNotedTensors = 256;
+
+// One side of the table in nvfp4_layout.h.
+struct Side {
+  std::string_view name, codec, input_scale;
+  bool scales_are_vectors;
+};
+constexpr Side kModelopt{"modelopt", "nvfp4_modelopt", ".input_scale", false};
+constexpr Side kCompressed{"compressed-tensors", "nvfp4_ct", ".input_global_scale", true};
+
+std::string module_before(std::string_view name, std::string_view ending) {
+  return std::string(name.substr(0, name.size() - ending.size()));
+}
+
+class Mover {
+ public:
+  Mover(const Side& from, const Side& to, const Checkpoint& checkpoint, const Context& context)
+      : from_(from), to_(to), context_(context) {
+    for (const Tensor& tensor : checkpoint.tensors) {
+      if (is_movable_fp8(tensor)) fp8_.insert(module_before(tensor.name, kWeight));
+    }
+  }
+
+  Result<Tensor> moved(const Tensor& tensor);
+  void note_changes() const;
+
+ private:
+  // Its scales multiply on both sides; only their shape differs.
+  bool is_movable_fp8(const Tensor& tensor) const {
+    return to_.scales_are_vectors && tensor.is_stored() && tensor.codec->name == kFp8;
+  }
+  Result<Tensor> weight(const Tensor& tensor);
+  Result<float> reciprocal(const Tensor& scale, const std::string& belongs_to);
+  Tensor number(std::string name, float value) const;
+  std::vector<uint64_t> number_shape() const {
+    return to_.scales_are_vectors ? std::vector<uint64_t>{1} : std::vector<uint64_t>{};
+  }
+
+  const Side& from_;
+  const Side& to_;
+  const Context& context_;
+  std::set<std::string> fp8_;
+  uint64_t scales_ = 0;
+  std::vector<std::pair<std::string, double>> changes_;  // tensor, relative change of its values
+};
+
+// The reciprocal as a float, and how far values scaled by it are off.
+Result<float> Mover::reciprocal(const Tensor& scale, const std::string& belongs_to) {
+  CKPT_ASSIGN(const std::vector<float> found, read_values(scale, 1));
+  const float value = found.empty() ? 0 : found[0];
+  const float out = 1.0f / value;
+  if (!std::isnormal(value) || !std::isnormal(out) || value < 0) {
+    return fail(ErrorCode::kCorrupt,
+                "tensor '{}' is {}; expected a number above zero whose reciprocal is one",
+                scale.name, value);
+  }
+  // A product of two floats is exact as a double.
+  const double product = static_cast<double>(value) * static_cast<double>(out);
+  ++scales_;
+  if (product != 1) changes_.emplace_back(belongs_to, 1 / product - 1);
+  return out;
+}
+
+Tensor Mover::number(std::string name, float value) const {
+  std::vector<std::byte> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return make_tensor(std::move(name), number_shape(), plain_codec(context_.codecs, Dtype::kF32),
+                     std::move(bytes));
+}
+
+Result<Tensor> Mover::weight(const Tensor& tensor) {
+  if (!tensor.is_stored()) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}' is computed; only stored NVFP4 can move",
+                tensor.name);
+  }
+  Tensor scale = tensor;
+  scale.name = tensor.name + std::string(tensor.codec->parts[kTensorScalePart].suffix);
+  scale.shape = {1};
+  scale.codec = &plain_codec(context_.codecs, Dtype::kF32);
+  scale.origin = Stored{{tensor.stored().parts[kTensorScalePart]}};
+  CKPT_ASSIGN(const float value, reciprocal(scale, tensor.name));
+  Tensor out = tensor;
+  out.codec = find_codec(context_.codecs, to_.codec);
+  CKPT_CHECK(out.codec != nullptr);
+  const Tensor made = number(out.name, value);
+  std::get<Stored>(out.origin).parts[kTensorScalePart] = made.stored().parts[0];
+  return out;
+}
+
+// "A.k_proj.k_scale" and "A.k_scale".
+std::string cache_scale_name(std::string name, const Side& to) {
+  for (const std::string_view which : {"k", "v"}) {
+    const std::string ending = fmt::format(".{}_scale", which);
+    const std::string projection = fmt::format(".{}_proj", which);
+    if (!name.ends_with(ending)) continue;
+    std::string stem = name.substr(0, name.size() - ending.size());
+    const bool has_projection = stem.ends_with(projection);
+    if (to.scales_are_vectors && has_projection) stem.resize(stem.size() - projection.size());
+    if (!to.scales_are_vectors && !has_projection) stem += projection;
+    return stem + ending;
+  }
+  return name;
+}
+
+bool is_cache_scale(const Tensor& tensor) {
+  const bool named = tensor.name.ends_with(".k_scale") || tensor.name.ends_with(".v_scale");
+  return named && tensor.values() == 1;
+}
+
+Result<Tensor> Mover::moved(const Tensor& tensor) {
+  if (tensor.codec->name == from_.codec) return weight(tensor);
+  if (is_movable_fp8(tensor)) {
+    Tensor out = tensor;
+    out.codec = find_codec(context_.codecs, kFp8Vector);
+    return out;
+  }
+  if (tensor.codec->parts.size() > 1 || tensor.name.ends_with(".pre_quant_scale")) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}' ({}): only plain NVFP4 can change its layout",
+                tensor.name, tensor.codec->name);
+  }
+  if (tensor.name.ends_with(kLayoutInputScale) &&
+      fp8_.contains(module_before(tensor.name, kLayoutInputScale))) {
+    return reshape(tensor, number_shape());
+  }
+  if (tensor.name.ends_with(from_.input_scale)) {
+    CKPT_ASSIGN(const float value, reciprocal(tensor, tensor.name));
+    const std::string module = tensor.name.substr(0, tensor.name.size() - from_.input_scale.size());
+    Tensor out = number(module + std::string(to_.input_scale), value);
+    out.home = tensor.home;
+    return out;
+  }
+  if (!is_cache_scale(tensor)) return tensor;
+  CKPT_ASSIGN(Tensor out, reshape(tensor, number_shape()));
+  out.name = cache_scale_name(tensor.name, to_);
+  return out;
+}
+
+void Mover::note_changes() const {
+  if (changes_.empty()) return;
+  const auto largest = std::max_element(
+      changes_.begin(), changes_.end(),
+      [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
+  context_.note(fmt::format(
+      "{} of {} tensor scales have no exact reciprocal; the largest change is a factor of 1{:+.2e} "
+      "('{}')",
+      changes_.size(), scales_, largest->second, largest->first));
+  for (size_t i = 0; i < std::min(changes_.size(), kNotedTensors); ++i) {
+    context_.note(
+        fmt::format("tensor '{}': what its scale multiplies changes by a factor of "
+                    "1{:+.2e}",
+                    changes_[i].first, changes_[i].second));
+  }
+  if (changes_.size() > kNotedTensors) {
+    context_.note(fmt::format("... and {} more", changes_.size() - kNotedTensors));
+  }
+}
+
+bool is_embedding(std::string_view module) {
+  const std::string_view last = module.substr(module.rfind('.') + 1);
+  return last.find("embed") != std::string_view::npos || last == "wte" || last == "wpe";
+}
+
+bool has_tied_head(const Checkpoint& checkpoint) {
+  const bool has_head =
+      std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                  [](const Tensor& tensor) { return tensor.name.ends_with("lm_head.weight"); });
+  return !has_head;
+}
+
+// Fails when some layers have an input scale and others none: servers know no such model.
+Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side) {
+  Nvfp4Modules out;
+  std::set<std::string> linear, others, scaled, fp8_scaled;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (is_cache_scale(tensor)) out.has_fp8_cache = true;
+    if (tensor.name.ends_with(side.input_scale)) {
+      scaled.insert(tensor.name.substr(0, tensor.name.size() - side.input_scale.size()));
+    }
+    if (tensor.name.ends_with(kLayoutInputScale))
+      fp8_scaled.insert(module_before(tensor.name, kLayoutInputScale));
+    if (!tensor.name.ends_with(kWeight) || tensor.shape.size() < 2) continue;
+    const std::string module = tensor.name.substr(0, tensor.name.size() - kWeight.size());
+    if (tensor.codec->name == side.codec) {
+      out.quantized.push_back(module);
+      continue;
+    }
+    if (tensor.codec->name == kFp8Vector) {
+      out.fp8.push_back(module);
+      continue;
+    }
+    others.insert(module);
+    if (tensor.shape.size() == 2 && !is_embedding(module)) linear.insert(module);
+  }
+  if (has_tied_head(checkpoint)) {
+    linear.insert("lm_head");
+    others.insert("lm_head");
+  }
+  out.linear.assign(linear.begin(), linear.end());
+  out.others.assign(others.begin(), others.end());
+  out.has_input_scales = !scaled.empty();
+  for (const std::string& module : out.quantized) {
+    if (!out.has_input_scales || scaled.count(module) != 0) continue;
+    return fail(ErrorCode::kCorrupt, "'{}{}' is missing; other layers have one", module,
+                side.input_scale);
+  }
+  const auto is_scaled = [&](const std::string& module) { return fp8_scaled.contains(module); };
+  out.has_fp8_input_scales = std::any_of(out.fp8.begin(), out.fp8.end(), is_scaled);
+  if (!out.has_fp8_input_scales || std::all_of(out.fp8.begin(), out.fp8.end(), is_scaled)) {
+    return out;
+  }
+  return fail(ErrorCode::kCorrupt, "some FP8 layers have an input_scale and others none");
+}
+
+bool holds(const Checkpoint& checkpoint, std::string_view codec) {
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                     [&](const Tensor& tensor) { return tensor.codec->name == codec; });
+}
+
+Result<Checkpoint> change_layout(Checkpoint checkpoint, const Options& options,
+                                 const Context& context) {
+  const std::string wanted = options.get("to").value_or("");
+  if (wanted != kModelopt.name && wanted != kCompressed.name) {
+    return fail(ErrorCode::kUsage, "nvfp4-layout: to '{}'; expected modelopt or compressed-tensors",
+                wanted);
+  }
+  const Side& to = wanted == kModelopt.name ? kModelopt : kCompressed;
+  const Side& from = wanted == kModelopt.name ? kCompressed : kModelopt;
+  if (checkpoint.format != "safetensors") {
+    return fail(ErrorCode::kUsage, "nvfp4-layout: the checkpoint is {}; expected safetensors",
+                checkpoint.format);
+  }
+  if (!holds(checkpoint, from.codec)) {
+    if (!holds(checkpoint, to.codec)) {
+      return fail(ErrorCode::kUsage, "nvfp4-layout: no tensor is NVFP4 as {} stores it", from.name);
+    }
+    context.note(fmt::format("nvfp4-layout: all weights are as {} stores them", to.name));
+    return checkpoint;
+  }
+  CKPT_TRY(check_weights_are_read(checkpoint));
+  CKPT_ASSIGN(const bool says_fp8_cache, check_configuration(checkpoint));
+  Mover mover(from, to, checkpoint, context);
+  for (Tensor& tensor : checkpoint.tensors) {
+    CKPT_ASSIGN(tensor, mover.moved(tensor));
+  }
+  mover.note_changes();
+  CKPT_ASSIGN(Nvfp4Modules modules, find_modules(checkpoint, to));
+  modules.has_fp8_cache |= says_fp8_cache;
+  CKPT_TRY(&to == &kModelopt ? write_modelopt_layout(checkpoint, modules)
+                             : write_compressed_layout(checkpoint, modules));
+  // compressed-tensors' recipe tells how its own files were made.
+  std::erase_if(checkpoint.documents,
+                [](const Document& document) { return document.path == "recipe.yaml"; });
+  return checkpoint;
+}
+
+}  // namespace
+
+Result<Nvfp4Modules> find_modelopt_modules(const Checkpoint& checkpoint) {
+  return find_modules(checkpoint, kModelopt);
+}
+
+constinit const Transform kNvfp4Layout{
+    "nvfp4-layout", "NVFP4 weights between ModelOpt's and compressed-tensors' layout; bits stay",
+    kLayoutOptions, change_layout};
+
+}  // namespace ckpt

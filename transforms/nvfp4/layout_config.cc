@@ -1,0 +1,154 @@
+// The configurations of both layouts of NVFP4 (transforms/nvfp4/layout.h).
+//
+// What a reader would get wrong: ModelOpt excludes by patterns, compressed-tensors ignores by
+// module names, of which the joined layers of a server each need their own.
+#include "core/json/json_edit.h"
+#include "transforms/nvfp4/layout.h"
+#include "transforms/hf/quant_config.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kConfigName = "config.json";
+constexpr std::string_view kFormat = "nvfp4-pack-quantized";
+constexpr std::string_view kFp8Format = "float-quantized", kMixedFormat = "mixed-precision";
+constexpr std::string_view kVersion = "0.19.0";  // of compressed-tensors, whose words these are
+
+JsonText scheme(std::string_view dynamic, std::string_view observer) {
+  JsonText out = JsonText::object();
+  out.set("actorder", JsonText::null());
+  out.set("block_structure", JsonText::null());
+  out.set("dynamic", dynamic.empty() ? JsonText::boolean(false) : JsonText::text(dynamic));
+  out.set("group_size", JsonText::number(16));
+  out.set("num_bits", JsonText::number(4));
+  out.set("observer", JsonText::text(observer));
+  out.set("observer_kwargs", JsonText::object());
+  out.set("scale_dtype", JsonText::text("torch.float8_e4m3fn"));
+  out.set("strategy", JsonText::text("tensor_group"));
+  out.set("symmetric", JsonText::boolean(true));
+  out.set("type", JsonText::text("float"));
+  out.set("zp_dtype", JsonText::null());
+  return out;
+}
+
+// A scale a tensor: FP8 layers, their inputs, the KV cache.
+JsonText fp8_scheme() {
+  JsonText out = JsonText::object();
+  out.set("dynamic", JsonText::boolean(false));
+  out.set("group_size", JsonText::null());
+  out.set("num_bits", JsonText::number(8));
+  out.set("strategy", JsonText::text("tensor"));
+  out.set("symmetric", JsonText::boolean(true));
+  out.set("type", JsonText::text("float"));
+  return out;
+}
+
+JsonText make_group(std::string_view format, std::vector<std::string> targets, JsonText inputs,
+                    JsonText weights) {
+  JsonText out = JsonText::object();
+  out.set("format", JsonText::text(format));
+  out.set("input_activations", std::move(inputs));
+  out.set("output_activations", JsonText::null());
+  out.set("targets", JsonText::texts(targets));
+  out.set("weights", std::move(weights));
+  return out;
+}
+
+// With FP8 layers beside them, layers of each kind go by their names.
+JsonText compressed_config(const Nvfp4Modules& modules) {
+  const bool is_mixed = !modules.fp8.empty();
+  JsonText groups = JsonText::object();
+  groups.set(
+      "group_0",
+      make_group(kFormat, is_mixed ? modules.quantized : std::vector<std::string>{"Linear"},
+                 modules.has_input_scales ? scheme("local", "static_minmax") : JsonText::null(),
+                 scheme("", "memoryless_minmax")));
+  if (is_mixed) {
+    groups.set("group_1", make_group(kFp8Format, modules.fp8,
+                                     modules.has_fp8_input_scales ? fp8_scheme() : JsonText::null(),
+                                     fp8_scheme()));
+  }
+  JsonText out = JsonText::object();
+  out.set("config_groups", std::move(groups));
+  out.set("format", JsonText::text(is_mixed ? kMixedFormat : kFormat));
+  out.set("global_compression_ratio", JsonText::null());
+  out.set("ignore", JsonText::texts(modules.linear));
+  out.set("kv_cache_scheme", modules.has_fp8_cache ? fp8_scheme() : JsonText::null());
+  out.set("quant_method", JsonText::text("compressed-tensors"));
+  out.set("quantization_status", JsonText::text("compressed"));
+  out.set("sparsity_config", JsonText::object());
+  out.set("transform_config", JsonText::object());
+  out.set("version", JsonText::text(kVersion));
+  return out;
+}
+
+bool is_empty(const JsonText* json) {
+  return json == nullptr || json->is_null() || (json->is_object() && json->members().empty());
+}
+
+Failure unsupported(std::string_view what) {
+  return fail(ErrorCode::kUnsupported,
+              "config.json: quantization_config: {} is set; only plain "
+              "NVFP4 can change its layout",
+              what);
+}
+
+Status check_group(const JsonText& group) {
+  for (const char* key : {"weights", "input_activations"}) {
+    const JsonText* numbers = group.find(key);
+    if (is_empty(numbers)) continue;
+    if (!is_empty(numbers->find("actorder"))) return unsupported("actorder");
+    const bool is_fp4 = numbers->find_whole("num_bits") == 4u &&
+                        numbers->find_whole("group_size") == 16u &&
+                        numbers->find_text("type") == "float";
+    if (!is_fp4) return unsupported(std::string(key) + " other than 4-bit floats in groups of 16");
+  }
+  return is_empty(group.find("output_activations")) ? Status() : unsupported("output_activations");
+}
+
+}  // namespace
+
+Result<bool> check_configuration(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const std::optional<QuantConfig> modelopt, read_quant_config(checkpoint));
+  if (modelopt && modelopt->kv_cache_algo && *modelopt->kv_cache_algo != "FP8") {
+    return unsupported("a KV cache other than FP8");
+  }
+  if (modelopt) return modelopt->kv_cache_algo.has_value();
+  CKPT_ASSIGN(const auto config, read_json(checkpoint, kConfigName));
+  const JsonText* found = config ? config->root.find("quantization_config") : nullptr;
+  if (found == nullptr) return false;
+  for (const char* key : {"transform_config", "sparsity_config"}) {
+    if (!is_empty(found->find(key))) return unsupported(key);
+  }
+  const JsonText* cache = found->find("kv_cache_scheme");
+  if (!is_empty(cache) &&
+      (cache->find_whole("num_bits") != 8u || cache->find_text("type") != "float")) {
+    return unsupported("a kv_cache_scheme other than FP8");
+  }
+  const JsonText* groups = found->find("config_groups");
+  if (groups != nullptr && groups->is_object()) {
+    for (const auto& [name, group] : groups->members()) CKPT_TRY(check_group(group));
+  }
+  return !is_empty(cache);
+}
+
+Status write_modelopt_layout(Checkpoint& checkpoint, const Nvfp4Modules& modules) {
+  CKPT_ASSIGN([[maybe_unused]] const bool removed, remove_quant_config(checkpoint));
+  QuantConfig config;
+  config.algo.name = modules.has_input_scales ? "NVFP4" : "W4A16_NVFP4";
+  config.algo.group_size = 16;
+  if (modules.has_fp8_cache) config.kv_cache_algo = "FP8";
+  config.exclude_modules = summarize_excluded(modules.others, modules.quantized);
+  return write_quant_config(checkpoint, config);
+}
+
+Status write_compressed_layout(Checkpoint& checkpoint, const Nvfp4Modules& modules) {
+  CKPT_ASSIGN([[maybe_unused]] const bool removed, remove_quant_config(checkpoint));
+  CKPT_ASSIGN(auto config, read_json(checkpoint, kConfigName));
+  if (!config) return {};
+  config->root.set_sorted("quantization_config", compressed_config(modules));
+  write_json(checkpoint, kConfigName, *config);
+  return {};
+}
+
+}  // namespace ckpt

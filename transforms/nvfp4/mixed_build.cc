@@ -1,0 +1,245 @@
+// The tensors and documents of a plain NVFP4 checkpoint, from what was decided for each layer.
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "core/base/glob.h"
+#include "transforms/nvfp4/mixed_job.h"
+#include "transforms/hf/weight_names.h"
+
+namespace ckpt {
+namespace {
+
+Tensor scalar(const Tensor& beside, std::string name, float value, const MixedJob& job) {
+  std::vector<std::byte> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  Tensor out = make_tensor(std::move(name), {}, plain_codec(job.context.codecs, Dtype::kF32),
+                           std::move(bytes));
+  out.home = beside.home;
+  return out;
+}
+
+// The type that layers which are not quantised have.
+const Codec& plain_type(const MixedJob& job) {
+  for (size_t i = 0; i < job.plans.size(); ++i) {
+    if (!job.model.layers[i].is_quantized()) return *job.weight(i).codec;
+  }
+  return plain_codec(job.context.codecs, Dtype::kBF16);
+}
+
+}  // namespace
+
+Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer) {
+  const LayerPlan& plan = job.plans[layer];
+  Tensor out = part_as_tensor(job.weight(layer), 1, job.context.codecs);
+  Factors rows = plan.rows;
+  if (plan.scale_factor != 1) {
+    rows = multiply(rows, Factors(out.rows(), plan.scale_factor));
+  }
+  if (!rows.empty()) {
+    CKPT_ASSIGN(out, with_op(std::move(out), ScaleRows{share(std::move(rows))}));
+  }
+  if (!plan.block_columns.empty()) {
+    CKPT_ASSIGN(out, with_op(std::move(out), ScaleColumns{share(plan.block_columns)}));
+  }
+  return out;
+}
+
+Result<Tensor> encoded_weight(const MixedJob& job, size_t layer) {
+  const LayerPlan& plan = job.plans[layer];
+  const Codec* codec = find_codec(job.context.codecs, "nvfp4_modelopt");
+  CKPT_CHECK(codec != nullptr);
+  CKPT_ASSIGN(Tensor out, target_of(job, layer, plan.base.has_value()));
+  CKPT_ASSIGN(out, recode(std::move(out), *codec));
+  auto& recoded = std::get<Recoded>(out.origin);
+  recoded.options = job.options.encode;
+  if (!plan.columns.empty()) {
+    const Factors inverse = invert(plan.columns);
+    recoded.weights =
+        std::make_shared<const ColumnWeights>(ColumnWeights{multiply(inverse, inverse)});
+  }
+  if (plan.shared) {
+    recoded.options.cpu_rounding = plan.shared->cpu_rounding;
+    recoded.stats = Stats{plan.shared->amax};
+  }
+  return out;
+}
+
+namespace {
+
+class Builder {
+ public:
+  explicit Builder(MixedJob& job) : job_(job) {
+    for (size_t i = 0; i < job.model.layers.size(); ++i) {
+      const MixedLayer& layer = job.model.layers[i];
+      by_tensor_[layer.weight] = i;
+      if (layer.input_scale >= 0) scales_[static_cast<size_t>(layer.input_scale)] = i;
+      if (layer.pre_quant_scale >= 0) {
+        dropped_.insert(static_cast<size_t>(layer.pre_quant_scale));
+      }
+    }
+  }
+
+  Status run() {
+    CKPT_TRY(encode_weights());
+    std::vector<Tensor> out;
+    for (size_t i = 0; i < job_.checkpoint.tensors.size(); ++i) {
+      if (dropped_.count(i) != 0) continue;
+      if (const auto scale = scales_.find(i); scale != scales_.end()) {
+        append_input_scale(i, scale->second, out);
+        continue;
+      }
+      const auto layer = by_tensor_.find(i);
+      if (layer == by_tensor_.end()) {
+        out.push_back(std::move(job_.checkpoint.tensors[i]));
+      } else {
+        for (Tensor& part : built_[layer->second]) out.push_back(std::move(part));
+        append_new_scale(layer->second, out);
+      }
+    }
+    job_.checkpoint.tensors = std::move(out);
+    return {};
+  }
+
+ private:
+  // A layer's tensors: of NVFP4 whose scales change, its parts are entries of their own.
+  Status encode_weights() {
+    built_.resize(job_.plans.size());
+    for (size_t i = 0; i < job_.plans.size(); ++i) {
+      CKPT_TRY(in(job_.model.layers[i].module, encode_layer(i)));
+    }
+    for (size_t i = 0; i < job_.plans.size(); ++i) set_peers(i);
+    return {};
+  }
+
+  Status encode_layer(size_t layer) {
+    const LayerPlan& plan = job_.plans[layer];
+    const Tensor& weight = job_.weight(layer);
+    std::vector<Tensor>& out = built_[layer];
+    switch (plan.fate) {
+      case Fate::kKeep:
+        out.push_back(weight);
+        return {};
+      case Fate::kRescale: {
+        out.push_back(part_as_tensor(weight, 0, job_.context.codecs));
+        CKPT_ASSIGN(out.emplace_back(), rescaled_blocks(job_, layer));
+        const float scale = plan.tensor_scale;
+        out.push_back(scalar(weight, weight.name + "_scale_2", scale, job_));
+        return {};
+      }
+      case Fate::kRequantise: {
+        CKPT_ASSIGN(out.emplace_back(), encoded_weight(job_, layer));
+        return {};
+      }
+      case Fate::kPlain:
+        break;
+    }
+    const bool is_quantized = job_.model.layers[layer].is_quantized();
+    if (!is_quantized && plan.rows.empty() && plan.columns.empty()) {
+      out.push_back(weight);
+      return {};
+    }
+    CKPT_ASSIGN(Tensor made, target_of(job_, layer, plan.base.has_value()));
+    CKPT_ASSIGN(made, recode(std::move(made), is_quantized ? plain_type(job_) : *weight.codec));
+    out.push_back(std::move(made));
+    return {};
+  }
+
+  void set_peers(size_t layer) {
+    const LayerPlan& plan = job_.plans[layer];
+    if (plan.fate != Fate::kRequantise || plan.peers.size() < 2) return;
+    auto& recoded = std::get<Recoded>(built_[layer][0].origin);
+    for (const size_t peer : plan.peers) {
+      if (peer == layer) continue;
+      Tensor copy = built_[peer][0];
+      std::get<Recoded>(copy.origin).peers.clear();
+      recoded.peers.push_back(std::make_shared<const Tensor>(std::move(copy)));
+    }
+  }
+
+  void append_input_scale(size_t at, size_t layer, std::vector<Tensor>& out) {
+    const LayerPlan& plan = job_.plans[layer];
+    Tensor& stored = job_.checkpoint.tensors[at];
+    if (plan.fate == Fate::kPlain || job_.algo != "NVFP4") return;
+    if (plan.input_scale) {
+      out.push_back(scalar(stored, stored.name, *plan.input_scale, job_));
+    } else {
+      out.push_back(std::move(stored));
+    }
+  }
+
+  void append_new_scale(size_t layer, std::vector<Tensor>& out) {
+    const MixedLayer& found = job_.model.layers[layer];
+    if (found.input_scale >= 0 || !job_.plans[layer].input_scale) return;
+    const Tensor beside = out.back();
+    out.push_back(
+        scalar(beside, found.module + ".input_scale", *job_.plans[layer].input_scale, job_));
+  }
+
+  MixedJob& job_;
+  std::map<size_t, size_t> by_tensor_, scales_;
+  std::set<size_t> dropped_;
+  std::vector<std::vector<Tensor>> built_;  // by layer
+};
+
+// ---- documents ---------------------------------------------------------------------------------
+
+// What is not quantised, as ModelOpt lists it; what the source lists beside that stays, unless it
+// names a layer that is quantised now.
+std::vector<std::string> excluded_modules(const MixedJob& job,
+                                          const std::vector<std::string>& plain,
+                                          const std::vector<std::string>& quantized) {
+  const std::vector<std::string> found = summarize_excluded(plain, quantized);
+  std::set<std::string> out(found.begin(), found.end());
+  const auto& listed = job.model.config.exclude_modules;
+  if (!listed) return found;
+  const GlobList entries(*listed);
+  std::vector<bool> names_a_layer(listed->size());
+  for (const std::vector<std::string>* names : {&plain, &quantized}) {
+    for (const std::string& name : *names) {
+      for (const uint32_t number : entries.matching(name)) names_a_layer[number] = true;
+    }
+  }
+  for (size_t i = 0; i < listed->size(); ++i) {
+    if (!names_a_layer[i]) out.insert((*listed)[i]);
+  }
+  return {out.begin(), out.end()};
+}
+
+Status write_documents(MixedJob& job) {
+  std::vector<std::string> plain, quantized;
+  for (size_t i = 0; i < job.plans.size(); ++i) {
+    const MixedLayer& layer = job.model.layers[i];
+    const bool stays = job.plans[i].fate == Fate::kPlain;
+    (stays ? plain : quantized).push_back(layer.module);
+  }
+  // Weights of more or fewer axes that are no linear layers here: convolutions, stacks of experts.
+  for (const Tensor& tensor : job.checkpoint.tensors) {
+    if (tensor.shape.size() < 3) continue;
+    if (tensor.name.ends_with(kWeight)) {
+      plain.push_back(tensor.name.substr(0, tensor.name.size() - kWeight.size()));
+    } else if (const size_t at = tensor.name.rfind(".experts."); at != std::string::npos) {
+      plain.push_back(tensor.name.substr(0, at + 8));
+    }
+  }
+  if (job.model.has_tied_head) plain.push_back("lm_head");
+  if (quantized.empty()) {
+    job.context.note("no layer is left that is quantized: the configuration says so");
+    CKPT_TRY(remove_quant_config(job.checkpoint));
+    return {};
+  }
+  QuantConfig config = job.model.config;
+  config.algo = {job.algo, 16, false};
+  config.layers.clear();
+  config.exclude_modules = excluded_modules(job, plain, quantized);
+  return write_quant_config(job.checkpoint, config);
+}
+
+}  // namespace
+
+Status build_nvfp4(MixedJob& job) {
+  CKPT_TRY(write_documents(job));
+  return Builder(job).run();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,287 @@
+// Where AWQ's pre_quant_scale p of a layer goes, which servers of plain NVFP4 do not know.
+//
+//   all ones                         dropped
+//   {q, k, v}, {gate, up} of a norm  the norm times p, other readers of the norm divided by p
+//   down_proj                        rows of up_proj
+//   o_proj                           rows of v_proj: what the heads that share a value head have in
+//                                    common, c; columns of o_proj: the rest, p / c
+//   linear_attn.out_proj             linear_attn.norm: what all heads have in common; the rest
+//   everything else                  columns of the layer itself
+//
+// Rows of an NVFP4 layer cost its block scales a rounding (5e-4 of squared error), columns cost all
+// values one (8e-3). So what can go to another layer goes there, unless measuring says otherwise.
+// What a reader would get wrong: an error in a column counts as much as its input is large, which
+// is what p tells: inputs times p are about equal, so columns are weighed by 1 / p^2.
+#include <algorithm>
+#include <cmath>
+
+#include "core/chunks/evaluate.h"
+#include "transforms/nvfp4/mixed_job.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kMaxFoldColumns = uint64_t{1} << 24;
+constexpr double kRescaleCost = 5.5e-4;  // relative squared error of block scales rounded again
+
+bool is_ones(const Factors& factors) {
+  return std::all_of(factors.begin(), factors.end(), [](float factor) { return factor == 1; });
+}
+
+// Rows of the layer before and what they cannot take.
+struct Split {
+  Factors common;    // one a row
+  Factors residual;  // one a column of the layer behind; empty: nothing is left
+};
+
+class Folder {
+ public:
+  explicit Folder(MixedJob& job)
+      : job_(job), index_(job.checkpoint.tensors), scales_(job.model.layers.size()) {}
+
+  Status run() {
+    for (size_t i = 0; i < scales_.size(); ++i) {
+      const MixedLayer& layer = job_.model.layers[i];
+      if (layer.pre_quant_scale < 0) continue;
+      const Tensor& stored = job_.checkpoint.tensors[static_cast<size_t>(layer.pre_quant_scale)];
+      CKPT_ASSIGN(scales_[i], read_scales(stored, kMaxFoldColumns));
+      if (is_ones(scales_[i])) {
+        scales_[i].clear();
+        job_.plans[i].how = "its scale of ones dropped";
+      }
+    }
+    for (const NormReaders& norm : find_norm_readers(index_, job_.model.model_type)) {
+      CKPT_TRY(fold_into_norm(norm));
+    }
+    for (size_t i = 0; i < scales_.size(); ++i) {
+      if (scales_[i].empty()) continue;
+      CKPT_ASSIGN(const bool folded, fold_into_previous(i));
+      if (!folded) keep_columns(i, scales_[i], "its scale multiplied into its columns");
+    }
+    return {};
+  }
+
+ private:
+  LayerPlan& plan(size_t layer) { return job_.plans[layer]; }
+  Tensor& tensor(int64_t at) { return job_.checkpoint.tensors[static_cast<size_t>(at)]; }
+  int64_t layer_of(std::string_view module) const {
+    const auto found = job_.model.by_module.find(module);
+    return found == job_.model.by_module.end() ? -1 : static_cast<int64_t>(found->second);
+  }
+
+  void keep_columns(size_t layer, const Factors& residual, std::string how) {
+    plan(layer).columns = residual;
+    plan(layer).input_factor = 1 / *std::min_element(residual.begin(), residual.end());
+    plan(layer).how = std::move(how);
+  }
+
+  // ---- norms -----------------------------------------------------------------------------------
+
+  // The scale that all quantised readers have; empty when one has none or another.
+  Factors common_scale(const NormReaders& norm) const {
+    const Factors* scale = nullptr;
+    for (const std::string& reader : norm.readers) {
+      const int64_t at = layer_of(reader);
+      if (at < 0) return {};
+      const size_t layer = static_cast<size_t>(at);
+      if (!job_.model.layers[layer].is_quantized()) continue;
+      if (scales_[layer].empty() || (scale != nullptr && *scale != scales_[layer])) return {};
+      scale = &scales_[layer];
+    }
+    return scale == nullptr ? Factors() : *scale;
+  }
+
+  Status scale_tensor(const std::string& name, const Factors& factors, bool adds_one) {
+    const int64_t at = index_.find(name);
+    if (at < 0) return {};
+    Tensor made = tensor(at);
+    if (made.values() != factors.size()) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' has {} values; its readers have {} columns",
+                  name, made.values(), factors.size());
+    }
+    if (adds_one) {
+      CKPT_ASSIGN(made, with_op(std::move(made), AddScalar{1}));
+    }
+    CKPT_ASSIGN(made, with_op(std::move(made), ScaleColumns{share(factors)}));
+    if (adds_one) {
+      CKPT_ASSIGN(made, with_op(std::move(made), AddScalar{-1}));
+    }
+    tensor(at) = std::move(made);
+    return {};
+  }
+
+  Status fold_into_norm(const NormReaders& norm) {
+    const Factors scale = common_scale(norm);
+    if (scale.empty()) return {};
+    CKPT_TRY(scale_tensor(norm.norm + ".weight", scale, adds_one_to_norms(job_.model.model_type)));
+    CKPT_TRY(scale_tensor(norm.norm + ".bias", scale, false));
+    for (const std::string& reader : norm.readers) {
+      const size_t layer = static_cast<size_t>(layer_of(reader));
+      plan(layer).taken = scale;
+      if (scales_[layer].empty()) {
+        plan(layer).columns = invert(scale);
+        plan(layer).fate = Fate::kPlain;
+        plan(layer).how = fmt::format("divided by the scale of '{}'", norm.norm);
+      } else {
+        scales_[layer].clear();
+        plan(layer).how = fmt::format("its scale folded into '{}'", norm.norm);
+      }
+    }
+    return {};
+  }
+
+  // ---- the layer before ------------------------------------------------------------------------
+
+  // True when the scale of `layer` has gone, wholly or as far as it could.
+  Result<bool> fold_into_previous(size_t layer) {
+    const std::string& module = job_.model.layers[layer].module;
+    if (!has_known_layers(job_.model.model_type)) return false;
+    const auto named = [&](std::string_view ending, std::string_view other) {
+      return module.ends_with(ending)
+                 ? module.substr(0, module.size() - ending.size()) + std::string(other)
+                 : std::string();
+    };
+    if (std::string up = named(".down_proj", ".up_proj"); !up.empty()) {
+      return fold_into_rows(layer, up, 1);
+    }
+    if (std::string up = named(".w2", ".w3"); !up.empty()) return fold_into_rows(layer, up, 1);
+    if (std::string value = named("self_attn.o_proj", "self_attn.v_proj"); !value.empty()) {
+      const bool has_norm = index_.has(named("self_attn.o_proj", "self_attn.v_norm.weight"));
+      if (has_norm || job_.model.kv_heads == 0) return false;
+      return fold_into_rows(layer, value, job_.model.heads / job_.model.kv_heads);
+    }
+    if (std::string norm = named("linear_attn.out_proj", "linear_attn.norm"); !norm.empty()) {
+      return fold_into_head_norm(layer, norm);
+    }
+    return false;
+  }
+
+  // What columns in the same place of `repeat` neighbouring heads of `width` have in common, as a
+  // geometric mean: columns are [groups, repeat, width], rows [groups, width].
+  static Split split(const Factors& scale, uint64_t groups, uint64_t repeat, uint64_t width) {
+    Split out{Factors(groups * width), Factors(scale.size())};
+    for (uint64_t group = 0; group < groups; ++group) {
+      for (uint64_t i = 0; i < width; ++i) {
+        const auto column = [&](uint64_t head) { return (group * repeat + head) * width + i; };
+        double sum = 0;
+        bool equal = true;
+        for (uint64_t head = 0; head < repeat; ++head) {
+          sum += std::log(double{scale[column(head)]});
+          equal = equal && scale[column(head)] == scale[column(0)];
+        }
+        const float common = equal
+                                 ? scale[column(0)]
+                                 : static_cast<float>(std::exp(sum / static_cast<double>(repeat)));
+        out.common[group * width + i] = common;
+        for (uint64_t head = 0; head < repeat; ++head) {
+          out.residual[column(head)] = scale[column(head)] / common;
+        }
+      }
+    }
+    if (is_ones(out.residual)) out.residual.clear();
+    return out;
+  }
+
+  Result<bool> fold_into_rows(size_t layer, const std::string& previous, uint64_t repeat) {
+    const int64_t at = layer_of(previous);
+    const Factors& scale = scales_[layer];
+    if (at < 0 || repeat == 0) return false;
+    const size_t before = static_cast<size_t>(at);
+    const uint64_t rows = job_.weight(before).rows();
+    if (rows * repeat != scale.size()) return false;
+    const uint64_t groups = repeat == 1 ? 1 : job_.model.kv_heads;
+    if (rows % groups != 0) return false;
+    const Split parts = split(scale, groups, repeat, rows / groups);
+    const double cost = job_.model.layers[before].kind == LayerKind::kNvfp4 ? kRescaleCost : 0;
+    CKPT_ASSIGN(const bool better, is_better(layer, parts, cost));
+    if (!better) return false;
+    plan(before).rows = multiply(plan(before).rows, parts.common);
+    CKPT_TRY(scale_tensor(previous + ".bias", parts.common, false));
+    CKPT_TRY(raise_value_scale(previous, parts.common));
+    set_split(layer, parts, fmt::format("the rows of '{}'", previous));
+    return true;
+  }
+
+  Result<bool> fold_into_head_norm(size_t layer, const std::string& norm) {
+    const int64_t at = index_.find(norm + ".weight");
+    const Factors& scale = scales_[layer];
+    if (at < 0 || tensor(at).values() == 0 || scale.size() % tensor(at).values() != 0) return false;
+    const uint64_t width = tensor(at).values();
+    const Split parts = split(scale, 1, scale.size() / width, width);
+    CKPT_ASSIGN(const bool better, is_better(layer, parts, 0));
+    if (!better) return false;
+    CKPT_TRY(scale_tensor(norm + ".weight", parts.common, false));
+    set_split(layer, parts, fmt::format("'{}'", norm));
+    return true;
+  }
+
+  void set_split(size_t layer, const Split& parts, const std::string& where) {
+    // common, once a column
+    plan(layer).taken =
+        parts.residual.empty() ? scales_[layer] : multiply(scales_[layer], invert(parts.residual));
+    if (parts.residual.empty()) {
+      plan(layer).how = fmt::format("its scale folded into {}", where);
+    } else {
+      keep_columns(layer, parts.residual,
+                   fmt::format("what its heads share of its scale folded into {}, the rest "
+                               "multiplied into its columns",
+                               where));
+    }
+  }
+
+  // An FP8 KV cache sees values that are larger by at most the largest factor.
+  Status raise_value_scale(const std::string& previous, const Factors& common) {
+    const float largest = *std::max_element(common.begin(), common.end());
+    const int64_t at = index_.find(previous + ".v_scale");
+    if (at < 0 || largest <= 1) return {};
+    CKPT_ASSIGN(const std::vector<float> values, read_scales(tensor(at), 1));
+    CKPT_ASSIGN(tensor(at), with_op(tensor(at), ScaleColumns{share({largest})}));
+    job_.context.note(
+        fmt::format("'{}.v_scale' raised by {:.4g}, the most that folding can make "
+                    "of the values",
+                    previous, largest));
+    return {};
+  }
+
+  // ---- measuring -------------------------------------------------------------------------------
+
+  // Whether the layer comes out nearer when `parts.common` goes elsewhere at the price of `cost`.
+  Result<bool> is_better(size_t layer, const Split& parts, double cost) {
+    if (parts.residual.empty()) return true;
+    CKPT_ASSIGN(const double apart, error_of(layer, parts.residual));
+    CKPT_ASSIGN(const double alone, error_of(layer, scales_[layer]));
+    return apart + cost < alone;
+  }
+
+  // Relative squared error of the layer encoded with `columns` as the rest of its scale, as its
+  // inputs weigh it.
+  Result<double> error_of(size_t layer, const Factors& columns) {
+    const LayerPlan saved = plan(layer);
+    plan(layer).columns = columns;
+    plan(layer).taken = multiply(scales_[layer], invert(columns));
+    auto error = encoded_error(layer, columns);
+    plan(layer) = saved;
+    return error;
+  }
+  Result<double> encoded_error(size_t layer, const Factors& columns) {
+    const Codec* codec = find_codec(job_.context.codecs, "nvfp4_modelopt");
+    CKPT_ASSIGN(const Tensor target, target_of(job_, layer, plan(layer).base.has_value()));
+    CKPT_ASSIGN(Tensor made, recode(target, *codec));
+    auto& recoded = std::get<Recoded>(made.origin);
+    recoded.options = job_.options.encode;
+    const Factors weights = multiply(invert(columns), invert(columns));
+    recoded.weights = std::make_shared<const ColumnWeights>(ColumnWeights{weights});
+    CKPT_ASSIGN(const ValueError error, measure_error(made, target, weights));
+    return error.relative();
+  }
+
+  MixedJob& job_;
+  TensorIndex index_;
+  std::vector<Factors> scales_;  // by layer: what has found no place yet
+};
+
+}  // namespace
+
+Status fold_scales(MixedJob& job) { return Folder(job).run(); }
+
+}  // namespace ckpt

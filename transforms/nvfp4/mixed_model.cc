@@ -1,0 +1,223 @@
+#include "transforms/nvfp4/mixed_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "transforms/modelopt_export/select.h"
+#include "transforms/hf/weight_names.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kAlgos[] = {
+    "NVFP4",     "NVFP4_AWQ",  "W4A16_NVFP4", "FP8", "FP8_PER_CHANNEL_PER_TOKEN",
+    "FP8_PB_WO", "FP8_PB_REAL"};
+// Entries that belong to a weight; seen alone, they did not fit it.
+constexpr std::string_view kLeftOver[] = {
+    ".weight_scale",        ".weight_scale_2",  ".weight_scale_inv",  ".weight_packed",
+    ".weight_global_scale", ".svdquant_lora_a", "_proj_weight_scale", "_proj_weight_scale_2"};
+
+Status check_algo(const std::string& name, std::string_view where) {
+  const bool known = name == kMixedPrecision ||
+                     std::find(std::begin(kAlgos), std::end(kAlgos), name) != std::end(kAlgos);
+  if (known) return {};
+  return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize, then --to nvfp4",
+                        "{}: quant_algo '{}'; expected one of {}", where, name,
+                        fmt::join(kAlgos, ", "));
+}
+
+std::string describe(const Tensor& tensor) {
+  return fmt::format("{} [{}]", tensor.codec->name, fmt::join(tensor.shape, ", "));
+}
+
+// A weight of codes whose scales the reader could not join to it.
+Failure unjoined(const Checkpoint& checkpoint, const TensorIndex& index, const Tensor& weight) {
+  std::string found;
+  for (const std::string_view ending : {"_scale", "_scale_2"}) {
+    const int64_t at = index.find(weight.name + std::string(ending));
+    if (at < 0) continue;
+    const Tensor& scale = checkpoint.tensors[static_cast<size_t>(at)];
+    found += fmt::format("{}{} is {}", found.empty() ? "" : ", ", scale.name, describe(scale));
+  }
+  return fail(ErrorCode::kCorrupt,
+              "tensor '{}' is {} and has no scales that fit: {}; expected {}_scale f8_e4m3 [N, "
+              "K/16] and {}_scale_2 f32 []",
+              weight.name, describe(weight), found.empty() ? "none is there" : found, weight.name,
+              weight.name);
+}
+
+Status check_entries(const Checkpoint& checkpoint, const TensorIndex& index) {
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool is_codes = tensor.codec->parts.size() == 1 && tensor.name.ends_with(kWeight) &&
+                          (tensor.codec->parts[0].dtype == Dtype::kU8 ||
+                           tensor.codec->parts[0].dtype == Dtype::kF8E4M3);
+    if (is_codes) return unjoined(checkpoint, index, tensor);
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool is_left = std::any_of(std::begin(kLeftOver), std::end(kLeftOver),
+                                     [&](auto ending) { return tensor.name.ends_with(ending); });
+    if (!is_left) continue;
+    return fail(ErrorCode::kUnsupported, "tensor '{}' ({}) belongs to no weight that is known",
+                tensor.name, describe(tensor));
+  }
+  return {};
+}
+
+Result<LayerKind> kind_of(const Tensor& tensor) {
+  if (tensor.codec->parts.size() == 1) return LayerKind::kPlain;
+  if (tensor.codec->name.starts_with("nvfp4_modelopt")) return LayerKind::kNvfp4;
+  if (tensor.codec->name.starts_with("fp8_")) return LayerKind::kFp8;
+  return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize, then --to nvfp4",
+                        "tensor '{}' is stored as {}, which has no way to NVFP4 here", tensor.name,
+                        tensor.codec->name);
+}
+
+Status check_companions(const Checkpoint& checkpoint, const MixedLayer& layer) {
+  const Tensor& weight = checkpoint.tensors[layer.weight];
+  if (layer.is_quantized() && !weight.is_stored()) {
+    return fail_with_hint(ErrorCode::kUnsupported, "this step alone on the folder that was written",
+                          "tensor '{}' was encoded by a step before", weight.name);
+  }
+  if (layer.input_scale >= 0) {
+    const Tensor& scale = checkpoint.tensors[static_cast<size_t>(layer.input_scale)];
+    if (scale.values() != 1) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; expected one number", scale.name,
+                  describe(scale));
+    }
+    CKPT_TRY(read_scales(scale, 1));
+  }
+  if (layer.pre_quant_scale >= 0) {
+    const Tensor& scale = checkpoint.tensors[static_cast<size_t>(layer.pre_quant_scale)];
+    if (scale.values() != weight.row_values()) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; its weight has {} columns", scale.name,
+                  describe(scale), weight.row_values());
+    }
+  }
+  return {};
+}
+
+Result<std::vector<MixedLayer>> find_layers(const Checkpoint& checkpoint,
+                                            const TensorIndex& index) {
+  std::vector<MixedLayer> out;
+  for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
+    const Tensor& tensor = checkpoint.tensors[i];
+    CKPT_ASSIGN(const LayerKind kind, kind_of(tensor));
+    if (!tensor.name.ends_with(kWeight) || tensor.shape.size() != 2) {
+      if (kind == LayerKind::kPlain) continue;
+      return fail(ErrorCode::kUnsupported, "tensor '{}' is {}; expected the weight of a layer",
+                  tensor.name, describe(tensor));
+    }
+    MixedLayer layer;
+    layer.module = tensor.name.substr(0, tensor.name.size() - kWeight.size());
+    layer.kind = kind;
+    layer.weight = i;
+    layer.bias = index.find(layer.module + ".bias");
+    layer.input_scale = index.find(layer.module + ".input_scale");
+    layer.pre_quant_scale = index.find(layer.module + ".pre_quant_scale");
+    CKPT_TRY(check_companions(checkpoint, layer));
+    out.push_back(std::move(layer));
+  }
+  return out;
+}
+
+// Entries name layers, or what holds them: "….mlp.experts".
+Status check_listed(const MixedModel& model, const TensorIndex& index) {
+  for (const auto& [name, algo] : model.config.layers) {
+    CKPT_TRY(check_algo(algo.name, fmt::format("quantized_layers: '{}'", name)));
+    const MixedLayer* layer = model.find(name);
+    if (layer != nullptr && layer->is_quantized()) continue;
+    const auto below = index.starting_with(name + ".");
+    const bool holds = std::any_of(below.begin(), below.end(), [&](const std::string& tensor) {
+      const MixedLayer* inner =
+          tensor.ends_with(kWeight)
+              ? model.find(std::string_view(tensor).substr(0, tensor.size() - kWeight.size()))
+              : nullptr;
+      return inner != nullptr && inner->is_quantized();
+    });
+    if (holds) continue;
+    return fail(ErrorCode::kCorrupt,
+                "quantized_layers names '{}' as {}, and the file has no quantized weight of that "
+                "name{}",
+                name, algo.name, layer == nullptr ? "" : " (it is stored as plain floats)");
+  }
+  return {};
+}
+
+Status read_heads(const Checkpoint& checkpoint, MixedModel& model) {
+  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
+  if (!config) return {};
+  for (const JsonText* scope : {&*config, config->find("text_config")}) {
+    if (scope == nullptr || !scope->is_object()) continue;
+    model.heads = scope->find_whole("num_attention_heads").value_or(model.heads);
+    model.kv_heads = scope->find_whole("num_key_value_heads").value_or(model.kv_heads);
+  }
+  if (model.kv_heads == 0) model.kv_heads = model.heads;
+  return {};
+}
+
+}  // namespace
+
+std::string_view MixedLayer::was() const {
+  if (kind == LayerKind::kPlain) return "plain";
+  if (kind == LayerKind::kFp8) return "FP8";
+  return pre_quant_scale >= 0 ? "NVFP4_AWQ" : "NVFP4";
+}
+
+const MixedLayer* MixedModel::find(std::string_view module) const {
+  const auto found = by_module.find(module);
+  return found == by_module.end() ? nullptr : &layers[found->second];
+}
+
+bool may_have_awq(const MixedModel& model) {
+  const auto is_awq = [](const auto& layer) { return layer.second.name == "NVFP4_AWQ"; };
+  return model.config.algo.name == "NVFP4_AWQ" ||
+         std::any_of(model.config.layers.begin(), model.config.layers.end(), is_awq) ||
+         std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const MixedLayer& layer) { return layer.pre_quant_scale >= 0; });
+}
+
+Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint) {
+  MixedModel out;
+  CKPT_ASSIGN(std::optional<QuantConfig> config, read_quant_config(checkpoint));
+  if (!config) {
+    return fail(ErrorCode::kUnsupported,
+                "there is no hf_quant_config.json and no quantization_config of ModelOpt's");
+  }
+  out.config = std::move(*config);
+  CKPT_TRY(check_algo(out.config.algo.name, "the quantization configuration"));
+  const TensorIndex index(checkpoint.tensors);
+  CKPT_TRY(check_entries(checkpoint, index));
+  CKPT_ASSIGN(out.layers, find_layers(checkpoint, index));
+  for (size_t i = 0; i < out.layers.size(); ++i) out.by_module.emplace(out.layers[i].module, i);
+  CKPT_TRY(check_listed(out, index));
+  CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
+  out.model_type = model.model_type;
+  out.has_tied_head = model.has_tied_head;
+  CKPT_TRY(read_heads(checkpoint, out));
+  return out;
+}
+
+Tensor part_as_tensor(const Tensor& tensor, size_t part, Codecs codecs) {
+  const PartRule& rule = tensor.codec->parts[part];
+  const PartShape shape = part_shape(rule, tensor.rows(), tensor.row_values());
+  Tensor out;
+  out.name = tensor.name + std::string(rule.suffix);
+  out.shape = {shape.rows, shape.elements};
+  if (rule.tile_rows == 0 && rule.tile_values == 0) out.shape.clear();
+  if (rule.is_vector) out.shape = {shape.rows * shape.elements};
+  out.codec = &plain_codec(codecs, rule.dtype);
+  out.origin = Stored{{tensor.stored().parts[part]}};
+  out.home = tensor.home;
+  return out;
+}
+
+Result<std::vector<float>> read_scales(const Tensor& tensor, uint64_t limit_values) {
+  CKPT_ASSIGN(std::vector<float> values, read_values(tensor, limit_values));
+  const auto bad = std::find_if(values.begin(), values.end(),
+                                [](float value) { return !std::isfinite(value) || value <= 0; });
+  if (bad == values.end()) return values;
+  return fail(ErrorCode::kCorrupt, "tensor '{}': value {} is {}; expected a number above zero",
+              tensor.name, bad - values.begin(), *bad);
+}
+
+}  // namespace ckpt

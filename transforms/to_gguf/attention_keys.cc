@@ -1,0 +1,159 @@
+// Values of keys that follow from several fields: kinds of attention by layer, heads of two sizes,
+// the share of a head that is turned (llama.cpp conversion/{gemma,phi}.py set_gguf_parameters).
+//
+// What a reader would get wrong: a field of the layers with full attention stands at the root
+// ("global_head_dim"), or in per_layer_config under the number of such a layer.
+#include "transforms/to_gguf/to_gguf.h"
+
+namespace ckpt {
+namespace {
+
+Result<std::vector<bool>> sliding_layers(const Model& model) {
+  const JsonValue* types = model.field("layer_types");
+  if (types == nullptr || !types->is_array() || types->size() != model.layers) {
+    return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
+                types == nullptr ? 0 : types->size(), model.layers);
+  }
+  std::vector<bool> out;
+  for (const JsonValue& type : *types) out.push_back(type == "sliding_attention");
+  return out;
+}
+
+// `root` of config.json, or `field` of the first layer with full attention that has its own.
+Result<std::optional<uint64_t>> of_full_attention(const Model& model, const char* root,
+                                                  const char* field) {
+  if (model.field(root) != nullptr) {
+    CKPT_ASSIGN(const uint64_t said, model.count(root));
+    return std::optional(said);
+  }
+  const JsonValue* layers = model.field("per_layer_config");
+  CKPT_ASSIGN(const std::vector<bool> sliding, sliding_layers(model));
+  for (uint64_t i = 0; layers != nullptr && i < sliding.size(); ++i) {
+    const JsonValue* layer = sliding[i] ? nullptr : known(*layers, std::to_string(i));
+    const JsonValue* value = layer == nullptr ? nullptr : known(*layer, field);
+    if (value == nullptr) continue;
+    const auto count = whole(*value);
+    if (count && *count <= INT32_MAX) return count;
+    return fail(ErrorCode::kCorrupt,
+                "config.json: per_layer_config has {} {} for layer {}; "
+                "expected a whole number",
+                field, value->dump(), i);
+  }
+  return std::optional<uint64_t>();
+}
+
+Result<uint64_t> full_head(const Model& model) {
+  CKPT_ASSIGN(const auto found, of_full_attention(model, "global_head_dim", "head_dim"));
+  if (found) return *found;
+  return fail(ErrorCode::kCorrupt,
+              "config.json: no global_head_dim, and no head_dim in per_layer_config");
+}
+
+Result<std::vector<int32_t>> by_layer(const std::vector<bool>& choose, uint64_t yes, uint64_t no) {
+  if (yes > INT32_MAX || no > INT32_MAX) {
+    return fail(ErrorCode::kCorrupt, "config.json: a size of {} for a layer; at most {}",
+                std::max(yes, no), INT32_MAX);
+  }
+  std::vector<int32_t> out;
+  for (const bool chosen : choose) out.push_back(static_cast<int32_t>(chosen ? yes : no));
+  return out;
+}
+
+using KeyValue = Result<std::optional<MetaValue>>;
+
+KeyValue full_or_sliding_heads(const Model& model) {
+  CKPT_ASSIGN(const auto full,
+              of_full_attention(model, "num_global_key_value_heads", "num_key_value_heads"));
+  if (!full || model.field("num_key_value_heads") == nullptr) return std::optional<MetaValue>();
+  CKPT_ASSIGN(const uint64_t sliding, model.count("num_key_value_heads"));
+  CKPT_ASSIGN(const std::vector<bool> is_sliding, sliding_layers(model));
+  CKPT_ASSIGN(const std::vector<int32_t> heads, by_layer(is_sliding, sliding, *full));
+  return std::optional(MetaValue::array(make_i32_array(heads)));
+}
+
+KeyValue wide_feed_forward(const Model& model) {
+  if (!is_truthy(model.field("use_double_wide_mlp"))) return std::optional<MetaValue>();
+  CKPT_ASSIGN(const uint64_t size, model.count("intermediate_size"));
+  CKPT_ASSIGN(const uint64_t shared, model.count("num_kv_shared_layers"));
+  std::vector<bool> is_shared;
+  for (uint64_t i = 0; i < model.blocks(); ++i) is_shared.push_back(i + shared >= model.blocks());
+  CKPT_ASSIGN(const std::vector<int32_t> sizes, by_layer(is_shared, size * 2, size));
+  return std::optional(MetaValue::array(make_i32_array(sizes)));
+}
+
+KeyValue sliding_rotary(const Model& model) {
+  CKPT_ASSIGN(const uint64_t head, model.count("head_dim"));
+  const JsonValue* factor = known(model.rope, "partial_rotary_factor");
+  const double part = factor == nullptr ? 1.0 : number(*factor).value_or(-1);
+  if (!(part >= 0) || part > 1) {
+    return fail(ErrorCode::kCorrupt, "config.json: partial_rotary_factor is {}; expected 0 to 1",
+                factor->dump());
+  }
+  const auto count = static_cast<uint64_t>(static_cast<double>(head) * part);
+  return std::optional(MetaValue::u32(count));
+}
+
+KeyValue sliding_window(const Model& model) {
+  const JsonValue* pattern = model.field("sliding_window_pattern");
+  const bool is_everywhere = pattern != nullptr && whole(*pattern) == 1;
+  if (is_everywhere || model.field("sliding_window") == nullptr) return std::optional<MetaValue>();
+  CKPT_ASSIGN(const uint64_t window, model.count("sliding_window"));
+  return std::optional(MetaValue::u32(window));
+}
+
+}  // namespace
+
+Result<std::vector<float>> proportional_factors(const Model& model) {
+  if (!model.family->has_proportional_rope) return std::vector<float>();
+  const JsonValue* full = known(model.rope, "full_attention");
+  const std::string* type = full == nullptr ? nullptr : text_of(*full, "rope_type");
+  const JsonValue* factor = full == nullptr ? nullptr : known(*full, "partial_rotary_factor");
+  const double part = factor == nullptr ? -1 : number(*factor).value_or(-1);
+  if (type == nullptr || *type != "proportional" || !(part >= 0) || part > 1) {
+    return fail(ErrorCode::kUnsupported,
+                "config.json: rope_parameters of full_attention are {}; "
+                "expected rope_type "
+                "proportional and a partial_rotary_factor of 0 to 1",
+                full == nullptr ? "missing" : full->dump());
+  }
+  CKPT_ASSIGN(const uint64_t head, full_head(model));
+  if (head > 65536) return fail(ErrorCode::kCorrupt, "config.json: heads of {} values", head);
+  const auto turned = static_cast<uint64_t>(static_cast<double>(head) * part / 2);
+  std::vector<float> out(turned, 1.0f);
+  out.resize(head / 2, 1e30f);
+  return out;
+}
+
+Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model& model) {
+  switch (rule.source) {
+    case KeySource::kSlidingPattern: {
+      CKPT_ASSIGN(const std::vector<bool> flags, sliding_layers(model));
+      return std::optional(MetaValue::array(make_bool_array(flags)));
+    }
+    case KeySource::kFullHead: {
+      CKPT_ASSIGN(const uint64_t head, full_head(model));
+      return std::optional(MetaValue::u32(head));
+    }
+    case KeySource::kFullOrSlidingHeads:
+      return full_or_sliding_heads(model);
+    case KeySource::kWideFeedForward:
+      return wide_feed_forward(model);
+    case KeySource::kSlidingRotary:
+      return sliding_rotary(model);
+    case KeySource::kSlidingWindow:
+      return sliding_window(model);
+    case KeySource::kPartialHidden: {
+      CKPT_ASSIGN(const uint64_t count, partial_rotary_values(model));
+      return std::optional(MetaValue::u32(count));
+    }
+    case KeySource::kLongRopeAttention: {
+      CKPT_ASSIGN(const std::optional<double> factor, long_rope_attention(model));
+      return factor ? std::optional(MetaValue::f32(*factor)) : std::nullopt;
+    }
+    default:
+      break;
+  }
+  CKPT_CHECK(false);
+}
+
+}  // namespace ckpt

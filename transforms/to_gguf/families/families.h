@@ -1,0 +1,155 @@
+// A model family as data: which architectures it is, what its tensors are called in GGUF and which
+// values change on the way, and which fields of config.json become keys.
+//
+//   model.layers.3.self_attn.q_proj.weight
+//   └────────── stem, {} = 3 ─────────┘└──┴─ suffix, kept          blk.3.attn_q.weight
+//
+// Source of every row: llama.cpp conversion/{base,qwen,llama}.py, gguf-py/gguf/tensor_mapping.py.
+// What a reader would get wrong: rows name stems, so ".weight" and ".bias" both match a row and
+// keep their suffix; a row that ends in ".weight" or ".bias" itself, or whose target does, is
+// exact.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "core/model/metadata.h"
+#include "models/models.h"
+#include "transforms/to_gguf/tokenizer/tokenizer.h"
+
+namespace ckpt {
+
+// What happens to the values of a tensor, beside its new name. r = value heads a key head.
+enum class Change : uint8_t {
+  kNone,
+  kAddOne,            // norms whose weights are stored minus one
+  kRopeQuery,         // rows of each head from halves to pairs; heads = num_attention_heads
+  kRopeKey,           // the same; heads = num_key_value_heads
+  kValueRows,         // value heads from grouped to tiled; a head is linear_value_head_dim rows
+  kValueRowsAfterQk,  // the same, behind the rows of query and key
+  kValueSingles,      // the same; a head is one row, or one value of a 1-D tensor
+  kValueColumns,      // the same; a head is linear_value_head_dim columns
+  kDecay,             // kValueSingles, then -exp(x)
+  kConvolution,       // axes of length 1 dropped, then kValueRowsAfterQk
+  kExpert,            // one expert of many: {} twice, layer and expert; stacked when all were seen
+  kTokenRows,         // as many rows as config.json has tokens, where there are more
+  kExpertsGateUp,     // {experts, gate and up, hidden}: two tensors, `to` and `second`
+  kNegExp,            // -exp(x)
+  kSqueeze,           // axes of length 1 dropped
+  kQkvz,              // rows of each key head are q k v z: `to` gets all q, k, v; `second` all z
+};
+
+// How a tensor is stored: F32 whatever the outtype, or by the common rules.
+enum class Store : uint8_t { kByRules, kF32 };
+
+struct NameRule {
+  std::string_view from;  // "model.layers.{}.self_attn.q_proj"
+  std::string_view to;    // "blk.{}.attn_q"; empty: the tensor is left out
+  Change change = Change::kNone;
+  Store store = Store::kByRules;
+  std::string_view second = {};  // where a change gives two tensors
+};
+
+// Where the value of a key comes from.
+enum class KeySource : uint8_t {
+  kField,         // the first of `fields` that is present; nothing when that is null
+  kBlockCount,    // layers, with those for multi-token prediction
+  kCausal,        // only when is_causal is false
+  kRopeScaling,   // a run of keys: type, factor, original context, yarn's numbers
+  kRopeSections,  // mrope_section filled up with zeros to four
+  kRopeBase,
+  kRopeBaseSliding,
+  kGatingFunction,  // softmax 1, sigmoid 2, sqrtsoftplus 4
+  kFileType,
+  kNextnLayers,        // layers for multi-token prediction, when there are any
+  kProduct,            // of the two `fields`
+  kRecurrentLayers,    // one flag a block: layer_types says linear_attention
+  kAttentionInterval,  // full_attention_interval, 4 when absent
+  kPartialRotary,      // head size x partial_rotary_factor; when absent, the number in `fields`
+  kRotary,             // head size
+  kNumber,           // `fields` as in a shape (models/models.h): "hidden_size/num_attention_heads"
+  kRopeNeeded,       // of the rope parameters; must be there
+  kNextnSaid,        // num_nextn_predict_layers, be it 0; nothing when they are dropped
+  kAttentionHeads,   // one count a layer: `fields` where it has attention, else 0
+  kDefaultSections,  // 11 11 10 0, when mrope_section is absent
+  kPooling,          // of a sentence-transformers model
+  kFieldOrZero,      // 0 where it is absent or null
+  kFieldUnlessZero,  // nothing where it is 0
+  kRopeField,        // of rope_parameters or rope_scaling
+  kPartialHidden,    // hidden_size x partial_rotary_factor (1 when absent) / attention heads
+  kLongRopeAttention,   // the factor that goes with the tensors of has_long_rope
+  kSlidingPattern,      // one flag a layer: layer_types says sliding_attention
+  kSlidingLayers,       // the same where `fields` is there; without layer_types all but each fourth
+  kFullHead,            // size of a head where attention is full: global_head_dim, per_layer_config
+  kFullOrSlidingHeads,  // key/value heads of each layer, when those of full attention are others
+  kWideFeedForward,     // sizes by layer, when layers that share keys and values have twice as many
+  kSlidingRotary,       // head_dim x partial_rotary_factor beside the kinds of attention, 1
+  kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
+};
+
+struct KeyRule {
+  std::string_view key;  // without "<architecture>.", unless it starts with "general."
+  MetaType type;
+  std::string_view fields;  // of config.json, separated by spaces
+  KeySource source = KeySource::kField;
+  std::string_view model_type = {};  // only for configurations of this type
+};
+
+// Layers that config.json's num_nextn_predict_layers counts behind the last.
+enum class NextnLayers : uint8_t { kUnknown, kKept, kLeftOut };
+
+// A field that its model class fills in when config.json lacks it.
+struct FieldDefault {
+  std::string_view field;
+  double value = 0;
+  std::string_view same_as = {};  // of another field; "head_dim": hidden_size / attention heads
+  std::string_view unless = {};   // nothing is filled in where this field is there, be it null
+  std::string_view null_as = {};  // a field that is there, but null, gets the value of this one
+};
+
+struct Family {
+  std::string_view name;           // general.architecture
+  std::string_view architectures;  // of config.json, separated by spaces
+  std::string_view model_types;    // used when there are no architectures
+  std::span<const std::span<const NameRule>> names;
+  std::span<const KeyRule> keys;  // after the common ones
+  std::span<const FieldDefault> defaults;
+  const ParameterTable* parameters;  // names and shapes in the Hugging Face checkpoint
+  bool has_mtp = false;              // mtp.* become the layers after the last
+  NextnLayers nextn = NextnLayers::kUnknown;
+  bool has_rope_factors = false;       // llama3 scaling becomes a tensor
+  bool has_proportional_rope = false;  // the part of a head that is not turned is divided by 1e30
+  bool has_long_rope = false;          // long_factor and short_factor become tensors
+  bool may_be_reranker = false;        // those are a different kind of file
+  TokenizerRules tokenizer = {};
+  bool has_common_keys = true;               // before `keys`
+  std::span<const KeyRule> early_keys = {};  // right behind general.architecture
+};
+
+// Rows shared by families.
+extern const std::span<const NameRule> kCommonNames;        // embeddings, attention, MLP
+extern const std::span<const NameRule> kExpertNames;        // mixture of experts, as Qwen names it
+extern const std::span<const NameRule> kRoutedExpertNames;  // beside it, as GLM and DeepSeek do
+extern const std::span<const NameRule> kNextnNames;         // beside the layer itself
+extern const std::span<const KeyRule> kCommonKeys;          // up to general.file_type
+
+extern const Family kQwen35, kQwen35Moe;
+extern const Family kQwen2, kQwen2Moe, kQwen3, kQwen3Moe;
+extern const Family kLlama, kMistral, kMixtral, kPhi3, kSmolLm3;
+extern const Family kGemma, kGemma2, kGemma3, kGemma4;
+extern const Family kOlmo2, kOlmo3, kSeedOss;
+extern const Family kMiniMaxM2, kGlm4Moe, kMinistral3, kMistral3, kLfm2, kQwen3Next;
+
+// As Llama's class reads them.
+inline constexpr TokenizerRules kLlamaTokenizer{
+    .piece_file = PieceFile::kPreferred, .byte_fallback = ByteFallback::kAsLlama, .is_llama = true};
+// As GLM's class does.
+inline constexpr TokenizerRules kGlmTokenizer{
+    .special_tokens = "bos=[gMASK] eot=<|user|> unk=<|endoftext|> eom=<|observation|>"};
+
+std::span<const Family* const> families();
+
+// The words of a list separated by spaces: next_word("a b") gives "a" and leaves "b".
+std::string_view next_word(std::string_view& list);
+
+}  // namespace ckpt

@@ -1,0 +1,50 @@
+// MiniMax M2: all layers have experts, and q and k are normed over all heads.
+//
+// Source: llama.cpp conversion/minimax.py (MiniMaxM2Model); defaults: transformers
+// models/minimax_m2/configuration_minimax_m2.py. What a reader would get wrong: experts are stacked
+// in the order w1, w2, w3, which is gate, down, up.
+#include "transforms/to_gguf/families/families.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr NameRule kMiniMaxM2Names[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
+    {"model.layers.{}.block_sparse_moe.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
+};
+
+constexpr KeyRule kMiniMaxM2Keys[] = {
+    {"expert_feed_forward_length", MetaType::kU32, "intermediate_size", KeySource::kNumber},
+    {"rope.dimension_count",       MetaType::kU32, "rotary_dim", KeySource::kNumber},
+};
+
+constexpr FieldDefault kMiniMaxM2Defaults[] = {
+    {"hidden_size", 3072},       {"intermediate_size", 1536},
+    {"num_attention_heads", 48}, {"num_key_value_heads", 8, "", "", "num_attention_heads"},
+    {"head_dim", 128},           {"rms_norm_eps", 1e-6},
+    {"rope_theta", 5000000},     {"vocab_size", 200064},
+    {"num_local_experts", 256},  {"num_experts_per_tok", 8},
+    {"max_position_embeddings", 196608},
+};
+// clang-format on
+
+constexpr std::span<const NameRule> kMiniMaxM2Only = kMiniMaxM2Names;
+const std::span<const NameRule> kMiniMaxM2Lists[] = {kMiniMaxM2Only, kCommonNames};
+
+}  // namespace
+
+const Family kMiniMaxM2 = {
+    .name = "minimax-m2",
+    .architectures = "MiniMaxM2ForCausalLM",
+    .model_types = "minimax_m2",
+    .names = kMiniMaxM2Lists,
+    .keys = kMiniMaxM2Keys,
+    .defaults = kMiniMaxM2Defaults,
+    .parameters = &kMiniMaxM2Parameters,
+};
+
+}  // namespace ckpt

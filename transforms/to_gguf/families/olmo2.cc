@@ -1,0 +1,64 @@
+// OLMo 2 and 3: one architecture in GGUF; OLMo 3 adds windows.
+//
+// Source: llama.cpp conversion/olmo.py (Olmo2Model); defaults: transformers
+// models/olmo{2,3}/configuration_*.py. What a reader would get wrong: both norms of a layer stand
+// behind what they are named after, so nothing becomes ffn_norm.
+#include "transforms/to_gguf/families/families.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr NameRule kOlmo2Names[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
+};
+
+constexpr KeyRule kOlmo2Keys[] = {
+    {"attention.sliding_window",         MetaType::kU32, "sliding_window"},
+    {"attention.sliding_window_pattern", MetaType::kArray, "sliding_window",
+     KeySource::kSlidingLayers},
+};
+
+constexpr FieldDefault kOlmo2Defaults[] = {
+    {"hidden_size", 4096},       {"intermediate_size", 11008},
+    {"num_attention_heads", 32}, {"num_key_value_heads", 0, "num_attention_heads"},
+    {"rms_norm_eps", 1e-5},      {"rope_theta", 10000},
+    {"vocab_size", 50304},       {"max_position_embeddings", 2048},
+};
+
+constexpr FieldDefault kOlmo3Defaults[] = {
+    {"hidden_size", 4096},       {"intermediate_size", 11008},
+    {"num_attention_heads", 32}, {"num_key_value_heads", 0, "num_attention_heads"},
+    {"rms_norm_eps", 1e-5},      {"rope_theta", 10000},
+    {"vocab_size", 50304},       {"max_position_embeddings", 2048},
+    {"sliding_window", 4096},
+};
+// clang-format on
+
+constexpr std::span<const NameRule> kOlmo2Only = kOlmo2Names;
+const std::span<const NameRule> kOlmo2Lists[] = {kOlmo2Only, kCommonNames};
+
+}  // namespace
+
+const Family kOlmo2 = {
+    .name = "olmo2",
+    .architectures = "Olmo2ForCausalLM",
+    .model_types = "olmo2",
+    .names = kOlmo2Lists,
+    .keys = kOlmo2Keys,
+    .defaults = kOlmo2Defaults,
+    .parameters = &kOlmo2Parameters,
+};
+
+const Family kOlmo3 = {
+    .name = "olmo2",
+    .architectures = "Olmo3ForCausalLM",
+    .model_types = "olmo3",
+    .names = kOlmo2Lists,
+    .keys = kOlmo2Keys,
+    .defaults = kOlmo3Defaults,
+    .parameters = &kOlmo3Parameters,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,311 @@
+#include "transforms/to_gguf/general/general.h"
+
+#include <array>
+#include <cmath>
+
+#include "core/model/stack_name.h"
+#include "transforms/to_gguf/general/names.h"
+#include "transforms/to_gguf/general/yaml.h"
+
+namespace ckpt {
+namespace {
+
+using Text = std::optional<std::string>;
+
+// Texts of a card that are scalars or lists; numbers are texts already (gguf_general_yaml.h).
+struct General {
+  Text name, author, version, organization, finetune, basename, description, size_label;
+  Text license, license_name, license_link;
+  Text source_url, source_doi, source_uuid, source_repo_url;
+  std::optional<std::vector<JsonValue>> base_models, datasets;  // objects
+  std::optional<std::vector<std::string>> tags, languages;
+};
+
+// A list becomes one text, as the license does.
+Text scalar_text(const JsonValue& value) {
+  if (const auto* text = value.get_ptr<const std::string*>()) return *text;
+  if (!value.is_array()) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const JsonValue& item : value) {
+    if (const auto* text = item.get_ptr<const std::string*>()) texts.push_back(*text);
+  }
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
+void take(const JsonValue& card, const char* key, Text& field) {
+  const JsonValue* found = known(card, key);
+  if (found != nullptr && !field) field = scalar_text(*found);
+}
+
+void extend(const JsonValue& card, const char* key, std::optional<std::vector<std::string>>& list) {
+  const JsonValue* found = known(card, key);
+  if (found == nullptr) return;
+  if (!list) list.emplace();
+  if (const auto* text = found->get_ptr<const std::string*>()) list->push_back(*text);
+  if (!found->is_array()) return;
+  for (const JsonValue& item : *found) {
+    if (const auto* text = item.get_ptr<const std::string*>()) list->push_back(*text);
+  }
+}
+
+// "https://huggingface.co/ORG/NAME" gives "ORG/NAME".
+Text hub_id(std::string_view url) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    constexpr std::string_view kHost = "huggingface.co/";
+    if (!url.starts_with(scheme) || !url.substr(scheme.size()).starts_with(kHost)) continue;
+    const std::string_view id = url.substr(scheme.size() + kHost.size());
+    const size_t slash = id.find('/');
+    const bool is_id = slash != std::string_view::npos && slash > 0 && slash + 1 < id.size() &&
+                       id.find('/', slash + 1) == std::string_view::npos;
+    if (is_id) return std::string(id);
+  }
+  return std::nullopt;
+}
+
+// What is known of another model or a dataset from its identifier or address.
+JsonValue reference(const std::string& id, uint64_t total_values) {
+  JsonValue out = JsonValue::object();
+  const bool is_url =
+      id.starts_with("http://") || id.starts_with("https://") || id.starts_with("ssh://");
+  if (is_url) out["repo_url"] = id;
+  const Text hub = is_url ? hub_id(id) : Text(id);
+  if (!hub) return out;
+  const NameComponents parts = name_components(*hub, total_values);
+  if (parts.full_name) out["name"] = title_of(*parts.full_name);
+  if (parts.organization) out["organization"] = title_of(*parts.organization);
+  if (parts.version) out["version"] = *parts.version;
+  if (!is_url && parts.organization && parts.full_name) {
+    out["repo_url"] =
+        fmt::format("https://huggingface.co/{}/{}", *parts.organization, *parts.full_name);
+  }
+  return out;
+}
+
+// The first of `keys` that is there counts, even when it is null.
+void take_references(const JsonValue& card, const std::array<const char*, 3>& keys,
+                     uint64_t total_values, std::optional<std::vector<JsonValue>>& list) {
+  const JsonValue* found = nullptr;
+  for (const char* key : keys) {
+    if (found == nullptr) found = member(card, key);
+  }
+  if (found == nullptr) return;
+  list.emplace();
+  const auto add = [&](const JsonValue& item) {
+    if (const auto* text = item.get_ptr<const std::string*>()) {
+      list->push_back(reference(*text, total_values));
+    } else {
+      list->push_back(item.is_object() ? item : JsonValue::object());
+    }
+  };
+  if (found->is_string()) add(*found);
+  if (found->is_array()) {
+    for (const JsonValue& item : *found) add(item);
+  }
+}
+
+void take_card(const JsonValue& card, uint64_t total_values, General& out) {
+  struct Row {
+    const char *plain, *prefixed;
+    Text General::*field;
+  };
+  static constexpr Row kRows[] = {
+      {"name", "model_name", &General::name},
+      {"author", "model_author", &General::author},
+      {"version", "model_version", &General::version},
+      {"organization", "model_organization", &General::organization},
+      {"description", "model_description", &General::description},
+      {"finetune", "model_finetune", &General::finetune},
+      {"basename", "model_basename", &General::basename},
+      {"size_label", "model_size_label", &General::size_label},
+      {"url", "model_url", &General::source_url},
+      {"doi", "model_doi", &General::source_doi},
+      {"uuid", "model_uuid", &General::source_uuid},
+      {"repo_url", "model_repo_url", &General::source_repo_url},
+  };
+  for (const Row& row : kRows) take(card, row.plain, out.*row.field);
+  for (const Row& row : kRows) take(card, row.prefixed, out.*row.field);
+  take(card, "model_creator", out.author);
+  take(card, "model_type", out.basename);
+  take_references(card, {"base_model", "base_models", "base_model_sources"}, total_values,
+                  out.base_models);
+  take_references(card, {"datasets", "dataset", "dataset_sources"}, total_values, out.datasets);
+  take(card, "license", out.license);
+  take(card, "license_name", out.license_name);
+  take(card, "license_link", out.license_link);
+  extend(card, "tags", out.tags);
+  extend(card, "pipeline_tag", out.tags);
+  extend(card, "languages", out.languages);
+  extend(card, "language", out.languages);
+}
+
+void take_name(std::string_view id, uint64_t total_values, General& out) {
+  const NameComponents parts = name_components(id, total_values);
+  const auto fill = [](Text& field, const Text& value) {
+    if (!field) field = value;
+  };
+  if (parts.full_name) fill(out.name, title_of(*parts.full_name));
+  if (parts.organization) fill(out.organization, title_of(*parts.organization));
+  fill(out.basename, parts.basename);
+  fill(out.finetune, parts.finetune);
+  fill(out.version, parts.version);
+  fill(out.size_label, parts.size_label);
+}
+
+ParameterCount count_parameters(const std::vector<Tensor>& tensors) {
+  ParameterCount out;
+  uint64_t expert_sum = 0;
+  uint64_t stacks = 0;
+  for (const Tensor& tensor : tensors) {
+    uint64_t values = tensor.values();
+    for (const PartRule& part : tensor.codec->parts) values += part.tile_rows == 0 ? 1 : 0;
+    out.total += values;
+    if (const auto member = stack_member(tensor)) {
+      out.shared += values - tensor.values();
+      out.expert += member->number == 0 ? tensor.values() : 0;
+      stacks += member->number == 0 ? 1 : 0;
+      ++expert_sum;
+      continue;
+    }
+    const bool is_stack = tensor.name.find("_exps.") != std::string::npos &&
+                          tensor.shape.size() >= 3 && tensor.shape[tensor.shape.size() - 3] > 0;
+    if (!is_stack) {
+      out.shared += values;
+      continue;
+    }
+    const uint64_t experts = tensor.shape[tensor.shape.size() - 3];
+    out.expert += values / experts;
+    expert_sum += experts;
+    ++stacks;
+  }
+  out.experts = stacks == 0 ? 0 : expert_sum / stacks;
+  return out;
+}
+
+// Empty texts are not written.
+void put(Metadata& metadata, const std::string& key, const Text& value) {
+  if (value && !value->empty()) metadata.append(key, MetaValue::text(*value));
+}
+
+void put_references(Metadata& metadata, const std::string& prefix,
+                    const std::optional<std::vector<JsonValue>>& list) {
+  if (!list) return;
+  metadata.append(prefix + ".count", MetaValue::u32(list->size()));
+  for (size_t i = 0; i < list->size(); ++i) {
+    for (const char* field : {"name", "author", "version", "organization", "description", "url",
+                              "doi", "uuid", "repo_url"}) {
+      const std::string* text = text_of((*list)[i], field);
+      if (text == nullptr || text->empty()) continue;
+      // New by its number: append() would look through all of them for each.
+      metadata.entries.push_back(
+          {fmt::format("{}.{}.{}", prefix, i, field), MetaValue::text(*text)});
+    }
+  }
+}
+
+void put_list(Metadata& metadata, const char* key,
+              const std::optional<std::vector<std::string>>& list) {
+  if (list && !list->empty()) metadata.append(key, MetaValue::array(make_text_array(*list)));
+}
+
+// A generation_config.json that is no JSON is as good as none (metadata.py load_generation_config).
+Status put_sampling(const Checkpoint& checkpoint, Metadata& metadata) {
+  const auto read = read_object(checkpoint, "generation_config.json");
+  if (!read || !*read) return {};
+  const JsonValue& config = **read;
+  struct Row {
+    const char *key, *field, *other;
+    MetaType type;
+  };
+  static constexpr Row kRows[] = {
+      {"sequence", "sequence", "", MetaType::kText},
+      {"top_k", "top_k", "", MetaType::kI32},
+      {"top_p", "top_p", "", MetaType::kF32},
+      {"min_p", "min_p", "", MetaType::kF32},
+      {"xtc_probability", "xtc_probability", "", MetaType::kF32},
+      {"xtc_threshold", "xtc_threshold", "", MetaType::kF32},
+      {"temp", "temperature", "", MetaType::kF32},
+      {"penalty_last_n", "penalty_last_n", "", MetaType::kI32},
+      {"penalty_repeat", "penalty_repeat", "repetition_penalty", MetaType::kF32},
+      {"mirostat", "mirostat", "", MetaType::kI32},
+      {"mirostat_tau", "mirostat_tau", "", MetaType::kF32},
+      {"mirostat_eta", "mirostat_eta", "", MetaType::kF32},
+  };
+  for (const Row& row : kRows) {
+    const JsonValue* value = member(config, row.field);
+    if (value == nullptr) value = member(config, row.other);
+    if (value == nullptr) continue;
+    if (value->is_null()) continue;
+    const std::string key = fmt::format("general.sampling.{}", row.key);
+    const auto real = number(*value);
+    const auto* text = value->get_ptr<const std::string*>();
+    const bool is_i32 =
+        real && *real == std::trunc(*real) && *real >= INT32_MIN && *real <= INT32_MAX;
+    if (row.type == MetaType::kText && text != nullptr) {
+      put(metadata, key, *text);
+    } else if (row.type == MetaType::kF32 && real) {
+      metadata.append(key, MetaValue::f32(*real));
+    } else if (row.type == MetaType::kI32 && is_i32) {
+      metadata.append(key, MetaValue::i32(static_cast<int64_t>(*real)));
+    } else {
+      constexpr const char* kExpected[] = {"a text", "a number", "a whole number"};
+      const int type = row.type == MetaType::kText ? 0 : row.type == MetaType::kF32 ? 1 : 2;
+      return fail(ErrorCode::kCorrupt, "generation_config.json: {} is {}; expected {}", row.field,
+                  value->dump(), kExpected[type]);
+    }
+  }
+  return {};
+}
+
+void put_all(const General& general, Metadata& metadata) {
+  put(metadata, "general.name", general.name);
+  put(metadata, "general.author", general.author);
+  put(metadata, "general.version", general.version);
+  put(metadata, "general.organization", general.organization);
+  put(metadata, "general.finetune", general.finetune);
+  put(metadata, "general.basename", general.basename);
+  put(metadata, "general.description", general.description);
+  put(metadata, "general.size_label", general.size_label);
+  put(metadata, "general.license", general.license);
+  put(metadata, "general.license.name", general.license_name);
+  put(metadata, "general.license.link", general.license_link);
+  put(metadata, "general.source.url", general.source_url);
+  put(metadata, "general.source.doi", general.source_doi);
+  put(metadata, "general.source.uuid", general.source_uuid);
+  put(metadata, "general.source.repo_url", general.source_repo_url);
+  put_references(metadata, "general.base_model", general.base_models);
+  put_references(metadata, "general.dataset", general.datasets);
+  put_list(metadata, "general.tags", general.tags);
+  put_list(metadata, "general.languages", general.languages);
+}
+
+}  // namespace
+
+Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>& tensors,
+                        const std::optional<std::string>& model_name, const Context& context,
+                        Metadata& metadata) {
+  const ParameterCount parameters = count_parameters(tensors);
+  General general;
+  const Document* card = checkpoint.find_document("README.md");
+  const auto matter = card == nullptr ? Text() : front_matter(*card->content);
+  if (matter) {
+    const Result<JsonValue> parsed = parse_yaml(*matter);
+    if (parsed) take_card(*parsed, parameters.total, general);
+    if (!parsed) {
+      context.note(
+          fmt::format("README.md: its front matter was not read: {}", parsed.error().text()));
+    }
+  }
+  CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(checkpoint, "config.json"));
+  const std::string* path = config ? text_of(*config, "_name_or_path") : nullptr;
+  if (path != nullptr && std::count(path->begin(), path->end(), '/') <= 1) {
+    take_name(*path, parameters.total, general);
+  }
+  take_name(checkpoint.name, parameters.total, general);
+  if (model_name) general.name = *model_name;
+  if (!general.size_label && parameters.total > 0) general.size_label = size_label(parameters);
+  CKPT_TRY(put_sampling(checkpoint, metadata));
+  put_all(general, metadata);
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,173 @@
+#include "transforms/to_gguf/general/yaml.h"
+
+#include <yaml.h>
+
+#include <map>
+#include <utility>
+
+namespace ckpt {
+namespace {
+
+constexpr uint32_t kMaxYamlDepth = 32;
+// Values, those that aliases repeat included: a card of a few lines can ask for billions.
+constexpr size_t kMaxYamlValues = 4'000'000;
+
+class YamlEvent {
+ public:
+  YamlEvent() = default;
+  ~YamlEvent() { yaml_event_delete(&event_); }
+  YamlEvent(const YamlEvent&) = delete;
+  YamlEvent& operator=(const YamlEvent&) = delete;
+
+  yaml_event_t* get() { return &event_; }
+  yaml_event_type_t type() const { return event_.type; }
+  size_t line() const { return event_.start_mark.line + 1; }
+  std::string_view scalar() const {
+    const auto& scalar = event_.data.scalar;
+    return {reinterpret_cast<const char*>(scalar.value), scalar.length};
+  }
+  bool is_plain() const { return event_.data.scalar.style == YAML_PLAIN_SCALAR_STYLE; }
+  // What "&NAME" before a value or "*NAME" says; empty without one.
+  std::string name() const {
+    const yaml_char_t* text =
+        type() == YAML_ALIAS_EVENT            ? event_.data.alias.anchor
+        : type() == YAML_SCALAR_EVENT         ? event_.data.scalar.anchor
+        : type() == YAML_SEQUENCE_START_EVENT ? event_.data.sequence_start.anchor
+        : type() == YAML_MAPPING_START_EVENT  ? event_.data.mapping_start.anchor
+                                              : nullptr;
+    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+  }
+
+ private:
+  yaml_event_t event_{};
+};
+
+JsonValue yaml_scalar(const YamlEvent& event) {
+  const std::string_view text = event.scalar();
+  const bool is_null =
+      text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+  return event.is_plain() && is_null ? JsonValue() : JsonValue(std::string(text));
+}
+
+class YamlReader {
+ public:
+  explicit YamlReader(std::string_view text) {
+    if (yaml_parser_initialize(&parser_) == 0) return;
+    is_ready_ = true;
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
+                                 text.size());
+  }
+  ~YamlReader() {
+    if (is_ready_) yaml_parser_delete(&parser_);
+  }
+  YamlReader(const YamlReader&) = delete;
+  YamlReader& operator=(const YamlReader&) = delete;
+
+  // The first document of the text; null without one.
+  Result<JsonValue> document() {
+    for (;;) {
+      YamlEvent event;
+      CKPT_TRY(next(event));
+      if (event.type() == YAML_STREAM_END_EVENT) return JsonValue();
+      if (event.type() == YAML_STREAM_START_EVENT || event.type() == YAML_DOCUMENT_START_EVENT) {
+        continue;
+      }
+      CKPT_ASSIGN(JsonValue out, value(event, 0));
+      YamlEvent behind;
+      CKPT_TRY(next(behind));
+      return out;
+    }
+  }
+
+ private:
+  Status next(YamlEvent& event) {
+    if (!is_ready_) return fail(ErrorCode::kIo, "no memory for YAML");
+    if (yaml_parser_parse(&parser_, event.get()) != 0) return {};
+    const size_t line = parser_.problem_mark.line + 1;
+    return fail(ErrorCode::kUnsupported, "line {}: {}", line,
+                parser_.problem == nullptr ? "no YAML" : parser_.problem);
+  }
+
+  // The value that `event` begins.
+  Result<JsonValue> value(const YamlEvent& event, uint32_t depth) {
+    if (depth > kMaxYamlDepth) return wrong(event, "nested too deeply");
+    if (++values_ > kMaxYamlValues) return wrong(event, "too many values");
+    const std::string name = event.name();
+    if (event.type() == YAML_ALIAS_EVENT) return repeated(event, name);
+    const size_t before = values_ - 1;
+    Result<JsonValue> out = event.type() == YAML_SCALAR_EVENT           ? yaml_scalar(event)
+                            : event.type() == YAML_SEQUENCE_START_EVENT ? list(depth)
+                                                                        : map(depth);
+    if (out && !name.empty()) anchors_[name] = {*out, values_ - before};
+    return out;
+  }
+
+  Result<JsonValue> list(uint32_t depth) {
+    JsonValue out = JsonValue::array();
+    for (;;) {
+      YamlEvent event;
+      CKPT_TRY(next(event));
+      if (event.type() == YAML_SEQUENCE_END_EVENT) return out;
+      CKPT_ASSIGN(JsonValue item, value(event, depth + 1));
+      out.push_back(std::move(item));
+    }
+  }
+
+  Result<JsonValue> map(uint32_t depth) {
+    JsonValue out = JsonValue::object();
+    for (;;) {
+      YamlEvent event;
+      CKPT_TRY(next(event));
+      if (event.type() == YAML_MAPPING_END_EVENT) return out;
+      if (event.type() != YAML_SCALAR_EVENT) return wrong(event, "a key that is no text");
+      const std::string key(event.scalar());
+      YamlEvent behind;
+      CKPT_TRY(next(behind));
+      CKPT_ASSIGN(out[key], value(behind, depth + 1));
+    }
+  }
+
+  Result<JsonValue> repeated(const YamlEvent& event, const std::string& name) {
+    const auto found = anchors_.find(name);
+    if (found == anchors_.end()) return wrong(event, "an alias of nothing before it");
+    values_ += found->second.second;
+    if (values_ > kMaxYamlValues) return wrong(event, "too many values");
+    return found->second.first;
+  }
+
+  static Failure wrong(const YamlEvent& event, const char* what) {
+    return fail(ErrorCode::kUnsupported, "line {}: {}", event.line(), what);
+  }
+
+  yaml_parser_t parser_{};
+  bool is_ready_ = false;
+  size_t values_ = 0;
+  std::map<std::string, std::pair<JsonValue, size_t>> anchors_;  // with the values in each
+};
+
+}  // namespace
+
+std::optional<std::string> front_matter(std::string_view card) {
+  std::string out;
+  bool first = true;
+  while (!card.empty()) {
+    const size_t end = std::min(card.find('\n'), card.size());
+    std::string_view line = card.substr(0, end);
+    card.remove_prefix(std::min(end + 1, card.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (first && line != "---") return std::nullopt;
+    if (!first && line == "---") break;
+    if (!first) {
+      // YAML has no tabs; cards do.
+      for (const char c : line) out += c == '\t' ? std::string("  ") : std::string(1, c);
+      out += '\n';
+    }
+    first = false;
+  }
+  if (first) return std::nullopt;
+  return out;
+}
+
+Result<JsonValue> parse_yaml(std::string_view text) { return YamlReader(text).document(); }
+
+}  // namespace ckpt

@@ -1,0 +1,28 @@
+// The YAML that model cards begin with, read by libyaml without trust.
+//
+//   ---
+//   license: apache-2.0
+//   base_model:
+//   - Qwen/Qwen3-8B
+//   ---
+//
+// All scalars are texts, whatever YAML takes them for, because only texts are asked for: "no" stays
+// no, 1.0 stays 1.0. A plain ~, null or nothing is null.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/json/json_read.h"
+
+namespace ckpt {
+
+// The text between the first line, which must be "---", and the next "---"; nullopt without one.
+std::optional<std::string> front_matter(std::string_view card);
+
+// The first document of `text`. Fails: kUnsupported for what is no YAML, is nested too deeply or
+// has a key that is no text, naming the line.
+Result<JsonValue> parse_yaml(std::string_view text);
+
+}  // namespace ckpt

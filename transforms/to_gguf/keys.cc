@@ -1,0 +1,341 @@
+// Hyper-parameters as keys: the rows of kCommonKeys, then the family's own, in this order
+// (llama.cpp conversion/base.py TextModel.set_gguf_parameters and the family's).
+#include <cmath>
+
+#include "core/base/arithmetic.h"
+#include "transforms/to_gguf/to_gguf.h"
+
+namespace ckpt {
+namespace {
+
+struct KeyWriter {
+  const Checkpoint& checkpoint;
+  const Model& model;
+  Metadata& out;
+
+  std::string full(std::string_view key) const {
+    if (key.starts_with("general.")) return std::string(key);
+    return fmt::format("{}.{}", model.family->name, key);
+  }
+  const JsonValue& rope() const {
+    const JsonValue* full_attention = known(model.rope, "full_attention");
+    return full_attention == nullptr ? model.rope : *full_attention;
+  }
+
+  Status set(std::string_view key, MetaType type, const JsonValue& value) const;
+  Status rope_scaling() const;
+  Status rope_sections() const;
+  Status recurrent_layers() const;
+  Status gating_function(const KeyRule& rule) const;
+  Status product(const KeyRule& rule) const;
+  Status partial_rotary(const KeyRule& rule) const;
+  Status pooling(const KeyRule& rule) const;
+  const JsonValue* found(const KeyRule& rule) const;
+  Status sliding_layers(const KeyRule& rule) const;
+  Status attention_heads(const KeyRule& rule) const;
+  Status rope_field(const KeyRule& rule) const;
+  Status write(const KeyRule& rule) const;
+  Status write_computed(const KeyRule& rule) const;
+
+  Status set_count(std::string_view key, uint64_t value) const {
+    out.set(full(key), MetaValue::u32(value));
+    return {};
+  }
+};
+
+Status KeyWriter::set(std::string_view key, MetaType type, const JsonValue& value) const {
+  if (type == MetaType::kU32) {
+    const auto count = whole(value);
+    if (!count || *count > UINT32_MAX) {
+      return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected a whole number",
+                  full(key), value.dump());
+    }
+    return set_count(key, *count);
+  }
+  if (type == MetaType::kBool) {
+    if (!value.is_boolean()) {
+      return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected true or false",
+                  full(key), value.dump());
+    }
+    out.set(full(key), MetaValue::boolean(value.get<bool>()));
+    return {};
+  }
+  const auto real = number(value);
+  if (!real) {
+    return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected a number", full(key),
+                value.dump());
+  }
+  out.set(full(key), MetaValue::f32(*real));
+  return {};
+}
+
+Status KeyWriter::rope_scaling() const {
+  const std::string* type = text_of(rope(), "rope_type");
+  if (type == nullptr) return {};
+  if (*type == "su" || *type == "longrope") {
+    out.set(full("rope.scaling.type"), MetaValue::text("longrope"));
+    return {};
+  }
+  const JsonValue* factor = known(rope(), "factor");
+  if (factor == nullptr || (*type != "linear" && *type != "yarn")) return {};
+  out.set(full("rope.scaling.type"), MetaValue::text(*type));
+  CKPT_TRY(set("rope.scaling.factor", MetaType::kF32, *factor));
+  if (*type == "linear") return {};
+  const JsonValue* context = known(rope(), "original_max_position_embeddings");
+  if (context == nullptr) context = model.field("max_position_embeddings");
+  if (context == nullptr) {
+    return fail(ErrorCode::kCorrupt,
+                "config.json: yarn scaling without original_max_position_embeddings");
+  }
+  CKPT_TRY(set("rope.scaling.original_context_length", MetaType::kU32, *context));
+  struct YarnRow {
+    const char *key, *field, *other;
+  };
+  static constexpr YarnRow kYarnRows[] = {
+      {"rope.scaling.yarn_ext_factor", "extrapolation_factor", ""},
+      {"rope.scaling.yarn_attn_factor", "attention_factor", "attn_factor"},
+      {"rope.scaling.yarn_beta_fast", "beta_fast", ""},
+      {"rope.scaling.yarn_beta_slow", "beta_slow", ""},
+  };
+  for (const YarnRow& row : kYarnRows) {
+    const JsonValue* value = member(rope(), row.field);
+    if (value == nullptr) value = member(rope(), row.other);
+    if (value != nullptr && !value->is_null()) CKPT_TRY(set(row.key, MetaType::kF32, *value));
+  }
+  return {};
+}
+
+Status KeyWriter::rope_sections() const {
+  const JsonValue* sections = member(model.rope, "mrope_section");
+  if (sections == nullptr) return {};
+  std::vector<int32_t> numbers;
+  for (const JsonValue& section : *sections) {
+    const auto value = whole(section);
+    if (!value || *value > INT32_MAX || numbers.size() >= 4) break;
+    numbers.push_back(static_cast<int32_t>(*value));
+  }
+  if (!sections->is_array() || (numbers.size() < sections->size() && numbers.size() < 4)) {
+    return fail(ErrorCode::kCorrupt, "config.json: mrope_section is {}; expected whole numbers",
+                sections->dump());
+  }
+  numbers.resize(4, 0);
+  out.set(full("rope.dimension_sections"), MetaValue::array(make_i32_array(numbers)));
+  return {};
+}
+
+Status KeyWriter::recurrent_layers() const {
+  const JsonValue* types = model.field("layer_types");
+  if (types == nullptr) return {};
+  if (!types->is_array() || types->size() != model.layers) {
+    return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
+                types->size(), model.layers);
+  }
+  std::vector<bool> flags;
+  for (const JsonValue& type : *types) flags.push_back(type == "linear_attention");
+  flags.resize(model.blocks(), false);
+  out.set(full("attention.recurrent_layers"), MetaValue::array(make_bool_array(flags)));
+  return {};
+}
+
+Status KeyWriter::gating_function(const KeyRule& rule) const {
+  const JsonValue* value = model.field(rule.fields);
+  if (value == nullptr) return {};
+  if (*value == "softmax") return set_count(rule.key, 1);
+  if (*value == "sigmoid") return set_count(rule.key, 2);
+  if (*value == "sqrtsoftplus") return set_count(rule.key, 4);
+  return fail(ErrorCode::kUnsupported,
+              "config.json: experts are chosen by {}; known are softmax, "
+              "sigmoid and sqrtsoftplus",
+              value->dump());
+}
+
+Status KeyWriter::product(const KeyRule& rule) const {
+  std::string_view fields = rule.fields;
+  CKPT_ASSIGN(const uint64_t a, model.count(next_word(fields)));
+  CKPT_ASSIGN(const uint64_t b, model.count(next_word(fields)));
+  return set(rule.key, rule.type, JsonValue(a * b));  // both fit 32 bits
+}
+
+Status KeyWriter::partial_rotary(const KeyRule& rule) const {
+  CKPT_ASSIGN(const uint64_t head, model.head_values());
+  const JsonValue* factor = member(model.rope, "partial_rotary_factor");
+  const double otherwise = rule.fields == "0.5" ? 0.5 : 0.25;
+  const auto part = factor == nullptr ? std::optional<double>(otherwise) : number(*factor);
+  if (!part || !(*part >= 0) || *part > 1) {
+    return fail(ErrorCode::kCorrupt, "config.json: partial_rotary_factor is {}; expected 0 to 1",
+                factor->dump());
+  }
+  return set_count(rule.key, static_cast<uint64_t>(static_cast<double>(head) * *part));
+}
+
+// llama.cpp conversion/base.py _try_set_pooling_type; values: include/llama.h `llama_pooling_type`.
+Status KeyWriter::pooling(const KeyRule& rule) const {
+  const Document* modules = checkpoint.find_document("modules.json");
+  if (modules == nullptr) return {};
+  CKPT_ASSIGN(const JsonValue list, parse_json("modules.json", *modules->content));
+  for (const JsonValue& entry : list) {
+    const std::string* type = text_of(entry, "type");
+    const std::string* path = text_of(entry, "path");
+    if (type == nullptr || path == nullptr || !type->ends_with("Pooling")) continue;
+    const std::string file = *path + "/config.json";
+    CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(checkpoint, file));
+    if (!config) return fail(ErrorCode::kCorrupt, "{}: named by modules.json, but missing", file);
+    const JsonValue* mode = known(*config, "pooling_mode");
+    if (is_truthy(known(*config, "pooling_mode_mean_tokens"))) return set_count(rule.key, 1);
+    if (is_truthy(known(*config, "pooling_mode_cls_token"))) return set_count(rule.key, 2);
+    if (is_truthy(known(*config, "pooling_mode_lasttoken"))) return set_count(rule.key, 3);
+    if (mode != nullptr && *mode == "mean") return set_count(rule.key, 1);
+    if (mode != nullptr && *mode == "cls") return set_count(rule.key, 2);
+    if (mode != nullptr && *mode == "lasttoken") return set_count(rule.key, 3);
+    return fail(ErrorCode::kUnsupported, "{}: pooling other than mean, cls and lasttoken", file);
+  }
+  return {};
+}
+
+// What config.json says; nullptr where it says nothing, or nothing that counts.
+const JsonValue* KeyWriter::found(const KeyRule& rule) const {
+  const JsonValue* value = model.field(rule.fields);
+  const JsonValue* sliding = known(model.rope, "sliding_attention");
+  if (rule.source == KeySource::kFieldUnlessZero) return is_truthy(value) ? value : nullptr;
+  if (rule.source == KeySource::kRopeField) return known(model.rope, rule.fields);
+  if (rule.source == KeySource::kRopeBase) return known(rope(), "rope_theta");
+  if (rule.source == KeySource::kField) return value;
+  return sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
+}
+
+Status KeyWriter::sliding_layers(const KeyRule& rule) const {
+  if (model.field(rule.fields) == nullptr) return {};
+  const JsonValue* types = model.field("layer_types");
+  std::vector<bool> flags;
+  if (types != nullptr && (!types->is_array() || types->size() != model.layers)) {
+    return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
+                types->size(), model.layers);
+  }
+  if (types != nullptr) {
+    for (const JsonValue& type : *types) flags.push_back(type == "sliding_attention");
+  }
+  for (uint64_t i = 0; types == nullptr && i < model.layers; ++i) flags.push_back((i + 1) % 4 != 0);
+  out.set(full(rule.key), MetaValue::array(make_bool_array(flags)));
+  return {};
+}
+
+Status KeyWriter::attention_heads(const KeyRule& rule) const {
+  CKPT_ASSIGN(const uint64_t heads, model.count(rule.fields));
+  CKPT_ASSIGN(const std::vector<LayerMixer> mixers, layer_mixers(model));
+  std::vector<int32_t> counts;
+  for (const LayerMixer mixer : mixers) {
+    counts.push_back(mixer == LayerMixer::kAttention ? static_cast<int32_t>(heads) : 0);
+  }
+  out.set(full(rule.key), MetaValue::array(make_i32_array(counts)));
+  return {};
+}
+
+Status KeyWriter::rope_field(const KeyRule& rule) const {
+  const JsonValue* value = known(model.rope, rule.fields);
+  if (value != nullptr) return set(rule.key, rule.type, *value);
+  return fail(ErrorCode::kCorrupt, "config.json: rope_parameters have no {}", rule.fields);
+}
+
+Status KeyWriter::write_computed(const KeyRule& rule) const {
+  switch (rule.source) {
+    case KeySource::kSlidingLayers:
+      return sliding_layers(rule);
+    case KeySource::kNumber: {
+      CKPT_ASSIGN(const uint64_t value,
+                  number_of_fields(*model.family->parameters, model.config, rule.fields));
+      return set(rule.key, rule.type, JsonValue(value));
+    }
+    case KeySource::kRopeNeeded:
+      return rope_field(rule);
+    case KeySource::kNextnSaid: {
+      const JsonValue* value = model.keeps_mtp ? model.field(rule.fields) : nullptr;
+      return value == nullptr ? Status() : set(rule.key, rule.type, *value);
+    }
+    case KeySource::kAttentionHeads:
+      return attention_heads(rule);
+    default: {
+      CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
+      if (value) out.set(full(rule.key), *value);
+      return {};
+    }
+  }
+}
+
+Status KeyWriter::write(const KeyRule& rule) const {
+  const std::string* type = text_of(model.config, "model_type");
+  if (!rule.model_type.empty() && (type == nullptr || *type != rule.model_type)) return {};
+  switch (rule.source) {
+    case KeySource::kField:
+    case KeySource::kFieldUnlessZero:
+    case KeySource::kRopeField:
+    case KeySource::kRopeBase:
+    case KeySource::kRopeBaseSliding: {
+      const JsonValue* value = found(rule);
+      return value == nullptr ? Status() : set(rule.key, rule.type, *value);
+    }
+    case KeySource::kBlockCount:
+      return set_count(rule.key, model.blocks());
+    case KeySource::kCausal: {
+      const JsonValue* value = model.field(rule.fields);
+      if (value != nullptr && *value == false) out.set(full(rule.key), MetaValue::boolean(false));
+      return {};
+    }
+    case KeySource::kRopeScaling:
+      return rope_scaling();
+    case KeySource::kRopeSections:
+      return rope_sections();
+    case KeySource::kGatingFunction:
+      return gating_function(rule);
+    case KeySource::kFileType:
+      return set_count(rule.key, file_type(model));
+    case KeySource::kNextnLayers:
+      return model.mtp_layers == 0 ? Status() : set_count(rule.key, model.mtp_layers);
+    case KeySource::kProduct:
+      return product(rule);
+    case KeySource::kRecurrentLayers:
+      return recurrent_layers();
+    case KeySource::kAttentionInterval: {
+      const JsonValue* value = model.field(rule.fields);
+      return value == nullptr ? set_count(rule.key, 4) : set(rule.key, rule.type, *value);
+    }
+    case KeySource::kPartialRotary:
+      return partial_rotary(rule);
+    case KeySource::kRotary: {
+      CKPT_ASSIGN(const uint64_t head, model.head_values());
+      return set_count(rule.key, head);
+    }
+    case KeySource::kDefaultSections:
+      if (member(model.rope, "mrope_section") == nullptr) {
+        out.set(full(rule.key), MetaValue::array(make_i32_array({11, 11, 10, 0})));
+      }
+      return {};
+    case KeySource::kPooling:
+      return pooling(rule);
+    case KeySource::kFieldOrZero: {
+      const JsonValue* value = model.field(rule.fields);
+      return value == nullptr ? set_count(rule.key, 0) : set(rule.key, rule.type, *value);
+    }
+    default:
+      return write_computed(rule);
+  }
+  CKPT_CHECK(false);
+}
+
+}  // namespace
+
+Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata) {
+  const KeyWriter writer{checkpoint, model, metadata};
+  if (model.family->has_common_keys) {
+    for (const KeyRule& rule : kCommonKeys) CKPT_TRY(writer.write(rule));
+  }
+  for (const KeyRule& rule : model.family->keys) CKPT_TRY(writer.write(rule));
+  return {};
+}
+
+Status add_early_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata) {
+  const KeyWriter writer{checkpoint, model, metadata};
+  for (const KeyRule& rule : model.family->early_keys) CKPT_TRY(writer.write(rule));
+  return {};
+}
+
+}  // namespace ckpt

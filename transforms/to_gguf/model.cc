@@ -1,0 +1,239 @@
+// config.json as the converter sees it (llama.cpp conversion/base.py: load_hparams,
+// get_model_architecture, TextModel.__init__).
+//
+// What a reader would get wrong: fields of text_config win over those of the root; a field that is
+// there but null counts as present, so that a later spelling is not asked for.
+#include <algorithm>
+#include <cmath>
+
+#include "transforms/to_gguf/to_gguf.h"
+
+namespace ckpt {
+namespace {
+
+std::string known_architectures() {
+  std::string out;
+  for (const Family* family : families()) {
+    std::string_view list = family->architectures;
+    while (!list.empty()) {
+      if (!out.empty()) out += ", ";
+      out += next_word(list);
+    }
+  }
+  return out;
+}
+
+bool holds_word(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    if (next_word(list) == word) return true;
+  }
+  return false;
+}
+
+const std::string* first_architecture(const JsonValue& json) {
+  const JsonValue* list = known(json, "architectures");
+  if (list == nullptr || !list->is_array() || list->empty()) return nullptr;
+  return list->front().get_ptr<const std::string*>();
+}
+
+Result<const Family*> find_family(const JsonValue& root, const JsonValue* text,
+                                  std::string& architecture) {
+  const std::string* name = text == nullptr ? nullptr : first_architecture(*text);
+  if (name == nullptr) name = first_architecture(root);
+  if (name != nullptr) {
+    architecture = *name;
+    for (const Family* family : families()) {
+      if (holds_word(family->architectures, *name)) return family;
+    }
+    return fail(ErrorCode::kUnsupported,
+                "config.json: architecture '{}' is not known; known are {}", *name,
+                known_architectures());
+  }
+  const std::string* type = text == nullptr ? nullptr : text_of(*text, "model_type");
+  if (type == nullptr) type = text_of(root, "model_type");
+  for (const Family* family : families()) {
+    if (type != nullptr && holds_word(family->model_types, *type)) return family;
+  }
+  return fail(ErrorCode::kUnsupported,
+              "config.json: no architectures, and model_type '{}' is not known; known "
+              "architectures are {}",
+              type == nullptr ? "" : *type, known_architectures());
+}
+
+const JsonValue* find_text_config(const JsonValue& root) {
+  const JsonValue* thinker = known(root, "thinker_config");
+  for (const char* key : {"language_config", "lm_config", "llm_config", "text_config"}) {
+    if (const JsonValue* found = known(root, key); found != nullptr && found->is_object())
+      return found;
+  }
+  return thinker == nullptr ? nullptr : known(*thinker, "text_config");
+}
+
+void fill_default(JsonValue& config, const FieldDefault& field) {
+  const std::string key(field.field);
+  // Configurations know these by two names, of which one is enough.
+  if (key == "num_experts" && known(config, "num_local_experts") != nullptr) return;
+  if (known(config, key) != nullptr) return;
+  if (!field.unless.empty() && config.contains(field.unless)) return;
+  if (!field.null_as.empty() && config.contains(key)) {
+    if (const JsonValue* other = known(config, field.null_as)) config[key] = *other;
+    return;
+  }
+  if (field.same_as.empty()) {
+    const bool is_whole = field.value == std::floor(field.value);
+    config[key] = is_whole ? JsonValue(static_cast<uint64_t>(field.value)) : JsonValue(field.value);
+    return;
+  }
+  if (field.same_as != "head_dim") {
+    if (const JsonValue* other = known(config, field.same_as)) config[key] = *other;
+    return;
+  }
+  const JsonValue* hidden = known(config, "hidden_size");
+  const JsonValue* heads = known(config, "num_attention_heads");
+  if (hidden == nullptr || heads == nullptr) return;
+  const auto width = whole(*hidden);
+  const auto count = whole(*heads);
+  if (width && count && *count > 0) config[key] = *width / *count;
+}
+
+const JsonValue* first_present(const JsonValue& config, std::string_view fields) {
+  while (!fields.empty()) {
+    if (const JsonValue* found = member(config, next_word(fields))) return found;
+  }
+  return nullptr;
+}
+
+// Copies a root field into the rope parameters, under the name by which they are asked.
+void mirror(JsonValue& rope, const JsonValue& config, std::string_view fields, const char* name) {
+  if (rope.contains(name)) return;
+  const JsonValue* found = first_present(config, fields);
+  if (found != nullptr && !found->is_null()) rope[name] = *found;
+}
+
+// Of the defaults only the rotary base belongs here: rope_parameters may have one of its own.
+JsonValue complete_rope(const JsonValue& config) {
+  const JsonValue* found = known(config, "rope_parameters");
+  if (found == nullptr) found = known(config, "rope_scaling");
+  JsonValue rope = found != nullptr && found->is_object() ? *found : JsonValue::object();
+  if (rope.contains("full_attention") || rope.contains("sliding_attention")) return rope;
+  const JsonValue* local = first_present(
+      config,
+      "local_rope_theta rope_local_theta rope_theta_local swa_rope_theta rope_local_base_freq");
+  if (local != nullptr && !local->is_null()) rope["sliding_attention"] = {{"rope_theta", *local}};
+  mirror(rope, config,
+         "global_rope_theta rope_global_theta rope_theta_global rope_theta rotary_emb_base",
+         "rope_theta");
+  if (!rope.contains("rope_type") && known(rope, "type") != nullptr)
+    rope["rope_type"] = rope["type"];
+  mirror(rope, config, "partial_rotary_factor rope_pct rope_percent", "partial_rotary_factor");
+  mirror(rope, config, "original_max_position_embeddings", "original_max_position_embeddings");
+  return rope;
+}
+
+// These have other tensors and keys (llama.cpp conversion/qwen.py Qwen3Model._is_qwen3_reranker).
+bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
+  const auto lower = [](std::string text) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return text;
+  };
+  const auto names_reranker = [](const std::string& text, std::string_view before) {
+    return text.find(std::string(before) + "qwen3-reranker") != std::string::npos ||
+           text.find(std::string(before) + "qwen3-vl-reranker") != std::string::npos;
+  };
+  const Document* card = checkpoint.find_document("README.md");
+  if (card != nullptr && names_reranker(lower(*card->content), "# ")) return true;
+  const std::string* path = text_of(model.root, "_name_or_path");
+  return names_reranker(lower(checkpoint.name), "") ||
+         (path != nullptr && names_reranker(lower(*path), ""));
+}
+
+// full_attn_idxs lists the layers that have no convolution; without it all have attention.
+std::vector<LayerMixer> mixers_without_types(const Model& model) {
+  const JsonValue* full = model.field("full_attn_idxs");
+  const bool is_list = full != nullptr && full->is_array();
+  std::vector<LayerMixer> out(model.layers,
+                              is_list ? LayerMixer::kConvolution : LayerMixer::kAttention);
+  for (uint64_t layer = 0; is_list && layer < model.layers; ++layer) {
+    if (std::any_of(full->begin(), full->end(),
+                    [layer](const JsonValue& number) { return whole(number) == layer; })) {
+      out[layer] = LayerMixer::kAttention;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+const JsonValue* Model::field(std::string_view fields) const {
+  const JsonValue* found = first_present(config, fields);
+  return found != nullptr && found->is_null() ? nullptr : found;
+}
+
+Result<uint64_t> Model::count(std::string_view fields) const {
+  const JsonValue* found = field(fields);
+  if (found == nullptr) return fail(ErrorCode::kCorrupt, "config.json: no {}", fields);
+  const auto value = whole(*found);
+  if (!value || *value > UINT32_MAX) {
+    return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a whole number", fields,
+                found->dump());
+  }
+  return *value;
+}
+
+Result<uint64_t> Model::head_values() const {
+  if (field("head_dim") != nullptr) return count("head_dim");
+  CKPT_ASSIGN(const uint64_t hidden, count("hidden_size"));
+  CKPT_ASSIGN(const uint64_t heads, count("num_attention_heads"));
+  if (heads == 0) return fail(ErrorCode::kCorrupt, "config.json: num_attention_heads is 0");
+  return hidden / heads;
+}
+
+Result<Model> read_model(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(std::optional<JsonValue> root, read_object(checkpoint, "config.json"));
+  if (!root) {
+    return fail_with_hint(ErrorCode::kUsage, "the folder that holds config.json beside the weights",
+                          "no config.json; a Hugging Face checkpoint has one");
+  }
+  Model model;
+  model.root = std::move(*root);
+  const JsonValue* text = find_text_config(model.root);
+  CKPT_ASSIGN(model.family, find_family(model.root, text, model.architecture));
+  model.config = model.root;
+  if (text != nullptr) model.config.update(*text);
+  model.rope = complete_rope(model.config);
+  for (const FieldDefault& field : model.family->defaults) fill_default(model.config, field);
+  if (!model.rope.contains("full_attention")) {
+    mirror(model.rope, model.config, "rope_theta", "rope_theta");
+    mirror(model.rope, model.config, "original_max_position_embeddings",
+           "original_max_position_embeddings");
+    const JsonValue* local = known(model.config, "rope_local_base_freq");
+    if (local != nullptr && !model.rope.contains("sliding_attention")) {
+      model.rope["sliding_attention"] = {{"rope_theta", *local}};
+    }
+  }
+  CKPT_ASSIGN(model.layers, model.count("n_layers num_hidden_layers n_layer num_layers"));
+  if (model.family->may_be_reranker && is_reranker(checkpoint, model)) {
+    return fail(ErrorCode::kUnsupported,
+                "rerankers are not converted: their head is made of rows "
+                "of the embedding");
+  }
+  return model;
+}
+
+Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
+  const JsonValue* types = model.field("layer_types");
+  if (types == nullptr) return mixers_without_types(model);
+  if (!types->is_array() || types->size() != model.layers) {
+    return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
+                types->size(), model.layers);
+  }
+  std::vector<LayerMixer> out;
+  for (const JsonValue& type : *types) {
+    out.push_back(type == "conv"    ? LayerMixer::kConvolution
+                  : type == "mamba" ? LayerMixer::kMamba
+                                    : LayerMixer::kAttention);
+  }
+  return out;
+}
+
+}  // namespace ckpt

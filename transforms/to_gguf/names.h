@@ -1,0 +1,32 @@
+// From the names of a Hugging Face checkpoint to those of GGUF, by the rows of a family.
+//
+//   model.layers.3.mlp.experts.17.up_proj.weight   rule blk.{}.ffn_up_exps, numbers 3 and 17
+//
+// What a reader would get wrong: only the first {} of a row is filled into the new name; the
+// second counts experts, which become one tensor.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transforms/to_gguf/to_gguf.h"
+
+namespace ckpt {
+
+struct Match {
+  const NameRule* rule = nullptr;
+  std::string_view suffix;           // ".weight", ".bias" or ""
+  std::vector<std::string> numbers;  // what each {} stood for
+};
+
+std::optional<Match> find_name_rule(const Family& family, std::string_view name);
+// Exact targets have their suffix already.
+std::string gguf_name(std::string_view target, const Match& match);
+
+// The number of the expert that `match` names, of `count`. Fails: kCorrupt when it is too large.
+Result<uint64_t> expert_number(const Match& match, const std::string& tensor, uint64_t count);
+
+}  // namespace ckpt

@@ -1,0 +1,203 @@
+#include "transforms/to_gguf/nvfp4.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/chunks/repack.h"
+#include "core/model/stack_name.h"
+#include "transforms/hf/weight_names.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kNvfp4TensorScale = 2;
+
+const Codec& block_codec(Codecs codecs) { return plain_codec(codecs, Dtype::kNvfp4); }
+
+// The scale of the whole tensor as a factor. compressed-tensors stores what divides.
+Result<float> tensor_scale(const Tensor& tensor, Codecs codecs) {
+  const PartRule& rule = tensor.codec->parts[kNvfp4TensorScale];
+  Tensor part = tensor;
+  part.name = tensor.name + std::string(rule.suffix);
+  part.shape = {1};
+  part.codec = &plain_codec(codecs, rule.dtype);
+  part.origin = Stored{{tensor.stored().parts[kNvfp4TensorScale]}};
+  CKPT_ASSIGN(const std::vector<float> found, read_values(part, 1));
+  const bool divides = rule.suffix == "_global_scale";
+  const float scale = divides ? 1.0f / found[0] : found[0];
+  if (std::isfinite(scale) && scale > 0) return scale;
+  return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; expected a finite number above zero",
+              part.name, found[0]);
+}
+
+// llama.cpp's converter leaves out what changes nothing; numpy's allclose for stacks.
+bool is_trivial(const std::vector<float>& scales) {
+  const double tolerance = scales.size() == 1 ? 1e-6 : 1e-6 + 1e-5;
+  return std::all_of(scales.begin(), scales.end(), [&](float scale) {
+    const double error = std::abs(static_cast<double>(scale) - 1.0);
+    return scales.size() == 1 ? error < tolerance : error <= tolerance;
+  });
+}
+
+const std::string& source_of(const Tensor& tensor) {
+  return tensor.source_name.empty() ? tensor.name : tensor.source_name;
+}
+
+// What llama.cpp reads as NVFP4: a matrix that a product is made with, or experts of one.
+Status check_rule(const NamedTensor& named, const Match* match, const Model& model) {
+  const std::string& source = named.tensor.name;
+  if (match == nullptr) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}': family {} has none of this name", source,
+                model.family->name);
+  }
+  if (named.tensor.shape.size() != 2 || match->suffix != kWeight) {
+    return fail(ErrorCode::kUnsupported,
+                "tensor '{}' has shape [{}]; GGUF takes NVFP4 as matrices with a scale each",
+                source, fmt::join(named.tensor.shape, ", "));
+  }
+  if (match->rule->store != Store::kF32 && match->rule->to != "token_embd") return {};
+  return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
+                        "tensor '{}' is NVFP4; llama.cpp has no such type for '{}'", source,
+                        gguf_name(match->rule->to, *match));
+}
+
+// Tensor scales go elsewhere; without this, tensors with different ones could not be joined.
+void share_tensor_scale(Tensor& tensor, const Tensor& first) {
+  auto& parts = std::get<Stored>(tensor.origin).parts;
+  parts[kNvfp4TensorScale] = first.stored().parts[kNvfp4TensorScale];
+}
+
+}  // namespace
+
+bool is_nvfp4(const Tensor& tensor, Codecs codecs) {
+  return find_repack(*tensor.codec, block_codec(codecs)) != nullptr;
+}
+
+Status Nvfp4Tensors::add(const NamedTensor& named) {
+  const std::optional<Match> match = find_name_rule(*model_.family, named.name);
+  CKPT_TRY(check_rule(named, match ? &*match : nullptr, model_));
+  if (match->rule->change == Change::kExpert) return add_expert(named, *match);
+  const std::string name = gguf_name(match->rule->to, *match);
+  CKPT_ASSIGN(std::vector<Tensor> changed,
+              change_values(named.tensor, match->rule->change, model_));
+  if (!named.tensor.is_stored()) return add_encoded(std::move(changed[0]), name, named);
+  CKPT_ASSIGN(const float scale, tensor_scale(named.tensor, codecs_));
+  CKPT_ASSIGN(Tensor made, blocks(std::move(changed[0]), name, source_of(named.tensor)));
+  out_.push_back(std::move(made));
+  add_scales(name, ".scale", {scale}, source_of(named.tensor));
+  add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)}, source_of(named.tensor));
+  return {};
+}
+
+Result<Tensor> Nvfp4Tensors::blocks(Tensor tensor, const std::string& name,
+                                    const std::string& source) const {
+  CKPT_ASSIGN(Tensor made, repack(std::move(tensor), block_codec(codecs_)));
+  made.name = name;
+  made.source_name = source;
+  return made;
+}
+
+// Encoded here: its scale is not known yet, and written with the blocks.
+Status Nvfp4Tensors::add_encoded(Tensor tensor, const std::string& name, const NamedTensor& named) {
+  const Codec* codec = find_codec(codecs_, "nvfp4_gguf");
+  CKPT_CHECK(codec != nullptr);
+  CKPT_ASSIGN(Tensor made, recode(std::move(tensor), *codec));
+  made.name = name.substr(0, name.size() - kWeight.size());
+  made.source_name = source_of(named.tensor);
+  out_.push_back(std::move(made));
+  add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)}, source_of(named.tensor));
+  return {};
+}
+
+void Nvfp4Tensors::add_scales(const std::string& name, std::string_view ending,
+                              const std::vector<float>& scales, const std::string& source) {
+  if (is_trivial(scales)) return;
+  const auto bytes = std::as_bytes(std::span(scales));
+  Tensor made =
+      make_tensor(name.substr(0, name.size() - kWeight.size()) + std::string(ending),
+                  {scales.size()}, plain_codec(codecs_, Dtype::kF32), {bytes.begin(), bytes.end()});
+  made.source_name = source;
+  out_.push_back(std::move(made));
+}
+
+// ---- experts -----------------------------------------------------------------------------------
+
+Status Nvfp4Tensors::add_expert(const NamedTensor& named, const Match& match) {
+  CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
+  CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
+  const std::string name = gguf_name(match.rule->to, match);
+  std::map<uint64_t, NamedTensor>& list = experts_[name];
+  if (!list.insert({number, named}).second) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}': expert {} comes twice", named.tensor.name,
+                number);
+  }
+  if (list.size() < count) return {};
+  const std::map<uint64_t, NamedTensor> whole = std::move(list);
+  experts_.erase(name);
+  return stack(whole, name);
+}
+
+Status Nvfp4Tensors::stack(const std::map<uint64_t, NamedTensor>& experts,
+                           const std::string& name) {
+  const Tensor& first = experts.begin()->second.tensor;
+  std::vector<Tensor> tensors;
+  std::vector<float> input_scales;
+  for (const auto& [number, expert] : experts) {
+    if (expert.tensor.shape != first.shape || expert.tensor.codec != first.codec) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; the first expert has [{}]",
+                  expert.tensor.name, fmt::join(expert.tensor.shape, ", "),
+                  fmt::join(first.shape, ", "));
+    }
+    if (expert.tensor.is_stored() != first.is_stored()) {
+      return fail(ErrorCode::kUnsupported, "'{}': some experts are NVFP4 and others are yet to be",
+                  name);
+    }
+    input_scales.push_back(expert.input_scale.value_or(1.0f));
+    tensors.push_back(expert.tensor);
+  }
+  const std::string source = source_of(first);
+  CKPT_TRY(first.is_stored() ? stack_stored(std::move(tensors), name)
+                             : stack_encoded(std::move(tensors), name));
+  add_scales(name, ".input_scale", input_scales, source);
+  return {};
+}
+
+Status Nvfp4Tensors::stack_stored(std::vector<Tensor> tensors, const std::string& name) {
+  const Tensor first = tensors[0];
+  std::vector<float> scales;
+  for (Tensor& tensor : tensors) {
+    CKPT_ASSIGN(const float scale, tensor_scale(tensor, codecs_));
+    scales.push_back(scale);
+    share_tensor_scale(tensor, first);
+  }
+  CKPT_ASSIGN(Tensor stacked, concatenate_rows(tensors));
+  CKPT_ASSIGN(stacked,
+              reshape(std::move(stacked), {tensors.size(), first.shape[0], first.shape[1]}));
+  CKPT_ASSIGN(Tensor made, blocks(std::move(stacked), name, source_of(first)));
+  out_.push_back(std::move(made));
+  add_scales(name, ".scale", scales, source_of(first));
+  return {};
+}
+
+// Encoded here: each with a scale of its own, which is not known yet.
+Status Nvfp4Tensors::stack_encoded(std::vector<Tensor> tensors, const std::string& name) {
+  const std::string stack = name.substr(0, name.size() - kWeight.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const std::string source = source_of(tensors[i]);
+    CKPT_ASSIGN(Tensor made, recode(std::move(tensors[i]), *find_codec(codecs_, "nvfp4_gguf")));
+    made.name = stack_member_name(stack, i);
+    made.source_name = source;
+    out_.push_back(std::move(made));
+  }
+  return {};
+}
+
+Result<std::vector<Tensor>> Nvfp4Tensors::finish() {
+  if (experts_.empty()) return std::move(out_);
+  const auto& [name, list] = *experts_.begin();
+  CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
+  return fail(ErrorCode::kCorrupt, "'{}' has {} NVFP4 experts (the first: '{}'); expected {}", name,
+              list.size(), list.begin()->second.tensor.name, count);
+}
+
+}  // namespace ckpt

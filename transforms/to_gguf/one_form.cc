@@ -1,0 +1,71 @@
+// Two checkpoints of one model that are stored in different forms, as tensors that can be compared.
+//
+//   form                                      differs between
+//   names, order and shapes of the format     a Hugging Face folder and a GGUF file
+//   "model.language_model." before the names  a text model and one inside a wrapper
+//   experts one by one, or as a stack         versions of one model
+//
+// GGUF has one form for all of them, so what is not GGUF is taken there, as 32-bit floats, which
+// round nothing.
+#include <algorithm>
+
+#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/transforms.h"
+#include "transforms/vl/names.h"
+
+namespace ckpt {
+namespace {
+
+struct Form {
+  bool is_gguf = false, is_wrapped = false, has_stacks = false, has_experts = false;
+};
+
+Form form_of(const Checkpoint& checkpoint) {
+  constexpr std::string_view kExperts = ".experts.";
+  Form out;
+  out.is_gguf = checkpoint.format == "gguf";
+  for (const Tensor& tensor : checkpoint.tensors) {
+    out.is_wrapped = out.is_wrapped || vl_part_of(tensor.name) == VlPart::kWrapped;
+    const size_t at = tensor.name.rfind(kExperts);
+    if (at == tensor.name.npos || at + kExperts.size() == tensor.name.size()) continue;
+    const char next = tensor.name[at + kExperts.size()];
+    (next >= '0' && next <= '9' ? out.has_experts : out.has_stacks) = true;
+  }
+  return out;
+}
+
+Status to_gguf_form(Checkpoint& checkpoint, const Context& context) {
+  const auto left_out = std::count_if(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(),
+      [](const Tensor& tensor) { return vl_part_of(tensor.name) == VlPart::kVision; });
+  CKPT_ASSIGN(Model model, read_model(checkpoint));
+  CKPT_ASSIGN(std::vector<NamedTensor> selected,
+              select_tensors(checkpoint, true, model, context.codecs));
+  model.out_type = OutType::kF32;
+  CKPT_ASSIGN(checkpoint.tensors, make_gguf_tensors(std::move(selected), model, context.codecs));
+  checkpoint.format = "gguf";
+  if (left_out > 0) {
+    context.note(fmt::format("{}: the {} tensors of its vision tower are not compared",
+                             checkpoint.name, left_out));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool are_in_one_form(const Checkpoint& a, const Checkpoint& b) {
+  const Form left = form_of(a), right = form_of(b);
+  if (left.is_gguf || right.is_gguf) return left.is_gguf == right.is_gguf;
+  return left.is_wrapped == right.is_wrapped && !(left.has_stacks && right.has_experts) &&
+         !(left.has_experts && right.has_stacks);
+}
+
+Status to_one_form(Checkpoint& a, Checkpoint& b, const Context& context) {
+  for (Checkpoint* each : {&a, &b}) {
+    if (each->format == "gguf") continue;
+    CKPT_TRY(in(each == &a ? "A" : "B", to_gguf_form(*each, context)));
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,144 @@
+// Divisors of the rotary frequencies, for llama3 scaling and as long_factor and short_factor list
+// them (llama.cpp conversion/{llama,phi}.py generate_extra_tensors).
+//
+//   f_i = theta^(-2i/D)    w = 2 pi / f_i    s = (context / w - low) / (high - low)
+//   w < context / high: 1      w > context / low: factor      else: 1 / ((1 - s) / factor + s)
+//
+// What a reader would get wrong: every step rounds to F32 as PyTorch's scalars and tensors do; a
+// number over a tensor is its reciprocal times the number.
+#include <cmath>
+
+#include "transforms/to_gguf/to_gguf.h"
+
+namespace ckpt {
+namespace {
+
+struct Scaling {
+  double theta = 10000, factor = 8, low = 1, high = 4, context = 8192;
+};
+
+Status read_number(const JsonValue& rope, const char* field, double& out) {
+  const JsonValue* found = member(rope, field);
+  if (found == nullptr) return {};
+  const auto value = number(*found);
+  if (!value || !(*value > 0)) {
+    return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a number above 0", field,
+                found->dump());
+  }
+  out = *value;
+  return {};
+}
+
+float factor_of(const Scaling& scaling, uint64_t index, uint64_t head_values) {
+  const float exponent = static_cast<float>(index * 2) / static_cast<float>(head_values);
+  const auto power = static_cast<float>(std::pow(
+      static_cast<double>(static_cast<float>(scaling.theta)), static_cast<double>(exponent)));
+  const float frequency = 1.0f / power;
+  const float wavelength = (1.0f / frequency) * static_cast<float>(2 * M_PI);
+  if (wavelength < static_cast<float>(scaling.context / scaling.high)) return 1.0f;
+  if (wavelength > static_cast<float>(scaling.context / scaling.low)) {
+    return static_cast<float>(scaling.factor);
+  }
+  const float turns = (1.0f / wavelength) * static_cast<float>(scaling.context);
+  const float smooth =
+      (turns - static_cast<float>(scaling.low)) / static_cast<float>(scaling.high - scaling.low);
+  const float divisor = (1.0f - smooth) / static_cast<float>(scaling.factor) + smooth;
+  return 1.0f / divisor;
+}
+
+Result<std::vector<float>> llama3_factors(const Model& model) {
+  const JsonValue* full = known(model.rope, "full_attention");
+  const JsonValue& rope = full == nullptr ? model.rope : *full;
+  const std::string* type = text_of(rope, "rope_type");
+  const bool is_llama3 = type != nullptr && (*type == "llama3" || *type == "LLAMA3");
+  if (!model.family->has_rope_factors || !is_llama3) return std::vector<float>();
+  Scaling scaling;
+  CKPT_TRY(read_number(rope, "rope_theta", scaling.theta));
+  CKPT_TRY(read_number(rope, "factor", scaling.factor));
+  CKPT_TRY(read_number(rope, "low_freq_factor", scaling.low));
+  CKPT_TRY(read_number(rope, "high_freq_factor", scaling.high));
+  CKPT_TRY(read_number(rope, "original_max_position_embeddings", scaling.context));
+  CKPT_ASSIGN(const uint64_t head_values, model.head_values());
+  if (head_values > 65536) {
+    return fail(ErrorCode::kCorrupt, "config.json: heads of {} values", head_values);
+  }
+  std::vector<float> out;
+  for (uint64_t i = 0; i * 2 < head_values; ++i) out.push_back(factor_of(scaling, i, head_values));
+  return out;
+}
+
+Result<std::vector<float>> number_list(const JsonValue& rope, const char* field, uint64_t count) {
+  const JsonValue* list = known(rope, field);
+  const uint64_t found = list != nullptr && list->is_array() ? list->size() : 0;
+  if (found != count || list == nullptr) {
+    return fail(ErrorCode::kCorrupt,
+                "config.json: {} has {} numbers; expected {}, one for two rotated values of a head",
+                field, found, count);
+  }
+  std::vector<float> out;
+  for (const JsonValue& entry : *list) {
+    const auto value = number(entry);
+    if (!value) {
+      return fail(ErrorCode::kCorrupt, "config.json: {} has {}; expected numbers", field,
+                  entry.dump());
+    }
+    out.push_back(static_cast<float>(*value));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<uint64_t> partial_rotary_values(const Model& model) {
+  CKPT_ASSIGN(const uint64_t hidden, model.count("hidden_size n_embd"));
+  CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads n_head"));
+  const JsonValue* factor = known(model.rope, "partial_rotary_factor");
+  const auto part = factor == nullptr ? std::optional<double>(1.0) : number(*factor);
+  if (!part || !(*part > 0) || *part > 1 || heads == 0) {
+    return fail(ErrorCode::kCorrupt,
+                "config.json: {} heads, of which the share {} is rotated; expected above 0 to 1",
+                heads, factor == nullptr ? "1" : factor->dump());
+  }
+  return static_cast<uint64_t>(*part * static_cast<double>(hidden)) / heads;
+}
+
+Result<std::optional<double>> long_rope_attention(const Model& model) {
+  if (!model.family->has_long_rope || !is_truthy(known(model.rope, "long_factor"))) {
+    return std::optional<double>();
+  }
+  const std::string* type = text_of(model.rope, "rope_type");
+  const bool is_long = type != nullptr && (*type == "longrope" || *type == "su" || *type == "yarn");
+  if (!is_long) {
+    return fail(ErrorCode::kUnsupported,
+                "config.json: long_factor with rope_type {}; expected longrope or su",
+                type == nullptr ? "none" : *type);
+  }
+  CKPT_ASSIGN(const uint64_t longest, model.count("n_positions max_position_embeddings"));
+  double original = 0;
+  CKPT_TRY(read_number(model.rope, "original_max_position_embeddings", original));
+  if (original <= 1) {
+    return fail(ErrorCode::kCorrupt,
+                "config.json: original_max_position_embeddings is {}; expected above 1", original);
+  }
+  const double scale = static_cast<double>(longest) / original;
+  return std::optional(scale > 1 ? std::sqrt(1 + std::log(scale) / std::log(original)) : 1.0);
+}
+
+Result<std::vector<RopeFactors>> rope_factors(const Model& model) {
+  std::vector<RopeFactors> out;
+  CKPT_ASSIGN(std::vector<float> llama3, llama3_factors(model));
+  if (!llama3.empty()) out.push_back({"rope_freqs.weight", std::move(llama3)});
+  CKPT_ASSIGN(std::vector<float> turned, proportional_factors(model));
+  if (!turned.empty()) out.push_back({"rope_freqs.weight", std::move(turned)});
+  CKPT_ASSIGN(const std::optional<double> attention, long_rope_attention(model));
+  if (!attention) return out;
+  CKPT_ASSIGN(const uint64_t rotated, partial_rotary_values(model));
+  for (const auto& [field, name] : {std::pair("long_factor", "rope_factors_long.weight"),
+                                    std::pair("short_factor", "rope_factors_short.weight")}) {
+    CKPT_ASSIGN(std::vector<float> values, number_list(model.rope, field, rotated / 2));
+    out.push_back({name, std::move(values)});
+  }
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,237 @@
+// Which tensors are converted, and in what order (llama.cpp conversion/base.py index_tensors,
+// TextModel.filter_tensors; conversion/qwen.py _QwenMtpMixin).
+//
+//   files by name ─▶ in a file, tensors by name ─▶ towers dropped ─▶ "language_model." removed
+//                                                ─▶ mtp.layers.1.x ─▶ model.layers.<layers + 1>.x
+//
+// What a reader would get wrong: names are compared as bytes, so layer 10 comes before layer 2.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/nvfp4.h"
+
+namespace ckpt {
+namespace {
+
+// Vision, audio and speech towers, and what connects them.
+constexpr std::string_view kTowerStarts[] = {
+    "mlp",     "vit.",       "vpm.",           "siglip2.",          "conformer.",
+    "merger.", "resampler.", "sound_encoder.", "sound_projection.", "speech_embeddings."};
+constexpr std::string_view kTowerWords[] = {
+    "visual.",         "vision.",        "audio.",      "talker.",       "vision_",
+    "audio_",          "token2wav.",     "code2wav.",   "projector.",    "pre_mm_projector_norm",
+    "image_newline",   "view_seperator", "patch_embed", "patch_merger.", "patch_merge_mlp.",
+    "model.connector."};
+// Buffers that some exporters save and nobody needs.
+constexpr std::string_view kBufferEnds[] = {".attention.masked_bias", ".attention.bias",
+                                            ".rotary_emb.inv_freq"};
+
+bool is_tower(std::string_view name) {
+  return std::any_of(std::begin(kTowerStarts), std::end(kTowerStarts),
+                     [&](std::string_view start) { return name.starts_with(start); }) ||
+         std::any_of(std::begin(kTowerWords), std::end(kTowerWords), [&](std::string_view word) {
+           return name.find(word) != std::string_view::npos;
+         });
+}
+
+bool is_buffer(std::string_view name) {
+  return std::any_of(std::begin(kBufferEnds), std::end(kBufferEnds),
+                     [&](std::string_view end) { return name.ends_with(end); });
+}
+
+void remove_all(std::string& text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+    text.erase(at, word.size());
+  }
+}
+
+// The number of the layer in "model.layers.7.x".
+std::optional<uint64_t> layer_number(std::string_view name) {
+  constexpr std::string_view kLayers = "model.layers.";
+  if (!name.starts_with(kLayers)) return std::nullopt;
+  uint64_t out = 0;
+  const auto parsed = std::from_chars(name.data() + kLayers.size(), name.data() + name.size(), out);
+  return parsed.ec == std::errc() ? std::optional(out) : std::nullopt;
+}
+
+struct MtpName {
+  std::string name;
+  uint64_t layers = 0;  // that must exist for it
+};
+
+// "mtp.layers.I.X" and "mtp.fc.weight" as tensors of layers behind the last; other names as found.
+MtpName mtp_as_layer(std::string_view name, uint64_t layers) {
+  constexpr std::pair<std::string_view, std::string_view> kSelectRows[] = {
+      {"mtp.fc.", "eh_proj."},
+      {"mtp.pre_fc_norm_embedding.", "enorm."},
+      {"mtp.pre_fc_norm_hidden.", "hnorm."},
+      {"mtp.norm.", "shared_head.norm."},
+  };
+  for (const auto& [from, to] : kSelectRows) {
+    if (name.starts_with(from)) {
+      return {fmt::format("model.layers.{}.{}{}", layers, to, name.substr(from.size())), 0};
+    }
+  }
+  constexpr std::string_view kLayers = "mtp.layers.";
+  if (!name.starts_with(kLayers)) return {std::string(name), 0};
+  const std::string_view rest = name.substr(kLayers.size());
+  uint32_t index = 0;
+  const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), index);
+  const auto digits = static_cast<size_t>(parsed.ptr - rest.data());
+  if (parsed.ec != std::errc() || digits >= rest.size() || rest[digits] != '.') {
+    return {std::string(name), 0};
+  }
+  return {fmt::format("model.layers.{}{}", layers + index, rest.substr(digits)),
+          uint64_t{index} + 1};
+}
+
+std::string quantization_found(const Checkpoint& checkpoint, const Model& model) {
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    const JsonValue* config = known(model.config, key);
+    if (config == nullptr) continue;
+    const std::string* method = text_of(*config, "quant_method");
+    const std::string* algorithm = text_of(*config, "quant_algo");
+    return fmt::format("config.json's {} says {}{}{}", key, method == nullptr ? "?" : *method,
+                       algorithm == nullptr ? "" : " ", algorithm == nullptr ? "" : *algorithm);
+  }
+  if (checkpoint.find_document("hf_quant_config.json") != nullptr) {
+    return "hf_quant_config.json says that the weights are quantized";
+  }
+  return "config.json has no quantization_config";
+}
+
+bool is_float_codec(const Codec& codec) {
+  if (codec.parts.size() != 1) return false;
+  const Dtype dtype = codec.parts[0].dtype;
+  return dtype == Dtype::kF32 || dtype == Dtype::kF16 || dtype == Dtype::kBF16 ||
+         dtype == Dtype::kF64;
+}
+
+// What stands beside quantised weights and is no tensor of the model.
+constexpr std::string_view kDroppedScaleEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
+                                                  ".v_scale"};
+bool is_side_scale(std::string_view name) {
+  return std::any_of(std::begin(kDroppedScaleEnds), std::end(kDroppedScaleEnds),
+                     [&](std::string_view end) { return name.ends_with(end); });
+}
+
+// Why codes did not come together with their scales.
+std::string missing_part(const Checkpoint& checkpoint, const Tensor& tensor) {
+  constexpr std::string_view kPacked = "_packed";
+  const bool is_packed = tensor.name.ends_with(kPacked);
+  if (tensor.codec->parts[0].dtype != Dtype::kU8 ||
+      (!is_packed && !tensor.name.ends_with(".weight"))) {
+    return {};
+  }
+  const std::string stem =
+      tensor.name.substr(0, tensor.name.size() - (is_packed ? kPacked.size() : 0));
+  const std::string last = stem + (is_packed ? "_global_scale" : "_scale_2");
+  for (const std::string& name : {stem + "_scale", last}) {
+    const Tensor* found = checkpoint.find_tensor(name);
+    if (found == nullptr) return fmt::format("; '{}', which NVFP4 needs, is missing", name);
+  }
+  const Tensor* scale = checkpoint.find_tensor(stem + "_scale");
+  return fmt::format("; '{}' is {} [{}], which is not what NVFP4 has for codes of [{}]",
+                     scale->name, scale->codec->name, fmt::join(scale->shape, ", "),
+                     fmt::join(tensor.shape, ", "));
+}
+
+Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Model& model) {
+  if (tensor.name.ends_with(".pre_quant_scale")) {
+    return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
+                          "tensor '{}': GGUF has no scales of activation columns (AWQ)",
+                          tensor.name);
+  }
+  const bool is_decodable = tensor.codec->parts.size() > 1 && tensor.codec->decode != nullptr;
+  if (is_float_codec(*tensor.codec) || is_decodable) return {};
+  return fail(ErrorCode::kUnsupported,
+              "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4 and FP8 with their "
+              "scales{} ({})",
+              tensor.name, tensor.codec->name, missing_part(checkpoint, tensor),
+              quantization_found(checkpoint, model));
+}
+
+// The scales of inputs, by the name of the weight they belong to, as factors.
+Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpoint) {
+  std::map<std::string, float> out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool divides = tensor.name.ends_with(".input_global_scale");
+    if (!divides && !tensor.name.ends_with(".input_scale")) continue;
+    CKPT_ASSIGN(const std::vector<float> found, read_values(tensor, 1));
+    const float scale = found.empty() ? 0 : divides ? 1.0f / found[0] : found[0];
+    if (!std::isfinite(scale) || scale <= 0) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; expected a finite number above zero",
+                  tensor.name, found.empty() ? 0 : found[0]);
+    }
+    out[tensor.name.substr(0, tensor.name.rfind('.')) + ".weight"] = scale;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
+                                                Model& model, Codecs codecs) {
+  std::vector<const Tensor*> order;
+  for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
+  std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
+    return std::tie(a->home, a->name) < std::tie(b->home, b->name);
+  });
+  const bool is_quantized = std::any_of(order.begin(), order.end(), [](const Tensor* tensor) {
+    return tensor->codec->parts.size() > 1;
+  });
+  std::map<std::string, float> input_scales;
+  if (is_quantized) {
+    CKPT_ASSIGN(input_scales, find_input_scales(checkpoint));
+  }
+  std::vector<NamedTensor> out;
+  uint64_t mtp_layers = 0;
+  for (const Tensor* tensor : order) {
+    if (is_tower(tensor->name)) model.towers.push_back(tensor->name);
+    if (is_tower(tensor->name) || is_buffer(tensor->name)) continue;
+    std::string name = tensor->name;
+    remove_all(name, "language_model.");
+    if (name.starts_with("model.mtp.")) name.erase(0, std::string_view("model.").size());
+    if (model.family->has_mtp && name.starts_with("mtp.")) {
+      if (!keep_mtp) continue;
+      MtpName renamed = mtp_as_layer(name, model.layers);
+      mtp_layers = std::max({mtp_layers, renamed.layers, uint64_t{1}});
+      name = std::move(renamed.name);
+    }
+    if (model.family->nextn != NextnLayers::kUnknown &&
+        layer_number(name).value_or(0) >= model.layers) {
+      const bool is_left_out = model.family->nextn == NextnLayers::kLeftOut;
+      model.left_out += is_left_out && keep_mtp;
+      if (is_left_out || !keep_mtp) continue;
+    }
+    if (is_quantized && is_side_scale(tensor->name)) continue;
+    CKPT_TRY(check_source(*tensor, checkpoint, model));
+    NamedTensor& named = out.emplace_back(NamedTensor{std::move(name), *tensor});
+    if (!is_nvfp4(*tensor, codecs)) continue;
+    model.is_nvfp4 = true;
+    const auto scale = input_scales.find(tensor->name);
+    if (scale != input_scales.end()) named.input_scale = scale->second;
+  }
+  model.mtp_layers = mtp_layers;
+  model.keeps_mtp = keep_mtp;
+  if (model.family->nextn == NextnLayers::kKept && keep_mtp &&
+      model.field("num_nextn_predict_layers") != nullptr) {
+    CKPT_ASSIGN(model.mtp_layers, model.count("num_nextn_predict_layers"));
+  }
+  return out;
+}
+
+OutType guess_out_type(const std::vector<NamedTensor>& tensors) {
+  for (const NamedTensor& named : tensors) {
+    if (named.tensor.shape.size() < 2) continue;
+    const Dtype dtype = named.tensor.codec->parts[0].dtype;
+    if (dtype == Dtype::kBF16) return OutType::kBF16;
+    if (dtype == Dtype::kF16) return OutType::kF16;
+  }
+  return OutType::kF32;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,65 @@
+// Whether the tensors have the shapes that config.json says (models/models.h): the keys of the file
+// are written from the one, its tensors from the other, and no program loads what disagrees.
+//
+// What a reader would get wrong: rows of the embedding that are more than vocab_size says are a
+// note (to_gguf.cc), because files are padded so; axes of length 1 count for nothing, as the
+// converter drops them.
+#include <algorithm>
+#include <unordered_map>
+
+#include "transforms/to_gguf/to_gguf.h"
+
+namespace ckpt {
+namespace {
+
+std::string table_name(const NamedTensor& named) {
+  // Under its own name: layers for multi-token prediction are another part of the table.
+  if (named.tensor.name.starts_with("mtp.")) return named.tensor.name;
+  const bool is_bare = !named.name.starts_with("model.") && !named.name.starts_with("lm_head.");
+  return is_bare ? "model." + named.name : named.name;
+}
+
+bool has_rows_of_tokens(std::string_view name) {
+  return name == "model.embed_tokens.weight" || name == "lm_head.weight";
+}
+
+bool are_same(std::vector<uint64_t> a, std::vector<uint64_t> b, std::string_view name) {
+  std::erase(a, 1);
+  std::erase(b, 1);
+  if (has_rows_of_tokens(name) && a.size() == 2 && b.size() == 2) return a[1] == b[1];
+  return a == b;
+}
+
+}  // namespace
+
+Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model) {
+  const ParameterTable& table = *model.family->parameters;
+  ModelForm form;
+  form.has_mtp = model.mtp_layers != 0;
+  for (const NamedTensor& named : tensors) {
+    form.has_stacked_experts |= named.name.find(".experts.gate_up_proj") != std::string::npos ||
+                                named.name.find(".experts.down_proj") != std::string::npos;
+  }
+  CKPT_ASSIGN(const auto expected, expected_parameters({table, table, model.config}, form));
+  std::unordered_map<std::string_view, const std::vector<uint64_t>*> shapes;
+  for (const Parameter& parameter : expected) shapes.emplace(parameter.name, &parameter.shape);
+  size_t count = 0;
+  const NamedTensor* first = nullptr;
+  const std::vector<uint64_t>* wanted = nullptr;
+  for (const NamedTensor& named : tensors) {
+    const std::string name = table_name(named);
+    const auto found = shapes.find(name);
+    if (found == shapes.end() || are_same(named.tensor.shape, *found->second, name)) continue;
+    if (count++ != 0) continue;
+    first = &named;
+    wanted = found->second;
+  }
+  if (count == 0) return {};
+  return fail_with_hint(
+      ErrorCode::kCorrupt, "config.json of the model that these weights are of",
+      "'{}' is [{}]; config.json says [{}]{}", first->tensor.name,
+      fmt::join(first->tensor.shape, ", "), fmt::join(*wanted, ", "),
+      count == 1 ? std::string() : fmt::format(", and {} more tensors contradict it", count - 1));
+}
+
+}  // namespace ckpt

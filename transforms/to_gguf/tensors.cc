@@ -1,0 +1,222 @@
+// Tensors under their GGUF names, in the order they are written, with the type the rules give
+// (llama.cpp conversion/base.py prepare_tensors; experts: conversion/qwen.py Qwen2MoeModel).
+//
+//   rank <= 1, or "..._norm.weight"          F32
+//   name that does not end in ".weight"      F32
+//   rows marked Store::kF32                  F32
+//   else                                     the outtype; Q8_0 where rows are no whole blocks: F16
+//
+// What a reader would get wrong: separate experts are stacked when the last one of their layer was
+// read, and then come down, gate, up; a rank-2 tensor of one row keeps its rank.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/arithmetic.h"
+#include "core/model/decoded_source.h"
+#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/names.h"
+#include "transforms/to_gguf/nvfp4.h"
+
+namespace ckpt {
+namespace {
+
+constexpr size_t kNamesShown = 5;
+
+struct Expert {
+  std::string name;  // GGUF's, of the stack
+  Tensor tensor;
+};
+// By projection (the row), then by number of the expert.
+using Experts = std::map<const NameRule*, std::map<uint64_t, Expert>>;
+
+class TensorList {
+ public:
+  TensorList(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {}
+
+  // Tensors that are done, in front of all others.
+  Status add_nvfp4(Nvfp4Tensors list);
+  Status add(NamedTensor named);
+  Status add_rope_factors();
+  Result<std::vector<Tensor>> finish();
+
+ private:
+  Status add_expert(NamedTensor named, const Match& match);
+  Status stack(const Experts& experts);
+  Status store(Tensor tensor, std::string name, Store store, std::string_view source);
+  const Codec& codec_for(const Tensor& tensor, const std::string& name, Store store) const;
+
+  const Model& model_;
+  Codecs codecs_;
+  std::vector<Tensor> out_;
+  std::set<std::string> names_;
+  std::vector<std::string> unknown_;
+  std::map<std::string, Experts> experts_;  // by layer
+};
+
+const Codec& TensorList::codec_for(const Tensor& tensor, const std::string& name,
+                                   Store store) const {
+  const bool small = tensor.shape.size() <= 1 || name.ends_with("_norm.weight") ||
+                     !name.ends_with(".weight") || store == Store::kF32;
+  if (small) return plain_codec(codecs_, Dtype::kF32);
+  const Codec* wanted = find_codec(codecs_, codec_name(model_.out_type));
+  CKPT_CHECK(wanted != nullptr);
+  if (tensor.row_values() % wanted->block_values != 0) return plain_codec(codecs_, Dtype::kF16);
+  return *wanted;
+}
+
+// Values pass through the outtype even when a later step stores them in a third type: that is what
+// converting first and quantising the file would have done.
+Result<Tensor> encode(Tensor tensor, const Codec& target) {
+  const Dtype to = target.parts[0].dtype;
+  const bool rounds = (to == Dtype::kF16 || to == Dtype::kBF16) && tensor.codec != &target;
+  if (rounds) {
+    CKPT_ASSIGN(tensor, with_op(std::move(tensor), RoundTo{to}));
+  }
+  return recode(std::move(tensor), target);
+}
+
+// Plain floats of several types are joined as F32, which holds them all.
+void give_one_type(std::vector<Tensor>& tensors, const Codec& f32) {
+  const auto is_plain_float = [](const Tensor& tensor) {
+    return tensor.codec->parts.size() == 1 && tensor.codec->decode != nullptr &&
+           tensor.codec->block_values == 1;
+  };
+  const bool differ = std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
+    return tensor.codec != tensors[0].codec;
+  });
+  if (!differ || !std::all_of(tensors.begin(), tensors.end(), is_plain_float)) return;
+  for (Tensor& tensor : tensors) tensor = stored_as_f32(tensor, f32);
+}
+
+Status TensorList::store(Tensor tensor, std::string name, Store store, std::string_view source) {
+  if (!names_.insert(name).second) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
+                source, name);
+  }
+  const Codec& codec = codec_for(tensor, name, store);
+  CKPT_ASSIGN(Tensor encoded, encode(std::move(tensor), codec));
+  encoded.name = std::move(name);
+  encoded.source_name = source;
+  out_.push_back(std::move(encoded));
+  return {};
+}
+
+Status TensorList::add_nvfp4(Nvfp4Tensors list) {
+  CKPT_ASSIGN(out_, list.finish());
+  for (const Tensor& tensor : out_) {
+    if (names_.insert(tensor.name).second) continue;
+    return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
+                tensor.source_name, tensor.name);
+  }
+  return {};
+}
+
+Status TensorList::add(NamedTensor named) {
+  const std::optional<Match> match = find_name_rule(*model_.family, named.name);
+  if (!match) {
+    unknown_.push_back(named.tensor.name);
+    return {};
+  }
+  const NameRule& rule = *match->rule;
+  if (rule.to.empty()) return {};
+  if (rule.change == Change::kExpert) return add_expert(std::move(named), *match);
+  const std::string source =
+      named.tensor.source_name.empty() ? named.tensor.name : named.tensor.source_name;
+  CKPT_ASSIGN(std::vector<Tensor> changed,
+              change_values(std::move(named.tensor), rule.change, model_));
+  CKPT_TRY(store(std::move(changed[0]), gguf_name(rule.to, *match), rule.store, source));
+  if (changed.size() == 1) return {};
+  return store(std::move(changed[1]), gguf_name(rule.second, *match), rule.store, source);
+}
+
+Status TensorList::add_expert(NamedTensor named, const Match& match) {
+  CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts n_routed_experts"));
+  CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
+  Experts& layer = experts_[match.numbers[0]];
+  const std::string name = gguf_name(match.rule->to, match);
+  layer[match.rule].insert({number, Expert{name, std::move(named.tensor)}});
+  uint64_t seen = 0;
+  for (const auto& [rule, list] : layer) seen += list.size();
+  if (seen < count * 3) return {};
+  const Experts whole_layer = std::move(layer);
+  experts_.erase(match.numbers[0]);
+  return stack(whole_layer);
+}
+
+// Rows of the table are down, gate, up: the order in which they are written.
+Status TensorList::stack(const Experts& experts) {
+  for (const auto& [rule, list] : experts) {
+    std::vector<Tensor> tensors;
+    for (const auto& [number, expert] : list) {
+      if (!expert.tensor.is_stored()) {
+        return fail(ErrorCode::kUnsupported,
+                    "tensor '{}': experts that are computed cannot be "
+                    "stacked",
+                    expert.tensor.name);
+      }
+      if (expert.tensor.shape != list.begin()->second.tensor.shape) {
+        return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; the first expert has [{}]",
+                    expert.tensor.name, fmt::join(expert.tensor.shape, ", "),
+                    fmt::join(list.begin()->second.tensor.shape, ", "));
+      }
+      tensors.push_back(expert.tensor);
+    }
+    give_one_type(tensors, plain_codec(codecs_, Dtype::kF32));
+    CKPT_ASSIGN(Tensor stacked, concatenate_rows(tensors));
+    std::vector<uint64_t> shape = tensors[0].shape;
+    shape.insert(shape.begin(), tensors.size());
+    CKPT_ASSIGN(stacked, reshape(std::move(stacked), shape));
+    CKPT_TRY(store(std::move(stacked), list.begin()->second.name, rule->store, tensors[0].name));
+  }
+  return {};
+}
+
+Status TensorList::add_rope_factors() {
+  CKPT_ASSIGN(const std::vector<RopeFactors> list, rope_factors(model_));
+  for (const RopeFactors& factors : list) {
+    const auto bytes = std::as_bytes(std::span(factors.values));
+    out_.push_back(make_tensor(factors.name, {factors.values.size()},
+                               plain_codec(codecs_, Dtype::kF32), {bytes.begin(), bytes.end()}));
+    names_.insert(factors.name);
+  }
+  return {};
+}
+
+Result<std::vector<Tensor>> TensorList::finish() {
+  if (!unknown_.empty()) {
+    const size_t shown = std::min(unknown_.size(), kNamesShown);
+    return fail(ErrorCode::kUnsupported, "{} tensors that family {} does not have, such as '{}'",
+                unknown_.size(), model_.family->name,
+                fmt::join(unknown_.begin(), unknown_.begin() + static_cast<long>(shown), "', '"));
+  }
+  if (!experts_.empty()) {
+    const auto& [layer, experts] = *experts_.begin();
+    uint64_t seen = 0;
+    for (const auto& [rule, list] : experts) seen += list.size();
+    CKPT_ASSIGN(const uint64_t count,
+                model_.count("num_local_experts num_experts n_routed_experts"));
+    return fail(ErrorCode::kCorrupt, "layer {} has {} tensors of experts; expected {} x 3", layer,
+                seen, count);
+  }
+  return std::move(out_);
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> make_gguf_tensors(std::vector<NamedTensor> tensors, const Model& model,
+                                              Codecs codecs) {
+  Nvfp4Tensors packed(model, codecs);
+  TensorList list(model, codecs);
+  for (const NamedTensor& named : tensors) {
+    if (is_nvfp4(named.tensor, codecs)) CKPT_TRY(packed.add(named));
+  }
+  CKPT_TRY(list.add_nvfp4(std::move(packed)));
+  CKPT_TRY(list.add_rope_factors());
+  for (NamedTensor& named : tensors) {
+    if (!is_nvfp4(named.tensor, codecs)) CKPT_TRY(list.add(std::move(named)));
+  }
+  return list.finish();
+}
+
+}  // namespace ckpt

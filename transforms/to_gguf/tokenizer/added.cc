@@ -1,0 +1,225 @@
+#include "transforms/to_gguf/tokenizer/added.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace ckpt {
+namespace {
+
+constexpr const char* kKinds[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                  "pad_token", "cls_token", "mask_token"};
+
+// As a file lists it. `normalized` is the reverse of `special` where nothing says otherwise.
+struct TokenizerAddition {
+  std::string text;
+  bool special = false;
+  bool normalized = true;
+};
+
+// The order in which they are added where a file gives each its number.
+using AddedList = std::map<uint64_t, TokenizerAddition>;
+
+bool is_between(std::string_view text, std::string_view start, std::string_view end) {
+  return text.starts_with(start) && text.ends_with(end);
+}
+
+Result<uint64_t> read_id(const JsonValue& id, const char* file, std::string_view text) {
+  const auto value = whole(id);
+  if (!value || *value >= kMaxTokens) {
+    return fail(ErrorCode::kCorrupt, "{}: token '{}' has id {}; expected 0 to {}", file, text,
+                id.dump(), kMaxTokens - 1);
+  }
+  return *value;
+}
+
+TokenizerAddition as_token(const JsonValue& entry, std::string text) {
+  TokenizerAddition out{std::move(text), is_truthy(known(entry, "special")), true};
+  const JsonValue* normalized = known(entry, "normalized");
+  out.normalized = normalized == nullptr ? !out.special : is_truthy(normalized);
+  return out;
+}
+
+// A token that is named, as a text or as an object; nullopt for anything else, and for no text.
+std::optional<TokenizerAddition> as_named(const JsonValue& entry) {
+  const auto* text =
+      entry.is_object() ? text_of(entry, "content") : entry.get_ptr<const std::string*>();
+  if (text == nullptr || text->empty()) return std::nullopt;
+  return entry.is_object() ? as_token(entry, *text) : TokenizerAddition{*text, true, false};
+}
+
+class Adder {
+ public:
+  explicit Adder(const VocabularyTokens& tokens) : vocabulary_size_(tokens.size()) {
+    for (const auto& [id, token] : tokens) vocabulary_.emplace(token.text, id);
+  }
+
+  // Adds a token, or gives one that is there these flags.
+  void add(const TokenizerAddition& token) {
+    if (token.text.empty()) return;
+    const uint64_t id = number_of(token.text);
+    ids_[token.text] = id;
+    last_ = std::max(last_, id);
+    added_[id] = token;
+  }
+  // Special from now on. A token that was added, but is in no list of `listed`, stays as it is.
+  void add_named(const TokenizerAddition& named, const std::set<std::string>& listed) {
+    const auto found = ids_.find(named.text);
+    TokenizerAddition token = found == ids_.end() ? named : added_.at(found->second);
+    if (found != ids_.end() && !listed.contains(named.text)) return;
+    token.special = true;
+    add(token);
+  }
+  const std::map<uint64_t, TokenizerAddition>& added() const { return added_; }
+
+ private:
+  uint64_t number_of(const std::string& text) const {
+    if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
+    if (const auto found = vocabulary_.find(text); found != vocabulary_.end()) return found->second;
+    const bool behind = !ids_.empty() && last_ >= vocabulary_size_;
+    return behind ? last_ + 1 : vocabulary_size_;
+  }
+
+  uint64_t vocabulary_size_;
+  std::map<std::string, uint64_t> vocabulary_, ids_;
+  std::map<uint64_t, TokenizerAddition> added_;
+  uint64_t last_ = 0;
+};
+
+// tokenizer.json's own, in the order of the list; the numbers that it gives go into `by_number`.
+Status take_tokenizer(const JsonValue& tokenizer, Adder& adder, AddedList& by_number) {
+  const JsonValue* list = known(tokenizer, "added_tokens");
+  if (list == nullptr || !list->is_array()) return {};
+  for (const JsonValue& entry : *list) {
+    const std::string* text = text_of(entry, "content");
+    const JsonValue* id = member(entry, "id");
+    if (text == nullptr || id == nullptr) {
+      return fail(ErrorCode::kCorrupt, "tokenizer.json: an added token without content or id");
+    }
+    CKPT_ASSIGN(const uint64_t number, read_id(*id, "tokenizer.json", *text));
+    adder.add(by_number[number] = as_token(entry, *text));
+  }
+  return {};
+}
+
+// tokenizer_config.json repeats the added tokens, by their ids as texts.
+Result<AddedList> read_table(const JsonValue& table) {
+  AddedList out;
+  for (const auto& [key, entry] : table.items()) {
+    const std::string* text = text_of(entry, "content");
+    const bool is_number =
+        !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == std::string::npos;
+    if (text == nullptr || !is_number) {
+      return fail(ErrorCode::kCorrupt,
+                  "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its "
+                  "token",
+                  key);
+    }
+    CKPT_ASSIGN(const uint64_t number,
+                read_id(JsonValue(std::stoull(key)), "tokenizer_config.json", *text));
+    out[number] = as_token(entry, *text);
+  }
+  return out;
+}
+
+// added_tokens.json, {text: id}; what tokenizer.json says of an id goes before.
+Status merge_text_table(const JsonValue& table, AddedList& list) {
+  for (const auto& [text, id] : table.items()) {
+    CKPT_ASSIGN(const uint64_t number, read_id(id, "added_tokens.json", text));
+    list.try_emplace(number, TokenizerAddition{text, false, true});
+  }
+  return {};
+}
+
+// Tokens that are named as BOS, EOS and so on, in the order in which they are added.
+std::vector<TokenizerAddition> named_tokens(const JsonValue& config, const JsonValue& map) {
+  std::vector<TokenizerAddition> out;
+  const auto take = [&](const JsonValue* entry) {
+    if (entry == nullptr) return;
+    if (auto token = as_named(*entry)) out.push_back(std::move(*token));
+  };
+  for (const char* key : kKinds) {
+    const JsonValue* mapped = known(map, key);
+    take(mapped != nullptr ? mapped : known(config, key));
+  }
+  const JsonValue* lists[] = {known(config, "additional_special_tokens"),
+                              known(config, "extra_special_tokens"),
+                              known(map, "additional_special_tokens")};
+  for (const JsonValue* list : lists) {
+    if (list == nullptr || !(list->is_array() || list->is_object())) continue;
+    for (const JsonValue& entry : *list) take(&entry);
+  }
+  return out;
+}
+
+Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const JsonValue& config,
+               Adder& adder) {
+  AddedList list;
+  JsonValue map;
+  CKPT_TRY(take_tokenizer(tokenizer, adder, list));
+  const JsonValue* table = known(config, "added_tokens_decoder");
+  if (table != nullptr && table->is_object()) {
+    CKPT_ASSIGN(list, read_table(*table));
+  } else {  // what older versions wrote instead of the table
+    CKPT_ASSIGN(std::optional<JsonValue> named, read_object(checkpoint, "special_tokens_map.json"));
+    CKPT_ASSIGN(const std::optional<JsonValue> texts, read_object(checkpoint, "added_tokens.json"));
+    if (named) map = std::move(*named);
+    if (texts) CKPT_TRY(merge_text_table(*texts, list));
+  }
+  std::set<std::string> listed;
+  for (const auto& [id, token] : list) {
+    adder.add(token);
+    listed.insert(token.text);
+  }
+  for (const TokenizerAddition& token : named_tokens(config, map)) adder.add_named(token, listed);
+  return {};
+}
+
+}  // namespace
+
+bool looks_special(std::string_view text) {
+  return text == "<pad>" || text == "<mask>" || text == "<2mass>" || text == "[@BOS@]" ||
+         is_between(text, "<|", "|>") || is_between(text, "<｜", "｜>") ||
+         is_between(text, "<unused", ">");
+}
+
+std::string with_spaces(std::string_view text) {
+  constexpr std::string_view kBar = "\xe2\x96\x81";
+  std::string out;
+  while (!text.empty()) {
+    const bool is_bar = text.starts_with(kBar);
+    out += is_bar ? ' ' : text[0];
+    text.remove_prefix(is_bar ? kBar.size() : 1);
+  }
+  return out;
+}
+
+Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                        const JsonValue& config, VocabularyTokens& tokens) {
+  Adder adder(tokens);
+  CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
+  const bool clean_up = is_truthy(known(config, "clean_up_tokenization_spaces"));
+  for (const auto& [id, token] : adder.added()) {
+    std::string text = token.text;
+    if (!token.normalized) {
+      CKPT_ASSIGN(text, decode_added_token(text, known(tokenizer, "decoder"), clean_up));
+    }
+    const bool control = token.special || looks_special(text);
+    if (!control) text = with_spaces(text);
+    tokens[id] = {std::move(text), control ? TokenType::kControl : TokenType::kUserDefined};
+  }
+  return {};
+}
+
+Result<std::map<uint64_t, std::string>> added_texts(const Checkpoint& checkpoint,
+                                                    const JsonValue& tokenizer,
+                                                    const JsonValue& config,
+                                                    const VocabularyTokens& tokens) {
+  Adder adder(tokens);
+  CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
+  std::map<uint64_t, std::string> out;
+  for (const auto& [id, token] : adder.added()) out[id] = token.text;
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,52 @@
+// Added tokens: which they are, which numbers they get, and how they are spelled in the file;
+// private to gguf_tokenizer*.cc.
+//
+// Source: the library tokenizers 0.22 (AddedVocabulary::add_tokens, decoders/byte_level.rs),
+// transformers 4.57 tokenization_utils_{base,fast}.py, llama.cpp conversion/base.py get_vocab_base.
+// What a reader would get wrong: the ids in added_tokens are not looked at. A token of the
+// vocabulary keeps its number; any other gets the one behind the last, in the order of the list.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "transforms/to_gguf/tokenizer/parts.h"
+
+namespace ckpt {
+
+struct VocabularyToken {
+  std::string text;
+  TokenType type = TokenType::kNormal;
+};
+using VocabularyTokens = std::map<uint64_t, VocabularyToken>;
+
+// Adds to `tokens`, which are those of model.vocab, what tokenizer.json, tokenizer_config.json
+// (`config`; null or an object), added_tokens.json and special_tokens_map.json add.
+// Fails: kCorrupt for tokens without text or id; kUnsupported for a decoder that is not known where
+// a token would have to go through it.
+Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                        const JsonValue& config, VocabularyTokens& tokens);
+
+// The same tokens by the numbers they get, spelled as the files have them.
+Result<std::map<uint64_t, std::string>> added_texts(const Checkpoint& checkpoint,
+                                                    const JsonValue& tokenizer,
+                                                    const JsonValue& config,
+                                                    const VocabularyTokens& tokens);
+
+// True for texts that are control tokens whatever files say of them: "<|...|>", "<unused0>".
+bool looks_special(std::string_view text);
+// With spaces where SentencePiece has U+2581.
+std::string with_spaces(std::string_view text);
+
+// `bytes` where they are UTF-8; what is not becomes U+FFFD, one for each run that could not be
+// finished as a character.
+std::string as_utf8(std::string_view bytes);
+
+// The text that the converter writes for an added token that is not normalized: what its ids are
+// decoded to. `clean_up` as in tokenizer_config.json's clean_up_tokenization_spaces.
+// Fails: kUnsupported, naming the decoder.
+Result<std::string> decode_added_token(const std::string& text, const JsonValue* decoder,
+                                       bool clean_up);
+
+}  // namespace ckpt

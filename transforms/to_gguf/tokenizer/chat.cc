@@ -1,0 +1,95 @@
+// Chat templates (llama.cpp gguf-py/gguf/vocab.py SpecialVocab, gguf_writer.py add_chat_template).
+//
+// What a reader would get wrong: without tokenizer_config.json no template is looked for.
+#include <map>
+
+#include "transforms/to_gguf/tokenizer/added.h"
+
+namespace ckpt {
+namespace {
+
+std::string file_stem(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  return std::string(path.substr(0, path.rfind('.')));
+}
+
+// A text file as Python reads it: UTF-8, and each line ends in \n, whatever it ended in.
+Result<std::string> read_lines(const Document& document) {
+  const std::string& text = *document.content;
+  if (as_utf8(text) != text) {
+    return fail(ErrorCode::kCorrupt, "{}: not UTF-8; expected a template as text", document.path);
+  }
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    out += text[i] == '\r' ? '\n' : text[i];
+    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') ++i;
+  }
+  return out;
+}
+
+std::string safe_name(std::string name) {
+  for (char& c : name) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    if (!plain) c = '_';
+  }
+  return name;
+}
+
+void put(Metadata& metadata, std::string key, const std::string& text) {
+  if (!text.empty()) metadata.set(std::move(key), MetaValue::text(text));
+}
+
+}  // namespace
+
+Result<JsonValue> find_chat_template(const Checkpoint& checkpoint, const JsonValue& config) {
+  if (config.empty()) return JsonValue();
+  if (const JsonValue* found = member(config, "chat_template")) return *found;
+  const Document* jinja = checkpoint.find_document("chat_template.jinja");
+  if (jinja == nullptr) {
+    CKPT_ASSIGN(const std::optional<JsonValue> json, read_object(checkpoint, "chat_template.json"));
+    const JsonValue* found = json ? member(*json, "chat_template") : nullptr;
+    return found == nullptr ? JsonValue() : *found;
+  }
+  CKPT_ASSIGN(std::string text, read_lines(*jinja));
+  JsonValue list = JsonValue::array({{{"name", "default"}, {"template", std::move(text)}}});
+  for (const Document& document : checkpoint.documents) {
+    if (!document.path.starts_with("additional_chat_templates/") ||
+        !document.path.ends_with(".jinja")) {
+      continue;
+    }
+    CKPT_ASSIGN(text, read_lines(document));
+    list.push_back({{"name", file_stem(document.path)}, {"template", std::move(text)}});
+  }
+  return list.size() == 1 ? list[0]["template"] : list;
+}
+
+void add_chat_template(const JsonValue& found, Metadata& metadata) {
+  if (const auto* text = found.get_ptr<const std::string*>()) {
+    put(metadata, "tokenizer.chat_template", *text);
+  }
+  if (!found.is_array()) return;
+  const std::string* standard = nullptr;
+  // The converter writes the names in an order that changes from run to run; here they are sorted.
+  std::map<std::string, bool> names;
+  for (const JsonValue& entry : found) {
+    const std::string* name = text_of(entry, "name");
+    const std::string* text = text_of(entry, "template");
+    if (name == nullptr || name->empty() || text == nullptr) continue;
+    if (*name == "default") {
+      standard = text;
+      continue;
+    }
+    const std::string safe = safe_name(*name);
+    names.emplace(safe, true);
+    put(metadata, "tokenizer.chat_template." + safe, *text);
+  }
+  std::vector<std::string> list;
+  for (const auto& [name, unused] : names) list.push_back(name);
+  if (!list.empty()) {
+    metadata.append("tokenizer.chat_templates", MetaValue::array(make_text_array(std::move(list))));
+  }
+  if (standard != nullptr) put(metadata, "tokenizer.chat_template", *standard);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,74 @@
+#include "transforms/to_gguf/tokenizer/known.h"
+
+#include <algorithm>
+
+#include "core/base/sha256.h"
+#include "transforms/tokenizer/byte_level_bpe.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kCheckText =
+    "\n \n\n \n\n\n \t \t\t \t\n  \n   \n    \n     \n🚀 (normal) 😶\u200d🌫\ufe0f (multiple"
+    " emojis concatenated) ✅ 🦙🦙 3 33 333 3333 33333 333333 3333333 33333333 3.3 3..3 3..."
+    "3 កាន់តែពិសេសអាច😁 ?我想在apple工作1314151天～ ------======= нещо на Български ''''''```````"
+    "\"\"\"\"......!!!!!!?????? I've been 'told he's there, 'RE you sure? 'M not sure I'l"
+    "l make it, 'D you like some tea? We'Ve a'lL";
+
+// Ids of the special tokens that a template puts before or behind a text.
+struct Added {
+  std::vector<uint64_t> before, behind;
+};
+
+void append_ids(const JsonValue& processor, const JsonValue& item, std::vector<uint64_t>& out) {
+  const JsonValue* special = known(item, "SpecialToken");
+  const std::string* text = special == nullptr ? nullptr : text_of(*special, "id");
+  const JsonValue* table = known(processor, "special_tokens");
+  const JsonValue* entry = text == nullptr || table == nullptr ? nullptr : known(*table, *text);
+  const JsonValue* ids = entry == nullptr ? nullptr : known(*entry, "ids");
+  if (ids == nullptr || !ids->is_array()) return;
+  for (const JsonValue& id : *ids) out.push_back(whole(id).value_or(0));
+}
+
+Added added_ids(const JsonValue& tokenizer) {
+  Added out;
+  const JsonValue* processor = known(tokenizer, "post_processor");
+  if (processor == nullptr) return out;
+  const JsonValue* list = known(*processor, "processors");
+  const JsonValue alone = JsonValue::array({*processor});
+  for (const JsonValue& step : list == nullptr ? alone : *list) {
+    const JsonValue* single = known(step, "single");
+    if (single == nullptr || !single->is_array()) continue;
+    bool is_behind = false;
+    for (const JsonValue& item : *single) {
+      is_behind = is_behind || known(item, "Sequence") != nullptr;
+      append_ids(step, item, is_behind ? out.behind : out.before);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> check_hash(const JsonValue& tokenizer,
+                                      const std::vector<std::string>& merges,
+                                      std::span<const uint8_t> pieces) {
+  const JsonValue* model = known(tokenizer, "model");
+  if (model == nullptr) return std::nullopt;
+  const ByteLevelBpe bpe(*model, merges);
+  const Added added = added_ids(tokenizer);
+  std::vector<uint64_t> ids = added.before;
+  std::string_view text = kCheckText;
+  for (const uint8_t size : pieces) {
+    if (!bpe.encode(text.substr(0, size), ids)) return std::nullopt;
+    text.remove_prefix(size);
+  }
+  CKPT_CHECK(text.empty());
+  ids.insert(ids.end(), added.behind.begin(), added.behind.end());
+  const std::string list = fmt::format("[{}]", fmt::join(ids, ", "));
+  Sha256 hash;
+  hash.add(std::as_bytes(std::span(list)));
+  return hash.finish();
+}
+
+}  // namespace ckpt

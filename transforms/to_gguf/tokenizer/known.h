@@ -1,0 +1,33 @@
+// Published vocabularies by a hash: several share their rules but not their name.
+//
+//   check text ─▶ pieces by the rules ─▶ ids ─▶ "[1, 2, 3]" ─▶ SHA-256 ─▶ "deepseek-r1-qwen"
+//
+// Source: llama.cpp conversion/base.py get_vocab_base_pre (text and hashes). The text never
+// changes, so that its pieces are a table for each set of rules and no regular expression has to be
+// run. What a reader would get wrong: ids that the post-processor adds belong to the hash.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json/json_read.h"
+
+namespace ckpt {
+
+// Sizes in bytes of the pieces that the rules named `rules` cut the check text into; empty when
+// there is no table for them (gguf_tokenizer_pieces.cc).
+std::span<const uint8_t> check_pieces(std::string_view rules);
+
+// Name of the vocabulary whose check text has ids with this SHA-256, or nothing
+// (gguf_tokenizer_hashes.cc).
+std::string_view name_of_hash(std::string_view sha256);
+
+// SHA-256 of the check text's ids; nullopt when the vocabulary cannot spell it.
+std::optional<std::string> check_hash(const JsonValue& tokenizer,
+                                      const std::vector<std::string>& merges,
+                                      std::span<const uint8_t> pieces);
+
+}  // namespace ckpt

@@ -1,0 +1,173 @@
+// Tokens of tokenizer.model, and what other files put on top of them (llama.cpp conversion/base.py
+// _create_vocab_sentencepiece, conversion/phi.py Phi3MiniModel.set_vocab).
+//
+//   [PAD<i>] -10000 unused  ◀─ pieces  ◀─ added_tokens.json  ◀─ added_tokens_decoder
+//                                        -1000, user-defined     -1000, control or user-defined
+//
+// What a reader would get wrong: user-defined pieces of the model are NORMAL in the file; only what
+// the other files name becomes user-defined.
+#include <map>
+
+#include "transforms/to_gguf/tokenizer/added.h"
+#include "transforms/to_gguf/tokenizer/sentencepiece_model.h"
+
+namespace ckpt {
+namespace {
+
+constexpr float kPadScore = -10000.0f;
+constexpr float kAddedScore = -1000.0f;
+
+TokenType type_of(PieceType type) {
+  switch (type) {
+    case PieceType::kUnknown:
+      return TokenType::kUnknown;
+    case PieceType::kControl:
+      return TokenType::kControl;
+    case PieceType::kUnused:
+      return TokenType::kUnused;
+    case PieceType::kByte:
+      return TokenType::kByte;
+    case PieceType::kNormal:
+    case PieceType::kUserDefined:
+      break;
+  }
+  return TokenType::kNormal;
+}
+
+class PieceVocabulary {
+ public:
+  explicit PieceVocabulary(uint64_t size) : size_(size) {
+    for (uint64_t i = 0; i < size; ++i) {
+      out_.tokens.push_back(fmt::format("[PAD{}]", i));
+    }
+    out_.scores.resize(size, kPadScore);
+    out_.types.resize(size, static_cast<int32_t>(TokenType::kUnused));
+  }
+
+  // False when there is no such id.
+  bool put(uint64_t id, std::string text, float score, TokenType type) {
+    if (id >= size_) return false;
+    out_.tokens[id] = std::move(text);
+    out_.scores[id] = score;
+    out_.types[id] = static_cast<int32_t>(type);
+    return true;
+  }
+  // A token that a file beside tokenizer.model adds; those beyond vocab_size are counted.
+  void add(uint64_t id, const std::string& text, TokenType type) {
+    if (!put(id, text, kAddedScore, type)) beyond_.push_back(text);
+  }
+  const std::vector<std::string>& beyond() const { return beyond_; }
+  Vocabulary finish() { return std::move(out_); }
+
+ private:
+  uint64_t size_;
+  Vocabulary out_;
+  std::vector<std::string> beyond_;
+};
+
+Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_view text) {
+  const auto value = id == nullptr ? std::nullopt : whole(*id);
+  if (value && *value < kMaxTokens) return *value;
+  return fail(ErrorCode::kCorrupt, "{}: token '{}' has id {}; expected 0 to {}", file, text,
+              id == nullptr ? "none" : id->dump(), kMaxTokens - 1);
+}
+
+// {text: id}. Two texts of one id would have to be told by their order in the file.
+Status add_text_table(const Checkpoint& checkpoint, PieceVocabulary& out) {
+  CKPT_ASSIGN(const std::optional<JsonValue> table, read_object(checkpoint, "added_tokens.json"));
+  if (!table) return {};
+  std::map<uint64_t, std::string> seen;
+  for (const auto& [text, number] : table->items()) {
+    CKPT_ASSIGN(const uint64_t id, added_id(&number, "added_tokens.json", text));
+    const auto [first, is_new] = seen.emplace(id, text);
+    if (!is_new) {
+      return fail(ErrorCode::kCorrupt, "added_tokens.json: '{}' and '{}' have the same id {}",
+                  first->second, text, id);
+    }
+    out.add(id, text, TokenType::kUserDefined);
+  }
+  return {};
+}
+
+struct AddedEntry {
+  std::string text;
+  bool is_special = false;
+};
+
+Result<AddedEntry> added_entry(const JsonValue& entry, const char* place) {
+  const std::string* text = text_of(entry, "content");
+  if (text == nullptr) return fail(ErrorCode::kCorrupt, "{} has a token without content", place);
+  return AddedEntry{*text, is_truthy(known(entry, "special"))};
+}
+
+void add_entry(uint64_t id, AddedEntry entry, bool keeps_text, PieceVocabulary& out) {
+  const bool is_control = entry.is_special || (!keeps_text && looks_special(entry.text));
+  if (!is_control && !keeps_text) entry.text = with_spaces(entry.text);
+  out.add(id, entry.text, is_control ? TokenType::kControl : TokenType::kUserDefined);
+}
+
+Status add_decoder_table(const JsonValue& config, bool keeps_text, PieceVocabulary& out) {
+  constexpr const char* kPlace = "tokenizer_config.json: added_tokens_decoder";
+  const JsonValue* table = known(config, "added_tokens_decoder");
+  if (table == nullptr || !table->is_object()) return {};
+  std::map<uint64_t, AddedEntry> entries;  // by number, not in the order of texts
+  for (const auto& [key, value] : table->items()) {
+    CKPT_ASSIGN(AddedEntry entry, added_entry(value, kPlace));
+    const bool is_number =
+        !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == key.npos;
+    if (!is_number || !entries.emplace(std::stoull(key), std::move(entry)).second) {
+      return fail(ErrorCode::kCorrupt, "{} has '{}'; expected ids, each of them once", kPlace, key);
+    }
+  }
+  for (auto& [id, entry] : entries) add_entry(id, std::move(entry), keeps_text, out);
+  return {};
+}
+
+Status add_json_list(const Checkpoint& checkpoint, PieceVocabulary& out) {
+  CKPT_ASSIGN(const std::optional<JsonValue> tokenizer, read_object(checkpoint, "tokenizer.json"));
+  const JsonValue* list = tokenizer ? known(*tokenizer, "added_tokens") : nullptr;
+  if (list == nullptr || !list->is_array()) return {};
+  for (const JsonValue& value : *list) {
+    CKPT_ASSIGN(AddedEntry entry, added_entry(value, "tokenizer.json: added_tokens"));
+    CKPT_ASSIGN(const uint64_t id, added_id(member(value, "id"), "tokenizer.json", entry.text));
+    add_entry(id, std::move(entry), true, out);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& config,
+                               const TokenizerOptions& options, const Context& context) {
+  const Document* file = checkpoint.find_document("tokenizer.model");
+  CKPT_CHECK(file != nullptr);
+  CKPT_ASSIGN(SentencePieceModel model, in(file->path, read_sentencepiece(*file->content)));
+  const uint64_t size =
+      options.vocab_size.value_or(0) != 0 ? *options.vocab_size : uint64_t{model.pieces.size()};
+  if (size > kMaxTokens) {
+    return fail(ErrorCode::kCorrupt, "config.json: vocab_size {}; at most {}", size, kMaxTokens);
+  }
+  if (model.model != PieceModel::kBpe) {
+    context.note("tokenizer.model is not of BPE; llama.cpp cuts texts as if it were");
+  }
+  const bool keeps_texts = options.rules.keeps_added_texts;
+  PieceVocabulary out(size);
+  uint64_t id = 0;
+  for (TextPiece& piece : model.pieces) {
+    if (out.put(id, std::move(piece.text), piece.score, type_of(piece.type))) ++id;
+  }
+  CKPT_TRY(add_text_table(checkpoint, out));
+  CKPT_TRY(add_decoder_table(config, keeps_texts, out));
+  if (keeps_texts) CKPT_TRY(add_json_list(checkpoint, out));
+  if (id < model.pieces.size()) {
+    context.note(fmt::format("tokenizer.model has {} pieces; config.json's vocab_size keeps {}",
+                             model.pieces.size(), size));
+  }
+  if (!out.beyond().empty()) {
+    context.note(fmt::format("{} added tokens are beyond config.json's vocab_size {}, such as '{}'",
+                             out.beyond().size(), size, out.beyond().front()));
+  }
+  return out.finish();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,182 @@
+// llama.cpp's name for a pre-tokenizer, found from the rules in tokenizer.json.
+//
+// llama.cpp itself compares a hash of the ids that one fixed text gets, and so knows the published
+// vocabularies and no other. Here the rules come first and name any vocabulary; the hash
+// (gguf_tokenizer_known.h) then tells published ones apart that share their rules.
+// Source: llama.cpp src/llama-vocab.cpp (llm_tokenizer_bpe: "original regex from tokenizer.json").
+// What a reader would get wrong: several names stand for the same rules; where one cannot be told
+// from tokenizer.json, the one that behaves the same is chosen.
+#include <algorithm>
+
+#include "transforms/to_gguf/tokenizer/known.h"
+#include "transforms/to_gguf/tokenizer/parts.h"
+
+namespace ckpt {
+namespace {
+
+// Pieces that the patterns share. X alone: a letter's run may start with one odd character.
+#define CKPT_CONTRACTION "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+#define CKPT_TAIL R"(\s*[\r\n]+|\s+(?!\S)|\s+)"
+#define CKPT_UPPER_WORD \
+  R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+#define CKPT_LOWER_WORD \
+  R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
+
+// Steps are written as below in step_text(), joined with newlines. A last step of "bytes" stands
+// for ByteLevel without its own pattern, "bytes+words" for one with it.
+struct Signature {
+  std::string_view steps;
+  std::string_view name;
+};
+
+constexpr Signature kSignatures[] = {
+    {CKPT_CONTRACTION R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" CKPT_TAIL
+                      "\nbytes",
+     "qwen2"},
+    {CKPT_CONTRACTION
+     R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|)" CKPT_TAIL
+     "\nbytes",
+     "qwen35"},
+    {CKPT_CONTRACTION R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" CKPT_TAIL
+                      "\nbytes",
+     "llama-bpe"},
+    {CKPT_UPPER_WORD "|" CKPT_LOWER_WORD R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" CKPT_TAIL
+                     "\nbytes",
+     "tekken"},
+    {CKPT_UPPER_WORD CKPT_CONTRACTION "?|" CKPT_LOWER_WORD CKPT_CONTRACTION
+                                      R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" CKPT_TAIL
+                                      "\nbytes",
+     "gpt-4o"},
+    {R"(\d{1,3}(?=(?:\d{3})*\b))"
+     "\n" CKPT_UPPER_WORD CKPT_CONTRACTION "?|" CKPT_LOWER_WORD CKPT_CONTRACTION
+     R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" CKPT_TAIL "\nbytes",
+     "tiny_aya"},
+    {R"(\p{N}{1,3})"
+     "\n[一-龥぀-ゟ゠-ヿ]+\n"
+     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|)"
+     R"([^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|)" CKPT_TAIL "\nbytes",
+     "deepseek-v3"},
+    {R"([\r\n])"
+     "\n"
+     R"(\s?\p{L}+)"
+     "\n"
+     R"(\s?\p{P}+)"
+     "\n[一-龥ࠀ-一가-퟿]+\ndigit\nbytes",
+     "deepseek-coder"},
+    {CKPT_CONTRACTION R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|)" CKPT_TAIL
+                      "\nbytes",
+     "seed-coder"},
+    {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?)"
+     R"([^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"
+     "\nbytes",
+     "bailingmoe"},
+    {R"(\p{N}{1,3})"
+     "\n" CKPT_CONTRACTION
+     R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|)" CKPT_TAIL "\nbytes",
+     "minicpm5"},
+    {R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" CKPT_TAIL "\nbytes",
+     "ufakzeka"},
+    {"punctuation\nbytes+words\ndigits\n[0-9][0-9][0-9]", "falcon"},
+    {"digit\nbytes+words", "starcoder"},
+    {"bytes+words", "gpt-2"},
+};
+
+// The second of its patterns goes on over a thousand characters; no other begins so.
+constexpr std::string_view kDeepSeekLlm = R"([\r\n])"
+                                          "\n"
+                                          R"(\s?[A-Za-zµÀ-)";
+
+// One step: the pattern of a Split, with line ends spelled as in C, or a word for other kinds.
+std::string step_text(const JsonValue& step) {
+  const std::string* type = text_of(step, "type");
+  if (type == nullptr) return "?";
+  if (*type == "ByteLevel") {
+    const JsonValue* words = known(step, "use_regex");
+    return words == nullptr || is_truthy(words) ? "bytes+words" : "bytes";
+  }
+  if (*type == "Digits") return is_truthy(known(step, "individual_digits")) ? "digit" : "digits";
+  if (*type == "Punctuation") return "punctuation";
+  if (*type != "Split") return *type;
+  const JsonValue* pattern = known(step, "pattern");
+  const std::string* regex = pattern == nullptr ? nullptr : text_of(*pattern, "Regex");
+  const std::string* behavior = text_of(step, "behavior");
+  if (regex == nullptr) return "Split by a text";
+  std::string out;
+  for (const char c : *regex) {
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else {
+      out += c;
+    }
+  }
+  // Removed with invert keeps what matches, as Isolated does where the pattern matches everything.
+  const bool inverted = is_truthy(known(step, "invert"));
+  const bool keeps = behavior == nullptr || (*behavior == "Isolated" && !inverted) ||
+                     (*behavior == "Removed" && inverted);
+  return keeps ? out : fmt::format("{} ({}{})", out, *behavior, inverted ? ", inverted" : "");
+}
+
+void append_steps(const JsonValue& step, std::vector<std::string>& out) {
+  const JsonValue* list = known(step, "pretokenizers");
+  if (list == nullptr || !list->is_array()) {
+    out.push_back(step_text(step));
+    return;
+  }
+  for (const JsonValue& inner : *list) append_steps(inner, out);
+}
+
+// Whether the post-processor puts a token in front of a text.
+bool adds_first_token(const JsonValue& tokenizer) {
+  const JsonValue* processor = known(tokenizer, "post_processor");
+  if (processor == nullptr) return false;
+  const JsonValue* list = known(*processor, "processors");
+  const JsonValue alone = JsonValue::array({*processor});
+  for (const JsonValue& step : list == nullptr ? alone : *list) {
+    const JsonValue* single = known(step, "single");
+    const bool has_first = single != nullptr && single->is_array() && single->size() > 1 &&
+                           known(single->front(), "SpecialToken") != nullptr;
+    if (has_first) return true;
+  }
+  return false;
+}
+
+// Names that share their rules, told apart by what else tokenizer.json says.
+std::string refine(std::string_view name, const JsonValue& tokenizer, const JsonValue& config) {
+  const JsonValue* model = known(tokenizer, "model");
+  const bool ignores_merges = model != nullptr && is_truthy(known(*model, "ignore_merges"));
+  if (name == "llama-bpe" && !ignores_merges && !adds_first_token(tokenizer)) return "smaug-bpe";
+  if (name == "starcoder") {
+    const JsonValue* normalizer = known(tokenizer, "normalizer");
+    const std::string* type = normalizer == nullptr ? nullptr : text_of(*normalizer, "type");
+    if (type != nullptr && *type == "NFC") return "command-r";
+    const JsonValue* cleans = known(config, "clean_up_tokenization_spaces");
+    if (cleans != nullptr && !is_truthy(cleans)) return "smollm";
+  }
+  return std::string(name);
+}
+
+}  // namespace
+
+Result<std::string> recognise_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
+                                            const std::vector<std::string>& merges) {
+  std::vector<std::string> steps;
+  if (const JsonValue* first = known(tokenizer, "pre_tokenizer")) append_steps(*first, steps);
+  const std::string text = fmt::format("{}", fmt::join(steps, "\n"));
+  for (const Signature& signature : kSignatures) {
+    if (signature.steps != text) continue;
+    const std::span<const uint8_t> pieces = check_pieces(signature.name);
+    const auto hash = pieces.empty() ? std::nullopt : check_hash(tokenizer, merges, pieces);
+    const std::string_view published = hash ? name_of_hash(*hash) : std::string_view();
+    if (!published.empty()) return std::string(published);
+    return refine(signature.name, tokenizer, config);
+  }
+  if (text.starts_with(kDeepSeekLlm)) return std::string("deepseek-llm");
+  return fail_with_hint(ErrorCode::kUnsupported,
+                        "--tokenizer-pre NAME, with llama.cpp's name for these rules",
+                        "tokenizer.json: pre-tokenizer not recognized; its rules are {}",
+                        steps.empty() ? "empty" : fmt::format("'{}'", fmt::join(steps, "', '")));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,191 @@
+#include "transforms/to_gguf/tokenizer/tokenizer.h"
+
+#include "transforms/to_gguf/tokenizer/parts.h"
+
+namespace ckpt {
+namespace {
+
+constexpr const char* kTokenizerHint = "the folder of the model's tokenizer, with --tokenizer DIR";
+
+// Granite's code models share one vocabulary size and want no BOS (llama.cpp conversion/llama.py).
+constexpr uint64_t kNoBosVocabulary = 49152;
+// CodeLlama's, whose end of a turn no file names.
+constexpr uint64_t kInfillVocabulary = 32016;
+constexpr uint64_t kInfillEndOfTurn = 32010;
+
+// Gemma 4's, which programs parse (llama.cpp conversion/gemma.py Gemma4Model.set_vocab).
+constexpr std::string_view kShownTokens[] = {"<|channel>",   "<channel|>",       "<|tool_call>",
+                                             "<tool_call|>", "<|tool_response>", "<tool_response|>",
+                                             "<|\"|>"};
+
+struct TokenizerFiles {
+  JsonValue tokenizer, config;  // tokenizer.json, null when there is none; tokenizer_config.json
+};
+
+Result<TokenizerFiles> read_files(const Checkpoint& checkpoint) {
+  TokenizerFiles out{JsonValue(), JsonValue::object()};
+  CKPT_ASSIGN(std::optional<JsonValue> tokenizer, read_object(checkpoint, "tokenizer.json"));
+  if (tokenizer) out.tokenizer = std::move(*tokenizer);
+  CKPT_ASSIGN(std::optional<JsonValue> config, read_object(checkpoint, "tokenizer_config.json"));
+  if (config) out.config = std::move(*config);
+  return out;
+}
+
+// Phi-4 is called Phi-3 and has byte-level BPE.
+bool is_gpt2(const JsonValue& config) {
+  const std::string* name = text_of(config, "tokenizer_class");
+  return name != nullptr && *name == "GPT2Tokenizer";
+}
+
+// "IQ== 0": one token a line, as tiktoken has them and as Llama 3 ships them under this name.
+bool is_tiktoken(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const size_t space = line.find(' ');
+  return space != line.npos && space > 0 && space + 1 < line.size() &&
+         line.substr(space + 1).find_first_not_of("0123456789\r") == line.npos;
+}
+
+bool reads_piece_file(const Checkpoint& checkpoint, const TokenizerFiles& files,
+                      const TokenizerRules& rules) {
+  const Document* found = checkpoint.find_document("tokenizer.model");
+  if (rules.piece_file == PieceFile::kIgnored || found == nullptr) return false;
+  if (rules.keeps_added_texts && is_gpt2(files.config)) return false;
+  return files.tokenizer.is_null() || !is_tiktoken(*found->content);
+}
+
+Status refuse_missing(const Checkpoint& checkpoint, const TokenizerRules& rules) {
+  const bool has_json = checkpoint.find_document("tokenizer.json") != nullptr;
+  if (rules.piece_file == PieceFile::kRequired && has_json) {
+    return fail_with_hint(ErrorCode::kUsage, kTokenizerHint,
+                          "tokenizer.json without tokenizer.model, which this family's is made of");
+  }
+  for (const char* path : {"tokenizer.model", "spiece.model", "tekken.json"}) {
+    if (has_json || checkpoint.find_document(path) == nullptr) continue;
+    return fail_with_hint(ErrorCode::kUnsupported, kTokenizerHint,
+                          "{} without tokenizer.json: only byte-level BPE in a tokenizer.json is "
+                          "converted",
+                          path);
+  }
+  return fail_with_hint(ErrorCode::kUsage, kTokenizerHint, "no tokenizer.json{}",
+                        rules.piece_file == PieceFile::kIgnored ? "" : " or tokenizer.model");
+}
+
+// SentencePiece models in a tokenizer.json are BPE too; their bytes are tokens like <0x0A>.
+Status check_kind(const JsonValue& tokenizer) {
+  const JsonValue* model = known(tokenizer, "model");
+  const std::string* type = model == nullptr ? nullptr : text_of(*model, "type");
+  if (type == nullptr || *type != "BPE") {
+    return fail(ErrorCode::kUnsupported,
+                "tokenizer.json: a {} model; only byte-level BPE is converted",
+                type == nullptr ? "nameless" : *type);
+  }
+  if (is_truthy(known(*model, "byte_fallback"))) {
+    return fail(ErrorCode::kUnsupported,
+                "tokenizer.json: BPE with byte fallback, as SentencePiece has it; only byte-level "
+                "BPE is converted");
+  }
+  return {};
+}
+
+Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
+                           const TokenizerOptions& options, Metadata& metadata) {
+  CKPT_TRY(check_kind(files.tokenizer));
+  CKPT_ASSIGN(Vocabulary vocabulary, read_vocabulary(checkpoint, files.tokenizer, files.config,
+                                                     options.vocab_size.value_or(0)));
+  CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, files.tokenizer));
+  CKPT_ASSIGN(std::string pre,
+              options.pre_name ? Result<std::string>(*options.pre_name)
+                               : recognise_pre_tokenizer(files.tokenizer, files.config, merges));
+  metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
+  metadata.append("tokenizer.ggml.pre", MetaValue::text(std::move(pre)));
+  metadata.append("tokenizer.ggml.tokens",
+                  MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
+  metadata.append("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(vocabulary.types)));
+  if (!merges.empty()) {
+    metadata.append("tokenizer.ggml.merges", MetaValue::array(make_text_array(std::move(merges))));
+  }
+  SpecialsWanted wanted;
+  wanted.named = options.rules.special_tokens;
+  return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), wanted, metadata);
+}
+
+Status add_piece_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
+                      Metadata& metadata) {
+  SpecialsWanted wanted;
+  wanted.vocab_size = vocabulary.tokens.size();
+  metadata.append("tokenizer.ggml.model", MetaValue::text("llama"));
+  metadata.append("tokenizer.ggml.pre", MetaValue::text("default"));
+  metadata.append("tokenizer.ggml.tokens",
+                  MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
+  metadata.append("tokenizer.ggml.scores", MetaValue::array(make_f32_array(vocabulary.scores)));
+  metadata.append("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(vocabulary.types)));
+  return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), wanted, metadata);
+}
+
+Status add_gemma4_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
+                       Metadata& metadata) {
+  show_tokens(kShownTokens, vocabulary);
+  CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, files.tokenizer));
+  metadata.append("tokenizer.ggml.model", MetaValue::text("gemma4"));
+  metadata.append("tokenizer.ggml.tokens",
+                  MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
+  metadata.append("tokenizer.ggml.scores", MetaValue::array(make_f32_array(vocabulary.scores)));
+  metadata.append("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(vocabulary.types)));
+  if (!merges.empty()) {
+    metadata.append("tokenizer.ggml.merges", MetaValue::array(make_text_array(std::move(merges))));
+  }
+  return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), {}, metadata);
+}
+
+Status add_vocabulary_keys(const Checkpoint& checkpoint, TokenizerFiles files,
+                           const TokenizerOptions& options, const Context& context,
+                           Metadata& metadata) {
+  if (reads_piece_file(checkpoint, files, options.rules)) {
+    CKPT_ASSIGN(Vocabulary vocabulary, read_pieces(checkpoint, files.config, options, context));
+    return add_piece_keys(checkpoint, std::move(files), std::move(vocabulary), metadata);
+  }
+  const ByteFallback fallback = options.rules.byte_fallback;
+  if (fallback != ByteFallback::kRefused && has_byte_fallback(files.tokenizer)) {
+    CKPT_ASSIGN(Vocabulary vocabulary,
+                read_byte_fallback(checkpoint, files.tokenizer, files.config));
+    return fallback == ByteFallback::kAsGemma4
+               ? add_gemma4_keys(checkpoint, std::move(files), std::move(vocabulary), metadata)
+               : add_piece_keys(checkpoint, std::move(files), std::move(vocabulary), metadata);
+  }
+  const bool is_byte_level = options.rules.piece_file != PieceFile::kRequired ||
+                             (options.rules.keeps_added_texts && is_gpt2(files.config));
+  if (files.tokenizer.is_null() || !is_byte_level) {
+    return refuse_missing(checkpoint, options.rules);
+  }
+  return add_byte_level_keys(checkpoint, std::move(files), options, metadata);
+}
+
+}  // namespace
+
+Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
+                          const Context& context, Metadata& metadata) {
+  CKPT_ASSIGN(const TokenizerFiles files, read_files(checkpoint));
+  const TokenizerRules& rules = options.rules;
+  const JsonValue* prefix = known(files.config, "add_prefix_space");
+  if (rules.is_llama && prefix != nullptr) {
+    metadata.append("tokenizer.ggml.add_space_prefix", MetaValue::boolean(is_truthy(prefix)));
+  }
+  CKPT_TRY(add_vocabulary_keys(checkpoint, files, options, context, metadata));
+  const bool has_infill = rules.is_llama && options.vocab_size == kInfillVocabulary;
+  const std::optional<uint64_t> end_of_turn =
+      has_infill ? std::optional(kInfillEndOfTurn) : rules.end_of_turn_id;
+  if (end_of_turn) {
+    const SpecialsWanted wanted{UINT64_MAX, {"eot"}, {{"eot", *end_of_turn}}};
+    CKPT_TRY(add_special_ids(checkpoint, files.tokenizer, files.config, wanted, metadata));
+  }
+  if (rules.is_llama && options.vocab_size == kNoBosVocabulary) {
+    metadata.set("tokenizer.ggml.add_bos_token", MetaValue::boolean(false));
+  }
+  if (rules.adds_space_prefix) {
+    metadata.set("tokenizer.ggml.add_space_prefix", MetaValue::boolean(*rules.adds_space_prefix));
+  }
+  if (rules.adds_bos) metadata.set("tokenizer.ggml.add_bos_token", MetaValue::boolean(true));
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,51 @@
+// A tokenizer as keys: tokenizer.ggml.* from a model's tokenizer files.
+//
+//   tokenizer.json, byte-level BPE        model gpt2:   pre, tokens, token_type, merges
+//   tokenizer.model (SentencePiece)       model llama:  pre, tokens, scores, token_type
+//   tokenizer.json, BPE with byte         model llama:  the same, without the scores it lacks
+//     fallback, where no .model is
+//   then: *_token_id, add_*_token, chat_template, normalizer.*
+//
+// Source: llama.cpp conversion/base.py (get_vocab_base, _create_vocab_sentencepiece),
+// gguf-py/gguf/vocab.py (SpecialVocab, LlamaHfVocab). What a reader would get wrong: ids of special
+// tokens come first from tokenizer_config.json by text, then from config.json by number, and are
+// written in that order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/model/transform.h"
+
+namespace ckpt {
+
+// What becomes of BPE with byte fallback in a tokenizer.json.
+enum class ByteFallback : uint8_t { kRefused, kAsLlama, kAsGemma4 };
+enum class PieceFile : uint8_t { kIgnored, kPreferred, kRequired };
+
+// How the class of a family reads its tokenizer, where it is not byte-level BPE alone.
+struct TokenizerRules {
+  PieceFile piece_file = PieceFile::kIgnored;  // tokenizer.model; preferred to tokenizer.json
+  ByteFallback byte_fallback = ByteFallback::kRefused;
+  bool keeps_added_texts = false;  // added tokens as Phi-3's class has them
+  bool is_llama = false;  // writes add_prefix_space; two sizes of vocabulary are exceptions
+  std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one
+  bool adds_bos = false;                        // said last, whatever the files say
+  std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say
+  std::string_view special_tokens = {};  // "bos=[GO] eot=<end>": where nothing else names them
+};
+
+struct TokenizerOptions {
+  std::optional<uint64_t> vocab_size = {};   // of config.json; nullopt: as many as there are tokens
+  std::optional<std::string> pre_name = {};  // given by hand
+  TokenizerRules rules = {};
+};
+
+// Fails: kUsage without a tokenizer; kUnsupported for kinds of tokenizers that the rules do not
+// take, and for a pre-tokenizer that is not recognised; kCorrupt, also for more tokens than
+// vocab_size.
+Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
+                          const Context& context, Metadata& metadata);
+
+}  // namespace ckpt

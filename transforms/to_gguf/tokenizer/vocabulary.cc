@@ -1,0 +1,140 @@
+// Tokens, their types and merges (llama.cpp conversion/base.py get_vocab_base,
+// gguf-py/gguf/vocab.py _try_load_from_tokenizer_json, _try_load_merges_txt).
+//
+// What a reader would get wrong: a token is CONTROL when it is marked special or when it only looks
+// so ("<|...|>"); ids that no token has are filled up to vocab_size.
+#include <algorithm>
+
+#include "transforms/to_gguf/tokenizer/added.h"
+
+namespace ckpt {
+namespace {
+
+Result<uint64_t> token_id(const JsonValue& id, std::string_view text) {
+  const auto value = whole(id);
+  if (!value || *value >= kMaxTokens) {
+    return fail(ErrorCode::kCorrupt, "tokenizer.json: token '{}' has id {}; expected 0 to {}", text,
+                id.dump(), kMaxTokens - 1);
+  }
+  return *value;
+}
+
+Result<VocabularyTokens> base_tokens(const JsonValue& tokenizer) {
+  const JsonValue* model = known(tokenizer, "model");
+  const JsonValue* vocab = model == nullptr ? nullptr : known(*model, "vocab");
+  if (vocab == nullptr || !vocab->is_object()) {
+    return fail(ErrorCode::kCorrupt, "tokenizer.json: no model.vocab");
+  }
+  VocabularyTokens out;
+  for (const auto& [text, id] : vocab->items()) {
+    CKPT_ASSIGN(const uint64_t number, token_id(id, text));
+    out[number] = {text, TokenType::kNormal};
+  }
+  return out;
+}
+
+std::string join_pair(const std::string& left, const std::string& right) {
+  std::string out;
+  for (const std::string* part : {&left, &right}) {
+    if (!out.empty()) out += ' ';
+    for (const char c : *part) {
+      if (c == ' ') {
+        out += "\xc4\xa0";  // U+0120, byte-level BPE's space
+      } else {
+        out += c;
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> words(std::string_view line) {
+  std::vector<std::string> out;
+  size_t at = 0;
+  while ((at = line.find_first_not_of(" \t\r\f\v", at)) != std::string_view::npos) {
+    const size_t end = std::min(line.find_first_of(" \t\r\f\v", at), line.size());
+    out.emplace_back(line.substr(at, end - at));
+    at = end;
+  }
+  return out;
+}
+
+std::vector<std::string> merges_of_text(std::string_view text) {
+  std::vector<std::string> out;
+  for (bool first = true; !text.empty(); first = false) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::vector<std::string> parts = words(line);
+    const bool is_comment = first && !parts.empty() && parts[0].starts_with('#');
+    if (parts.size() == 2 && !is_comment) out.push_back(parts[0] + " " + parts[1]);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                   const JsonValue& config, uint64_t vocab_size) {
+  CKPT_ASSIGN(VocabularyTokens tokens, base_tokens(tokenizer));
+  CKPT_TRY(add_added_tokens(checkpoint, tokenizer, config, tokens));
+  const uint64_t needed = tokens.empty() ? 0 : tokens.rbegin()->first + 1;
+  const uint64_t size = vocab_size == 0 ? needed : vocab_size;
+  if (needed > size) {
+    return fail_with_hint(
+        ErrorCode::kCorrupt, "a tokenizer that belongs to these weights, with --tokenizer DIR",
+        "tokenizer.json has token '{}' as number {}; config.json's vocab_size is {}",
+        tokens.rbegin()->second.text, needed - 1, size);
+  }
+  if (size > kMaxTokens) {
+    return fail(ErrorCode::kCorrupt, "config.json: vocab_size {}; at most {}", size, kMaxTokens);
+  }
+  Vocabulary out;
+  for (uint64_t i = 0; i < size; ++i) {
+    const auto found = tokens.find(i);
+    if (found == tokens.end()) {
+      out.tokens.push_back(fmt::format("[PAD{}]", i));
+      out.types.push_back(static_cast<int32_t>(TokenType::kUnused));
+      continue;
+    }
+    out.tokens.push_back(std::move(found->second.text));
+    out.types.push_back(static_cast<int32_t>(found->second.type));
+  }
+  return out;
+}
+
+Result<TokenTexts> token_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                               const JsonValue& config) {
+  CKPT_ASSIGN(const VocabularyTokens tokens, base_tokens(tokenizer));
+  TokenTexts out;
+  out.base_count = tokens.size();
+  for (const auto& [id, token] : tokens) out.by_id[id] = token.text;
+  CKPT_ASSIGN(const auto added, added_texts(checkpoint, tokenizer, config, tokens));
+  for (const auto& [id, text] : added) out.by_id[id] = text;
+  return out;
+}
+
+Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,
+                                             const JsonValue& tokenizer) {
+  const JsonValue* list = known(*known(tokenizer, "model"), "merges");
+  std::vector<std::string> out;
+  if (list != nullptr && list->is_array()) {
+    for (const JsonValue& merge : *list) {
+      const auto* text = merge.get_ptr<const std::string*>();
+      const bool is_pair =
+          merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();
+      if (text == nullptr && !is_pair) {
+        return fail(ErrorCode::kCorrupt, "tokenizer.json: merge {} is neither a text nor a pair",
+                    out.size());
+      }
+      out.push_back(text != nullptr ? *text
+                                    : join_pair(merge[0].get_ref<const std::string&>(),
+                                                merge[1].get_ref<const std::string&>()));
+    }
+  }
+  if (!out.empty()) return out;
+  const Document* document = checkpoint.find_document("merges.txt");
+  return document == nullptr ? out : merges_of_text(*document->content);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,262 @@
+// What to-gguf does to values: rows and columns in another order, + 1, -exp(x)
+// (llama.cpp conversion/qwen.py Qwen3NextModel, _LinearAttentionVReorderBase; llama.py permute).
+//
+//   value heads, 2 key heads with r = 3 each:   HF    0a 0b 0c 1a 1b 1c   grouped by key head
+//                                               GGUF  0a 1a 0b 1b 0c 1c   tiled
+//
+// What a reader would get wrong: rows move as slices of the file, columns only as values; sums are
+// made in the type of the source (F16 rounds, BF16 is F32 by then).
+#include <algorithm>
+
+#include "core/base/arithmetic.h"
+#include "transforms/to_gguf/to_gguf.h"
+
+namespace ckpt {
+namespace {
+
+// Heads of linear attention, as config.json has them.
+struct Heads {
+  uint64_t key = 0, value = 0;                // how many
+  uint64_t key_values = 0, value_values = 0;  // size of one
+
+  bool reorders() const { return key > 0 && value > 0 && key != value; }
+  // Old head that comes to place `head`.
+  uint64_t source_of(uint64_t head) const { return (head % key) * (value / key) + head / key; }
+};
+
+Result<Heads> linear_heads(const Model& model) {
+  Heads heads;
+  CKPT_ASSIGN(heads.key, model.count("linear_num_key_heads"));
+  CKPT_ASSIGN(heads.value, model.count("linear_num_value_heads"));
+  CKPT_ASSIGN(heads.key_values, model.count("linear_key_head_dim"));
+  CKPT_ASSIGN(heads.value_values, model.count("linear_value_head_dim"));
+  if (heads.reorders() && heads.value % heads.key != 0) {
+    return fail(ErrorCode::kCorrupt,
+                "config.json: linear_num_value_heads {} is no multiple of linear_num_key_heads {}",
+                heads.value, heads.key);
+  }
+  return heads;
+}
+
+Status check_rows(const Tensor& tensor, uint64_t found, uint64_t expected, const char* what) {
+  if (found == expected) return {};
+  return fail(ErrorCode::kCorrupt, "tensor '{}' has {} {}; config.json makes it {}", tensor.name,
+              found, what, expected);
+}
+
+// Applies a row edit to the bytes below: to the tensor itself, or to what it is decoded from.
+Result<Tensor> with_rows(Tensor tensor, const std::vector<RowRun>& runs) {
+  if (tensor.is_stored()) return reorder_rows(tensor, runs);
+  Recoded recoded = tensor.recoded();
+  const bool by_row = std::any_of(recoded.ops.begin(), recoded.ops.end(), [](const ValueOp& op) {
+    return std::holds_alternative<ScaleRows>(op);
+  });
+  if (by_row) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}': rows that are scaled cannot be reordered",
+                tensor.name);
+  }
+  CKPT_ASSIGN(Tensor from, reorder_rows(*recoded.from, runs));
+  recoded.from = std::make_shared<const Tensor>(std::move(from));
+  if (recoded.block_amax != nullptr) {
+    CKPT_ASSIGN(Tensor amax, reorder_rows(*recoded.block_amax, runs));
+    recoded.block_amax = std::make_shared<const Tensor>(std::move(amax));
+  }
+  tensor.origin = std::move(recoded);
+  return tensor;
+}
+
+// The values of a 1-D tensor are its rows.
+Result<Tensor> reordered(Tensor tensor, const std::vector<RowRun>& runs) {
+  const std::vector<uint64_t> shape = tensor.shape;
+  if (shape.size() >= 2) return with_rows(std::move(tensor), runs);
+  CKPT_ASSIGN(Tensor column, reshape(std::move(tensor), {shape.empty() ? 1 : shape[0], 1}));
+  CKPT_ASSIGN(column, with_rows(std::move(column), runs));
+  return reshape(std::move(column), shape);
+}
+
+uint64_t row_count(const Tensor& tensor) {
+  return tensor.shape.size() >= 2 ? tensor.rows() : tensor.values();
+}
+
+// Value heads of `size` rows from grouped to tiled, behind the first `kept` rows.
+Result<Tensor> tile_rows(Tensor tensor, const Heads& heads, uint64_t kept, uint64_t size) {
+  if (!heads.reorders()) return tensor;
+  CKPT_TRY(check_rows(tensor, row_count(tensor), kept + heads.value * size, "rows"));
+  std::vector<RowRun> runs;
+  if (kept > 0) runs.push_back({0, kept});
+  for (uint64_t head = 0; head < heads.value; ++head) {
+    runs.push_back({kept + heads.source_of(head) * size, size});
+  }
+  return reordered(std::move(tensor), runs);
+}
+
+Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
+  if (!heads.reorders()) return tensor;
+  const uint64_t size = heads.value_values;
+  if (!tensor.is_stored() && tensor.recoded().block_amax != nullptr) {
+    return fail(ErrorCode::kUnsupported,
+                "tensor '{}': its blocks have stored maxima, which cannot change columns",
+                tensor.name);
+  }
+  CKPT_TRY(check_rows(tensor, tensor.row_values(), heads.value * size, "columns"));
+  auto index = std::make_shared<std::vector<uint32_t>>();
+  for (uint64_t head = 0; head < heads.value; ++head) {
+    const uint64_t first = heads.source_of(head) * size;
+    for (uint64_t i = 0; i < size; ++i) index->push_back(static_cast<uint32_t>(first + i));
+  }
+  return with_op(std::move(tensor), PermuteColumns{std::move(index)});
+}
+
+// Rows of each head: the two halves become pairs.
+Result<Tensor> pair_rows(Tensor tensor, uint64_t heads) {
+  const uint64_t rows = row_count(tensor);
+  if (heads == 0 || rows % heads != 0 || rows / heads % 2 != 0) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' has {} rows; expected {} heads of an even size",
+                tensor.name, rows, heads);
+  }
+  const uint64_t half = rows / heads / 2;
+  std::vector<RowRun> runs;
+  for (uint64_t head = 0; head < heads; ++head) {
+    for (uint64_t i = 0; i < half; ++i) {
+      runs.push_back({head * half * 2 + i, 1});
+      runs.push_back({head * half * 2 + half + i, 1});
+    }
+  }
+  return reordered(std::move(tensor), runs);
+}
+
+// Rounds as the converter's arithmetic did when the source was F16.
+Result<Tensor> with_sum(Tensor tensor, ValueOp op) {
+  const bool half = tensor.codec->parts[0].dtype == Dtype::kF16;
+  CKPT_ASSIGN(Tensor changed, with_op(std::move(tensor), std::move(op)));
+  return half ? with_op(std::move(changed), RoundTo{Dtype::kF16}) : Result<Tensor>(changed);
+}
+
+// Without its axes of length 1.
+Result<Tensor> squeezed(Tensor tensor) {
+  std::vector<uint64_t> shape = tensor.shape;
+  std::erase(shape, 1);
+  return reshape(std::move(tensor), shape);
+}
+
+Result<Tensor> convolution(Tensor tensor, const Heads& heads) {
+  CKPT_ASSIGN(Tensor flat, squeezed(std::move(tensor)));
+  return tile_rows(std::move(flat), heads, heads.key * heads.key_values * 2, heads.value_values);
+}
+
+Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
+  if (tensor.shape.size() != 3 || tensor.shape[1] % 2 != 0) {
+    return fail(ErrorCode::kCorrupt,
+                "tensor '{}' has shape [{}]; expected experts x gate and up x hidden", tensor.name,
+                fmt::join(tensor.shape, ", "));
+  }
+  const uint64_t half = tensor.shape[1] / 2;
+  std::vector<Tensor> out;
+  for (uint64_t part = 0; part < 2; ++part) {
+    std::vector<RowRun> runs;
+    for (uint64_t expert = 0; expert < tensor.shape[0]; ++expert) {
+      runs.push_back({expert * half * 2 + part * half, half});
+    }
+    if (!tensor.is_stored()) {
+      return fail(ErrorCode::kUnsupported,
+                  "tensor '{}': fused experts that are computed cannot be "
+                  "split",
+                  tensor.name);
+    }
+    CKPT_ASSIGN(Tensor taken, reorder_rows(tensor, runs));
+    CKPT_ASSIGN(taken, reshape(std::move(taken), {tensor.shape[0], half, tensor.shape[2]}));
+    out.push_back(std::move(taken));
+  }
+  return out;
+}
+
+// Rows of each key head are q, k, v, z: all q, all k and all v; all z.
+Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model) {
+  CKPT_ASSIGN(const Heads heads, linear_heads(model));
+  if (heads.key == 0 || heads.value % heads.key != 0) {
+    return fail(ErrorCode::kCorrupt,
+                "config.json: linear_num_value_heads {} is no multiple of linear_num_key_heads {}",
+                heads.value, heads.key);
+  }
+  const uint64_t values = heads.value / heads.key * heads.value_values;  // of one key head
+  const uint64_t sizes[] = {heads.key_values, heads.key_values, values, values};
+  const uint64_t head_rows = 2 * heads.key_values + 2 * values;
+  CKPT_TRY(check_rows(tensor, tensor.rows(), heads.key * head_rows, "rows"));
+  if (!tensor.is_stored()) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}': computed values cannot be split",
+                tensor.name);
+  }
+  std::vector<RowRun> kept, gate;
+  uint64_t first = 0;
+  for (size_t part = 0; part < std::size(sizes); first += sizes[part++]) {
+    for (uint64_t head = 0; head < heads.key; ++head) {
+      (part == 3 ? gate : kept).push_back({head * head_rows + first, sizes[part]});
+    }
+  }
+  CKPT_ASSIGN(Tensor qkv, reorder_rows(tensor, kept));
+  CKPT_ASSIGN(Tensor z, reorder_rows(tensor, gate));
+  return std::vector<Tensor>{std::move(qkv), std::move(z)};
+}
+
+Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
+  switch (change) {
+    case Change::kNone:
+    case Change::kExpert:
+    case Change::kExpertsGateUp:
+    case Change::kQkvz:
+      return tensor;
+    case Change::kTokenRows: {
+      CKPT_ASSIGN(const uint64_t tokens, model.count("vocab_size"));
+      return tokens < tensor.rows() ? reordered(std::move(tensor), {{0, tokens}})
+                                    : Result<Tensor>(std::move(tensor));
+    }
+    case Change::kNegExp:
+      return with_sum(std::move(tensor), NegExp{});
+    case Change::kSqueeze:
+      return squeezed(std::move(tensor));
+    case Change::kAddOne:
+      return with_sum(std::move(tensor), AddScalar{1.0f});
+    case Change::kRopeQuery: {
+      CKPT_ASSIGN(const uint64_t heads, model.count("n_heads num_attention_heads"));
+      return pair_rows(std::move(tensor), heads);
+    }
+    case Change::kRopeKey: {
+      CKPT_ASSIGN(const uint64_t heads, model.count("n_kv_heads num_key_value_heads"));
+      return pair_rows(std::move(tensor), heads);
+    }
+    default:
+      break;
+  }
+  CKPT_ASSIGN(const Heads heads, linear_heads(model));
+  switch (change) {
+    case Change::kValueRows:
+      return tile_rows(std::move(tensor), heads, 0, heads.value_values);
+    case Change::kValueRowsAfterQk:
+      return tile_rows(std::move(tensor), heads, heads.key * heads.key_values * 2,
+                       heads.value_values);
+    case Change::kValueSingles:
+      return tile_rows(std::move(tensor), heads, 0, 1);
+    case Change::kValueColumns:
+      return tile_columns(std::move(tensor), heads);
+    case Change::kDecay: {
+      CKPT_ASSIGN(Tensor tiled, tile_rows(std::move(tensor), heads, 0, 1));
+      return with_sum(std::move(tiled), NegExp{});
+    }
+    case Change::kConvolution:
+      return convolution(std::move(tensor), heads);
+    default:
+      break;
+  }
+  CKPT_CHECK(false);
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model) {
+  if (change == Change::kExpertsGateUp) return split_gate_up(tensor);
+  if (change == Change::kQkvz) return split_qkvz(tensor, model);
+  CKPT_ASSIGN(Tensor changed, change_one(std::move(tensor), change, model));
+  return std::vector<Tensor>{std::move(changed)};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,39 @@
+// Byte-level BPE: a piece of text becomes ids by joining neighbours, best merge first.
+//
+//   bytes -> letters (printable ones stand for themselves, the others for U+0100 and on)
+//   "low" -> l o w -> lo w -> low                    merges in order of rank: "l o", "lo w"
+//
+// What a reader would get wrong: of equal pairs the leftmost is joined first; a tokenizer that
+// ignores merges takes a piece whole when the vocabulary has it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/json/json_read.h"
+
+namespace ckpt {
+
+class ByteLevelBpe {
+ public:
+  // `model` is the "model" of a tokenizer.json and must outlive this; merges as "left right".
+  ByteLevelBpe(const JsonValue& model, const std::vector<std::string>& merges);
+
+  // Appends the ids of `piece`. False when the vocabulary lacks what is left after merging.
+  bool encode(std::string_view piece, std::vector<uint64_t>& ids) const;
+
+ private:
+  std::optional<uint64_t> id_of(const std::string& token) const;
+  void merge(std::vector<std::string>& symbols) const;
+
+  const JsonValue* vocabulary_;
+  bool ignores_merges_;
+  std::unordered_map<std::string, uint32_t> ranks_;
+};
+
+// The letter that stands for a byte, as UTF-8.
+std::string byte_letter(uint8_t byte);
+
+}  // namespace ckpt

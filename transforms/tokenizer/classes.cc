@@ -1,0 +1,246 @@
+// Which class to name in tokenizer_config.json.
+//
+//                      4.57                                5.x
+//   Qwen2Tokenizer     rules of tokenizer.json             Qwen2's own rules
+//   Qwen3_5Tokenizer   not there                           Qwen3.5's own rules
+//   TokenizersBackend  not there                           rules of tokenizer.json
+//   PreTrainedTokenizerFast   rules of tokenizer.json      rules of tokenizer.json
+//
+// Source: huggingface/transformers v4.57.1 and v5.17.0 src/transformers/models/auto/
+// tokenization_auto.py, tokenization_utils_tokenizers.py (convert_to_native_format),
+// models/qwen2/tokenization_qwen2.py, models/qwen3_5/tokenization_qwen3_5.py; processors of 4.57:
+// models/*/processing_*.py (tokenizer_class). What a reader would get wrong: the class that hub
+// checkpoints of Qwen3.5 name, Qwen2Tokenizer, makes transformers 5 cut combining marks otherwise.
+#include <algorithm>
+#include <array>
+
+#include "transforms/tokenizer/parts.h"
+
+namespace ckpt {
+namespace {
+
+// Names before "Tokenizer" or "TokenizerFast" that 4.57 resolves.
+constexpr auto kStems = std::to_array<std::string_view>({
+    "Albert",
+    "Bart",
+    "Barthez",
+    "Bartpho",
+    "Bert",
+    "BertGeneration",
+    "BertJapanese",
+    "Bertweet",
+    "BigBird",
+    "BioGpt",
+    "Blenderbot",
+    "BlenderbotSmall",
+    "Bloom",
+    "ByT5",
+    "CLIP",
+    "CTRL",
+    "Camembert",
+    "Canine",
+    "Clvp",
+    "CodeGen",
+    "CodeLlama",
+    "Cohere",
+    "ConvBert",
+    "Cpm",
+    "CpmAnt",
+    "DPRQuestionEncoder",
+    "Deberta",
+    "DebertaV2",
+    "Dia",
+    "DistilBert",
+    "Electra",
+    "ErnieM",
+    "Esm",
+    "FNet",
+    "FSMT",
+    "FastSpeech2Conformer",
+    "Flaubert",
+    "Funnel",
+    "GPT2",
+    "GPTNeoX",
+    "GPTNeoXJapanese",
+    "GPTSanJapanese",
+    "GPTSw3",
+    "Gemma",
+    "Herbert",
+    "Jukebox",
+    "LED",
+    "LayoutLM",
+    "LayoutLMv2",
+    "LayoutLMv3",
+    "LayoutXLM",
+    "Llama",
+    "Longformer",
+    "Luke",
+    "Lxmert",
+    "M2M100",
+    "MBart",
+    "MBart50",
+    "MLuke",
+    "MPNet",
+    "MT5",
+    "Marian",
+    "Mgpstr",
+    "MistralCommon",
+    "MobileBert",
+    "Mvp",
+    "MyT5",
+    "Nllb",
+    "OpenAIGPT",
+    "PLBart",
+    "Pegasus",
+    "Perceiver",
+    "Phobert",
+    "PreTrained",
+    "ProphetNet",
+    "Qwen2",
+    "Rag",
+    "Realm",
+    "Reformer",
+    "RemBert",
+    "RetriBert",
+    "RoCBert",
+    "RoFormer",
+    "Roberta",
+    "SeamlessM4T",
+    "Siglip",
+    "Speech2Text",
+    "Speech2Text2",
+    "SpeechT5",
+    "Splinter",
+    "SqueezeBert",
+    "T5",
+    "Tapas",
+    "Tapex",
+    "TransfoXL",
+    "Udop",
+    "Vits",
+    "Wav2Vec2CTC",
+    "Wav2Vec2PhonemeCTC",
+    "Whisper",
+    "XGLM",
+    "XLM",
+    "XLMProphetNet",
+    "XLMRoberta",
+    "XLNet",
+});
+
+// Model types whose processor in 4.57 (or in vLLM 0.17 beside it) takes one class alone.
+struct ProcessorRow {
+  std::string_view model_type, name;
+};
+constexpr std::string_view kQwen2Pattern = "Qwen2TokenizerFast";
+constexpr std::string_view kLlama = "LlamaTokenizerFast";
+constexpr std::string_view kGemma = "GemmaTokenizerFast";
+constexpr ProcessorRow kProcessors[] = {
+    {"qwen2_vl", kQwen2Pattern},
+    {"qwen2_5_vl", kQwen2Pattern},
+    {"qwen3_vl", kQwen2Pattern},
+    {"qwen3_vl_moe", kQwen2Pattern},
+    {"qwen3_5", kQwen2Pattern},
+    {"qwen3_5_moe", kQwen2Pattern},
+    {"qwen2_5_omni", kQwen2Pattern},
+    {"qwen3_omni_moe", kQwen2Pattern},
+    {"colqwen2", kQwen2Pattern},
+    {"chameleon", kLlama},
+    {"idefics", kLlama},
+    {"janus", kLlama},
+    {"llava_next_video", kLlama},
+    {"colpali", kGemma},
+    {"paligemma", kGemma},
+    {"emu3", "GPT2TokenizerFast"},
+    {"phi4_multimodal", "GPT2TokenizerFast"},
+};
+
+// What Qwen's classes of transformers 5 put in place of the rules in tokenizer.json.
+struct OwnRules {
+  std::string_view stem, split;
+};
+constexpr OwnRules kOwnRules[] = {
+    {"Qwen2", R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+)"
+              R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+    {"Qwen3_5", R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+)"
+                R"(|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+};
+
+std::string_view stem_of(std::string_view name) {
+  if (name.ends_with("Fast")) name.remove_suffix(4);
+  if (name.ends_with("Tokenizer")) name.remove_suffix(9);
+  return name;
+}
+
+bool is_type(const JsonValue& json, std::string_view type) {
+  const std::string* found = text_of(json, "type");
+  return found != nullptr && *found == type;
+}
+
+// Split by `pattern`, then bytes as letters.
+bool cuts_by(const JsonValue& cutter, std::string_view pattern) {
+  const JsonValue* steps = known(cutter, "pretokenizers");
+  if (!is_type(cutter, "Sequence") || steps == nullptr || !steps->is_array() || steps->size() != 2)
+    return false;
+  const JsonValue& split = (*steps)[0];
+  const JsonValue& bytes = (*steps)[1];
+  const JsonValue* by = known(split, "pattern");
+  const std::string* regex = by == nullptr ? nullptr : text_of(*by, "Regex");
+  const std::string* behavior = text_of(split, "behavior");
+  return is_type(split, "Split") && regex != nullptr && *regex == pattern && behavior != nullptr &&
+         *behavior == "Isolated" && !is_truthy(known(split, "invert")) &&
+         is_type(bytes, "ByteLevel") && !is_truthy(known(bytes, "add_prefix_space")) &&
+         !is_truthy(known(bytes, "use_regex"));
+}
+
+// Whether tokenizer.json says what the class would build.
+Result<bool> says(const TokenizerFile& file, const OwnRules& rules) {
+  CKPT_ASSIGN(const JsonValue normalizer, file.value("normalizer"));
+  CKPT_ASSIGN(const JsonValue cutter, file.value("pre_tokenizer"));
+  CKPT_ASSIGN(const JsonValue type, file.value("model.type"));
+  if (type != "BPE" || !is_type(normalizer, "NFC") || !cuts_by(cutter, rules.split)) return false;
+  for (const char* key : {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
+                          "fuse_unk", "byte_fallback", "ignore_merges"}) {
+    CKPT_ASSIGN(const JsonValue value, file.value(fmt::format("model.{}", key)));
+    if (is_truthy(&value)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_class_of_4_57(std::string_view name) {
+  const std::string_view stem = stem_of(name);
+  return stem != name && std::find(kStems.begin(), kStems.end(), stem) != kStems.end();
+}
+
+std::string_view class_of_processor(std::string_view model_type) {
+  const auto* found = std::find_if(std::begin(kProcessors), std::end(kProcessors),
+                                   [&](const auto& row) { return row.model_type == model_type; });
+  return found == std::end(kProcessors) ? std::string_view() : found->name;
+}
+
+Result<bool> transformers_5_cuts_otherwise(std::string_view name, std::string_view model_type,
+                                           const TokenizerFile& file) {
+  // One model type gets its own class whatever the folder names.
+  const std::string_view stem = model_type == "qwen2" ? "Qwen2" : stem_of(name);
+  for (const OwnRules& rules : kOwnRules) {
+    if (rules.stem != stem) continue;
+    CKPT_ASSIGN(const bool same, says(file, rules));
+    return !same;
+  }
+  return false;
+}
+
+Result<ClassChoice> choose_class(const TokenizerModel& model, const TokenizerFile& file) {
+  CKPT_ASSIGN(const bool is_qwen2, says(file, kOwnRules[0]));
+  const std::string_view wanted = class_of_processor(model.model_type);
+  if (!wanted.empty())
+    return ClassChoice{std::string(wanted), wanted != kQwen2Pattern || !is_qwen2};
+  if (is_qwen2 && model.text_model_type.starts_with("qwen")) {
+    return ClassChoice{std::string(kQwen2Pattern), false};
+  }
+  return ClassChoice{"PreTrainedTokenizerFast", false};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,196 @@
+// Whether two tokenizers are the same one, and where they first differ.
+//
+//   ids      vocabulary, merges, added tokens
+//   rules    normalizer, pre_tokenizer, post_processor, decoder, the model's kind and flags
+//   special  bos_token, eos_token, pad_token, unk_token of tokenizer_config.json
+//
+// What a reader would get wrong: merges decide ids as much as the vocabulary does; truncation and
+// padding, which trainers leave in tokenizer.json, belong to no area and are never compared.
+#include <algorithm>
+#include <array>
+
+#include "transforms/tokenizer/parts.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::array<std::string_view, 3> kAreas = {"ids", "rules", "special"};
+
+std::string_view name_of(TokenizerArea area) { return kAreas[static_cast<size_t>(area)]; }
+
+bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+// Whether two JSON texts differ in nothing but the space between tokens. False says nothing: the
+// same value can be spelled in other ways.
+bool is_same_text(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  bool quoted = false;
+  size_t i = 0;
+  size_t j = 0;
+  while (true) {
+    while (!quoted && i < a.size() && is_json_space(a[i])) ++i;
+    while (!quoted && j < b.size() && is_json_space(b[j])) ++j;
+    if (i == a.size() || j == b.size()) return i == a.size() && j == b.size();
+    if (a[i] != b[j]) return false;
+    if (quoted && a[i] == '\\') {
+      if (++i == a.size() || ++j == b.size() || a[i] != b[j]) return false;
+    } else if (a[i] == '"') {
+      quoted = !quoted;
+    }
+    ++i;
+    ++j;
+  }
+}
+
+// Enough of a text to recognise it by.
+std::string shown(std::string_view text) {
+  constexpr size_t kMaxShown = 160;
+  if (text.size() <= kMaxShown) return std::string(text);
+  size_t end = kMaxShown;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
+}
+
+std::string json_text(const JsonValue& json) {
+  return json.is_null() ? "none"
+                        : shown(json.dump(-1, ' ', false, JsonValue::error_handler_t::replace));
+}
+
+std::string describe(const AddedToken& token) {
+  std::string out = fmt::format("{} '{}'", token.id, token.content);
+  for (const auto& [on, word] :
+       {std::pair{token.special, " special"}, std::pair{token.lstrip, " lstrip"},
+        std::pair{token.rstrip, " rstrip"}, std::pair{token.normalized, " normalized"},
+        std::pair{token.single_word, " single_word"}}) {
+    if (on) out += word;
+  }
+  return out;
+}
+
+class Comparison {
+ public:
+  Comparison(const TokenizerFile& ours, const TokenizerFile& theirs)
+      : ours_(ours), theirs_(theirs) {}
+
+  // "" when equal.
+  Result<std::string> ids() const {
+    using Read = Result<std::vector<std::string>> (*)(const TokenizerFile&);
+    constexpr std::array<std::tuple<std::string_view, Read, std::string_view>, 2> kComparedLists = {
+        {{"model.vocab", read_tokens, "token"}, {"model.merges", read_merge_texts, "merge"}}};
+    for (const auto& [part, read, what] : kComparedLists) {
+      if (is_same(part)) continue;
+      CKPT_ASSIGN(const std::vector<std::string> a, read(ours_));
+      CKPT_ASSIGN(const std::vector<std::string> b, read(theirs_));
+      if (const auto found = first_token_difference(a, b, what)) return *found;
+    }
+    return scores_and_added();
+  }
+
+  Result<std::string> rules() const {
+    for (const char* part : {"model.type", "normalizer", "pre_tokenizer", "post_processor",
+                             "decoder", "model.dropout", "model.unk_token", "model.unk_id",
+                             "model.continuing_subword_prefix", "model.end_of_word_suffix",
+                             "model.fuse_unk", "model.byte_fallback", "model.ignore_merges"}) {
+      if (is_same(part)) continue;
+      CKPT_ASSIGN(const JsonValue a, ours_.value(part));
+      CKPT_ASSIGN(const JsonValue b, theirs_.value(part));
+      if (a == b || (!is_truthy(&a) && !is_truthy(&b))) continue;
+      return fmt::format("{}: {} here, {} there", part, json_text(a), json_text(b));
+    }
+    return std::string();
+  }
+
+ private:
+  bool is_same(std::string_view part) const {
+    return is_same_text(ours_.text(part), theirs_.text(part));
+  }
+
+  Result<std::string> scores_and_added() const {
+    // Unigram: the same tokens, other scores
+    if (ours_.text("model.vocab").starts_with('[') && !is_same("model.vocab")) {
+      CKPT_ASSIGN(const JsonValue a, ours_.value("model.vocab"));
+      CKPT_ASSIGN(const JsonValue b, theirs_.value("model.vocab"));
+      if (a != b) return std::string("scores of tokens differ");
+    }
+    CKPT_ASSIGN(const std::vector<AddedToken> a, read_added_tokens(ours_));
+    CKPT_ASSIGN(const std::vector<AddedToken> b, read_added_tokens(theirs_));
+    for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+      if (i < a.size() && i < b.size() && a[i] == b[i]) continue;
+      return fmt::format("added token: {} here, {} there",
+                         i < a.size() ? describe(a[i]) : "none more",
+                         i < b.size() ? describe(b[i]) : "none more");
+    }
+    return std::string();
+  }
+
+  const TokenizerFile& ours_;
+  const TokenizerFile& theirs_;
+};
+
+Result<std::string> special_difference(const Checkpoint& ours, const Checkpoint& theirs) {
+  CKPT_ASSIGN(const std::optional<JsonValue> a, read_object(ours, kTokenizerConfig));
+  CKPT_ASSIGN(const std::optional<JsonValue> b, read_object(theirs, kTokenizerConfig));
+  if (!a || !b) return std::string();
+  for (const char* kind : {"bos", "eos", "pad", "unk"}) {
+    const std::optional<std::string> mine = special_text(*a, kind);
+    const std::optional<std::string> other = special_text(*b, kind);
+    if (mine == other) continue;
+    const auto quoted = [](const std::optional<std::string>& text) {
+      return text ? fmt::format("'{}'", *text) : std::string("none");
+    };
+    return fmt::format("{}_token: {} here, {} there", kind, quoted(mine), quoted(other));
+  }
+  return std::string();
+}
+
+}  // namespace
+
+std::optional<std::string> first_token_difference(const std::vector<std::string>& ours,
+                                                  const std::vector<std::string>& theirs,
+                                                  std::string_view what) {
+  const size_t shared = std::min(ours.size(), theirs.size());
+  for (size_t i = 0; i < shared; ++i) {
+    if (ours[i] == theirs[i]) continue;
+    return fmt::format("{} {}: '{}' here, '{}' there", what, i, shown(ours[i]), shown(theirs[i]));
+  }
+  if (ours.size() == theirs.size()) return std::nullopt;
+  return fmt::format("{} {}s here, {} there", ours.size(), what, theirs.size());
+}
+
+Result<TokenizerDifferences> compare_tokenizers(const Checkpoint& ours, const Checkpoint& theirs) {
+  CKPT_ASSIGN(const std::optional<TokenizerFile> a, read_tokenizer_file(ours));
+  CKPT_ASSIGN(const std::optional<TokenizerFile> b, read_tokenizer_file(theirs));
+  CKPT_CHECK(a && b);
+  const Comparison comparison(*a, *b);
+  TokenizerDifferences out;
+  const auto add = [&](TokenizerArea area, std::string text) {
+    if (!text.empty()) out.push_back({area, std::move(text)});
+  };
+  CKPT_ASSIGN(std::string ids, comparison.ids());
+  add(TokenizerArea::kIds, std::move(ids));
+  CKPT_ASSIGN(std::string rules, comparison.rules());
+  add(TokenizerArea::kRules, std::move(rules));
+  CKPT_ASSIGN(std::string special, special_difference(ours, theirs));
+  add(TokenizerArea::kSpecial, std::move(special));
+  return out;
+}
+
+Status settle(const TokenizerDifferences& differences, const Options& options,
+              const Context& context) {
+  const std::vector<std::string> accepted = options.all("accept");
+  for (const std::string& area : accepted) {
+    if (std::find(kAreas.begin(), kAreas.end(), area) != kAreas.end()) continue;
+    return fail(ErrorCode::kUsage, "accept '{}'; expected ids, rules or special", area);
+  }
+  for (const TokenizerDifference& difference : differences) {
+    const std::string_view area = name_of(difference.area);
+    if (std::find(accepted.begin(), accepted.end(), area) == accepted.end()) {
+      return fail_with_hint(ErrorCode::kUnsupported, fmt::format("accept={} if it is meant", area),
+                            "another tokenizer ({}): {}; expected the same", area, difference.text);
+    }
+    context.note(fmt::format("tokenizer: taken although it differs: {}", difference.text));
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,215 @@
+// tokenizer:from=DIR for a folder: the tokenizer's files of DIR, where they are proven to say the
+// same; what was found there before goes.
+//
+// Without a tokenizer to compare with, the model says little: how many rows the embedding has, and
+// the ids of a few special tokens; that is checked, and said. Chat templates are no part of the
+// proof: the model keeps its own, unless chat-template=donor.
+#include <algorithm>
+
+#include "transforms/tokenizer/parts.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kTemplate = "chat_template.jinja";
+constexpr std::string_view kFiles[] = {"tokenizer.json",
+                                       "tokenizer_config.json",
+                                       "special_tokens_map.json",
+                                       "added_tokens.json",
+                                       "vocab.json",
+                                       "merges.txt"};
+
+bool is_tokenizer_file(std::string_view path) {
+  return std::find(std::begin(kFiles), std::end(kFiles), path) != std::end(kFiles);
+}
+
+bool is_template(std::string_view path) {
+  return path.starts_with("chat_template") || path.starts_with("additional_chat_templates/");
+}
+
+Result<Checkpoint> open_donor(const std::string& folder, const Context& context) {
+  Checkpoint donor;
+  CKPT_CHECK(context.documents != nullptr);
+  CKPT_ASSIGN(donor.documents, context.documents(folder));
+  for (const std::string_view path : {kTokenizerJson, kTokenizerConfig}) {
+    if (donor.find_document(path) != nullptr) continue;
+    return fail(ErrorCode::kUnsupported, "{}: no {}; expected a folder with a tokenizer", folder,
+                path);
+  }
+  return donor;
+}
+
+// Ids that a tokenizer has, with their text.
+class Ids {
+ public:
+  Status read(const TokenizerFile& file) {
+    CKPT_ASSIGN(tokens_, read_tokens(file));
+    CKPT_ASSIGN(const std::vector<AddedToken> added, read_added_tokens(file));
+    for (const AddedToken& token : added) {
+      if (token.id >= tokens_.size()) tokens_.resize(token.id + 1);
+      tokens_[token.id] = token.content;
+    }
+    return {};
+  }
+  uint64_t size() const { return tokens_.size(); }
+  std::string_view text(uint64_t id) const {
+    return id < tokens_.size() ? std::string_view(tokens_[id]) : std::string_view();
+  }
+  std::optional<uint64_t> id(std::string_view text) const {
+    const auto found = std::find(tokens_.begin(), tokens_.end(), text);
+    return found == tokens_.end() ? std::nullopt
+                                  : std::optional(static_cast<uint64_t>(found - tokens_.begin()));
+  }
+
+ private:
+  std::vector<std::string> tokens_;
+};
+
+// More tokens than the embedding has rows: never right.
+Status check_size(const TokenizerModel& model, uint64_t tokens) {
+  const std::optional<uint64_t> rows =
+      model.embedding_rows ? model.embedding_rows : model.vocab_size;
+  if (!rows || tokens <= *rows) return {};
+  return fail(ErrorCode::kUnsupported, "ids up to {}; expected less than {}, the {}", tokens - 1,
+              *rows, model.embedding_rows ? "rows of the embedding" : "vocab_size of config.json");
+}
+
+// The ids that the model names must be the tokens that the donor names.
+Result<TokenizerDifferences> compare_with_model(const TokenizerModel& model, const Ids& ids,
+                                                const JsonValue& config) {
+  for (const auto& [kind, wanted] : model.special_ids) {
+    for (const uint64_t id : wanted) {
+      if (!ids.text(id).empty()) continue;
+      return TokenizerDifferences{
+          {TokenizerArea::kIds,
+           fmt::format("{}_token_id {} of the model is no token there", kind, id)}};
+    }
+    const std::optional<std::string> text = special_text(config, kind);
+    const std::optional<uint64_t> id = text ? ids.id(*text) : std::nullopt;
+    if (!id || std::find(wanted.begin(), wanted.end(), *id) != wanted.end()) continue;
+    return TokenizerDifferences{
+        {TokenizerArea::kSpecial,
+         fmt::format("{}_token_id {} here, {} ('{}') there", kind, wanted.front(), *id, *text)}};
+  }
+  return TokenizerDifferences();
+}
+
+std::string what_was_checked(const TokenizerModel& model, uint64_t tokens) {
+  std::string out =
+      fmt::format("tokenizer: no {} here to compare with; all that was checked: ", kTokenizerJson);
+  if (model.embedding_rows || model.vocab_size) {
+    out += fmt::format("{} ids fit {} {}", tokens,
+                       model.embedding_rows ? "an embedding of" : "a vocab_size of",
+                       model.embedding_rows ? *model.embedding_rows : *model.vocab_size);
+  } else {
+    out += "nothing of the vocabulary";
+  }
+  if (model.special_ids.empty()) return out + "; no special ids are given";
+  out += "; ids of";
+  for (const auto& [kind, ids] : model.special_ids) out += " " + kind;
+  return out + " are tokens";
+}
+
+Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor, const Options& options,
+                   const Context& context) {
+  CKPT_ASSIGN(const TokenizerModel model, read_tokenizer_model(checkpoint));
+  CKPT_ASSIGN(const std::optional<TokenizerFile> file, read_tokenizer_file(donor));
+  Ids ids;
+  if (checkpoint.find_document(kTokenizerJson) != nullptr) {
+    CKPT_ASSIGN(const TokenizerDifferences found, compare_tokenizers(checkpoint, donor));
+    CKPT_TRY(settle(found, options, context));
+    if (found.empty() || found.front().area != TokenizerArea::kIds) return {};
+    CKPT_TRY(ids.read(*file));
+    return check_size(model, ids.size());
+  }
+  CKPT_TRY(ids.read(*file));
+  CKPT_TRY(check_size(model, ids.size()));
+  CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(donor, kTokenizerConfig));
+  CKPT_ASSIGN(const TokenizerDifferences found, compare_with_model(model, ids, *config));
+  CKPT_TRY(settle(found, options, context));
+  context.note(what_was_checked(model, ids.size()));
+  return {};
+}
+
+// ---- chat templates ----
+
+// The template that is in effect: the file's, before the one inside tokenizer_config.json; null
+// when there is none.
+Result<JsonText> template_of(const Checkpoint& checkpoint) {
+  if (const Document* file = checkpoint.find_document(kTemplate)) {
+    return JsonText::text(*file->content);
+  }
+  CKPT_ASSIGN(const auto config, read_json(checkpoint, kTokenizerConfig));
+  const JsonText* found = config ? config->root.find("chat_template") : nullptr;
+  return found == nullptr ? JsonText::null() : *found;
+}
+
+// The same text, however escaped.
+bool is_same(const JsonText& a, const JsonText& b) {
+  const std::optional<std::string> left = a.as_text();
+  return left ? left == b.as_text() : a == b;
+}
+
+Status drop_inline_template(Checkpoint& checkpoint) {
+  CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kTokenizerConfig));
+  if (config && config->root.remove("chat_template")) {
+    write_json(checkpoint, kTokenizerConfig, *config);
+  }
+  return {};
+}
+
+// Keeps what the model had where the donor's files would bring another.
+Status keep_template(Checkpoint& checkpoint, const Checkpoint& before, bool wants_donor,
+                     const Context& context) {
+  CKPT_ASSIGN(const JsonText own, template_of(before));
+  CKPT_ASSIGN(const JsonText brought, template_of(checkpoint));
+  if (own.is_null() || is_same(own, brought) || (wants_donor && !brought.is_null())) return {};
+  std::erase_if(checkpoint.documents,
+                [](const Document& document) { return is_template(document.path); });
+  CKPT_TRY(drop_inline_template(checkpoint));
+  if (before.find_document(kTemplate) == nullptr) {
+    CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kTokenizerConfig));
+    config->root.set_sorted("chat_template", own);
+    write_json(checkpoint, kTokenizerConfig, *config);
+  }
+  for (const Document& document : before.documents) {
+    if (is_template(document.path)) checkpoint.set_document(document.path, *document.content);
+  }
+  if (!brought.is_null()) {
+    context.note(
+        "tokenizer: the chat templates differ; the model keeps its own. "
+        "chat-template=donor takes the other");
+  }
+  return {};
+}
+
+void exchange_files(Checkpoint& checkpoint, const Checkpoint& donor) {
+  const auto is_exchanged = [](const Document& document) {
+    return is_tokenizer_file(document.path) || is_template(document.path);
+  };
+  const auto goes = [&](const Document& document) {
+    return is_exchanged(document) && donor.find_document(document.path) == nullptr;
+  };
+  std::erase_if(checkpoint.documents, goes);
+  for (const Document& document : donor.documents) {
+    if (is_exchanged(document)) checkpoint.set_document(document.path, *document.content);
+  }
+}
+
+}  // namespace
+
+Status take_tokenizer_from(Checkpoint& checkpoint, const Options& options, const Context& context) {
+  const std::string folder = options.get("from").value_or("");
+  const std::string whose = options.get("chat-template").value_or("own");
+  if (whose != "own" && whose != "donor") {
+    return fail(ErrorCode::kUsage, "chat-template '{}'; expected own or donor", whose);
+  }
+  CKPT_ASSIGN(const Checkpoint donor, open_donor(folder, context));
+  CKPT_TRY(in(folder, check_donor(checkpoint, donor, options, context)));
+  Checkpoint before;
+  before.documents = checkpoint.documents;
+  exchange_files(checkpoint, donor);
+  return keep_template(checkpoint, before, whose == "donor", context);
+}
+
+}  // namespace ckpt

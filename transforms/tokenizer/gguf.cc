@@ -1,0 +1,153 @@
+// tokenizer:from=DIR for a GGUF file: tokenizer.* keys as a conversion of DIR's tokenizer writes
+// them, at the place where they were.
+//
+//   general.* | llama.* | tokenizer.ggml.model ... tokenizer.chat_template | (tensors untouched)
+//                         └────────────── replaced as one block ──────────┘
+//
+// Tokens, merges and the pre-tokenizer must be the same ones; types, ids of special tokens, flags
+// and the chat template are what is mended. What a reader would get wrong: a token that only fills
+// up the vocabulary ("[PAD7]") is equal to any other filler, and types are no part of identity.
+#include <algorithm>
+#include <array>
+
+#include "transforms/to_gguf/families/families.h"
+#include "transforms/to_gguf/tokenizer/tokenizer.h"
+#include "transforms/tokenizer/parts.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kPrefix = "tokenizer.";
+constexpr std::string_view kTokens = "tokenizer.ggml.tokens";
+constexpr std::string_view kMerges = "tokenizer.ggml.merges";
+constexpr std::string_view kPre = "tokenizer.ggml.pre";
+// Keys that a conversion may write beside those it did write this time; others were added by hand.
+constexpr std::array<std::string_view, 17> kConverted = {"tokenizer.ggml.model",
+                                                         "tokenizer.ggml.pre",
+                                                         "tokenizer.ggml.tokens",
+                                                         "tokenizer.ggml.token_type",
+                                                         "tokenizer.ggml.merges",
+                                                         "tokenizer.ggml.scores",
+                                                         "tokenizer.ggml.bos_token_id",
+                                                         "tokenizer.ggml.eos_token_id",
+                                                         "tokenizer.ggml.unknown_token_id",
+                                                         "tokenizer.ggml.seperator_token_id",
+                                                         "tokenizer.ggml.padding_token_id",
+                                                         "tokenizer.ggml.mask_token_id",
+                                                         "tokenizer.ggml.add_bos_token",
+                                                         "tokenizer.ggml.add_eos_token",
+                                                         "tokenizer.ggml.add_sep_token",
+                                                         "tokenizer.ggml.add_space_prefix",
+                                                         "tokenizer.chat_templates"};
+
+bool is_converted(std::string_view key) {
+  return std::find(kConverted.begin(), kConverted.end(), key) != kConverted.end() ||
+         key.starts_with("tokenizer.chat_template") || key.starts_with("tokenizer.ggml.normalizer");
+}
+
+const std::vector<std::string>& texts_at(const Metadata& metadata, std::string_view key) {
+  static const std::vector<std::string> kNone;
+  const MetaValue* found = metadata.find(key);
+  const auto* array = found == nullptr ? nullptr : std::get_if<MetaArray>(&found->value);
+  return array == nullptr ? kNone : array->texts;
+}
+
+std::optional<uint64_t> embedding_rows(const Checkpoint& checkpoint) {
+  const Tensor* found = checkpoint.find_tensor("token_embd.weight");
+  return found == nullptr || found->shape.size() != 2 ? std::nullopt
+                                                      : std::optional(found->shape[0]);
+}
+
+TokenizerDifferences compare(const Metadata& ours, const Metadata& theirs) {
+  TokenizerDifferences out;
+  for (const auto& [key, what] : {std::pair{kTokens, "token"}, std::pair{kMerges, "merge"}}) {
+    if (auto found = first_token_difference(texts_at(ours, key), texts_at(theirs, key), what)) {
+      out.push_back({TokenizerArea::kIds, std::move(*found)});
+      break;
+    }
+  }
+  const std::string* mine = ours.find_text(kPre);
+  const std::string* other = theirs.find_text(kPre);
+  if (mine != nullptr && other != nullptr && *mine != *other) {
+    out.push_back({TokenizerArea::kRules,
+                   fmt::format("pre-tokenizer: '{}' here, '{}' there", *mine, *other)});
+  }
+  return out;
+}
+
+// Where the model's own vocabulary is unknown, nothing but its size can be compared.
+Status check(const Checkpoint& checkpoint, const Metadata& made, const Options& options,
+             const Context& context) {
+  const uint64_t tokens = texts_at(made, kTokens).size();
+  if (const auto rows = embedding_rows(checkpoint); rows && *rows != tokens) {
+    return fail(ErrorCode::kUnsupported, "{} tokens; expected {}, the rows of token_embd.weight",
+                tokens, *rows);
+  }
+  if (texts_at(checkpoint.metadata, kTokens).empty()) {
+    context.note(
+        fmt::format("tokenizer: the file had none to compare with; all that was checked: "
+                    "{} tokens, as many as token_embd.weight has rows",
+                    tokens));
+    return {};
+  }
+  return settle(compare(checkpoint.metadata, made), options, context);
+}
+
+Result<Metadata> convert_donor(const Checkpoint& checkpoint, const std::string& folder,
+                               const Options& options, const Context& context) {
+  Checkpoint donor;
+  CKPT_CHECK(context.documents != nullptr);
+  CKPT_ASSIGN(donor.documents, context.documents(folder));
+  TokenizerOptions how;
+  how.vocab_size = embedding_rows(checkpoint);
+  if (!how.vocab_size) how.vocab_size = texts_at(checkpoint.metadata, kTokens).size();
+  how.pre_name = options.get("pre");
+  const std::string* architecture = checkpoint.metadata.find_text("general.architecture");
+  for (const Family* family : families()) {
+    if (architecture != nullptr && family->name == *architecture) how.rules = family->tokenizer;
+  }
+  Metadata out;
+  CKPT_TRY(in(folder, add_tokenizer_keys(donor, how, context, out)));
+  return out;
+}
+
+bool same_ids(const Metadata& a, const Metadata& b) {
+  return texts_at(a, kTokens) == texts_at(b, kTokens) &&
+         texts_at(a, kMerges) == texts_at(b, kMerges);
+}
+
+// Keys that no conversion writes stay behind the block while their ids mean the same.
+void replace_keys(Metadata& metadata, Metadata made, const Context& context) {
+  const bool keeps_extras = same_ids(metadata, made);
+  std::vector<MetaEntry> extras;
+  for (const MetaEntry& entry : metadata.entries) {
+    if (!entry.key.starts_with(kPrefix) || is_converted(entry.key)) continue;
+    if (keeps_extras) {
+      extras.push_back(entry);
+    } else {
+      context.note(fmt::format("tokenizer: {} spoke of other ids and is gone", entry.key));
+    }
+  }
+  const auto is_old = [](const MetaEntry& entry) { return entry.key.starts_with(kPrefix); };
+  auto& entries = metadata.entries;
+  const auto at = std::find_if(entries.begin(), entries.end(), is_old) - entries.begin();
+  std::erase_if(entries, is_old);
+  for (MetaEntry& entry : extras) {
+    if (made.find(entry.key) == nullptr) made.entries.push_back(std::move(entry));
+  }
+  entries.insert(entries.begin() + at, std::make_move_iterator(made.entries.begin()),
+                 std::make_move_iterator(made.entries.end()));
+}
+
+}  // namespace
+
+Status take_tokenizer_into_gguf(Checkpoint& checkpoint, const Options& options,
+                                const Context& context) {
+  const std::string folder = options.get("from").value_or("");
+  CKPT_ASSIGN(Metadata made, convert_donor(checkpoint, folder, options, context));
+  CKPT_TRY(in(folder, check(checkpoint, made, options, context)));
+  replace_keys(checkpoint.metadata, std::move(made), context);
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,96 @@
+// What the model around a tokenizer expects of it: from config.json, generation_config.json and the
+// embedding.
+#include <algorithm>
+#include <array>
+
+#include "transforms/tokenizer/parts.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::array<std::string_view, 5> kModelKinds = {"bos", "eos", "pad", "image", "video"};
+// Embeddings by the end of their name: Llama and its many kin, GPT-2, BLOOM and Falcon, GPT-NeoX,
+// Mistral's own names, GGUF.
+constexpr std::array<std::string_view, 6> kEmbeddings = {
+    "embed_tokens.weight",   "wte.weight",       "word_embeddings.weight", "embed_in.weight",
+    "tok_embeddings.weight", "token_embd.weight"};
+
+// A number or a list of numbers.
+void add_ids(const JsonValue* found, std::vector<uint64_t>& ids) {
+  if (found == nullptr) return;
+  const JsonValue list = found->is_array() ? *found : JsonValue::array({*found});
+  for (const JsonValue& entry : list) {
+    const std::optional<uint64_t> id = whole(entry);
+    if (id && std::find(ids.begin(), ids.end(), *id) == ids.end()) ids.push_back(*id);
+  }
+}
+
+void read_config(const JsonValue& config, TokenizerModel& out) {
+  if (const std::string* type = text_of(config, "model_type")) out.model_type = *type;
+  out.text_model_type = out.model_type;
+  if (const JsonValue* names = known(config, "architectures"); names && names->is_array()) {
+    out.generates = std::any_of(names->begin(), names->end(), [](const JsonValue& name) {
+      const auto* text = name.get_ptr<const std::string*>();
+      return text != nullptr &&
+             (text->ends_with("ForCausalLM") || text->ends_with("ForConditionalGeneration"));
+    });
+  }
+  for (const char* part : {"text_config", "llm_config"}) {
+    const JsonValue* inner = known(config, part);
+    if (inner == nullptr) continue;
+    if (const std::string* type = text_of(*inner, "model_type")) out.text_model_type = *type;
+    if (const JsonValue* size = known(*inner, "vocab_size")) out.vocab_size = whole(*size);
+  }
+  if (const JsonValue* size = known(config, "vocab_size"); size && !out.vocab_size) {
+    out.vocab_size = whole(*size);
+  }
+}
+
+std::vector<uint64_t> ids_of(std::string_view kind, const JsonValue& config,
+                             const JsonValue& generation) {
+  std::vector<uint64_t> ids;
+  const std::string key = fmt::format("{}_token_id", kind);
+  add_ids(known(config, key), ids);
+  for (const char* part : {"text_config", "llm_config"}) {
+    if (const JsonValue* inner = known(config, part)) add_ids(known(*inner, key), ids);
+  }
+  add_ids(known(generation, key), ids);
+  return ids;
+}
+
+}  // namespace
+
+Result<TokenizerModel> read_tokenizer_model(const Checkpoint& checkpoint) {
+  TokenizerModel out;
+  CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(checkpoint, "config.json"));
+  CKPT_ASSIGN(const std::optional<JsonValue> generation,
+              read_object(checkpoint, "generation_config.json"));
+  const JsonValue none = JsonValue::object();
+  if (config) read_config(*config, out);
+  for (const std::string_view kind : kModelKinds) {
+    std::vector<uint64_t> ids =
+        ids_of(kind, config ? *config : none, generation ? *generation : none);
+    if (!ids.empty()) out.special_ids.emplace_back(kind, std::move(ids));
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool is_embedding =
+        std::any_of(kEmbeddings.begin(), kEmbeddings.end(),
+                    [&](std::string_view end) { return tensor.name.ends_with(end); });
+    if (!is_embedding || tensor.shape.size() != 2 ||
+        tensor.name.find("visual") != std::string::npos)
+      continue;
+    out.embedding_rows = tensor.shape[0];
+    break;
+  }
+  return out;
+}
+
+std::optional<std::string> special_text(const JsonValue& config, std::string_view kind) {
+  const JsonValue* found = known(config, fmt::format("{}_token", kind));
+  if (found == nullptr) return std::nullopt;
+  const std::string* text =
+      found->is_object() ? text_of(*found, "content") : found->get_ptr<const std::string*>();
+  return text == nullptr ? std::nullopt : std::optional(*text);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,245 @@
+// What a text config needs inside a wrapper that it may lack outside.
+//
+//   rope_theta, rope_scaling, partial_rotary_factor  ─▶  rope_parameters            (Qwen3.5)
+//   rope_parameters                                  ─▶  + mrope_section, mrope_interleaved
+//   layer_types [l, l, l, f, ...]                    ⇄   full_attention_interval 4  (Qwen3.5)
+//
+// Sources: huggingface/transformers src/transformers/modeling_rope_utils.py; SGLang 0.5.12 reads
+// full_attention_interval alone, transformers 5.17 writes layer_types alone.
+// What a reader would get wrong: the sections count pairs of dimensions, so they add up to half of
+// head_dim · partial_rotary_factor; for text all three positions are equal, so any division is
+// exact there.
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "transforms/vl/config.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kRopeKeys[] = {"rope_theta", "rope_scaling", "rope_parameters",
+                                          "partial_rotary_factor"};
+constexpr std::string_view kSection = "mrope_section";
+constexpr std::string_view kInterleaved = "mrope_interleaved";
+constexpr uint64_t kUsualInterval = 4;
+constexpr uint64_t kMaxLayers = 100'000;
+
+std::optional<double> number_of(const JsonText* value) {
+  if (value == nullptr || value->kind() != JsonText::Kind::kToken) return std::nullopt;
+  const std::string& token = value->token();
+  double out = 0;
+  const auto parsed = std::from_chars(token.data(), token.data() + token.size(), out);
+  const bool is_whole_token = parsed.ec == std::errc() && parsed.ptr == token.data() + token.size();
+  return is_whole_token ? std::optional(out) : std::nullopt;
+}
+
+// ---- rope --------------------------------------------------------------------------------------
+
+// One dictionary from the spelling of transformers 4.
+JsonText gather_rope(const JsonText& text) {
+  JsonText out = JsonText::object();
+  if (const JsonText* scaling = text.find("rope_scaling"); scaling && scaling->is_object()) {
+    out = *scaling;
+  }
+  for (const std::string_view key : {"partial_rotary_factor", "rope_theta"}) {
+    const JsonText* value = text.find(key);
+    if (value != nullptr && out.find(key) == nullptr) out.set_sorted(key, *value);
+  }
+  if (out.find("rope_type") == nullptr) {
+    const std::string type = out.find_text("type").value_or("default");
+    out.set_sorted("rope_type", JsonText::text(type == "mrope" ? "default" : type));
+  }
+  out.remove("type");
+  return out;
+}
+
+// "type" beside another "rope_type" is refused by vLLM.
+void settle_type(JsonText& rope) {
+  const auto type = rope.find_text("type"), rope_type = rope.find_text("rope_type");
+  if (type && rope_type && *type != *rope_type) rope.remove("type");
+}
+
+std::string_view rope_key_of(const JsonText& text) {
+  const JsonText* parameters = text.find("rope_parameters");
+  return parameters != nullptr && parameters->is_object() ? "rope_parameters" : "rope_scaling";
+}
+
+uint64_t rotary_pairs(const JsonText& text, const JsonText& rope) {
+  const uint64_t heads = text.find_whole("num_attention_heads").value_or(0);
+  const uint64_t usual = heads == 0 ? 0 : text.find_whole("hidden_size").value_or(0) / heads;
+  const uint64_t head = text.find_whole("head_dim").value_or(usual);
+  auto factor = number_of(rope.find("partial_rotary_factor"));
+  if (!factor) factor = number_of(text.find("partial_rotary_factor"));
+  if (head > kMaxLayers || (factor && (*factor <= 0 || *factor > 1))) return 0;
+  return static_cast<uint64_t>(static_cast<double>(head) * factor.value_or(1.0) / 2);
+}
+
+std::optional<uint64_t> sum_of(const JsonText* section) {
+  if (section == nullptr || !section->is_array()) return std::nullopt;
+  uint64_t out = 0;
+  for (const JsonText& item : section->items()) {
+    const auto value = item.as_whole();
+    if (!value || *value > kMaxLayers) return std::nullopt;
+    out += *value;
+  }
+  return out;
+}
+
+JsonText section_for(const VlMrope& mrope, uint64_t pairs) {
+  JsonText out = JsonText::array();
+  const uint64_t usual = std::accumulate(mrope.section.begin(), mrope.section.end(), uint64_t{0});
+  for (uint64_t i = 0; i < 3; ++i) {
+    const uint64_t even = pairs / 3 + (i < pairs % 3 ? 1 : 0);
+    out.items().push_back(JsonText::number(usual == pairs ? mrope.section[i] : even));
+  }
+  return out;
+}
+
+const JsonText* rope_of(const JsonText* text) {
+  const JsonText* rope = text == nullptr ? nullptr : text->find(rope_key_of(*text));
+  return rope != nullptr && rope->is_object() ? rope : nullptr;
+}
+
+void complete_mrope(JsonText& text, const VlModel& model, const JsonText* base_text,
+                    const Context& context) {
+  const std::string key(rope_key_of(text));
+  JsonText rope = rope_of(&text) != nullptr ? *rope_of(&text) : JsonText::object();
+  const uint64_t pairs = rotary_pairs(text, rope);
+  if (rope.find(kSection) == nullptr) {
+    const JsonText* theirs = rope_of(base_text);
+    const JsonText* section = theirs == nullptr ? nullptr : theirs->find(kSection);
+    const bool fits = section != nullptr && sum_of(section) == pairs;
+    rope.set_sorted(kSection, fits ? *section : section_for(model.family->mrope, pairs));
+    if (model.family->mrope.is_interleaved) rope.set_sorted(kInterleaved, JsonText::boolean(true));
+    if (!rope.find("rope_type")) rope.set_sorted("rope_type", JsonText::text("default"));
+  }
+  settle_type(rope);
+  if (sum_of(rope.find(kSection)) != pairs) {
+    context.note(
+        fmt::format("config.json: mrope_section adds up to another number than {}, half "
+                    "of the dimensions that are rotated",
+                    pairs));
+  }
+  text.set_sorted(key, std::move(rope));
+}
+
+Status complete_rope(JsonText& text, const VlModel& model, const JsonText* base_text,
+                     const Context& context) {
+  const JsonText* parameters = text.find("rope_parameters");
+  const bool has_parameters = parameters != nullptr && parameters->is_object();
+  if (!has_parameters && model.family->has_attention_interval) {
+    text.set_sorted("rope_parameters", gather_rope(text));
+    text.remove("rope_theta");
+    text.remove("rope_scaling");
+  } else if (has_parameters && model.family->has_attention_interval &&
+             parameters->find("rope_theta") == nullptr && text.find("rope_theta") != nullptr) {
+    text.find("rope_parameters")->set_sorted("rope_theta", *text.find("rope_theta"));
+  }
+  if (!model.family->mrope.section.empty()) complete_mrope(text, model, base_text, context);
+  const JsonText* rope = rope_of(&text);
+  const bool has_theta = (rope != nullptr && rope->find("rope_theta") != nullptr) ||
+                         text.find("rope_theta") != nullptr;
+  if (!has_theta && model.family->has_attention_interval) {
+    context.note("config.json: no rope_theta; loaders will take their class's default");
+  }
+  return {};
+}
+
+// ---- kinds of layers ---------------------------------------------------------------------------
+
+JsonText layer_types_for(uint64_t layers, uint64_t interval) {
+  std::vector<std::string> out;
+  for (uint64_t i = 0; i < layers; ++i) {
+    out.push_back((i + 1) % interval == 0 ? "full_attention" : "linear_attention");
+  }
+  return JsonText::texts(out);
+}
+
+// n where every n-th layer is full attention and no other; nullopt when there is no such n.
+std::optional<uint64_t> vl_interval_of(const JsonText& types) {
+  const std::vector<JsonText>& items = types.items();
+  const auto is_full = [](const JsonText& item) { return item.as_text() == "full_attention"; };
+  const auto first = std::find_if(items.begin(), items.end(), is_full);
+  if (first == items.end()) return std::nullopt;
+  const auto interval = static_cast<size_t>(first - items.begin()) + 1;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (is_full(items[i]) != ((i + 1) % interval == 0)) return std::nullopt;
+  }
+  return interval;
+}
+
+Status trim_layer_types(JsonText& types, const JsonText& text, uint64_t layers) {
+  const size_t found = types.items().size();
+  const uint64_t mtp = text.find_whole("mtp_num_hidden_layers").value_or(0);
+  if (found == layers) return {};
+  if (found < layers || found - layers != mtp) {
+    return fail(ErrorCode::kCorrupt, "config.json: layer_types names {} layers; expected {}", found,
+                layers);
+  }
+  types.items().resize(layers);
+  return {};
+}
+
+Status complete_layer_types(JsonText& text, const Context& context) {
+  const auto layers = text.find_whole("num_hidden_layers");
+  if (!layers || *layers == 0 || *layers > kMaxLayers) {
+    return fail(ErrorCode::kCorrupt, "config.json: no num_hidden_layers; expected a whole number");
+  }
+  const auto said = text.find_whole("full_attention_interval");
+  if (said && (*said == 0 || *said > kMaxLayers)) {
+    return fail(ErrorCode::kCorrupt, "config.json: full_attention_interval {}", *said);
+  }
+  JsonText* types = text.find("layer_types");
+  if (types == nullptr || !types->is_array()) {
+    text.set_sorted("layer_types", layer_types_for(*layers, said.value_or(kUsualInterval)));
+    types = text.find("layer_types");
+  }
+  CKPT_TRY(trim_layer_types(*types, text, *layers));
+  const auto interval = vl_interval_of(*types);
+  if (interval && !said) {
+    text.set_sorted("full_attention_interval", JsonText::number(*interval));
+  } else if (!interval) {
+    context.note(
+        "config.json: layer_types has no period, so there is no full_attention_interval "
+        "to say; SGLang needs one");
+  } else if (*said != *interval) {
+    return fail(ErrorCode::kCorrupt, "config.json: full_attention_interval {}; layer_types says {}",
+                *said, *interval);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_rope_key(std::string_view key) {
+  return std::find(std::begin(kRopeKeys), std::end(kRopeKeys), key) != std::end(kRopeKeys);
+}
+
+Status complete_vl_text(JsonText& text, const VlModel& model, const JsonText* base_text,
+                        const Context& context) {
+  text.set_sorted("model_type", JsonText::text(model.text->inside));
+  CKPT_TRY(complete_rope(text, model, base_text, context));
+  if (model.family->has_attention_interval) CKPT_TRY(complete_layer_types(text, context));
+  return {};
+}
+
+void simplify_vl_text(JsonText& text, const VlModel& model) {
+  text.set_sorted("model_type", JsonText::text(model.text->outside));
+  if (model.text->outside == model.text->inside) return;
+  JsonText* rope = text.find(rope_key_of(text));
+  if (rope == nullptr || !rope->is_object()) return;
+  rope->remove(kSection);
+  rope->remove(kInterleaved);
+  for (const char* key : {"type", "rope_type"}) {
+    if (rope->find_text(key) == "mrope") rope->set(key, JsonText::text("default"));
+  }
+  const bool is_plain = std::all_of(
+      rope->members().begin(), rope->members().end(), [](const JsonText::Member& member) {
+        return (member.first == "type" || member.first == "rope_type") &&
+               member.second.as_text() == "default";
+      });
+  if (rope_key_of(text) == "rope_scaling" && is_plain) *rope = JsonText::null();
+}
+
+}  // namespace ckpt

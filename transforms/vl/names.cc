@@ -1,0 +1,265 @@
+#include "transforms/vl/names.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+
+#include "core/model/transform.h"
+
+namespace ckpt {
+namespace {
+
+// Prefixes that a wrapper's text model has been saved under, by any family.
+constexpr VlRename kWrappedForms[] = {{"model", "model.language_model"},
+                                      {"model", "language_model.model"},
+                                      {"lm_head", "language_model.lm_head"}};
+constexpr std::string_view kVisionStems[] = {
+    "model.visual",          "visual",       "vision_tower", "model.vision_tower",
+    "multi_modal_projector", "vision_model", "mlp1",         "model.multi_modal_projector",
+    "model.vision_model"};
+constexpr std::string_view kMtpStem = "mtp";
+constexpr std::string_view kPatternMark = "re:";
+
+// What follows `stem` in `name`: "" for the name itself, ".x", "*"; nullopt when the name is
+// another.
+std::optional<std::string_view> rest_after(std::string_view name, std::string_view stem) {
+  if (!name.starts_with(stem)) return std::nullopt;
+  const std::string_view rest = name.substr(stem.size());
+  const bool ends = rest.empty() || std::string_view(".*\\$?([").find(rest[0]) != rest.npos;
+  return ends ? std::optional(rest) : std::nullopt;
+}
+
+bool has_stem(std::string_view name, std::string_view stem) {
+  return rest_after(name, stem).has_value();
+}
+
+// "model.language_model" as a regular expression writes it, and back.
+std::string escaped(std::string_view stem) {
+  std::string out;
+  for (const char c : stem) out += c == '.' ? std::string("\\.") : std::string(1, c);
+  return out;
+}
+std::string unescaped(std::string_view expression) {
+  std::string out;
+  for (size_t i = 0; i < expression.size(); ++i) {
+    const bool is_dot = expression[i] == '\\' && expression.substr(i + 1, 1) == ".";
+    if (!is_dot) out += expression[i];
+  }
+  return out;
+}
+
+std::optional<std::string> replaced(std::string_view name, std::string_view from,
+                                    std::string_view to) {
+  const auto rest = rest_after(name, from);
+  if (!rest) return std::nullopt;
+  return std::string(to) + std::string(*rest);
+}
+
+// A name or glob from one stem to the other, in the spelling of `spell`.
+template <class Spell>
+std::string renamed(std::string_view name, const VlFamily& family, VlSide side, Spell spell) {
+  const VlPart part = vl_part_of(unescaped(name));
+  if (part == VlPart::kVision || part == VlPart::kMtp) return std::string(name);
+  for (const VlRename& form : kWrappedForms) {
+    const auto out = replaced(name, spell(form.wrapped), spell(form.text));
+    if (!out) continue;
+    return side == VlSide::kText ? *out : std::string(name);
+  }
+  if (side == VlSide::kText) return std::string(name);
+  for (const VlRename& rule : family.names) {
+    if (const auto out = replaced(name, spell(rule.text), spell(rule.wrapped))) return *out;
+  }
+  return std::string(name);
+}
+
+// ---- lists -------------------------------------------------------------------------------------
+
+constexpr std::string_view kUnquantizedLists[] = {"ignore", "exclude_modules",
+                                                  "modules_to_not_convert"};
+constexpr std::string_view kOtherLists[] = {"targets"};
+constexpr std::string_view kLayerObjects[] = {"quantized_layers"};
+
+template <size_t N>
+bool contains(const std::string_view (&keys)[N], std::string_view key) {
+  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
+}
+
+// How a list names "everything below X".
+enum class Style : uint8_t { kGlob, kExpression, kStem };
+
+Style style_of(const JsonText& root, std::string_view key) {
+  if (root.find_text("quant_method") == "compressed-tensors") return Style::kExpression;
+  return key == "modules_to_not_convert" ? Style::kStem : Style::kGlob;
+}
+
+std::string cover_of(std::string_view stem, Style style) {
+  if (style == Style::kStem) return std::string(stem);
+  if (style == Style::kGlob) return std::string(stem) + "*";
+  return fmt::format("re:.*{}.*", stem.substr(stem.rfind('.') + 1));
+}
+
+// True for entries that cover_vl_modules writes, or that name tower modules under their own prefix.
+bool is_vision_entry(const std::string& entry, const VlFamily& family) {
+  if (vl_part_of(entry) == VlPart::kVision) return true;
+  return std::any_of(
+      family.vision_stems.begin(), family.vision_stems.end(),
+      [&](std::string_view stem) { return entry == cover_of(stem, Style::kExpression); });
+}
+
+void rename_list(JsonText& list, const VlFamily& family, VlSide side) {
+  if (!list.is_array()) return;
+  if (side == VlSide::kText) {
+    std::erase_if(list.items(), [&](const JsonText& item) {
+      const auto entry = item.as_text();
+      return entry && is_vision_entry(*entry, family);
+    });
+  }
+  for (JsonText& item : list.items()) {
+    const auto entry = item.as_text();
+    if (!entry) continue;
+    std::string name = rename_vl_module(*entry, family, side);
+    if (name != *entry) item = JsonText::text(name);
+  }
+}
+
+void rename_keys(JsonText& layers, const VlFamily& family, VlSide side) {
+  if (side == VlSide::kText) {
+    std::erase_if(layers.members(), [&](const JsonText::Member& member) {
+      return is_vision_entry(member.first, family);
+    });
+  }
+  for (auto& [name, value] : layers.members()) name = rename_vl_module(name, family, side);
+}
+
+// ---- covering ----------------------------------------------------------------------------------
+
+bool covers(const std::string& entry, std::string_view stem) {
+  if (entry == stem) return true;
+  if (!entry.starts_with(kPatternMark)) return glob_matches(entry, std::string(stem) + ".0.x");
+  // by the last word, which is what recipes write: "re:.*visual.*", "re:visual.*"
+  return entry.find(stem.substr(stem.rfind('.') + 1)) != entry.npos;
+}
+
+bool is_quantized(const Checkpoint& checkpoint, std::string_view stem) {
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& each) {
+    const bool has_scales = each.codec->parts.size() > 1 || each.name.ends_with(".weight_scale") ||
+                            each.name.ends_with(".weight_scale_inv");
+    return has_stem(each.name, stem) && has_scales;
+  });
+}
+
+// Sorted lists stay sorted; in others it comes last, but before `mtp`: unwrapping takes the entries
+// of the tower out again and leaves that one, so that wrapping once more gives the same list.
+void add_entry(JsonText& list, const std::string& entry, const std::string& mtp) {
+  std::vector<JsonText>& items = list.items();
+  const auto text_of = [](const JsonText& item) { return item.as_text().value_or(""); };
+  const bool is_sorted =
+      std::is_sorted(items.begin(), items.end(),
+                     [&](const JsonText& a, const JsonText& b) { return text_of(a) < text_of(b); });
+  const bool ends_in_mtp = !items.empty() && text_of(items.back()) == mtp;
+  const auto at = !is_sorted ? items.end() - (ends_in_mtp ? 1 : 0)
+                             : std::find_if(items.begin(), items.end(), [&](const JsonText& item) {
+                                 return text_of(item) > entry;
+                               });
+  items.insert(at, JsonText::text(entry));
+}
+
+void cover_list(JsonText& list, const std::vector<std::string_view>& stems, Style style) {
+  if (!list.is_array()) return;
+  for (const std::string_view stem : stems) {
+    const bool is_covered =
+        std::any_of(list.items().begin(), list.items().end(), [&](const JsonText& item) {
+          const auto entry = item.as_text();
+          return entry && covers(*entry, stem);
+        });
+    if (!is_covered) add_entry(list, cover_of(stem, style), cover_of(kMtpStem, style));
+  }
+}
+
+void cover_lists(JsonText& node, const std::vector<std::string_view>& stems) {
+  for (auto& [key, value] : node.members()) {
+    if (contains(kUnquantizedLists, key)) cover_list(value, stems, style_of(node, key));
+    if (value.is_object()) cover_lists(value, stems);
+  }
+}
+
+}  // namespace
+
+VlPart vl_part_of(std::string_view name) {
+  if (std::any_of(std::begin(kVisionStems), std::end(kVisionStems),
+                  [&](std::string_view stem) { return has_stem(name, stem); })) {
+    return VlPart::kVision;
+  }
+  if (has_stem(name, kMtpStem)) return VlPart::kMtp;
+  for (const VlRename& form : kWrappedForms) {
+    if (has_stem(name, form.wrapped)) return VlPart::kWrapped;
+  }
+  return has_stem(name, "model") || has_stem(name, "lm_head") ? VlPart::kText : VlPart::kOther;
+}
+
+std::string rename_vl_module(std::string_view entry, const VlFamily& family, VlSide side) {
+  const auto plain = [](std::string_view stem) { return std::string(stem); };
+  if (!entry.starts_with(kPatternMark)) return renamed(entry, family, side, plain);
+  std::string_view body = entry.substr(kPatternMark.size());
+  std::string head(kPatternMark);
+  if (body.starts_with('^')) {
+    head += '^';
+    body.remove_prefix(1);
+  }
+  const bool escapes = body.find("\\.") != body.npos;
+  return head +
+         (escapes ? renamed(body, family, side, escaped) : renamed(body, family, side, plain));
+}
+
+void rename_vl_modules(JsonText& root, const VlFamily& family, VlSide side) {
+  for (auto& [key, value] : root.members()) {
+    if (contains(kUnquantizedLists, key) || contains(kOtherLists, key)) {
+      rename_list(value, family, side);
+    } else if (contains(kLayerObjects, key)) {
+      rename_keys(value, family, side);
+    } else if (value.is_object()) {
+      rename_vl_modules(value, family, side);
+    }
+  }
+}
+
+void cover_vl_modules(JsonText& root, const VlFamily& family, const Checkpoint& checkpoint) {
+  std::vector<std::string_view> stems(family.vision_stems.begin(), family.vision_stems.end());
+  if (family.has_mtp) stems.push_back(kMtpStem);
+  std::erase_if(stems, [&](std::string_view stem) { return is_quantized(checkpoint, stem); });
+  cover_lists(root, stems);
+}
+
+Result<bool> rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, VlSide side) {
+  const Tensor* first[2] = {nullptr, nullptr};  // a text name, a wrapped one
+  std::unordered_set<std::string> names;
+  bool changed = false;
+  for (Tensor& tensor : checkpoint.tensors) {
+    const VlPart part = vl_part_of(tensor.name);
+    const bool is_head = has_stem(tensor.name, "lm_head");  // the same in some wrappers
+    if (part == VlPart::kText && !is_head && first[0] == nullptr) first[0] = &tensor;
+    if (part == VlPart::kWrapped && first[1] == nullptr) first[1] = &tensor;
+    if (first[0] != nullptr && first[1] != nullptr) {
+      const auto& source = [](const Tensor& each) -> const std::string& {
+        return each.source_name.empty() ? each.name : each.source_name;
+      };
+      return fail(ErrorCode::kCorrupt,
+                  "tensors '{}' and '{}': names of a text model and of a wrapped one; expected "
+                  "one of the two",
+                  source(*first[0]), source(*first[1]));
+    }
+  }
+  for (Tensor& tensor : checkpoint.tensors) {
+    std::string name = rename_vl_module(tensor.name, family, side);
+    if (!names.insert(name).second) {
+      return fail(ErrorCode::kCorrupt, "two tensors would be called '{}'", name);
+    }
+    if (name == tensor.name) continue;
+    if (tensor.source_name.empty()) tensor.source_name = tensor.name;
+    tensor.name = std::move(name);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace ckpt

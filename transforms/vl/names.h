@@ -1,0 +1,52 @@
+// Names under the two prefixes: of tensors, and of modules in the lists of quantisation configs.
+//
+//   model.layers.0.mlp.up_proj.weight  ⇄  model.language_model.layers.0.mlp.up_proj.weight
+//   "ignore": ["lm_head", "model.layers.0.linear_attn*", "re:model\.layers\..*"], and
+//   exclude_modules, quantized_layers (keys), targets, modules_to_not_convert
+//
+// Sources of how lists are read: vLLM vllm/model_executor/layers/quantization/modelopt.py and
+// compressed_tensors/utils.py (entries go through the model's own mapping of prefixes; "re:" ones
+// do not); NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py (what is written).
+// What a reader would get wrong: an entry may be a name, a glob or a regular expression; one that
+// starts with * holds under both prefixes and must stay.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/checkpoint.h"
+#include "core/json/json_edit.h"
+#include "core/base/result.h"
+#include "transforms/vl/families.h"
+
+namespace ckpt {
+
+enum class VlSide : uint8_t { kText, kWrapped };
+
+// Which part of a model a tensor or module belongs to, by its name.
+enum class VlPart : uint8_t {
+  kText,     // model.layers.0..., lm_head
+  kWrapped,  // the same under a wrapper's prefix
+  kVision,   // tower and projector
+  kMtp,      // layers that predict further tokens
+  kOther,
+};
+VlPart vl_part_of(std::string_view name);
+
+// Gives the text model's tensors the names of `side`; all others keep theirs. True when a name
+// changed. Fails: kCorrupt: two tensors would share a name, or names of both sides are mixed.
+Result<bool> rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, VlSide side);
+
+// The same for one module, glob or "re:" expression.
+std::string rename_vl_module(std::string_view entry, const VlFamily& family, VlSide side);
+
+// The same for every list of modules below `root` (the document hf_quant_config.json, or a
+// quantization_config). Towards kText, entries that only name the tower are taken out.
+void rename_vl_modules(JsonText& root, const VlFamily& family, VlSide side);
+
+// Adds what keeps tower and MTP layers out of the quantised layers to the lists of `root` that say
+// what is not quantised, unless an entry covers them or `checkpoint` has them quantised.
+void cover_vl_modules(JsonText& root, const VlFamily& family, const Checkpoint& checkpoint);
+
+}  // namespace ckpt

@@ -1,0 +1,189 @@
+#include "transforms/vl/preprocessor.h"
+
+#include <algorithm>
+
+#include "transforms/vl/config.h"
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kPreprocessorOptions[] = {
+    {"from", "DIR", "the folder to take the files from; those usual for the model when absent"},
+};
+
+// A file of its own, its object inside processor_config.json, the usual one, and the member that
+// names its class.
+struct ProcessorFile {
+  std::string_view path, nested_key, usual, class_key;
+  std::span<const VlSize> sizes;
+};
+
+std::vector<ProcessorFile> files_of(const VlFamily& family) {
+  const std::span<const VlSize> sizes = family.preprocessor_sizes;
+  return {
+      {kProcessorFiles[0], "image_processor", family.preprocessor, "image_processor_type", sizes},
+      {kProcessorFiles[1], "video_processor", family.video_preprocessor, "video_processor_type",
+       sizes},
+      {kProcessorFiles[2], "", family.processor, "processor_class", family.processor_sizes}};
+}
+
+// The member at "key" or "key.key"; nullptr when there is none.
+JsonText* find_at(JsonText& root, std::string_view at) {
+  const size_t dot = at.find('.');
+  if (dot == at.npos) return root.find(at);
+  JsonText* inner = root.find(at.substr(0, dot));
+  return inner == nullptr ? nullptr : inner->find(at.substr(dot + 1));
+}
+
+const JsonText* vision_of(const JsonText& config) { return config.find("vision_config"); }
+
+JsonText usual_file(const ProcessorFile& file, const JsonText& config) {
+  auto parsed = JsonText::parse(file.usual);
+  CKPT_CHECK(parsed.has_value());
+  JsonText out = std::move(*parsed);
+  const JsonText* vision = vision_of(config);
+  for (const VlSize& size : file.sizes) {
+    const auto value = vision == nullptr ? std::nullopt : vision->find_whole(size.vision_key);
+    JsonText* at = find_at(out, size.at);
+    if (value && at != nullptr) *at = JsonText::number(*value);
+  }
+  return out;
+}
+
+// The largest image that is fed in is a choice, no property of the tower.
+bool is_choice(const VlSize& size) { return size.at == "size.longest_edge"; }
+
+Status check_sizes(const Document& document, const ProcessorFile& file, const JsonText& config) {
+  CKPT_ASSIGN(JsonText root, in(document.path, JsonText::parse(*document.content)));
+  const JsonText* vision = vision_of(config);
+  for (const VlSize& size : file.sizes) {
+    const JsonText* at = find_at(root, size.at);
+    const auto theirs = at == nullptr ? std::nullopt : at->as_whole();
+    const auto ours = vision == nullptr ? std::nullopt : vision->find_whole(size.vision_key);
+    if (is_choice(size) || !theirs || !ours || *theirs == *ours) continue;
+    return fail(ErrorCode::kUsage, "{}: {} {}; the model's vision_config has {} {}", document.path,
+                size.at, *theirs, size.vision_key, *ours);
+  }
+  return {};
+}
+
+const Document* find_in(const std::vector<Document>& documents, std::string_view path) {
+  const auto found = std::find_if(documents.begin(), documents.end(),
+                                  [&](const Document& each) { return each.path == path; });
+  return found == documents.end() ? nullptr : &*found;
+}
+
+// The object `file.nested_key` of processor_config.json as a file of its own; null: there is none.
+Result<std::optional<JsonText>> lifted(const Document* processor, const ProcessorFile& file) {
+  if (processor == nullptr || file.nested_key.empty()) return std::optional<JsonText>();
+  CKPT_ASSIGN(const JsonText root, in(processor->path, JsonText::parse(*processor->content)));
+  const JsonText* nested = root.find(file.nested_key);
+  if (nested == nullptr || !nested->is_object()) return std::optional<JsonText>();
+  JsonText out = *nested;
+  const JsonText* name = root.find("processor_class");
+  if (name != nullptr && out.find("processor_class") == nullptr) {
+    out.set_sorted("processor_class", *name);
+  }
+  return std::optional(std::move(out));
+}
+
+void put(Checkpoint& checkpoint, std::string_view path, const JsonText& root) {
+  checkpoint.set_document(std::string(path), root.dump(2) + "\n");
+}
+
+// From another folder. True when it has the file.
+Result<bool> take(Checkpoint& checkpoint, const ProcessorFile& file, const JsonText& config,
+                  const std::vector<Document>& others) {
+  Document found{std::string(file.path), nullptr};
+  if (const Document* document = find_in(others, file.path)) {
+    found = *document;
+  } else {
+    CKPT_ASSIGN(const auto nested, lifted(find_in(others, kProcessorFiles[2]), file));
+    if (!nested) return false;
+    found.content = std::make_shared<const std::string>(nested->dump(2) + "\n");
+  }
+  CKPT_TRY(check_sizes(found, file, config));
+  checkpoint.set_document(found.path, *found.content);
+  return true;
+}
+
+// transformers 5.15 and 5.16 know no class for qwen3_5 and qwen3_vl by themselves.
+Status name_class(Checkpoint& checkpoint, const ProcessorFile& file) {
+  if (file.usual.empty() || file.class_key != "image_processor_type") return {};
+  CKPT_ASSIGN(std::optional<JsonDocument> document, read_json(checkpoint, file.path));
+  if (!document || document->root.find(file.class_key) != nullptr ||
+      document->root.find("feature_extractor_type") != nullptr) {
+    return {};
+  }
+  const auto usual = JsonText::parse(file.usual);
+  document->root.set(file.class_key, *usual->find(file.class_key));
+  write_json(checkpoint, file.path, *document);
+  return {};
+}
+
+Status complete(Checkpoint& checkpoint, const ProcessorFile& file, const JsonText& config) {
+  if (checkpoint.find_document(file.path) == nullptr) {
+    CKPT_ASSIGN(const auto nested, lifted(checkpoint.find_document(kProcessorFiles[2]), file));
+    if (nested) {
+      put(checkpoint, file.path, *nested);
+    } else if (!file.usual.empty()) {
+      put(checkpoint, file.path, usual_file(file, config));
+    }
+  }
+  return name_class(checkpoint, file);
+}
+
+}  // namespace
+
+Status complete_processors(Checkpoint& checkpoint, const VlFamily& family, const JsonText& config,
+                           const std::vector<Document>* others, bool replaces) {
+  for (const ProcessorFile& file : files_of(family)) {
+    const bool is_there = checkpoint.find_document(file.path) != nullptr;
+    if (others != nullptr && (replaces || !is_there)) {
+      CKPT_TRY(take(checkpoint, file, config, *others));
+    }
+    CKPT_TRY(complete(checkpoint, file, config));
+  }
+  return {};
+}
+
+Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const Options& options,
+                                      const Context& context) {
+  CKPT_ASSIGN(const std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
+  if (!config) return fail(ErrorCode::kUsage, "no config.json; expected a Hugging Face folder");
+  auto model = identify_vl_wrapper(config->root);
+  if (!model) {
+    if (model.error().code == ErrorCode::kUsage) model.error().hint = "vl-wrap first";
+    return Failure(std::move(model.error()));
+  }
+  const auto from = options.get("from");
+  std::vector<Document> others;
+  if (from) {
+    CKPT_ASSIGN(others, in(*from, context.documents(*from)));
+    const bool has_any = std::any_of(others.begin(), others.end(), [](const Document& document) {
+      return std::find(std::begin(kProcessorFiles), std::end(kProcessorFiles), document.path) !=
+             std::end(kProcessorFiles);
+    });
+    if (!has_any) {
+      return fail(ErrorCode::kUsage, "{}: neither preprocessor_config.json nor {} in this folder",
+                  *from, kProcessorFiles[2]);
+    }
+  }
+  auto done =
+      complete_processors(checkpoint, *model->family, config->root, from ? &others : nullptr, true);
+  if (done && checkpoint.find_document(kProcessorFiles[0]) == nullptr) {
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "--step preprocessor:from=DIR, a folder that has them",
+                          "no {} is known for a {}", kProcessorFiles[0], model->family->model_type);
+  }
+  if (!done) return Failure(from ? std::move(done.error()).in(*from) : std::move(done.error()));
+  return checkpoint;
+}
+
+constinit const Transform kPreprocessor = {
+    "preprocessor",
+    "the files that say how images and videos are prepared, which servers want of every "
+    "vision-language class",
+    kPreprocessorOptions, apply_preprocessor, Touches::kDocuments};
+
+}  // namespace ckpt

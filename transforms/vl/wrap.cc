@@ -1,0 +1,210 @@
+#include "transforms/vl/wrap.h"
+
+#include <algorithm>
+
+#include "core/json/json_read.h"
+#include "transforms/hf/quant_config.h"
+#include "transforms/vl/config.h"
+#include "transforms/vl/names.h"
+#include "transforms/vl/preprocessor.h"
+
+namespace ckpt {
+namespace {
+
+constexpr OptionRule kWrapOptions[] = {
+    {"with", "BASE", "a folder of the vision-language model: its vision_config, ids, processors"},
+};
+constexpr OptionRule kUnwrapOptions[] = {
+    {"mtp", "yes|no", "keep the layers for multi-token prediction; yes when absent"},
+};
+constexpr std::string_view kVlConfigFile = "config.json";
+constexpr std::string_view kVlGenerationFile = "generation_config.json";
+
+struct WeightDtype {
+  std::string_view codec, torch;
+};
+constexpr WeightDtype kDtypes[] = {{"bf16", "bfloat16"}, {"f16", "float16"}, {"f32", "float32"}};
+
+// A folder that an option names.
+struct Base {
+  std::vector<Document> documents;
+  JsonText config;
+  const VlFamily* family = nullptr;
+};
+
+Result<JsonDocument> config_of(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kVlConfigFile));
+  if (!config) return fail(ErrorCode::kUsage, "no config.json; expected a Hugging Face folder");
+  return std::move(*config);
+}
+
+Result<Base> open_base(const std::string& path, const Context& context) {
+  Checkpoint folder;
+  CKPT_ASSIGN(folder.documents, context.documents(path));
+  CKPT_ASSIGN(JsonDocument config, config_of(folder));
+  CKPT_ASSIGN(const VlModel model, identify_vl_wrapper(config.root));
+  if (config.root.find("vision_config") == nullptr) {
+    return fail(ErrorCode::kUsage, "config.json: no vision_config; expected a BASE with one");
+  }
+  return Base{std::move(folder.documents), std::move(config.root), model.family};
+}
+
+// Ids of the added tokens by what they say; empty without a tokenizer.json.
+Result<std::map<std::string, uint64_t>> read_token_ids(const Checkpoint& checkpoint) {
+  std::map<std::string, uint64_t> out;
+  CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
+  const JsonValue* added = tokenizer ? known(*tokenizer, "added_tokens") : nullptr;
+  if (added == nullptr || !added->is_array()) return out;
+  for (const JsonValue& token : *added) {
+    const std::string* content = text_of(token, "content");
+    const JsonValue* id = known(token, "id");
+    const auto number = id == nullptr ? std::nullopt : whole(*id);
+    if (content != nullptr && number) out[*content] = *number;
+  }
+  return out;
+}
+
+bool has_head(const Checkpoint& checkpoint) {
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                     [](const Tensor& tensor) {
+                       return tensor.name.starts_with("lm_head.") ||
+                              tensor.name.starts_with("language_model.lm_head.");
+                     });
+}
+
+std::string wrapper_dtype(const Checkpoint& checkpoint) {
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!tensor.name.ends_with("embed_tokens.weight")) continue;
+    for (const WeightDtype& dtype : kDtypes) {
+      if (tensor.codec->name == dtype.codec) return std::string(dtype.torch);
+    }
+  }
+  return "bfloat16";
+}
+
+// Lists of quantised modules in both documents.
+template <class Edit>
+Status edit_quant_lists(Checkpoint& checkpoint, JsonText& config, Edit edit) {
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    if (JsonText* quant = config.find(key)) edit(*quant);
+  }
+  CKPT_ASSIGN(std::optional<JsonDocument> own, read_json(checkpoint, kQuantConfigName));
+  if (!own) return {};
+  edit(own->root);
+  write_json(checkpoint, kQuantConfigName, *own);
+  return {};
+}
+
+// Nested configurations hide the end of text from older readers: it is said beside them.
+Status complete_generation(Checkpoint& checkpoint, const JsonText& text, const Base* base) {
+  if (checkpoint.find_document(kVlGenerationFile) != nullptr) return {};
+  JsonText out = JsonText::object();
+  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) {
+    const JsonText* value = text.find(key);
+    if (value != nullptr && !value->is_null()) out.set(key, *value);
+  }
+  if (base != nullptr) {
+    Checkpoint folder;
+    folder.documents = base->documents;
+    CKPT_ASSIGN(std::optional<JsonDocument> theirs,
+                in("BASE", read_json(folder, kVlGenerationFile)));
+    const JsonText* end = theirs ? theirs->root.find("eos_token_id") : nullptr;
+    const JsonText* ours = text.find("eos_token_id");
+    const bool agrees =
+        end != nullptr && (ours == nullptr || ours->is_null() || *ours == *end || end->is_array());
+    if (agrees) out = std::move(theirs->root);
+  }
+  if (out.find("eos_token_id") == nullptr) return {};
+  checkpoint.set_document(std::string(kVlGenerationFile), out.dump(2) + "\n");
+  return {};
+}
+
+bool has_part(const Checkpoint& checkpoint, VlPart part) {
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                     [&](const Tensor& tensor) { return vl_part_of(tensor.name) == part; });
+}
+
+Status check_format(const Checkpoint& checkpoint) {
+  if (checkpoint.format == "safetensors") return {};
+  return fail(ErrorCode::kUsage, "the checkpoint is {}; expected a Hugging Face folder",
+              checkpoint.format);
+}
+
+}  // namespace
+
+Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const Options& options, const Context& context) {
+  CKPT_TRY(check_format(checkpoint));
+  CKPT_ASSIGN(JsonDocument config, config_of(checkpoint));
+  std::optional<Base> base;
+  if (const auto path = options.get("with")) {
+    CKPT_ASSIGN(base, in(*path, open_base(*path, context)));
+  }
+  CKPT_ASSIGN(const VlModel model, identify_vl_text(config.root, base ? base->family : nullptr));
+  VlFacts facts;
+  facts.has_head = has_head(checkpoint);
+  facts.dtype = wrapper_dtype(checkpoint);
+  CKPT_ASSIGN(facts.token_ids, read_token_ids(checkpoint));
+  if (base) facts.base = &base->config;
+  CKPT_ASSIGN(config.root, nest_vl_config(config.root, model, facts, context));
+
+  CKPT_TRY(rename_vl_tensors(checkpoint, *model.family, VlSide::kWrapped));
+  CKPT_TRY(edit_quant_lists(checkpoint, config.root, [&](JsonText& root) {
+    rename_vl_modules(root, *model.family, VlSide::kWrapped);
+    cover_vl_modules(root, *model.family, checkpoint);
+  }));
+  write_json(checkpoint, kVlConfigFile, config);
+  CKPT_TRY(complete_generation(checkpoint, *config.root.find(model.family->text_key),
+                               base ? &*base : nullptr));
+  CKPT_TRY(complete_processors(checkpoint, *model.family, config.root,
+                               base ? &base->documents : nullptr, false));
+  if (!has_part(checkpoint, VlPart::kVision)) {
+    context.note(
+        "no tensors of a vision tower: to be served as a language model only "
+        "(vLLM: --language-model-only), or graft a tower");
+  }
+  return checkpoint;
+}
+
+Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const Options& options,
+                             const Context& context) {
+  CKPT_TRY(check_format(checkpoint));
+  CKPT_ASSIGN(JsonDocument config, config_of(checkpoint));
+  CKPT_ASSIGN(const VlModel model, identify_vl_wrapper(config.root));
+  config.root = unnest_vl_config(config.root, model, has_head(checkpoint));
+  const bool keeps_mtp = options.yes("mtp", true);
+  const size_t dropped = std::erase_if(checkpoint.tensors, [&](const Tensor& tensor) {
+    const VlPart part = vl_part_of(tensor.name);
+    return part == VlPart::kVision || (part == VlPart::kMtp && !keeps_mtp);
+  });
+  CKPT_TRY(rename_vl_tensors(checkpoint, *model.family, VlSide::kText));
+  CKPT_TRY(edit_quant_lists(checkpoint, config.root, [&](JsonText& root) {
+    rename_vl_modules(root, *model.family, VlSide::kText);
+  }));
+  write_json(checkpoint, kVlConfigFile, config);
+  std::erase_if(checkpoint.documents, [](const Document& document) {
+    return std::find(std::begin(kProcessorFiles), std::end(kProcessorFiles), document.path) !=
+           std::end(kProcessorFiles);
+  });
+  const auto other =
+      std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                   [](const Tensor& tensor) { return vl_part_of(tensor.name) == VlPart::kOther; });
+  if (other != checkpoint.tensors.end()) {
+    context.note(fmt::format("tensor '{}' is of neither the text model nor the tower, and stays",
+                             other->name));
+  }
+  if (dropped != 0) {
+    context.note(fmt::format("{} tensors of the vision tower{} are dropped", dropped,
+                             keeps_mtp ? "" : " and of multi-token prediction"));
+  }
+  return checkpoint;
+}
+
+constinit const Transform kVlWrap = {
+    "vl-wrap",
+    "a text model as the text part of its vision-language class: configuration and names",
+    kWrapOptions, vl_wrap, Touches::kNames};
+constinit const Transform kVlUnwrap = {
+    "vl-unwrap", "the text model out of a vision-language one; the vision tower is dropped",
+    kUnwrapOptions, vl_unwrap, Touches::kNames};
+
+}  // namespace ckpt

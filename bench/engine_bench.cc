@@ -13,9 +13,9 @@
 #include <iostream>
 #include <thread>
 
+#include "core/base/sha256.h"
 #include "core/engine/compare.h"
 #include "core/outputs/file_writer.h"
-#include "core/base/sha256.h"
 #include "quantizers/quantizers.h"
 #include "tools/pipeline.h"
 

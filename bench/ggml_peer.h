@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-#include "core/model/codec.h"
 #include "core/base/result.h"
+#include "core/model/codec.h"
 
 namespace ckpt {
 

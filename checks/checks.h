@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/findings.h"
-#include "core/model/checkpoint.h"
 #include "core/engine/execute.h"
+#include "core/model/checkpoint.h"
+#include "core/model/findings.h"
 
 namespace ckpt {
 

@@ -19,9 +19,9 @@
 
 #include "checks/parameters.h"
 #include "checks/profiles.h"
-#include "core/model/findings.h"
-#include "core/model/checkpoint.h"
 #include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+#include "core/model/findings.h"
 
 namespace ckpt {
 

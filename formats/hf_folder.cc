@@ -12,9 +12,9 @@
 #include <map>
 #include <set>
 
-#include "core/io/folder.h"
 #include "core/base/glob.h"
 #include "core/base/printable.h"
+#include "core/io/folder.h"
 #include "core/model/transform.h"
 #include "formats/linked_documents.h"
 #include "formats/safetensors.h"

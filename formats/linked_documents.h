@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "core/io/bytes.h"
 #include "core/base/result.h"
+#include "core/io/bytes.h"
 
 namespace ckpt {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/io/bytes.h"
 #include "core/base/result.h"
+#include "core/io/bytes.h"
 
 namespace ckpt {
 

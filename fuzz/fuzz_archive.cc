@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/io/open_folder.h"
 #include "core/model/plan.h"
 #include "fuzz/fuzz.h"
 #include "publish/archive.h"

@@ -1,8 +1,9 @@
 // The journal of a patch.
 //
 // Law: what is read stays inside the folder and is written and read as the same lines.
-#include "core/patch/journal.h"
+#include "core/io/open_folder.h"
 #include "core/model/plan.h"
+#include "core/patch/journal.h"
 #include "fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

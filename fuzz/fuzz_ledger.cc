@@ -3,8 +3,8 @@
 // The sums that end batches are put right first, unless the input starts with '!': no mutation
 // would find them. Laws: what counts is no longer than the file; a torn end takes entries away and
 // changes none; another boot sees no more than this one.
-#include "core/resume/ledger.h"
 #include "core/base/sha256.h"
+#include "core/resume/ledger.h"
 #include "fuzz/fuzz.h"
 
 namespace {

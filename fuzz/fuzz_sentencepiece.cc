@@ -5,8 +5,8 @@
 #include <set>
 
 #include "fuzz/fuzz.h"
-#include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/to_gguf/tokenizer/sentencepiece_model.h"
+#include "transforms/to_gguf/tokenizer/tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ckpt;

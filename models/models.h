@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json/json_read.h"
 #include "core/base/result.h"
+#include "core/json/json_read.h"
 
 namespace ckpt {
 

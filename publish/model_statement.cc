@@ -15,9 +15,9 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/sha256.h"
 #include "core/io/folder.h"
 #include "core/json/json_read.h"
-#include "core/base/sha256.h"
 #include "publish/publish.h"
 
 namespace ckpt {

@@ -1,8 +1,8 @@
 // The list of codecs: the only header of this folder that others include.
 #pragma once
 
-#include "core/model/codec.h"
 #include "core/base/result.h"
+#include "core/model/codec.h"
 
 namespace ckpt {
 

@@ -1,50 +1,114 @@
 #!/usr/bin/env python3
-"""Holds the include laws of docs/ARCHITECTURE.md: core includes nothing else, models includes core,
-leaves are strangers to each other and see core and models, a folder shows one header, only tools and
-tests see everything. Also the file limits.
+"""Holds the include laws of docs/ARCHITECTURE.md. Also the file limits.
+
+  folders   core includes nothing else, models includes core, leaves are strangers to each other and see
+            core and models, a folder shows one header, only tools and tests see everything
+  floors    in core, a folder includes its own files and those of the floors below
+  headers   a header is included by another file than its own .cc
 
 usage: include_laws.py ROOT      prints each breach as "file:line: law" and exits 1
+       include_laws.py --planted ROOT   breaks each law in a copy of ROOT and must see it
 """
 import pathlib
 import re
+import shutil
 import sys
+import tempfile
 
 LEAVES = {"formats", "quantizers", "transforms", "checks", "publish"}
 BELOW = {"models"}  # leaves may include its header
 FREE = {"tools", "tests", "bench", "fuzz"}
+FLOORS = ["base", "io", "model", "json", "chunks", "outputs", "resume", "engine", "patch"]  # lowest first
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 MAX_SOURCE_LINES, MAX_COLUMNS = 400, 100
 
 
+def sources(root):
+    for path in sorted(root.glob("*/**/*")):
+        folder = path.relative_to(root).parts[0]
+        if path.suffix in {".cc", ".h"} and folder in LEAVES | BELOW | FREE | {"core"}:
+            yield path.relative_to(root), path.read_text(encoding="utf-8").split("\n")
+
+
+def folder_breach(where, target):
+    folder, other = where.parts[0], target.split("/")[0]
+    if other not in LEAVES | BELOW | FREE | {"core"}:
+        return None
+    if folder == "core" and other != "core":
+        return f"core includes {target}; core knows no other folder"
+    if folder in BELOW and other not in {folder, "core"}:
+        return f"{folder} includes {target}; {folder} knows core alone"
+    if folder in LEAVES and other not in BELOW | {folder, "core"}:
+        return f"{folder} includes {target}; leaves know core and models"
+    is_private = other in LEAVES | BELOW and target != f"{other}/{other}.h"
+    if folder not in {other, "tests", "bench", "fuzz"} and is_private:
+        return f"{target} is private to {other}; include {other}/{other}.h"
+    return None
+
+
+def floor_breach(where, target):
+    if where.parts[0] != "core" or not target.startswith("core/"):
+        return None
+    mine, other = where.parts[1], target.split("/")[1]
+    if other not in FLOORS:
+        return f"{target} stands on no floor of core"
+    if FLOORS.index(other) > FLOORS.index(mine):
+        return f"{mine} includes {target}; {other} is a floor above"
+    return None
+
+
 def breaches(root):
-    for path in sorted(root.glob("**/*")):
-        where = path.relative_to(root)
+    users = {}
+    for where, lines in sources(root):
         folder = where.parts[0]
-        if path.suffix not in {".cc", ".h"} or folder not in LEAVES | BELOW | FREE | {"core"}:
+        if folder == "core" and (len(where.parts) != 3 or where.parts[1] not in FLOORS):
+            yield f"{where}:1: on no floor of core; these are {', '.join(FLOORS)}"
             continue
-        lines = path.read_text(encoding="utf-8").split("\n")
+        if where.suffix == ".h":
+            users.setdefault(str(where), set())
         if folder not in FREE and len(lines) > MAX_SOURCE_LINES + 1:
             yield f"{where}:{len(lines)}: more than {MAX_SOURCE_LINES} lines"
         for number, line in enumerate(lines, 1):
             if len(line) > MAX_COLUMNS:
                 yield f"{where}:{number}: more than {MAX_COLUMNS} columns"
-            found = INCLUDE.match(line)
-            if not found:
-                continue
-            target = found.group(1)
-            other = target.split("/")[0]
-            if other not in LEAVES | BELOW | FREE | {"core"}:
-                continue
-            if folder == "core" and other != "core":
-                yield f"{where}:{number}: core includes {target}; core knows no other folder"
-            elif folder in BELOW and other not in {folder, "core"}:
-                yield f"{where}:{number}: {folder} includes {target}; {folder} knows core alone"
-            elif folder in LEAVES and other not in BELOW | {folder, "core"}:
-                yield f"{where}:{number}: {folder} includes {target}; leaves know core and models"
-            elif folder not in {other, "tests", "bench", "fuzz"} and other in LEAVES | BELOW and target != f"{other}/{other}.h":
-                yield f"{where}:{number}: {target} is private to {other}; include {other}/{other}.h"
+            if found := INCLUDE.match(line):
+                target = found.group(1)
+                users.setdefault(target, set()).add(str(where))
+                for breach in (folder_breach(where, target), floor_breach(where, target)):
+                    if breach:
+                        yield f"{where}:{number}: {breach}"
+    for header, including in sorted(users.items()):
+        if header.split("/")[0] in LEAVES | BELOW | {"core", "tools"} and not including - {header[:-2] + ".cc"}:
+            yield f"{header}:1: no other file includes it; its .cc can hold what it says"
 
 
-found = list(breaches(pathlib.Path(sys.argv[1])))
+PLANTED = {  # file: what is added to it, what must be said
+    "core/base/result.h": ('#include "formats/formats.h"', "core knows no other folder"),
+    "core/io/folder.h": ('#include "core/engine/execute.h"', "engine is a floor above"),
+    "core/stray.h": ("", "on no floor of core"),
+    "models/models.h": ('#include "checks/checks.h"', "models knows core alone"),
+    "formats/formats.h": ('#include "quantizers/quantizers.h"', "leaves know core and models"),
+    "tools/commands.h": ('#include "checks/profile.h"', "is private to checks"),
+    "publish/lonely.h": ("", "no other file includes it"),
+    "checks/checks.h": ("//\n" * 400, "more than 400 lines"),
+    "transforms/transforms.h": ("// " + "x" * 98, "more than 100 columns"),
+}
+
+
+def planted(root):
+    for name, (text, law) in PLANTED.items():
+        with tempfile.TemporaryDirectory() as made:
+            copy = pathlib.Path(made)
+            for folder in LEAVES | BELOW | FREE | {"core"}:
+                shutil.copytree(root / folder, copy / folder, ignore=shutil.ignore_patterns("*.gguf", "*.safetensors"))
+            with (copy / name).open("a", encoding="utf-8") as file:
+                file.write(text + "\n")
+            found = list(breaches(copy))
+            if len(found) != 1 or law not in found[0]:
+                yield f"{name}: planted a breach, expected '{law}', found {found}"
+
+
+is_planted = sys.argv[1] == "--planted"
+found = list((planted if is_planted else breaches)(pathlib.Path(sys.argv[-1])))
 print("\n".join(found) or "include laws hold")
 sys.exit(1 if found else 0)

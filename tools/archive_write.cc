@@ -5,9 +5,9 @@
 #include <map>
 #include <thread>
 
-#include "core/io/append_file.h"
 #include "core/base/arithmetic.h"
 #include "core/chunks/in_order.h"
+#include "core/io/append_file.h"
 #include "tools/archive.h"
 #include "tools/commands.h"
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/engine/execute.h"
 #include "core/base/result.h"
+#include "core/engine/execute.h"
 
 namespace ckpt {
 

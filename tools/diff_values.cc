@@ -7,8 +7,8 @@
 #include <set>
 #include <span>
 
-#include "core/engine/compare.h"
 #include "core/base/glob.h"
+#include "core/engine/compare.h"
 #include "core/engine/value_compare.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "core/io/open_folder.h"
 #include "core/base/sha256.h"
+#include "core/io/open_folder.h"
 #include "formats/formats.h"
 #include "tools/archive.h"
 #include "tools/commands.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/io/folder.h"
 #include "core/base/result.h"
+#include "core/io/folder.h"
 #include "tools/console.h"
 
 namespace ckpt {

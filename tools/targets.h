@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "core/model/plan.h"
 #include "core/base/result.h"
+#include "core/model/plan.h"
 
 namespace ckpt {
 

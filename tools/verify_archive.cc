@@ -6,10 +6,10 @@
 #include <map>
 #include <memory>
 
+#include "core/base/sha256.h"
 #include "core/io/buffers.h"
 #include "core/outputs/file_writer.h"
 #include "core/outputs/place.h"
-#include "core/base/sha256.h"
 #include "tools/archive.h"
 #include "tools/commands.h"
 #include "tools/published_files.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/model/gather.h"
 #include "core/chunks/recode_chunk.h"
+#include "core/model/gather.h"
 
 namespace ckpt {
 namespace {

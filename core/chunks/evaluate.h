@@ -14,9 +14,9 @@
 #include <span>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/model/checkpoint.h"
 #include "core/model/codec.h"
-#include "core/base/result.h"
 
 namespace ckpt {
 

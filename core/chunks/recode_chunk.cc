@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "core/base/arithmetic.h"
-#include "core/model/float_convert.h"
 #include "core/chunks/repack.h"
+#include "core/model/float_convert.h"
 
 namespace ckpt {
 namespace {

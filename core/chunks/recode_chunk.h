@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/model/checkpoint.h"
 #include "core/base/result.h"
+#include "core/model/checkpoint.h"
 
 namespace ckpt {
 

@@ -9,9 +9,9 @@
 
 #include <cstdint>
 
-#include "core/model/checkpoint.h"
-#include "core/chunks/recode_chunk.h"
 #include "core/base/result.h"
+#include "core/chunks/recode_chunk.h"
+#include "core/model/checkpoint.h"
 
 namespace ckpt {
 

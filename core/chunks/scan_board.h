@@ -6,8 +6,8 @@
 #include <mutex>
 #include <vector>
 
-#include "core/model/codec.h"
 #include "core/chunks/tasks.h"
+#include "core/model/codec.h"
 
 namespace ckpt {
 

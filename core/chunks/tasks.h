@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/chunks/recode_chunk.h"
 #include "core/model/gather.h"
 #include "core/model/plan.h"
-#include "core/chunks/recode_chunk.h"
 
 namespace ckpt {
 

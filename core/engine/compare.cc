@@ -6,9 +6,9 @@
 #include <optional>
 #include <thread>
 
-#include "core/model/gather.h"
 #include "core/base/sha256.h"
 #include "core/base/threads.h"
+#include "core/model/gather.h"
 
 namespace ckpt {
 namespace {

@@ -12,15 +12,15 @@
 #include <thread>
 
 #include "core/base/arithmetic.h"
-#include "core/io/block_cache.h"
+#include "core/base/threads.h"
 #include "core/chunks/error_feedback.h"
+#include "core/chunks/scan_board.h"
+#include "core/chunks/tasks.h"
+#include "core/engine/share.h"
+#include "core/io/block_cache.h"
 #include "core/io/folder.h"
 #include "core/outputs/output_files.h"
 #include "core/resume/resume.h"
-#include "core/engine/share.h"
-#include "core/chunks/scan_board.h"
-#include "core/chunks/tasks.h"
-#include "core/base/threads.h"
 
 namespace ckpt {
 namespace {

@@ -4,64 +4,11 @@
 // Output bytes depend on the plan alone: never on threads, chunk size, memory limit or the clock.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "core/model/plan.h"
 #include "core/base/result.h"
+#include "core/model/plan.h"
+#include "core/outputs/execute_options.h"
 
 namespace ckpt {
-
-// Told how far the work has come; called from one thread at a time, often.
-class Progress {
- public:
-  virtual ~Progress() = default;
-  virtual void advanced(uint64_t done_bytes, uint64_t total_bytes) = 0;  // output bytes
-  // Something that a person should know before the work goes on.
-  virtual void note(const std::string&) {}
-};
-
-// How a run goes on where a killed one ended (core/resume/ledger.h).
-struct ResumeOptions {
-  bool enabled = false;  // else a run that fails leaves nothing
-  std::string version;   // of the program: another one's work is not gone on with
-  std::string command;   // as typed; told to whoever finds what this run left
-  // Of execute_share() (core/engine/share.h): the share, from 1, of how many; 0: the whole plan.
-  // What was made before `since_ns` (since 1970) is not of this plan.
-  uint32_t share_number = 0, share_count = 0;
-  int64_t since_ns = 0;
-};
-
-struct ExecuteOptions {
-  unsigned threads = 0;                         // cores that compute; 0 = all
-  uint64_t memory_bytes = uint64_t{512} << 20;  // what buffers may take
-  uint64_t chunk_bytes = uint64_t{8} << 20;     // floats of a task, about
-  bool allow_nonfinite = false;
-  bool force = false;  // replace OUT
-  Progress* progress = nullptr;
-  const std::atomic<bool>* interrupted = nullptr;
-  ResumeOptions resume;
-};
-
-struct FileReport {
-  std::string path;  // final
-  uint64_t size_bytes = 0;
-  std::string sha256;  // lower-case hex, computed from the bytes as they were written
-};
-
-struct ExecuteReport {
-  std::vector<FileReport> files;
-  uint64_t read_bytes = 0;
-  uint64_t written_bytes = 0;
-  uint64_t resumed_bytes = 0;  // of those written, by runs before this one
-  double seconds = 0;
-  // Of a share: no file has its final name yet when one of the first two holds.
-  std::vector<uint32_t> missing_shares;
-  bool is_ended_elsewhere = false;  // all shares are done, and another program ends them just now
-  bool was_made = false;            // there was nothing left to do
-};
 
 // Writes every output under "OUT.partial", syncs and renames. On failure nothing carries a final
 // name; what is finished is kept where options.resume says so and the same run could succeed later

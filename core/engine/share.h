@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
-#include "core/engine/execute.h"
 #include "core/chunks/tasks.h"
+#include "core/engine/execute.h"
 
 namespace ckpt {
 

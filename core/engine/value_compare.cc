@@ -8,10 +8,10 @@
 #include <numeric>
 #include <thread>
 
+#include "core/chunks/recode_chunk.h"
 #include "core/engine/compare.h"
 #include "core/engine/execute.h"
 #include "core/model/gather.h"
-#include "core/chunks/recode_chunk.h"
 
 namespace ckpt {
 namespace {

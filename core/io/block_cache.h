@@ -12,9 +12,9 @@
 #include <span>
 #include <utility>
 
+#include "core/base/result.h"
 #include "core/io/buffers.h"
 #include "core/io/bytes.h"
-#include "core/base/result.h"
 
 namespace ckpt {
 

@@ -26,7 +26,6 @@ bool passes_end(uint64_t offset_bytes, uint64_t length_bytes, uint64_t size_byte
   return offset_bytes > size_bytes || length_bytes > size_bytes - offset_bytes;
 }
 
-
 Result<Descriptor> open_for_reading(const std::filesystem::path& path) {
   // O_NONBLOCK: a named pipe in a model folder must not make us wait for its writer.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

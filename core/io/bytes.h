@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/io/buffers.h"
 #include "core/io/descriptor.h"
-#include "core/base/result.h"
 
 namespace ckpt {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/io/bytes.h"
 #include "core/base/result.h"
+#include "core/io/bytes.h"
 
 namespace ckpt {
 

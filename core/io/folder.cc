@@ -11,9 +11,9 @@
 #include <mutex>
 #include <set>
 
+#include "core/base/printable.h"
 #include "core/io/open_folder.h"
 #include "core/io/shift.h"
-#include "core/base/printable.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -14,8 +14,8 @@
 #include <list>
 #include <memory>
 
-#include "core/io/descriptor.h"
 #include "core/base/result.h"
+#include "core/io/descriptor.h"
 
 namespace ckpt {
 

@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/model/plan.h"
-
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
@@ -28,6 +26,13 @@ int open_by_kernel(int folder, const char* name, int flags) {
 }
 
 }  // namespace
+
+bool stays_inside(const std::string& path) {
+  const std::filesystem::path relative(path);
+  bool sound = !path.empty() && !relative.is_absolute() && relative.has_filename();
+  for (const auto& step : relative) sound = sound && step != ".." && step != ".";
+  return sound && path.find('\0') == path.npos;
+}
 
 Failure OpenFolder::failure(const std::string& name, const char* doing, int error) const {
   std::error_code ignored;

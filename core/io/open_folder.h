@@ -11,11 +11,14 @@
 #include <filesystem>
 #include <string>
 
+#include "core/base/result.h"
 #include "core/io/descriptor.h"
 #include "core/io/ownership.h"
-#include "core/base/result.h"
 
 namespace ckpt {
+
+// Whether a relative path names something below the folder it is taken from.
+bool stays_inside(const std::string& path);
 
 enum class Resolver : uint8_t { kKernel, kSteps };  // kSteps is what kKernel falls back to
 
@@ -28,10 +31,10 @@ class OpenFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Names are relative and keep inside (stays_inside() in core/model/plan.h); all fail with kCorrupt when
-  // one does not, or when a step of it is a link, and with kIo.
-  // `flags` as for open(2). A new file has mode 0600 until publish_mode(); one that O_CREAT finds
-  // there fails with kUsage unless it is ours (core/io/ownership.h).
+  // Names are relative and keep inside (stays_inside() in core/model/plan.h); all fail with
+  // kCorrupt when one does not, or when a step of it is a link, and with kIo. `flags` as for
+  // open(2). A new file has mode 0600 until publish_mode(); one that O_CREAT finds there fails with
+  // kUsage unless it is ours (core/io/ownership.h).
   Result<Descriptor> open_file(const std::string& name, int flags) const;
   // With the folders above it; those that are there already stay as they are. Mode and owner are
   // those of an output.

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/printable.h"
 #include "core/io/descriptor.h"
 #include "core/io/folder.h"
-#include "core/base/printable.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -1,7 +1,5 @@
 #include "core/io/shift.h"
 
-#include "core/io/folder.h"
-
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
@@ -14,6 +12,8 @@
 #include <cstring>
 #include <utility>
 #include <vector>
+
+#include "core/io/folder.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

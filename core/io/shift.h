@@ -13,8 +13,8 @@
 #include <span>
 #include <string>
 
-#include "core/io/open_folder.h"
 #include "core/base/result.h"
+#include "core/io/open_folder.h"
 
 namespace ckpt {
 

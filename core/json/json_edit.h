@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/checkpoint.h"
 #include "core/base/result.h"
+#include "core/model/checkpoint.h"
 
 namespace ckpt {
 

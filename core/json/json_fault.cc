@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/json/json_python.h"
 #include "core/base/printable.h"
+#include "core/json/json_python.h"
 
 namespace ckpt {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/model/checkpoint.h"
 #include "core/base/result.h"
+#include "core/model/checkpoint.h"
 
 namespace ckpt {
 

@@ -14,10 +14,10 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/io/bytes.h"
 #include "core/model/codec.h"
 #include "core/model/metadata.h"
-#include "core/base/result.h"
 
 namespace ckpt {
 
@@ -74,8 +74,9 @@ struct Recoded {
   std::shared_ptr<const Tensor> block_amax = nullptr;  // one plain float for each block of the
                                                        // codec, Stored; may be null
   const Repack* repack = nullptr;  // set: no floats; ops are PermuteColumns of whole blocks
-  std::shared_ptr<const Tensor> moments = nullptr;  // second moments of what the columns are
-                                                    // multiplied with (core/chunks/error_feedback.h)
+  std::shared_ptr<const Tensor> moments =
+      nullptr;  // second moments of what the columns are
+                // multiplied with (core/chunks/error_feedback.h)
 };
 
 struct Tensor {

@@ -60,10 +60,10 @@ struct EncodeOptions {
   bool searches_alone = false;  // four over six: choose by Stats::own_amax, scale by amax
 };
 
-// How the rounding error of a column is made up for in later ones (core/chunks/error_feedback.h). Columns
-// are taken in runs of `run_values`, a divisor of the row. For each run a matrix, row after row:
-// right of the diagonal what column k loses for an error of 1 in column i, on it the cost of that
-// error squared.
+// How the rounding error of a column is made up for in later ones (core/chunks/error_feedback.h).
+// Columns are taken in runs of `run_values`, a divisor of the row. For each run a matrix, row after
+// row: right of the diagonal what column k loses for an error of 1 in column i, on it the cost of
+// that error squared.
 struct ErrorFeedback {
   uint32_t run_values = 0;
   std::vector<float> factors;

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/checkpoint.h"
 #include "core/base/result.h"
+#include "core/model/checkpoint.h"
 
 namespace ckpt {
 

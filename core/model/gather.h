@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/io/block_cache.h"
 #include "core/io/buffers.h"
 #include "core/io/bytes.h"
-#include "core/base/result.h"
 
 namespace ckpt {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/io/open_folder.h"
+
 namespace ckpt {
 namespace {
 
@@ -53,13 +55,6 @@ Status check_tensor(const Tensor& tensor) {
 }
 
 }  // namespace
-
-bool stays_inside(const std::string& path) {
-  const std::filesystem::path relative(path);
-  bool sound = !path.empty() && !relative.is_absolute() && relative.has_filename();
-  for (const auto& step : relative) sound = sound && step != ".." && step != ".";
-  return sound && path.find('\0') == path.npos;
-}
 
 Status check(const Plan& plan) {
   std::set<std::filesystem::path> paths;

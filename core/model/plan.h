@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/model/checkpoint.h"
 #include "core/model/format.h"
-#include "core/base/result.h"
 
 namespace ckpt {
 
@@ -29,9 +29,6 @@ struct Plan {
 // end or disagree with the part rules, paths that leave the output folder, names that come twice,
 // a Recoded tensor whose source is not Stored. After this nothing checks again.
 Status check(const Plan& plan);
-
-// A relative path that names something below the folder it is taken from.
-bool stays_inside(const std::string& path);
 
 // Where a file of an output ends up. Requires: check() passed.
 std::filesystem::path final_path(const Output& output, const OutputFile& file);

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/model/checkpoint.h"
 #include "core/model/imatrix.h"
-#include "core/base/result.h"
 
 namespace ckpt {
 

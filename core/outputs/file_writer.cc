@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "core/base/arithmetic.h"
-#include "core/outputs/place.h"
 #include "core/base/printable.h"
+#include "core/outputs/place.h"
 
 namespace ckpt {
 namespace {

@@ -13,11 +13,11 @@
 #include <optional>
 #include <string>
 
+#include "core/base/result.h"
+#include "core/base/sha256.h"
 #include "core/io/buffers.h"
 #include "core/io/open_files.h"
 #include "core/outputs/place.h"
-#include "core/base/result.h"
-#include "core/base/sha256.h"
 
 namespace ckpt {
 

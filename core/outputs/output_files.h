@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/execute.h"
+#include "core/model/plan.h"
+#include "core/outputs/execute_options.h"
 #include "core/outputs/file_writer.h"
 #include "core/outputs/place.h"
-#include "core/model/plan.h"
 
 namespace ckpt {
 

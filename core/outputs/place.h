@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
+#include "core/base/result.h"
 #include "core/io/open_folder.h"
 #include "core/model/plan.h"
-#include "core/base/result.h"
 
 namespace ckpt {
 

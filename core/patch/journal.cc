@@ -9,13 +9,13 @@
 #include <set>
 #include <utility>
 
+#include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/io/bytes.h"
 #include "core/io/folder.h"
 #include "core/io/open_folder.h"
 #include "core/io/shift.h"
 #include "core/model/plan.h"
-#include "core/base/printable.h"
-#include "core/base/words.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -29,8 +29,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/patch/staging.h"
 #include "core/base/result.h"
+#include "core/patch/staging.h"
 
 namespace ckpt {
 

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "core/engine/execute.h"
-#include "core/patch/journal.h"
 #include "core/io/shift.h"
 #include "core/model/plan.h"
+#include "core/patch/journal.h"
 
 namespace ckpt {
 

@@ -1,8 +1,8 @@
 // A patched checkpoint written elsewhere: what does not change is linked or copied (patch.h).
 #include <set>
 
-#include "core/patch/patch.h"
 #include "core/outputs/place.h"
+#include "core/patch/patch.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -11,10 +11,10 @@
 #include <span>
 #include <utility>
 
-#include "core/io/folder.h"
-#include "core/io/open_folder.h"
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
+#include "core/io/folder.h"
+#include "core/io/open_folder.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/execute.h"
 #include "core/model/plan.h"
+#include "core/outputs/execute_options.h"
 #include "core/resume/ledger.h"
 
 namespace ckpt {

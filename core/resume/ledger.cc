@@ -12,13 +12,13 @@
 #include <span>
 #include <utility>
 
+#include "core/base/printable.h"
+#include "core/base/sha256.h"
+#include "core/base/words.h"
 #include "core/io/bytes.h"
 #include "core/io/descriptor.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
-#include "core/base/printable.h"
-#include "core/base/sha256.h"
-#include "core/base/words.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -32,8 +32,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/resume/plan_digest.h"
 #include "core/base/sha256.h"
+#include "core/resume/plan_digest.h"
 
 namespace ckpt {
 

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/resume/ledger.h"
 #include "core/chunks/tasks.h"
+#include "core/resume/ledger.h"
 
 namespace ckpt {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <span>
 
-#include "core/model/decoded_source.h"
 #include "core/base/sha256.h"
+#include "core/model/decoded_source.h"
 
 namespace ckpt {
 namespace {

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/plan.h"
 #include "core/base/result.h"
+#include "core/model/plan.h"
 
 namespace ckpt {
 

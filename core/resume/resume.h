@@ -19,14 +19,14 @@
 #include <optional>
 #include <vector>
 
+#include "core/chunks/tasks.h"
 #include "core/model/codec.h"
-#include "core/engine/execute.h"
+#include "core/outputs/execute_options.h"
 #include "core/outputs/output_files.h"
 #include "core/resume/found_ledgers.h"
 #include "core/resume/ledger.h"
 #include "core/resume/ledger_keeper.h"
 #include "core/resume/range_set.h"
-#include "core/chunks/tasks.h"
 
 namespace ckpt {
 

@@ -16,9 +16,9 @@
 #include "core/model/float_convert.h"
 #include "quantizers/block_codec.h"
 #include "quantizers/ggml/iq4_search.h"
-#include "quantizers/rounding.h"
 #include "quantizers/ggml/scale_search.h"
 #include "quantizers/ggml/table_quants.h"
+#include "quantizers/rounding.h"
 
 namespace ckpt {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "quantizers/ggml/iq4_search.h"
-#include "quantizers/simd/dispatch.h"
 #include "quantizers/ggml/table_quants.h"
+#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/iq4_simd.cc"

@@ -20,8 +20,8 @@
 #include "quantizers/ggml/k_levels.h"
 #include "quantizers/ggml/k_quants.h"
 #include "quantizers/ggml/k_search.h"
-#include "quantizers/rounding.h"
 #include "quantizers/ggml/scale_search.h"
+#include "quantizers/rounding.h"
 
 namespace ckpt {
 namespace {

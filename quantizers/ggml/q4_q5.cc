@@ -15,8 +15,8 @@
 #include "core/model/float_convert.h"
 #include "quantizers/block_codec.h"
 #include "quantizers/ggml/block_quants.h"
-#include "quantizers/rounding.h"
 #include "quantizers/ggml/scale_search.h"
+#include "quantizers/rounding.h"
 
 namespace ckpt {
 namespace {

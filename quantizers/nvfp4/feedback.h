@@ -1,4 +1,5 @@
-// NVFP4 blocks rounded with error feedback (core/chunks/error_feedback.h), a run of columns at a time.
+// NVFP4 blocks rounded with error feedback (core/chunks/error_feedback.h), a run of columns at a
+// time.
 //
 // For each row, on its own:
 //   1  for each block of 16: the scale that errs least on what is left of its values, of the codes

@@ -16,9 +16,9 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/block_codec.h"
+#include "quantizers/ggml/table_quants.h"
 #include "quantizers/nvfp4/repack.h"
 #include "quantizers/rounding.h"
-#include "quantizers/ggml/table_quants.h"
 
 namespace ckpt {
 namespace {

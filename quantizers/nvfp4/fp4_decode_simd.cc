@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "core/model/float_convert.h"
-#include "quantizers/simd/dispatch.h"
 #include "quantizers/ggml/table_quants.h"
+#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/nvfp4/fp4_decode_simd.cc"

@@ -7,8 +7,8 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/codec_list.h"
-#include "quantizers/rounding.h"
 #include "quantizers/ggml/table_quants.h"
+#include "quantizers/rounding.h"
 
 namespace ckpt {
 namespace {

@@ -1,6 +1,6 @@
 """How the rules of known pre-tokenizers cut llama.cpp's check text: prints transforms/to_gguf/tokenizer/pieces.cc.
 
-usage: python make_pieces.py LLAMA_CPP_SOURCE > ../../transforms/gguf_tokenizer_pieces.cc       needs: tokenizers
+usage: python make_pieces.py LLAMA_CPP_SOURCE > ../../transforms/to_gguf/tokenizer/pieces.cc       needs: tokenizers
 Names of the rows are those of kSignatures in transforms/to_gguf/tokenizer/pre.cc.
 """
 import ast

@@ -11,6 +11,7 @@
 #include "checks/checks.h"
 #include "checks/profiles.h"
 #include "core/json/json_read.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

@@ -25,6 +25,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "transforms/steps.h"
+
 namespace ckpt_fault {
 
 std::atomic<bool> ready{false};

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "transforms/steps.h"
+
 namespace ckpt_fault {
 
 enum Kind {

@@ -2,8 +2,8 @@
 #include <fcntl.h>
 
 #include "core/outputs/file_writer.h"
-#include "core/patch/journal.h"
 #include "core/outputs/place.h"
+#include "core/patch/journal.h"
 #include "core/resume/ledger.h"
 #include "tests/pipeline/pipeline.h"
 #include "tools/patching.h"

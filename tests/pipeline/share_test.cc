@@ -7,11 +7,11 @@
 #include <atomic>
 #include <thread>
 
+#include "core/chunks/tasks.h"
 #include "core/engine/compare.h"
 #include "core/io/folder.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
-#include "core/chunks/tasks.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {

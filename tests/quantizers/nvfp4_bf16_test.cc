@@ -1,6 +1,4 @@
 // NVFP4 straight from bfloat16: the same bytes as through floats, on every target.
-#include "quantizers/nvfp4/bf16.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "quantizers/fp8/scaled.h"
+#include "quantizers/nvfp4/bf16.h"
 #include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd/dispatch.h"

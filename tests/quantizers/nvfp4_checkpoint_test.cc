@@ -1,6 +1,4 @@
 // The codecs of NVFP4, FP8 and MX checkpoints: rows of real exports, and the rules one by one.
-#include "quantizers/nvfp4/checkpoint.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -14,6 +12,7 @@
 #include <string>
 
 #include "quantizers/fp8/scaled.h"
+#include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/parts.h"

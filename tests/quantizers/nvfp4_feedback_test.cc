@@ -1,6 +1,4 @@
 // Rounding with error feedback: factors, the kernel against its twin, never worse than plain.
-#include "quantizers/nvfp4/feedback.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 
 #include "core/chunks/error_feedback.h"
 #include "quantizers/nvfp4/checkpoint.h"
+#include "quantizers/nvfp4/feedback.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/parts.h"

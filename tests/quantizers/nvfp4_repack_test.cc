@@ -1,6 +1,4 @@
 // NVFP4 moved into ggml's blocks: every bit where it belongs, and none made up.
-#include "quantizers/nvfp4/repack.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "quantizers/codec_list.h"
+#include "quantizers/nvfp4/repack.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd/dispatch.h"
 

@@ -10,9 +10,9 @@
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/block_quants.h"
 #include "quantizers/ggml/k_quants.h"
+#include "quantizers/ggml/table_quants.h"
 #include "quantizers/plain_simd.h"
 #include "quantizers/simd/dispatch.h"
-#include "quantizers/ggml/table_quants.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {

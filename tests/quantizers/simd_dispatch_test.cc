@@ -1,10 +1,10 @@
-#include "quantizers/simd/dispatch.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+
+#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "quantizers/ggml/iq4_search.h"
-#include "quantizers/simd/dispatch.h"
 #include "quantizers/ggml/table_quants.h"
+#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

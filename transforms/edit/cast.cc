@@ -4,7 +4,6 @@
 // would be rounded without their codes. config.json says the new type under the key it used:
 // `dtype` (transformers 5) or `torch_dtype` (4). What a training with fake quantization measured
 // goes: the floats are whole without it.
-#include "transforms/edit/cast.h"
 
 #include <algorithm>
 
@@ -12,6 +11,7 @@
 #include "core/json/json_edit.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/modelopt_export/qat_quantizers.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

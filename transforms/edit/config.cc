@@ -6,12 +6,12 @@
 //
 // Objects on the way are made. What a reader would get wrong: the value is JSON, so text stands in
 // double quotes; a number keeps the spelling it is given in.
-#include "transforms/edit/config.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "core/json/json_edit.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

@@ -1,9 +1,9 @@
 // drop: leaves tensors out.
 //
 // A glob sees whole names of tensors: of a quantized weight "….weight", whose scales go with it.
-#include "transforms/edit/drop.h"
 
 #include "core/base/glob.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

@@ -5,7 +5,6 @@
 //
 // A replaced tensor stays in its file. New weights that are not quantized are declared so in the
 // quantization configuration, where there is one: servers would look for their scales.
-#include "transforms/edit/graft.h"
 
 #include <set>
 #include <unordered_map>
@@ -13,6 +12,7 @@
 #include "core/base/glob.h"
 #include "transforms/hf/quant_config_ignore.h"
 #include "transforms/hf/weight_names.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

@@ -7,7 +7,6 @@
 //
 // In a Hugging Face folder the entries are those of every weight file (or those that file=GLOB
 // names); they are always text.
-#include "transforms/edit/metadata.h"
 
 #include <algorithm>
 #include <charconv>
@@ -16,6 +15,7 @@
 #include <map>
 
 #include "core/base/glob.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

@@ -6,13 +6,13 @@
 //
 // Scales of a quantized weight follow its name, and so do the lists of modules in what the
 // checkpoint says of its quantization (rename_modules.h).
-#include "transforms/edit/rename.h"
 
 #include <algorithm>
 #include <set>
 
 #include "core/base/glob.h"
 #include "transforms/edit/rename_modules.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

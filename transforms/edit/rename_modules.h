@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "core/model/checkpoint.h"
 #include "core/base/result.h"
+#include "core/model/checkpoint.h"
 
 namespace ckpt {
 

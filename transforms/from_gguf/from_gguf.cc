@@ -1,4 +1,3 @@
-#include "transforms/from_gguf/from_gguf.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,12 +5,13 @@
 #include <unordered_map>
 
 #include "core/chunks/repack.h"
+#include "transforms/from_gguf/rows.h"
+#include "transforms/hf/weight_names.h"
 #include "transforms/modelopt_export/export.h"
 #include "transforms/modelopt_export/select.h"
-#include "transforms/from_gguf/rows.h"
 #include "transforms/nvfp4/layout.h"
+#include "transforms/steps.h"
 #include "transforms/to_gguf/to_gguf.h"
-#include "transforms/hf/weight_names.h"
 
 namespace ckpt {
 namespace {

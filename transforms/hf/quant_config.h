@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/checkpoint.h"
 #include "core/json/json_edit.h"
+#include "core/model/checkpoint.h"
 
 namespace ckpt {
 

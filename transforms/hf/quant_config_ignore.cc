@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/json/json_edit.h"
 #include "core/base/name_list.h"
+#include "core/json/json_edit.h"
 #include "transforms/hf/quant_config.h"
 
 namespace ckpt {

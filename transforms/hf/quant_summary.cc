@@ -19,8 +19,8 @@
 #include "core/base/name_list.h"
 #include "transforms/hf/name_ranges.h"
 #include "transforms/hf/quant_config.h"
-#include "transforms/transforms.h"
 #include "transforms/hf/weight_names.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {

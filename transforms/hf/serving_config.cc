@@ -5,6 +5,7 @@
 
 #include "core/json/json_read.h"
 #include "models/models.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

@@ -14,8 +14,6 @@
 
 namespace ckpt {
 
-extern const Transform kServingConfig;
-
 // Fails: kCorrupt: a document that is no JSON object, or no ModelOpt statement where it must be.
 Result<Checkpoint> serving_config(Checkpoint checkpoint, const Options& options,
                                   const Context& context);

@@ -17,10 +17,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/model/codec.h"
 #include "core/model/dtype.h"
 #include "core/model/metadata.h"
-#include "core/base/result.h"
 
 namespace ckpt {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/model/checkpoint.h"
 #include "core/base/glob.h"
+#include "core/model/checkpoint.h"
 #include "core/model/transform.h"
 #include "transforms/llama_quantize/mixture.h"
 

@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/metadata.h"
+#include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/options.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

@@ -10,8 +10,6 @@
 
 namespace ckpt {
 
-extern const Transform kQuantize;
-
 // Requires: a checkpoint of format "gguf". Fails: kUsage for options and for requantising without
 // leave; kCorrupt for metadata or an importance matrix that disagrees with the tensors;
 // kUnsupported for a tensor whose type cannot be decoded.

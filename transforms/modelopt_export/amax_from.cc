@@ -9,9 +9,9 @@
 #include <cmath>
 #include <set>
 
-#include "transforms/modelopt_export/calibration.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/weight_names.h"
+#include "transforms/modelopt_export/calibration.h"
 
 namespace ckpt {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "transforms/modelopt_export/groups.h"
-#include "transforms/modelopt_export/state.h"
-#include "transforms/modelopt_export/qat_quantizers.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/modelopt_export/groups.h"
+#include "transforms/modelopt_export/qat_quantizers.h"
+#include "transforms/modelopt_export/state.h"
 
 namespace ckpt {
 namespace {

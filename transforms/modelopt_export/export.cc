@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "transforms/modelopt_export/options.h"
-#include "transforms/modelopt_export/tensors.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/modelopt_export/options.h"
+#include "transforms/modelopt_export/tensors.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

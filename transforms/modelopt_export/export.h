@@ -20,8 +20,6 @@ namespace ckpt {
 // config.json and generation_config.json as transformers saves them beside an export.
 Status complete_documents(Checkpoint& checkpoint, const Context& context);
 
-extern const Transform kExport;
-
 // Requires: a checkpoint of safetensors. Fails: kUsage for options and for activation scales that
 // nothing tells the maxima of; kCorrupt for quantizer tensors that contradict the weights;
 // kUnsupported for weights that are quantised already or cannot be.

@@ -50,8 +50,6 @@ std::pair<size_t, size_t> expert_digits(std::string_view module) {
 
 }  // namespace
 
-std::span<const SharedInput> shared_inputs() { return kSharedInputs; }
-
 SharedGroup find_group(std::string_view module, std::string_view model_type) {
   for (const SharedInput& rule : kSharedInputs) {
     if (!has_family(rule, model_type)) continue;

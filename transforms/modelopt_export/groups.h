@@ -15,7 +15,6 @@ struct SharedInput {
   bool is_fused = true;                   // servers join them into one matrix
   bool is_joined_late = false;            // ModelOpt's export shares what its calibration did not
 };
-std::span<const SharedInput> shared_inputs();
 
 struct SharedGroup {
   std::string key;                    // the same for all members; the module itself when alone

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "transforms/hf/weight_names.h"
 #include "transforms/modelopt_export/calibration.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/to_gguf/to_gguf.h"
-#include "transforms/hf/weight_names.h"
 
 namespace ckpt {
 namespace {

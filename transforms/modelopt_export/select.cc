@@ -5,9 +5,9 @@
 #include <set>
 
 #include "core/base/glob.h"
-#include "transforms/modelopt_export/groups.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/weight_names.h"
+#include "transforms/modelopt_export/groups.h"
 
 namespace ckpt {
 namespace {

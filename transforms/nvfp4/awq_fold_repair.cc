@@ -1,6 +1,7 @@
 #include "transforms/nvfp4/awq_fold_repair.h"
 
 #include "transforms/nvfp4/awq_folds.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

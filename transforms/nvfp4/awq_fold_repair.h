@@ -10,8 +10,6 @@
 
 namespace ckpt {
 
-extern const Transform kAwqFoldRepair;
-
 // Fails: kUsage: no base; otherwise as read_mixed_model, BaseWeights::open, repair_norm_folds.
 Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const Options& options,
                                     const Context& context);

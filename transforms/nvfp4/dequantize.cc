@@ -4,10 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "transforms/nvfp4/awq_folds.h"
-#include "transforms/nvfp4/mixed_model.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/nvfp4/awq_folds.h"
+#include "transforms/nvfp4/mixed_model.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

@@ -12,8 +12,6 @@
 
 namespace ckpt {
 
-extern const Transform kDequantize;
-
 // Fails: kUsage for options; kUnsupported: weights whose scales are of no kind that is known;
 // kCorrupt: a pre_quant_scale that does not fit its weight.
 Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,

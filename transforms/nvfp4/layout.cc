@@ -8,6 +8,7 @@
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/weight_names.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

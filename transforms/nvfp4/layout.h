@@ -50,6 +50,4 @@ Status write_compressed_layout(Checkpoint& checkpoint, const Nvfp4Modules& modul
 // when it says what changes values: rotations, sparsity, reordered columns, another cache.
 Result<bool> check_configuration(const Checkpoint& checkpoint);
 
-extern const Transform kNvfp4Layout;
-
 }  // namespace ckpt

@@ -3,8 +3,8 @@
 // What a reader would get wrong: ModelOpt excludes by patterns, compressed-tensors ignores by
 // module names, of which the joined layers of a server each need their own.
 #include "core/json/json_edit.h"
-#include "transforms/nvfp4/layout.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/nvfp4/layout.h"
 
 namespace ckpt {
 namespace {

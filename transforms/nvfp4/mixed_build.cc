@@ -4,8 +4,8 @@
 #include <set>
 
 #include "core/base/glob.h"
-#include "transforms/nvfp4/mixed_job.h"
 #include "transforms/hf/weight_names.h"
+#include "transforms/nvfp4/mixed_job.h"
 
 namespace ckpt {
 namespace {

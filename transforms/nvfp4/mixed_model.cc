@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "transforms/modelopt_export/select.h"
 #include "transforms/hf/weight_names.h"
+#include "transforms/modelopt_export/select.h"
 
 namespace ckpt {
 namespace {

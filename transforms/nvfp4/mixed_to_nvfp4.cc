@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "transforms/hf/packed_weights.h"
 #include "transforms/nvfp4/awq_folds.h"
 #include "transforms/nvfp4/mixed_job.h"
-#include "transforms/hf/packed_weights.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

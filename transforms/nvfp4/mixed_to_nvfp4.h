@@ -16,8 +16,6 @@
 
 namespace ckpt {
 
-extern const Transform kMixedToNvfp4;
-
 // Fails: kUsage for options; kUnsupported and kCorrupt as read_mixed_model says; kCorrupt: layers
 // whose partners are missing.
 Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const Options& options,

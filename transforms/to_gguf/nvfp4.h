@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "transforms/to_gguf/to_gguf.h"
 #include "transforms/to_gguf/names.h"
+#include "transforms/to_gguf/to_gguf.h"
 
 namespace ckpt {
 

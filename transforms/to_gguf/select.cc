@@ -10,8 +10,8 @@
 #include <cmath>
 #include <map>
 
-#include "transforms/to_gguf/to_gguf.h"
 #include "transforms/to_gguf/nvfp4.h"
+#include "transforms/to_gguf/to_gguf.h"
 
 namespace ckpt {
 namespace {

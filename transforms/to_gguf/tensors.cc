@@ -14,9 +14,9 @@
 
 #include "core/base/arithmetic.h"
 #include "core/model/decoded_source.h"
-#include "transforms/to_gguf/to_gguf.h"
 #include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/nvfp4.h"
+#include "transforms/to_gguf/to_gguf.h"
 
 namespace ckpt {
 namespace {

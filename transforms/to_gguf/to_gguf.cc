@@ -7,9 +7,10 @@
 
 #include <algorithm>
 
+#include "transforms/modelopt_export/qat_quantizers.h"
+#include "transforms/steps.h"
 #include "transforms/to_gguf/general/general.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
-#include "transforms/modelopt_export/qat_quantizers.h"
 
 namespace ckpt {
 namespace {

@@ -108,6 +108,4 @@ Result<uint64_t> partial_rotary_values(const Model& model);
 uint64_t file_type(const Model& model);
 std::string_view codec_name(OutType type);
 
-extern const Transform kToGguf;
-
 }  // namespace ckpt

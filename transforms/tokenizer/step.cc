@@ -1,5 +1,5 @@
 // The step's options, and which of the three jobs they ask for.
-#include "transforms/tokenizer/tokenizer.h"
+#include "transforms/steps.h"
 #include "transforms/tokenizer/parts.h"
 
 namespace ckpt {

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/checkpoint.h"
-#include "core/json/json_edit.h"
 #include "core/base/result.h"
+#include "core/json/json_edit.h"
+#include "core/model/checkpoint.h"
 #include "transforms/vl/families.h"
 
 namespace ckpt {

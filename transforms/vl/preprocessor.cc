@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "transforms/steps.h"
 #include "transforms/vl/config.h"
 
 namespace ckpt {

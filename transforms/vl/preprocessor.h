@@ -35,6 +35,4 @@ Status complete_processors(Checkpoint& checkpoint, const VlFamily& family, const
 Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const Options& options,
                                       const Context& context);
 
-extern const Transform kPreprocessor;
-
 }  // namespace ckpt

@@ -4,6 +4,7 @@
 
 #include "core/json/json_read.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/steps.h"
 #include "transforms/vl/config.h"
 #include "transforms/vl/names.h"
 #include "transforms/vl/preprocessor.h"

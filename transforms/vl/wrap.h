@@ -20,7 +20,4 @@ namespace ckpt {
 Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const Options& options, const Context& context);
 Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const Options& options, const Context& context);
 
-extern const Transform kVlWrap;
-extern const Transform kVlUnwrap;
-
 }  // namespace ckpt

@@ -1,5 +1,7 @@
 // Files of exports: equal to those that ModelOpt wrote, cut where it cuts them, with layers in its
 // groups.
+#include "tests/support/files.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,7 +10,6 @@
 
 #include "core/engine/compare.h"
 #include "quantizers/quantizers.h"
-#include "tests/support/files.h"
 #include "tests/transforms/run_step.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/tensors.h"

@@ -13,6 +13,7 @@
 #include "tests/support/files.h"
 #include "tests/transforms/run_step.h"
 #include "transforms/nvfp4/awq_folds.h"
+#include "transforms/steps.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

@@ -3,8 +3,8 @@
 
 #include "core/json/json_read.h"
 #include "quantizers/quantizers.h"
+#include "transforms/steps.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
-#include "transforms/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/parts.h"
 
 namespace ckpt {

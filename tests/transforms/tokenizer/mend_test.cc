@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/json/json_read.h"
-#include "transforms/tokenizer/tokenizer.h"
+#include "transforms/steps.h"
 #include "transforms/tokenizer/parts.h"
 
 namespace ckpt {

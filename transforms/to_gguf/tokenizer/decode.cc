@@ -5,8 +5,8 @@
 #include <array>
 #include <map>
 
-#include "transforms/tokenizer/byte_level_bpe.h"
 #include "transforms/to_gguf/tokenizer/added.h"
+#include "transforms/tokenizer/byte_level_bpe.h"
 
 namespace ckpt {
 namespace {

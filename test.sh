@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds and runs the tests, plain and under the address and undefined-behaviour sanitizers.
+# Builds and runs the tests, plain and under the address and undefined-behavior sanitizers.
 #
 # usage: ./test.sh            what every change must pass
 #        ./test.sh quick      the plain build alone

@@ -10,7 +10,7 @@
 //
 // Codecs that take BF16 as it lies in memory have a second table, beside memcpy (bf16_rows.h).
 //
-// What a reader would get wrong: the ratio is the median of ggml divided by ours in the same run;
+// Note: the ratio is the median of ggml divided by ours in the same run;
 // rates of different runs do not compare. Pin the process (taskset -c 1) for steady numbers.
 #include <time.h>
 

@@ -1,6 +1,6 @@
 // The encoders that encode_bench times: one row a type, ours and the scalar twin in one signature.
 //
-// What a reader would get wrong: `encode` follows simd_target(), `scalar` never does.
+// Note: `encode` follows simd_target(), `scalar` never does.
 #pragma once
 
 #include <cstddef>

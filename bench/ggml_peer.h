@@ -1,6 +1,6 @@
 // The quantizers of llama.cpp's ggml library, loaded at run time, as the speed to compare with.
 //
-// CKPT_GGML_LIB names the library (libggml-base.so). What a reader would get wrong: its bytes are
+// CKPT_GGML_LIB names the library (libggml-base.so). Note: its bytes are
 // ours only when the library was built without fused multiply-adds, as x86-64 builds are.
 // Source: llama.cpp ggml/include/ggml.h `ggml_quantize_chunk`.
 #pragma once

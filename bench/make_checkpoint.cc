@@ -4,7 +4,7 @@
 //   make_checkpoint OUT --from testdata/qwen35-micro [--layers 4 --hidden 4096 --inter 12288
 //                       --vocab 248320 --shard-gb 5 --qat]
 //
-// --qat adds what ModelOpt's quantizers leave in a checkpoint of quantisation-aware training: one
+// --qat adds what ModelOpt's quantizers leave in a checkpoint of quantization-aware training: one
 // maximum of its weight and one of its input for each layer that would be NVFP4.
 //
 // With the defaults: 5.8 GB, 2.9 G weights. Values are Student-t (4 degrees of freedom) times 0.02,
@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
   app.add_option("--inter", shape.inter);
   app.add_option("--vocab", shape.vocab);
   app.add_option("--shard-gb", shard_gb);
-  app.add_flag("--qat", qat, "maxima as quantisation-aware training leaves them");
+  app.add_flag("--qat", qat, "maxima as quantization-aware training leaves them");
   CLI11_PARSE(app, argc, argv);
   fs::create_directories(out);
 

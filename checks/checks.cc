@@ -53,26 +53,26 @@ int order_of(std::string_view step) {
   return static_cast<int>(at - kStepOrder.begin());
 }
 
-Mend mend_of(const Check& check, const Found& found, const Examination& examination) {
-  Mend mend = found.mend.value_or(Mend{});
-  if (!found.mend) {
-    mend.step = check.step;
-    mend.advice = check.advice;
-    if (mend.step.find("=BASE") != mend.step.npos) {
-      mend.needs = "BASE: the unquantized model's folder";
+Fix fix_of(const Check& check, const Found& found, const Examination& examination) {
+  Fix fix = found.fix.value_or(Fix{});
+  if (!found.fix) {
+    fix.step = check.step;
+    fix.advice = check.advice;
+    if (fix.step.find("=BASE") != fix.step.npos) {
+      fix.needs = "BASE: the unquantized model's folder";
     }
   }
-  if (mend.step.empty()) return mend;
-  const size_t blank = mend.step.find("BASE");
-  if (blank != mend.step.npos && !examination.base.empty()) {
-    mend.step.replace(blank, 4, fmt::format("\"{}\"", examination.base));
-    mend.needs.clear();
+  if (fix.step.empty()) return fix;
+  const size_t blank = fix.step.find("BASE");
+  if (blank != fix.step.npos && !examination.base.empty()) {
+    fix.step.replace(blank, 4, fmt::format("\"{}\"", examination.base));
+    fix.needs.clear();
   }
-  const std::string_view name = step_name(mend.step);
-  mend.rewrites_weights = std::count(kPayloadSteps.begin(), kPayloadSteps.end(), name) != 0;
-  mend.order = order_of(mend.step);
-  if (examination.has_step != nullptr && !examination.has_step(name)) mend.step.clear();
-  return mend;
+  const std::string_view name = step_name(fix.step);
+  fix.rewrites_weights = std::count(kPayloadSteps.begin(), kPayloadSteps.end(), name) != 0;
+  fix.order = order_of(fix.step);
+  if (examination.has_step != nullptr && !examination.has_step(name)) fix.step.clear();
+  return fix;
 }
 
 Result<std::vector<const Profile*>> chosen(const Examination& examination, const Examined* on) {
@@ -111,7 +111,7 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
     std::vector<Found> found;
     CKPT_TRY(check->look({on, profile, found}));
     for (Found& entry : found) {
-      Mend mend = mend_of(*check, entry, examination);
+      Fix fix = fix_of(*check, entry, examination);
       const Severity severity = entry.severity.value_or(*rated);
       verdict.loads &= severity != Severity::kUnloaded;
       verdict.sound &= severity != Severity::kUnsound;
@@ -119,7 +119,7 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
           {std::string(check->id), verdict.profile, severity, std::move(entry.place),
            std::move(entry.found),
            entry.symptom.empty() ? std::string(check->symptom) : std::move(entry.symptom),
-           std::move(mend)});
+           std::move(fix)});
     }
   }
   return {};
@@ -166,18 +166,18 @@ Result<Diagnosis> unreadable(const Error& error, const Examination& examination)
   return out;
 }
 
-std::vector<Mend> mends(const Diagnosis& diagnosis, bool rewrite_weights) {
-  std::vector<Mend> out;
+std::vector<Fix> fixes(const Diagnosis& diagnosis, bool rewrite_weights) {
+  std::vector<Fix> out;
   for (const Finding& finding : diagnosis.findings) {
-    const Mend& mend = finding.mend;
-    if (mend.step.empty() || finding.severity == Severity::kInfo) continue;
-    if (mend.rewrites_weights && !rewrite_weights) continue;
+    const Fix& fix = finding.fix;
+    if (fix.step.empty() || finding.severity == Severity::kInfo) continue;
+    if (fix.rewrites_weights && !rewrite_weights) continue;
     const bool is_new = std::none_of(out.begin(), out.end(),
-                                     [&](const Mend& other) { return other.step == mend.step; });
-    if (is_new) out.push_back(mend);
+                                     [&](const Fix& other) { return other.step == fix.step; });
+    if (is_new) out.push_back(fix);
   }
   std::stable_sort(out.begin(), out.end(),
-                   [](const Mend& a, const Mend& b) { return a.order < b.order; });
+                   [](const Fix& a, const Fix& b) { return a.order < b.order; });
   return out;
 }
 

@@ -1,6 +1,6 @@
 // The list of checks and of profiles: the only header of this folder that others include.
 //
-//   Checkpoint ── diagnose(profiles) ──▶ verdicts, findings ── mends() ──▶ steps in their order
+//   Checkpoint ── diagnose(profiles) ──▶ verdicts, findings ── fixes() ──▶ steps in their order
 //
 // Headers and documents are enough for all checks but the deep ones, which read tensors.
 #pragma once
@@ -36,8 +36,8 @@ std::vector<CheckInfo> all_checks();
 struct Examination {
   std::vector<std::string> profiles;  // names; empty: every profile that knows the model
   bool deep = false;                  // read tensors too
-  std::string base;                   // the unquantized model's folder, for mends that need it
-  // Whether a finding may be mended by this step; null: by any. A step that is not there yet is
+  std::string base;                   // the unquantized model's folder, for fixes that need it
+  // Whether a finding may be fixed by this step; null: by any. A step that is not there yet is
   // only named.
   bool (*has_step)(std::string_view name) = nullptr;
   // Of deep checks: told how many bytes of tensors have been read; stops them with kInterrupted.
@@ -53,7 +53,7 @@ Result<Diagnosis> unreadable(const Error& error, const Examination& examination)
 
 // The steps that the findings of errors and warnings ask for: each once, in the order in which they
 // must be applied. Those that rewrite weights are left out unless `rewrite_weights`.
-std::vector<Mend> mends(const Diagnosis& diagnosis, bool rewrite_weights);
+std::vector<Fix> fixes(const Diagnosis& diagnosis, bool rewrite_weights);
 
 // The shell command that serves `path` there; empty for programs that do not serve.
 std::string serve_command(std::string_view profile, const Checkpoint& checkpoint,

@@ -3,7 +3,7 @@
 // Sources: transformers src/transformers/models/qwen3_5/configuration_qwen3_5.py; vLLM
 // vllm/transformers_utils/config.py and vllm/model_executor/models/qwen3_5.py; SGLang
 // python/sglang/srt/models/qwen3_5.py and configs/qwen3_5.py.
-// What a reader would get wrong: a wrapper's model_type over a flat file parses, and then every
+// Note: a wrapper's model_type over a flat file parses, and then every
 // number is the default of the class.
 #include <algorithm>
 #include <array>
@@ -53,9 +53,9 @@ Status look_readable(const Look& look) {
   } else if (look.on.model_type.empty()) {
     Found found{std::string(kConfig), "no model_type"};
     if (const std::string_view type = type_of_class(look.on); !type.empty()) {
-      found.mend = Mend{};
-      found.mend->step = fmt::format("config:set=model_type=\"{}\"", type);
-      found.mend->advice = "copy config.json from the source model";
+      found.fix = Fix{};
+      found.fix->step = fmt::format("config:set=model_type=\"{}\"", type);
+      found.fix->advice = "copy config.json from the source model";
     }
     look.out.push_back(std::move(found));
   }
@@ -80,7 +80,7 @@ Status look_model_type(const Look& look) {
   const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
                                     [&](const auto& f) { return f.text_type == on.model_type; });
   if (family == std::end(kFamilies) || !knows_model_type(look.profile, family->wrapper_type)) {
-    found.mend = Mend{{}, {}, "a newer release; this one does not know the model", false, 0};
+    found.fix = Fix{{}, {}, "a newer release; this one does not know the model", false, 0};
   }
   look.out.push_back(std::move(found));
   return {};
@@ -125,7 +125,7 @@ Status look_model_class(const Look& look) {
   }
   const std::string_view type = on.model_type.empty() ? type_of_class(on) : on.model_type;
   if (!is_text_type(type) && !is_half_wrapped(on)) {
-    found.mend = Mend{{}, {}, "a program or release that has this class", false, 0};
+    found.fix = Fix{{}, {}, "a program or release that has this class", false, 0};
   }
   look.out.push_back(std::move(found));
   return {};
@@ -168,8 +168,8 @@ Status look_text_type(const Look& look) {
   if (member(look.on.text_config(), "model_type") == nullptr) return {};
   Found found{"config.json: text_config.model_type",
               fmt::format("'{}'; expected '{}'", look.on.text_type, family->text_type)};
-  found.mend = Mend{};
-  found.mend->step = fmt::format("config:set=text_config.model_type=\"{}\"", family->text_type);
+  found.fix = Fix{};
+  found.fix->step = fmt::format("config:set=text_config.model_type=\"{}\"", family->text_type);
   look.out.push_back(std::move(found));
   return {};
 }

@@ -3,7 +3,7 @@
 // Sources: vLLM vllm/transformers_utils/model_arch_config_convertor.py, vllm/config/model.py and
 // the constructors of models/llama.py, qwen3.py, qwen3_next.py, qwen3_5.py, qwen3_vl.py of 0.17.1,
 // asked with each number changed (testdata/doctor).
-// What a reader would get wrong: Python takes true for 1, so that some of these load; a number in
+// Note: Python takes true for 1, so that some of these load; a number in
 // quotes never does.
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 // Sources: transformers 4.57.6 src/transformers/configuration_utils.py (dtype, layer types); vLLM
 // vllm/config/model.py, model_executor/models/registry.py, models/llama.py, qwen2.py, qwen3.py,
 // qwen3_next.py and layers/activation.py of 0.17.1.
-// What a reader would get wrong: without `architectures` vLLM takes the bare model of model_type,
+// Note: without `architectures` vLLM takes the bare model of model_type,
 // and serves it as one that makes embeddings.
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 //
 // Sources: transformers src/transformers/models/auto/modeling_auto.py of 4.57.6 and 5.19.0; vLLM
 // vllm/model_executor/models/registry.py (_try_resolve_transformers).
-// What a reader would get wrong: a class of neither program ends the run, whatever model_type says.
+// Note: a class of neither program ends the run, whatever model_type says.
 #include "checks/profiles.h"
 
 namespace ckpt {

@@ -2,7 +2,7 @@
 //
 // Sources: safetensors src/tensor.rs; transformers src/transformers/modeling_utils.py and
 // generation/configuration_utils.py.
-// What a reader would get wrong: files without {"format": "pt"} load in some readers and stop
+// Note: files without {"format": "pt"} load in some readers and stop
 // others.
 #include <algorithm>
 
@@ -66,8 +66,8 @@ Status look_newer(const Look& look) {
   Found found{"config.json: transformers_version",
               fmt::format("written by transformers {}, read with 4.57", *version)};
   if (const std::string checks = found_for_age(look); !checks.empty()) {
-    found.mend = Mend{};
-    found.mend->advice = fmt::format(
+    found.fix = Fix{};
+    found.fix->advice = fmt::format(
         "see {}, which this explains; do not upgrade transformers inside the server's image",
         checks);
   }

@@ -8,7 +8,7 @@
 // Sources: llama.cpp src/llama-arch.cpp (LLM_ARCH_NAMES), src/llama-vocab.cpp (models and
 // pre-tokenizers, arrays of tokens), src/llama-model.cpp (required keys; the generic pass over
 // ".scale" tensors, which multiplies whatever weight they stand beside).
-// What a reader would get wrong: NVFP4 weights without a ".scale" are sound, as llama-quantize
+// Note: NVFP4 weights without a ".scale" are sound, as llama-quantize
 // writes them; a file in which only some have one has lost the others.
 #include <algorithm>
 
@@ -283,8 +283,8 @@ Status look_other_programs(const Look& look) {
   }
   Found found{"GGUF", "a format that this program does not read"};
   if (look.profile.program == Program::kVllm) {
-    found.mend = Mend{};
-    found.mend->advice =
+    found.fix = Fix{};
+    found.fix->advice =
         "serve it with llama.cpp, or convert the model's folder for this program; vLLM's own GGUF "
         "loader is the package vllm-gguf-plugin since 0.24, of which nothing is checked here";
   }

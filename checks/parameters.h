@@ -1,7 +1,7 @@
 // All parameters that the model class of config.json has, against the tensors that are there;
 // private to checks/.
 //
-// What a reader would get wrong: shapes are those of the values; a quantized tensor is compared by
+// Note: shapes are those of the values; a quantized tensor is compared by
 // the shape that its codes decode to.
 #pragma once
 

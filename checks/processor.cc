@@ -2,7 +2,7 @@
 //
 // Sources: transformers src/transformers/models/auto/image_processing_auto.py; vLLM
 // vllm/multimodal/processing.
-// What a reader would get wrong: the processor is made for a wrapper even when only text is served.
+// Note: the processor is made for a wrapper even when only text is served.
 #include "checks/subject.h"
 
 namespace ckpt {

@@ -1,4 +1,4 @@
-// The profiles. What a reader would get wrong: vLLM 0.17 lists MIXED_PRECISION too, but of its
+// The profiles. Note: vLLM 0.17 lists MIXED_PRECISION too, but of its
 // layers it runs FP8 and NVFP4 alone.
 // Sources: vLLM vllm/model_executor/layers/quantization/modelopt.py (QUANT_ALGOS); SGLang
 // python/sglang/srt/layers/quantization/modelopt_quant.py; TensorRT-LLM

@@ -5,7 +5,7 @@
 // vllm/transformers_utils/model_arch_config_convertor.py; SGLang
 // python/sglang/srt/configs/model_config.py and layers/quantization/modelopt_quant.py; llama.cpp
 // conversion/base.py; NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py.
-// What a reader would get wrong: scales that a server does not expect stop it, and scales that it
+// Note: scales that a server does not expect stop it, and scales that it
 // expects and does not find are left as memory happened to be.
 #include <algorithm>
 
@@ -63,7 +63,7 @@ Status look_stale(const Look& look) {
 }
 
 // AWQ on norms that multiply by 1 + w needs the source's norms; to rename it alone would hide that.
-Mend mend_of_algo(const Examined& on, const Quantization& said) {
+Fix mend_of_algo(const Examined& on, const Quantization& said) {
   if (on.is_qwen35() && (count_pre_scales(on) != 0 || says_awq(said))) {
     return {"mixed-to-nvfp4:base=BASE", "BASE: the unquantized model's folder", {}, true, 0};
   }
@@ -194,7 +194,7 @@ Status look_awq(const Look& look) {
 Status look_norm_fold(const Look& look) {
   const Quantization* said = look.on.quantization();
   if (!look.on.is_qwen35() || said == nullptr || !says_awq(*said)) return {};
-  Mend repair = mend_of_algo(look.on, *said);
+  Fix repair = mend_of_algo(look.on, *said);
   if (has_word(look.profile.algos, said->algo) && said->algo != "MIXED_PRECISION") {
     repair.step = "awq-fold-repair:base=BASE";
   }

@@ -3,7 +3,7 @@
 // Sources: vLLM vllm/transformers_utils/config.py (patch_rope_parameters) and
 // model_executor/layers/rotary_embedding (get_rope) of 0.17.1 and 0.32.0; transformers
 // src/transformers/modeling_rope_utils.py of 4.57.6 and 5.17.0.
-// What a reader would get wrong: numbers beside the dictionary (rope_theta, partial_rotary_factor)
+// Note: numbers beside the dictionary (rope_theta, partial_rotary_factor)
 // go before those in it.
 #include <algorithm>
 #include <array>

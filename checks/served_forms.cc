@@ -1,7 +1,7 @@
 // Checks of the tensors against what a server makes of the lists (serving.h).
 //
 // Sources: as serving.h.
-// What a reader would get wrong: a module of floats that a server takes for FP8 has the same shape
+// Note: a module of floats that a server takes for FP8 has the same shape
 // and loads; its scales are then whatever the memory held.
 #include <algorithm>
 
@@ -37,7 +37,7 @@ bool is_judged(const Examined& on, const Profile& profile) {
   return has_word(profile.algos, said->algo) && !is_mixed;
 }
 
-const Mend kListMend{"serving-config", {}, {}, false, 0};
+const Fix kListMend{"serving-config", {}, {}, false, 0};
 
 Status look_lists(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};

@@ -2,7 +2,7 @@
 //
 // Source: transformers src/transformers/models/*/configuration_*.py of 5.6.0 and 5.19.0 (dataclass
 // fields, validated by huggingface_hub's strict dataclasses).
-// What a reader would get wrong: 0 is no float, true is no whole number, and a field that is never
+// Note: 0 is no float, true is no whole number, and a field that is never
 // used is checked too.
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 //   modules   tensors whose names differ in the last word belong to one module:
 //             X.mlp.up_proj.weight (with its scales), X.mlp.up_proj.input_scale -> X.mlp.up_proj
 //
-// What a reader would get wrong: the statement about quantization can stand in three places, and
+// Note: the statement about quantization can stand in three places, and
 // readers take the first they know: config.json, its text_config, hf_quant_config.json.
 #pragma once
 
@@ -122,7 +122,7 @@ struct Found {
   // Otherwise as the check's entry says.
   std::optional<Severity> severity = {};
   std::string symptom = {};
-  std::optional<Mend> mend = {};
+  std::optional<Fix> fix = {};
 };
 
 // Modules of one kind of mismatch: how many, and the first.
@@ -149,7 +149,7 @@ struct Look {
 //             asked
 struct Check {
   std::string_view id, title, ratings, symptom;
-  std::string_view step;    // that mends it, or empty
+  std::string_view step;    // that fixes it, or empty
   std::string_view advice;  // for a person
   Status (*look)(const Look&);
   bool is_deep = false;

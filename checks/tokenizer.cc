@@ -2,8 +2,8 @@
 //
 // Sources: transformers 4.57 src/transformers/models/auto/tokenization_auto.py and
 // tokenization_utils_base.py; transformers 5 src/transformers/tokenization_utils_tokenizers.py.
-// What a reader would get wrong: 5.x writes extra_special_tokens as a list where 4.57 has a dict
-// under the same key; renaming the class alone does not mend the file.
+// Note: 5.x writes extra_special_tokens as a list where 4.57 has a dict
+// under the same key; renaming the class alone does not fix the file.
 #include <algorithm>
 #include <array>
 #include <set>

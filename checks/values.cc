@@ -1,6 +1,6 @@
 // Deep checks: what the numbers are. Every tensor is read once, some million values at a time.
 //
-// What a reader would get wrong: an E4M3 scale of 0x7f is NaN and takes 16 weights with it, while
+// Note: an E4M3 scale of 0x7f is NaN and takes 16 weights with it, while
 // the packed codes beside it look like any others.
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 //
 // Source: vLLM vllm/model_executor/models/qwen3_5.py and qwen3_vl.py (hf_to_vllm_mapper), utils.py
 // (AutoWeightsLoader); transformers src/transformers/conversion_mapping.py.
-// What a reader would get wrong: names do not follow from model_type; a text-only folder may carry
+// Note: names do not follow from model_type; a text-only folder may carry
 // the wrapper's names.
 #include <algorithm>
 
@@ -17,7 +17,7 @@ bool has_prefix(const Examined& on, std::string_view prefix) {
 }
 
 // The step that gives a text model's tensors the names that its class wants.
-Mend renaming(const Examined& on) {
+Fix renaming(const Examined& on) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"model.language_model.", "model."},
       {"language_model.model.", "model."},
@@ -35,7 +35,7 @@ Mend renaming(const Examined& on) {
                     [&](const Tensor& tensor) { return tensor.name.starts_with(from); });
     if (is_there) rules.push_back(fmt::format("from={},to={}", from, to));
   }
-  Mend out;
+  Fix out;
   out.step = fmt::format("rename:{}", fmt::join(rules, ","));
   return out;
 }
@@ -65,7 +65,7 @@ Status look_prefix(const Look& look) {
     Found found{root + "layers.*", fmt::format("{}; '{}' wants {}layers.*", whose, on.model_class,
                                                is_wrapper ? "model.language_model." : "model.")};
     // Only Qwen3.5's text model has one wrapper that it could be made into.
-    if (!on.is_qwen35()) found.mend = renaming(on);
+    if (!on.is_qwen35()) found.fix = renaming(on);
     look.out.push_back(std::move(found));
   }
   return {};

@@ -59,7 +59,7 @@ bool is_file_of(const fs::path& path, const std::string& name) {
   return part && first && part->prefix == first->prefix && part->count == first->count;
 }
 
-Result<const Format*> recognise(const fs::path& path) {
+Result<const Format*> recognize(const fs::path& path) {
   std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
   if (!exists) {
@@ -75,8 +75,8 @@ Result<const Format*> recognise(const fs::path& path) {
   }
   CKPT_TRY(refuse_unfinished_patch(path));
   // GGUF goes first: it has a magic number, where a safetensors file has only a plausible start.
-  if (kGguf.recognises(path)) return &kGguf;
-  if (kSafetensors.recognises(path)) return &kSafetensors;
+  if (kGguf.recognizes(path)) return &kGguf;
+  if (kSafetensors.recognizes(path)) return &kSafetensors;
   if (fs::is_directory(path, error)) {
     // This says best what is there instead of weights.
     CKPT_TRY(find_weights(path));

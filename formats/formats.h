@@ -12,7 +12,7 @@ const Format* find_format(std::string_view name);
 // Which format reads `path`. Fails: kUsage when there is nothing at `path`, or a patch of it was
 // interrupted (core/patch/journal.h); kUnsupported, saying what was found there and what is
 // accepted.
-Result<const Format*> recognise(const std::filesystem::path& path);
+Result<const Format*> recognize(const std::filesystem::path& path);
 
 // The small files of a Hugging Face folder that belong to a model (config, tokenizer, card; the
 // table is in hf_documents.cc); weights are not looked at. Fails: kIo; kUsage for a link that leads

@@ -153,7 +153,7 @@ std::string split_name(std::string_view prefix, uint64_t no, uint64_t count) {
 constinit const Format kGguf{
     .name = "gguf",
     .help = "llama.cpp's format: one file, or NAME-00001-of-0000N.gguf",
-    .recognises = is_gguf,
+    .recognizes = is_gguf,
     .read = read_gguf,
     .lay_out = lay_out_gguf,
 };

@@ -27,7 +27,7 @@ constexpr auto kDocuments = std::to_array<std::string_view>({
     "recipe.yaml",
     "params.json",
     "adapter_config.json",
-    // a quantisation-aware training's account of its quantizers; read as data, never run
+    // a quantization-aware training's account of its quantizers; read as data, never run
     "modelopt_state.pth",
     // tokenizer
     "tokenizer.json",

@@ -58,7 +58,7 @@ Result<Checkpoint> read_safetensors(const fs::path& path, Codecs codecs) {
 constinit const Format kSafetensors{
     .name = "safetensors",
     .help = "a Hugging Face folder, or one .safetensors file",
-    .recognises = is_safetensors,
+    .recognizes = is_safetensors,
     .read = read_safetensors,
     .lay_out = lay_out_safetensors,
 };

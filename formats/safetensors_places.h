@@ -3,7 +3,7 @@
 //   old  n | {"a":..., "b":...}      | bytes of a | bytes of b
 //   new  n | {"x":..., "b":...} pad  | bytes of a | bytes of b      nothing moves
 //
-// What a reader would get wrong: upstream writers sort entries by dtype and name, but every reader
+// Note: upstream writers sort entries by dtype and name, but every reader
 // takes any order of the bytes (safetensors/src/tensor.rs `validate`), so a new name moves nothing.
 #pragma once
 

@@ -1,6 +1,6 @@
 // From the entries of safetensors files to tensors.
 //
-// A codec with several parts (NVFP4: codes, block scales, tensor scale) is recognised by its rules
+// A codec with several parts (NVFP4: codes, block scales, tensor scale) is recognized by its rules
 // alone: entries called NAME + suffix, with the dtypes of the parts and the shapes that follow from
 // the shape of the first. A codec whose shapes fit exactly comes before one whose shapes fit but
 // for axes of length 1: a number that belongs to the whole tensor is written as [] by some and as
@@ -30,7 +30,7 @@ class Assembler {
     }
     uses_.resize(entries_.size(), kFree);
     for (const Codec* codec : codecs) {
-      if (codec->parts.size() > 1 && is_recognisable(*codec)) composed_.push_back(codec);
+      if (codec->parts.size() > 1 && is_recognizable(*codec)) composed_.push_back(codec);
     }
     // The codec with most parts first: it explains most entries.
     std::stable_sort(composed_.begin(), composed_.end(), [](const Codec* a, const Codec* b) {
@@ -57,7 +57,7 @@ class Assembler {
 
  private:
   // The first part has an element for every few values, so the shape follows from it.
-  static bool is_recognisable(const Codec& codec) {
+  static bool is_recognizable(const Codec& codec) {
     const PartRule& first = codec.parts[0];
     return first.tile_rows == 1 && first.tile_values > 0;
   }

@@ -9,7 +9,7 @@
 namespace ckpt {
 
 struct Sniffed {
-  std::string what;  // "a Git LFS pointer, not the file itself"; empty when nothing is recognised
+  std::string what;  // "a Git LFS pointer, not the file itself"; empty when nothing is recognized
   std::string hint;  // what to try; may be empty
 };
 

@@ -2,7 +2,7 @@
 # What part of the code's lines the seeds, the kept crashes and a corpus reach, by source file.
 #
 # usage: coverage.sh BUILD CORPUS [TARGET...]
-#   BUILD    a build folder of its own, made when it is not there (clang, no optimisation)
+#   BUILD    a build folder of its own, made when it is not there (clang, no optimization)
 #   CORPUS   a folder TARGET/ for each target; need not be there
 # The fuzzers' own instrumentation counts the sanitizers' checks as code, so it would say half.
 set -eu

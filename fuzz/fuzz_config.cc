@@ -44,8 +44,8 @@ void look(const Checkpoint& checkpoint, size_t size) {
   const auto has_step = [](std::string_view name) { return find_transform(name) != nullptr; };
   const Examination examination{{}, false, "base", has_step};
   if (const auto diagnosis = diagnose(checkpoint, examination)) {
-    for (const Mend& mend : mends(*diagnosis, true)) {
-      if (mend.is_automatic()) FUZZ_LAW(parse_step(mend.step).has_value());
+    for (const Fix& fix : fixes(*diagnosis, true)) {
+      if (fix.is_automatic()) FUZZ_LAW(parse_step(fix.step).has_value());
     }
   }
 }

@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     files.emplace_back(file.path, is_shard ? shard_of(file.text) : std::string(file.text));
   }
   folder.fill(files);
-  const auto format = recognise(folder.path());
+  const auto format = recognize(folder.path());
   if (!format) return 0;
   const auto checkpoint = (*format)->read(folder.path(), all_codecs());
   if (checkpoint) lay_out_again(*checkpoint);

@@ -1,7 +1,7 @@
-// The tokenizer's documents: mended, compared with another folder's, turned into GGUF keys.
+// The tokenizer's documents: fixed, compared with another folder's, turned into GGUF keys.
 //
 // The input holds several files (fuzz.h split_files); those under "base/" are the other folder's.
-// Law: mending what was mended changes nothing.
+// Law: fixing what was fixed changes nothing.
 #include "fuzz/fuzz.h"
 #include "quantizers/quantizers.h"
 #include "tools/steps.h"
@@ -27,7 +27,7 @@ void expect_same_documents(const Checkpoint& a, const Checkpoint& b) {
   }
 }
 
-void mend(const Checkpoint& checkpoint, const Context& context) {
+void fix_checkpoint(const Checkpoint& checkpoint, const Context& context) {
   constexpr std::string_view kMend = "tokenizer:for=transformers-4.57,slow=yes";
   const auto once = run(kMend, checkpoint, context);
   if (!once) return;
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Context context = step_context(&notes);
   context.open = [&](const auto&) { return Result<Checkpoint>(theirs); };
   context.documents = [&](const auto&) { return Result<std::vector<Document>>(theirs.documents); };
-  mend(ours, context);
+  fix_checkpoint(ours, context);
   (void)run("tokenizer:from=base,accept=rules,accept=special", ours, context);
   if (ours.find_document(kTokenizerJson) != nullptr) {
     const auto compared = compare_tokenizers(ours, ours);

@@ -2,7 +2,7 @@
 //
 // Sources: as tables.cc; which layers are sparse: transformers modeling_qwen{2,3}_moe.py; the
 // tower: models/qwen3_vl/modeling_qwen3_vl.py (Qwen3VLVisionModel), defaults of
-// Qwen3_5VisionConfig. What a reader would get wrong: the shape of a row is the same for all
+// Qwen3_5VisionConfig. Note: the shape of a row is the same for all
 // layers, so it is made once.
 #include <algorithm>
 

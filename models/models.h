@@ -4,7 +4,7 @@
 //   config.json ── table of the family ──▶ "model.layers.3.self_attn.q_proj.weight" [4096, 2560]
 //   ...
 //
-// What a reader would get wrong: a field that config.json lacks is not unknown; the model's class
+// Note: a field that config.json lacks is not unknown; the model's class
 // fills it in, and the shapes then follow from its default.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Rows that the tables of several families share; private to models/.
 //
-// Sources: as tables.cc. What a reader would get wrong: only families with these very rows name
+// Sources: as tables.cc. Note: only families with these very rows name
 // them; one that differs in a shape has rows of its own.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // Sources: transformers models/{llama,mistral,qwen2,qwen2_moe,qwen3,qwen3_moe,qwen3_5,qwen3_5_moe}/
 // modeling_*.py (names, shapes), configuration_*.py (defaults; base_model_tp_plan: colwise is
-// kRows, rowwise kColumns). What a reader would get wrong: Qwen2 has biases that no field speaks
+// kRows, rowwise kColumns). Note: Qwen2 has biases that no field speaks
 // of; Qwen3.5 computes a gate beside each query, so q_proj has twice the rows.
 #include <algorithm>
 

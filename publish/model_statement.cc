@@ -10,7 +10,7 @@
 //   ROOT = SHA-256 over the raw digests of the resources, in the order listed.
 //
 // Sources: ossf/model-signing-spec spec/v1.0.md; sigstore/model-transparency
-// src/model_signing/_signing/signing.py. What a reader would get wrong: the JSON is not canonical,
+// src/model_signing/_signing/signing.py. Note: the JSON is not canonical,
 // the bytes as they stand are signed; and any order of resources is valid if ROOT follows it.
 #include <algorithm>
 #include <set>

@@ -5,7 +5,7 @@
 
 namespace ckpt {
 
-// The rule of a codec with one part whose elements stand for kValues neighbours of a row each.
+// The rule of a codec with one part whose elements stand for kValues neighbors of a row each.
 template <Dtype kDtype, uint32_t kValues>
 inline constexpr PartRule kOnePart[1] = {{"", kDtype, 1, kValues}};
 

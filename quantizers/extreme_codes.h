@@ -6,7 +6,7 @@
 //   E2M1           7 and 15: 6 and -6             MXFP4, NVFP4
 //   E4M3           0x7E and 0xFE: 448 and -448    FP8, MXFP8
 //
-// What a reader would get wrong: a block scaled by its largest magnitude has a code at an end by
+// Note: a block scaled by its largest magnitude has a code at an end by
 // construction, so a share of one in 16 is what NVFP4 has at least, not a sign of trouble.
 #pragma once
 

@@ -3,7 +3,7 @@
 // f32 is copied bit for bit. f64 is decoded with one rounding to nearest even and not encoded.
 // f16, bf16, f8_e4m3 and f8_e5m2 round as float_convert.h says; f8_e8m0 is only decoded.
 //
-// What a reader would get wrong: finite values may leave f16 (from 65520 on) and bf16 as Inf, so
+// Note: finite values may leave f16 (from 65520 on) and bf16 as Inf, so
 // these two have a first_overflow; the f8 formats saturate instead. Element pointers may lie at
 // odd addresses: every access goes through memcpy.
 #include <array>

@@ -1,6 +1,6 @@
 // Kernels of plain_simd.h: one vector of numbers after the other, tails by float_convert.h.
 //
-// What a reader would get wrong: the processors' own conversion to half floats keeps the payload of
+// Note: the processors' own conversion to half floats keeps the payload of
 // a NaN, which float_convert.h does not, so NaNs are replaced before it.
 #include "quantizers/plain_simd.h"
 

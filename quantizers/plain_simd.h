@@ -2,7 +2,7 @@
 //
 // Each gives, bit for bit, what the function of float_convert.h gives for every number; that header
 // is the specification. Elements may lie at odd addresses.
-// What a reader would get wrong: nothing here checks for numbers that leave the format; see there.
+// Note: nothing here checks for numbers that leave the format; see there.
 #pragma once
 
 #include <cstddef>

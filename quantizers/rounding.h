@@ -1,6 +1,6 @@
 // Roundings of ggml's quantizers, with their results for numbers that do not fit.
 //
-// What a reader would get wrong: round_to_int is not lrint. It takes the low bits of value + 1.5 *
+// Note: round_to_int is not lrint. It takes the low bits of value + 1.5 *
 // 2^23, which is nearest-even for |value| < 2^22 and something else, but always the same, outside:
 // Inf gives -4194304, NaN what its lower bits say. Callers clamp afterwards.
 // Source: llama.cpp ggml/src/ggml-quants.c `nearest_int`.

@@ -1,4 +1,4 @@
-// How commands talk: answers on stdout, talk on stderr, JSON lines on request, colours and progress
+// How commands talk: answers on stdout, talk on stderr, JSON lines on request, colors and progress
 // only for a person at a terminal.
 //
 // The one gate to the terminal: texts from files and names of files go through printable() here,
@@ -41,7 +41,7 @@ class Console {
   ProgressMode progress() const { return progress_; }
   // One answer line on stdout; nothing under --json.
   void answer(std::string_view line) const;
-  // The same, its first words in bold where there are colours.
+  // The same, its first words in bold where there are colors.
   void answer_headed(std::string_view head, std::string_view rest) const;
   // A text of our own that has several lines, each of them answered.
   void answer_lines(std::string_view text) const;

@@ -70,7 +70,7 @@ void declare_export(CommandOptions& options, TypedConvert& typed) {
   };
   add("amax-from", "DIR or FILE.json with activation maxima, for --to nvfp4 and fp8");
   add("preset", "default, mlp-only or experts-only: which layers --to nvfp4 quantizes");
-  add("rounding", "gpu (default) or cpu: how the exporter that is matched divides");
+  add("rounding", "gpu (default) or cpu: emulate the exporter's GPU or CPU division");
   add("search",
       "best: blocks that err less than the reference's (nvfp4, q4_k, q5_k, q6_k); also "
       "four-over-six and sweep (nvfp4)");

@@ -171,7 +171,7 @@ void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& ou
 }
 
 Result<Checkpoint> read_any(const std::string& path) {
-  CKPT_ASSIGN(const Format* format, recognise(path));
+  CKPT_ASSIGN(const Format* format, recognize(path));
   return format->read(path, all_codecs());
 }
 

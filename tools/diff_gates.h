@@ -2,7 +2,7 @@
 //
 //   [total.] METRIC < | <= | > | >= NUMBER
 //
-// What a reader would get wrong: a gate names what fails, not what passes; so a number that cannot
+// Note: a gate names what fails, not what passes; so a number that cannot
 // be compared (NaN) fails.
 #pragma once
 

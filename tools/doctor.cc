@@ -1,4 +1,4 @@
-// ckpt doctor PATH: will it load there, is it sound, and what fixes it.
+// ckpt doctor PATH: will it load, is it valid, and how to fix it.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -40,22 +40,22 @@ void find_serving(const Checkpoint& checkpoint, Report& report) {
 
 bool asks_for(const Diagnosis& diagnosis, const std::string& step) {
   return std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(), [&](const Finding& f) {
-    return f.mend.step == step && !f.mend.rewrites_weights;
+    return f.fix.step == step && !f.fix.rewrites_weights;
   });
 }
 
 // What fixing would do, from headers alone; what steps say of themselves is not repeated here.
 Status try_fixes(Checkpoint checkpoint, Report& report) {
   std::vector<std::string> notes;
-  const Mending mending{report.profiles, report.base, true};
+  const Fixing fixing{report.profiles, report.base, true};
   report.idle = idle_alone(checkpoint, report.diagnosis, step_context(&notes));
-  CKPT_ASSIGN(Mended mended, mend(std::move(checkpoint), mending, step_context(&notes)));
-  report.steps = std::move(mended.steps);
-  for (IdleStep& idle : mended.idle) {
+  CKPT_ASSIGN(Fixed fixed, fix_checkpoint(std::move(checkpoint), fixing, step_context(&notes)));
+  report.steps = std::move(fixed.steps);
+  for (IdleStep& idle : fixed.idle) {
     if (!asks_for(report.diagnosis, idle.step)) report.idle.push_back(std::move(idle));
   }
-  report.left = std::move(mended.left);
-  report.rewrites_weights = mended.rewrites_weights;
+  report.left = std::move(fixed.left);
+  report.rewrites_weights = fixed.rewrites_weights;
   return {};
 }
 
@@ -68,7 +68,7 @@ Result<Report> examine(const TypedDoctor& typed, const std::filesystem::path& pa
   report.path = path;
   report.profiles = typed.profiles;
   report.base = typed.base;
-  CKPT_ASSIGN(const Format* format, recognise(path));
+  CKPT_ASSIGN(const Format* format, recognize(path));
   auto checkpoint = format->read(path, all_codecs());
   if (!checkpoint) {
     if (checkpoint.error().code != ErrorCode::kCorrupt) return Failure(checkpoint.error());
@@ -93,10 +93,10 @@ Result<int> doctor(const TypedDoctor& typed, const Console& console, const Commo
   CKPT_TRY(check_flags(typed));
   std::filesystem::path path = typed.path;
   if (typed.fix) {
-    const Mending mending{typed.profiles, typed.base, typed.rewrite_weights};
+    const Fixing fixing{typed.profiles, typed.base, typed.rewrite_weights};
     // "fixed/" is the folder "fixed".
     const auto out = typed.out.has_filename() ? typed.out : typed.out.parent_path();
-    CKPT_ASSIGN(path, apply_fixes({typed.path, out, mending, typed.dry_run}, console, common));
+    CKPT_ASSIGN(path, apply_fixes({typed.path, out, fixing, typed.dry_run}, console, common));
   }
   CKPT_ASSIGN(const Report report, examine(typed, path, console));
   show_diagnosis(console, report);

@@ -11,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-void show_files(const Fix& fix, const Patch& patch, const Console& console) {
+void show_files(const FixRequest& fix, const Patch& patch, const Console& console) {
   for (const PatchedFile& file : patch.files) {
     console.answer(
         fmt::format("{}{}: {}", fix.dry_run ? "would be " : "", name(file.change), file.path));
@@ -26,12 +26,12 @@ void show_files(const Fix& fix, const Patch& patch, const Console& console) {
   }
 }
 
-Status apply_steps(const Fix& fix, const std::vector<std::string>& steps, const Console& console,
-                   const CommonOptions& common) {
+Status apply_steps(const FixRequest& fix, const std::vector<std::string>& steps,
+                   const Console& console, const CommonOptions& common) {
   Patching patching;
   patching.path = fix.path;
   patching.elsewhere = !fix.out.empty();
-  patching.rewrite_weights = fix.mending.rewrite_weights;
+  patching.rewrite_weights = fix.fixing.rewrite_weights;
   CKPT_ASSIGN(patching.steps, parse_steps(steps));
   CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
   if (fix.dry_run) {
@@ -56,23 +56,24 @@ Status apply_steps(const Fix& fix, const std::vector<std::string>& steps, const 
 
 }  // namespace
 
-Result<std::filesystem::path> apply_fixes(const Fix& fix, const Console& console,
+Result<std::filesystem::path> apply_fixes(const FixRequest& fix, const Console& console,
                                           const CommonOptions& common) {
   const bool is_in_place = fix.out.empty() && !fix.dry_run;
   if (is_in_place) CKPT_TRY(finish_earlier_patch(fix.path));
-  CKPT_ASSIGN(const Format* format, recognise(fix.path));
+  CKPT_ASSIGN(const Format* format, recognize(fix.path));
   CKPT_ASSIGN(Checkpoint checkpoint, format->read(fix.path, all_codecs()));
   std::vector<std::string> notes;
-  CKPT_ASSIGN(const Mended mended, mend(std::move(checkpoint), fix.mending, step_context(&notes)));
+  CKPT_ASSIGN(const Fixed fixed,
+              fix_checkpoint(std::move(checkpoint), fix.fixing, step_context(&notes)));
   for (const std::string& note : notes) console.warn(note);
-  if (mended.steps.empty()) {
+  if (fixed.steps.empty()) {
     console.answer(
         fmt::format("{}: nothing that a step can fix; no file was touched", fix.path.string()));
     return fix.path;
   }
-  CKPT_TRY(apply_steps(fix, mended.steps, console, common));
+  CKPT_TRY(apply_steps(fix, fixed.steps, console, common));
   console.answer(fmt::format("{} by: {}{}", fix.dry_run ? "would be fixed" : "fixed",
-                             fmt::join(mended.steps, ", "),
+                             fmt::join(fixed.steps, ", "),
                              fix.dry_run ? "; nothing was written (--dry-run)" : ""));
   return fix.out.empty() || fix.dry_run ? fix.path : fix.out;
 }

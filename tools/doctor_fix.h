@@ -4,20 +4,20 @@
 #include <filesystem>
 
 #include "tools/commands.h"
-#include "tools/mending.h"
+#include "tools/fixing.h"
 
 namespace ckpt {
 
-struct Fix {
+struct FixRequest {
   std::filesystem::path path;
   std::filesystem::path out;  // where the fixed checkpoint goes; empty: PATH itself changes
-  Mending mending;
+  Fixing fixing;
   bool dry_run = false;  // say which files would change, write nothing
 };
 
 // What is to be looked at afterwards: PATH, or OUT where that was written.
 // Fails: as the format, the steps and the patch engine; then nothing was changed.
-Result<std::filesystem::path> apply_fixes(const Fix& fix, const Console& console,
+Result<std::filesystem::path> apply_fixes(const FixRequest& fix, const Console& console,
                                           const CommonOptions& common);
 
 }  // namespace ckpt

@@ -9,27 +9,27 @@ namespace {
 
 constexpr size_t kPlacesShown = 3;
 
-const IdleStep* find_idle(const Report& report, const Mend& mend) {
+const IdleStep* find_idle(const Report& report, const Fix& fix) {
   const auto at = std::find_if(report.idle.begin(), report.idle.end(),
-                               [&](const IdleStep& idle) { return idle.step == mend.step; });
+                               [&](const IdleStep& idle) { return idle.step == fix.step; });
   return at == report.idle.end() ? nullptr : &*at;
 }
 
 // True when --fix takes the finding away, if only after other steps.
-bool is_fixed(const Report& report, const Mend& mend) {
-  return mend.is_automatic() &&
-         (find_idle(report, mend) == nullptr ||
-          std::count(report.steps.begin(), report.steps.end(), mend.step) != 0);
+bool is_fixed(const Report& report, const Fix& fix) {
+  return fix.is_automatic() &&
+         (find_idle(report, fix) == nullptr ||
+          std::count(report.steps.begin(), report.steps.end(), fix.step) != 0);
 }
 
 // The command line that takes a finding away; empty where a person must.
-std::string fix_command(const Report& report, const Mend& mend) {
-  if (mend.step.empty() || find_idle(report, mend) != nullptr) return {};
+std::string fix_command(const Report& report, const Fix& fix) {
+  if (fix.step.empty() || find_idle(report, fix) != nullptr) return {};
   const std::string word = shell_word(report.path.string());
-  if (mend.rewrites_weights) {
-    return fmt::format("ckpt convert {} OUT --step {}", word, shell_word(mend.step));
+  if (fix.rewrites_weights) {
+    return fmt::format("ckpt convert {} OUT --step {}", word, shell_word(fix.step));
   }
-  return fmt::format("ckpt patch {} --step {}", word, shell_word(mend.step));
+  return fmt::format("ckpt patch {} --step {}", word, shell_word(fix.step));
 }
 
 // The one that fixes all that steps can.
@@ -108,7 +108,7 @@ struct Shown {
 
 bool is_same_kind(const Finding& a, const Finding& b) {
   return a.check == b.check && a.severity == b.severity && a.symptom == b.symptom &&
-         a.mend.step == b.mend.step && a.mend.advice == b.mend.advice;
+         a.fix.step == b.fix.step && a.fix.advice == b.fix.advice;
 }
 
 void add_once(std::vector<std::string>& list, const std::string& entry) {
@@ -147,12 +147,12 @@ void show_finding(const Console& console, const Shown& shown, const Report& repo
   show_places(console, shown);
   console.answer(fmt::format("    for: {}", fmt::join(shown.profiles, ", ")));
   if (!finding.symptom.empty()) console.answer(fmt::format("    seen as: {}", finding.symptom));
-  const std::string command = fix_command(report, finding.mend);
+  const std::string command = fix_command(report, finding.fix);
   if (!command.empty()) console.answer(fmt::format("    fix: {}", command));
-  if (!finding.mend.needs.empty()) console.answer(fmt::format("    {}", finding.mend.needs));
-  if (!finding.mend.advice.empty()) {
-    console.answer(fmt::format("    {}: {}", command.empty() ? "fix" : "or", finding.mend.advice));
-  } else if (const IdleStep* idle = find_idle(report, finding.mend)) {
+  if (!finding.fix.needs.empty()) console.answer(fmt::format("    {}", finding.fix.needs));
+  if (!finding.fix.advice.empty()) {
+    console.answer(fmt::format("    {}: {}", command.empty() ? "fix" : "or", finding.fix.advice));
+  } else if (const IdleStep* idle = find_idle(report, finding.fix)) {
     console.answer(idle->why.empty()
                        ? fmt::format("    fix: by hand; step {} changes nothing here", idle->step)
                        : fmt::format("    fix: step {} cannot be applied yet: {}", idle->step,
@@ -168,12 +168,12 @@ void show_objects(const Console& console, const Report& report) {
                              {"place", finding.place},
                              {"found", finding.found},
                              {"symptom", finding.symptom},
-                             {"mend", fix_command(report, finding.mend)},
-                             {"step", finding.mend.step},
-                             {"needs", finding.mend.needs},
-                             {"advice", finding.mend.advice},
-                             {"rewrites_weights", finding.mend.rewrites_weights},
-                             {"fix", is_fixed(report, finding.mend)}});
+                             {"mend", fix_command(report, finding.fix)},
+                             {"step", finding.fix.step},
+                             {"needs", finding.fix.needs},
+                             {"advice", finding.fix.advice},
+                             {"rewrites_weights", finding.fix.rewrites_weights},
+                             {"fix", is_fixed(report, finding.fix)}});
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include "checks/checks.h"
 #include "tools/commands.h"
-#include "tools/mending.h"
+#include "tools/fixing.h"
 
 namespace ckpt {
 

@@ -92,7 +92,7 @@ bool reader_left(int descriptor) {
   return ::poll(&stream, 1, 0) == 1 && (stream.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-// An answer that did not arrive is none; a reader who left (ckpt show ... | head) had enough of it,
+// A failed write to stdout is an error; a reader who left (ckpt show ... | head) had enough of it,
 // and the exit code stays what it would have been.
 int answered(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;

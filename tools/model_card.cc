@@ -51,14 +51,14 @@ std::string table_of(const Checkpoint& checkpoint) {
 Result<std::string> render_model_card(const fs::path& folder,
                                       const std::vector<FileDigest>& files) {
   std::string out = fmt::format("{}\n## Quantization\n\n", kBegin);
-  const Result<const Format*> format = recognise(folder);
+  const Result<const Format*> format = recognize(folder);
   if (format) {
     CKPT_ASSIGN(const Checkpoint checkpoint, (*format)->read(folder, all_codecs()));
     out += table_of(checkpoint) + "\n";
   }
   for (const FileDigest& file : files) {
     if (!file.name.ends_with(".gguf")) continue;
-    CKPT_ASSIGN(const Format* gguf, recognise(folder / file.name));
+    CKPT_ASSIGN(const Format* gguf, recognize(folder / file.name));
     CKPT_ASSIGN(const Checkpoint checkpoint, gguf->read(folder / file.name, all_codecs()));
     out += fmt::format("### {}\n\n{}\n", file.name, table_of(checkpoint));
   }

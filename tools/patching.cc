@@ -133,7 +133,7 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
   const Context context = step_context(&notes);
   const bool in_folder = is_folder(patching.path);
   const bool documents_only = touches(patching.steps) == Touches::kDocuments;
-  auto found = recognise(patching.path);
+  auto found = recognize(patching.path);
   const bool needs_weights = !documents_only || !is_folder_of_documents(patching.path, found);
   if (!found && needs_weights) return Failure(std::move(found.error()));
   if (documents_only && !in_folder) {

@@ -3,7 +3,7 @@
 //   all steps kDocuments   only documents are read and written, whatever the weights weigh
 //   else                   every header is read; tensor bytes only where a file is written anew
 //
-// Used by `ckpt patch` and by whatever mends a checkpoint in place. To do both halves:
+// Used by `ckpt patch` and by whatever fixes a checkpoint in place. To do both halves:
 //   finish_earlier_patch(path); plan_patching(patching); print or apply_patch(planned.patch,
 //   options).
 #pragma once

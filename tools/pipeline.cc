@@ -8,8 +8,8 @@
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/added_steps.h"
+#include "tools/fixing.h"
 #include "tools/lora_adapter.h"
-#include "tools/mending.h"
 #include "tools/targets.h"
 #include "transforms/transforms.h"
 
@@ -51,7 +51,7 @@ std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Convers
   return out;
 }
 
-// --for: the mends that the doctor would ask for, and what is left to say; of a GGUF, too.
+// --for: the fixes that the doctor would ask for, and what is left to say; of a GGUF, too.
 Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const Context& context = planning.context;
@@ -62,34 +62,34 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
                              conversion.out.string(), fmt::join(conversion.profiles, ", ")));
     return checkpoint;
   }
-  CKPT_ASSIGN(Mended mended,
-              mend(std::move(checkpoint), {profiles, conversion.base, true}, context));
-  const std::string steps = fmt::format("{}", fmt::join(mended.steps, ", "));
+  CKPT_ASSIGN(Fixed fixed,
+              fix_checkpoint(std::move(checkpoint), {profiles, conversion.base, true}, context));
+  const std::string steps = fmt::format("{}", fmt::join(fixed.steps, ", "));
   if (!conversion.base.empty() && steps.find(conversion.base) != steps.npos) {
     planning.use.add("base");
   }
   const std::string unchanged =
-      mended.left.is_good() ? "nothing had to be changed" : "nothing that a step can fix";
+      fixed.left.is_good() ? "nothing had to be changed" : "nothing that a step can fix";
   context.note(
       fmt::format("for {}: {}", fmt::join(profiles, ", "), steps.empty() ? unchanged : steps));
-  for (const Finding& finding : mended.left.findings) {
+  for (const Finding& finding : fixed.left.findings) {
     if (finding.severity < Severity::kUnsound) continue;
-    const bool needs_base = finding.mend.needs.starts_with("BASE") && conversion.base.empty();
+    const bool needs_base = finding.fix.needs.starts_with("BASE") && conversion.base.empty();
     const std::string needs = needs_base ? "Try: --base DIR, the unquantized model's folder"
-                              : finding.mend.needs.empty() ? finding.mend.advice
-                                                           : finding.mend.needs;
+                              : finding.fix.needs.empty() ? finding.fix.advice
+                                                          : finding.fix.needs;
     context.note(fmt::format("{} will not {} it: {}: {}: {}{}{}", finding.profile,
                              finding.severity == Severity::kUnloaded ? "load" : "run",
                              finding.check, finding.place, finding.found, needs.empty() ? "" : "; ",
                              needs));
   }
-  for (const Verdict& verdict : mended.left.verdicts) {
+  for (const Verdict& verdict : fixed.left.verdicts) {
     if (verdict.loads && verdict.sound && !verdict.not_checked.empty()) {
       context.note(fmt::format("{}: not checked: {}", verdict.profile, verdict.not_checked));
     }
     planning.verdicts.push_back({conversion.out, verdict});
   }
-  return std::move(mended.checkpoint);
+  return std::move(fixed.checkpoint);
 }
 
 Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conversion) {
@@ -151,7 +151,7 @@ struct Planning {
 };
 
 Result<Checkpoint> read_checkpoint(const fs::path& path) {
-  CKPT_ASSIGN(const Format* format, recognise(path));
+  CKPT_ASSIGN(const Format* format, recognize(path));
   return format->read(path, all_codecs());
 }
 

@@ -36,8 +36,8 @@ struct Conversion {
   bool is_beside_folder = false;    // OUT, which --for is about, is a folder and not this
   std::filesystem::path tokenizer;  // a folder to take the tokenizer from
   std::vector<AlsoOutput> also;
-  std::vector<std::string> profiles;  // OUT gets the mends that these ask for
-  std::string base;                   // the unquantized model's folder, for mends that need it
+  std::vector<std::string> profiles;  // OUT gets the fixes that these ask for
+  std::string base;                   // the unquantized model's folder, for fixes that need it
   bool no_mtp = false;
   bool allow_requantize = false;
   bool pure = false;

@@ -378,7 +378,7 @@ Run declare_publish(CommandOptions& options) {
   options.add("--recipe", &typed->recipe, "the recipe it was made with, for provenance.json");
   options.add("--made-by", &typed->command, "the command it was made with, for provenance.json");
   options.add("--provenance", &typed->provenance, "write provenance.json in any case");
-  options.add("--time", &typed->with_time, "say in provenance.json when; runs then differ");
+  options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)");
   options.add("--card", &typed->card,
               "FILE.md (- for stdout): puts a block with types and hashes into a model card");
   options.add("--rehash", &typed->rehash, "read every file, also those hashed while converting");

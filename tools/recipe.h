@@ -8,7 +8,7 @@
 //     "also": [{"out": "out.gguf", "to": "q4_k_m"}]
 //   }
 //
-// What a reader would get wrong: paths, those in options of steps too, are relative to the recipe,
+// Note: paths, those in options of steps too, are relative to the recipe,
 // not to where the program runs. A flag given beside the recipe wins over its key. docs/RECIPES.md.
 #pragma once
 

@@ -166,7 +166,7 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
 }
 
 Result<int> show(const TypedShow& typed, const Console& console) {
-  CKPT_ASSIGN(const Format* format, recognise(typed.path));
+  CKPT_ASSIGN(const Format* format, recognize(typed.path));
   CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs()));
   QuantSummary summary;
   if (auto found = summarize_quantization(checkpoint)) {

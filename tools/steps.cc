@@ -11,7 +11,7 @@ namespace ckpt {
 namespace {
 
 Result<Checkpoint> open_checkpoint(const std::filesystem::path& path) {
-  CKPT_ASSIGN(const Format* format, recognise(path));
+  CKPT_ASSIGN(const Format* format, recognize(path));
   return format->read(path, all_codecs());
 }
 

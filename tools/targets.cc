@@ -209,7 +209,7 @@ Status check_replaceable_folder(const Output& output) {
                           "{}: --force would remove what is no checkpoint's: {}",
                           output.path.string(), shown(others));
   }
-  if (entries.empty() || recognise(output.path)) return {};
+  if (entries.empty() || recognize(output.path)) return {};
   return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
                         "{}: exists and does not look like a checkpoint; --force replaces only "
                         "checkpoints",

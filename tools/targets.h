@@ -6,7 +6,7 @@
 //   OUT with --force                       replaced when all of it is a checkpoint's
 //   a model card, a plan                   new, or one that ckpt wrote
 //
-// What a reader would get wrong: names do not tell whether two files are one, and a folder that
+// Note: names do not tell whether two files are one, and a folder that
 // holds weights may hold everything else too.
 #pragma once
 

@@ -6,7 +6,7 @@
 namespace ckpt {
 
 Status check_structure(const std::filesystem::path& path, bool may_be_other, Findings& findings) {
-  const Result<const Format*> format = recognise(path);
+  const Result<const Format*> format = recognize(path);
   if (!format) {
     if (format.error().code == ErrorCode::kIo || !may_be_other) return Failure(format.error());
     findings.not_checked("structure not checked, there is no checkpoint that ckpt reads");

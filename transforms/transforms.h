@@ -22,7 +22,7 @@ struct TypeInfo {
 };
 std::vector<TypeInfo> all_types();
 
-// What quantisation a checkpoint holds, by its tensors, and what its documents say of it.
+// What quantization a checkpoint holds, by its tensors, and what its documents say of it.
 struct QuantSummary {
   struct Group {
     std::string algorithm;           // "NVFP4 (group 16)"

@@ -1,7 +1,7 @@
 // A list of names and globs out of a configuration, asked for many names: which modules a
 // quantization leaves out.
 //
-// What a reader would get wrong: such lists have an entry for every module of models with tens of
+// Note: such lists have an entry for every module of models with tens of
 // thousands, and may come from anybody, so that trying each entry on each name would take hours.
 #pragma once
 

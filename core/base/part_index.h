@@ -3,7 +3,7 @@
 //
 //   nodes   children of a node follow each other, by byte; the root is node 0
 //
-// What a reader would get wrong: texts and names come from files; walking a name takes a step or
+// Note: texts and names come from files; walking a name takes a step or
 // two a byte, whatever the texts are and however many.
 #pragma once
 

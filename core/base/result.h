@@ -16,7 +16,7 @@
 
 namespace ckpt {
 
-// Says who can mend it.
+// Says who can fix it.
 enum class ErrorCode : uint8_t {
   kUsage,        // the person at the command line: wrong words, OUT exists
   kCorrupt,      // whoever made the input: it contradicts itself or its format

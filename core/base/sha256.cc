@@ -1,4 +1,4 @@
-// The interface of OpenSSL 3 that is not deprecated gives nothing to go on from.
+// The interface of OpenSSL 3 that is not deprecated cannot export its hash state.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "core/base/sha256.h"
 

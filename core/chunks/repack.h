@@ -3,7 +3,7 @@
 //
 //   parts of `from` ── whole blocks change columns ──▶ Repack::move ──▶ parts of my codec
 //
-// What a reader would get wrong: the blocks of `from` move before they are packed anew, so a
+// Note: the blocks of `from` move before they are packed anew, so a
 // permutation needs whole blocks of `from`, however large those of the target are.
 #pragma once
 

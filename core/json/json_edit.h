@@ -2,7 +2,7 @@
 //
 //   text ── parse ──▶ tree of objects, arrays and tokens ── dump(indent) ──▶ text
 //
-// What a reader would get wrong: a number is a token, never a value, so that 1e-06 does not become
+// Note: a number is a token, never a value, so that 1e-06 does not become
 // 1e-6 and 10000000.0 not 1e7; NaN and Infinity, which Python writes, pass through too.
 #pragma once
 

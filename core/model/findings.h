@@ -1,11 +1,11 @@
 // What examining a checkpoint for a program finds: two verdicts a program, and findings that say
-// what a person would see and what mends it.
+// what a person would see and what fixes it.
 //
 //   profile      one release of a program that serves or reads checkpoints: "vllm-0.17"
 //   loads        its loader takes the folder whole
 //   sound        what it then computes is what the checkpoint means
 //
-// What a reader would get wrong: a folder can load and be unsound (scales that are never read), and
+// Note: a folder can load and be unsound (scales that are never read), and
 // be sound and not load (a name that the loader does not know).
 #pragma once
 
@@ -29,7 +29,7 @@ enum class Severity : uint8_t {
 std::string_view severity_name(Severity severity);  // "info", "warning", "unsound", "unloaded"
 
 // What takes a finding away.
-struct Mend {
+struct Fix {
   std::string step;    // as typed after --step; empty where no step can
   std::string needs;   // what a person must fill in: "BASE: the unquantized model's folder"
   std::string advice;  // for a person; where there is no step, all there is
@@ -45,7 +45,7 @@ struct Finding {
   std::string place;    // file, and what in it: "config.json: text_config"
   std::string found;    // one sentence: what is there and what was expected
   std::string symptom;  // what a user would see; may be empty
-  Mend mend;
+  Fix fix;
 };
 
 // Yes twice says that nothing against it was found; `not_checked` what was not looked at.

@@ -8,7 +8,7 @@
 //   f8_e8m0    0   8    0    127   2^127   no    0xFF           -
 //   ue4m3      0   4    3      7      448  no    0x00, 0x7F=0   ggml's own rounding, see below
 //
-// All have subnormals except f8_e8m0. What a reader would get wrong: a NaN becomes sign|0x7E00 in
+// All have subnormals except f8_e8m0. Note: a NaN becomes sign|0x7E00 in
 // f16 (payload lost) but keeps its payload's upper bits in bf16; the two f8 formats saturate Inf
 // to their largest number (OCP 8-bit floating point, saturating mode).
 // Sources: llama.cpp ggml/src/ggml-impl.h; OCP OFP8 1.0; OCP Microscaling 1.0.

@@ -49,7 +49,7 @@ struct LayoutOptions {
 
 struct Format {
   std::string_view name, help;
-  bool (*recognises)(const std::filesystem::path&);  // by magic number or folder content
+  bool (*recognizes)(const std::filesystem::path&);  // by magic number or folder content
   Result<Checkpoint> (*read)(const std::filesystem::path&, Codecs);
   Result<Layout> (*lay_out)(const Checkpoint&, const LayoutOptions&, Codecs);
 };

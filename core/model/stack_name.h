@@ -3,7 +3,7 @@
 //
 // A checkpoint keeps such tensors apart where each is encoded with a number of its own (NVFP4: its
 // tensor scale); they stand one after the other, from 0 on, alike in shape and codec, and a format
-// lays them out as one. What a reader would get wrong: only codecs of several parts are stacked so;
+// lays them out as one. Note: only codecs of several parts are stacked so;
 // elsewhere the brackets are a name like any other.
 #pragma once
 

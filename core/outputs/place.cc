@@ -74,7 +74,7 @@ Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers)
   return place;
 }
 
-// Their bytes would be published as ours, or theirs be removed. What is gone on with has to pass
+// Their bytes would be published as ours, or theirs be removed. What is resumed has to pass
 // more, where it is opened.
 Status Place::refuse_others() const {
   if (output_->layout.is_folder) return require_ours(temporary_folder(), Guard::kOwner);

@@ -11,7 +11,7 @@
 // written and synced beside the checkpoint first; then a journal (core/patch/journal.h) makes it
 // happen.
 //
-// What a reader would get wrong: a file that is a link, or has a second name, is never written
+// Note: a file that is a link, or has a second name, is never written
 // over: the bytes would change under the other name, in the hub's cache. Its name gets a new file.
 #pragma once
 

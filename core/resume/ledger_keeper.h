@@ -4,7 +4,7 @@
 //   every 0.1 s    what was finished since, runs joined: one batch
 //   every 0.5 s    the data of the files written to, then "synced", both to the disk
 //
-// What a reader would get wrong: a ledger that cannot be written (a disk that is full to the last
+// Note: a ledger that cannot be written (a disk that is full to the last
 // byte) ends no run; the next one then does more again. Data that cannot be synced does.
 #pragma once
 

@@ -6,7 +6,7 @@
 //   tells one content from another (times, inode) is listed beside the digest, so that a change is
 //   named
 //
-// What a reader would get wrong: where OUT and the inputs lie is no part of the digest, so that a
+// Note: where OUT and the inputs lie is no part of the digest, so that a
 // plan holds on another machine; values made while planning (headers, factors, weights of columns)
 // are, by their content.
 #pragma once

@@ -10,7 +10,7 @@
 // A share (core/engine/share.h) takes over what is in OUT.partial, whatever it is, and writes a
 // ledger of its own.
 //
-// What a reader would get wrong: the ledger speaks of bytes, not of tasks, so a run with other
+// Note: the ledger speaks of bytes, not of tasks, so a run with other
 // threads and memory, whose tasks are cut elsewhere, goes on just as well.
 #pragma once
 

@@ -10,7 +10,7 @@
 //   mxfp8, mxfp4_modelopt   e - 127 = ceil(log2(a / 448)), of mxfp4_modelopt ceil(log2(a / 6))
 //   mxfp4_ct                e - 127 = exponent of a, rounded up from 1.75 x 2^k on, less 2
 //
-// What a reader would get wrong: the last rule lets values leave the range of E2M1 (a = 1.7 needs
+// Note: the last rule lets values leave the range of E2M1 (a = 1.7 needs
 // 6.8), and they saturate. mxfp4_modelopt takes ties towards zero and stores 0 as code 8 (-0).
 // Bytes that numbers have no room for are kept within [0, 254]; 255 is NaN.
 // Sources: NVIDIA Model-Optimizer modelopt/torch/quantization/qtensor/mxfp8_tensor.py and

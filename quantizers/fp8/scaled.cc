@@ -11,7 +11,7 @@
 // All scales are X_scale but those of fp8_block and fp8_block_bf16, which are X_scale_inv. The last
 // column is what is rounded to E4M3; a and A are largest magnitudes.
 //
-// What a reader would get wrong: "scale_inv" multiplies, like the others. fp8_tensor divides by a
+// Note: "scale_inv" multiplies, like the others. fp8_tensor divides by a
 // scale rounded to bfloat16 but stores it unrounded: that is what a GPU does with a tensor and a
 // number (EncodeOptions::cpu_rounding: v / s, and A / 448 as a true division instead of a product).
 // Magnitudes of 0 count as 448 (scale 1). The last rows of a tensor may be a part of a block.

@@ -1,7 +1,7 @@
 // Runs of values multiplied and divided by one scale, and their largest magnitude.
 //
 // A function NAME_scalar is the specification of NAME, which gives the same bits with vectors.
-// What a reader would get wrong: largest_finite leaves Inf and NaN out, unlike find_block_amax.
+// Note: largest_finite leaves Inf and NaN out, unlike find_block_amax.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Kernels of fp8_scaled.h, a vector after the other, tails one by one.
 //
-// What a reader would get wrong: magnitudes are compared as integers, which order as floats do and
+// Note: magnitudes are compared as integers, which order as floats do and
 // leave no question about NaN.
 #include <algorithm>
 #include <bit>

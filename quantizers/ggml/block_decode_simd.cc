@@ -1,7 +1,7 @@
 // Kernels that decode Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0: kLanes codes at a time.
 //
 // value = d (q - middle), or d q + m; code j and code j + 16 share a byte (ggml_blocks.h).
-// What a reader would get wrong: the product is rounded before m is added.
+// Note: the product is rounded before m is added.
 #include <cstddef>
 #include <cstring>
 

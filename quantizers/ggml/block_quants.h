@@ -8,7 +8,7 @@
 // weight a column (row_values of them) and rows are whole blocks; they use a statistic of the
 // whole row, so a row cannot be cut. Q8_0 has no weighted form: ggml ignores weights there.
 //
-// What a reader would get wrong: no sum may be reordered and no multiply-add fused. Values that
+// Note: no sum may be reordered and no multiply-add fused. Values that
 // are Inf or NaN give defined bytes, though useless ones.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, function ggml_quantize_chunk.
 #pragma once

@@ -11,7 +11,7 @@
 //   unsigned minimum   the value nearest to zero among the positive, or else among the negative
 // and Inf or NaN show as bits from 0x7F800000 on.
 //
-// What a reader would get wrong: which of two equal magnitudes comes first decides the sign of the
+// Note: which of two equal magnitudes comes first decides the sign of the
 // scale, so those blocks (`tie`) are looked through in order. Blocks with Inf or NaN, or with a
 // scale so small that its inverse is Inf, are done by the scalar twin.
 #include <cstddef>

@@ -4,7 +4,7 @@
 // belongs to value e and whose high nibble to value f. d, m and dmin are IEEE half floats,
 // little-endian. S and M are 6-bit scales and minimums of sub-blocks, q the code of a value.
 //
-// What a reader would get wrong: neighbours do not share a byte. In 32-value blocks value j shares
+// Note: neighbors do not share a byte. In 32-value blocks value j shares
 // one with j+16, in 256-value blocks with j+32; and Q3_K and Q6_K keep d behind the codes.
 // Blocks are packed: they may lie at any address, so no pointer to a member may be taken.
 //

@@ -1,7 +1,7 @@
 // The blocks of ggml's types whose codes look values up in a table, byte for byte.
 //
 // Notation as in ggml_blocks.h. T is kIq4Table, E is kE2m1Doubled (table_quants.h).
-// What a reader would get wrong: E holds doubled E2M1 numbers, so the scales count half.
+// Note: E holds doubled E2M1 numbers, so the scales count half.
 // Source: llama.cpp ggml/src/ggml-common.h, ggml/src/ggml-impl.h.
 #pragma once
 

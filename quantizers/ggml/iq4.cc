@@ -7,7 +7,7 @@
 // weights x^2 or column weight * sqrt(2 mean square of the block + x^2). Codes are the nearest
 // entry of T, the upper of two equally near.
 //
-// What a reader would get wrong: final codes use the float scale, not the rounded half. A zero
+// Note: final codes use the float scale, not the rounded half. A zero
 // IQ4_NL block has d = 0 and codes 8 (T = 1 is nearest to 0).
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_iq4_nl_impl`.
 #include <algorithm>

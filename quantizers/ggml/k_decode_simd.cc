@@ -3,7 +3,7 @@
 // value = (d S) q - (dmin M), or (d S) (q - middle), each product rounded. Which codes share bytes:
 // ggml_blocks.h. A vector never leaves its sub-block, since kLanes is at most 16.
 //
-// What a reader would get wrong: Q6_K's levels S are signed bytes, Q3_K's are stored plus 32.
+// Note: Q6_K's levels S are signed bytes, Q3_K's are stored plus 32.
 #include <cstddef>
 #include <cstring>
 

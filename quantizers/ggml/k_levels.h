@@ -1,6 +1,6 @@
 // Where scales, minimums and codes of 256-value blocks lie in their bytes; drawings: ggml_blocks.h.
 //
-// What a reader would get wrong: searches of ggml may leave more than 6 bits in a level; the upper
+// Note: searches of ggml may leave more than 6 bits in a level; the upper
 // ones end where ggml's do.
 #pragma once
 

@@ -7,7 +7,7 @@
 // `values` holds blocks x 256 floats, row-major. In the _weighted functions `weights` holds one
 // weight a column (row_values of them); rows are whole blocks, and blocks are independent.
 //
-// What a reader would get wrong: no sum may be reordered and no multiply-add fused; in Q2_K, Q4_K
+// Note: no sum may be reordered and no multiply-add fused; in Q2_K, Q4_K
 // and Q5_K each accepted candidate of the search moves the minimum that later candidates start
 // from. The weighted forms are other algorithms, not the plain ones with all weights 1.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, function ggml_quantize_chunk.

@@ -7,11 +7,11 @@
 //                                                          |  other d and dmin near it, rated by
 //   sweeps <- the two that promise most <------------------+  how far scales are from their best
 //
-// A sweep tries for each sub-block all neighbours of its integer scale and minimum, with the codes
+// A sweep tries for each sub-block all neighbors of its integer scale and minimum, with the codes
 // that are nearest under them, as they will be read back; d and dmin then become those of least
 // squares. A block is replaced only by one that errs less.
 //
-// What a reader would get wrong: ggml's own searches minimise something else (errors weighed by
+// Note: ggml's own searches minimize something else (errors weighed by
 // magnitude, or by magnitude and column), so a block of ggml's may have less of that. Blocks whose
 // error is not finite stay ggml's.
 // The functions ending in _scalar are the specification of the kernels; the kernels give the same

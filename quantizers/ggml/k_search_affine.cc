@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kBlock = 256, kSub = 32, kSubs = 8;
 constexpr size_t kBlocks = kSearchSubs / kSubs;
-constexpr int kReach = 2;   // neighbours of a level that a sweep tries, to each side
+constexpr int kReach = 2;   // neighbors of a level that a sweep tries, to each side
 constexpr int kSweeps = 2;  // with new d and dmin after each
 constexpr size_t kRestarts = 2;
 constexpr int kSteps = 24;  // other d and dmin: largest scale / 64 ... largest scale / 45.6
@@ -85,16 +85,16 @@ void rate(const Batch& batch, Choice& choice) {
   std::copy_n(found.errors, kSearchSubs, choice.errors.begin());
 }
 
-constexpr int kNear = 2 * kReach + 1;  // a level and its neighbours
+constexpr int kNear = 2 * kReach + 1;  // a level and its neighbors
 constexpr int kMiddle = kNear * kNear / 2;
 
 // Levels beside those of a choice, and what they stand for.
-struct Neighbours {
+struct Neighbors {
   std::array<std::array<uint8_t, kSearchSubs>, kNear> levels;
   std::array<std::array<float, kSearchSubs>, kNear> numbers;
 
-  Neighbours(const std::array<uint8_t, kSearchSubs>& from,
-             const std::array<uint16_t, kBlocks>& steps) {
+  Neighbors(const std::array<uint8_t, kSearchSubs>& from,
+            const std::array<uint16_t, kBlocks>& steps) {
     for (size_t i = 0; i < kNear * kSearchSubs; ++i) {
       const size_t n = i / kSearchSubs, j = i % kSearchSubs;
       const int level = std::clamp(from[j] + static_cast<int>(n) - kReach, 0, 63);
@@ -104,13 +104,13 @@ struct Neighbours {
   }
 };
 
-// All neighbours of the levels, each sub-block for itself.
+// All neighbors of the levels, each sub-block for itself.
 void sweep(const Batch& batch, Choice& choice) {
   constexpr size_t kFits = 4;
-  const Neighbours scales(choice.scales, choice.d), minimums(choice.minimums, choice.dmin);
+  const Neighbors scales(choice.scales, choice.d), minimums(choice.minimums, choice.dmin);
   std::array<SearchFit, kFits> fits;
   std::array<SearchErrors, kFits> found;
-  std::array<int, kSearchSubs> picks;  // which neighbour is best
+  std::array<int, kSearchSubs> picks;  // which neighbor is best
   picks.fill(kMiddle);
   for (int first = 0; first < kNear * kNear; first += static_cast<int>(kFits)) {
     const size_t count = std::min(kFits, static_cast<size_t>(kNear * kNear - first));

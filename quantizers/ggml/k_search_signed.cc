@@ -3,7 +3,7 @@
 // With codes q fixed (B = sum w q^2, C = sum w q x) the best scale of a sub-block is s = C / B, and
 // another one, s + t, adds B t^2 to the error. Scales of a block are d S: d = sum S C / sum S^2 B.
 //
-// What a reader would get wrong: codes are -32..31 here and 0..63 in the bytes; the lanes' minimums
+// Note: codes are -32..31 here and 0..63 in the bytes; the lanes' minimums
 // are 0, which leaves products as they are read back.
 #include <algorithm>
 #include <array>

@@ -6,8 +6,8 @@
 // largest scale and minimum / 15. With weights w = column weight * sqrt(mean square of the block +
 // x^2), the squared error counts, and d, dmin come from a search over the 16 scales and minimums.
 //
-// What a reader would get wrong: a sub-block whose f32(d) S is 0 keeps the codes of its search. A
-// negative scale or minimum from the search is stored modulo 256, so it spills into its neighbour's
+// Note: a sub-block whose f32(d) S is 0 keeps the codes of its search. A
+// negative scale or minimum from the search is stored modulo 256, so it spills into its neighbor's
 // four bits; the final codes are made with what was stored.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q2_K_ref, _impl).
 #include <cmath>

@@ -6,7 +6,7 @@
 //   (simd_affine.h) -> levels 0..15 of each block's scales and minimums, one block a lane -> final
 //   codes in memory order -> packed bytes
 //
-// What a reader would get wrong: a negative scale or minimum would spill into the neighbour's four
+// Note: a negative scale or minimum would spill into the neighbor's four
 // bits; such a block is left to the scalar twin, as is one with Inf or NaN.
 #include "quantizers/ggml/k_quants.h"
 #include "quantizers/simd/dispatch.h"

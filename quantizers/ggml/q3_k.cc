@@ -7,7 +7,7 @@
 // square of the block + x^2) both the sub-blocks and their 16 scales are searched.
 // The final codes are x / (f32(d) (S - 32)) rounded to nearest even, in -4..3.
 //
-// What a reader would get wrong: a sub-block whose scale is 0 keeps the codes of its search, and
+// Note: a sub-block whose scale is 0 keeps the codes of its search, and
 // those of a zero sub-block are 0, which stands for -4 (times 0). Only a block without any value
 // of 1e-15 or more is all zero bytes.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q3_K_ref, _impl).

@@ -12,7 +12,7 @@
 // that do not are put together into full groups and run step by step, four groups at a time, since
 // each step waits for the division of the one before.
 //
-// What a reader would get wrong: a lane in which a sweep changed nothing stays as it is in later
+// Note: a lane in which a sweep changed nothing stays as it is in later
 // sweeps, so a group goes on until none of its lanes changes. x q / p may be huge: the rounding is
 // ggml's in full.
 #include "quantizers/ggml/k_quants.h"

@@ -9,7 +9,7 @@
 // the 8 scales and minimums, a sub-block counting with the sum of its w.
 // Either way the final codes are x + f32(dmin) M over f32(d) S, rounded to nearest even.
 //
-// What a reader would get wrong: a sub-block whose f32(d) S is 0 keeps the codes of its search.
+// Note: a sub-block whose f32(d) S is 0 keeps the codes of its search.
 // Zero blocks are all zero bytes. d overflows to Inf for ranges above about 63 * 15 * 65504.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q4_K_ref, _impl and Q5_K's).
 #include <algorithm>

@@ -7,10 +7,10 @@
 //
 // A step whose lanes are all constant skips the search. Tiny ranges, whose quotients overflow, take
 // a second copy of the search with ggml's rounding in full. A block with Inf, NaN or numbers whose
-// squares overflow is done again by the scalar function; its neighbours are not touched.
+// squares overflow is done again by the scalar function; its neighbors are not touched.
 // The last blocks, less than a step, are copied into a step of their own.
 //
-// What a reader would get wrong: the levels wrap as bytes before they are limited to 63, and a
+// Note: the levels wrap as bytes before they are limited to 63, and a
 // sub-block whose rounded scale is 0 keeps the codes of its search.
 #include <algorithm>
 #include <cmath>
@@ -75,8 +75,8 @@ HWY_INLINE void store_found(const Lanes& lanes, size_t at, Found& found) {
 HWY_INLINE void search_step(const float* values, const Search& search, Found& found) {
   Scratch g[2];
   Lanes p, q;
-  transpose_neighbours(values, kSub, g[0].x);
-  transpose_neighbours(values + kSub * kLanes, kSub, g[1].x);
+  transpose_neighbors(values, kSub, g[0].x);
+  transpose_neighbors(values + kSub * kLanes, kSub, g[1].x);
   weigh(g[0], p);
   weigh(g[1], q);
   const bool all_dead = hn::AllTrue(kF, hn::And(p.dead, q.dead));

@@ -11,7 +11,7 @@
 // Two groups of lanes take turns: while the divisions of one wait, the sums of the other run. Where
 // there are 32 registers, four values are rounded among the sums of the four before.
 //
-// What a reader would get wrong: a candidate starts from the `low` that the last accepted one left,
+// Note: a candidate starts from the `low` that the last accepted one left,
 // so candidates cannot be tried side by side. The sums run over e in order; lanes are independent.
 // Included once for each target by q4_k_q5_k_simd.cc only.
 #if defined(CKPT_Q4_K_Q5_K_SIMD_SEARCH_H) == defined(HWY_TARGET_TOGGLE)

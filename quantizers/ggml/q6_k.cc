@@ -6,7 +6,7 @@
 // of largest magnitude becomes S = -128: d = f16(1 / (-128 / it)), S = round(-128 / it * scale) at
 // most 127. The final codes are x / (f32(d) S) rounded to nearest even, in -32..31.
 //
-// What a reader would get wrong: a sub-block whose f32(d) S is 0 keeps the codes of its search, and
+// Note: a sub-block whose f32(d) S is 0 keeps the codes of its search, and
 // those of a zero sub-block are 0, which stands for -32. A block is all zero bytes when no scale
 // reaches 1e-15. d overflows to Inf for values above about 128 * 32 * 65504.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_q6_K_ref`.

@@ -11,7 +11,7 @@
 // A block with Inf, NaN or huge numbers is done again by the scalar function. The last blocks, less
 // than a step, are copied into a step of their own.
 //
-// What a reader would get wrong: candidates are compared crosswise, not by quotients; the first of
+// Note: candidates are compared crosswise, not by quotients; the first of
 // equal magnitudes gives the sign; zero sub-blocks keep code 0, which stands for -32; sub-blocks
 // whose rounded scale is 0 keep the codes of their search.
 #include <cmath>
@@ -148,7 +148,7 @@ HWY_INLINE Float prepare(Scratch& g, Float& magnitude, Float& squares) {
 HWY_INLINE void search_group(const float* values, size_t at, Found& found) {
   const Float zero = hn::Zero(kF);
   Scratch g;
-  transpose_neighbours(values, kSub, g.x);
+  transpose_neighbors(values, kSub, g.x);
   Float magnitude, squares;
   const Float extreme = prepare(g, magnitude, squares);
   const Mask dead = hn::Lt(magnitude, splat(kZeroMagnitude));

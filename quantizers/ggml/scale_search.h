@@ -7,7 +7,7 @@
 //   signed     value ~ scale (code - top)        code 0..2 top - 1    sum w (error)^2
 //   positive   value ~ scale code, value >= 0    code 0..top          sum w (error)^2
 //
-// What a reader would get wrong: which candidate wins depends on every rounding, so each sum runs
+// Note: which candidate wins depends on every rounding, so each sum runs
 // from the first value to the last, products associate as written and comparisons are strict. In
 // fit_affine an accepted candidate moves the minimum that the next candidate starts from.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (make_qkx2_quants, make_qkx3_quants,

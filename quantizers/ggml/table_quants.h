@@ -2,7 +2,7 @@
 // MXFP4 and the 64-value NVFP4 block.
 //
 // Arguments as in block_quants.h and k_quants.h; MXFP4 and NVFP4 ignore weights, as ggml does.
-// What a reader would get wrong: ggml's NVFP4 block is not the NVFP4 of safetensors checkpoints:
+// Note: ggml's NVFP4 block is not the NVFP4 of safetensors checkpoints:
 // scales round half up, there is no scale of the whole tensor, and code j shares a byte with j+8.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h.
 #pragma once

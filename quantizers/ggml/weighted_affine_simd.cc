@@ -7,7 +7,7 @@
 //   (simd_positive.h) -> final codes in memory order -> packed bytes
 //
 // A block with a sub-block or level that the searches call bad is done by the scalar twin.
-// What a reader would get wrong: a sub-block whose rounded scale is 0 keeps its search's codes.
+// Note: a sub-block whose rounded scale is 0 keeps its search's codes.
 #include <cstring>
 
 #include "core/model/float_convert.h"

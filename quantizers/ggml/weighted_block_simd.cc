@@ -4,7 +4,7 @@
 // (simd_signed.h), fit_affine for Qn_1 (simd_affine.h). The blocks of kLanes rows are one sequence,
 // cut into groups of lanes; the weights of a block need the mean square of its whole row.
 //
-// What a reader would get wrong: the codes are those of the search, made with the float scale; the
+// Note: the codes are those of the search, made with the float scale; the
 // half floats that are stored are not used. Sums over a row run from its first value to its last,
 // so that kLanes rows are summed at once. A row with a bad block goes to the scalar twin.
 #include <cstddef>

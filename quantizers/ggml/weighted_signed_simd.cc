@@ -8,7 +8,7 @@
 // Q6_K takes the column weights as they are and gives the scale of largest magnitude level -128.
 // Q3_K weighs with the variance of the block too and searches for its levels like for codes.
 //
-// What a reader would get wrong: a sub-block whose rounded scale is 0 keeps its search's codes,
+// Note: a sub-block whose rounded scale is 0 keeps its search's codes,
 // which are 0 where all values are. A block with Inf, NaN or such scales goes to the scalar twin.
 #include <cstring>
 

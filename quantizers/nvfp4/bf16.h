@@ -1,7 +1,7 @@
 // NVFP4 straight from plain bfloat16 values: the bytes that the way through floats gives, faster.
 //
 // A function NAME_scalar is the specification of NAME, which gives the same with vectors.
-// What a reader would get wrong: Inf and NaN are found, not encoded; who wants them encoded or
+// Note: Inf and NaN are found, not encoded; who wants them encoded or
 // reported by place goes through floats.
 #pragma once
 

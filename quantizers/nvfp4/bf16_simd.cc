@@ -13,9 +13,9 @@
 //   [|v| > T(.25)] + [|v| > T(.75)] + [how many of 1.25, 2.5, 5] + [how many of 1.75, 3.5]
 //
 // So is the scale's code, from the largest magnitude: it grows by one at most once among 8
-// neighbouring bfloat16s, and by 8 with each exponent.
+// neighboring bfloat16s, and by 8 with each exponent.
 //
-// What a reader would get wrong: tables hold what the division of a quotient and the comparison
+// Note: tables hold what the division of a quotient and the comparison
 // with the bound gave, so nothing here is close to a tie; -0 has code 0 and all other negative
 // values code 8 or above. Where a block's scale is no normal E4M3 number (zeros, magnitudes 2^15
 // below the tensor's, or above it) its group takes the way through floats, as the last blocks do.

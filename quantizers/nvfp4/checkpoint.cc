@@ -21,7 +21,7 @@
 // Better is a smaller sum of squared errors, with column weights where there are any. best with
 // error feedback rounds as nvfp4_feedback.h says.
 //
-// What a reader would get wrong: a GPU divides by a constant as it multiplies by the reciprocal,
+// Note: a GPU divides by a constant as it multiplies by the reciprocal,
 // and exports are made on GPUs, so that is the default. A block of zeros has s = 1, or 0.125 in
 // nvfp4_ct, as any that would round to 0. A stored b of 0 stands for 6. M is 448, or 256 where
 // blocks are scaled to 4 or 6. A tensor of zeros gets t = 1: 0 would make NaNs of its scales.

@@ -1,4 +1,4 @@
-// Blocks of E2M1 codes as quantized checkpoints store them: neighbours share a byte.
+// Blocks of E2M1 codes as quantized checkpoints store them: neighbors share a byte.
 //
 //   values of a block      v0 v1 v2 v3 ... v14 v15
 //   its bytes              v1v0  v3v2  ... v15v14        upper four bits, lower four bits
@@ -7,7 +7,7 @@
 //   E2M1    0  .5  1  1.5 2  3  4  6
 //
 // A function NAME_scalar is the specification of NAME, which gives the same bytes with vectors.
-// What a reader would get wrong: ties go to the even code (0.75 to 1, 2.5 to 2), not away from
+// Note: ties go to the even code (0.75 to 1, 2.5 to 2), not away from
 // zero; a quotient below zero that rounds to zero keeps its sign (code 8), -0 does not (code 0).
 #pragma once
 

@@ -1,6 +1,6 @@
 // What the kernels of nvfp4_checkpoint.h must give, one number at a time.
 //
-// What a reader would get wrong: comparisons are written so that NaN passes all bounds.
+// Note: comparisons are written so that NaN passes all bounds.
 #include <bit>
 #include <cmath>
 #include <initializer_list>

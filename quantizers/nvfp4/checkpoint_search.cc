@@ -7,7 +7,7 @@
 //   scale of interest     from there on up to
 //   scale too large       d > 4 a: all values round to zero, the error is the same from there on
 //
-// What a reader would get wrong: no code in between is left out, so the result is the best of all
+// Note: no code in between is left out, so the result is the best of all
 // 126; the first bound is only used once the errors of the codes above it are known.
 #include <algorithm>
 #include <array>

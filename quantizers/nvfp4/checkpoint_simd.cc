@@ -8,7 +8,7 @@
 //   x | x >> 28      64-bit lanes    bytes A0 B0 C0 D0, then rubbish; A0 = A.e0 + 16 A.o0
 //   twice, even 32-bit lanes, bytes shuffled: A0 A1 A2 ... B0 B1 ... H0 H1 ...
 //
-// What a reader would get wrong: a magnitude is rounded by adding 2^22, 2^23 or 2^24, whose last
+// Note: a magnitude is rounded by adding 2^22, 2^23 or 2^24, whose last
 // bits are worth the steps of E2M1 below 2, 4 and 8; the power's last bits hold 6, which makes the
 // sum of the exponent's and the last bits the code (see round_to_e2m1).
 #include <cstddef>

@@ -9,8 +9,8 @@
 // The one that costs less is kept, 1 where they are equal.
 //
 // fit_nvfp4_run_scalar is the specification of fit_nvfp4_run, which gives the same with vectors.
-// What a reader would get wrong: step 2 costs what it costs under the same second moments, so the
-// result is never worse than plain rounding by the measure that was minimised. A row with Inf, NaN
+// Note: step 2 costs what it costs under the same second moments, so the
+// result is never worse than plain rounding by the measure that was minimized. A row with Inf, NaN
 // or a block whose corrected values leave the range of floats is left to 2.
 #pragma once
 

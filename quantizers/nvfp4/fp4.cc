@@ -7,7 +7,7 @@
 // A value gets the code whose product with the scale is nearest, the first of equally near ones:
 // ties go to the smaller magnitude, and nothing gets code 8 (-0).
 //
-// What a reader would get wrong: log2 is rounded to float before floor, so magnitudes just below a
+// Note: log2 is rounded to float before floor, so magnitudes just below a
 // power of two take the exponent of that power; below 2^-125 the exponent byte wraps, and the
 // block is useless; where all errors are equally large, code 0 wins.
 // Zero blocks are all zero bytes. Source of truth: llama.cpp ggml/src/ggml-quants.c

@@ -4,7 +4,7 @@
 //   numbers   E[low] of all bytes, then E[high] of all bytes; 8-bit integers, widened kLanes at a
 //   time
 //
-// What a reader would get wrong: the table holds doubled numbers, so scales count half.
+// Note: the table holds doubled numbers, so scales count half.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,12 +1,12 @@
 // NVFP4 from the parts of quantized checkpoints into ggml's blocks: bits move, nothing rounds.
 //
-//   codes   v1v0 v3v2 ... v15v14   8 bytes for 16 values, neighbours share one
+//   codes   v1v0 v3v2 ... v15v14   8 bytes for 16 values, neighbors share one
 //   block   v8v0 v9v1 ... v15v7    the same 8 bytes; values 8 apart share one
 //   scales  s0 s1 s2 s3            E4M3, the same bytes as UE4M3
 //
 //   | s0 s1 s2 s3 | 16 values 8 | 16 values 8 | 16 values 8 | 16 values 8 |   36 bytes, 64 values
 //
-// What a reader would get wrong: the scale of the whole tensor has no place in the blocks; GGUF
+// Note: the scale of the whole tensor has no place in the blocks; GGUF
 // holds it in a tensor of its own. ggml reads scales 0x7F and 0x00 as zero and does not look at
 // the sign bit, so a NaN would silently become zeros and a negative scale positive.
 // Source: llama.cpp conversion/base.py (_nvfp4_pack), ggml/src/ggml-common.h (block_nvfp4).

@@ -6,7 +6,7 @@
 //   halves       | v0 ... v7 | w0 ... w7 |    | v8 ... v15 | w8 ... w15 |
 //   block        first half, second half shifted into the upper four bits
 //
-// What a reader would get wrong: interleaving works on 16 bytes at a time on every target, so
+// Note: interleaving works on 16 bytes at a time on every target, so
 // vectors are held to that length; a block of 36 bytes leaves no room for more anyway.
 #include "quantizers/nvfp4/repack.h"
 #include "quantizers/simd/dispatch.h"

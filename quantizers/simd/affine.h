@@ -10,7 +10,7 @@
 //
 // Two groups of lanes take turns: while the divisions of one wait, the sums of the other run.
 //
-// What a reader would get wrong: an accepted candidate moves `low`, from which the next one starts,
+// Note: an accepted candidate moves `low`, from which the next one starts,
 // so candidates cannot be tried side by side. Codes are not kept: they are found again from i and
 // the low in force (`start`). Lanes in which a product i (x - low) could leave the range where
 // Round equals ggml's rounding are marked bad and mean nothing.

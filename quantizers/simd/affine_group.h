@@ -2,7 +2,7 @@
 //
 // A group is kLanes runs of kCount values, one run a lane.
 //
-// What a reader would get wrong: a dead lane, whose values are all alike and not above 0, has a
+// Note: a dead lane, whose values are all alike and not above 0, has a
 // result (scale 0); a bad lane has none.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_AFFINE_GROUP_H) == defined(HWY_TARGET_TOGGLE)

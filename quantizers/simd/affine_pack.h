@@ -2,7 +2,7 @@
 //
 // code = clamp(round((x + minimum) / scale), 0, top). Bytes: ggml_blocks.h.
 //
-// What a reader would get wrong: where scale is 0 the code is that of the search, found again from
+// Note: where scale is 0 the code is that of the search, found again from
 // the inverse and start that won it. Quotients may be huge, so the rounding is ggml's in full.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_AFFINE_PACK_H) == defined(HWY_TARGET_TOGGLE)

@@ -3,7 +3,7 @@
 //   blocks      | sub-blocks 0..kSubs-1 | sub-blocks ... | ...           kLanes blocks
 //   groups      |  kLanes sub-blocks |  kLanes sub-blocks |  ...         kSubs groups
 //
-// What a reader would get wrong: the last batch has fewer blocks; rows of lanes that are left over
+// Note: the last batch has fewer blocks; rows of lanes that are left over
 // point to the last sub-block there is, whose results then come twice.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_BATCH_H) == defined(HWY_TARGET_TOGGLE)

@@ -20,7 +20,7 @@
 //   }
 //   #endif
 //
-// What a reader would get wrong: kernels give the bytes of their scalar twin on every target, so
+// Note: kernels give the bytes of their scalar twin on every target, so
 // the choice changes the speed only. Kernels must not use MulAdd, approximate reciprocals, or Min
 // and Max on floats whose NaN or zero signs matter: these differ from target to target.
 #pragma once

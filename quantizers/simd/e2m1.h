@@ -1,6 +1,6 @@
 // The E2M1 number nearest to a magnitude, in vectors.
 //
-// What a reader would get wrong: a magnitude is rounded by adding 2^22, 2^23 or 2^24, whose last
+// Note: a magnitude is rounded by adding 2^22, 2^23 or 2^24, whose last
 // bits are worth the steps of E2M1 below 2, 4 and 8.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_E2M1_H) == defined(HWY_TARGET_TOGGLE)

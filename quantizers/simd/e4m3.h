@@ -1,6 +1,6 @@
 // E4M3 block scales in vectors: numbers above zero to codes and back.
 //
-// What a reader would get wrong: only the part of float_convert.h that scales need; a NaN stays one
+// Note: only the part of float_convert.h that scales need; a NaN stays one
 // (code 0x7F), numbers below 2^-9 are not rounded as there.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_E4M3_H) == defined(HWY_TARGET_TOGGLE)

@@ -2,7 +2,7 @@
 //
 // A run is the scales or minimums of the sub-blocks of one block; `top` is the largest level.
 //
-// What a reader would get wrong: the sweeps run until no lane changes. A lane without a change
+// Note: the sweeps run until no lane changes. A lane without a change
 // stays as it is in later sweeps, so that it does not matter that others go on. Lanes with a
 // negative value, Inf or NaN, or that would store a negative level, are marked bad.
 // Included once for each target by *_simd.cc files only.

@@ -4,7 +4,7 @@
 //   row 0   a0 a1 a2 ...    out[0 kLanes ..]  a0 b0 c0 ...
 //   row 1   b0 b1 b2 ...    out[1 kLanes ..]  a1 b1 c1 ...
 //
-// What a reader would get wrong: lanes stay in the order of the rows, because the first of equal
+// Note: lanes stay in the order of the rows, because the first of equal
 // maxima must win; and sums in a lane run over e in the scalar twin's order.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_ROWS_H) == defined(HWY_TARGET_TOGGLE)
@@ -66,7 +66,7 @@ HWY_INLINE void transpose_rows(const float* const* rows, size_t count, float* ou
 }
 
 // kLanes rows of `count` floats that lie back to back.
-HWY_INLINE void transpose_neighbours(const float* first, size_t count, float* out) {
+HWY_INLINE void transpose_neighbors(const float* first, size_t count, float* out) {
   const float* rows[kLanes];
   for (size_t r = 0; r < kLanes; ++r) rows[r] = first + r * count;
   transpose_rows(rows, count, out);

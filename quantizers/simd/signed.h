@@ -8,7 +8,7 @@
 //
 // Candidates do not depend on each other, so several share a pass over the values.
 //
-// What a reader would get wrong: the comparisons still happen in the order of k, after the plain
+// Note: the comparisons still happen in the order of k, after the plain
 // i = -top / x0. |i x| stays near top, so that Round is ggml's rounding; only Inf and NaN are bad.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_SIGNED_H) == defined(HWY_TARGET_TOGGLE)

@@ -3,7 +3,7 @@
 // A group is kLanes runs of kCount values, one run a lane; vector e of an array holds value e of
 // each.
 //
-// What a reader would get wrong: of two equal magnitudes the first is the extreme. A lane with NaN
+// Note: of two equal magnitudes the first is the extreme. A lane with NaN
 // may also be dead; it is bad all the same.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_SIGNED_GROUP_H) == defined(HWY_TARGET_TOGGLE)

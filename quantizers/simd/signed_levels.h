@@ -1,6 +1,6 @@
 // What searches of Q3_K and Q6_K blocks find, and the levels that their scales are stored as.
 //
-// What a reader would get wrong: arrays by sub-block run block after block, arrays of levels hold
+// Note: arrays by sub-block run block after block, arrays of levels hold
 // one block a lane.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_SIGNED_LEVELS_H) == defined(HWY_TARGET_TOGGLE)

@@ -2,7 +2,7 @@
 //
 // code = clamp(round(x / scale), -top, top - 1) + top, scale = f32(d) level. Bytes: ggml_blocks.h.
 //
-// What a reader would get wrong: where scale is 0 the code is that of the search, found again from
+// Note: where scale is 0 the code is that of the search, found again from
 // the inverse that won it, or 0 where the sub-block was zero. Quotients may be huge, so the
 // rounding is ggml's in full.
 // Included once for each target by *_simd.cc files only.

@@ -4,7 +4,7 @@
 usage: make_export.py REFERENCES
 
 REFERENCES/MODEL/modelopt/KIND are export_hf_checkpoint's folders (torch 2.11, one H200), calibrated on
-text; KIND qat-checkpoint is save_pretrained's of a fake-quantised model after 30 training steps.
+text; KIND qat-checkpoint is save_pretrained's of a fake-quantized model after 30 training steps.
 Of an export only the two configurations and the scalar scales are kept, in modelopt/MODEL/KIND; the
 hashes of its files go to expected.json.
 """

@@ -120,7 +120,7 @@ void expect(const Checkpoint& checkpoint, const std::string& profile, std::strin
 
 Result<Checkpoint> open(const std::string& name) {
   const fs::path path = fs::path(CKPT_TESTDATA) / name;
-  CKPT_ASSIGN(const Format* format, recognise(path));
+  CKPT_ASSIGN(const Format* format, recognize(path));
   return format->read(path, all_codecs());
 }
 
@@ -152,8 +152,8 @@ TEST(Doctor, TextModelsOfQwen35AreKnownToVllmAlone) {
   expect(*model, "vllm-0.17", "C02", Severity::kUnloaded);
   expect(*model, "sglang", "C03", Severity::kUnloaded);
   EXPECT_TRUE(look(*model, "vllm").is_good());
-  EXPECT_EQ(find(look(*model, "vllm-0.17"), "C02")->mend.step, "vl-wrap");
-  EXPECT_EQ(find(look(*model, "vllm-0.16"), "C02")->mend.step, "");
+  EXPECT_EQ(find(look(*model, "vllm-0.17"), "C02")->fix.step, "vl-wrap");
+  EXPECT_EQ(find(look(*model, "vllm-0.16"), "C02")->fix.step, "");
 }
 
 TEST(Doctor, TokenizersOfTransformers5AreRefusedBy4) {
@@ -315,7 +315,7 @@ TEST(Doctor, MendsComeOnceAndInOrder) {
   const auto diagnosis = diagnose(*model, all);
   ASSERT_TRUE(diagnosis.has_value());
   std::vector<std::string> steps;
-  for (const Mend& mend : mends(*diagnosis, false)) steps.push_back(mend.step);
+  for (const Fix& fix : fixes(*diagnosis, false)) steps.push_back(fix.step);
   EXPECT_EQ(steps, (std::vector<std::string>{"vl-wrap", "tokenizer:for=transformers-4.57"}));
 }
 

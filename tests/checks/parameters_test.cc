@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 Checkpoint open_model(const std::string& name) {
   const fs::path path = fs::path(CKPT_TESTDATA) / name;
-  const auto format = recognise(path);
+  const auto format = recognize(path);
   EXPECT_TRUE(format.has_value());
   auto checkpoint = (*format)->read(path, all_codecs());
   EXPECT_TRUE(checkpoint.has_value());

@@ -26,7 +26,7 @@ std::string message_of(const fs::path& path, const fs::path& folder) {
   if (is_imatrix(path)) {
     const auto imatrix = read_imatrix(path);
     if (!imatrix) text = imatrix.error().text();
-  } else if (const auto format = recognise(path); !format) {
+  } else if (const auto format = recognize(path); !format) {
     text = format.error().text();
   } else if (const auto checkpoint = (*format)->read(path, all_codecs()); !checkpoint) {
     text = checkpoint.error().text();
@@ -88,7 +88,7 @@ void expect_every_cut_fails(const fs::path& good, std::string_view ending, size_
   fs::copy_file(good, path);
   for (size_t size = last; size-- > 0;) {
     fs::resize_file(path, size);
-    const auto format = recognise(path);
+    const auto format = recognize(path);
     if (!format) continue;
     const auto checkpoint = (*format)->read(path, all_codecs());
     ASSERT_FALSE(checkpoint) << good << " cut to " << size << " bytes";

@@ -18,7 +18,7 @@ const fs::path& saved() {
 void copy_saved(const fs::path& to) { fs::copy(saved(), to, fs::copy_options::recursive); }
 
 Checkpoint read_folder(const fs::path& path) {
-  const auto format = recognise(path);
+  const auto format = recognize(path);
   if (!format) {
     ADD_FAILURE() << format.error().text();
     return {};
@@ -142,21 +142,21 @@ TEST(HfFolder, TotalParametersFollowTheTensorsOnceTheyChange) {
   }
 }
 
-TEST(HfFolder, RecogniseSaysWhatIsThere) {
-  EXPECT_EQ((*recognise(saved()))->name, "safetensors");
-  EXPECT_EQ((*recognise(saved() / "model.safetensors"))->name, "safetensors");
-  EXPECT_EQ((*recognise(testdata("formats/good/gguf/types.gguf")))->name, "gguf");
+TEST(HfFolder, RecognizeSaysWhatIsThere) {
+  EXPECT_EQ((*recognize(saved()))->name, "safetensors");
+  EXPECT_EQ((*recognize(saved() / "model.safetensors"))->name, "safetensors");
+  EXPECT_EQ((*recognize(testdata("formats/good/gguf/types.gguf")))->name, "gguf");
   const TemporaryFolder folder;
   // Without their endings, as blobs of a cache.
   fs::copy_file(saved() / "model.safetensors", folder.path() / "blob1");
   fs::copy_file(testdata("formats/good/gguf/types.gguf"), folder.path() / "blob2");
-  EXPECT_EQ((*recognise(folder.path() / "blob1"))->name, "safetensors");
-  EXPECT_EQ((*recognise(folder.path() / "blob2"))->name, "gguf");
-  const auto nothing = recognise(folder.path() / "nothing");
+  EXPECT_EQ((*recognize(folder.path() / "blob1"))->name, "safetensors");
+  EXPECT_EQ((*recognize(folder.path() / "blob2"))->name, "gguf");
+  const auto nothing = recognize(folder.path() / "nothing");
   ASSERT_FALSE(nothing);
   EXPECT_EQ(nothing.error().code, ErrorCode::kUsage);
   fs::create_directory(folder.path() / "empty");
-  EXPECT_NE(recognise(folder.path() / "empty").error().what.find("an empty folder"),
+  EXPECT_NE(recognize(folder.path() / "empty").error().what.find("an empty folder"),
             std::string::npos);
   EXPECT_EQ(find_format("onnx"), nullptr);
   EXPECT_EQ(all_formats().size(), 2u);

@@ -57,7 +57,7 @@ TEST_P(Mutation, IsReadOrRefused) {
       read += read_imatrix(path) ? 1 : 0;
       continue;
     }
-    const auto format = recognise(path);
+    const auto format = recognize(path);
     if (!format) continue;
     const auto checkpoint = (*format)->read(path, all_codecs());
     if (!checkpoint) {

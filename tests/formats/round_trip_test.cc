@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Checkpoint read_back(const fs::path& path) {
-  const auto format = recognise(path);
+  const auto format = recognize(path);
   CKPT_CHECK(format);
   auto checkpoint = (*format)->read(path, all_codecs());
   if (!checkpoint) {

@@ -16,7 +16,7 @@ namespace {
 using Shape = std::vector<uint64_t>;
 
 struct Case {
-  const char* codec;  // of X, or of the first entry where nothing is recognised
+  const char* codec;  // of X, or of the first entry where nothing is recognized
   std::vector<SafetensorsEntry> entries;
   Shape shape;  // of the tensor
 };
@@ -163,7 +163,7 @@ TEST(TensorParts, AxesOfOneAreWrittenAsTheyWereRead) {
   ASSERT_LT(header.size(), 256u);
   const auto path = folder.path() / "model.safetensors";
   write_file(path, file + header + std::string(32776, 'x'));
-  const Format* format = *recognise(path);
+  const Format* format = *recognize(path);
   Checkpoint checkpoint = *format->read(path, all_codecs());
   ASSERT_EQ(checkpoint.tensors.size(), 1u);
   EXPECT_EQ(checkpoint.tensors[0].codec->name, "fp8_block_scale");

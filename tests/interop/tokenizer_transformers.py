@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tokenizers that transformers 5 saved, mended by ckpt: transformers 4.57 loads them and gives the ids that 5 gave.
+"""Tokenizers that transformers 5 saved, fixed by ckpt: transformers 4.57 loads them and gives the ids that 5 gave.
 
 usage: tokenizer_transformers.py CKPT
        CKPT_TRANSFORMERS_457, CKPT_TRANSFORMERS_5: pythons that have transformers 4.57 and 5.17
@@ -272,16 +272,16 @@ def main():
         folders = make(v5, work, cases)
         before = read(v5, work, list(folders.values()))
         refused = read(v4, work, list(folders.values()))
-        mended, notes, problems = {}, {}, {}
+        fixed, notes, problems = {}, {}, {}
         for name, case in cases.items():
-            mended[name] = f"{work}/{name}-mended"
+            fixed[name] = f"{work}/{name}-fixed"
             step = "tokenizer:for=transformers-4.57" + case.get("options", "")
-            notes[name] = convert(ckpt, folders[name], mended[name], step)
-            convert(ckpt, mended[name], f"{work}/{name}-again", step)
-            problems[name] = [] if documents(mended[name]) == documents(f"{work}/{name}-again") else ["a second run changed files"]
-        now4, now5 = read(v4, work, list(mended.values())), read(v5, work, list(mended.values()))
+            notes[name] = convert(ckpt, folders[name], fixed[name], step)
+            convert(ckpt, fixed[name], f"{work}/{name}-again", step)
+            problems[name] = [] if documents(fixed[name]) == documents(f"{work}/{name}-again") else ["a second run changed files"]
+        now4, now5 = read(v4, work, list(fixed.values())), read(v5, work, list(fixed.values()))
         for name, case in cases.items():
-            out = mended[name]
+            out = fixed[name]
             problems[name] += compare(name, before[folders[name]], now4[out], now5[out], case.get("processor"))
             was = "refused" if "error" in refused[folders[name]] else "read"
             print(f"{name}: 4.57 {was} it before; {'ok' if not problems[name] else 'WRONG'}, class "

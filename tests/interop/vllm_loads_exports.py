@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""vLLM takes our NVFP4 exports: configuration, quantisation, model class and every weight, by name and shape.
+"""vLLM takes our NVFP4 exports: configuration, quantization, model class and every weight, by name and shape.
 
 usage: PYTHON vllm_loads_exports.py CKPT TESTDATA      PYTHON has vllm; exits 77, "peer missing", without it
 

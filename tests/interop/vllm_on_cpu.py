@@ -16,7 +16,7 @@ from vllm.platforms.interface import DeviceCapability
 
 
 class Blackwell(CpuPlatform):
-    """A CPU that says it is a GPU with FP4: quantisation methods ask before they are made."""
+    """A CPU that says it is a GPU with FP4: quantization methods ask before they are made."""
 
     @classmethod
     def check_and_update_config(cls, config):

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<Checkpoint> open(const fs::path& path) {
-  CKPT_ASSIGN(const Format* format, recognise(path));
+  CKPT_ASSIGN(const Format* format, recognize(path));
   return format->read(path, all_codecs());
 }
 

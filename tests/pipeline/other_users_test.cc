@@ -223,7 +223,7 @@ TEST_F(OtherUsers, APatchThatAnotherUserPreparesDoesNotStopReaders) {
   fs::create_directories(staging / "files");
   fs::permissions(staging, fs::perms::owner_all);
   const auto read = [&] {
-    const auto found = recognise(path);
+    const auto found = recognize(path);
     return found ? std::string((*found)->name) : found.error().text();
   };
   EXPECT_EQ(said_by(kVictim, read), "gguf");

@@ -114,7 +114,7 @@ inline std::string error_of(const Status& status) {
 }
 
 inline Checkpoint read(const fs::path& path) {
-  const auto format = recognise(path);
+  const auto format = recognize(path);
   EXPECT_TRUE(format) << (format ? "" : format.error().text());
   auto checkpoint = (*format)->read(path, all_codecs());
   EXPECT_TRUE(checkpoint) << (checkpoint ? "" : checkpoint.error().text());

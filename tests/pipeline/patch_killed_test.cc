@@ -41,7 +41,7 @@ void expect_all_or_nothing(const std::vector<std::string>& steps, bool rewrite_w
     const auto job = [&](const StepHook& hook) { (void)patch(path, steps, rewrite_weights, hook); };
     if (!killed_at(at, job)) break;
     const bool committed = patch_state(path) == PatchState::kUnfinished;
-    EXPECT_EQ(recognise(path).has_value(), !committed);
+    EXPECT_EQ(recognize(path).has_value(), !committed);
     // The one who finishes is killed too, at each of its steps.
     for (int again = 0;
          killed_at(again, [&](const StepHook& hook) { (void)finish_earlier_patch(path, hook); });
@@ -87,7 +87,7 @@ TEST(PatchKilled, WithOneDocument) {
     after["config.json"] = "{\n    \"eps\": 1e-06,\n    \"layers\": 3\n}\n";
     const bool killed = killed_at(
         at, [&](const StepHook& hook) { (void)patch(path, {"config:set=layers=3"}, false, hook); });
-    EXPECT_TRUE(recognise(path));
+    EXPECT_TRUE(recognize(path));
     ASSERT_TRUE(finish_earlier_patch(path));
     const auto state = snapshot(path);
     EXPECT_TRUE(state == after || (killed && state == before)) << "killed before step " << at;

@@ -191,7 +191,7 @@ struct Worst {
 };
 
 bool read_checkpoint(const fs::path& path, const std::string&) {
-  const auto format = recognise(path);
+  const auto format = recognize(path);
   return format && (*format)->read(path, all_codecs()).has_value();
 }
 

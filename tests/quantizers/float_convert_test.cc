@@ -26,7 +26,7 @@ float number_of(uint32_t code, int exponent_bits, int mantissa_bits, int bias) {
 }
 
 // For all finite codes c below `last`: c comes back, the middle between c and c + 1 goes to the
-// even one, and its neighbours go to the nearer one. Both signs.
+// even one, and its neighbors go to the nearer one. Both signs.
 template <class Code>
 void check_rounding(Code last, Code sign, float (*decode)(Code), Code (*encode)(float)) {
   for (uint32_t c = 0; c < last; ++c) {

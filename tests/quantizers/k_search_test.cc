@@ -17,7 +17,7 @@
 namespace ckpt {
 namespace {
 
-constexpr size_t kBlock = 256, kBlocks = 33;  // odd, so that one block has no neighbour
+constexpr size_t kBlock = 256, kBlocks = 33;  // odd, so that one block has no neighbor
 
 using Bytes = std::vector<std::byte>;
 
@@ -133,7 +133,7 @@ TEST_P(KSearch, EveryTargetGivesTheSameBytes) {
   }
 }
 
-TEST_P(KSearch, BlocksDoNotDependOnTheirNeighbours) {
+TEST_P(KSearch, BlocksDoNotDependOnTheirNeighbors) {
   if (GetParam().weighted) return;  // a block's weights are those of its place
   for (const WeightSet& set : weight_sets()) {
     const std::vector<float> values = values_of(set, 3);

@@ -223,7 +223,7 @@ TEST(Nvfp4Modelopt, NanAndInfStayInTheirBlock) {
   EXPECT_EQ(stats.amax, 1.0f);
   const PartBuffers encoded = encode_with(codec, values, 48, EncodeContext{stats, {}});
   EXPECT_EQ(encoded.bytes(1), bytes_of({0x7E, 0x7F, 0x7E}));
-  EXPECT_EQ(encoded.bytes(0)[20], std::byte{0x7F});  // 1 is code 7, its neighbour -Inf code 15
+  EXPECT_EQ(encoded.bytes(0)[20], std::byte{0x7F});  // 1 is code 7, its neighbor -Inf code 15
 }
 
 TEST(Nvfp4Ct, SmallScalesBecomeAnEighthAndTheGlobalOneIsABfloat16) {

@@ -13,7 +13,7 @@ using SimdBlockQuants = SimdEncoders;
 
 TEST_P(SimdBlockQuants, EqualTheScalarTwinOnEverySet) { check_every_set(); }
 TEST_P(SimdBlockQuants, EqualTheScalarTwinForEveryBlockCount) { check_every_count(); }
-TEST_P(SimdBlockQuants, BlocksDoNotChangeTheirNeighbours) { check_neighbours(); }
+TEST_P(SimdBlockQuants, BlocksDoNotChangeTheirNeighbors) { check_neighbors(); }
 
 // Signs of zeros and of equal magnitudes, at every place: the first of equals counts.
 TEST_P(SimdBlockQuants, TheFirstOfEqualValuesWins) {
@@ -32,7 +32,7 @@ TEST_P(SimdBlockQuants, TheFirstOfEqualValuesWins) {
   compare({values, 32 * 64}, {}, "equal magnitudes");
 }
 
-// One number that is not finite at each place of a block, its neighbours ordinary.
+// One number that is not finite at each place of a block, its neighbors ordinary.
 TEST_P(SimdBlockQuants, OneInfOrNanAnywhere) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

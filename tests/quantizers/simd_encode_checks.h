@@ -2,7 +2,7 @@
 //
 // The checks run on every target of this processor and say which block differs first. CKPT_LONG=1
 // takes about 60 million weights a type and target.
-// What a reader would get wrong: encoders with column weights see rows, so blocks are laid out as
+// Note: encoders with column weights see rows, so blocks are laid out as
 // rows of `row_blocks`; the same column weights serve all rows.
 #pragma once
 
@@ -158,8 +158,8 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
     }
   }
 
-  // Every pair of neighbours: a block that takes its own path must not change the one beside it.
-  void check_neighbours() {
+  // Every pair of neighbors: a block that takes its own path must not change the one beside it.
+  void check_neighbors() {
     constexpr size_t kStep = 256;
     const auto sets = weight_sets();
     std::vector<float> values(2 * sets.size() * sets.size() * kStep);

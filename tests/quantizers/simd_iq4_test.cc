@@ -13,7 +13,7 @@ namespace ckpt {
 namespace {
 
 // Floats next to `value`, in order.
-void add_neighbours(float value, std::vector<float>& out) {
+void add_neighbors(float value, std::vector<float>& out) {
   const auto bits = std::bit_cast<int32_t>(value);
   for (int32_t step = -40; step <= 40; ++step) out.push_back(std::bit_cast<float>(bits + step));
 }
@@ -21,8 +21,8 @@ void add_neighbours(float value, std::vector<float>& out) {
 std::vector<float> values_about_bounds() {
   std::vector<float> out;
   for (int i = 0; i < 16; ++i) {
-    add_neighbours(kIq4Table[i], out);
-    if (i < 15) add_neighbours(0.5F * static_cast<float>(kIq4Table[i] + kIq4Table[i + 1]), out);
+    add_neighbors(kIq4Table[i], out);
+    if (i < 15) add_neighbors(0.5F * static_cast<float>(kIq4Table[i] + kIq4Table[i + 1]), out);
   }
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

@@ -116,8 +116,8 @@ TEST_P(SimdKQuants, EqualTheScalarTwinForEveryBlockCount) {
   }
 }
 
-// Every pair of neighbours: a block that takes its own path must not change the one beside it.
-TEST_P(SimdKQuants, BlocksDoNotChangeTheirNeighbours) {
+// Every pair of neighbors: a block that takes its own path must not change the one beside it.
+TEST_P(SimdKQuants, BlocksDoNotChangeTheirNeighbors) {
   const auto sets = weight_sets();
   std::vector<float> values(2 * sets.size() * sets.size() * kValues);
   Dice dice(7);

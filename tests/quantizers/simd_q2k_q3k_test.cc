@@ -9,7 +9,7 @@ using SimdSmallKQuants = SimdEncoders;
 
 TEST_P(SimdSmallKQuants, EqualTheScalarTwinOnEverySet) { check_every_set(); }
 TEST_P(SimdSmallKQuants, EqualTheScalarTwinForEveryBlockCount) { check_every_count(); }
-TEST_P(SimdSmallKQuants, BlocksDoNotChangeTheirNeighbours) { check_neighbours(); }
+TEST_P(SimdSmallKQuants, BlocksDoNotChangeTheirNeighbors) { check_neighbors(); }
 
 // One sub-block in each block is 1e-1 .. 1e-8 of the others: its rounded scale is 0 or nearly, and
 // it keeps the codes of its search.

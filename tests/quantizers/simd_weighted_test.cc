@@ -14,7 +14,7 @@ using SimdWeighted = SimdEncoders;
 TEST_P(SimdWeighted, EqualTheScalarTwinOnEverySet) { check_every_set(); }
 TEST_P(SimdWeighted, EqualTheScalarTwinForEveryBlockCount) { check_every_count(); }
 TEST_P(SimdWeighted, EqualTheScalarTwinForEveryRowLength) { check_every_row_length(); }
-TEST_P(SimdWeighted, BlocksDoNotChangeTheirNeighbours) { check_neighbours(); }
+TEST_P(SimdWeighted, BlocksDoNotChangeTheirNeighbors) { check_neighbors(); }
 
 // Weights that imatrix files should not hold but may.
 TEST_P(SimdWeighted, StrangeColumnWeights) {

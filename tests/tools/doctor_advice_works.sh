@@ -1,7 +1,7 @@
 # What is advised works when it is typed alone; where a step cannot be applied yet, the reason stands there.
 fresh() { rm -rf m; cp -r "$testdata/qwen35-micro" m; chmod -R u+w m; }
 said() { "$ckpt" doctor m --for "$1" | grep -E '^([A-Z][0-9]|    (fix|or): |Fix all)' | grep -A2 -E "$2"; }
-echo "== no tokenizer.json: the step that would mend the tokenizer says what is missing"
+echo "== no tokenizer.json: the step that would fix the tokenizer says what is missing"
 fresh; rm m/tokenizer.json
 said vllm-0.17 '^T0[24]'
 "$ckpt" doctor m --for vllm-0.17 --json | grep '"type":"check".*"T02"' | grep -o '"mend":.*"step":"[^"]*"'

@@ -1,4 +1,4 @@
-# A model of which only one half was wrapped: configuration, class or names. Each says which half is missing, and its fix mends it.
+# A model of which only one half was wrapped: configuration, class or names. Each says which half is missing, and its fix fixes it.
 text="$testdata/qwen35-micro"
 cp -r "$text" wrapped; chmod -R u+w wrapped; "$ckpt" patch wrapped -q --step vl-wrap >/dev/null 2>&1
 fresh() { rm -rf m; cp -r "$text" m; chmod -R u+w m; }

@@ -1,4 +1,4 @@
-# Every command on names with all that moves a cursor; with colours, as on a terminal.
+# Every command on names with all that moves a cursor; with colors, as on a terminal.
 cat > check.py <<'PYTHON'
 import json, os, re, struct, subprocess, sys
 HOSTILE = ["\x1b[31m\x1b]0;x\x07", "a\nb\rc\td\x08\x7f\x00", "\u202egnp\u2066\u2069\u202c", "\x85\x9b1m", "\u2028\u200f\u061c"]
@@ -43,7 +43,7 @@ open("recipe.json", "w").write(json.dumps({"in": name, "out": name, name: name})
 ckpt = sys.argv[1]
 word = name.replace("\0", "")
 seen = 0
-COLOURS = re.compile(rb"\x1b\[[012]m")
+COLORS = re.compile(rb"\x1b\[[012]m")
 BAD = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 def run(*words):
@@ -51,7 +51,7 @@ def run(*words):
     done = subprocess.run([ckpt, *words], stdin=subprocess.DEVNULL, capture_output=True)
     for stream in (done.stdout, done.stderr):
         try:
-            found = BAD.search(COLOURS.sub(b"", stream).decode())
+            found = BAD.search(COLORS.sub(b"", stream).decode())
         except UnicodeDecodeError as error:
             found = error
         assert not found, (words, found, stream)

@@ -1,4 +1,4 @@
-# the same tokenizer is taken, another one refused with the first difference; of a GGUF file the keys are mended
+# the same tokenizer is taken, another one refused with the first difference; of a GGUF file the keys are fixed
 cp -r "$testdata/qwen3-micro" donor
 "$ckpt" convert "$testdata/qwen35-micro" out --step tokenizer:from=donor -q >/dev/null && cmp donor/tokenizer_config.json out/tokenizer_config.json && echo taken
 sed 's/"content": "<think>"/"content": "<thing>"/' "$testdata/qwen3-micro/tokenizer.json" > donor/tokenizer.json

@@ -65,7 +65,7 @@ Result<Checkpoint> made_as(const FamilyFile& row, Checkpoint input) {
 
 Result<std::string> made_sha256(const FamilyFile& row, const std::filesystem::path& out) {
   const std::filesystem::path folder = kFamilyFolders / row.family / "hf";
-  CKPT_ASSIGN(const Format* format, recognise(folder));
+  CKPT_ASSIGN(const Format* format, recognize(folder));
   CKPT_ASSIGN(Checkpoint checkpoint, format->read(folder, all_codecs()));
   checkpoint.name = row.family;  // the folder's name when the reference was made
   CKPT_ASSIGN(checkpoint, made_as(row, std::move(checkpoint)));

@@ -22,7 +22,7 @@
 namespace ckpt::step_test {
 
 inline Result<Checkpoint> open(const std::filesystem::path& path) {
-  CKPT_ASSIGN(const Format* format, recognise(path));
+  CKPT_ASSIGN(const Format* format, recognize(path));
   return format->read(path, all_codecs());
 }
 

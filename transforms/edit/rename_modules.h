@@ -4,7 +4,7 @@
 //   modules_to_not_convert, targets, and the keys of quantized_layers; in hf_quant_config.json and
 //   below quantization_config of config.json
 //
-// What a reader would get wrong: an entry may be a name, a glob or a regular expression, and a
+// Note: an entry may be a name, a glob or a regular expression, and a
 // module's name is its tensors' without the last word.
 #pragma once
 

@@ -1,10 +1,10 @@
-// The float weights that a quantised checkpoint was made from, found by the names of its layers.
+// The float weights that a quantized checkpoint was made from, found by the names of its layers.
 //
 //   layer                                       in the base
 //   model.layers.0.mlp.up_proj                  the same, or with "language_model." in or out
 //   model.layers.0.mlp.experts.3.up_proj        the same, or rows of experts.gate_up_proj
 //
-// What a reader would get wrong: experts lie stacked in newer folders, gate upon up.
+// Note: experts lie stacked in newer folders, gate upon up.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ namespace ckpt {
 
 class BaseWeights {
  public:
-  // Fails: kUsage: the folder holds quantised weights, or none; as Context::open.
+  // Fails: kUsage: the folder holds quantized weights, or none; as Context::open.
   static Result<BaseWeights> open(const std::string& folder, const Context& context);
 
   // The tensor `module`.weight, Stored; nullopt when the base has none of that shape.

@@ -1,4 +1,4 @@
-// What a checkpoint says about its quantisation, as ModelOpt writes it, in two documents:
+// What a checkpoint says about its quantization, as ModelOpt writes it, in two documents:
 //
 //   hf_quant_config.json   {producer, quantization: {quant_algo, kv_cache_quant_algo, group_size,
 //                           exclude_modules | quantized_layers}}              indent 4, no newline
@@ -7,8 +7,8 @@
 //
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py (get_quant_config,
 // process_layer_quant_config) and convert_hf_config.py (convert_hf_quant_config_format).
-// What a reader would get wrong: in a file of mixed precision exclude_modules is absent and a
-// module that quantized_layers does not name is not quantised.
+// Note: in a file of mixed precision exclude_modules is absent and a
+// module that quantized_layers does not name is not quantized.
 #pragma once
 
 #include <optional>
@@ -53,7 +53,7 @@ JsonText make_quantization_config(const QuantConfig& config);
 // Puts both documents into `checkpoint`; config.json gets ModelOpt's indentation of 4.
 // Fails: kCorrupt: config.json is no JSON object. Without a config.json only the other is written.
 Status write_quant_config(Checkpoint& checkpoint, const QuantConfig& config);
-// Takes every statement about quantisation out of the documents; config.json gets transformers'
+// Takes every statement about quantization out of the documents; config.json gets transformers'
 // form (indent 2, newline). True when there was one. Fails: as write_quant_config.
 Result<bool> remove_quant_config(Checkpoint& checkpoint);
 

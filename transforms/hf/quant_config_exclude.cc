@@ -1,11 +1,11 @@
-// exclude_modules: which names say "not quantised" in the fewest words.
+// exclude_modules: which names say "not quantized" in the fewest words.
 //
-//   model.visual.blocks.0.attn.qkv   ─▶ "model*" hits a quantised name, "model.visual*" does not
+//   model.visual.blocks.0.attn.qkv   ─▶ "model*" hits a quantized name, "model.visual*" does not
 //   model.layers.1.mlp.gate          ─▶ "….mlp.gate*" would hit mlp.gate_proj: the whole name
 //
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py
 // (_prefix_wildcard_summarize_exclude_modules).
-// What a reader would get wrong: a prefix is tried in two forms, "a*" and then "a" with "a.*"; of
+// Note: a prefix is tried in two forms, "a*" and then "a" with "a.*"; of
 // the second form only "a.*" is written.
 #include <algorithm>
 #include <set>
@@ -28,7 +28,7 @@ class Quantized {
   std::set<std::string, std::less<>> names_;
 };
 
-// The first form that matches no quantised name; empty when the name itself is one.
+// The first form that matches no quantized name; empty when the name itself is one.
 std::string summary_of(const std::string& name, const Quantized& quantized) {
   for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
     const std::string prefix = name.substr(0, dot);

@@ -4,7 +4,7 @@
 //   config.json            quantization_config.ignore       globs; of compressed-tensors whole
 //   names
 //
-// Both documents keep their layout. What a reader would get wrong: with MIXED_PRECISION a module
+// Both documents keep their layout. Note: with MIXED_PRECISION a module
 // that quantized_layers does not name is not quantized anyway, and exclude_modules may be absent.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What quantisation a checkpoint holds, by its tensors, beside what its documents say of it.
+// What quantization a checkpoint holds, by its tensors, beside what its documents say of it.
 //
 //   P.weight      parts (codec)    companions              algorithm, as ModelOpt calls it
 //   nvfp4_*       codes + scales   input scale             NVFP4
@@ -7,8 +7,8 @@
 //   fp8_tensor*   codes + scale    any                     FP8
 //   fp8_channel*, fp8_block*                               FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO
 //
-// What a reader would get wrong: four over six and the like leave no trace, their codes and scales
-// are NVFP4's; embeddings, norms and convolutions are never quantised and need no mention in lists.
+// Note: four over six and the like leave no trace, their codes and scales
+// are NVFP4's; embeddings, norms and convolutions are never quantized and need no mention in lists.
 // Sources: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py; vLLM
 // vllm/model_executor/layers/quantization/modelopt.py; compressed-tensors
 // src/compressed_tensors/quantization/quant_config.py.

@@ -4,7 +4,7 @@
 //   X.mlp.gate        floats      no               every float module by its whole name, "mtp*"
 //   X.mlp.up_proj     codes       yes              taken off with the list it is on
 //
-// What a reader would get wrong: vLLM takes an entry for any part of a name, SGLang for the whole
+// Note: vLLM takes an entry for any part of a name, SGLang for the whole
 // name or one word of it; whole names mean the same to both.
 // Source: vLLM vllm/model_executor/layers/quantization/modelopt.py (is_layer_excluded); SGLang
 // python/sglang/srt/layers/quantization/modelopt_quant.py (is_layer_excluded).

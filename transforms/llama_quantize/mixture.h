@@ -84,7 +84,7 @@ Result<ModelFacts> model_facts(const Metadata& metadata);
 
 // The number N of "blk.N."; -1 for tensors outside of blocks.
 int64_t block_of(std::string_view name);
-// Order of tensors in a quantised file: by block, then by the bytes of the name.
+// Order of tensors in a quantized file: by block, then by the bytes of the name.
 bool quantized_order(std::string_view a, std::string_view b);
 
 enum class Category : uint8_t {
@@ -102,7 +102,7 @@ enum class Category : uint8_t {
   kOther,
 };
 Category category_of(std::string_view name);
-// May it be quantised, or is it copied whatever the mixture? `shape` is outermost first.
+// May it be quantized, or is it copied whatever the mixture? `shape` is outermost first.
 bool may_quantize(std::string_view name, const std::vector<uint64_t>& shape);
 // Tensors that the mixture must not make with column weights missing.
 bool needs_column_weights(std::string_view name, Dtype target, const Mixture& mixture);

@@ -133,7 +133,7 @@ bool may_quantize(std::string_view name, const std::vector<uint64_t>& shape) {
     if (name.find(part) != std::string_view::npos) return false;
   }
   // llama.cpp tests `rfind("weight") == size - 6`, which also holds (both are npos) for a name of
-  // five characters: it quantises those, so we do.
+  // five characters: it quantizes those, so we do.
   return name.ends_with("weight") || name.size() == 5;
 }
 

@@ -109,7 +109,7 @@ Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype 
               info(from).name, info(to).name);
 }
 
-// An earlier step made it 16 bits wide: those bits are what quantising would have read.
+// An earlier step made it 16 bits wide: those bits are what quantizing would have read.
 Result<Tensor> round_as_made(Tensor tensor, Dtype made) {
   if (tensor.is_stored() || (made != Dtype::kBF16 && made != Dtype::kF16)) return tensor;
   const Recoded& recoded = tensor.recoded();

@@ -4,7 +4,7 @@
 //   DIR, QAT checkpoint    P.input_quantizer._amax
 //   FILE.json              {"model.layers.0.mlp.up_proj": 13.5, ...}: largest |x| of each input
 //
-// What a reader would get wrong: in an export of mixed precision the divisor differs from layer to
+// Note: in an export of mixed precision the divisor differs from layer to
 // layer; the weights' type says which it is.
 #include <cmath>
 #include <set>

@@ -8,7 +8,7 @@
 //   earlier export       P.input_scale F32 [] = amax / 2688 or / 448
 //   JSON                 {"P": amax, ...}
 //
-// What a reader would get wrong: an export's scale is kept as it is where the divisor stays the
+// Note: an export's scale is kept as it is where the divisor stays the
 // same; multiplied and divided again it would not come back.
 #pragma once
 
@@ -33,7 +33,7 @@ struct InputAmax {
 };
 
 struct Calibration {
-  bool is_qat = false;  // the checkpoint had quantizers: they say which layers are quantised
+  bool is_qat = false;  // the checkpoint had quantizers: they say which layers are quantized
   bool is_four_over_six = false;  // maxima of blocks leave room for blocks scaled to 4
   // By module. Keys of inputs have no "language_model." (see input_key).
   std::map<std::string, WeightAmax, std::less<>> weights;

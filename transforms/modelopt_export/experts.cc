@@ -5,7 +5,7 @@
 //   X.experts.down_proj    [E, H, I] ───▶ X.experts.e.down_proj.weight [H, I]
 //
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/moe_utils.py (_export_fused_experts).
-// What a reader would get wrong: some families stack the same names with rows and columns changed
+// Note: some families stack the same names with rows and columns changed
 // ([E, H, 2I] and [E, I, H]); the two shapes together tell which it is.
 #include <map>
 

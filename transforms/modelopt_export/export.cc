@@ -73,7 +73,7 @@ void note_unused(const ExportJob& job) {
     if (!is_used || !job.options.has_activations()) ++activations;
   }
   if (weights > 0) {
-    job.context.note(fmt::format("{} layers have a stored maximum and stay all the same", weights));
+    job.context.note(fmt::format("{} layers are calibrated but left unquantized", weights));
   }
   if (activations > 0) {
     job.context.note(fmt::format("{} activation maxima are not used", activations));

@@ -1,4 +1,4 @@
-// The export step: floats or a quantisation-aware training's checkpoint in, ModelOpt's export out.
+// The export step: floats or a quantization-aware training's checkpoint in, ModelOpt's export out.
 //
 //   plain weights                            QAT checkpoint
 //   P.weight BF16                            P.weight BF16, P.{weight,input}_quantizer._amax
@@ -8,7 +8,7 @@
 //   config.json, hf_quant_config.json                                    (docs/EXPORT.md)
 //
 // Source: NVIDIA Model-Optimizer 0.47 modelopt/torch/export/unified_export_hf.py.
-// What a reader would get wrong: stored magnitudes are used even where the weights have outgrown
+// Note: stored magnitudes are used even where the weights have outgrown
 // them, because the network learned with that clipping; and layers that read the same input (q, k
 // and v; gate and up) share them, because servers run them as one.
 #pragma once
@@ -22,7 +22,7 @@ Status complete_documents(Checkpoint& checkpoint, const Context& context);
 
 // Requires: a checkpoint of safetensors. Fails: kUsage for options and for activation scales that
 // nothing tells the maxima of; kCorrupt for quantizer tensors that contradict the weights;
-// kUnsupported for weights that are quantised already or cannot be.
+// kUnsupported for weights that are quantized already or cannot be.
 Result<Checkpoint> export_quantized(Checkpoint checkpoint, const Options& options,
                                     const Context& context);
 

@@ -4,7 +4,7 @@
 //   moments=FILE     safetensors: "P.input_moments" [runs, n, n], mean of x x^T for each run of n
 //                    columns of the input of layer P
 //
-// What a reader would get wrong: GGUF has other names, experts in stacks and, for some layers,
+// Note: GGUF has other names, experts in stacks and, for some layers,
 // other columns first; the importance matrix is taken back through the rules of to-gguf.
 #pragma once
 

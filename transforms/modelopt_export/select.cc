@@ -101,7 +101,7 @@ std::set<std::string, std::less<>> find_expert_parents(const Checkpoint& checkpo
   return out;
 }
 
-// The module of a weight that may be quantised or must be listed; empty for all other tensors.
+// The module of a weight that may be quantized or must be listed; empty for all other tensors.
 std::string linear_module(const Tensor& tensor) {
   if (tensor.shape.size() < 2 || !is_plain_float(*tensor.codec)) return {};
   if (tensor.name.ends_with(kWeight)) {

@@ -1,7 +1,7 @@
-// Which layers are quantised: ModelOpt's default, what a QAT checkpoint says, what was asked for.
+// Which layers are quantized: ModelOpt's default, what a QAT checkpoint says, what was asked for.
 //
-// What a reader would get wrong: a module that nothing names is not left as it is in silence; all
-// that stay unquantised are listed, because that list is exclude_modules.
+// Note: a module that nothing names is not left as it is in silence; all
+// that stay unquantized are listed, because that list is exclude_modules.
 #pragma once
 
 #include <string>
@@ -22,24 +22,24 @@ struct ExportModel {
 Result<ExportModel> read_export_model(const Checkpoint& checkpoint);
 
 struct Selection {
-  std::vector<std::string> modules;      // by tensor: the module to quantise, empty for the others
+  std::vector<std::string> modules;      // by tensor: the module to quantize, empty for the others
   std::vector<std::string> unquantized;  // modules that stay
   std::vector<std::string> unmatched;    // "keep=GLOB", "only=GLOB" that match no layer
-  bool has_quantized = false;            // some module is to be quantised
+  bool has_quantized = false;            // some module is to be quantized
 };
 
 // Experts that are stacked in one tensor are cut into a tensor for each, as ModelOpt names them,
-// where they will be quantised. Fails: kUnsupported: stacks of another shape.
+// where they will be quantized. Fails: kUnsupported: stacks of another shape.
 Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
                      const Calibration& calibration, const ExportOptions& options);
 // The same for every stack.
 Status split_all_experts(Checkpoint& checkpoint);
 
-// Fails: kUnsupported: a layer whose rows cannot be quantised; kCorrupt: maxima without a weight.
+// Fails: kUnsupported: a layer whose rows cannot be quantized; kCorrupt: maxima without a weight.
 Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,
                                  const Calibration& calibration, const ExportOptions& options);
 
-// True when `module`, whose weight is called `tensor`, is to be quantised.
+// True when `module`, whose weight is called `tensor`, is to be quantized.
 bool is_selected(std::string_view module, std::string_view tensor, const ExportModel& model,
                  const Calibration& calibration, const ExportOptions& options);
 

@@ -1,4 +1,4 @@
-// modelopt_state.pth: what a quantisation-aware trainer writes beside the weights.
+// modelopt_state.pth: what a quantization-aware trainer writes beside the weights.
 //
 //   zip, not compressed ── */data.pkl ── {"modelopt_state_dict": [(mode, {config, metadata}) ...],
 //                                         "modelopt_version": "0.47.0"}
@@ -7,7 +7,7 @@
 //
 // Source: NVIDIA Model-Optimizer modelopt/torch/opt/conversion.py (modelopt_state),
 // modelopt/torch/quantization/nn/modules/tensor_quantizer.py (get_modelopt_state).
-// What a reader would get wrong: loading it with torch runs whatever is in it. Only the numbers
+// Note: loading it with torch runs whatever is in it. Only the numbers
 // that name formats are taken from it, and nothing is run.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 //   opcodes ──▶ a stack machine over nodes ──▶ the node that STOP leaves
 //
-// What a reader would get wrong: in a pickle "call f(x)" is an ordinary value. Here it becomes a
+// Note: in a pickle "call f(x)" is an ordinary value. Here it becomes a
 // node that says so (kCall), and only two calls are read as what they stand for: torch.Size(x),
 // which is its tuple, and collections.OrderedDict(), which is a dict. Nodes refer to each other by
 // number, so that a pickle can neither nest until the stack ends nor hold itself alive.

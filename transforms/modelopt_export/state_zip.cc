@@ -3,7 +3,7 @@
 //   local header (30 + name + extra) | bytes | ... | central directory (46 + name + extra + comment
 //   each) | [zip64 end | zip64 locator] | end of central directory (22 + comment)
 //
-// Source: PKWARE APPNOTE.TXT 6.3. What a reader would get wrong: the local header's extra field is
+// Source: PKWARE APPNOTE.TXT 6.3. Note: the local header's extra field is
 // not as long as the directory's, so the bytes begin where the local header says.
 #include <cstdint>
 

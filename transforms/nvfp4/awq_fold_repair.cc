@@ -39,7 +39,7 @@ Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const Options& option
 }
 
 constinit const Transform kAwqFoldRepair = {
-    "awq-fold-repair", "norms that AWQ scales were folded into as if the model did not add 1",
+    "awq-fold-repair", "repair AWQ scales folded into norms that compute (1 + w)",
     kAwqFoldRepairOptions, repair_awq_folds};
 
 }  // namespace ckpt

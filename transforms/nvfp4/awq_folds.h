@@ -5,10 +5,10 @@
 //                       w' = (1 + w) s - 1  where it multiplies by 1 + w
 //   written by ModelOpt 0.47 for Qwen3.5:  w s  in spite of 1 + w; the layer computes with 1 + w s
 //
-// Every other reader of the norm sees x s too: unquantised ones need W / s as well, and exporters
+// Every other reader of the norm sees x s too: unquantized ones need W / s as well, and exporters
 // leave them as they were.
-// What a reader would get wrong: s cannot be had from the norm where w is 0; there it comes from
-// the columns of the quantised weights, <W, W> / <W, W'>, whose rounding errors average out.
+// Note: s cannot be had from the norm where w is 0; there it comes from
+// the columns of the quantized weights, <W, W> / <W, W'>, whose rounding errors average out.
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py (fuse_prequant_layernorm).
 #pragma once
 
@@ -35,7 +35,7 @@ struct NormFold {
   uint64_t lost_columns = 0;               // whose s nothing tells; taken as 1
 };
 
-// Looks at every norm whose readers are quantised. Fails: kCorrupt, kIo.
+// Looks at every norm whose readers are quantized. Fails: kCorrupt, kIo.
 Result<std::vector<NormFold>> find_norm_folds(const Checkpoint& checkpoint, const MixedModel& model,
                                               const BaseWeights& base);
 
@@ -43,7 +43,7 @@ struct FoldRepair {
   uint64_t norms = 0, readers = 0, unclear = 0, lost_columns = 0;
   std::string first_unclear;
 };
-// Mends wrong folds and readers without compensation. Fails: as find_norm_folds.
+// Fixes wrong folds and readers without compensation. Fails: as find_norm_folds.
 Result<FoldRepair> repair_norm_folds(Checkpoint& checkpoint, const MixedModel& model,
                                      const BaseWeights& base);
 std::string describe(const FoldRepair& repair);

@@ -19,7 +19,7 @@ constexpr OptionRule kDequantizeOptions[] = {
 };
 constexpr uint64_t kMaxDequantizedColumns = uint64_t{1} << 24;
 constexpr std::string_view kColumnScale = ".pre_quant_scale";
-// What servers need beside quantised weights, and nobody beside floats.
+// What servers need beside quantized weights, and nobody beside floats.
 constexpr std::string_view kDropped[] = {
     ".input_scale", ".input_global_scale", ".output_scale", ".k_scale", ".v_scale",
     ".q_scale",     ".k_bias_value",       ".v_bias_value"};
@@ -143,7 +143,7 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
   CKPT_TRY(check_folds(checkpoint, options));
   CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, *codec));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
-  // compressed-tensors' recipe tells how the weights were quantised
+  // compressed-tensors' recipe tells how the weights were quantized
   std::erase_if(checkpoint.documents,
                 [](const Document& document) { return document.path == "recipe.yaml"; });
   if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");

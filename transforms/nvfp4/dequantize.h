@@ -1,10 +1,10 @@
-// The dequantize step: weights of every quantised kind back to plain floats.
+// The dequantize step: weights of every quantized kind back to plain floats.
 //
 //   P.weight U8 + _scale + _scale_2 [+ P.pre_quant_scale] ──▶ P.weight BF16
 //   P.input_scale, A.k_proj.k_scale, A.v_proj.v_scale     ──▶ dropped
 //   quantization_config, hf_quant_config.json             ──▶ dropped
 //
-// What a reader would get wrong: an AWQ weight is stored divided by pre_quant_scale, column by
+// Note: an AWQ weight is stored divided by pre_quant_scale, column by
 // column, and the scale that would be applied to its input has to be multiplied back into it.
 #pragma once
 

@@ -12,7 +12,7 @@
 // FP8 layers beside them (ModelOpt's MIXED_PRECISION), to compressed-tensors' mixed-precision only:
 //   P.weight_scale, P.input_scale  F32 []     the same names    F32 [1]
 //
-// What a reader would get wrong: 1 / t is seldom a float, so values change by up to 2^-24 of
+// Note: 1 / t is seldom a float, so values change by up to 2^-24 of
 // themselves, and going back does not always give t again: each tensor's change is noted.
 // Sources: compressed-tensors src/compressed_tensors/compressors/nvfp4 and
 // entrypoints/convert/converters/modelopt_nvfp4.py; NVIDIA Model-Optimizer
@@ -30,8 +30,8 @@ namespace ckpt {
 struct Nvfp4Modules {
   std::vector<std::string> quantized;
   std::vector<std::string> fp8;     // FP8 with a scale a tensor
-  std::vector<std::string> linear;  // unquantised matrices that are no embeddings
-  std::vector<std::string> others;  // all unquantised weights of two axes and more
+  std::vector<std::string> linear;  // unquantized matrices that are no embeddings
+  std::vector<std::string> others;  // all unquantized weights of two axes and more
   bool has_input_scales = false;
   bool has_fp8_input_scales = false;
   bool has_fp8_cache = false;

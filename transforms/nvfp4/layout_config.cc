@@ -1,6 +1,6 @@
 // The configurations of both layouts of NVFP4 (transforms/nvfp4/layout.h).
 //
-// What a reader would get wrong: ModelOpt excludes by patterns, compressed-tensors ignores by
+// Note: ModelOpt excludes by patterns, compressed-tensors ignores by
 // module names, of which the joined layers of a server each need their own.
 #include "core/json/json_edit.h"
 #include "transforms/hf/quant_config.h"

@@ -19,7 +19,7 @@ Tensor scalar(const Tensor& beside, std::string name, float value, const MixedJo
   return out;
 }
 
-// The type that layers which are not quantised have.
+// The type that layers which are not quantized have.
 const Codec& plain_type(const MixedJob& job) {
   for (size_t i = 0; i < job.plans.size(); ++i) {
     if (!job.model.layers[i].is_quantized()) return *job.weight(i).codec;
@@ -127,7 +127,7 @@ class Builder {
         out.push_back(scalar(weight, weight.name + "_scale_2", scale, job_));
         return {};
       }
-      case Fate::kRequantise: {
+      case Fate::kRequantize: {
         CKPT_ASSIGN(out.emplace_back(), encoded_weight(job_, layer));
         return {};
       }
@@ -147,7 +147,7 @@ class Builder {
 
   void set_peers(size_t layer) {
     const LayerPlan& plan = job_.plans[layer];
-    if (plan.fate != Fate::kRequantise || plan.peers.size() < 2) return;
+    if (plan.fate != Fate::kRequantize || plan.peers.size() < 2) return;
     auto& recoded = std::get<Recoded>(built_[layer][0].origin);
     for (const size_t peer : plan.peers) {
       if (peer == layer) continue;
@@ -184,8 +184,8 @@ class Builder {
 
 // ---- documents ---------------------------------------------------------------------------------
 
-// What is not quantised, as ModelOpt lists it; what the source lists beside that stays, unless it
-// names a layer that is quantised now.
+// What is not quantized, as ModelOpt lists it; what the source lists beside that stays, unless it
+// names a layer that is quantized now.
 std::vector<std::string> excluded_modules(const MixedJob& job,
                                           const std::vector<std::string>& plain,
                                           const std::vector<std::string>& quantized) {

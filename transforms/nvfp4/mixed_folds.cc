@@ -10,7 +10,7 @@
 //
 // Rows of an NVFP4 layer cost its block scales a rounding (5e-4 of squared error), columns cost all
 // values one (8e-3). So what can go to another layer goes there, unless measuring says otherwise.
-// What a reader would get wrong: an error in a column counts as much as its input is large, which
+// Note: an error in a column counts as much as its input is large, which
 // is what p tells: inputs times p are about equal, so columns are weighed by 1 / p^2.
 #include <algorithm>
 #include <cmath>
@@ -77,7 +77,7 @@ class Folder {
 
   // ---- norms -----------------------------------------------------------------------------------
 
-  // The scale that all quantised readers have; empty when one has none or another.
+  // The scale that all quantized readers have; empty when one has none or another.
   Factors common_scale(const NormReaders& norm) const {
     const Factors* scale = nullptr;
     for (const std::string& reader : norm.readers) {
@@ -156,7 +156,7 @@ class Folder {
     return false;
   }
 
-  // What columns in the same place of `repeat` neighbouring heads of `width` have in common, as a
+  // What columns in the same place of `repeat` neighboring heads of `width` have in common, as a
   // geometric mean: columns are [groups, repeat, width], rows [groups, width].
   static Split split(const Factors& scale, uint64_t groups, uint64_t repeat, uint64_t width) {
     Split out{Factors(groups * width), Factors(scale.size())};

@@ -4,7 +4,7 @@
 //   weight_scale_2 = t of the group's NVFP4 layers when all others fit below 2688 t; else 2^n t,
 //   and the NVFP4 layers' block scales divided by 2^n, which is exact
 //
-// What a reader would get wrong: experts' gate and up share weight_scale_2 inside one expert, and
+// Note: experts' gate and up share weight_scale_2 inside one expert, and
 // input_scale over all experts of a layer. A server runs all experts of a layer alike, so that one
 // of them that must stay plain takes the others along.
 #include <algorithm>
@@ -67,7 +67,7 @@ class Grouper {
   LayerPlan& plan(size_t layer) { return job_.plans[layer]; }
   bool becomes_nvfp4(size_t at) const {
     return layer(at).is_quantized() ? job_.plans[at].fate != Fate::kPlain
-                                    : job_.plans[at].fate == Fate::kRequantise;
+                                    : job_.plans[at].fate == Fate::kRequantize;
   }
 
   // ---- fates -----------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class Grouper {
     if (layer(at).kind == LayerKind::kPlain) {
       found.fate = Fate::kPlain;
     } else if (layer(at).kind == LayerKind::kFp8) {
-      found.fate = job_.options.fp8_stays_plain ? Fate::kPlain : Fate::kRequantise;
+      found.fate = job_.options.fp8_stays_plain ? Fate::kPlain : Fate::kRequantize;
     } else if (found.columns.empty()) {
       found.fate = found.rows.empty() ? Fate::kKeep : Fate::kRescale;
     } else if (fits_blocks(found.columns)) {
@@ -110,7 +110,7 @@ class Grouper {
       }
       found.how = "its scale, one a block, multiplied into its block scales";
     } else {
-      found.fate = Fate::kRequantise;
+      found.fate = Fate::kRequantize;
     }
   }
 
@@ -150,7 +150,7 @@ class Grouper {
     }
     for (const size_t i : members) {
       if (layer(i).is_quantized()) continue;
-      plan(i).fate = Fate::kRequantise;
+      plan(i).fate = Fate::kRequantize;
       plan(i).how = "servers join it with layers that are quantized";
       if (promoted_++ == 0) first_promoted_ = module(i);
     }
@@ -203,7 +203,7 @@ class Grouper {
     Members stored, made;
     for (const size_t i : members) {
       if (!becomes_nvfp4(i)) continue;
-      (plan(i).fate == Fate::kRequantise ? made : stored).push_back(i);
+      (plan(i).fate == Fate::kRequantize ? made : stored).push_back(i);
     }
     if (stored.empty()) {
       for (const size_t i : made) plan(i).peers = made;

@@ -4,7 +4,7 @@
 //   NVFP4                      ──▶ as it is                       kKeep
 //   NVFP4, its block scales    ──▶ codes as they are, scales      kRescale
 //     must change                  rounded anew
-//   FP8, AWQ with a scale left ──▶ encoded anew                   kRequantise
+//   FP8, AWQ with a scale left ──▶ encoded anew                   kRequantize
 //   what must be excluded      ──▶ floats                         kPlain
 //
 // With rows r, columns c and taken t of a layer and D its decoded weight, what is encoded is
@@ -30,7 +30,7 @@ struct MixedOptions {
   bool report_all = false;
 };
 
-enum class Fate : uint8_t { kKeep, kRescale, kRequantise, kPlain };
+enum class Fate : uint8_t { kKeep, kRescale, kRequantize, kPlain };
 using Factors = std::vector<float>;  // empty: all 1
 
 // A weight_scale_2 that is given, as the codec computes it from a largest magnitude.
@@ -45,7 +45,7 @@ struct LayerPlan {
   Factors block_columns;   // kRescale: a factor for each block of 16 columns
   float scale_factor = 1;  // kRescale: of all block scales, beside rows and block_columns
   float tensor_scale = 0;  // kRescale: weight_scale_2
-  std::optional<SharedScale> shared;  // kRequantise: of the NVFP4 layers it is joined with
+  std::optional<SharedScale> shared;  // kRequantize: of the NVFP4 layers it is joined with
   std::vector<size_t> peers;          // layers whose largest magnitude counts too
   float input_factor = 1;             // the inputs grow by it at most
   std::optional<float> input_scale;   // new
@@ -91,7 +91,7 @@ std::shared_ptr<const Factors> share(Factors factors);
 Factors multiply(const Factors& a, const Factors& b);
 Factors invert(const Factors& factors);
 
-// Tensors of a layer as they will be written: the weight of a kRequantise one, the block scales of
+// Tensors of a layer as they will be written: the weight of a kRequantize one, the block scales of
 // a kRescale one.
 Result<Tensor> encoded_weight(const MixedJob& job, size_t layer);
 Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer);

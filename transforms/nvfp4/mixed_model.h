@@ -1,7 +1,7 @@
 // The linear layers of a ModelOpt checkpoint with what each is stored as, checked against what its
 // documents say.
 //
-// What a reader would get wrong: tensors win over documents. A layer is what its weight is stored
+// Note: tensors win over documents. A layer is what its weight is stored
 // as; a label NVFP4_AWQ without a pre_quant_scale is an NVFP4 layer whose scale was folded before.
 #pragma once
 
@@ -39,8 +39,8 @@ struct MixedModel {
 };
 
 // Fails: kUnsupported: no ModelOpt configuration, an algorithm that has no way to NVFP4, stacks of
-// quantised experts, weights that a step before encodes; kCorrupt: weights whose scales are missing
-// or of another shape, a layer of quantized_layers without quantised tensors.
+// quantized experts, weights that a step before encodes; kCorrupt: weights whose scales are missing
+// or of another shape, a layer of quantized_layers without quantized tensors.
 Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint);
 
 // Whether AWQ may have scaled columns of it, and an exporter have folded the scales into norms.

@@ -4,7 +4,7 @@
 //   model.layers.0.mlp.down_proj: NVFP4_AWQ -> NVFP4 (…), 20.1 dB before, 19.4 dB after
 //
 // A signal-to-noise ratio is over the weight as the layer computes with it now, with the factors
-// that moved to or from other layers taken into account. What a reader would get wrong: without a
+// that moved to or from other layers taken into account. Note: without a
 // base "after" is the loss of this step alone, which adds to what the source had lost.
 #include <algorithm>
 #include <map>
@@ -72,17 +72,17 @@ class Reporter {
     const auto say = [&](std::string_view text) {
       how += fmt::format("{}{}", how.empty() ? "" : "; ", text);
     };
-    if (found.fate == Fate::kRequantise || found.fate == Fate::kPlain) {
+    if (found.fate == Fate::kRequantize || found.fate == Fate::kPlain) {
       if (found.base) say("from the base");
     }
     if (!found.rows.empty()) say("rows times the scale of the layer behind");
     std::string figures;
-    if (found.base && found.fate == Fate::kRequantise) {
+    if (found.base && found.fate == Fate::kRequantize) {
       CKPT_ASSIGN(const Tensor now, effective_weight(job_, layer));
       CKPT_ASSIGN(const ValueError before, measure_error(now, *found.base));
       figures += fmt::format(", {:.1f} dB before", before.sqnr_db());
     }
-    if (found.fate == Fate::kRequantise || found.fate == Fate::kRescale) {
+    if (found.fate == Fate::kRequantize || found.fate == Fate::kRescale) {
       CKPT_ASSIGN(const ValueError after, measure(layer));
       const bool is_exact = after.noise <= 0;
       figures += is_exact
@@ -98,25 +98,25 @@ class Reporter {
   }
 
   void note_counts() const {
-    uint64_t kept = 0, rescaled = 0, requantised = 0, from_base = 0, plain = 0;
+    uint64_t kept = 0, rescaled = 0, requantized = 0, from_base = 0, plain = 0;
     for (size_t i = 0; i < job_.plans.size(); ++i) {
       const MixedLayer& layer = job_.model.layers[i];
       const LayerPlan& found = plan(i);
       if (found.fate == Fate::kKeep) ++kept;
       if (found.fate == Fate::kRescale) ++rescaled;
-      if (found.fate == Fate::kRequantise) ++requantised;
-      if (found.fate == Fate::kRequantise && found.base) ++from_base;
+      if (found.fate == Fate::kRequantize) ++requantized;
+      if (found.fate == Fate::kRequantize && found.base) ++from_base;
       if (found.fate == Fate::kPlain && layer.is_quantized()) ++plain;
     }
     job_.context.note(fmt::format(
         "mixed-to-nvfp4: {} layers as they were, {} with block scales rounded anew, {} quantized "
         "anew ({} from the base), {} made plain and excluded",
-        kept, rescaled, requantised, from_base, plain));
-    if (requantised > from_base) {
+        kept, rescaled, requantized, from_base, plain));
+    if (requantized > from_base) {
       job_.context.note(
           fmt::format("{} layers were quantized from weights that were quantized before: base=DIR "
                       "loses less",
-                      requantised - from_base));
+                      requantized - from_base));
     }
   }
 
@@ -127,7 +127,7 @@ class Reporter {
     }
     std::vector<const LayerReport*> worst;
     for (const LayerReport& report : reports_) {
-      if (report.after_db && plan(report.layer).fate == Fate::kRequantise) {
+      if (report.after_db && plan(report.layer).fate == Fate::kRequantize) {
         worst.push_back(&report);
       }
     }

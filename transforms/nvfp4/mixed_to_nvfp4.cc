@@ -66,7 +66,7 @@ bool is_plain_nvfp4(const MixedModel& model) {
          });
 }
 
-// Norms that an exporter folded AWQ scales into wrongly: mended with a base, else told.
+// Norms that an exporter folded AWQ scales into wrongly: fixed with a base, else told.
 Status mend_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWeights* base,
                   const Context& context) {
   if (!may_have_awq(model)) return {};

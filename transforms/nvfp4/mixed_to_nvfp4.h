@@ -8,7 +8,7 @@
 //   joined by servers         one algorithm, weight_scale_2 and input_scale
 //   documents                 one quant_algo with exclude_modules, the same in both
 //
-// What a reader would get wrong: dropping pre_quant_scale or renaming the algorithm gives wrong
+// Note: dropping pre_quant_scale or renaming the algorithm gives wrong
 // products, since weights are stored divided by it.
 #pragma once
 

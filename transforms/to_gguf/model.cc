@@ -1,7 +1,7 @@
 // config.json as the converter sees it (llama.cpp conversion/base.py: load_hparams,
 // get_model_architecture, TextModel.__init__).
 //
-// What a reader would get wrong: fields of text_config win over those of the root; a field that is
+// Note: fields of text_config win over those of the root; a field that is
 // there but null counts as present, so that a later spelling is not asked for.
 #include <algorithm>
 #include <cmath>

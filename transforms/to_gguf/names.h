@@ -2,7 +2,7 @@
 //
 //   model.layers.3.mlp.experts.17.up_proj.weight   rule blk.{}.ffn_up_exps, numbers 3 and 17
 //
-// What a reader would get wrong: only the first {} of a row is filled into the new name; the
+// Note: only the first {} of a row is filled into the new name; the
 // second counts experts, which become one tensor.
 #pragma once
 

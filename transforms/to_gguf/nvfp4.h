@@ -7,7 +7,7 @@
 //                              ─▶ blk.N.x.input_scale   the same
 //
 // Source: llama.cpp conversion/base.py (_generate_nvfp4_tensors, _write_scale_tensor).
-// What a reader would get wrong: these tensors stand in front of all others in the file; a scale
+// Note: these tensors stand in front of all others in the file; a scale
 // of 1 is not written; a stack of experts comes where the last of its projection was read.
 #pragma once
 

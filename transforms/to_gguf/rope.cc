@@ -4,7 +4,7 @@
 //   f_i = theta^(-2i/D)    w = 2 pi / f_i    s = (context / w - low) / (high - low)
 //   w < context / high: 1      w > context / low: factor      else: 1 / ((1 - s) / factor + s)
 //
-// What a reader would get wrong: every step rounds to F32 as PyTorch's scalars and tensors do; a
+// Note: every step rounds to F32 as PyTorch's scalars and tensors do; a
 // number over a tensor is its reciprocal times the number.
 #include <cmath>
 

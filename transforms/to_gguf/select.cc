@@ -4,7 +4,7 @@
 //   files by name ─▶ in a file, tensors by name ─▶ towers dropped ─▶ "language_model." removed
 //                                                ─▶ mtp.layers.1.x ─▶ model.layers.<layers + 1>.x
 //
-// What a reader would get wrong: names are compared as bytes, so layer 10 comes before layer 2.
+// Note: names are compared as bytes, so layer 10 comes before layer 2.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -110,7 +110,7 @@ bool is_float_codec(const Codec& codec) {
          dtype == Dtype::kF64;
 }
 
-// What stands beside quantised weights and is no tensor of the model.
+// What stands beside quantized weights and is no tensor of the model.
 constexpr std::string_view kDroppedScaleEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
                                                   ".v_scale"};
 bool is_side_scale(std::string_view name) {

@@ -6,7 +6,7 @@
 //   rows marked Store::kF32                  F32
 //   else                                     the outtype; Q8_0 where rows are no whole blocks: F16
 //
-// What a reader would get wrong: separate experts are stacked when the last one of their layer was
+// Note: separate experts are stacked when the last one of their layer was
 // read, and then come down, gate, up; a rank-2 tensor of one row keeps its rank.
 #include <algorithm>
 #include <map>
@@ -66,7 +66,7 @@ const Codec& TensorList::codec_for(const Tensor& tensor, const std::string& name
 }
 
 // Values pass through the outtype even when a later step stores them in a third type: that is what
-// converting first and quantising the file would have done.
+// converting first and quantizing the file would have done.
 Result<Tensor> encode(Tensor tensor, const Codec& target) {
   const Dtype to = target.parts[0].dtype;
   const bool rounds = (to == Dtype::kF16 || to == Dtype::kBF16) && tensor.codec != &target;

@@ -1,7 +1,7 @@
 // to-gguf: a Hugging Face checkpoint becomes the GGUF checkpoint that llama.cpp's
 // convert_hf_to_gguf.py writes for it.
 //
-// What a reader would get wrong: outtype=auto takes F32 checkpoints as F32, where that converter
+// Note: outtype=auto takes F32 checkpoints as F32, where that converter
 // rounds them to F16; everything else is the same byte for byte (docs/formats/hf_to_gguf.md).
 #include "transforms/to_gguf/to_gguf.h"
 

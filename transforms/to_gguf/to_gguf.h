@@ -5,7 +5,7 @@
 //                         ├─▶ <arch>.*  hyper-parameters                      to_gguf_keys.cc
 //                         └─▶ tokenizer.ggml.*                                gguf_tokenizer.h
 //
-// Rules and their sources: docs/formats/hf_to_gguf.md. What a reader would get wrong: order is part
+// Rules and their sources: docs/formats/hf_to_gguf.md. Note: order is part
 // of the result, of tensors and keys alike; tensors of a file go by name, not as they lie there.
 #pragma once
 
@@ -64,7 +64,7 @@ struct NamedTensor {
 // Tensors in the order in which they are converted, without vision and other towers, whose
 // names go to model.towers; counts the layers for multi-token prediction into model.mtp_layers
 // unless they are to be dropped.
-// Fails: kUnsupported for types that cannot be decoded, naming the quantisation found.
+// Fails: kUnsupported for types that cannot be decoded, naming the quantization found.
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
                                                 Model& model, Codecs codecs);
 

@@ -1,9 +1,9 @@
-// Byte-level BPE: a piece of text becomes ids by joining neighbours, best merge first.
+// Byte-level BPE: a piece of text becomes ids by joining neighbors, best merge first.
 //
 //   bytes -> letters (printable ones stand for themselves, the others for U+0100 and on)
 //   "low" -> l o w -> lo w -> low                    merges in order of rank: "l o", "lo w"
 //
-// What a reader would get wrong: of equal pairs the leftmost is joined first; a tokenizer that
+// Note: of equal pairs the leftmost is joined first; a tokenizer that
 // ignores merges takes a piece whole when the vocabulary has it.
 #pragma once
 

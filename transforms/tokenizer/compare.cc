@@ -4,7 +4,7 @@
 //   rules    normalizer, pre_tokenizer, post_processor, decoder, the model's kind and flags
 //   special  bos_token, eos_token, pad_token, unk_token of tokenizer_config.json
 //
-// What a reader would get wrong: merges decide ids as much as the vocabulary does; truncation and
+// Note: merges decide ids as much as the vocabulary does; truncation and
 // padding, which trainers leave in tokenizer.json, belong to no area and are never compared.
 #include <algorithm>
 #include <array>
@@ -42,7 +42,7 @@ bool is_same_text(std::string_view a, std::string_view b) {
   }
 }
 
-// Enough of a text to recognise it by.
+// Enough of a text to recognize it by.
 std::string shown(std::string_view text) {
   constexpr size_t kMaxShown = 160;
   if (text.size() <= kMaxShown) return std::string(text);

@@ -5,7 +5,7 @@
 //    └── one view a member ──┘                                 └── one view a member ──┘
 //
 // Source of the fields: huggingface/tokenizers, tokenizers/src/tokenizer/serialization.rs,
-// models/bpe/serialization.rs. What a reader would get wrong: merges are texts "a b" in old files
+// models/bpe/serialization.rs. Note: merges are texts "a b" in old files
 // and pairs ["a", "b"] in new ones, and say the same.
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 //                         └────────────── replaced as one block ──────────┘
 //
 // Tokens, merges and the pre-tokenizer must be the same ones; types, ids of special tokens, flags
-// and the chat template are what is mended. What a reader would get wrong: a token that only fills
+// and the chat template are what is fixed. Note: a token that only fills
 // up the vocabulary ("[PAD7]") is equal to any other filler, and types are no part of identity.
 #include <algorithm>
 #include <array>

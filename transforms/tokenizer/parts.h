@@ -88,7 +88,7 @@ inline constexpr std::string_view kFileRules = "trust_remote_code";
 // ---- the two jobs ----
 
 // Fails: kUsage, kCorrupt, kUnsupported.
-Status mend_tokenizer(Checkpoint& checkpoint, const Options& options, const Context& context);
+Status fix_tokenizer(Checkpoint& checkpoint, const Options& options, const Context& context);
 Status take_tokenizer_from(Checkpoint& checkpoint, const Options& options, const Context& context);
 Status take_tokenizer_into_gguf(Checkpoint& checkpoint, const Options& options,
                                 const Context& context);

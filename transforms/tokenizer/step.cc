@@ -17,14 +17,14 @@ constexpr OptionRule kTokenizerOptions[] = {
 
 Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const Options& options,
                                    const Context& context) {
-  const bool mends = options.get("for").has_value();
+  const bool fixes = options.get("for").has_value();
   const bool takes = options.get("from").has_value();
-  if (!mends && !takes) {
+  if (!fixes && !takes) {
     return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:for=transformers-4.57",
                           "neither for nor from; expected one of them");
   }
   if (checkpoint.format == "gguf") {
-    if (mends) {
+    if (fixes) {
       return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:from=DIR",
                             "for={} on GGUF, which has no files for transformers",
                             *options.get("for"));
@@ -33,7 +33,7 @@ Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const Options& options
     return checkpoint;
   }
   if (takes) CKPT_TRY(take_tokenizer_from(checkpoint, options, context));
-  if (mends) CKPT_TRY(mend_tokenizer(checkpoint, options, context));
+  if (fixes) CKPT_TRY(fix_tokenizer(checkpoint, options, context));
   return checkpoint;
 }
 

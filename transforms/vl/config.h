@@ -11,7 +11,7 @@
 // Sources: huggingface/transformers src/transformers/models/qwen3_5/configuration_qwen3_5.py and
 // configuration_utils.py; vLLM vllm/transformers_utils/config.py; SGLang
 // python/sglang/srt/configs/model_config.py.
-// What a reader would get wrong: changing model_type without nesting loads without an error, as a
+// Note: changing model_type without nesting loads without an error, as a
 // model of the class's default sizes; and Qwen2-VL's published configurations are flat although
 // they are wrappers. quantization_config stays at the top, where every reader looks.
 #pragma once
@@ -40,7 +40,7 @@ struct VlFacts {
   const JsonText* base = nullptr;             // config.json of a wrapper to take vision from
 };
 
-// For a text model's config, or a wrapper's that is to be mended. `base` may be null.
+// For a text model's config, or a wrapper's that is to be fixed. `base` may be null.
 // Fails: kCorrupt: no model_type or architectures, nested twice; kUsage: of no family, of several,
 // or of another than `base`.
 Result<VlModel> identify_vl_text(const JsonText& config, const VlFamily* base);

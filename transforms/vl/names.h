@@ -1,4 +1,4 @@
-// Names under the two prefixes: of tensors, and of modules in the lists of quantisation configs.
+// Names under the two prefixes: of tensors, and of modules in the lists of quantization configs.
 //
 //   model.layers.0.mlp.up_proj.weight  ⇄  model.language_model.layers.0.mlp.up_proj.weight
 //   "ignore": ["lm_head", "model.layers.0.linear_attn*", "re:model\.layers\..*"], and
@@ -7,7 +7,7 @@
 // Sources of how lists are read: vLLM vllm/model_executor/layers/quantization/modelopt.py and
 // compressed_tensors/utils.py (entries go through the model's own mapping of prefixes; "re:" ones
 // do not); NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py (what is written).
-// What a reader would get wrong: an entry may be a name, a glob or a regular expression; one that
+// Note: an entry may be a name, a glob or a regular expression; one that
 // starts with * holds under both prefixes and must stay.
 #pragma once
 
@@ -45,8 +45,8 @@ std::string rename_vl_module(std::string_view entry, const VlFamily& family, VlS
 // quantization_config). Towards kText, entries that only name the tower are taken out.
 void rename_vl_modules(JsonText& root, const VlFamily& family, VlSide side);
 
-// Adds what keeps tower and MTP layers out of the quantised layers to the lists of `root` that say
-// what is not quantised, unless an entry covers them or `checkpoint` has them quantised.
+// Adds what keeps tower and MTP layers out of the quantized layers to the lists of `root` that say
+// what is not quantized, unless an entry covers them or `checkpoint` has them quantized.
 void cover_vl_modules(JsonText& root, const VlFamily& family, const Checkpoint& checkpoint);
 
 }  // namespace ckpt

@@ -83,7 +83,7 @@ std::string wrapper_dtype(const Checkpoint& checkpoint) {
   return "bfloat16";
 }
 
-// Lists of quantised modules in both documents.
+// Lists of quantized modules in both documents.
 template <class Edit>
 Status edit_quant_lists(Checkpoint& checkpoint, JsonText& config, Edit edit) {
   for (const char* key : {"quantization_config", "compression_config"}) {

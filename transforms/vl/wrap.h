@@ -3,13 +3,13 @@
 //
 //   config.json            nested (vl_config.h)
 //   tensors                model.layers.* ⇄ model.language_model.layers.* (vl_names.h)
-//   quantisation lists     the same names, in hf_quant_config.json and config.json; tower and MTP
-//                          layers are listed as not quantised
+//   quantization lists     the same names, in hf_quant_config.json and config.json; tower and MTP
+//                          layers are listed as not quantized
 //   processor files        from BASE, else the usual ones (vl_preprocessor.h); unwrapping drops
 //                          them and the tower
 //
 // Why anyone does it: vLLM 0.17 and SGLang know Qwen3.5 only by its vision-language class.
-// What a reader would get wrong: which of the five a folder lacks varies; each is mended alone, so
+// Note: which of the five a folder lacks varies; each is fixed alone, so
 // wrapping what is wrapped changes nothing.
 #pragma once
 

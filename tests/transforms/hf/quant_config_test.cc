@@ -1,4 +1,4 @@
-// The two documents that say how a checkpoint is quantised, held to files that ModelOpt wrote.
+// The two documents that say how a checkpoint is quantized, held to files that ModelOpt wrote.
 #include "transforms/hf/quant_config.h"
 
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ TEST(QuantConfig, FieldsOfAnotherKindAreErrors) {
 
 // ---- exclude_modules ---------------------------------------------------------------------------
 
-TEST(SummarizeExcluded, TakesTheShortestPrefixThatHitsNothingQuantised) {
+TEST(SummarizeExcluded, TakesTheShortestPrefixThatHitsNothingQuantized) {
   const std::vector<std::string> quantized = {"model.layers.0.mlp.gate_proj",
                                               "model.layers.0.mlp.up_proj"};
   EXPECT_EQ(summarize_excluded(
@@ -121,7 +121,7 @@ TEST(SummarizeExcluded, SetsAPrefixApartFromLongerNames) {
   EXPECT_EQ(summarize_excluded({"a.b1.x"}, {"a.b1", "a.b10"}), std::vector<std::string>{"a.b1.x"});
 }
 
-TEST(SummarizeExcluded, LeavesOutWhatIsQuantised) {
+TEST(SummarizeExcluded, LeavesOutWhatIsQuantized) {
   EXPECT_TRUE(summarize_excluded({"a.b"}, {"a.b"}).empty());
   EXPECT_TRUE(summarize_excluded({}, {"a"}).empty());
 }

@@ -70,7 +70,7 @@ TEST(Quantize, Mxfp4OfAModelWithoutExpertsSaysThatItIsQ8_0) {
   EXPECT_NE(notes[0].find("this model has no such stacks"), std::string::npos) << notes[0];
 }
 
-TEST(Quantize, OnlyGgufIsQuantised) {
+TEST(Quantize, OnlyGgufIsQuantized) {
   Checkpoint input = small_float_model();
   input.format = "hf";
   expect_error(run(input, options({{"type", "q8_0"}})), ErrorCode::kUsage, "to-gguf");
@@ -144,7 +144,7 @@ TEST(Quantize, FallbacksAreNoted) {
 
 // ---- where values come from --------------------------------------------------------------------
 
-TEST(Quantize, QuantisedTensorsNeedLeave) {
+TEST(Quantize, QuantizedTensorsNeedLeave) {
   Checkpoint input = small_float_model();
   input.tensors.push_back(zeros("blk.1.ffn_down.weight", {2, 256}, "q8_0"));
   expect_error(run(input, options({{"type", "q4_k_m"}})), ErrorCode::kUsage,

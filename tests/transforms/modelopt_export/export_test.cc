@@ -1,4 +1,4 @@
-// The export step on a small model: whose maxima it takes, which layers it quantises, what becomes
+// The export step on a small model: whose maxima it takes, which layers it quantizes, what becomes
 // of documents and state, and what it refuses.
 #include "transforms/modelopt_export/export.h"
 
@@ -209,7 +209,7 @@ TEST(Export, StacksOfAnotherShapeAreRefused) {
       << quant_config(kept);
 }
 
-TEST(Export, WhatIsQuantisedAlreadyIsRefused) {
+TEST(Export, WhatIsQuantizedAlreadyIsRefused) {
   Checkpoint input = small_export_model();
   input.set_document("config.json", R"({"quantization_config": {}})");
   expect_error(run("export", input, options({{"type", "nvfp4-w4a16"}})), ErrorCode::kUnsupported,
@@ -276,7 +276,7 @@ TEST(Export, WhatIsNotUsedIsNoted) {
   EXPECT_EQ(notes_of(qat_model(), options({{"type", "nvfp4-w4a16"}})),
             "7 activation maxima are not used");
   EXPECT_EQ(notes_of(qat_model(), options({{"type", "nvfp4"}, {"keep", "*.k_proj"}})),
-            "1 layers have a stored maximum and stay all the same|1 activation maxima are not used|"
+            "1 layers are calibrated but left unquantized|1 activation maxima are not used|"
             "1 layers stay although those that servers join them with are quantized (the first: "
             "'model.layers.0.self_attn.k_proj')");
   Checkpoint input = qat_model();

@@ -144,7 +144,7 @@ TEST(MixedToNvfp4, APlainLayerAmongNvfp4OnesJoinsThem) {
   EXPECT_EQ(tensor_scale(made, up), tensor_scale(source, "model.layers.0.mlp.gate_proj.weight"));
   EXPECT_EQ(number(made, "model.layers.0.mlp.up_proj.input_scale"),
             number(source, "model.layers.0.mlp.gate_proj.input_scale"));
-  // With FP8 left plain nothing changes there: it is quantised all the same.
+  // With FP8 left plain nothing changes there: it is quantized all the same.
   const Checkpoint other = converted(source, options({{"fp8", "bf16"}}));
   EXPECT_EQ(tensor(other, up).codec->name, "nvfp4_modelopt");
 }

@@ -143,7 +143,7 @@ TEST(VlNames, ListsOfMixedPrecisionAndOfCompressedTensors) {
             parsed(R"(["model.layers.0.linear_attn.in_proj_b","lm_head","re:.*mtp.*"])"));
 }
 
-TEST(VlNames, QuantizedMtpLayersAreNotListedAsUnquantised) {
+TEST(VlNames, QuantizedMtpLayersAreNotListedAsUnquantized) {
   Checkpoint checkpoint;
   checkpoint.tensors.push_back(
       {"mtp.fc.weight", {16, 32}, find_codec(all_codecs(), "nvfp4_modelopt"), {}, "", ""});

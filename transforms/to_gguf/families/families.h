@@ -5,7 +5,7 @@
 //   └────────── stem, {} = 3 ─────────┘└──┴─ suffix, kept          blk.3.attn_q.weight
 //
 // Source of every row: llama.cpp conversion/{base,qwen,llama}.py, gguf-py/gguf/tensor_mapping.py.
-// What a reader would get wrong: rows name stems, so ".weight" and ".bias" both match a row and
+// Note: rows name stems, so ".weight" and ".bias" both match a row and
 // keep their suffix; a row that ends in ".weight" or ".bias" itself, or whose target does, is
 // exact.
 #pragma once

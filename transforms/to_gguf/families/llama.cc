@@ -1,10 +1,10 @@
 // Llama, Mistral, Mistral 3 and SmolLM3: query and key rows are permuted, because GGUF's rotary
-// embedding for this architecture turns neighbouring values where Hugging Face's turns halves.
+// embedding for this architecture turns neighboring values where Hugging Face's turns halves.
 //
 //   head of D rows:  HF   0 1 2 ... D/2-1 | D/2 ...        GGUF   0 D/2 1 D/2+1 2 ...
 //
 // Source: llama.cpp conversion/llama.py (LlamaModel); defaults: transformers
-// models/{llama,mistral,smollm3}/configuration_*.py. What a reader would get wrong: the first two
+// models/{llama,mistral,smollm3}/configuration_*.py. Note: the first two
 // are "llama" in the file; llama3 rope scaling gives no key but a tensor, rope_freqs.weight;
 // Mistral with layer_types is read as Ministral, whose class leaves head_dim open.
 #include "transforms/to_gguf/families/families.h"

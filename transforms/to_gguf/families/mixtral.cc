@@ -1,7 +1,7 @@
 // Mixtral: Llama with experts, whose names are w1 (gate), w2 (down) and w3 (up).
 //
 // Source: llama.cpp conversion/llama.py (LlamaModel.modify_tensors); defaults: transformers
-// models/mixtral/configuration_mixtral.py. What a reader would get wrong: stacks come w1, w2, w3,
+// models/mixtral/configuration_mixtral.py. Note: stacks come w1, w2, w3,
 // which is gate, down, up; the class leaves head_dim open.
 #include "transforms/to_gguf/families/families.h"
 

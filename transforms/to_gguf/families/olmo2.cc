@@ -1,7 +1,7 @@
 // OLMo 2 and 3: one architecture in GGUF; OLMo 3 adds windows.
 //
 // Source: llama.cpp conversion/olmo.py (Olmo2Model); defaults: transformers
-// models/olmo{2,3}/configuration_*.py. What a reader would get wrong: both norms of a layer stand
+// models/olmo{2,3}/configuration_*.py. Note: both norms of a layer stand
 // behind what they are named after, so nothing becomes ffn_norm.
 #include "transforms/to_gguf/families/families.h"
 

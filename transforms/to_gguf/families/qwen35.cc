@@ -2,7 +2,7 @@
 // one of full attention; text part of the vision-language model too.
 //
 // Source: llama.cpp conversion/qwen.py (Qwen3_5TextModel and its bases); defaults: transformers
-// models/qwen3_5/configuration_qwen3_5.py. What a reader would get wrong: linear_attn.norm is not
+// models/qwen3_5/configuration_qwen3_5.py. Note: linear_attn.norm is not
 // stored minus one, all other norms are; post_attention_layernorm is not ffn_norm here.
 #include "transforms/to_gguf/families/families.h"
 
@@ -26,7 +26,7 @@ constexpr NameRule kQwen35Names[] = {   // before the common rows: the first mat
     {"model.layers.{}.linear_attn.dt_bias",       "blk.{}.ssm_dt.bias", Change::kValueSingles},
     {"model.layers.{}.linear_attn.norm",          "blk.{}.ssm_norm"},
     {"model.layers.{}.linear_attn.out_proj",      "blk.{}.ssm_out", Change::kValueColumns},
-    // Multi-token prediction: mtp.fc and its neighbours, under the first such layer.
+    // Multi-token prediction: mtp.fc and its neighbors, under the first such layer.
     {"model.layers.{}.enorm",                     "blk.{}.nextn.enorm", Change::kAddOne},
     {"model.layers.{}.hnorm",                     "blk.{}.nextn.hnorm", Change::kAddOne},
     {"model.layers.{}.shared_head.norm",          "blk.{}.nextn.shared_head_norm", Change::kAddOne},

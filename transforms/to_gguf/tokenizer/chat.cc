@@ -1,6 +1,6 @@
 // Chat templates (llama.cpp gguf-py/gguf/vocab.py SpecialVocab, gguf_writer.py add_chat_template).
 //
-// What a reader would get wrong: without tokenizer_config.json no template is looked for.
+// Note: without tokenizer_config.json no template is looked for.
 #include <map>
 
 #include "transforms/to_gguf/tokenizer/added.h"

@@ -71,7 +71,7 @@ struct SpecialsWanted {
 // tokenizer.json or null, `config` tokenizer_config.json, empty when there is none.
 Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
                        const SpecialsWanted& wanted, Metadata& metadata);
-// The same, then chat template and normaliser.
+// The same, then chat template and normalizer.
 Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
                         const SpecialsWanted& wanted, Metadata& metadata);
 
@@ -82,7 +82,7 @@ void add_chat_template(const JsonValue& found, Metadata& metadata);
 
 // llama.cpp's name for the rules by which tokenizer.json cuts a text before merging.
 // Fails: kUnsupported, showing the rules, when no signature fits.
-Result<std::string> recognise_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
+Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
                                             const std::vector<std::string>& merges);
 
 }  // namespace ckpt

@@ -4,7 +4,7 @@
 //   [PAD<i>] -10000 unused  ◀─ pieces  ◀─ added_tokens.json  ◀─ added_tokens_decoder
 //                                        -1000, user-defined     -1000, control or user-defined
 //
-// What a reader would get wrong: user-defined pieces of the model are NORMAL in the file; only what
+// Note: user-defined pieces of the model are NORMAL in the file; only what
 // the other files name becomes user-defined.
 #include <map>
 

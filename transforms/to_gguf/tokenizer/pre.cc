@@ -4,7 +4,7 @@
 // vocabularies and no other. Here the rules come first and name any vocabulary; the hash
 // (gguf_tokenizer_known.h) then tells published ones apart that share their rules.
 // Source: llama.cpp src/llama-vocab.cpp (llm_tokenizer_bpe: "original regex from tokenizer.json").
-// What a reader would get wrong: several names stand for the same rules; where one cannot be told
+// Note: several names stand for the same rules; where one cannot be told
 // from tokenizer.json, the one that behaves the same is chosen.
 #include <algorithm>
 
@@ -159,7 +159,7 @@ std::string refine(std::string_view name, const JsonValue& tokenizer, const Json
 
 }  // namespace
 
-Result<std::string> recognise_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
+Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
                                             const std::vector<std::string>& merges) {
   std::vector<std::string> steps;
   if (const JsonValue* first = known(tokenizer, "pre_tokenizer")) append_steps(*first, steps);

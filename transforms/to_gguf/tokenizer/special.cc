@@ -1,6 +1,6 @@
 // Special tokens and flags (llama.cpp gguf-py/gguf/vocab.py SpecialVocab).
 //
-// What a reader would get wrong: the post-processor may rename tokens before they are looked up: a
+// Note: the post-processor may rename tokens before they are looked up: a
 // template that ends in another token than EOS makes that one EOS and the old one EOT.
 #include <algorithm>
 

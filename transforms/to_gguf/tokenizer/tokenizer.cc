@@ -95,7 +95,7 @@ Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
   CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, files.tokenizer));
   CKPT_ASSIGN(std::string pre,
               options.pre_name ? Result<std::string>(*options.pre_name)
-                               : recognise_pre_tokenizer(files.tokenizer, files.config, merges));
+                               : recognize_pre_tokenizer(files.tokenizer, files.config, merges));
   metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
   metadata.append("tokenizer.ggml.pre", MetaValue::text(std::move(pre)));
   metadata.append("tokenizer.ggml.tokens",

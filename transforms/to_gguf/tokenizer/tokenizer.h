@@ -7,7 +7,7 @@
 //   then: *_token_id, add_*_token, chat_template, normalizer.*
 //
 // Source: llama.cpp conversion/base.py (get_vocab_base, _create_vocab_sentencepiece),
-// gguf-py/gguf/vocab.py (SpecialVocab, LlamaHfVocab). What a reader would get wrong: ids of special
+// gguf-py/gguf/vocab.py (SpecialVocab, LlamaHfVocab). Note: ids of special
 // tokens come first from tokenizer_config.json by text, then from config.json by number, and are
 // written in that order.
 #pragma once
@@ -43,7 +43,7 @@ struct TokenizerOptions {
 };
 
 // Fails: kUsage without a tokenizer; kUnsupported for kinds of tokenizers that the rules do not
-// take, and for a pre-tokenizer that is not recognised; kCorrupt, also for more tokens than
+// take, and for a pre-tokenizer that is not recognized; kCorrupt, also for more tokens than
 // vocab_size.
 Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
                           const Context& context, Metadata& metadata);

@@ -1,7 +1,7 @@
 // Tokens, their types and merges (llama.cpp conversion/base.py get_vocab_base,
 // gguf-py/gguf/vocab.py _try_load_from_tokenizer_json, _try_load_merges_txt).
 //
-// What a reader would get wrong: a token is CONTROL when it is marked special or when it only looks
+// Note: a token is CONTROL when it is marked special or when it only looks
 // so ("<|...|>"); ids that no token has are filled up to vocab_size.
 #include <algorithm>
 

@@ -70,7 +70,7 @@ struct Output {
   }
 };
 
-Output mend(const Input& input) {
+Output fix_checkpoint(const Input& input) {
   Checkpoint checkpoint;
   checkpoint.format = "safetensors";
   if (!input.file.is_null()) checkpoint.set_document("tokenizer.json", input.file.dump());
@@ -92,7 +92,7 @@ Output mend(const Input& input) {
 }
 
 Output good(const Input& input) {
-  Output out = mend(input);
+  Output out = fix_checkpoint(input);
   EXPECT_EQ(out.error, "");
   return out;
 }
@@ -163,7 +163,7 @@ TEST(TokenizerMend, ProcessorsTakeTheirClassAlone) {
   const JsonValue wrapped = good(input).config();
   EXPECT_EQ(wrapped["tokenizer_class"], "Qwen2TokenizerFast");
   EXPECT_EQ(wrapped["trust_remote_code"], true);  // else transformers 5 cuts by Qwen2's rules
-  // What was mended before it was wrapped is named anew.
+  // What was fixed before it was wrapped is named anew.
   input.config = R"({"tokenizer_class": "PreTrainedTokenizerFast"})";
   EXPECT_EQ(good(input).named(), "Qwen2TokenizerFast");
   input.model["model_type"] = "qwen3_vl";
@@ -189,7 +189,8 @@ TEST(TokenizerMend, GivenClass) {
   EXPECT_EQ(config["tokenizer_class"], "Qwen2Tokenizer");
   EXPECT_EQ(config["trust_remote_code"], true);
   input.options.back().second = "Qwen3_5Tokenizer";
-  EXPECT_EQ(mend(input).error, "class 'Qwen3_5Tokenizer'; expected one that transformers 4.57 has");
+  EXPECT_EQ(fix_checkpoint(input).error,
+            "class 'Qwen3_5Tokenizer'; expected one that transformers 4.57 has");
 }
 
 TEST(TokenizerMend, FramesAreSaid) {
@@ -248,20 +249,20 @@ TEST(TokenizerMend, SlowFiles) {
   EXPECT_EQ(out.text("merges.txt"), "#version: 0.2\na b\né a\n");
   EXPECT_EQ(out.named(), "Qwen2Tokenizer");
   input.file["model"]["type"] = "Unigram";
-  EXPECT_NE(mend(input).error.find("no BPE"), std::string::npos);
+  EXPECT_NE(fix_checkpoint(input).error.find("no BPE"), std::string::npos);
 }
 
 TEST(TokenizerMend, WhatIsMissing) {
   Input input;
   input.options = {};
-  EXPECT_NE(mend(input).error.find("neither for nor from"), std::string::npos);
+  EXPECT_NE(fix_checkpoint(input).error.find("neither for nor from"), std::string::npos);
   input.options = {{"for", "transformers-3"}};
-  EXPECT_EQ(mend(input).error, "for 'transformers-3'; expected transformers-4.57");
+  EXPECT_EQ(fix_checkpoint(input).error, "for 'transformers-3'; expected transformers-4.57");
   input.options = Input().options;
   input.file = JsonValue();
-  EXPECT_NE(mend(input).error.find("no tokenizer.json"), std::string::npos);
+  EXPECT_NE(fix_checkpoint(input).error.find("no tokenizer.json"), std::string::npos);
   input.config = "";
-  EXPECT_NE(mend(input).error.find("no tokenizer_config.json"), std::string::npos);
+  EXPECT_NE(fix_checkpoint(input).error.find("no tokenizer_config.json"), std::string::npos);
 }
 
 TEST(TokenizerMend, BrokenFiles) {
@@ -273,7 +274,7 @@ TEST(TokenizerMend, BrokenFiles) {
     Input input;
     input.file = JsonValue();
     input.files = {{"tokenizer.json", text}};
-    EXPECT_NE(mend(input).error.find("tokenizer.json"), std::string::npos) << text;
+    EXPECT_NE(fix_checkpoint(input).error.find("tokenizer.json"), std::string::npos) << text;
   }
 }
 

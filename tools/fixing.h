@@ -1,8 +1,8 @@
-// Mends: the steps that a diagnosis asks for, applied to a checkpoint that is being planned.
+// Fixes: the steps that a diagnosis asks for, applied to a checkpoint that is being planned.
 //
-//   diagnose ─▶ mends ─▶ steps ─▶ diagnose ... until nothing that a step could mend is left
+//   diagnose ─▶ fixes ─▶ steps ─▶ diagnose ... until nothing that a step could fix is left
 //
-// What a reader would get wrong: one mend uncovers the next finding (a wrapper wants processor
+// Note: one fix uncovers the next finding (a wrapper wants processor
 // files), so one round is not enough.
 #pragma once
 
@@ -21,7 +21,7 @@ struct IdleStep {
   std::string why;  // what it fails with; empty: it runs, and leaves everything as it was
 };
 
-struct Mended {
+struct Fixed {
   Checkpoint checkpoint;
   std::vector<std::string> steps;  // as they were applied; each changed something
   std::vector<IdleStep> idle;      // those that were asked for and changed nothing
@@ -29,14 +29,14 @@ struct Mended {
   bool rewrites_weights = false;   // some of `steps` do
 };
 
-struct Mending {
+struct Fixing {
   std::vector<std::string> profiles;
   std::string base;  // the unquantized model's folder; may be empty
   bool rewrite_weights = false;
 };
 // Steps that cannot be applied are noted and left out; so, unnoted, are those that change nothing.
 // Fails: kUsage: an unknown profile.
-Result<Mended> mend(Checkpoint checkpoint, const Mending& mending, const Context& context);
+Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context);
 
 // The "Try: --step ..." of a step that failed, as a command line of its own.
 std::string with_patch_command(std::string text, const std::filesystem::path& path);

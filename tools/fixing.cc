@@ -1,4 +1,4 @@
-#include "tools/mending.h"
+#include "tools/fixing.h"
 
 #include <algorithm>
 #include <map>
@@ -57,15 +57,15 @@ IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
 
 }  // namespace
 
-Result<Mended> mend(Checkpoint checkpoint, const Mending& mending, const Context& context) {
-  Mended out{std::move(checkpoint), {}, {}, {}, false};
-  const Examination examination{mending.profiles, false, mending.base, is_given_step};
+Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context) {
+  Fixed out{std::move(checkpoint), {}, {}, {}, false};
+  const Examination examination{fixing.profiles, false, fixing.base, is_given_step};
   std::set<std::string> settled;        // applied, or found to change nothing
-  std::map<std::string, Error> failed;  // what another step mends first may let these through
+  std::map<std::string, Error> failed;  // what another step fixes first may let these through
   for (int round = 0; round < kMaxRounds; ++round) {
     CKPT_ASSIGN(out.left, diagnose(out.checkpoint, examination));
     bool changed = false;
-    for (const Mend& each : mends(out.left, mending.rewrite_weights)) {
+    for (const Fix& each : fixes(out.left, fixing.rewrite_weights)) {
       if (!each.is_automatic() || settled.count(each.step) != 0) continue;
       std::optional<Error> error;
       if (apply_step(out.checkpoint, each.step, context, error)) {
@@ -102,11 +102,11 @@ std::vector<IdleStep> idle_alone(const Checkpoint& checkpoint, const Diagnosis& 
   std::vector<IdleStep> out;
   std::set<std::string> tried;
   for (const Finding& finding : diagnosis.findings) {
-    const Mend& mend = finding.mend;
-    if (!mend.is_automatic() || mend.rewrites_weights || !tried.insert(mend.step).second) continue;
+    const Fix& fix = finding.fix;
+    if (!fix.is_automatic() || fix.rewrites_weights || !tried.insert(fix.step).second) continue;
     Checkpoint copy = checkpoint;
     std::optional<Error> error;
-    if (!apply_step(copy, mend.step, context, error)) out.push_back(idle_step(mend.step, error));
+    if (!apply_step(copy, fix.step, context, error)) out.push_back(idle_step(fix.step, error));
   }
   return out;
 }

@@ -12,7 +12,7 @@
 //
 // tokenizer.json stays as it is. Source: huggingface/transformers v4.57.1
 // tokenization_utils_base.py, tokenization_utils_fast.py, models/llama/tokenization_llama_fast.py;
-// v5.17.0 tokenization_utils_base.py. What a reader would get wrong: in 4.57 extra_special_tokens
+// v5.17.0 tokenization_utils_base.py. Note: in 4.57 extra_special_tokens
 // is an object, and in 5 the old additional_special_tokens is only read when the new key is absent.
 #include <algorithm>
 
@@ -29,9 +29,9 @@ constexpr const char* kNoFile[] = {"merges_file", "vocab_file", "tokenizer_file"
 // Classes of 4.57 that replace the post-processor by add_bos_token and add_eos_token.
 constexpr std::string_view kFramingClasses[] = {"Llama", "CodeLlama", "Gemma", "Cohere"};
 
-class Mend {
+class Fix {
  public:
-  Mend(Checkpoint& checkpoint, const Context& context, JsonText& config)
+  Fix(Checkpoint& checkpoint, const Context& context, JsonText& config)
       : checkpoint_(checkpoint), context_(context), config_(config) {}
 
   Status run(const Options& options);
@@ -70,12 +70,12 @@ bool is_framing(std::string_view name) {
                      });
 }
 
-Status Mend::read() {
+Status Fix::read() {
   CKPT_ASSIGN(model_, read_tokenizer_model(checkpoint_));
   CKPT_ASSIGN(std::optional<TokenizerFile> file, read_tokenizer_file(checkpoint_));
   if (!file) {
     return fail_with_hint(ErrorCode::kUnsupported, "--step tokenizer:from=DIR with another folder",
-                          "no {}, from which the tokenizer would be mended", kTokenizerJson);
+                          "no {}, from which the tokenizer would be fixed", kTokenizerJson);
   }
   file_ = std::move(*file);
   return {};
@@ -83,7 +83,7 @@ Status Mend::read() {
 
 // [bos] text [eos], as tokenizer.json frames a text: whether bos and eos are there; nullopt when it
 // does something else.
-Result<std::optional<std::pair<bool, bool>>> Mend::frame() const {
+Result<std::optional<std::pair<bool, bool>>> Fix::frame() const {
   using Frame = std::optional<std::pair<bool, bool>>;
   CKPT_ASSIGN(const JsonValue processor, file_.value("post_processor"));
   if (processor.is_null()) return Frame({false, false});
@@ -114,7 +114,7 @@ Result<std::optional<std::pair<bool, bool>>> Mend::frame() const {
   return out;
 }
 
-Result<ClassChoice> Mend::choice(const Options& options, const std::string& named) const {
+Result<ClassChoice> Fix::choice(const Options& options, const std::string& named) const {
   if (const std::optional<std::string> given = options.get("class")) {
     if (!is_class_of_4_57(*given)) {
       return fail(ErrorCode::kUsage, "class '{}'; expected one that transformers 4.57 has", *given);
@@ -131,7 +131,7 @@ Result<ClassChoice> Mend::choice(const Options& options, const std::string& name
 
 // Where a class of 4.57 would frame or cut text otherwise than tokenizer.json, says it how, or
 // takes the plain class, which does as the file says.
-Status Mend::settle_frame(ClassChoice& choice) {
+Status Fix::settle_frame(ClassChoice& choice) {
   if (!is_framing(choice.name)) return {};
   CKPT_ASSIGN(const auto frame, this->frame());
   const JsonText* prefix = config_.find("add_prefix_space");
@@ -147,7 +147,7 @@ Status Mend::settle_frame(ClassChoice& choice) {
 }
 
 // transformers 5 and 4.57 read the same folder differently: nothing here can make both right.
-void Mend::note_rules(const std::string& named) const {
+void Fix::note_rules(const std::string& named) const {
   context_.note(fmt::format(
       "tokenizer: under the class {} transformers 5 cuts text by rules of its own, 4.57 by those "
       "in "
@@ -156,7 +156,7 @@ void Mend::note_rules(const std::string& named) const {
       model_.model_type == "qwen2" ? "no class" : fmt::format("class={}", kPlainClass)));
 }
 
-Status Mend::name_class(const Options& options) {
+Status Fix::name_class(const Options& options) {
   const std::string named = config_.find_text("tokenizer_class").value_or("");
   CKPT_ASSIGN(ClassChoice choice, this->choice(options, named));
   CKPT_TRY(settle_frame(choice));
@@ -184,7 +184,7 @@ Status Mend::name_class(const Options& options) {
   return {};
 }
 
-void Mend::move_special_tokens() {
+void Fix::move_special_tokens() {
   const JsonText* extra = config_.find("extra_special_tokens");
   if (extra != nullptr && (extra->is_array() || extra->is_null())) {
     JsonText list = *extra;
@@ -208,7 +208,7 @@ void Mend::move_special_tokens() {
   }
 }
 
-Status Mend::add_decoder() {
+Status Fix::add_decoder() {
   if (config_.find("added_tokens_decoder") != nullptr) return {};
   CKPT_ASSIGN(const std::vector<AddedToken> tokens, read_added_tokens(file_));
   JsonText out = JsonText::object();
@@ -227,7 +227,7 @@ Status Mend::add_decoder() {
 }
 
 // 4.57 puts add_prefix_space (false when absent) into a pre-tokenizer that has such a field.
-Status Mend::match_prefix_space() {
+Status Fix::match_prefix_space() {
   CKPT_ASSIGN(const JsonValue cutter, file_.value("pre_tokenizer"));
   const JsonValue* flag = known(cutter, "add_prefix_space");
   if (flag == nullptr || !flag->is_boolean()) return {};
@@ -240,7 +240,7 @@ Status Mend::match_prefix_space() {
 }
 
 // vocab.json and merges.txt, from which the classes without "Fast" read a byte-level BPE.
-Status Mend::write_slow_files() {
+Status Fix::write_slow_files() {
   CKPT_ASSIGN(const JsonValue type, file_.value("model.type"));
   if (type != "BPE") {
     return fail(ErrorCode::kUnsupported, "slow=yes for a model that is no BPE; expected BPE");
@@ -261,7 +261,7 @@ Status Mend::write_slow_files() {
   return {};
 }
 
-Status Mend::run(const Options& options) {
+Status Fix::run(const Options& options) {
   CKPT_TRY(read());
   if (options.yes("slow")) CKPT_TRY(write_slow_files());
   CKPT_TRY(name_class(options));
@@ -277,7 +277,7 @@ Status Mend::run(const Options& options) {
 
 }  // namespace
 
-Status mend_tokenizer(Checkpoint& checkpoint, const Options& options, const Context& context) {
+Status fix_tokenizer(Checkpoint& checkpoint, const Options& options, const Context& context) {
   const std::string target = options.get("for").value_or("");
   if (target != kTarget) {
     return fail(ErrorCode::kUsage, "for '{}'; expected {}", target, kTarget);
@@ -287,7 +287,7 @@ Status mend_tokenizer(Checkpoint& checkpoint, const Options& options, const Cont
     return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:from=DIR with a folder that has one",
                           "no {}", kTokenizerConfig);
   }
-  CKPT_TRY(Mend(checkpoint, context, config->root).run(options));
+  CKPT_TRY(Fix(checkpoint, context, config->root).run(options));
   write_json(checkpoint, kTokenizerConfig, *config);
   return {};
 }

@@ -46,10 +46,7 @@ class Cutter {
 
   Jobs run() {
     for (uint32_t output = 0; output < plan_.outputs.size(); ++output) cut_output(output);
-    std::stable_sort(jobs_.tasks.begin(), jobs_.tasks.end(), [](const Task& a, const Task& b) {
-      return std::tie(a.output, a.file, a.offset_bytes) <
-             std::tie(b.output, b.file, b.offset_bytes);
-    });
+    order_by_first_byte();
     if (plan_.outputs.size() > 1) order_by_first_output();
     put_scans_before_their_use();
     return std::move(jobs_);
@@ -116,6 +113,25 @@ class Cutter {
     return {piece.source, piece.offset_bytes};
   }
 
+  // By where their tensor's first byte lies, in whatever part: a file often begins with scales of
+  // tensors whose codes end it, and its hash waits for them.
+  void order_by_first_byte() {
+    std::vector<std::pair<PartPlace, Task>> ordered;
+    for (const Task& task : jobs_.tasks) {
+      PartPlace first{task.file, task.offset_bytes};
+      if (task.kind == Task::Kind::kRecode) {
+        const auto& places = jobs_.tensors[task.output][task.job].places;
+        first = *std::min_element(places.begin(), places.end());
+      }
+      ordered.emplace_back(first, task);
+    }
+    std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.second.output, a.first, a.second.file, a.second.offset_bytes) <
+             std::tie(b.second.output, b.first, b.second.file, b.second.offset_bytes);
+    });
+    for (size_t i = 0; i < ordered.size(); ++i) jobs_.tasks[i] = ordered[i].second;
+  }
+
   // The first output is written in order; tasks of the others come when the first reads the same
   // place of the source, so that it is read once.
   void order_by_first_output() {
@@ -169,9 +185,13 @@ class Cutter {
     jobs_.tasks = std::move(ordered);
   }
 
-  void add_ranges(Task task, uint64_t end, uint64_t step) {
+  // `element`: bytes that stay together. Pages of the file are cut through where that is needed.
+  void add_ranges(Task task, uint64_t end, uint64_t element = 1) {
+    const uint64_t step = std::max(element, chunk_bytes_ / element * element);
     for (; task.first < end; task.first += task.count) {
-      task.count = std::min(step, end - task.first);
+      const uint64_t ragged = (task.offset_bytes + step) % kPageBytes;
+      const bool can_align = ragged % element == 0 && ragged < step;
+      task.count = std::min(can_align ? step - ragged : step, end - task.first);
       jobs_.tasks.push_back(task);
       task.offset_bytes += task.count;
     }
@@ -180,13 +200,12 @@ class Cutter {
   // The header and the zeros between extents.
   void cut_bytes(uint32_t output, uint32_t file, const OutputFile& layout) {
     if (layout.same_as.source != nullptr && layout.extents.empty()) {
-      add_ranges({Task::Kind::kSameAs, output, file, 0, 0, 0, 0, 0}, layout.size_bytes,
-                 chunk_bytes_);
+      add_ranges({Task::Kind::kSameAs, output, file, 0, 0, 0, 0, 0}, layout.size_bytes);
       return;
     }
     uint64_t at = 0;
     const auto fill_to = [&](uint64_t end) {
-      add_ranges({Task::Kind::kHeader, output, file, 0, 0, at, at, 0}, end, chunk_bytes_);
+      add_ranges({Task::Kind::kHeader, output, file, 0, 0, at, at, 0}, end);
     };
     for (const Extent& extent : layout.extents) {
       fill_to(extent.offset_bytes);
@@ -199,10 +218,9 @@ class Cutter {
     for (uint32_t part = 0; part < job.places.size(); ++part) {
       // Cuts between elements, so that a check of values never meets half a number.
       const uint64_t element = size_bytes(job.tensor->codec->parts[part].dtype);
-      const uint64_t step = std::max(element, chunk_bytes_ / element * element);
       const PartPlace& place = job.places[part];
       add_ranges({Task::Kind::kCopy, output, place.file, index, part, place.offset_bytes, 0, 0},
-                 job.slices[part].size_bytes(), step);
+                 job.slices[part].size_bytes(), element);
     }
   }
 

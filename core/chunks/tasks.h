@@ -1,6 +1,8 @@
-// Cuts a plan into tasks: what one thread does at a time, ordered by where the output lies.
+// Cuts a plan into tasks: what one thread does at a time, ordered by where the output lies; all
+// tasks of a tensor that is encoded by where its first part does.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,6 +19,7 @@ inline constexpr uint32_t kNoFile = UINT32_MAX;
 struct PartPlace {
   uint32_t file = kNoFile;  // index into Layout::files; none: its file is copied whole
   uint64_t offset_bytes = 0;
+  auto operator<=>(const PartPlace&) const = default;
 };
 
 // A tensor of an output with all that its tasks share.

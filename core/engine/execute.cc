@@ -58,19 +58,25 @@ class Engine {
   void work();
   Status run_task(const Task& task, Worker& worker);
   Status pass_over(const Task& task);
-  std::vector<GatherBuffers>& buffers(Worker& worker, size_t count);
+  std::vector<GatherBuffers>& buffers(Worker& worker, size_t count, bool is_scanned);
   Status write_bytes(const Task& task);
   Status copy_part(const Task& task, Worker& worker);
   Status copy_file(const Task& task, Worker& worker);
   using Source = std::vector<std::span<const std::byte>>;
-  Result<Source> load(const Tensor& stored, const std::vector<SliceIndex>& slices,
-                      const Grain& grain, const Task& task, Worker& worker);
+  struct Stored {
+    const Tensor& tensor;
+    const std::vector<SliceIndex>& slices;
+    const Grain& grain;
+    bool is_scanned;
+  };
+  Result<Source> load(const Stored& stored, const Task& task, Worker& worker);
   Status recode(const Task& task, Worker& worker);
   Status scan(const Task& task, Worker& worker);
   Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task);
   void failed(size_t index, Error error);
   void advanced(uint64_t bytes);
   uint64_t chunk_bytes() const;
+  using Turn = FileWriter::Turn;
   FileWriter& writer(const Task& task, uint32_t file) { return files_.writer(task.output, file); }
 
   const Plan& plan_;
@@ -117,10 +123,12 @@ void Engine::advanced(uint64_t bytes) {
   if (options_.progress != nullptr) options_.progress->advanced(done_bytes_, jobs_.output_bytes);
 }
 
-// At least `count` of them, reading through the cache where the plan reads anything twice.
-std::vector<GatherBuffers>& Engine::buffers(Worker& worker, size_t count) {
-  while (worker.buffers.size() < count) {
-    worker.buffers.emplace_back().cache = cache_ ? &*cache_ : nullptr;
+// At least `count` of them. What is read once goes around the cache.
+std::vector<GatherBuffers>& Engine::buffers(Worker& worker, size_t count, bool is_scanned) {
+  const bool is_read_again = is_scanned || plan_.outputs.size() > 1;
+  if (worker.buffers.size() < count) worker.buffers.resize(count);
+  for (GatherBuffers& each : worker.buffers) {
+    each.cache = cache_ && is_read_again ? &*cache_ : nullptr;
   }
   return worker.buffers;
 }
@@ -138,8 +146,9 @@ Status Engine::write_bytes(const Task& task) {
 Status Engine::copy_part(const Task& task, Worker& worker) {
   const TensorJob& job = jobs_.tensors[task.output][task.job];
   Piece piece = make_piece(pool_, task.offset_bytes, task.count);
-  CKPT_TRY(gather_into(job.slices[task.part], task.first, piece.bytes, buffers(worker, 1)[0]));
-  worker.read_bytes += task.count;
+  GatherBuffers& memory = buffers(worker, 1, false)[0];
+  CKPT_TRY(gather_into(job.slices[task.part], task.first, piece.bytes, memory));
+  if (memory.cache == nullptr) worker.read_bytes += task.count;
   if (!options_.allow_nonfinite) {
     const Codec& codec = *job.tensor->codec;
     const uint64_t element = size_bytes(codec.parts[task.part].dtype);
@@ -157,16 +166,15 @@ Status Engine::copy_file(const Task& task, Worker& worker) {
 }
 
 // What tasks read of a Stored tensor: the bytes of each part for some rows.
-Result<Engine::Source> Engine::load(const Tensor& stored, const std::vector<SliceIndex>& slices,
-                                    const Grain& grain, const Task& task, Worker& worker) {
-  const std::span<const PartRule> rules = stored.codec->parts;
-  std::vector<GatherBuffers>& memory = buffers(worker, rules.size());
+Result<Engine::Source> Engine::load(const Stored& stored, const Task& task, Worker& worker) {
+  const std::span<const PartRule> rules = stored.tensor.codec->parts;
+  std::vector<GatherBuffers>& memory = buffers(worker, rules.size(), stored.is_scanned);
   Source source;
   for (size_t i = 0; i < rules.size(); ++i) {
-    const PartRange range = part_range(rules[i], grain, task.first, task.count);
+    const PartRange range = part_range(rules[i], stored.grain, task.first, task.count);
     CKPT_ASSIGN(const auto bytes,
-                gather(slices[i], range.first_bytes, range.size_bytes, memory[i]));
-    worker.read_bytes += range.size_bytes;
+                gather(stored.slices[i], range.first_bytes, range.size_bytes, memory[i]));
+    if (memory[i].cache == nullptr) worker.read_bytes += range.size_bytes;
     source.push_back(bytes);
   }
   return source;
@@ -175,7 +183,7 @@ Result<Engine::Source> Engine::load(const Tensor& stored, const std::vector<Slic
 Status Engine::scan(const Task& task, Worker& worker) {
   const ScanJob& job = jobs_.scans[task.job];
   CKPT_ASSIGN(const Source source,
-              load(*job.tensor->recoded().from, job.slices, job.grain, task, worker));
+              load({*job.tensor->recoded().from, job.slices, job.grain, true}, task, worker));
   Stats stats;
   computing_.acquire();
   const Status status = scan_chunk(
@@ -207,8 +215,8 @@ Status Engine::recode(const Task& task, Worker& worker) {
   const TensorJob& job = jobs_.tensors[task.output][task.job];
   const Tensor& tensor = *job.tensor;
   const Stats stats = scans_->wait_for(jobs_, job);
-  CKPT_ASSIGN(const Source source,
-              load(*tensor.recoded().from, job.slices, job.grain, task, worker));
+  const Stored stored{*tensor.recoded().from, job.slices, job.grain, !job.scans.empty()};
+  CKPT_ASSIGN(const Source source, load(stored, task, worker));
   CKPT_ASSIGN(const std::vector<float> block_amax, load_block_amax(job, task));
   CKPT_ASSIGN(const FeedbackCache::Shared feedback, feedback_.get(tensor.recoded().moments.get()));
   const std::span<const PartRule> rules = tensor.codec->parts;
@@ -231,7 +239,8 @@ Status Engine::recode(const Task& task, Worker& worker) {
     if (rules[i].tile_rows == 0 && task.first > 0) {
       pool_.give(std::move(pieces[i].buffer));
     } else {
-      CKPT_TRY(writer(task, job.places[i].file).put(std::move(pieces[i])));
+      const auto turn = pieces.size() > 1 || task.output > 0 ? Turn::kLater : Turn::kNext;
+      CKPT_TRY(writer(task, job.places[i].file).put(std::move(pieces[i]), turn));
     }
   }
   return {};
@@ -367,7 +376,7 @@ Result<ExecuteReport> Engine::run() {
     report.written_bytes += file.size_bytes;
   }
   if (is_share()) report.written_bytes = jobs_.output_bytes;
-  report.read_bytes = cache_ ? cache_->read_bytes() : read_bytes_.load();
+  report.read_bytes = read_bytes_ + (cache_ ? cache_->read_bytes() : 0);
   report.resumed_bytes = resumed_bytes_;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

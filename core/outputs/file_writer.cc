@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "core/base/arithmetic.h"
@@ -16,8 +17,12 @@
 namespace ckpt {
 namespace {
 
-// Written but not hashed bytes that one file keeps in memory.
+// Written but not hashed bytes that one file keeps in memory; of those that come too early by far,
+// so that they leave room for the ones whose turn is near.
 constexpr uint64_t kMaxKeptBytes = 48 << 20;
+constexpr uint64_t kMaxEarlyBytes = kMaxKeptBytes / 2;
+// How long a hash may stand still while the piece that it waits for is made.
+constexpr std::chrono::milliseconds kMaxStandstill{200};
 constexpr uint64_t kReadBackBytes = 4 << 20;
 // What a run that goes on hashes again, at most, beside what it makes again.
 constexpr uint64_t kStateEveryBytes = 1 << 20;
@@ -192,23 +197,17 @@ uint64_t FileWriter::hashed_before(uint64_t offset_bytes, uint64_t size_bytes) c
   return std::min(size_bytes, resumed_bytes_ - std::min(resumed_bytes_, offset_bytes));
 }
 
-Status FileWriter::hash_in_order(Piece piece) {
+Status FileWriter::hash_in_order(Piece piece, bool is_kept) {
   std::unique_lock lock(mutex_);
   const uint64_t known = hashed_before(piece.offset_bytes, piece.bytes.size());
+  if (is_kept) kept_bytes_ -= known;
   piece.offset_bytes += known;
   piece.bytes = piece.bytes.subspan(known);
-  if (piece.bytes.empty()) {
-    pool_.give(std::move(piece.buffer));
-    return {};
-  }
+  if (!is_kept || piece.bytes.empty()) pool_.give(std::move(piece.buffer));
+  if (piece.bytes.empty()) return {};
   const uint64_t offset = piece.offset_bytes;
   Waiting entry{piece.bytes.size(), {}};
-  if (offset == hashed_bytes_ || kept_bytes_ + entry.size_bytes <= kMaxKeptBytes) {
-    kept_bytes_ += entry.size_bytes;
-    entry.piece = std::move(piece);
-  } else {
-    pool_.give(std::move(piece.buffer));
-  }
+  if (is_kept) entry.piece = std::move(piece);
   waiting_.emplace(offset, std::move(entry));
   return hash_waiting(lock);
 }
@@ -252,35 +251,49 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
     lock.lock();
     hashed_bytes_ += next.size_bytes;
     if (kept) kept_bytes_ -= next.size_bytes;
+    hash_moved_.notify_all();
     if (status && hashed_bytes_ - state_.size_bytes >= kStateEveryBytes) state_ = sha256_.state();
   }
   hashing_ = false;
-  hashing_done_.notify_all();
+  hash_moved_.notify_all();
   return status;
 }
 
-// Such a piece will be read back, so it goes through the page cache: where memory is free, the
-// bytes come from there and not from the disk.
-bool FileWriter::is_far_ahead(const Piece& piece) {
-  if (!mode_.hashes) return false;
-  const std::lock_guard lock(mutex_);
-  return piece.offset_bytes > hashed_bytes_ && kept_bytes_ + piece.bytes.size() > kMaxKeptBytes;
+// Holds back a thread that writes faster than its file is hashed: otherwise all that follows would
+// be read back, which makes the hash slower still. False when the piece cannot be kept.
+bool FileWriter::make_room(const Piece& piece, Turn turn) {
+  const uint64_t limit = turn == Turn::kNext ? kMaxKeptBytes : kMaxEarlyBytes;
+  std::unique_lock lock(mutex_);
+  const auto fits = [&] {
+    return piece.offset_bytes <= hashed_bytes_ || kept_bytes_ + piece.bytes.size() <= limit;
+  };
+  for (bool moves = turn == Turn::kNext; moves && !fits();) {
+    moves = hash_moved_.wait_for(lock, kMaxStandstill) == std::cv_status::no_timeout || hashing_;
+  }
+  if (!fits()) return false;
+  kept_bytes_ += piece.bytes.size();
+  return true;
 }
 
-Status FileWriter::put(Piece piece) {
+Status FileWriter::put(Piece piece, Turn turn) {
   if (piece.bytes.empty()) {
     pool_.give(std::move(piece.buffer));
     return {};
   }
-  if (is_far_ahead(piece)) {
+  if (!mode_.hashes) {
+    CKPT_TRY(write(piece.bytes, piece.offset_bytes));
+    pool_.give(std::move(piece.buffer));
+    return {};
+  }
+  const bool is_kept = make_room(piece, turn);
+  if (is_kept) {
+    CKPT_TRY(write(piece.bytes, piece.offset_bytes));
+  } else {
+    // Through the page cache: where memory is free, it is read back from there, not from the disk.
     CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
     CKPT_TRY(write_all(*file, false, piece.bytes, piece.offset_bytes));
-  } else {
-    CKPT_TRY(write(piece.bytes, piece.offset_bytes));
   }
-  if (mode_.hashes) return hash_in_order(std::move(piece));
-  pool_.give(std::move(piece.buffer));
-  return {};
+  return hash_in_order(std::move(piece), is_kept);
 }
 
 // What could not be written back is told to whoever syncs next, by another descriptor too.
@@ -293,7 +306,7 @@ Status FileWriter::sync_data() {
 Result<std::string> FileWriter::finish() {
   if (mode_.hashes) {
     std::unique_lock lock(mutex_);
-    hashing_done_.wait(lock, [this] { return !hashing_; });
+    hash_moved_.wait(lock, [this] { return !hashing_; });
     CKPT_CHECK(waiting_.empty() && hashed_bytes_ == size_bytes_);
   }
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());

@@ -40,10 +40,13 @@ class FileWriter {
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
+  // Whether the bytes before a piece are in other hands already, or come only after it was put.
+  enum class Turn { kNext, kLater };
   // Writes the piece, then hashes it and whatever waited for it, or keeps it until the bytes before
-  // it are there. Pieces that are far ahead are not kept but read back when their turn comes.
+  // it are there. Where there is no room to keep it: waits for the hash as long as that moves on;
+  // else, and for kLater at once, the piece is given up, and read back when its turn comes.
   // Thread-safe. Pieces never overlap and together fill the file.
-  Status put(Piece piece);
+  Status put(Piece piece, Turn turn = Turn::kNext);
   // The same for bytes that an earlier run has written: they are read back when their turn comes.
   Status put_written(uint64_t offset_bytes, uint64_t size_bytes);
   // How far the hash has come, or had a little ago. Thread-safe.
@@ -64,9 +67,9 @@ class FileWriter {
   Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
   Status write_all(const OpenOnDemand::Opened& file, bool is_direct,
                    std::span<const std::byte> bytes, uint64_t offset_bytes) const;
-  bool is_far_ahead(const Piece& piece);
+  bool make_room(const Piece& piece, Turn turn);
   uint64_t hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const;
-  Status hash_in_order(Piece piece);
+  Status hash_in_order(Piece piece, bool is_kept);
   Status hash_waiting(std::unique_lock<std::mutex>& lock);
   Status read_back(uint64_t offset_bytes, uint64_t size_bytes);
 
@@ -85,13 +88,13 @@ class FileWriter {
   void join_written(uint64_t start_bytes, Waiting& run);
   std::mutex mutex_;
   std::map<uint64_t, Waiting> waiting_;  // by offset
-  uint64_t kept_bytes_ = 0;              // in buffers of waiting_
+  uint64_t kept_bytes_ = 0;              // in buffers of waiting_, or about to be
   uint64_t hashed_bytes_ = 0;            // from the start of the file
-  bool hashing_ = false;  // a thread is at it; it takes what others leave in waiting_
-  std::condition_variable hashing_done_;
-  Sha256 sha256_;               // of the thread that is hashing_
-  Sha256State state_;           // of a moment ago
-  uint64_t resumed_bytes_ = 0;  // hashed by an earlier run
+  bool hashing_ = false;                // a thread is at it; it takes what others leave in waiting_
+  std::condition_variable hash_moved_;  // a piece further, or stopped
+  Sha256 sha256_;                       // of the thread that is hashing_
+  Sha256State state_;                   // of a moment ago
+  uint64_t resumed_bytes_ = 0;          // hashed by an earlier run
 };
 
 }  // namespace ckpt

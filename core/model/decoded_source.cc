@@ -51,6 +51,60 @@ Status DecodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
   return {};
 }
 
+DecodedTensor::DecodedTensor(Tensor tensor) : tensor_(std::move(tensor)) {
+  CKPT_CHECK(tensor_.is_stored() && tensor_.codec->decode != nullptr);
+  for (const std::vector<Slice>& slices : tensor_.stored().parts) parts_.emplace_back(slices);
+}
+
+// Whole bands at a time, at least one.
+Status DecodedTensor::read(uint64_t offset_bytes, std::span<std::byte> out) const {
+  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
+    return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
+                                  offset_bytes, offset_bytes + out.size(), size_bytes())));
+  }
+  const Codec& codec = *tensor_.codec;
+  const uint64_t columns = tensor_.row_values();
+  const uint64_t row_bytes = columns * kValueBytes;
+  const uint64_t bands = std::max<uint64_t>(kValuesAtATime / (columns * codec.band_rows), 1);
+  std::vector<float> values;
+  while (!out.empty()) {
+    const uint64_t row = offset_bytes / row_bytes;
+    const uint64_t first = row - row % codec.band_rows;
+    const uint64_t wanted = (offset_bytes + out.size() + row_bytes - 1) / row_bytes - first;
+    const uint64_t count = std::min({wanted, bands * codec.band_rows, tensor_.rows() - first});
+    values.resize(count * columns);
+    CKPT_TRY(decode_rows(first, values));
+    const uint64_t skipped_bytes = offset_bytes - first * row_bytes;
+    const uint64_t size = std::min<uint64_t>(out.size(), count * row_bytes - skipped_bytes);
+    std::memcpy(out.data(), std::as_bytes(std::span(values)).data() + skipped_bytes, size);
+    out = out.subspan(size);
+    offset_bytes += size;
+  }
+  return {};
+}
+
+Status DecodedTensor::decode_rows(uint64_t first, std::span<float> values) const {
+  const uint64_t columns = tensor_.row_values();
+  const uint64_t end = first + values.size() / columns;
+  // Rows that share elements with others are read to the end of the last of them.
+  const uint64_t band = tensor_.codec->band_rows;
+  const uint64_t whole_end = std::min((end + band - 1) / band * band, tensor_.rows());
+  std::vector<float> all((whole_end - first) * columns);
+  std::vector<GatherBuffers> buffers(parts_.size());
+  std::vector<std::span<const std::byte>> bytes;
+  for (size_t part = 0; part < parts_.size(); ++part) {
+    const PartRule& rule = tensor_.codec->parts[part];
+    const bool is_whole = rule.tile_rows == 0;
+    const uint64_t begin = is_whole ? 0 : part_shape(rule, first, columns).size_bytes;
+    const uint64_t stop =
+        is_whole ? parts_[part].size_bytes() : part_shape(rule, whole_end, columns).size_bytes;
+    CKPT_ASSIGN(bytes.emplace_back(), gather(parts_[part], begin, stop - begin, buffers[part]));
+  }
+  tensor_.codec->decode(bytes, {all, columns});
+  std::copy_n(all.begin(), values.size(), values.begin());
+  return {};
+}
+
 Tensor stored_as_f32(const Tensor& tensor, const Codec& f32) {
   CKPT_CHECK(tensor.is_stored());
   const Codec& from = *tensor.codec;
@@ -58,6 +112,11 @@ Tensor stored_as_f32(const Tensor& tensor, const Codec& f32) {
   Tensor out = tensor;
   out.codec = &f32;
   Stored stored;
+  if (from.parts.size() != 1 || from.block_values != 1) {
+    const auto source = std::make_shared<const DecodedTensor>(tensor);
+    out.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
+    return out;
+  }
   for (const Slice& slice : tensor.stored().parts.at(0)) {
     const auto source = std::make_shared<const DecodedSource>(slice, from);
     if (stored.parts.empty()) stored.parts.emplace_back();

@@ -10,6 +10,7 @@
 
 #include "core/io/bytes.h"
 #include "core/model/checkpoint.h"
+#include "core/model/gather.h"
 
 namespace ckpt {
 
@@ -30,7 +31,26 @@ class DecodedSource final : public ByteSource {
   uint64_t element_bytes_;
 };
 
-// The same values under the codec `f32`. Requires: the tensor is Stored, with a codec as above.
+// The same of a tensor whose codec has several parts, or rows that are coded together.
+class DecodedTensor final : public ByteSource {
+ public:
+  // Requires: the tensor is Stored and its codec has a decoder.
+  explicit DecodedTensor(Tensor tensor);
+
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
+  uint64_t size_bytes() const override { return tensor_.values() * sizeof(float); }
+  const std::string& name() const override { return tensor_.name; }
+  const Tensor& tensor() const { return tensor_; }
+
+ private:
+  Status decode_rows(uint64_t first, std::span<float> values) const;
+
+  Tensor tensor_;
+  std::vector<SliceIndex> parts_;
+};
+
+// The same values under the codec `f32`. Requires: the tensor is Stored, and its codec has a
+// decoder.
 Tensor stored_as_f32(const Tensor& tensor, const Codec& f32);
 
 }  // namespace ckpt

@@ -12,6 +12,7 @@
 
 #include "core/base/sha256.h"
 #include "core/model/decoded_source.h"
+#include "core/model/strided_source.h"
 
 namespace ckpt {
 namespace {
@@ -74,6 +75,19 @@ class Digester {
     if (const auto* decoded = dynamic_cast<const DecodedSource*>(&source)) {
       say(" decoded {} ", decoded->codec().name);
       return add_slice(decoded->encoded());
+    }
+    if (const auto* decoded = dynamic_cast<const DecodedTensor*>(&source)) {
+      say(" decoded {} ", decoded->tensor().codec->name);
+      for (const auto& part : decoded->tensor().stored().parts) {
+        for (const Slice& slice : part) add_slice(slice);
+      }
+      return;
+    }
+    if (const auto* strided = dynamic_cast<const StridedSource*>(&source)) {
+      const StridedGrid& grid = strided->grid();
+      say(" strided {} {} {} {} ", strided->element_bytes(), grid.first, fmt::join(grid.sizes, " "),
+          fmt::join(grid.strides, " "));
+      return add_slice(strided->from());
     }
     if (const auto identity = source.identity()) {
       const std::string& name = source.name();

@@ -61,5 +61,39 @@ TEST(DecodedSource, ATensorKeepsItsValues) {
   EXPECT_EQ(stored_as_f32(decoded, f32).stored().parts, decoded.stored().parts);
 }
 
+// Blocks of FP8 may be cut off at both edges, and a reading may begin inside of one.
+TEST(DecodedTensor, AnyRangeOfBlocksIsThatOfTheFloats) {
+  const Codec& codec = *find_codec(all_codecs(), "fp8_block_ragged");
+  constexpr uint64_t kRows = 300;
+  constexpr uint64_t kColumns = 160;
+  std::vector<std::byte> codes(kRows * kColumns);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(0x30 + i % 16);
+  const std::vector<float> scales = {1, 2, 4, 8, 16, 32};  // 3 x 2
+  std::vector<std::byte> scale_bytes(scales.size() * sizeof(float));
+  std::memcpy(scale_bytes.data(), scales.data(), scale_bytes.size());
+  Tensor tensor;
+  tensor.name = "t";
+  tensor.shape = {kRows, kColumns};
+  tensor.codec = &codec;
+  tensor.origin = Stored{{{Slice{make_blob("c", codes), 0, codes.size()}},
+                          {Slice{make_blob("s", scale_bytes), 0, scale_bytes.size()}}}};
+  const DecodedTensor source(tensor);
+  std::vector<float> whole(kRows * kColumns);
+  ASSERT_TRUE(source.read(0, std::as_writable_bytes(std::span(whole))).has_value());
+  const float first = whole[0];  // code 0x30
+  EXPECT_EQ(whole[128], first * 2);
+  EXPECT_EQ(whole[128 * kColumns], first * 4);
+  EXPECT_EQ(whole[256 * kColumns + 128], first * 32);
+  const auto expected = std::as_bytes(std::span(whole));
+  for (const uint64_t offset : {uint64_t{1}, uint64_t{127 * kColumns * 4 + 2}, uint64_t{130'003}}) {
+    for (const uint64_t length : {1, 900, 60'001}) {
+      std::vector<std::byte> out(length);
+      ASSERT_TRUE(source.read(offset, out).has_value());
+      EXPECT_TRUE(std::equal(out.begin(), out.end(), expected.begin() + static_cast<long>(offset)))
+          << offset << ' ' << length;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -40,6 +40,8 @@ constexpr const Codec* kAllCodecs[] = {
     &kFp8BlockBf16Codec,
     &kFp8BlockScaleCodec,
     &kFp8BlockCtCodec,
+    &kFp8RaggedCodec,
+    &kFp8RaggedBf16Codec,
     &kMxfp8Codec,
     &kMxfp8E8m0Codec,
     &kMxfp4CtCodec,

@@ -202,6 +202,22 @@ void decode_blocks(ConstParts parts, FloatRows rows) {
   }
 }
 
+// The same where the last columns are a part of a block.
+template <Dtype kDtype>
+void decode_ragged_blocks(ConstParts parts, FloatRows rows) {
+  const uint64_t row_blocks = (rows.row_values + kTile - 1) / kTile;
+  for (uint64_t row = 0; row < rows.rows(); ++row) {
+    float* values = rows.values.data() + row * rows.row_values;
+    decode_f8_e4m3(parts[0].data() + row * rows.row_values, rows.row_values, values);
+    for (uint64_t i = 0; i < row_blocks; ++i) {
+      const uint64_t block = row / kTile * row_blocks + i;
+      const float scale = load_scale<kDtype>(parts[1].data() + block * size_bytes(kDtype));
+      multiply_values(values + i * kTile, std::min<uint64_t>(kTile, rows.row_values - i * kTile),
+                      scale);
+    }
+  }
+}
+
 // ---- the codecs --------------------------------------------------------------------------------
 
 template <Dtype kDtype, bool kIsVector>
@@ -255,6 +271,17 @@ constexpr Codec block_codec(std::string_view name, std::string_view help) {
           .count_extreme = count_extreme_e4m3};
 }
 
+template <Dtype kDtype, const char* kSuffix>
+constexpr Codec ragged_codec(std::string_view name, std::string_view help) {
+  return {.name = name,
+          .help = help,
+          .parts = kBlockParts<kDtype, kSuffix>,
+          .band_rows = kTile,
+          .block_values = 1,
+          .decode = decode_ragged_blocks<kDtype>,
+          .count_extreme = count_extreme_e4m3};
+}
+
 }  // namespace
 
 constinit const Codec kFp8TensorCodec =
@@ -277,5 +304,10 @@ constinit const Codec kFp8BlockScaleCodec = block_codec<Dtype::kF32, kScale>(
     "fp8_block_scale", "fp8_block under ModelOpt's name of the scales");
 constinit const Codec kFp8BlockCtCodec = block_codec<Dtype::kBF16, kScale>(
     "fp8_block_ct", "fp8_block_bf16 under compressed-tensors' name of the scales");
+
+constinit const Codec kFp8RaggedCodec = ragged_codec<Dtype::kF32, kScaleInv>(
+    "fp8_block_ragged", "fp8_block, its last columns a part of a block");
+constinit const Codec kFp8RaggedBf16Codec = ragged_codec<Dtype::kBF16, kScaleInv>(
+    "fp8_block_bf16_ragged", "fp8_block_bf16, its last columns a part of a block");
 
 }  // namespace ckpt

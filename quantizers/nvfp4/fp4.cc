@@ -106,10 +106,14 @@ void decode_nvfp4_block_scalar(const BlockNvfp4* in, uint64_t blocks, float* val
   decode_nvfp4_scaled_scalar(in, blocks, 1, values);
 }
 
-constinit const Codec kMxfp4Codec =
-    block_codec<Dtype::kMxfp4, BlockMxfp4, encode_mxfp4_scalar, nullptr, decode_mxfp4>(
-        "mxfp4", "ggml block of E2M1 codes, 32 values a power of two; 4.25 bits a value");
 namespace {
+
+constexpr Codec mxfp4_block_codec() {
+  Codec codec = block_codec<Dtype::kMxfp4, BlockMxfp4, encode_mxfp4_scalar, nullptr, decode_mxfp4>(
+      "mxfp4", "ggml block of E2M1 codes, 32 values a power of two; 4.25 bits a value");
+  codec.repacks = kMxfp4Repacks;
+  return codec;
+}
 
 constexpr Codec nvfp4_block_codec() {
   Codec codec = block_codec<Dtype::kNvfp4, BlockNvfp4, encode_nvfp4_block_scalar, nullptr,
@@ -121,6 +125,7 @@ constexpr Codec nvfp4_block_codec() {
 
 }  // namespace
 
+constinit const Codec kMxfp4Codec = mxfp4_block_codec();
 constinit const Codec kNvfp4BlockCodec = nvfp4_block_codec();
 
 }  // namespace ckpt

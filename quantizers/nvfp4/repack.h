@@ -33,6 +33,8 @@ uint64_t unpack_nvfp4_blocks(const BlockNvfp4* in, uint64_t blocks, std::byte* c
 
 // For codec nvfp4, from nvfp4_modelopt and nvfp4_ct.
 extern const Repack kNvfp4Repacks[2];
+// What MXFP4 blocks take over: codes and exponents as safetensors have them.
+extern const Repack kMxfp4Repacks[1];
 // For codec nvfp4_modelopt, from nvfp4_gguf.
 extern const Repack kNvfp4Unpack[1];
 

@@ -149,5 +149,26 @@ TEST(Fp8, ZerosGetScaleOneAndTinyValuesAScaleThatIsANumber) {
   }
 }
 
+// Rows and columns that are no whole blocks, as kv_a_proj has them in files of DeepSeek-V3.
+TEST(Fp8Block, LastRowsAndColumnsMayBePartsOfABlock) {
+  const Codec& codec = codec_named("fp8_block_ragged");
+  constexpr uint64_t kRows = 130, kColumns = 300;
+  PartBuffers parts(codec, kRows, kColumns);
+  ASSERT_EQ(parts.bytes(1).size(), 2 * 3 * sizeof(float));
+  for (std::byte& code : parts.parts()[0]) code = std::byte{0x38};  // 1
+  for (uint32_t block = 0; block < 6; ++block) {
+    const auto scale = static_cast<float>(block + 1);
+    std::memcpy(parts.parts()[1].data() + block * sizeof scale, &scale, sizeof scale);
+  }
+  std::vector<float> values(kRows * kColumns);
+  codec.decode(parts.const_parts(), {values, kColumns});
+  for (uint64_t row = 0; row < kRows; ++row) {
+    for (uint64_t column = 0; column < kColumns; ++column) {
+      const auto expected = static_cast<float>(row / 128 * 3 + column / 128 + 1);
+      ASSERT_EQ(values[row * kColumns + column], expected) << row << " " << column;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

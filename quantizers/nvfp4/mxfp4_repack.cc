@@ -1,0 +1,44 @@
+// MXFP4 of safetensors as ggml blocks: bits move, nothing is decoded.
+//
+//   codes   byte i holds values 2i (low) and 2i + 1        block   exponent, then byte j: values
+//   scales  one exponent for 32 values                             j (low) and j + 16
+//
+// Source: ggml/src/ggml-common.h (block_mxfp4); llama.cpp conversion/base.py (repack_mxfp4_blocks).
+// Note: exponents are the same; that ggml doubles the numbers and halves the scale changes nothing.
+#include "quantizers/codec_list.h"
+#include "quantizers/ggml/ggml_table_blocks.h"
+#include "quantizers/nvfp4/repack.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::byte kE8m0Nan{0xFF};
+
+// The code of one value.
+std::byte nibble_of(const std::byte* codes, uint32_t value) {
+  const std::byte both = codes[value / 2];
+  return value % 2 == 0 ? both & std::byte{0x0F} : both >> 4;
+}
+
+uint64_t move_mxfp4_rows(ConstParts from, uint64_t rows, uint64_t row_values, Parts to) {
+  const uint64_t row_blocks = row_values / BlockMxfp4::kValues;
+  auto* out = reinterpret_cast<BlockMxfp4*>(to[0].data());
+  uint64_t first_refused = rows;
+  for (uint64_t b = 0; b < rows * row_blocks; ++b) {
+    const std::byte* codes = from[0].data() + b * sizeof out[b].codes;
+    if (from[1][b] == kE8m0Nan && first_refused == rows) first_refused = b / row_blocks;
+    out[b].exponent = static_cast<uint8_t>(from[1][b]);
+    for (uint32_t j = 0; j < sizeof out[b].codes; ++j) {
+      const std::byte packed = nibble_of(codes, j) | nibble_of(codes, j + 16) << 4;
+      out[b].codes[j] = static_cast<uint8_t>(packed);
+    }
+  }
+  return first_refused;
+}
+
+}  // namespace
+
+constinit const Repack kMxfp4Repacks[1] = {
+    {&kMxfp4CtCodec, move_mxfp4_rows, "a block scale that is NaN"}};
+
+}  // namespace ckpt

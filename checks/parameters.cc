@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 6> kBuffers = {"rotary_emb.inv_freq",
                                                       "rotary_emb.sin_cached",
                                                       ".attn.bias",
                                                       ".attn.masked_bias"};
-constexpr std::array<std::string_view, 3> kOtherTowers = {"vision_tower.", "vision_model.",
-                                                          "multi_modal_projector."};
+constexpr std::array<std::string_view, 4> kOtherTowers = {"vision_tower.", "vision_model.",
+                                                          "multi_modal_projector.", "visual."};
 // The last words of what stands beside a weight when it is quantized.
 constexpr std::string_view kSides =
     " weight_scale weight_scale_2 weight_scale_inv weight_packed weight_global_scale weight_shape"
@@ -147,6 +147,7 @@ class Comparison {
   // Codes whose scales were not understood, or that other tensors describe, keep their shape to
   // themselves.
   bool has_codes(const std::string& name) {
+    if (find(name + "_blocks") != nullptr) return true;
     if (!name.ends_with(".weight")) return false;
     const std::string stem = name.substr(0, name.size() - 6);
     return find(name + "_packed") != nullptr || find(stem + "qweight") != nullptr;

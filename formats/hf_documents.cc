@@ -39,6 +39,7 @@ constexpr auto kDocuments = std::to_array<std::string_view>({
     "merges.txt",
     "tokenizer.model",
     "tokenizer.model.v*",
+    "tiktoken.model",
     "tekken.json",
     "spiece.model",
     "sentencepiece.bpe.model",

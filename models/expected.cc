@@ -101,6 +101,9 @@ class Expansion {
   Status add_mtp();
   Status add_tower();
   bool holds(std::string_view when, const LayerKind& kind) const;
+  std::string_view root() const {
+    return configs_.rules.root.empty() ? std::string_view(form_.root) : configs_.rules.root;
+  }
   bool has_experts() const { return experts_ > 0 && sparse_step_ > 0; }
 
   const ModelConfigs& configs_;
@@ -115,6 +118,10 @@ class Expansion {
 
 // Of a model that has no layer_types.
 std::string_view attention_of(const JsonValue& config, uint64_t layer) {
+  if (const std::string* pattern = text_of(config, "hybrid_override_pattern")) {
+    const char letter = layer < pattern->size() ? (*pattern)[layer] : '?';
+    return letter == 'M' ? "mamba" : letter == '*' ? "attention" : letter == '-' ? "mlp" : "";
+  }
   const JsonValue* full = known(config, "full_attn_idxs");
   if (full == nullptr || !full->is_array()) return "full_attention";
   const bool is_full = std::any_of(full->begin(), full->end(), [layer](const JsonValue& number) {
@@ -174,7 +181,10 @@ bool Expansion::holds(std::string_view when, const LayerKind& kind) const {
     const std::string_view word = when.substr(0, end);
     when.remove_prefix(std::min(end + 1, when.size()));
     bool is_met = false;
-    if (word.ends_with("_attention") || word == "conv" || word == "mamba") {
+    if (word == "mamba" || word == "attention") {  // under both names that Granite's has
+      is_met = word == kind.attention ||
+               kind.attention == (word == "mamba" ? "linear_attention" : "full_attention");
+    } else if (word.ends_with("_attention") || word == "conv" || word == "mlp") {
       is_met = word == kind.attention;
     } else if (word == "nextn") {
       is_met = kind.is_nextn;
@@ -231,7 +241,7 @@ Status Expansion::add_text(const ParameterRule& rule) {
     if (shape.empty()) {
       CKPT_ASSIGN(shape, text_.shape(rule.shape));
     }
-    CKPT_TRY(add_in_layer(fmt::format("{}layers.{}", form_.root, layer), rule, shape,
+    CKPT_TRY(add_in_layer(fmt::format("{}layers.{}", root(), layer), rule, shape,
                           kinds_[layer].is_nextn ? ModelPart::kMtp : ModelPart::kText));
   }
   return {};

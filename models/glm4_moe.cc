@@ -33,7 +33,10 @@ constexpr std::span<const ParameterRule> kGlm4MoeRules[] = {
 
 }  // namespace
 
-constinit const ParameterTable kGlm4MoeParameters{
-    "Glm4MoeForCausalLM", "glm4_moe", kGlm4MoeRules, kGlm4MoeFields, false, false, false, true};
+constinit const ParameterTable kGlm4MoeParameters{.architectures = "Glm4MoeForCausalLM",
+                                                  .model_types = "glm4_moe",
+                                                  .text = kGlm4MoeRules,
+                                                  .defaults = kGlm4MoeFields,
+                                                  .has_nextn = true};
 
 }  // namespace ckpt

@@ -28,14 +28,11 @@ constexpr std::span<const ParameterRule> kMistral3Rules[] = {rows::kFrame, rows:
 
 constinit const ParameterTable kMinistral3Parameters{"Ministral3ForCausalLM", "ministral3",
                                                      kMistral3Rules, kMinistral3Fields};
-constinit const ParameterTable kMistral3Parameters{"Mistral3ForConditionalGeneration",
-                                                   "mistral3",
-                                                   kMistral3Rules,
-                                                   kMistral3Fields,
-                                                   false,
-                                                   false,
-                                                   false,
-                                                   false,
-                                                   true};
+constinit const ParameterTable kMistral3Parameters{
+    .architectures = "Mistral3ForConditionalGeneration",
+    .model_types = "mistral3",
+    .text = kMistral3Rules,
+    .defaults = kMistral3Fields,
+    .has_other_tower = true};
 
 }  // namespace ckpt

@@ -120,8 +120,12 @@ constinit const ParameterTable kGemmaParameters{"GemmaForCausalLM", "gemma", kGe
                                                 kGemmaFields};
 constinit const ParameterTable kGemma2Parameters{"Gemma2ForCausalLM", "gemma2", kGemma2Rules,
                                                  kGemma2Fields};
-constinit const ParameterTable kGemma3Parameters{"Gemma3ForCausalLM", "gemma3_text", kGemma3Rules,
-                                                 kGemma3Fields};
+constinit const ParameterTable kGemma3Parameters{
+    .architectures = "Gemma3ForCausalLM Gemma3ForConditionalGeneration",
+    .model_types = "gemma3_text gemma3",
+    .text = kGemma3Rules,
+    .defaults = kGemma3Fields,
+    .has_other_tower = true};
 
 constinit const ParameterTable kGemma4Parameters{
     "Gemma4ForCausalLM", "gemma4_text", kGemma4Rules, kGemma4Fields, false, false, true};

@@ -56,6 +56,7 @@ struct ParameterTable {
   bool is_partial = false;  // rows for some parameters only: shapes are compared, nothing missed
   bool has_nextn = false;   // num_nextn_predict_layers may stand behind the last
   bool has_other_tower = false;  // under a wrapper, one that no table describes
+  std::string_view root = {};    // in the place of "model.", before "layers.7"
 };
 
 extern const ParameterTable kLlamaParameters, kMistralParameters;
@@ -68,7 +69,10 @@ extern const ParameterTable kGemmaParameters, kGemma2Parameters, kGemma3Paramete
 extern const ParameterTable kOlmo2Parameters, kOlmo3Parameters, kSeedOssParameters;
 extern const ParameterTable kSmolLm3Parameters, kMiniMaxM2Parameters, kGlm4MoeParameters;
 extern const ParameterTable kMinistral3Parameters, kMistral3Parameters, kLfm2Parameters;
-extern const ParameterTable kQwen3NextParameters;
+extern const ParameterTable kQwen3NextParameters, kGptOssParameters, kLlama4Parameters;
+extern const ParameterTable kDeepseekV3Parameters, kGlmMoeDsaParameters;
+extern const ParameterTable kGraniteHybridParameters, kNemotronHParameters;
+extern const ParameterTable kQwen3VlParameters, kQwen3VlMoeParameters;
 
 // nullptr where no whole table has it.
 const ParameterTable* table_of_architecture(std::string_view architecture);

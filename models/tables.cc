@@ -125,12 +125,14 @@ bool holds_word(std::string_view list, std::string_view word) {
 }
 
 const ParameterTable* const kTables[] = {
-    &kLlamaParameters,    &kMistralParameters,   &kQwen2Parameters,    &kQwen2MoeParameters,
-    &kQwen3Parameters,    &kQwen3MoeParameters,  &kQwen35Parameters,   &kQwen35MoeParameters,
-    &kMixtralParameters,  &kPhi3Parameters,      &kGemmaParameters,    &kGemma2Parameters,
-    &kGemma3Parameters,   &kOlmo2Parameters,     &kOlmo3Parameters,    &kSeedOssParameters,
-    &kSmolLm3Parameters,  &kMiniMaxM2Parameters, &kGlm4MoeParameters,  &kMinistral3Parameters,
-    &kMistral3Parameters, &kLfm2Parameters,      &kQwen3NextParameters};
+    &kLlamaParameters,     &kMistralParameters,    &kQwen2Parameters,     &kQwen2MoeParameters,
+    &kQwen3Parameters,     &kQwen3MoeParameters,   &kQwen35Parameters,    &kQwen35MoeParameters,
+    &kMixtralParameters,   &kPhi3Parameters,       &kGemmaParameters,     &kGemma2Parameters,
+    &kGemma3Parameters,    &kOlmo2Parameters,      &kOlmo3Parameters,     &kSeedOssParameters,
+    &kSmolLm3Parameters,   &kMiniMaxM2Parameters,  &kGlm4MoeParameters,   &kMinistral3Parameters,
+    &kMistral3Parameters,  &kLfm2Parameters,       &kQwen3NextParameters, &kGptOssParameters,
+    &kLlama4Parameters,    &kDeepseekV3Parameters, &kGlmMoeDsaParameters, &kGraniteHybridParameters,
+    &kNemotronHParameters, &kQwen3VlParameters,    &kQwen3VlMoeParameters};
 
 }  // namespace
 

@@ -27,6 +27,7 @@ Status take_tokenizer(Checkpoint& checkpoint, const fs::path& folder) {
                                                 "vocab.json",
                                                 "merges.txt",
                                                 "tokenizer.model",
+                                                "tiktoken.model",
                                                 "chat_template.jinja",
                                                 "chat_template.json"};
   bool found = false;

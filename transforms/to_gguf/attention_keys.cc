@@ -93,6 +93,15 @@ KeyValue sliding_rotary(const Model& model) {
   return std::optional(MetaValue::u32(count));
 }
 
+KeyValue deepstack_layers(const KeyRule& rule, const Model& model) {
+  const JsonValue* vision = known(model.config, "vision_config");
+  const JsonValue* layers = vision == nullptr ? nullptr : known(*vision, rule.fields);
+  if (layers == nullptr) return std::optional(MetaValue::u32(3));
+  if (layers->is_array()) return std::optional(MetaValue::u32(layers->size()));
+  return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a list", rule.fields,
+              layers->dump());
+}
+
 KeyValue sliding_window(const Model& model) {
   const JsonValue* pattern = model.field("sliding_window_pattern");
   const bool is_everywhere = pattern != nullptr && whole(*pattern) == 1;
@@ -140,6 +149,8 @@ Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model&
       return wide_feed_forward(model);
     case KeySource::kSlidingRotary:
       return sliding_rotary(model);
+    case KeySource::kDeepstack:
+      return deepstack_layers(rule, model);
     case KeySource::kSlidingWindow:
       return sliding_window(model);
     case KeySource::kPartialHidden: {

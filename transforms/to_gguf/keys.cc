@@ -32,8 +32,10 @@ struct KeyWriter {
   Status pooling(const KeyRule& rule) const;
   const JsonValue* found(const KeyRule& rule) const;
   Status sliding_layers(const KeyRule& rule) const;
-  Status attention_heads(const KeyRule& rule) const;
+  Status counts_where(const KeyRule& rule, LayerMixer wanted) const;
   Status rope_field(const KeyRule& rule) const;
+  Status full_layers(const KeyRule& rule) const;
+  Status no_window(const KeyRule& rule) const;
   Status write(const KeyRule& rule) const;
   Status write_computed(const KeyRule& rule) const;
 
@@ -53,11 +55,11 @@ Status KeyWriter::set(std::string_view key, MetaType type, const JsonValue& valu
     return set_count(key, *count);
   }
   if (type == MetaType::kBool) {
-    if (!value.is_boolean()) {
+    if (!value.is_boolean() && !value.is_number()) {  // defaults are numbers
       return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected true or false",
                   full(key), value.dump());
     }
-    out.set(full(key), MetaValue::boolean(value.get<bool>()));
+    out.set(full(key), MetaValue::boolean(is_truthy(&value)));
     return {};
   }
   const auto real = number(value);
@@ -157,9 +159,11 @@ Status KeyWriter::product(const KeyRule& rule) const {
 }
 
 Status KeyWriter::partial_rotary(const KeyRule& rule) const {
-  CKPT_ASSIGN(const uint64_t head, model.head_values());
+  CKPT_ASSIGN(const uint64_t head,
+              rule.fields == "qk_rope_head_dim" ? model.count(rule.fields) : model.head_values());
   const JsonValue* factor = member(model.rope, "partial_rotary_factor");
-  const double otherwise = rule.fields == "0.5" ? 0.5 : 0.25;
+  const bool is_of_rope = rule.fields == "qk_rope_head_dim";
+  const double otherwise = rule.fields == "0.5" ? 0.5 : is_of_rope ? 1 : 0.25;
   const auto part = factor == nullptr ? std::optional<double>(otherwise) : number(*factor);
   if (!part || !(*part >= 0) || *part > 1) {
     return fail(ErrorCode::kCorrupt, "config.json: partial_rotary_factor is {}; expected 0 to 1",
@@ -219,15 +223,33 @@ Status KeyWriter::sliding_layers(const KeyRule& rule) const {
   return {};
 }
 
-Status KeyWriter::attention_heads(const KeyRule& rule) const {
+Status KeyWriter::counts_where(const KeyRule& rule, LayerMixer wanted) const {
   CKPT_ASSIGN(const uint64_t heads, model.count(rule.fields));
   CKPT_ASSIGN(const std::vector<LayerMixer> mixers, layer_mixers(model));
   std::vector<int32_t> counts;
   for (const LayerMixer mixer : mixers) {
-    counts.push_back(mixer == LayerMixer::kAttention ? static_cast<int32_t>(heads) : 0);
+    counts.push_back(mixer == wanted ? static_cast<int32_t>(heads) : 0);
   }
   out.set(full(rule.key), MetaValue::array(make_i32_array(counts)));
   return {};
+}
+
+Status KeyWriter::full_layers(const KeyRule& rule) const {
+  const JsonValue* types = model.field(rule.fields);
+  if (types == nullptr) return {};
+  std::vector<bool> flags;
+  for (const JsonValue& type : *types) flags.push_back(type == "full");
+  out.set(full(rule.key), MetaValue::array(make_bool_array(flags)));
+  return {};
+}
+
+Status KeyWriter::no_window(const KeyRule& rule) const {
+  const JsonValue* types = model.field(rule.fields);
+  if (types == nullptr || !types->is_array()) return {};
+  for (const JsonValue& type : *types) {
+    if (type != "full_attention") return {};
+  }
+  return set_count(rule.key, 0);
 }
 
 Status KeyWriter::rope_field(const KeyRule& rule) const {
@@ -247,12 +269,30 @@ Status KeyWriter::write_computed(const KeyRule& rule) const {
     }
     case KeySource::kRopeNeeded:
       return rope_field(rule);
+    case KeySource::kRopeTenth: {
+      const JsonValue* value = known(model.rope, rule.fields);
+      const auto real = value == nullptr ? std::optional<double>(0) : number(*value);
+      if (value == nullptr || !real) return value == nullptr ? Status() : rope_field(rule);
+      return set(rule.key, rule.type, JsonValue(0.1 * *real));
+    }
+    case KeySource::kConstant:
+      out.set(full(rule.key), MetaValue::boolean(rule.fields == "true"));
+      return {};
+    case KeySource::kMlpWidths:
+      return counts_where(rule, LayerMixer::kNone);
+    case KeySource::kFieldIfTrue:
+      if (is_truthy(model.field(rule.fields))) out.set(full(rule.key), MetaValue::boolean(true));
+      return {};
+    case KeySource::kFullLayers:
+      return full_layers(rule);
+    case KeySource::kNoWindow:
+      return no_window(rule);
     case KeySource::kNextnSaid: {
       const JsonValue* value = model.keeps_mtp ? model.field(rule.fields) : nullptr;
       return value == nullptr ? Status() : set(rule.key, rule.type, *value);
     }
     case KeySource::kAttentionHeads:
-      return attention_heads(rule);
+      return counts_where(rule, LayerMixer::kAttention);
     default: {
       CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
       if (value) out.set(full(rule.key), *value);
@@ -326,9 +366,13 @@ Status KeyWriter::write(const KeyRule& rule) const {
 Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata) {
   const KeyWriter writer{checkpoint, model, metadata};
   if (model.family->has_common_keys) {
-    for (const KeyRule& rule : kCommonKeys) CKPT_TRY(writer.write(rule));
+    for (const KeyRule& rule : kCommonKeys) {
+      if (model.family->ignores_head_dim && rule.fields == "head_dim") continue;
+      CKPT_TRY(writer.write(rule));
+    }
   }
   for (const KeyRule& rule : model.family->keys) CKPT_TRY(writer.write(rule));
+  for (const KeyRule& rule : model.family->more_keys) CKPT_TRY(writer.write(rule));
   return {};
 }
 

@@ -11,16 +11,23 @@
 namespace ckpt {
 namespace {
 
-std::string known_architectures() {
-  std::string out;
+constexpr const char* kFamiliesHint = "ckpt list families, which names those that are";
+
+// "; the nearest known is 'Y'": that which begins most like `name`, the shorter of two.
+std::string nearest_known(std::string_view name, std::string_view Family::*words) {
+  std::string_view nearest;
+  size_t longest = 2;  // fewer letters than this say nothing
   for (const Family* family : families()) {
-    std::string_view list = family->architectures;
-    while (!list.empty()) {
-      if (!out.empty()) out += ", ";
-      out += next_word(list);
+    for (std::string_view list = family->*words; !list.empty();) {
+      const std::string_view word = next_word(list);
+      const auto [end, ignored] = std::mismatch(word.begin(), word.end(), name.begin(), name.end());
+      const auto shared = static_cast<size_t>(end - word.begin());
+      if (shared < longest || (shared == longest && word.size() >= nearest.size())) continue;
+      longest = shared;
+      nearest = word;
     }
   }
-  return out;
+  return nearest.empty() ? std::string() : fmt::format("; the nearest known is '{}'", nearest);
 }
 
 bool holds_word(std::string_view list, std::string_view word) {
@@ -45,19 +52,29 @@ Result<const Family*> find_family(const JsonValue& root, const JsonValue* text,
     for (const Family* family : families()) {
       if (holds_word(family->architectures, *name)) return family;
     }
-    return fail(ErrorCode::kUnsupported,
-                "config.json: architecture '{}' is not known; known are {}", *name,
-                known_architectures());
+    return fail_with_hint(ErrorCode::kUnsupported, kFamiliesHint,
+                          "config.json: architecture '{}' is not converted{}", *name,
+                          nearest_known(*name, &Family::architectures));
   }
   const std::string* type = text == nullptr ? nullptr : text_of(*text, "model_type");
   if (type == nullptr) type = text_of(root, "model_type");
   for (const Family* family : families()) {
     if (type != nullptr && holds_word(family->model_types, *type)) return family;
   }
-  return fail(ErrorCode::kUnsupported,
-              "config.json: no architectures, and model_type '{}' is not known; known "
-              "architectures are {}",
-              type == nullptr ? "" : *type, known_architectures());
+  const std::string said = type == nullptr ? "" : *type;
+  return fail_with_hint(ErrorCode::kUnsupported, kFamiliesHint,
+                        "config.json: no architectures, and model_type '{}' is not converted{}",
+                        said, nearest_known(said, &Family::model_types));
+}
+
+// The family that this configuration makes of its class.
+Result<const Family*> variant_of(const Family* family, const JsonValue& config) {
+  for (const FamilyVariant& variant : family->variants) {
+    if (!variant.applies(config)) continue;
+    if (variant.family != nullptr) return variant_of(variant.family, config);
+    return fail(ErrorCode::kUnsupported, "config.json: {} is not converted", variant.refused_as);
+  }
+  return family;
 }
 
 const JsonValue* find_text_config(const JsonValue& root) {
@@ -94,6 +111,12 @@ void fill_default(JsonValue& config, const FieldDefault& field) {
   const auto width = whole(*hidden);
   const auto count = whole(*heads);
   if (width && count && *count > 0) config[key] = *width / *count;
+}
+
+// Whether no class of transformers fills in what config.json lacks.
+bool is_bare(const Model& model) {
+  const std::string* type = text_of(model.config, "model_type");
+  return type != nullptr && holds_word(model.family->bare_types, *type);
 }
 
 const JsonValue* first_present(const JsonValue& config, std::string_view fields) {
@@ -145,6 +168,25 @@ bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
   const std::string* path = text_of(model.root, "_name_or_path");
   return names_reranker(lower(checkpoint.name), "") ||
          (path != nullptr && names_reranker(lower(*path), ""));
+}
+
+// One letter a layer: M Mamba 2, * attention, - an MLP.
+Result<std::vector<LayerMixer>> mixers_of_pattern(const Model& model, const std::string& pattern) {
+  std::vector<LayerMixer> out;
+  for (const char letter : pattern) {
+    if (letter == 'E') {
+      return fail(ErrorCode::kUnsupported,
+                  "config.json: hybrid_override_pattern has layers of experts (E); known are M, * "
+                  "and -");
+    }
+    out.push_back(letter == 'M'   ? LayerMixer::kMamba
+                  : letter == '*' ? LayerMixer::kAttention
+                                  : LayerMixer::kNone);
+  }
+  if (out.size() == model.layers) return out;
+  return fail(ErrorCode::kCorrupt,
+              "config.json: hybrid_override_pattern has {} letters; expected {}", out.size(),
+              model.layers);
 }
 
 // full_attn_idxs lists the layers that have no convolution; without it all have attention.
@@ -200,8 +242,11 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(model.family, find_family(model.root, text, model.architecture));
   model.config = model.root;
   if (text != nullptr) model.config.update(*text);
+  CKPT_ASSIGN(model.family, variant_of(model.family, model.config));
   model.rope = complete_rope(model.config);
-  for (const FieldDefault& field : model.family->defaults) fill_default(model.config, field);
+  if (!is_bare(model)) {
+    for (const FieldDefault& field : model.family->defaults) fill_default(model.config, field);
+  }
   if (!model.rope.contains("full_attention")) {
     mirror(model.rope, model.config, "rope_theta", "rope_theta");
     mirror(model.rope, model.config, "original_max_position_embeddings",
@@ -221,6 +266,9 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
 }
 
 Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
+  if (const std::string* pattern = text_of(model.config, "hybrid_override_pattern")) {
+    return mixers_of_pattern(model, *pattern);
+  }
   const JsonValue* types = model.field("layer_types");
   if (types == nullptr) return mixers_without_types(model);
   if (!types->is_array() || types->size() != model.layers) {
@@ -229,9 +277,17 @@ Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
   }
   std::vector<LayerMixer> out;
   for (const JsonValue& type : *types) {
-    out.push_back(type == "conv"    ? LayerMixer::kConvolution
-                  : type == "mamba" ? LayerMixer::kMamba
-                                    : LayerMixer::kAttention);
+    const bool is_mamba = type == "mamba" || type == "linear_attention";
+    out.push_back(type == "conv" ? LayerMixer::kConvolution
+                  : is_mamba     ? LayerMixer::kMamba
+                                 : LayerMixer::kAttention);
+  }
+  const bool has_mamba = std::find(out.begin(), out.end(), LayerMixer::kMamba) != out.end();
+  if (!model.family->norm_groups.empty() && !has_mamba) {
+    return fail(
+        ErrorCode::kUnsupported,
+        "config.json: neither layer_types nor hybrid_override_pattern names a Mamba layer of {}",
+        model.architecture);
   }
   return out;
 }

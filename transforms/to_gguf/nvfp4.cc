@@ -79,7 +79,7 @@ Status Nvfp4Tensors::add(const NamedTensor& named) {
   if (match->rule->change == Change::kExpert) return add_expert(named, *match);
   const std::string name = gguf_name(match->rule->to, *match);
   CKPT_ASSIGN(std::vector<Tensor> changed,
-              change_values(named.tensor, match->rule->change, model_));
+              change_values(named.tensor, match->rule->change, model_, codecs_));
   if (!named.tensor.is_stored()) return add_encoded(std::move(changed[0]), name, named);
   CKPT_ASSIGN(const float scale, tensor_scale(named.tensor, codecs_));
   CKPT_ASSIGN(Tensor made, blocks(std::move(changed[0]), name, source_of(named.tensor)));

@@ -171,6 +171,21 @@ Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpo
   return out;
 }
 
+// Layers behind the last are those that config.json counts, whether or not their tensors are here:
+// llama.cpp does without them.
+Status count_nextn(bool keep_mtp, Model& model) {
+  const char* field = "num_nextn_predict_layers";
+  const JsonValue* said = model.field(field);
+  CKPT_ASSIGN(const uint64_t count, said == nullptr ? Result<uint64_t>(0) : model.count(field));
+  if (model.mtp_layers <= count) {
+    model.mtp_layers = keep_mtp ? count : 0;
+    return {};
+  }
+  return fail(ErrorCode::kCorrupt,
+              "config.json: {} layers and {} {}, but tensors of layer {} are there", model.layers,
+              count, field, model.layers + model.mtp_layers - 1);
+}
+
 }  // namespace
 
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
@@ -206,10 +221,16 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       const bool is_left_out = model.family->nextn == NextnLayers::kLeftOut;
       model.left_out += is_left_out && keep_mtp;
       if (is_left_out || !keep_mtp) continue;
+      mtp_layers = std::max(mtp_layers, *layer_number(name) + 1 - model.layers);
+    }
+    if (model.family->drops_tied_head && name == "lm_head.weight" &&
+        is_truthy(known(model.config, "tie_word_embeddings"))) {
+      continue;
     }
     if (is_quantized && is_side_scale(tensor->name)) continue;
     CKPT_TRY(check_source(*tensor, checkpoint, model));
     NamedTensor& named = out.emplace_back(NamedTensor{std::move(name), *tensor});
+    model.is_mxfp4 |= is_mxfp4(*tensor);
     if (!is_nvfp4(*tensor, codecs)) continue;
     model.is_nvfp4 = true;
     const auto scale = input_scales.find(tensor->name);
@@ -217,10 +238,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   }
   model.mtp_layers = mtp_layers;
   model.keeps_mtp = keep_mtp;
-  if (model.family->nextn == NextnLayers::kKept && keep_mtp &&
-      model.field("num_nextn_predict_layers") != nullptr) {
-    CKPT_ASSIGN(model.mtp_layers, model.count("num_nextn_predict_layers"));
-  }
+  if (model.family->nextn == NextnLayers::kKept) CKPT_TRY(count_nextn(keep_mtp, model));
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "core/base/arithmetic.h"
+#include "core/chunks/repack.h"
 #include "core/model/decoded_source.h"
 #include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/nvfp4.h"
@@ -59,7 +60,8 @@ const Codec& TensorList::codec_for(const Tensor& tensor, const std::string& name
   const bool small = tensor.shape.size() <= 1 || name.ends_with("_norm.weight") ||
                      !name.ends_with(".weight") || store == Store::kF32;
   if (small) return plain_codec(codecs_, Dtype::kF32);
-  const Codec* wanted = find_codec(codecs_, codec_name(model_.out_type));
+  const Codec* wanted =
+      find_codec(codecs_, is_mxfp4(tensor) ? "mxfp4" : codec_name(model_.out_type));
   CKPT_CHECK(wanted != nullptr);
   if (tensor.row_values() % wanted->block_values != 0) return plain_codec(codecs_, Dtype::kF16);
   return *wanted;
@@ -68,24 +70,23 @@ const Codec& TensorList::codec_for(const Tensor& tensor, const std::string& name
 // Values pass through the outtype even when a later step stores them in a third type: that is what
 // converting first and quantizing the file would have done.
 Result<Tensor> encode(Tensor tensor, const Codec& target) {
+  if (find_repack(*tensor.codec, target) != nullptr) return repack(std::move(tensor), target);
   const Dtype to = target.parts[0].dtype;
   const bool rounds = (to == Dtype::kF16 || to == Dtype::kBF16) && tensor.codec != &target;
-  if (rounds) {
-    CKPT_ASSIGN(tensor, with_op(std::move(tensor), RoundTo{to}));
-  }
-  return recode(std::move(tensor), target);
+  CKPT_ASSIGN(Tensor out, recode(std::move(tensor), target));
+  return rounds ? with_op(std::move(out), RoundTo{to}) : Result<Tensor>(std::move(out));
 }
 
-// Plain floats of several types are joined as F32, which holds them all.
+// Floats of several types, and rows that share scales with others of their tensor, are joined as
+// F32, which holds them all.
 void give_one_type(std::vector<Tensor>& tensors, const Codec& f32) {
-  const auto is_plain_float = [](const Tensor& tensor) {
-    return tensor.codec->parts.size() == 1 && tensor.codec->decode != nullptr &&
-           tensor.codec->block_values == 1;
-  };
   const bool differ = std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
-    return tensor.codec != tensors[0].codec;
+    return tensor.codec != tensors[0].codec || tensor.rows() % tensor.codec->band_rows != 0;
   });
-  if (!differ || !std::all_of(tensors.begin(), tensors.end(), is_plain_float)) return;
+  const bool are_decodable = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+    return tensor.codec->decode != nullptr;
+  });
+  if (!differ || !are_decodable) return;
   for (Tensor& tensor : tensors) tensor = stored_as_f32(tensor, f32);
 }
 
@@ -124,7 +125,7 @@ Status TensorList::add(NamedTensor named) {
   const std::string source =
       named.tensor.source_name.empty() ? named.tensor.name : named.tensor.source_name;
   CKPT_ASSIGN(std::vector<Tensor> changed,
-              change_values(std::move(named.tensor), rule.change, model_));
+              change_values(std::move(named.tensor), rule.change, model_, codecs_));
   CKPT_TRY(store(std::move(changed[0]), gguf_name(rule.to, *match), rule.store, source));
   if (changed.size() == 1) return {};
   return store(std::move(changed[1]), gguf_name(rule.second, *match), rule.store, source);
@@ -212,9 +213,13 @@ Result<std::vector<Tensor>> make_gguf_tensors(std::vector<NamedTensor> tensors, 
     if (is_nvfp4(named.tensor, codecs)) CKPT_TRY(packed.add(named));
   }
   CKPT_TRY(list.add_nvfp4(std::move(packed)));
+  for (const NamedTensor& named : tensors) {
+    if (is_mxfp4(named.tensor)) CKPT_TRY(list.add(named));
+  }
   CKPT_TRY(list.add_rope_factors());
   for (NamedTensor& named : tensors) {
-    if (!is_nvfp4(named.tensor, codecs)) CKPT_TRY(list.add(std::move(named)));
+    if (is_nvfp4(named.tensor, codecs) || is_mxfp4(named.tensor)) continue;
+    CKPT_TRY(list.add(std::move(named)));
   }
   return list.finish();
 }

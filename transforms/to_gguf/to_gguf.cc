@@ -58,7 +58,7 @@ Result<bool> keeps_mtp(const Options& options) {
 
 // Tokens beyond the rows of the embedding could never be looked up.
 Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& tensors,
-                        const Context& context) {
+                        uint64_t multiple, const Context& context) {
   const MetaValue* tokens = metadata.find("tokenizer.ggml.tokens");
   if (tokens == nullptr) return {};
   const uint64_t count = std::get<MetaArray>(tokens->value).count();
@@ -71,6 +71,7 @@ Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& ten
                       count, tensor.rows()));
       continue;
     }
+    if (count - tensor.rows() < multiple) continue;  // filled up, as the converter does
     return fail_with_hint(ErrorCode::kCorrupt,
                           "a tokenizer that belongs to these weights, with --tokenizer DIR",
                           "the vocabulary has {} tokens; the embedding '{}' has {} rows", count,
@@ -93,6 +94,10 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
   tokenizer.vocab_size = model.field("vocab_size") == nullptr ? std::optional<uint64_t>()
                                                               : whole(*model.field("vocab_size"));
   tokenizer.pre_name = options.get("tokenizer-pre");
+  const uint64_t multiple = model.family->vocabulary_multiple;
+  if (tokenizer.vocab_size && *tokenizer.vocab_size <= UINT32_MAX) {
+    *tokenizer.vocab_size = (*tokenizer.vocab_size + multiple - 1) / multiple * multiple;
+  }
   tokenizer.rules = model.family->tokenizer;
   CKPT_TRY(add_tokenizer_keys(input, tokenizer, context, out));
   return out;
@@ -116,6 +121,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const Options& options, const Conte
   CKPT_ASSIGN(const bool keep_mtp, keeps_mtp(options));
   CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
   CKPT_ASSIGN(Model model, read_model(input));
+  input.tensors = join_mxfp4(std::move(input.tensors), context.codecs);
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, keep_mtp, model, context.codecs));
   note_towers(model.towers, context);
@@ -132,7 +138,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const Options& options, const Conte
   out.name = input.name;
   CKPT_ASSIGN(out.tensors, make_gguf_tensors(std::move(selected), model, context.codecs));
   CKPT_ASSIGN(out.metadata, make_metadata(input, model, out.tensors, options, context));
-  CKPT_TRY(check_vocabulary(out.metadata, out.tensors, context));
+  CKPT_TRY(check_vocabulary(out.metadata, out.tensors, model.family->vocabulary_multiple, context));
   return out;
 }
 
@@ -140,8 +146,11 @@ Result<Checkpoint> to_gguf(Checkpoint input, const Options& options, const Conte
 
 uint64_t file_type(const Model& model) {
   constexpr uint64_t kNvfp4 = 39;
+  constexpr uint64_t kMxfp4Moe = 38;
   const bool is_plain = model.out_type != OutType::kQ8_0;
-  return model.is_nvfp4 && is_plain ? kNvfp4 : row_of(model.out_type).file_type;
+  if (is_plain && model.is_nvfp4) return kNvfp4;
+  if (is_plain && model.is_mxfp4) return kMxfp4Moe;
+  return row_of(model.out_type).file_type;
 }
 std::string_view codec_name(OutType type) { return row_of(type).name; }
 

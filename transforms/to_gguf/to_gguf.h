@@ -34,6 +34,7 @@ struct Model {
   uint64_t left_out = 0;     // tensors of such layers that llama.cpp's converter has no use for
   OutType out_type = OutType::kF32;
   bool is_nvfp4 = false;                 // some weights are, and stay so
+  bool is_mxfp4 = false;                 // experts are, and stay so
   std::vector<std::string> towers = {};  // tensors of vision and other towers, left out
 
   uint64_t blocks() const { return layers + mtp_layers; }
@@ -80,7 +81,17 @@ Result<std::vector<Tensor>> make_gguf_tensors(std::vector<NamedTensor> tensors, 
                                               Codecs codecs);
 
 // One tensor's values and shape as its rule says; names and types are the caller's.
-Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model);
+Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model,
+                                          Codecs codecs);
+// The changes that turn matrices around; others are change_values' own. `f32` is the codec of
+// values that had to be decoded for it.
+Result<std::vector<Tensor>> change_grid(const Tensor& given, Change change, const Model& model,
+                                        const Codec& f32);
+
+// Tensors X_blocks U8 [n, rows, K/32, 16] and X_scales U8 [n, rows, K/32] as X [n, rows, K], stored
+// as MXFP4; others as they are.
+std::vector<Tensor> join_mxfp4(std::vector<Tensor> tensors, Codecs codecs);
+bool is_mxfp4(const Tensor& tensor);
 
 // The keys "<architecture>.*" and general.file_type, appended.
 Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata);

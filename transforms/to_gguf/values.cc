@@ -139,22 +139,29 @@ Result<Tensor> squeezed(Tensor tensor) {
   return reshape(std::move(tensor), shape);
 }
 
+Result<Tensor> as_column(Tensor tensor) {
+  const uint64_t values = tensor.values();
+  return reshape(std::move(tensor), {values, 1});
+}
+
 Result<Tensor> convolution(Tensor tensor, const Heads& heads) {
   CKPT_ASSIGN(Tensor flat, squeezed(std::move(tensor)));
   return tile_rows(std::move(flat), heads, heads.key * heads.key_values * 2, heads.value_values);
 }
 
 Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
-  if (tensor.shape.size() != 3 || tensor.shape[1] % 2 != 0) {
+  const size_t rank = tensor.shape.size();
+  if (rank < 2 || rank > 3 || tensor.shape[rank - 2] % 2 != 0) {
     return fail(ErrorCode::kCorrupt,
                 "tensor '{}' has shape [{}]; expected experts x gate and up x hidden", tensor.name,
                 fmt::join(tensor.shape, ", "));
   }
-  const uint64_t half = tensor.shape[1] / 2;
+  const uint64_t experts = rank == 3 ? tensor.shape[0] : 1;
+  const uint64_t half = tensor.shape[rank - 2] / 2;
   std::vector<Tensor> out;
   for (uint64_t part = 0; part < 2; ++part) {
     std::vector<RowRun> runs;
-    for (uint64_t expert = 0; expert < tensor.shape[0]; ++expert) {
+    for (uint64_t expert = 0; expert < experts; ++expert) {
       runs.push_back({expert * half * 2 + part * half, half});
     }
     if (!tensor.is_stored()) {
@@ -164,7 +171,9 @@ Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
                   tensor.name);
     }
     CKPT_ASSIGN(Tensor taken, reorder_rows(tensor, runs));
-    CKPT_ASSIGN(taken, reshape(std::move(taken), {tensor.shape[0], half, tensor.shape[2]}));
+    std::vector<uint64_t> shape = tensor.shape;
+    shape[rank - 2] = half;
+    CKPT_ASSIGN(taken, reshape(std::move(taken), shape));
     out.push_back(std::move(taken));
   }
   return out;
@@ -198,35 +207,8 @@ Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model)
   return std::vector<Tensor>{std::move(qkv), std::move(z)};
 }
 
-Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
-  switch (change) {
-    case Change::kNone:
-    case Change::kExpert:
-    case Change::kExpertsGateUp:
-    case Change::kQkvz:
-      return tensor;
-    case Change::kTokenRows: {
-      CKPT_ASSIGN(const uint64_t tokens, model.count("vocab_size"));
-      return tokens < tensor.rows() ? reordered(std::move(tensor), {{0, tokens}})
-                                    : Result<Tensor>(std::move(tensor));
-    }
-    case Change::kNegExp:
-      return with_sum(std::move(tensor), NegExp{});
-    case Change::kSqueeze:
-      return squeezed(std::move(tensor));
-    case Change::kAddOne:
-      return with_sum(std::move(tensor), AddScalar{1.0f});
-    case Change::kRopeQuery: {
-      CKPT_ASSIGN(const uint64_t heads, model.count("n_heads num_attention_heads"));
-      return pair_rows(std::move(tensor), heads);
-    }
-    case Change::kRopeKey: {
-      CKPT_ASSIGN(const uint64_t heads, model.count("n_kv_heads num_key_value_heads"));
-      return pair_rows(std::move(tensor), heads);
-    }
-    default:
-      break;
-  }
+// The changes that go by the heads of linear attention.
+Result<Tensor> change_of_linear(Tensor tensor, Change change, const Model& model) {
   CKPT_ASSIGN(const Heads heads, linear_heads(model));
   switch (change) {
     case Change::kValueRows:
@@ -250,11 +232,76 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
   CKPT_CHECK(false);
 }
 
+// A norm of all groups as one row a group.
+Result<Tensor> rows_of_groups(Tensor tensor, const Model& model) {
+  CKPT_ASSIGN(const uint64_t groups,
+              number_of_fields(*model.family->parameters, model.config, model.family->norm_groups));
+  const uint64_t values = tensor.values();
+  if (groups != 0 && values % groups == 0) {
+    return reshape(std::move(tensor), {groups, values / groups});
+  }
+  return fail(ErrorCode::kCorrupt, "tensor '{}' has {} values; expected {} groups", tensor.name,
+              values, groups);
+}
+
+Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
+  switch (change) {
+    case Change::kNone:
+    case Change::kExpert:
+    case Change::kExpertsGateUp:
+    case Change::kQkvz:
+      return tensor;
+    case Change::kTokenRows: {
+      CKPT_ASSIGN(const uint64_t tokens, model.count("vocab_size"));
+      return tokens < tensor.rows() ? reordered(std::move(tensor), {{0, tokens}})
+                                    : Result<Tensor>(std::move(tensor));
+    }
+    case Change::kNegExp:
+      return with_sum(std::move(tensor), NegExp{});
+    case Change::kSqueeze:
+      return squeezed(std::move(tensor));
+    case Change::kColumn:
+      return as_column(std::move(tensor));
+    case Change::kDecayColumn: {
+      CKPT_ASSIGN(Tensor column, as_column(std::move(tensor)));
+      return with_sum(std::move(column), NegExp{});
+    }
+    case Change::kNormGroups:
+      return rows_of_groups(std::move(tensor), model);
+    case Change::kAddOne:
+      return with_sum(std::move(tensor), AddScalar{1.0f});
+    case Change::kRopeQuery: {
+      CKPT_ASSIGN(const uint64_t heads, model.count("n_heads num_attention_heads"));
+      return pair_rows(std::move(tensor), heads);
+    }
+    case Change::kRopeKey: {
+      CKPT_ASSIGN(const uint64_t heads, model.count("n_kv_heads num_key_value_heads"));
+      return pair_rows(std::move(tensor), heads);
+    }
+    default:
+      break;
+  }
+  return change_of_linear(std::move(tensor), change, model);
+}
+
 }  // namespace
 
-Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model) {
-  if (change == Change::kExpertsGateUp) return split_gate_up(tensor);
-  if (change == Change::kQkvz) return split_qkvz(tensor, model);
+Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model,
+                                          Codecs codecs) {
+  switch (change) {
+    case Change::kExpertsGateUp:
+      return split_gate_up(tensor);
+    case Change::kQkvz:
+      return split_qkvz(tensor, model);
+    case Change::kSwap:
+    case Change::kSwapHalves:
+    case Change::kSwapPairs:
+    case Change::kPairs:
+    case Change::kKeyValue:
+      return change_grid(tensor, change, model, plain_codec(codecs, Dtype::kF32));
+    default:
+      break;
+  }
   CKPT_ASSIGN(Tensor changed, change_one(std::move(tensor), change, model));
   return std::vector<Tensor>{std::move(changed)};
 }

@@ -12,7 +12,12 @@ TEST(ToGguf, RefusesWhatItDoesNotKnow) {
   config["architectures"] = {"GPT7ForCausalLM"};
   const std::string unknown = error_of(llama(config));
   EXPECT_NE(unknown.find("GPT7ForCausalLM"), std::string::npos) << unknown;
-  EXPECT_NE(unknown.find("Qwen3_5MoeForConditionalGeneration"), std::string::npos) << unknown;
+  EXPECT_NE(unknown.find("ckpt list families"), std::string::npos) << unknown;
+  config["architectures"] = {"Qwen3VLMoeForCausalLM"};
+  const std::string near = error_of(llama(config));
+  EXPECT_NE(near.find("; the nearest known is 'Qwen3VLMoeForConditionalGeneration'"),
+            std::string::npos)
+      << near;
 
   Checkpoint extra = llama(llama_config());
   add(extra, counting("model.layers.0.self_attn.rotor.weight", {2}));

@@ -35,7 +35,15 @@ enum class Change : uint8_t {
   kTokenRows,         // as many rows as config.json has tokens, where there are more
   kExpertsGateUp,     // {experts, gate and up, hidden}: two tensors, `to` and `second`
   kNegExp,            // -exp(x)
+  kColumn,            // {n} as {n, 1}
+  kDecayColumn,       // -exp(x), as {n, 1}
+  kNormGroups,        // {n} as {n_groups, n / n_groups}, by Family::norm_groups
   kSqueeze,           // axes of length 1 dropped
+  kKeyValue,          // MLA's kv_b_proj: `to` gets each head's keys transposed, `second` its values
+  kSwap,              // the last two axes swapped
+  kSwapHalves,        // the same, then the first half of the rows; the second half in `second`
+  kSwapPairs,         // the same with even and odd rows
+  kPairs,             // even and odd values of each row
   kQkvz,              // rows of each key head are q k v z: `to` gets all q, k, v; `second` all z
 };
 
@@ -69,6 +77,12 @@ enum class KeySource : uint8_t {
   kRotary,             // head size
   kNumber,           // `fields` as in a shape (models/models.h): "hidden_size/num_attention_heads"
   kRopeNeeded,       // of the rope parameters; must be there
+  kRopeTenth,        // a tenth of a field of the rope parameters, where it is there
+  kConstant,         // `fields`: true or false
+  kMlpWidths,        // one width a layer: `fields` where it has an MLP alone, else 0
+  kFieldIfTrue,      // only when the field is true
+  kFullLayers,       // one flag a layer: `fields`, a list, says full; nothing without the list
+  kNoWindow,         // 0 when all layers of layer_types have full attention
   kNextnSaid,        // num_nextn_predict_layers, be it 0; nothing when they are dropped
   kAttentionHeads,   // one count a layer: `fields` where it has attention, else 0
   kDefaultSections,  // 11 11 10 0, when mrope_section is absent
@@ -84,6 +98,7 @@ enum class KeySource : uint8_t {
   kFullOrSlidingHeads,  // key/value heads of each layer, when those of full attention are others
   kWideFeedForward,     // sizes by layer, when layers that share keys and values have twice as many
   kSlidingRotary,       // head_dim x partial_rotary_factor beside the kinds of attention, 1
+  kDeepstack,           // entries of this list of vision_config; 3 when it does not say
   kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
 };
 
@@ -107,6 +122,15 @@ struct FieldDefault {
   std::string_view null_as = {};  // a field that is there, but null, gets the value of this one
 };
 
+struct Family;
+
+// What else a class becomes: another family, or nothing, where config.json says so.
+struct FamilyVariant {
+  bool (*applies)(const JsonValue& config);
+  const Family* family;  // nullptr: it is refused, as what
+  std::string_view refused_as = {};
+};
+
 struct Family {
   std::string_view name;           // general.architecture
   std::string_view architectures;  // of config.json, separated by spaces
@@ -114,9 +138,16 @@ struct Family {
   std::span<const std::span<const NameRule>> names;
   std::span<const KeyRule> keys;  // after the common ones
   std::span<const FieldDefault> defaults;
-  const ParameterTable* parameters;  // names and shapes in the Hugging Face checkpoint
-  bool has_mtp = false;              // mtp.* become the layers after the last
+  const ParameterTable* parameters;              // names and shapes in the Hugging Face checkpoint
+  bool has_mtp = false;                          // mtp.* become the layers after the last
+  std::span<const FamilyVariant> variants = {};  // the first that applies takes its place
+  std::string_view norm_groups = {};             // field that counts the groups of kNormGroups
+  bool ignores_head_dim = false;                 // no sizes of heads among the common keys
+  uint64_t vocabulary_multiple = 1;              // tokens are filled up to a multiple of it
+  std::span<const KeyRule> more_keys = {};       // after `keys`, where a family adds to another's
+  std::string_view bare_types = {};  // model_types without defaults: not transformers' own
   NextnLayers nextn = NextnLayers::kUnknown;
+  bool drops_tied_head = false;        // a head is left out where config.json ties it
   bool has_rope_factors = false;       // llama3 scaling becomes a tensor
   bool has_proportional_rope = false;  // the part of a head that is not turned is divided by 1e30
   bool has_long_rope = false;          // long_factor and short_factor become tensors
@@ -139,6 +170,8 @@ extern const Family kLlama, kMistral, kMixtral, kPhi3, kSmolLm3;
 extern const Family kGemma, kGemma2, kGemma3, kGemma4;
 extern const Family kOlmo2, kOlmo3, kSeedOss;
 extern const Family kMiniMaxM2, kGlm4Moe, kMinistral3, kMistral3, kLfm2, kQwen3Next;
+extern const Family kGptOss, kLlama4, kDeepseekV3, kGlmMoeDsa;
+extern const Family kGraniteHybrid, kNemotronH, kQwen3Vl, kQwen3VlMoe;
 
 // As Llama's class reads them.
 inline constexpr TokenizerRules kLlamaTokenizer{

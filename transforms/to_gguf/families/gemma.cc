@@ -107,8 +107,8 @@ const Family kGemma2 = {
 
 const Family kGemma3 = {
     .name = "gemma3",
-    .architectures = "Gemma3ForCausalLM",
-    .model_types = "gemma3_text",
+    .architectures = "Gemma3ForCausalLM Gemma3ForConditionalGeneration",
+    .model_types = "gemma3_text gemma3",
     .names = kGemma3Lists,
     .keys = kGemma3Keys,
     .defaults = kGemma3Defaults,

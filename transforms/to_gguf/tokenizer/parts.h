@@ -59,6 +59,15 @@ Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& co
 Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,
                                              const JsonValue& tokenizer);
 
+// Tokens and merges of tiktoken.model, which must be there. `config` is tokenizer_config.json; 0
+// for vocab_size: no special tokens. Fails: kCorrupt, naming the line.
+struct RankedVocabulary {
+  Vocabulary vocabulary;
+  std::vector<std::string> merges;
+};
+Result<RankedVocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
+                                    uint64_t vocab_size);
+
 // Which special tokens are looked for; ids from `vocab_size` on are passed over.
 struct SpecialsWanted {
   uint64_t vocab_size = UINT64_MAX;

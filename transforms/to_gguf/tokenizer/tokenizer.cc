@@ -59,7 +59,7 @@ Status refuse_missing(const Checkpoint& checkpoint, const TokenizerRules& rules)
     return fail_with_hint(ErrorCode::kUsage, kTokenizerHint,
                           "tokenizer.json without tokenizer.model, which this family's is made of");
   }
-  for (const char* path : {"tokenizer.model", "spiece.model", "tekken.json"}) {
+  for (const char* path : {"tokenizer.model", "spiece.model", "tekken.json", "tiktoken.model"}) {
     if (has_json || checkpoint.find_document(path) == nullptr) continue;
     return fail_with_hint(ErrorCode::kUnsupported, kTokenizerHint,
                           "{} without tokenizer.json: only byte-level BPE in a tokenizer.json is "
@@ -87,26 +87,45 @@ Status check_kind(const JsonValue& tokenizer) {
   return {};
 }
 
-Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
-                           const TokenizerOptions& options, Metadata& metadata) {
-  CKPT_TRY(check_kind(files.tokenizer));
-  CKPT_ASSIGN(Vocabulary vocabulary, read_vocabulary(checkpoint, files.tokenizer, files.config,
-                                                     options.vocab_size.value_or(0)));
-  CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, files.tokenizer));
-  CKPT_ASSIGN(std::string pre,
-              options.pre_name ? Result<std::string>(*options.pre_name)
-                               : recognize_pre_tokenizer(files.tokenizer, files.config, merges));
-  metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
-  metadata.append("tokenizer.ggml.pre", MetaValue::text(std::move(pre)));
+// What byte-level BPE comes to, wherever it was read.
+Status add_merged_keys(const Checkpoint& checkpoint, TokenizerFiles files, RankedVocabulary found,
+                       const TokenizerOptions& options, Metadata& metadata) {
   metadata.append("tokenizer.ggml.tokens",
-                  MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
-  metadata.append("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(vocabulary.types)));
-  if (!merges.empty()) {
-    metadata.append("tokenizer.ggml.merges", MetaValue::array(make_text_array(std::move(merges))));
+                  MetaValue::array(make_text_array(std::move(found.vocabulary.tokens))));
+  metadata.append("tokenizer.ggml.token_type",
+                  MetaValue::array(make_i32_array(found.vocabulary.types)));
+  if (!found.merges.empty()) {
+    metadata.append("tokenizer.ggml.merges",
+                    MetaValue::array(make_text_array(std::move(found.merges))));
   }
   SpecialsWanted wanted;
   wanted.named = options.rules.special_tokens;
   return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), wanted, metadata);
+}
+
+Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
+                           const TokenizerOptions& options, Metadata& metadata) {
+  CKPT_TRY(check_kind(files.tokenizer));
+  RankedVocabulary found;
+  CKPT_ASSIGN(found.vocabulary, read_vocabulary(checkpoint, files.tokenizer, files.config,
+                                                options.vocab_size.value_or(0)));
+  CKPT_ASSIGN(found.merges, read_merges(checkpoint, files.tokenizer));
+  CKPT_ASSIGN(std::string pre, options.pre_name ? Result<std::string>(*options.pre_name)
+                                                : recognize_pre_tokenizer(
+                                                      files.tokenizer, files.config, found.merges));
+  metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
+  metadata.append("tokenizer.ggml.pre", MetaValue::text(std::move(pre)));
+  return add_merged_keys(checkpoint, std::move(files), std::move(found), options, metadata);
+}
+
+Status add_ranked_keys(const Checkpoint& checkpoint, TokenizerFiles files,
+                       const TokenizerOptions& options, Metadata& metadata) {
+  CKPT_ASSIGN(RankedVocabulary found,
+              read_ranks(checkpoint, files.config, options.vocab_size.value_or(0)));
+  metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
+  metadata.append("tokenizer.ggml.pre",
+                  MetaValue::text(options.pre_name.value_or(std::string(options.rules.ranks))));
+  return add_merged_keys(checkpoint, std::move(files), std::move(found), options, metadata);
 }
 
 Status add_piece_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
@@ -154,6 +173,10 @@ Status add_vocabulary_keys(const Checkpoint& checkpoint, TokenizerFiles files,
   }
   const bool is_byte_level = options.rules.piece_file != PieceFile::kRequired ||
                              (options.rules.keeps_added_texts && is_gpt2(files.config));
+  const bool has_ranks = checkpoint.find_document("tiktoken.model") != nullptr;
+  if (files.tokenizer.is_null() && has_ranks && !options.rules.ranks.empty()) {
+    return add_ranked_keys(checkpoint, std::move(files), options, metadata);
+  }
   if (files.tokenizer.is_null() || !is_byte_level) {
     return refuse_missing(checkpoint, options.rules);
   }

@@ -4,6 +4,7 @@
 //   tokenizer.model (SentencePiece)       model llama:  pre, tokens, scores, token_type
 //   tokenizer.json, BPE with byte         model llama:  the same, without the scores it lacks
 //     fallback, where no .model is
+//   tiktoken.model, where no tokenizer.json is and the family takes it: model gpt2
 //   then: *_token_id, add_*_token, chat_template, normalizer.*
 //
 // Source: llama.cpp conversion/base.py (get_vocab_base, _create_vocab_sentencepiece),
@@ -28,6 +29,7 @@ enum class PieceFile : uint8_t { kIgnored, kPreferred, kRequired };
 struct TokenizerRules {
   PieceFile piece_file = PieceFile::kIgnored;  // tokenizer.model; preferred to tokenizer.json
   ByteFallback byte_fallback = ByteFallback::kRefused;
+  std::string_view ranks = {};     // name of the pre-tokenizer that goes with tiktoken.model
   bool keeps_added_texts = false;  // added tokens as Phi-3's class has them
   bool is_llama = false;  // writes add_prefix_space; two sizes of vocabulary are exceptions
   std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one

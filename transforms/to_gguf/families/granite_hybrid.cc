@@ -1,0 +1,123 @@
+// Granite 4: layers of Mamba 2 and of attention, experts with a shared MLP, or that MLP alone.
+//
+// Source: llama.cpp conversion/granite.py (GraniteHybridModel, GraniteMoeModel), mamba.py
+// (Mamba2Model), which read config.json as it stands. Note: one class gives four kinds of files;
+// without Mamba layers it is "granite" or "granitemoe". With them there are no rotary positions,
+// the context is said to be 2^20, and tokens are filled up to a multiple of 8, though the
+// embedding is not; query and key rows are permuted all the same.
+#include <algorithm>
+
+#include "transforms/to_gguf/families/families.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr NameRule kGraniteNames[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.self_attn.q_proj",      "blk.{}.attn_q", Change::kRopeQuery},
+    {"model.layers.{}.self_attn.k_proj",      "blk.{}.attn_k", Change::kRopeKey},
+    {"model.layers.{}.mamba.A_log",           "blk.{}.ssm_a", Change::kDecayColumn},
+    {"model.layers.{}.mamba.D",               "blk.{}.ssm_d", Change::kColumn},
+    {"model.layers.{}.mamba.conv1d.weight",   "blk.{}.ssm_conv1d.weight", Change::kSqueeze,
+     Store::kF32},
+    {"model.layers.{}.mamba.conv1d.bias",     "blk.{}.ssm_conv1d.bias"},
+    {"model.layers.{}.mamba.dt_bias",         "blk.{}.ssm_dt.bias"},
+    {"model.layers.{}.mamba.in_proj",         "blk.{}.ssm_in"},
+    {"model.layers.{}.mamba.norm",            "blk.{}.ssm_norm", Change::kNormGroups},
+    {"model.layers.{}.mamba.out_proj",        "blk.{}.ssm_out"},
+};
+constexpr NameRule kGraniteExpertNames[] = {
+    {"model.layers.{}.block_sparse_moe.router.layer", "blk.{}.ffn_gate_inp", Change::kNone,
+     Store::kF32},
+    {"model.layers.{}.block_sparse_moe.input_linear.weight", "blk.{}.ffn_gate_exps.weight",
+     Change::kExpertsGateUp, Store::kByRules,         "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.block_sparse_moe.output_linear", "blk.{}.ffn_down_exps"},
+    {"model.layers.{}.shared_mlp.input_linear.weight", "blk.{}.ffn_gate_shexp.weight",
+     Change::kExpertsGateUp, Store::kByRules,         "blk.{}.ffn_up_shexp.weight"},
+    {"model.layers.{}.shared_mlp.output_linear",      "blk.{}.ffn_down_shexp"},
+};
+constexpr NameRule kGraniteDenseNames[] = {
+    {"model.layers.{}.shared_mlp.input_linear.weight", "blk.{}.ffn_gate.weight",
+     Change::kExpertsGateUp, Store::kByRules,         "blk.{}.ffn_up.weight"},
+    {"model.layers.{}.shared_mlp.output_linear",      "blk.{}.ffn_down"},
+};
+
+constexpr KeyRule kGraniteKeys[] = {
+    {"vocab_size",           MetaType::kU32, "vocab_size"},
+    {"rope.dimension_count", MetaType::kU32, "hidden_size/num_attention_heads",
+     KeySource::kNumber},
+    {"attention.scale",      MetaType::kF32, "attention_multiplier", KeySource::kFieldUnlessZero},
+    {"embedding_scale",      MetaType::kF32, "embedding_multiplier", KeySource::kFieldUnlessZero},
+    {"residual_scale",       MetaType::kF32, "residual_multiplier", KeySource::kFieldUnlessZero},
+    {"logit_scale",          MetaType::kF32, "logits_scaling", KeySource::kFieldUnlessZero},
+    {"expert_shared_feed_forward_length", MetaType::kU32, "shared_intermediate_size",
+     KeySource::kFieldUnlessZero},
+    {"ssm.conv_kernel",      MetaType::kU32, "mamba_d_conv", KeySource::kNumber},
+    {"ssm.state_size",       MetaType::kU32, "mamba_d_state", KeySource::kNumber},
+    {"ssm.group_count",      MetaType::kU32, "mamba_n_groups", KeySource::kNumber},
+    {"ssm.inner_size",       MetaType::kU32, "mamba_expand*hidden_size", KeySource::kNumber},
+    {"ssm.time_step_rank",   MetaType::kU32, "mamba_n_heads", KeySource::kNumber},
+    {"rope.dimension_count", MetaType::kU32, "attn_rotary_emb", KeySource::kFieldUnlessZero},
+    {"attention.head_count_kv", MetaType::kArray, "num_key_value_heads",
+     KeySource::kAttentionHeads},
+};
+
+constexpr KeyRule kMambaGraniteKeys[] = {
+    {"rope.scaling.finetuned", MetaType::kBool, "false", KeySource::kConstant},
+    {"context_length",         MetaType::kU32, "1048576", KeySource::kNumber},
+};
+constexpr KeyRule kAttentionGraniteKeys[] = {
+    {"rope.scaling.finetuned", MetaType::kBool, "true", KeySource::kConstant},
+};
+// clang-format on
+
+constexpr std::span<const NameRule> kGraniteOnly = kGraniteNames;
+constexpr std::span<const NameRule> kGraniteExpertOnly = kGraniteExpertNames;
+constexpr std::span<const NameRule> kGraniteDenseOnly = kGraniteDenseNames;
+const std::span<const NameRule> kGraniteLists[] = {kGraniteOnly, kGraniteExpertOnly, kCommonNames};
+const std::span<const NameRule> kGraniteDenseLists[] = {kGraniteOnly, kGraniteDenseOnly,
+                                                        kCommonNames};
+
+bool has_no_experts(const JsonValue& config) {
+  return !is_truthy(known(config, "num_local_experts"));
+}
+
+bool has_no_mamba(const JsonValue& config) {
+  const JsonValue* types = known(config, "layer_types");
+  return types != nullptr && std::all_of(types->begin(), types->end(), [](const JsonValue& type) {
+           return type == "attention" || type == "full_attention";
+         });
+}
+
+constexpr Family granite(std::string_view name, std::span<const std::span<const NameRule>> names,
+                         std::span<const FamilyVariant> variants = {}) {
+  const bool is_hybrid = name == "granitehybrid";
+  return {
+      .name = name,
+      .architectures = "GraniteMoeHybridForCausalLM",
+      .model_types = "granitemoehybrid",
+      .names = names,
+      .keys = kGraniteKeys,
+      .defaults = {},
+      .parameters = &kGraniteHybridParameters,
+      .variants = variants,
+      .norm_groups = is_hybrid ? "mamba_n_groups" : "",
+      .ignores_head_dim = true,
+      .vocabulary_multiple = is_hybrid ? uint64_t{8} : uint64_t{1},
+      .more_keys = is_hybrid ? std::span<const KeyRule>(kMambaGraniteKeys)
+                             : std::span<const KeyRule>(kAttentionGraniteKeys),
+  };
+}
+
+const Family kGraniteDense = granite("granite", kGraniteDenseLists);
+const FamilyVariant kGraniteMoeVariants[] = {{has_no_experts, &kGraniteDense}};
+const Family kGraniteMoe = granite("granitemoe", kGraniteLists, kGraniteMoeVariants);
+const Family kGraniteHybridDense = granite("granitehybrid", kGraniteDenseLists);
+const FamilyVariant kGraniteVariants[] = {{has_no_mamba, &kGraniteMoe},
+                                          {has_no_experts, &kGraniteHybridDense}};
+
+}  // namespace
+
+const Family kGraniteHybrid = granite("granitehybrid", kGraniteLists, kGraniteVariants);
+
+}  // namespace ckpt

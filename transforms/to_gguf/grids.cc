@@ -1,0 +1,110 @@
+// Changes of to-gguf that turn matrices around: experts stored [in, out], keys and values of a
+// latent, pairs that lie in turn (llama.cpp conversion/{gpt_oss,llama,deepseek}.py modify_tensors).
+//
+// Note: MXFP4 experts lie as [out, in] already, so nothing but their rows
+// is told apart.
+#include "core/model/decoded_source.h"
+#include "core/model/strided_source.h"
+#include "transforms/to_gguf/to_gguf.h"
+
+namespace ckpt {
+namespace {
+
+Failure wrong_shape(const Tensor& tensor, const char* expected) {
+  return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; expected {}", tensor.name,
+              fmt::join(tensor.shape, ", "), expected);
+}
+
+bool is_plain(const Tensor& tensor) {
+  return tensor.codec->parts.size() == 1 && tensor.codec->block_values == 1;
+}
+
+// Swapped axes of {n, in, out}: rows `first`, first + step, ... of {n, out, in}.
+Result<Tensor> swapped(const Tensor& tensor, uint64_t first, uint64_t step, uint64_t rows) {
+  const uint64_t in = tensor.shape[1];
+  const uint64_t out = tensor.shape[2];
+  return take_grid(tensor, {first, {tensor.shape[0], rows, in}, {in * out, step, out}});
+}
+
+// Even and odd rows of {n, 2 rows, columns}, of whatever codec.
+Result<std::vector<Tensor>> row_pairs(const Tensor& tensor) {
+  std::vector<Tensor> out;
+  for (const uint64_t first : {0, 1}) {
+    CKPT_ASSIGN(Tensor taken, take_every(tensor, first, 2));
+    CKPT_ASSIGN(out.emplace_back(),
+                reshape(std::move(taken), {tensor.shape[0], tensor.shape[1] / 2, tensor.shape[2]}));
+  }
+  return out;
+}
+
+Result<std::vector<Tensor>> swap_axes(const Tensor& tensor, Change change) {
+  if (tensor.shape.size() != 3) return wrong_shape(tensor, "experts, in, out");
+  const uint64_t rows = tensor.shape[2];
+  std::vector<Tensor> out;
+  if (change == Change::kSwap) {
+    if (!is_plain(tensor)) return std::vector<Tensor>{tensor};
+    CKPT_ASSIGN(out.emplace_back(), swapped(tensor, 0, 1, rows));
+    return out;
+  }
+  const bool is_turned = !is_plain(tensor);
+  if ((is_turned ? tensor.shape[1] : rows) % 2 != 0) {
+    return wrong_shape(tensor, "as many rows of gate as of up");
+  }
+  if (is_turned) return row_pairs(tensor);
+  const bool in_turn = change == Change::kSwapPairs;
+  for (const uint64_t part : {0, 1}) {
+    CKPT_ASSIGN(out.emplace_back(),
+                swapped(tensor, in_turn ? part : part * (rows / 2), in_turn ? 2 : 1, rows / 2));
+  }
+  return out;
+}
+
+Result<std::vector<Tensor>> value_pairs(const Tensor& tensor) {
+  if (tensor.shape.size() != 2 || tensor.shape[1] % 2 != 0) {
+    return wrong_shape(tensor, "experts, gate and up");
+  }
+  const uint64_t rows = tensor.shape[0];
+  const uint64_t columns = tensor.shape[1];
+  std::vector<Tensor> out;
+  for (const uint64_t part : {0, 1}) {
+    CKPT_ASSIGN(Tensor taken, take_grid(tensor, {part, {1, rows, columns / 2}, {0, columns, 2}}));
+    CKPT_ASSIGN(out.emplace_back(), reshape(std::move(taken), {rows, columns / 2}));
+  }
+  return out;
+}
+
+Result<std::vector<Tensor>> keys_and_values(const Tensor& tensor, const Model& model) {
+  const ParameterTable& table = *model.family->parameters;
+  CKPT_ASSIGN(const uint64_t heads, number_of_fields(table, model.config, "num_key_value_heads"));
+  CKPT_ASSIGN(const uint64_t keys, number_of_fields(table, model.config, "qk_nope_head_dim"));
+  CKPT_ASSIGN(const uint64_t values, number_of_fields(table, model.config, "v_head_dim"));
+  const uint64_t head_rows = keys + values;
+  const uint64_t latent = tensor.row_values();
+  if (keys == 0 || values == 0 || tensor.shape.size() != 2 ||
+      tensor.shape[0] != heads * head_rows) {
+    return wrong_shape(tensor, "num_key_value_heads x (qk_nope_head_dim + v_head_dim), latent");
+  }
+  const uint64_t head = head_rows * latent;
+  std::vector<Tensor> out;
+  CKPT_ASSIGN(out.emplace_back(), take_grid(tensor, {0, {heads, latent, keys}, {head, 1, latent}}));
+  CKPT_ASSIGN(out.emplace_back(),
+              take_grid(tensor, {keys * latent, {heads, values, latent}, {head, latent, 1}}));
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> change_grid(const Tensor& given, Change change, const Model& model,
+                                        const Codec& f32) {
+  const bool keeps_codec = change == Change::kSwapPairs || change == Change::kSwap;
+  if (!given.is_stored()) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}': computed values cannot be turned around",
+                given.name);
+  }
+  const Tensor tensor = is_plain(given) || keeps_codec ? given : stored_as_f32(given, f32);
+  if (change == Change::kPairs) return value_pairs(tensor);
+  if (change == Change::kKeyValue) return keys_and_values(tensor, model);
+  return swap_axes(tensor, change);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,179 @@
+// Tokens of tiktoken.model, and the merges that its ranks stand for (llama.cpp
+// conversion/deepseek.py DeepseekV2Model.set_vocab, qwen.py QwenModel.bpe; tiktoken/load.py).
+//
+//   "IQ== 0"   one token a line, its bytes in base64, its rank, which is its number
+//
+// Behind the last rank come special tokens: those that tokenizer_config.json names under their
+// numbers, others as <|reserved_token_i|>, up to vocab_size. Note: a merge is what a token splits
+// into when only lower ranks are merged; tokens that split into more than two have none.
+#include <array>
+#include <map>
+#include <unordered_map>
+
+#include "transforms/to_gguf/tokenizer/parts.h"
+
+namespace ckpt {
+namespace {
+
+constexpr const char* kRanksFile = "tiktoken.model";
+constexpr size_t kMaxRankBytes = 1024;  // of a token
+
+struct RankedToken {
+  std::string bytes;
+  uint64_t rank = 0;
+};
+
+// nullopt: a character that is none of the alphabet's.
+std::optional<std::string> bytes_of_base64(std::string_view text) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string out;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const size_t value = kAlphabet.find(c);
+    if (value == kAlphabet.npos) return std::nullopt;
+    bits = bits << 6 | static_cast<uint32_t>(value);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out += static_cast<char>(bits >> count & 0xFF);
+  }
+  return out;
+}
+
+Result<std::vector<RankedToken>> read_lines(std::string_view text) {
+  std::vector<RankedToken> out;
+  for (uint64_t line = 1; !text.empty(); ++line) {
+    std::string_view row = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(row.size() + 1, text.size()));
+    if (row.ends_with('\r')) row.remove_suffix(1);
+    if (row.empty()) continue;
+    const size_t space = std::min(row.find(' '), row.size());
+    const auto bytes = bytes_of_base64(row.substr(0, space));
+    const std::string digits(row.substr(std::min(space + 1, row.size())));
+    const bool is_number = !digits.empty() && digits.size() <= 8 &&
+                           digits.find_first_not_of("0123456789") == digits.npos;
+    if (!bytes || bytes->empty() || bytes->size() > kMaxRankBytes || !is_number) {
+      return fail(ErrorCode::kCorrupt, "{}: line {}: expected a token in base64 and its rank",
+                  kRanksFile, line);
+    }
+    out.push_back({*bytes, std::stoull(digits)});
+  }
+  return out;
+}
+
+// The characters by which byte-level BPE writes bytes: printable ones as themselves, all others
+// from U+0100 on.
+std::array<std::string, 256> byte_characters() {
+  std::array<std::string, 256> out;
+  uint32_t next = 256;
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const bool is_printable = (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
+    const uint32_t point = is_printable ? byte : next++;
+    if (point < 0x80) {
+      out[byte] = static_cast<char>(point);
+    } else {
+      out[byte] = {static_cast<char>(0xC0 | point >> 6), static_cast<char>(0x80 | (point & 0x3F))};
+    }
+  }
+  return out;
+}
+
+std::string text_of_bytes(std::string_view bytes) {
+  static const std::array<std::string, 256> kCharacters = byte_characters();
+  std::string out;
+  for (const char c : bytes) out += kCharacters[static_cast<unsigned char>(c)];
+  return out;
+}
+
+using RankOf = std::unordered_map<std::string, uint64_t>;
+
+// The parts of a token when only pairs below its own rank are merged, lowest first.
+std::vector<std::string> parts_below(const RankedToken& token, const RankOf& ranks) {
+  std::vector<std::string> parts;
+  for (const char c : token.bytes) parts.emplace_back(1, c);
+  while (parts.size() > 1) {
+    size_t best = 0;
+    uint64_t best_rank = token.rank;
+    for (size_t i = 0; i + 1 < parts.size(); ++i) {
+      const auto found = ranks.find(parts[i] + parts[i + 1]);
+      if (found == ranks.end() || found->second >= best_rank) continue;
+      best = i;
+      best_rank = found->second;
+    }
+    if (best_rank == token.rank) break;
+    parts[best] += parts[best + 1];
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+  }
+  return parts;
+}
+
+std::vector<std::string> merges_of(const std::vector<RankedToken>& tokens) {
+  RankOf ranks;
+  for (const RankedToken& token : tokens) ranks[token.bytes] = token.rank;
+  std::vector<std::string> out;
+  for (const RankedToken& token : tokens) {
+    if (token.bytes.size() == 1) continue;
+    const std::vector<std::string> parts = parts_below(token, ranks);
+    if (parts.size() != 2) continue;
+    out.push_back(text_of_bytes(parts[0]) + " " + text_of_bytes(parts[1]));
+  }
+  return out;
+}
+
+Result<std::map<uint64_t, std::string>> named_tokens(const JsonValue& config) {
+  std::map<uint64_t, std::string> out;
+  const JsonValue* table = known(config, "added_tokens_decoder");
+  if (table == nullptr || !table->is_object()) return out;
+  for (const auto& [key, entry] : table->items()) {
+    const std::string* text = text_of(entry, "content");
+    const bool is_number =
+        !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == key.npos;
+    if (text == nullptr || !is_number) {
+      return fail(ErrorCode::kCorrupt,
+                  "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its "
+                  "token",
+                  key);
+    }
+    out[std::stoull(key)] = *text;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<RankedVocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
+                                    uint64_t vocab_size) {
+  const Document* file = checkpoint.find_document(kRanksFile);
+  CKPT_CHECK(file != nullptr);
+  CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_lines(*file->content));
+  CKPT_ASSIGN(const auto named, named_tokens(config));
+  const uint64_t size = vocab_size == 0 ? tokens.size() : vocab_size;
+  if (size > kMaxTokens) {
+    return fail(ErrorCode::kCorrupt, "config.json: vocab_size {}; at most {}", size, kMaxTokens);
+  }
+  RankedVocabulary out;
+  out.vocabulary.tokens.resize(size);
+  out.vocabulary.types.resize(size, static_cast<int32_t>(TokenType::kUnused));
+  for (const RankedToken& token : tokens) {
+    if (token.rank >= size) continue;
+    out.vocabulary.tokens[token.rank] = text_of_bytes(token.bytes);
+    out.vocabulary.types[token.rank] = static_cast<int32_t>(TokenType::kNormal);
+  }
+  for (uint64_t id = 0; id < size; ++id) {
+    std::string& text = out.vocabulary.tokens[id];
+    const auto found = named.find(id);
+    if (id >= tokens.size()) {
+      text = found != named.end() ? found->second : fmt::format("<|reserved_token_{}|>", id);
+      out.vocabulary.types[id] = static_cast<int32_t>(TokenType::kControl);
+    } else if (text.empty()) {
+      text = fmt::format("[PAD{}]", id);
+    }
+  }
+  out.merges = merges_of(tokens);
+  return out;
+}
+
+}  // namespace ckpt

@@ -4,6 +4,7 @@
 // vllm/multimodal/processing.
 // Note: the processor is made for a wrapper even when only text is served.
 #include "checks/subject.h"
+#include "core/model/json_documents.h"
 
 namespace ckpt {
 namespace {

@@ -11,14 +11,14 @@ namespace {
 std::string tool_parser(const Examined& on) {
   const Document* file = on.checkpoint.find_document("chat_template.jinja");
   const std::string* inside = text_of(on.tokenizer_config, "chat_template");
-  const std::string* text = file != nullptr ? file->content.get() : inside;
+  const std::string* text = file != nullptr ? &file->text() : inside;
   if (text == nullptr || text->find("<tool_call>") == text->npos) return {};
   return text->find("<function=") != text->npos ? "qwen3_coder" : "hermes";
 }
 
 bool thinks(const Examined& on) {
   const Document* file = on.checkpoint.find_document("chat_template.jinja");
-  return file != nullptr && file->content->find("<think>") != std::string::npos;
+  return file != nullptr && file->text().find("<think>") != std::string::npos;
 }
 
 std::string vllm_command(const Examined& on, const std::string& path) {

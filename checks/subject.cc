@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/model/json_documents.h"
+
 namespace ckpt {
 namespace {
 
@@ -133,11 +135,16 @@ std::string Mismatch::text(std::string_view what) const {
                     : fmt::format("{} modules, the first '{}', {}", count, first, what);
 }
 
-Examined::Examined(const Checkpoint& from) : checkpoint(from) {
+Examined::Examined(const Checkpoint& from)
+    : checkpoint(from),
+      config(object_of("config.json")),
+      tokenizer_config(object_of("tokenizer_config.json")),
+      tokenizer(object_of("tokenizer.json")),
+      generation_config(object_of("generation_config.json")),
+      preprocessor(object_of("preprocessor_config.json")) {
   is_gguf = checkpoint.format == "gguf";
   by_name_.reserve(checkpoint.tensors.size());
   for (const Tensor& tensor : checkpoint.tensors) by_name_.emplace(tensor.name, &tensor);
-  parse_documents();
   tokenizer_faults = find_tokenizer_faults(tokenizer);
   model_type = text_or_empty(config, "model_type");
   const auto classes = texts_of(member(config, "architectures"));
@@ -149,21 +156,11 @@ Examined::Examined(const Checkpoint& from) : checkpoint(from) {
   parameters = compare_parameters(*this);
 }
 
-void Examined::parse_documents() {
-  const std::array<std::pair<std::string_view, JsonValue*>, 5> wanted{
-      {{"config.json", &config},
-       {"tokenizer_config.json", &tokenizer_config},
-       {"tokenizer.json", &tokenizer},
-       {"generation_config.json", &generation_config},
-       {"preprocessor_config.json", &preprocessor}}};
-  for (const auto& [path, into] : wanted) {
-    auto read = read_object(checkpoint, path);
-    if (!read) {
-      broken[std::string(path)] = fault_of(read.error(), path);
-    } else if (*read) {
-      *into = std::move(**read);
-    }
-  }
+const JsonValue& Examined::object_of(std::string_view path) {
+  static const JsonValue kNone;
+  const auto read = read_object(checkpoint, path);
+  if (!read) broken[std::string(path)] = fault_of(read.error(), path);
+  return read && *read ? **read : kNone;  // the checkpoint keeps it
 }
 
 void Examined::read_quantizations() {
@@ -178,13 +175,7 @@ void Examined::read_quantizations() {
     add("config.json: text_config.quantization_config",
         known(text_config(), "quantization_config"));
   }
-  auto nested = read_object(checkpoint, "hf_quant_config.json");
-  if (!nested) {
-    broken["hf_quant_config.json"] = fault_of(nested.error(), "hf_quant_config.json");
-  } else if (*nested) {
-    nested_ = std::make_unique<JsonValue>(std::move(**nested));
-    add("hf_quant_config.json", nested_.get());
-  }
+  add("hf_quant_config.json", &object_of("hf_quant_config.json"));
 }
 
 void Examined::collect_modules() {

@@ -84,8 +84,9 @@ class Examined {
   explicit Examined(const Checkpoint& checkpoint);
 
   const Checkpoint& checkpoint;
-  JsonValue config, tokenizer_config, tokenizer, generation_config, preprocessor;  // null if none
   std::map<std::string, std::string> broken;
+  // Of the files named so, with .json; null if there is none.
+  const JsonValue &config, &tokenizer_config, &tokenizer, &generation_config, &preprocessor;
   std::map<std::string, Module> modules;
   std::vector<const Tensor*> stray;  // of no module: _amax and the like keep their full names
   std::vector<Quantization> quantizations;  // all there are, in the order vLLM looks
@@ -109,12 +110,11 @@ class Examined {
   std::vector<std::string> layer_types() const;  // empty where there are none
 
  private:
-  void parse_documents();
+  const JsonValue& object_of(std::string_view path);
   void read_quantizations();
   void collect_modules();
   std::unordered_map<std::string_view, const Tensor*> by_name_;
   bool has_vision_ = false;
-  std::unique_ptr<JsonValue> nested_;
 };
 
 struct Found {

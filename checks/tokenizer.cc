@@ -201,8 +201,8 @@ Status look_end(const Look& look) {
 const std::string* chat_template(const Examined& on, bool& differs) {
   const Document* file = on.checkpoint.find_document("chat_template.jinja");
   const std::string* inside = text_of(on.tokenizer_config, "chat_template");
-  differs = file != nullptr && inside != nullptr && *file->content != *inside;
-  return file != nullptr ? file->content.get() : inside;
+  differs = file != nullptr && inside != nullptr && file->text() != *inside;
+  return file != nullptr ? &file->text() : inside;
 }
 
 Status look_template(const Look& look) {

@@ -125,14 +125,14 @@ Status look_tokenizer_class(const Look& look) {
 Status look_generation_values(const Look& look) {
   const Document* document = look.on.checkpoint.find_document("generation_config.json");
   if (document == nullptr) return {};
-  const auto json = parse_json("generation_config.json", *document->content);
+  const auto json = document->values();
   if (!json) return {};  // passed over, with a warning
-  if (!json->is_object()) {
+  if (!(*json)->is_object()) {
     look.report("generation_config.json",
-                fmt::format("a JSON {}; expected an object", json->type_name()));
+                fmt::format("a JSON {}; expected an object", (*json)->type_name()));
     return {};
   }
-  const JsonValue* pad = known(*json, "pad_token_id");
+  const JsonValue* pad = known(**json, "pad_token_id");
   if (pad == nullptr || pad->is_number() || pad->is_boolean()) return {};
   look.report("generation_config.json: pad_token_id",
               fmt::format("{}; expected a number", pad->dump()));

@@ -111,7 +111,7 @@ Result<Document> read_document(const std::filesystem::path& folder, const std::s
   if (text.starts_with("version https://git-lfs")) {
     CKPT_TRY(in(source->name(), refuse_other_files(*source, path)));
   }
-  return Document{path, std::make_shared<const std::string>(std::move(text))};
+  return Document(path, std::move(text));
 }
 
 }  // namespace

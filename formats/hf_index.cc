@@ -15,7 +15,9 @@
 // only, one newline at the end. Readers must not trust metadata: total_size is wrong in many files.
 #include <algorithm>
 
-#include "formats/json_text.h"
+#include "core/base/utf8.h"
+#include "core/json/json_string.h"
+#include "formats/json_events.h"
 #include "formats/safetensors.h"
 
 namespace ckpt {
@@ -27,64 +29,52 @@ class IndexEvents final : public JsonEvents {
   SafetensorsIndex index;
   bool saw_weight_map = false;
 
-  bool null() override { return value(); }
-  bool boolean(bool) override { return value(); }
-  bool number_integer(number_integer_t) override { return value(); }
-  bool number_float(number_float_t, const string_t&) override { return value(); }
-
-  bool number_unsigned(number_unsigned_t number) override {
-    if (in_metadata()) {
-      index.metadata.entries.push_back({key_, MetaValue{MetaType::kU64, uint64_t{number}}});
-    }
-    return value();
-  }
-
-  bool string(string_t& text) override {
-    if (in_metadata()) index.metadata.entries.push_back({key_, MetaValue::text(text)});
-    if (depth_ == 2 && section_ == "weight_map") {
-      index.weight_map.emplace_back(key_, std::move(text));
+  bool scalar(std::string_view spelling) override {
+    const bool is_text = spelling[0] == '"';
+    if (is_text && in_weight_map()) {
+      index.weight_map.emplace_back(key_, json_unquoted(spelling));
       return true;
     }
+    if (in_metadata()) {
+      const auto number = whole_number(spelling);
+      if (number) index.metadata.entries.push_back({key_, MetaValue{MetaType::kU64, *number}});
+      if (is_text) {
+        index.metadata.entries.push_back({key_, MetaValue::text(json_unquoted(spelling))});
+      }
+    }
     return value();
   }
 
-  bool key(string_t& text) override {
-    if (depth_ == 1) section_ = text;
-    key_ = std::move(text);
+  bool key(std::string_view spelling) override {
+    key_ = json_unquoted(spelling);
+    if (depth_ == 1) section_ = key_;
     return true;
   }
 
-  bool start_object(size_t) override {
-    if (depth_ == 1 && section_ == "weight_map") {
+  bool open(char bracket, size_t) override {
+    if (depth_ == 1 && section_ == "weight_map" && bracket == '{') {
       if (saw_weight_map) return refuse("'weight_map' comes twice");
       saw_weight_map = true;
     } else if (!value()) {
       return false;
     }
-    return enter();
+    ++depth_;
+    return true;
   }
-  bool start_array(size_t) override { return value() && enter(); }
-  bool end_object() override { return leave(); }
-  bool end_array() override { return leave(); }
+  bool close(size_t) override {
+    --depth_;
+    return true;
+  }
 
  private:
   bool in_metadata() const { return depth_ == 2 && section_ == "metadata"; }
+  bool in_weight_map() const { return depth_ == 2 && section_ == "weight_map"; }
 
   // A value of any kind: fine, but not inside weight_map and not instead of the root object.
   bool value() {
-    if (depth_ == 2 && section_ == "weight_map") {
+    if (in_weight_map()) {
       return refuse(fmt::format("weight_map: '{}' is not the name of a file", shorten(key_)));
     }
-    return true;
-  }
-  bool enter() {
-    if (++depth_ > kMaxNestingDepth) {
-      return refuse(fmt::format("brackets nested more than {} deep", kMaxNestingDepth));
-    }
-    return true;
-  }
-  bool leave() {
-    --depth_;
     return true;
   }
 
@@ -134,12 +124,12 @@ Result<SafetensorsIndex> parse_index(std::string_view json) {
   for (const auto& [tensor, file] : events.index.weight_map) names.push_back(tensor);
   if (const auto twice = NameIndex(std::move(names)).find_twice()) {
     return fail(ErrorCode::kCorrupt, "weight_map: tensor '{}' comes twice",
-                JsonEvents::shorten(events.index.weight_map[twice->first].first));
+                shorten(events.index.weight_map[twice->first].first));
   }
   for (const auto& [tensor, file] : events.index.weight_map) {
     if (!is_safe_path(file)) {
       return fail(ErrorCode::kCorrupt, "weight_map: tensor '{}' is in '{}'; expected a file name",
-                  JsonEvents::shorten(tensor), JsonEvents::shorten(file));
+                  shorten(tensor), shorten(file));
     }
   }
   return std::move(events.index);

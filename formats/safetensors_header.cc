@@ -7,7 +7,9 @@
 // no key is searched for, and brackets nested too deep are refused at the first one too many.
 #include <array>
 
-#include "formats/json_text.h"
+#include "core/base/utf8.h"
+#include "core/json/json_string.h"
+#include "formats/json_events.h"
 #include "formats/safetensors.h"
 
 namespace ckpt {
@@ -50,7 +52,58 @@ class HeaderEvents final : public JsonEvents {
  public:
   SafetensorsHeader header;
 
-  bool start_object(size_t) override {
+  bool open(char bracket, size_t) override { return bracket == '{' ? open_object() : open_array(); }
+
+  bool close(size_t) override {
+    switch (place_) {
+      case Place::kRoot:
+        place_ = Place::kEnd;
+        return true;
+      case Place::kShapeNumbers:
+      case Place::kOffsetNumbers:
+        place_ = Place::kTensor;
+        return true;
+      default:
+        if (place_ == Place::kTensor && (fields_ != kAll || offsets_ != 2)) {
+          return refuse(fmt::format("{}: expected dtype, shape and two data_offsets", here()));
+        }
+        place_ = Place::kRoot;
+        return true;
+    }
+  }
+
+  bool key(std::string_view spelling) override {
+    key_ = json_unquoted(spelling);
+    if (place_ != Place::kTensor) return true;
+    const unsigned field = key_ == "dtype"          ? kDtype
+                           : key_ == "shape"        ? kShape
+                           : key_ == "data_offsets" ? kOffsets
+                                                    : 0;
+    if (field == 0) return refuse(fmt::format("{}: an unknown field '{}'", here(), shorten(key_)));
+    if ((fields_ & field) != 0) return refuse(fmt::format("{}: '{}' comes twice", here(), key_));
+    fields_ |= field;
+    return true;
+  }
+
+  bool scalar(std::string_view spelling) override {
+    const bool is_text = spelling[0] == '"';
+    if (place_ == Place::kShapeNumbers || (place_ == Place::kOffsetNumbers && offsets_ < 2)) {
+      return number(spelling);
+    }
+    if (is_text && place_ == Place::kMetadata) {
+      header.metadata.entries.push_back(
+          {std::move(key_), MetaValue::text(json_unquoted(spelling))});
+      return true;
+    }
+    if (is_text && place_ == Place::kTensor && key_ == "dtype") return dtype(spelling);
+    return refuse(fmt::format("{}: {} in an unexpected place", here(), described(spelling)));
+  }
+
+ private:
+  enum class Place { kStart, kRoot, kMetadata, kTensor, kShapeNumbers, kOffsetNumbers, kEnd };
+  static constexpr unsigned kDtype = 1, kShape = 2, kOffsets = 4, kAll = 7;
+
+  bool open_object() {
     if (place_ == Place::kStart) {
       place_ = Place::kRoot;
     } else if (place_ == Place::kRoot && key_ == "__metadata__") {
@@ -74,31 +127,7 @@ class HeaderEvents final : public JsonEvents {
     return true;
   }
 
-  bool key(string_t& text) override {
-    key_ = std::move(text);
-    if (place_ != Place::kTensor) return true;
-    const unsigned field = key_ == "dtype"          ? kDtype
-                           : key_ == "shape"        ? kShape
-                           : key_ == "data_offsets" ? kOffsets
-                                                    : 0;
-    if (field == 0) return refuse(fmt::format("{}: an unknown field '{}'", here(), shorten(key_)));
-    if ((fields_ & field) != 0) return refuse(fmt::format("{}: '{}' comes twice", here(), key_));
-    fields_ |= field;
-    return true;
-  }
-
-  bool end_object() override {
-    if (place_ == Place::kRoot) {
-      place_ = Place::kEnd;
-    } else if (place_ == Place::kTensor && (fields_ != kAll || offsets_ != 2)) {
-      return refuse(fmt::format("{}: expected dtype, shape and two data_offsets", here()));
-    } else {
-      place_ = Place::kRoot;
-    }
-    return true;
-  }
-
-  bool start_array(size_t) override {
+  bool open_array() {
     if (place_ == Place::kTensor && key_ == "shape") {
       place_ = Place::kShapeNumbers;
     } else if (place_ == Place::kTensor && key_ == "data_offsets") {
@@ -109,53 +138,31 @@ class HeaderEvents final : public JsonEvents {
     return true;
   }
 
-  bool end_array() override {
-    place_ = Place::kTensor;
-    return true;
-  }
-
-  bool number_unsigned(number_unsigned_t value) override {
-    if (place_ == Place::kShapeNumbers) {
-      auto& shape = header.entries.back().shape;
-      if (shape.size() == kMaxDimensions) {
-        return refuse(fmt::format("{}: more than {} dimensions", here(), kMaxDimensions));
-      }
-      shape.push_back(value);
-    } else if (place_ == Place::kOffsetNumbers && offsets_ < 2) {
-      auto& entry = header.entries.back();
-      (offsets_++ == 0 ? entry.begin : entry.end) = value;
-    } else {
-      return refuse(fmt::format("{}: the number {} in an unexpected place", here(), value));
+  bool number(std::string_view spelling) {
+    const auto value = whole_number(spelling);
+    if (!value) {
+      return refuse(fmt::format("{}: {}; expected a whole number from 0 to 2^64 - 1", here(),
+                                described(spelling)));
     }
-    return true;
-  }
-
-  bool number_integer(number_integer_t value) override {
-    return refuse(fmt::format("{}: the number {}; expected one from 0 up", here(), value));
-  }
-
-  bool number_float(number_float_t, const string_t& text) override {
-    return refuse(
-        fmt::format("{}: the number {}; expected a whole one below 2^64", here(), shorten(text)));
-  }
-
-  bool string(string_t& text) override {
-    if (place_ == Place::kMetadata) {
-      header.metadata.entries.push_back({std::move(key_), MetaValue::text(std::move(text))});
+    auto& entry = header.entries.back();
+    if (place_ == Place::kOffsetNumbers) {
+      (offsets_++ == 0 ? entry.begin : entry.end) = *value;
       return true;
     }
-    if (place_ != Place::kTensor || key_ != "dtype") {
-      return refuse(fmt::format("{}: the text '{}' in an unexpected place", here(), shorten(text)));
+    if (entry.shape.size() == kMaxDimensions) {
+      return refuse(fmt::format("{}: more than {} dimensions", here(), kMaxDimensions));
     }
+    entry.shape.push_back(*value);
+    return true;
+  }
+
+  bool dtype(std::string_view spelling) {
+    const std::string text = json_unquoted(spelling);
     const auto dtype = safetensors_dtype(text);
     if (!dtype) return refuse(fmt::format("{}: unknown dtype '{}'", here(), shorten(text)));
     header.entries.back().dtype = *dtype;
     return true;
   }
-
- private:
-  enum class Place { kStart, kRoot, kMetadata, kTensor, kShapeNumbers, kOffsetNumbers, kEnd };
-  static constexpr unsigned kDtype = 1, kShape = 2, kOffsets = 4, kAll = 7;
 
   std::string here() const {
     if (place_ == Place::kStart || place_ == Place::kRoot) return "the top level";

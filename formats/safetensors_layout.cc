@@ -14,9 +14,10 @@
 #include <set>
 
 #include "core/base/arithmetic.h"
+#include "core/base/utf8.h"
+#include "core/json/json_string.h"
 #include "core/model/name_index.h"
 #include "formats/header_slack.h"
-#include "formats/json_text.h"
 #include "formats/safetensors.h"
 #include "formats/safetensors_places.h"
 #include "formats/same_file.h"
@@ -56,7 +57,7 @@ Result<std::vector<LaidEntry>> entries_of(const Tensor& tensor, uint32_t index) 
     }
     if (name.size() > kMaxNameBytes) {
       return fail(ErrorCode::kUnsupported, "tensor '{}': a name of {} bytes; expected at most {}",
-                  JsonEvents::shorten(name), name.size(), kMaxNameBytes);
+                  shorten(name), name.size(), kMaxNameBytes);
     }
     entries.push_back({index, part, rule.dtype, std::move(name), std::move(*shape),
                        part_size_bytes(tensor, part)});
@@ -283,7 +284,7 @@ Status append_documents(const Checkpoint& checkpoint, std::vector<OutputFile>& f
       return fail(ErrorCode::kUsage, "document '{}' has the name of another output file",
                   document.path);
     }
-    documents.push_back(text_file(document.path, *document.content));
+    documents.push_back(text_file(document.path, document.text()));
   }
   std::move(documents.begin(), documents.end(), std::back_inserter(files));
   return {};

@@ -23,7 +23,7 @@ void expect_same_documents(const Checkpoint& a, const Checkpoint& b) {
   FUZZ_LAW(a.documents.size() == b.documents.size());
   for (const Document& document : a.documents) {
     const Document* other = b.find_document(document.path);
-    FUZZ_LAW(other != nullptr && *other->content == *document.content);
+    FUZZ_LAW(other != nullptr && other->text() == document.text());
   }
 }
 

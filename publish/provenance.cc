@@ -2,7 +2,7 @@
 //
 // Source: slsa-framework/slsa spec/build-provenance.md. No time is written unless it is given, so
 // that equal runs give equal bytes.
-#include "core/json/json_read.h"
+#include "core/json/json_edit.h"
 #include "publish/publish.h"
 
 namespace ckpt {
@@ -12,6 +12,15 @@ using Json = nlohmann::ordered_json;
 
 Json descriptor(const FileDigest& file, std::string name) {
   return {{"name", std::move(name)}, {"digest", {{"sha256", file.sha256}}}};
+}
+
+// What `tree` says, with its members in their order.
+Json in_order(const JsonText& tree) {
+  if (tree.kind() == JsonText::Kind::kToken) return json_scalar(tree.token());
+  Json out = tree.is_array() ? Json::array() : Json::object();
+  for (const JsonText& item : tree.items()) out.push_back(in_order(item));
+  for (const auto& [key, value] : tree.members()) out[key] = in_order(value);
+  return out;
 }
 
 }  // namespace
@@ -28,8 +37,8 @@ Result<std::string> render_provenance(const Provenance& provenance) {
   Json parameters = Json::object();
   if (!provenance.command.empty()) parameters["command"] = provenance.command;
   if (!provenance.recipe.empty()) {
-    CKPT_TRY(parse_json("recipe", provenance.recipe));  // guards the depth
-    parameters["recipe"] = Json::parse(provenance.recipe, nullptr, false);
+    CKPT_ASSIGN(const JsonText recipe, in("recipe", JsonText::parse(provenance.recipe)));
+    parameters["recipe"] = in_order(recipe);
   }
   Json metadata = Json::object();
   if (!provenance.time.empty()) metadata["finishedOn"] = provenance.time;

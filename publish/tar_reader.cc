@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "core/base/arithmetic.h"
+#include "core/base/utf8.h"
 #include "publish/archive.h"
 
 namespace ckpt {
@@ -84,25 +85,6 @@ std::string_view what_it_is(char type) {
     default:
       return "neither file nor folder";
   }
-}
-
-bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const size_t more = first < 0x80 ? 0 : first >> 5 == 6 ? 1 : first >> 4 == 14 ? 2 : 3;
-    if (more == 3 && first >> 3 != 30) return false;
-    if (text.size() - i <= more) return false;
-    uint32_t code = more == 0 ? first : first & (0x3Fu >> more);
-    for (size_t k = 1; k <= more; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if (next >> 6 != 2) return false;
-      code = code << 6 | (next & 0x3F);
-    }
-    constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-    if (code < kLeast[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
-    i += more + 1;
-  }
-  return true;
 }
 
 // For messages: control characters would reach a terminal.

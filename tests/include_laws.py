@@ -5,6 +5,7 @@
             core and models, a folder shows one header, only tools and tests see everything
   floors    in core, a folder includes its own files and those of the floors below
   headers   a header is included by another file than its own .cc
+  JSON      core/json reads it, with one limit of nesting; nobody calls another parser
 
 usage: include_laws.py ROOT      prints each breach as "file:line: law" and exits 1
        include_laws.py --planted ROOT   breaks each law in a copy of ROOT and must see it
@@ -18,8 +19,9 @@ import tempfile
 LEAVES = {"formats", "quantizers", "transforms", "checks", "publish"}
 BELOW = {"models"}  # leaves may include its header
 FREE = {"tools", "tests", "bench", "fuzz"}
-FLOORS = ["base", "io", "model", "json", "chunks", "outputs", "resume", "engine", "patch"]  # lowest first
+FLOORS = ["base", "json", "io", "model", "chunks", "outputs", "resume", "engine", "patch"]  # lowest first
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+OTHER_PARSER = re.compile(r"\b(?:json|Json|ordered_json|JsonValue)::(?:parse|sax_parse|accept)\(")
 MAX_SOURCE_LINES, MAX_COLUMNS = 400, 100
 
 
@@ -71,6 +73,8 @@ def breaches(root):
         for number, line in enumerate(lines, 1):
             if len(line) > MAX_COLUMNS:
                 yield f"{where}:{number}: more than {MAX_COLUMNS} columns"
+            if folder not in {"tests", "bench", "fuzz"} and OTHER_PARSER.search(line):
+                yield f"{where}:{number}: another parser of JSON; core/json reads all of it"
             if found := INCLUDE.match(line):
                 target = found.group(1)
                 users.setdefault(target, set()).add(str(where))
@@ -90,6 +94,7 @@ PLANTED = {  # file: what is added to it, what must be said
     "formats/formats.h": ('#include "quantizers/quantizers.h"', "leaves know core and models"),
     "tools/commands.h": ('#include "checks/profile.h"', "is private to checks"),
     "publish/lonely.h": ("", "no other file includes it"),
+    "tools/carry_out.h": ("inline auto j = nlohmann::json::parse(text);", "another parser of JSON"),
     "checks/checks.h": ("//\n" * 400, "more than 400 lines"),
     "transforms/transforms.h": ("// " + "x" * 98, "more than 100 columns"),
 }

@@ -164,7 +164,7 @@ void compare_metadata(const Metadata& a, const Metadata& b, Differences& out) {
 
 void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& out) {
   const auto compare = [&](const Document& left, const Document& right) {
-    if (*left.content != *right.content) out.add(left.path, "document", "differs");
+    if (left.text() != right.text()) out.add(left.path, "document", "differs");
   };
   const auto key_of = [](const Document& document) -> const std::string& { return document.path; };
   pair_up(a.documents, b.documents, "document", out, key_of, compare);

@@ -22,7 +22,7 @@ bool is_same(const Tensor& a, const Tensor& b) {
 
 bool is_same(const Checkpoint& a, const Checkpoint& b) {
   const auto are_documents_same = [](const Document& x, const Document& y) {
-    return x.path == y.path && *x.content == *y.content;
+    return x.path == y.path && x.text() == y.text();
   };
   const auto are_tensors_same = [](const Tensor& x, const Tensor& y) { return is_same(x, y); };
   return std::equal(a.documents.begin(), a.documents.end(), b.documents.begin(), b.documents.end(),

@@ -18,12 +18,11 @@ bool has_adapter_weights(const Checkpoint& checkpoint) {
 
 // "LoRA adapter of 'ORG/NAME'"
 std::string describe(const Document& config) {
-  const auto json = JsonText::parse(*config.content);
-  const bool is_object = json && json->is_object();
-  const std::string kind = is_object ? json->find_text("peft_type").value_or("LORA") : "LORA";
-  const auto base = is_object ? json->find_text("base_model_name_or_path") : std::nullopt;
-  return fmt::format("{} adapter{}", kind == "LORA" ? "LoRA" : kind,
-                     base ? fmt::format(" of '{}'", *base) : "");
+  const auto json = config.values();
+  const std::string* kind = json ? text_of(**json, "peft_type") : nullptr;
+  const std::string* base = json ? text_of(**json, "base_model_name_or_path") : nullptr;
+  return fmt::format("{} adapter{}", kind == nullptr || *kind == "LORA" ? "LoRA" : *kind,
+                     base != nullptr ? fmt::format(" of '{}'", *base) : "");
 }
 
 }  // namespace

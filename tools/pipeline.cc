@@ -36,7 +36,7 @@ Status take_tokenizer(Checkpoint& checkpoint, const fs::path& folder) {
       continue;
     }
     found = true;
-    checkpoint.set_document(document.path, *document.content);
+    checkpoint.set_document(document);
   }
   if (found) return {};
   return fail(ErrorCode::kUsage, "{}: no tokenizer.json or tokenizer_config.json in this folder",

@@ -1,8 +1,8 @@
 #include "tools/published_files.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/base/utf8.h"
 #include "core/io/bytes.h"
 #include "publish/publish.h"
 #include "tools/commands.h"
@@ -10,18 +10,6 @@
 
 namespace ckpt {
 namespace fs = std::filesystem;
-namespace {
-
-bool is_utf8_name(const std::string& name) {
-  return !nlohmann::json(name)
-              .dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore)
-              .empty() &&
-         nlohmann::json(name)
-                 .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                 .find("\xEF\xBF\xBD") == std::string::npos;
-}
-
-}  // namespace
 
 Result<std::string> read_small(const fs::path& path, uint64_t limit_bytes) {
   CKPT_ASSIGN(const SharedSource source, open_file(path));
@@ -54,7 +42,7 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
     if (entry.kind == FolderEntry::Kind::kOther) {
       return fail(ErrorCode::kUsage, "{}: neither file nor folder", where);
     }
-    if (!is_utf8_name(entry.path)) {
+    if (!is_utf8(entry.path)) {
       return fail(ErrorCode::kUsage, "{}: its name is not UTF-8", where);
     }
     const std::string name = fs::path(entry.path).filename().string();

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/glob.h"
-#include "core/json/json_read.h"
+#include "core/model/json_documents.h"
 #include "core/model/transform.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"

@@ -17,9 +17,6 @@
 
 namespace ckpt {
 
-// Bytes of the character at the front of `text`; 0 when it is not well-formed UTF-8, or empty.
-size_t utf8_size(std::string_view text);
-
 // One line of well-formed UTF-8 that moves no cursor. Backslashes of `text` stay as they are, so
 // that what is printable already is not changed.
 std::string printable(std::string_view text);

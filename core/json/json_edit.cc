@@ -2,149 +2,67 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
-#include "core/json/json_fault.h"
-#include "core/json/json_python.h"
-#include "core/json/json_read.h"
+#include "core/json/json_reader.h"
+#include "core/json/json_string.h"
 
 namespace ckpt {
 namespace {
 
-constexpr uint32_t kMaxDepth = 128;
 constexpr size_t kMaxIndent = 16;  // a file may claim any, and each line would pay for it
-
-std::string quote(std::string_view text, bool ascii) {
-  using nlohmann::json;
-  return json(std::string(text)).dump(-1, ' ', ascii, json::error_handler_t::replace);
-}
-std::string quote_ascii(std::string_view text) { return quote(text, true); }
-
-// Text of a token with its quotes; nullopt when it is no string.
-std::optional<std::string> unquote(const std::string& token) {
-  if (token.empty() || token[0] != '"') return std::nullopt;
-  const auto parsed = nlohmann::json::parse(token, nullptr, false);
-  const auto* text = parsed.get_ptr<const std::string*>();
-  return text == nullptr ? std::nullopt : std::optional(*text);
-}
 
 std::string_view line_end(const JsonStyle& style) { return style.crlf ? "\r\n" : "\n"; }
 
-bool is_scalar(std::string_view token) {
-  if (find_foreign_byte(token)) return false;
-  if (token == "NaN" || token == "Infinity" || token == "-Infinity") return true;
-  if (is_json_number(token)) return true;  // beyond the range of a double too, as Python reads it
-  return !nlohmann::json::parse(token, nullptr, false).is_discarded();
-}
-
 }  // namespace
 
-// Recursive descent; depth is bounded.
-class JsonTextParser {
+class JsonText::Builder final : public JsonSink {
  public:
-  explicit JsonTextParser(std::string_view text) : text_(text) {}
+  explicit Builder(std::string_view text) : text_(text) {}
+  JsonText take() { return std::move(root_); }
 
-  Result<JsonText> run() {
-    CKPT_ASSIGN(JsonText out, value(0));
-    peek();
-    if (at_ != text_.size()) return bad();
-    return out;
+  bool scalar(std::string_view spelling) override {
+    place({})->token_ = spelling;
+    return true;
+  }
+  bool key(std::string_view spelling) override {
+    key_ = json_unquoted(spelling);
+    return true;
+  }
+  bool open(char bracket, size_t at_byte) override {
+    open_.push_back({place(bracket == '{' ? object() : array()), at_byte});
+    return true;
+  }
+  bool close(size_t end_byte) override {
+    const auto [node, at_byte] = open_.back();
+    const bool is_empty = node->items_.empty() && node->members_.empty();
+    const std::string_view spelling = text_.substr(at_byte, end_byte - at_byte);
+    node->was_one_line_ = !is_empty && spelling.find('\n') == spelling.npos;
+    open_.pop_back();
+    return true;
   }
 
  private:
-  // The next character that is no space, 0 at the end.
-  char peek() {
-    while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
-    return at_ < text_.size() ? text_[at_] : '\0';
-  }
-  Failure bad() const { return not_json(text_); }
+  struct Open {
+    JsonText* node;
+    size_t at_byte;
+  };
 
-  Result<JsonText> value(uint32_t depth) {
-    if (depth > kMaxDepth) {
-      return fail(ErrorCode::kCorrupt, "nested deeper than {} levels", kMaxDepth);
-    }
-    const char c = peek();
-    if (c == '{') return object(depth);
-    if (c == '[') return array(depth);
-    JsonText out;
-    CKPT_ASSIGN(out.token_, token());
-    return out;
-  }
-
-  Result<std::string> token() {
-    const size_t start = at_;
-    if (peek() == '"') {
-      for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-        if (text_[at_] == '\\') ++at_;
-      }
-      at_ = std::min(at_ + 1, text_.size());
-    } else {
-      while (at_ < text_.size() && !is_json_space(text_[at_]) &&
-             std::string_view(",:]}[{\"").find(text_[at_]) == std::string_view::npos) {
-        ++at_;
-      }
-    }
-    std::string out(text_.substr(start, at_ - start));
-    if (!is_scalar(out)) return bad();
-    return out;
-  }
-
-  // True after a comma, false at `close`.
-  Result<bool> more(char close) {
-    const char c = peek();
-    if (c != ',' && c != close) return bad();
-    ++at_;
-    return c == ',';
-  }
-
-  // Called behind the closing bracket of what started at `start`.
-  bool one_line(size_t start) const {
-    return text_.substr(start, at_ - start).find('\n') == text_.npos;
-  }
-
-  Result<JsonText> array(uint32_t depth) {
-    JsonText out = JsonText::array();
-    const size_t start = at_++;
-    if (peek() == ']') {
-      ++at_;
-      return out;
-    }
-    for (bool again = true; again;) {
-      CKPT_ASSIGN(JsonText item, value(depth + 1));
-      out.items_.push_back(std::move(item));
-      CKPT_ASSIGN(again, more(']'));
-    }
-    out.was_one_line_ = one_line(start);
-    return out;
-  }
-
-  Result<JsonText> object(uint32_t depth) {
-    JsonText out = JsonText::object();
-    const size_t start = at_++;
-    if (peek() == '}') {
-      ++at_;
-      return out;
-    }
-    for (bool again = true; again;) {
-      if (peek() != '"') return bad();
-      CKPT_ASSIGN(const std::string key, token());
-      if (peek() != ':') return bad();
-      ++at_;
-      CKPT_ASSIGN(JsonText item, value(depth + 1));
-      out.members_.emplace_back(unquote(key).value_or(""), std::move(item));
-      CKPT_ASSIGN(again, more('}'));
-    }
-    out.was_one_line_ = one_line(start);
-    return out;
+  JsonText* place(JsonText node) {
+    if (open_.empty()) return &(root_ = std::move(node));
+    JsonText& parent = *open_.back().node;
+    if (parent.is_array()) return &parent.items_.emplace_back(std::move(node));
+    return &parent.members_.emplace_back(std::move(key_), std::move(node)).second;
   }
 
   std::string_view text_;
-  size_t at_ = 0;
+  JsonText root_;
+  std::vector<Open> open_;
+  std::string key_;
 };
 
 JsonText JsonText::text(std::string_view value) {
   JsonText out;
-  out.token_ = quote_ascii(value);
+  out.token_ = json_quoted(value, JsonEscape::kPython);
   return out;
 }
 
@@ -178,7 +96,19 @@ JsonText JsonText::object() {
   return out;
 }
 
-Result<JsonText> JsonText::parse(std::string_view text) { return JsonTextParser(text).run(); }
+Result<JsonText> JsonText::parse(std::string_view text) {
+  Builder builder(text);
+  if (const auto fault = read_json_events(text, &builder)) return not_json(*fault, text);
+  return builder.take();
+}
+
+JsonValue JsonText::value() const {
+  if (kind_ == Kind::kToken) return json_scalar(token_);
+  JsonValue out = is_array() ? JsonValue::array() : JsonValue::object();
+  for (const JsonText& item : items_) out.push_back(item.value());
+  for (const auto& [key, item] : members_) out[key] = item.value();
+  return out;
+}
 
 // keep_lines: what was parsed from one line stays on one, with all that was put into it since.
 struct JsonText::Layout {
@@ -214,12 +144,13 @@ void JsonText::append_to(std::string& out, const Layout& layout, uint32_t depth)
     out += line_end(style);
     out.append(size_t{style.indent} * level, style.tabs ? '\t' : ' ');
   };
+  const JsonEscape keys = style.ascii ? JsonEscape::kPython : JsonEscape::kSerde;
   out += is_array ? '[' : '{';
   for (size_t i = 0; i < count; ++i) {
     if (i != 0) out += one_line && style.spaced ? ", " : ",";
     if (!one_line) new_line(depth + 1);
     if (!is_array) {
-      out += quote(members_[i].first, style.ascii);
+      append_json_text(out, members_[i].first, keys);
       out += one_line && !style.spaced ? ":" : ": ";
     }
     (is_array ? items_[i] : members_[i].second).append_to(out, inner, depth + 1);
@@ -259,7 +190,8 @@ JsonText* JsonText::find(std::string_view key) {
 }
 
 std::optional<std::string> JsonText::as_text() const {
-  return kind_ == Kind::kToken ? unquote(token_) : std::nullopt;
+  return kind_ == Kind::kToken && token_[0] == '"' ? std::optional(json_unquoted(token_))
+                                                   : std::nullopt;
 }
 
 std::optional<std::string> JsonText::find_text(std::string_view key) const {
@@ -322,25 +254,6 @@ bool JsonText::rename(std::string_view key, std::string_view name) {
 
 bool JsonText::remove(std::string_view key) {
   return std::erase_if(members_, [&](const Member& member) { return member.first == key; }) != 0;
-}
-
-Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std::string_view path) {
-  const Document* document = checkpoint.find_document(path);
-  if (document == nullptr) return std::optional<JsonDocument>();
-  CKPT_ASSIGN(JsonText root, in(path, JsonText::parse(*document->content)));
-  if (!root.is_object()) {
-    return fail(ErrorCode::kCorrupt, "{}: JSON, but no object; expected one", path);
-  }
-  return std::optional(JsonDocument{std::move(root), json_style_of(*document->content)});
-}
-
-void write_json(Checkpoint& checkpoint, std::string_view path, const JsonDocument& document) {
-  const Document* old = checkpoint.find_document(path);
-  if (old != nullptr) {
-    const Result<JsonText> said = JsonText::parse(*old->content);
-    if (said && *said == document.root) return;
-  }
-  checkpoint.set_document(std::string(path), document.root.dump(document.style));
 }
 
 }  // namespace ckpt

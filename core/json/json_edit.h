@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/model/checkpoint.h"
+#include "core/json/json_read.h"
 
 namespace ckpt {
 
@@ -43,8 +43,9 @@ class JsonText {
   static JsonText texts(const std::vector<std::string>& values);
   static JsonText object();
 
-  // Fails: kCorrupt: no JSON, nested deeper than 128 levels.
+  // Fails: kCorrupt: no JSON, nested deeper than kMaxJsonDepth.
   static Result<JsonText> parse(std::string_view text);
+  JsonValue value() const;  // what it says
   // As Python's json.dumps(indent=...): one member or item a line, all on one line for 0; no
   // newline at the end.
   std::string dump(uint32_t indent) const;
@@ -84,7 +85,7 @@ class JsonText {
   bool operator==(const JsonText& other) const;
 
  private:
-  friend class JsonTextParser;
+  class Builder;
   struct Layout;
   void append_to(std::string& out, const Layout& layout, uint32_t depth) const;
 
@@ -94,16 +95,5 @@ class JsonText {
   std::vector<JsonText> items_;
   std::vector<Member> members_;
 };
-
-// A document that is edited: what it says and how it was laid out.
-struct JsonDocument {
-  JsonText root;
-  JsonStyle style;
-};
-// The document at `path`; nullopt when there is none. Fails: kCorrupt, naming `path`: no JSON, or
-// no object.
-Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std::string_view path);
-// Puts it into `checkpoint`; one that says the same as before stays as it is, byte for byte.
-void write_json(Checkpoint& checkpoint, std::string_view path, const JsonDocument& document);
 
 }  // namespace ckpt

@@ -1,37 +1,83 @@
 #include "core/json/json_read.h"
 
+#include <charconv>
 #include <cmath>
 
-#include "core/json/json_fault.h"
-#include "core/json/json_python.h"
+#include "core/json/json_reader.h"
+#include "core/json/json_string.h"
 
 namespace ckpt {
 namespace {
 
-// Brackets outside of strings: the parser recurses once for each.
-bool nests_deeper(std::string_view text, uint32_t limit) {
-  uint32_t depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-      continue;
-    }
-    if (c == '"') quoted = true;
-    if ((c == '{' || c == '[') && ++depth > limit) return true;
-    if ((c == '}' || c == ']') && depth > 0) --depth;
+class ValueBuilder final : public JsonSink {
+ public:
+  JsonValue take() { return std::move(root_); }
+
+  bool scalar(std::string_view spelling) override {
+    place(json_scalar(spelling));
+    return true;
   }
-  return false;
+  bool key(std::string_view spelling) override {
+    key_ = json_unquoted(spelling);
+    return true;
+  }
+  bool open(char bracket, size_t) override {
+    open_.push_back(place(bracket == '{' ? JsonValue::object() : JsonValue::array()));
+    return true;
+  }
+  bool close(size_t) override {
+    open_.pop_back();
+    return true;
+  }
+
+ private:
+  JsonValue* place(JsonValue value) {
+    if (open_.empty()) return &(root_ = std::move(value));
+    if (open_.back()->is_array()) return &open_.back()->emplace_back(std::move(value));
+    return &((*open_.back())[key_] = std::move(value));  // of equal keys the last one holds
+  }
+
+  JsonValue root_;
+  std::vector<JsonValue*> open_;
+  std::string key_;
+};
+
+JsonValue number_value(std::string_view spelling) {
+  const char* end = spelling.data() + spelling.size();
+  const auto whole_as = [&](auto value) {
+    const auto read = std::from_chars(spelling.data(), end, value);
+    return read.ec == std::errc() && read.ptr == end ? JsonValue(value) : JsonValue();
+  };
+  JsonValue out = spelling[0] == '-' ? whole_as(int64_t{}) : whole_as(uint64_t{});
+  if (!out.is_null()) return out;
+  double value = 0;
+  const auto read = std::from_chars(spelling.data(), end, value);
+  if (read.ec == std::errc::result_out_of_range) {  // leaves `value` as it was
+    value = std::strtod(std::string(spelling).c_str(), nullptr);
+  }
+  return value;
 }
 
 }  // namespace
 
-std::optional<size_t> find_foreign_byte(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) return 0;
-  const size_t zero = text.find('\0');
-  return zero == text.npos ? std::nullopt : std::optional(zero);
+JsonValue json_scalar(std::string_view spelling) {
+  switch (spelling[0]) {
+    case '"':
+      return json_unquoted(spelling);
+    case 'n':
+      return nullptr;
+    case 't':
+      return true;
+    case 'f':
+      return false;
+    case 'N':
+      return std::numeric_limits<double>::quiet_NaN();
+    case 'I':
+      return std::numeric_limits<double>::infinity();
+    default:
+      if (spelling == "-Infinity") return -std::numeric_limits<double>::infinity();
+      return number_value(spelling);
+  }
 }
 
 Result<JsonValue> parse_json(std::string_view path, std::string_view text) {
@@ -40,25 +86,11 @@ Result<JsonValue> parse_json(std::string_view path, std::string_view text) {
 
 Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,
                                    std::string_view whole) {
-  if (nests_deeper(text, kMaxJsonDepth)) {
-    return fail(ErrorCode::kCorrupt, "{}: nested deeper than {} levels", path, kMaxJsonDepth);
+  ValueBuilder builder;
+  if (const auto fault = read_json_events(text, &builder)) {
+    return in(path, Result<JsonValue>(not_json(*fault, text, whole)));
   }
-  if (find_foreign_byte(text)) return in(path, Result<JsonValue>(not_json(text, whole)));
-  JsonValue json = JsonValue::parse(text, nullptr, false);
-  if (!json.is_discarded()) return json;
-  auto as_python = parse_python_json(text);
-  if (!as_python) return in(path, Result<JsonValue>(not_json(text, whole)));
-  return std::move(*as_python);
-}
-
-Result<std::optional<JsonValue>> read_object(const Checkpoint& checkpoint, std::string_view path) {
-  const Document* document = checkpoint.find_document(path);
-  if (document == nullptr) return std::optional<JsonValue>();
-  CKPT_ASSIGN(JsonValue json, parse_json(path, *document->content));
-  if (!json.is_object()) {
-    return fail(ErrorCode::kCorrupt, "{}: a JSON {}; expected an object", path, json.type_name());
-  }
-  return std::optional<JsonValue>(std::move(json));
+  return builder.take();
 }
 
 const JsonValue* member(const JsonValue& json, std::string_view key) {

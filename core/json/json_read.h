@@ -1,4 +1,4 @@
-// JSON documents of a checkpoint, read without trust: nothing throws, no depth overflows the stack.
+// JSON as values, read without trust: nothing throws, no depth overflows the stack.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/model/checkpoint.h"
 
 namespace ckpt {
 
@@ -16,13 +15,6 @@ namespace ckpt {
 // vocabulary of 250,000 entries needs a map that is found in, not walked through.
 using JsonValue = nlohmann::json;
 
-inline constexpr uint32_t kMaxJsonDepth = 128;
-
-// Where `text` holds what no JSON may but the parser underneath takes: a zero byte, which it takes
-// for the end, or a byte order mark, which it skips. nullopt when all is well.
-std::optional<size_t> find_foreign_byte(std::string_view text);
-
-// JSON as Python reads it: also NaN, Infinity, and numbers that are infinite as a double.
 // Fails: kCorrupt, naming `path`: no JSON (with its line and column), or nested deeper than
 // kMaxJsonDepth.
 Result<JsonValue> parse_json(std::string_view path, std::string_view text);
@@ -30,9 +22,9 @@ Result<JsonValue> parse_json(std::string_view path, std::string_view text);
 Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,
                                    std::string_view whole);
 
-// The document at `path` as a JSON object; nullopt when there is none.
-// Fails: as parse_json; kCorrupt when it is no object.
-Result<std::optional<JsonValue>> read_object(const Checkpoint& checkpoint, std::string_view path);
+// The value of one scalar as the reader spells it: numbers without fraction or exponent are whole
+// where 64 bits hold them, all others doubles, infinite where they are too large for one.
+JsonValue json_scalar(std::string_view spelling);
 
 // Member `key` of an object; nullptr when it is absent or `json` is no object. May be null's.
 const JsonValue* member(const JsonValue& json, std::string_view key);

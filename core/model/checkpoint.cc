@@ -290,15 +290,18 @@ const Document* Checkpoint::find_document(std::string_view path) const {
   return nullptr;
 }
 
-void Checkpoint::set_document(std::string path, std::string content) {
-  auto shared = std::make_shared<const std::string>(std::move(content));
-  for (Document& document : documents) {
-    if (document.path == path) {
-      document.content = std::move(shared);
+void Checkpoint::set_document(Document document) {
+  for (Document& old : documents) {
+    if (old.path == document.path) {
+      old = std::move(document);
       return;
     }
   }
-  documents.push_back({std::move(path), std::move(shared)});
+  documents.push_back(std::move(document));
+}
+
+void Checkpoint::set_document(std::string path, std::string text) {
+  set_document(Document(std::move(path), std::move(text)));
 }
 
 }  // namespace ckpt

@@ -17,6 +17,7 @@
 #include "core/base/result.h"
 #include "core/io/bytes.h"
 #include "core/model/codec.h"
+#include "core/model/document.h"
 #include "core/model/metadata.h"
 
 namespace ckpt {
@@ -135,12 +136,6 @@ Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& c
                    std::vector<std::byte> bytes);
 
 // ---- the checkpoint ---------------------------------------------------------------------------
-// A small file beside the tensors, whole, as text or bytes.
-struct Document {
-  std::string path;  // relative to the checkpoint's folder
-  std::shared_ptr<const std::string> content;
-};
-
 // The values of a small Stored tensor, decoded: scales and maxima that a plan depends on. Fails:
 // kUnsupported above `limit_values` or for a codec that cannot be decoded; kIo.
 Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values);
@@ -155,7 +150,9 @@ struct Checkpoint {
 
   const Tensor* find_tensor(std::string_view name) const;  // linear
   const Document* find_document(std::string_view path) const;
-  void set_document(std::string path, std::string content);  // replaces or appends
+  // Each replaces the document of that path, or appends.
+  void set_document(Document document);
+  void set_document(std::string path, std::string text);
 };
 
 }  // namespace ckpt

@@ -195,7 +195,7 @@ Layout lay_out_documents(const Checkpoint& checkpoint) {
   for (const Document& document : checkpoint.documents) {
     OutputFile& file = layout.files.emplace_back();
     file.path = document.path;
-    const auto bytes = std::as_bytes(std::span(*document.content));
+    const auto bytes = std::as_bytes(std::span(document.text()));
     file.header.assign(bytes.begin(), bytes.end());
     file.size_bytes = bytes.size();
   }

@@ -41,7 +41,7 @@ void set_json(Checkpoint& checkpoint, const std::string& path, const Json& json)
   checkpoint.set_document(path, json.dump(2));
 }
 Json get_json(const Checkpoint& checkpoint, std::string_view path) {
-  return Json::parse(*checkpoint.find_document(path)->content);
+  return Json::parse(checkpoint.find_document(path)->text());
 }
 template <class Change>
 void edit(Checkpoint& checkpoint, const std::string& path, const Change& change) {

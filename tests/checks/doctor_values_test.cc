@@ -64,7 +64,7 @@ struct Change {
 
 std::string told_of(const Change& change, const std::string& profile = "vllm-0.17") {
   Checkpoint checkpoint = documents(change.model);
-  SortedJson json = *parse_json(change.file, *checkpoint.find_document(change.file)->content);
+  SortedJson json = *parse_json(change.file, checkpoint.find_document(change.file)->text());
   const SortedJson::json_pointer pointer(change.pointer);
   if (std::string(change.value).empty()) {
     json[pointer.parent_pointer()].erase(pointer.back());
@@ -255,7 +255,7 @@ TEST(DoctorValues, TheTokenizerHasItsForm) {
 
 TEST(DoctorValues, NumbersThatPythonReadsAreNoFault) {
   Checkpoint checkpoint = documents(kLlama);
-  std::string config = *checkpoint.find_document(kConfig)->content;
+  std::string config = checkpoint.find_document(kConfig)->text();
   const std::string field = "\"initializer_range\": 0.02";
   ASSERT_NE(config.find(field), config.npos);
   config.replace(config.find(field), field.size(), "\"initializer_range\": Infinity");

@@ -28,7 +28,7 @@ Checkpoint open_model(const std::string& name) {
 
 template <class Change>
 void edit(Checkpoint& model, const Change& change) {
-  Json json = Json::parse(*model.find_document("config.json")->content);
+  Json json = Json::parse(model.find_document("config.json")->text());
   change(json);
   model.set_document("config.json", json.dump(2));
 }
@@ -122,7 +122,7 @@ TEST(Parameters, EveryFieldThatShapesDependOnIsHeldAgainstTheTensors) {
     for (const char* field : fields) {
       for (const double factor : {0.5, 2.0, 0.0}) {
         Checkpoint model = open_model(name);
-        Json config = Json::parse(*model.find_document("config.json")->content);
+        Json config = Json::parse(model.find_document("config.json")->text());
         const auto now = config[field].get<uint64_t>();
         if (factor == 0.0 && std::string(field) == "head_dim" && now == 64 &&
             std::string(name) == "llama-micro") {

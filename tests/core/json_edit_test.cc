@@ -1,7 +1,7 @@
 // JSON that is edited keeps its key order, the spelling of its numbers and its layout.
-#include "core/json/json_edit.h"
-
 #include <gtest/gtest.h>
+
+#include "core/model/json_documents.h"
 
 namespace ckpt {
 namespace {
@@ -60,10 +60,10 @@ TEST(JsonEdit, ADocumentThatSaysTheSameIsNotRewritten) {
   Result<std::optional<JsonDocument>> document = read_json(checkpoint, "config.json");
   ASSERT_TRUE(document && *document);
   write_json(checkpoint, "config.json", **document);
-  EXPECT_EQ(*checkpoint.find_document("config.json")->content, odd);
+  EXPECT_EQ(checkpoint.find_document("config.json")->text(), odd);
   (*document)->root.set("b", JsonText::number(3));
   write_json(checkpoint, "config.json", **document);
-  EXPECT_NE(*checkpoint.find_document("config.json")->content, odd);
+  EXPECT_NE(checkpoint.find_document("config.json")->text(), odd);
 }
 
 TEST(JsonEdit, ValuesAreReadWithoutGuessing) {

@@ -134,7 +134,7 @@ TEST(Bad, AMillionBracketsAreRefusedAtTheFirstTooMany) {
   EXPECT_EQ(message(file), "tensor 'a': an unknown field 'a'");
   for (const std::string& json : {"{\"metadata\":" + std::string(kDepth, '['), objects}) {
     write_file(folder.path() / "index" / "model.safetensors.index.json", json);
-    EXPECT_EQ(message(folder.path() / "index"), "brackets nested more than 64 deep");
+    EXPECT_EQ(message(folder.path() / "index"), "nested deeper than 128 levels");
   }
 }
 

@@ -89,7 +89,7 @@ TEST(HfFolder, DocumentsComeWholeAndSorted) {
   EXPECT_EQ(paths, (std::vector<std::string>{"1_Pooling/config.json", "LICENSE",
                                              "additional_chat_templates/tools.jinja", "config.json",
                                              "generation_config.json", "tokenizer.model"}));
-  EXPECT_EQ(*checkpoint.find_document("tokenizer.model")->content, binary);
+  EXPECT_EQ(checkpoint.find_document("tokenizer.model")->text(), binary);
 }
 
 TEST(HfFolder, AnAdapterIsReadWhenItIsAllThereIs) {

@@ -261,7 +261,7 @@ TEST_F(Nvfp4Refusals, ActivationScalesOfAwq) {
 
 // A model that is 80 wide inside its MLPs, as its config.json says too.
 TEST_F(Nvfp4Refusals, RowsThatAreNoWholeBlocksAndHeadsThatAreNone) {
-  auto config = nlohmann::json::parse(*checkpoint_.find_document("config.json")->content);
+  auto config = nlohmann::json::parse(checkpoint_.find_document("config.json")->text());
   config["intermediate_size"] = 80;
   checkpoint_.set_document("config.json", config.dump());
   for (Tensor& each : checkpoint_.tensors) {

@@ -49,7 +49,7 @@ std::string config_after(const EditPairs& pairs, const std::string& before) {
   Checkpoint in;
   in.set_document("config.json", before);
   const auto out = run_edit("config", pairs, std::move(in));
-  return out ? *out->find_document("config.json")->content : out.error().text();
+  return out ? out->find_document("config.json")->text() : out.error().text();
 }
 
 // ---- config ------------------------------------------------------------------------------------
@@ -195,12 +195,12 @@ TEST(RenameStep, ListsOfModulesFollow) {
       "\"re:model.layers.*\"]}}}}");
   const auto out = run_edit("rename", {{"from", "model."}, {"to", "model.language_model."}}, in);
   ASSERT_TRUE(out) << out.error().text();
-  EXPECT_EQ(*out->find_document("hf_quant_config.json")->content,
+  EXPECT_EQ(out->find_document("hf_quant_config.json")->text(),
             "{\"quantization\": {\"exclude_modules\": [\"lm_head\", "
             "\"model.language_model.layers.0*\", \"*visual*\", \"model.language_model*\"], "
             "\"quantized_layers\": {\"model.language_model.layers.0.mlp.up\": "
             "{\"quant_algo\": \"NVFP4\"}}}}");
-  EXPECT_EQ(*out->find_document("config.json")->content,
+  EXPECT_EQ(out->find_document("config.json")->text(),
             "{\"model_type\": \"model.layers.0\", \"quantization_config\": {\"ignore\": "
             "[\"re:^model\\\\.language_model\\\\.layers\\\\.0\\\\..*\", \"re:.*head\", "
             "\"model.language_model.layers.0.mlp.up\"], "
@@ -216,7 +216,7 @@ TEST(RenameStep, ListsThatSpeakOfOthersStay) {
   in.set_document("config.json", text);
   const auto out = run_edit("rename", {{"from", "m.a."}, {"to", "m.b."}}, in);
   ASSERT_TRUE(out) << out.error().text();
-  EXPECT_EQ(*out->find_document("config.json")->content, text);
+  EXPECT_EQ(out->find_document("config.json")->text(), text);
 }
 
 // ---- graft -------------------------------------------------------------------------------------
@@ -240,10 +240,10 @@ TEST(GraftStep, NewTensorsStandInAFileOfTheirOwnAndInTheIgnoreLists) {
   const auto out = run_edit("graft", {{"from", "o"}, {"tensors", "mtp.*"}}, in, with(other));
   ASSERT_EQ(joined_names(out), "m.norm.weight m.a.weight mtp.fc.weight mtp.fc.bias");
   EXPECT_EQ(out->tensors[2].home, "model-grafted-2.safetensors");
-  EXPECT_EQ(*out->find_document("hf_quant_config.json")->content,
+  EXPECT_EQ(out->find_document("hf_quant_config.json")->text(),
             "{\"quantization\": {\"quant_algo\": \"NVFP4\", \"exclude_modules\": [\"lm_head\", "
             "\"mtp*\"]}}");
-  EXPECT_EQ(*out->find_document("config.json")->content, *in.find_document("config.json")->content);
+  EXPECT_EQ(out->find_document("config.json")->text(), in.find_document("config.json")->text());
 }
 
 TEST(GraftStep, RefusesNamesThatAreThere) {

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "core/base/glob.h"
-#include "core/json/json_edit.h"
+#include "core/model/json_documents.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/modelopt_export/qat_quantizers.h"
 #include "transforms/steps.h"

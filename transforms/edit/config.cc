@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/json/json_edit.h"
+#include "core/model/json_documents.h"
 #include "transforms/steps.h"
 
 namespace ckpt {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/json/json_edit.h"
+#include "core/model/json_documents.h"
 #include "transforms/hf/weight_names.h"
 
 namespace ckpt {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/model/json_documents.h"
+
 namespace ckpt {
 namespace {
 
@@ -234,17 +236,14 @@ JsonText make_quantization_config(const QuantConfig& config) {
 }
 
 Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint) {
-  const Document* document = checkpoint.find_document(kModelConfigName);
-  if (document == nullptr) return std::optional<JsonText>();
-  CKPT_ASSIGN(JsonText config, in(kModelConfigName, JsonText::parse(*document->content)));
-  if (!config.is_object()) return fail(ErrorCode::kCorrupt, "config.json: expected an object");
-  return std::optional(std::move(config));
+  CKPT_ASSIGN(auto document, read_json(checkpoint, kModelConfigName));
+  return document ? std::optional(std::move(document->root)) : std::nullopt;
 }
 
 Result<std::optional<QuantConfig>> read_quant_config(const Checkpoint& checkpoint) {
   if (const Document* document = checkpoint.find_document(kQuantConfigName)) {
-    CKPT_ASSIGN(const JsonText json, in(kQuantConfigName, JsonText::parse(*document->content)));
-    CKPT_ASSIGN(QuantConfig config, in(kQuantConfigName, read_own(json)));
+    CKPT_ASSIGN(const auto json, document->tree());
+    CKPT_ASSIGN(QuantConfig config, in(kQuantConfigName, read_own(*json)));
     return std::optional(std::move(config));
   }
   CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));

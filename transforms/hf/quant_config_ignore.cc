@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/name_list.h"
-#include "core/json/json_edit.h"
+#include "core/model/json_documents.h"
 #include "transforms/hf/quant_config.h"
 
 namespace ckpt {

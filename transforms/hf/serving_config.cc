@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/json/json_read.h"
+#include "core/model/json_documents.h"
 #include "models/models.h"
 #include "transforms/steps.h"
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "core/base/name_list.h"
+#include "core/model/json_documents.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/serving_config.h"
 #include "transforms/hf/weight_names.h"

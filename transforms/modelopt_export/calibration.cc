@@ -181,7 +181,7 @@ Status take_state(Checkpoint& checkpoint, const ExportOptions& options, const Co
   const Document* document = checkpoint.find_document(kModeloptStateName);
   if (document == nullptr) return {};
   CKPT_ASSIGN(const ModeloptState state,
-              in(kModeloptStateName, read_modelopt_state(*document->content)));
+              in(kModeloptStateName, read_modelopt_state(document->text())));
   if (calibration.is_qat) CKPT_TRY(check_state(state, options, calibration, context));
   std::erase_if(checkpoint.documents,
                 [](const Document& each) { return each.path == kModeloptStateName; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/model/json_documents.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/modelopt_export/options.h"
@@ -98,10 +99,9 @@ void complete_dtypes(JsonText& config) {
 // transformers refuses top_k and top_p beside do_sample = false when it saves.
 Status complete_generation_config(Checkpoint& checkpoint, const Context& context) {
   constexpr std::string_view kName = "generation_config.json";
-  const Document* document = checkpoint.find_document(kName);
-  if (document == nullptr) return {};
-  CKPT_ASSIGN(JsonText config, in(kName, JsonText::parse(*document->content)));
-  if (!config.is_object()) return fail(ErrorCode::kCorrupt, "{}: expected an object", kName);
+  CKPT_ASSIGN(auto document, read_json(checkpoint, kName));
+  if (!document) return {};
+  JsonText& config = document->root;
   const auto is_set = [&](std::string_view key) {
     const JsonText* found = config.find(key);
     return found != nullptr && !found->is_null();

@@ -2,7 +2,7 @@
 //
 // Note: ModelOpt excludes by patterns, compressed-tensors ignores by
 // module names, of which the joined layers of a server each need their own.
-#include "core/json/json_edit.h"
+#include "core/model/json_documents.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/nvfp4/layout.h"
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/arithmetic.h"
+#include "core/model/json_documents.h"
 #include "transforms/to_gguf/to_gguf.h"
 
 namespace ckpt {
@@ -176,13 +177,13 @@ Status KeyWriter::partial_rotary(const KeyRule& rule) const {
 Status KeyWriter::pooling(const KeyRule& rule) const {
   const Document* modules = checkpoint.find_document("modules.json");
   if (modules == nullptr) return {};
-  CKPT_ASSIGN(const JsonValue list, parse_json("modules.json", *modules->content));
-  for (const JsonValue& entry : list) {
+  CKPT_ASSIGN(const auto list, modules->values());
+  for (const JsonValue& entry : *list) {
     const std::string* type = text_of(entry, "type");
     const std::string* path = text_of(entry, "path");
     if (type == nullptr || path == nullptr || !type->ends_with("Pooling")) continue;
     const std::string file = *path + "/config.json";
-    CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(checkpoint, file));
+    CKPT_ASSIGN(const auto config, read_object(checkpoint, file));
     if (!config) return fail(ErrorCode::kCorrupt, "{}: named by modules.json, but missing", file);
     const JsonValue* mode = known(*config, "pooling_mode");
     if (is_truthy(known(*config, "pooling_mode_mean_tokens"))) return set_count(rule.key, 1);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/model/json_documents.h"
 #include "transforms/to_gguf/to_gguf.h"
 
 namespace ckpt {
@@ -164,7 +165,7 @@ bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
            text.find(std::string(before) + "qwen3-vl-reranker") != std::string::npos;
   };
   const Document* card = checkpoint.find_document("README.md");
-  if (card != nullptr && names_reranker(lower(*card->content), "# ")) return true;
+  if (card != nullptr && names_reranker(lower(card->text()), "# ")) return true;
   const std::string* path = text_of(model.root, "_name_or_path");
   return names_reranker(lower(checkpoint.name), "") ||
          (path != nullptr && names_reranker(lower(*path), ""));
@@ -231,13 +232,13 @@ Result<uint64_t> Model::head_values() const {
 }
 
 Result<Model> read_model(const Checkpoint& checkpoint) {
-  CKPT_ASSIGN(std::optional<JsonValue> root, read_object(checkpoint, "config.json"));
+  CKPT_ASSIGN(const auto root, read_object(checkpoint, "config.json"));
   if (!root) {
     return fail_with_hint(ErrorCode::kUsage, "the folder that holds config.json beside the weights",
                           "no config.json; a Hugging Face checkpoint has one");
   }
   Model model;
-  model.root = std::move(*root);
+  model.root = *root;
   const JsonValue* text = find_text_config(model.root);
   CKPT_ASSIGN(model.family, find_family(model.root, text, model.architecture));
   model.config = model.root;

@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/utf8.h"
+#include "core/json/json_reader.h"
+#include "core/model/json_documents.h"
 #include "transforms/tokenizer/parts.h"
 
 namespace ckpt {
@@ -17,8 +20,6 @@ namespace {
 constexpr std::array<std::string_view, 3> kAreas = {"ids", "rules", "special"};
 
 std::string_view name_of(TokenizerArea area) { return kAreas[static_cast<size_t>(area)]; }
-
-bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 // Whether two JSON texts differ in nothing but the space between tokens. False says nothing: the
 // same value can be spelled in other ways.
@@ -46,9 +47,7 @@ bool is_same_text(std::string_view a, std::string_view b) {
 std::string shown(std::string_view text) {
   constexpr size_t kMaxShown = 160;
   if (text.size() <= kMaxShown) return std::string(text);
-  size_t end = kMaxShown;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
+  return fmt::format("{} ({} bytes)", shorten(text, kMaxShown), text.size());
 }
 
 std::string json_text(const JsonValue& json) {
@@ -128,8 +127,8 @@ class Comparison {
 };
 
 Result<std::string> special_difference(const Checkpoint& ours, const Checkpoint& theirs) {
-  CKPT_ASSIGN(const std::optional<JsonValue> a, read_object(ours, kTokenizerConfig));
-  CKPT_ASSIGN(const std::optional<JsonValue> b, read_object(theirs, kTokenizerConfig));
+  CKPT_ASSIGN(const auto a, read_object(ours, kTokenizerConfig));
+  CKPT_ASSIGN(const auto b, read_object(theirs, kTokenizerConfig));
   if (!a || !b) return std::string();
   for (const char* kind : {"bos", "eos", "pad", "unk"}) {
     const std::optional<std::string> mine = special_text(*a, kind);

@@ -9,7 +9,7 @@
 // and pairs ["a", "b"] in new ones, and say the same.
 #include <algorithm>
 
-#include "core/json/json_fault.h"
+#include "core/json/json_reader.h"
 #include "transforms/tokenizer/parts.h"
 
 namespace ckpt {
@@ -17,76 +17,48 @@ namespace {
 
 constexpr uint64_t kMaxFileTokens = 16'000'000;
 
-// Walks over the members of one object. Nothing recurses: nesting is counted.
-class JsonMembers {
+// Takes the members of the file and of its object "model".
+class MemberSpans final : public JsonSink {
  public:
-  // `text`: a view into `whole`, the file.
-  JsonMembers(std::string_view text, std::string_view whole) : text_(text), whole_(whole) {}
+  explicit MemberSpans(TokenizerFile& out) : out_(out) {}
 
-  Result<std::vector<TokenizerFile::Member>> run() {
-    std::vector<TokenizerFile::Member> out;
-    if (next() != '{') return bad();
-    ++at_;
-    if (next() == '}') return out;
-    while (true) {
-      if (next() != '"') return bad();
-      const std::string_view key = span();
-      if (next() != ':') return bad();
-      ++at_;
-      next();
-      const std::string_view value = span();
-      if (key.size() < 2 || value.empty()) return bad();
-      out.emplace_back(key.substr(1, key.size() - 2), value);
-      const char c = next();
-      if (c != ',' && c != '}') return bad();
-      ++at_;
-      if (c == '}') return out;
+  bool key(std::string_view spelling) override {
+    if (auto* list = here()) list->emplace_back(spelling.substr(1, spelling.size() - 2), "");
+    return true;
+  }
+  bool scalar(std::string_view spelling) override {
+    if (auto* list = here()) list->back().second = spelling;
+    return true;
+  }
+  bool open(char bracket, size_t at_byte) override {
+    const bool is_object = bracket == '{';
+    if (depth_ == 0) is_object_ = is_object;
+    if (depth_ == 1) in_model_ = is_object && is_object_ && out_.members.back().first == "model";
+    if (depth_ == 1 && in_model_) out_.model.clear();  // of equal keys the last one holds
+    if (here() != nullptr) start_bytes_[depth_] = at_byte;
+    ++depth_;
+    return true;
+  }
+  bool close(size_t end_byte) override {
+    --depth_;
+    if (auto* list = here()) {
+      const size_t start = start_bytes_[depth_];
+      list->back().second = out_.file_text.substr(start, end_byte - start);
     }
+    return true;
   }
 
  private:
-  char next() {
-    while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
-    return at_ < text_.size() ? text_[at_] : '\0';
+  // The list that takes the members of the object at hand; nullptr where none does.
+  std::vector<TokenizerFile::Member>* here() {
+    if (depth_ == 1 && is_object_) return &out_.members;
+    return depth_ == 2 && in_model_ ? &out_.model : nullptr;
   }
 
-  Failure bad() const {
-    if (find_json_fault(whole_)) return Failure(Error(not_json(whole_).value()).in(kTokenizerJson));
-    const bool is_whole = text_.data() == whole_.data();
-    return fail(ErrorCode::kCorrupt, "{}: {} is no object; expected one", kTokenizerJson,
-                is_whole ? "the file" : "'model'");
-  }
-
-  void skip_string() {
-    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      if (text_[at_] == '\\') ++at_;
-    }
-    at_ = std::min(at_ + 1, text_.size());
-  }
-
-  // One value, up to its end: a string, brackets that close, or a bare word. "" when cut off.
-  std::string_view span() {
-    const size_t start = at_;
-    uint64_t depth = 0;
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '"') {
-        skip_string();
-        if (depth == 0) return text_.substr(start, at_ - start);
-        continue;
-      }
-      if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_json_space(c))) {
-        return text_.substr(start, at_ - start);
-      }
-      ++at_;
-      if (c == '{' || c == '[') ++depth;
-      if ((c == '}' || c == ']') && --depth == 0) return text_.substr(start, at_ - start);
-    }
-    return {};
-  }
-
-  std::string_view text_, whole_;
-  size_t at_ = 0;
+  TokenizerFile& out_;
+  size_t depth_ = 0;
+  size_t start_bytes_[3] = {};
+  bool is_object_ = false, in_model_ = false;
 };
 
 std::string_view find(const std::vector<TokenizerFile::Member>& members, std::string_view name) {
@@ -125,9 +97,16 @@ Result<std::optional<TokenizerFile>> read_tokenizer_file(const Checkpoint& check
   const Document* document = checkpoint.find_document(kTokenizerJson);
   if (document == nullptr) return std::optional<TokenizerFile>();
   TokenizerFile out;
-  out.file_text = *document->content;
-  CKPT_ASSIGN(out.members, JsonMembers(out.file_text, out.file_text).run());
-  CKPT_ASSIGN(out.model, JsonMembers(find(out.members, "model"), out.file_text).run());
+  out.file_text = document->text();
+  MemberSpans members(out);
+  if (const auto fault = read_json_events(out.file_text, &members)) {
+    return in(kTokenizerJson,
+              Result<std::optional<TokenizerFile>>(not_json(*fault, out.file_text)));
+  }
+  const auto is_object = [](std::string_view text) { return text.starts_with('{'); };
+  const size_t start = out.file_text.find_first_not_of(" \t\r\n");
+  if (!is_object(out.file_text.substr(start))) return bad_part("the file is no object", "one");
+  if (!is_object(find(out.members, "model"))) return bad_part("'model' is no object", "one");
   return std::optional(std::move(out));
 }
 

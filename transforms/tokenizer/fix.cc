@@ -16,6 +16,7 @@
 // is an object, and in 5 the old additional_special_tokens is only read when the new key is absent.
 #include <algorithm>
 
+#include "core/model/json_documents.h"
 #include "transforms/tokenizer/parts.h"
 
 namespace ckpt {

@@ -6,6 +6,7 @@
 // proof: the model keeps its own, unless chat-template=donor.
 #include <algorithm>
 
+#include "core/model/json_documents.h"
 #include "transforms/tokenizer/parts.h"
 
 namespace ckpt {
@@ -124,7 +125,7 @@ Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor, const 
   }
   CKPT_TRY(ids.read(*file));
   CKPT_TRY(check_size(model, ids.size()));
-  CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(donor, kTokenizerConfig));
+  CKPT_ASSIGN(const auto config, read_object(donor, kTokenizerConfig));
   CKPT_ASSIGN(const TokenizerDifferences found, compare_with_model(model, ids, *config));
   CKPT_TRY(settle(found, options, context));
   context.note(what_was_checked(model, ids.size()));
@@ -137,7 +138,7 @@ Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor, const 
 // when there is none.
 Result<JsonText> template_of(const Checkpoint& checkpoint) {
   if (const Document* file = checkpoint.find_document(kTemplate)) {
-    return JsonText::text(*file->content);
+    return JsonText::text(file->text());
   }
   CKPT_ASSIGN(const auto config, read_json(checkpoint, kTokenizerConfig));
   const JsonText* found = config ? config->root.find("chat_template") : nullptr;
@@ -173,7 +174,7 @@ Status keep_template(Checkpoint& checkpoint, const Checkpoint& before, bool want
     write_json(checkpoint, kTokenizerConfig, *config);
   }
   for (const Document& document : before.documents) {
-    if (is_template(document.path)) checkpoint.set_document(document.path, *document.content);
+    if (is_template(document.path)) checkpoint.set_document(document);
   }
   if (!brought.is_null()) {
     context.note(
@@ -192,7 +193,7 @@ void exchange_files(Checkpoint& checkpoint, const Checkpoint& donor) {
   };
   std::erase_if(checkpoint.documents, goes);
   for (const Document& document : donor.documents) {
-    if (is_exchanged(document)) checkpoint.set_document(document.path, *document.content);
+    if (is_exchanged(document)) checkpoint.set_document(document);
   }
 }
 

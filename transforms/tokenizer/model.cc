@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/model/json_documents.h"
 #include "transforms/tokenizer/parts.h"
 
 namespace ckpt {
@@ -62,9 +63,8 @@ std::vector<uint64_t> ids_of(std::string_view kind, const JsonValue& config,
 
 Result<TokenizerModel> read_tokenizer_model(const Checkpoint& checkpoint) {
   TokenizerModel out;
-  CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(checkpoint, "config.json"));
-  CKPT_ASSIGN(const std::optional<JsonValue> generation,
-              read_object(checkpoint, "generation_config.json"));
+  CKPT_ASSIGN(const auto config, read_object(checkpoint, "config.json"));
+  CKPT_ASSIGN(const auto generation, read_object(checkpoint, "generation_config.json"));
   const JsonValue none = JsonValue::object();
   if (config) read_config(*config, out);
   for (const std::string_view kind : kModelKinds) {

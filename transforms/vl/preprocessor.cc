@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/model/json_documents.h"
 #include "transforms/steps.h"
 #include "transforms/vl/config.h"
 
@@ -29,10 +30,10 @@ std::vector<ProcessorFile> files_of(const VlFamily& family) {
 }
 
 // The member at "key" or "key.key"; nullptr when there is none.
-JsonText* find_at(JsonText& root, std::string_view at) {
+const JsonText* find_at(const JsonText& root, std::string_view at) {
   const size_t dot = at.find('.');
   if (dot == at.npos) return root.find(at);
-  JsonText* inner = root.find(at.substr(0, dot));
+  const JsonText* inner = root.find(at.substr(0, dot));
   return inner == nullptr ? nullptr : inner->find(at.substr(dot + 1));
 }
 
@@ -45,7 +46,7 @@ JsonText usual_file(const ProcessorFile& file, const JsonText& config) {
   const JsonText* vision = vision_of(config);
   for (const VlSize& size : file.sizes) {
     const auto value = vision == nullptr ? std::nullopt : vision->find_whole(size.vision_key);
-    JsonText* at = find_at(out, size.at);
+    auto* at = const_cast<JsonText*>(find_at(out, size.at));
     if (value && at != nullptr) *at = JsonText::number(*value);
   }
   return out;
@@ -55,10 +56,10 @@ JsonText usual_file(const ProcessorFile& file, const JsonText& config) {
 bool is_choice(const VlSize& size) { return size.at == "size.longest_edge"; }
 
 Status check_sizes(const Document& document, const ProcessorFile& file, const JsonText& config) {
-  CKPT_ASSIGN(JsonText root, in(document.path, JsonText::parse(*document.content)));
+  CKPT_ASSIGN(const auto root, document.tree());
   const JsonText* vision = vision_of(config);
   for (const VlSize& size : file.sizes) {
-    const JsonText* at = find_at(root, size.at);
+    const JsonText* at = find_at(*root, size.at);
     const auto theirs = at == nullptr ? std::nullopt : at->as_whole();
     const auto ours = vision == nullptr ? std::nullopt : vision->find_whole(size.vision_key);
     if (is_choice(size) || !theirs || !ours || *theirs == *ours) continue;
@@ -77,11 +78,11 @@ const Document* find_in(const std::vector<Document>& documents, std::string_view
 // The object `file.nested_key` of processor_config.json as a file of its own; null: there is none.
 Result<std::optional<JsonText>> lifted(const Document* processor, const ProcessorFile& file) {
   if (processor == nullptr || file.nested_key.empty()) return std::optional<JsonText>();
-  CKPT_ASSIGN(const JsonText root, in(processor->path, JsonText::parse(*processor->content)));
-  const JsonText* nested = root.find(file.nested_key);
+  CKPT_ASSIGN(const auto root, processor->tree());
+  const JsonText* nested = root->find(file.nested_key);
   if (nested == nullptr || !nested->is_object()) return std::optional<JsonText>();
   JsonText out = *nested;
-  const JsonText* name = root.find("processor_class");
+  const JsonText* name = root->find("processor_class");
   if (name != nullptr && out.find("processor_class") == nullptr) {
     out.set_sorted("processor_class", *name);
   }
@@ -95,16 +96,16 @@ void put(Checkpoint& checkpoint, std::string_view path, const JsonText& root) {
 // From another folder. True when it has the file.
 Result<bool> take(Checkpoint& checkpoint, const ProcessorFile& file, const JsonText& config,
                   const std::vector<Document>& others) {
-  Document found{std::string(file.path), nullptr};
+  std::optional<Document> found;
   if (const Document* document = find_in(others, file.path)) {
     found = *document;
   } else {
     CKPT_ASSIGN(const auto nested, lifted(find_in(others, kProcessorFiles[2]), file));
     if (!nested) return false;
-    found.content = std::make_shared<const std::string>(nested->dump(2) + "\n");
+    found.emplace(std::string(file.path), nested->dump(2) + "\n");
   }
-  CKPT_TRY(check_sizes(found, file, config));
-  checkpoint.set_document(found.path, *found.content);
+  CKPT_TRY(check_sizes(*found, file, config));
+  checkpoint.set_document(std::move(*found));
   return true;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/json/json_read.h"
+#include "core/model/json_documents.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/steps.h"
 #include "transforms/vl/config.h"

@@ -45,7 +45,7 @@ TEST(QuantConfig, WhatModeloptWroteIsWrittenAgain) {
     ASSERT_TRUE(config && *config) << folder;
     ASSERT_TRUE(write_quant_config(checkpoint, **config)) << folder;
     for (const char* name : {"config.json", "hf_quant_config.json"}) {
-      EXPECT_EQ(*checkpoint.find_document(name)->content, read_file(folder / name)) << folder;
+      EXPECT_EQ(checkpoint.find_document(name)->text(), read_file(folder / name)) << folder;
     }
   }
 }
@@ -73,7 +73,7 @@ TEST(QuantConfig, RemovingGivesTransformersFormBack) {
   const auto removed = remove_quant_config(checkpoint);
   ASSERT_TRUE(removed && *removed);
   EXPECT_EQ(checkpoint.find_document("hf_quant_config.json"), nullptr);
-  EXPECT_EQ(*checkpoint.find_document("config.json")->content,
+  EXPECT_EQ(checkpoint.find_document("config.json")->text(),
             read_file(testdata("qwen35-micro/config.json")));
   const auto again = remove_quant_config(checkpoint);
   EXPECT_TRUE(again && !*again);

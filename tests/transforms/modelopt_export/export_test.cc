@@ -300,7 +300,7 @@ TEST(Export, SamplingIsDeclaredAsTransformersDoes) {
   input.set_document("generation_config.json", "{\n  \"eos_token_id\": 1,\n  \"top_k\": 20\n}\n");
   const auto made = run("export", input, options({{"type", "nvfp4-w4a16"}}));
   ASSERT_TRUE(made.has_value()) << made.error().text();
-  EXPECT_EQ(*made->find_document("generation_config.json")->content,
+  EXPECT_EQ(made->find_document("generation_config.json")->text(),
             "{\n  \"do_sample\": true,\n  \"eos_token_id\": 1,\n  \"top_k\": 20\n}\n");
 }
 

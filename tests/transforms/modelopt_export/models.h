@@ -74,7 +74,7 @@ inline const Recoded& recoded(const Result<Checkpoint>& made, std::string_view n
 }
 
 inline std::string quant_config(const Result<Checkpoint>& made) {
-  return *made->find_document("hf_quant_config.json")->content;
+  return made->find_document("hf_quant_config.json")->text();
 }
 
 }  // namespace ckpt::export_test

@@ -29,7 +29,7 @@ TEST(Dequantize, UndoesAnExport) {
   ASSERT_EQ(down.ops.size(), 1u);
   EXPECT_EQ(std::get<ScaleColumns>(down.ops[0]).factors->at(31), 4);
   EXPECT_EQ(back->find_document("hf_quant_config.json"), nullptr);
-  EXPECT_EQ(back->find_document("config.json")->content->find("quantization_config"),
+  EXPECT_EQ(back->find_document("config.json")->text().find("quantization_config"),
             std::string::npos);
 }
 

@@ -103,7 +103,7 @@ TEST(MixedToNvfp4, GroupedHeadsShareWhatTheyCan) {
 TEST(MixedToNvfp4, AScaleOfWholeBlocksGoesIntoBlockScales) {
   Checkpoint source = exported("qwen35moe-micro", "nvfp4");
   nlohmann::ordered_json config =
-      nlohmann::ordered_json::parse(*source.find_document("config.json")->content, nullptr, false);
+      nlohmann::ordered_json::parse(source.find_document("config.json")->text(), nullptr, false);
   config["model_type"] = "somebody_elses";
   source.set_document("config.json", config.dump(4));
   const std::string module = "model.layers.3.self_attn.o_proj";

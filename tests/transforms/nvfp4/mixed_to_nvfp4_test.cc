@@ -50,7 +50,7 @@ TEST(MixedToNvfp4, FromTheBaseEqualsAnExportOfTheBase) {
       }
     }
     for (const char* path : {"hf_quant_config.json", "config.json"}) {
-      EXPECT_EQ(*made.find_document(path)->content, *expected.find_document(path)->content) << path;
+      EXPECT_EQ(made.find_document(path)->text(), expected.find_document(path)->text()) << path;
     }
   }
 }
@@ -76,13 +76,13 @@ TEST(MixedToNvfp4, Fp8StaysPlainAndIsExcluded) {
     expect_same(made, base, "model.layers.1.self_attn.q_proj.weight");
     EXPECT_EQ(made.find_tensor("model.layers.1.self_attn.q_proj.input_scale"), nullptr);
     const auto config =
-        nlohmann::json::parse(*made.find_document("hf_quant_config.json")->content, nullptr, false);
+        nlohmann::json::parse(made.find_document("hf_quant_config.json")->text(), nullptr, false);
     EXPECT_EQ(config["quantization"]["quant_algo"], "NVFP4");
     const auto excluded = config["quantization"]["exclude_modules"];
     EXPECT_NE(std::find(excluded.begin(), excluded.end(), "model.layers.1.self_attn*"),
               excluded.end());
     const auto flat =
-        nlohmann::json::parse(*made.find_document("config.json")->content, nullptr, false);
+        nlohmann::json::parse(made.find_document("config.json")->text(), nullptr, false);
     EXPECT_EQ(flat["quantization_config"]["ignore"], excluded);
     EXPECT_EQ(flat["quantization_config"]["quant_algo"], "NVFP4");
   }
@@ -172,7 +172,7 @@ TEST(MixedToNvfp4, ExpertsOfALayerAreOneKind) {
 // ---- refusals ----------------------------------------------------------------------------------
 
 void replace_text(Checkpoint& checkpoint, std::string_view from, std::string_view to) {
-  std::string text = *checkpoint.find_document("hf_quant_config.json")->content;
+  std::string text = checkpoint.find_document("hf_quant_config.json")->text();
   const size_t at = text.find(from);
   ASSERT_NE(at, text.npos) << from;
   text.replace(at, from.size(), to);
@@ -249,8 +249,8 @@ TEST(MixedToNvfp4, PlainNvfp4StaysAsItIs) {
   const auto made = convert(source);
   ASSERT_TRUE(made.has_value());
   for (const Tensor& each : source.tensors) expect_same(*made, source, each.name);
-  EXPECT_EQ(*made->find_document("config.json")->content,
-            *source.find_document("config.json")->content);
+  EXPECT_EQ(made->find_document("config.json")->text(),
+            source.find_document("config.json")->text());
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ struct Output {
 
   std::string text(std::string_view path) const {
     const Document* found = checkpoint.find_document(path);
-    return found == nullptr ? "" : *found->content;
+    return found == nullptr ? "" : found->text();
   }
   JsonValue config() const { return JsonValue::parse(text(kTokenizerConfig), nullptr, false); }
   std::string named() const { return config().value("tokenizer_class", ""); }

@@ -40,7 +40,7 @@ struct Case {
     if (!ours.is_null()) out.set_document("tokenizer.json", ours.dump());
     if (!our_config.is_null()) out.set_document("tokenizer_config.json", our_config.dump());
     out.set_document("config.json", model.dump());
-    for (const Document& file : our_files) out.set_document(file.path, *file.content);
+    for (const Document& file : our_files) out.set_document(file);
     if (rows) out.tensors.push_back(embedding("model.embed_tokens.weight", *rows));
     return out;
   }
@@ -48,14 +48,10 @@ struct Case {
     Checkpoint out;
     if (!theirs.is_null()) out.set_document("tokenizer.json", theirs.dump(1));
     if (!their_config.is_null()) out.set_document("tokenizer_config.json", their_config.dump());
-    for (const Document& file : their_files) out.set_document(file.path, *file.content);
+    for (const Document& file : their_files) out.set_document(file);
     return out.documents;
   }
 };
-
-Document file(std::string path, std::string content) {
-  return {std::move(path), std::make_shared<const std::string>(std::move(content))};
-}
 
 struct Taken {
   Checkpoint checkpoint;
@@ -64,7 +60,7 @@ struct Taken {
 
   std::string text(std::string_view path) const {
     const Document* found = checkpoint.find_document(path);
-    return found == nullptr ? "" : *found->content;
+    return found == nullptr ? "" : found->text();
   }
 };
 
@@ -89,8 +85,8 @@ Taken take(const Case& input) { return take(input.checkpoint(), input); }
 
 TEST(TokenizerFrom, SameTokenizerIsTaken) {
   Case input;
-  input.our_files = {file("vocab.json", "old"), file("generation_config.json", "{}")};
-  input.their_files = {file("merges.txt", "new"), file("README.md", "x")};
+  input.our_files = {Document("vocab.json", "old"), Document("generation_config.json", "{}")};
+  input.their_files = {Document("merges.txt", "new"), Document("README.md", "x")};
   // The same merges in the other spelling, and no prefix instead of null.
   input.theirs["model"]["merges"] = JsonValue::parse(R"([["a","b"],["b","c"],["ab","c"]])");
   input.theirs["model"]["continuing_subword_prefix"] = "";
@@ -198,8 +194,8 @@ TEST(TokenizerFrom, DonorWithoutTokenizer) {
 
 TEST(TokenizerFrom, ModelKeepsItsChatTemplate) {
   Case input;
-  input.our_files = {file("chat_template.jinja", "mine")};
-  input.their_files = {file("chat_template.jinja", "theirs")};
+  input.our_files = {Document("chat_template.jinja", "mine")};
+  input.their_files = {Document("chat_template.jinja", "theirs")};
   Taken out = take(input);
   EXPECT_EQ(out.text("chat_template.jinja"), "mine");
   ASSERT_EQ(out.notes.size(), 1u);
@@ -215,7 +211,7 @@ TEST(TokenizerFrom, ModelKeepsItsChatTemplate) {
   EXPECT_EQ(out.text("chat_template.jinja"), "");
   EXPECT_EQ(JsonValue::parse(out.text("tokenizer_config.json"))["chat_template"], "mine");
   input.our_config.erase("chat_template");
-  input.our_files = {file("chat_template.jinja", "mine")};
+  input.our_files = {Document("chat_template.jinja", "mine")};
   input.their_files = {};
   input.their_config["chat_template"] = "theirs";
   out = take(input);

@@ -176,8 +176,8 @@ TEST(Preprocessor, FilesThatAreThereStayAndNestedOnesAreLifted) {
   input.set_document("processor_config.json", R"({"processor_class": "Qwen3VLProcessor",
     "image_processor": {"a": 1}, "video_processor": {"fps": 1e-06}})");
   const Checkpoint made = must(run("preprocessor", std::move(input)));
-  EXPECT_EQ(*made.find_document("preprocessor_config.json")->content, own);
-  EXPECT_EQ(*made.find_document("video_preprocessor_config.json")->content,
+  EXPECT_EQ(made.find_document("preprocessor_config.json")->text(), own);
+  EXPECT_EQ(made.find_document("video_preprocessor_config.json")->text(),
             "{\n  \"fps\": 1e-06,\n  \"processor_class\": \"Qwen3VLProcessor\"\n}\n");
 }
 
@@ -185,7 +185,7 @@ TEST(Preprocessor, AFileWithoutItsClassGetsIt) {
   Checkpoint input = must(open(kFamilyInput));
   input.set_document("preprocessor_config.json", "{\"patch_size\": 16}\n");
   const Checkpoint made = must(run("preprocessor", std::move(input)));
-  EXPECT_EQ(*made.find_document("preprocessor_config.json")->content,
+  EXPECT_EQ(made.find_document("preprocessor_config.json")->text(),
             "{\"patch_size\": 16, \"image_processor_type\": \"Qwen2VLImageProcessorFast\"}\n");
 }
 

@@ -55,7 +55,7 @@ inline JsonText parsed(std::string_view text) {
 inline JsonText document(const Checkpoint& checkpoint, std::string_view path) {
   const Document* found = checkpoint.find_document(path);
   EXPECT_NE(found, nullptr) << path;
-  return found == nullptr ? JsonText() : parsed(*found->content);
+  return found == nullptr ? JsonText() : parsed(found->text());
 }
 
 inline Checkpoint small_model(std::string config, const std::vector<std::string>& names) {

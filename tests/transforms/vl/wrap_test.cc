@@ -34,7 +34,7 @@ TEST(VlWrap, GivesTransformersOwnConfigAndNames) {
   ASSERT_NE(text, nullptr);
   EXPECT_EQ(text->find_whole("full_attention_interval"), 4u);  // for SGLang
   EXPECT_TRUE(text->remove("full_attention_interval"));
-  EXPECT_EQ(config.dump(2) + "\n", *real.find_document("config.json")->content);
+  EXPECT_EQ(config.dump(2) + "\n", real.find_document("config.json")->text());
   const std::vector<std::string> names = names_of(made);
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), text_names(real));
 }
@@ -49,7 +49,7 @@ TEST(VlWrap, GivesModeloptsOwnListsAndTheMtpLayersBeside) {
   const std::filesystem::path real = testdata("export/modelopt/qwen35vl-micro/nvfp4");
   JsonText own = parsed(read_file(real / "hf_quant_config.json"));
   own.find("quantization")->find("exclude_modules")->items().push_back(JsonText::text("mtp*"));
-  EXPECT_EQ(*made.find_document("hf_quant_config.json")->content, own.dump(4));
+  EXPECT_EQ(made.find_document("hf_quant_config.json")->text(), own.dump(4));
   JsonText embedded = *parsed(read_file(real / "config.json")).find("quantization_config");
   embedded.find("ignore")->items().push_back(JsonText::text("mtp*"));
   EXPECT_EQ(*document(made, "config.json").find("quantization_config"), embedded);
@@ -60,8 +60,7 @@ TEST(VlUnwrap, GivesTransformersOwnConfigAndNames) {
   const Checkpoint real = must(open(testdata("qwen35-micro")));
   std::vector<std::string> notes;
   const Checkpoint made = must(run("vl-unwrap", must(open(kWith)), {}, &notes));
-  EXPECT_EQ(*made.find_document("config.json")->content,
-            *real.find_document("config.json")->content);
+  EXPECT_EQ(made.find_document("config.json")->text(), real.find_document("config.json")->text());
   std::vector<std::string> names = names_of(made), expected = names_of(real);
   EXPECT_EQ(names, expected);
   ASSERT_EQ(notes.size(), 1u);
@@ -88,7 +87,7 @@ TEST(VlWrap, WrappingTwiceChangesNothing) {
     EXPECT_EQ(names_of(twice), names_of(once));
     ASSERT_EQ(twice.documents.size(), once.documents.size());
     for (const Document& each : once.documents) {
-      EXPECT_EQ(*twice.find_document(each.path)->content, *each.content) << each.path;
+      EXPECT_EQ(twice.find_document(each.path)->text(), each.text()) << each.path;
     }
   }
 }
@@ -212,9 +211,9 @@ TEST(VlWrap, ABaseOfAnotherModelIsRefused) {
   const auto with = [](const VlFamily& family, const VlText& text, std::string_view from,
                        std::string_view to) {
     std::vector<Document> base = made_base(family, text);
-    std::string config = *base[0].content;
+    std::string config = base[0].text();
     config.replace(config.find(from), from.size(), to);
-    base[0].content = std::make_shared<const std::string>(config);
+    base[0] = Document(base[0].path, config);
     made_bases["BASE"] = base;
     return run("vl-wrap", must(open(testdata("qwen35-micro"))), {{"with", "BASE"}});
   };
@@ -225,10 +224,10 @@ TEST(VlWrap, ABaseOfAnotherModelIsRefused) {
   expect_error(with(qwen, qwen.texts[0], "depth", "depth"), ErrorCode::kUsage,
                "BASE is for a text model of hidden_size 512; this one has 256");
   std::vector<Document> base = made_base(qwen, qwen.texts[0]);
-  JsonText config = parsed(*base[0].content);
+  JsonText config = parsed(base[0].text());
   config.find("text_config")->set("hidden_size", JsonText::number(256));
   config.set("image_token_id", JsonText::number(7));
-  base[0].content = std::make_shared<const std::string>(config.dump(2));
+  base[0] = Document(base[0].path, config.dump(2));
   made_bases["BASE"] = base;
   expect_error(run("vl-wrap", must(open(testdata("qwen35-micro"))), {{"with", "BASE"}}),
                ErrorCode::kUsage, "BASE says image_token_id 7; tokenizer.json gives");

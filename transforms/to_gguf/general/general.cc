@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/model/json_documents.h"
 #include "core/model/stack_name.h"
 #include "transforms/to_gguf/general/names.h"
 #include "transforms/to_gguf/general/yaml.h"
@@ -286,7 +287,7 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
   const ParameterCount parameters = count_parameters(tensors);
   General general;
   const Document* card = checkpoint.find_document("README.md");
-  const auto matter = card == nullptr ? Text() : front_matter(*card->content);
+  const auto matter = card == nullptr ? Text() : front_matter(card->text());
   if (matter) {
     const Result<JsonValue> parsed = parse_yaml(*matter);
     if (parsed) take_card(*parsed, parameters.total, general);
@@ -295,7 +296,7 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
           fmt::format("README.md: its front matter was not read: {}", parsed.error().text()));
     }
   }
-  CKPT_ASSIGN(const std::optional<JsonValue> config, read_object(checkpoint, "config.json"));
+  CKPT_ASSIGN(const auto config, read_object(checkpoint, "config.json"));
   const std::string* path = config ? text_of(*config, "_name_or_path") : nullptr;
   if (path != nullptr && std::count(path->begin(), path->end(), '/') <= 1) {
     take_name(*path, parameters.total, general);

@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "core/model/json_documents.h"
+
 namespace ckpt {
 namespace {
 
@@ -161,8 +163,8 @@ Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const J
   if (table != nullptr && table->is_object()) {
     CKPT_ASSIGN(list, read_table(*table));
   } else {  // what older versions wrote instead of the table
-    CKPT_ASSIGN(std::optional<JsonValue> named, read_object(checkpoint, "special_tokens_map.json"));
-    CKPT_ASSIGN(const std::optional<JsonValue> texts, read_object(checkpoint, "added_tokens.json"));
+    CKPT_ASSIGN(const auto named, read_object(checkpoint, "special_tokens_map.json"));
+    CKPT_ASSIGN(const auto texts, read_object(checkpoint, "added_tokens.json"));
     if (named) map = std::move(*named);
     if (texts) CKPT_TRY(merge_text_table(*texts, list));
   }

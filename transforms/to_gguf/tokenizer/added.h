@@ -39,10 +39,6 @@ bool looks_special(std::string_view text);
 // With spaces where SentencePiece has U+2581.
 std::string with_spaces(std::string_view text);
 
-// `bytes` where they are UTF-8; what is not becomes U+FFFD, one for each run that could not be
-// finished as a character.
-std::string as_utf8(std::string_view bytes);
-
 // The text that the converter writes for an added token that is not normalized: what its ids are
 // decoded to. `clean_up` as in tokenizer_config.json's clean_up_tokenization_spaces.
 // Fails: kUnsupported, naming the decoder.

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 
 namespace ckpt {
@@ -61,8 +62,7 @@ Result<std::set<std::string>> special_texts(const Checkpoint& checkpoint, const 
   std::map<std::string, std::string> named = default_tokens(config);
   take_named(config, named);
   if (known(config, "added_tokens_decoder") == nullptr) {  // older versions' other file
-    CKPT_ASSIGN(const std::optional<JsonValue> map,
-                read_object(checkpoint, "special_tokens_map.json"));
+    CKPT_ASSIGN(const auto map, read_object(checkpoint, "special_tokens_map.json"));
     if (map) take_named(*map, named);
   }
   std::set<std::string> out;

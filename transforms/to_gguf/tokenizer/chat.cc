@@ -3,6 +3,8 @@
 // Note: without tokenizer_config.json no template is looked for.
 #include <map>
 
+#include "core/base/utf8.h"
+#include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 
 namespace ckpt {
@@ -16,8 +18,8 @@ std::string file_stem(std::string_view path) {
 
 // A text file as Python reads it: UTF-8, and each line ends in \n, whatever it ended in.
 Result<std::string> read_lines(const Document& document) {
-  const std::string& text = *document.content;
-  if (as_utf8(text) != text) {
+  const std::string& text = document.text();
+  if (!is_utf8(text)) {
     return fail(ErrorCode::kCorrupt, "{}: not UTF-8; expected a template as text", document.path);
   }
   std::string out;
@@ -47,7 +49,7 @@ Result<JsonValue> find_chat_template(const Checkpoint& checkpoint, const JsonVal
   if (const JsonValue* found = member(config, "chat_template")) return *found;
   const Document* jinja = checkpoint.find_document("chat_template.jinja");
   if (jinja == nullptr) {
-    CKPT_ASSIGN(const std::optional<JsonValue> json, read_object(checkpoint, "chat_template.json"));
+    CKPT_ASSIGN(const auto json, read_object(checkpoint, "chat_template.json"));
     const JsonValue* found = json ? member(*json, "chat_template") : nullptr;
     return found == nullptr ? JsonValue() : *found;
   }

@@ -8,6 +8,7 @@
 // the other files name becomes user-defined.
 #include <map>
 
+#include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 #include "transforms/to_gguf/tokenizer/sentencepiece_model.h"
 
@@ -74,7 +75,7 @@ Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_vie
 
 // {text: id}. Two texts of one id would have to be told by their order in the file.
 Status add_text_table(const Checkpoint& checkpoint, PieceVocabulary& out) {
-  CKPT_ASSIGN(const std::optional<JsonValue> table, read_object(checkpoint, "added_tokens.json"));
+  CKPT_ASSIGN(const auto table, read_object(checkpoint, "added_tokens.json"));
   if (!table) return {};
   std::map<uint64_t, std::string> seen;
   for (const auto& [text, number] : table->items()) {
@@ -124,7 +125,7 @@ Status add_decoder_table(const JsonValue& config, bool keeps_text, PieceVocabula
 }
 
 Status add_json_list(const Checkpoint& checkpoint, PieceVocabulary& out) {
-  CKPT_ASSIGN(const std::optional<JsonValue> tokenizer, read_object(checkpoint, "tokenizer.json"));
+  CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
   const JsonValue* list = tokenizer ? known(*tokenizer, "added_tokens") : nullptr;
   if (list == nullptr || !list->is_array()) return {};
   for (const JsonValue& value : *list) {
@@ -141,7 +142,7 @@ Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& co
                                const TokenizerOptions& options, const Context& context) {
   const Document* file = checkpoint.find_document("tokenizer.model");
   CKPT_CHECK(file != nullptr);
-  CKPT_ASSIGN(SentencePieceModel model, in(file->path, read_sentencepiece(*file->content)));
+  CKPT_ASSIGN(SentencePieceModel model, in(file->path, read_sentencepiece(file->text())));
   const uint64_t size =
       options.vocab_size.value_or(0) != 0 ? *options.vocab_size : uint64_t{model.pieces.size()};
   if (size > kMaxTokens) {

@@ -148,7 +148,7 @@ Result<RankedVocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValu
                                     uint64_t vocab_size) {
   const Document* file = checkpoint.find_document(kRanksFile);
   CKPT_CHECK(file != nullptr);
-  CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_lines(*file->content));
+  CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_lines(file->text()));
   CKPT_ASSIGN(const auto named, named_tokens(config));
   const uint64_t size = vocab_size == 0 ? tokens.size() : vocab_size;
   if (size > kMaxTokens) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <tuple>
 
+#include "core/base/utf8.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 #include "transforms/to_gguf/tokenizer/protobuf.h"
 
@@ -109,7 +110,7 @@ Status check_pieces(const SentencePieceModel& model) {
     if (piece.text.empty()) {
       return fail(ErrorCode::kCorrupt, "{} has no text", place);
     }
-    if (as_utf8(piece.text) != piece.text) {
+    if (!is_utf8(piece.text)) {
       return fail(ErrorCode::kCorrupt, "{} is not UTF-8", place);
     }
     unknown += piece.type == PieceType::kUnknown ? 1 : 0;

@@ -4,6 +4,7 @@
 // template that ends in another token than EOS makes that one EOS and the old one EOT.
 #include <algorithm>
 
+#include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 
 namespace ckpt {
@@ -287,7 +288,7 @@ Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer,
   Specials specials(tokenizer, std::move(config), wanted);
   specials.read_post_processor();
   CKPT_TRY(specials.read_names());
-  CKPT_ASSIGN(const std::optional<JsonValue> model_config, read_object(checkpoint, "config.json"));
+  CKPT_ASSIGN(const auto model_config, read_object(checkpoint, "config.json"));
   if (model_config) CKPT_TRY(specials.read_numbers(*model_config));
   for (const auto& [kind, id] : wanted.otherwise) CKPT_TRY(specials.set_id(kind, id));
   CKPT_TRY(specials.set_named(wanted.named));

@@ -1,5 +1,6 @@
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 
+#include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/parts.h"
 
 namespace ckpt {
@@ -24,9 +25,9 @@ struct TokenizerFiles {
 
 Result<TokenizerFiles> read_files(const Checkpoint& checkpoint) {
   TokenizerFiles out{JsonValue(), JsonValue::object()};
-  CKPT_ASSIGN(std::optional<JsonValue> tokenizer, read_object(checkpoint, "tokenizer.json"));
+  CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
   if (tokenizer) out.tokenizer = std::move(*tokenizer);
-  CKPT_ASSIGN(std::optional<JsonValue> config, read_object(checkpoint, "tokenizer_config.json"));
+  CKPT_ASSIGN(const auto config, read_object(checkpoint, "tokenizer_config.json"));
   if (config) out.config = std::move(*config);
   return out;
 }
@@ -50,7 +51,7 @@ bool reads_piece_file(const Checkpoint& checkpoint, const TokenizerFiles& files,
   const Document* found = checkpoint.find_document("tokenizer.model");
   if (rules.piece_file == PieceFile::kIgnored || found == nullptr) return false;
   if (rules.keeps_added_texts && is_gpt2(files.config)) return false;
-  return files.tokenizer.is_null() || !is_tiktoken(*found->content);
+  return files.tokenizer.is_null() || !is_tiktoken(found->text());
 }
 
 Status refuse_missing(const Checkpoint& checkpoint, const TokenizerRules& rules) {

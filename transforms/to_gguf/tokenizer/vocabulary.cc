@@ -134,7 +134,7 @@ Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,
   }
   if (!out.empty()) return out;
   const Document* document = checkpoint.find_document("merges.txt");
-  return document == nullptr ? out : merges_of_text(*document->content);
+  return document == nullptr ? out : merges_of_text(document->text());
 }
 
 }  // namespace ckpt

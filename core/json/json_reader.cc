@@ -1,21 +1,43 @@
-#include "core/json/json_fault.h"
+#include "core/json/json_reader.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "core/base/printable.h"
-#include "core/json/json_python.h"
+#include "core/base/utf8.h"
 
 namespace ckpt {
 namespace {
 
-// Finds what is wrong without building anything and without recursion.
+bool is_digit(char c) { return '0' <= c && c <= '9'; }
+
+// -1.5e3: no zeros in front, digits on both sides of the point.
+bool is_json_number(std::string_view token) {
+  size_t at = 0;
+  const auto digits = [&] {
+    const size_t start = at;
+    while (at < token.size() && is_digit(token[at])) ++at;
+    return at > start;
+  };
+  if (at < token.size() && token[at] == '-') ++at;
+  const bool starts_with_zero = at < token.size() && token[at] == '0';
+  const size_t start = at;
+  if (!digits() || (starts_with_zero && at - start > 1)) return false;
+  if (at < token.size() && token[at] == '.' && (++at, !digits())) return false;
+  if (at < token.size() && (token[at] == 'e' || token[at] == 'E')) {
+    ++at;
+    if (at < token.size() && (token[at] == '+' || token[at] == '-')) ++at;
+    if (!digits()) return false;
+  }
+  return at == token.size();
+}
+
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  Scanner(std::string_view text, JsonSink* sink) : text_(text), sink_(sink) {}
 
   std::optional<JsonFault> run() {
-    while (!fault_) {
+    while (!fault_ && !is_ended_) {
       while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
       if (at_ == text_.size()) {
         if (next_ != Next::kEnd) fault("");
@@ -30,6 +52,12 @@ class Scanner {
   enum class Next { kValue, kItem, kName, kMember, kColon, kComma, kEnd };  // kItem: a value or ]
 
   void fault(std::string_view expected) { fault_ = JsonFault{at_, expected}; }
+
+  template <class... Args>
+  void tell(bool (JsonSink::*event)(Args...), Args... args) {
+    if (sink_ != nullptr && !(sink_->*event)(args...)) is_ended_ = true;
+  }
+  std::string_view since(size_t start) const { return text_.substr(start, at_ - start); }
 
   void step(char c) {
     switch (next_) {
@@ -54,18 +82,30 @@ class Scanner {
   }
 
   void value(char c) {
-    if (c == '{' || c == '[') {
-      open_ += c;
-      ++at_;
-      next_ = c == '{' ? Next::kMember : Next::kItem;
+    if (c == '{' || c == '[') return open(c);
+    const size_t start = at_;
+    if (!(c == '"' ? string() : word())) return;
+    tell(&JsonSink::scalar, since(start));
+    after_value();
+  }
+
+  void open(char bracket) {
+    if (open_.size() == kMaxJsonDepth) {
+      fault_ = JsonFault{at_, "", true};
       return;
     }
-    if (c == '"' ? string() : word()) after_value();
+    tell(&JsonSink::open, bracket, at_);
+    open_ += bracket;
+    ++at_;
+    next_ = bracket == '{' ? Next::kMember : Next::kItem;
   }
 
   void name(char c) {
     if (c != '"') return fault("a name in double quotes");
-    if (string()) next_ = Next::kColon;
+    const size_t start = at_;
+    if (!string()) return;
+    tell(&JsonSink::key, since(start));
+    next_ = Next::kColon;
   }
 
   void comma(char c) {
@@ -79,6 +119,7 @@ class Scanner {
   void close() {
     open_.pop_back();
     ++at_;
+    tell(&JsonSink::close, at_);
     after_value();
   }
   void after_value() { next_ = open_.empty() ? Next::kEnd : Next::kComma; }
@@ -86,9 +127,14 @@ class Scanner {
   bool string() {
     for (++at_; at_ < text_.size();) {
       const char c = text_[at_];
+      const auto byte = static_cast<uint8_t>(c);
       if (c == '"') return ++at_, true;
+      if (byte >= 0x20 && byte < 0x80 && c != '\\') {  // nearly all are: no more to look at
+        ++at_;
+        continue;
+      }
       const size_t size = c == '\\' ? escape() : utf8_size(text_.substr(at_));
-      const bool is_control = static_cast<unsigned char>(c) < 0x20;
+      const bool is_control = byte < 0x20;
       if (size == 0 || is_control) {
         fault(c == '\\' ? "an escape of JSON" : is_control ? "an escape for it" : "UTF-8");
         return false;
@@ -142,9 +188,11 @@ class Scanner {
   }
 
   std::string_view text_;
+  JsonSink* sink_;
   size_t at_ = 0;
   Next next_ = Next::kValue;
   std::string open_;
+  bool is_ended_ = false;  // by the sink
   std::optional<JsonFault> fault_;
 };
 
@@ -157,6 +205,9 @@ std::string found_at(std::string_view text, size_t at) {
 }
 
 Failure describe(std::string_view text, const JsonFault& fault, std::string_view place) {
+  if (fault.is_nested_deeper) {
+    return fail(ErrorCode::kCorrupt, "nested deeper than {} levels", kMaxJsonDepth);
+  }
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return fail(ErrorCode::kCorrupt, "not valid JSON: empty");
   }
@@ -170,7 +221,9 @@ Failure describe(std::string_view text, const JsonFault& fault, std::string_view
 
 }  // namespace
 
-std::optional<JsonFault> find_json_fault(std::string_view text) { return Scanner(text).run(); }
+std::optional<JsonFault> read_json_events(std::string_view text, JsonSink* sink) {
+  return Scanner(text, sink).run();
+}
 
 std::string line_and_column(std::string_view text, size_t at) {
   const std::string_view before = text.substr(0, at);
@@ -182,16 +235,12 @@ std::string line_and_column(std::string_view text, size_t at) {
                          1);
 }
 
-Failure not_json(std::string_view piece, std::string_view text) {
-  const auto fault = find_json_fault(piece);
-  if (!fault) return fail(ErrorCode::kCorrupt, "not valid JSON");
+Failure not_json(const JsonFault& fault, std::string_view piece, std::string_view text) {
   const size_t start = static_cast<size_t>(piece.data() - text.data());
-  return describe(piece, *fault, line_and_column(text, start + fault->at));
+  return describe(piece, fault, line_and_column(text, start + fault.at));
 }
 
-Failure not_json_at_byte(std::string_view text, uint64_t start_byte, size_t stopped_at) {
-  const JsonFault fault =
-      find_json_fault(text).value_or(JsonFault{std::min(stopped_at, text.size() - 1), ""});
+Failure not_json_at_byte(const JsonFault& fault, std::string_view text, uint64_t start_byte) {
   return describe(text, fault, fmt::format("byte {}", start_byte + fault.at));
 }
 

@@ -1,0 +1,57 @@
+// The one reader of JSON: runs over a text and says what it holds, in the order of the text.
+//
+//   {"a": [1, NaN]}   ──▶   open '{'  key "a"  open '['  scalar 1  scalar NaN  close  close
+//
+// It takes what Python's json takes: also NaN, Infinity, -Infinity, and numbers of any size. It
+// never recurses, and a level of nesting costs one byte.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace ckpt {
+
+inline constexpr uint32_t kMaxJsonDepth = 128;  // brackets inside each other
+
+// What takes the events. Spellings are views into the text; a function that returns false ends the
+// run.
+class JsonSink {
+ public:
+  virtual ~JsonSink() = default;
+  // A string with its quotes, a number, null, true, false, NaN, Infinity or -Infinity.
+  virtual bool scalar(std::string_view spelling) = 0;
+  virtual bool key(std::string_view spelling) = 0;  // with its quotes
+  // '{' or '[', and the byte at which it stands; for close, the byte behind the bracket.
+  virtual bool open(char bracket, size_t at_byte) = 0;
+  virtual bool close(size_t end_byte) = 0;
+};
+
+struct JsonFault {
+  size_t at = 0;                  // byte of the text; its size when the text ends too early
+  std::string_view expected;      // what JSON allows there
+  bool is_nested_deeper = false;  // than kMaxJsonDepth
+};
+
+// The first fault of `text`; nullopt where there is none, or where `sink` ended the run before it.
+// `sink` may be null.
+std::optional<JsonFault> read_json_events(std::string_view text, JsonSink* sink);
+
+// "line 3, column 14" of byte `at`, both counted from 1, columns in characters.
+std::string line_and_column(std::string_view text, size_t at);
+
+// kCorrupt: "not valid JSON at line 3, column 14: '}'; expected a value", that it is truncated, or
+// nested too deep. `fault` is one of `piece`, a view into the file `text`, whose lines are counted.
+Failure not_json(const JsonFault& fault, std::string_view piece, std::string_view text);
+inline Failure not_json(const JsonFault& fault, std::string_view text) {
+  return not_json(fault, text, text);
+}
+// The same for JSON inside a binary file, where `start_byte` is the place of its first byte.
+Failure not_json_at_byte(const JsonFault& fault, std::string_view text, uint64_t start_byte);
+
+// What JSON allows between its words.
+inline bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+}  // namespace ckpt

@@ -1,0 +1,31 @@
+// Documents of a checkpoint that are JSON objects, to be read or edited.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/json/json_edit.h"
+#include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+
+// What the document at `path` says, parsed once for all who ask; nullptr when there is none.
+// Fails: as Document::values; kCorrupt when it is no object.
+Result<std::shared_ptr<const JsonValue>> read_object(const Checkpoint& checkpoint,
+                                                     std::string_view path);
+
+// A document that is edited: what it says and how it was laid out.
+struct JsonDocument {
+  JsonText root;
+  JsonStyle style;
+};
+// A copy of the document at `path`, to be edited; nullopt when there is none. Fails: as
+// read_object.
+Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std::string_view path);
+// Puts it into `checkpoint`; one that says the same as before stays as it is, byte for byte.
+void write_json(Checkpoint& checkpoint, std::string_view path, const JsonDocument& document);
+
+}  // namespace ckpt

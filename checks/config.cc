@@ -264,6 +264,10 @@ void look_layer_kinds(const Look& look, const std::vector<std::string>& types) {
   }
 }
 
+// Types of layers that one class has, as its released files name them.
+constexpr std::string_view kTypesOfClasses =
+    " granitemoehybrid:mamba granitemoehybrid:attention glm_moe_dsa:deepseek_sparse_attention ";
+
 Status look_layer_types(const Look& look) {
   const std::vector<std::string> types = look.on.layer_types();
   const JsonValue* count = known(look.on.text_config(), "num_hidden_layers");
@@ -283,7 +287,8 @@ Status look_layer_types(const Look& look) {
   for (const std::string& type : types) {
     if (has_word(" full_attention linear_attention sliding_attention chunked_attention conv"
                  " compressed_sparse_attention heavily_compressed_attention ",
-                 type)) {
+                 type) ||
+        has_word(kTypesOfClasses, fmt::format("{}:{}", look.on.text_type, type))) {
       continue;
     }
     look.report("config.json: layer_types", fmt::format("'{}' is no layer type", type));
@@ -334,6 +339,11 @@ Status look_no_vision(const Look& look) {
 
 Status look_remote_code(const Look& look) {
   if (known(look.on.config, "auto_map") == nullptr) return {};
+  // Its converter runs the tokenizer's code for these (conversion/{deepseek,nemotron}.py).
+  const bool is_trusted =
+      look.profile.program == Program::kLlamaCpp &&
+      has_word(" DeepseekV3ForCausalLM NemotronHForCausalLM ", look.on.model_class);
+  if (is_trusted) return {};
   look.report("config.json: auto_map", "the folder asks for code of its own");
   return {};
 }

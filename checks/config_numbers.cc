@@ -151,10 +151,12 @@ Status look_small_numbers(const Look& look) {
   }
   const JsonValue* chosen = member(on.text_config(), "num_experts_per_tok");
   const JsonValue* experts = known(on.text_config(), "num_experts");
+  if (experts == nullptr) experts = known(on.text_config(), "num_local_experts");
   if (chosen == nullptr) return {};
   const auto count = whole(*chosen);
-  const auto most = experts == nullptr ? std::nullopt : whole(*experts);
-  if (!count || *count == 0 || (most && *count > *most)) {
+  const uint64_t most = experts == nullptr ? UINT64_MAX : whole(*experts).value_or(UINT64_MAX);
+  if (count == 0 && most == 0) return {};  // a dense model of a class that may have experts
+  if (!count || *count == 0 || *count > most) {
     look.report(
         "config.json: num_experts_per_tok",
         fmt::format("{}; expected a whole number above zero, at most num_experts", chosen->dump()));

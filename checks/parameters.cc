@@ -195,10 +195,18 @@ class Comparison {
            used_.count(held->second) != 0;
   }
 
+  // Of MXFP4: the codes that these scales stand beside; nullptr where there are none.
+  const Tensor* held(std::string_view scales, std::string_view end) const {
+    const size_t stem = scales.size() - std::string_view("_scales").size();
+    const auto found = held_.find(std::string(scales.substr(0, stem)) + std::string(end));
+    return found == held_.end() ? nullptr : found->second;
+  }
+
   void judge_other(const Tensor& tensor) {
     if (used_.count(&tensor) != 0 || has_any(tensor.name, kBuffers)) return;
     const std::string name = canonical(tensor.name);
     if (out_.table->has_other_tower && has_any(name, kOtherTowers)) return;
+    if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
     if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
     Extra extra{tensor.name};
     const auto layer = layer_of(name);

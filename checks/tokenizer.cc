@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
 
-constexpr std::array<std::string_view, 7> kTokenizers = {
-    "tokenizer.json", "tokenizer.model",        "vocab.json", "vocab.txt", "tekken.json",
-    "spiece.model",   "sentencepiece.bpe.model"};
+constexpr std::array<std::string_view, 8> kTokenizers = {
+    "tokenizer.json", "tokenizer.model", "vocab.json",   "vocab.txt",
+    "tekken.json",    "tiktoken.model",  "spiece.model", "sentencepiece.bpe.model"};
 
 Status look_tokenizer_present(const Look& look) {
   if (look.on.is_gguf) return {};
@@ -68,6 +68,7 @@ Status look_slow_files(const Look& look) {
     return {};
   }
   const bool has = look.on.has_document("tokenizer.model") ||
+                   look.on.has_document("tiktoken.model") ||
                    (look.on.has_document("vocab.json") && look.on.has_document("merges.txt"));
   if (has || look.on.tokenizer_config.is_null()) return {};
   look.report(std::string(kTokenizerConfig),

@@ -71,6 +71,18 @@ Status look_prefix(const Look& look) {
   return {};
 }
 
+// Codes and scales of MXFP4 as gpt-oss has them: X_blocks beside X_scales.
+bool is_mxfp4_part(const Checkpoint& checkpoint, const std::string& name) {
+  constexpr std::pair<std::string_view, std::string_view> kEnds[] = {{"_blocks", "_scales"},
+                                                                     {"_scales", "_blocks"}};
+  for (const auto& [end, other] : kEnds) {
+    if (!name.ends_with(end)) continue;
+    const std::string stem = name.substr(0, name.size() - end.size());
+    return checkpoint.find_tensor(stem + std::string(other)) != nullptr;
+  }
+  return false;
+}
+
 Status look_unknown(const Look& look) {
   size_t count = 0;
   std::string first;
@@ -80,7 +92,8 @@ Status look_unknown(const Look& look) {
     const bool is_usual = name.ends_with(".bias") || name.ends_with(".A_log") ||
                           name.ends_with(".dt_bias") || name.ends_with("_scale") ||
                           name.ends_with("_amax") || name.find("_quantizer.") != name.npos;
-    if (look.on.is_gguf || is_usual || !is_codes) continue;
+    if (look.on.is_gguf || is_usual || !is_codes || is_mxfp4_part(look.on.checkpoint, name))
+      continue;
     if (count++ == 0) first = name;
   }
   if (count != 0)

@@ -208,8 +208,13 @@ Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsF
   const auto left = std::find(is_named.begin(), is_named.end(), false);
   if (left == is_named.end()) return {};
   const auto number = static_cast<uint32_t>(left - is_named.begin());
-  return fail(ErrorCode::kCorrupt, "tensor '{}' in '{}' is not named in {}", entries.name(number),
-              files[file_of[number]].path, kIndexName);
+  const auto more = std::count(left + 1, is_named.end(), false);
+  return fail_with_hint(
+      ErrorCode::kCorrupt,
+      fmt::format("moving {} out of the folder; without it all tensors of the files are read",
+                  kIndexName),
+      "tensor '{}' in '{}' is not named in {}{}", entries.name(number), files[file_of[number]].path,
+      kIndexName, more == 0 ? std::string() : fmt::format(", and neither are {} others", more));
 }
 
 // ---- together ---------------------------------------------------------------------------------

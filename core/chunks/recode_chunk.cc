@@ -44,6 +44,11 @@ struct ApplyOp {
       value = -static_cast<float>(std::exp(static_cast<double>(value)));
     }
   }
+  void operator()(const LogNegated&) const {
+    for (float& value : rows.values) {
+      value = static_cast<float>(std::log(-static_cast<double>(value)));
+    }
+  }
   void operator()(const RoundTo& op) const {
     CKPT_CHECK(op.dtype == Dtype::kBF16 || op.dtype == Dtype::kF16);
     const auto round = op.dtype == Dtype::kBF16 ? round_to_bf16 : round_to_f16;

@@ -32,6 +32,7 @@ struct AddScalar {
   float value;
 };
 struct NegExp {};  // x -> -exp(x), rounded once
+struct LogNegated {};  // x -> log(-x), rounded once: what NegExp was made of
 struct RoundTo {
   Dtype dtype;
 };  // through kBF16 or kF16 and back
@@ -45,7 +46,8 @@ struct ScaleColumns {
 struct PermuteColumns {
   std::shared_ptr<const std::vector<uint32_t>> index;
 };
-using ValueOp = std::variant<AddScalar, NegExp, RoundTo, ScaleRows, ScaleColumns, PermuteColumns>;
+using ValueOp =
+    std::variant<AddScalar, NegExp, LogNegated, RoundTo, ScaleRows, ScaleColumns, PermuteColumns>;
 
 struct Tensor;
 

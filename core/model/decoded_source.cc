@@ -18,12 +18,13 @@ constexpr uint64_t kValuesAtATime = 16 << 10;
 DecodedSource::DecodedSource(Slice encoded, const Codec& codec)
     : encoded_(std::move(encoded)),
       codec_(codec),
-      element_bytes_(ckpt::size_bytes(codec.parts[0].dtype)) {
-  CKPT_CHECK(codec.parts.size() == 1 && codec.block_values == 1 && codec.decode != nullptr);
+      block_bytes_(ckpt::size_bytes(codec.parts[0].dtype)) {
+  CKPT_CHECK(codec.parts.size() == 1 && codec.parts[0].tile_rows == 1 &&
+             codec.parts[0].tile_values == codec.block_values && codec.decode != nullptr);
 }
 
 uint64_t DecodedSource::size_bytes() const {
-  return encoded_.size_bytes / element_bytes_ * kValueBytes;
+  return encoded_.size_bytes / block_bytes_ * codec_.block_values * kValueBytes;
 }
 
 Status DecodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
@@ -31,19 +32,21 @@ Status DecodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
     return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
                                   offset_bytes, offset_bytes + out.size(), size_bytes())));
   }
-  std::vector<std::byte> elements;
+  const uint64_t decoded_bytes = codec_.block_values * kValueBytes;
+  const uint64_t blocks_at_a_time = std::max<uint64_t>(1, kValuesAtATime / codec_.block_values);
+  std::vector<std::byte> blocks;
   std::vector<float> values;
   while (!out.empty()) {
-    const uint64_t first = offset_bytes / kValueBytes;
-    const uint64_t skipped_bytes = offset_bytes % kValueBytes;
-    const uint64_t wanted = (skipped_bytes + out.size() + kValueBytes - 1) / kValueBytes;
-    const uint64_t count = std::min(wanted, kValuesAtATime);
-    elements.resize(count * element_bytes_);
-    values.resize(count);
-    CKPT_TRY(encoded_.source->read(encoded_.offset_bytes + first * element_bytes_, elements));
-    const std::array<std::span<const std::byte>, 1> parts = {elements};
-    codec_.decode(parts, {values, count});
-    const uint64_t size = std::min(out.size(), count * kValueBytes - skipped_bytes);
+    const uint64_t first = offset_bytes / decoded_bytes;
+    const uint64_t skipped_bytes = offset_bytes % decoded_bytes;
+    const uint64_t wanted = (skipped_bytes + out.size() + decoded_bytes - 1) / decoded_bytes;
+    const uint64_t count = std::min(wanted, blocks_at_a_time);
+    blocks.resize(count * block_bytes_);
+    values.resize(count * codec_.block_values);
+    CKPT_TRY(encoded_.source->read(encoded_.offset_bytes + first * block_bytes_, blocks));
+    const std::array<std::span<const std::byte>, 1> parts = {blocks};
+    codec_.decode(parts, {values, values.size()});
+    const uint64_t size = std::min(out.size(), count * decoded_bytes - skipped_bytes);
     std::memcpy(out.data(), std::as_bytes(std::span(values)).data() + skipped_bytes, size);
     out = out.subspan(size);
     offset_bytes += size;

@@ -1,9 +1,9 @@
-// Stored floats of one type, read as F32: for tensors that are joined from several types.
+// Stored values of one type, read as F32: for tensors that are joined from several types.
 //
 //   bf16 in the file  00 3f | 80 3f | ...      read as f32  00 00 00 3f | 00 00 80 3f | ...
 //
-// Nothing is held in memory: what is asked for is read and decoded then. What a reader would get
-// wrong: offsets and sizes are those of the decoded bytes, and may cut through a value.
+// Nothing is held in memory: what is asked for is read and decoded then. Offsets and sizes are
+// those of the decoded bytes, and may cut through a value.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace ckpt {
 
 class DecodedSource final : public ByteSource {
  public:
-  // Requires: whole elements of a codec with one part, one value an element and a decoder.
+  // Requires: whole blocks of a codec that has one part, cut by rows and blocks, and a decoder.
   DecodedSource(Slice encoded, const Codec& codec);
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
@@ -28,7 +28,7 @@ class DecodedSource final : public ByteSource {
  private:
   Slice encoded_;
   const Codec& codec_;
-  uint64_t element_bytes_;
+  uint64_t block_bytes_;
 };
 
 // The same of a tensor whose codec has several parts, or rows that are coded together.

@@ -109,6 +109,7 @@ class Digester {
 
   void add_op(const AddScalar& op) { say("add {:08x}\n", std::bit_cast<uint32_t>(op.value)); }
   void add_op(const NegExp&) { say("neg-exp\n"); }
+  void add_op(const LogNegated&) { say("log-negated\n"); }
   void add_op(const RoundTo& op) { say("round-to {}\n", static_cast<unsigned>(op.dtype)); }
   void add_op(const ScaleRows& op) {
     say("scale-rows ");

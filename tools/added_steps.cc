@@ -151,26 +151,29 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& pla
   return quantized(std::move(checkpoint), planning);
 }
 
-// Only NVFP4 has a form in both, and only the folder it was made from the names.
+// Weights as GGUF stores them become floats; NVFP4 has a form in both.
 Result<Checkpoint> returned_to_folder(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const Codec& nvfp4 = plain_codec(all_codecs(), Dtype::kNvfp4);
   const bool has_nvfp4 = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                                      [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
-  if (!has_nvfp4 || conversion.base.empty()) {
-    return fail_with_hint(
-        ErrorCode::kUnsupported,
-        has_nvfp4 ? "--base DIR, the folder that it was made from" : "an OUT that ends in .gguf",
-        "a GGUF cannot be turned into a Hugging Face folder{}",
-        has_nvfp4 ? " without one that has its names and configuration" : "");
-  }
-  if (!conversion.to.empty() && !conversion.to.starts_with("nvfp4")) {
+  const bool keeps = conversion.to.empty() || (has_nvfp4 && conversion.to.starts_with("nvfp4"));
+  if (!keeps && (has_nvfp4 || !is_float_type(conversion.to))) {
     return fail_with_hint(ErrorCode::kUsage, "no --to, and then that folder to the other type",
-                          "--to {}: NVFP4 of a GGUF comes back as it is", conversion.to);
+                          "--to {}: {}", conversion.to,
+                          has_nvfp4 ? "NVFP4 of a GGUF comes back as it is"
+                                    : "a GGUF comes back as f32, f16 or bf16");
   }
   Options options;
-  options.add("base", conversion.base);
-  planning.use.add("base");
+  if (!keeps) options.add("type", conversion.to);
+  if (!conversion.base.empty()) {
+    options.add("base", conversion.base);
+    planning.use.add("base");
+  }
+  if (!conversion.tokenizer.empty()) {
+    options.add("tokenizer", conversion.tokenizer);
+    planning.use.add("tokenizer");
+  }
   return apply("from-gguf", options, std::move(checkpoint), planning.context);
 }
 

@@ -59,7 +59,8 @@ void declare_model(CommandOptions& options, TypedConvert& typed) {
               "target PROFILE: applies the fixes that ckpt doctor recommends (may repeat)");
   options.add(
       "--base", &conversion.base,
-      "the unquantized model: for fixes that need it, and for NVFP4 from a GGUF to a folder");
+      "the unquantized model: for fixes that need it, and for names and documents of a folder "
+      "made from a GGUF");
   options.add("--step", &conversion.steps, "name:key=value,... (ckpt list steps; may repeat)");
 }
 
@@ -309,6 +310,7 @@ constinit const Command kConvertCommand{
     "convert", "Converts a checkpoint: one pass, bounded memory, no second copy on disk.",
     "  ckpt convert Qwen3.5-9B/ qwen3.5-9b-q4_k_m.gguf --to q4_k_m\n"
     "  ckpt convert model-bf16.gguf model-q6_k.gguf --to q6_k --imatrix imatrix.gguf\n"
+    "  ckpt convert model-bf16.gguf folder/\n"
     "  ckpt convert checkpoint-162/ resharded/ --shard-size 5GB\n"
     "  ckpt convert Qwen3.5-9B/ out.gguf --to q4_k_m --dry-run",
     declare_convert};

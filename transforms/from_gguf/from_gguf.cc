@@ -1,242 +1,237 @@
-
+// from-gguf: a GGUF becomes a Hugging Face folder.
+//
+//   keys ─▶ config.json ─▶ the folder's parameters ─▶ to-gguf on headers alone ─┐
+//   GGUF's tensors ◀────── which rows, which changes of values ─────────────────┘
+//     └──▶ the folder's tensors, changes undone
+//
+// The tables of to-gguf are the only ones: what it would do with the folder is read backwards, and
+// a configuration counts only when the keys made from it are the file's.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <unordered_map>
+#include <map>
+#include <optional>
 
-#include "core/chunks/repack.h"
-#include "transforms/from_gguf/rows.h"
-#include "transforms/hf/weight_names.h"
-#include "transforms/modelopt_export/export.h"
-#include "transforms/modelopt_export/select.h"
-#include "transforms/nvfp4/layout.h"
+#include "transforms/from_gguf/config.h"
+#include "transforms/from_gguf/generation_config.h"
+#include "transforms/from_gguf/nvfp4_into_base.h"
+#include "transforms/from_gguf/skeleton.h"
+#include "transforms/from_gguf/vocabulary.h"
+#include "transforms/from_gguf/weights.h"
 #include "transforms/steps.h"
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/tokenizer/tokenizer.h"
 
 namespace ckpt {
 namespace {
 
 constexpr OptionRule kFromGgufOptions[] = {
-    {"base", "DIR", "the folder that the file was made from, before it was quantized"},
+    {"base", "DIR", "the folder that the file was made from: its names, configuration, tokenizer"},
+    {"tokenizer", "DIR", "a folder to take the tokenizer from, instead of the file's keys"},
+    {"type", "auto|f32|f16|bf16",
+     "type of all tensors; auto: that of the file's matrices, bf16 where they are quantized"},
 };
-constexpr uint64_t kMaxNormValues = 1 << 20;
 
-// What to-gguf makes of the base, from its headers.
-struct Forward {
-  Model model;
+struct FloatType {
+  std::string_view name, torch_name;
+  Dtype dtype;
+};
+constexpr FloatType kFloatTypes[] = {{"bf16", "bfloat16", Dtype::kBF16},
+                                     {"f16", "float16", Dtype::kF16},
+                                     {"f32", "float32", Dtype::kF32}};
+
+// That of the matrices, where none is quantized.
+const FloatType& type_of_matrices(const Checkpoint& file) {
+  bool has_f16 = false, has_other = false;
+  for (const Tensor& tensor : file.tensors) {
+    if (tensor.shape.size() < 2 || tensor.codec->name == "f32") continue;
+    has_f16 = has_f16 || tensor.codec->name == "f16";
+    has_other = has_other || tensor.codec->name != "f16";
+  }
+  return kFloatTypes[has_other ? 0 : has_f16 ? 1 : 2];
+}
+
+Result<const FloatType*> chosen_type(const Options& options, const Checkpoint& file) {
+  const std::string wanted = options.get("type").value_or("auto");
+  if (wanted == "auto") return &type_of_matrices(file);
+  for (const FloatType& type : kFloatTypes) {
+    if (type.name == wanted) return &type;
+  }
+  return fail(ErrorCode::kUsage, "from-gguf: type '{}'; expected auto, f32, f16 or bf16", wanted);
+}
+
+bool holds_nvfp4(const Checkpoint& file, const Context& context) {
+  const Codec& nvfp4 = plain_codec(context.codecs, Dtype::kNvfp4);
+  return std::any_of(file.tensors.begin(), file.tensors.end(),
+                     [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
+}
+
+// The first family of the file's architecture whose configuration gives the file's keys and
+// tensors. Several share one: Llama, Mistral and Mixtral.
+struct Found {
+  Checkpoint folder;  // headers, config.json
+  Forward forward;
+  uint64_t kept = 0;  // tensors of the base that no GGUF of the text model has
+};
+Result<Found> find_folder(const Checkpoint& file, const FloatType& type, const Context& context) {
+  const std::string* architecture = file.metadata.find_text("general.architecture");
+  std::optional<Error> first;
+  for (const Family* family : families()) {
+    if (architecture == nullptr || family->name != *architecture) continue;
+    const auto tried = [&]() -> Result<Found> {
+      CKPT_ASSIGN(const JsonValue config, returned_config(file, *family, type.torch_name));
+      Found found;
+      CKPT_ASSIGN(found.folder, make_skeleton(file, config, *family, context));
+      CKPT_ASSIGN(found.forward, run_forward(found.folder, context));
+      CKPT_TRY(check_forward(file, found.folder, found.forward));
+      return found;
+    }();
+    if (tried) return tried;
+    if (!first) first = tried.error();
+  }
+  if (first) {
+    return fail_with_hint(first->code, "--base DIR, the folder that the file was made from", "{}",
+                          first->what);
+  }
+  return fail(ErrorCode::kUnsupported,
+              "architecture '{}' is not known; ckpt list families shows those that are",
+              architecture == nullptr ? "" : *architecture);
+}
+
+// Documents of the base, its tensors as names and types. Fails: kUsage: another model's.
+Result<Found> folder_of_base(const Checkpoint& file, Checkpoint base, const Context& context) {
+  Found out{std::move(base), {}, 0};
+  CKPT_ASSIGN(out.forward, run_forward(out.folder, context));
+  const std::string* found = file.metadata.find_text("general.architecture");
+  if (found == nullptr || *found != out.forward.model.family->name) {
+    return fail(ErrorCode::kUsage, "the file's architecture is {}; BASE is {}",
+                found == nullptr ? "not said" : *found, out.forward.model.family->name);
+  }
+  const auto checked = check_forward(file, out.folder, out.forward);
+  if (checked) return out;
+  return fail(ErrorCode::kUsage, "BASE is not the model that this file was made from: {}",
+              checked.error().what);
+}
+
+// By number of `made`. Fails: kCorrupt: one that the file lacks.
+Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made,
+                                                 const Checkpoint& file) {
+  std::map<std::string_view, const Tensor*> by_name;
+  for (const Tensor& tensor : file.tensors) by_name[tensor.name] = &tensor;
+  std::vector<const Tensor*> out;
+  for (const Tensor& tensor : made) {
+    const auto found = by_name.find(tensor.name);
+    if (found == by_name.end()) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' is missing; '{}' of the folder becomes it",
+                  tensor.name, tensor.source_name.empty() ? tensor.name : tensor.source_name);
+    }
+    out.push_back(found->second);
+  }
+  return out;
+}
+
+Status return_tensors(const Checkpoint& file, const FloatType* type, Found& found,
+                      const Context& context) {
+  const std::vector<Tensor>& made = found.forward.tensors;
+  CKPT_ASSIGN(const std::vector<const Tensor*> sources, tensors_named(made, file));
+  std::vector<size_t> wanted;
+  for (size_t i = 0; i < made.size(); ++i) {
+    const bool is_computed =
+        made[i].is_stored() && made[i].home.empty() && made[i].source_name.empty();
+    if (!is_computed) wanted.push_back(i);
+  }
+  CKPT_ASSIGN(const RowMap map, find_moved_rows(found.folder.tensors, made, wanted));
+  const Codec& f32 = plain_codec(context.codecs, Dtype::kF32);
   std::vector<Tensor> tensors;
-};
-
-Result<Forward> run_forward(const Checkpoint& base, const Context& context) {
-  Forward out;
-  CKPT_ASSIGN(out.model, read_model(base));
-  CKPT_ASSIGN(std::vector<NamedTensor> selected,
-              select_tensors(base, true, out.model, context.codecs));
-  out.model.out_type = guess_out_type(selected);
-  CKPT_ASSIGN(out.tensors, make_gguf_tensors(std::move(selected), out.model, context.codecs));
-  return out;
-}
-
-class Returner {
- public:
-  Returner(const Checkpoint& file, Checkpoint base, const Context& context)
-      : file_(file), base_(std::move(base)), context_(context) {
-    for (const Tensor& tensor : file_.tensors) by_name_[tensor.name] = &tensor;
-  }
-
-  Result<Checkpoint> run();
-
- private:
-  const Tensor* find(const std::string& name) const {
-    const auto found = by_name_.find(name);
-    return found == by_name_.end() ? nullptr : found->second;
-  }
-  bool is_nvfp4(const Tensor& tensor) const {
-    return tensor.codec == &plain_codec(context_.codecs, Dtype::kNvfp4);
-  }
-  Status check_model(const Model& model) const;
-  Status check_norm() const;
-  Result<std::vector<size_t>> find_wanted() const;
-  Result<Tensor> blocks(const Tensor& like, const std::vector<MovedRows>& rows) const;
-  Result<Tensor> weight(const Tensor& like, const std::vector<MovedRows>& rows) const;
-  Result<float> number(const Tensor& gguf, std::string_view ending, uint64_t matrix) const;
-  bool has_input_scales() const;
-
-  const Checkpoint& file_;
-  Checkpoint base_;
-  const Context& context_;
-  std::unordered_map<std::string, const Tensor*> by_name_;
-  Forward forward_;
-};
-
-Status Returner::check_model(const Model& model) const {
-  const std::string* found = file_.metadata.find_text("general.architecture");
-  if (found != nullptr && *found == model.family->name) return {};
-  return fail(ErrorCode::kUsage, "the file's architecture is {}; BASE is {}",
-              found == nullptr ? "not said" : *found, model.family->name);
-}
-
-// A norm that was trained tells models apart.
-Status Returner::check_norm() const {
-  const Tensor* theirs = find("output_norm.weight");
-  const auto ours = std::find_if(forward_.tensors.begin(), forward_.tensors.end(),
-                                 [](const Tensor& t) { return t.name == "output_norm.weight"; });
-  if (theirs == nullptr || ours == forward_.tensors.end() || theirs->codec->name != "f32") {
-    return {};
-  }
-  Tensor source = ours->is_stored() ? *ours : *ours->recoded().from;
-  CKPT_ASSIGN(std::vector<float> expected, read_values(source, kMaxNormValues));
-  if (!ours->is_stored()) {
-    for (const ValueOp& op : ours->recoded().ops) {
-      const auto* add = std::get_if<AddScalar>(&op);
-      if (add == nullptr) return {};
-      for (float& value : expected) value = value + add->value;
-    }
-  }
-  CKPT_ASSIGN(const std::vector<float> found, read_values(*theirs, kMaxNormValues));
-  if (found == expected) return {};
-  return fail(ErrorCode::kUsage,
-              "'output_norm.weight' is not what '{}' of BASE becomes; BASE is not the model that "
-              "this file was made from",
-              ours->source_name.empty() ? ours->name : ours->source_name);
-}
-
-// Numbers of the tensors that are NVFP4 in the file; all of the file's must be among them.
-Result<std::vector<size_t>> Returner::find_wanted() const {
-  std::vector<size_t> out;
-  for (size_t i = 0; i < forward_.tensors.size(); ++i) {
-    const Tensor* tensor = find(forward_.tensors[i].name);
-    if (tensor == nullptr || !is_nvfp4(*tensor)) continue;
-    if (tensor->shape != forward_.tensors[i].shape) {
-      return fail(ErrorCode::kUsage, "tensor '{}' has shape [{}]; of BASE it would have [{}]",
-                  tensor->name, fmt::join(tensor->shape, ", "),
-                  fmt::join(forward_.tensors[i].shape, ", "));
-    }
-    out.push_back(i);
-  }
-  const auto count = std::count_if(file_.tensors.begin(), file_.tensors.end(),
-                                   [&](const Tensor& tensor) { return is_nvfp4(tensor); });
-  if (static_cast<size_t>(count) == out.size()) return out;
-  for (const Tensor& tensor : file_.tensors) {
-    const bool known = std::any_of(
-        out.begin(), out.end(), [&](size_t i) { return forward_.tensors[i].name == tensor.name; });
-    if (!is_nvfp4(tensor) || known) continue;
-    return fail(ErrorCode::kUsage, "tensor '{}' is NVFP4; BASE has nothing that becomes it",
-                tensor.name);
-  }
-  return out;
-}
-
-// "X.scale" or "X.input_scale" of one matrix of "X.weight"; 1 where there is none.
-Result<float> Returner::number(const Tensor& gguf, std::string_view ending, uint64_t matrix) const {
-  const std::string stem = gguf.name.substr(0, gguf.name.size() - kWeight.size());
-  const Tensor* tensor = find(stem + std::string(ending));
-  if (tensor == nullptr) return 1.0f;
-  CKPT_ASSIGN(const std::vector<float> values, read_values(*tensor, kMaxTensors));
-  const bool fits = values.size() == (gguf.shape.size() == 3 ? gguf.shape[0] : 1);
-  const float value = fits ? values[matrix] : NAN;
-  if (std::isfinite(value) && value > 0) return value;
-  return fail(ErrorCode::kCorrupt,
-              "tensor '{}': number {} of {} is {}; expected one above zero for each matrix",
-              tensor->name, matrix, values.size(), value);
-}
-
-// The rows of the file that are `like`'s, in its order, with their tensor scale.
-Result<Tensor> Returner::blocks(const Tensor& like, const std::vector<MovedRows>& rows) const {
-  const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
-  const uint64_t matrix_rows = gguf.shape[gguf.shape.size() - 2];
-  std::vector<Tensor> runs;
-  for (const MovedRows& run : rows) {
-    if (run.gguf_first / matrix_rows != rows[0].gguf_first / matrix_rows) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': its rows have several scales in '{}'",
-                  like.name, gguf.name);
-    }
-    CKPT_ASSIGN(Tensor taken, take_rows(gguf, run.gguf_first, run.count));
-    runs.push_back(std::move(taken));
-  }
-  CKPT_ASSIGN(Tensor out, concatenate_rows(runs));
-  CKPT_ASSIGN(const float scale, number(gguf, ".scale", rows[0].gguf_first / matrix_rows));
-  std::vector<std::byte> bytes(sizeof scale);
-  std::memcpy(bytes.data(), &scale, sizeof scale);
-  out.name = like.name;
-  out.shape = like.shape;
-  out.codec = find_codec(context_.codecs, "nvfp4_gguf");
-  out.home = like.home;
-  out.source_name = gguf.name;
-  std::get<Stored>(out.origin).parts.push_back({Slice{make_blob("scale", bytes), 0, 4}});
-  return out;
-}
-
-Result<Tensor> Returner::weight(const Tensor& like, const std::vector<MovedRows>& rows) const {
-  CKPT_ASSIGN(Tensor out, blocks(like, rows));
-  CKPT_ASSIGN(auto columns, returned_columns(forward_.tensors[rows[0].gguf]));
-  if (columns) {
-    PermuteColumns permute{std::make_shared<const std::vector<uint32_t>>(std::move(*columns))};
-    CKPT_ASSIGN(out, with_op(std::move(out), std::move(permute)));
-  }
-  return repack(std::move(out), *find_codec(context_.codecs, "nvfp4_modelopt"));
-}
-
-bool Returner::has_input_scales() const {
-  return std::any_of(file_.tensors.begin(), file_.tensors.end(),
-                     [](const Tensor& tensor) { return tensor.name.ends_with(".input_scale"); });
-}
-
-Result<Checkpoint> Returner::run() {
-  const bool has_experts = std::any_of(
-      file_.tensors.begin(), file_.tensors.end(),
-      [&](const Tensor& tensor) { return is_nvfp4(tensor) && tensor.shape.size() == 3; });
-  if (has_experts) CKPT_TRY(split_all_experts(base_));
-  CKPT_ASSIGN(forward_, run_forward(base_, context_));
-  CKPT_TRY(check_model(forward_.model));
-  CKPT_TRY(check_norm());
-  CKPT_ASSIGN(const std::vector<size_t> wanted, find_wanted());
-  CKPT_ASSIGN(const RowMap map, find_moved_rows(base_.tensors, forward_.tensors, wanted));
-  const bool with_inputs = has_input_scales();
-  std::vector<Tensor> tensors;
-  for (size_t i = 0; i < base_.tensors.size(); ++i) {
-    const auto found = map.find(i);
-    if (found == map.end()) {
-      tensors.push_back(base_.tensors[i]);
+  for (size_t i = 0; i < found.folder.tensors.size(); ++i) {
+    const Tensor& like = found.folder.tensors[i];
+    const auto rows = map.find(i);
+    if (rows == map.end()) {
+      tensors.push_back(like);
+      ++found.kept;
       continue;
     }
-    const Tensor& like = base_.tensors[i];
-    const std::vector<MovedRows>& rows = found->second;
-    CKPT_ASSIGN(Tensor made, weight(like, rows));
-    tensors.push_back(std::move(made));
-    if (!with_inputs) continue;
-    const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
-    const uint64_t matrix_rows = gguf.shape[gguf.shape.size() - 2];
-    CKPT_ASSIGN(const float scale, number(gguf, ".input_scale", rows[0].gguf_first / matrix_rows));
-    std::vector<std::byte> bytes(sizeof scale);
-    std::memcpy(bytes.data(), &scale, sizeof scale);
-    const std::string module = like.name.substr(0, like.name.size() - kWeight.size());
-    tensors.push_back(make_tensor(module + ".input_scale", {},
-                                  plain_codec(context_.codecs, Dtype::kF32), std::move(bytes)));
-    tensors.back().home = like.home;
+    const Codec& codec = type == nullptr || keeps_f32(like.name)
+                             ? *like.codec
+                             : plain_codec(context.codecs, type->dtype);
+    CKPT_ASSIGN(Tensor made_back, returned_tensor(like, rows->second, made, sources, {codec, f32}));
+    tensors.push_back(std::move(made_back));
   }
-  base_.tensors = std::move(tensors);
-  CKPT_ASSIGN(const Nvfp4Modules modules, find_modelopt_modules(base_));
-  CKPT_TRY(complete_documents(base_, context_));
-  CKPT_TRY(write_modelopt_layout(base_, modules));
-  context_.note(fmt::format("{} weights are the file's; all else is BASE's", map.size()));
-  return std::move(base_);
+  found.folder.tensors = std::move(tensors);
+  return {};
 }
 
-Result<Checkpoint> from_gguf(Checkpoint checkpoint, const Options& options,
+// Another folder's tokenizer in the place of the keys'.
+Status take_tokenizer(const std::string& where, Checkpoint& folder, const Context& context) {
+  static constexpr std::string_view kFiles[] = {"tokenizer.json",
+                                                "tokenizer_config.json",
+                                                "special_tokens_map.json",
+                                                "added_tokens.json",
+                                                "vocab.json",
+                                                "merges.txt",
+                                                "tokenizer.model",
+                                                "chat_template.jinja",
+                                                "chat_template.json"};
+  CKPT_ASSIGN(const std::vector<Document> documents, context.documents(where));
+  bool has_any = false;
+  for (const Document& document : documents) {
+    if (std::ranges::find(kFiles, document.path) == std::end(kFiles)) continue;
+    folder.set_document(document.path, document.text());
+    has_any = has_any || document.path.starts_with("tokenizer");
+  }
+  if (has_any) return {};
+  return fail(ErrorCode::kUsage, "{}: no tokenizer.json or tokenizer_config.json in this folder",
+              where);
+}
+
+// The keys that the folder's tokenizer gives, beside the file's.
+Status compare_tokenizer(const Checkpoint& file, const Found& found, const Context& context) {
+  TokenizerOptions options;
+  const JsonValue* size = found.forward.model.field("vocab_size");
+  if (size != nullptr) options.vocab_size = whole(*size);
+  options.rules = found.forward.model.family->tokenizer;
+  if (const std::string* pre = file.metadata.find_text("tokenizer.ggml.pre")) {
+    options.pre_name = *pre;
+  }
+  Metadata made;
+  CKPT_TRY(add_tokenizer_keys(found.folder, options, context, made));
+  for (const char* list : {"tokens", "token_type", "merges", "scores"}) {
+    const std::string key = std::string("tokenizer.ggml.") + list;
+    const MetaValue* theirs = file.metadata.find(key);
+    const MetaValue* ours = made.find(key);
+    if (theirs == nullptr || (ours != nullptr && *ours == *theirs)) continue;
+    context.note(fmt::format("the tokenizer of the folder does not give the file's {} back", key));
+  }
+  return {};
+}
+
+void note_guesses(const Found& found, const std::vector<std::string>& guessed,
+                  const Context& context) {
+  context.note(
+      fmt::format("config.json is made from the file's keys, as {}, and gives the same "
+                  "keys back",
+                  found.forward.model.architecture));
+  for (const std::string& guess : guessed) context.note("guessed: " + guess);
+}
+
+Result<Checkpoint> from_keys(const Checkpoint& file, const Options& options,
                              const Context& context) {
-  const std::string where = options.get("base").value_or("");
-  if (where.empty()) return fail(ErrorCode::kUsage, "expected base=DIR");
-  if (checkpoint.format != "gguf") {
-    return fail(ErrorCode::kUsage, "the checkpoint is {}; expected gguf", checkpoint.format);
+  CKPT_ASSIGN(const FloatType* type, chosen_type(options, file));
+  CKPT_ASSIGN(Found found, find_folder(file, *type, context));
+  CKPT_TRY(return_tensors(file, type, found, context));
+  std::vector<std::string> guessed;
+  const std::string tokenizer = options.get("tokenizer").value_or("");
+  if (tokenizer.empty()) {
+    CKPT_TRY(add_tokenizer_documents(file, found.folder, guessed));
+  } else {
+    CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));
   }
-  const Codec& nvfp4 = plain_codec(context.codecs, Dtype::kNvfp4);
-  const bool has_any = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                                   [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
-  if (!has_any) {
-    return fail(ErrorCode::kUnsupported,
-                "no tensor is NVFP4; only those can go back into a folder as they are");
-  }
+  CKPT_TRY(compare_tokenizer(file, found, context));
+  found.folder.set_document("generation_config.json",
+                            returned_generation_config(file).dump(2) + "\n");
+  note_guesses(found, guessed, context);
+  return std::move(found.folder);
+}
+
+Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
+                             const Options& options, const Context& context) {
   CKPT_ASSIGN(Checkpoint base, context.open(where));
   const bool is_quantized =
       std::any_of(base.tensors.begin(), base.tensors.end(),
@@ -244,13 +239,61 @@ Result<Checkpoint> from_gguf(Checkpoint checkpoint, const Options& options,
   if (base.format != "safetensors" || is_quantized) {
     return fail(ErrorCode::kUsage, "{}: expected an unquantized Hugging Face folder", where);
   }
-  return Returner(checkpoint, std::move(base), context).run();
+  if (holds_nvfp4(file, context)) {
+    if (options.get("tokenizer")) {
+      return fail(ErrorCode::kUsage, "from-gguf: tokenizer: NVFP4 weights go into BASE as it is");
+    }
+    if (options.get("type")) {
+      return fail_with_hint(ErrorCode::kUsage, "from-gguf without type, then dequantize",
+                            "from-gguf: weights are NVFP4, which stay what they are");
+    }
+    return nvfp4_into_base(file, std::move(base), context);
+  }
+  const FloatType* type = nullptr;
+  if (options.get("type")) {
+    CKPT_ASSIGN(type, chosen_type(options, file));
+  }
+  CKPT_ASSIGN(Found found, folder_of_base(file, std::move(base), context));
+  CKPT_TRY(return_tensors(file, type, found, context));
+  const std::string tokenizer = options.get("tokenizer").value_or("");
+  if (!tokenizer.empty()) CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));
+  CKPT_TRY(compare_tokenizer(file, found, context));
+  context.note("names, configuration and tokenizer are BASE's; weights are the file's");
+  if (found.kept != 0) {
+    context.note(
+        fmt::format("{} tensors that the file does not hold are BASE's, such as those of "
+                    "its towers",
+                    found.kept));
+  }
+  return std::move(found.folder);
+}
+
+Result<Checkpoint> from_gguf(Checkpoint checkpoint, const Options& options,
+                             const Context& context) {
+  if (checkpoint.format != "gguf") {
+    return fail(ErrorCode::kUsage, "the checkpoint is {}; expected gguf", checkpoint.format);
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (tensor.is_stored()) continue;
+    return fail_with_hint(ErrorCode::kUsage, "an OUT that ends in .gguf, and that file as IN",
+                          "tensor '{}' is made by an earlier step; from-gguf takes a GGUF that is "
+                          "written",
+                          tensor.name);
+  }
+  const std::string where = options.get("base").value_or("");
+  if (!where.empty()) return from_base(checkpoint, where, options, context);
+  if (holds_nvfp4(checkpoint, context)) {
+    return fail_with_hint(ErrorCode::kUnsupported, "--base DIR, the folder that it was made from",
+                          "NVFP4 weights go back into the folder that the file was made from");
+  }
+  return from_keys(checkpoint, options, context);
 }
 
 }  // namespace
 
 constinit const Transform kFromGguf{
-    "from-gguf", "NVFP4 weights of a GGUF back into a ModelOpt folder; bits stay", kFromGgufOptions,
-    from_gguf};
+    "from-gguf",
+    "GGUF to Hugging Face folder: names, configuration, tokenizer, weights; NVFP4 stays packed",
+    kFromGgufOptions, from_gguf};
 
 }  // namespace ckpt

@@ -43,8 +43,8 @@ const Place* find_place(const std::vector<Place>& places, const Slice& slice) {
 }
 
 Failure no_rows(const Tensor& made) {
-  return fail(ErrorCode::kUnsupported, "tensor '{}': its rows are not those of one tensor of BASE",
-              made.name);
+  return fail(ErrorCode::kUnsupported,
+              "tensor '{}': its rows are not those of one tensor of the folder", made.name);
 }
 
 // One tensor of the GGUF, from its first row to its last.
@@ -56,18 +56,23 @@ Status map_tensor(const std::vector<Tensor>& folder, const std::vector<Place>& p
       const Place* place = find_place(places, slice);
       if (place == nullptr) return no_rows(made);
       const Tensor& from = folder[place->tensor];
-      const uint64_t row_bytes = (place->end_byte - place->first_byte) / from.rows();
+      const uint64_t rows = from.shape.size() <= 1 ? from.values() : from.rows();
+      const uint64_t row_bytes = (place->end_byte - place->first_byte) / rows;
       const uint64_t bytes = std::min(slice.size_bytes, place->end_byte - slice.offset_bytes);
       const uint64_t at = slice.offset_bytes - place->first_byte;
       const bool whole_rows = row_bytes > 0 && at % row_bytes == 0 && bytes % row_bytes == 0;
-      if (!whole_rows || from.row_values() != made.row_values()) return no_rows(made);
+      const bool by_value = from.shape.size() <= 1;
+      if (!whole_rows || (!by_value && from.row_values() != made.row_values())) {
+        return no_rows(made);
+      }
       map[place->tensor].push_back({at / row_bytes, bytes / row_bytes, number, row});
       row += bytes / row_bytes;
       slice.offset_bytes += bytes;
       slice.size_bytes -= bytes;
     }
   }
-  return row == made.rows() ? Status() : Status(no_rows(made));
+  const bool is_whole = row == made.rows() || row == made.values();
+  return is_whole ? Status() : Status(no_rows(made));
 }
 
 }  // namespace
@@ -82,12 +87,13 @@ Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vec
               [](const MovedRows& a, const MovedRows& b) { return a.first < b.first; });
     uint64_t next = 0;
     for (const MovedRows& run : runs) {
-      if (run.first != next || run.gguf != runs[0].gguf) break;
+      if (run.first != next) break;
       next += run.count;
     }
-    if (next == folder[tensor].rows()) continue;
-    return fail(ErrorCode::kUsage, "tensor '{}' of BASE: only some of its rows are NVFP4 in '{}'",
-                folder[tensor].name, made[runs[0].gguf].name);
+    const Tensor& whole = folder[tensor];
+    if (next == (whole.shape.size() <= 1 ? whole.values() : whole.rows())) continue;
+    return fail(ErrorCode::kUsage, "tensor '{}': only some of its rows become '{}'", whole.name,
+                made[runs[0].gguf].name);
   }
   return map;
 }

@@ -13,7 +13,8 @@
 
 namespace ckpt {
 
-// Rows of one tensor of a folder, which lie together in a tensor of the GGUF.
+// Rows of one tensor of a folder, which lie together in a tensor of the GGUF; values where the
+// folder's tensor has one axis.
 struct MovedRows {
   uint64_t first = 0, count = 0;  // in the folder's tensor
   size_t gguf = 0;                // number of the GGUF's tensor

@@ -94,4 +94,8 @@ void add_chat_template(const JsonValue& found, Metadata& metadata);
 Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
                                             const std::vector<std::string>& merges);
 
+// The steps that llama.cpp's `name` stands for, a line each: the pattern of a Split, or a word as
+// in pre.cc ("bytes" last). Empty for names that are not known.
+std::string_view pre_tokenizer_steps(std::string_view name);
+
 }  // namespace ckpt

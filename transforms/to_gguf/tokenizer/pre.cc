@@ -159,6 +159,25 @@ std::string refine(std::string_view name, const JsonValue& tokenizer, const Json
 
 }  // namespace
 
+std::string_view pre_tokenizer_steps(std::string_view name) {
+  // Names whose rules are those of another, told apart by a hash or by what stands beside them.
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"smaug-bpe", "llama-bpe"},   {"command-r", "starcoder"},    {"smollm", "starcoder"},
+      {"refact", "starcoder"},      {"deepseek-r1-qwen", "qwen2"}, {"llama-v3", "llama-bpe"},
+      {"llama3", "llama-bpe"},      {"falcon3", "llama-bpe"},      {"pixtral", "llama-bpe"},
+      {"lfm2", "llama-bpe"},        {"minimax-m2", "gpt-4o"},      {"llama4", "gpt-4o"},
+      {"glm4", "llama-bpe"},        {"dbrx", "llama-bpe"},         {"kormo", "gpt-4o"},
+      {"joyai-llm", "deepseek-v3"}, {"youtu", "deepseek-v3"},
+  };
+  for (const auto& [other, same_as] : kOthers) {
+    if (other == name) name = same_as;
+  }
+  for (const Signature& signature : kSignatures) {
+    if (signature.name == name) return signature.steps;
+  }
+  return {};
+}
+
 Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
                                             const std::vector<std::string>& merges) {
   std::vector<std::string> steps;

@@ -1,0 +1,26 @@
+// config.json from the keys of a GGUF: the rows of a family's table, read backwards.
+//
+//   qwen3.attention.head_count = 32   KeyRule {"attention.head_count", "num_attention_heads ..."}
+//        └──────────────▶ "num_attention_heads": 32
+//
+// What the keys do not say comes from the tensors that are there (biases, a head of its own) and
+// from a table of constants; everything else is left to the model's class. The caller proves the
+// result by making the keys again.
+#pragma once
+
+#include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+#include "transforms/to_gguf/families/families.h"
+
+namespace ckpt {
+
+// config.json of a model of `family`. `dtype` is what its weights will be: "bfloat16".
+// Fails: kCorrupt for keys of another type than the family's; kUnsupported for factors of rotary
+// frequencies that follow no known rule.
+Result<JsonValue> returned_config(const Checkpoint& file, const Family& family,
+                                  std::string_view dtype);
+
+// A number of the file as JSON; a float as the shortest decimal that is that float.
+JsonValue json_of(const MetaValue& value);
+
+}  // namespace ckpt

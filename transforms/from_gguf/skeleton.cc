@@ -1,0 +1,218 @@
+#include "transforms/from_gguf/skeleton.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "core/base/arithmetic.h"
+#include "transforms/from_gguf/config.h"
+
+namespace ckpt {
+namespace {
+
+// Bytes that nobody may ask for.
+class NoBytes final : public ByteSource {
+ public:
+  NoBytes(std::string name, uint64_t size) : name_(std::move(name)), size_(size) {}
+  Status read(uint64_t, std::span<std::byte>) const override {
+    return fail(ErrorCode::kUnsupported, "{}: a parameter without values", name_);
+  }
+  uint64_t size_bytes() const override { return size_; }
+  const std::string& name() const override { return name_; }
+
+ private:
+  std::string name_;
+  uint64_t size_;
+};
+
+Result<Tensor> without_bytes(const Parameter& parameter, Codecs codecs) {
+  const Codec& codec = plain_codec(codecs, keeps_f32(parameter.name) ? Dtype::kF32 : Dtype::kBF16);
+  Tensor out;
+  out.name = parameter.name;
+  out.shape = parameter.shape;
+  out.codec = &codec;
+  CKPT_TRY(in(parameter.name, check_shape(out.shape, codec)));
+  const uint64_t size = part_size_bytes(out, 0);
+  const SharedSource source = std::make_shared<NoBytes>(parameter.name, size);
+  out.origin = Stored{{{Slice{source, 0, size}}}};
+  return out;
+}
+
+std::set<std::string_view> names_of(const std::vector<Tensor>& tensors) {
+  std::set<std::string_view> out;
+  for (const Tensor& tensor : tensors) out.insert(tensor.name);
+  return out;
+}
+
+// A configuration that lies must not make the way there count to its numbers.
+Status check_values(const Checkpoint& file, const std::vector<Parameter>& parameters) {
+  // Twice: a head that is tied, and rows that the way there leaves out.
+  uint64_t left = 0;
+  for (const Tensor& tensor : file.tensors) left += 2 * tensor.values();
+  for (const Parameter& parameter : parameters) {
+    const auto values = product(parameter.shape);
+    if (!values || *values > left) {
+      return fail(ErrorCode::kCorrupt,
+                  "a model of these keys has more values than the file, from '{}' of [{}] on",
+                  parameter.name, fmt::join(parameter.shape, ", "));
+    }
+    left -= *values;
+  }
+  return {};
+}
+
+// The source of a made tensor, to find the parameter it came from.
+const ByteSource* bytes_behind(const Tensor& made) {
+  const Stored& stored = made.is_stored() ? made.stored() : made.recoded().from->stored();
+  const auto& slices = stored.parts[0];
+  return slices.empty() ? nullptr : slices[0].source.get();
+}
+
+// Without axes of length 1 in front, which llama-quantize drops.
+std::span<const uint64_t> bare_shape(const std::vector<uint64_t>& shape) {
+  std::span<const uint64_t> out = shape;
+  while (out.size() > 1 && out[0] == 1) out = out.subspan(1);
+  return out;
+}
+
+// Parameters that may be missing, and whose tensors `file` does not have.
+Result<std::set<const ByteSource*>> left_out(const Checkpoint& file,
+                                             const std::vector<Tensor>& made,
+                                             const std::set<std::string>& optional,
+                                             const Family& family) {
+  const std::set<std::string_view> names = names_of(file.tensors);
+  std::set<const ByteSource*> out;
+  for (const Tensor& tensor : made) {
+    if (names.contains(tensor.name)) continue;
+    const ByteSource* source = bytes_behind(tensor);
+    if (source != nullptr && optional.contains(source->name())) {
+      out.insert(source);
+      continue;
+    }
+    return fail(ErrorCode::kCorrupt, "tensor '{}' is missing; {} has it ('{}')", tensor.name,
+                family.name, tensor.source_name.empty() ? tensor.name : tensor.source_name);
+  }
+  return out;
+}
+
+std::string text_of_value(const MetaValue* value) {
+  if (value == nullptr) return "absent";
+  if (value->type == MetaType::kArray) return "another list";
+  if (const auto* text = std::get_if<std::string>(&value->value)) return *text;
+  return json_of(*value).dump();
+}
+
+// Keys that say how the file was made, not what the model is.
+bool is_of_model(std::string_view key, std::string_view family) {
+  return key.starts_with(family) && key.size() > family.size() && key[family.size()] == '.';
+}
+
+Status check_keys(const Checkpoint& file, const Checkpoint& folder, const Model& model) {
+  Metadata made;
+  CKPT_TRY(add_early_keys(folder, model, made));
+  CKPT_TRY(add_model_keys(folder, model, made));
+  const auto differs = [&](const std::string& key, const MetaValue* made_value) -> Status {
+    return fail(ErrorCode::kUnsupported,
+                "key '{}' is {} in the file; a configuration made from it gives {}", key,
+                text_of_value(file.metadata.find(key)), text_of_value(made_value));
+  };
+  for (const MetaEntry& entry : made.entries) {
+    if (!is_of_model(entry.key, model.family->name)) continue;
+    const MetaValue* found = file.metadata.find(entry.key);
+    if (found == nullptr || *found != entry.value) return differs(entry.key, &entry.value);
+  }
+  for (const MetaEntry& entry : file.metadata.entries) {
+    if (!is_of_model(entry.key, model.family->name)) continue;
+    if (made.find(entry.key) == nullptr) return differs(entry.key, nullptr);
+  }
+  return {};
+}
+
+// Tensors that are made from the configuration alone have values to compare.
+Status check_made_values(const Tensor& made, const Tensor& found) {
+  constexpr uint64_t kMaxMadeValues = 65536;
+  const ByteSource* source = bytes_behind(made);
+  const bool is_made = made.is_stored() && source != nullptr && !source->memory().empty();
+  if (!is_made) return {};
+  CKPT_ASSIGN(const std::vector<float> expected, read_values(made, kMaxMadeValues));
+  CKPT_ASSIGN(const std::vector<float> values, read_values(found, kMaxMadeValues));
+  if (expected == values) return {};
+  return fail(ErrorCode::kUnsupported, "tensor '{}' follows no rule that is known here", made.name);
+}
+
+}  // namespace
+
+bool keeps_f32(std::string_view name) { return name.ends_with(".e_score_correction_bias"); }
+
+Result<Forward> run_forward(const Checkpoint& folder, const Context& context) {
+  Forward out;
+  CKPT_ASSIGN(out.model, read_model(folder));
+  CKPT_ASSIGN(std::vector<NamedTensor> selected,
+              select_tensors(folder, true, out.model, context.codecs));
+  out.model.out_type = guess_out_type(selected);
+  CKPT_ASSIGN(out.tensors, make_gguf_tensors(std::move(selected), out.model, context.codecs));
+  return out;
+}
+
+Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config,
+                                 const Family& family, const Context& context) {
+  if (family.parameters->is_partial) {
+    return fail(ErrorCode::kUnsupported, "the names of all tensors of {} are not known here",
+                family.name);
+  }
+  ModelForm form;
+  form.has_mtp =
+      file.metadata.find_unsigned(std::string(family.name) + ".nextn_predict_layers").value_or(0) >
+      0;
+  CKPT_ASSIGN(const std::vector<Parameter> parameters,
+              expected_parameters({*family.parameters, *family.parameters, config}, form));
+  CKPT_TRY(check_values(file, parameters));
+  Checkpoint out;
+  out.format = "safetensors";
+  out.name = file.name;
+  out.set_document("config.json", config.dump(2) + "\n");
+  std::set<std::string> optional;
+  for (const Parameter& parameter : parameters) {
+    CKPT_ASSIGN(Tensor tensor, without_bytes(parameter, context.codecs));
+    if (!parameter.is_required) optional.insert(tensor.name);
+    out.tensors.push_back(std::move(tensor));
+  }
+  CKPT_ASSIGN(const Forward forward, run_forward(out, context));
+  CKPT_ASSIGN(const std::set<const ByteSource*> unwanted,
+              left_out(file, forward.tensors, optional, family));
+  std::set<const ByteSource*> used;
+  for (const Tensor& tensor : forward.tensors) {
+    const Stored& stored = tensor.is_stored() ? tensor.stored() : tensor.recoded().from->stored();
+    for (const Slice& slice : stored.parts[0]) used.insert(slice.source.get());
+  }
+  std::erase_if(out.tensors, [&](const Tensor& tensor) {
+    const ByteSource* source = tensor.stored().parts[0][0].source.get();
+    return unwanted.contains(source) || (!used.contains(source) && optional.contains(tensor.name));
+  });
+  return out;
+}
+
+Status check_forward(const Checkpoint& file, const Checkpoint& folder, const Forward& forward) {
+  CKPT_TRY(check_keys(file, folder, forward.model));
+  std::unordered_map<std::string_view, const Tensor*> made;
+  for (const Tensor& tensor : forward.tensors) made[tensor.name] = &tensor;
+  for (const Tensor& tensor : file.tensors) {
+    const auto found = made.find(tensor.name);
+    // Scales beside NVFP4 weights have no tensor of their own in a folder of floats.
+    const bool is_scale = tensor.name.ends_with(".scale") || tensor.name.ends_with(".input_scale");
+    if (found == made.end() && is_scale) continue;
+    if (found == made.end()) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': {} has no tensor that becomes it",
+                  tensor.name, forward.model.architecture);
+    }
+    if (!std::ranges::equal(bare_shape(found->second->shape), bare_shape(tensor.shape))) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; {} gives it [{}]", tensor.name,
+                  fmt::join(tensor.shape, ", "), forward.model.architecture,
+                  fmt::join(found->second->shape, ", "));
+    }
+    CKPT_TRY(check_made_values(*found->second, tensor));
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,211 @@
+#include "transforms/from_gguf/token_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/base/utf8.h"
+
+namespace ckpt {
+namespace {
+
+constexpr float kAddedTokenScore = -1000.0f;
+
+const MetaArray* list_at(const Checkpoint& file, std::string_view name) {
+  const MetaValue* value = file.metadata.find(fmt::format("tokenizer.ggml.{}", name));
+  return value == nullptr ? nullptr : std::get_if<MetaArray>(&value->value);
+}
+
+bool holds_numbers(const MetaArray& list) {
+  return list.element != MetaType::kText && list.element != MetaType::kArray;
+}
+
+Status check_texts(const TokenTable& table) {
+  std::unordered_set<std::string_view> seen;
+  for (size_t id = 0; id < table.size(); ++id) {
+    const std::string& text = table.text(id);
+    if (!is_utf8(text)) {
+      return fail(ErrorCode::kCorrupt, "tokenizer.ggml.tokens: token {} is not UTF-8", id);
+    }
+    if (table.type(id) == TokenType::kUnused || seen.insert(text).second) continue;
+    return fail(ErrorCode::kCorrupt, "tokenizer.ggml.tokens: token {} is '{}', as an earlier one",
+                id, text);
+  }
+  return {};
+}
+
+// ---- protobuf, as far as a SentencePiece model needs it --------------------------------------
+
+void put_varint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>((value & 0x7F) | 0x80);
+  out += static_cast<char>(value);
+}
+void put_number(std::string& out, uint32_t field, uint64_t value) {
+  put_varint(out, uint64_t{field} << 3);
+  put_varint(out, value);
+}
+void put_bytes(std::string& out, uint32_t field, std::string_view bytes) {
+  put_varint(out, (uint64_t{field} << 3) | 2);
+  put_varint(out, bytes.size());
+  out += bytes;
+}
+void put_float(std::string& out, uint32_t field, float value) {
+  put_varint(out, (uint64_t{field} << 3) | 5);
+  char bytes[sizeof value];
+  std::memcpy(bytes, &value, sizeof value);
+  out.append(bytes, sizeof bytes);
+}
+
+}  // namespace
+
+Result<TokenTable> read_token_table(const Checkpoint& file) {
+  TokenTable out;
+  const MetaArray* tokens = list_at(file, "tokens");
+  if (tokens == nullptr || tokens->element != MetaType::kText || tokens->texts.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "--tokenizer DIR, a folder with the model's tokenizer",
+                          "the file has no tokens");
+  }
+  out.tokens = &tokens->texts;
+  const MetaArray* types = list_at(file, "token_type");
+  for (size_t id = 0; id < out.size(); ++id) {
+    const bool is_there = types != nullptr && holds_numbers(*types) && id < types->count();
+    out.types.push_back(is_there ? static_cast<int32_t>(number_at(*types, id)) : 1);
+  }
+  if (const MetaArray* scores = list_at(file, "scores"); scores != nullptr) {
+    if (!holds_numbers(*scores) || scores->count() != out.size()) {
+      return fail(ErrorCode::kCorrupt, "tokenizer.ggml.scores has {} numbers for {} tokens",
+                  scores->count(), out.size());
+    }
+    for (size_t id = 0; id < out.size(); ++id) {
+      out.scores.push_back(static_cast<float>(number_at(*scores, id)));
+    }
+  }
+  if (const MetaArray* merges = list_at(file, "merges")) out.merges = merges->texts;
+  CKPT_TRY(check_texts(out));
+  return out;
+}
+
+std::optional<uint64_t> special_id(const Checkpoint& file, const TokenTable& table,
+                                   std::string_view kind) {
+  const auto id = file.metadata.find_unsigned(fmt::format("tokenizer.ggml.{}_token_id", kind));
+  return id && *id < table.size() ? id : std::nullopt;
+}
+
+std::optional<bool> tokenizer_flag(const Checkpoint& file, std::string_view name) {
+  const MetaValue* value = file.metadata.find(fmt::format("tokenizer.ggml.{}", name));
+  if (value == nullptr || value->type != MetaType::kBool) return std::nullopt;
+  return std::get<uint64_t>(value->value) != 0;
+}
+
+bool is_beside_pieces(const TokenTable& table, size_t id) {
+  const TokenType type = table.type(id);
+  return (type == TokenType::kControl || type == TokenType::kUserDefined) &&
+         table.scores[id] == kAddedTokenScore;
+}
+
+std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& table) {
+  std::optional<uint64_t> out;
+  for (size_t id = 0; id < table.size(); ++id) {
+    if (table.type(id) != TokenType::kUnknown) continue;
+    if (out) return std::nullopt;
+    out = id;
+  }
+  if (out) return out;
+  out = special_id(file, table, "unknown");
+  return out && is_beside_pieces(table, *out) ? out : std::nullopt;
+}
+
+size_t piece_count(const TokenTable& table) {
+  size_t count = table.size();
+  while (count > 0) {
+    const TokenType type = table.type(count - 1);
+    const bool is_padding =
+        type == TokenType::kUnused && table.text(count - 1) == fmt::format("[PAD{}]", count - 1);
+    if (!is_beside_pieces(table, count - 1) && !is_padding) break;
+    --count;
+  }
+  return count;
+}
+
+std::string piece_file_of(const TokenTable& table, uint64_t unknown, bool adds_prefix) {
+  constexpr uint64_t kBpe = 2;
+  std::string out, trainer, normalizer;
+  const size_t count = piece_count(table);
+  bool has_bytes = false;
+  for (size_t id = 0; id < count; ++id) {
+    std::string piece;
+    put_bytes(piece, 1, table.text(id));
+    put_float(piece, 2, table.scores[id]);
+    const auto type = id == unknown ? static_cast<int32_t>(TokenType::kUnknown) : table.types[id];
+    if (type != static_cast<int32_t>(TokenType::kNormal)) {
+      put_number(piece, 3, static_cast<uint64_t>(type));
+    }
+    has_bytes = has_bytes || table.type(id) == TokenType::kByte;
+    put_bytes(out, 1, piece);
+  }
+  put_number(trainer, 3, kBpe);
+  put_number(trainer, 4, count);  // vocab_size
+  if (has_bytes) put_number(trainer, 35, 1);
+  put_bytes(out, 2, trainer);
+  put_bytes(normalizer, 1, "identity");
+  put_number(normalizer, 3, adds_prefix ? 1 : 0);
+  put_number(normalizer, 4, 0);  // remove_extra_whitespaces
+  put_bytes(out, 3, normalizer);
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTable& table) {
+  // A file without scores has one for all; ids are in their order then.
+  const auto is_plain = [&](size_t id) { return table.type(id) == TokenType::kNormal; };
+  bool has_scores = false;
+  std::optional<float> first_score;
+  for (size_t id = 0; id < table.size() && !has_scores; ++id) {
+    if (!is_plain(id)) continue;
+    has_scores = first_score && table.scores[id] != *first_score;
+    first_score = table.scores[id];
+  }
+  struct Merge {
+    std::string_view left, right;
+    double score;
+    uint64_t left_id, right_id;
+  };
+  std::unordered_map<std::string_view, uint64_t> ids;
+  const size_t count = piece_count(table);
+  for (size_t id = 0; id < count; ++id) ids[table.text(id)] = id;
+  std::vector<Merge> found;
+  for (size_t id = 0; id < count; ++id) {
+    const std::string_view text = table.text(id);
+    const size_t first = found.size();
+    for (size_t cut = 1; cut < text.size(); ++cut) {
+      if ((static_cast<uint8_t>(text[cut]) & 0xC0) == 0x80) continue;  // inside a character
+      const auto left = ids.find(text.substr(0, cut));
+      const auto right = ids.find(text.substr(cut));
+      if (left == ids.end() || right == ids.end()) continue;
+      const double score =
+          has_scores ? static_cast<double>(table.scores[id]) : -static_cast<double>(id);
+      found.push_back({left->first, right->first, score, left->second, right->second});
+    }
+    std::sort(found.begin() + static_cast<long>(first), found.end(),
+              [](const Merge& a, const Merge& b) {
+                return std::tie(a.left_id, a.right_id) < std::tie(b.left_id, b.right_id);
+              });
+  }
+  const auto characters = [](std::string_view text) {
+    return std::count_if(text.begin(), text.end(),
+                         [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; });
+  };
+  // Python's sort is stable also when it is reversed.
+  std::stable_sort(found.begin(), found.end(), [&](const Merge& a, const Merge& b) {
+    if (a.score != b.score) return a.score > b.score;
+    const auto left_a = characters(a.left), left_b = characters(b.left);
+    if (left_a != left_b) return left_a > left_b;
+    return characters(a.right) > characters(b.right);
+  });
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const Merge& merge : found) out.emplace_back(merge.left, merge.right);
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,52 @@
+// The tokens of a GGUF's keys, checked; private to from_gguf/.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+#include "transforms/to_gguf/tokenizer/parts.h"
+
+namespace ckpt {
+
+struct TokenTable {
+  const std::vector<std::string>* tokens = nullptr;
+  std::vector<int32_t> types;
+  std::vector<float> scores;  // empty for byte-level BPE
+  std::vector<std::string> merges;
+
+  TokenType type(size_t id) const { return static_cast<TokenType>(types[id]); }
+  const std::string& text(size_t id) const { return (*tokens)[id]; }
+  size_t size() const { return tokens->size(); }
+};
+
+// Fails: kUsage without a tokenizer; kCorrupt: lists of different lengths, a text that comes twice
+// or is no UTF-8.
+Result<TokenTable> read_token_table(const Checkpoint& file);
+
+// The id at "tokenizer.ggml.KIND_token_id"; nullopt where it is absent or beyond the tokens.
+std::optional<uint64_t> special_id(const Checkpoint& file, const TokenTable& table,
+                                   std::string_view kind);
+// "tokenizer.ggml.NAME", a flag; nullopt when absent.
+std::optional<bool> tokenizer_flag(const Checkpoint& file, std::string_view name);
+
+// tokenizer.model: a SentencePiece model of BPE with the tokens as its pieces, without those that
+// stand behind the last of them (they are added by tokenizer_config.json).
+std::string piece_file_of(const TokenTable& table, uint64_t unknown, bool adds_prefix);
+
+// How many of the tokens are pieces of the model.
+size_t piece_count(const TokenTable& table);
+
+// The piece for what no other spells; nullopt where that is not told, and then there is no
+// tokenizer.model.
+std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& table);
+
+// Whether a file beside tokenizer.model names the token.
+bool is_beside_pieces(const TokenTable& table, size_t id);
+
+// Merges that lead to each piece, best first, as transformers derives them from scores.
+std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTable& table);
+
+}  // namespace ckpt

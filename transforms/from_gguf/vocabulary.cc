@@ -1,0 +1,336 @@
+#include "transforms/from_gguf/vocabulary.h"
+
+#include <algorithm>
+
+#include "transforms/from_gguf/config.h"
+#include "transforms/from_gguf/token_table.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kMetaspace = "\xe2\x96\x81";  // U+2581
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+// src/llama-vocab.cpp, names with ignore_merges.
+bool ignores_merges(std::string_view pre) {
+  return is_one_of(pre, {"llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral",
+                         "midm-2.0", "lfm2", "jina-v5-nano", "tekken", "youtu"});
+}
+// What the published vocabularies of these names do; no key says it.
+bool normalizes_to_nfc(std::string_view pre) {
+  return is_one_of(pre, {"qwen2", "qwen35", "deepseek-r1-qwen", "command-r"});
+}
+
+std::string text_of_normal_token(std::string text, bool is_byte_level) {
+  if (!is_byte_level) return text;
+  for (size_t at = 0; (at = text.find(kMetaspace, at)) != text.npos; ++at) {
+    text.replace(at, kMetaspace.size(), " ");
+  }
+  return text;
+}
+
+bool is_added(TokenType type) {
+  return type == TokenType::kControl || type == TokenType::kUserDefined;
+}
+
+// Requires: the token is added.
+JsonValue added_token(const TokenTable& table, size_t id, bool is_byte_level) {
+  const bool is_special = table.type(id) == TokenType::kControl;
+  return {{"id", id},
+          {"content",
+           is_special ? table.text(id) : text_of_normal_token(table.text(id), is_byte_level)},
+          {"single_word", false},
+          {"lstrip", false},
+          {"rstrip", false},
+          {"normalized", false},
+          {"special", is_special}};
+}
+
+JsonValue added_tokens(const TokenTable& table, bool is_byte_level) {
+  JsonValue out = JsonValue::array();
+  for (size_t id = 0; id < table.size(); ++id) {
+    const bool is_unknown = !is_byte_level && table.type(id) == TokenType::kUnknown;
+    if (is_added(table.type(id))) out.push_back(added_token(table, id, is_byte_level));
+    if (!is_unknown) continue;
+    out.push_back(added_token(table, id, is_byte_level));
+    out.back()["special"] = true;
+  }
+  return out;
+}
+
+// "A" between the tokens that are added to a text.
+JsonValue template_processor(const Checkpoint& file, const TokenTable& table, bool adds_bos,
+                             bool adds_eos) {
+  const JsonValue sequence_a = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const JsonValue sequence_b = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
+  JsonValue single = JsonValue::array(), pair = JsonValue::array(), tokens = JsonValue::object();
+  const auto add = [&](std::string_view kind, bool is_added, uint64_t type, JsonValue& items) {
+    const auto id = special_id(file, table, kind);
+    if (!is_added || !id) return;
+    const std::string& text = table.text(*id);
+    items.push_back({{"SpecialToken", {{"id", text}, {"type_id", type}}}});
+    tokens[text] = {{"id", text}, {"ids", {*id}}, {"tokens", {text}}};
+  };
+  add("bos", adds_bos, 0, single);
+  single.push_back(sequence_a);
+  add("eos", adds_eos, 0, single);
+  add("bos", adds_bos, 0, pair);
+  pair.push_back(sequence_a);
+  add("eos", adds_eos, 0, pair);
+  // Whether something stands between two texts is a flag of the file, or not said at all.
+  const auto separates = tokenizer_flag(file, "add_sep_token");
+  if (separates == true) {
+    add(special_id(file, table, "seperator") ? "seperator" : "eos", true, 0, pair);
+  }
+  if (separates == false) add("bos", adds_bos, 1, pair);
+  pair.push_back(sequence_b);
+  add("eos", adds_eos, 1, pair);
+  return {{"type", "TemplateProcessing"},
+          {"single", single},
+          {"pair", pair},
+          {"special_tokens", tokens}};
+}
+
+JsonValue byte_level(bool has_words, bool trims) {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", false},
+          {"trim_offsets", trims},
+          {"use_regex", has_words}};
+}
+
+JsonValue pre_tokenizer_step(std::string_view step) {
+  if (step == "bytes" || step == "bytes+words") return byte_level(step == "bytes+words", true);
+  if (step == "digit" || step == "digits") {
+    return {{"type", "Digits"}, {"individual_digits", step == "digit"}};
+  }
+  if (step == "punctuation") return {{"type", "Punctuation"}, {"behavior", "Contiguous"}};
+  return {{"type", "Split"},
+          {"pattern", {{"Regex", std::string(step)}}},
+          {"behavior", "Isolated"},
+          {"invert", false}};
+}
+
+Result<JsonValue> pre_tokenizer_named(std::string_view name) {
+  std::string_view steps = pre_tokenizer_steps(name);
+  if (steps.empty()) {
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "--tokenizer DIR, a folder with the model's tokenizer",
+                          "tokenizer.ggml.pre is '{}', whose rules are not known here", name);
+  }
+  JsonValue list = JsonValue::array();
+  while (!steps.empty()) {
+    const size_t end = std::min(steps.find('\n'), steps.size());
+    list.push_back(pre_tokenizer_step(steps.substr(0, end)));
+    steps.remove_prefix(std::min(end + 1, steps.size()));
+  }
+  if (list.size() == 1) return list[0];
+  return JsonValue{{"type", "Sequence"}, {"pretokenizers", list}};
+}
+
+// Added tokens behind the last other one are numbered by their order; those before it stand in the
+// vocabulary too.
+JsonValue bpe_model(const TokenTable& table) {
+  size_t count = table.size();
+  while (count > 0 &&
+         (is_added(table.type(count - 1)) || table.type(count - 1) == TokenType::kUnused)) {
+    --count;
+  }
+  JsonValue vocab = JsonValue::object();
+  for (size_t id = 0; id < count; ++id) {
+    if (table.type(id) != TokenType::kUnused) vocab[table.text(id)] = id;
+  }
+  return {{"type", "BPE"},
+          {"dropout", nullptr},
+          {"unk_token", nullptr},
+          {"continuing_subword_prefix", nullptr},
+          {"end_of_word_suffix", nullptr},
+          {"fuse_unk", false},
+          {"byte_fallback", false},
+          {"ignore_merges", false},
+          {"vocab", std::move(vocab)}};
+}
+
+JsonValue tokenizer_json(const TokenTable& table, bool is_byte_level) {
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", added_tokens(table, is_byte_level)}};
+}
+
+Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable& table,
+                                       std::vector<std::string>& guessed) {
+  const std::string* name = file.metadata.find_text("tokenizer.ggml.pre");
+  if (name == nullptr) {
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "--tokenizer DIR, a folder with the model's tokenizer",
+                          "the file has no tokenizer.ggml.pre");
+  }
+  JsonValue out = tokenizer_json(table, true);
+  const bool is_nfc = normalizes_to_nfc(*name);
+  out["normalizer"] = is_nfc ? JsonValue{{"type", "NFC"}} : JsonValue();
+  guessed.push_back(
+      fmt::format("tokenizer.json: normalizer {}, as '{}' has it", is_nfc ? "NFC" : "none", *name));
+  CKPT_ASSIGN(out["pre_tokenizer"], pre_tokenizer_named(*name));
+  const auto says_bos = tokenizer_flag(file, "add_bos_token");
+  if (!says_bos) guessed.push_back("tokenizer.json: adds no BOS, as no key says so");
+  const bool adds_bos = says_bos.value_or(false);
+  const bool adds_eos = tokenizer_flag(file, "add_eos_token").value_or(false);
+  out["post_processor"] = adds_bos || adds_eos ? template_processor(file, table, adds_bos, adds_eos)
+                                               : byte_level(false, false);
+  out["decoder"] = {{"type", "ByteLevel"},
+                    {"add_prefix_space", true},
+                    {"trim_offsets", true},
+                    {"use_regex", true}};
+  out["model"] = bpe_model(table);
+  out["model"]["ignore_merges"] = ignores_merges(*name);
+  JsonValue merges = JsonValue::array();
+  for (const std::string& merge : table.merges) {
+    const size_t space = merge.find(' ', 1);
+    if (space == merge.npos) {
+      return fail(ErrorCode::kCorrupt, "tokenizer.ggml.merges: '{}' is no pair", merge);
+    }
+    merges.push_back({merge.substr(0, space), merge.substr(space + 1)});
+  }
+  out["model"]["merges"] = std::move(merges);
+  return out;
+}
+
+// SentencePiece's BPE as the library tokenizers runs it.
+JsonValue piece_tokenizer(const Checkpoint& file, const TokenTable& table, bool adds_prefix) {
+  const JsonValue spaces = {
+      {"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", std::string(kMetaspace)}};
+  const JsonValue back = {
+      {"type", "Replace"}, {"pattern", {{"String", std::string(kMetaspace)}}}, {"content", " "}};
+  JsonValue decoders = {back, {{"type", "ByteFallback"}}, {{"type", "Fuse"}}};
+  JsonValue out = tokenizer_json(table, false);
+  if (adds_prefix) {
+    const JsonValue prefix = {{"type", "Prepend"}, {"prepend", std::string(kMetaspace)}};
+    out["normalizer"] = {{"type", "Sequence"}, {"normalizers", {prefix, spaces}}};
+    decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+    out["pre_tokenizer"] = nullptr;
+  } else {
+    out["normalizer"] = spaces;
+    out["pre_tokenizer"] = {{"type", "Split"},
+                            {"pattern", {{"String", " "}}},
+                            {"behavior", "MergedWithPrevious"},
+                            {"invert", false}};
+  }
+  out["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
+  out["post_processor"] =
+      template_processor(file, table, tokenizer_flag(file, "add_bos_token").value_or(true),
+                         tokenizer_flag(file, "add_eos_token").value_or(false));
+  out["model"] = bpe_model(table);
+  out["model"]["byte_fallback"] = true;
+  out["model"]["fuse_unk"] = true;
+  if (const auto unknown = special_id(file, table, "unknown")) {
+    out["model"]["unk_token"] = table.text(*unknown);
+  }
+  JsonValue merges = JsonValue::array();
+  for (auto& [left, right] : merges_of_scores(table)) merges.push_back({left, right});
+  out["model"]["merges"] = std::move(merges);
+  return out;
+}
+
+struct TokenKind {
+  std::string_view kind, field;
+};
+// The kinds that tokenizer_config.json named: the way there writes those first, in this order, and
+// then what config.json has as numbers, from the beginning.
+std::vector<TokenKind> named_kinds(const Checkpoint& file) {
+  constexpr TokenKind kOrder[] = {
+      {"bos", "bos_token"},       {"eos", "eos_token"},     {"unknown", "unk_token"},
+      {"seperator", "sep_token"}, {"padding", "pad_token"}, {"mask", "mask_token"},
+      {"eot", "eot_token"},       {"eom", "eom_token"},
+  };
+  std::vector<TokenKind> out;
+  const TokenKind* next = kOrder;
+  for (const MetaEntry& entry : file.metadata.entries) {
+    const auto is_its_key = [&](const TokenKind& kind) {
+      return entry.key == fmt::format("tokenizer.ggml.{}_token_id", kind.kind);
+    };
+    const TokenKind* found = std::find_if(std::begin(kOrder), std::end(kOrder), is_its_key);
+    if (found == std::end(kOrder)) continue;
+    if (found < next) break;
+    out.push_back(*found);
+    next = found + 1;
+  }
+  return out;
+}
+
+JsonValue tokenizer_config(const Checkpoint& file, const TokenTable& table) {
+  JsonValue out = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                   {"clean_up_tokenization_spaces", false}};
+  const std::string* architecture = file.metadata.find_text("general.architecture");
+  if (architecture != nullptr) {
+    const auto length = file.metadata.find_unsigned(*architecture + ".context_length");
+    if (length) out["model_max_length"] = *length;
+  }
+  for (const auto& [kind, field] : named_kinds(file)) {
+    if (const auto id = special_id(file, table, kind)) out[field] = table.text(*id);
+  }
+  for (const char* flag : {"add_bos_token", "add_eos_token"}) {
+    if (const auto value = tokenizer_flag(file, flag)) out[flag] = *value;
+  }
+  return out;
+}
+
+// What read_pieces() in to_gguf/tokenizer/ puts over the pieces.
+JsonValue added_tokens_decoder(const TokenTable& table) {
+  JsonValue out = JsonValue::object();
+  for (size_t id = 0; id < table.size(); ++id) {
+    if (!is_beside_pieces(table, id)) continue;
+    JsonValue token = added_token(table, id, false);
+    token.erase("id");
+    out[std::to_string(id)] = std::move(token);
+  }
+  return out;
+}
+
+void add_chat_templates(const Checkpoint& file, Checkpoint& folder) {
+  constexpr std::string_view kKey = "tokenizer.chat_template";
+  for (const MetaEntry& entry : file.metadata.entries) {
+    const auto* text = std::get_if<std::string>(&entry.value.value);
+    if (text == nullptr || !entry.key.starts_with(kKey)) continue;
+    if (entry.key == kKey) folder.set_document("chat_template.jinja", *text);
+    if (!entry.key.starts_with("tokenizer.chat_template.")) continue;
+    const std::string name = entry.key.substr(kKey.size() + 1);
+    if (name.find_first_of("/\\") != name.npos || name.starts_with('.')) continue;
+    folder.set_document(fmt::format("additional_chat_templates/{}.jinja", name), *text);
+  }
+}
+
+}  // namespace
+
+Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
+                               std::vector<std::string>& guessed) {
+  CKPT_ASSIGN(const TokenTable table, read_token_table(file));
+  const std::string* model = file.metadata.find_text("tokenizer.ggml.model");
+  JsonValue config = tokenizer_config(file, table);
+  JsonValue tokenizer;
+  if (model != nullptr && *model == "gpt2") {
+    CKPT_ASSIGN(tokenizer, byte_level_tokenizer(file, table, guessed));
+  } else if (model != nullptr && *model == "llama" && !table.scores.empty()) {
+    const bool adds_prefix = tokenizer_flag(file, "add_space_prefix").value_or(true);
+    tokenizer = piece_tokenizer(file, table, adds_prefix);
+    if (const auto unknown = unknown_piece(file, table)) {
+      folder.set_document("tokenizer.model", piece_file_of(table, *unknown, adds_prefix));
+      config["added_tokens_decoder"] = added_tokens_decoder(table);
+    }
+    if (const auto prefix = tokenizer_flag(file, "add_space_prefix")) {
+      config["add_prefix_space"] = *prefix;
+    }
+  } else {
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "--tokenizer DIR, a folder with the model's tokenizer",
+                          "tokenizer.ggml.model is '{}'; gpt2 and llama are turned back",
+                          model == nullptr ? "absent" : *model);
+  }
+  folder.set_document("tokenizer.json", tokenizer.dump(2) + "\n");
+  folder.set_document("tokenizer_config.json", config.dump(2) + "\n");
+  add_chat_templates(file, folder);
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,82 @@
+#include "transforms/from_gguf/weights.h"
+
+#include <algorithm>
+
+#include "core/model/decoded_source.h"
+
+namespace ckpt {
+namespace {
+
+// The inverse of one change of values; nullopt where nothing has to be done.
+Result<std::optional<ValueOp>> inverse(const ValueOp& op, const Tensor& made) {
+  if (const auto* add = std::get_if<AddScalar>(&op)) return ValueOp(AddScalar{-add->value});
+  if (std::holds_alternative<NegExp>(op)) return ValueOp(LogNegated{});
+  if (std::holds_alternative<RoundTo>(op)) return std::optional<ValueOp>();
+  if (const auto* permute = std::get_if<PermuteColumns>(&op)) {
+    std::vector<uint32_t> back(permute->index->size());
+    for (size_t i = 0; i < back.size(); ++i) {
+      back[(*permute->index)[i]] = static_cast<uint32_t>(i);
+    }
+    return ValueOp(PermuteColumns{std::make_shared<const std::vector<uint32_t>>(std::move(back))});
+  }
+  return fail(ErrorCode::kUnsupported, "tensor '{}': its values cannot be turned back", made.name);
+}
+
+Result<Tensor> undone(Tensor tensor, const Tensor& made) {
+  if (made.is_stored()) return tensor;
+  const std::vector<ValueOp>& ops = made.recoded().ops;
+  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+    CKPT_ASSIGN(std::optional<ValueOp> back, inverse(*op, made));
+    if (!back) continue;
+    CKPT_ASSIGN(tensor, with_op(std::move(tensor), std::move(*back)));
+  }
+  return tensor;
+}
+
+// Rows of one tensor of the file, in the folder's order; of one axis, values.
+Result<Tensor> run_of_one(const Tensor& from, std::span<const MovedRows> rows, bool by_value) {
+  std::vector<RowRun> runs;
+  for (const MovedRows& run : rows) runs.push_back({run.gguf_first, run.count});
+  if (!by_value) return reorder_rows(from, runs);
+  CKPT_ASSIGN(const Tensor column, reshape(from, {from.values(), 1}));
+  return reorder_rows(column, runs);
+}
+
+void decode_where_types_differ(std::vector<Tensor>& pieces, const Codec& f32) {
+  const bool differ = std::any_of(pieces.begin(), pieces.end(), [&](const Tensor& piece) {
+    return piece.codec != pieces[0].codec;
+  });
+  if (!differ) return;
+  for (Tensor& piece : pieces) piece = stored_as_f32(piece, f32);
+}
+
+}  // namespace
+
+Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedRows>& rows,
+                               const std::vector<Tensor>& made,
+                               const std::vector<const Tensor*>& found, const TargetTypes& types) {
+  const bool by_value = like.shape.size() <= 1;
+  std::vector<Tensor> pieces;
+  for (size_t begin = 0; begin < rows.size();) {
+    size_t end = begin;
+    while (end < rows.size() && rows[end].gguf == rows[begin].gguf) ++end;
+    const Tensor& from = *found[rows[begin].gguf];
+    CKPT_ASSIGN(Tensor piece,
+                run_of_one(from, std::span(rows).subspan(begin, end - begin), by_value));
+    piece.name = from.name;
+    pieces.push_back(std::move(piece));
+    begin = end;
+  }
+  decode_where_types_differ(pieces, types.f32);
+  CKPT_ASSIGN(Tensor out,
+              pieces.size() == 1 ? Result<Tensor>(std::move(pieces[0])) : concatenate_rows(pieces));
+  CKPT_ASSIGN(out, reshape(std::move(out), like.shape));
+  CKPT_ASSIGN(out, recode(std::move(out), types.target));
+  CKPT_ASSIGN(out, undone(std::move(out), made[rows[0].gguf]));
+  out.name = like.name;
+  out.home = like.home;
+  out.source_name = found[rows[0].gguf]->name;
+  return out;
+}
+
+}  // namespace ckpt

@@ -104,6 +104,7 @@ TEST_P(GgufToFolder, TensorsAreTheSourcesAndTheFileComesAgain) {
   if (source.name != "mistral3") {  // a VL folder comes back as the text model, by other names
     expect_same_tensors(returned_folder(source.folder), returned_folder(back));
   }
+  if (source.name == "mistral3") return;  // nor by its architecture
   const fs::path again = folder_ / "again.gguf";
   ASSERT_EQ(error_of(gguf_of(source, back, again, "bf16")), "no error");
   EXPECT_TRUE(read_file(there) == read_file(again));

@@ -1,36 +1,14 @@
-// Source of what stands in `kConstants`: llama.cpp src/models (what its graphs do without a key),
-// transformers configuration_*.py (what a class fills in otherwise).
 #include "transforms/from_gguf/config.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/arithmetic.h"
+#include "transforms/from_gguf/graph_constants.h"
 #include "transforms/from_gguf/rope.h"
 
 namespace ckpt {
 namespace {
-
-// What llama.cpp's graph of an architecture does, and no key says.
-struct Constant {
-  std::string_view family, field, json;
-};
-constexpr Constant kConstants[] = {
-    {"qwen3moe", "norm_topk_prob", "true"},
-    {"qwen3moe", "decoder_sparse_step", "1"},
-    {"qwen3moe", "mlp_only_layers", "[]"},
-    {"qwen2moe", "norm_topk_prob", "false"},
-    {"qwen2moe", "decoder_sparse_step", "1"},
-    {"qwen2moe", "mlp_only_layers", "[]"},
-    {"qwen3next", "norm_topk_prob", "true"},
-    {"qwen3next", "decoder_sparse_step", "1"},
-    {"qwen3next", "mlp_only_layers", "[]"},
-    {"lfm2", "block_auto_adjust_ff_dim", "false"},
-    {"smollm3", "no_rope_layer_interval", "4"},
-    {"gemma", "hidden_activation", "\"gelu_pytorch_tanh\""},
-    {"gemma2", "hidden_activation", "\"gelu_pytorch_tanh\""},
-    {"gemma3", "hidden_activation", "\"gelu_pytorch_tanh\""},
-};
 
 class ConfigReader {
  public:
@@ -65,7 +43,7 @@ class ConfigReader {
   void take_rope_scaling();
   void take_sections(const MetaValue& value);
   void take_rotated(uint64_t count);
-  Status take_names(std::string_view dtype);
+  void take_names(std::string_view dtype);
   void take_tensors();
   void take_token_ids();
   void finish_rope();
@@ -295,7 +273,7 @@ Status ConfigReader::take(const KeyRule& rule) {
   }
 }
 
-Status ConfigReader::take_names(std::string_view dtype) {
+void ConfigReader::take_names(std::string_view dtype) {
   std::string_view list = family_.architectures;
   config_["architectures"] = {std::string(next_word(list))};
   list = family_.parameters->model_types;
@@ -303,11 +281,6 @@ Status ConfigReader::take_names(std::string_view dtype) {
   config_["model_type"] = std::string(next_word(list));
   config_["dtype"] = std::string(dtype);
   config_["torch_dtype"] = std::string(dtype);
-  for (const Constant& constant : kConstants) {
-    if (constant.family != family_.name) continue;
-    CKPT_ASSIGN(config_[std::string(constant.field)], parse_json("config.json", constant.json));
-  }
-  return {};
 }
 
 void ConfigReader::take_tensors() {
@@ -358,9 +331,13 @@ Result<JsonValue> ConfigReader::run(std::string_view dtype) {
   }
   for (const KeyRule& rule : family_.keys) CKPT_TRY(take(rule));
   for (const KeyRule& rule : family_.early_keys) CKPT_TRY(take(rule));
-  CKPT_TRY(take_names(dtype));
+  take_names(dtype);
   take_tensors();
   take_token_ids();
+  CKPT_TRY(add_graph_constants(family_, layers(), config_));
+  if (const JsonValue* rotated = known(config_, "rotary_dim")) {
+    take_rotated(whole(*rotated).value_or(0));
+  }
   CKPT_TRY(add_rope_rule(file_, rope_));
   finish_rope();
   return std::move(config_);

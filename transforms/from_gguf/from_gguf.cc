@@ -202,6 +202,29 @@ Status compare_tokenizer(const Checkpoint& file, const Found& found, const Conte
   return {};
 }
 
+// The text part of a wrapped model stands alone under its own class; the keys of the file are those
+// of the wrapper. Fails: kUnsupported: a wrapper whose text part has no class.
+Status name_text_class(Found& found) {
+  struct TextClass {
+    std::string_view wrapper, text, model_type;
+  };
+  constexpr TextClass kTextClasses[] = {
+      {"Mistral3ForConditionalGeneration", "MistralForCausalLM", "mistral"}};
+  const std::string& wrapper = found.forward.model.architecture;
+  if (!wrapper.ends_with("ForConditionalGeneration")) return {};
+  for (const TextClass& row : kTextClasses) {
+    if (row.wrapper != wrapper) continue;
+    JsonValue config = found.forward.model.root;
+    config["architectures"] = {std::string(row.text)};
+    config["model_type"] = std::string(row.model_type);
+    found.folder.set_document("config.json", config.dump(2) + "\n");
+    return {};
+  }
+  return fail_with_hint(
+      ErrorCode::kUnsupported, "--base DIR, the folder that the file was made from",
+      "the file holds the text part of a {}, which has no class of its own", wrapper);
+}
+
 void note_guesses(const Found& found, const std::vector<std::string>& guessed,
                   const Context& context) {
   context.note(
@@ -224,6 +247,7 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const Options& options,
     CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));
   }
   CKPT_TRY(compare_tokenizer(file, found, context));
+  CKPT_TRY(name_text_class(found));
   found.folder.set_document("generation_config.json",
                             returned_generation_config(file).dump(2) + "\n");
   note_guesses(found, guessed, context);

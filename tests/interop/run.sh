@@ -31,5 +31,8 @@ if [ ! -e python457/done ]; then
 fi
 CKPT_TRANSFORMERS_457=$PWD/python457/bin/python CKPT_TRANSFORMERS_5=$PWD/python/bin/python \
   python/bin/python "$here/tokenizer_transformers.py" "$ckpt" || exit 1
+for python in python/bin/python python457/bin/python; do
+  $python "$here/gguf_to_folder_transformers.py" "$ckpt" "$here/../../testdata" || exit 1
+done
 rm -rf models && python/bin/python "$here/make_hf_variants.py" models &&
   LLAMA_CPP=$PWD/llama.cpp python/bin/python "$here/compare_conversions.py" "$ckpt" models

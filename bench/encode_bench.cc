@@ -10,8 +10,8 @@
 //
 // Codecs that take BF16 as it lies in memory have a second table, beside memcpy (bf16_rows.h).
 //
-// Note: the ratio is the median of ggml divided by ours in the same run;
-// rates of different runs do not compare. Pin the process (taskset -c 1) for steady numbers.
+// The ratio is the median of ggml divided by ours in the same run; rates of different runs do not
+// compare. Pin the process (taskset -c 1) for steady numbers.
 #include <time.h>
 
 #include <CLI/CLI.hpp>

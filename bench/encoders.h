@@ -1,6 +1,6 @@
 // The encoders that encode_bench times: one row a type, ours and the scalar twin in one signature.
 //
-// Note: `encode` follows simd_target(), `scalar` never does.
+// `encode` follows simd_target(), `scalar` never does.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The quantizers of llama.cpp's ggml library, loaded at run time, as the speed to compare with.
 //
-// CKPT_GGML_LIB names the library (libggml-base.so). Note: its bytes are
-// ours only when the library was built without fused multiply-adds, as x86-64 builds are.
+// CKPT_GGML_LIB names the library (libggml-base.so). Its bytes are ours only when the library was
+// built without fused multiply-adds, as x86-64 builds are.
 // Source: llama.cpp ggml/include/ggml.h `ggml_quantize_chunk`.
 #pragma once
 

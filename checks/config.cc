@@ -3,12 +3,13 @@
 // Sources: transformers src/transformers/models/qwen3_5/configuration_qwen3_5.py; vLLM
 // vllm/transformers_utils/config.py and vllm/model_executor/models/qwen3_5.py; SGLang
 // python/sglang/srt/models/qwen3_5.py and configs/qwen3_5.py.
-// Note: a wrapper's model_type over a flat file parses, and then every
-// number is the default of the class.
+// A wrapper's model_type over a flat file parses, and then every number is the default of the
+// class.
 #include <algorithm>
 #include <array>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
@@ -231,14 +232,12 @@ Status look_tied(const Look& look) {
     return {};
   }
   const JsonValue* said = inner != nullptr ? inner : outer;
-  const bool has_head = std::any_of(on.modules.begin(), on.modules.end(), [](const auto& module) {
-    return module.first == "lm_head" || module.first.ends_with(".lm_head");
-  });
   const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
                          on.model_class.ends_with("ForConditionalGeneration");
   // The classes with a table take an absent field for false.
   const bool is_known = said == nullptr ? on.parameters.is_compared() : said->is_boolean();
-  if (!is_known || !is_causal || has_head || (said != nullptr && said->get<bool>())) return {};
+  if (!is_known || !is_causal || on.checkpoint.has_head() || (said != nullptr && said->get<bool>()))
+    return {};
   // Without quantization vLLM looks for parameters that nothing filled.
   const bool is_refused =
       look.profile.program == Program::kVllm && look.on.quantization() == nullptr;

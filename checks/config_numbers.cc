@@ -3,11 +3,11 @@
 // Sources: vLLM vllm/transformers_utils/model_arch_config_convertor.py, vllm/config/model.py and
 // the constructors of models/llama.py, qwen3.py, qwen3_next.py, qwen3_5.py, qwen3_vl.py of 0.17.1,
 // asked with each number changed (testdata/doctor).
-// Note: Python takes true for 1, so that some of these load; a number in
-// quotes never does.
+// Python takes true for 1, so that some of these load; a number in quotes never does.
 #include <algorithm>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

@@ -4,12 +4,13 @@
 // Sources: transformers 4.57.6 src/transformers/configuration_utils.py (dtype, layer types); vLLM
 // vllm/config/model.py, model_executor/models/registry.py, models/llama.py, qwen2.py, qwen3.py,
 // qwen3_next.py and layers/activation.py of 0.17.1.
-// Note: without `architectures` vLLM takes the bare model of model_type,
-// and serves it as one that makes embeddings.
+// Without `architectures` vLLM takes the bare model of model_type, and serves it as one that makes
+// embeddings.
 #include <algorithm>
 #include <array>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

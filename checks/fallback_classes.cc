@@ -3,8 +3,9 @@
 //
 // Sources: transformers src/transformers/models/auto/modeling_auto.py of 4.57.6 and 5.19.0; vLLM
 // vllm/model_executor/models/registry.py (_try_resolve_transformers).
-// Note: a class of neither program ends the run, whatever model_type says.
+// A class of neither program ends the run, whatever model_type says.
 #include "checks/profiles.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

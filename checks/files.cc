@@ -2,8 +2,7 @@
 //
 // Sources: safetensors src/tensor.rs; transformers src/transformers/modeling_utils.py and
 // generation/configuration_utils.py.
-// Note: files without {"format": "pt"} load in some readers and stop
-// others.
+// Files without {"format": "pt"} load in some readers and stop others.
 #include <algorithm>
 
 #include "checks/subject.h"

@@ -8,11 +8,12 @@
 // Sources: llama.cpp src/llama-arch.cpp (LLM_ARCH_NAMES), src/llama-vocab.cpp (models and
 // pre-tokenizers, arrays of tokens), src/llama-model.cpp (required keys; the generic pass over
 // ".scale" tensors, which multiplies whatever weight they stand beside).
-// Note: NVFP4 weights without a ".scale" are sound, as llama-quantize
-// writes them; a file in which only some have one has lost the others.
+// NVFP4 weights without a ".scale" are sound, as llama-quantize writes them; a file in which only
+// some have one has lost the others.
 #include <algorithm>
 
 #include "checks/subject.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -201,15 +202,13 @@ bool is_nvfp4(const Tensor& tensor) { return tensor.codec->name.starts_with("nvf
 
 Status look_scales(const Look& look) {
   if (!is_asked(look)) return {};
-  constexpr std::string_view kWeight = ".weight", kScale = ".scale";
+  constexpr std::string_view kScale = ".scale";
   Mismatch bare;
   size_t scaled = 0;
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
     if (!is_nvfp4(tensor)) continue;
-    const bool has_own = tensor.codec->parts.size() > 1;
-    const std::string stem = tensor.name.ends_with(kWeight)
-                                 ? tensor.name.substr(0, tensor.name.size() - kWeight.size())
-                                 : tensor.name;
+    const bool has_own = tensor.has_scales();
+    const std::string stem = listed_name(tensor.name);
     if (has_own || look.on.tensor(stem + std::string(kScale)) != nullptr) {
       ++scaled;
     } else {

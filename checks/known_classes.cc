@@ -4,6 +4,7 @@
 // python/sglang/srt/models/ (EntryClass) of 0.5.12; llama.cpp conversion/ (ModelBase.register) of
 // v0.5.0.
 #include "checks/profiles.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

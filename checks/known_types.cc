@@ -5,6 +5,7 @@
 // vllm/transformers_utils/config.py (_CONFIG_REGISTRY); SGLang
 // python/sglang/srt/utils/hf_transformers/common.py (_CONFIG_REGISTRY).
 #include "checks/profiles.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "checks/subject.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {

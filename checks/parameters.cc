@@ -6,6 +6,8 @@
 #include <set>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {

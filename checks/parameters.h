@@ -1,8 +1,8 @@
 // All parameters that the model class of config.json has, against the tensors that are there;
 // private to checks/.
 //
-// Note: shapes are those of the values; a quantized tensor is compared by
-// the shape that its codes decode to.
+// Shapes are those of the values; a quantized tensor is compared by the shape that its codes decode
+// to.
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 //
 // Sources: transformers src/transformers/models/auto/image_processing_auto.py; vLLM
 // vllm/multimodal/processing.
-// Note: the processor is made for a wrapper even when only text is served.
+// The processor is made for a wrapper even when only text is served.
 #include "checks/subject.h"
 #include "core/model/json_documents.h"
 

@@ -1,5 +1,4 @@
-// The profiles. Note: vLLM 0.17 lists MIXED_PRECISION too, but of its
-// layers it runs FP8 and NVFP4 alone.
+// The profiles. vLLM 0.17 lists MIXED_PRECISION too, but of its layers it runs FP8 and NVFP4 alone.
 // Sources: vLLM vllm/model_executor/layers/quantization/modelopt.py (QUANT_ALGOS); SGLang
 // python/sglang/srt/layers/quantization/modelopt_quant.py; TensorRT-LLM
 // tensorrt_llm/quantization/mode.py (QuantAlgo).
@@ -48,16 +47,6 @@ std::vector<ProfileInfo> all_profiles() {
   std::vector<ProfileInfo> out;
   for (const Profile& profile : kProfiles) out.push_back({profile.name, profile.help});
   return out;
-}
-
-bool has_word(std::string_view list, std::string_view word) {
-  if (word.empty() || word.find(' ') != word.npos) return false;
-  for (size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1)) {
-    const size_t end = at + word.size();
-    const bool starts = at > 0 && list[at - 1] == ' ';
-    if (starts && end < list.size() && list[end] == ' ') return true;
-  }
-  return false;
 }
 
 }  // namespace ckpt

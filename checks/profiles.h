@@ -32,9 +32,6 @@ inline constexpr size_t kProfileCount = 8;
 std::span<const Profile, kProfileCount> profiles();
 const Profile* find_profile(std::string_view name);
 
-// True when `word` stands in `list`, words between spaces.
-bool has_word(std::string_view list, std::string_view word);
-
 // model_type: config.json's. llama.cpp and TensorRT-LLM go by the class; true there.
 bool knows_model_type(const Profile& profile, std::string_view model_type);
 // architectures[0]. True where the list is not known here (transformers).

@@ -5,11 +5,12 @@
 // vllm/transformers_utils/model_arch_config_convertor.py; SGLang
 // python/sglang/srt/configs/model_config.py and layers/quantization/modelopt_quant.py; llama.cpp
 // conversion/base.py; NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py.
-// Note: scales that a server does not expect stop it, and scales that it
-// expects and does not find are left as memory happened to be.
+// Scales that a server does not expect stop it, and scales that it expects and does not find are
+// left as memory happened to be.
 #include <algorithm>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

@@ -4,10 +4,11 @@
 // Sources: vLLM vllm/model_executor/layers/quantization/__init__.py (QUANTIZATION_METHODS),
 // modelopt.py, fp8.py, gptq_marlin.py, awq_marlin.py (get_from_keys) of 0.17.1 and 0.32.0, and
 // vllm/transformers_utils/model_arch_config_convertor.py.
-// Note: `producer` is read before the method is, and must be an object.
+// `producer` is read before the method is, and must be an object.
 #include <algorithm>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

@@ -3,12 +3,12 @@
 // Sources: vLLM vllm/transformers_utils/config.py (patch_rope_parameters) and
 // model_executor/layers/rotary_embedding (get_rope) of 0.17.1 and 0.32.0; transformers
 // src/transformers/modeling_rope_utils.py of 4.57.6 and 5.17.0.
-// Note: numbers beside the dictionary (rope_theta, partial_rotary_factor)
-// go before those in it.
+// Numbers beside the dictionary (rope_theta, partial_rotary_factor) go before those in it.
 #include <algorithm>
 #include <array>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

@@ -3,7 +3,7 @@
 // Sources: vLLM vllm/model_executor/parameter.py (PerTensorScaleParameter) and
 // layers/quantization/modelopt.py of 0.17.1 and 0.32.0; SGLang
 // python/sglang/srt/layers/parameter.py.
-// Note: [] and [1] are both taken, whatever the writer says.
+// [] and [1] are both taken, whatever the writer says.
 #include "checks/subject.h"
 
 namespace ckpt {

@@ -1,12 +1,13 @@
 // Checks of the tensors against what a server makes of the lists (serving.h).
 //
 // Sources: as serving.h.
-// Note: a module of floats that a server takes for FP8 has the same shape
-// and loads; its scales are then whatever the memory held.
+// A module of floats that a server takes for FP8 has the same shape and loads; its scales are then
+// whatever the memory held.
 #include <algorithm>
 
 #include "checks/serving.h"
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/name_list.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

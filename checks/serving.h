@@ -5,8 +5,8 @@
 //   model.layers.0.mlp.up_proj     ─┴──▶  model.layers.0.mlp.gate_up_proj   one linear, one method
 //   model.layers.0.mlp.experts.7.* ────▶  model.layers.0.mlp.experts        all experts, one method
 //
-// Note: a server decides by its own names, after its own renaming of the
-// exclude list; it never looks at which tensors are there.
+// A server decides by its own names, after its own renaming of the exclude list; it never looks at
+// which tensors are there.
 // Sources: vLLM vllm/model_executor/layers/quantization/modelopt.py and utils/quant_utils.py
 // (is_layer_skipped); SGLang python/sglang/srt/layers/quantization/modelopt_quant.py and
 // models/qwen3_5.py.

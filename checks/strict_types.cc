@@ -2,11 +2,11 @@
 //
 // Source: transformers src/transformers/models/*/configuration_*.py of 5.6.0 and 5.19.0 (dataclass
 // fields, validated by huggingface_hub's strict dataclasses).
-// Note: 0 is no float, true is no whole number, and a field that is never
-// used is checked too.
+// 0 is no float, true is no whole number, and a field that is never used is checked too.
 #include <algorithm>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

@@ -3,29 +3,16 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
 
-std::string lowered(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-std::string raised(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
-
 std::string text_or_empty(const JsonValue& json, std::string_view key) {
   const std::string* text = text_of(json, key);
   return text == nullptr ? std::string() : *text;
-}
-
-std::string last_word(std::string_view name) {
-  return std::string(name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1));
 }
 
 Form form_of(const Codec& codec) {
@@ -58,7 +45,7 @@ std::optional<uint64_t> group_size_of(const JsonValue& json) {
 
 bool is_fp8_scheme(const JsonValue* scheme) {
   if (scheme == nullptr) return false;
-  if (const auto* text = scheme->get_ptr<const std::string*>()) return raised(*text) == "FP8";
+  if (const auto* text = scheme->get_ptr<const std::string*>()) return upper_case(*text) == "FP8";
   const JsonValue* bits = known(*scheme, "num_bits");
   return bits != nullptr && whole(*bits) == 8u && text_or_empty(*scheme, "type") == "float";
 }
@@ -67,11 +54,11 @@ Quantization read_quantization(std::string place, const JsonValue& json) {
   Quantization out;
   out.place = std::move(place);
   out.json = &json;
-  out.method = lowered(text_or_empty(json, "quant_method"));
+  out.method = lower_case(text_or_empty(json, "quant_method"));
   const JsonValue* inner = known(json, "quantization");
   out.is_nested = inner != nullptr && inner->is_object();
   const JsonValue& said = out.is_nested ? *inner : json;
-  out.algo = raised(text_or_empty(said, "quant_algo"));
+  out.algo = upper_case(text_or_empty(said, "quant_algo"));
   out.group_size = group_size_of(said);
   out.exclude = texts_of(member(said, out.is_nested ? "exclude_modules" : "ignore"));
   out.has_kv_scheme =
@@ -79,7 +66,7 @@ Quantization read_quantization(std::string place, const JsonValue& json) {
   const JsonValue* layers = known(said, "quantized_layers");
   if (layers == nullptr || !layers->is_object()) return out;
   for (const auto& [name, layer] : layers->items()) {
-    out.layers[name] = raised(text_or_empty(layer, "quant_algo"));
+    out.layers[name] = upper_case(text_or_empty(layer, "quant_algo"));
   }
   return out;
 }
@@ -114,7 +101,7 @@ bool Module::is_linear() const {
       !has_word(" gate_up_proj down_proj gate_proj up_proj ", last_word(name))) {
     return false;  // a convolution; experts are stacked
   }
-  const std::string word = last_word(name);
+  const std::string_view word = last_word(name);
   return !has_word(
       " embed_tokens wte wpe word_embeddings embedding pos_embed position_embedding"
       " embeddings embed conv1d ",
@@ -183,7 +170,7 @@ void Examined::collect_modules() {
     const std::string& name = tensor.name;
     if (name.find("visual.") != name.npos || name.find("vision_") != name.npos) has_vision_ = true;
     const size_t dot = name.rfind('.');
-    const std::string word = last_word(name);
+    const std::string_view word = last_word(name);
     const bool is_stack = word == "gate_up_proj" || word == "down_proj";  // stacked experts
     if (is_stack || word == "weight") {
       Module& module = modules[is_stack ? name : name.substr(0, dot)];

@@ -4,8 +4,8 @@
 //   modules   tensors whose names differ in the last word belong to one module:
 //             X.mlp.up_proj.weight (with its scales), X.mlp.up_proj.input_scale -> X.mlp.up_proj
 //
-// Note: the statement about quantization can stand in three places, and
-// readers take the first they know: config.json, its text_config, hf_quant_config.json.
+// The statement about quantization can stand in three places, and readers take the first they know:
+// config.json, its text_config, hf_quant_config.json.
 #pragma once
 
 #include <map>

@@ -2,13 +2,14 @@
 //
 // Sources: transformers 4.57 src/transformers/models/auto/tokenization_auto.py and
 // tokenization_utils_base.py; transformers 5 src/transformers/tokenization_utils_tokenizers.py.
-// Note: 5.x writes extra_special_tokens as a list where 4.57 has a dict
-// under the same key; renaming the class alone does not fix the file.
+// 5.x writes extra_special_tokens as a list where 4.57 has a dict under the same key; renaming the
+// class alone does not fix the file.
 #include <algorithm>
 #include <array>
 #include <set>
 
 #include "checks/subject.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -176,21 +177,8 @@ std::set<uint64_t> ids_of(const JsonValue* json) {
   return out;
 }
 
-// The id of the text that tokenizer_config.json calls `key`.
-std::optional<uint64_t> id_of_token(const Examined& on, std::string_view key) {
-  const std::string* text = text_of(on.tokenizer_config, key);
-  const JsonValue* tokens = known(on.tokenizer, "added_tokens");
-  if (text == nullptr || tokens == nullptr || !tokens->is_array()) return std::nullopt;
-  for (const JsonValue& token : *tokens) {
-    const std::string* content = text_of(token, "content");
-    const JsonValue* id = known(token, "id");
-    if (content != nullptr && *content == *text && id != nullptr) return whole(*id);
-  }
-  return std::nullopt;
-}
-
 Status look_end(const Look& look) {
-  const auto chat_end = id_of_token(look.on, "eos_token");
+  const auto chat_end = added_token_id(look.on.tokenizer_config, look.on.tokenizer, "eos_token");
   if (!chat_end || look.on.generation_config.is_null()) return {};
   const auto ends = ids_of(known(look.on.generation_config, "eos_token_id"));
   if (ends.empty() || ends.count(*chat_end) != 0) return {};

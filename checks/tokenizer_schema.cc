@@ -2,13 +2,14 @@
 //
 // Source: tokenizers src/tokenizer/serialization.rs, src/tokenizer/added_vocabulary.rs,
 // src/models/bpe/serialization.rs and the wrappers of each kind of part, release 0.22.
-// Note: a key that is not known ends the reading, where JSON readers would
-// pass over it; a merge must name pieces of the vocabulary, and so must what it makes.
+// A key that is not known ends the reading, where JSON readers would pass over it; a merge must
+// name pieces of the vocabulary, and so must what it makes.
 #include <algorithm>
 #include <array>
 #include <unordered_set>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

@@ -3,12 +3,13 @@
 // Sources: transformers 4.57.6 src/transformers/tokenization_utils_base.py (special tokens,
 // added_tokens_decoder, padding_side), models/llama/tokenization_llama_fast.py and
 // models/auto/tokenization_auto.py.
-// Note: a special token may be an object, but must say that it is an
-// AddedToken; Llama's class puts the first token before every text unless it is told not to.
+// A special token may be an object, but must say that it is an AddedToken; Llama's class puts the
+// first token before every text unless it is told not to.
 #include <algorithm>
 #include <array>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {

@@ -1,7 +1,7 @@
 // Deep checks: what the numbers are. Every tensor is read once, some million values at a time.
 //
-// Note: an E4M3 scale of 0x7f is NaN and takes 16 weights with it, while
-// the packed codes beside it look like any others.
+// An E4M3 scale of 0x7f is NaN and takes 16 weights with it, while the packed codes beside it look
+// like any others.
 #include <algorithm>
 #include <cmath>
 
@@ -214,7 +214,7 @@ Result<ValueFacts> read_value_facts(const Examined& on, const Examination& exami
       return Failure(scanned.error());
     CKPT_ASSIGN(const Scan scan, in(fmt::format("tensor '{}'", tensor.name), std::move(scanned)));
     if (scan.has_nonfinite) out.nonfinite.push_back(tensor.name);
-    if (scan.zero_rows != 0 && tensor.codec->parts.size() > 1) {
+    if (scan.zero_rows != 0 && tensor.has_scales()) {
       out.zero_rows.push_back({tensor.name, scan.zero_rows});
     }
   }

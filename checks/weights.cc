@@ -2,8 +2,7 @@
 //
 // Source: vLLM vllm/model_executor/models/qwen3_5.py and qwen3_vl.py (hf_to_vllm_mapper), utils.py
 // (AutoWeightsLoader); transformers src/transformers/conversion_mapping.py.
-// Note: names do not follow from model_type; a text-only folder may carry
-// the wrapper's names.
+// Names do not follow from model_type; a text-only folder may carry the wrapper's names.
 #include <algorithm>
 
 #include "checks/subject.h"

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/base/glob.h"
+#include "core/io/folder.h"
 #include "core/model/transform.h"
 #include "formats/linked_documents.h"
 #include "formats/safetensors.h"
@@ -94,7 +95,7 @@ Status list(const std::filesystem::path& folder, const std::string& prefix,
     }
   }
   if (!error) return {};
-  return fail(ErrorCode::kIo, "{}: cannot be listed: {}", folder.string(), error.message());
+  return io_failure(folder, "cannot be listed", error.value());
 }
 
 // Files that hold a vocabulary or its merges, or an entry for each of a model's quantizers.

@@ -35,7 +35,7 @@ Result<Names> list_files(const fs::path& folder) {
     names.push_back(entries->path().filename().string());
   }
   if (error) {
-    return fail(ErrorCode::kIo, "{}: cannot be listed: {}", folder.string(), error.message());
+    return io_failure(folder, "cannot be listed", error.value());
   }
   std::sort(names.begin(), names.end());
   return names;

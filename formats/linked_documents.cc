@@ -6,6 +6,7 @@
 #include <atomic>
 #include <optional>
 
+#include "core/io/folder.h"
 #include "core/io/open_folder.h"
 #include "formats/formats.h"
 
@@ -31,7 +32,7 @@ std::optional<fs::path> root_of(const fs::path& folder, const fs::path& target) 
 }
 
 Failure not_opened(const fs::path& path, const std::error_code& error) {
-  return fail(ErrorCode::kIo, "{}: cannot be opened: {}", path.string(), error.message());
+  return io_failure(path, "cannot be opened", error.value());
 }
 
 }  // namespace

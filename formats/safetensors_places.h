@@ -3,8 +3,8 @@
 //   old  n | {"a":..., "b":...}      | bytes of a | bytes of b
 //   new  n | {"x":..., "b":...} pad  | bytes of a | bytes of b      nothing moves
 //
-// Note: upstream writers sort entries by dtype and name, but every reader
-// takes any order of the bytes (safetensors/src/tensor.rs `validate`), so a new name moves nothing.
+// Upstream writers sort entries by dtype and name, but every reader takes any order of the bytes
+// (safetensors/src/tensor.rs `validate`), so a new name moves nothing.
 #pragma once
 
 #include <optional>

@@ -2,8 +2,8 @@
 //
 //   codec | rows | blocks a row | bytes, repeated until they fill
 //
-// Note: every part lies in a block of memory of its own and exactly its
-// size, so that the address sanitizer sees a kernel that reads or writes one byte beyond it.
+// Every part lies in a block of memory of its own and exactly its size, so that the address
+// sanitizer sees a kernel that reads or writes one byte beyond it.
 #pragma once
 
 #include <algorithm>

@@ -2,8 +2,7 @@
 //
 // Sources: as tables.cc; which layers are sparse: transformers modeling_qwen{2,3}_moe.py; the
 // tower: models/qwen3_vl/modeling_qwen3_vl.py (Qwen3VLVisionModel), defaults of
-// Qwen3_5VisionConfig. Note: the shape of a row is the same for all
-// layers, so it is made once.
+// Qwen3_5VisionConfig. The shape of a row is the same for all layers, so it is made once.
 #include <algorithm>
 
 #include "models/models.h"

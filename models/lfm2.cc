@@ -1,7 +1,7 @@
 // LFM2: a layer has attention or a short convolution.
 //
-// Source: transformers models/lfm2/{modeling,configuration}_lfm2.py. Note:
-// intermediate_size is what the width of the feed-forward layers is computed from.
+// Source: transformers models/lfm2/{modeling,configuration}_lfm2.py. intermediate_size is what the
+// width of the feed-forward layers is computed from.
 #include "models/rows.h"
 #include "models/shape.h"
 

@@ -1,8 +1,8 @@
 // The tables of Mixtral, Phi-3 and the Gemmas.
 //
 // Sources: transformers models/{mixtral,phi3,gemma,gemma2,gemma3}/modeling_*.py (names, shapes),
-// configuration_*.py (defaults). Note: Mixtral's experts stand under
-// block_sparse_moe in files, whatever the classes call them now.
+// configuration_*.py (defaults). Mixtral's experts stand under block_sparse_moe in files, whatever
+// the classes call them now.
 #include "models/models.h"
 #include "models/rows.h"
 

@@ -4,8 +4,8 @@
 //   config.json ── table of the family ──▶ "model.layers.3.self_attn.q_proj.weight" [4096, 2560]
 //   ...
 //
-// Note: a field that config.json lacks is not unknown; the model's class
-// fills it in, and the shapes then follow from its default.
+// A field that config.json lacks is not unknown; the model's class fills it in, and the shapes then
+// follow from its default.
 #pragma once
 
 #include <cstdint>
@@ -110,6 +110,11 @@ struct ModelConfigs {
 };
 Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
                                                    const ModelForm& form);
+
+// The number that tokenizer.json's list of added tokens gives to the text that
+// tokenizer_config.json has under `key` ("eos_token"); nullopt where one of them says nothing.
+std::optional<uint64_t> added_token_id(const JsonValue& tokenizer_config,
+                                       const JsonValue& tokenizer, std::string_view key);
 
 // A number made of fields, as in a shape: "kv_lora_rank+qk_rope_head_dim". Fails: kCorrupt: a field
 // that neither config.json nor its class has, or no whole number; kUnsupported beyond 64 bits.

@@ -1,7 +1,7 @@
 // Nemotron-H: each layer is Mamba 2 (M), attention (*) or an MLP (-), by hybrid_override_pattern.
 //
-// Source: the class's own modeling_nemotron_h.py and configuration_nemotron_h.py. Note: tensors
-// are called backbone.* and not model.*; the width of a head is head_dim, in older files
+// Source: the class's own modeling_nemotron_h.py and configuration_nemotron_h.py. Tensors are
+// called backbone.* and not model.*; the width of a head is head_dim, in older files
 // attention_head_dim.
 #include "models/rows.h"
 #include "models/shape.h"

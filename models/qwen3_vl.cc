@@ -1,7 +1,7 @@
 // Qwen3-VL, dense and mixture of experts: the text part.
 //
-// Source: transformers models/qwen3_vl{,_moe}/{modeling,configuration}_*.py. Note: stacked experts
-// lie [expert, in, out] in released files, whatever newer versions of the class save.
+// Source: transformers models/qwen3_vl{,_moe}/{modeling,configuration}_*.py. Stacked experts lie
+// [expert, in, out] in released files, whatever newer versions of the class save.
 #include "models/rows.h"
 
 namespace ckpt {

@@ -1,7 +1,7 @@
 // Rows that the tables of several families share; private to models/.
 //
-// Sources: as tables.cc. Note: only families with these very rows name
-// them; one that differs in a shape has rows of its own.
+// Sources: as tables.cc. Only families with these very rows name them; one that differs in a shape
+// has rows of its own.
 #pragma once
 
 #include "models/models.h"

@@ -2,10 +2,11 @@
 //
 // Sources: transformers models/{llama,mistral,qwen2,qwen2_moe,qwen3,qwen3_moe,qwen3_5,qwen3_5_moe}/
 // modeling_*.py (names, shapes), configuration_*.py (defaults; base_model_tp_plan: colwise is
-// kRows, rowwise kColumns). Note: Qwen2 has biases that no field speaks
-// of; Qwen3.5 computes a gate beside each query, so q_proj has twice the rows.
+// kRows, rowwise kColumns). Qwen2 has biases that no field speaks of; Qwen3.5 computes a gate
+// beside each query, so q_proj has twice the rows.
 #include <algorithm>
 
+#include "core/base/words.h"
 #include "models/models.h"
 #include "models/rows.h"
 
@@ -115,15 +116,6 @@ constexpr Rules kQwen35Rules[] = {rows::kFrame, rows::kGatedAttention, kLinearAt
 constexpr Rules kQwen35MoeRules[] = {rows::kFrame, rows::kGatedAttention, kLinearAttention,
                                      rows::kExperts, rows::kSharedExpert};
 
-bool holds_word(std::string_view list, std::string_view word) {
-  while (!list.empty() && !word.empty()) {
-    const size_t end = std::min(list.find(' '), list.size());
-    if (list.substr(0, end) == word) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
-
 const ParameterTable* const kTables[] = {
     &kLlamaParameters,     &kMistralParameters,    &kQwen2Parameters,     &kQwen2MoeParameters,
     &kQwen3Parameters,     &kQwen3MoeParameters,   &kQwen35Parameters,    &kQwen35MoeParameters,
@@ -165,14 +157,14 @@ constinit const ParameterTable kQwen35MoeParameters{
 
 const ParameterTable* table_of_architecture(std::string_view architecture) {
   for (const ParameterTable* table : kTables) {
-    if (holds_word(table->architectures, architecture)) return table;
+    if (has_word(table->architectures, architecture)) return table;
   }
   return nullptr;
 }
 
 const ParameterTable* table_of_model_type(std::string_view model_type) {
   for (const ParameterTable* table : kTables) {
-    if (holds_word(table->model_types, model_type)) return table;
+    if (has_word(table->model_types, model_type)) return table;
   }
   return nullptr;
 }

@@ -6,8 +6,7 @@
 //
 // Every frame stands alone, so frames are made and read side by side, and matches reach no further
 // back than a frame. Bytes depend on the content and on libzstd's version, on nothing else.
-// Note: nothing that a file says of itself is true before it is checked,
-// the seek table least of all.
+// Nothing that a file says of itself is true before it is checked, the seek table least of all.
 // Sources: POSIX.1-2017 pax, ustar and pax formats; GNU tar src/tar.h; facebook/zstd
 // contrib/seekable_format/zstd_seekable_compression_format.md.
 #pragma once

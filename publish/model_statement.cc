@@ -10,8 +10,8 @@
 //   ROOT = SHA-256 over the raw digests of the resources, in the order listed.
 //
 // Sources: ossf/model-signing-spec spec/v1.0.md; sigstore/model-transparency
-// src/model_signing/_signing/signing.py. Note: the JSON is not canonical,
-// the bytes as they stand are signed; and any order of resources is valid if ROOT follows it.
+// src/model_signing/_signing/signing.py. The JSON is not canonical, the bytes as they stand are
+// signed; and any order of resources is valid if ROOT follows it.
 #include <algorithm>
 #include <set>
 

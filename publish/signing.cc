@@ -7,8 +7,8 @@
 //   hash    SHA-256   SHA-384   SHA-512
 //
 // Sources: secure-systems-lab/dsse protocol.md; sigstore/model-transparency
-// src/model_signing/_signing/sign_ec_key.py and sign_certificate.py. Note:
-// the key's hint is the hash of its PEM as OpenSSL writes it, not of the file that was read.
+// src/model_signing/_signing/sign_ec_key.py and sign_certificate.py. The key's hint is the hash of
+// its PEM as OpenSSL writes it, not of the file that was read.
 #include <openssl/bio.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>

@@ -6,8 +6,8 @@
 //    "dsseEnvelope": {"payload": base64, "payloadType": ..., "signatures": [{"sig": base64}]}}
 //
 // Sources: sigstore/protobuf-specs protos/sigstore_bundle.proto; ossf/model-signing-spec
-// spec/v1.0.md. Note: the reference refuses a bundle with any key that it
-// does not know, so nothing may be added.
+// spec/v1.0.md. The reference refuses a bundle with any key that it does not know, so nothing may
+// be added.
 #include <openssl/evp.h>
 
 #include "core/json/json_read.h"

@@ -5,8 +5,8 @@
 //   type 'L'  GNU: the long name of the member that follows
 //   size      GNU: a first byte of 0x80 makes the other eleven a big-endian number
 //
-// Note: the size of a member that is no file or folder says nothing about
-// the bytes behind it, so such a member ends the reading.
+// The size of a member that is no file or folder says nothing about the bytes behind it, so such a
+// member ends the reading.
 #include <algorithm>
 #include <charconv>
 #include <cstring>

@@ -107,12 +107,6 @@ bool holds_nvfp4(const Checkpoint& checkpoint) {
       [&](const Tensor& tensor) { return find_repack(*tensor.codec, blocks) != nullptr; });
 }
 
-// Weights stored as codes with scales beside them.
-bool is_quantized(const Checkpoint& checkpoint) {
-  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                     [](const Tensor& tensor) { return tensor.codec->parts.size() > 1; });
-}
-
 // Codes of 4 bits stay what they are, or become floats and are rounded a second time.
 Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
@@ -188,7 +182,7 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const OutputPlanning& p
                           conversion.out.string());
   }
   StepOptions options("type", conversion.to, planning.use);
-  const bool has_codes = is_quantized(checkpoint);
+  const bool has_codes = checkpoint.first_with_scales() != nullptr;
   if (!has_codes) options.add_rules(conversion, {"keep"});
   return apply(has_codes ? "dequantize" : "cast", options.get(), std::move(checkpoint),
                planning.context);

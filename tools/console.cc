@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/printable.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
@@ -126,9 +127,7 @@ std::string human_seconds(double seconds) {
 Result<uint64_t> parse_size(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  std::string unit(end, text.data() + text.size());
-  std::transform(unit.begin(), unit.end(), unit.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const std::string unit = upper_case({end, text.data() + text.size()});
   static constexpr std::string_view kPrefixes = "KMGT";
   double factor = 1;
   bool known = error == std::errc() && number >= 0;

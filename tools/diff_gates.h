@@ -2,8 +2,7 @@
 //
 //   [total.] METRIC < | <= | > | >= NUMBER
 //
-// Note: a gate names what fails, not what passes; so a number that cannot
-// be compared (NaN) fails.
+// A gate names what fails, not what passes; so a number that cannot be compared (NaN) fails.
 #pragma once
 
 #include <optional>

@@ -2,8 +2,7 @@
 //
 //   diagnose ─▶ fixes ─▶ steps ─▶ diagnose ... until nothing that a step could fix is left
 //
-// Note: one fix uncovers the next finding (a wrapper wants processor
-// files), so one round is not enough.
+// One fix uncovers the next finding (a wrapper wants processor files), so one round is not enough.
 #pragma once
 
 #include <filesystem>

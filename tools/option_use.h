@@ -6,8 +6,8 @@
 // The second is found by planning again without the option and comparing digests, so that it holds
 // for every option and every model; plans come from headers and take little time.
 //
-// Note: an option must stand in the table of option_use.cc, or convert
-// refuses it; so a new one cannot be forgotten.
+// An option must stand in the table of option_use.cc, or convert refuses it; so a new one cannot be
+// forgotten.
 #pragma once
 
 #include <set>

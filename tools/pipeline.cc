@@ -200,7 +200,7 @@ class IdleOptions {
       : prepared_(prepared), steps_(steps), conversion_(conversion), planning_(planning) {
     const std::vector<Tensor>& made = plan.outputs[0].checkpoint.tensors;
     quantizes_ = std::any_of(made.begin(), made.end(), [](const Tensor& tensor) {
-      const bool has_codes = tensor.codec->parts.size() > 1 || tensor.codec->block_values > 1;
+      const bool has_codes = tensor.has_scales() || tensor.codec->block_values > 1;
       return has_codes && !tensor.is_stored() && tensor.recoded().repack == nullptr;
     });
     // Fixes that --for asked for may read weights, and say themselves what they did.

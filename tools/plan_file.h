@@ -9,10 +9,10 @@
 //     "files": [{"path": ..., "size_bytes": ...}]
 //   }
 //
-// Note: the file holds the words of the command, not the plan itself. A
-// plan is made again from the headers, which takes no time, and compared by its digest; so a plan
-// file that was tampered with can do what a command line can do and nothing else. Paths are
-// absolute; one that was edited to be relative is relative to the plan file.
+// The file holds the words of the command, not the plan itself. A plan is made again from the
+// headers, which takes no time, and compared by its digest; so a plan file that was tampered with
+// can do what a command line can do and nothing else. Paths are absolute; one that was edited to be
+// relative is relative to the plan file.
 #pragma once
 
 #include <filesystem>

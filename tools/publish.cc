@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/base/sha256.h"
+#include "core/io/folder.h"
 #include "core/io/open_folder.h"
 #include "formats/formats.h"
 #include "tools/archive.h"
@@ -261,7 +262,7 @@ Status Publication::drop_signature() const {
   };
   if (manifest && pairs(manifest->files) == pairs(files_)) return {};
   if (!fs::remove(path, error)) {
-    return fail(ErrorCode::kIo, "{}: cannot be removed: {}", path.string(), error.message());
+    return io_failure(path, "cannot be removed", error.value());
   }
   console_.warn(fmt::format("{}: removed, it signed another state; --sign KEY makes a new one",
                             path.string()));

@@ -8,8 +8,8 @@
 //     "also": [{"out": "out.gguf", "to": "q4_k_m"}]
 //   }
 //
-// Note: paths, those in options of steps too, are relative to the recipe,
-// not to where the program runs. A flag given beside the recipe wins over its key. docs/RECIPES.md.
+// Paths, those in options of steps too, are relative to the recipe, not to where the program runs.
+// A flag given beside the recipe wins over its key. docs/RECIPES.md.
 #pragma once
 
 #include <filesystem>

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/words.h"
 #include "core/io/folder.h"
 #include "core/json/json_edit.h"
 #include "publish/publish.h"
@@ -18,9 +19,7 @@ constexpr uint64_t kMaxCardBytes = uint64_t{32} << 20;
 constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
 
 bool is_markdown_name(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string ending = lower_case(path.extension().string());
   return ending == ".md" || ending == ".markdown" || ending == ".txt";
 }
 

@@ -40,7 +40,7 @@ Result<std::optional<struct stat>> look_at(const fs::path& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-  return fail(ErrorCode::kIo, "{}: cannot be looked at: {}", path.string(), std::strerror(errno));
+  return io_failure(path, "cannot be looked at", errno);
 }
 
 // ---- what is read -------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ Result<bool> goes_into(const fs::path& out, const Layout& layout) {
     is_begun = is_begun || name.starts_with(std::string(kTemporary) + ".ledger");
   }
   if (!error) return is_empty || is_begun;
-  return fail(ErrorCode::kIo, "{}: cannot be listed: {}", out.string(), error.message());
+  return io_failure(out, "cannot be listed", error.value());
 }
 
 Status check_targets(const Plan& plan, const std::vector<InputPath>& inputs, bool force) {

@@ -6,8 +6,8 @@
 //   OUT with --force                       replaced when all of it is a checkpoint's
 //   a model card, a plan                   new, or one that ckpt wrote
 //
-// Note: names do not tell whether two files are one, and a folder that
-// holds weights may hold everything else too.
+// Names do not tell whether two files are one, and a folder that holds weights may hold everything
+// else too.
 #pragma once
 
 #include <filesystem>

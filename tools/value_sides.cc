@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "core/model/tensor_names.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
 #include "transforms/transforms.h"
@@ -26,7 +27,6 @@ Result<Checkpoint> as_values(Checkpoint checkpoint) {
 // NVFP4 in GGUF has its tensor scales beside it: "X.scale", one for each matrix of "X.weight". They
 // stay when the weights become another type: llama.cpp multiplies products of any type with them.
 Status apply_gguf_scales(Checkpoint& checkpoint) {
-  constexpr std::string_view kWeight = ".weight";
   constexpr uint64_t kMaxMatrices = 1 << 16;
   if (checkpoint.format != "gguf") return {};
   std::map<std::string, const Tensor*> scales;
@@ -39,7 +39,7 @@ Status apply_gguf_scales(Checkpoint& checkpoint) {
   std::set<std::string> used;
   for (Tensor& tensor : checkpoint.tensors) {
     if (tensor.shape.size() < 2 || !tensor.name.ends_with(kWeight)) continue;
-    const std::string parent = tensor.name.substr(0, tensor.name.size() - kWeight.size());
+    const std::string parent = module_of(tensor.name);
     const auto found = scales.find(parent + ".scale");
     if (found == scales.end() || tensor.rows() % found->second->values() != 0) continue;
     CKPT_ASSIGN(const std::vector<float> values, read_values(*found->second, kMaxMatrices));

@@ -3,10 +3,10 @@
 //   "*.layers.[0-3].mlp*"     runs  ".layers." set ".mlp"    open in front and at the end
 //
 // A "]" right after the opening is a member of the set; a "[" that is never closed stands for
-// itself. Note: patterns and names come from files. Each run is looked for
-// once, from where the one before it was found; no choice is ever taken back, so that time grows
-// with the pattern and with the name, and never with their product. Lists of globs are looked up by
-// parts that their names must have, not tried one after the other.
+// itself. Patterns and names come from files. Each run is looked for once, from where the one
+// before it was found; no choice is ever taken back, so that time grows with the pattern and with
+// the name, and never with their product. Lists of globs are looked up by parts that their names
+// must have, not tried one after the other.
 #pragma once
 
 #include <bitset>

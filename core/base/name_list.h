@@ -1,8 +1,8 @@
 // A list of names and globs out of a configuration, asked for many names: which modules a
 // quantization leaves out.
 //
-// Note: such lists have an entry for every module of models with tens of
-// thousands, and may come from anybody, so that trying each entry on each name would take hours.
+// Such lists have an entry for every module of models with tens of thousands, and may come from
+// anybody, so that trying each entry on each name would take hours.
 #pragma once
 
 #include <string>

@@ -3,8 +3,8 @@
 //
 //   nodes   children of a node follow each other, by byte; the root is node 0
 //
-// Note: texts and names come from files; walking a name takes a step or
-// two a byte, whatever the texts are and however many.
+// Texts and names come from files; walking a name takes a step or two a byte, whatever the texts
+// are and however many.
 #pragma once
 
 #include <cstdint>

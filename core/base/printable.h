@@ -7,9 +7,8 @@
 //   200E, 200F, 202A..202E, 2066..2069), line
 //   ends (U+2028, 2029)
 //
-// Note: such a text does not only look odd. ESC begins commands to the
-// terminal, a carriage return writes over what stands there, and marks of direction show a name
-// other than the one that is there.
+// Such a text does not only look odd. ESC begins commands to the terminal, a carriage return writes
+// over what stands there, and marks of direction show a name other than the one that is there.
 #pragma once
 
 #include <string>

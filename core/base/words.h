@@ -1,8 +1,10 @@
-// Words and numbers of a line of text, as ledgers and journals have them: one space between two.
+// Small questions about texts; words and numbers of a line, with one space between two.
 #pragma once
 
 #include <algorithm>
 #include <charconv>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace ckpt {
@@ -22,5 +24,12 @@ bool take_number(std::string_view& line, T& number, int base = 10) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number, base);
   return error == std::errc() && end == word.data() + word.size() && !word.empty();
 }
+
+// True when `word` stands in `list`, words between spaces.
+bool has_word(std::string_view list, std::string_view word);
+bool ends_with_any(std::string_view text, std::span<const std::string_view> endings);
+// ASCII letters alone change.
+std::string lower_case(std::string_view text);
+std::string upper_case(std::string_view text);
 
 }  // namespace ckpt

@@ -6,8 +6,8 @@
 //   F = G^-1                                    factors right of the diagonal, c on it
 //   error e_i = v_i - q_i;  v_k -= e_i F_ik for k > i;  sum of squared outputs = sum of c_i e_i^2
 //
-// Note: the factorisation runs from the last column to the first, in
-// doubles, one operation after the other, so that it is the same on every machine.
+// The factorisation runs from the last column to the first, in doubles, one operation after the
+// other, so that it is the same on every machine.
 // Source of the idea: GPTQ, Frantar et al., arXiv 2210.17323.
 #pragma once
 

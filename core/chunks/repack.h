@@ -3,8 +3,8 @@
 //
 //   parts of `from` ── whole blocks change columns ──▶ Repack::move ──▶ parts of my codec
 //
-// Note: the blocks of `from` move before they are packed anew, so a
-// permutation needs whole blocks of `from`, however large those of the target are.
+// The blocks of `from` move before they are packed anew, so a permutation needs whole blocks of
+// `from`, however large those of the target are.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 //   all bytes of all files, one after the other:  |--- 1 of 4 ---|--- 2 of 4 ---|--- ...
 //   a task belongs to every share that its first run of bytes reaches into
 //
-// Note: machines cut tasks by their own threads and memory, so a task at a
-// border may be done twice. It writes the same bytes to the same places.
+// Machines cut tasks by their own threads and memory, so a task at a border may be done twice. It
+// writes the same bytes to the same places.
 #pragma once
 
 #include <cstdint>

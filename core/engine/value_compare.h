@@ -9,9 +9,9 @@
 //   sqnr_db   10 log10(A / E)
 //   cosine    P / sqrt(A B)      P the sum of a b, B that of b^2
 //
-// Note: sums are doubles, and their order is a function of the shapes and
-// codecs alone, never of threads or memory, so that the same files give the same digits anywhere.
-// A pair with a NaN or Inf is counted but in no sum.
+// Sums are doubles, and their order is a function of the shapes and codecs alone, never of threads
+// or memory, so that the same files give the same digits anywhere. A pair with a NaN or Inf is
+// counted but in no sum.
 #pragma once
 
 #include <array>

@@ -22,7 +22,7 @@ Failure write_failure(const fs::path& path, uint64_t written_bytes, int error) {
                           "{}: the disk is full after {} bytes; {} are free", path.string(),
                           written_bytes, static_cast<uint64_t>(space.f_bavail) * space.f_frsize);
   }
-  return fail(ErrorCode::kIo, "{}: cannot be written: {}", path.string(), std::strerror(error));
+  return io_failure(path, "cannot be written", error);
 }
 
 }  // namespace
@@ -90,8 +90,7 @@ Result<std::string> AppendFile::publish() {
     return write_failure(path_, size_bytes_, errno);
   }
   if (::rename(temporary().c_str(), path_.c_str()) != 0) {
-    return fail(ErrorCode::kIo, "{}: cannot take its final name: {}", path_.string(),
-                std::strerror(errno));
+    return io_failure(path_, "cannot take its final name", errno);
   }
   is_published_ = true;
   CKPT_TRY(in(path_.string(), parent.sync()));

@@ -78,7 +78,7 @@ Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
     }
   }
   if (error) {
-    return fail(ErrorCode::kIo, "{}: cannot be listed: {}", folder.string(), error.message());
+    return io_failure(folder, "cannot be listed", error.value());
   }
   std::sort(out.begin(), out.end(),
             [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });

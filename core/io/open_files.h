@@ -4,8 +4,8 @@
 //   use() ──▶ open already?  then it moves to the front of all that are open
 //             else           opened again; those used longest ago are closed to make room
 //
-// Note: a file that was replaced meanwhile would be opened under its old
-// name. So whoever opens again compares device and inode with those of the first opening.
+// A file that was replaced meanwhile would be opened under its old name. So whoever opens again
+// compares device and inode with those of the first opening.
 #pragma once
 
 #include <sys/stat.h>

@@ -3,9 +3,9 @@
 //   OUT.partial/           found once, by the person's word; a link there is theirs to make
 //     unet/weights.bin     resolved from the descriptor, through folders alone, never through links
 //
-// Note: checking a path and then using it leaves time to swap a link in.
-// Here the check is the use: openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, or one openat
-// with O_NOFOLLOW a step where a kernel (before 5.6) or a sandbox has no openat2.
+// Checking a path and then using it leaves time to swap a link in. Here the check is the use:
+// openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, or one openat with O_NOFOLLOW a step where
+// a kernel (before 5.6) or a sandbox has no openat2.
 #pragma once
 
 #include <filesystem>

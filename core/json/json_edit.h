@@ -2,8 +2,8 @@
 //
 //   text ── parse ──▶ tree of objects, arrays and tokens ── dump(indent) ──▶ text
 //
-// Note: a number is a token, never a value, so that 1e-06 does not become
-// 1e-6 and 10000000.0 not 1e7; NaN and Infinity, which Python writes, pass through too.
+// A number is a token, never a value, so that 1e-06 does not become 1e-6 and 10000000.0 not 1e7;
+// NaN and Infinity, which Python writes, pass through too.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/arithmetic.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -156,6 +157,19 @@ Result<Tensor> concatenate_rows(const std::vector<Tensor>& tensors) {
   return out;
 }
 
+Result<Tensor> stack(const std::vector<Tensor>& tensors) {
+  std::vector<uint64_t> shape = tensors.front().shape;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.shape == shape) continue;
+    return fail(ErrorCode::kCorrupt,
+                "tensor '{}' has shape [{}]; '{}', which it is stacked on, [{}]", tensor.name,
+                fmt::join(tensor.shape, ", "), tensors.front().name, fmt::join(shape, ", "));
+  }
+  CKPT_ASSIGN(Tensor out, concatenate_rows(tensors));
+  shape.insert(shape.begin(), tensors.size());
+  return reshape(std::move(out), std::move(shape));
+}
+
 Result<Tensor> reorder_rows(const Tensor& tensor, const std::vector<RowRun>& runs) {
   CKPT_CHECK(tensor.is_stored());
   uint64_t rows = 0;
@@ -254,6 +268,13 @@ Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& c
   return out;
 }
 
+Tensor make_f32_tensor(std::string name, std::vector<uint64_t> shape,
+                       const std::vector<float>& values, Codecs codecs) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return make_tensor(std::move(name), std::move(shape), plain_codec(codecs, Dtype::kF32),
+                     {bytes.begin(), bytes.end()});
+}
+
 Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   if (!tensor.is_stored() || tensor.codec->decode == nullptr || tensor.values() > limit_values) {
@@ -281,6 +302,17 @@ const Tensor* Checkpoint::find_tensor(std::string_view wanted) const {
     if (tensor.name == wanted) return &tensor;
   }
   return nullptr;
+}
+
+const Tensor* Checkpoint::first_with_scales() const {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [](const Tensor& tensor) { return tensor.has_scales(); });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+bool Checkpoint::has_head() const {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const Tensor& tensor) { return is_of_head(tensor.name); });
 }
 
 const Document* Checkpoint::find_document(std::string_view path) const {

@@ -82,6 +82,12 @@ struct Recoded {
                 // multiplied with (core/chunks/error_feedback.h)
 };
 
+// One plain floating-point number an element, of 16 bits or more.
+constexpr bool is_float(Dtype dtype) {
+  return dtype == Dtype::kF64 || dtype == Dtype::kF32 || dtype == Dtype::kF16 ||
+         dtype == Dtype::kBF16;
+}
+
 struct Tensor {
   std::string name;
   std::vector<uint64_t> shape;  // logical, outermost first; the last axis is a row; {} is one value
@@ -94,6 +100,8 @@ struct Tensor {
   uint64_t row_values() const { return shape.empty() ? 1 : shape.back(); }
   uint64_t rows() const;  // product of all axes but the last; 1 for rank 0 and 1
   uint64_t values() const { return rows() * row_values(); }
+  bool has_scales() const { return codec->parts.size() > 1; }  // codes with scales beside them
+  bool is_plain_float() const { return !has_scales() && is_float(codec->parts[0].dtype); }
   bool is_stored() const { return std::holds_alternative<Stored>(origin); }
   const Stored& stored() const { return std::get<Stored>(origin); }
   const Recoded& recoded() const { return std::get<Recoded>(origin); }
@@ -120,6 +128,9 @@ Result<Tensor> concatenate_rows(const std::vector<Tensor>& tensors);
 struct RowRun {
   uint64_t first, count;
 };
+// One tensor of shape {number of tensors, their shape}. Fails: kCorrupt, naming the first whose
+// shape is another than the first's; as concatenate_rows.
+Result<Tensor> stack(const std::vector<Tensor>& tensors);
 // Rows in the order of `runs`; shape is kept when the number of rows is.
 Result<Tensor> reorder_rows(const Tensor& tensor, const std::vector<RowRun>& runs);
 // The same values with other axes. Requires: the number of values and row cuts stay sound.
@@ -137,6 +148,10 @@ Result<Tensor> with_op(Tensor tensor, ValueOp op);
 Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& codec,
                    std::vector<std::byte> bytes);
 
+// One of 32-bit floats.
+Tensor make_f32_tensor(std::string name, std::vector<uint64_t> shape,
+                       const std::vector<float>& values, Codecs codecs);
+
 // ---- the checkpoint ---------------------------------------------------------------------------
 // The values of a small Stored tensor, decoded: scales and maxima that a plan depends on. Fails:
 // kUnsupported above `limit_values` or for a codec that cannot be decoded; kIo.
@@ -151,6 +166,9 @@ struct Checkpoint {
   std::vector<Document> documents;
 
   const Tensor* find_tensor(std::string_view name) const;  // linear
+  // The first that is stored as codes with scales beside them; nullptr when there is none.
+  const Tensor* first_with_scales() const;
+  bool has_head() const;  // else the embeddings, which it is tied to, or none
   const Document* find_document(std::string_view path) const;
   // Each replaces the document of that path, or appends.
   void set_document(Document document);

@@ -5,8 +5,8 @@
 //   loads        its loader takes the folder whole
 //   sound        what it then computes is what the checkpoint means
 //
-// Note: a folder can load and be unsound (scales that are never read), and
-// be sound and not load (a name that the loader does not know).
+// A folder can load and be unsound (scales that are never read), and be sound and not load (a name
+// that the loader does not know).
 #pragma once
 
 #include <cstdint>

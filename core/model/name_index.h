@@ -3,9 +3,9 @@
 //   items      hash, number of the name; sorted by hash, then by name
 //   buckets    first item of every run of hashes that share their top bits
 //
-// Note: names come from files, and whoever writes a file can choose names
-// of one hash. Equal hashes are ordered by name, so that finding one takes a logarithm of steps and
-// never as many as there are names.
+// Names come from files, and whoever writes a file can choose names of one hash. Equal hashes are
+// ordered by name, so that finding one takes a logarithm of steps and never as many as there are
+// names.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 //
 // A checkpoint keeps such tensors apart where each is encoded with a number of its own (NVFP4: its
 // tensor scale); they stand one after the other, from 0 on, alike in shape and codec, and a format
-// lays them out as one. Note: only codecs of several parts are stacked so;
-// elsewhere the brackets are a name like any other.
+// lays them out as one. Only codecs of several parts are stacked so; elsewhere the brackets are a
+// name like any other.
 #pragma once
 
 #include <cstdint>

@@ -16,10 +16,10 @@
 //     remove SHA256SUMS
 //     end
 //
-// Note: whoever unpacks an archive or shares a folder finds journals that
-// others wrote. One is carried out only if the user who runs the program wrote it, nobody else
-// could write to it or to its folder, it was made in this very folder (inode and birth of it are in
-// the digest), and it names nothing but files of the checkpoint.
+// Whoever unpacks an archive or shares a folder finds journals that others wrote. One is carried
+// out only if the user who runs the program wrote it, nobody else could write to it or to its
+// folder, it was made in this very folder (inode and birth of it are in the digest), and it names
+// nothing but files of the checkpoint.
 #pragma once
 
 #include <cstdint>

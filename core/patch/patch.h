@@ -11,8 +11,8 @@
 // written and synced beside the checkpoint first; then a journal (core/patch/journal.h) makes it
 // happen.
 //
-// Note: a file that is a link, or has a second name, is never written
-// over: the bytes would change under the other name, in the hub's cache. Its name gets a new file.
+// A file that is a link, or has a second name, is never written over: the bytes would change under
+// the other name, in the hub's cache. Its name gets a new file.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,7 @@ Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
-    return fail(ErrorCode::kIo, "{}: cannot be looked at: {}", path.string(), std::strerror(errno));
+    return io_failure(path, "cannot be looked at", errno);
   }
   if (!S_ISREG(status.st_mode) || !is_ours(path, status, Guard::kOwnerAndMode)) return false;
   if (status.st_ino != file.numbers[2]) return false;
@@ -117,8 +117,7 @@ Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead
     out.push_back(std::move(found));
   }
   if (error) {
-    return fail(ErrorCode::kIo, "{}: its folder cannot be listed: {}", first.string(),
-                error.message());
+    return io_failure(first, "its folder cannot be listed", error.value());
   }
   std::sort(out.begin(), out.end(),
             [](const FoundLedger& a, const FoundLedger& b) { return a.path < b.path; });

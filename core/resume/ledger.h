@@ -19,9 +19,8 @@
 //     publish 0 0 1234           output 0 gets its first final name: inode of what gets it
 //     complete                   a share has nothing left to do
 //
-// Note: lines without "synced" below them are true after kill -9, because
-// the system keeps what was written, and may be false after a power cut; so they count only for the
-// boot that wrote them.
+// Lines without "synced" below them are true after kill -9, because the system keeps what was
+// written, and may be false after a power cut; so they count only for the boot that wrote them.
 #pragma once
 
 #include <cstdint>

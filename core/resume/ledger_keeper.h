@@ -4,8 +4,8 @@
 //   every 0.1 s    what was finished since, runs joined: one batch
 //   every 0.5 s    the data of the files written to, then "synced", both to the disk
 //
-// Note: a ledger that cannot be written (a disk that is full to the last
-// byte) ends no run; the next one then does more again. Data that cannot be synced does.
+// A ledger that cannot be written (a disk that is full to the last byte) ends no run; the next one
+// then does more again. Data that cannot be synced does.
 #pragma once
 
 #include <chrono>

@@ -6,9 +6,8 @@
 //   tells one content from another (times, inode) is listed beside the digest, so that a change is
 //   named
 //
-// Note: where OUT and the inputs lie is no part of the digest, so that a
-// plan holds on another machine; values made while planning (headers, factors, weights of columns)
-// are, by their content.
+// Where OUT and the inputs lie is no part of the digest, so that a plan holds on another machine;
+// values made while planning (headers, factors, weights of columns) are, by their content.
 #pragma once
 
 #include <cstdint>

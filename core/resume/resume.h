@@ -10,8 +10,8 @@
 // A share (core/engine/share.h) takes over what is in OUT.partial, whatever it is, and writes a
 // ledger of its own.
 //
-// Note: the ledger speaks of bytes, not of tasks, so a run with other
-// threads and memory, whose tasks are cut elsewhere, goes on just as well.
+// The ledger speaks of bytes, not of tasks, so a run with other threads and memory, whose tasks are
+// cut elsewhere, goes on just as well.
 #pragma once
 
 #include <map>

@@ -10,6 +10,7 @@
 
 #include "checks/checks.h"
 #include "checks/profiles.h"
+#include "core/base/words.h"
 #include "core/json/json_read.h"
 #include "transforms/steps.h"
 

@@ -25,8 +25,7 @@ TEST(JsonPython, NumbersThatPythonReadsAreRead) {
 }
 
 TEST(JsonPython, WordsInTextsAndKeysStayTexts) {
-  const auto json =
-      parse_json("f", R"({"NaN": "Infinity \" NaN", "x": NaN})");
+  const auto json = parse_json("f", R"({"NaN": "Infinity \" NaN", "x": NaN})");
   ASSERT_TRUE(json);
   EXPECT_EQ(json->at("NaN"), "Infinity \" NaN");
 }

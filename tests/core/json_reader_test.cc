@@ -86,10 +86,10 @@ TEST(JsonReader, TakesAndSaysWhatAnotherParserTakesAndSays) {
       expect_as_another_parser(changed);
     }
   }
-  const std::vector<std::string> pieces = {"{",    "}",   "[",      "]",       ",",       ":",
-                                           "\"a\"", "1",   "-0.5e2", "null",    "true",    " ",
-                                           "\n",   "\"b\"", "[]",     "{}",      "\"\\ud83d\"",
-                                           "\\u",  "\"",  "\xC3",   "\xF0\x9F", "\"\\/\\b\"", "0"};
+  const std::vector<std::string> pieces = {
+      "{",           "}",    "[",    "]",    ",",        ":",          "\"a\"", "1",
+      "-0.5e2",      "null", "true", " ",    "\n",       "\"b\"",      "[]",    "{}",
+      "\"\\ud83d\"", "\\u",  "\"",   "\xC3", "\xF0\x9F", "\"\\/\\b\"", "0"};
   std::mt19937 random(7);
   for (int i = 0; i < 50'000; ++i) {
     std::string text;

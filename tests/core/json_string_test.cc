@@ -11,9 +11,9 @@ namespace {
 
 TEST(JsonString, IsQuotedAsAnotherWriterQuotesIt) {
   std::mt19937 random(11);
-  const std::vector<std::string> pieces = {"a",    "\"",   "\\",           "/",       "\n",  "\x01",
-                                           "\x7F", "\xC3", "\u00e9",       "\U0001F600", "\xFF",
-                                           "\b",   "\f",   "\xF0\x9F\x98"};
+  const std::vector<std::string> pieces = {"a",    "\"",   "\\",   "/",           "\n",
+                                           "\x01", "\x7F", "\xC3", "\u00e9",      "\U0001F600",
+                                           "\xFF", "\b",   "\f",   "\xF0\x9F\x98"};
   for (int i = 0; i < 20'000; ++i) {
     std::string text;
     for (size_t n = random() % 6; n > 0; --n) text += pieces[random() % pieces.size()];

@@ -9,7 +9,7 @@
 // then fails), SHORT (half of the bytes, at least one), KILL (SIGKILL before the call) or TORN
 // (half are written, then SIGKILL). What does not fit a kind lets the call pass.
 //
-// A reader would get wrong: counters are of the whole process; which thread's call is the N-th can
+// Counters are of the whole process; which thread's call is the N-th can
 // differ from run to run. Reading every N of a kind still meets every call of a single thread.
 #include "tests/faults/fault_counting.h"
 

@@ -2,8 +2,8 @@
 //
 // The checks run on every target of this processor and say which block differs first. CKPT_LONG=1
 // takes about 60 million weights a type and target.
-// Note: encoders with column weights see rows, so blocks are laid out as
-// rows of `row_blocks`; the same column weights serve all rows.
+// Encoders with column weights see rows, so blocks are laid out as rows of `row_blocks`; the same
+// column weights serve all rows.
 #pragma once
 
 #include <gtest/gtest.h>

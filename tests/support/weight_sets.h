@@ -1,7 +1,7 @@
 // Weights that encoders must be right on: ordinary ones and every kind that has its own path.
 //
-// Note: a set is filled from its seed alone, so a failure is repeated by
-// the same name, size and seed. Sizes are whole blocks of 256.
+// A set is filled from its seed alone, so a failure is repeated by the same name, size and seed.
+// Sizes are whole blocks of 256.
 #pragma once
 
 #include <cstdint>

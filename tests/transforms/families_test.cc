@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/words.h"
 #include "transforms/to_gguf/names.h"
 #include "transforms/transforms.h"
 
@@ -31,7 +32,7 @@ TEST(Families, ArchitecturesAndModelTypesBelongToOne) {
   for (const Family* family : families()) {
     for (std::string_view list : {family->architectures, family->model_types}) {
       while (!list.empty()) {
-        const std::string word(next_word(list));
+        const std::string word(take_word(list));
         EXPECT_FALSE(word.empty()) << family->name;
         EXPECT_TRUE(seen.insert(word).second) << word;
       }
@@ -70,7 +71,7 @@ TEST(Families, EveryParameterHasARow) {
     ASSERT_NE(family->parameters, nullptr) << family->name;
     std::string_view list = family->architectures;
     while (!list.empty()) {
-      const std::string_view word = next_word(list);
+      const std::string_view word = take_word(list);
       const bool is_whole = !family->parameters->is_partial;
       EXPECT_EQ(table_of_architecture(word), is_whole ? family->parameters : nullptr) << word;
     }
@@ -89,14 +90,6 @@ TEST(Families, EveryParameterHasARow) {
       }
     }
   }
-}
-
-TEST(Families, NextWord) {
-  std::string_view list = "one two";
-  EXPECT_EQ(next_word(list), "one");
-  EXPECT_EQ(next_word(list), "two");
-  EXPECT_TRUE(list.empty());
-  EXPECT_EQ(next_word(list), "");
 }
 
 }  // namespace

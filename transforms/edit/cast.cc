@@ -10,6 +10,7 @@
 #include "core/base/glob.h"
 #include "core/model/json_documents.h"
 #include "transforms/hf/packed_weights.h"
+#include "transforms/hf/torch_dtype.h"
 #include "transforms/modelopt_export/qat_quantizers.h"
 #include "transforms/steps.h"
 
@@ -20,15 +21,6 @@ constexpr OptionRule kCastOptions[] = {
     {"type", "f32|f16|bf16", "the type to store floats in"},
     {"keep", "GLOB", "tensors to leave as they are", true},
 };
-
-bool is_castable(const Codec& codec) {
-  return codec.name == "f32" || codec.name == "f16" || codec.name == "bf16" || codec.name == "f64";
-}
-
-std::string_view torch_name(std::string_view type) {
-  if (type == "f32") return "float32";
-  return type == "f16" ? "float16" : "bfloat16";
-}
 
 // The globs of keep, and how many tensors each matched and kept from a change.
 class KeepRules {
@@ -65,25 +57,20 @@ class KeepRules {
 };
 
 // Fails: kCorrupt for a config.json that is no object, or nested too deep to be written again.
-Status set_config_dtype(Checkpoint& checkpoint, std::string_view type) {
+Status set_config_dtype(Checkpoint& checkpoint, const Codec& codec) {
   CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
   if (!config) return {};
   for (JsonText* scope : {&config->root, config->root.find("text_config")}) {
     if (scope == nullptr || !scope->is_object()) continue;
-    for (const char* key : {"dtype", "torch_dtype"}) {
-      if (scope->find(key) != nullptr) scope->set(key, JsonText::text(torch_name(type)));
-    }
+    change_dtype(*scope, torch_name(codec));
   }
   write_json(checkpoint, "config.json", *config);
   return {};
 }
 
 Status check_unquantized(const Checkpoint& checkpoint, std::string_view type) {
-  const std::vector<Tensor>& tensors = checkpoint.tensors;
-  const auto quantized = std::find_if(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
-    return tensor.codec->parts.size() > 1;
-  });
-  if (quantized == tensors.end()) return check_weights_are_read(checkpoint);
+  const Tensor* quantized = checkpoint.first_with_scales();
+  if (quantized == nullptr) return check_weights_are_read(checkpoint);
   return fail_with_hint(ErrorCode::kUsage, fmt::format("the step dequantize:type={}", type),
                         "tensor '{}' is {}; cast takes plain floats", quantized->name,
                         quantized->codec->name);
@@ -92,19 +79,19 @@ Status check_unquantized(const Checkpoint& checkpoint, std::string_view type) {
 Result<Checkpoint> cast(Checkpoint checkpoint, const Options& options, const Context& context) {
   const std::string type = options.get("type").value_or("");
   const Codec* codec = find_codec(context.codecs, type);
-  if (codec == nullptr || !is_castable(*codec) || codec->encode == nullptr || type == "f64") {
+  if (codec == nullptr || torch_name(*codec).empty()) {
     return fail(ErrorCode::kUsage, "type '{}'; expected f32, f16 or bf16", type);
   }
   CKPT_TRY(check_unquantized(checkpoint, type));
   CKPT_TRY(drop_quantizers(checkpoint, GlobList(options.all("keep")), context));
   KeepRules keep(options.all("keep"));
   for (Tensor& tensor : checkpoint.tensors) {
-    const bool is_float = is_castable(*tensor.codec);
+    const bool is_float = tensor.is_plain_float();
     if (keep.matches(tensor, is_float && tensor.codec != codec) || !is_float) continue;
     CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
   }
   keep.note(context);
-  CKPT_TRY(set_config_dtype(checkpoint, type));
+  CKPT_TRY(set_config_dtype(checkpoint, *codec));
   return checkpoint;
 }
 

@@ -4,8 +4,8 @@
 //   config:set=/a.b/c="x"                          as JSON pointer, where a key has a dot in it
 //   config:remove=quantization_config,file=config.json
 //
-// Objects on the way are made. Note: the value is JSON, so text stands in
-// double quotes; a number keeps the spelling it is given in.
+// Objects on the way are made. The value is JSON, so text stands in double quotes; a number keeps
+// the spelling it is given in.
 
 #include <algorithm>
 #include <charconv>

@@ -10,8 +10,8 @@
 #include <unordered_map>
 
 #include "core/base/glob.h"
+#include "core/model/tensor_names.h"
 #include "transforms/hf/quant_config_ignore.h"
-#include "transforms/hf/weight_names.h"
 #include "transforms/steps.h"
 
 namespace ckpt {
@@ -33,12 +33,6 @@ std::string new_file(const Checkpoint& checkpoint) {
   return name;
 }
 
-bool is_quantized(const Tensor& tensor) { return tensor.codec->parts.size() > 1; }
-
-std::string grafted_module(const Tensor& tensor) {
-  return tensor.name.substr(0, tensor.name.size() - kWeight.size());
-}
-
 // Modules with a matrix, as a quantizer would take them.
 bool is_module(const Tensor& tensor) {
   return tensor.name.ends_with(kWeight) && tensor.shape.size() >= 2;
@@ -47,7 +41,7 @@ bool is_module(const Tensor& tensor) {
 Status declare(Checkpoint& checkpoint, const std::vector<std::string>& new_modules) {
   std::vector<std::string> quantized;
   for (const Tensor& tensor : checkpoint.tensors) {
-    if (is_quantized(tensor) && is_module(tensor)) quantized.push_back(grafted_module(tensor));
+    if (tensor.has_scales() && is_module(tensor)) quantized.push_back(module_of(tensor.name));
   }
   return declare_unquantized(checkpoint, new_modules, quantized);
 }
@@ -99,7 +93,7 @@ Result<Checkpoint> graft(Checkpoint checkpoint, const Options& options, const Co
   }
   std::vector<std::string> modules;
   for (Tensor& tensor : taken) {
-    if (!is_quantized(tensor) && is_module(tensor)) modules.push_back(grafted_module(tensor));
+    if (!tensor.has_scales() && is_module(tensor)) modules.push_back(module_of(tensor.name));
     const auto found = index.find(tensor.name);
     tensor.home = home;
     if (found == index.end()) {

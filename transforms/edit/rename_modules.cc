@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/model/json_documents.h"
-#include "transforms/hf/weight_names.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::string_view kModuleLists[] = {"ignore", "exclude_modules", "modul
 std::optional<std::string> renamed_module(const std::string& name, const NewName& rename) {
   const auto weight = rename(name + std::string(kWeight));
   if (weight && weight->ends_with(kWeight)) {
-    return weight->substr(0, weight->size() - kWeight.size());
+    return module_of(*weight);
   }
   return std::nullopt;
 }

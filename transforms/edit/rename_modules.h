@@ -4,8 +4,8 @@
 //   modules_to_not_convert, targets, and the keys of quantized_layers; in hf_quant_config.json and
 //   below quantization_config of config.json
 //
-// Note: an entry may be a name, a glob or a regular expression, and a
-// module's name is its tensors' without the last word.
+// An entry may be a name, a glob or a regular expression, and a module's name is its tensors'
+// without the last word.
 #pragma once
 
 #include <functional>

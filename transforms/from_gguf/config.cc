@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/arithmetic.h"
+#include "core/base/words.h"
 #include "transforms/from_gguf/graph_constants.h"
 #include "transforms/from_gguf/rope.h"
 
@@ -57,18 +58,18 @@ class ConfigReader {
 std::string ConfigReader::field_of(std::string_view fields) const {
   const std::string_view all = fields;
   for (std::string_view list = all; !list.empty();) {
-    const std::string_view word = next_word(list);
+    const std::string_view word = take_word(list);
     for (const FieldDefault& field : family_.defaults) {
       if (field.field == word) return std::string(word);
     }
   }
   for (std::string_view list = all; !list.empty();) {
-    const std::string_view word = next_word(list);
+    const std::string_view word = take_word(list);
     for (const FieldValue& field : family_.parameters->defaults) {
       if (field.field == word) return std::string(word);
     }
   }
-  return std::string(next_word(fields));
+  return std::string(take_word(fields));
 }
 
 uint64_t ConfigReader::layers() const {
@@ -122,7 +123,7 @@ void ConfigReader::take_product(const KeyRule& rule, uint64_t product) {
   std::string fields(rule.fields);
   std::replace(fields.begin(), fields.end(), '*', ' ');
   std::string_view list = fields;
-  const std::string first(next_word(list)), second(next_word(list));
+  const std::string first(take_word(list)), second(take_word(list));
   for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
     const JsonValue* known_field = known(config_, other);
     const uint64_t divisor = known_field == nullptr ? 0 : whole(*known_field).value_or(0);
@@ -275,10 +276,10 @@ Status ConfigReader::take(const KeyRule& rule) {
 
 void ConfigReader::take_names(std::string_view dtype) {
   std::string_view list = family_.architectures;
-  config_["architectures"] = {std::string(next_word(list))};
+  config_["architectures"] = {std::string(take_word(list))};
   list = family_.parameters->model_types;
   if (list.empty()) list = family_.model_types;
-  config_["model_type"] = std::string(next_word(list));
+  config_["model_type"] = std::string(take_word(list));
   config_["dtype"] = std::string(dtype);
   config_["torch_dtype"] = std::string(dtype);
 }

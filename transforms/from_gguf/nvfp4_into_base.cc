@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "core/chunks/repack.h"
+#include "core/model/tensor_names.h"
 #include "transforms/from_gguf/rows.h"
 #include "transforms/from_gguf/skeleton.h"
-#include "transforms/hf/weight_names.h"
 #include "transforms/modelopt_export/export.h"
 #include "transforms/modelopt_export/select.h"
 #include "transforms/nvfp4/layout.h"
@@ -110,7 +110,7 @@ Result<std::vector<size_t>> Returner::find_wanted() const {
 
 // "X.scale" or "X.input_scale" of one matrix of "X.weight"; 1 where there is none.
 Result<float> Returner::number(const Tensor& gguf, std::string_view ending, uint64_t matrix) const {
-  const std::string stem = gguf.name.substr(0, gguf.name.size() - kWeight.size());
+  const std::string stem = module_of(gguf.name);
   const Tensor* tensor = find(stem + std::string(ending));
   if (tensor == nullptr) return 1.0f;
   CKPT_ASSIGN(const std::vector<float> values, read_values(*tensor, kMaxTensors));
@@ -190,11 +190,8 @@ Result<Checkpoint> Returner::run() {
     const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
     const uint64_t matrix_rows = gguf.shape[gguf.shape.size() - 2];
     CKPT_ASSIGN(const float scale, number(gguf, ".input_scale", rows[0].gguf_first / matrix_rows));
-    std::vector<std::byte> bytes(sizeof scale);
-    std::memcpy(bytes.data(), &scale, sizeof scale);
-    const std::string module = like.name.substr(0, like.name.size() - kWeight.size());
-    tensors.push_back(make_tensor(module + ".input_scale", {},
-                                  plain_codec(context_.codecs, Dtype::kF32), std::move(bytes)));
+    tensors.push_back(
+        make_f32_tensor(module_of(like.name) + ".input_scale", {}, {scale}, context_.codecs));
     tensors.back().home = like.home;
   }
   base_.tensors = std::move(tensors);

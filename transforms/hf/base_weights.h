@@ -4,7 +4,7 @@
 //   model.layers.0.mlp.up_proj                  the same, or with "language_model." in or out
 //   model.layers.0.mlp.experts.3.up_proj        the same, or rows of experts.gate_up_proj
 //
-// Note: experts lie stacked in newer folders, gate upon up.
+// Experts lie stacked in newer folders, gate upon up.
 #pragma once
 
 #include <map>

@@ -3,9 +3,9 @@
 //   model.layers.0.mlp.gate_proj, model.layers.0.mlp.up_proj, model.layers.1.mlp.gate_proj, ...
 //     ─▶ model.layers.{0..7}.mlp.{gate,up}_proj
 //
-// Note: nothing is said that is not there. Numbers that are not a full
-// grid (experts that only some layers have) are split until each piece is one. Behind the eighth
-// number of a name, numbers are words like any other.
+// Nothing is said that is not there. Numbers that are not a full grid (experts that only some
+// layers have) are split until each piece is one. Behind the eighth number of a name, numbers are
+// words like any other.
 #pragma once
 
 #include <string>

@@ -4,7 +4,7 @@
 #include <set>
 #include <span>
 
-#include "transforms/hf/weight_names.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -38,8 +38,8 @@ void add_experts(const TensorIndex& index, const std::string& parent, NormReader
   for (const std::string_view group : {"mlp.experts.", "block_sparse_moe.experts."}) {
     for (const std::string& name : index.starting_with(parent + std::string(group))) {
       if (!name.ends_with(kWeight)) continue;
-      const std::string module = name.substr(0, name.size() - kWeight.size());
-      const std::string word = module.substr(module.rfind('.') + 1);
+      const std::string module = module_of(name);
+      const std::string word(last_word(module));
       const auto& inputs = kExpertInputs;
       if (std::find(std::begin(inputs), std::end(inputs), word) != std::end(inputs)) {
         out.readers.push_back(module);

@@ -4,7 +4,7 @@
 //   1 + w norm     y = x̂ (1 + w)                           w' = (1 + w) s - 1
 //
 // Qwen3.5, Qwen3-Next and Gemma store norms of the second kind; nothing in the file says so but the
-// model's type. Note: linear_attn.norm of those models is a plain one.
+// model's type. linear_attn.norm of those models is a plain one.
 // Source: huggingface/transformers src/transformers/models/{qwen3_5,qwen3_next,gemma3}/
 // modeling_*.py (the classes *RMSNorm and *RMSNormGated).
 #pragma once

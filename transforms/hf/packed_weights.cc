@@ -5,6 +5,8 @@
 #include <set>
 #include <span>
 
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
 #include "transforms/hf/quant_config.h"
 
 namespace ckpt {
@@ -26,26 +28,11 @@ constexpr std::string_view kScaleEnds[] = {
     ".weight_scale",        ".weight_scale_2",    ".weight_scale_inv", ".weight_packed",
     ".weight_global_scale", ".weight_zero_point", ".qweight",          ".svdquant_lora_a"};
 
-bool ends_with_one_of(std::string_view name, std::span<const std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view ending) { return name.ends_with(ending); });
-}
-
-std::string_view packed_module(std::string_view name) {
-  const size_t dot = name.rfind('.');
-  return dot == name.npos ? std::string_view() : name.substr(0, dot);
-}
-
-bool is_float_dtype(Dtype dtype) {
-  return dtype == Dtype::kF64 || dtype == Dtype::kF32 || dtype == Dtype::kF16 ||
-         dtype == Dtype::kBF16;
-}
-
 // Codes are integers and small floats in a grid.
 bool may_be_codes(const Tensor& tensor) {
   if (tensor.codec->parts.size() != 1 || tensor.shape.size() < 2) return false;
   const Dtype dtype = tensor.codec->parts[0].dtype;
-  return !is_float_dtype(dtype) && dtype != Dtype::kBool && dtype != Dtype::kC64;
+  return !is_float(dtype) && dtype != Dtype::kBool && dtype != Dtype::kC64;
 }
 
 // Indices of 64 bits are a table that the model looks up in, unless a method packs into them.
@@ -54,12 +41,8 @@ bool is_wide(const Tensor& tensor) {
   return dtype == Dtype::kI64 || dtype == Dtype::kU64;
 }
 
-std::string_view last_part(std::string_view name) {
-  return name.substr(packed_module(name).size());
-}
-
 bool has_scale_word(std::string_view name) {
-  const std::string_view last = last_part(name);
+  const std::string_view last = last_word(name);
   return std::any_of(std::begin(kScaleWords), std::end(kScaleWords),
                      [&](std::string_view word) { return last.find(word) != last.npos; });
 }
@@ -91,24 +74,24 @@ class CodesFinder {
       : is_strange_(said.found && std::find(std::begin(kNamedMethods), std::end(kNamedMethods),
                                             said.method) == std::end(kNamedMethods)) {
     for (const Tensor& tensor : checkpoint.tensors) {
-      const bool is_other = ends_with_one_of(last_part(tensor.name), kOtherScales);
-      if (has_scale_word(tensor.name) && !is_other) scaled_.insert(packed_module(tensor.name));
+      const bool is_other = ends_with_any(last_word(tensor.name), kOtherScales);
+      if (has_scale_word(tensor.name) && !is_other) scaled_.insert(module_of(tensor.name));
     }
   }
 
   bool is_codes(const Tensor& tensor) const {
     if (!may_be_codes(tensor)) return false;
     if (is_strange_) return true;
-    const bool is_named = last_part(tensor.name).find("weight") != std::string_view::npos;
+    const bool is_named = last_word(tensor.name).find("weight") != std::string_view::npos;
     // "x.W_q" beside "x.scale", "x.weight" beside "x.weight.absmax"
-    const bool is_scaled = scaled_.contains(packed_module(tensor.name)) ||
-                           scaled_.contains(std::string_view(tensor.name));
+    const bool is_scaled =
+        scaled_.contains(module_of(tensor.name)) || scaled_.contains(tensor.name);
     return !is_wide(tensor) && (is_named || is_scaled);
   }
 
  private:
   bool is_strange_;
-  std::set<std::string_view> scaled_;  // modules, and weights, that something scales
+  std::set<std::string> scaled_;  // modules, and weights, that something scales
 };
 
 }  // namespace
@@ -127,7 +110,7 @@ Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
     }
   }
   const auto scale = std::find_if(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
-    return tensor.codec->parts.size() == 1 && ends_with_one_of(tensor.name, kScaleEnds);
+    return tensor.codec->parts.size() == 1 && ends_with_any(tensor.name, kScaleEnds);
   });
   return scale == tensors.end() ? none : &*scale;
 }

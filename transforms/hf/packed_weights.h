@@ -10,8 +10,8 @@
 // A step that changes values or the statement of how they are stored would leave such a weight with
 // scales that do not fit its codes, or without a reader. Copying it is safe.
 //
-// Note: a scale is a float tensor like any other, so it is the codes that
-// tell; and an integer table alone tells nothing, because routers and position ids are that too.
+// A scale is a float tensor like any other, so it is the codes that tell; and an integer table
+// alone tells nothing, because routers and position ids are that too.
 // Sources: casper-hansen/AutoAWQ awq/modules/linear/gemm.py; ModelCloud/GPTQModel
 // gptqmodel/utils/model.py; compressed-tensors compressors/pack_quantized/base.py; NVIDIA
 // Model-Optimizer modelopt/torch/export/unified_export_hf.py; bitsandbytes nn/modules.py.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
 
 namespace ckpt {
@@ -122,9 +123,7 @@ Result<QuantAlgo> read_algo(const JsonText& json) {
   QuantAlgo out;
   const auto name = json.find_text("quant_algo");
   if (!name) return wrong_kind("quant_algo", "a text");
-  out.name = *name;
-  std::transform(out.name.begin(), out.name.end(), out.name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  out.name = upper_case(*name);
   out.group_size = json.find_whole("group_size");
   const JsonText* scaled = json.find("pre_quant_scale");
   out.has_pre_quant_scale = scaled != nullptr && scaled->token() == "true";

@@ -7,8 +7,8 @@
 //
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py (get_quant_config,
 // process_layer_quant_config) and convert_hf_config.py (convert_hf_quant_config_format).
-// Note: in a file of mixed precision exclude_modules is absent and a
-// module that quantized_layers does not name is not quantized.
+// In a file of mixed precision exclude_modules is absent and a module that quantized_layers does
+// not name is not quantized.
 #pragma once
 
 #include <optional>

@@ -5,8 +5,8 @@
 //
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py
 // (_prefix_wildcard_summarize_exclude_modules).
-// Note: a prefix is tried in two forms, "a*" and then "a" with "a.*"; of
-// the second form only "a.*" is written.
+// A prefix is tried in two forms, "a*" and then "a" with "a.*"; of the second form only "a.*" is
+// written.
 #include <algorithm>
 #include <set>
 

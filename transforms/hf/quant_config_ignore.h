@@ -4,8 +4,8 @@
 //   config.json            quantization_config.ignore       globs; of compressed-tensors whole
 //   names
 //
-// Both documents keep their layout. Note: with MIXED_PRECISION a module
-// that quantized_layers does not name is not quantized anyway, and exclude_modules may be absent.
+// Both documents keep their layout. With MIXED_PRECISION a module that quantized_layers does not
+// name is not quantized anyway, and exclude_modules may be absent.
 #pragma once
 
 #include <string>

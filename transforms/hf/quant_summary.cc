@@ -7,8 +7,8 @@
 //   fp8_tensor*   codes + scale    any                     FP8
 //   fp8_channel*, fp8_block*                               FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO
 //
-// Note: four over six and the like leave no trace, their codes and scales
-// are NVFP4's; embeddings, norms and convolutions are never quantized and need no mention in lists.
+// Four over six and the like leave no trace, their codes and scales are NVFP4's; embeddings, norms
+// and convolutions are never quantized and need no mention in lists.
 // Sources: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py; vLLM
 // vllm/model_executor/layers/quantization/modelopt.py; compressed-tensors
 // src/compressed_tensors/quantization/quant_config.py.
@@ -17,9 +17,10 @@
 #include <set>
 
 #include "core/base/name_list.h"
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
 #include "transforms/hf/name_ranges.h"
 #include "transforms/hf/quant_config.h"
-#include "transforms/hf/weight_names.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -33,22 +34,6 @@ constexpr std::string_view kCompanions[] = {
 struct Algorithm {
   std::string name, detail;
 };
-
-std::string upper(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return out;
-}
-
-std::string summary_module(const std::string& tensor) {
-  return tensor.ends_with(kWeight) ? tensor.substr(0, tensor.size() - kWeight.size()) : tensor;
-}
-
-bool is_companion(const Tensor& tensor) {
-  return std::any_of(std::begin(kCompanions), std::end(kCompanions),
-                     [&](std::string_view ending) { return tensor.name.ends_with(ending); });
-}
 
 class Summarizer {
  public:
@@ -69,14 +54,13 @@ class Summarizer {
   uint64_t count_names(std::initializer_list<std::string_view> endings) const {
     return static_cast<uint64_t>(
         std::count_if(names_.begin(), names_.end(), [&](const std::string& name) {
-          return std::any_of(endings.begin(), endings.end(),
-                             [&](std::string_view ending) { return name.ends_with(ending); });
+          return ends_with_any(name, {endings.begin(), endings.end()});
         }));
   }
 
   Algorithm algorithm_of(const Tensor& tensor) const {
     const std::string_view codec = tensor.codec->name;
-    const std::string module = summary_module(tensor.name);
+    const std::string module = listed_name(tensor.name);
     if (codec.starts_with("nvfp4_")) {
       if (has(module + ".pre_quant_scale")) return {"NVFP4_AWQ", " (group 16)"};
       const bool has_input = has(module + ".input_scale") || has(module + ".input_global_scale");
@@ -87,7 +71,7 @@ class Summarizer {
     if (codec.starts_with("fp8_block")) return {"FP8_PB_WO", " (blocks of 128 x 128)"};
     if (codec.starts_with("mxfp8")) return {"MXFP8", " (group 32)"};
     if (codec.starts_with("mxfp4_")) return {"MXFP4", " (group 32)"};
-    return {upper(codec), ""};
+    return {upper_case(codec), ""};
   }
 
   void group_tensors() {
@@ -95,7 +79,7 @@ class Summarizer {
     std::map<std::string, std::vector<std::string>> layers;
     std::map<std::string, uint64_t> vectors;
     for (const Tensor& tensor : checkpoint_.tensors) {
-      if (is_companion(tensor)) {
+      if (ends_with_any(tensor.name, kCompanions)) {
         out_.algorithms.emplace_back();
         continue;
       }
@@ -103,14 +87,14 @@ class Summarizer {
       const std::string text = algorithm.name + algorithm.detail;
       out_.algorithms.push_back(text);
       out_.is_quantized =
-          out_.is_quantized || tensor.codec->parts.size() > 1 || tensor.codec->block_values > 1;
+          out_.is_quantized || tensor.has_scales() || tensor.codec->block_values > 1;
       if (!layers.contains(text)) order.push_back(text);
       if (tensor.shape.size() < 2) {
         layers[text];
         ++vectors[text];
         continue;
       }
-      layers[text].push_back(summary_module(tensor.name));
+      layers[text].push_back(listed_name(tensor.name));
       found_.emplace_back(&tensor, algorithm.name);
     }
     for (const std::string& text : order) {
@@ -151,15 +135,10 @@ class Summarizer {
     if (out_.stated.empty() && maxima > 0) {
       out_.stated = fmt::format("none yet, maxima of {} weights from training", maxima);
     }
-    if (out_.stated.empty() && has_parts()) {
+    if (out_.stated.empty() && checkpoint_.first_with_scales() != nullptr) {
       out_.disagreements.push_back("no document says that weights are quantized");
     }
     return {};
-  }
-
-  bool has_parts() const {
-    return std::any_of(checkpoint_.tensors.begin(), checkpoint_.tensors.end(),
-                       [](const Tensor& tensor) { return tensor.codec->parts.size() > 1; });
   }
 
   // compressed-tensors, DeepSeek's fp8, and whoever else writes a quantization_config.
@@ -232,8 +211,8 @@ class Summarizer {
                                                                 : std::vector<std::string>());
     const NameList ignored(ignored_);
     for (const auto& [tensor, name] : found_) {
-      const std::string module = summary_module(tensor->name);
-      const bool has_codes = tensor->codec->parts.size() > 1;
+      const std::string module = listed_name(tensor->name);
+      const bool has_codes = tensor->has_scales();
       if (config_) {
         const std::string stated = stated_for(module, excluded);
         // AWQ divides out of some layers what their producers multiply in: these have no scale.

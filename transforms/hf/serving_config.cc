@@ -5,6 +5,7 @@
 
 #include "core/model/json_documents.h"
 #include "models/models.h"
+#include "transforms/hf/torch_dtype.h"
 #include "transforms/steps.h"
 
 namespace ckpt {
@@ -42,24 +43,19 @@ void add_interval(JsonText& text) {
   if (interval) text.set_sorted("full_attention_interval", JsonText::number(*interval));
 }
 
-// The type of most plain weights, as PyTorch calls it; empty when there are none.
-std::string dtype_of(const Checkpoint& checkpoint) {
-  std::map<std::string_view, size_t> counts;
-  for (const Tensor& tensor : checkpoint.tensors) ++counts[tensor.codec->name];
-  constexpr std::pair<std::string_view, std::string_view> kDtypeNames[] = {
-      {"bf16", "bfloat16"}, {"f16", "float16"}, {"f32", "float32"}};
-  for (const auto& [codec, torch] : kDtypeNames) {
-    if (counts.count(codec) != 0) return std::string(torch);
+// The first of these types that a plain weight has; empty when there are none.
+std::string_view dtype_of(const Checkpoint& checkpoint) {
+  std::set<std::string_view> found;
+  for (const Tensor& tensor : checkpoint.tensors) found.insert(torch_name(*tensor.codec));
+  for (const std::string_view name : {"bfloat16", "float16", "float32"}) {
+    if (found.contains(name)) return name;
   }
   return {};
 }
 
 void add_dtype(JsonText& config, const Checkpoint& checkpoint) {
-  const auto has = [](const JsonText& json) {
-    return json.find("dtype") != nullptr || json.find("torch_dtype") != nullptr;
-  };
-  if (has(config) || has(text_level(config))) return;
-  const std::string dtype = dtype_of(checkpoint);
+  if (says_dtype(config) || says_dtype(text_level(config))) return;
+  const std::string_view dtype = dtype_of(checkpoint);
   if (!dtype.empty()) config.set_sorted("dtype", JsonText::text(dtype));
 }
 
@@ -96,26 +92,22 @@ bool is_untied_class(const JsonText& config) {
 }
 
 void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& context) {
-  const bool has_head =
-      std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [](const Tensor& tensor) {
-        return tensor.name.starts_with("lm_head.") ||
-               tensor.name.find(".lm_head.") != tensor.name.npos;
-      });
+  const bool has_own_head = checkpoint.has_head();
   JsonText* inner = text_level(config).find("tie_word_embeddings");
   JsonText* outer = config.find("tie_word_embeddings");
   const bool differ = inner != nullptr && outer != nullptr && !(*inner == *outer);
   const JsonText* said = inner != nullptr ? inner : outer;
   const bool is_untied = said == nullptr ? is_untied_class(config) : said->as_boolean() == false;
-  const bool lacks_head = is_untied && !has_head;
+  const bool lacks_head = is_untied && !has_own_head;
   if (checkpoint.tensors.empty() || !(differ || lacks_head)) return;
   if (said == nullptr) {
     text_level(config).set_sorted("tie_word_embeddings", JsonText::boolean(true));
   }
   for (JsonText* place : {inner, outer}) {
-    if (place != nullptr) *place = JsonText::boolean(!has_head);
+    if (place != nullptr) *place = JsonText::boolean(!has_own_head);
   }
-  context.note(fmt::format("tie_word_embeddings is {} now: there is {} lm_head.weight", !has_head,
-                           has_head ? "an" : "no"));
+  context.note(fmt::format("tie_word_embeddings is {} now: there is {} lm_head.weight",
+                           !has_own_head, has_own_head ? "an" : "no"));
 }
 
 Status mend_config(Checkpoint& checkpoint, const Context& context) {
@@ -135,15 +127,7 @@ Status mend_config(Checkpoint& checkpoint, const Context& context) {
 Result<std::optional<uint64_t>> chat_end(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "tokenizer_config.json"));
   CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
-  const std::string* text = config ? text_of(*config, "eos_token") : nullptr;
-  const JsonValue* added = tokenizer ? known(*tokenizer, "added_tokens") : nullptr;
-  if (text == nullptr || added == nullptr || !added->is_array()) return std::optional<uint64_t>();
-  for (const JsonValue& token : *added) {
-    const std::string* content = text_of(token, "content");
-    const JsonValue* id = known(token, "id");
-    if (content != nullptr && *content == *text && id != nullptr) return whole(*id);
-  }
-  return std::optional<uint64_t>();
+  return config && tokenizer ? added_token_id(*config, *tokenizer, "eos_token") : std::nullopt;
 }
 
 void add_end(JsonText& generation, uint64_t id) {

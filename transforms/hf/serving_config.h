@@ -5,8 +5,8 @@
 //   quantization lists      whole names where the list does not say what the tensors are
 //   generation_config.json  the chat's end among eos_token_id; do_sample with sampling numbers
 //
-// Note: each of these is left alone where it is said already and right, so
-// the step changes nothing the second time.
+// Each of these is left alone where it is said already and right, so the step changes nothing the
+// second time.
 #pragma once
 
 #include "core/json/json_edit.h"

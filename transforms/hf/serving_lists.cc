@@ -4,17 +4,17 @@
 //   X.mlp.gate        floats      no               every float module by its whole name, "mtp*"
 //   X.mlp.up_proj     codes       yes              taken off with the list it is on
 //
-// Note: vLLM takes an entry for any part of a name, SGLang for the whole
-// name or one word of it; whole names mean the same to both.
+// vLLM takes an entry for any part of a name, SGLang for the whole name or one word of it; whole
+// names mean the same to both.
 // Source: vLLM vllm/model_executor/layers/quantization/modelopt.py (is_layer_excluded); SGLang
 // python/sglang/srt/layers/quantization/modelopt_quant.py (is_layer_excluded).
 #include <algorithm>
 
 #include "core/base/name_list.h"
 #include "core/model/json_documents.h"
+#include "core/model/tensor_names.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/serving_config.h"
-#include "transforms/hf/weight_names.h"
 
 namespace ckpt {
 namespace {
@@ -35,9 +35,9 @@ Modules modules_of(const Checkpoint& checkpoint) {
   Modules out;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!tensor.name.ends_with(kWeight) || !is_linear(tensor)) continue;
-    std::string name = tensor.name.substr(0, tensor.name.size() - kWeight.size());
+    std::string name = module_of(tensor.name);
     // Codes whose scales a step before makes anew stand as plain bytes in a plan.
-    const bool is_coded = tensor.codec->parts.size() > 1 || tensor.codec->name == "u8";
+    const bool is_coded = tensor.has_scales() || tensor.codec->name == "u8";
     (is_coded ? out.coded : out.plain).push_back(std::move(name));
   }
   std::sort(out.plain.begin(), out.plain.end());

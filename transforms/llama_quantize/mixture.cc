@@ -5,6 +5,7 @@
 #include <cctype>
 #include <utility>
 
+#include "core/base/words.h"
 #include "transforms/llama_quantize/mixture_rules.h"
 
 namespace ckpt {
@@ -58,8 +59,7 @@ Result<uint64_t> expert_layer(std::string_view name, uint64_t layers) {
 std::span<const Mixture> all_mixtures() { return kMixtures; }
 
 const Mixture* find_mixture(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string lower = lower_case(name);
   if (lower == "q3_k" || lower == "q4_k" || lower == "q5_k") lower += "_m";
   if (lower == "mxfp4") lower += "_moe";
   for (const Mixture& mixture : kMixtures) {

@@ -4,20 +4,13 @@
 #include <cctype>
 #include <utility>
 
+#include "core/base/words.h"
+
 namespace ckpt {
 namespace {
 
 // Types whose blocks only ever stand in memory.
 bool is_compute_only(Dtype dtype) { return dtype == Dtype::kQ8_1 || dtype == Dtype::kQ8K; }
-
-bool is_float(Dtype dtype) {
-  return dtype == Dtype::kF32 || dtype == Dtype::kF16 || dtype == Dtype::kBF16;
-}
-
-std::string to_lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 std::string target_names(Codecs codecs) {
   std::string out;
@@ -31,7 +24,7 @@ std::string target_names(Codecs codecs) {
 }
 
 Result<Dtype> parse_type(const std::string& text, std::string_view option, Codecs codecs) {
-  const std::string name = to_lower(text);
+  const std::string name = lower_case(text);
   for (uint32_t i = 0; i < kDtypeCount; ++i) {
     const auto dtype = static_cast<Dtype>(i);
     if (info(dtype).name == name && find_target_codec(codecs, dtype) != nullptr) return dtype;

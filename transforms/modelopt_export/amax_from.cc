@@ -4,13 +4,13 @@
 //   DIR, QAT checkpoint    P.input_quantizer._amax
 //   FILE.json              {"model.layers.0.mlp.up_proj": 13.5, ...}: largest |x| of each input
 //
-// Note: in an export of mixed precision the divisor differs from layer to
-// layer; the weights' type says which it is.
+// In an export of mixed precision the divisor differs from layer to layer; the weights' type says
+// which it is.
 #include <cmath>
 #include <set>
 
+#include "core/model/tensor_names.h"
 #include "transforms/hf/quant_config.h"
-#include "transforms/hf/weight_names.h"
 #include "transforms/modelopt_export/calibration.h"
 
 namespace ckpt {
@@ -45,7 +45,7 @@ std::set<std::string> fp8_modules(const Checkpoint& from) {
   std::set<std::string> out;
   for (const Tensor& tensor : from.tensors) {
     if (!tensor.name.ends_with(kWeight) || tensor.codec->parts[0].dtype != Dtype::kF8E4M3) continue;
-    out.insert(tensor.name.substr(0, tensor.name.size() - kWeight.size()));
+    out.insert(module_of(tensor.name));
   }
   return out;
 }

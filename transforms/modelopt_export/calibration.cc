@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/model/tensor_names.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/qat_quantizers.h"
@@ -219,7 +220,7 @@ StackName stack_of(std::string_view module) {
 FoundWeightAmax find_weight_amax(const Calibration& calibration, std::string_view module) {
   const auto exact = calibration.weights.find(module);
   if (exact != calibration.weights.end()) return {&exact->second, 0};
-  if (!is_expert(module)) return {};
+  if (!is_of_expert(module)) return {};
   const StackName stack = stack_of(module);
   const auto found = calibration.weights.find(stack.name);
   if (found == calibration.weights.end()) return {};
@@ -229,7 +230,7 @@ FoundWeightAmax find_weight_amax(const Calibration& calibration, std::string_vie
 const InputAmax* find_input_amax(const Calibration& calibration, std::string_view module) {
   const std::string key = input_key(module);
   auto found = calibration.inputs.find(key);
-  if (found == calibration.inputs.end() && is_expert(key)) {
+  if (found == calibration.inputs.end() && is_of_expert(key)) {
     std::string stack = without_expert(stack_of(key).name);
     stack.erase(stack.find("*."), 2);
     found = calibration.inputs.find(stack);

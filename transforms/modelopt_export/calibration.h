@@ -8,8 +8,8 @@
 //   earlier export       P.input_scale F32 [] = amax / 2688 or / 448
 //   JSON                 {"P": amax, ...}
 //
-// Note: an export's scale is kept as it is where the divisor stays the
-// same; multiplied and divided again it would not come back.
+// An export's scale is kept as it is where the divisor stays the same; multiplied and divided again
+// it would not come back.
 #pragma once
 
 #include <map>

@@ -5,10 +5,11 @@
 //   X.experts.down_proj    [E, H, I] ───▶ X.experts.e.down_proj.weight [H, I]
 //
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/moe_utils.py (_export_fused_experts).
-// Note: some families stack the same names with rows and columns changed
-// ([E, H, 2I] and [E, I, H]); the two shapes together tell which it is.
+// Some families stack the same names with rows and columns changed ([E, H, 2I] and [E, I, H]); the
+// two shapes together tell which it is.
 #include <map>
 
+#include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/select.h"
 
 namespace ckpt {
@@ -27,10 +28,6 @@ bool is_stack(const Tensor& tensor) {
   const size_t at = tensor.name.rfind(".experts.");
   return at != std::string::npos && tensor.shape.size() == 3 && tensor.codec->parts.size() == 1 &&
          tensor.codec->decode != nullptr;
-}
-
-std::string container_of(const Tensor& tensor) {
-  return tensor.name.substr(0, tensor.name.rfind('.'));
 }
 
 Status check_stack(const std::string& container, const Stack& stack) {
@@ -84,7 +81,7 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
   std::map<std::string, uint64_t> selected;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!is_stack(tensor)) continue;
-    const std::string container = container_of(tensor);
+    const std::string container = module_of(tensor.name);
     Stack& stack = stacks[container];
     if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
     if (tensor.name.ends_with(kDown)) stack.down = &tensor;
@@ -115,8 +112,8 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
 Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks) {
   std::vector<Tensor> out;
   for (const Tensor& tensor : checkpoint.tensors) {
-    if (is_stack(tensor) && stacks.count(container_of(tensor)) != 0) {
-      CKPT_TRY(append_experts(container_of(tensor), tensor, out));
+    if (is_stack(tensor) && stacks.count(module_of(tensor.name)) != 0) {
+      CKPT_TRY(append_experts(module_of(tensor.name), tensor, out));
     } else {
       out.push_back(tensor);
     }
@@ -137,7 +134,7 @@ Status split_all_experts(Checkpoint& checkpoint) {
   Stacks stacks;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!is_stack(tensor)) continue;
-    Stack& stack = stacks[container_of(tensor)];
+    Stack& stack = stacks[module_of(tensor.name)];
     if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
     if (tensor.name.ends_with(kDown)) stack.down = &tensor;
   }

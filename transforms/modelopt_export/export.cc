@@ -6,6 +6,7 @@
 #include "core/model/json_documents.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/hf/torch_dtype.h"
 #include "transforms/modelopt_export/options.h"
 #include "transforms/modelopt_export/tensors.h"
 #include "transforms/steps.h"
@@ -89,8 +90,7 @@ void complete_dtypes(JsonText& config) {
   if (dtype == nullptr) return;
   const JsonText value = *dtype;
   for (auto& [key, part] : config.members()) {
-    if (part.is_object() && part.find("model_type") != nullptr && part.find("dtype") == nullptr &&
-        part.find("torch_dtype") == nullptr) {
+    if (part.is_object() && part.find("model_type") != nullptr && !says_dtype(part)) {
       part.set_sorted("dtype", value);
     }
   }

@@ -8,9 +8,9 @@
 //   config.json, hf_quant_config.json                                    (docs/EXPORT.md)
 //
 // Source: NVIDIA Model-Optimizer 0.47 modelopt/torch/export/unified_export_hf.py.
-// Note: stored magnitudes are used even where the weights have outgrown
-// them, because the network learned with that clipping; and layers that read the same input (q, k
-// and v; gate and up) share them, because servers run them as one.
+// Stored magnitudes are used even where the weights have outgrown them, because the network learned
+// with that clipping; and layers that read the same input (q, k and v; gate and up) share them,
+// because servers run them as one.
 #pragma once
 
 #include "core/model/transform.h"

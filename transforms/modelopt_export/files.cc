@@ -2,8 +2,8 @@
 //
 // Source: huggingface_hub serialization/_base.py (split_state_dict_into_shards_factory) with the
 // limit of NVIDIA Model-Optimizer modelopt/torch/export/unified_export_hf.py (max_shard_size).
-// Note: layer 10 comes behind layer 9 there, and lm_head behind all; a
-// tensor larger than a file may be gets one at once, before the file that is being filled.
+// Layer 10 comes behind layer 9 there, and lm_head behind all; a tensor larger than a file may be
+// gets one at once, before the file that is being filled.
 #include <algorithm>
 #include <cctype>
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "core/model/tensor_names.h"
+
 namespace ckpt {
 namespace {
 
@@ -37,17 +39,6 @@ bool has_family(const SharedInput& rule, std::string_view model_type) {
   return rule.families.empty() || model_type.starts_with(rule.families);
 }
 
-// Where the digits of "….experts.3.up_proj" are; {0, 0} when there are none.
-std::pair<size_t, size_t> expert_digits(std::string_view module) {
-  constexpr std::string_view kExperts = "experts.";
-  const size_t at = module.rfind(kExperts);
-  if (at == std::string_view::npos) return {0, 0};
-  const size_t first = at + kExperts.size();
-  const size_t last = std::min(module.find_first_not_of("0123456789", first), module.size());
-  const bool found = last > first && last < module.size() && module[last] == '.';
-  return found ? std::pair{first, last} : std::pair<size_t, size_t>{0, 0};
-}
-
 }  // namespace
 
 SharedGroup find_group(std::string_view module, std::string_view model_type) {
@@ -63,12 +54,9 @@ SharedGroup find_group(std::string_view module, std::string_view model_type) {
   return {std::string(module), nullptr, {}};
 }
 
-bool is_expert(std::string_view module) { return expert_digits(module).second != 0; }
-
 std::string without_expert(std::string_view module) {
-  const auto [first, last] = expert_digits(module);
-  if (last == 0) return std::string(module);
-  return fmt::format("{}*{}", module.substr(0, first), module.substr(last));
+  const auto expert = expert_name(module);
+  return expert ? fmt::format("{}*.{}", expert->front, expert->rest) : std::string(module);
 }
 
 }  // namespace ckpt

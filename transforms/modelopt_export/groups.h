@@ -27,7 +27,5 @@ SharedGroup find_group(std::string_view module, std::string_view model_type);
 // "….experts.3.up_proj" as "….experts.*.up_proj": experts of a layer share the scale of their
 // inputs. Other names as they are.
 std::string without_expert(std::string_view module);
-// True for a layer of a routed expert.
-bool is_expert(std::string_view module);
 
 }  // namespace ckpt

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "transforms/hf/weight_names.h"
+#include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/calibration.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/to_gguf/to_gguf.h"
@@ -90,17 +90,6 @@ Status read_moments(const std::string& path, const Context& context, Importance&
   return fail(ErrorCode::kUsage, "no tensor in it is named *{}", kMoments);
 }
 
-// The number in "….experts.3.up_proj".
-uint64_t expert_number(std::string_view module) {
-  const size_t at = module.rfind("experts.") + std::string_view("experts.").size();
-  uint64_t number = 0;
-  for (size_t i = at; i < module.size() && module[i] >= '0' && module[i] <= '9'; ++i) {
-    number = number * 10 + static_cast<uint64_t>(module[i] - '0');
-    if (number > kMaxTensors) break;
-  }
-  return number;
-}
-
 // "….experts.*.up_proj" as a checkpoint names the stack: "….experts.gate_up_proj".
 std::string stack_name(std::string key) {
   const size_t star = key.find("*.");
@@ -137,7 +126,8 @@ Result<std::shared_ptr<const ColumnWeights>> find_column_weights(const Importanc
   const uint64_t columns = tensor.row_values();
   const std::vector<float>& all = found->second->weights;
   if (all.size() == columns) return found->second;
-  const uint64_t number = is_expert(module) ? expert_number(module) : 0;
+  const auto expert = expert_name(module);
+  const uint64_t number = expert ? expert->number : 0;
   if (columns == 0 || number >= all.size() / columns) return nullptr;
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(number * columns);
   return std::make_shared<const ColumnWeights>(

@@ -4,8 +4,8 @@
 //   moments=FILE     safetensors: "P.input_moments" [runs, n, n], mean of x x^T for each run of n
 //                    columns of the input of layer P
 //
-// Note: GGUF has other names, experts in stacks and, for some layers,
-// other columns first; the importance matrix is taken back through the rules of to-gguf.
+// GGUF has other names, experts in stacks and, for some layers, other columns first; the importance
+// matrix is taken back through the rules of to-gguf.
 #pragma once
 
 #include <map>

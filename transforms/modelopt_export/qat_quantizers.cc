@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "core/base/words.h"
 #include "transforms/modelopt_export/state.h"
 
 namespace ckpt {
 namespace {
 
-bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view ending) { return name.ends_with(ending); });
-}
+// Of quantizers that keep more than a maximum.
+constexpr std::string_view kOtherStates[] = {"._pre_quant_scale", "._amax_post",    "._amax_pre",
+                                             "._scale",           "._double_scale", "._bias_value"};
 
 }  // namespace
 
@@ -20,8 +20,7 @@ bool is_quantizer(std::string_view name) {
 }
 
 Status refuse_other_quantizers(const Tensor& tensor) {
-  if (!ends_with_any(tensor.name, {"._pre_quant_scale", "._amax_post", "._amax_pre", "._scale",
-                                   "._double_scale", "._bias_value"}) &&
+  if (!ends_with_any(tensor.name, kOtherStates) &&
       tensor.name.find("svdquant_lora") == std::string::npos) {
     return {};
   }

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/base/glob.h"
+#include "core/model/tensor_names.h"
 #include "transforms/hf/quant_config.h"
-#include "transforms/hf/weight_names.h"
 #include "transforms/modelopt_export/groups.h"
 
 namespace ckpt {
@@ -43,19 +43,10 @@ constexpr std::string_view kExpertsOnly[] = {"*block_sparse_moe*weight_quantizer
 // Last words of the names of tables that rows are looked up in.
 constexpr std::string_view kTables[] = {"wte", "wpe", "shared", "tok_embeddings"};
 
-std::string_view last_word(std::string_view module) {
-  const size_t dot = module.rfind('.');
-  return dot == std::string_view::npos ? module : module.substr(dot + 1);
-}
-
 bool is_table(std::string_view module) {
   const std::string_view word = last_word(module);
   return word.find("embed") != std::string_view::npos ||
          std::find(std::begin(kTables), std::end(kTables), word) != std::end(kTables);
-}
-
-bool is_plain_float(const Codec& codec) {
-  return codec.name == "bf16" || codec.name == "f16" || codec.name == "f32";
 }
 
 // Layer `layers` and those behind it in "….layers.61.mlp.up_proj".
@@ -103,9 +94,9 @@ std::set<std::string, std::less<>> find_expert_parents(const Checkpoint& checkpo
 
 // The module of a weight that may be quantized or must be listed; empty for all other tensors.
 std::string linear_module(const Tensor& tensor) {
-  if (tensor.shape.size() < 2 || !is_plain_float(*tensor.codec)) return {};
+  if (tensor.shape.size() < 2 || !tensor.is_plain_float()) return {};
   if (tensor.name.ends_with(kWeight)) {
-    return tensor.name.substr(0, tensor.name.size() - kWeight.size());
+    return module_of(tensor.name);
   }
   const size_t at = tensor.name.rfind(".experts.");
   const bool is_stack = at != std::string::npos && tensor.shape.size() == 3;
@@ -193,9 +184,7 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
     const JsonText* tied = scope->find("tie_word_embeddings");
     if (tied != nullptr) out.has_tied_head = tied->token() == "true";
   }
-  for (const Tensor& tensor : checkpoint.tensors) {
-    if (tensor.name.ends_with("lm_head.weight")) out.has_tied_head = false;
-  }
+  if (checkpoint.has_head()) out.has_tied_head = false;
   return out;
 }
 

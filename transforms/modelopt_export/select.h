@@ -1,7 +1,7 @@
 // Which layers are quantized: ModelOpt's default, what a QAT checkpoint says, what was asked for.
 //
-// Note: a module that nothing names is not left as it is in silence; all
-// that stay unquantized are listed, because that list is exclude_modules.
+// A module that nothing names is not left as it is in silence; all that stay unquantized are
+// listed, because that list is exclude_modules.
 #pragma once
 
 #include <string>

@@ -7,8 +7,8 @@
 //
 // Source: NVIDIA Model-Optimizer modelopt/torch/opt/conversion.py (modelopt_state),
 // modelopt/torch/quantization/nn/modules/tensor_quantizer.py (get_modelopt_state).
-// Note: loading it with torch runs whatever is in it. Only the numbers
-// that name formats are taken from it, and nothing is run.
+// Loading it with torch runs whatever is in it. Only the numbers that name formats are taken from
+// it, and nothing is run.
 #pragma once
 
 #include <map>

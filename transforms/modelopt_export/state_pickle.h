@@ -2,10 +2,10 @@
 //
 //   opcodes ──▶ a stack machine over nodes ──▶ the node that STOP leaves
 //
-// Note: in a pickle "call f(x)" is an ordinary value. Here it becomes a
-// node that says so (kCall), and only two calls are read as what they stand for: torch.Size(x),
-// which is its tuple, and collections.OrderedDict(), which is a dict. Nodes refer to each other by
-// number, so that a pickle can neither nest until the stack ends nor hold itself alive.
+// In a pickle "call f(x)" is an ordinary value. Here it becomes a node that says so (kCall), and
+// only two calls are read as what they stand for: torch.Size(x), which is its tuple, and
+// collections.OrderedDict(), which is a dict. Nodes refer to each other by number, so that a pickle
+// can neither nest until the stack ends nor hold itself alive.
 // Source: CPython Lib/pickletools.py.
 #pragma once
 

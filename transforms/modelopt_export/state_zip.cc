@@ -3,8 +3,8 @@
 //   local header (30 + name + extra) | bytes | ... | central directory (46 + name + extra + comment
 //   each) | [zip64 end | zip64 locator] | end of central directory (22 + comment)
 //
-// Source: PKWARE APPNOTE.TXT 6.3. Note: the local header's extra field is
-// not as long as the directory's, so the bytes begin where the local header says.
+// Source: PKWARE APPNOTE.TXT 6.3. The local header's extra field is not as long as the directory's,
+// so the bytes begin where the local header says.
 #include <cstdint>
 
 #include "transforms/modelopt_export/state.h"

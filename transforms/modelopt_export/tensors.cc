@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/groups.h"
 
 namespace ckpt {
@@ -13,13 +14,6 @@ namespace {
 using Indices = std::vector<size_t>;  // into Checkpoint::tensors
 
 bool is_usable(float amax) { return std::isfinite(amax) && amax > 0; }
-
-Tensor scalar(std::string name, float value, const Context& context) {
-  std::vector<std::byte> bytes(sizeof value);
-  std::memcpy(bytes.data(), &value, sizeof value);
-  return make_tensor(std::move(name), {}, plain_codec(context.codecs, Dtype::kF32),
-                     std::move(bytes));
-}
 
 class Maker {
  public:
@@ -73,7 +67,7 @@ class Maker {
   // One scale for a whole tensor needs no partners: servers rescale FP8. But experts are stacked
   // when they are calibrated, gate upon up.
   bool is_alone(size_t index) const {
-    return job_.options.type == ExportType::kFp8 && !is_expert(module(index));
+    return job_.options.type == ExportType::kFp8 && !is_of_expert(module(index));
   }
   std::string weight_key(size_t index, const SharedGroup& group) const {
     return is_alone(index) ? module(index) : group.key;
@@ -117,7 +111,7 @@ class Maker {
       const float amax = stored->amax.value_or(0);
       if (!is_usable(amax)) {
         // An expert that calibration never reached.
-        if (amax == 0 && is_expert(module(i))) return scan_uncalibrated(members);
+        if (amax == 0 && is_of_expert(module(i))) return scan_uncalibrated(members);
         return fail(ErrorCode::kCorrupt,
                     "'{}' has a stored maximum of {}; expected a finite "
                     "number above zero",
@@ -209,7 +203,7 @@ class Maker {
 
   // Zero is what an expert has that no token reached; the others of its layer stand in for it.
   Status check_uncalibrated(size_t index, const InputAmax& found) const {
-    if (found.amax() == 0 && is_expert(module(index))) return {};
+    if (found.amax() == 0 && is_of_expert(module(index))) return {};
     return fail(ErrorCode::kCorrupt,
                 "the input of '{}' has a stored maximum of {}; expected a "
                 "finite number above zero",
@@ -254,7 +248,8 @@ class Maker {
       const std::string name = tensor(i).name;
       out.push_back(std::move(tensor(i)));
       if (!input_scales_.empty() && input_scales_[i]) {
-        out.push_back(scalar(module(i) + ".input_scale", *input_scales_[i], job_.context));
+        out.push_back(make_f32_tensor(module(i) + ".input_scale", {}, {*input_scales_[i]},
+                                      job_.context.codecs));
       }
       if (has_kv) append_kv_scale(name, out);
     }
@@ -268,7 +263,7 @@ class Maker {
       const std::string name = fmt::format("{}.{}_proj.{}_scale", parent, which, which);
       const auto found = job_.calibration.kv_scales.find(input_key(name));
       if (found == job_.calibration.kv_scales.end()) continue;
-      out.push_back(scalar(name, found->second, job_.context));
+      out.push_back(make_f32_tensor(name, {}, {found->second}, job_.context.codecs));
     }
   }
 

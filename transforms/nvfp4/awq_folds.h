@@ -7,8 +7,8 @@
 //
 // Every other reader of the norm sees x s too: unquantized ones need W / s as well, and exporters
 // leave them as they were.
-// Note: s cannot be had from the norm where w is 0; there it comes from
-// the columns of the quantized weights, <W, W> / <W, W'>, whose rounding errors average out.
+// S cannot be had from the norm where w is 0; there it comes from the columns of the quantized
+// weights, <W, W> / <W, W'>, whose rounding errors average out.
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py (fuse_prequant_layernorm).
 #pragma once
 

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/hf/torch_dtype.h"
 #include "transforms/nvfp4/awq_folds.h"
 #include "transforms/nvfp4/mixed_model.h"
 #include "transforms/steps.h"
@@ -24,28 +27,16 @@ constexpr std::string_view kDropped[] = {
     ".input_scale", ".input_global_scale", ".output_scale", ".k_scale", ".v_scale",
     ".q_scale",     ".k_bias_value",       ".v_bias_value"};
 
-bool ends_with_any(std::string_view name, std::span<const std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view ending) { return name.ends_with(ending); });
-}
-
-struct TypeName {
-  std::string_view codec, torch;
-};
-constexpr TypeName kTypes[] = {{"bf16", "bfloat16"}, {"f16", "float16"}, {"f32", "float32"}};
-
 using ColumnScales = std::map<std::string, const Tensor*>;  // by module
 
 ColumnScales find_column_scales(const Checkpoint& checkpoint) {
   ColumnScales out;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!tensor.name.ends_with(kColumnScale)) continue;
-    out[tensor.name.substr(0, tensor.name.size() - kColumnScale.size())] = &tensor;
+    out[module_of(tensor.name)] = &tensor;
   }
   return out;
 }
-
-std::string dequantized_module(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
 // Multiplies the columns by what the input would have been multiplied by.
 Result<Tensor> fold(Tensor weight, const Tensor& scale) {
@@ -71,10 +62,10 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.name.ends_with(kColumnScale) || ends_with_any(tensor.name, kDropped)) continue;
     Tensor made = tensor;
-    if (tensor.codec->parts.size() > 1) {
+    if (tensor.has_scales()) {
       CKPT_ASSIGN(made, recode(std::move(made), codec));
     }
-    const auto scale = scales.find(dequantized_module(tensor.name));
+    const auto scale = scales.find(module_of(tensor.name));
     if (scale != scales.end() && tensor.name.ends_with(".weight")) {
       CKPT_ASSIGN(made, fold(std::move(made), *scale->second));
     }
@@ -104,21 +95,11 @@ Status check_folds(const Checkpoint& checkpoint, const Options& options) {
       suspects.size(), suspects[0]);
 }
 
-Status set_dtype(Checkpoint& checkpoint, std::string_view torch_name) {
+Status set_dtype(Checkpoint& checkpoint, std::string_view name) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
   if (!config) return {};
-  bool changed = false;
-  const auto set = [&](JsonText& scope) {
-    for (const char* key : {"dtype", "torch_dtype"}) {
-      if (scope.find(key) == nullptr || scope.find_text(key) == torch_name) continue;
-      scope.set(key, JsonText::text(torch_name));
-      changed = true;
-    }
-  };
-  set(*config);
-  for (auto& [key, part] : config->members()) {
-    if (part.is_object()) set(part);
-  }
+  bool changed = change_dtype(*config, name);
+  for (auto& [key, part] : config->members()) changed |= change_dtype(part, name);
   if (changed) checkpoint.set_document("config.json", config->dump(2) + "\n");
   return {};
 }
@@ -128,17 +109,14 @@ Status set_dtype(Checkpoint& checkpoint, std::string_view torch_name) {
 Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
                               const Context& context) {
   const std::string type = options.get("type").value_or("bf16");
-  const auto name = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                 [&](const TypeName& each) { return each.codec == type; });
-  if (name == std::end(kTypes)) {
+  const Codec* codec = find_codec(context.codecs, type);
+  if (codec == nullptr || torch_name(*codec).empty()) {
     return fail(ErrorCode::kUsage, "type '{}'; expected bf16, f16 or f32", type);
   }
   if (checkpoint.format != "safetensors") {
     return fail(ErrorCode::kUsage, "dequantize: the checkpoint is {}; expected safetensors",
                 checkpoint.format);
   }
-  const Codec* codec = find_codec(context.codecs, type);
-  CKPT_CHECK(codec != nullptr);
   CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_TRY(check_folds(checkpoint, options));
   CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, *codec));
@@ -147,7 +125,7 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
   std::erase_if(checkpoint.documents,
                 [](const Document& document) { return document.path == "recipe.yaml"; });
   if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");
-  if (type != "bf16") CKPT_TRY(set_dtype(checkpoint, name->torch));
+  if (type != "bf16") CKPT_TRY(set_dtype(checkpoint, torch_name(*codec)));
   checkpoint.file_metadata.clear();
   return checkpoint;
 }

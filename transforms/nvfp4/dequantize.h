@@ -4,8 +4,8 @@
 //   P.input_scale, A.k_proj.k_scale, A.v_proj.v_scale     ──▶ dropped
 //   quantization_config, hf_quant_config.json             ──▶ dropped
 //
-// Note: an AWQ weight is stored divided by pre_quant_scale, column by
-// column, and the scale that would be applied to its input has to be multiplied back into it.
+// An AWQ weight is stored divided by pre_quant_scale, column by column, and the scale that would be
+// applied to its input has to be multiplied back into it.
 #pragma once
 
 #include "core/model/transform.h"

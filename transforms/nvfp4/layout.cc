@@ -5,9 +5,9 @@
 #include <cstring>
 #include <set>
 
+#include "core/model/tensor_names.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
-#include "transforms/hf/weight_names.h"
 #include "transforms/steps.h"
 
 namespace ckpt {
@@ -29,16 +29,12 @@ struct Side {
 constexpr Side kModelopt{"modelopt", "nvfp4_modelopt", ".input_scale", false};
 constexpr Side kCompressed{"compressed-tensors", "nvfp4_ct", ".input_global_scale", true};
 
-std::string module_before(std::string_view name, std::string_view ending) {
-  return std::string(name.substr(0, name.size() - ending.size()));
-}
-
 class Mover {
  public:
   Mover(const Side& from, const Side& to, const Checkpoint& checkpoint, const Context& context)
       : from_(from), to_(to), context_(context) {
     for (const Tensor& tensor : checkpoint.tensors) {
-      if (is_movable_fp8(tensor)) fp8_.insert(module_before(tensor.name, kWeight));
+      if (is_movable_fp8(tensor)) fp8_.insert(module_of(tensor.name));
     }
   }
 
@@ -83,10 +79,7 @@ Result<float> Mover::reciprocal(const Tensor& scale, const std::string& belongs_
 }
 
 Tensor Mover::number(std::string name, float value) const {
-  std::vector<std::byte> bytes(sizeof value);
-  std::memcpy(bytes.data(), &value, sizeof value);
-  return make_tensor(std::move(name), number_shape(), plain_codec(context_.codecs, Dtype::kF32),
-                     std::move(bytes));
+  return make_f32_tensor(std::move(name), number_shape(), {value}, context_.codecs);
 }
 
 Result<Tensor> Mover::weight(const Tensor& tensor) {
@@ -135,17 +128,16 @@ Result<Tensor> Mover::moved(const Tensor& tensor) {
     out.codec = find_codec(context_.codecs, kFp8Vector);
     return out;
   }
-  if (tensor.codec->parts.size() > 1 || tensor.name.ends_with(".pre_quant_scale")) {
+  if (tensor.has_scales() || tensor.name.ends_with(".pre_quant_scale")) {
     return fail(ErrorCode::kUnsupported, "tensor '{}' ({}): only plain NVFP4 can change its layout",
                 tensor.name, tensor.codec->name);
   }
-  if (tensor.name.ends_with(kLayoutInputScale) &&
-      fp8_.contains(module_before(tensor.name, kLayoutInputScale))) {
+  if (tensor.name.ends_with(kLayoutInputScale) && fp8_.contains(module_of(tensor.name))) {
     return reshape(tensor, number_shape());
   }
   if (tensor.name.ends_with(from_.input_scale)) {
     CKPT_ASSIGN(const float value, reciprocal(tensor, tensor.name));
-    const std::string module = tensor.name.substr(0, tensor.name.size() - from_.input_scale.size());
+    const std::string module = module_of(tensor.name);
     Tensor out = number(module + std::string(to_.input_scale), value);
     out.home = tensor.home;
     return out;
@@ -177,15 +169,8 @@ void Mover::note_changes() const {
 }
 
 bool is_embedding(std::string_view module) {
-  const std::string_view last = module.substr(module.rfind('.') + 1);
+  const std::string_view last = last_word(module);
   return last.find("embed") != std::string_view::npos || last == "wte" || last == "wpe";
-}
-
-bool has_tied_head(const Checkpoint& checkpoint) {
-  const bool has_head =
-      std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                  [](const Tensor& tensor) { return tensor.name.ends_with("lm_head.weight"); });
-  return !has_head;
 }
 
 // Fails when some layers have an input scale and others none: servers know no such model.
@@ -195,12 +180,11 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
   for (const Tensor& tensor : checkpoint.tensors) {
     if (is_cache_scale(tensor)) out.has_fp8_cache = true;
     if (tensor.name.ends_with(side.input_scale)) {
-      scaled.insert(tensor.name.substr(0, tensor.name.size() - side.input_scale.size()));
+      scaled.insert(module_of(tensor.name));
     }
-    if (tensor.name.ends_with(kLayoutInputScale))
-      fp8_scaled.insert(module_before(tensor.name, kLayoutInputScale));
+    if (tensor.name.ends_with(kLayoutInputScale)) fp8_scaled.insert(module_of(tensor.name));
     if (!tensor.name.ends_with(kWeight) || tensor.shape.size() < 2) continue;
-    const std::string module = tensor.name.substr(0, tensor.name.size() - kWeight.size());
+    const std::string module = module_of(tensor.name);
     if (tensor.codec->name == side.codec) {
       out.quantized.push_back(module);
       continue;
@@ -212,7 +196,7 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
     others.insert(module);
     if (tensor.shape.size() == 2 && !is_embedding(module)) linear.insert(module);
   }
-  if (has_tied_head(checkpoint)) {
+  if (!checkpoint.has_head()) {
     linear.insert("lm_head");
     others.insert("lm_head");
   }

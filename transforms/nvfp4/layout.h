@@ -12,8 +12,8 @@
 // FP8 layers beside them (ModelOpt's MIXED_PRECISION), to compressed-tensors' mixed-precision only:
 //   P.weight_scale, P.input_scale  F32 []     the same names    F32 [1]
 //
-// Note: 1 / t is seldom a float, so values change by up to 2^-24 of
-// themselves, and going back does not always give t again: each tensor's change is noted.
+// 1 / t is seldom a float, so values change by up to 2^-24 of themselves, and going back does not
+// always give t again: each tensor's change is noted.
 // Sources: compressed-tensors src/compressed_tensors/compressors/nvfp4 and
 // entrypoints/convert/converters/modelopt_nvfp4.py; NVIDIA Model-Optimizer
 // modelopt/torch/export/quant_utils.py.

@@ -1,7 +1,7 @@
 // The configurations of both layouts of NVFP4 (transforms/nvfp4/layout.h).
 //
-// Note: ModelOpt excludes by patterns, compressed-tensors ignores by
-// module names, of which the joined layers of a server each need their own.
+// ModelOpt excludes by patterns, compressed-tensors ignores by module names, of which the joined
+// layers of a server each need their own.
 #include "core/model/json_documents.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/nvfp4/layout.h"

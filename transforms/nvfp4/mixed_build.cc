@@ -4,17 +4,14 @@
 #include <set>
 
 #include "core/base/glob.h"
-#include "transforms/hf/weight_names.h"
+#include "core/model/tensor_names.h"
 #include "transforms/nvfp4/mixed_job.h"
 
 namespace ckpt {
 namespace {
 
 Tensor scalar(const Tensor& beside, std::string name, float value, const MixedJob& job) {
-  std::vector<std::byte> bytes(sizeof value);
-  std::memcpy(bytes.data(), &value, sizeof value);
-  Tensor out = make_tensor(std::move(name), {}, plain_codec(job.context.codecs, Dtype::kF32),
-                           std::move(bytes));
+  Tensor out = make_f32_tensor(std::move(name), {}, {value}, job.context.codecs);
   out.home = beside.home;
   return out;
 }
@@ -217,7 +214,7 @@ Status write_documents(MixedJob& job) {
   for (const Tensor& tensor : job.checkpoint.tensors) {
     if (tensor.shape.size() < 3) continue;
     if (tensor.name.ends_with(kWeight)) {
-      plain.push_back(tensor.name.substr(0, tensor.name.size() - kWeight.size()));
+      plain.push_back(module_of(tensor.name));
     } else if (const size_t at = tensor.name.rfind(".experts."); at != std::string::npos) {
       plain.push_back(tensor.name.substr(0, at + 8));
     }

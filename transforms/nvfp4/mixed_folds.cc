@@ -10,8 +10,8 @@
 //
 // Rows of an NVFP4 layer cost its block scales a rounding (5e-4 of squared error), columns cost all
 // values one (8e-3). So what can go to another layer goes there, unless measuring says otherwise.
-// Note: an error in a column counts as much as its input is large, which
-// is what p tells: inputs times p are about equal, so columns are weighed by 1 / p^2.
+// An error in a column counts as much as its input is large, which is what p tells: inputs times p
+// are about equal, so columns are weighed by 1 / p^2.
 #include <algorithm>
 #include <cmath>
 

@@ -4,15 +4,16 @@
 //   weight_scale_2 = t of the group's NVFP4 layers when all others fit below 2688 t; else 2^n t,
 //   and the NVFP4 layers' block scales divided by 2^n, which is exact
 //
-// Note: experts' gate and up share weight_scale_2 inside one expert, and
-// input_scale over all experts of a layer. A server runs all experts of a layer alike, so that one
-// of them that must stay plain takes the others along.
+// Experts' gate and up share weight_scale_2 inside one expert, and input_scale over all experts of
+// a layer. A server runs all experts of a layer alike, so that one of them that must stay plain
+// takes the others along.
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "core/chunks/evaluate.h"
 #include "core/model/float_convert.h"
+#include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/options.h"
 #include "transforms/nvfp4/mixed_job.h"
@@ -124,7 +125,7 @@ class Grouper {
   }
 
   std::string unit_key(size_t at, const std::string& key) const {
-    if (!is_expert(module(at))) return key;
+    if (!is_of_expert(module(at))) return key;
     return module(at).substr(0, module(at).rfind(".experts.") + 9);
   }
 
@@ -143,7 +144,7 @@ class Grouper {
     }
     if (quantized == 0) return;
     const bool lacks_scale =
-        job_.algo == "NVFP4" && (is_expert(module(members[0])) ? without_scale > 0 : !has_scale);
+        job_.algo == "NVFP4" && (is_of_expert(module(members[0])) ? without_scale > 0 : !has_scale);
     if (lacks_scale || demoted > 0 || (plain > 0 && !can_promote)) {
       for (const size_t i : members) demote(i, lacks_scale);
       return;

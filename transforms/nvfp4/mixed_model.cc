@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "transforms/hf/weight_names.h"
+#include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/select.h"
 
 namespace ckpt {
@@ -108,7 +108,7 @@ Result<std::vector<MixedLayer>> find_layers(const Checkpoint& checkpoint,
                   tensor.name, describe(tensor));
     }
     MixedLayer layer;
-    layer.module = tensor.name.substr(0, tensor.name.size() - kWeight.size());
+    layer.module = module_of(tensor.name);
     layer.kind = kind;
     layer.weight = i;
     layer.bias = index.find(layer.module + ".bias");
@@ -128,10 +128,7 @@ Status check_listed(const MixedModel& model, const TensorIndex& index) {
     if (layer != nullptr && layer->is_quantized()) continue;
     const auto below = index.starting_with(name + ".");
     const bool holds = std::any_of(below.begin(), below.end(), [&](const std::string& tensor) {
-      const MixedLayer* inner =
-          tensor.ends_with(kWeight)
-              ? model.find(std::string_view(tensor).substr(0, tensor.size() - kWeight.size()))
-              : nullptr;
+      const MixedLayer* inner = tensor.ends_with(kWeight) ? model.find(module_of(tensor)) : nullptr;
       return inner != nullptr && inner->is_quantized();
     });
     if (holds) continue;

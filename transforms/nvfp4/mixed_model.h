@@ -1,8 +1,8 @@
 // The linear layers of a ModelOpt checkpoint with what each is stored as, checked against what its
 // documents say.
 //
-// Note: tensors win over documents. A layer is what its weight is stored
-// as; a label NVFP4_AWQ without a pre_quant_scale is an NVFP4 layer whose scale was folded before.
+// Tensors win over documents. A layer is what its weight is stored as; a label NVFP4_AWQ without a
+// pre_quant_scale is an NVFP4 layer whose scale was folded before.
 #pragma once
 
 #include <map>

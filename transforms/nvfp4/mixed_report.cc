@@ -4,8 +4,8 @@
 //   model.layers.0.mlp.down_proj: NVFP4_AWQ -> NVFP4 (…), 20.1 dB before, 19.4 dB after
 //
 // A signal-to-noise ratio is over the weight as the layer computes with it now, with the factors
-// that moved to or from other layers taken into account. Note: without a
-// base "after" is the loss of this step alone, which adds to what the source had lost.
+// that moved to or from other layers taken into account. Without a base "after" is the loss of this
+// step alone, which adds to what the source had lost.
 #include <algorithm>
 #include <map>
 

@@ -8,8 +8,8 @@
 //   joined by servers         one algorithm, weight_scale_2 and input_scale
 //   documents                 one quant_algo with exclude_modules, the same in both
 //
-// Note: dropping pre_quant_scale or renaming the algorithm gives wrong
-// products, since weights are stored divided by it.
+// Dropping pre_quant_scale or renaming the algorithm gives wrong products, since weights are stored
+// divided by it.
 #pragma once
 
 #include "core/model/transform.h"

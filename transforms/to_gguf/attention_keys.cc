@@ -1,8 +1,8 @@
 // Values of keys that follow from several fields: kinds of attention by layer, heads of two sizes,
 // the share of a head that is turned (llama.cpp conversion/{gemma,phi}.py set_gguf_parameters).
 //
-// Note: a field of the layers with full attention stands at the root
-// ("global_head_dim"), or in per_layer_config under the number of such a layer.
+// A field of the layers with full attention stands at the root ("global_head_dim"), or in
+// per_layer_config under the number of such a layer.
 #include "transforms/to_gguf/to_gguf.h"
 
 namespace ckpt {

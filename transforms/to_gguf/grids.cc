@@ -1,8 +1,7 @@
 // Changes of to-gguf that turn matrices around: experts stored [in, out], keys and values of a
 // latent, pairs that lie in turn (llama.cpp conversion/{gpt_oss,llama,deepseek}.py modify_tensors).
 //
-// Note: MXFP4 experts lie as [out, in] already, so nothing but their rows
-// is told apart.
+// MXFP4 experts lie as [out, in] already, so nothing but their rows is told apart.
 #include "core/model/decoded_source.h"
 #include "core/model/strided_source.h"
 #include "transforms/to_gguf/to_gguf.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/arithmetic.h"
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/to_gguf.h"
 
@@ -154,8 +155,8 @@ Status KeyWriter::gating_function(const KeyRule& rule) const {
 
 Status KeyWriter::product(const KeyRule& rule) const {
   std::string_view fields = rule.fields;
-  CKPT_ASSIGN(const uint64_t a, model.count(next_word(fields)));
-  CKPT_ASSIGN(const uint64_t b, model.count(next_word(fields)));
+  CKPT_ASSIGN(const uint64_t a, model.count(take_word(fields)));
+  CKPT_ASSIGN(const uint64_t b, model.count(take_word(fields)));
   return set(rule.key, rule.type, JsonValue(a * b));  // both fit 32 bits
 }
 

@@ -1,11 +1,12 @@
 // config.json as the converter sees it (llama.cpp conversion/base.py: load_hparams,
 // get_model_architecture, TextModel.__init__).
 //
-// Note: fields of text_config win over those of the root; a field that is
-// there but null counts as present, so that a later spelling is not asked for.
+// Fields of text_config win over those of the root; a field that is there but null counts as
+// present, so that a later spelling is not asked for.
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/to_gguf.h"
 
@@ -20,7 +21,7 @@ std::string nearest_known(std::string_view name, std::string_view Family::*words
   size_t longest = 2;  // fewer letters than this say nothing
   for (const Family* family : families()) {
     for (std::string_view list = family->*words; !list.empty();) {
-      const std::string_view word = next_word(list);
+      const std::string_view word = take_word(list);
       const auto [end, ignored] = std::mismatch(word.begin(), word.end(), name.begin(), name.end());
       const auto shared = static_cast<size_t>(end - word.begin());
       if (shared < longest || (shared == longest && word.size() >= nearest.size())) continue;
@@ -29,13 +30,6 @@ std::string nearest_known(std::string_view name, std::string_view Family::*words
     }
   }
   return nearest.empty() ? std::string() : fmt::format("; the nearest known is '{}'", nearest);
-}
-
-bool holds_word(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    if (next_word(list) == word) return true;
-  }
-  return false;
 }
 
 const std::string* first_architecture(const JsonValue& json) {
@@ -51,7 +45,7 @@ Result<const Family*> find_family(const JsonValue& root, const JsonValue* text,
   if (name != nullptr) {
     architecture = *name;
     for (const Family* family : families()) {
-      if (holds_word(family->architectures, *name)) return family;
+      if (has_word(family->architectures, *name)) return family;
     }
     return fail_with_hint(ErrorCode::kUnsupported, kFamiliesHint,
                           "config.json: architecture '{}' is not converted{}", *name,
@@ -60,7 +54,7 @@ Result<const Family*> find_family(const JsonValue& root, const JsonValue* text,
   const std::string* type = text == nullptr ? nullptr : text_of(*text, "model_type");
   if (type == nullptr) type = text_of(root, "model_type");
   for (const Family* family : families()) {
-    if (type != nullptr && holds_word(family->model_types, *type)) return family;
+    if (type != nullptr && has_word(family->model_types, *type)) return family;
   }
   const std::string said = type == nullptr ? "" : *type;
   return fail_with_hint(ErrorCode::kUnsupported, kFamiliesHint,
@@ -117,12 +111,12 @@ void fill_default(JsonValue& config, const FieldDefault& field) {
 // Whether no class of transformers fills in what config.json lacks.
 bool is_bare(const Model& model) {
   const std::string* type = text_of(model.config, "model_type");
-  return type != nullptr && holds_word(model.family->bare_types, *type);
+  return type != nullptr && has_word(model.family->bare_types, *type);
 }
 
 const JsonValue* first_present(const JsonValue& config, std::string_view fields) {
   while (!fields.empty()) {
-    if (const JsonValue* found = member(config, next_word(fields))) return found;
+    if (const JsonValue* found = member(config, take_word(fields))) return found;
   }
   return nullptr;
 }
@@ -156,19 +150,15 @@ JsonValue complete_rope(const JsonValue& config) {
 
 // These have other tensors and keys (llama.cpp conversion/qwen.py Qwen3Model._is_qwen3_reranker).
 bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
-  const auto lower = [](std::string text) {
-    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return text;
-  };
   const auto names_reranker = [](const std::string& text, std::string_view before) {
     return text.find(std::string(before) + "qwen3-reranker") != std::string::npos ||
            text.find(std::string(before) + "qwen3-vl-reranker") != std::string::npos;
   };
   const Document* card = checkpoint.find_document("README.md");
-  if (card != nullptr && names_reranker(lower(card->text()), "# ")) return true;
+  if (card != nullptr && names_reranker(lower_case(card->text()), "# ")) return true;
   const std::string* path = text_of(model.root, "_name_or_path");
-  return names_reranker(lower(checkpoint.name), "") ||
-         (path != nullptr && names_reranker(lower(*path), ""));
+  return names_reranker(lower_case(checkpoint.name), "") ||
+         (path != nullptr && names_reranker(lower_case(*path), ""));
 }
 
 // One letter a layer: M Mamba 2, * attention, - an MLP.

@@ -2,8 +2,8 @@
 //
 //   model.layers.3.mlp.experts.17.up_proj.weight   rule blk.{}.ffn_up_exps, numbers 3 and 17
 //
-// Note: only the first {} of a row is filled into the new name; the
-// second counts experts, which become one tensor.
+// Only the first {} of a row is filled into the new name; the second counts experts, which become
+// one tensor.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include "core/chunks/repack.h"
 #include "core/model/stack_name.h"
-#include "transforms/hf/weight_names.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -102,7 +102,7 @@ Status Nvfp4Tensors::add_encoded(Tensor tensor, const std::string& name, const N
   const Codec* codec = find_codec(codecs_, "nvfp4_gguf");
   CKPT_CHECK(codec != nullptr);
   CKPT_ASSIGN(Tensor made, recode(std::move(tensor), *codec));
-  made.name = name.substr(0, name.size() - kWeight.size());
+  made.name = module_of(name);
   made.source_name = source_of(named.tensor);
   out_.push_back(std::move(made));
   add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)}, source_of(named.tensor));
@@ -112,10 +112,8 @@ Status Nvfp4Tensors::add_encoded(Tensor tensor, const std::string& name, const N
 void Nvfp4Tensors::add_scales(const std::string& name, std::string_view ending,
                               const std::vector<float>& scales, const std::string& source) {
   if (is_trivial(scales)) return;
-  const auto bytes = std::as_bytes(std::span(scales));
   Tensor made =
-      make_tensor(name.substr(0, name.size() - kWeight.size()) + std::string(ending),
-                  {scales.size()}, plain_codec(codecs_, Dtype::kF32), {bytes.begin(), bytes.end()});
+      make_f32_tensor(module_of(name) + std::string(ending), {scales.size()}, scales, codecs_);
   made.source_name = source;
   out_.push_back(std::move(made));
 }
@@ -170,9 +168,7 @@ Status Nvfp4Tensors::stack_stored(std::vector<Tensor> tensors, const std::string
     scales.push_back(scale);
     share_tensor_scale(tensor, first);
   }
-  CKPT_ASSIGN(Tensor stacked, concatenate_rows(tensors));
-  CKPT_ASSIGN(stacked,
-              reshape(std::move(stacked), {tensors.size(), first.shape[0], first.shape[1]}));
+  CKPT_ASSIGN(Tensor stacked, ckpt::stack(tensors));
   CKPT_ASSIGN(Tensor made, blocks(std::move(stacked), name, source_of(first)));
   out_.push_back(std::move(made));
   add_scales(name, ".scale", scales, source_of(first));
@@ -181,7 +177,7 @@ Status Nvfp4Tensors::stack_stored(std::vector<Tensor> tensors, const std::string
 
 // Encoded here: each with a scale of its own, which is not known yet.
 Status Nvfp4Tensors::stack_encoded(std::vector<Tensor> tensors, const std::string& name) {
-  const std::string stack = name.substr(0, name.size() - kWeight.size());
+  const std::string stack = module_of(name);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::string source = source_of(tensors[i]);
     CKPT_ASSIGN(Tensor made, recode(std::move(tensors[i]), *find_codec(codecs_, "nvfp4_gguf")));

@@ -7,8 +7,8 @@
 //                              ─▶ blk.N.x.input_scale   the same
 //
 // Source: llama.cpp conversion/base.py (_generate_nvfp4_tensors, _write_scale_tensor).
-// Note: these tensors stand in front of all others in the file; a scale
-// of 1 is not written; a stack of experts comes where the last of its projection was read.
+// These tensors stand in front of all others in the file; a scale of 1 is not written; a stack of
+// experts comes where the last of its projection was read.
 #pragma once
 
 #include <map>

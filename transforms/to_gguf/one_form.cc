@@ -9,6 +9,7 @@
 // round nothing.
 #include <algorithm>
 
+#include "core/model/tensor_names.h"
 #include "transforms/to_gguf/to_gguf.h"
 #include "transforms/transforms.h"
 #include "transforms/vl/names.h"
@@ -21,15 +22,12 @@ struct Form {
 };
 
 Form form_of(const Checkpoint& checkpoint) {
-  constexpr std::string_view kExperts = ".experts.";
   Form out;
   out.is_gguf = checkpoint.format == "gguf";
   for (const Tensor& tensor : checkpoint.tensors) {
     out.is_wrapped = out.is_wrapped || vl_part_of(tensor.name) == VlPart::kWrapped;
-    const size_t at = tensor.name.rfind(kExperts);
-    if (at == tensor.name.npos || at + kExperts.size() == tensor.name.size()) continue;
-    const char next = tensor.name[at + kExperts.size()];
-    (next >= '0' && next <= '9' ? out.has_experts : out.has_stacks) = true;
+    if (tensor.name.find(".experts.") == tensor.name.npos) continue;
+    (expert_name(tensor.name) ? out.has_experts : out.has_stacks) = true;
   }
   return out;
 }

@@ -4,8 +4,8 @@
 //   f_i = theta^(-2i/D)    w = 2 pi / f_i    s = (context / w - low) / (high - low)
 //   w < context / high: 1      w > context / low: factor      else: 1 / ((1 - s) / factor + s)
 //
-// Note: every step rounds to F32 as PyTorch's scalars and tensors do; a
-// number over a tensor is its reciprocal times the number.
+// Every step rounds to F32 as PyTorch's scalars and tensors do; a number over a tensor is its
+// reciprocal times the number.
 #include <cmath>
 
 #include "transforms/to_gguf/to_gguf.h"

@@ -4,12 +4,13 @@
 //   files by name ─▶ in a file, tensors by name ─▶ towers dropped ─▶ "language_model." removed
 //                                                ─▶ mtp.layers.1.x ─▶ model.layers.<layers + 1>.x
 //
-// Note: names are compared as bytes, so layer 10 comes before layer 2.
+// Names are compared as bytes, so layer 10 comes before layer 2.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 
+#include "core/model/tensor_names.h"
 #include "transforms/to_gguf/nvfp4.h"
 #include "transforms/to_gguf/to_gguf.h"
 
@@ -103,13 +104,6 @@ std::string quantization_found(const Checkpoint& checkpoint, const Model& model)
   return "config.json has no quantization_config";
 }
 
-bool is_float_codec(const Codec& codec) {
-  if (codec.parts.size() != 1) return false;
-  const Dtype dtype = codec.parts[0].dtype;
-  return dtype == Dtype::kF32 || dtype == Dtype::kF16 || dtype == Dtype::kBF16 ||
-         dtype == Dtype::kF64;
-}
-
 // What stands beside quantized weights and is no tensor of the model.
 constexpr std::string_view kDroppedScaleEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
                                                   ".v_scale"};
@@ -145,8 +139,8 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
                           "tensor '{}': GGUF has no scales of activation columns (AWQ)",
                           tensor.name);
   }
-  const bool is_decodable = tensor.codec->parts.size() > 1 && tensor.codec->decode != nullptr;
-  if (is_float_codec(*tensor.codec) || is_decodable) return {};
+  const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
+  if (tensor.is_plain_float() || is_decodable) return {};
   return fail(ErrorCode::kUnsupported,
               "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4 and FP8 with their "
               "scales{} ({})",
@@ -166,7 +160,7 @@ Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpo
       return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; expected a finite number above zero",
                   tensor.name, found.empty() ? 0 : found[0]);
     }
-    out[tensor.name.substr(0, tensor.name.rfind('.')) + ".weight"] = scale;
+    out[module_of(tensor.name) + ".weight"] = scale;
   }
   return out;
 }
@@ -195,9 +189,8 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
     return std::tie(a->home, a->name) < std::tie(b->home, b->name);
   });
-  const bool is_quantized = std::any_of(order.begin(), order.end(), [](const Tensor* tensor) {
-    return tensor->codec->parts.size() > 1;
-  });
+  const bool is_quantized = std::any_of(order.begin(), order.end(),
+                                        [](const Tensor* tensor) { return tensor->has_scales(); });
   std::map<std::string, float> input_scales;
   if (is_quantized) {
     CKPT_ASSIGN(input_scales, find_input_scales(checkpoint));

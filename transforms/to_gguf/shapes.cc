@@ -1,9 +1,8 @@
 // Whether the tensors have the shapes that config.json says (models/models.h): the keys of the file
 // are written from the one, its tensors from the other, and no program loads what disagrees.
 //
-// Note: rows of the embedding that are more than vocab_size says are a
-// note (to_gguf.cc), because files are padded so; axes of length 1 count for nothing, as the
-// converter drops them.
+// Rows of the embedding that are more than vocab_size says are a note (to_gguf.cc), because files
+// are padded so; axes of length 1 count for nothing, as the converter drops them.
 #include <algorithm>
 #include <unordered_map>
 

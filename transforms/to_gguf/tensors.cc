@@ -6,8 +6,8 @@
 //   rows marked Store::kF32                  F32
 //   else                                     the outtype; Q8_0 where rows are no whole blocks: F16
 //
-// Note: separate experts are stacked when the last one of their layer was
-// read, and then come down, gate, up; a rank-2 tensor of one row keeps its rank.
+// Separate experts are stacked when the last one of their layer was read, and then come down, gate,
+// up; a rank-2 tensor of one row keeps its rank.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -156,18 +156,10 @@ Status TensorList::stack(const Experts& experts) {
                     "stacked",
                     expert.tensor.name);
       }
-      if (expert.tensor.shape != list.begin()->second.tensor.shape) {
-        return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; the first expert has [{}]",
-                    expert.tensor.name, fmt::join(expert.tensor.shape, ", "),
-                    fmt::join(list.begin()->second.tensor.shape, ", "));
-      }
       tensors.push_back(expert.tensor);
     }
     give_one_type(tensors, plain_codec(codecs_, Dtype::kF32));
-    CKPT_ASSIGN(Tensor stacked, concatenate_rows(tensors));
-    std::vector<uint64_t> shape = tensors[0].shape;
-    shape.insert(shape.begin(), tensors.size());
-    CKPT_ASSIGN(stacked, reshape(std::move(stacked), shape));
+    CKPT_ASSIGN(Tensor stacked, ckpt::stack(tensors));
     CKPT_TRY(store(std::move(stacked), list.begin()->second.name, rule->store, tensors[0].name));
   }
   return {};
@@ -176,9 +168,7 @@ Status TensorList::stack(const Experts& experts) {
 Status TensorList::add_rope_factors() {
   CKPT_ASSIGN(const std::vector<RopeFactors> list, rope_factors(model_));
   for (const RopeFactors& factors : list) {
-    const auto bytes = std::as_bytes(std::span(factors.values));
-    out_.push_back(make_tensor(factors.name, {factors.values.size()},
-                               plain_codec(codecs_, Dtype::kF32), {bytes.begin(), bytes.end()}));
+    out_.push_back(make_f32_tensor(factors.name, {factors.values.size()}, factors.values, codecs_));
     names_.insert(factors.name);
   }
   return {};

@@ -1,8 +1,8 @@
 // to-gguf: a Hugging Face checkpoint becomes the GGUF checkpoint that llama.cpp's
 // convert_hf_to_gguf.py writes for it.
 //
-// Note: outtype=auto takes F32 checkpoints as F32, where that converter
-// rounds them to F16; everything else is the same byte for byte (docs/formats/hf_to_gguf.md).
+// Outtype=auto takes F32 checkpoints as F32, where that converter rounds them to F16; everything
+// else is the same byte for byte (docs/formats/hf_to_gguf.md).
 #include "transforms/to_gguf/to_gguf.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 //                         ├─▶ <arch>.*  hyper-parameters                      to_gguf_keys.cc
 //                         └─▶ tokenizer.ggml.*                                gguf_tokenizer.h
 //
-// Rules and their sources: docs/formats/hf_to_gguf.md. Note: order is part
-// of the result, of tensors and keys alike; tensors of a file go by name, not as they lie there.
+// Rules and their sources: docs/formats/hf_to_gguf.md. Order is part of the result, of tensors and
+// keys alike; tensors of a file go by name, not as they lie there.
 #pragma once
 
 #include <string>

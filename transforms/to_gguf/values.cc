@@ -4,8 +4,8 @@
 //   value heads, 2 key heads with r = 3 each:   HF    0a 0b 0c 1a 1b 1c   grouped by key head
 //                                               GGUF  0a 1a 0b 1b 0c 1c   tiled
 //
-// Note: rows move as slices of the file, columns only as values; sums are
-// made in the type of the source (F16 rounds, BF16 is F32 by then).
+// Rows move as slices of the file, columns only as values; sums are made in the type of the source
+// (F16 rounds, BF16 is F32 by then).
 #include <algorithm>
 
 #include "core/base/arithmetic.h"

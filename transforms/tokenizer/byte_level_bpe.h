@@ -3,8 +3,8 @@
 //   bytes -> letters (printable ones stand for themselves, the others for U+0100 and on)
 //   "low" -> l o w -> lo w -> low                    merges in order of rank: "l o", "lo w"
 //
-// Note: of equal pairs the leftmost is joined first; a tokenizer that
-// ignores merges takes a piece whole when the vocabulary has it.
+// Of equal pairs the leftmost is joined first; a tokenizer that ignores merges takes a piece whole
+// when the vocabulary has it.
 #pragma once
 
 #include <string>

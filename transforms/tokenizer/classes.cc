@@ -9,8 +9,8 @@
 // Source: huggingface/transformers v4.57.1 and v5.17.0 src/transformers/models/auto/
 // tokenization_auto.py, tokenization_utils_tokenizers.py (convert_to_native_format),
 // models/qwen2/tokenization_qwen2.py, models/qwen3_5/tokenization_qwen3_5.py; processors of 4.57:
-// models/*/processing_*.py (tokenizer_class). Note: the class that hub
-// checkpoints of Qwen3.5 name, Qwen2Tokenizer, makes transformers 5 cut combining marks otherwise.
+// models/*/processing_*.py (tokenizer_class). The class that hub checkpoints of Qwen3.5 name,
+// Qwen2Tokenizer, makes transformers 5 cut combining marks otherwise.
 #include <algorithm>
 #include <array>
 

@@ -4,8 +4,8 @@
 //   rules    normalizer, pre_tokenizer, post_processor, decoder, the model's kind and flags
 //   special  bos_token, eos_token, pad_token, unk_token of tokenizer_config.json
 //
-// Note: merges decide ids as much as the vocabulary does; truncation and
-// padding, which trainers leave in tokenizer.json, belong to no area and are never compared.
+// Merges decide ids as much as the vocabulary does; truncation and padding, which trainers leave in
+// tokenizer.json, belong to no area and are never compared.
 #include <algorithm>
 #include <array>
 

@@ -5,8 +5,8 @@
 //    └── one view a member ──┘                                 └── one view a member ──┘
 //
 // Source of the fields: huggingface/tokenizers, tokenizers/src/tokenizer/serialization.rs,
-// models/bpe/serialization.rs. Note: merges are texts "a b" in old files
-// and pairs ["a", "b"] in new ones, and say the same.
+// models/bpe/serialization.rs. Merges are texts "a b" in old files and pairs ["a", "b"] in new
+// ones, and say the same.
 #include <algorithm>
 
 #include "core/json/json_reader.h"

@@ -12,8 +12,8 @@
 //
 // tokenizer.json stays as it is. Source: huggingface/transformers v4.57.1
 // tokenization_utils_base.py, tokenization_utils_fast.py, models/llama/tokenization_llama_fast.py;
-// v5.17.0 tokenization_utils_base.py. Note: in 4.57 extra_special_tokens
-// is an object, and in 5 the old additional_special_tokens is only read when the new key is absent.
+// v5.17.0 tokenization_utils_base.py. In 4.57 extra_special_tokens is an object, and in 5 the old
+// additional_special_tokens is only read when the new key is absent.
 #include <algorithm>
 
 #include "core/model/json_documents.h"

@@ -5,8 +5,8 @@
 //                         └────────────── replaced as one block ──────────┘
 //
 // Tokens, merges and the pre-tokenizer must be the same ones; types, ids of special tokens, flags
-// and the chat template are what is fixed. Note: a token that only fills
-// up the vocabulary ("[PAD7]") is equal to any other filler, and types are no part of identity.
+// and the chat template are what is fixed. A token that only fills up the vocabulary ("[PAD7]") is
+// equal to any other filler, and types are no part of identity.
 #include <algorithm>
 #include <array>
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "transforms/hf/torch_dtype.h"
+
 namespace ckpt {
 namespace {
 
@@ -17,7 +19,6 @@ constexpr std::string_view kNotFromBase[] = {
     "compression_config",  "tie_word_embeddings", "_name_or_path",
     "text_config",         "llm_config"};
 constexpr std::string_view kVlVersion = "transformers_version";
-constexpr std::string_view kDtypeKeys[] = {"dtype", "torch_dtype"};
 
 template <class Keys>
 bool contains(const Keys& keys, std::string_view key) {

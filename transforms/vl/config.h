@@ -11,9 +11,9 @@
 // Sources: huggingface/transformers src/transformers/models/qwen3_5/configuration_qwen3_5.py and
 // configuration_utils.py; vLLM vllm/transformers_utils/config.py; SGLang
 // python/sglang/srt/configs/model_config.py.
-// Note: changing model_type without nesting loads without an error, as a
-// model of the class's default sizes; and Qwen2-VL's published configurations are flat although
-// they are wrappers. quantization_config stays at the top, where every reader looks.
+// Changing model_type without nesting loads without an error, as a model of the class's default
+// sizes; and Qwen2-VL's published configurations are flat although they are wrappers.
+// quantization_config stays at the top, where every reader looks.
 #pragma once
 
 #include <map>

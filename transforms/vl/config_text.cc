@@ -6,9 +6,8 @@
 //
 // Sources: huggingface/transformers src/transformers/modeling_rope_utils.py; SGLang 0.5.12 reads
 // full_attention_interval alone, transformers 5.17 writes layer_types alone.
-// Note: the sections count pairs of dimensions, so they add up to half of
-// head_dim · partial_rotary_factor; for text all three positions are equal, so any division is
-// exact there.
+// The sections count pairs of dimensions, so they add up to half of head_dim ·
+// partial_rotary_factor; for text all three positions are equal, so any division is exact there.
 #include <algorithm>
 #include <charconv>
 #include <numeric>

@@ -7,8 +7,8 @@
 // Sources: huggingface/transformers src/transformers/conversion_mapping.py (names on disk),
 // models/*/configuration_*.py (defaults); vllm-project/vllm vllm/model_executor/models/*.py (the
 // names that a wrapper accepts); the published checkpoints of each family.
-// Note: the names in a file do not follow from model_type. A text model
-// saved from a vision-language one can carry either prefix; the header is what counts.
+// The names in a file do not follow from model_type. A text model saved from a vision-language one
+// can carry either prefix; the header is what counts.
 #pragma once
 
 #include <cstdint>

@@ -142,7 +142,7 @@ bool covers(const std::string& entry, std::string_view stem) {
 
 bool is_quantized(const Checkpoint& checkpoint, std::string_view stem) {
   return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& each) {
-    const bool has_scales = each.codec->parts.size() > 1 || each.name.ends_with(".weight_scale") ||
+    const bool has_scales = each.has_scales() || each.name.ends_with(".weight_scale") ||
                             each.name.ends_with(".weight_scale_inv");
     return has_stem(each.name, stem) && has_scales;
   });

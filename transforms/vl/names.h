@@ -7,8 +7,8 @@
 // Sources of how lists are read: vLLM vllm/model_executor/layers/quantization/modelopt.py and
 // compressed_tensors/utils.py (entries go through the model's own mapping of prefixes; "re:" ones
 // do not); NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py (what is written).
-// Note: an entry may be a name, a glob or a regular expression; one that
-// starts with * holds under both prefixes and must stay.
+// An entry may be a name, a glob or a regular expression; one that starts with * holds under both
+// prefixes and must stay.
 #pragma once
 
 #include <string>

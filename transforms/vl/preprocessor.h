@@ -8,8 +8,8 @@
 // Sources: huggingface/transformers src/transformers/models/auto/image_processing_auto.py; vLLM
 // builds the processor of a vision-language class even with --language-model-only; llama.cpp
 // conversion/base.py reads image_mean and image_std for --mmproj.
-// Note: patch_size, temporal_patch_size and merge_size repeat
-// vision_config's patch_size, temporal_patch_size and spatial_merge_size and must equal them.
+// patch_size, temporal_patch_size and merge_size repeat vision_config's patch_size,
+// temporal_patch_size and spatial_merge_size and must equal them.
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 
 #include "core/model/json_documents.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/hf/torch_dtype.h"
 #include "transforms/steps.h"
 #include "transforms/vl/config.h"
 #include "transforms/vl/names.h"
@@ -20,11 +21,6 @@ constexpr OptionRule kUnwrapOptions[] = {
 };
 constexpr std::string_view kVlConfigFile = "config.json";
 constexpr std::string_view kVlGenerationFile = "generation_config.json";
-
-struct WeightDtype {
-  std::string_view codec, torch;
-};
-constexpr WeightDtype kDtypes[] = {{"bf16", "bfloat16"}, {"f16", "float16"}, {"f32", "float32"}};
 
 // A folder that an option names.
 struct Base {
@@ -65,20 +61,11 @@ Result<std::map<std::string, uint64_t>> read_token_ids(const Checkpoint& checkpo
   return out;
 }
 
-bool has_head(const Checkpoint& checkpoint) {
-  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                     [](const Tensor& tensor) {
-                       return tensor.name.starts_with("lm_head.") ||
-                              tensor.name.starts_with("language_model.lm_head.");
-                     });
-}
-
 std::string wrapper_dtype(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!tensor.name.ends_with("embed_tokens.weight")) continue;
-    for (const WeightDtype& dtype : kDtypes) {
-      if (tensor.codec->name == dtype.codec) return std::string(dtype.torch);
-    }
+    const std::string_view name = torch_name(*tensor.codec);
+    if (!name.empty()) return std::string(name);
   }
   return "bfloat16";
 }
@@ -142,7 +129,7 @@ Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const Options& options, const 
   }
   CKPT_ASSIGN(const VlModel model, identify_vl_text(config.root, base ? base->family : nullptr));
   VlFacts facts;
-  facts.has_head = has_head(checkpoint);
+  facts.has_head = checkpoint.has_head();
   facts.dtype = wrapper_dtype(checkpoint);
   CKPT_ASSIGN(facts.token_ids, read_token_ids(checkpoint));
   if (base) facts.base = &base->config;
@@ -171,7 +158,7 @@ Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const Options& options,
   CKPT_TRY(check_format(checkpoint));
   CKPT_ASSIGN(JsonDocument config, config_of(checkpoint));
   CKPT_ASSIGN(const VlModel model, identify_vl_wrapper(config.root));
-  config.root = unnest_vl_config(config.root, model, has_head(checkpoint));
+  config.root = unnest_vl_config(config.root, model, checkpoint.has_head());
   const bool keeps_mtp = options.yes("mtp", true);
   const size_t dropped = std::erase_if(checkpoint.tensors, [&](const Tensor& tensor) {
     const VlPart part = vl_part_of(tensor.name);

@@ -9,8 +9,8 @@
 //                          them and the tower
 //
 // Why anyone does it: vLLM 0.17 and SGLang know Qwen3.5 only by its vision-language class.
-// Note: which of the five a folder lacks varies; each is fixed alone, so
-// wrapping what is wrapped changes nothing.
+// Which of the five a folder lacks varies; each is fixed alone, so wrapping what is wrapped changes
+// nothing.
 #pragma once
 
 #include "core/model/transform.h"

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/engine/compare.h"
+#include "core/model/tensor_names.h"
 #include "quantizers/quantizers.h"
 #include "tests/transforms/run_step.h"
 #include "transforms/modelopt_export/groups.h"
@@ -71,7 +72,7 @@ Result<Checkpoint> stack_experts(Checkpoint checkpoint) {
   std::map<std::string, std::vector<Tensor>> stacks;
   std::vector<Tensor> out;
   for (Tensor& tensor : checkpoint.tensors) {
-    if (!is_expert(tensor.name)) out.push_back(tensor);
+    if (!is_of_expert(tensor.name)) out.push_back(tensor);
   }
   for (int layer = 0; layer < 4; ++layer) {
     const std::string container = fmt::format("model.layers.{}.mlp.experts", layer);

@@ -4,9 +4,9 @@
 //   k_b {heads, latent, nope}, v_b {heads, v, latent}
 //
 // Source: llama.cpp conversion/deepseek.py (DeepseekV2Model), glm.py (GlmMoeDsaModel); defaults:
-// transformers models/{deepseek_v3,glm_moe_dsa}/configuration_*.py. Note:
-// the file says one key-value head and its size in the latent; DeepSeek's layer for multi-token
-// prediction is left out, GLM's is kept.
+// transformers models/{deepseek_v3,glm_moe_dsa}/configuration_*.py. The file says one key-value
+// head and its size in the latent; DeepSeek's layer for multi-token prediction is left out, GLM's
+// is kept.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

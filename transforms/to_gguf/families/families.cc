@@ -110,13 +110,6 @@ const std::span<const KeyRule> kCommonKeys = kCommonKeyRows;
 
 std::span<const Family* const> families() { return kFamilies; }
 
-std::string_view next_word(std::string_view& list) {
-  const size_t end = std::min(list.find(' '), list.size());
-  const std::string_view word = list.substr(0, end);
-  list.remove_prefix(std::min(end + 1, list.size()));
-  return word;
-}
-
 std::vector<FamilyInfo> all_families() {
   std::vector<FamilyInfo> out;
   for (const Family* family : families()) out.push_back({family->name, family->architectures});

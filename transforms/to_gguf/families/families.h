@@ -5,9 +5,8 @@
 //   └────────── stem, {} = 3 ─────────┘└──┴─ suffix, kept          blk.3.attn_q.weight
 //
 // Source of every row: llama.cpp conversion/{base,qwen,llama}.py, gguf-py/gguf/tensor_mapping.py.
-// Note: rows name stems, so ".weight" and ".bias" both match a row and
-// keep their suffix; a row that ends in ".weight" or ".bias" itself, or whose target does, is
-// exact.
+// Rows name stems, so ".weight" and ".bias" both match a row and keep their suffix; a row that ends
+// in ".weight" or ".bias" itself, or whose target does, is exact.
 #pragma once
 
 #include <span>
@@ -181,8 +180,5 @@ inline constexpr TokenizerRules kGlmTokenizer{
     .special_tokens = "bos=[gMASK] eot=<|user|> unk=<|endoftext|> eom=<|observation|>"};
 
 std::span<const Family* const> families();
-
-// The words of a list separated by spaces: next_word("a b") gives "a" and leaves "b".
-std::string_view next_word(std::string_view& list);
 
 }  // namespace ckpt

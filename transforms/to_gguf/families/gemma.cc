@@ -1,9 +1,9 @@
 // Gemma, Gemma 2 and Gemma 3: norms are stored minus one, the head is the embedding.
 //
 // Source: llama.cpp conversion/gemma.py (GemmaModel, Gemma2Model, Gemma3Model); defaults:
-// transformers models/gemma{,2,3}/configuration_*.py. Note: the norm
-// behind attention is the norm before the MLP in Gemma, and one of its own in the later ones; keys
-// of Gemma and Gemma 2 have an order of their own, without a word on rotary positions.
+// transformers models/gemma{,2,3}/configuration_*.py. The norm behind attention is the norm before
+// the MLP in Gemma, and one of its own in the later ones; keys of Gemma and Gemma 2 have an order
+// of their own, without a word on rotary positions.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

@@ -2,9 +2,9 @@
 // last layers without keys and values of their own.
 //
 // Source: llama.cpp conversion/gemma.py (Gemma4Model); transformers
-// models/gemma4/configuration_gemma4.py. Note: norms are stored as they
-// are; the gate and up of experts stay one tensor; what is said of full attention alone stands in
-// global_head_dim and num_global_key_value_heads, or in per_layer_config.
+// models/gemma4/configuration_gemma4.py. Norms are stored as they are; the gate and up of experts
+// stay one tensor; what is said of full attention alone stands in global_head_dim and
+// num_global_key_value_heads, or in per_layer_config.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

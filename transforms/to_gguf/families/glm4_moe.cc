@@ -1,8 +1,8 @@
 // GLM 4.5 and 4.6: experts behind dense layers, with a layer for multi-token prediction.
 //
 // Source: llama.cpp conversion/glm.py (Glm4MoeModel); defaults: transformers
-// models/glm4_moe/configuration_glm4_moe.py. Note: the layer for
-// multi-token prediction counts whether or not its tensors are there.
+// models/glm4_moe/configuration_glm4_moe.py. The layer for multi-token prediction counts whether or
+// not its tensors are there.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

@@ -2,8 +2,8 @@
 // with gate and up rows in turn.
 //
 // Source: llama.cpp conversion/gpt_oss.py (GptOssModel); defaults: transformers
-// models/gpt_oss/configuration_gpt_oss.py. Note: intermediate_size is that
-// of an expert; biases of experts are matrices, one row an expert.
+// models/gpt_oss/configuration_gpt_oss.py. intermediate_size is that of an expert; biases of
+// experts are matrices, one row an expert.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

@@ -1,10 +1,10 @@
 // Granite 4: layers of Mamba 2 and of attention, experts with a shared MLP, or that MLP alone.
 //
 // Source: llama.cpp conversion/granite.py (GraniteHybridModel, GraniteMoeModel), mamba.py
-// (Mamba2Model), which read config.json as it stands. Note: one class gives four kinds of files;
-// without Mamba layers it is "granite" or "granitemoe". With them there are no rotary positions,
-// the context is said to be 2^20, and tokens are filled up to a multiple of 8, though the
-// embedding is not; query and key rows are permuted all the same.
+// (Mamba2Model), which read config.json as it stands. One class gives four kinds of files; without
+// Mamba layers it is "granite" or "granitemoe". With them there are no rotary positions, the
+// context is said to be 2^20, and tokens are filled up to a multiple of 8, though the embedding is
+// not; query and key rows are permuted all the same.
 #include <algorithm>
 
 #include "transforms/to_gguf/families/families.h"

@@ -1,8 +1,8 @@
 // LFM2: short convolutions between layers of attention.
 //
 // Source: llama.cpp conversion/lfm2.py (LFM2Model); defaults: transformers
-// models/lfm2/configuration_lfm2.py. Note: the width of the feed-forward
-// layers is computed from the block_* fields (models/lfm2.cc), not said.
+// models/lfm2/configuration_lfm2.py. The width of the feed-forward layers is computed from the
+// block_* fields (models/lfm2.cc), not said.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

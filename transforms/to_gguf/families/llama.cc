@@ -4,9 +4,9 @@
 //   head of D rows:  HF   0 1 2 ... D/2-1 | D/2 ...        GGUF   0 D/2 1 D/2+1 2 ...
 //
 // Source: llama.cpp conversion/llama.py (LlamaModel); defaults: transformers
-// models/{llama,mistral,smollm3}/configuration_*.py. Note: the first two
-// are "llama" in the file; llama3 rope scaling gives no key but a tensor, rope_freqs.weight;
-// Mistral with layer_types is read as Ministral, whose class leaves head_dim open.
+// models/{llama,mistral,smollm3}/configuration_*.py. The first two are "llama" in the file; llama3
+// rope scaling gives no key but a tensor, rope_freqs.weight; Mistral with layer_types is read as
+// Ministral, whose class leaves head_dim open.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

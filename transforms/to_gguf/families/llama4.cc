@@ -1,8 +1,8 @@
 // Llama 4, the text part: experts stored [expert, in, out], and a shared one beside them.
 //
 // Source: llama.cpp conversion/llama.py (Llama4Model); defaults: transformers
-// models/llama4/configuration_llama4.py. Note: intermediate_size is that
-// of an expert, intermediate_size_mlp that of dense layers; query and key rows are not permuted.
+// models/llama4/configuration_llama4.py. intermediate_size is that of an expert,
+// intermediate_size_mlp that of dense layers; query and key rows are not permuted.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

@@ -1,8 +1,8 @@
 // MiniMax M2: all layers have experts, and q and k are normed over all heads.
 //
 // Source: llama.cpp conversion/minimax.py (MiniMaxM2Model); defaults: transformers
-// models/minimax_m2/configuration_minimax_m2.py. Note: experts are stacked
-// in the order w1, w2, w3, which is gate, down, up.
+// models/minimax_m2/configuration_minimax_m2.py. Experts are stacked in the order w1, w2, w3, which
+// is gate, down, up.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

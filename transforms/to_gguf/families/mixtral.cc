@@ -1,8 +1,8 @@
 // Mixtral: Llama with experts, whose names are w1 (gate), w2 (down) and w3 (up).
 //
 // Source: llama.cpp conversion/llama.py (LlamaModel.modify_tensors); defaults: transformers
-// models/mixtral/configuration_mixtral.py. Note: stacks come w1, w2, w3,
-// which is gate, down, up; the class leaves head_dim open.
+// models/mixtral/configuration_mixtral.py. Stacks come w1, w2, w3, which is gate, down, up; the
+// class leaves head_dim open.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

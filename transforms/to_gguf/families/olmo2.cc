@@ -1,8 +1,8 @@
 // OLMo 2 and 3: one architecture in GGUF; OLMo 3 adds windows.
 //
 // Source: llama.cpp conversion/olmo.py (Olmo2Model); defaults: transformers
-// models/olmo{2,3}/configuration_*.py. Note: both norms of a layer stand
-// behind what they are named after, so nothing becomes ffn_norm.
+// models/olmo{2,3}/configuration_*.py. Both norms of a layer stand behind what they are named
+// after, so nothing becomes ffn_norm.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

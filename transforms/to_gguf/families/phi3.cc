@@ -2,9 +2,8 @@
 // so; the factors of long contexts become two tensors.
 //
 // Source: llama.cpp conversion/phi.py (Phi3MiniModel); defaults: transformers
-// models/phi3/configuration_phi3.py. Note: keys have an order of their
-// own, and the factor of attention stands before them all; a window of 0 tells Phi-4 from the
-// others.
+// models/phi3/configuration_phi3.py. Keys have an order of their own, and the factor of attention
+// stands before them all; a window of 0 tells Phi-4 from the others.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

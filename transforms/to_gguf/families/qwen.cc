@@ -1,9 +1,8 @@
 // Qwen2 and Qwen3, dense and mixture of experts: the common rows, and nothing changes a value.
 //
 // Source: llama.cpp conversion/qwen.py (Qwen2Model, Qwen2MoeModel, Qwen3Model, Qwen3MoeModel);
-// defaults: transformers models/qwen{2,3}*/configuration_*.py. Note:
-// Qwen2 has no head_dim, so its files have no attention.key_length; embedding models name their
-// tensors without "model.".
+// defaults: transformers models/qwen{2,3}*/configuration_*.py. Qwen2 has no head_dim, so its files
+// have no attention.key_length; embedding models name their tensors without "model.".
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

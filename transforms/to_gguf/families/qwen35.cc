@@ -2,8 +2,8 @@
 // one of full attention; text part of the vision-language model too.
 //
 // Source: llama.cpp conversion/qwen.py (Qwen3_5TextModel and its bases); defaults: transformers
-// models/qwen3_5/configuration_qwen3_5.py. Note: linear_attn.norm is not
-// stored minus one, all other norms are; post_attention_layernorm is not ffn_norm here.
+// models/qwen3_5/configuration_qwen3_5.py. linear_attn.norm is not stored minus one, all other
+// norms are; post_attention_layernorm is not ffn_norm here.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

@@ -1,8 +1,8 @@
 // Qwen3-Next: Qwen3.5's layers with experts, query, key, value and gate in one projection.
 //
 // Source: llama.cpp conversion/qwen.py (Qwen3NextModel); defaults: transformers
-// models/qwen3_next/configuration_qwen3_next.py. Note: value heads stay
-// grouped by key head here; the layers for multi-token prediction are counted by their tensors.
+// models/qwen3_next/configuration_qwen3_next.py. Value heads stay grouped by key head here; the
+// layers for multi-token prediction are counted by their tensors.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

@@ -1,9 +1,9 @@
 // Qwen3-VL, dense and mixture of experts: the text part, which is Qwen3's with M-RoPE sections.
 //
 // Source: llama.cpp conversion/qwen3vl.py (Qwen3VLTextModel, Qwen3VLMoeTextModel); defaults:
-// transformers models/qwen3_vl{,_moe}/configuration_*.py. Note: stacked experts are stored
-// [expert, in, out], gate before up, unlike those of Qwen3.5; how many layers take what the tower
-// saw is said by the tower's configuration.
+// transformers models/qwen3_vl{,_moe}/configuration_*.py. Stacked experts are stored [expert, in,
+// out], gate before up, unlike those of Qwen3.5; how many layers take what the tower saw is said by
+// the tower's configuration.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

@@ -1,8 +1,8 @@
 // The general.* keys: what a model is called, who made it, from what, under which license.
 //
-// Order and sources: llama.cpp gguf-py/gguf/metadata.py. Note: for each
-// field the model card wins over config.json's _name_or_path, and that over the folder's name; but
-// generation_config.json, which is asked last, wins for the sampling keys.
+// Order and sources: llama.cpp gguf-py/gguf/metadata.py. For each field the model card wins over
+// config.json's _name_or_path, and that over the folder's name; but generation_config.json, which
+// is asked last, wins for the sampling keys.
 #pragma once
 
 #include <optional>

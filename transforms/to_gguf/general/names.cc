@@ -7,6 +7,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/base/words.h"
+
 namespace ckpt {
 namespace {
 
@@ -21,12 +23,6 @@ bool is_ascii_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 char lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 char upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = lower(c);
-  return out;
-}
-
 // Each take_* removes what it matched from the front of `text`, and says whether it did.
 bool take_digits(std::string_view& text) {
   size_t count = 0;
@@ -35,17 +31,17 @@ bool take_digits(std::string_view& text) {
   return count > 0;
 }
 
-bool take_word(std::string_view& text, std::string_view word) {
-  if (!text.starts_with(word)) return false;
-  text.remove_prefix(word.size());
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
   return true;
 }
 
 // (v|iter)?N(.N)*
 bool is_version(std::string_view text) {
-  if (!take_word(text, "v")) take_word(text, "iter");
+  if (!take_prefix(text, "v")) take_prefix(text, "iter");
   if (!take_digits(text)) return false;
-  while (take_word(text, ".")) {
+  while (take_prefix(text, ".")) {
     if (!take_digits(text)) return false;
   }
   return text.empty();
@@ -54,8 +50,8 @@ bool is_version(std::string_view text) {
 // i?qN(_x)* or b?fp?(16|32), x a letter, digit or underscore
 bool is_quant_type(std::string_view text) {
   std::string_view block = text;
-  take_word(block, "i");
-  if (take_word(block, "q") && !block.empty() && is_ascii_digit(block[0])) {
+  take_prefix(block, "i");
+  if (take_prefix(block, "q") && !block.empty() && is_ascii_digit(block[0])) {
     block.remove_prefix(1);
     while (block.size() >= 2 && block[0] == '_' &&
            (is_letter(block[1]) || is_ascii_digit(block[1]) || block[1] == '_')) {
@@ -63,18 +59,18 @@ bool is_quant_type(std::string_view text) {
     }
     if (block.empty()) return true;
   }
-  take_word(text, "b");
-  if (!take_word(text, "f")) return false;
-  take_word(text, "p");
+  take_prefix(text, "b");
+  if (!take_prefix(text, "f")) return false;
+  take_prefix(text, "p");
   return text == "16" || text == "32";
 }
 
 // [A | Nx] N ([._]N)? [kmbt] digit?
 bool is_numeric_size(std::string_view text) {
   std::string_view factor = text;
-  if (!take_word(text, "a") && take_digits(factor) && take_word(factor, "x")) text = factor;
+  if (!take_prefix(text, "a") && take_digits(factor) && take_prefix(factor, "x")) text = factor;
   if (!take_digits(text)) return false;
-  if (take_word(text, ".") || take_word(text, "_")) {
+  if (take_prefix(text, ".") || take_prefix(text, "_")) {
     if (!take_digits(text)) return false;
   }
   if (text.empty() || std::string_view("kmbt").find(text[0]) == std::string_view::npos)
@@ -128,7 +124,7 @@ bool is_far_off(const std::string& size, uint64_t total_values) {
 }
 
 void classify(Part& part, bool is_first, uint64_t total_values) {
-  const std::string text = lower(part.text);
+  const std::string text = lower_case(part.text);
   if (is_version(text)) {
     part.version = true;
   } else if (is_quant_type(text)) {
@@ -218,7 +214,7 @@ std::string rounded(uint64_t values) {
 
 bool looks_like_version(std::string_view word) {
   if (is_ascii_digit(word[0])) return true;
-  if (!take_word(word, "v") || !take_digits(word)) return false;
+  if (!take_prefix(word, "v") || !take_digits(word)) return false;
   return is_version(word) || word.empty() || (word[0] == '.' && is_version(word.substr(1)));
 }
 

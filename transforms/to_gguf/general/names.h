@@ -2,8 +2,8 @@
 // fine-tune and a version.
 //
 // Source: llama.cpp gguf-py/gguf/metadata.py (id_to_title, get_model_id_components) and utility.py
-// (size_label). Note: whether a size is believed depends on how many
-// parameters the model really has; a size far off is taken for a context length.
+// (size_label). Whether a size is believed depends on how many parameters the model really has; a
+// size far off is taken for a context length.
 #pragma once
 
 #include <cstdint>

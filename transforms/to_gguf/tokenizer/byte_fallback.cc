@@ -5,8 +5,8 @@
 //   added tokens behind it  ─▶ -1000, a special token: control; else user-defined
 //
 // Special are the tokens that tokenizer_config.json names (transformers 5.17
-// tokenization_utils_base.py), whatever their entries among the added tokens say. What a reader
-// would get wrong: vocab_size counts for nothing, so ids behind the last token get no filling.
+// tokenization_utils_base.py), whatever their entries among the added tokens say. vocab_size
+// counts for nothing, so ids behind the last token get no filling.
 #include <algorithm>
 #include <map>
 #include <set>

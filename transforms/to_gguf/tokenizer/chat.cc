@@ -1,6 +1,6 @@
 // Chat templates (llama.cpp gguf-py/gguf/vocab.py SpecialVocab, gguf_writer.py add_chat_template).
 //
-// Note: without tokenizer_config.json no template is looked for.
+// Without tokenizer_config.json no template is looked for.
 #include <map>
 
 #include "core/base/utf8.h"

@@ -4,7 +4,7 @@
 //
 // Source: llama.cpp conversion/base.py get_vocab_base_pre (text and hashes). The text never
 // changes, so that its pieces are a table for each set of rules and no regular expression has to be
-// run. Note: ids that the post-processor adds belong to the hash.
+// run. Ids that the post-processor adds belong to the hash.
 #pragma once
 
 #include <optional>

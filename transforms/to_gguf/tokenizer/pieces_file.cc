@@ -4,8 +4,8 @@
 //   [PAD<i>] -10000 unused  ◀─ pieces  ◀─ added_tokens.json  ◀─ added_tokens_decoder
 //                                        -1000, user-defined     -1000, control or user-defined
 //
-// Note: user-defined pieces of the model are NORMAL in the file; only what
-// the other files name becomes user-defined.
+// User-defined pieces of the model are NORMAL in the file; only what the other files name becomes
+// user-defined.
 #include <map>
 
 #include "core/model/json_documents.h"

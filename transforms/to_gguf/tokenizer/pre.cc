@@ -4,8 +4,8 @@
 // vocabularies and no other. Here the rules come first and name any vocabulary; the hash
 // (gguf_tokenizer_known.h) then tells published ones apart that share their rules.
 // Source: llama.cpp src/llama-vocab.cpp (llm_tokenizer_bpe: "original regex from tokenizer.json").
-// Note: several names stand for the same rules; where one cannot be told
-// from tokenizer.json, the one that behaves the same is chosen.
+// Several names stand for the same rules; where one cannot be told from tokenizer.json, the one
+// that behaves the same is chosen.
 #include <algorithm>
 
 #include "transforms/to_gguf/tokenizer/known.h"

@@ -3,8 +3,8 @@
 //   message   (key, value) (key, value) ...      key = number << 3 | wire type
 //   wire type 0: varint    1: 8 bytes    2: length as a varint, bytes    5: 4 bytes
 //
-// Source: protobuf.dev/programming-guides/encoding. Note: a varint has ten
-// bytes at most; groups (wire types 3 and 4) are not read, no file of interest has them.
+// Source: protobuf.dev/programming-guides/encoding. A varint has ten bytes at most; groups (wire
+// types 3 and 4) are not read, no file of interest has them.
 #pragma once
 
 #include <cstdint>

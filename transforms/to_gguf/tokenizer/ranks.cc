@@ -4,8 +4,8 @@
 //   "IQ== 0"   one token a line, its bytes in base64, its rank, which is its number
 //
 // Behind the last rank come special tokens: those that tokenizer_config.json names under their
-// numbers, others as <|reserved_token_i|>, up to vocab_size. Note: a merge is what a token splits
-// into when only lower ranks are merged; tokens that split into more than two have none.
+// numbers, others as <|reserved_token_i|>, up to vocab_size. A merge is what a token splits into
+// when only lower ranks are merged; tokens that split into more than two have none.
 #include <array>
 #include <map>
 #include <unordered_map>

@@ -6,8 +6,8 @@
 //   3 normalizer_spec              3 add_dummy_prefix, true when absent
 //
 // Source: google/sentencepiece src/sentencepiece_model.proto; what makes a model loadable:
-// src/model_interface.cc InitializePieces. Note: a message may stand
-// several times, and then its fields are merged; of a field that does, the last one counts.
+// src/model_interface.cc InitializePieces. A message may stand several times, and then its fields
+// are merged; of a field that does, the last one counts.
 #pragma once
 
 #include <cstdint>

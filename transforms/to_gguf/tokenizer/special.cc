@@ -1,7 +1,7 @@
 // Special tokens and flags (llama.cpp gguf-py/gguf/vocab.py SpecialVocab).
 //
-// Note: the post-processor may rename tokens before they are looked up: a
-// template that ends in another token than EOS makes that one EOS and the old one EOT.
+// The post-processor may rename tokens before they are looked up: a template that ends in another
+// token than EOS makes that one EOS and the old one EOT.
 #include <algorithm>
 
 #include "core/model/json_documents.h"

@@ -8,9 +8,8 @@
 //   then: *_token_id, add_*_token, chat_template, normalizer.*
 //
 // Source: llama.cpp conversion/base.py (get_vocab_base, _create_vocab_sentencepiece),
-// gguf-py/gguf/vocab.py (SpecialVocab, LlamaHfVocab). Note: ids of special
-// tokens come first from tokenizer_config.json by text, then from config.json by number, and are
-// written in that order.
+// gguf-py/gguf/vocab.py (SpecialVocab, LlamaHfVocab). Ids of special tokens come first from
+// tokenizer_config.json by text, then from config.json by number, and are written in that order.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Tokens, their types and merges (llama.cpp conversion/base.py get_vocab_base,
 // gguf-py/gguf/vocab.py _try_load_from_tokenizer_json, _try_load_merges_txt).
 //
-// Note: a token is CONTROL when it is marked special or when it only looks
-// so ("<|...|>"); ids that no token has are filled up to vocab_size.
+// A token is CONTROL when it is marked special or when it only looks so ("<|...|>"); ids that no
+// token has are filled up to vocab_size.
 #include <algorithm>
 
 #include "transforms/to_gguf/tokenizer/added.h"

@@ -1,0 +1,32 @@
+#include "core/base/words.h"
+
+namespace ckpt {
+
+bool has_word(std::string_view list, std::string_view word) {
+  if (word.empty() || word.find(' ') != word.npos) return false;
+  for (size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    const bool starts = at == 0 || list[at - 1] == ' ';
+    if (starts && (end == list.size() || list[end] == ' ')) return true;
+  }
+  return false;
+}
+
+bool ends_with_any(std::string_view text, std::span<const std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return text.ends_with(ending); });
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+std::string upper_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return out;
+}
+
+}  // namespace ckpt

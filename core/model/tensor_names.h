@@ -1,0 +1,36 @@
+// What the name of a tensor says: "model.layers.0.mlp.experts.3.up_proj.weight" is the weight of
+// module "model.layers.0.mlp.experts.3.up_proj", which belongs to expert 3.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ckpt {
+
+inline constexpr std::string_view kWeight = ".weight";
+
+// What stands before the last dot: the module of "P.weight", "P.bias", "P.input_scale"; "" for a
+// name without a dot.
+std::string module_of(std::string_view tensor);
+// What stands behind the last dot; the whole of a name without one.
+std::string_view last_word(std::string_view name);
+// As lists of modules name it: P of "P.weight"; the whole name of a parameter that is no module's
+// weight, such as a stack of experts.
+std::string listed_name(std::string_view tensor);
+
+// Of the head, the layer that gives logits: "lm_head.weight", "language_model.lm_head.weight".
+bool is_of_head(std::string_view tensor);
+
+// The last "experts.N." of a name.
+struct ExpertName {
+  std::string_view front;  // "model.layers.0.mlp.experts."
+  uint64_t number;
+  std::string_view rest;  // "up_proj" or "up_proj.weight"
+};
+// nullopt for all that belongs to no expert, or to a stack of all of them.
+std::optional<ExpertName> expert_name(std::string_view name);
+inline bool is_of_expert(std::string_view name) { return expert_name(name).has_value(); }
+
+}  // namespace ckpt

@@ -1,0 +1,46 @@
+// What names say of modules, experts and the head.
+#include "core/model/tensor_names.h"
+
+#include <gtest/gtest.h>
+
+namespace ckpt {
+namespace {
+
+TEST(TensorNames, AModuleStandsBeforeTheLastDot) {
+  EXPECT_EQ(module_of("model.layers.0.mlp.up_proj.weight"), "model.layers.0.mlp.up_proj");
+  EXPECT_EQ(module_of("lm_head.input_scale"), "lm_head");
+  EXPECT_EQ(module_of("scale"), "");
+  EXPECT_EQ(last_word("lm_head.input_scale"), "input_scale");
+  EXPECT_EQ(last_word("scale"), "scale");
+}
+
+TEST(TensorNames, ListsNameWeightsByTheirModuleAndStacksWhole) {
+  EXPECT_EQ(listed_name("lm_head.weight"), "lm_head");
+  EXPECT_EQ(listed_name("model.layers.0.mlp.experts.down_proj"),
+            "model.layers.0.mlp.experts.down_proj");
+}
+
+TEST(TensorNames, TheHeadIsNamedWhereverItStands) {
+  for (const char* name : {"lm_head.weight", "language_model.lm_head.weight", "lm_head.bias"}) {
+    EXPECT_TRUE(is_of_head(name)) << name;
+  }
+  for (const char* name : {"model.embed_tokens.weight", "lm_head", "model.lm_headless.weight"}) {
+    EXPECT_FALSE(is_of_head(name)) << name;
+  }
+}
+
+TEST(TensorNames, AnExpertHasANumber) {
+  const auto expert = expert_name("model.layers.2.mlp.experts.31.up_proj.weight");
+  ASSERT_TRUE(expert);
+  EXPECT_EQ(expert->front, "model.layers.2.mlp.experts.");
+  EXPECT_EQ(expert->number, 31u);
+  EXPECT_EQ(expert->rest, "up_proj.weight");
+  for (const char* name :
+       {"model.layers.2.mlp.experts.gate_up_proj", "mlp.experts.3",
+        "mlp.experts.99999999999999999999.up_proj", "mlp.shared_expert.up_proj"}) {
+    EXPECT_FALSE(is_of_expert(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,43 @@
+// Words of lists and lines, endings and letters.
+#include "core/base/words.h"
+
+#include <gtest/gtest.h>
+
+namespace ckpt {
+namespace {
+
+TEST(Words, AreTakenOffALineOneByOne) {
+  std::string_view line = "one two";
+  EXPECT_EQ(take_word(line), "one");
+  EXPECT_EQ(take_word(line), "two");
+  EXPECT_TRUE(line.empty());
+  EXPECT_EQ(take_word(line), "");
+  line = "12 x";
+  int number = 0;
+  EXPECT_TRUE(take_number(line, number));
+  EXPECT_EQ(number, 12);
+  EXPECT_FALSE(take_number(line, number));
+}
+
+TEST(Words, AListHasWholeWords) {
+  for (const std::string_view list : {"llama qwen2 qwen3", " llama qwen2 qwen3 "}) {
+    EXPECT_TRUE(has_word(list, "llama"));
+    EXPECT_TRUE(has_word(list, "qwen2"));
+    EXPECT_TRUE(has_word(list, "qwen3"));
+    EXPECT_FALSE(has_word(list, "qwen"));
+    EXPECT_FALSE(has_word(list, "wen3"));
+    EXPECT_FALSE(has_word(list, ""));
+    EXPECT_FALSE(has_word(list, "llama qwen2"));
+  }
+}
+
+TEST(Words, EndingsAndCase) {
+  constexpr std::string_view kEndings[] = {".weight", ".bias"};
+  EXPECT_TRUE(ends_with_any("a.bias", kEndings));
+  EXPECT_FALSE(ends_with_any("a.scale", kEndings));
+  EXPECT_EQ(lower_case("Q4_K_M \xC3\x84"), "q4_k_m \xC3\x84");
+  EXPECT_EQ(upper_case("nvfp4 \xC3\xA4"), "NVFP4 \xC3\xA4");
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,28 @@
+#include "transforms/hf/torch_dtype.h"
+
+#include <algorithm>
+
+namespace ckpt {
+
+std::string_view torch_name(const Codec& codec) {
+  if (codec.name == "bf16") return "bfloat16";
+  if (codec.name == "f16") return "float16";
+  return codec.name == "f32" ? "float32" : "";
+}
+
+bool says_dtype(const JsonText& level) {
+  return std::any_of(std::begin(kDtypeKeys), std::end(kDtypeKeys),
+                     [&](std::string_view key) { return level.find(key) != nullptr; });
+}
+
+bool change_dtype(JsonText& level, std::string_view name) {
+  bool changed = false;
+  for (const std::string_view key : kDtypeKeys) {
+    if (level.find(key) == nullptr || level.find_text(key) == name) continue;
+    level.set(key, JsonText::text(name));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace ckpt

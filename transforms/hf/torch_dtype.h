@@ -1,0 +1,22 @@
+// The type of a model's floats, as config.json names it: `dtype` (transformers 5) or `torch_dtype`
+// (4), with PyTorch's words.
+#pragma once
+
+#include <string_view>
+
+#include "core/json/json_edit.h"
+#include "core/model/codec.h"
+
+namespace ckpt {
+
+// "bfloat16", "float16" or "float32"; "" for a codec of any other kind.
+std::string_view torch_name(const Codec& codec);
+
+inline constexpr std::string_view kDtypeKeys[] = {"dtype", "torch_dtype"};
+
+// Whether `level`, an object, says it under either key.
+bool says_dtype(const JsonText& level);
+// Makes each of the keys that `level` has say `name`. True when one said something else.
+bool change_dtype(JsonText& level, std::string_view name);
+
+}  // namespace ckpt

@@ -42,6 +42,8 @@ constexpr const Codec* kAllCodecs[] = {
     &kFp8BlockCtCodec,
     &kFp8RaggedCodec,
     &kFp8RaggedBf16Codec,
+    &kInt4Group32Codec,
+    &kInt4Group128Codec,
     &kMxfp8Codec,
     &kMxfp8E8m0Codec,
     &kMxfp4CtCodec,

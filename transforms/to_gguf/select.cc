@@ -142,8 +142,8 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
   const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
   if (tensor.is_plain_float() || is_decodable) return {};
   return fail(ErrorCode::kUnsupported,
-              "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4 and FP8 with their "
-              "scales{} ({})",
+              "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4, FP8 and packed INT4 "
+              "with their scales{} ({})",
               tensor.name, tensor.codec->name, missing_part(checkpoint, tensor),
               quantization_found(checkpoint, model));
 }
@@ -187,7 +187,9 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   std::vector<const Tensor*> order;
   for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
   std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
-    return std::tie(a->home, a->name) < std::tie(b->home, b->name);
+    // The converter decodes these into new tensors, which come behind all others.
+    const bool packed_a = is_packed_int4(*a), packed_b = is_packed_int4(*b);
+    return std::tie(packed_a, a->home, a->name) < std::tie(packed_b, b->home, b->name);
   });
   const bool is_quantized = std::any_of(order.begin(), order.end(),
                                         [](const Tensor* tensor) { return tensor->has_scales(); });

@@ -122,6 +122,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const Options& options, const Conte
   CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
   CKPT_ASSIGN(Model model, read_model(input));
   input.tensors = join_mxfp4(std::move(input.tensors), context.codecs);
+  CKPT_ASSIGN(input.tensors, join_packed_int4(std::move(input.tensors), context.codecs));
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, keep_mtp, model, context.codecs));
   note_towers(model.towers, context);

@@ -93,6 +93,11 @@ Result<std::vector<Tensor>> change_grid(const Tensor& given, Change change, cons
 std::vector<Tensor> join_mxfp4(std::vector<Tensor> tensors, Codecs codecs);
 bool is_mxfp4(const Tensor& tensor);
 
+// Tensors X_packed, X_scale and X_shape of INT4 in groups as X, which can be decoded; others as
+// they are. Fails: kIo.
+Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs codecs);
+bool is_packed_int4(const Tensor& tensor);
+
 // The keys "<architecture>.*" and general.file_type, appended.
 Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata);
 

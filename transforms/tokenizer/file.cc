@@ -100,8 +100,7 @@ Result<std::optional<TokenizerFile>> read_tokenizer_file(const Checkpoint& check
   out.file_text = document->text();
   MemberSpans members(out);
   if (const auto fault = read_json_events(out.file_text, &members)) {
-    return in(kTokenizerJson,
-              Result<std::optional<TokenizerFile>>(not_json(*fault, out.file_text)));
+    CKPT_TRY(in(kTokenizerJson, Status(not_json(*fault, out.file_text))));
   }
   const auto is_object = [](std::string_view text) { return text.starts_with('{'); };
   const size_t start = out.file_text.find_first_not_of(" \t\r\n");

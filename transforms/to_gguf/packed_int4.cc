@@ -1,0 +1,94 @@
+// INT4 weights as compressed-tensors packs them, taken together to be decoded.
+//
+//   X_packed I32 [N, K/8], X_scale BF16 [N, K/G], X_shape [N, K]        X [N, K]
+//
+// Source: llama.cpp conversion/base.py (dequant_model). Note: weights with zero points, of other
+// widths or groups, and ones whose shape says something else stay as they are, and are refused by
+// name as what they are stored as.
+#include <cstring>
+#include <unordered_map>
+
+#include "transforms/to_gguf/to_gguf.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kPackedEnd = ".weight_packed";
+constexpr uint64_t kValuesOfWord = 8;
+
+using TensorsByName = std::unordered_map<std::string_view, const Tensor*>;
+
+const Tensor* beside(const TensorsByName& all, const std::string& stem, const char* end) {
+  const auto found = all.find(stem + end);
+  return found == all.end() ? nullptr : found->second;
+}
+
+bool is_stored_as(const Tensor* tensor, Dtype dtype, size_t rank) {
+  return tensor != nullptr && tensor->is_stored() && tensor->codec->parts.size() == 1 &&
+         tensor->codec->parts[0].dtype == dtype && tensor->shape.size() == rank;
+}
+
+// Two whole numbers of 32 or 64 bits.
+Result<std::vector<uint64_t>> read_shape(const Tensor* tensor) {
+  const bool is_long = is_stored_as(tensor, Dtype::kI64, 1);
+  if ((!is_long && !is_stored_as(tensor, Dtype::kI32, 1)) || tensor->shape[0] != 2) {
+    return std::vector<uint64_t>();
+  }
+  const size_t bytes = is_long ? sizeof(uint64_t) : sizeof(uint32_t);
+  const Slice& slice = tensor->stored().parts[0].at(0);
+  std::vector<std::byte> raw(bytes * 2);
+  CKPT_TRY(slice.source->read(slice.offset_bytes, raw));
+  std::vector<uint64_t> out(2, 0);
+  for (size_t i = 0; i < 2; ++i) std::memcpy(&out[i], raw.data() + i * bytes, bytes);
+  return out;
+}
+
+// The codec of these codes and scales; nullptr where they are not of that kind.
+Result<const Codec*> codec_of(const TensorsByName& all, const Tensor& packed,
+                              const std::string& stem, Codecs codecs) {
+  const Tensor* scale = beside(all, stem, ".weight_scale");
+  CKPT_ASSIGN(const auto shape, read_shape(beside(all, stem, ".weight_shape")));
+  const bool is_plain = is_stored_as(&packed, Dtype::kI32, 2) &&
+                        is_stored_as(scale, Dtype::kBF16, 2) && shape.size() == 2 &&
+                        beside(all, stem, ".weight_zero_point") == nullptr;
+  if (!is_plain || scale->shape[0] != packed.shape[0] || scale->shape[1] == 0) return nullptr;
+  if (shape != std::vector<uint64_t>{packed.shape[0], packed.shape[1] * kValuesOfWord}) {
+    return nullptr;
+  }
+  if (shape[1] % scale->shape[1] != 0) return nullptr;
+  return find_codec(codecs, fmt::format("int4_g{}", shape[1] / scale->shape[1]));
+}
+
+}  // namespace
+
+bool is_packed_int4(const Tensor& tensor) { return tensor.codec->name.starts_with("int4_g"); }
+
+Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs codecs) {
+  TensorsByName all;
+  for (const Tensor& tensor : tensors) all.emplace(tensor.name, &tensor);
+  std::unordered_map<std::string_view, const Codec*> taken;  // parts of joined ones, by name
+  std::vector<Tensor> out;
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.name.ends_with(kPackedEnd)) continue;
+    const std::string stem = tensor.name.substr(0, tensor.name.size() - kPackedEnd.size());
+    CKPT_ASSIGN(const Codec* codec, codec_of(all, tensor, stem, codecs));
+    if (codec == nullptr) continue;
+    Tensor joined = tensor;
+    joined.name = stem + ".weight";
+    joined.codec = codec;
+    joined.shape[1] *= kValuesOfWord;
+    const Tensor* scale = beside(all, stem, ".weight_scale");
+    joined.origin = Stored{{tensor.stored().parts[0], scale->stored().parts[0]}};
+    for (const Tensor* part : {&tensor, scale, beside(all, stem, ".weight_shape")}) {
+      taken.emplace(part->name, codec);
+    }
+    out.push_back(std::move(joined));
+  }
+  if (taken.empty()) return tensors;
+  for (const Tensor& tensor : tensors) {
+    if (!taken.contains(tensor.name)) out.push_back(tensor);
+  }
+  return out;
+}
+
+}  // namespace ckpt

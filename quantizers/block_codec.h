@@ -4,13 +4,16 @@
 // them, are the half floats that first_overflow looks at.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 
 #include "core/model/codec.h"
 #include "quantizers/codec_list.h"
 #include "quantizers/extreme_codes.h"
+#include "quantizers/plain_simd.h"
 
 namespace ckpt {
 
@@ -34,6 +37,26 @@ void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts)
   if constexpr (!std::is_null_pointer_v<decltype(kSearch)>) {
     if (context.options.search == ScaleSearch::kBest) kSearch(rows, context.column_weights, out);
   }
+}
+
+// Floats of one piece of plain bf16 stay in the first-level cache.
+template <class Block, EncodeBlocks<Block> kEncode>
+bool encode_bf16_part(std::span<const std::byte> values, const EncodeContext& context,
+                      Parts parts) {
+  constexpr uint64_t kPieceValues = 4096, kPieceBytes = kPieceValues * sizeof(uint16_t);
+  static_assert(kPieceValues % Block::kValues == 0);
+  if (context.options.search == ScaleSearch::kBest) return false;
+  auto* out = reinterpret_cast<Block*>(parts[0].data());
+  alignas(64) float floats[kPieceValues];
+  while (!values.empty()) {
+    const auto piece = values.first(std::min<uint64_t>(kPieceBytes, values.size()));
+    const uint64_t count = piece.size() / sizeof(uint16_t);
+    if (!decode_finite_bf16(piece.data(), count, floats)) return false;
+    kEncode(floats, count / Block::kValues, out);
+    out += count / Block::kValues;
+    values = values.subspan(piece.size());
+  }
+  return true;
 }
 
 template <class Block, DecodeBlocks<Block> kDecode>
@@ -89,6 +112,7 @@ template <Dtype kDtype, class Block, EncodeBlocks<Block> kEncode, auto kWeighted
 constexpr Codec block_codec(std::string_view name, std::string_view help) {
   Codec codec = block_codec<kDtype, Block>(name, help);
   codec.encode = encode_part<Block, kEncode, kWeighted, kSearch>;
+  codec.encode_bf16 = encode_bf16_part<Block, kEncode>;
   codec.decode = decode_part<Block, kDecode>;
   codec.count_extreme = count_extreme_part<Block>;
   return codec;

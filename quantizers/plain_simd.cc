@@ -4,10 +4,31 @@
 // a NaN, which float_convert.h does not, so NaNs are replaced before it.
 #include "quantizers/plain_simd.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "core/model/float_convert.h"
 #include "quantizers/simd/dispatch.h"
+
+#ifndef CKPT_PLAIN_SIMD_SCALAR
+#define CKPT_PLAIN_SIMD_SCALAR
+namespace ckpt {
+namespace {
+
+bool from_finite_bf16_scalar(const std::byte* in, uint64_t count, float* values) {
+  bool is_finite = true;
+  for (uint64_t i = 0; i < count; ++i) {
+    uint16_t code;
+    std::memcpy(&code, in + i * sizeof code, sizeof code);
+    values[i] = float_from_bf16(code);
+    is_finite = is_finite && std::isfinite(values[i]);
+  }
+  return is_finite;
+}
+
+}  // namespace
+}  // namespace ckpt
+#endif
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/plain_simd.cc"
@@ -175,6 +196,19 @@ HWY_INLINE void store_f8_pair(Float low, Float high, std::byte* out) {
 void from_bf16(const std::byte* in, uint64_t count, float* values) {
   decode_each<uint16_t, load_bf16, float_from_bf16>(in, count, values);
 }
+// Adding one to an exponent of all ones carries into the sign bit, which no other exponent reaches.
+bool from_finite_bf16(const std::byte* in, uint64_t count, float* values) {
+  Int carries = hn::Zero(kI);
+  uint64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Float value = load_bf16(in + i * sizeof(uint16_t));
+    hn::StoreU(value, kF, values + i);
+    const Int exponent = hn::And(bits_of(value), splat_int(kInfBits));
+    carries = hn::Or(carries, hn::Add(exponent, splat_int(0x00800000)));
+  }
+  const bool rest = from_finite_bf16_scalar(in + i * sizeof(uint16_t), count - i, values + i);
+  return rest && hn::AllFalse(kI, hn::Lt(carries, hn::Zero(kI)));
+}
 void from_f16(const std::byte* in, uint64_t count, float* values) {
   decode_each<uint16_t, load_f16, float_from_f16>(in, count, values);
 }
@@ -235,6 +269,8 @@ constexpr auto to_e4m3_scalar = encode_scalar<uint8_t, e4m3_from_float>;
 constexpr auto to_e5m2_scalar = encode_scalar<uint8_t, e5m2_from_float>;
 
 constexpr SimdTable<Decode> kFromBf16 = CKPT_SIMD_TABLE(from_bf16_scalar, from_bf16);
+constexpr SimdTable<decltype(from_finite_bf16_scalar)> kFromFiniteBf16 =
+    CKPT_SIMD_TABLE(from_finite_bf16_scalar, from_finite_bf16);
 constexpr SimdTable<Decode> kFromF16 = CKPT_SIMD_TABLE(from_f16_scalar, from_f16);
 constexpr SimdTable<Decode> kFromE4m3 = CKPT_SIMD_TABLE(from_e4m3_scalar, from_e4m3);
 constexpr SimdTable<Decode> kFromE5m2 = CKPT_SIMD_TABLE(from_e5m2_scalar, from_e5m2);
@@ -247,6 +283,9 @@ constexpr SimdTable<Encode> kToE5m2 = CKPT_SIMD_TABLE(to_e5m2_scalar, to_e5m2);
 
 void decode_bf16(const std::byte* in, uint64_t count, float* values) {
   simd_function(kFromBf16)(in, count, values);
+}
+bool decode_finite_bf16(const std::byte* in, uint64_t count, float* values) {
+  return simd_function(kFromFiniteBf16)(in, count, values);
 }
 void decode_f16(const std::byte* in, uint64_t count, float* values) {
   simd_function(kFromF16)(in, count, values);

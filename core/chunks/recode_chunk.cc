@@ -156,6 +156,29 @@ std::vector<std::span<Byte>> strip_parts(const Codec& codec, const Grain& grain,
   return out;
 }
 
+// Whether the codec could hold rows [row, row + rows) of the chunk, now that `out` holds them.
+Status check_overflow(const RecodeInput& input, uint64_t row, uint64_t rows, Parts out) {
+  const Tensor& tensor = input.tensor;
+  const Codec& codec = *tensor.codec;
+  if (codec.first_overflow == nullptr || input.allow_nonfinite) return {};
+  const std::vector<std::span<const std::byte>> encoded(out.begin(), out.end());
+  const uint64_t row_values = input.grain.row_values;
+  const uint64_t bad = codec.first_overflow(encoded, rows, row_values);
+  if (bad == rows) return {};
+  const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+  const uint64_t in_tensor =
+      (input.first_row + row + bad) * row_values / std::max<uint64_t>(1, tensor.row_values());
+  if (codec.block_values > 1) {
+    return fail_with_hint(
+        ErrorCode::kCorrupt, fmt::format("--tensor-type '{}=bf16'", source),
+        "tensor '{}': values of row {} are too large for the float16 scales of {}", source,
+        in_tensor, codec.name);
+  }
+  return fail_with_hint(ErrorCode::kCorrupt, codec.name == "f16" ? "--to bf16" : "--to f32",
+                        "tensor '{}': values of row {} are too large for {}", source, in_tensor,
+                        codec.name);
+}
+
 Status encode_strip(const RecodeInput& input, uint64_t row, ConstFloatRows values, Parts out) {
   const Tensor& tensor = input.tensor;
   const Codec& codec = *tensor.codec;
@@ -167,22 +190,7 @@ Status encode_strip(const RecodeInput& input, uint64_t row, ConstFloatRows value
                                : input.block_amax.subspan(row * blocks, values.rows() * blocks),
       input.feedback};
   codec.encode(values, context, out);
-  if (codec.first_overflow == nullptr || input.allow_nonfinite) return {};
-  const std::vector<std::span<const std::byte>> encoded(out.begin(), out.end());
-  const uint64_t bad = codec.first_overflow(encoded, values.rows(), values.row_values);
-  if (bad == values.rows()) return {};
-  const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
-  const uint64_t in_tensor =
-      (first + bad) * values.row_values / std::max<uint64_t>(1, tensor.row_values());
-  if (codec.block_values > 1) {
-    return fail_with_hint(
-        ErrorCode::kCorrupt, fmt::format("--tensor-type '{}=bf16'", source),
-        "tensor '{}': values of row {} are too large for the float16 scales of {}", source,
-        in_tensor, codec.name);
-  }
-  return fail_with_hint(ErrorCode::kCorrupt, codec.name == "f16" ? "--to bf16" : "--to f32",
-                        "tensor '{}': values of row {} are too large for {}", source, in_tensor,
-                        codec.name);
+  return check_overflow(input, row, values.rows(), out);
 }
 
 }  // namespace
@@ -252,7 +260,7 @@ Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out)
   const auto bf16 = plain_bf16(input);
   const EncodeContext context{input.stats, {}, input.tensor.recoded().options};
   if (!bf16.empty() && codec.encode_bf16 != nullptr && codec.encode_bf16(bf16, context, out)) {
-    return {};
+    return check_overflow(input, 0, input.rows, out);
   }
   for (uint64_t row = 0; row < input.rows;) {
     const uint64_t rows = strip_rows(input, row);

@@ -33,6 +33,7 @@ struct Worker {
   RecodeScratch scratch;
   uint64_t read_bytes = 0;
   Stats found;  // by the last scan
+  bool is_scanning = false;
 };
 
 class Engine {
@@ -129,6 +130,7 @@ std::vector<GatherBuffers>& Engine::buffers(Worker& worker, size_t count, bool i
   if (worker.buffers.size() < count) worker.buffers.resize(count);
   for (GatherBuffers& each : worker.buffers) {
     each.cache = cache_ && is_read_again ? &*cache_ : nullptr;
+    each.reading = worker.is_scanning ? BlockCache::Reading::kFirst : BlockCache::Reading::kLast;
   }
   return worker.buffers;
 }
@@ -292,6 +294,7 @@ void Engine::work() {
       continue;
     }
     const bool is_done = resume_ != nullptr && resume_->is_done(jobs_, task);
+    worker.is_scanning = task.kind == Task::Kind::kScan;
     Status status = is_done ? pass_over(task) : run_task(task, worker);
     scans_->ended(jobs_, task);
     if (!status) {
@@ -323,7 +326,11 @@ Status Engine::make() {
     take_share(jobs_, plan_, options_.resume.share_number, options_.resume.share_count);
   }
   scans_.emplace(jobs_.scans.size());
-  if (!jobs_.scans.empty() || plan_.outputs.size() > 1) cache_.emplace(options_.memory_bytes / 2);
+  const bool is_shared = plan_.outputs.size() > 1;
+  if (!jobs_.scans.empty() || is_shared) {
+    const auto use = is_shared ? BlockCache::Use::kOften : BlockCache::Use::kTwice;
+    cache_.emplace(options_.memory_bytes / 2, use);
+  }
   if (resume_ != nullptr) {
     for (uint32_t i = 0; i < jobs_.scans.size(); ++i) scans_->add(i, resume_->known(i));
     resume_->start(files_, [this](Error error) { failed(0, std::move(error)); });

@@ -14,17 +14,56 @@ constexpr uint64_t kBlockBytes = 2 << 20;
 Status BlockCache::load(const ByteSource& source, uint64_t number, Block& block) {
   const uint64_t first = number * kBlockBytes;
   const uint64_t size = std::min(kBlockBytes, source.size_bytes() - first);
+  block.buffer = pool_.take();
   CKPT_ASSIGN(block.bytes, source.fetch(first, size, block.buffer));
+  block.unread_bytes = size;
   return {};
 }
 
-void BlockCache::evict() {
-  while (kept_bytes_ > capacity_bytes_ && !by_use_.empty()) {
-    const auto oldest = blocks_.find(by_use_.back());
-    kept_bytes_ -= oldest->second->bytes.size();
-    blocks_.erase(oldest);  // readers that still hold it keep it alive
-    by_use_.pop_back();
+// Readers that still hold it keep it alive.
+void BlockCache::forget(const Key& key) {
+  const auto found = blocks_.find(key);
+  kept_bytes_ -= found->second->bytes.size();
+  by_use_.erase(found->second->used);
+  blocks_.erase(found);
+}
+
+// Makes room for so many bytes, as far as there is something to go. Of what is read twice that is
+// the ends of tensors, whose blocks hold other things too, which nobody reads.
+void BlockCache::evict(uint64_t room_bytes) {
+  auto oldest = by_use_.end();
+  while (kept_bytes_ + room_bytes > capacity_bytes_ && oldest != by_use_.begin()) {
+    const Key key = *--oldest;
+    const Block& block = *blocks_.at(key);
+    if (use_ == Use::kTwice && block.unread_bytes == block.bytes.size()) continue;
+    ++oldest;
+    forget(key);
   }
+}
+
+// Bytes of a block that nobody will ask for again.
+void BlockCache::was_read(const Key& key, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(key);
+  if (found == blocks_.end() || !found->second->ready) return;
+  found->second->unread_bytes -= std::min(bytes, found->second->unread_bytes);
+  if (found->second->unread_bytes == 0) forget(key);
+}
+
+// Whether a range that is read twice has no part in the cache and gets none.
+bool BlockCache::goes_around(const ByteSource& source, const Range& range) {
+  if (use_ != Use::kTwice) return false;
+  const std::lock_guard lock(mutex_);
+  if (range.reading == Reading::kFirst) {
+    evict(range.size_bytes);
+    if (kept_bytes_ + range.size_bytes <= capacity_bytes_) return false;
+  }
+  const Key first{&source, range.offset_bytes / kBlockBytes};
+  const Key last{&source, (range.offset_bytes + range.size_bytes - 1) / kBlockBytes};
+  const auto found = blocks_.lower_bound(first);
+  if (found != blocks_.end() && found->first <= last) return false;
+  read_bytes_ += range.size_bytes;
+  return true;
 }
 
 Result<BlockCache::SharedBlock> BlockCache::block(const ByteSource& source, uint64_t number) {
@@ -38,7 +77,7 @@ Result<BlockCache::SharedBlock> BlockCache::block(const ByteSource& source, uint
     }
     loaded_.wait(lock);  // another thread is at it; gone afterwards if that failed
   }
-  const SharedBlock fresh = std::make_shared<Block>();
+  const SharedBlock fresh = std::make_shared<Block>(pool_);
   blocks_.emplace(key, fresh);
   lock.unlock();
   Status status = load(source, number, *fresh);
@@ -53,28 +92,30 @@ Result<BlockCache::SharedBlock> BlockCache::block(const ByteSource& source, uint
   fresh->ready = true;
   kept_bytes_ += fresh->bytes.size();
   read_bytes_ += fresh->bytes.size();
-  evict();
+  if (use_ == Use::kOften) evict(0);
   return fresh;
 }
 
-Result<std::span<const std::byte>> BlockCache::fetch(const ByteSource& source,
-                                                     uint64_t offset_bytes, uint64_t size_bytes,
+Result<std::span<const std::byte>> BlockCache::fetch(const ByteSource& source, const Range& range,
                                                      AlignedBuffer& scratch) {
-  const bool inside =
-      offset_bytes <= source.size_bytes() && size_bytes <= source.size_bytes() - offset_bytes;
-  if (!inside || size_bytes == 0 || !source.memory().empty()) {
-    return source.fetch(offset_bytes, size_bytes, scratch);
+  const uint64_t offset = range.offset_bytes, size = range.size_bytes;
+  const bool inside = offset <= source.size_bytes() && size <= source.size_bytes() - offset;
+  if (!inside || size == 0 || !source.memory().empty() || goes_around(source, range)) {
+    return source.fetch(offset, size, scratch);
   }
-  std::byte* out = scratch.reserve(size_bytes);
-  for (uint64_t done = 0; done < size_bytes;) {
-    const uint64_t at = offset_bytes + done;
+  std::byte* out = scratch.reserve(size);
+  for (uint64_t done = 0; done < size;) {
+    const uint64_t at = offset + done;
     CKPT_ASSIGN(const SharedBlock held, block(source, at / kBlockBytes));
     const auto here = held->bytes.subspan(at % kBlockBytes);
-    const uint64_t count = std::min<uint64_t>(here.size(), size_bytes - done);
+    const uint64_t count = std::min<uint64_t>(here.size(), size - done);
     std::memcpy(out + done, here.data(), count);
+    if (use_ == Use::kTwice && range.reading == Reading::kLast) {
+      was_read({&source, at / kBlockBytes}, count);
+    }
     done += count;
   }
-  return std::span<const std::byte>(out, size_bytes);
+  return std::span<const std::byte>(out, size);
 }
 
 uint64_t BlockCache::read_bytes() const {

@@ -1,6 +1,9 @@
 // Keeps what was read of files for the next reader: tensors that are scanned before they are
 // encoded, and sources that several outputs are made from. Direct I/O leaves nothing in the page
 // cache, so without it a second reading would go to the disk. Thread-safe.
+//
+// What is read twice in one order is kept until its second reading, and when there is no room, what
+// comes next is not: it is needed last. Else the longest unused goes first.
 #pragma once
 
 #include <condition_variable>
@@ -20,21 +23,35 @@ namespace ckpt {
 
 class BlockCache {
  public:
-  // Blocks of files are kept up to `capacity_bytes`, the longest unused going first.
-  explicit BlockCache(uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
+  enum class Use { kTwice, kOften };
+  enum class Reading { kFirst, kLast };
+
+  // Blocks of files are kept up to `capacity_bytes`.
+  BlockCache(uint64_t capacity_bytes, Use use) : capacity_bytes_(capacity_bytes), use_(use) {}
 
   // As ByteSource::fetch, which it calls for what it does not hold. Threads that want one block at
-  // the same time read it once.
-  Result<std::span<const std::byte>> fetch(const ByteSource& source, uint64_t offset_bytes,
-                                           uint64_t size_bytes, AlignedBuffer& scratch);
+  // the same time read it once. `reading` counts for kTwice only.
+  struct Range {
+    uint64_t offset_bytes, size_bytes;
+    Reading reading;
+  };
+  Result<std::span<const std::byte>> fetch(const ByteSource& source, const Range& range,
+                                           AlignedBuffer& scratch);
   // Read from sources so far.
   uint64_t read_bytes() const;
 
  private:
   using Key = std::pair<const ByteSource*, uint64_t>;  // source, number of the block
   struct Block {
+    explicit Block(BufferPool& from) : pool(from) {}
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
+    ~Block() { pool.give(std::move(buffer)); }
+
+    BufferPool& pool;
     AlignedBuffer buffer;
     std::span<const std::byte> bytes;
+    uint64_t unread_bytes = 0;  // of the last reading
     bool ready = false;
     std::list<Key>::iterator used;
   };
@@ -42,9 +59,14 @@ class BlockCache {
 
   Result<SharedBlock> block(const ByteSource& source, uint64_t number);
   Status load(const ByteSource& source, uint64_t number, Block& block);
-  void evict();
+  bool goes_around(const ByteSource& source, const Range& range);
+  void was_read(const Key& key, uint64_t bytes);
+  void forget(const Key& key);
+  void evict(uint64_t room_bytes);
 
   const uint64_t capacity_bytes_;
+  const Use use_;
+  BufferPool pool_;
   mutable std::mutex mutex_;
   std::condition_variable loaded_;
   std::map<Key, SharedBlock> blocks_;

@@ -1,10 +1,17 @@
 #include "core/io/buffers.h"
 
+#include <sys/mman.h>
+
 #include <new>
 
 #include "core/base/arithmetic.h"
 
 namespace ckpt {
+namespace {
+
+constexpr uint64_t kHugeBytes = 4 << 20;  // holds a huge page, wherever it begins
+
+}  // namespace
 
 void AlignedBuffer::Free::operator()(std::byte* memory) const {
   ::operator delete (memory, std::align_val_t{kPageBytes});
@@ -16,6 +23,9 @@ std::byte* AlignedBuffer::reserve(uint64_t size_bytes) {
     memory_.reset();
     memory_.reset(static_cast<std::byte*>(::operator new (wanted, std::align_val_t{kPageBytes})));
     capacity_ = wanted;
+    // Direct I/O looks up every page of its memory: a tenth of a copy's CPU time when they are
+    // small. A wish that the system may refuse.
+    if (wanted >= kHugeBytes) (void)::madvise(memory_.get(), wanted, MADV_HUGEPAGE);
   }
   return memory_.get();
 }

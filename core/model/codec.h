@@ -107,7 +107,7 @@ struct Codec {
   void (*decode)(ConstParts, FloatRows) = nullptr;
   // Shortcuts for values that lie in memory as plain bf16: what scan and encode would do with them
   // decoded, in one pass. False, with no use in what was done, when an Inf or NaN is among them, or
-  // for what the codec only does with floats. Null: no shortcut. Requires: no first_overflow.
+  // for what the codec only does with floats; first_overflow is asked afterwards. Null: none.
   bool (*scan_bf16)(std::span<const std::byte>, Stats&) = nullptr;
   bool (*encode_bf16)(std::span<const std::byte>, const EncodeContext&, Parts) = nullptr;
   // Index of the first encoded row whose scales are Inf or NaN although its values were finite

@@ -33,7 +33,7 @@ size_t run_end(const Pieces& pieces, size_t first) {
 Result<std::span<const std::byte>> fetch(const ByteSource& source, uint64_t offset_bytes,
                                          uint64_t size_bytes, GatherBuffers& buffers) {
   if (buffers.cache == nullptr) return source.fetch(offset_bytes, size_bytes, buffers.raw);
-  return buffers.cache->fetch(source, offset_bytes, size_bytes, buffers.raw);
+  return buffers.cache->fetch(source, {offset_bytes, size_bytes, buffers.reading}, buffers.raw);
 }
 
 Status read_runs(Pieces pieces, std::byte* out, GatherBuffers& buffers) {

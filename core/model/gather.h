@@ -37,8 +37,9 @@ class SliceIndex {
 // Memory that gather() uses; one for each thread and part.
 struct GatherBuffers {
   BlockCache* cache = nullptr;  // to read through; may be null
-  AlignedBuffer raw;            // as read
-  AlignedBuffer ordered;        // pieces put in order
+  BlockCache::Reading reading = BlockCache::Reading::kFirst;
+  AlignedBuffer raw;      // as read
+  AlignedBuffer ordered;  // pieces put in order
 };
 
 // Bytes [first, first + size). The result lies in `buffers` or in the source's own memory and is

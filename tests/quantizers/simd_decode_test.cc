@@ -4,7 +4,9 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/model/float_convert.h"
@@ -87,6 +89,28 @@ class SimdPlain : public testing::TestWithParam<PlainFormat> {
 };
 
 // Every code, from an odd address, and every count of numbers up to 200.
+// Every length of a last vector, and the Inf or NaN at every place of it.
+TEST(SimdBf16, InfAndNanAreSeenWhileBf16IsDecoded) {
+  for (const SimdTarget target : simd_targets()) {
+    const ForcedSimdTarget forced(target);
+    for (uint64_t count = 1; count < 40; ++count) {
+      std::vector<uint16_t> codes(count, 0xFF7F);  // the largest number, negative
+      std::vector<float> values(count), expected(count);
+      const auto bytes = [&] { return std::as_bytes(std::span(codes)).data(); };
+      EXPECT_TRUE(decode_finite_bf16(bytes(), count, values.data()));
+      for (const uint16_t bad : std::vector<uint16_t>{0x7F80, 0xFF80, 0x7FC0, 0x7F81, 0xFFFF}) {
+        for (uint64_t at = 0; at < count; ++at) {
+          const uint16_t good = std::exchange(codes[at], bad);
+          EXPECT_FALSE(decode_finite_bf16(bytes(), count, values.data()));
+          decode_bf16(bytes(), count, expected.data());
+          EXPECT_EQ(bits_of(values), bits_of(expected));
+          codes[at] = good;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(SimdPlain, DecodesEveryCode) {
   const PlainFormat& format = GetParam();
   const size_t codes = size_t{1} << 8 * format.element_bytes;

@@ -198,7 +198,9 @@ Status look_blocks(const Look& look) {
   return {};
 }
 
-bool is_nvfp4(const Tensor& tensor) { return tensor.codec->name.starts_with("nvfp4"); }
+bool is_nvfp4(const Tensor& tensor) {
+  return tensor.codec->scheme == Scheme::kNvfp4 || plain_dtype(*tensor.codec) == Dtype::kNvfp4;
+}
 
 Status look_scales(const Look& look) {
   if (!is_asked(look)) return {};

@@ -172,9 +172,11 @@ class Comparison {
       return;
     }
     filled_.insert(served_parameter(parameter.name));
-    const std::string_view codec = tensor->codec->name;
+    const auto dtype = plain_dtype(*tensor->codec);
+    const bool is_integer =
+        dtype == Dtype::kI8 || dtype == Dtype::kI16 || dtype == Dtype::kI32 || dtype == Dtype::kI64;
     const bool is_same = tensor->shape == parameter.shape;
-    if (codec == "u8" || (codec.starts_with('i') && !is_same)) {
+    if (dtype == Dtype::kU8 || (is_integer && !is_same)) {
       out_.has_unknown_codes = true;
     } else if (!is_same) {
       out_.wrong.push_back(

@@ -165,7 +165,7 @@ Status look_quantization_scales(const Look& look) {
   }
   // Codes whose scales are missing or of another shape are not put together by the reader.
   for (const auto& [name, module] : look.on.modules) {
-    if (module.weight == nullptr || module.weight->codec->name != "u8") continue;
+    if (module.weight == nullptr || plain_dtype(*module.weight->codec) != Dtype::kU8) continue;
     // In a plan the block scales may be made anew; the reader will put them together.
     const Tensor* scale = look.on.tensor(module.weight->name + "_scale");
     if (scale != nullptr && !scale->is_stored()) continue;

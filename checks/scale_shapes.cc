@@ -20,8 +20,9 @@ const Tensor* weight_beside(const Examined& on, const std::string& name, std::st
   return stem.ends_with('.') ? on.tensor(stem + "weight") : nullptr;
 }
 
+bool is_fp8_codes(const Codec& codec) { return plain_dtype(codec) == Dtype::kF8E4M3; }
 bool is_fp8(const Tensor& weight) {
-  return weight.codec->name == "f8_e4m3" || weight.codec->name.starts_with("fp8_");
+  return is_fp8_codes(*weight.codec) || is_fp8(weight.codec->scheme);
 }
 
 Status look_numbers(const Look& look) {
@@ -55,7 +56,7 @@ Status look_bare(const Look& look) {
   if (said == nullptr || !said->method.starts_with("modelopt")) return {};
   Mismatch found;
   for (const auto& [name, module] : look.on.modules) {
-    if (module.weight == nullptr || module.weight->codec->name != "f8_e4m3") continue;
+    if (module.weight == nullptr || !is_fp8_codes(*module.weight->codec)) continue;
     const auto layer = said->layers.find(name);
     if ((layer == said->layers.end() ? said->algo : layer->second) == "FP8") found.add(name);
   }

@@ -16,11 +16,12 @@ std::string text_or_empty(const JsonValue& json, std::string_view key) {
 }
 
 Form form_of(const Codec& codec) {
-  const std::string_view name = codec.name;
-  if (name == "nvfp4_modelopt") return Form::kNvfp4;
-  if (name == "nvfp4_ct") return Form::kPackedNvfp4;
-  if (name.starts_with("fp8_")) return Form::kFp8;
-  const bool is_float = name == "bf16" || name == "f16" || name == "f32" || name == "f64";
+  if (codec.scheme == Scheme::kNvfp4 && codec.dialect == Dialect::kModelopt) return Form::kNvfp4;
+  if (codec.scheme == Scheme::kNvfp4 && codec.dialect == Dialect::kCompressedTensors) {
+    return Form::kPackedNvfp4;
+  }
+  if (is_fp8(codec.scheme)) return Form::kFp8;
+  const bool is_float = is_plain_float(codec) || plain_dtype(codec) == Dtype::kF64;
   return is_float ? Form::kPlain : Form::kOther;
 }
 
@@ -178,7 +179,8 @@ void Examined::collect_modules() {
       module.form = form_of(*tensor.codec);
       // Codes whose scales a step before makes anew stand apart in a plan; as written, the reader
       // puts them together.
-      const Tensor* scale = tensor.codec->name == "u8" ? this->tensor(name + "_scale") : nullptr;
+      const Tensor* scale =
+          plain_dtype(*tensor.codec) == Dtype::kU8 ? this->tensor(name + "_scale") : nullptr;
       if (scale != nullptr && !scale->is_stored()) module.form = Form::kNvfp4;
     } else if (word == "input_scale" && dot != name.npos) {
       modules[name.substr(0, dot)].has_input_scale = true;

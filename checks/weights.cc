@@ -87,7 +87,8 @@ Status look_unknown(const Look& look) {
   std::string first;
   for (const Tensor* tensor : look.on.stray) {
     const std::string& name = tensor->name;
-    const bool is_codes = tensor->codec->name == "u8" || tensor->codec->name == "i8";
+    const auto dtype = plain_dtype(*tensor->codec);
+    const bool is_codes = dtype == Dtype::kU8 || dtype == Dtype::kI8;
     const bool is_usual = name.ends_with(".bias") || name.ends_with(".A_log") ||
                           name.ends_with(".dt_bias") || name.ends_with("_scale") ||
                           name.ends_with("_amax") || name.find("_quantizer.") != name.npos;

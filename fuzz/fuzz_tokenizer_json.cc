@@ -6,7 +6,8 @@
 #include "quantizers/quantizers.h"
 #include "tools/steps.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
-#include "transforms/tokenizer/parts.h"
+#include "transforms/tokenizer/compare.h"
+#include "transforms/tokenizer/file.h"
 
 namespace {
 

@@ -4,8 +4,10 @@
   folders   core includes nothing else, models includes core, leaves are strangers to each other and see
             core and models, a folder shows one header, only tools and tests see everything
   floors    in core, a folder includes its own files and those of the floors below
-  headers   a header is included by another file than its own .cc
   JSON      core/json reads it, with one limit of nesting; nobody calls another parser
+  headers   a header is included by another file than its own .cc; in ONE_HEADER a .cc has its own, or is a step
+  reading   transforms ask core for values by the headers of ASKED alone, and open no file
+  codecs    a codec is known by its scheme or dtype, never by its name
 
 usage: include_laws.py ROOT      prints each breach as "file:line: law" and exits 1
        include_laws.py --planted ROOT   breaks each law in a copy of ROOT and must see it
@@ -20,6 +22,10 @@ LEAVES = {"formats", "quantizers", "transforms", "checks", "publish"}
 BELOW = {"models"}  # leaves may include its header
 FREE = {"tools", "tests", "bench", "fuzz"}
 FLOORS = ["base", "json", "io", "model", "chunks", "outputs", "resume", "engine", "patch"]  # lowest first
+ASKED = {"core/chunks/evaluate.h", "core/chunks/repack.h", "core/io/cursor.h"}  # beside base, json and model
+ONE_HEADER = {"transforms/nvfp4", "transforms/to_gguf", "transforms/tokenizer"}
+READS = re.compile(r"\bopen_file\(|->read\(")
+COMPARES_NAME = re.compile(r"codec(\(\))?(->|\.)name (==|!=)|codec(\(\))?(->|\.)name\.(starts_with|find)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 OTHER_PARSER = re.compile(r"\b(?:json|Json|ordered_json|JsonValue)::(?:parse|sax_parse|accept)\(")
 MAX_SOURCE_LINES, MAX_COLUMNS = 400, 100
@@ -59,6 +65,30 @@ def floor_breach(where, target):
     return None
 
 
+def reading_breach(where, target):
+    if where.parts[0] != "transforms" or not target.startswith("core/"):
+        return None
+    if target.split("/")[1] in {"base", "json", "model"} or target in ASKED:
+        return None
+    return f"transforms include {target}; what they may ask for is in {', '.join(sorted(ASKED))}"
+
+
+def line_breach(where, line):
+    code = line.split("//")[0]
+    if where.parts[0] == "transforms" and READS.search(code):
+        return "transforms open and read no file; Context does"
+    if where.parts[0] not in FREE - {"tools"} and COMPARES_NAME.search(code) and str(where) != "core/model/codec.cc":
+        return "a codec is known by its scheme or dtype, not by its name"
+    return None
+
+
+def has_no_header(root, where, lines):
+    if str(where.parent) not in ONE_HEADER or where.suffix != ".cc" or (root / where).with_suffix(".h").exists():
+        return False
+    return not any(line.startswith(("constinit const Transform", "const Transform", '#include "transforms/transforms.h"'))
+                   for line in lines)
+
+
 def breaches(root):
     users = {}
     for where, lines in sources(root):
@@ -70,7 +100,11 @@ def breaches(root):
             users.setdefault(str(where), set())
         if folder not in FREE and len(lines) > MAX_SOURCE_LINES + 1:
             yield f"{where}:{len(lines)}: more than {MAX_SOURCE_LINES} lines"
+        if has_no_header(root, where, lines):
+            yield f"{where}:1: neither a step nor announced in {where.with_suffix('.h').name}"
         for number, line in enumerate(lines, 1):
+            if breach := line_breach(where, line):
+                yield f"{where}:{number}: {breach}"
             if len(line) > MAX_COLUMNS:
                 yield f"{where}:{number}: more than {MAX_COLUMNS} columns"
             if folder not in {"tests", "bench", "fuzz"} and OTHER_PARSER.search(line):
@@ -78,7 +112,7 @@ def breaches(root):
             if found := INCLUDE.match(line):
                 target = found.group(1)
                 users.setdefault(target, set()).add(str(where))
-                for breach in (folder_breach(where, target), floor_breach(where, target)):
+                for breach in (folder_breach(where, target), floor_breach(where, target), reading_breach(where, target)):
                     if breach:
                         yield f"{where}:{number}: {breach}"
     for header, including in sorted(users.items()):
@@ -96,6 +130,10 @@ PLANTED = {  # file: what is added to it, what must be said
     "publish/lonely.h": ("", "no other file includes it"),
     "tools/carry_out.h": ("inline auto j = nlohmann::json::parse(text);", "another parser of JSON"),
     "checks/checks.h": ("//\n" * 400, "more than 400 lines"),
+    "transforms/edit/drop.cc": ('#include "core/engine/execute.h"', "transforms include core/engine/execute.h"),
+    "transforms/edit/cast.cc": ("auto source = open_file(path);", "Context does"),
+    "transforms/nvfp4/stray.cc": ("int stray;", "neither a step nor announced"),
+    "checks/weights.cc": ('bool is_ours = codec.name == "nvfp4_ours";', "by its scheme or dtype"),
     "transforms/transforms.h": ("// " + "x" * 98, "more than 100 columns"),
 }
 

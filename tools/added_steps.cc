@@ -4,6 +4,7 @@
 
 #include "core/model/codec.h"
 #include "quantizers/quantizers.h"
+#include "tools/step_flags.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -13,90 +14,57 @@ bool is_float_type(std::string_view type) {
   return type == "f32" || type == "f16" || type == "bf16";
 }
 
-Result<Checkpoint> apply(std::string_view name, const Options& options, Checkpoint checkpoint,
-                         const Context& context) {
-  const Transform* transform = find_transform(name);
-  CKPT_CHECK(transform != nullptr);
-  return transform->apply(std::move(checkpoint), options, context);
-}
-
-// The options of one step, and the note that it took them.
-class StepOptions {
- public:
-  StepOptions(std::string_view type_key, std::string_view type, OptionUse& use) : use_(use) {
-    options_.add(std::string(type_key), std::string(type));
-  }
-  // `key` is what the step calls the option `name`.
-  void add(std::string_view name, std::string_view key, std::string_view value) {
-    use_.add(name);
-    options_.add(std::string(key), std::string(value));
-  }
-  void add_text(std::string_view name, const std::string& value) {
-    if (!value.empty()) add(name, name, value);
-  }
-  void add_flag(std::string_view name, bool is_set) {
-    if (is_set) add(name, name, "yes");
-  }
-  void add_rules(const Conversion& conversion, std::initializer_list<std::string_view> keys) {
-    for (const auto& [key, value] : conversion.type_rules) {
-      if (std::find(keys.begin(), keys.end(), key) != keys.end()) add(key, key, value);
-    }
-  }
-  const Options& get() const { return options_; }
-
- private:
-  Options options_;
-  OptionUse& use_;
-};
-
-Result<Checkpoint> made_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
-  const Conversion& conversion = planning.conversion;
-  StepOptions options("outtype", is_float_type(conversion.to) ? conversion.to : "auto",
-                      planning.use);
-  if (conversion.no_mtp) options.add("no-mtp", "mtp", "no");
-  options.add_text("tokenizer-pre", conversion.tokenizer_pre);
-  options.add_text("model-name", conversion.model_name);
-  return apply("to-gguf", options.get(), std::move(checkpoint), planning.context);
-}
-
 // Searches that only NVFP4 has mean another output, where there is one.
-void add_search(const Conversion& conversion, StepOptions& options) {
+bool is_meant_for(std::string_view step, const Options::Pair& flag, const Conversion& conversion) {
+  if (step != "quantize" || flag.first != "search") return true;
   const auto exports = [](const AlsoOutput& also) { return is_export_type(also.to); };
   const bool beside = conversion.is_beside_export ||
                       std::any_of(conversion.also.begin(), conversion.also.end(), exports);
-  for (const auto& [key, value] : conversion.export_options) {
-    const bool fits = value == "best" || value == "none" || !beside;
-    if (key == "search" && fits) options.add(key, key, value);
+  return flag.second == "best" || flag.second == "none" || !beside;
+}
+
+// Runs the step with the flags that it takes, which are noted as used.
+Result<Checkpoint> run_step(std::string_view name, Options options, Checkpoint checkpoint,
+                            const OutputPlanning& planning) {
+  const Transform* step = find_transform(name);
+  CKPT_CHECK(step != nullptr);
+  for (const Options::Pair& given : planning.conversion.flags.pairs()) {
+    const StepFlag* flag = find_step_flag(given.first);
+    CKPT_CHECK(flag != nullptr);
+    const OptionRule* rule = find_rule(step->options, flag->key);
+    if (rule == nullptr || !is_meant_for(name, given, planning.conversion)) continue;
+    CKPT_TRY(in(fmt::format("step {}", name),
+                check_value(*rule, given.second, fmt::format("--{} ", flag->name))));
+    options.add(std::string(flag->key),
+                flag->takes_value() ? given.second : std::string(flag->value));
+    planning.use.add(flag->name);
   }
+  return step->apply(std::move(checkpoint), options, planning.context);
+}
+
+Result<Checkpoint> made_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const std::string& to = planning.conversion.to;
+  return run_step("to-gguf", {{"outtype", is_float_type(to) ? to : "auto"}}, std::move(checkpoint),
+                  planning);
 }
 
 Result<Checkpoint> quantized(Checkpoint checkpoint, const OutputPlanning& planning) {
-  const Conversion& conversion = planning.conversion;
-  StepOptions options("type", conversion.to, planning.use);
-  add_search(conversion, options);
-  options.add_rules(conversion, {"keep", "tensor-type"});
-  options.add_text("output-tensor-type", conversion.output_tensor_type);
-  options.add_text("token-embedding-type", conversion.token_embedding_type);
-  options.add_flag("allow-requantize", conversion.allow_requantize);
-  options.add_flag("pure", conversion.pure);
-  options.add_flag("leave-output-tensor", conversion.leave_output_tensor);
-  if (!is_float_type(conversion.to)) planning.use.add("imatrix");
-  return apply("quantize", options.get(), std::move(checkpoint), planning.context);
+  const std::string& to = planning.conversion.to;
+  if (!is_float_type(to)) planning.use.add("imatrix");
+  return run_step("quantize", {{"type", to}}, std::move(checkpoint), planning);
 }
 
 bool chooses_types(const Conversion& conversion) {
-  return !conversion.type_rules.empty() || !conversion.output_tensor_type.empty() ||
-         !conversion.token_embedding_type.empty();
+  constexpr std::string_view kNames[] = {"keep", "only", "tensor-type", "output-tensor-type",
+                                         "token-embedding-type"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view name) { return conversion.flags.has(name); });
 }
 
 // Weights as inference servers take them: NVFP4 and FP8 with their scales and configuration.
 Result<Checkpoint> exported(Checkpoint checkpoint, const OutputPlanning& planning) {
-  const Conversion& conversion = planning.conversion;
-  StepOptions options("type", conversion.to, planning.use);
-  for (const auto& [key, value] : conversion.export_options) options.add(key, key, value);
-  options.add_rules(conversion, {"keep", "only"});
   planning.use.add("imatrix");
-  return apply("export", options.get(), std::move(checkpoint), planning.context);
+  return run_step("export", {{"type", planning.conversion.to}}, std::move(checkpoint), planning);
 }
 
 // Weights that GGUF can hold as they are.
@@ -110,15 +78,16 @@ bool holds_nvfp4(const Checkpoint& checkpoint) {
 // Codes of 4 bits stay what they are, or become floats and are rounded a second time.
 Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
-  if (conversion.allow_requantize) planning.use.add("allow-requantize");
-  if (!is_float_type(conversion.to) && !conversion.allow_requantize) {
+  const bool may_requantize = conversion.flags.has("allow-requantize");
+  if (may_requantize) planning.use.add("allow-requantize");
+  if (!is_float_type(conversion.to) && !may_requantize) {
     return fail_with_hint(ErrorCode::kUsage,
                           "no --to, which keeps them, the checkpoint they were made from, or "
                           "--allow-requantize",
                           "weights are NVFP4; making them {} would round them a second time",
                           conversion.to);
   }
-  return apply("dequantize", {}, std::move(checkpoint), planning.context);
+  return run_step("dequantize", {}, std::move(checkpoint), planning);
 }
 
 Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
@@ -168,7 +137,7 @@ Result<Checkpoint> returned_to_folder(Checkpoint checkpoint, const OutputPlannin
     options.add("tokenizer", conversion.tokenizer);
     planning.use.add("tokenizer");
   }
-  return apply("from-gguf", options, std::move(checkpoint), planning.context);
+  return run_step("from-gguf", std::move(options), std::move(checkpoint), planning);
 }
 
 Result<Checkpoint> towards_folder(Checkpoint checkpoint, const OutputPlanning& planning) {
@@ -181,11 +150,9 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const OutputPlanning& p
                           "--to {} is a GGUF type; OUT '{}' is a folder", conversion.to,
                           conversion.out.string());
   }
-  StepOptions options("type", conversion.to, planning.use);
   const bool has_codes = checkpoint.first_with_scales() != nullptr;
-  if (!has_codes) options.add_rules(conversion, {"keep"});
-  return apply(has_codes ? "dequantize" : "cast", options.get(), std::move(checkpoint),
-               planning.context);
+  return run_step(has_codes ? "dequantize" : "cast", {{"type", conversion.to}},
+                  std::move(checkpoint), planning);
 }
 
 }  // namespace

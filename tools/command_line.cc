@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/nearest.h"
 #include "tools/habits.h"
 #include "tools/type_names.h"
 
@@ -45,7 +46,6 @@ void add_option(CLI::App& app, const Option& option) {
   if (is_list || option.may_repeat) take_one_at_a_time(added);
   if (option.is_value_optional) added->expected(0, 1);
   if (option.is_required) added->required();
-  if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
   if (option.bounds) {
     CLI::Validator range = CLI::Range(option.bounds->first, option.bounds->second);
     if (!option.value_name.empty()) range.description("");
@@ -66,6 +66,7 @@ std::vector<TypedOption> typed_options(const CLI::App& app) {
     const size_t number = taken[option]++;
     const bool has_value = option->get_items_expected_max() > 0;
     const auto& values = option->results();
+    if (!has_value && number < values.size() && values[number] == "false") continue;  // --pure=no
     out.push_back({first_name(*option), has_value && number < values.size() ? values[number] : "",
                    has_value});
   }
@@ -79,6 +80,26 @@ Status check_verb(const std::vector<std::string>& words) {
                        std::find(verbs.begin(), verbs.end(), words[0]) != verbs.end();
   if (is_verb) return {};
   return unknown_verb(words, verbs);
+}
+
+// A value that is none of an option's choices.
+Status check_choices(const CLI::App& app, const Verb& verb) {
+  for (const Option& option : verb.options.declared()) {
+    if (option.choices.empty()) continue;
+    const std::string name = option.names.substr(0, option.names.find(','));
+    for (const std::string& value : app.get_option(name)->results()) {
+      const auto& choices = option.choices;
+      if (std::find(choices.begin(), choices.end(), value) != choices.end()) continue;
+      const bool is_alone = !name.starts_with("-");
+      const std::string near = nearest(value, choices);
+      const std::string hint = near.empty() ? fmt::format("ckpt help {}", verb.command->name)
+                               : is_alone   ? fmt::format("ckpt {} {}", verb.command->name, near)
+                                            : fmt::format("{} {}", name, near);
+      return fail_with_hint(ErrorCode::kUsage, hint, "{} {}; expected {}", name, value,
+                            alternatives(choices));
+    }
+  }
+  return {};
 }
 
 // What CLI11 did not expect: an option that the verb does not have, or one word too many.
@@ -150,6 +171,7 @@ Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
   for (const auto& verb : verbs_) {
     const CLI::App* sub = app.get_subcommand(std::string(verb->command->name));
     if (!sub->parsed()) continue;
+    CKPT_TRY(check_choices(*sub, *verb));
     verb->options.set_typed(typed_options(*sub));
     return verb.get();
   }

@@ -40,7 +40,7 @@ std::vector<std::string> split(std::string_view text, char at) {
   return out;
 }
 
-// What `--to`, `--step` and `--for` take, and options that the export step has too.
+// What `--to`, `--step` and `--for` take.
 std::vector<std::string> listed_values(std::string_view option) {
   std::vector<std::string> out;
   if (option == "to") {
@@ -49,12 +49,6 @@ std::vector<std::string> listed_values(std::string_view option) {
     for (const Transform* step : all_transforms()) out.emplace_back(step->name);
   } else if (option == "for") {
     for (const ProfileInfo& profile : all_profiles()) out.emplace_back(profile.name);
-  } else {
-    const Transform* step = find_transform("export");
-    CKPT_CHECK(step != nullptr);
-    for (const OptionRule& rule : step->options) {
-      if (rule.name == option) out = choices_of_rule(rule);
-    }
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "tools/console.h"
+#include "tools/step_flags.h"
 
 namespace ckpt {
 namespace {
@@ -12,68 +13,29 @@ using Text = std::string Conversion::*;
 using Path = std::filesystem::path Conversion::*;
 using Flag = bool Conversion::*;
 using Size = uint64_t Conversion::*;
-// An option of the export step, kept under its own name; a rule; what the command itself keeps.
-struct Export {};
-struct Rule {};
 
-struct FieldPlace {
+// What is no option of a step (step_flags.h).
+struct OwnField {
   std::string_view name;
-  std::variant<Text, Path, Flag, Size, Export, Rule> field;
+  FieldKind kind;
+  std::variant<Text, Path, Flag, Size> field;
+};
+const OwnField kOwnFields[] = {
+    {"imatrix", FieldKind::kPath, &Conversion::imatrix},
+    {"tokenizer", FieldKind::kPath, &Conversion::tokenizer},
+    {"base", FieldKind::kPath, &Conversion::base},
+    {"allow-nonfinite", FieldKind::kFlag, &Conversion::allow_nonfinite},
+    {"shard-size", FieldKind::kSize, &Conversion::shard_bytes},
+    {"split-size", FieldKind::kSize, &Conversion::shard_bytes},
+    {"header-slack", FieldKind::kSize, &Conversion::header_slack_bytes},
 };
 
-const FieldPlace kPlaces[] = {
-    {"output-tensor-type", &Conversion::output_tensor_type},
-    {"token-embedding-type", &Conversion::token_embedding_type},
-    {"imatrix", &Conversion::imatrix},
-    {"tokenizer", &Conversion::tokenizer},
-    {"tokenizer-pre", &Conversion::tokenizer_pre},
-    {"model-name", &Conversion::model_name},
-    {"base", &Conversion::base},
-    {"no-mtp", &Conversion::no_mtp},
-    {"allow-requantize", &Conversion::allow_requantize},
-    {"pure", &Conversion::pure},
-    {"leave-output-tensor", &Conversion::leave_output_tensor},
-    {"allow-nonfinite", &Conversion::allow_nonfinite},
-    {"shard-size", &Conversion::shard_bytes},
-    {"split-size", &Conversion::shard_bytes},
-    {"header-slack", &Conversion::header_slack_bytes},
-    {"keep", Rule{}},
-    {"only", Rule{}},
-    {"tensor-type", Rule{}},
-    {"amax-from", Export{}},
-    {"moments", Export{}},
-    {"preset", Export{}},
-    {"rounding", Export{}},
-    {"search", Export{}},
-    {"fresh-weight-amax", Export{}},
-};
-
-constexpr ConversionField kFields[] = {
-    {"output-tensor-type", FieldKind::kText},
-    {"token-embedding-type", FieldKind::kText},
-    {"imatrix", FieldKind::kPath},
-    {"tokenizer", FieldKind::kPath},
-    {"tokenizer-pre", FieldKind::kText},
-    {"model-name", FieldKind::kText},
-    {"base", FieldKind::kPath},
-    {"no-mtp", FieldKind::kFlag},
-    {"allow-requantize", FieldKind::kFlag},
-    {"pure", FieldKind::kFlag},
-    {"leave-output-tensor", FieldKind::kFlag},
-    {"allow-nonfinite", FieldKind::kFlag},
-    {"shard-size", FieldKind::kSize},
-    {"split-size", FieldKind::kSize},
-    {"header-slack", FieldKind::kSize},
-    {"keep", FieldKind::kRules},
-    {"only", FieldKind::kRules},
-    {"tensor-type", FieldKind::kRules},
-    {"amax-from", FieldKind::kPath},
-    {"moments", FieldKind::kPath},
-    {"preset", FieldKind::kText},
-    {"rounding", FieldKind::kText},
-    {"search", FieldKind::kText},
-    {"fresh-weight-amax", FieldKind::kFlag},
-};
+FieldKind kind_of(const StepFlag& flag) {
+  if (!flag.takes_value()) return FieldKind::kFlag;
+  const OptionRule& rule = flag.rule();
+  if (rule.repeats) return FieldKind::kRules;
+  return rule.kind == ValueKind::kPath ? FieldKind::kPath : FieldKind::kText;
+}
 
 class Setter {
  public:
@@ -87,15 +49,6 @@ class Setter {
     CKPT_ASSIGN(const uint64_t bytes, in(name_, parse_size(value_)));
     if (bytes == 0) return fail(ErrorCode::kUsage, "{}: 0", name_);
     return set(field, bytes);
-  }
-  Status operator()(Export) {
-    // A flag that is off is none.
-    if (value_ != "no") conversion_.export_options.emplace_back(name_, std::move(value_));
-    return {};
-  }
-  Status operator()(Rule) {
-    conversion_.type_rules.emplace_back(name_, std::move(value_));
-    return {};
   }
 
  private:
@@ -112,19 +65,32 @@ class Setter {
 
 }  // namespace
 
-std::span<const ConversionField> conversion_fields() { return kFields; }
+std::vector<ConversionField> conversion_fields() {
+  std::vector<ConversionField> out;
+  for (const StepFlag& flag : step_flags()) out.push_back({flag.name, kind_of(flag)});
+  for (const OwnField& own : kOwnFields) out.push_back({own.name, own.kind});
+  return out;
+}
 
-const ConversionField* find_conversion_field(std::string_view name) {
-  const auto found = std::find_if(std::begin(kFields), std::end(kFields),
-                                  [&](const ConversionField& field) { return field.name == name; });
-  return found == std::end(kFields) ? nullptr : found;
+std::optional<ConversionField> find_conversion_field(std::string_view name) {
+  for (const ConversionField& field : conversion_fields()) {
+    if (field.name == name) return field;
+  }
+  return std::nullopt;
 }
 
 Status set_field(Conversion& conversion, std::string_view name, std::string value) {
-  const auto place = std::find_if(std::begin(kPlaces), std::end(kPlaces),
-                                  [&](const FieldPlace& each) { return each.name == name; });
-  CKPT_CHECK(place != std::end(kPlaces));
-  return std::visit(Setter(conversion, name, std::move(value)), place->field);
+  if (const StepFlag* flag = find_step_flag(name)) {
+    // A flag that is off is none.
+    if (flag->takes_value() || value == "yes") {
+      conversion.flags.add(std::string(name), std::move(value));
+    }
+    return {};
+  }
+  const auto own = std::find_if(std::begin(kOwnFields), std::end(kOwnFields),
+                                [&](const OwnField& each) { return each.name == name; });
+  CKPT_CHECK(own != std::end(kOwnFields));
+  return std::visit(Setter(conversion, name, std::move(value)), own->field);
 }
 
 }  // namespace ckpt

@@ -1,9 +1,10 @@
 // The options of a conversion by their names: what a recipe says, and what a plan file keeps.
 #pragma once
 
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "tools/pipeline.h"
@@ -24,8 +25,8 @@ struct ConversionField {
 };
 
 // All but IN, OUT, --to, --step, --also and --for, which recipes spell in their own way.
-std::span<const ConversionField> conversion_fields();
-const ConversionField* find_conversion_field(std::string_view name);  // nullptr when unknown
+std::vector<ConversionField> conversion_fields();
+std::optional<ConversionField> find_conversion_field(std::string_view name);
 
 // Sets the field `name`. Fails: kUsage: a value of another kind. Requires: the field is known.
 Status set_field(Conversion& conversion, std::string_view name, std::string value);

@@ -10,6 +10,7 @@
 #include "tools/plan_file.h"
 #include "tools/profile_names.h"
 #include "tools/recipe.h"
+#include "tools/step_flags.h"
 #include "tools/type_names.h"
 
 namespace ckpt {
@@ -18,42 +19,33 @@ namespace {
 struct TypedConvert {
   Conversion conversion;
   std::string shard_size, split_size, header_slack;
-  std::vector<std::string> also;               // "OUT2=TYPE2"
-  std::map<std::string, std::string> exports;  // option of the export step, value
+  std::vector<std::string> also;  // "OUT2=TYPE2"
   std::string recipe;
   std::string plan_out;
   std::string outfile;  // -o, another way to say OUT
   bool dry_run = false;
 };
 
-void declare_types(CommandOptions& options, Conversion& conversion) {
-  options.add("--to,--outtype", &conversion.to,
-              "type to store weights in: q4_k_m, q8_0, bf16, ... "
-              "(ckpt list types); default: keep what is there");
-  options.add("--keep", {}, "GLOB of tensors to leave as they are (may repeat)").may_repeat = true;
-  options
-      .add("--tensor-type", {},
-           "GLOB=TYPE for some tensors, by their names in IN or OUT; out:GLOB "
-           "sees those in OUT alone; the last match wins")
-      .may_repeat = true;
-  options.add("--output-tensor-type", &conversion.output_tensor_type, "type of the output head");
-  options.add("--token-embedding-type", &conversion.token_embedding_type,
-              "type of the token embedding");
-  options.add("--imatrix", &conversion.imatrix, "importance matrix (GGUF or .dat)");
-  options.add("--allow-requantize", &conversion.allow_requantize,
-              "quantize tensors that are quantized already");
-  options.add("--pure", &conversion.pure, "one type for every tensor, no mixture");
-  options.add("--leave-output-tensor", &conversion.leave_output_tensor,
-              "copy the output head as it is");
+// What is typed is kept in CommandOptions::typed(), where order counts.
+void declare_step_flags(CommandOptions& options) {
+  for (const StepFlag& flag : step_flags()) {
+    const std::string name = fmt::format("--{}", flag.name);
+    if (!flag.takes_value()) {
+      options.add(
+          name, [] {}, flag.whole_help());
+      continue;
+    }
+    Option& option = options.add(name, {}, flag.whole_help());
+    option.value_name = flag.rule().value();
+    option.choices = flag.rule().words();
+    option.may_repeat = flag.rule().repeats;
+  }
 }
 
 void declare_model(CommandOptions& options, TypedConvert& typed) {
   Conversion& conversion = typed.conversion;
+  options.add("--imatrix", &conversion.imatrix, "importance matrix (GGUF or .dat)");
   options.add("--tokenizer", &conversion.tokenizer, "folder to take the tokenizer from");
-  options.add("--tokenizer-pre", &conversion.tokenizer_pre,
-              "name of the pre-tokenizer, instead of the one found");
-  options.add("--model-name", &conversion.model_name, "instead of the folder's name");
-  options.add("--no-mtp", &conversion.no_mtp, "drop multi-token-prediction layers");
   options.add("--also", &typed.also, "OUT2=TYPE2, made from the same reading of IN (may repeat)");
   options.add("--for", &conversion.profiles,
               "target PROFILE: applies the fixes that ckpt doctor recommends (may repeat)");
@@ -64,25 +56,6 @@ void declare_model(CommandOptions& options, TypedConvert& typed) {
   options.add("--step", &conversion.steps, "name:key=value,... (ckpt list steps; may repeat)");
 }
 
-// Options of the export step, under their own names.
-void declare_export(CommandOptions& options, TypedConvert& typed) {
-  const auto add = [&](const char* name, const char* help) {
-    options.add(std::string("--") + name, &typed.exports[name], help);
-  };
-  add("amax-from", "DIR or FILE.json with activation maxima, for --to nvfp4 and fp8");
-  add("preset", "default, mlp-only or experts-only: which layers --to nvfp4 quantizes");
-  add("rounding", "gpu (default) or cpu: emulate the exporter's GPU or CPU division");
-  add("search",
-      "best: blocks that err less than the reference's (nvfp4, q4_k, q5_k, q6_k); also "
-      "four-over-six and sweep (nvfp4)");
-  add("moments", "FILE.safetensors with second moments of inputs, for --search best");
-  options.add("--only", {}, "GLOB of tensors to quantize, all others stay (may repeat)")
-      .may_repeat = true;
-  options.add(
-      "--fresh-weight-amax", [&typed] { typed.exports["fresh-weight-amax"] = "yes"; },
-      "recompute the weights' maxima instead of those a QAT checkpoint stored");
-}
-
 Status read_also(TypedConvert& typed) {
   for (const std::string& text : typed.also) {
     const size_t equals = text.rfind('=');
@@ -90,9 +63,6 @@ Status read_also(TypedConvert& typed) {
       return fail(ErrorCode::kUsage, "--also '{}'; expected OUT=TYPE", text);
     }
     typed.conversion.also.push_back({text.substr(0, equals), text.substr(equals + 1)});
-  }
-  for (const auto& [name, value] : typed.exports) {
-    if (!value.empty()) typed.conversion.export_options.emplace_back(name, value);
   }
   return {};
 }
@@ -109,7 +79,7 @@ Status take_recipe(const std::string& path, Conversion& conversion) {
   if (conversion.also.empty()) {
     for (auto& [out, to] : recipe.also) conversion.also.push_back({out, to});
   }
-  auto rules = std::exchange(conversion.type_rules, {});
+  const Options typed = std::exchange(conversion.flags, {});
   for (auto& [name, value] : recipe.options) {
     const bool is_rule = find_conversion_field(name)->kind == FieldKind::kRules;
     const auto is_typed = [&, key = name](const GivenOption& given) {
@@ -119,7 +89,7 @@ Status take_recipe(const std::string& path, Conversion& conversion) {
     conversion.given.push_back({name, value, true});
     CKPT_TRY(in(path, set_field(conversion, name, std::move(value))));
   }
-  conversion.type_rules.insert(conversion.type_rules.end(), rules.begin(), rules.end());
+  for (const auto& [name, value] : typed.pairs()) conversion.flags.add(name, value);
   return {};
 }
 
@@ -145,32 +115,31 @@ Status settle_names(Conversion& conversion) {
   for (AlsoOutput& also : conversion.also) {
     CKPT_ASSIGN(also.to, target_type_named(fmt::format("--also {}=", also.out.string()), also.to));
   }
-  for (auto& [key, value] : conversion.type_rules) {
-    if (key == "tensor-type") value = rule_with_type_named(value);
-  }
-  for (std::string* type : {&conversion.output_tensor_type, &conversion.token_embedding_type}) {
-    if (!type->empty()) *type = tensor_type_named(*type);
+  const Options typed = std::exchange(conversion.flags, {});
+  for (const auto& [name, value] : typed.pairs()) {
+    const OptionRule& rule = find_step_flag(name)->rule();
+    const std::string known = rule.kind == ValueKind::kType ? tensor_type_named(value)
+                              : name == "tensor-type"       ? rule_with_type_named(value)
+                                                            : value;
+    auto checked = check_value(rule, known, fmt::format("--{} ", name));
+    if (!checked && checked.error().hint.empty()) checked.error().hint = "ckpt help convert";
+    CKPT_TRY(std::move(checked));
+    conversion.flags.add(name, known);
   }
   CKPT_ASSIGN(conversion.profiles, profiles_named(conversion.profiles));
   return {};
 }
 
-// --keep and --tensor-type in the order they were typed, across the two.
-std::vector<std::pair<std::string, std::string>> ordered_rules(const CommandOptions& options) {
-  std::vector<std::pair<std::string, std::string>> rules;
-  for (const auto& [name, value, takes_value] : options.typed()) {
-    if (name == "keep" || name == "only" || name == "tensor-type") rules.emplace_back(name, value);
-  }
-  return rules;
-}
-
-// What was typed, for the rule that every option has an effect. Before what a recipe says.
+// What was typed: the flags of steps, and all of it for the rule that every option has an effect.
+// Before what a recipe says.
 Status add_given(const CommandOptions& options, Conversion& conversion) {
   std::vector<GivenOption> typed;
   for (const auto& [name, value, takes_value] : options.typed()) {
     if (name.empty()) continue;  // IN, OUT
     if (takes_value && value.empty()) return fail(ErrorCode::kUsage, "--{}: an empty value", name);
     typed.push_back({name, value, false});
+    if (find_step_flag(name) == nullptr || (!takes_value && conversion.flags.has(name))) continue;
+    conversion.flags.add(name, takes_value ? value : "yes");
   }
   conversion.given.insert(conversion.given.begin(), typed.begin(), typed.end());
   return {};
@@ -285,9 +254,11 @@ Run declare_convert(CommandOptions& options) {
   options.add("OUT", &conversion.out, "NAME.gguf, or a folder");
   options.add("-o,--outfile", &typed->outfile, "the same as OUT");
   options.add("--recipe", &typed->recipe, "a JSON file that says what the flags do not");
-  declare_types(options, conversion);
+  options.add("--to,--outtype", &conversion.to,
+              "type to store weights in: q4_k_m, q8_0, bf16, ... "
+              "(ckpt list types); default: keep what is there");
+  declare_step_flags(options);
   declare_model(options, *typed);
-  declare_export(options, *typed);
   options.add("--shard-size", &typed->shard_size, "largest .safetensors file, like 5GB");
   options.add("--split-size", &typed->split_size, "largest .gguf file; writes a split");
   options.add("--header-slack", &typed->header_slack, "room for later edits of the header");
@@ -298,7 +269,6 @@ Run declare_convert(CommandOptions& options) {
   options.add("--allow-nonfinite", &conversion.allow_nonfinite, "convert NaN and Inf as they are");
   declare_follow_links(options);
   return [typed, &options](const Console& console, const CommonOptions& common) -> Result<int> {
-    typed->conversion.type_rules = ordered_rules(options);
     CKPT_TRY(add_given(options, typed->conversion));
     return convert(*typed, console, common);
   };

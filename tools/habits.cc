@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/nearest.h"
 #include "core/base/printable.h"
-#include "tools/nearest.h"
 
 namespace ckpt {
 namespace {

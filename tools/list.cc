@@ -41,17 +41,23 @@ void list_types(const Console& console) {
   for (const std::string& line : table.lines({false, false, false})) console.answer(line);
 }
 
+Json rule_json(const OptionRule& rule) {
+  Json out = {{"name", rule.name},          {"value", rule.value()},
+              {"help", rule.help},          {"repeats", rule.repeats},
+              {"kind", name_of(rule.kind)}, {"required", rule.is_required}};
+  if (!rule.words().empty()) out["choices"] = rule.words();
+  if (!rule.otherwise.empty()) out["default"] = rule.otherwise;
+  if (rule.kind == ValueKind::kNumber) out["range"] = {rule.least, rule.most};
+  return out;
+}
+
 void list_steps(const Console& console) {
   for (const Transform* step : all_transforms()) {
     console.answer_headed(step->name, fmt::format("  ({}) {}", step->effect(), step->help));
     Json options = Json::array();
     for (const OptionRule& rule : step->options) {
-      console.answer(fmt::format("    {}={}  {}{}", rule.name, rule.value, rule.help,
-                                 rule.repeats ? " (may repeat)" : ""));
-      options.push_back({{"name", rule.name},
-                         {"value", rule.value},
-                         {"help", rule.help},
-                         {"repeats", rule.repeats}});
+      console.answer(fmt::format("    {}={}  {}", rule.name, rule.value(), rule.whole_help()));
+      options.push_back(rule_json(rule));
     }
     console.object("step", {{"name", step->name},
                             {"effect", step->effect()},

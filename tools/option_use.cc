@@ -4,6 +4,7 @@
 
 #include "core/base/printable.h"
 #include "tools/pipeline.h"
+#include "tools/step_flags.h"
 
 namespace ckpt {
 namespace {
@@ -29,9 +30,7 @@ void clear(Conversion& conversion, std::string_view) {
   using Field = std::remove_reference_t<decltype(conversion.*kField)>;
   conversion.*kField = Field();
 }
-void clear_export(Conversion& conversion, std::string_view name) {
-  std::erase_if(conversion.export_options, [&](const auto& pair) { return pair.first == name; });
-}
+void clear_flag(Conversion& conversion, std::string_view name) { conversion.flags.remove(name); }
 
 constexpr std::string_view kNoExport = "no output is made nvfp4 or fp8 from floats";
 constexpr std::string_view kNoQuantizedGguf = "no output that ends in .gguf is quantized by --to";
@@ -61,49 +60,41 @@ constexpr OptionRow kRows[] = {
     {"base", Kind::kTaken, "nothing that was to be done needs the unquantized model"},
     {"keep", Kind::kTaken,
      "no output changes types tensor by tensor (a quantized folder becomes floats as a whole)"},
-    {"only", Kind::kTaken, kNoExport},
-    {"tensor-type", Kind::kTaken, kNoQuantizedGguf},
-    {"output-tensor-type", Kind::kPlan, kNoQuantizedGguf, clear<&Conversion::output_tensor_type>},
-    {"token-embedding-type", Kind::kPlan, kNoQuantizedGguf,
-     clear<&Conversion::token_embedding_type>},
-    {"pure", Kind::kPlan, kNoQuantizedGguf, clear<&Conversion::pure>},
-    {"leave-output-tensor", Kind::kPlan, kNoQuantizedGguf, clear<&Conversion::leave_output_tensor>},
-    {"allow-requantize", Kind::kPlan, "no quantized weight becomes another type",
-     clear<&Conversion::allow_requantize>},
+    {"allow-requantize", Kind::kPlan, "no quantized weight becomes another type", clear_flag},
     {"imatrix", Kind::kPlan, "no output is made a quantized type", clear<&Conversion::imatrix>,
      "importance matrix"},
     {"tokenizer", Kind::kPlan, "IN is a GGUF, which has its own", clear<&Conversion::tokenizer>},
-    {"tokenizer-pre", Kind::kPlan, kNoMadeGguf, clear<&Conversion::tokenizer_pre>},
-    {"model-name", Kind::kPlan, kNoMadeGguf, clear<&Conversion::model_name>},
-    {"no-mtp", Kind::kPlan, kNoMadeGguf, clear<&Conversion::no_mtp>},
-    {"amax-from", Kind::kPlan, kNoExport, clear_export},
-    {"preset", Kind::kPlan, kNoExport, clear_export},
-    {"rounding", Kind::kPlan, kNoExport, clear_export},
-    {"search", Kind::kPlan, "no output is made a quantized type", clear_export, "search="},
-    {"moments", Kind::kPlan, kNoExport, clear_export},
-    {"fresh-weight-amax", Kind::kPlan, kNoExport, clear_export},
+    {"search", Kind::kPlan, "no output is made a quantized type", clear_flag, "search="},
 };
 
-const OptionRow& row_of(std::string_view name) {
+// Of a flag of a step: globs say themselves when they change nothing.
+OptionRow row_of(const StepFlag& flag) {
+  const std::string_view unused = flag.step == "export"    ? kNoExport
+                                  : flag.step == "to-gguf" ? kNoMadeGguf
+                                                           : kNoQuantizedGguf;
+  return {flag.name, flag.rule().repeats ? Kind::kTaken : Kind::kPlan, unused, clear_flag};
+}
+
+OptionRow row_of(std::string_view name) {
   const auto row = std::find_if(std::begin(kRows), std::end(kRows),
                                 [&](const OptionRow& each) { return each.name == name; });
+  if (row != std::end(kRows)) return *row;
+  if (const StepFlag* flag = find_step_flag(name)) return row_of(*flag);
   // One that was forgotten here is refused wherever it is typed.
-  static constexpr OptionRow kUnknown{"", Kind::kTaken, "nothing takes it"};
-  return row == std::end(kRows) ? kUnknown : *row;
+  return {"", Kind::kTaken, "nothing takes it"};
 }
 
 // How a typed step takes the option: beside one, only its own options count.
 std::string find_step_option(const Conversion& conversion, const GivenOption& given) {
-  const bool is_mtp = given.name == "no-mtp";
-  const std::string_view key = is_mtp ? std::string_view("mtp") : std::string_view(given.name);
-  std::string value = is_mtp ? "no" : given.value.empty() ? "yes" : given.value;
+  const StepFlag* flag = find_step_flag(given.name);
+  const std::string_view key = flag == nullptr ? given.name : flag->key;
+  const bool takes_value = flag == nullptr || flag->takes_value();
+  std::string value = takes_value ? given.value : std::string(flag->value);
   if (value.find(',') != value.npos) value = fmt::format("\"{}\"", value);
   for (const std::string& text : conversion.steps) {
     const auto step = parse_step(text);
     if (!step) continue;
-    const auto& rules = step->transform->options;
-    if (std::any_of(rules.begin(), rules.end(),
-                    [&](const OptionRule& rule) { return rule.name == key; })) {
+    if (find_rule(step->transform->options, key) != nullptr) {
       const char join = text.find(':') == text.npos ? ':' : ',';
       return fmt::format("--step {} instead",
                          shell_word(fmt::format("{}{}{}={}", text, join, key, value)));
@@ -127,7 +118,7 @@ Status check_options_used(const Conversion& conversion, const OptionUse& use,
   std::vector<std::pair<std::string_view, std::vector<std::string>>> refused;  // by reason
   std::string hint;
   for (const GivenOption& given : conversion.given) {
-    const OptionRow& row = row_of(given.name);
+    const OptionRow row = row_of(given.name);
     if (row.unused.empty() || use.has(given.name) || !seen.insert(given.name).second) continue;
     const bool is_offer = row.name == "base" || row.name == "allow-requantize";
     if (given.is_from_recipe || is_offer) {
@@ -159,7 +150,7 @@ std::vector<std::string> options_to_compare(const Conversion& conversion,
                                             const std::vector<std::string>& notes) {
   std::vector<std::string> out;
   for (const GivenOption& given : conversion.given) {
-    const OptionRow& row = row_of(given.name);
+    const OptionRow row = row_of(given.name);
     const bool is_new = std::find(out.begin(), out.end(), given.name) == out.end();
     if (row.kind == Kind::kPlan && is_new && !is_spoken_of(row, notes)) out.push_back(given.name);
   }
@@ -167,7 +158,7 @@ std::vector<std::string> options_to_compare(const Conversion& conversion,
 }
 
 Conversion without_option(Conversion conversion, std::string_view name) {
-  const OptionRow& row = row_of(name);
+  const OptionRow row = row_of(name);
   CKPT_CHECK(row.remove != nullptr);
   row.remove(conversion, name);
   return conversion;

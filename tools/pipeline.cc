@@ -10,6 +10,7 @@
 #include "tools/added_steps.h"
 #include "tools/fixing.h"
 #include "tools/lora_adapter.h"
+#include "tools/step_flags.h"
 #include "tools/targets.h"
 #include "transforms/transforms.h"
 
@@ -109,16 +110,13 @@ std::vector<InputPath> input_paths(const Conversion& conversion, const std::vect
                                {"--tokenizer", conversion.tokenizer},
                                {"--base", conversion.base},
                                {"--imatrix", conversion.imatrix}};
-  const auto add = [&](const Transform& step, const std::string& key, const std::string& value,
-                       const std::string& what) {
-    if (is_path_option(step, key)) paths.push_back({what + key, value});
-  };
-  for (const auto& [key, value] : conversion.export_options) {
-    add(*find_transform("export"), key, value, "--");
+  for (const auto& [name, value] : conversion.flags.pairs()) {
+    if (is_path_flag(name)) paths.push_back({fmt::format("--{}", name), value});
   }
   for (const Step& step : steps) {
     for (const auto& [key, value] : step.options.pairs()) {
-      add(*step.transform, key, value, fmt::format("--step {}:", step.transform->name));
+      if (!is_path_option(*step.transform, key)) continue;
+      paths.push_back({fmt::format("--step {}:{}", step.transform->name, key), value});
     }
   }
   std::erase_if(paths, [](const InputPath& input) { return input.path.empty(); });

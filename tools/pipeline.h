@@ -25,25 +25,19 @@ struct Conversion {
   std::string to;                  // a type; empty: keep what is there
   std::vector<std::string> steps;  // "name:key=value,key=value"
   std::vector<Step> recipe_steps;  // those of a recipe, when none were typed
-  // ("keep", GLOB) and ("tensor-type", GLOB=TYPE) as they were given: the last match wins.
-  std::vector<std::pair<std::string, std::string>> type_rules;
-  std::string output_tensor_type, token_embedding_type;
-  std::string imatrix;  // a file
-  std::string tokenizer_pre, model_name;
-  // Of quantized folders (docs/EXPORT.md): further options of the export step, as key and value.
-  std::vector<std::pair<std::string, std::string>> export_options;
+  // Options of the steps that are added, by the names of their flags (step_flags.h) and in the
+  // order they were given: of --keep and --tensor-type the last match wins. "yes" for one without a
+  // value.
+  Options flags;
+  std::string imatrix;              // a file
   bool is_beside_export = false;    // another output is quantized by that step
   bool is_beside_folder = false;    // OUT, which --for is about, is a folder and not this
   std::filesystem::path tokenizer;  // a folder to take the tokenizer from
   std::vector<AlsoOutput> also;
   std::vector<std::string> profiles;  // OUT gets the fixes that these ask for
   std::string base;                   // the unquantized model's folder, for fixes that need it
-  bool no_mtp = false;
-  bool allow_requantize = false;
-  bool pure = false;
-  bool leave_output_tensor = false;
-  bool allow_nonfinite = false;  // for whoever carries the plan out
-  uint64_t shard_bytes = 0;      // largest output file; 0 = as the format does
+  bool allow_nonfinite = false;       // for whoever carries the plan out
+  uint64_t shard_bytes = 0;           // largest output file; 0 = as the format does
   uint64_t header_slack_bytes = 0;
   bool force = false;
   // What was typed or said by a recipe, in order: each must have an effect (option_use.h). Empty

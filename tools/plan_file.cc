@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/io/folder.h"
@@ -9,6 +10,7 @@
 #include "core/resume/found_ledgers.h"
 #include "tools/carry_out.h"
 #include "tools/commands.h"
+#include "tools/step_flags.h"
 #include "tools/targets.h"
 #include "transforms/transforms.h"
 
@@ -27,11 +29,7 @@ struct TextField {
 };
 constexpr TextField kTexts[] = {
     {"to", &Conversion::to},
-    {"output-tensor-type", &Conversion::output_tensor_type},
-    {"token-embedding-type", &Conversion::token_embedding_type},
     {"imatrix", &Conversion::imatrix, true},
-    {"tokenizer-pre", &Conversion::tokenizer_pre},
-    {"model-name", &Conversion::model_name},
     {"base", &Conversion::base, true},
 };
 struct PathField {
@@ -40,14 +38,6 @@ struct PathField {
 };
 constexpr PathField kPaths[] = {
     {"in", &Conversion::in}, {"out", &Conversion::out}, {"tokenizer", &Conversion::tokenizer}};
-struct FlagField {
-  std::string_view key;
-  bool Conversion::*field;
-};
-constexpr FlagField kFlags[] = {{"no-mtp", &Conversion::no_mtp},
-                                {"allow-requantize", &Conversion::allow_requantize},
-                                {"pure", &Conversion::pure},
-                                {"leave-output-tensor", &Conversion::leave_output_tensor}};
 struct SizeField {
   std::string_view key;
   uint64_t Conversion::*field;
@@ -61,10 +51,10 @@ auto find_field(const Fields& fields, std::string_view key) {
                       [&](const auto& field) { return field.key == key; });
 }
 
-const Transform& export_step() {
-  const Transform* step = find_transform("export");
-  CKPT_CHECK(step != nullptr);
-  return *step;
+// Where a flag of a step stands: in one of two lists of pairs, or as a key of its own.
+std::string_view list_of(const StepFlag& flag) {
+  if (flag.rule().repeats) return "rules";
+  return flag.step == "export" ? "export" : "";
 }
 
 std::string absolute(const std::string& path) {
@@ -82,8 +72,9 @@ Result<Conversion> settled(Conversion conversion) {
     if (field.is_path) conversion.*field.field = absolute(conversion.*field.field);
   }
   for (AlsoOutput& also : conversion.also) also.out = absolute(also.out.string());
-  for (auto& [key, value] : conversion.export_options) {
-    if (is_path_option(export_step(), key)) value = absolute(value);
+  const Options flags = std::exchange(conversion.flags, {});
+  for (const auto& [name, value] : flags.pairs()) {
+    conversion.flags.add(name, is_path_flag(name) ? absolute(value) : value);
   }
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
   if (steps.empty()) steps = std::move(conversion.recipe_steps);
@@ -100,7 +91,7 @@ Result<Conversion> settled(Conversion conversion) {
 
 // ---- writing -----------------------------------------------------------------------------------
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;
+using Pairs = std::vector<Options::Pair>;
 
 JsonText pairs_json(const Pairs& pairs) {
   JsonText out = JsonText::array();
@@ -118,16 +109,21 @@ JsonText conversion_json(const Conversion& conversion, bool allow_nonfinite) {
     const std::string& text = conversion.*field.field;
     if (!text.empty()) out.set(field.key, JsonText::text(text));
   }
-  for (const FlagField& field : kFlags) {
-    if (conversion.*field.field) out.set(field.key, JsonText::boolean(true));
+  std::map<std::string_view, Pairs> lists;
+  for (const auto& [name, value] : conversion.flags.pairs()) {
+    const StepFlag& flag = *find_step_flag(name);
+    if (const auto list = list_of(flag); !list.empty()) {
+      lists[list].emplace_back(name, value);
+    } else {
+      out.set(name, flag.takes_value() ? JsonText::text(value) : JsonText::boolean(true));
+    }
   }
   for (const SizeField& field : kSizes) {
     if (conversion.*field.field > 0) out.set(field.key, JsonText::number(conversion.*field.field));
   }
   if (allow_nonfinite) out.set("allow-nonfinite", JsonText::boolean(true));
   if (!conversion.profiles.empty()) out.set("for", JsonText::texts(conversion.profiles));
-  if (!conversion.type_rules.empty()) out.set("rules", pairs_json(conversion.type_rules));
-  if (!conversion.export_options.empty()) out.set("export", pairs_json(conversion.export_options));
+  for (const auto& [list, pairs] : lists) out.set(list, pairs_json(pairs));
   JsonText steps = JsonText::array(), also = JsonText::array();
   for (const Step& step : conversion.recipe_steps) {
     JsonText& json = steps.items().emplace_back(JsonText::object());
@@ -208,13 +204,7 @@ class Reader {
     if (options == nullptr) return step;
     CKPT_ASSIGN(const Pairs pairs, pairs_of("options", *options));
     for (const auto& [key, value] : pairs) {
-      const auto& rules = transform->options;
-      if (std::none_of(rules.begin(), rules.end(), [&, name_of = key](const OptionRule& rule) {
-            return rule.name == name_of;
-          })) {
-        return fail(ErrorCode::kUsage, "step '{}' has no option '{}'", name, key);
-      }
-      step.options.add(key, is_path_option(*transform, key) ? resolve(value) : value);
+      CKPT_TRY(add_option(step, key, is_path_option(*transform, key) ? resolve(value) : value));
     }
     return step;
   }
@@ -222,11 +212,14 @@ class Reader {
   Status read_list(std::string_view key, const JsonText& value, Conversion& out) const {
     if (!value.is_array()) return bad_value(key, value, "an array");
     if (key == "rules" || key == "export") {
-      CKPT_ASSIGN(Pairs pairs, pairs_of(key, value));
-      for (auto& [name, content] : pairs) {
-        if (key == "export" && is_path_option(export_step(), name)) content = resolve(content);
+      CKPT_ASSIGN(const Pairs pairs, pairs_of(key, value));
+      for (const auto& [name, content] : pairs) {
+        const StepFlag* flag = find_step_flag(name);
+        if (flag == nullptr || list_of(*flag) != key) {
+          return fail(ErrorCode::kUsage, "\"{}\": option '{}' is not known", key, name);
+        }
+        out.flags.add(name, is_path_flag(name) ? resolve(content) : content);
       }
-      (key == "rules" ? out.type_rules : out.export_options) = std::move(pairs);
       return {};
     }
     for (const JsonText& item : value.items()) {
@@ -273,13 +266,19 @@ class Reader {
       out.*field->field = *size;
       return {};
     }
-    const auto field = find_field(kFlags, key);
-    if (field == std::end(kFlags) && key != "allow-nonfinite") {
+    const StepFlag* flag = find_step_flag(key);
+    if (flag != nullptr && flag->takes_value() && list_of(*flag).empty()) {
+      CKPT_ASSIGN(std::string text, text_of(key, value));
+      out.flags.add(std::string(key), std::move(text));
+      return {};
+    }
+    if ((flag == nullptr || !list_of(*flag).empty()) && key != "allow-nonfinite") {
       return fail(ErrorCode::kUsage, "key \"{}\" is not known", key);
     }
-    const auto flag = value.as_boolean();
-    if (!flag) return bad_value(key, value, "true or false");
-    (key == "allow-nonfinite" ? file.allow_nonfinite : out.*field->field) = *flag;
+    const auto is_on = value.as_boolean();
+    if (!is_on) return bad_value(key, value, "true or false");
+    if (key == "allow-nonfinite") file.allow_nonfinite = *is_on;
+    if (flag != nullptr && *is_on) out.flags.add(std::string(key), "yes");
     return {};
   }
 

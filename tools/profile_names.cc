@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "checks/checks.h"
-#include "tools/nearest.h"
+#include "core/base/nearest.h"
 
 namespace ckpt {
 namespace {

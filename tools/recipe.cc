@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/nearest.h"
 #include "core/io/bytes.h"
 #include "core/json/json_edit.h"
 #include "tools/conversion_fields.h"
-#include "tools/nearest.h"
 
 namespace ckpt {
 namespace {
@@ -42,20 +42,9 @@ Result<std::string> text_of(const JsonText& json, std::string_view key) {
   return fail(ErrorCode::kUsage, "\"{}\": {}; expected text", key, json.dump(0).substr(0, 80));
 }
 
-bool is_path(const OptionRule& rule) {
-  return rule.value.starts_with("DIR") || rule.value.starts_with("FILE");
-}
-
-const OptionRule* find_rule(const Step& step, std::string_view key) {
-  for (const OptionRule& rule : step.transform->options) {
-    if (rule.name == key) return &rule;
-  }
-  return nullptr;
-}
-
 Result<std::string> RecipeReader::option_text(const OptionRule& rule, const JsonText& value) const {
   if (const auto text = value.as_text()) {
-    return is_path(rule) ? resolve(*text).string() : *text;
+    return rule.kind == ValueKind::kPath ? resolve(*text).string() : *text;
   }
   if (const auto boolean = value.as_boolean()) return std::string(*boolean ? "yes" : "no");
   if (value.kind() == JsonText::Kind::kToken && !value.is_null()) return value.token();
@@ -65,35 +54,32 @@ Result<std::string> RecipeReader::option_text(const OptionRule& rule, const Json
 
 // One value, several in an array, or members of an object, each as "key=value".
 Status RecipeReader::read_option(Step& step, const std::string& key, const JsonText& value) const {
-  const OptionRule* rule = find_rule(step, key);
-  if (rule == nullptr) {
-    return unknown_step_option(*step.transform, key);
-  }
+  const Transform& transform = *step.transform;
+  const OptionRule* rule = find_rule(transform.options, key);
+  if (rule == nullptr) return unknown_option(transform.options, transform.name, key);
   if (value.is_array()) {
     if (!rule->repeats && value.items().size() > 1) {
-      return fail(ErrorCode::kUsage, "step '{}': \"{}\" takes one value", step.transform->name,
-                  key);
+      return fail(ErrorCode::kUsage, "step '{}': \"{}\" takes one value", transform.name, key);
     }
     for (const JsonText& item : value.items()) {
       CKPT_ASSIGN(std::string text, option_text(*rule, item));
-      step.options.add(key, std::move(text));
+      CKPT_TRY(add_option(step, key, std::move(text)));
     }
     return {};
   }
-  if (value.is_object() && rule->repeats && rule->value.find('=') != rule->value.npos) {
-    const bool as_json = rule->value.ends_with("JSON");
+  if (value.is_object() && rule->repeats && rule->kind == ValueKind::kPair) {
+    const bool as_json = rule->value_name.ends_with("JSON");
     for (const auto& [name, member] : value.members()) {
       std::string text = member.dump(0);
       if (!as_json) {
         CKPT_ASSIGN(text, option_text(*rule, member));
       }
-      step.options.add(key, fmt::format("{}={}", name, text));
+      CKPT_TRY(add_option(step, key, fmt::format("{}={}", name, text)));
     }
     return {};
   }
   CKPT_ASSIGN(std::string text, option_text(*rule, value));
-  step.options.add(key, std::move(text));
-  return {};
+  return add_option(step, key, std::move(text));
 }
 
 Result<Step> RecipeReader::read_step(const JsonText& json) const {
@@ -101,8 +87,8 @@ Result<Step> RecipeReader::read_step(const JsonText& json) const {
     CKPT_ASSIGN(const Step typed, parse_step(*text));
     Step step{typed.transform, {}};
     for (const auto& [key, value] : typed.options.pairs()) {
-      const bool path = is_path(*find_rule(typed, key));
-      step.options.add(key, path ? resolve(value).string() : value);
+      const bool is_path = is_path_option(*typed.transform, key);
+      step.options.add(key, is_path ? resolve(value).string() : value);
     }
     return step;
   }
@@ -179,7 +165,7 @@ Failure unknown_key(const std::string& key) {
 
 Status RecipeReader::read_key(const std::string& key, const JsonText& value, Recipe& recipe) const {
   if (key == "steps" || key == "also" || key == "for") return read_list(key, value, recipe);
-  if (const ConversionField* field = find_conversion_field(key)) {
+  if (const auto field = find_conversion_field(key)) {
     return read_field(*field, value, recipe);
   }
   if (key != "in" && key != "out" && key != "to") return unknown_key(key);

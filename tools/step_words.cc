@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -18,27 +16,13 @@ std::string names_of(std::span<const StepWords> steps) {
 
 }  // namespace
 
-std::vector<std::string> choices_of_rule(const OptionRule& rule) {
-  // In capitals stands what a value is; in small letters, which it may be.
-  const auto is_placeholder = [](char c) { return (c >= 'A' && c <= 'Z') || c == '=' || c == ' '; };
-  const std::string_view text = rule.value;
-  if (text.empty() || std::any_of(text.begin(), text.end(), is_placeholder)) return {};
-  std::vector<std::string> out;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find('|', at), text.size());
-    out.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
 std::vector<StepWords> step_words() {
   std::vector<StepWords> out;
   for (const Transform* step : all_transforms()) {
     StepWords& words = out.emplace_back(StepWords{step->name, {}, {}});
     for (const OptionRule& rule : step->options) {
       words.keys.push_back(fmt::format("{}=", rule.name));
-      for (const std::string& choice : choices_of_rule(rule)) {
+      for (const std::string& choice : rule.words()) {
         words.values.push_back(fmt::format("{}={}", rule.name, choice));
       }
     }

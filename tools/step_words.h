@@ -17,9 +17,6 @@ struct StepWords {
 };
 std::vector<StepWords> step_words();
 
-// The words that an option takes, from "bf16|f16"; empty when it takes anything else.
-std::vector<std::string> choices_of_rule(const OptionRule& rule);
-
 // Functions that complete what stands in the word after --step: names, keys and values.
 //   bash   _ckpt_step WORD sets `words` to whole words that begin like WORD
 //   zsh    _ckpt_step, an action of _arguments

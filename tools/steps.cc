@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/nearest.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
-#include "tools/nearest.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -15,6 +15,11 @@ Result<Checkpoint> open_checkpoint(const std::filesystem::path& path) {
   return format->read(path, all_codecs());
 }
 
+Result<std::string> read_file_text(const std::filesystem::path& path, uint64_t limit_bytes) {
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  return read_text(*source, limit_bytes);
+}
+
 // Where the value that starts with a double quote ends: at a quote with nothing or another option
 // behind it, so that JSON may stand between; npos when there is none.
 size_t closing_quote(std::string_view text, const Transform& transform) {
@@ -22,8 +27,7 @@ size_t closing_quote(std::string_view text, const Transform& transform) {
     if (rest.empty()) return true;
     if (rest[0] != ',') return false;
     const std::string_view key = rest.substr(1, rest.find('=') - 1);
-    return std::any_of(transform.options.begin(), transform.options.end(),
-                       [&](const OptionRule& rule) { return rule.name == key; });
+    return find_rule(transform.options, key) != nullptr;
   };
   size_t quote = text.find('"', 1);
   while (quote != text.npos && !ends_value(text.substr(quote + 1)))
@@ -33,15 +37,17 @@ size_t closing_quote(std::string_view text, const Transform& transform) {
 
 }  // namespace
 
-Failure unknown_step_option(const Transform& step, std::string_view key) {
-  std::vector<std::string> names;
-  for (const OptionRule& rule : step.options) names.emplace_back(rule.name);
-  const std::string near = nearest(key, names);
-  return fail_with_hint(
-      ErrorCode::kUsage,
-      near.empty() ? "ckpt list steps" : fmt::format("{}:{}=VALUE", step.name, near),
-      "step '{}' has no option '{}'; it takes {}", step.name, key,
-      names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+Status add_option(Step& step, std::string_view key, std::string value) {
+  const Transform& transform = *step.transform;
+  const OptionRule* rule = find_rule(transform.options, key);
+  if (rule == nullptr) return unknown_option(transform.options, transform.name, key);
+  auto checked = check_value(*rule, value, fmt::format("{}:{}=", transform.name, key));
+  if (!checked) {
+    if (checked.error().hint.empty()) checked.error().hint = "ckpt list steps";
+    return checked;
+  }
+  step.options.add(std::string(key), std::move(value));
+  return {};
 }
 
 Result<Step> parse_step(std::string_view text) {
@@ -59,11 +65,10 @@ Result<Step> parse_step(std::string_view text) {
   std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
   while (!rest.empty()) {
     const size_t equals = rest.find('=');
-    const std::string key(rest.substr(0, equals));
-    const auto& rules = step.transform->options;
-    if (equals == rest.npos || std::none_of(rules.begin(), rules.end(),
-                                            [&](const auto& rule) { return rule.name == key; })) {
-      return unknown_step_option(*step.transform, key);
+    const std::string_view key = rest.substr(0, equals);
+    const OptionRules rules = step.transform->options;
+    if (equals == rest.npos || find_rule(rules, key) == nullptr) {
+      return unknown_option(rules, name, key);
     }
     rest.remove_prefix(equals + 1);
     const bool quoted = !rest.empty() && rest[0] == '"';
@@ -71,7 +76,8 @@ Result<Step> parse_step(std::string_view text) {
     if (quoted && end == rest.npos) {
       return fail(ErrorCode::kUsage, "step '{}': a double quote is not closed", text);
     }
-    step.options.add(key, std::string(rest.substr(quoted ? 1 : 0, end - (quoted ? 1 : 0))));
+    std::string value(rest.substr(quoted ? 1 : 0, end - (quoted ? 1 : 0)));
+    CKPT_TRY(add_option(step, key, std::move(value)));
     rest.remove_prefix(std::min(rest.size(), end == rest.npos ? end : end + (quoted ? 1 : 0)));
     if (!rest.empty() && rest[0] == ',') rest.remove_prefix(1);
   }
@@ -88,10 +94,8 @@ Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts) {
 }
 
 bool is_path_option(const Transform& step, std::string_view key) {
-  for (const OptionRule& rule : step.options) {
-    if (rule.name == key) return rule.value.starts_with("DIR") || rule.value.starts_with("FILE");
-  }
-  return false;
+  const OptionRule* rule = find_rule(step.options, key);
+  return rule != nullptr && rule->kind == ValueKind::kPath;
 }
 
 Touches touches(const std::vector<Step>& steps) {
@@ -101,7 +105,7 @@ Touches touches(const std::vector<Step>& steps) {
 }
 
 Context step_context(std::vector<std::string>* notes) {
-  return {all_codecs(), nullptr, notes, open_checkpoint, read_documents};
+  return {all_codecs(), nullptr, notes, open_checkpoint, read_documents, read_file_text};
 }
 
 Result<Checkpoint> apply_steps(const std::vector<Step>& steps, Checkpoint checkpoint,

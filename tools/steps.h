@@ -17,15 +17,15 @@ struct Step {
   const Transform* transform;
   Options options;
 };
-// Fails: kUsage: no such step or option; a quote that is not closed.
+// Fails: kUsage: no such step or option; a value of another kind; a quote that is not closed.
 Result<Step> parse_step(std::string_view text);
 Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts);
 
 // Whether option `key` of a step names a file or a folder.
 bool is_path_option(const Transform& step, std::string_view key);
 
-// What is said of an option that a step does not have: kUsage, with the nearest.
-Failure unknown_step_option(const Transform& step, std::string_view key);
+// Adds an option. Fails: kUsage: the step has none of that name, or the value is of another kind.
+Status add_option(Step& step, std::string_view key, std::string value);
 
 // What the steps together may change at most; kDocuments when there are none.
 Touches touches(const std::vector<Step>& steps);

@@ -2,8 +2,8 @@
 
 #include <cctype>
 
+#include "core/base/nearest.h"
 #include "quantizers/quantizers.h"
-#include "tools/nearest.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

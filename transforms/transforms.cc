@@ -7,10 +7,8 @@
 #include "transforms/modelopt_export/export.h"
 #include "transforms/nvfp4/awq_fold_repair.h"
 #include "transforms/nvfp4/dequantize.h"
-#include "transforms/nvfp4/layout.h"
 #include "transforms/nvfp4/mixed_to_nvfp4.h"
 #include "transforms/steps.h"
-#include "transforms/to_gguf/to_gguf.h"
 #include "transforms/vl/preprocessor.h"
 #include "transforms/vl/wrap.h"
 

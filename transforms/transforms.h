@@ -45,7 +45,7 @@ Result<QuantSummary> summarize_quantization(const Checkpoint& checkpoint);
 // folder and GGUF, a text model and a wrapped one, experts one by one and in stacks.
 bool are_in_one_form(const Checkpoint& a, const Checkpoint& b);
 // Gives both the tensors that GGUF has for them, values unrounded; tensors of a vision tower are
-// left out, with a note. Fails: as read_model and make_gguf_tensors (transforms/to_gguf/to_gguf.h).
+// left out, with a note. Fails: as read_model and make_gguf_tensors (transforms/to_gguf/).
 Status to_one_form(Checkpoint& a, Checkpoint& b, const Context& context);
 
 }  // namespace ckpt

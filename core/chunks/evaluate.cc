@@ -155,18 +155,6 @@ Status for_each_pair(const Tensor& a, const Tensor& b, uint64_t limit_values, co
 
 }  // namespace
 
-Status for_each_row(const Tensor& tensor, uint64_t limit_values, const RowsWork& work) {
-  Rows rows(tensor);
-  CKPT_TRY(rows.check());
-  const auto ranges = choose_rows(tensor, rows.band_rows(), limit_values);
-  CKPT_TRY(set_sample_stats(tensor, rows, ranges));
-  for (const RowRange& range : ranges) {
-    CKPT_ASSIGN(const ConstFloatRows values, rows.read(range.first, range.count));
-    work(range.first, values);
-  }
-  return {};
-}
-
 Result<float> find_amax(const Tensor& tensor) {
   Rows rows(tensor);
   CKPT_TRY(rows.check());

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -23,15 +22,9 @@ namespace ckpt {
 // A quarter of a million values of a tensor tell its error to a tenth of a decibel.
 inline constexpr uint64_t kSampleValues = uint64_t{1} << 18;
 
-// Calls work(first row, values) for runs of rows of `tensor`, ascending; values of all rows while
-// there are at most `limit_values`, else of rows spread evenly. Tensors with equal numbers of rows
-// and columns and codecs without bands are cut alike. Fails: kUnsupported: values that cannot be
-// decoded, magnitudes of blocks, repacked bits; kCorrupt: NaN or Inf; kIo.
-using RowsWork = std::function<void(uint64_t first_row, ConstFloatRows)>;
-Status for_each_row(const Tensor& tensor, uint64_t limit_values, const RowsWork& work);
-
 // The largest magnitude of all values that `tensor` will be encoded from (of its own, when Stored).
-// Reads the whole tensor, a band of rows at a time. Fails as for_each_row does.
+// Reads the whole tensor, a band of rows at a time. Fails: kUnsupported: values that cannot be
+// decoded, magnitudes of blocks, repacked bits; kCorrupt: NaN or Inf; kIo.
 Result<float> find_amax(const Tensor& tensor);
 
 // How far values lie from a reference, as sums of squares.
@@ -40,8 +33,9 @@ struct ValueError {
   double relative() const { return signal > 0 ? noise / signal : 0; }
   double sqnr_db() const;  // 999 when nothing differs
 };
-// Compares rows of two tensors with the same values in the same places; `column_weights` says what
-// a column counts, all the same when empty. Fails: kUnsupported for other shapes; as for_each_row.
+// Compares rows of two tensors with the same values in the same places: all rows while they have at
+// most `limit_values`, else rows spread evenly. `column_weights` says what a column counts, all the
+// same when empty. Fails: kUnsupported for other shapes; as find_amax.
 Result<ValueError> measure_error(const Tensor& made, const Tensor& reference,
                                  std::span<const float> column_weights = {},
                                  uint64_t limit_values = kSampleValues);

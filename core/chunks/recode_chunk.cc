@@ -174,9 +174,9 @@ Status check_overflow(const RecodeInput& input, uint64_t row, uint64_t rows, Par
         "tensor '{}': values of row {} are too large for the float16 scales of {}", source,
         in_tensor, codec.name);
   }
-  return fail_with_hint(ErrorCode::kCorrupt, codec.name == "f16" ? "--to bf16" : "--to f32",
-                        "tensor '{}': values of row {} are too large for {}", source, in_tensor,
-                        codec.name);
+  return fail_with_hint(
+      ErrorCode::kCorrupt, plain_dtype(codec) == Dtype::kF16 ? "--to bf16" : "--to f32",
+      "tensor '{}': values of row {} are too large for {}", source, in_tensor, codec.name);
 }
 
 Status encode_strip(const RecodeInput& input, uint64_t row, ConstFloatRows values, Parts out) {

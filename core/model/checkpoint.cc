@@ -1,6 +1,7 @@
 #include "core/model/checkpoint.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/base/arithmetic.h"
@@ -273,6 +274,32 @@ Tensor make_f32_tensor(std::string name, std::vector<uint64_t> shape,
   const auto bytes = std::as_bytes(std::span(values));
   return make_tensor(std::move(name), std::move(shape), plain_codec(codecs, Dtype::kF32),
                      {bytes.begin(), bytes.end()});
+}
+
+Result<std::optional<std::vector<int64_t>>> read_integers(const Tensor& tensor,
+                                                          uint64_t limit_values) {
+  const std::optional<Dtype> dtype = plain_dtype(*tensor.codec);
+  const bool is_long = dtype == Dtype::kI64;
+  if (!tensor.is_stored() || (!is_long && dtype != Dtype::kI32)) {
+    return std::optional<std::vector<int64_t>>();
+  }
+  if (tensor.values() > limit_values) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}': {} numbers; at most {} are read here",
+                tensor.name, tensor.values(), limit_values);
+  }
+  std::vector<int64_t> out;
+  for (const Slice& slice : tensor.stored().parts[0]) {
+    std::vector<std::byte> raw(slice.size_bytes);
+    CKPT_TRY(slice.source->read(slice.offset_bytes, raw));
+    const size_t bytes = is_long ? sizeof(int64_t) : sizeof(int32_t);
+    for (size_t at = 0; at + bytes <= raw.size(); at += bytes) {
+      int64_t wide = 0;
+      int32_t narrow = 0;
+      std::memcpy(is_long ? static_cast<void*>(&wide) : &narrow, raw.data() + at, bytes);
+      out.push_back(is_long ? wide : narrow);
+    }
+  }
+  return std::optional(std::move(out));
 }
 
 Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values) {

@@ -156,6 +156,9 @@ Tensor make_f32_tensor(std::string name, std::vector<uint64_t> shape,
 // The values of a small Stored tensor, decoded: scales and maxima that a plan depends on. Fails:
 // kUnsupported above `limit_values` or for a codec that cannot be decoded; kIo.
 Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values);
+// The same of I32 and I64, which hold shapes and indexes; nullopt for other types.
+Result<std::optional<std::vector<int64_t>>> read_integers(const Tensor& tensor,
+                                                          uint64_t limit_values);
 
 struct Checkpoint {
   std::string format;                             // the Format it was read by or is meant for

@@ -23,12 +23,27 @@ const Repack* find_repack(const Codec& from, const Codec& to) {
   return nullptr;
 }
 
+const Codec& scheme_codec(Codecs codecs, Scheme scheme, Dialect dialect) {
+  for (const Codec* codec : codecs) {
+    if (codec->scheme == scheme && codec->dialect == dialect) return *codec;
+  }
+  CKPT_CHECK(false && "a scheme without a codec");
+  __builtin_unreachable();
+}
+
+std::optional<Dtype> plain_dtype(const Codec& codec) {
+  if (codec.scheme != Scheme::kPlain || codec.parts.size() != 1) return std::nullopt;
+  return codec.parts[0].dtype;
+}
+
+bool is_plain_float(const Codec& codec) {
+  const auto dtype = plain_dtype(codec);
+  return dtype == Dtype::kF32 || dtype == Dtype::kF16 || dtype == Dtype::kBF16;
+}
+
 const Codec& plain_codec(Codecs codecs, Dtype dtype) {
   for (const Codec* codec : codecs) {
-    if (codec->parts.size() == 1 && codec->parts[0].dtype == dtype &&
-        codec->name == info(dtype).name) {
-      return *codec;
-    }
+    if (plain_dtype(*codec) == dtype) return *codec;
   }
   CKPT_CHECK(false && "a dtype without a plain codec");
   __builtin_unreachable();

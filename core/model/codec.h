@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -92,9 +93,32 @@ struct Repack {
   std::string_view refused;  // "a block scale that is NaN"
 };
 
+// What the numbers of a codec are, however its parts are named and shaped. One a quantization of
+// checkpoints; plain numbers and ggml's blocks are known by their dtype.
+enum class Scheme : uint8_t {
+  kPlain,
+  kNvfp4,       // E2M1, an E4M3 scale for 16 values, a scale a tensor
+  kFp8Tensor,   // E4M3, a scale a tensor
+  kFp8Channel,  // a scale a row
+  kFp8Block,    // a scale for 128 x 128 values
+  kMxfp4,       // E2M1, a power of two for 32 values
+  kMxfp8,       // E4M3, the same
+  kPackedInt4,  // whole numbers of 4 bits, a scale for a group of a row
+};
+// Whose names and shapes the parts have, where several write the same scheme.
+enum class Dialect : uint8_t {
+  kModelopt,
+  kCompressedTensors,
+  kGguf,
+  kVector,  // ModelOpt's, the one scale of a tensor as a list
+  kOther,   // one of several more, told apart by the codec's parts
+};
+
 struct Codec {
   std::string_view name;  // "q4_k"; for a one-part codec the name of its dtype
   std::string_view help;
+  Scheme scheme = Scheme::kPlain;
+  Dialect dialect = Dialect::kOther;
   std::span<const PartRule> parts;
   uint32_t band_rows;        // rows that must be coded together: the largest tile_rows
   uint32_t block_values;     // a row holds a whole number of blocks
@@ -123,6 +147,16 @@ struct Codec {
 using Codecs = std::span<const Codec* const>;
 
 const Codec* find_codec(Codecs codecs, std::string_view name);  // nullptr when unknown
+// The codec of a scheme in a dialect that is not kOther. Requires: the list has one.
+const Codec& scheme_codec(Codecs codecs, Scheme scheme, Dialect dialect);
+inline bool is_fp8(Scheme scheme) {
+  return scheme == Scheme::kFp8Tensor || scheme == Scheme::kFp8Channel ||
+         scheme == Scheme::kFp8Block;
+}
+// What a codec of plain numbers or of ggml's blocks stores; nullopt for codecs of several parts.
+std::optional<Dtype> plain_dtype(const Codec& codec);
+// F32, F16 or BF16: what weights are stored in before they are quantized.
+bool is_plain_float(const Codec& codec);
 // How `to` takes over the bits of `from`; nullptr when it cannot.
 const Repack* find_repack(const Codec& from, const Codec& to);
 // The one-part codec that stores `dtype` as it is. Requires: the list has one for every Dtype.

@@ -1,4 +1,6 @@
-// A transform turns one Checkpoint into another. It does no I/O and touches no tensor bytes.
+// A transform turns one Checkpoint into another: a description into a description. What it must
+// know of values (a scale, how far a layer is from its base) it asks for by read_values
+// (checkpoint.h) and by core/chunks/evaluate.h, both bounded; its Context opens files.
 #pragma once
 
 #include <cstdint>
@@ -8,37 +10,14 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/model/checkpoint.h"
 #include "core/model/imatrix.h"
+#include "core/model/step_options.h"
 
 namespace ckpt {
-
-// One option of a step; the parser, `ckpt list steps` and the recipe check are made from it.
-struct OptionRule {
-  std::string_view name;
-  std::string_view value;  // what stands for the value in help: "DIR", "GLOB", "yes|no"
-  std::string_view help;
-  bool repeats = false;
-};
-
-// What was given, in order; an option may come more than once.
-class Options {
- public:
-  void add(std::string key, std::string value) {
-    pairs_.emplace_back(std::move(key), std::move(value));
-  }
-  std::optional<std::string> get(std::string_view key) const;  // the last one
-  std::vector<std::string> all(std::string_view key) const;
-  bool yes(std::string_view key, bool otherwise = false) const;  // "yes"/"true"/"1"
-  const std::vector<std::pair<std::string, std::string>>& pairs() const { return pairs_; }
-
- private:
-  std::vector<std::pair<std::string, std::string>> pairs_;
-};
 
 // What a transform may use beside the checkpoint.
 struct Context {
@@ -49,6 +28,9 @@ struct Context {
   std::function<Result<Checkpoint>(const std::filesystem::path&)> open = {};
   // The small files of a folder that an option names; its weights need not be there.
   std::function<Result<std::vector<Document>>(const std::filesystem::path&)> documents = {};
+  // The text of a file that an option names, of at most `limit_bytes`.
+  std::function<Result<std::string>(const std::filesystem::path&, uint64_t limit_bytes)> file_text =
+      {};
 
   void note(std::string text) const {
     if (notes != nullptr) notes->push_back(std::move(text));
@@ -62,9 +44,13 @@ enum class Touches : uint8_t { kDocuments, kNames, kValues };
 
 struct Transform {
   std::string_view name, help;
-  std::span<const OptionRule> options;
-  Result<Checkpoint> (*apply)(Checkpoint, const Options&, const Context&);
+  OptionRules options;
+  Result<Checkpoint> (*run)(Checkpoint, const OptionValues&, const Context&);
   Touches touches = Touches::kValues;
+
+  // Fails: kUsage, as OptionValues::read; as the step.
+  Result<Checkpoint> apply(Checkpoint checkpoint, const Options& given,
+                           const Context& context) const;
 
   // As people say it: "metadata" steps are cheap and safe in place, "payload" steps rewrite
   // weights.

@@ -40,6 +40,7 @@ template <uint32_t kGroup>
 constexpr Codec packed_codec(std::string_view name, std::string_view help) {
   return {.name = name,
           .help = help,
+          .scheme = Scheme::kPackedInt4,
           .parts = kPackedParts<kGroup>,
           .band_rows = 1,
           .block_values = kGroup,

@@ -232,9 +232,12 @@ template <Dtype kDtype, const char* kSuffix>
 constexpr PartRule kBlockParts[] = {{"", Dtype::kF8E4M3, 1, 1}, {kSuffix, kDtype, kTile, kTile}};
 
 template <Dtype kDtype, bool kIsVector>
-constexpr Codec tensor_codec(std::string_view name, std::string_view help) {
+constexpr Codec tensor_codec(std::string_view name, std::string_view help,
+                             Dialect dialect = Dialect::kOther) {
   return {.name = name,
           .help = help,
+          .scheme = Scheme::kFp8Tensor,
+          .dialect = dialect,
           .parts = kTensorParts<kDtype, kIsVector>,
           .band_rows = 1,
           .block_values = 1,
@@ -248,9 +251,12 @@ constexpr Codec tensor_codec(std::string_view name, std::string_view help) {
 }
 
 template <Dtype kDtype, bool kIsVector>
-constexpr Codec channel_codec(std::string_view name, std::string_view help) {
+constexpr Codec channel_codec(std::string_view name, std::string_view help,
+                              Dialect dialect = Dialect::kOther) {
   return {.name = name,
           .help = help,
+          .scheme = Scheme::kFp8Channel,
+          .dialect = dialect,
           .parts = kChannelParts<kDtype, kIsVector>,
           .band_rows = 1,
           .block_values = 1,
@@ -260,9 +266,12 @@ constexpr Codec channel_codec(std::string_view name, std::string_view help) {
 }
 
 template <Dtype kDtype, const char* kSuffix>
-constexpr Codec block_codec(std::string_view name, std::string_view help) {
+constexpr Codec block_codec(std::string_view name, std::string_view help,
+                            Dialect dialect = Dialect::kOther) {
   return {.name = name,
           .help = help,
+          .scheme = Scheme::kFp8Block,
+          .dialect = dialect,
           .parts = kBlockParts<kDtype, kSuffix>,
           .band_rows = kTile,
           .block_values = kTile,
@@ -275,6 +284,7 @@ template <Dtype kDtype, const char* kSuffix>
 constexpr Codec ragged_codec(std::string_view name, std::string_view help) {
   return {.name = name,
           .help = help,
+          .scheme = Scheme::kFp8Block,
           .parts = kBlockParts<kDtype, kSuffix>,
           .band_rows = kTile,
           .block_values = 1,
@@ -284,26 +294,29 @@ constexpr Codec ragged_codec(std::string_view name, std::string_view help) {
 
 }  // namespace
 
-constinit const Codec kFp8TensorCodec =
-    tensor_codec<Dtype::kF32, false>("fp8_tensor", "8-bit floats with a scale a tensor (ModelOpt)");
+constinit const Codec kFp8TensorCodec = tensor_codec<Dtype::kF32, false>(
+    "fp8_tensor", "8-bit floats with a scale a tensor (ModelOpt)", Dialect::kModelopt);
 constinit const Codec kFp8TensorVectorCodec = tensor_codec<Dtype::kF32, true>(
-    "fp8_tensor_vector", "fp8_tensor, its scale written as a list of one");
+    "fp8_tensor_vector", "fp8_tensor, its scale written as a list of one", Dialect::kVector);
 constinit const Codec kFp8TensorCtCodec = tensor_codec<Dtype::kBF16, true>(
-    "fp8_tensor_ct", "8-bit floats with a bf16 scale a tensor (compressed-tensors)");
-constinit const Codec kFp8ChannelCodec =
-    channel_codec<Dtype::kF32, true>("fp8_channel", "8-bit floats with a scale a row (ModelOpt)");
+    "fp8_tensor_ct", "8-bit floats with a bf16 scale a tensor (compressed-tensors)",
+    Dialect::kCompressedTensors);
+constinit const Codec kFp8ChannelCodec = channel_codec<Dtype::kF32, true>(
+    "fp8_channel", "8-bit floats with a scale a row (ModelOpt)", Dialect::kModelopt);
 constinit const Codec kFp8ChannelColumnCodec = channel_codec<Dtype::kF32, false>(
     "fp8_channel_column", "fp8_channel, its scales written as a matrix of one column");
 constinit const Codec kFp8ChannelCtCodec = channel_codec<Dtype::kBF16, false>(
-    "fp8_channel_ct", "8-bit floats with a bf16 scale a row (compressed-tensors)");
+    "fp8_channel_ct", "8-bit floats with a bf16 scale a row (compressed-tensors)",
+    Dialect::kCompressedTensors);
 constinit const Codec kFp8BlockCodec = block_codec<Dtype::kF32, kScaleInv>(
     "fp8_block", "8-bit floats with a scale for 128 x 128 values (DeepSeek)");
 constinit const Codec kFp8BlockBf16Codec = block_codec<Dtype::kBF16, kScaleInv>(
     "fp8_block_bf16", "8-bit floats with a bf16 scale for 128 x 128 values (Qwen)");
 constinit const Codec kFp8BlockScaleCodec = block_codec<Dtype::kF32, kScale>(
-    "fp8_block_scale", "fp8_block under ModelOpt's name of the scales");
+    "fp8_block_scale", "fp8_block under ModelOpt's name of the scales", Dialect::kModelopt);
 constinit const Codec kFp8BlockCtCodec = block_codec<Dtype::kBF16, kScale>(
-    "fp8_block_ct", "fp8_block_bf16 under compressed-tensors' name of the scales");
+    "fp8_block_ct", "fp8_block_bf16 under compressed-tensors' name of the scales",
+    Dialect::kCompressedTensors);
 
 constinit const Codec kFp8RaggedCodec = ragged_codec<Dtype::kF32, kScaleInv>(
     "fp8_block_ragged", "fp8_block, its last columns a part of a block");

@@ -294,6 +294,8 @@ constexpr PartRule kCtParts[] = {{"_packed", Dtype::kU8, 1, 2},
 constinit const Codec kNvfp4ModeloptCodec{
     .name = "nvfp4_modelopt",
     .help = "NVFP4 with a tensor scale (ModelOpt checkpoints); 4.5 bits a value",
+    .scheme = Scheme::kNvfp4,
+    .dialect = Dialect::kModelopt,
     .parts = kModeloptParts,
     .band_rows = 1,
     .block_values = kE2m1BlockValues,
@@ -309,6 +311,8 @@ constinit const Codec kNvfp4ModeloptCodec{
 constinit const Codec kNvfp4CtCodec{
     .name = "nvfp4_ct",
     .help = "NVFP4 with a global scale that divides (compressed-tensors); 4.5 bits a value",
+    .scheme = Scheme::kNvfp4,
+    .dialect = Dialect::kCompressedTensors,
     .parts = kCtParts,
     .band_rows = 1,
     .block_values = kE2m1BlockValues,

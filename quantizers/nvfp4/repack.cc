@@ -90,6 +90,8 @@ constinit const Repack kNvfp4Repacks[2] = {{&kNvfp4ModeloptCodec, move_rows, kRe
 constinit const Codec kNvfp4GgufCodec{
     .name = "nvfp4_gguf",
     .help = "NVFP4 in ggml blocks with a tensor scale (GGUF, two tensors); 4.5 bits a value",
+    .scheme = Scheme::kNvfp4,
+    .dialect = Dialect::kGguf,
     .parts = kGgufParts,
     .band_rows = 1,
     .block_values = BlockNvfp4::kValues,

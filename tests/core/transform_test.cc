@@ -69,19 +69,5 @@ TEST(Options, LastOneCountsAndAllAreKept) {
   EXPECT_EQ(options.pairs().size(), 3u);
 }
 
-TEST(Options, YesReadsThreeSpellings) {
-  Options options;
-  options.add("a", "yes");
-  options.add("b", "true");
-  options.add("c", "1");
-  options.add("d", "no");
-  EXPECT_TRUE(options.yes("a"));
-  EXPECT_TRUE(options.yes("b"));
-  EXPECT_TRUE(options.yes("c"));
-  EXPECT_FALSE(options.yes("d", true));
-  EXPECT_TRUE(options.yes("e", true));
-  EXPECT_FALSE(options.yes("e"));
-}
-
 }  // namespace
 }  // namespace ckpt

@@ -17,7 +17,7 @@ Conversion to_gguf(const fs::path& in, const fs::path& out) {
   conversion.in = in;
   conversion.out = out;
   conversion.to = "q4_k_m";
-  conversion.tokenizer_pre = "qwen2";
+  conversion.flags.add("tokenizer-pre", "qwen2");
   return conversion;
 }
 

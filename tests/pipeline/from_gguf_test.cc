@@ -23,14 +23,13 @@ class FromGguf : public testing::TestWithParam<Row> {
     there.out = folder_ / "folder";
     there.to = row.type;
     if (there.to == "nvfp4") {
-      there.export_options = {
-          {"amax-from", testdata("export/modelopt/" + model_ + "/nvfp4").string()}};
+      there.flags.add("amax-from", testdata("export/modelopt/" + model_ + "/nvfp4").string());
     }
     ASSERT_EQ(error_of(there), "no error");
     Conversion packed;
     packed.in = there.out;
     packed.out = folder_ / "file.gguf";
-    packed.tokenizer_pre = row.pre;
+    packed.flags.add("tokenizer-pre", row.pre);
     ASSERT_EQ(error_of(packed), "no error");
   }
   Conversion back() const {

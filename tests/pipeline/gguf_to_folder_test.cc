@@ -55,8 +55,8 @@ Conversion gguf_of(const ReturnedModel& source, const fs::path& in, const fs::pa
   conversion.in = in;
   conversion.out = out;
   conversion.to = type;
-  conversion.model_name = "a model";
-  conversion.tokenizer_pre = source.pre;
+  conversion.flags.add("model-name", "a model");
+  conversion.flags.add("tokenizer-pre", source.pre);
   return conversion;
 }
 

@@ -28,8 +28,7 @@ fs::path exported(const TemporaryFolder& folder, const std::string& model,
   conversion.in = testdata(model);
   conversion.out = folder / name;
   conversion.to = "nvfp4";
-  conversion.export_options = {
-      {"amax-from", testdata("export/modelopt/" + model + "/nvfp4").string()}};
+  conversion.flags.add("amax-from", testdata("export/modelopt/" + model + "/nvfp4").string());
   EXPECT_EQ(error_of(conversion), "no error");
   return conversion.out;
 }
@@ -57,8 +56,8 @@ TEST_P(Nvfp4Identity, FolderToGgufEqualsTheReferenceFile) {
   Conversion conversion;
   conversion.in = exported(folder, row.model, std::string(row.model) + "-nvfp4");
   conversion.out = folder / "out.gguf";
-  conversion.tokenizer_pre = row.pre;
-  conversion.no_mtp = true;
+  conversion.flags.add("tokenizer-pre", row.pre);
+  conversion.flags.add("no-mtp", "yes");
   EXPECT_EQ(digest_of(conversion), row.sha256);
   conversion.to = "nvfp4";
   conversion.out = folder / "again.gguf";
@@ -94,13 +93,13 @@ TEST(Nvfp4Straight, GivesTheBytesOfTheWayThroughTheFolder) {
     Conversion through;
     through.in = exported(folder, model, model);
     through.out = folder / "through.gguf";
-    through.tokenizer_pre = "qwen2";
+    through.flags.add("tokenizer-pre", "qwen2");
     Conversion straight = through;
     straight.in = testdata(model);
     straight.out = folder / "straight.gguf";
     straight.to = "nvfp4";
-    straight.export_options = {
-        {"amax-from", testdata(std::string("export/modelopt/") + model + "/nvfp4").string()}};
+    straight.flags.add("amax-from",
+                       testdata(std::string("export/modelopt/") + model + "/nvfp4").string());
     ExecuteOptions small;  // a stack of experts in many tasks
     small.threads = 5;
     small.chunk_bytes = 8192;
@@ -115,7 +114,7 @@ TEST(Nvfp4Straight, WritesBlocksAndScaleAsTwoTensorsAlsoInSplits) {
   conversion.in = testdata("llama-micro");
   conversion.out = folder / "out.gguf";
   conversion.to = "nvfp4-w4a16";
-  conversion.tokenizer_pre = "llama-bpe";
+  conversion.flags.add("tokenizer-pre", "llama-bpe");
   conversion.shard_bytes = 1 << 20;
   const auto report = run(conversion);
   ASSERT_TRUE(report) << report.error().text();
@@ -171,9 +170,9 @@ TEST(Nvfp4Folder, OtherTypesNeedASecondRounding) {
   conversion.in = exported(folder, "qwen3-micro", "qwen3-micro-nvfp4");
   conversion.out = folder / "out.gguf";
   conversion.to = "q4_k_m";
-  conversion.tokenizer_pre = "qwen2";
+  conversion.flags.add("tokenizer-pre", "qwen2");
   EXPECT_NE(error_of(conversion).find("round them a second time"), std::string::npos);
-  conversion.allow_requantize = true;
+  conversion.flags.add("allow-requantize", "yes");
   EXPECT_EQ(error_of(conversion), "no error");
   const auto made = open(conversion.out);
   ASSERT_TRUE(made);

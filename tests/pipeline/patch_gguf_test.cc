@@ -13,7 +13,7 @@ fs::path make_gguf(const TemporaryFolder& folder, uint64_t slack_bytes = 0) {
   conversion.in = testdata("qwen3-micro");
   conversion.out = folder / "m.gguf";
   conversion.to = "bf16";
-  conversion.tokenizer_pre = "qwen2";
+  conversion.flags.add("tokenizer-pre", "qwen2");
   conversion.header_slack_bytes = slack_bytes;
   EXPECT_EQ(ckpt::error_of(conversion), "no error");
   return conversion.out;

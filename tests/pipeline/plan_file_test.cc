@@ -54,8 +54,8 @@ TEST(PlanFile, EveryWordOfACommandComesBack) {
   EXPECT_EQ(conversion.out, "/plans/out");
   EXPECT_EQ(conversion.imatrix, "/plans/i.gguf");
   EXPECT_EQ(conversion.shard_bytes, 5u);
-  EXPECT_EQ(conversion.type_rules.size(), 2u);
-  EXPECT_EQ(conversion.export_options[1].second, "/plans/amax");
+  EXPECT_EQ(conversion.flags.all("tensor-type"), std::vector<std::string>{"b*=q8_0"});
+  EXPECT_EQ(conversion.flags.get("amax-from"), "/plans/amax");
   EXPECT_EQ(conversion.also[0].out, "/plans/second.gguf");
   ASSERT_EQ(conversion.recipe_steps.size(), 1u);
   EXPECT_EQ(conversion.recipe_steps[0].options.get("tensors"), "x.*");
@@ -85,6 +85,10 @@ TEST(PlanFile, WhatIsNotKnownIsNamed) {
   EXPECT_NE(error_in(R"({"shard-size": -1})").find("whole number"), std::string::npos);
   EXPECT_NE(error_in(R"({"steps": [{"name": "no such"}]})").find("no step"), std::string::npos);
   EXPECT_NE(error_in(R"({"steps": [{"name": "drop", "options": [["x", "y"]]}]})").find("no option"),
+            std::string::npos);
+  EXPECT_NE(error_in(R"({"steps": [{"name": "cast", "options": [["type", "y"]]}]})").find("bf16"),
+            std::string::npos);
+  EXPECT_NE(error_in(R"({"rules": [["preset", "mlp-only"]]})").find("'preset' is not known"),
             std::string::npos);
   EXPECT_NE(error_in(R"({"steps": {}})").find("expected an array"), std::string::npos);
   EXPECT_NE(error_in(R"({"rules": [["keep"]]})").find("expected [\"NAME\""), std::string::npos);

@@ -48,7 +48,7 @@ TEST(Recipe, SaysWhatACommandLineWould) {
   EXPECT_EQ(out->steps[2].options.all("set"), (Texts{"x.y=[1, 1e-06]", "t=\"a\\\"//\""}));
   EXPECT_EQ(out->steps[3].options.all("set"), (Texts{"k=u32:5", "n=7"}));
   EXPECT_EQ(out->steps[4].options.all("from"), Texts{"/abs"});
-  EXPECT_TRUE(out->steps[4].options.yes("replace"));
+  EXPECT_EQ(out->steps[4].options.get("replace"), "yes");
   ASSERT_EQ(out->also.size(), 1u);
   EXPECT_TRUE(out->also[0].first.is_absolute());
 }
@@ -56,11 +56,13 @@ TEST(Recipe, SaysWhatACommandLineWould) {
 TEST(Recipe, PathsOfStepsAreRelativeToIt) {
   const TemporaryFolder folder;
   write_file(folder / "r.json",
-             "{\"steps\": [\"graft:from=b,tensors=*\", {\"name\": \"graft\", \"from\": \"b\"}]}");
+             "{\"steps\": [\"graft:from=b,tensors=*\", {\"name\": \"graft\", \"from\": \"b\"},"
+             "{\"name\": \"vl-wrap\", \"with\": \"b\"}]}");
   const auto out = read_recipe(folder / "r.json");
   ASSERT_TRUE(out) << out.error().text();
+  ASSERT_EQ(out->steps.size(), 3u);
   for (const Step& step : out->steps) {
-    EXPECT_EQ(step.options.get("from"), (folder / "b").string());
+    EXPECT_EQ(step.options.pairs()[0].second, (folder / "b").string());
   }
 }
 
@@ -91,6 +93,8 @@ TEST(Recipe, RefusesWhatItDoesNotKnowByName) {
             ": \"steps\"|step 'graft': \"from\" takes one value");
   EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"drop\", \"tensors\": null}]}"),
             ": \"steps\"|\"tensors\": null; expected text, a number, true or false");
+  EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"graft\", \"replace\": \"maybe\"}]}"),
+            ": \"steps\"|graft:replace=maybe; expected yes or no");
   EXPECT_EQ(error_of("{\"steps\": [7]}"), ": \"steps\"|7; expected {\"name\": STEP, ...}");
   EXPECT_EQ(error_of("{\"steps\": {}}"), "|\"steps\" is no array");
   EXPECT_EQ(error_of("{\"to\": 5}"), "|\"to\": 5; expected text");

@@ -258,7 +258,7 @@ TEST(Resume, AnInputThatIsAnotherFileIsNoticed) {
 
 TEST(Resume, ADocumentThatChangedIsNoticed) {
   Begun begun;
-  begun.conversion.model_name = "another name";
+  begun.conversion.flags.add("model-name", "another name");
   EXPECT_NE(begun.error().find("planned something else"), std::string::npos);
 }
 

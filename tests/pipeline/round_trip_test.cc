@@ -44,7 +44,7 @@ TEST_P(RoundTrip, GgufCopyAndSplitAndMergeGiveTheSameFile) {
   first.in = testdata(GetParam());
   first.out = folder / "first.gguf";
   first.to = "bf16";
-  first.tokenizer_pre = "qwen2";
+  first.flags.add("tokenizer-pre", "qwen2");
   ASSERT_TRUE(run(first));
   Conversion copy;
   copy.in = first.out;

@@ -297,5 +297,22 @@ TEST(Codecs, F64IsDecodedWithOneRounding) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(out[i], expected[i]) << i;
 }
 
+TEST(Codecs, OfSeveralPartsHaveASchemeAndAreFoundByIt) {
+  std::set<std::pair<Scheme, Dialect>> found;
+  for (const Codec* codec : all_codecs()) {
+    EXPECT_EQ(codec->scheme == Scheme::kPlain, codec->parts.size() == 1) << codec->name;
+    EXPECT_EQ(plain_dtype(*codec).has_value(), codec->parts.size() == 1) << codec->name;
+    if (codec->parts.size() == 1) {
+      EXPECT_EQ(&plain_codec(all_codecs(), codec->parts[0].dtype), codec) << codec->name;
+    } else if (codec->dialect != Dialect::kOther) {
+      EXPECT_TRUE(found.emplace(codec->scheme, codec->dialect).second) << codec->name;
+      EXPECT_EQ(&scheme_codec(all_codecs(), codec->scheme, codec->dialect), codec) << codec->name;
+    }
+  }
+  EXPECT_EQ(scheme_codec(all_codecs(), Scheme::kNvfp4, Dialect::kModelopt).name, "nvfp4_modelopt");
+  EXPECT_EQ(scheme_codec(all_codecs(), Scheme::kFp8Tensor, Dialect::kVector).name,
+            "fp8_tensor_vector");
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -78,7 +78,7 @@ TEST(ConfigStep, RefusesWhatItCannotDo) {
   EXPECT_NE(config_after({{"set", "b.c=1"}}, before).find("is no object"), std::string::npos);
   EXPECT_NE(config_after({{"set", "a.1=1"}}, before).find("is no object"), std::string::npos);
   EXPECT_NE(config_after({{"remove", "a.0"}}, before).find("not removed"), std::string::npos);
-  EXPECT_NE(config_after({{"set", "b"}}, before).find("expected set=PATH=JSON"), std::string::npos);
+  EXPECT_NE(config_after({{"set", "b"}}, before).find("expected PATH=JSON"), std::string::npos);
   EXPECT_EQ(config_after({}, before), "nothing to set or remove");
   EXPECT_EQ(config_after({{"set", "a=1"}, {"file", "x.json"}}, before),
             "there is no document 'x.json'");
@@ -178,7 +178,7 @@ TEST(RenameStep, RefusesWhatIsNotClear) {
   EXPECT_EQ(rename({{"from", "y"}, {"to", "z"}}), "no tensor fits from=y");
   EXPECT_EQ(rename({{"from", "x"}, {"to", ""}}), "tensor 'x' would have no name");
   EXPECT_EQ(rename({{"from", "*"}, {"to", "z"}}), "from=*, to=z; expected one * in both, or none");
-  EXPECT_EQ(rename({{"from", "x"}}), "1 from=, 0 to=; expected pairs");
+  EXPECT_EQ(rename({{"from", "x"}, {"from", "y"}, {"to", "z"}}), "2 from=, 1 to=; expected pairs");
 }
 
 TEST(RenameStep, ListsOfModulesFollow) {

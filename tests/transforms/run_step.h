@@ -26,6 +26,11 @@ inline Result<Checkpoint> open(const std::filesystem::path& path) {
   return format->read(path, all_codecs());
 }
 
+inline Result<std::string> text(const std::filesystem::path& path, uint64_t limit_bytes) {
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  return read_text(*source, limit_bytes);
+}
+
 inline Options options(std::initializer_list<std::pair<std::string, std::string>> pairs) {
   Options out;
   for (const auto& [key, value] : pairs) out.add(key, value);
@@ -35,7 +40,7 @@ inline Options options(std::initializer_list<std::pair<std::string, std::string>
 inline Result<Checkpoint> run(std::string_view step, Checkpoint input, const Options& given,
                               std::vector<std::string>* notes = nullptr) {
   return find_transform(step)->apply(std::move(input), given,
-                                     Context{all_codecs(), nullptr, notes, open});
+                                     Context{all_codecs(), nullptr, notes, open, {}, text});
 }
 
 inline void expect_error(const Result<Checkpoint>& made, ErrorCode code, std::string_view part) {

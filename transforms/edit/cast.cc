@@ -17,9 +17,11 @@
 namespace ckpt {
 namespace {
 
+constexpr Choice kCastTypes[] = {
+    {"f32", Dtype::kF32}, {"f16", Dtype::kF16}, {"bf16", Dtype::kBF16}};
 constexpr OptionRule kCastOptions[] = {
-    {"type", "f32|f16|bf16", "the type to store floats in"},
-    {"keep", "GLOB", "tensors to leave as they are", true},
+    option::choice("type", kCastTypes, "the type to store floats in").required(),
+    option::glob("keep", "tensors to leave as they are").repeated(),
 };
 
 // The globs of keep, and how many tensors each matched and kept from a change.
@@ -76,22 +78,19 @@ Status check_unquantized(const Checkpoint& checkpoint, std::string_view type) {
                         quantized->codec->name);
 }
 
-Result<Checkpoint> cast(Checkpoint checkpoint, const Options& options, const Context& context) {
-  const std::string type = options.get("type").value_or("");
-  const Codec* codec = find_codec(context.codecs, type);
-  if (codec == nullptr || torch_name(*codec).empty()) {
-    return fail(ErrorCode::kUsage, "type '{}'; expected f32, f16 or bf16", type);
-  }
-  CKPT_TRY(check_unquantized(checkpoint, type));
+Result<Checkpoint> cast(Checkpoint checkpoint, const OptionValues& options,
+                        const Context& context) {
+  const Codec& codec = plain_codec(context.codecs, options.choice<Dtype>("type"));
+  CKPT_TRY(check_unquantized(checkpoint, codec.name));
   CKPT_TRY(drop_quantizers(checkpoint, GlobList(options.all("keep")), context));
   KeepRules keep(options.all("keep"));
   for (Tensor& tensor : checkpoint.tensors) {
     const bool is_float = tensor.is_plain_float();
-    if (keep.matches(tensor, is_float && tensor.codec != codec) || !is_float) continue;
-    CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
+    if (keep.matches(tensor, is_float && tensor.codec != &codec) || !is_float) continue;
+    CKPT_ASSIGN(tensor, recode(std::move(tensor), codec));
   }
   keep.note(context);
-  CKPT_TRY(set_config_dtype(checkpoint, *codec));
+  CKPT_TRY(set_config_dtype(checkpoint, codec));
   return checkpoint;
 }
 

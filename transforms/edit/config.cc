@@ -17,9 +17,10 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kConfigOptions[] = {
-    {"set", "PATH=JSON", "the member to set: path.to.key=value, text in double quotes", true},
-    {"remove", "PATH", "the member to take out", true},
-    {"file", "NAME", "the document; default config.json"},
+    option::pair("set", "PATH=JSON", "the member to set: path.to.key=value, text in double quotes")
+        .repeated(),
+    option::text("remove", "PATH", "the member to take out").repeated(),
+    option::text("file", "NAME", "the document").by_default("config.json"),
 };
 
 using Path = std::vector<std::string>;
@@ -71,14 +72,10 @@ std::string typed_step(const std::string& name, const std::string& value) {
 
 // Where the path ends and the value begins: the first '=', as keys with one are not known.
 Status set_member(JsonText& root, const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == text.npos || equals == 0) {
-    return fail(ErrorCode::kUsage, "set={}; expected set=PATH=JSON", text);
-  }
-  const std::string name = text.substr(0, equals);
-  auto value = JsonText::parse(std::string_view(text).substr(equals + 1));
+  const auto [name, json] = split_pair(text);
+  auto value = JsonText::parse(json);
   if (!value) {
-    return fail_with_hint(ErrorCode::kUsage, typed_step(name, text.substr(equals + 1)),
+    return fail_with_hint(ErrorCode::kUsage, typed_step(name, json),
                           "set={}: the value is no JSON; text stands in double quotes", text);
   }
   const Path path = split_path(name);
@@ -106,19 +103,19 @@ Status remove_member(JsonText& root, const std::string& name) {
   return {};
 }
 
-Result<Checkpoint> edit_config(Checkpoint checkpoint, const Options& options, const Context&) {
-  const std::string file = options.get("file").value_or("config.json");
+Result<Checkpoint> edit_config(Checkpoint checkpoint, const OptionValues& options, const Context&) {
+  const std::string file = options.text("file");
   CKPT_ASSIGN(std::optional<JsonDocument> document, read_json(checkpoint, file));
   if (!document) {
     return fail(ErrorCode::kUsage, "there is no document '{}'", file);
   }
-  bool asked = false;
-  for (const auto& [key, value] : options.pairs()) {
-    if (key == "set") CKPT_TRY(set_member(document->root, value));
-    if (key == "remove") CKPT_TRY(remove_member(document->root, value));
-    asked = asked || key != "file";
+  if (!options.has("set") && !options.has("remove")) {
+    return fail(ErrorCode::kUsage, "nothing to set or remove");
   }
-  if (!asked) return fail(ErrorCode::kUsage, "nothing to set or remove");
+  for (const OptionValues::Value& edit : options.given()) {
+    if (edit.rule->name == "set") CKPT_TRY(set_member(document->root, edit.text));
+    if (edit.rule->name == "remove") CKPT_TRY(remove_member(document->root, edit.text));
+  }
   write_json(checkpoint, file, *document);
   return checkpoint;
 }

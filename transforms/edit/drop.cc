@@ -8,11 +8,11 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kDropOptions[] = {{"tensors", "GLOB", "the tensors to leave out", true}};
+constexpr OptionRule kDropOptions[] = {
+    option::glob("tensors", "the tensors to leave out").repeated().required()};
 
-Result<Checkpoint> drop(Checkpoint checkpoint, const Options& options, const Context&) {
+Result<Checkpoint> drop(Checkpoint checkpoint, const OptionValues& options, const Context&) {
   const std::vector<std::string> globs = options.all("tensors");
-  if (globs.empty()) return fail(ErrorCode::kUsage, "tensors=GLOB is missing");
   const GlobList list(globs);
   std::vector<bool> is_used(globs.size());
   std::erase_if(checkpoint.tensors, [&](const Tensor& tensor) {

@@ -18,9 +18,9 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kGraftOptions[] = {
-    {"from", "DIR", "the checkpoint to take them from"},
-    {"tensors", "GLOB", "the tensors to take", true},
-    {"replace", "yes|no", "take them although the names are there already; default no"},
+    option::path("from", "DIR", "the checkpoint to take them from").required(),
+    option::glob("tensors", "the tensors to take").repeated().required(),
+    option::yes_no("replace", "take them although the names are there already"),
 };
 
 // A weight file that nobody has.
@@ -73,12 +73,10 @@ Failure refuse_same_name(const Tensor& ours, const Tensor& theirs) {
                         "tensor '{}' is {}", ours.name, shapes);
 }
 
-Result<Checkpoint> graft(Checkpoint checkpoint, const Options& options, const Context& context) {
-  const std::string where = options.get("from").value_or("");
+Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
+                         const Context& context) {
+  const std::string where = options.text("from");
   const std::vector<std::string> globs = options.all("tensors");
-  if (where.empty() || globs.empty()) {
-    return fail(ErrorCode::kUsage, "expected from=DIR,tensors=GLOB");
-  }
   CKPT_ASSIGN(Checkpoint other, context.open(where));
   if (other.format != checkpoint.format) {
     return fail(ErrorCode::kUsage, "{}: {}; expected {}, as the checkpoint it goes into", where,

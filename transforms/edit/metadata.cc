@@ -21,9 +21,10 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kMetadataOptions[] = {
-    {"set", "KEY=[TYPE:]VALUE", "the entry to set; TYPE like u32, f32, bool, text", true},
-    {"remove", "KEY", "the entry to take out", true},
-    {"file", "GLOB", "of safetensors: the weight files; default all"},
+    option::pair("set", "KEY=[TYPE:]VALUE", "the entry to set; TYPE like u32, f32, bool, text")
+        .repeated(),
+    option::text("remove", "KEY", "the entry to take out").repeated(),
+    option::glob("file", "of safetensors: the weight files").by_default("*"),
 };
 
 // Keys that say how the bytes lie; whoever writes the file sets them.
@@ -145,18 +146,14 @@ struct Edit {
   std::string key, value;
 };
 
-Result<std::vector<Edit>> read_edits(const Options& options) {
+Result<std::vector<Edit>> read_edits(const OptionValues& options) {
   std::vector<Edit> edits;
-  for (const auto& [name, text] : options.pairs()) {
-    if (name == "file") continue;
-    const size_t equals = name == "set" ? text.find('=') : text.size();
-    if (equals == text.npos || equals == 0) {
-      return fail(ErrorCode::kUsage, "set={}; expected set=KEY=VALUE", text);
-    }
+  for (const OptionValues::Value& given : options.given()) {
+    if (given.rule->name == "file") continue;
     Edit& edit = edits.emplace_back();
-    edit.sets = name == "set";
-    edit.key = text.substr(0, equals);
-    if (edit.sets) edit.value = text.substr(equals + 1);
+    edit.sets = given.rule->name == "set";
+    edit.key = given.text;
+    if (edit.sets) std::tie(edit.key, edit.value) = split_pair(given.text);
     if (std::find(std::begin(kLayoutKeys), std::end(kLayoutKeys), edit.key) !=
         std::end(kLayoutKeys)) {
       return fail(ErrorCode::kUsage, "key '{}' says how the file is laid out; it follows from that",
@@ -186,13 +183,14 @@ Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const 
   return fail(ErrorCode::kUsage, "no weight file is called '{}'", glob);
 }
 
-Result<Checkpoint> edit_metadata(Checkpoint checkpoint, const Options& options, const Context&) {
+Result<Checkpoint> edit_metadata(Checkpoint checkpoint, const OptionValues& options,
+                                 const Context&) {
   CKPT_ASSIGN(const std::vector<Edit> edits, read_edits(options));
   if (checkpoint.format != "gguf") {
-    CKPT_TRY(edit_files(checkpoint, edits, options.get("file").value_or("*")));
+    CKPT_TRY(edit_files(checkpoint, edits, options.text("file")));
     return checkpoint;
   }
-  if (options.get("file")) return fail(ErrorCode::kUsage, "file=GLOB is for safetensors");
+  if (options.has("file")) return fail(ErrorCode::kUsage, "file=GLOB is for safetensors");
   {
     KeyedEntries entries(checkpoint.metadata);
     for (const Edit& edit : edits) {

@@ -18,8 +18,15 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kRenameOptions[] = {
-    {"from", "PREFIX|GLOB", "how names start, or a glob with one *", true},
-    {"to", "PREFIX|GLOB", "what stands there instead", true},
+    option::glob("from", "how names start, or a glob with one *")
+        .called("PREFIX|GLOB")
+        .repeated()
+        .required(),
+    option::glob("to", "what stands there instead")
+        .called("PREFIX|GLOB")
+        .repeated()
+        .required()
+        .or_empty(),
 };
 
 struct Rule {
@@ -39,9 +46,9 @@ std::string glob_of(const std::string& from) {
   return from.find('*') == from.npos ? out + "*" : out;
 }
 
-Result<Rules> read_rules(const Options& options) {
+Result<Rules> read_rules(const OptionValues& options) {
   const std::vector<std::string> from = options.all("from"), to = options.all("to");
-  if (from.empty() || from.size() != to.size()) {
+  if (from.size() != to.size()) {
     return fail(ErrorCode::kUsage, "{} from=, {} to=; expected pairs", from.size(), to.size());
   }
   Rules rules;
@@ -52,7 +59,6 @@ Result<Rules> read_rules(const Options& options) {
       return fail(ErrorCode::kUsage, "from={}, to={}; expected one * in both, or none", from[i],
                   to[i]);
     }
-    if (from[i].empty()) return fail(ErrorCode::kUsage, "from= is empty; expected a prefix");
     rules.all.push_back({from[i], to[i]});
     globs.push_back(glob_of(from[i]));
   }
@@ -101,7 +107,7 @@ Status rename(Tensor& tensor, Rules& rules) {
   return {};
 }
 
-Result<Checkpoint> rename_tensors(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> rename_tensors(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context) {
   CKPT_ASSIGN(Rules rules, read_rules(options));
   std::set<std::string> names;

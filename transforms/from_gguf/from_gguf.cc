@@ -22,13 +22,6 @@
 namespace ckpt {
 namespace {
 
-constexpr OptionRule kFromGgufOptions[] = {
-    {"base", "DIR", "the folder that the file was made from: its names, configuration, tokenizer"},
-    {"tokenizer", "DIR", "a folder to take the tokenizer from, instead of the file's keys"},
-    {"type", "auto|f32|f16|bf16",
-     "type of all tensors; auto: that of the file's matrices, bf16 where they are quantized"},
-};
-
 struct FloatType {
   std::string_view name, torch_name;
   Dtype dtype;
@@ -37,24 +30,35 @@ constexpr FloatType kFloatTypes[] = {{"bf16", "bfloat16", Dtype::kBF16},
                                      {"f16", "float16", Dtype::kF16},
                                      {"f32", "float32", Dtype::kF32}};
 
+constexpr int kTypeOfFile = -1;
+constexpr Choice kFloatTypeNames[] = {{"auto", kTypeOfFile}, {"f32", 2}, {"f16", 1}, {"bf16", 0}};
+
+constexpr OptionRule kFromGgufOptions[] = {
+    option::path("base", "DIR",
+                 "the folder that the file was made from: its names, configuration, tokenizer"),
+    option::path("tokenizer", "DIR",
+                 "a folder to take the tokenizer from, instead of the file's keys"),
+    option::choice("type", kFloatTypeNames,
+                   "type of all tensors; auto: that of the file's matrices, bf16 where they are "
+                   "quantized")
+        .by_default("auto"),
+};
+
 // That of the matrices, where none is quantized.
 const FloatType& type_of_matrices(const Checkpoint& file) {
   bool has_f16 = false, has_other = false;
   for (const Tensor& tensor : file.tensors) {
-    if (tensor.shape.size() < 2 || tensor.codec->name == "f32") continue;
-    has_f16 = has_f16 || tensor.codec->name == "f16";
-    has_other = has_other || tensor.codec->name != "f16";
+    const auto dtype = plain_dtype(*tensor.codec);
+    if (tensor.shape.size() < 2 || dtype == Dtype::kF32) continue;
+    has_f16 = has_f16 || dtype == Dtype::kF16;
+    has_other = has_other || dtype != Dtype::kF16;
   }
   return kFloatTypes[has_other ? 0 : has_f16 ? 1 : 2];
 }
 
-Result<const FloatType*> chosen_type(const Options& options, const Checkpoint& file) {
-  const std::string wanted = options.get("type").value_or("auto");
-  if (wanted == "auto") return &type_of_matrices(file);
-  for (const FloatType& type : kFloatTypes) {
-    if (type.name == wanted) return &type;
-  }
-  return fail(ErrorCode::kUsage, "from-gguf: type '{}'; expected auto, f32, f16 or bf16", wanted);
+const FloatType& chosen_type(const OptionValues& options, const Checkpoint& file) {
+  const int wanted = options.choice<int>("type");
+  return wanted == kTypeOfFile ? type_of_matrices(file) : kFloatTypes[wanted];
 }
 
 bool holds_nvfp4(const Checkpoint& file, const Context& context) {
@@ -234,13 +238,13 @@ void note_guesses(const Found& found, const std::vector<std::string>& guessed,
   for (const std::string& guess : guessed) context.note("guessed: " + guess);
 }
 
-Result<Checkpoint> from_keys(const Checkpoint& file, const Options& options,
+Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options,
                              const Context& context) {
-  CKPT_ASSIGN(const FloatType* type, chosen_type(options, file));
+  const FloatType* type = &chosen_type(options, file);
   CKPT_ASSIGN(Found found, find_folder(file, *type, context));
   CKPT_TRY(return_tensors(file, type, found, context));
   std::vector<std::string> guessed;
-  const std::string tokenizer = options.get("tokenizer").value_or("");
+  const std::string tokenizer = options.text("tokenizer");
   if (tokenizer.empty()) {
     CKPT_TRY(add_tokenizer_documents(file, found.folder, guessed));
   } else {
@@ -255,7 +259,7 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const Options& options,
 }
 
 Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
-                             const Options& options, const Context& context) {
+                             const OptionValues& options, const Context& context) {
   CKPT_ASSIGN(Checkpoint base, context.open(where));
   const bool is_quantized =
       std::any_of(base.tensors.begin(), base.tensors.end(),
@@ -264,22 +268,22 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
     return fail(ErrorCode::kUsage, "{}: expected an unquantized Hugging Face folder", where);
   }
   if (holds_nvfp4(file, context)) {
-    if (options.get("tokenizer")) {
+    if (options.has("tokenizer")) {
       return fail(ErrorCode::kUsage, "from-gguf: tokenizer: NVFP4 weights go into BASE as it is");
     }
-    if (options.get("type")) {
+    if (options.has("type")) {
       return fail_with_hint(ErrorCode::kUsage, "from-gguf without type, then dequantize",
                             "from-gguf: weights are NVFP4, which stay what they are");
     }
     return nvfp4_into_base(file, std::move(base), context);
   }
   const FloatType* type = nullptr;
-  if (options.get("type")) {
-    CKPT_ASSIGN(type, chosen_type(options, file));
+  if (options.has("type")) {
+    type = &chosen_type(options, file);
   }
   CKPT_ASSIGN(Found found, folder_of_base(file, std::move(base), context));
   CKPT_TRY(return_tensors(file, type, found, context));
-  const std::string tokenizer = options.get("tokenizer").value_or("");
+  const std::string tokenizer = options.text("tokenizer");
   if (!tokenizer.empty()) CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));
   CKPT_TRY(compare_tokenizer(file, found, context));
   context.note("names, configuration and tokenizer are BASE's; weights are the file's");
@@ -292,7 +296,7 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
   return std::move(found.folder);
 }
 
-Result<Checkpoint> from_gguf(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> from_gguf(Checkpoint checkpoint, const OptionValues& options,
                              const Context& context) {
   if (checkpoint.format != "gguf") {
     return fail(ErrorCode::kUsage, "the checkpoint is {}; expected gguf", checkpoint.format);
@@ -304,7 +308,7 @@ Result<Checkpoint> from_gguf(Checkpoint checkpoint, const Options& options,
                           "written",
                           tensor.name);
   }
-  const std::string where = options.get("base").value_or("");
+  const std::string where = options.text("base");
   if (!where.empty()) return from_base(checkpoint, where, options, context);
   if (holds_nvfp4(checkpoint, context)) {
     return fail_with_hint(ErrorCode::kUnsupported, "--base DIR, the folder that it was made from",

@@ -12,6 +12,7 @@
 #include "transforms/modelopt_export/export.h"
 #include "transforms/modelopt_export/select.h"
 #include "transforms/nvfp4/layout.h"
+#include "transforms/nvfp4/layout_config.h"
 
 namespace ckpt {
 namespace {
@@ -62,7 +63,8 @@ Status Returner::check_norm() const {
   const Tensor* theirs = find("output_norm.weight");
   const auto ours = std::find_if(forward_.tensors.begin(), forward_.tensors.end(),
                                  [](const Tensor& t) { return t.name == "output_norm.weight"; });
-  if (theirs == nullptr || ours == forward_.tensors.end() || theirs->codec->name != "f32") {
+  if (theirs == nullptr || ours == forward_.tensors.end() ||
+      plain_dtype(*theirs->codec) != Dtype::kF32) {
     return {};
   }
   Tensor source = ours->is_stored() ? *ours : *ours->recoded().from;
@@ -142,7 +144,7 @@ Result<Tensor> Returner::blocks(const Tensor& like, const std::vector<MovedRows>
   std::memcpy(bytes.data(), &scale, sizeof scale);
   out.name = like.name;
   out.shape = like.shape;
-  out.codec = find_codec(context_.codecs, "nvfp4_gguf");
+  out.codec = &scheme_codec(context_.codecs, Scheme::kNvfp4, Dialect::kGguf);
   out.home = like.home;
   out.source_name = gguf.name;
   std::get<Stored>(out.origin).parts.push_back({Slice{make_blob("scale", bytes), 0, 4}});
@@ -156,7 +158,7 @@ Result<Tensor> Returner::weight(const Tensor& like, const std::vector<MovedRows>
     PermuteColumns permute{std::make_shared<const std::vector<uint32_t>>(std::move(*columns))};
     CKPT_ASSIGN(out, with_op(std::move(out), std::move(permute)));
   }
-  return repack(std::move(out), *find_codec(context_.codecs, "nvfp4_modelopt"));
+  return repack(std::move(out), scheme_codec(context_.codecs, Scheme::kNvfp4, Dialect::kModelopt));
 }
 
 bool Returner::has_input_scales() const {

@@ -6,6 +6,9 @@
 
 #include "core/base/arithmetic.h"
 #include "transforms/from_gguf/config.h"
+#include "transforms/to_gguf/keys.h"
+#include "transforms/to_gguf/select.h"
+#include "transforms/to_gguf/tensors.h"
 
 namespace ckpt {
 namespace {

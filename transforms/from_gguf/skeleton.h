@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/model/transform.h"
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/model.h"
 
 namespace ckpt {
 

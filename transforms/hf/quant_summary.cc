@@ -58,20 +58,31 @@ class Summarizer {
         }));
   }
 
+  const char* nvfp4_algorithm(const std::string& module) const {
+    if (has(module + ".pre_quant_scale")) return "NVFP4_AWQ";
+    const bool has_input = has(module + ".input_scale") || has(module + ".input_global_scale");
+    return has_input ? "NVFP4" : "W4A16_NVFP4";
+  }
+
   Algorithm algorithm_of(const Tensor& tensor) const {
-    const std::string_view codec = tensor.codec->name;
-    const std::string module = listed_name(tensor.name);
-    if (codec.starts_with("nvfp4_")) {
-      if (has(module + ".pre_quant_scale")) return {"NVFP4_AWQ", " (group 16)"};
-      const bool has_input = has(module + ".input_scale") || has(module + ".input_global_scale");
-      return {has_input ? "NVFP4" : "W4A16_NVFP4", " (group 16)"};
+    switch (tensor.codec->scheme) {
+      case Scheme::kNvfp4:
+        return {nvfp4_algorithm(listed_name(tensor.name)), " (group 16)"};
+      case Scheme::kFp8Tensor:
+        return {"FP8", ""};
+      case Scheme::kFp8Channel:
+        return {"FP8_PER_CHANNEL_PER_TOKEN", ""};
+      case Scheme::kFp8Block:
+        return {"FP8_PB_WO", " (blocks of 128 x 128)"};
+      case Scheme::kMxfp8:
+        return {"MXFP8", " (group 32)"};
+      case Scheme::kMxfp4:
+        return {"MXFP4", " (group 32)"};
+      case Scheme::kPackedInt4:
+      case Scheme::kPlain:
+        break;
     }
-    if (codec.starts_with("fp8_tensor")) return {"FP8", ""};
-    if (codec.starts_with("fp8_channel")) return {"FP8_PER_CHANNEL_PER_TOKEN", ""};
-    if (codec.starts_with("fp8_block")) return {"FP8_PB_WO", " (blocks of 128 x 128)"};
-    if (codec.starts_with("mxfp8")) return {"MXFP8", " (group 32)"};
-    if (codec.starts_with("mxfp4_")) return {"MXFP4", " (group 32)"};
-    return {upper_case(codec), ""};
+    return {upper_case(tensor.codec->name), ""};
   }
 
   void group_tensors() {

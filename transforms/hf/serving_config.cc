@@ -1,7 +1,7 @@
 #include "transforms/hf/serving_config.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "core/model/json_documents.h"
 #include "models/models.h"
@@ -170,7 +170,8 @@ Status mend_generation(Checkpoint& checkpoint) {
 
 }  // namespace
 
-Result<Checkpoint> serving_config(Checkpoint checkpoint, const Options&, const Context& context) {
+Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues&,
+                                  const Context& context) {
   if (checkpoint.format == "gguf") {
     return fail(ErrorCode::kUsage, "a GGUF has no config.json; this step is for folders");
   }

@@ -15,7 +15,7 @@
 namespace ckpt {
 
 // Fails: kCorrupt: a document that is no JSON object, or no ModelOpt statement where it must be.
-Result<Checkpoint> serving_config(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context);
 
 // The part of it that concerns quantization: lists, quant_method, group_size, both documents.

@@ -37,7 +37,7 @@ Modules modules_of(const Checkpoint& checkpoint) {
     if (!tensor.name.ends_with(kWeight) || !is_linear(tensor)) continue;
     std::string name = module_of(tensor.name);
     // Codes whose scales a step before makes anew stand as plain bytes in a plan.
-    const bool is_coded = tensor.has_scales() || tensor.codec->name == "u8";
+    const bool is_coded = tensor.has_scales() || plain_dtype(*tensor.codec) == Dtype::kU8;
     (is_coded ? out.coded : out.plain).push_back(std::move(name));
   }
   std::sort(out.plain.begin(), out.plain.end());

@@ -5,9 +5,10 @@
 namespace ckpt {
 
 std::string_view torch_name(const Codec& codec) {
-  if (codec.name == "bf16") return "bfloat16";
-  if (codec.name == "f16") return "float16";
-  return codec.name == "f32" ? "float32" : "";
+  const std::optional<Dtype> dtype = plain_dtype(codec);
+  if (dtype == Dtype::kBF16) return "bfloat16";
+  if (dtype == Dtype::kF16) return "float16";
+  return dtype == Dtype::kF32 ? "float32" : "";
 }
 
 bool says_dtype(const JsonText& level) {

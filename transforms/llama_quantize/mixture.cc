@@ -36,6 +36,13 @@ constexpr std::array<Mixture, 22> kMixtures = {{
     {"nvfp4-ggml", FileType::kNvfp4, Dtype::kNvfp4},
 }};
 
+constexpr size_t mixture_index(std::string_view name) {
+  for (size_t i = 0; i < kMixtures.size(); ++i) {
+    if (kMixtures[i].name == name) return i;
+  }
+  return kMixtures.size();
+}
+
 bool is_token_embedding(std::string_view name) {
   return name == "token_embd.weight" || name == "per_layer_token_embd.weight";
 }
@@ -58,31 +65,16 @@ Result<uint64_t> expert_layer(std::string_view name, uint64_t layers) {
 
 std::span<const Mixture> all_mixtures() { return kMixtures; }
 
-const Mixture* find_mixture(std::string_view name) {
-  std::string lower = lower_case(name);
-  if (lower == "q3_k" || lower == "q4_k" || lower == "q5_k") lower += "_m";
-  if (lower == "mxfp4") lower += "_moe";
-  for (const Mixture& mixture : kMixtures) {
-    if (mixture.name == lower) return &mixture;
-  }
-  return nullptr;
+constinit const std::array<Choice, 26> kMixtureChoices =
+    []<size_t... kIndex>(std::index_sequence<kIndex...>) {
+  return std::array<Choice, 26>{
+      Choice(kMixtures[kIndex].name, kIndex)..., Choice("q3_k", mixture_index("q3_k_m"), true),
+      Choice("q4_k", mixture_index("q4_k_m"), true), Choice("q5_k", mixture_index("q5_k_m"), true),
+      Choice("mxfp4", mixture_index("mxfp4_moe"), true)};
 }
-
-std::string mixture_names() {
-  std::string out;
-  for (const Mixture& mixture : kMixtures) {
-    if (!out.empty()) out += ", ";
-    out += mixture.name;
-  }
-  return out;
-}
+(std::make_index_sequence<kMixtures.size()>());
 
 bool is_quantized(Dtype dtype) { return dtype >= Dtype::kQ4_0; }
-
-std::optional<Dtype> ggml_type(const Codec& codec) {
-  if (codec.parts.size() != 1 || codec.name != info(codec.parts[0].dtype).name) return std::nullopt;
-  return codec.parts[0].dtype;
-}
 
 Result<Dtype> fitting_type(Dtype target, uint64_t row_values) {
   if (row_values % element_values(target) == 0) return target;

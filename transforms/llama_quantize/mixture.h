@@ -10,6 +10,7 @@
 // Source: llama.cpp src/llama-quant.cpp, in words: docs/MIXTURES.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,6 +22,7 @@
 #include "core/model/codec.h"
 #include "core/model/dtype.h"
 #include "core/model/metadata.h"
+#include "core/model/step_options.h"
 
 namespace ckpt {
 
@@ -57,16 +59,12 @@ struct Mixture {
 };
 
 std::span<const Mixture> all_mixtures();
-// By name, in either case; "q3_k", "q4_k" and "q5_k" stand for their "_m", "mxfp4" for
-// "mxfp4_moe". nullptr when unknown.
-const Mixture* find_mixture(std::string_view name);
-// "f32, f16, ...", for messages.
-std::string mixture_names();
+// By name and by index in all_mixtures(); "q3_k", "q4_k" and "q5_k" stand for their "_m", "mxfp4"
+// for "mxfp4_moe".
+extern const std::array<Choice, 26> kMixtureChoices;
 
 // True for the block types, whose values were rounded to a grid before.
 bool is_quantized(Dtype dtype);
-// The type a codec stores in a GGUF file; nullopt for codecs of several parts.
-std::optional<Dtype> ggml_type(const Codec& codec);
 
 // What the rules ask of a model.
 struct ModelFacts {

@@ -9,6 +9,8 @@
 namespace ckpt {
 namespace {
 
+constexpr Choice kBlockSearches[] = {{"none", false}, {"best", true}};
+
 // Types whose blocks only ever stand in memory.
 bool is_compute_only(Dtype dtype) { return dtype == Dtype::kQ8_1 || dtype == Dtype::kQ8K; }
 
@@ -33,9 +35,9 @@ Result<Dtype> parse_type(const std::string& text, std::string_view option, Codec
               target_names(codecs));
 }
 
-Result<std::optional<Dtype>> find_type(const Options& options, std::string_view key,
+Result<std::optional<Dtype>> find_type(const OptionValues& options, std::string_view key,
                                        Codecs codecs) {
-  const auto text = options.get(key);
+  const auto text = options.find(key);
   if (!text) return std::optional<Dtype>();
   CKPT_ASSIGN(const Dtype type, parse_type(*text, key, codecs));
   return std::optional<Dtype>(type);
@@ -49,33 +51,36 @@ TypeRule make_rule(std::string text, std::string glob) {
   return rule;
 }
 
-Result<TypeRule> parse_rule(const std::string& key, const std::string& value, Codecs codecs) {
-  if (key == "keep") return make_rule("keep=" + value, value);
-  const size_t equals = value.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    return fail(ErrorCode::kUsage, "tensor-type: '{}'; expected GLOB=TYPE, as in '*ffn_down*=q6_k'",
-                value);
-  }
-  TypeRule rule = make_rule("tensor-type=" + value, value.substr(0, equals));
-  CKPT_ASSIGN(rule.type, parse_type(value.substr(equals + 1), key, codecs));
+Result<TypeRule> parse_rule(const OptionValues::Value& value, Codecs codecs) {
+  const std::string& text = value.text;
+  if (value.rule->name == "keep") return make_rule("keep=" + text, text);
+  const size_t equals = text.rfind('=');
+  TypeRule rule = make_rule("tensor-type=" + text, text.substr(0, equals));
+  CKPT_ASSIGN(rule.type, parse_type(text.substr(equals + 1), value.rule->name, codecs));
   return rule;
 }
 
-Result<bool> parse_yes(const Options& options, std::string_view key) {
-  const std::string value = options.get(key).value_or("no");
-  if (options.yes(key)) return true;
-  if (value == "no" || value == "false" || value == "0") return false;
-  return fail(ErrorCode::kUsage, "{}: '{}'; expected yes or no", key, value);
-}
-
-Result<bool> parse_search(const Options& options) {
-  const std::string value = options.get("search").value_or("none");
-  if (value == "best" || value == "none") return value == "best";
-  return fail(ErrorCode::kUsage, "search: '{}'; expected none or best (others are for nvfp4)",
-              value);
-}
-
 }  // namespace
+
+constinit const OptionRule kQuantizeOptions[9] = {
+    option::choice("type", kMixtureChoices,
+                   "type of the file, as llama-quantize names them: q4_k_m, q8_0, bf16")
+        .called("NAME")
+        .required(),
+    option::pair("tensor-type", "GLOB=TYPE",
+                 "type of the tensors that match, by their names in IN or OUT; out:GLOB sees those "
+                 "in OUT alone; the last match wins")
+        .repeated(),
+    option::glob("keep", "leave the tensors that match in the type they have").repeated(),
+    option::type("output-tensor-type", "type of output.weight"),
+    option::type("token-embedding-type", "type of token_embd.weight"),
+    option::yes_no("allow-requantize", "allow another type for tensors that are quantized"),
+    option::yes_no("pure", "no mixture: one type for all tensors that are quantized"),
+    option::yes_no("leave-output-tensor", "copy output.weight"),
+    option::choice("search", kBlockSearches,
+                   "q4_k, q5_k, q6_k: blocks that err less than llama-quantize's")
+        .by_default("none"),
+};
 
 TypeRules::TypeRules(std::vector<TypeRule> rules)
     : rules_(std::move(rules)), on_either_(globs_of(false)), on_output_(globs_of(true)) {}
@@ -125,34 +130,28 @@ std::vector<uint32_t> TypeRules::matching(const Tensor& tensor) const {
 const Codec* find_target_codec(Codecs codecs, Dtype dtype) {
   if ((!is_float(dtype) && !is_quantized(dtype)) || is_compute_only(dtype)) return nullptr;
   for (const Codec* codec : codecs) {
-    if (codec->encode != nullptr && ggml_type(*codec) == dtype) return codec;
+    if (codec->encode != nullptr && plain_dtype(*codec) == dtype) return codec;
   }
   return nullptr;
 }
 
-Result<QuantizeOptions> parse_quantize_options(const Options& options, Codecs codecs) {
+Result<QuantizeOptions> read_quantize_options(const OptionValues& options, Codecs codecs) {
   QuantizeOptions out;
-  const auto name = options.get("type");
-  if (!name) return fail(ErrorCode::kUsage, "type is missing; expected one of {}", mixture_names());
-  out.mixture = find_mixture(*name);
-  if (out.mixture == nullptr) {
-    return fail(ErrorCode::kUsage, "type: no mixture is called '{}'; expected one of {}", *name,
-                mixture_names());
-  }
+  out.mixture = &all_mixtures()[options.choice<size_t>("type")];
   std::vector<TypeRule> rules;
-  for (const auto& [key, value] : options.pairs()) {
-    if (key != "tensor-type" && key != "keep") continue;
-    CKPT_ASSIGN(TypeRule rule, parse_rule(key, value, codecs));
+  for (const OptionValues::Value& value : options.given()) {
+    if (value.rule->name != "tensor-type" && value.rule->name != "keep") continue;
+    CKPT_ASSIGN(TypeRule rule, parse_rule(value, codecs));
     rules.push_back(std::move(rule));
   }
   out.rules = TypeRules(std::move(rules));
   CKPT_ASSIGN(out.mixture_options.output, find_type(options, "output-tensor-type", codecs));
   CKPT_ASSIGN(out.mixture_options.token_embedding,
               find_type(options, "token-embedding-type", codecs));
-  CKPT_ASSIGN(out.mixture_options.pure, parse_yes(options, "pure"));
-  CKPT_ASSIGN(out.mixture_options.leave_output, parse_yes(options, "leave-output-tensor"));
-  CKPT_ASSIGN(out.allow_requantize, parse_yes(options, "allow-requantize"));
-  CKPT_ASSIGN(out.searches, parse_search(options));
+  out.mixture_options.pure = options.yes("pure");
+  out.mixture_options.leave_output = options.yes("leave-output-tensor");
+  out.allow_requantize = options.yes("allow-requantize");
+  out.searches = options.choice<bool>("search");
   return out;
 }
 

@@ -18,17 +18,7 @@
 
 namespace ckpt {
 
-inline constexpr OptionRule kQuantizeOptions[] = {
-    {"type", "NAME", "type of the file, as llama-quantize names them: q4_k_m, q8_0, bf16", false},
-    {"tensor-type", "GLOB=TYPE", "type of the tensors that match; the last match wins", true},
-    {"keep", "GLOB", "leave the tensors that match in the type they have", true},
-    {"output-tensor-type", "TYPE", "type of output.weight", false},
-    {"token-embedding-type", "TYPE", "type of token_embd.weight", false},
-    {"allow-requantize", "yes|no", "allow another type for tensors that are quantized", false},
-    {"pure", "yes|no", "no mixture: one type for all tensors that are quantized", false},
-    {"leave-output-tensor", "yes|no", "copy output.weight", false},
-    {"search", "none|best", "q4_k, q5_k, q6_k: blocks that err less than llama-quantize's", false},
-};
+extern const OptionRule kQuantizeOptions[9];
 
 // One "tensor-type=GLOB=TYPE", or one "keep=GLOB" (then `type` is empty).
 struct TypeRule {
@@ -75,7 +65,7 @@ struct QuantizeOptions {
 // The codec that stores `dtype` in a GGUF file and can be encoded; nullptr where there is none.
 const Codec* find_target_codec(Codecs codecs, Dtype dtype);
 
-// Fails: kUsage for an unknown type or option value, naming what is accepted.
-Result<QuantizeOptions> parse_quantize_options(const Options& options, Codecs codecs);
+// Fails: kUsage for a type that nothing is quantized to, naming those that are.
+Result<QuantizeOptions> read_quantize_options(const OptionValues& options, Codecs codecs);
 
 }  // namespace ckpt

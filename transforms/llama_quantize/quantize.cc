@@ -150,7 +150,7 @@ Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor)
   const TypeRule* rule = find_rule(job, tensor);
   const bool kept = rule != nullptr && !rule->type;
   if (kept || !may_quantize(tensor.name, tensor.shape)) return tensor;
-  const auto from = ggml_type(*tensor.codec);
+  const auto from = plain_dtype(*tensor.codec);
   if (!from) {
     return fail(ErrorCode::kUnsupported, "tensor '{}': stored as {}, which no GGUF file holds",
                 tensor.name, tensor.codec->name);
@@ -201,7 +201,7 @@ void note_tensors(const Job& job, const std::vector<std::string>& names, std::st
 void note_mxfp4(const Job& job, const std::vector<Tensor>& tensors) {
   if (job.options.mixture->file_type != FileType::kMxfp4Moe) return;
   const bool has_any = std::any_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
-    return ggml_type(*tensor.codec) == Dtype::kMxfp4;
+    return plain_dtype(*tensor.codec) == Dtype::kMxfp4;
   });
   if (has_any) return;
   job.context.note(
@@ -223,12 +223,13 @@ Job make_job(QuantizeOptions options, const Context& context) {
 
 }  // namespace
 
-Result<Checkpoint> quantize(Checkpoint checkpoint, const Options& options, const Context& context) {
+Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
+                            const Context& context) {
   if (checkpoint.format != "gguf") {
     return fail_with_hint(ErrorCode::kUsage, "the step to-gguf before it",
                           "quantize: the checkpoint is {}; expected gguf", checkpoint.format);
   }
-  CKPT_ASSIGN(QuantizeOptions parsed, parse_quantize_options(options, context.codecs));
+  CKPT_ASSIGN(QuantizeOptions parsed, read_quantize_options(options, context.codecs));
   parsed.rules.take_parts(checkpoint.tensors);
   Job job = make_job(std::move(parsed), context);
   if (job.imatrix != nullptr) CKPT_TRY(check_finite(*job.imatrix));

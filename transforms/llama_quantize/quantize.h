@@ -13,6 +13,7 @@ namespace ckpt {
 // Requires: a checkpoint of format "gguf". Fails: kUsage for options and for requantizing without
 // leave; kCorrupt for metadata or an importance matrix that disagrees with the tensors;
 // kUnsupported for a tensor whose type cannot be decoded.
-Result<Checkpoint> quantize(Checkpoint checkpoint, const Options& options, const Context& context);
+Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
+                            const Context& context);
 
 }  // namespace ckpt

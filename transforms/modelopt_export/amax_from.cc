@@ -19,8 +19,7 @@ namespace {
 constexpr uint64_t kMaxListBytes = uint64_t{256} << 20;
 constexpr std::string_view kInputScale = ".input_scale";
 
-Status take_list(const ByteSource& source, Calibration& out) {
-  CKPT_ASSIGN(const std::string text, read_text(source, kMaxListBytes));
+Status take_list(const std::string& text, Calibration& out) {
   CKPT_ASSIGN(const JsonText json, JsonText::parse(text));
   if (!json.is_object() || json.members().empty()) {
     return fail(ErrorCode::kCorrupt,
@@ -98,8 +97,9 @@ Status take_checkpoint(Checkpoint from, const ExportOptions& options, const Cont
 Status read_maxima(const ExportOptions& options, const Context& context, Calibration& out) {
   const std::string& path = options.amax_from;
   if (path.ends_with(".json")) {
-    CKPT_ASSIGN(const SharedSource source, open_file(path));
-    return in(path, take_list(*source, out));
+    CKPT_CHECK(context.file_text != nullptr);
+    CKPT_ASSIGN(const std::string text, context.file_text(path, kMaxListBytes));
+    return in(path, take_list(text, out));
   }
   CKPT_CHECK(context.open != nullptr);
   CKPT_ASSIGN(Checkpoint from, context.open(path));

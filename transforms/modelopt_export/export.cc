@@ -155,13 +155,13 @@ Status complete_documents(Checkpoint& checkpoint, const Context& context) {
   return complete_generation_config(checkpoint, context);
 }
 
-Result<Checkpoint> export_quantized(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& options,
                                     const Context& context) {
   if (checkpoint.format != "safetensors") {
     return fail(ErrorCode::kUsage, "export: the checkpoint is {}; expected safetensors",
                 checkpoint.format);
   }
-  CKPT_ASSIGN(const ExportOptions parsed, parse_export_options(options));
+  CKPT_ASSIGN(const ExportOptions parsed, read_export_options(options));
   CKPT_ASSIGN(Calibration calibration, take_calibration(checkpoint, parsed, context));
   CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_TRY(check_unquantized(checkpoint));

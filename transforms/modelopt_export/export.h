@@ -23,7 +23,7 @@ Status complete_documents(Checkpoint& checkpoint, const Context& context);
 // Requires: a checkpoint of safetensors. Fails: kUsage for options and for activation scales that
 // nothing tells the maxima of; kCorrupt for quantizer tensors that contradict the weights;
 // kUnsupported for weights that are quantized already or cannot be.
-Result<Checkpoint> export_quantized(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& options,
                                     const Context& context);
 
 }  // namespace ckpt

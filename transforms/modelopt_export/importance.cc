@@ -5,7 +5,9 @@
 #include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/calibration.h"
 #include "transforms/modelopt_export/groups.h"
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/model.h"
+#include "transforms/to_gguf/select.h"
+#include "transforms/to_gguf/tensors.h"
 
 namespace ckpt {
 namespace {

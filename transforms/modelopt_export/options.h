@@ -44,16 +44,16 @@ struct ExportOptions {
   std::optional<std::string> kv_cache;  // "FP8", "NVFP4", "" for none; nullopt: as the source says
 
   bool has_activations() const { return type != ExportType::kNvfp4Weights; }
-  std::string_view type_name() const;   // "nvfp4-w4a16"
-  std::string_view algo_name() const;   // "W4A16_NVFP4"
-  std::string_view codec_name() const;  // "nvfp4_modelopt"
+  std::string_view type_name() const;  // "nvfp4-w4a16"
+  std::string_view algo_name() const;  // "W4A16_NVFP4"
+  Scheme scheme() const { return type == ExportType::kFp8 ? Scheme::kFp8Tensor : Scheme::kNvfp4; }
   // input_scale = amax / this: 6 x 448 or 448.
   float activation_divisor() const { return type == ExportType::kFp8 ? 448.0f : 2688.0f; }
 };
 
 extern const OptionRule kExportOptions[10];
-// Fails: kUsage.
-Result<ExportOptions> parse_export_options(const Options& options);
+// Fails: kUsage: options that do not go together.
+Result<ExportOptions> read_export_options(const OptionValues& options);
 
 // amax / divisor as the machine divides that is matched: by multiplication, or on a CPU.
 float scale_from_amax(float amax, float divisor, bool cpu_rounding);

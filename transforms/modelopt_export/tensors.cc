@@ -37,11 +37,11 @@ class Maker {
   Recoded& recoded(size_t index) { return std::get<Recoded>(tensor(index).origin); }
 
   Status recode_weights() {
-    const Codec* codec = find_codec(job_.context.codecs, job_.options.codec_name());
-    CKPT_CHECK(codec != nullptr);
+    const Codec& codec =
+        scheme_codec(job_.context.codecs, job_.options.scheme(), Dialect::kModelopt);
     for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
       if (module(i).empty()) continue;
-      CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), *codec));
+      CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), codec));
       recoded(i).options = job_.options.encode;
       const SharedGroup group = find_group(module(i), job_.model.model_type);
       recoded(i).options.searches_alone = group.rule != nullptr && group.rule->is_joined_late;

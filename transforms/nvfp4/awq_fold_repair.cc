@@ -7,15 +7,15 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kAwqFoldRepairOptions[] = {
-    {"base", "DIR", "the float checkpoint that was quantized; needed"},
+    option::path("base", "DIR", "the float checkpoint that was quantized; needed"),
 };
 
 }  // namespace
 
-Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const OptionValues& options,
                                     const Context& context) {
   CKPT_ASSIGN(const MixedModel model, read_mixed_model(checkpoint));
-  const auto folder = options.get("base");
+  const auto folder = options.find("base");
   if (!folder) {
     CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, model));
     const std::string found =

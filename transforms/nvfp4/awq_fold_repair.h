@@ -11,7 +11,7 @@
 namespace ckpt {
 
 // Fails: kUsage: no base; otherwise as read_mixed_model, BaseWeights::open, repair_norm_folds.
-Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const OptionValues& options,
                                     const Context& context);
 
 }  // namespace ckpt

@@ -16,9 +16,13 @@
 namespace ckpt {
 namespace {
 
+constexpr Choice kPlainTypes[] = {
+    {"bf16", Dtype::kBF16}, {"f16", Dtype::kF16}, {"f32", Dtype::kF32}};
+constexpr Choice kFoldChoices[] = {{"refuse", false}, {"keep", true}};
 constexpr OptionRule kDequantizeOptions[] = {
-    {"type", "bf16|f16|f32", "the type to store the weights in; bf16 when absent"},
-    {"folds", "refuse|keep", "norms with AWQ scales folded in wrongly; refuse when absent"},
+    option::choice("type", kPlainTypes, "the type to store the weights in").by_default("bf16"),
+    option::choice("folds", kFoldChoices, "norms with AWQ scales folded in wrongly")
+        .by_default("refuse"),
 };
 constexpr uint64_t kMaxDequantizedColumns = uint64_t{1} << 24;
 constexpr std::string_view kColumnScale = ".pre_quant_scale";
@@ -76,12 +80,7 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
 }
 
 // Floats hide what was folded wrongly: nothing tells it once the codes are gone.
-Status check_folds(const Checkpoint& checkpoint, const Options& options) {
-  const std::string folds = options.get("folds").value_or("refuse");
-  if (folds == "keep") return {};
-  if (folds != "refuse") {
-    return fail(ErrorCode::kUsage, "folds '{}'; expected refuse or keep", folds);
-  }
+Status check_folds(const Checkpoint& checkpoint) {
   const auto model = read_mixed_model(checkpoint);
   if (!model || !may_have_awq(*model)) return {};  // then no AWQ of ModelOpt's
   CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, *model));
@@ -106,26 +105,23 @@ Status set_dtype(Checkpoint& checkpoint, std::string_view name) {
 
 }  // namespace
 
-Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options,
                               const Context& context) {
-  const std::string type = options.get("type").value_or("bf16");
-  const Codec* codec = find_codec(context.codecs, type);
-  if (codec == nullptr || torch_name(*codec).empty()) {
-    return fail(ErrorCode::kUsage, "type '{}'; expected bf16, f16 or f32", type);
-  }
   if (checkpoint.format != "safetensors") {
     return fail(ErrorCode::kUsage, "dequantize: the checkpoint is {}; expected safetensors",
                 checkpoint.format);
   }
+  const Dtype type = options.choice<Dtype>("type");
   CKPT_TRY(check_weights_are_read(checkpoint));
-  CKPT_TRY(check_folds(checkpoint, options));
-  CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, *codec));
+  if (!options.choice<bool>("folds")) CKPT_TRY(check_folds(checkpoint));
+  CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, plain_codec(context.codecs, type)));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
   // compressed-tensors' recipe tells how the weights were quantized
   std::erase_if(checkpoint.documents,
                 [](const Document& document) { return document.path == "recipe.yaml"; });
   if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");
-  if (type != "bf16") CKPT_TRY(set_dtype(checkpoint, torch_name(*codec)));
+  const Codec& codec = plain_codec(context.codecs, type);
+  if (type != Dtype::kBF16) CKPT_TRY(set_dtype(checkpoint, torch_name(codec)));
   checkpoint.file_metadata.clear();
   return checkpoint;
 }

@@ -14,7 +14,7 @@ namespace ckpt {
 
 // Fails: kUsage for options; kUnsupported: weights whose scales are of no kind that is known;
 // kCorrupt: a pre_quant_scale that does not fit its weight.
-Result<Checkpoint> dequantize(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options,
                               const Context& context);
 
 }  // namespace ckpt

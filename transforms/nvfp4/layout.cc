@@ -1,3 +1,4 @@
+
 #include "transforms/nvfp4/layout.h"
 
 #include <algorithm>
@@ -8,26 +9,36 @@
 #include "core/model/tensor_names.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/nvfp4/layout_config.h"
 #include "transforms/steps.h"
 
 namespace ckpt {
 namespace {
 
+enum class LayoutName : uint8_t { kModelopt, kCompressedTensors };
+constexpr Choice kLayoutNames[] = {{"modelopt", LayoutName::kModelopt},
+                                   {"compressed-tensors", LayoutName::kCompressedTensors}};
 constexpr OptionRule kLayoutOptions[] = {
-    {"to", "modelopt|compressed-tensors", "whose names, scales and configuration"},
+    option::choice("to", kLayoutNames, "whose names, scales and configuration").required(),
 };
 constexpr std::string_view kLayoutInputScale = ".input_scale";
-constexpr std::string_view kFp8 = "fp8_tensor", kFp8Vector = "fp8_tensor_vector";
 constexpr size_t kTensorScalePart = 2;
 constexpr size_t kNotedTensors = 256;
 
 // One side of the table in nvfp4_layout.h.
 struct Side {
-  std::string_view name, codec, input_scale;
+  std::string_view name;
+  Dialect dialect;
+  std::string_view input_scale;
   bool scales_are_vectors;
 };
-constexpr Side kModelopt{"modelopt", "nvfp4_modelopt", ".input_scale", false};
-constexpr Side kCompressed{"compressed-tensors", "nvfp4_ct", ".input_global_scale", true};
+constexpr Side kModelopt{"modelopt", Dialect::kModelopt, ".input_scale", false};
+constexpr Side kCompressed{"compressed-tensors", Dialect::kCompressedTensors, ".input_global_scale",
+                           true};
+
+bool is_coded_as(const Tensor& tensor, Scheme scheme, Dialect dialect) {
+  return tensor.codec->scheme == scheme && tensor.codec->dialect == dialect;
+}
 
 class Mover {
  public:
@@ -44,7 +55,8 @@ class Mover {
  private:
   // Its scales multiply on both sides; only their shape differs.
   bool is_movable_fp8(const Tensor& tensor) const {
-    return to_.scales_are_vectors && tensor.is_stored() && tensor.codec->name == kFp8;
+    return to_.scales_are_vectors && tensor.is_stored() &&
+           is_coded_as(tensor, Scheme::kFp8Tensor, Dialect::kModelopt);
   }
   Result<Tensor> weight(const Tensor& tensor);
   Result<float> reciprocal(const Tensor& scale, const std::string& belongs_to);
@@ -94,8 +106,7 @@ Result<Tensor> Mover::weight(const Tensor& tensor) {
   scale.origin = Stored{{tensor.stored().parts[kTensorScalePart]}};
   CKPT_ASSIGN(const float value, reciprocal(scale, tensor.name));
   Tensor out = tensor;
-  out.codec = find_codec(context_.codecs, to_.codec);
-  CKPT_CHECK(out.codec != nullptr);
+  out.codec = &scheme_codec(context_.codecs, Scheme::kNvfp4, to_.dialect);
   const Tensor made = number(out.name, value);
   std::get<Stored>(out.origin).parts[kTensorScalePart] = made.stored().parts[0];
   return out;
@@ -122,10 +133,10 @@ bool is_cache_scale(const Tensor& tensor) {
 }
 
 Result<Tensor> Mover::moved(const Tensor& tensor) {
-  if (tensor.codec->name == from_.codec) return weight(tensor);
+  if (is_coded_as(tensor, Scheme::kNvfp4, from_.dialect)) return weight(tensor);
   if (is_movable_fp8(tensor)) {
     Tensor out = tensor;
-    out.codec = find_codec(context_.codecs, kFp8Vector);
+    out.codec = &scheme_codec(context_.codecs, Scheme::kFp8Tensor, Dialect::kVector);
     return out;
   }
   if (tensor.has_scales() || tensor.name.ends_with(".pre_quant_scale")) {
@@ -185,11 +196,11 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
     if (tensor.name.ends_with(kLayoutInputScale)) fp8_scaled.insert(module_of(tensor.name));
     if (!tensor.name.ends_with(kWeight) || tensor.shape.size() < 2) continue;
     const std::string module = module_of(tensor.name);
-    if (tensor.codec->name == side.codec) {
+    if (is_coded_as(tensor, Scheme::kNvfp4, side.dialect)) {
       out.quantized.push_back(module);
       continue;
     }
-    if (tensor.codec->name == kFp8Vector) {
+    if (is_coded_as(tensor, Scheme::kFp8Tensor, Dialect::kVector)) {
       out.fp8.push_back(module);
       continue;
     }
@@ -216,26 +227,23 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
   return fail(ErrorCode::kCorrupt, "some FP8 layers have an input_scale and others none");
 }
 
-bool holds(const Checkpoint& checkpoint, std::string_view codec) {
-  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                     [&](const Tensor& tensor) { return tensor.codec->name == codec; });
+bool holds(const Checkpoint& checkpoint, const Side& side) {
+  return std::any_of(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(),
+      [&](const Tensor& tensor) { return is_coded_as(tensor, Scheme::kNvfp4, side.dialect); });
 }
 
-Result<Checkpoint> change_layout(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> change_layout(Checkpoint checkpoint, const OptionValues& options,
                                  const Context& context) {
-  const std::string wanted = options.get("to").value_or("");
-  if (wanted != kModelopt.name && wanted != kCompressed.name) {
-    return fail(ErrorCode::kUsage, "nvfp4-layout: to '{}'; expected modelopt or compressed-tensors",
-                wanted);
-  }
-  const Side& to = wanted == kModelopt.name ? kModelopt : kCompressed;
-  const Side& from = wanted == kModelopt.name ? kCompressed : kModelopt;
+  const bool to_modelopt = options.choice<LayoutName>("to") == LayoutName::kModelopt;
+  const Side& to = to_modelopt ? kModelopt : kCompressed;
+  const Side& from = to_modelopt ? kCompressed : kModelopt;
   if (checkpoint.format != "safetensors") {
     return fail(ErrorCode::kUsage, "nvfp4-layout: the checkpoint is {}; expected safetensors",
                 checkpoint.format);
   }
-  if (!holds(checkpoint, from.codec)) {
-    if (!holds(checkpoint, to.codec)) {
+  if (!holds(checkpoint, from)) {
+    if (!holds(checkpoint, to)) {
       return fail(ErrorCode::kUsage, "nvfp4-layout: no tensor is NVFP4 as {} stores it", from.name);
     }
     context.note(fmt::format("nvfp4-layout: all weights are as {} stores them", to.name));

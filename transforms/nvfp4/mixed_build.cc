@@ -1,4 +1,6 @@
 // The tensors and documents of a plain NVFP4 checkpoint, from what was decided for each layer.
+#include "transforms/nvfp4/mixed_build.h"
+
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -6,6 +8,7 @@
 #include "core/base/glob.h"
 #include "core/model/tensor_names.h"
 #include "transforms/nvfp4/mixed_job.h"
+#include "transforms/nvfp4/mixed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -44,10 +47,9 @@ Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer) {
 
 Result<Tensor> encoded_weight(const MixedJob& job, size_t layer) {
   const LayerPlan& plan = job.plans[layer];
-  const Codec* codec = find_codec(job.context.codecs, "nvfp4_modelopt");
-  CKPT_CHECK(codec != nullptr);
+  const Codec& codec = scheme_codec(job.context.codecs, Scheme::kNvfp4, Dialect::kModelopt);
   CKPT_ASSIGN(Tensor out, target_of(job, layer, plan.base.has_value()));
-  CKPT_ASSIGN(out, recode(std::move(out), *codec));
+  CKPT_ASSIGN(out, recode(std::move(out), codec));
   auto& recoded = std::get<Recoded>(out.origin);
   recoded.options = job.options.encode;
   if (!plan.columns.empty()) {

@@ -12,11 +12,14 @@
 // values one (8e-3). So what can go to another layer goes there, unless measuring says otherwise.
 // An error in a column counts as much as its input is large, which is what p tells: inputs times p
 // are about equal, so columns are weighed by 1 / p^2.
+#include "transforms/nvfp4/mixed_folds.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "core/chunks/evaluate.h"
 #include "transforms/nvfp4/mixed_job.h"
+#include "transforms/nvfp4/mixed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -264,9 +267,9 @@ class Folder {
     return error;
   }
   Result<double> encoded_error(size_t layer, const Factors& columns) {
-    const Codec* codec = find_codec(job_.context.codecs, "nvfp4_modelopt");
+    const Codec& codec = scheme_codec(job_.context.codecs, Scheme::kNvfp4, Dialect::kModelopt);
     CKPT_ASSIGN(const Tensor target, target_of(job_, layer, plan(layer).base.has_value()));
-    CKPT_ASSIGN(Tensor made, recode(target, *codec));
+    CKPT_ASSIGN(Tensor made, recode(target, codec));
     auto& recoded = std::get<Recoded>(made.origin);
     recoded.options = job_.options.encode;
     const Factors weights = multiply(invert(columns), invert(columns));

@@ -69,35 +69,4 @@ struct MixedJob {
   }
 };
 
-// Moves pre_quant_scales out of layers: into norms, into the layer before; what is left becomes
-// LayerPlan::columns. Fails: kCorrupt: scales that are no positive numbers; kIo.
-Status fold_scales(MixedJob& job);
-// Finds the layers that can be taken from the base. Fails: kIo.
-Status match_base(MixedJob& job);
-// Decides fates; layers that servers join get one algorithm, weight scale and input scale. Fails:
-// kCorrupt: partners that are missing; kIo.
-Status assign_fates(MixedJob& job);
-// Changes tensors and documents. Fails: kCorrupt: config.json.
-Status build_nvfp4(MixedJob& job);
-
-// What `layer` will be encoded from; floats, not yet encoded. `from_base` chooses the base's
-// weight, which must be there.
-Result<Tensor> target_of(const MixedJob& job, size_t layer, bool from_base);
-// The weight that `layer` computes with now: decoded, its scale multiplied in.
-Result<Tensor> effective_weight(const MixedJob& job, size_t layer);
-
-std::shared_ptr<const Factors> share(Factors factors);
-// a times b, where empty is all 1.
-Factors multiply(const Factors& a, const Factors& b);
-Factors invert(const Factors& factors);
-
-// Tensors of a layer as they will be written: the weight of a kRequantize one, the block scales of
-// a kRescale one.
-Result<Tensor> encoded_weight(const MixedJob& job, size_t layer);
-Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer);
-
-// Measures and notes what was done, layer by layer; before the tensors are built. Fails:
-// kUnsupported: a layer falls below fail_below_db; kIo.
-Status report_layers(const MixedJob& job);
-
 }  // namespace ckpt

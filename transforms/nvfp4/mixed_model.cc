@@ -65,8 +65,11 @@ Status check_entries(const Checkpoint& checkpoint, const TensorIndex& index) {
 
 Result<LayerKind> kind_of(const Tensor& tensor) {
   if (tensor.codec->parts.size() == 1) return LayerKind::kPlain;
-  if (tensor.codec->name.starts_with("nvfp4_modelopt")) return LayerKind::kNvfp4;
-  if (tensor.codec->name.starts_with("fp8_")) return LayerKind::kFp8;
+  const Codec& codec = *tensor.codec;
+  if (codec.scheme == Scheme::kNvfp4 && codec.dialect == Dialect::kModelopt) {
+    return LayerKind::kNvfp4;
+  }
+  if (is_fp8(codec.scheme)) return LayerKind::kFp8;
   return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize, then --to nvfp4",
                         "tensor '{}' is stored as {}, which has no way to NVFP4 here", tensor.name,
                         tensor.codec->name);

@@ -1,60 +1,46 @@
 #include "transforms/nvfp4/mixed_to_nvfp4.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "transforms/hf/packed_weights.h"
 #include "transforms/nvfp4/awq_folds.h"
+#include "transforms/nvfp4/encode_choices.h"
+#include "transforms/nvfp4/mixed_build.h"
+#include "transforms/nvfp4/mixed_folds.h"
+#include "transforms/nvfp4/mixed_groups.h"
 #include "transforms/nvfp4/mixed_job.h"
+#include "transforms/nvfp4/mixed_report.h"
+#include "transforms/nvfp4/mixed_weights.h"
 #include "transforms/steps.h"
 
 namespace ckpt {
 namespace {
 
+constexpr Choice kFp8Fates[] = {{"nvfp4", false}, {"bf16", true}, {"exclude", true}};
+constexpr Choice kReports[] = {{"worst", false}, {"all", true}};
 constexpr OptionRule kMixedOptions[] = {
-    {"base", "DIR", "the float checkpoint that was quantized; layers are encoded from it"},
-    {"fp8", "nvfp4|bf16|exclude", "FP8 layers: encoded anew (default), or plain and excluded"},
-    {"search", "none|four-over-six|sweep|best", "block scales of what is encoded anew; sweep"},
-    {"rounding", "gpu|cpu", "how scales are divided: gpu (default) multiplies by a reciprocal"},
-    {"report", "worst|all", "which layers are told of; worst (default) of those encoded anew"},
-    {"fail-below", "DB", "refuse when a layer's signal-to-noise ratio falls below this"},
+    option::path("base", "DIR",
+                 "the float checkpoint that was quantized; layers are encoded from it"),
+    option::choice("fp8", kFp8Fates, "FP8 layers: encoded anew, or plain and excluded")
+        .by_default("nvfp4"),
+    option::choice("search", kScaleSearches, "block scales of what is encoded anew")
+        .by_default("sweep"),
+    option::choice("rounding", kRoundings, "how scales are divided: gpu multiplies by a reciprocal")
+        .by_default("gpu"),
+    option::choice("report", kReports, "which layers are told of; worst: of those encoded anew")
+        .by_default("worst"),
+    option::number("fail-below", "DB",
+                   "refuse when a layer's signal-to-noise ratio falls below this", {0, 1000}),
 };
 
-Failure bad_value(std::string_view key, std::string_view value) {
-  const auto rule = std::find_if(std::begin(kMixedOptions), std::end(kMixedOptions),
-                                 [&](const OptionRule& each) { return each.name == key; });
-  return fail(ErrorCode::kUsage, "{}: '{}'; expected {}", key, value, rule->value);
-}
-
-Result<ScaleSearch> parse_search(const std::string& text) {
-  if (text == "none") return ScaleSearch::kNone;
-  if (text == "four-over-six") return ScaleSearch::kFourOverSix;
-  if (text == "sweep") return ScaleSearch::kSweep;
-  if (text == "best") return ScaleSearch::kBest;
-  return bad_value("search", text);
-}
-
-Result<MixedOptions> parse(const Options& options) {
+MixedOptions mixed_options(const OptionValues& options) {
   MixedOptions out;
-  out.base = options.get("base").value_or("");
-  const std::string fp8 = options.get("fp8").value_or("nvfp4");
-  if (fp8 != "nvfp4" && fp8 != "bf16" && fp8 != "exclude") return bad_value("fp8", fp8);
-  out.fp8_stays_plain = fp8 != "nvfp4";
-  CKPT_ASSIGN(out.encode.search, parse_search(options.get("search").value_or("sweep")));
-  const std::string rounding = options.get("rounding").value_or("gpu");
-  if (rounding != "gpu" && rounding != "cpu") return bad_value("rounding", rounding);
-  out.encode.cpu_rounding = rounding == "cpu";
-  const std::string report = options.get("report").value_or("worst");
-  if (report != "worst" && report != "all") return bad_value("report", report);
-  out.report_all = report == "all";
-  if (const auto text = options.get("fail-below")) {
-    double value = 0;
-    const auto parsed = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (parsed.ec != std::errc() || parsed.ptr != text->data() + text->size()) {
-      return bad_value("fail-below", *text);
-    }
-    out.fail_below_db = value;
-  }
+  out.base = options.text("base");
+  out.fp8_stays_plain = options.choice<bool>("fp8");
+  out.encode.search = options.choice<ScaleSearch>("search");
+  out.encode.cpu_rounding = options.choice<bool>("rounding");
+  out.report_all = options.choice<bool>("report");
+  out.fail_below_db = options.number("fail-below");
   return out;
 }
 
@@ -87,9 +73,9 @@ Status mend_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWei
 
 }  // namespace
 
-Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context) {
-  CKPT_ASSIGN(const MixedOptions parsed, parse(options));
+  const MixedOptions parsed = mixed_options(options);
   CKPT_ASSIGN(const MixedModel model, read_mixed_model(checkpoint));
   CKPT_TRY(check_weights_are_read(checkpoint));
   if (is_plain_nvfp4(model)) {

@@ -18,7 +18,7 @@ namespace ckpt {
 
 // Fails: kUsage for options; kUnsupported and kCorrupt as read_mixed_model says; kCorrupt: layers
 // whose partners are missing.
-Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context);
 
 }  // namespace ckpt

@@ -3,7 +3,10 @@
 //
 // A field of the layers with full attention stands at the root ("global_head_dim"), or in
 // per_layer_config under the number of such a layer.
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/attention_keys.h"
+
+#include "transforms/to_gguf/model.h"
+#include "transforms/to_gguf/rope.h"
 
 namespace ckpt {
 namespace {

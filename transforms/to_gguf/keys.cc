@@ -1,11 +1,14 @@
 // Hyper-parameters as keys: the rows of kCommonKeys, then the family's own, in this order
 // (llama.cpp conversion/base.py TextModel.set_gguf_parameters and the family's).
+#include "transforms/to_gguf/keys.h"
+
 #include <cmath>
 
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/attention_keys.h"
+#include "transforms/to_gguf/model.h"
 
 namespace ckpt {
 namespace {

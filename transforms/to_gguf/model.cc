@@ -3,15 +3,33 @@
 //
 // Fields of text_config win over those of the root; a field that is there but null counts as
 // present, so that a later spelling is not asked for.
+#include "transforms/to_gguf/model.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
-#include "transforms/to_gguf/to_gguf.h"
 
 namespace ckpt {
 namespace {
+
+struct OutTypeRow {
+  OutType type;
+  Dtype dtype;
+  uint64_t file_type;
+};
+constexpr OutTypeRow kOutTypes[] = {{OutType::kF32, Dtype::kF32, 0},
+                                    {OutType::kF16, Dtype::kF16, 1},
+                                    {OutType::kBF16, Dtype::kBF16, 32},
+                                    {OutType::kQ8_0, Dtype::kQ8_0, 7}};
+
+const OutTypeRow& row_of(OutType type) {
+  for (const OutTypeRow& row : kOutTypes) {
+    if (row.type == type) return row;
+  }
+  CKPT_CHECK(false);
+}
 
 constexpr const char* kFamiliesHint = "ckpt list families, which names those that are";
 
@@ -282,5 +300,15 @@ Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
   }
   return out;
 }
+
+uint64_t file_type(const Model& model) {
+  constexpr uint64_t kNvfp4 = 39;
+  constexpr uint64_t kMxfp4Moe = 38;
+  const bool is_plain = model.out_type != OutType::kQ8_0;
+  if (is_plain && model.is_nvfp4) return kNvfp4;
+  if (is_plain && model.is_mxfp4) return kMxfp4Moe;
+  return row_of(model.out_type).file_type;
+}
+Dtype dtype_of(OutType type) { return row_of(type).dtype; }
 
 }  // namespace ckpt

@@ -5,10 +5,10 @@
 //
 // Source: llama.cpp conversion/gpt_oss.py (repack_mxfp4). Rows are outputs, unlike those of the
 // BF16 form of the same tensors.
+#include "transforms/to_gguf/mxfp4.h"
+
 #include <algorithm>
 #include <unordered_map>
-
-#include "transforms/to_gguf/to_gguf.h"
 
 namespace ckpt {
 namespace {
@@ -29,14 +29,17 @@ bool belong_together(const Tensor& blocks, const Tensor& scales) {
 
 }  // namespace
 
-bool is_mxfp4(const Tensor& tensor) { return tensor.codec->name == "mxfp4_ct"; }
+bool is_mxfp4(const Tensor& tensor) {
+  return tensor.codec->scheme == Scheme::kMxfp4 &&
+         tensor.codec->dialect == Dialect::kCompressedTensors;
+}
 
 std::vector<Tensor> join_mxfp4(std::vector<Tensor> tensors, Codecs codecs) {
   std::unordered_map<std::string_view, const Tensor*> scales;
   for (const Tensor& tensor : tensors) {
     if (tensor.name.ends_with(kScalesEnd)) scales.emplace(tensor.name, &tensor);
   }
-  const Codec* codec = find_codec(codecs, "mxfp4_ct");
+  const Codec& codec = scheme_codec(codecs, Scheme::kMxfp4, Dialect::kCompressedTensors);
   std::vector<Tensor> out;
   std::vector<const Tensor*> used;
   for (const Tensor& tensor : tensors) {
@@ -47,7 +50,7 @@ std::vector<Tensor> join_mxfp4(std::vector<Tensor> tensors, Codecs codecs) {
     used.insert(used.end(), {&tensor, found->second});
     Tensor joined = tensor;
     joined.name = stem;
-    joined.codec = codec;
+    joined.codec = &codec;
     joined.shape = {tensor.shape[0], tensor.shape[1], tensor.shape[2] * 32};
     joined.origin = Stored{{tensor.stored().parts[0], found->second->stored().parts[0]}};
     out.push_back(std::move(joined));

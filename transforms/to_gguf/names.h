@@ -12,8 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "transforms/to_gguf/to_gguf.h"
-
 namespace ckpt {
 
 struct Match {

@@ -6,6 +6,7 @@
 #include "core/chunks/repack.h"
 #include "core/model/stack_name.h"
 #include "core/model/tensor_names.h"
+#include "transforms/to_gguf/values.h"
 
 namespace ckpt {
 namespace {
@@ -99,9 +100,8 @@ Result<Tensor> Nvfp4Tensors::blocks(Tensor tensor, const std::string& name,
 
 // Encoded here: its scale is not known yet, and written with the blocks.
 Status Nvfp4Tensors::add_encoded(Tensor tensor, const std::string& name, const NamedTensor& named) {
-  const Codec* codec = find_codec(codecs_, "nvfp4_gguf");
-  CKPT_CHECK(codec != nullptr);
-  CKPT_ASSIGN(Tensor made, recode(std::move(tensor), *codec));
+  const Codec& codec = scheme_codec(codecs_, Scheme::kNvfp4, Dialect::kGguf);
+  CKPT_ASSIGN(Tensor made, recode(std::move(tensor), codec));
   made.name = module_of(name);
   made.source_name = source_of(named.tensor);
   out_.push_back(std::move(made));
@@ -180,7 +180,8 @@ Status Nvfp4Tensors::stack_encoded(std::vector<Tensor> tensors, const std::strin
   const std::string stack = module_of(name);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::string source = source_of(tensors[i]);
-    CKPT_ASSIGN(Tensor made, recode(std::move(tensors[i]), *find_codec(codecs_, "nvfp4_gguf")));
+    CKPT_ASSIGN(Tensor made, recode(std::move(tensors[i]),
+                                    scheme_codec(codecs_, Scheme::kNvfp4, Dialect::kGguf)));
     made.name = stack_member_name(stack, i);
     made.source_name = source;
     out_.push_back(std::move(made));

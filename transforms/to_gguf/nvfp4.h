@@ -15,8 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/names.h"
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/select.h"
 
 namespace ckpt {
 

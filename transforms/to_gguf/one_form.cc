@@ -10,7 +10,9 @@
 #include <algorithm>
 
 #include "core/model/tensor_names.h"
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/model.h"
+#include "transforms/to_gguf/select.h"
+#include "transforms/to_gguf/tensors.h"
 #include "transforms/transforms.h"
 #include "transforms/vl/names.h"
 

@@ -5,10 +5,9 @@
 // Source: llama.cpp conversion/base.py (dequant_model). Note: weights with zero points, of other
 // widths or groups, and ones whose shape says something else stay as they are, and are refused by
 // name as what they are stored as.
-#include <cstring>
-#include <unordered_map>
+#include "transforms/to_gguf/packed_int4.h"
 
-#include "transforms/to_gguf/to_gguf.h"
+#include <unordered_map>
 
 namespace ckpt {
 namespace {
@@ -28,18 +27,14 @@ bool is_stored_as(const Tensor* tensor, Dtype dtype, size_t rank) {
          tensor->codec->parts[0].dtype == dtype && tensor->shape.size() == rank;
 }
 
-// Two whole numbers of 32 or 64 bits.
+// Two numbers, rows and values of a row; empty where they are not of that kind.
 Result<std::vector<uint64_t>> read_shape(const Tensor* tensor) {
-  const bool is_long = is_stored_as(tensor, Dtype::kI64, 1);
-  if ((!is_long && !is_stored_as(tensor, Dtype::kI32, 1)) || tensor->shape[0] != 2) {
-    return std::vector<uint64_t>();
+  std::vector<uint64_t> out;
+  if (tensor == nullptr || tensor->shape != std::vector<uint64_t>{2}) return out;
+  CKPT_ASSIGN(const auto numbers, read_integers(*tensor, 2));
+  for (size_t i = 0; numbers && i < numbers->size(); ++i) {
+    out.push_back(static_cast<uint64_t>((*numbers)[i]));
   }
-  const size_t bytes = is_long ? sizeof(uint64_t) : sizeof(uint32_t);
-  const Slice& slice = tensor->stored().parts[0].at(0);
-  std::vector<std::byte> raw(bytes * 2);
-  CKPT_TRY(slice.source->read(slice.offset_bytes, raw));
-  std::vector<uint64_t> out(2, 0);
-  for (size_t i = 0; i < 2; ++i) std::memcpy(&out[i], raw.data() + i * bytes, bytes);
   return out;
 }
 
@@ -61,7 +56,7 @@ Result<const Codec*> codec_of(const TensorsByName& all, const Tensor& packed,
 
 }  // namespace
 
-bool is_packed_int4(const Tensor& tensor) { return tensor.codec->name.starts_with("int4_g"); }
+bool is_packed_int4(const Tensor& tensor) { return tensor.codec->scheme == Scheme::kPackedInt4; }
 
 Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs codecs) {
   TensorsByName all;

@@ -6,9 +6,11 @@
 //
 // Every step rounds to F32 as PyTorch's scalars and tensors do; a number over a tensor is its
 // reciprocal times the number.
+#include "transforms/to_gguf/rope.h"
+
 #include <cmath>
 
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/model.h"
 
 namespace ckpt {
 namespace {

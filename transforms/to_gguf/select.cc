@@ -5,14 +5,18 @@
 //                                                ─▶ mtp.layers.1.x ─▶ model.layers.<layers + 1>.x
 //
 // Names are compared as bytes, so layer 10 comes before layer 2.
+#include "transforms/to_gguf/select.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 
 #include "core/model/tensor_names.h"
+#include "transforms/to_gguf/model.h"
+#include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/nvfp4.h"
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/packed_int4.h"
 
 namespace ckpt {
 namespace {

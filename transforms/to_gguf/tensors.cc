@@ -8,6 +8,8 @@
 //
 // Separate experts are stacked when the last one of their layer was read, and then come down, gate,
 // up; a rank-2 tensor of one row keeps its rank.
+#include "transforms/to_gguf/tensors.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,9 +17,13 @@
 #include "core/base/arithmetic.h"
 #include "core/chunks/repack.h"
 #include "core/model/decoded_source.h"
+#include "transforms/to_gguf/model.h"
+#include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/nvfp4.h"
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/rope.h"
+#include "transforms/to_gguf/select.h"
+#include "transforms/to_gguf/values.h"
 
 namespace ckpt {
 namespace {
@@ -60,11 +66,10 @@ const Codec& TensorList::codec_for(const Tensor& tensor, const std::string& name
   const bool small = tensor.shape.size() <= 1 || name.ends_with("_norm.weight") ||
                      !name.ends_with(".weight") || store == Store::kF32;
   if (small) return plain_codec(codecs_, Dtype::kF32);
-  const Codec* wanted =
-      find_codec(codecs_, is_mxfp4(tensor) ? "mxfp4" : codec_name(model_.out_type));
-  CKPT_CHECK(wanted != nullptr);
-  if (tensor.row_values() % wanted->block_values != 0) return plain_codec(codecs_, Dtype::kF16);
-  return *wanted;
+  const Codec& wanted =
+      plain_codec(codecs_, is_mxfp4(tensor) ? Dtype::kMxfp4 : dtype_of(model_.out_type));
+  return tensor.row_values() % wanted.block_values == 0 ? wanted
+                                                        : plain_codec(codecs_, Dtype::kF16);
 }
 
 // Values pass through the outtype even when a later step stores them in a third type: that is what

@@ -6,10 +6,13 @@
 //
 // Rows move as slices of the file, columns only as values; sums are made in the type of the source
 // (F16 rounds, BF16 is F32 by then).
+#include "transforms/to_gguf/values.h"
+
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
-#include "transforms/to_gguf/to_gguf.h"
+#include "transforms/to_gguf/grids.h"
+#include "transforms/to_gguf/model.h"
 
 namespace ckpt {
 namespace {

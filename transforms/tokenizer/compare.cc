@@ -6,20 +6,18 @@
 //
 // Merges decide ids as much as the vocabulary does; truncation and padding, which trainers leave in
 // tokenizer.json, belong to no area and are never compared.
+#include "transforms/tokenizer/compare.h"
+
 #include <algorithm>
-#include <array>
 
 #include "core/base/utf8.h"
 #include "core/json/json_reader.h"
 #include "core/model/json_documents.h"
-#include "transforms/tokenizer/parts.h"
+#include "transforms/tokenizer/file.h"
+#include "transforms/tokenizer/model.h"
 
 namespace ckpt {
 namespace {
-
-constexpr std::array<std::string_view, 3> kAreas = {"ids", "rules", "special"};
-
-std::string_view name_of(TokenizerArea area) { return kAreas[static_cast<size_t>(area)]; }
 
 // Whether two JSON texts differ in nothing but the space between tokens. False says nothing: the
 // same value can be spelled in other ways.
@@ -174,16 +172,12 @@ Result<TokenizerDifferences> compare_tokenizers(const Checkpoint& ours, const Ch
   return out;
 }
 
-Status settle(const TokenizerDifferences& differences, const Options& options,
+Status settle(const TokenizerDifferences& differences, const OptionValues& options,
               const Context& context) {
-  const std::vector<std::string> accepted = options.all("accept");
-  for (const std::string& area : accepted) {
-    if (std::find(kAreas.begin(), kAreas.end(), area) != kAreas.end()) continue;
-    return fail(ErrorCode::kUsage, "accept '{}'; expected ids, rules or special", area);
-  }
+  const std::vector<TokenizerArea> accepted = options.choices<TokenizerArea>("accept");
   for (const TokenizerDifference& difference : differences) {
-    const std::string_view area = name_of(difference.area);
-    if (std::find(accepted.begin(), accepted.end(), area) == accepted.end()) {
+    if (std::find(accepted.begin(), accepted.end(), difference.area) == accepted.end()) {
+      const std::string_view area = kTokenizerAreas[static_cast<size_t>(difference.area)].name;
       return fail_with_hint(ErrorCode::kUnsupported, fmt::format("accept={} if it is meant", area),
                             "another tokenizer ({}): {}; expected the same", area, difference.text);
     }

@@ -7,10 +7,11 @@
 // Source of the fields: huggingface/tokenizers, tokenizers/src/tokenizer/serialization.rs,
 // models/bpe/serialization.rs. Merges are texts "a b" in old files and pairs ["a", "b"] in new
 // ones, and say the same.
+#include "transforms/tokenizer/file.h"
+
 #include <algorithm>
 
 #include "core/json/json_reader.h"
-#include "transforms/tokenizer/parts.h"
 
 namespace ckpt {
 namespace {

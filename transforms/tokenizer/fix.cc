@@ -14,15 +14,18 @@
 // tokenization_utils_base.py, tokenization_utils_fast.py, models/llama/tokenization_llama_fast.py;
 // v5.17.0 tokenization_utils_base.py. In 4.57 extra_special_tokens is an object, and in 5 the old
 // additional_special_tokens is only read when the new key is absent.
+#include "transforms/tokenizer/fix.h"
+
 #include <algorithm>
 
 #include "core/model/json_documents.h"
-#include "transforms/tokenizer/parts.h"
+#include "transforms/tokenizer/classes.h"
+#include "transforms/tokenizer/file.h"
+#include "transforms/tokenizer/model.h"
 
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kTarget = "transformers-4.57";
 constexpr std::string_view kPlainClass = "PreTrainedTokenizerFast";
 constexpr const char* kStray[] = {"backend", "is_local", "local_files_only", "files_loaded"};
 constexpr const char* kNoFile[] = {"merges_file", "vocab_file", "tokenizer_file",
@@ -35,12 +38,12 @@ class Fix {
   Fix(Checkpoint& checkpoint, const Context& context, JsonText& config)
       : checkpoint_(checkpoint), context_(context), config_(config) {}
 
-  Status run(const Options& options);
+  Status run(const OptionValues& options);
 
  private:
   Status read();
-  Status name_class(const Options& options);
-  Result<ClassChoice> choice(const Options& options, const std::string& named) const;
+  Status name_class(const OptionValues& options);
+  Result<ClassChoice> choice(const OptionValues& options, const std::string& named) const;
   Status settle_frame(ClassChoice& choice);
   Result<std::optional<std::pair<bool, bool>>> frame() const;
   void note_rules(const std::string& named) const;
@@ -115,8 +118,8 @@ Result<std::optional<std::pair<bool, bool>>> Fix::frame() const {
   return out;
 }
 
-Result<ClassChoice> Fix::choice(const Options& options, const std::string& named) const {
-  if (const std::optional<std::string> given = options.get("class")) {
+Result<ClassChoice> Fix::choice(const OptionValues& options, const std::string& named) const {
+  if (const std::optional<std::string> given = options.find("class")) {
     if (!is_class_of_4_57(*given)) {
       return fail(ErrorCode::kUsage, "class '{}'; expected one that transformers 4.57 has", *given);
     }
@@ -157,12 +160,12 @@ void Fix::note_rules(const std::string& named) const {
       model_.model_type == "qwen2" ? "no class" : fmt::format("class={}", kPlainClass)));
 }
 
-Status Fix::name_class(const Options& options) {
+Status Fix::name_class(const OptionValues& options) {
   const std::string named = config_.find_text("tokenizer_class").value_or("");
   CKPT_ASSIGN(ClassChoice choice, this->choice(options, named));
   CKPT_TRY(settle_frame(choice));
   if (choice.name.ends_with("Fast") && choice.name != kPlainClass && choice.name != named &&
-      has("vocab.json") && has("merges.txt") && !options.get("class")) {
+      has("vocab.json") && has("merges.txt") && !options.has("class")) {
     choice.name.resize(choice.name.size() - 4);
   }
   if (choice.name != named) {
@@ -262,7 +265,7 @@ Status Fix::write_slow_files() {
   return {};
 }
 
-Status Fix::run(const Options& options) {
+Status Fix::run(const OptionValues& options) {
   CKPT_TRY(read());
   if (options.yes("slow")) CKPT_TRY(write_slow_files());
   CKPT_TRY(name_class(options));
@@ -278,11 +281,7 @@ Status Fix::run(const Options& options) {
 
 }  // namespace
 
-Status fix_tokenizer(Checkpoint& checkpoint, const Options& options, const Context& context) {
-  const std::string target = options.get("for").value_or("");
-  if (target != kTarget) {
-    return fail(ErrorCode::kUsage, "for '{}'; expected {}", target, kTarget);
-  }
+Status fix_tokenizer(Checkpoint& checkpoint, const OptionValues& options, const Context& context) {
   CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kTokenizerConfig));
   if (!config) {
     return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:from=DIR with a folder that has one",

@@ -4,10 +4,14 @@
 // Without a tokenizer to compare with, the model says little: how many rows the embedding has, and
 // the ids of a few special tokens; that is checked, and said. Chat templates are no part of the
 // proof: the model keeps its own, unless chat-template=donor.
+#include "transforms/tokenizer/from.h"
+
 #include <algorithm>
 
 #include "core/model/json_documents.h"
-#include "transforms/tokenizer/parts.h"
+#include "transforms/tokenizer/compare.h"
+#include "transforms/tokenizer/file.h"
+#include "transforms/tokenizer/model.h"
 
 namespace ckpt {
 namespace {
@@ -111,8 +115,8 @@ std::string what_was_checked(const TokenizerModel& model, uint64_t tokens) {
   return out + " are tokens";
 }
 
-Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor, const Options& options,
-                   const Context& context) {
+Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor,
+                   const OptionValues& options, const Context& context) {
   CKPT_ASSIGN(const TokenizerModel model, read_tokenizer_model(checkpoint));
   CKPT_ASSIGN(const std::optional<TokenizerFile> file, read_tokenizer_file(donor));
   Ids ids;
@@ -199,18 +203,15 @@ void exchange_files(Checkpoint& checkpoint, const Checkpoint& donor) {
 
 }  // namespace
 
-Status take_tokenizer_from(Checkpoint& checkpoint, const Options& options, const Context& context) {
-  const std::string folder = options.get("from").value_or("");
-  const std::string whose = options.get("chat-template").value_or("own");
-  if (whose != "own" && whose != "donor") {
-    return fail(ErrorCode::kUsage, "chat-template '{}'; expected own or donor", whose);
-  }
+Status take_tokenizer_from(Checkpoint& checkpoint, const OptionValues& options,
+                           const Context& context) {
+  const std::string folder = options.text("from");
   CKPT_ASSIGN(const Checkpoint donor, open_donor(folder, context));
   CKPT_TRY(in(folder, check_donor(checkpoint, donor, options, context)));
   Checkpoint before;
   before.documents = checkpoint.documents;
   exchange_files(checkpoint, donor);
-  return keep_template(checkpoint, before, whose == "donor", context);
+  return keep_template(checkpoint, before, options.choice<bool>("chat-template"), context);
 }
 
 }  // namespace ckpt

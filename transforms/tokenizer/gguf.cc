@@ -7,12 +7,14 @@
 // Tokens, merges and the pre-tokenizer must be the same ones; types, ids of special tokens, flags
 // and the chat template are what is fixed. A token that only fills up the vocabulary ("[PAD7]") is
 // equal to any other filler, and types are no part of identity.
+#include "transforms/tokenizer/gguf.h"
+
 #include <algorithm>
 #include <array>
 
 #include "transforms/to_gguf/families/families.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
-#include "transforms/tokenizer/parts.h"
+#include "transforms/tokenizer/compare.h"
 
 namespace ckpt {
 namespace {
@@ -76,7 +78,7 @@ TokenizerDifferences compare(const Metadata& ours, const Metadata& theirs) {
 }
 
 // Where the model's own vocabulary is unknown, nothing but its size can be compared.
-Status check(const Checkpoint& checkpoint, const Metadata& made, const Options& options,
+Status check(const Checkpoint& checkpoint, const Metadata& made, const OptionValues& options,
              const Context& context) {
   const uint64_t tokens = texts_at(made, kTokens).size();
   if (const auto rows = embedding_rows(checkpoint); rows && *rows != tokens) {
@@ -94,14 +96,14 @@ Status check(const Checkpoint& checkpoint, const Metadata& made, const Options& 
 }
 
 Result<Metadata> convert_donor(const Checkpoint& checkpoint, const std::string& folder,
-                               const Options& options, const Context& context) {
+                               const OptionValues& options, const Context& context) {
   Checkpoint donor;
   CKPT_CHECK(context.documents != nullptr);
   CKPT_ASSIGN(donor.documents, context.documents(folder));
   TokenizerOptions how;
   how.vocab_size = embedding_rows(checkpoint);
   if (!how.vocab_size) how.vocab_size = texts_at(checkpoint.metadata, kTokens).size();
-  how.pre_name = options.get("pre");
+  how.pre_name = options.find("pre");
   const std::string* architecture = checkpoint.metadata.find_text("general.architecture");
   for (const Family* family : families()) {
     if (architecture != nullptr && family->name == *architecture) how.rules = family->tokenizer;
@@ -141,9 +143,9 @@ void replace_keys(Metadata& metadata, Metadata made, const Context& context) {
 
 }  // namespace
 
-Status take_tokenizer_into_gguf(Checkpoint& checkpoint, const Options& options,
+Status take_tokenizer_into_gguf(Checkpoint& checkpoint, const OptionValues& options,
                                 const Context& context) {
-  const std::string folder = options.get("from").value_or("");
+  const std::string folder = options.text("from");
   CKPT_ASSIGN(Metadata made, convert_donor(checkpoint, folder, options, context));
   CKPT_TRY(in(folder, check(checkpoint, made, options, context)));
   replace_keys(checkpoint.metadata, std::move(made), context);

@@ -1,10 +1,11 @@
 // What the model around a tokenizer expects of it: from config.json, generation_config.json and the
 // embedding.
+#include "transforms/tokenizer/model.h"
+
 #include <algorithm>
 #include <array>
 
 #include "core/model/json_documents.h"
-#include "transforms/tokenizer/parts.h"
 
 namespace ckpt {
 namespace {

@@ -1,24 +1,33 @@
 // The step's options, and which of the three jobs they ask for.
 #include "transforms/steps.h"
-#include "transforms/tokenizer/parts.h"
+#include "transforms/tokenizer/compare.h"
+#include "transforms/tokenizer/fix.h"
+#include "transforms/tokenizer/from.h"
+#include "transforms/tokenizer/gguf.h"
 
 namespace ckpt {
 namespace {
 
+constexpr Choice kReaders[] = {{"transformers-4.57", 0}};
+constexpr Choice kTemplates[] = {{"own", false}, {"donor", true}};
 constexpr OptionRule kTokenizerOptions[] = {
-    {"for", "transformers-4.57", "make what transformers 5 wrote readable for 4.57 too"},
-    {"from", "DIR", "take the tokenizer of DIR, where it is proven to be the same"},
-    {"accept", "ids|rules|special", "take one of DIR although it differs in this", true},
-    {"chat-template", "own|donor", "which chat template stays where DIR has another; own"},
-    {"class", "NAME", "with for: the class to name; chosen by the model's family when absent"},
-    {"slow", "yes|no", "with for: write vocab.json and merges.txt too; no"},
-    {"pre", "NAME", "for GGUF: llama.cpp's name of DIR's pre-tokenizer; found when absent"},
+    option::choice("for", kReaders, "make what transformers 5 wrote readable for 4.57 too"),
+    option::path("from", "DIR", "take the tokenizer of DIR, where it is proven to be the same"),
+    option::choice("accept", kTokenizerAreas, "take one of DIR although it differs in this")
+        .repeated(),
+    option::choice("chat-template", kTemplates, "which chat template stays where DIR has another")
+        .by_default("own"),
+    option::text("class", "NAME",
+                 "with for: the class to name; chosen by the model's family when absent"),
+    option::yes_no("slow", "with for: write vocab.json and merges.txt too"),
+    option::text("pre", "NAME",
+                 "for GGUF: llama.cpp's name of DIR's pre-tokenizer; found when absent"),
 };
 
-Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const OptionValues& options,
                                    const Context& context) {
-  const bool fixes = options.get("for").has_value();
-  const bool takes = options.get("from").has_value();
+  const bool fixes = options.has("for");
+  const bool takes = options.has("from");
   if (!fixes && !takes) {
     return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:for=transformers-4.57",
                           "neither for nor from; expected one of them");
@@ -27,7 +36,7 @@ Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const Options& options
     if (fixes) {
       return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:from=DIR",
                             "for={} on GGUF, which has no files for transformers",
-                            *options.get("for"));
+                            options.text("for"));
     }
     CKPT_TRY(take_tokenizer_into_gguf(checkpoint, options, context));
     return checkpoint;

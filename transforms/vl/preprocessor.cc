@@ -10,7 +10,8 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kPreprocessorOptions[] = {
-    {"from", "DIR", "the folder to take the files from; those usual for the model when absent"},
+    option::path("from", "DIR",
+                 "the folder to take the files from; those usual for the model when absent"),
 };
 
 // A file of its own, its object inside processor_config.json, the usual one, and the member that
@@ -149,7 +150,7 @@ Status complete_processors(Checkpoint& checkpoint, const VlFamily& family, const
   return {};
 }
 
-Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues& options,
                                       const Context& context) {
   CKPT_ASSIGN(const std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
   if (!config) return fail(ErrorCode::kUsage, "no config.json; expected a Hugging Face folder");
@@ -158,7 +159,7 @@ Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const Options& opti
     if (model.error().code == ErrorCode::kUsage) model.error().hint = "vl-wrap first";
     return Failure(std::move(model.error()));
   }
-  const auto from = options.get("from");
+  const auto from = options.find("from");
   std::vector<Document> others;
   if (from) {
     CKPT_ASSIGN(others, in(*from, context.documents(*from)));

@@ -32,7 +32,7 @@ inline constexpr std::string_view kProcessorFiles[] = {
 Status complete_processors(Checkpoint& checkpoint, const VlFamily& family, const JsonText& config,
                            const std::vector<Document>* others, bool replaces);
 
-Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues& options,
                                       const Context& context);
 
 }  // namespace ckpt

@@ -14,10 +14,11 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kWrapOptions[] = {
-    {"with", "BASE", "a folder of the vision-language model: its vision_config, ids, processors"},
+    option::path("with", "BASE",
+                 "a folder of the vision-language model: its vision_config, ids, processors"),
 };
 constexpr OptionRule kUnwrapOptions[] = {
-    {"mtp", "yes|no", "keep the layers for multi-token prediction; yes when absent"},
+    option::yes_no("mtp", "keep the layers for multi-token prediction").by_default("yes"),
 };
 constexpr std::string_view kVlConfigFile = "config.json";
 constexpr std::string_view kVlGenerationFile = "generation_config.json";
@@ -120,11 +121,12 @@ Status check_format(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const Options& options, const Context& context) {
+Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const OptionValues& options,
+                           const Context& context) {
   CKPT_TRY(check_format(checkpoint));
   CKPT_ASSIGN(JsonDocument config, config_of(checkpoint));
   std::optional<Base> base;
-  if (const auto path = options.get("with")) {
+  if (const auto path = options.find("with")) {
     CKPT_ASSIGN(base, in(*path, open_base(*path, context)));
   }
   CKPT_ASSIGN(const VlModel model, identify_vl_text(config.root, base ? base->family : nullptr));
@@ -153,13 +155,13 @@ Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const Options& options, const 
   return checkpoint;
 }
 
-Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const Options& options,
+Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const OptionValues& options,
                              const Context& context) {
   CKPT_TRY(check_format(checkpoint));
   CKPT_ASSIGN(JsonDocument config, config_of(checkpoint));
   CKPT_ASSIGN(const VlModel model, identify_vl_wrapper(config.root));
   config.root = unnest_vl_config(config.root, model, checkpoint.has_head());
-  const bool keeps_mtp = options.yes("mtp", true);
+  const bool keeps_mtp = options.yes("mtp");
   const size_t dropped = std::erase_if(checkpoint.tensors, [&](const Tensor& tensor) {
     const VlPart part = vl_part_of(tensor.name);
     return part == VlPart::kVision || (part == VlPart::kMtp && !keeps_mtp);

@@ -17,7 +17,9 @@
 
 namespace ckpt {
 
-Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const Options& options, const Context& context);
-Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const Options& options, const Context& context);
+Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const OptionValues& options,
+                           const Context& context);
+Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const OptionValues& options,
+                             const Context& context);
 
 }  // namespace ckpt

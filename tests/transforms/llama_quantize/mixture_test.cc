@@ -10,7 +10,7 @@
 
 #include "quantizers/quantizers.h"
 #include "transforms/llama_quantize/mixture_rules.h"
-#include "transforms/llama_quantize/quantize.h"
+#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {
@@ -104,7 +104,7 @@ void expect_run(const OrderedJson& model, const OrderedJson& run, const Checkpoi
                 const OrderedJson& codes) {
   const Imatrix imatrix = make_imatrix(input);
   Context context{permissive_codecs(), run["imatrix"].get<bool>() ? &imatrix : nullptr, nullptr};
-  const auto made = quantize(input, to_options(run), context);
+  const auto made = kQuantize.apply(input, to_options(run), context);
   const std::string what = fmt::format("{} {}", model["name"].get<std::string>(), run.dump());
   ASSERT_EQ(made.has_value(), !run["types"].is_null()) << what << (made ? "" : made.error().text());
   if (!made) return;
@@ -140,16 +140,19 @@ TEST(Mixture, EveryRunOfTheReferenceDecidesAlike) {
 }
 
 TEST(Mixture, NamesAreFoundInEitherCaseAndByAlias) {
-  ASSERT_NE(find_mixture("q4_k_m"), nullptr);
-  EXPECT_EQ(find_mixture("Q4_K_M"), find_mixture("q4_k_m"));
-  EXPECT_EQ(find_mixture("q3_k"), find_mixture("q3_k_m"));
-  EXPECT_EQ(find_mixture("q4_K"), find_mixture("q4_k_m"));
-  EXPECT_EQ(find_mixture("q5_k"), find_mixture("q5_k_m"));
-  EXPECT_EQ(find_mixture("mxfp4"), find_mixture("mxfp4_moe"));
-  EXPECT_EQ(find_mixture("q2_k")->file_type, FileType::kQ2K);
-  EXPECT_EQ(find_mixture("q4"), nullptr);
-  EXPECT_EQ(find_mixture(""), nullptr);
-  EXPECT_NE(mixture_names().find("q3_k_l"), std::string::npos);
+  const auto named = [](std::string_view name) -> const Mixture* {
+    for (const Choice& choice : kMixtureChoices) {
+      if (choice.name == name) return &all_mixtures()[static_cast<size_t>(choice.meaning)];
+    }
+    return nullptr;
+  };
+  for (const Mixture& mixture : all_mixtures()) EXPECT_EQ(named(mixture.name), &mixture);
+  EXPECT_EQ(named("q3_k"), named("q3_k_m"));
+  EXPECT_EQ(named("q4_k"), named("q4_k_m"));
+  EXPECT_EQ(named("q5_k"), named("q5_k_m"));
+  EXPECT_EQ(named("mxfp4"), named("mxfp4_moe"));
+  EXPECT_EQ(named("q2_k")->file_type, FileType::kQ2K);
+  EXPECT_EQ(named("q4"), nullptr);
 }
 
 TEST(Mixture, BlocksAreReadFromNames) {
@@ -249,7 +252,7 @@ TEST(Mixture, ExpertsOutsideOfTheLayersAreRefused) {
   facts.experts = 4;
   const std::vector<uint64_t> shape{4, 2, 256};
   for (const char* name : {"blk.2.ffn_down_exps.weight", "v.ffn_down.weight"}) {
-    MixtureChooser chooser(*find_mixture("q4_k_m"), facts, {}, {name});
+    MixtureChooser chooser(all_mixtures()[16], facts, {}, {name});
     const auto type = chooser.choose({name, shape, Dtype::kBF16, std::nullopt});
     ASSERT_FALSE(type.has_value());
     EXPECT_EQ(type.error().code, ErrorCode::kCorrupt);

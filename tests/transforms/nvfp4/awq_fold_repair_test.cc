@@ -41,12 +41,12 @@ Repaired repaired(Checkpoint source, const char* base = kBase) {
 
 // Values as they will be written.
 std::vector<float> values(const Tensor& each) {
-  std::vector<float> out;
-  const auto status = for_each_row(each, UINT64_MAX, [&](uint64_t, ConstFloatRows rows) {
-    out.insert(out.end(), rows.values.begin(), rows.values.end());
-  });
-  CKPT_CHECK(status.has_value());
-  return out;
+  Checkpoint alone;
+  alone.format = "safetensors";
+  alone.tensors = {each};
+  const auto out = read_values(step_test::settle(std::move(alone)).tensors[0], UINT64_MAX);
+  CKPT_CHECK(out.has_value());
+  return *out;
 }
 
 // How near (1 + w') W' is to the base's (1 + w) W, in decibels.

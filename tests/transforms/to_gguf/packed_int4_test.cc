@@ -1,10 +1,11 @@
 // Packed INT4 is taken together only where all of it is understood.
+#include "transforms/to_gguf/packed_int4.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "quantizers/quantizers.h"
-#include "transforms/to_gguf/to_gguf.h"
 
 namespace ckpt {
 namespace {

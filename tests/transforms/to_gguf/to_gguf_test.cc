@@ -1,10 +1,10 @@
 // to-gguf on small models of Qwen3.5: names, order, types, value changes, keys.
 // Whole files against llama.cpp's converter: tests/pipeline and tests/interop.
-#include "transforms/to_gguf/to_gguf.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/transforms/gguf_models.h"
+#include "transforms/to_gguf/model.h"
 
 namespace ckpt {
 using namespace gguf_test;

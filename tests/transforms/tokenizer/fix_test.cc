@@ -4,7 +4,7 @@
 
 #include "core/json/json_read.h"
 #include "transforms/steps.h"
-#include "transforms/tokenizer/parts.h"
+#include "transforms/tokenizer/file.h"
 
 namespace ckpt {
 namespace {
@@ -257,7 +257,9 @@ TEST(TokenizerMend, WhatIsMissing) {
   input.options = {};
   EXPECT_NE(fix_checkpoint(input).error.find("neither for nor from"), std::string::npos);
   input.options = {{"for", "transformers-3"}};
-  EXPECT_EQ(fix_checkpoint(input).error, "for 'transformers-3'; expected transformers-4.57");
+  EXPECT_EQ(fix_checkpoint(input).error,
+            "tokenizer:for=transformers-3; expected transformers-4.57. Try: "
+            "tokenizer:for=transformers-4.57");
   input.options = Input().options;
   input.file = JsonValue();
   EXPECT_NE(fix_checkpoint(input).error.find("no tokenizer.json"), std::string::npos);

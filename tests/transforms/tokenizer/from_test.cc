@@ -5,7 +5,6 @@
 #include "quantizers/quantizers.h"
 #include "transforms/steps.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
-#include "transforms/tokenizer/parts.h"
 
 namespace ckpt {
 namespace {

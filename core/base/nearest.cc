@@ -1,4 +1,4 @@
-#include "tools/nearest.h"
+#include "core/base/nearest.h"
 
 #include <algorithm>
 #include <cctype>
@@ -49,6 +49,21 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     out = candidate;
   }
   return out;
+}
+
+std::string alternatives(const std::vector<std::string>& words) {
+  std::string out;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) out += i + 1 == words.size() ? " or " : ", ";
+    out += words[i];
+  }
+  return out;
+}
+
+bool is_same_word(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 }  // namespace ckpt

@@ -12,4 +12,10 @@ namespace ckpt {
 // than a third of the letters. Of several the first.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+// "a, b or c", for what was expected.
+std::string alternatives(const std::vector<std::string>& words);
+
+// The same but for the case of letters.
+bool is_same_word(std::string_view a, std::string_view b);
+
 }  // namespace ckpt

@@ -1,0 +1,237 @@
+#include "core/model/step_options.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base/nearest.h"
+#include "core/model/dtype.h"
+
+namespace ckpt {
+namespace {
+
+constexpr Choice kYesAndNo[] = {{"yes", 1},         {"no", 0},      {"true", 1, true},
+                                {"false", 0, true}, {"1", 1, true}, {"0", 0, true}};
+
+std::span<const Choice> choices_of(const OptionRule& rule) {
+  return rule.kind == ValueKind::kYesNo ? std::span<const Choice>(kYesAndNo) : rule.choices;
+}
+
+const Choice* find_choice_of(const OptionRule& rule, std::string_view text) {
+  const auto choices = choices_of(rule);
+  const auto found = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
+    return is_same_word(choice.name, text);
+  });
+  return found == choices.end() ? nullptr : &*found;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number ? std::optional(value) : std::nullopt;
+}
+
+std::vector<std::string> type_names() {
+  std::vector<std::string> out;
+  for (uint32_t i = 0; i < kDtypeCount; ++i) out.emplace_back(info(static_cast<Dtype>(i)).name);
+  return out;
+}
+
+// What may be meant by a word that is none of `words`; otherwise `hint`.
+std::string near_word(std::string_view value, std::string_view before,
+                      const std::vector<std::string>& words, std::string_view hint) {
+  const std::string near = nearest(value, words);
+  return near.empty() ? std::string(hint) : fmt::format("{}{}", before, near);
+}
+
+Status check_number(const OptionRule& rule, std::string_view value, std::string_view before) {
+  const auto number = number_in(value);
+  if (number && *number >= rule.least && *number <= rule.most) return {};
+  return fail(ErrorCode::kUsage, "{}{}; expected a number from {} to {}", before, value, rule.least,
+              rule.most);
+}
+
+// "cast:type=f32|f16|bf16": the step with everything that it needs.
+std::string needed(OptionRules rules, std::string_view step) {
+  std::vector<std::string> words;
+  for (const OptionRule& rule : rules) {
+    if (rule.is_required) words.push_back(fmt::format("{}={}", rule.name, rule.value()));
+  }
+  return fmt::format("{}:{}", step, fmt::join(words, ","));
+}
+
+Result<OptionValues::Value> read_value(const OptionRule& rule, const std::string& text,
+                                       std::string_view step) {
+  CKPT_TRY(check_value(rule, text, fmt::format("{}:{}=", step, rule.name)));
+  OptionValues::Value out{&rule, text};
+  if (const Choice* choice = find_choice_of(rule, text)) out.meaning = choice->meaning;
+  if (rule.kind == ValueKind::kNumber) out.number = number_in(text).value_or(0);
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(ValueKind kind) {
+  constexpr std::string_view kNames[] = {"text", "choice", "yes-no", "glob",
+                                         "path", "type",   "number", "pair"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::vector<std::string> OptionRule::words() const {
+  std::vector<std::string> out;
+  for (const Choice& choice : choices_of(*this)) {
+    if (!choice.is_alias) out.emplace_back(choice.name);
+  }
+  return out;
+}
+
+std::string OptionRule::value() const {
+  return value_name.empty() ? fmt::format("{}", fmt::join(words(), "|")) : std::string(value_name);
+}
+
+std::string OptionRule::whole_help(std::string_view more) const {
+  std::vector<std::string> facts;
+  if (is_required) facts.emplace_back("needed");
+  if (!otherwise.empty()) facts.push_back(fmt::format("default: {}", otherwise));
+  if (repeats) facts.emplace_back("may repeat");
+  const std::string known = fmt::format("{}", fmt::join(facts, "; "));
+  return fmt::format("{}{}{}", help, more, known.empty() ? "" : fmt::format(" ({})", known));
+}
+
+const OptionRule* find_rule(OptionRules rules, std::string_view key) {
+  const auto found = std::find_if(rules.begin(), rules.end(),
+                                  [&](const OptionRule& rule) { return rule.name == key; });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+Status check_value(const OptionRule& rule, std::string_view value, std::string_view before) {
+  if (value.empty() && !rule.may_be_empty) {
+    return fail(ErrorCode::kUsage, "{} is empty; expected {}", before, rule.value());
+  }
+  switch (rule.kind) {
+    case ValueKind::kChoice:
+    case ValueKind::kYesNo:
+      if (find_choice_of(rule, value) != nullptr) return {};
+      return fail_with_hint(ErrorCode::kUsage, near_word(value, before, rule.words(), ""),
+                            "{}{}; expected {}", before, value, alternatives(rule.words()));
+    case ValueKind::kType:
+      for (const std::string& name : type_names()) {
+        if (is_same_word(name, value)) return {};
+      }
+      return fail_with_hint(ErrorCode::kUsage,
+                            near_word(value, before, type_names(), "ckpt list types"),
+                            "{}{}; expected a type, as q6_k", before, value);
+    case ValueKind::kNumber:
+      return check_number(rule, value, before);
+    case ValueKind::kPair:
+      if (const size_t equals = value.find('='); equals != 0 && equals != value.npos) return {};
+      return fail(ErrorCode::kUsage, "{}{}; expected {}", before, value, rule.value());
+    default:
+      return {};
+  }
+}
+
+std::pair<std::string, std::string> split_pair(std::string_view text) {
+  const size_t equals = text.find('=');
+  CKPT_CHECK(equals != text.npos);
+  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+std::optional<std::string> Options::get(std::string_view key) const {
+  const auto found = std::find_if(pairs_.rbegin(), pairs_.rend(),
+                                  [&](const Pair& pair) { return pair.first == key; });
+  return found == pairs_.rend() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<std::string> Options::all(std::string_view key) const {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : pairs_) {
+    if (name == key) out.push_back(value);
+  }
+  return out;
+}
+
+Result<OptionValues> OptionValues::read(OptionRules rules, const Options& given,
+                                        std::string_view step) {
+  OptionValues out;
+  out.rules_ = rules;
+  for (const auto& [key, text] : given.pairs()) {
+    const OptionRule* rule = find_rule(rules, key);
+    if (rule == nullptr) return unknown_option(rules, step, key);
+    if (!rule->repeats && out.has(key)) {
+      return fail(ErrorCode::kUsage, "{}:{}={}: {} is {} already; expected one of them", step, key,
+                  text, key, out.text(key));
+    }
+    CKPT_ASSIGN(Value value, read_value(*rule, text, step));
+    out.given_.push_back(std::move(value));
+  }
+  for (const OptionRule& rule : rules) {
+    if (!rule.is_required || out.has(rule.name)) continue;
+    return fail_with_hint(ErrorCode::kUsage, needed(rules, step), "{} is missing; expected {}={}",
+                          rule.name, rule.name, rule.value());
+  }
+  return out;
+}
+
+const OptionRule& OptionValues::rule(std::string_view key) const {
+  const OptionRule* found = find_rule(rules_, key);
+  CKPT_CHECK(found != nullptr);
+  return *found;
+}
+
+bool OptionValues::has(std::string_view key) const {
+  return std::any_of(given_.begin(), given_.end(),
+                     [&](const Value& value) { return value.rule->name == key; });
+}
+
+std::optional<OptionValues::Value> OptionValues::value(const OptionRule& rule) const {
+  const auto found = std::find_if(given_.rbegin(), given_.rend(),
+                                  [&](const Value& value) { return value.rule == &rule; });
+  if (found != given_.rend()) return *found;
+  if (rule.otherwise.empty()) return std::nullopt;
+  auto usual = read_value(rule, std::string(rule.otherwise), "default");
+  CKPT_CHECK(usual.has_value());
+  return std::move(*usual);
+}
+
+std::optional<std::string> OptionValues::find(std::string_view key) const {
+  auto found = value(rule(key));
+  return found ? std::optional(std::move(found->text)) : std::nullopt;
+}
+
+std::vector<std::string> OptionValues::all(std::string_view key) const {
+  const OptionRule& wanted = rule(key);
+  std::vector<std::string> out;
+  for (const Value& value : given_) {
+    if (value.rule == &wanted) out.push_back(value.text);
+  }
+  return out;
+}
+
+std::optional<double> OptionValues::number(std::string_view key) const {
+  const OptionRule& wanted = rule(key);
+  CKPT_CHECK(wanted.kind == ValueKind::kNumber);
+  const auto found = value(wanted);
+  return found ? std::optional(found->number) : std::nullopt;
+}
+
+std::optional<int> OptionValues::meaning(std::string_view key, ValueKind kind) const {
+  const OptionRule& wanted = rule(key);
+  CKPT_CHECK(wanted.kind == kind);
+  const auto found = value(wanted);
+  return found ? std::optional(found->meaning) : std::nullopt;
+}
+
+Failure unknown_option(OptionRules rules, std::string_view step, std::string_view key) {
+  std::vector<std::string> names;
+  for (const OptionRule& rule : rules) names.emplace_back(rule.name);
+  const std::string near = nearest(key, names);
+  return fail_with_hint(ErrorCode::kUsage,
+                        near.empty() ? "ckpt list steps" : fmt::format("{}:{}=VALUE", step, near),
+                        "step '{}' has no option '{}'; it takes {}", step, key,
+                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+}
+
+}  // namespace ckpt

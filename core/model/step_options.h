@@ -1,0 +1,199 @@
+// What a step takes, declared as data: `--step NAME:key=value`, recipes, `ckpt list steps`, the
+// completion of shells and the flags of convert are all made from these rules.
+//
+//   Options, as given ── read() by the rules, once ──▶ OptionValues, which the step asks
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace ckpt {
+
+enum class ValueKind : uint8_t {
+  kText,
+  kChoice,  // one of a few words, in either case
+  kYesNo,   // "true" and "1", "false" and "0" as well
+  kGlob,
+  kPath,  // of a file or a folder; in a recipe relative to it
+  kType,  // that a tensor may have: "q6_k", in either case
+  kNumber,
+  kPair,  // KEY=VALUE
+};
+std::string_view name_of(ValueKind kind);  // "choice"
+
+// A word that an option takes, and what it means to the step.
+struct Choice {
+  std::string_view name;
+  int meaning;
+  bool is_alias = false;  // understood, not shown
+
+  constexpr Choice(std::string_view word, auto value, bool alias = false)
+      : name(word), meaning(static_cast<int>(value)), is_alias(alias) {}
+};
+
+struct OptionRule {
+  std::string_view name;
+  ValueKind kind;
+  std::string_view value_name;  // "DIR", "GLOB"; empty: the choices
+  std::string_view help;
+  std::span<const Choice> choices = {};
+  std::string_view otherwise = {};  // what counts when the option is absent; empty: nothing
+  double least = 0, most = 0;       // of a number, both included
+  bool repeats = false;
+  bool is_required = false;
+  bool may_be_empty = false;
+
+  // For declarations: kGlobOption.repeated().
+  constexpr OptionRule repeated() const { return with(&OptionRule::repeats, true); }
+  constexpr OptionRule required() const { return with(&OptionRule::is_required, true); }
+  constexpr OptionRule or_empty() const { return with(&OptionRule::may_be_empty, true); }
+  constexpr OptionRule by_default(std::string_view value) const {
+    return with(&OptionRule::otherwise, value);
+  }
+  constexpr OptionRule called(std::string_view value) const {
+    return with(&OptionRule::value_name, value);
+  }
+
+  // The words that it takes; empty when it takes anything else.
+  std::vector<std::string> words() const;
+  // As help calls the value: "GLOB", "bf16|f16".
+  std::string value() const;
+  // The help and `more`, with what counts when it is absent and whether it repeats.
+  std::string whole_help(std::string_view more = {}) const;
+
+ private:
+  template <class T>
+  constexpr OptionRule with(T OptionRule::*field, T value) const {
+    OptionRule out = *this;
+    out.*field = value;
+    return out;
+  }
+};
+using OptionRules = std::span<const OptionRule>;
+
+namespace option {
+
+constexpr OptionRule text(std::string_view name, std::string_view value, std::string_view help) {
+  return {name, ValueKind::kText, value, help};
+}
+constexpr OptionRule choice(std::string_view name, std::span<const Choice> choices,
+                            std::string_view help) {
+  return {name, ValueKind::kChoice, {}, help, choices};
+}
+constexpr OptionRule yes_no(std::string_view name, std::string_view help) {
+  return {name, ValueKind::kYesNo, {}, help, {}, "no"};
+}
+constexpr OptionRule glob(std::string_view name, std::string_view help) {
+  return {name, ValueKind::kGlob, "GLOB", help};
+}
+constexpr OptionRule path(std::string_view name, std::string_view value, std::string_view help) {
+  return {name, ValueKind::kPath, value, help};
+}
+constexpr OptionRule type(std::string_view name, std::string_view help) {
+  return {name, ValueKind::kType, "TYPE", help};
+}
+constexpr OptionRule number(std::string_view name, std::string_view value, std::string_view help,
+                            std::pair<double, double> range) {
+  return {name, ValueKind::kNumber, value, help, {}, {}, range.first, range.second};
+}
+constexpr OptionRule pair(std::string_view name, std::string_view value, std::string_view help) {
+  return {name, ValueKind::kPair, value, help};
+}
+
+}  // namespace option
+
+const OptionRule* find_rule(OptionRules rules, std::string_view key);  // nullptr: none of that name
+
+// Whether `value` is one of the rule's kind. `before` is how the value was given, for the message:
+// "cast:type=", "--preset ". Fails: kUsage, with the nearest choice where there is one.
+Status check_value(const OptionRule& rule, std::string_view value, std::string_view before);
+
+// KEY=VALUE at the first '='. Requires: a value of kPair.
+std::pair<std::string, std::string> split_pair(std::string_view text);
+
+// What was given, in order; an option may come more than once.
+class Options {
+ public:
+  using Pair = std::pair<std::string, std::string>;
+
+  Options() = default;
+  Options(std::initializer_list<Pair> pairs) : pairs_(pairs) {}
+
+  void add(std::string key, std::string value) {
+    pairs_.emplace_back(std::move(key), std::move(value));
+  }
+  void remove(std::string_view key) {
+    std::erase_if(pairs_, [&](const Pair& pair) { return pair.first == key; });
+  }
+  std::optional<std::string> get(std::string_view key) const;  // the last one
+  std::vector<std::string> all(std::string_view key) const;
+  bool has(std::string_view key) const { return get(key).has_value(); }
+  bool empty() const { return pairs_.empty(); }
+  const std::vector<Pair>& pairs() const { return pairs_; }
+
+ private:
+  std::vector<Pair> pairs_;
+};
+
+// Options as the rules of a step read them. Requires of every question: a rule of that name and
+// kind. What was not given is what the rule says of that.
+class OptionValues {
+ public:
+  struct Value {
+    const OptionRule* rule;
+    std::string text;   // as given
+    int meaning = 0;    // of a choice; 1 for yes
+    double number = 0;  // of a number
+  };
+
+  // Fails: kUsage: an option that no rule has, two of one that does not repeat, one that is
+  // missing, a value of another kind. `step` names the step in the message.
+  static Result<OptionValues> read(OptionRules rules, const Options& given, std::string_view step);
+
+  bool has(std::string_view key) const;  // given
+  std::optional<std::string> find(std::string_view key) const;
+  std::string text(std::string_view key) const { return find(key).value_or(std::string()); }
+  std::vector<std::string> all(std::string_view key) const;
+  bool yes(std::string_view key) const { return meaning(key, ValueKind::kYesNo) == 1; }
+  std::optional<double> number(std::string_view key) const;
+  template <class T>
+  T choice(std::string_view key) const {
+    const auto found = meaning(key, ValueKind::kChoice);
+    CKPT_CHECK(found.has_value());
+    return static_cast<T>(*found);
+  }
+  template <class T>
+  std::optional<T> find_choice(std::string_view key) const {
+    const auto found = meaning(key, ValueKind::kChoice);
+    return found ? std::optional<T>(static_cast<T>(*found)) : std::nullopt;
+  }
+  template <class T>
+  std::vector<T> choices(std::string_view key) const {
+    std::vector<T> out;
+    for (const Value& value : given_) {
+      if (value.rule->name == key) out.push_back(static_cast<T>(value.meaning));
+    }
+    return out;
+  }
+  // What was given, in order.
+  const std::vector<Value>& given() const { return given_; }
+
+ private:
+  const OptionRule& rule(std::string_view key) const;
+  std::optional<Value> value(const OptionRule& rule) const;
+  std::optional<int> meaning(std::string_view key, ValueKind kind) const;
+
+  OptionRules rules_;
+  std::vector<Value> given_;
+};
+
+// What is said of an option that a step does not have: kUsage, with the nearest.
+Failure unknown_option(OptionRules rules, std::string_view step, std::string_view key);
+
+}  // namespace ckpt

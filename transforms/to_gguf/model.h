@@ -1,0 +1,57 @@
+// What config.json says of a model that becomes a GGUF, ready to be asked.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json/json_read.h"
+#include "core/model/transform.h"
+#include "transforms/to_gguf/families/families.h"
+#include "transforms/to_gguf/mxfp4.h"
+
+namespace ckpt {
+
+enum class OutType : uint8_t { kF32, kF16, kBF16, kQ8_0 };
+
+// What config.json says, ready to be asked.
+struct Model {
+  const Family* family = nullptr;
+  std::string architecture;  // as in config.json
+  JsonValue root;            // config.json as it is; an object
+  JsonValue config;          // text_config merged over the root, defaults filled in
+  JsonValue rope;            // rope_parameters or rope_scaling, completed from the root
+  uint64_t layers = 0;       // num_hidden_layers
+  uint64_t mtp_layers = 0;   // behind them, kept in the file
+  bool keeps_mtp = true;     // false: those layers are dropped
+  uint64_t left_out = 0;     // tensors of such layers that llama.cpp's converter has no use for
+  OutType out_type = OutType::kF32;
+  bool is_nvfp4 = false;                 // some weights are, and stay so
+  bool is_mxfp4 = false;                 // experts are, and stay so
+  std::vector<std::string> towers = {};  // tensors of vision and other towers, left out
+
+  uint64_t blocks() const { return layers + mtp_layers; }
+  // The first of `fields` (separated by spaces) that is present; nullptr when that one is null.
+  const JsonValue* field(std::string_view fields) const;
+  // The same as a whole number. Fails: kCorrupt when it is absent or none.
+  Result<uint64_t> count(std::string_view fields) const;
+  // head_dim, or hidden_size / num_attention_heads.
+  Result<uint64_t> head_values() const;
+};
+
+// Fails: kUsage without config.json; kUnsupported for an architecture that is not known, naming
+// those that are; kCorrupt.
+Result<Model> read_model(const Checkpoint& checkpoint);
+
+// What a layer has in the place of attention.
+enum class LayerMixer : uint8_t { kAttention, kConvolution, kMamba, kNone };
+
+// One a layer, by layer_types. Fails: kCorrupt when they are no list of num_hidden_layers words.
+Result<std::vector<LayerMixer>> layer_mixers(const Model& model);
+
+// llama.cpp include/llama.h `enum llama_ftype`; NVFP4 weights count more than what is beside them.
+uint64_t file_type(const Model& model);
+
+Dtype dtype_of(OutType type);
+
+}  // namespace ckpt

@@ -1,0 +1,29 @@
+// Rotary embeddings: what a GGUF says of them in keys and tensors.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transforms/to_gguf/model.h"
+
+namespace ckpt {
+
+// Divisors of the rotary frequencies, as the tensors that hold them; none for most models.
+struct RopeFactors {
+  std::string name;
+  std::vector<float> values;  // one for two values of a head
+};
+
+Result<std::vector<RopeFactors>> rope_factors(const Model& model);
+
+// The divisors of has_proportional_rope; empty for other families.
+Result<std::vector<float>> proportional_factors(const Model& model);
+
+// By how much attention grows with those factors; nullopt for models without long_factor.
+Result<std::optional<double>> long_rope_attention(const Model& model);
+
+// How many values of a head are rotated: a share of hidden_size, split among the heads.
+Result<uint64_t> partial_rotary_values(const Model& model);
+
+}  // namespace ckpt

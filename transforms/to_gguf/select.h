@@ -1,0 +1,29 @@
+// Which tensors of a folder become tensors of a GGUF, in the order they are converted.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transforms/to_gguf/model.h"
+
+namespace ckpt {
+
+// A tensor under the name by which rules know it.
+struct NamedTensor {
+  std::string name;  // without "language_model.", multi-token prediction as layers
+  Tensor tensor;
+  std::optional<float> input_scale = {};  // of an NVFP4 weight that has one
+};
+
+// Tensors in the order in which they are converted, without vision and other towers, whose
+// names go to model.towers; counts the layers for multi-token prediction into model.mtp_layers
+// unless they are to be dropped.
+// Fails: kUnsupported for types that cannot be decoded, naming the quantization found.
+Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
+                                                Model& model, Codecs codecs);
+
+// The type of the first tensor of rank >= 2 that is BF16 or F16; F32 when there is none.
+OutType guess_out_type(const std::vector<NamedTensor>& tensors);
+
+}  // namespace ckpt

@@ -1,0 +1,39 @@
+// Whether two tokenizers are the same one, and where they first differ.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/transform.h"
+
+namespace ckpt {
+
+// ids: a number stands for another token. rules: text is cut or framed otherwise. special: another
+// token begins, ends or pads.
+enum class TokenizerArea : uint8_t { kIds, kRules, kSpecial };
+
+inline constexpr Choice kTokenizerAreas[] = {{"ids", TokenizerArea::kIds},
+                                             {"rules", TokenizerArea::kRules},
+                                             {"special", TokenizerArea::kSpecial}};
+
+struct TokenizerDifference {
+  TokenizerArea area;
+  std::string text;  // "token 17: 'ab' here, 'ba' there"
+};
+
+// The first difference of each area, in the order of areas.
+using TokenizerDifferences = std::vector<TokenizerDifference>;
+
+Result<TokenizerDifferences> compare_tokenizers(const Checkpoint& ours, const Checkpoint& theirs);
+
+// First index at which two lists differ; nullopt when they are equal.
+std::optional<std::string> first_token_difference(const std::vector<std::string>& ours,
+                                                  const std::vector<std::string>& theirs,
+                                                  std::string_view what);
+
+// Fails: kUnsupported for the first difference that accept=AREA does not name; notes the others.
+Status settle(const TokenizerDifferences& differences, const OptionValues& options,
+              const Context& context);
+
+}  // namespace ckpt

@@ -56,7 +56,7 @@ Conversion gguf_of(const ReturnedModel& source, const fs::path& in, const fs::pa
   conversion.out = out;
   conversion.to = type;
   conversion.flags.add("model-name", "a model");
-  conversion.flags.add("tokenizer-pre", source.pre);
+  if (!source.pre.empty()) conversion.flags.add("tokenizer-pre", source.pre);
   return conversion;
 }
 

@@ -56,7 +56,7 @@ TEST_P(Nvfp4Identity, FolderToGgufEqualsTheReferenceFile) {
   Conversion conversion;
   conversion.in = exported(folder, row.model, std::string(row.model) + "-nvfp4");
   conversion.out = folder / "out.gguf";
-  conversion.flags.add("tokenizer-pre", row.pre);
+  if (*row.pre != 0) conversion.flags.add("tokenizer-pre", row.pre);
   conversion.flags.add("no-mtp", "yes");
   EXPECT_EQ(digest_of(conversion), row.sha256);
   conversion.to = "nvfp4";

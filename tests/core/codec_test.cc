@@ -10,8 +10,12 @@ constexpr PartRule kThreeRules[] = {
     {"", Dtype::kU8, 1, 2}, {"_scale", Dtype::kF8E4M3, 1, 16}, {"_scale_2", Dtype::kF32, 0, 0}};
 constexpr Codec kPlain{
     .name = "bf16", .help = "", .parts = kBf16Rule, .band_rows = 1, .block_values = 1};
-constexpr Codec kOther{
-    .name = "other", .help = "", .parts = kBf16Rule, .band_rows = 1, .block_values = 1};
+constexpr Codec kOther{.name = "other",
+                       .help = "",
+                       .scheme = Scheme::kMxfp8,
+                       .parts = kBf16Rule,
+                       .band_rows = 1,
+                       .block_values = 1};
 constexpr Codec kThree{
     .name = "three", .help = "", .parts = kThreeRules, .band_rows = 1, .block_values = 16};
 constexpr const Codec* kList[] = {&kThree, &kOther, &kPlain};
@@ -24,7 +28,7 @@ TEST(Codec, FindsByNameOrNot) {
   EXPECT_EQ(find_codec({}, "bf16"), nullptr);
 }
 
-TEST(Codec, PlainCodecIsTheOneNamedLikeTheDtype) {
+TEST(Codec, PlainCodecIsTheOneOfTheDtypeWithoutAScheme) {
   EXPECT_EQ(&plain_codec(kList, Dtype::kBF16), &kPlain);
 }
 

@@ -18,32 +18,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// Another folder's tokenizer in place of this one's.
-Status take_tokenizer(Checkpoint& checkpoint, const fs::path& folder) {
-  CKPT_ASSIGN(std::vector<Document> documents, read_documents(folder));
-  static constexpr std::string_view kFiles[] = {"tokenizer.json",
-                                                "tokenizer_config.json",
-                                                "special_tokens_map.json",
-                                                "added_tokens.json",
-                                                "vocab.json",
-                                                "merges.txt",
-                                                "tokenizer.model",
-                                                "tiktoken.model",
-                                                "chat_template.jinja",
-                                                "chat_template.json"};
-  bool found = false;
-  for (const Document& document : documents) {
-    if (std::find(std::begin(kFiles), std::end(kFiles), document.path) == std::end(kFiles)) {
-      continue;
-    }
-    found = true;
-    checkpoint.set_document(document);
-  }
-  if (found) return {};
-  return fail(ErrorCode::kUsage, "{}: no tokenizer.json or tokenizer_config.json in this folder",
-              folder.string());
-}
-
 // A GGUF that is made beside the folder that --for is about is meant for llama.cpp.
 std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Conversion& conversion) {
   std::vector<std::string> out = conversion.profiles;
@@ -159,7 +133,8 @@ Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step
                                    const Conversion& conversion, Planning& planning) {
   const Context context = planning.context(conversion);
   if (!conversion.tokenizer.empty() && checkpoint.format != "gguf") {
-    CKPT_TRY(take_tokenizer(checkpoint, conversion.tokenizer));
+    CKPT_ASSIGN(const std::vector<Document> documents, read_documents(conversion.tokenizer));
+    CKPT_TRY(take_tokenizer_files(documents, conversion.tokenizer.string(), checkpoint));
     planning.use.add("tokenizer");
   }
   for (const Step& step : steps) {

@@ -1,5 +1,4 @@
-// ckpt publish PATH: sums, signature, pointers and records for a folder that is about to be
-// shipped.
+// ckpt publish PATH: sums, signature, pointers and records of a folder that is to be shipped.
 #include <algorithm>
 #include <ctime>
 #include <map>

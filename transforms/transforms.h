@@ -41,6 +41,11 @@ struct QuantSummary {
 // Fails: kCorrupt: documents that are no JSON.
 Result<QuantSummary> summarize_quantization(const Checkpoint& checkpoint);
 
+// Puts the tokenizer's files among `documents`, those of the folder `where`, into `checkpoint`.
+// Fails: kUsage when there are none.
+Status take_tokenizer_files(const std::vector<Document>& documents, std::string_view where,
+                            Checkpoint& checkpoint);
+
 // Whether tensors of the two that mean the same have the same names and shapes: not so between a
 // folder and GGUF, a text model and a wrapped one, experts one by one and in stacks.
 bool are_in_one_form(const Checkpoint& a, const Checkpoint& b);

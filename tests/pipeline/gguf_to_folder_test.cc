@@ -184,6 +184,63 @@ TEST(GgufToFolderRefusals, NamesWhatIsNotKnown) {
   EXPECT_FALSE(fs::exists(folder / "back"));
 }
 
+TEST(GgufToFolderBase, ConfigurationSaysTheChosenType) {
+  const TemporaryFolder folder;
+  const ReturnedModel source = micro_model("qwen3-micro", "qwen2");
+  const fs::path file = folder / "file.gguf";
+  ASSERT_EQ(error_of(gguf_of(source, source.folder, file, "q8_0")), "no error");
+  Conversion conversion = folder_of(file, folder / "back");
+  conversion.base = source.folder.string();
+  conversion.to = "f16";
+  ASSERT_EQ(error_of(conversion), "no error");
+  const std::string config = read_file(folder / "back" / "config.json");
+  EXPECT_NE(config.find("\"float16\""), config.npos) << config;
+  EXPECT_EQ(config.find("bfloat16"), config.npos) << config;
+}
+
+Result<Checkpoint> returned_with(const fs::path& file, const MetaEntry& changed,
+                                 std::vector<std::string>& notes) {
+  CKPT_ASSIGN(Checkpoint read, find_format("gguf")->read(file, all_codecs()));
+  read.metadata.set(changed.key, changed.value);
+  return find_transform("from-gguf")->apply(std::move(read), {}, {all_codecs(), nullptr, &notes});
+}
+
+TEST(GgufToFolderRefusals, TokenOfAMegabyte) {
+  const TemporaryFolder folder;
+  const ReturnedModel source = micro_model("qwen3-micro", "qwen2");
+  const fs::path file = folder / "file.gguf";
+  ASSERT_EQ(error_of(gguf_of(source, source.folder, file, "q8_0")), "no error");
+  const auto read = find_format("gguf")->read(file, all_codecs());
+  ASSERT_TRUE(read);
+  auto tokens = std::get<MetaArray>(read->metadata.find("tokenizer.ggml.tokens")->value);
+  tokens.texts[7] = std::string(1 << 20, 'x');
+  std::vector<std::string> notes;
+  const auto made =
+      returned_with(file, {"tokenizer.ggml.tokens", MetaValue::array(std::move(tokens))}, notes);
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().text().find("token 7 has 1048576 bytes; at most 1024"), std::string::npos)
+      << made.error().text();
+}
+
+TEST(GgufToFolderRefusals, TemplateThatIsNamedAsAPath) {
+  const TemporaryFolder folder;
+  const ReturnedModel source = micro_model("qwen3-micro", "qwen2");
+  const fs::path file = folder / "file.gguf";
+  ASSERT_EQ(error_of(gguf_of(source, source.folder, file, "q8_0")), "no error");
+  for (const std::string name : {"../../x", "a b", "", "\x1b[2J"}) {
+    std::vector<std::string> notes;
+    const auto made = returned_with(
+        file, {"tokenizer.chat_template." + name, MetaValue::text("{{ messages }}")}, notes);
+    ASSERT_TRUE(made) << made.error().text();
+    for (const Document& document : made->documents) {
+      EXPECT_FALSE(document.path.starts_with("additional_chat_templates")) << document.path;
+    }
+    EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
+      return note.find("left out, no name of a template") != note.npos;
+    }));
+  }
+}
+
 // Whatever a key says, the answer is a folder whose keys are the file's, or a sentence.
 TEST(GgufToFolderRefusals, AnyKeyMayLie) {
   const TemporaryFolder folder;

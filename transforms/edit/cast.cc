@@ -58,18 +58,6 @@ class KeepRules {
   std::vector<uint64_t> matches_, effects_;
 };
 
-// Fails: kCorrupt for a config.json that is no object, or nested too deep to be written again.
-Status set_config_dtype(Checkpoint& checkpoint, const Codec& codec) {
-  CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
-  if (!config) return {};
-  for (JsonText* scope : {&config->root, config->root.find("text_config")}) {
-    if (scope == nullptr || !scope->is_object()) continue;
-    change_dtype(*scope, torch_name(codec));
-  }
-  write_json(checkpoint, "config.json", *config);
-  return {};
-}
-
 Status check_unquantized(const Checkpoint& checkpoint, std::string_view type) {
   const Tensor* quantized = checkpoint.first_with_scales();
   if (quantized == nullptr) return check_weights_are_read(checkpoint);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"
@@ -13,7 +14,9 @@ namespace {
 
 class ConfigReader {
  public:
-  ConfigReader(const Checkpoint& file, const Family& family) : file_(file), family_(family) {}
+  ConfigReader(const Checkpoint& file, const Family& family) : file_(file), family_(family) {
+    for (const Tensor& tensor : file.tensors) names_.insert(tensor.name);
+  }
 
   Result<JsonValue> run(std::string_view dtype);
 
@@ -23,7 +26,7 @@ class ConfigReader {
     return file_.metadata.find(is_general ? std::string(name)
                                           : fmt::format("{}.{}", family_.name, name));
   }
-  bool has_tensor(std::string_view name) const { return file_.find_tensor(name) != nullptr; }
+  bool has_tensor(std::string_view name) const { return names_.contains(name); }
   // The one of `fields` that the family's class has.
   std::string field_of(std::string_view fields) const;
   uint64_t layers() const;
@@ -51,6 +54,7 @@ class ConfigReader {
 
   const Checkpoint& file_;
   const Family& family_;
+  std::set<std::string_view> names_;
   JsonValue config_ = JsonValue::object();
   JsonValue rope_ = JsonValue::object();
 };

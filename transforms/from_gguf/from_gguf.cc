@@ -16,22 +16,17 @@
 #include "transforms/from_gguf/skeleton.h"
 #include "transforms/from_gguf/vocabulary.h"
 #include "transforms/from_gguf/weights.h"
+#include "transforms/hf/torch_dtype.h"
 #include "transforms/steps.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
+#include "transforms/tokenizer/files.h"
 
 namespace ckpt {
 namespace {
 
-struct FloatType {
-  std::string_view name, torch_name;
-  Dtype dtype;
-};
-constexpr FloatType kFloatTypes[] = {{"bf16", "bfloat16", Dtype::kBF16},
-                                     {"f16", "float16", Dtype::kF16},
-                                     {"f32", "float32", Dtype::kF32}};
-
 constexpr int kTypeOfFile = -1;
-constexpr Choice kFloatTypeNames[] = {{"auto", kTypeOfFile}, {"f32", 2}, {"f16", 1}, {"bf16", 0}};
+constexpr Choice kFloatTypeNames[] = {
+    {"auto", kTypeOfFile}, {"f32", Dtype::kF32}, {"f16", Dtype::kF16}, {"bf16", Dtype::kBF16}};
 
 constexpr OptionRule kFromGgufOptions[] = {
     option::path("base", "DIR",
@@ -45,7 +40,7 @@ constexpr OptionRule kFromGgufOptions[] = {
 };
 
 // That of the matrices, where none is quantized.
-const FloatType& type_of_matrices(const Checkpoint& file) {
+Dtype type_of_matrices(const Checkpoint& file) {
   bool has_f16 = false, has_other = false;
   for (const Tensor& tensor : file.tensors) {
     const auto dtype = plain_dtype(*tensor.codec);
@@ -53,12 +48,14 @@ const FloatType& type_of_matrices(const Checkpoint& file) {
     has_f16 = has_f16 || dtype == Dtype::kF16;
     has_other = has_other || dtype != Dtype::kF16;
   }
-  return kFloatTypes[has_other ? 0 : has_f16 ? 1 : 2];
+  return has_other ? Dtype::kBF16 : has_f16 ? Dtype::kF16 : Dtype::kF32;
 }
 
-const FloatType& chosen_type(const OptionValues& options, const Checkpoint& file) {
+const Codec& chosen_type(const OptionValues& options, const Checkpoint& file,
+                         const Context& context) {
   const int wanted = options.choice<int>("type");
-  return wanted == kTypeOfFile ? type_of_matrices(file) : kFloatTypes[wanted];
+  return plain_codec(context.codecs,
+                     wanted == kTypeOfFile ? type_of_matrices(file) : static_cast<Dtype>(wanted));
 }
 
 bool holds_nvfp4(const Checkpoint& file, const Context& context) {
@@ -74,13 +71,13 @@ struct Found {
   Forward forward;
   uint64_t kept = 0;  // tensors of the base that no GGUF of the text model has
 };
-Result<Found> find_folder(const Checkpoint& file, const FloatType& type, const Context& context) {
+Result<Found> find_folder(const Checkpoint& file, const Codec& type, const Context& context) {
   const std::string* architecture = file.metadata.find_text("general.architecture");
   std::optional<Error> first;
   for (const Family* family : families()) {
     if (architecture == nullptr || family->name != *architecture) continue;
     const auto tried = [&]() -> Result<Found> {
-      CKPT_ASSIGN(const JsonValue config, returned_config(file, *family, type.torch_name));
+      CKPT_ASSIGN(const JsonValue config, returned_config(file, *family, torch_name(type)));
       Found found;
       CKPT_ASSIGN(found.folder, make_skeleton(file, config, *family, context));
       CKPT_ASSIGN(found.forward, run_forward(found.folder, context));
@@ -131,7 +128,8 @@ Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made
   return out;
 }
 
-Status return_tensors(const Checkpoint& file, const FloatType* type, Found& found,
+// Stored as `type`; nullptr: each as the folder has it.
+Status return_tensors(const Checkpoint& file, const Codec* type, Found& found,
                       const Context& context) {
   const std::vector<Tensor>& made = found.forward.tensors;
   CKPT_ASSIGN(const std::vector<const Tensor*> sources, tensors_named(made, file));
@@ -152,9 +150,7 @@ Status return_tensors(const Checkpoint& file, const FloatType* type, Found& foun
       ++found.kept;
       continue;
     }
-    const Codec& codec = type == nullptr || keeps_f32(like.name)
-                             ? *like.codec
-                             : plain_codec(context.codecs, type->dtype);
+    const Codec& codec = type == nullptr || keeps_f32(like.name) ? *like.codec : *type;
     CKPT_ASSIGN(Tensor made_back, returned_tensor(like, rows->second, made, sources, {codec, f32}));
     tensors.push_back(std::move(made_back));
   }
@@ -162,27 +158,10 @@ Status return_tensors(const Checkpoint& file, const FloatType* type, Found& foun
   return {};
 }
 
-// Another folder's tokenizer in the place of the keys'.
+// Another folder's tokenizer in the place of the one at hand.
 Status take_tokenizer(const std::string& where, Checkpoint& folder, const Context& context) {
-  static constexpr std::string_view kFiles[] = {"tokenizer.json",
-                                                "tokenizer_config.json",
-                                                "special_tokens_map.json",
-                                                "added_tokens.json",
-                                                "vocab.json",
-                                                "merges.txt",
-                                                "tokenizer.model",
-                                                "chat_template.jinja",
-                                                "chat_template.json"};
   CKPT_ASSIGN(const std::vector<Document> documents, context.documents(where));
-  bool has_any = false;
-  for (const Document& document : documents) {
-    if (std::ranges::find(kFiles, document.path) == std::end(kFiles)) continue;
-    folder.set_document(document.path, document.text());
-    has_any = has_any || document.path.starts_with("tokenizer");
-  }
-  if (has_any) return {};
-  return fail(ErrorCode::kUsage, "{}: no tokenizer.json or tokenizer_config.json in this folder",
-              where);
+  return take_tokenizer_files(documents, where, folder);
 }
 
 // The keys that the folder's tokenizer gives, beside the file's.
@@ -232,17 +211,16 @@ Status name_text_class(Found& found) {
 void note_guesses(const Found& found, const std::vector<std::string>& guessed,
                   const Context& context) {
   context.note(
-      fmt::format("config.json is made from the file's keys, as {}, and gives the same "
-                  "keys back",
+      fmt::format("config.json is made from the file's keys, which follow from it again as {}",
                   found.forward.model.architecture));
   for (const std::string& guess : guessed) context.note("guessed: " + guess);
 }
 
 Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options,
                              const Context& context) {
-  const FloatType* type = &chosen_type(options, file);
-  CKPT_ASSIGN(Found found, find_folder(file, *type, context));
-  CKPT_TRY(return_tensors(file, type, found, context));
+  const Codec& type = chosen_type(options, file, context);
+  CKPT_ASSIGN(Found found, find_folder(file, type, context));
+  CKPT_TRY(return_tensors(file, &type, found, context));
   std::vector<std::string> guessed;
   const std::string tokenizer = options.text("tokenizer");
   if (tokenizer.empty()) {
@@ -261,10 +239,7 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
 Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
                              const OptionValues& options, const Context& context) {
   CKPT_ASSIGN(Checkpoint base, context.open(where));
-  const bool is_quantized =
-      std::any_of(base.tensors.begin(), base.tensors.end(),
-                  [](const Tensor& tensor) { return tensor.codec->parts.size() > 1; });
-  if (base.format != "safetensors" || is_quantized) {
+  if (base.format != "safetensors" || base.first_with_scales() != nullptr) {
     return fail(ErrorCode::kUsage, "{}: expected an unquantized Hugging Face folder", where);
   }
   if (holds_nvfp4(file, context)) {
@@ -277,12 +252,10 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
     }
     return nvfp4_into_base(file, std::move(base), context);
   }
-  const FloatType* type = nullptr;
-  if (options.has("type")) {
-    type = &chosen_type(options, file);
-  }
+  const Codec* type = options.has("type") ? &chosen_type(options, file, context) : nullptr;
   CKPT_ASSIGN(Found found, folder_of_base(file, std::move(base), context));
   CKPT_TRY(return_tensors(file, type, found, context));
+  if (type != nullptr) CKPT_TRY(set_config_dtype(found.folder, *type));
   const std::string tokenizer = options.text("tokenizer");
   if (!tokenizer.empty()) CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));
   CKPT_TRY(compare_tokenizer(file, found, context));

@@ -12,6 +12,8 @@ namespace ckpt {
 namespace {
 
 constexpr float kAddedTokenScore = -1000.0f;
+// Merges are looked for at each character of a token. Published ones have 128 bytes or so at most.
+constexpr size_t kMaxTokenBytes = 1024;
 
 const MetaArray* list_at(const Checkpoint& file, std::string_view name) {
   const MetaValue* value = file.metadata.find(fmt::format("tokenizer.ggml.{}", name));
@@ -28,6 +30,11 @@ Status check_texts(const TokenTable& table) {
     const std::string& text = table.text(id);
     if (!is_utf8(text)) {
       return fail(ErrorCode::kCorrupt, "tokenizer.ggml.tokens: token {} is not UTF-8", id);
+    }
+    if (text.size() > kMaxTokenBytes) {
+      return fail(ErrorCode::kUnsupported,
+                  "tokenizer.ggml.tokens: token {} has {} bytes; at most {}", id, text.size(),
+                  kMaxTokenBytes);
     }
     if (table.type(id) == TokenType::kUnused || seen.insert(text).second) continue;
     return fail(ErrorCode::kCorrupt, "tokenizer.ggml.tokens: token {} is '{}', as an earlier one",

@@ -288,7 +288,8 @@ JsonValue added_tokens_decoder(const TokenTable& table) {
   return out;
 }
 
-void add_chat_templates(const Checkpoint& file, Checkpoint& folder) {
+void add_chat_templates(const Checkpoint& file, Checkpoint& folder,
+                        std::vector<std::string>& guessed) {
   constexpr std::string_view kKey = "tokenizer.chat_template";
   for (const MetaEntry& entry : file.metadata.entries) {
     const auto* text = std::get_if<std::string>(&entry.value.value);
@@ -296,7 +297,14 @@ void add_chat_templates(const Checkpoint& file, Checkpoint& folder) {
     if (entry.key == kKey) folder.set_document("chat_template.jinja", *text);
     if (!entry.key.starts_with("tokenizer.chat_template.")) continue;
     const std::string name = entry.key.substr(kKey.size() + 1);
-    if (name.find_first_of("/\\") != name.npos || name.starts_with('.')) continue;
+    // As the way there spells them; anything else would be a path of the file's choosing.
+    const bool is_word = std::ranges::all_of(name, [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    });
+    if (name.empty() || !is_word) {
+      guessed.push_back(fmt::format("{}: left out, no name of a template", entry.key));
+      continue;
+    }
     folder.set_document(fmt::format("additional_chat_templates/{}.jinja", name), *text);
   }
 }
@@ -329,7 +337,7 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
   }
   folder.set_document("tokenizer.json", tokenizer.dump(2) + "\n");
   folder.set_document("tokenizer_config.json", config.dump(2) + "\n");
-  add_chat_templates(file, folder);
+  add_chat_templates(file, folder, guessed);
   return {};
 }
 

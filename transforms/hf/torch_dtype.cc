@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/model/json_documents.h"
+
 namespace ckpt {
 
 std::string_view torch_name(const Codec& codec) {
@@ -24,6 +26,17 @@ bool change_dtype(JsonText& level, std::string_view name) {
     changed = true;
   }
   return changed;
+}
+
+Status set_config_dtype(Checkpoint& checkpoint, const Codec& codec) {
+  CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
+  if (!config) return {};
+  for (JsonText* scope : {&config->root, config->root.find("text_config")}) {
+    if (scope == nullptr || !scope->is_object()) continue;
+    change_dtype(*scope, torch_name(codec));
+  }
+  write_json(checkpoint, "config.json", *config);
+  return {};
 }
 
 }  // namespace ckpt

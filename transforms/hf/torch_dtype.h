@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/json/json_edit.h"
-#include "core/model/codec.h"
+#include "core/model/checkpoint.h"
 
 namespace ckpt {
 
@@ -18,5 +18,9 @@ inline constexpr std::string_view kDtypeKeys[] = {"dtype", "torch_dtype"};
 bool says_dtype(const JsonText& level);
 // Makes each of the keys that `level` has say `name`. True when one said something else.
 bool change_dtype(JsonText& level, std::string_view name);
+
+// The same of config.json, at the root and in text_config. Fails: kCorrupt for a config.json that
+// is no object, or nested too deep to be written again.
+Status set_config_dtype(Checkpoint& checkpoint, const Codec& codec);
 
 }  // namespace ckpt

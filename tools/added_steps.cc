@@ -150,6 +150,12 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const OutputPlanning& p
                           "--to {} is a GGUF type; OUT '{}' is a folder", conversion.to,
                           conversion.out.string());
   }
+  if (holds_packed_weights(checkpoint)) {
+    // Such models are often of another float type than the one that is asked for.
+    CKPT_ASSIGN(checkpoint,
+                run_step("dequantize", {{"type", conversion.to}}, std::move(checkpoint), planning));
+    return run_step("cast", {{"type", conversion.to}}, std::move(checkpoint), planning);
+  }
   const bool has_codes = checkpoint.first_with_scales() != nullptr;
   return run_step(has_codes ? "dequantize" : "cast", {{"type", conversion.to}},
                   std::move(checkpoint), planning);

@@ -46,6 +46,10 @@ Result<QuantSummary> summarize_quantization(const Checkpoint& checkpoint);
 Status take_tokenizer_files(const std::vector<Document>& documents, std::string_view where,
                             Checkpoint& checkpoint);
 
+// Whether weights are stored as codes in another program's layout, which dequantize and to-gguf
+// read: GPTQ, AWQ and the like.
+bool holds_packed_weights(const Checkpoint& checkpoint);
+
 // Whether tensors of the two that mean the same have the same names and shapes: not so between a
 // folder and GGUF, a text model and a wrapped one, experts one by one and in stacks.
 bool are_in_one_form(const Checkpoint& a, const Checkpoint& b);

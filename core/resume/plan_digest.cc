@@ -11,6 +11,7 @@
 #include <span>
 
 #include "core/base/sha256.h"
+#include "core/model/coded_matrix.h"
 #include "core/model/decoded_source.h"
 #include "core/model/strided_source.h"
 
@@ -70,6 +71,26 @@ class Digester {
     inputs_.push_back(std::move(file));
   }
 
+  void add_grid(const CodeGrid& grid) {
+    say("codes {} {} {} {} {} {} {} ", grid.outer, grid.inner, grid.bits, grid.word_bytes,
+        grid.is_across, grid.is_transposed, fmt::join(grid.places, " "));
+    if (grid.outer != 0) add_slice(grid.bytes);
+  }
+
+  void add_coded(const CodedMatrix& matrix) {
+    const ScaleGrid& scales = matrix.scales;
+    say(" coded {} {} {} {} {:08x} {:08x}\n", matrix.rows, matrix.columns, matrix.zero,
+        matrix.divides, std::bit_cast<uint32_t>(matrix.factor),
+        std::bit_cast<uint32_t>(matrix.addend));
+    add_grid(matrix.codes);
+    add_grid(matrix.zeros);
+    say("scales {} {} {} {} {} {} ", static_cast<unsigned>(scales.dtype), scales.rows,
+        scales.columns, scales.is_transposed, scales.tile_rows, scales.tile_columns);
+    add_slice(scales.bytes);
+    if (matrix.table != nullptr) add_values(*matrix.table);
+    if (matrix.groups != nullptr) add_values(*matrix.groups);
+  }
+
   void add_source(const ByteSource& source) {
     if (is_known(&source)) return;
     if (const auto* decoded = dynamic_cast<const DecodedSource*>(&source)) {
@@ -82,6 +103,9 @@ class Digester {
         for (const Slice& slice : part) add_slice(slice);
       }
       return;
+    }
+    if (const auto* coded = dynamic_cast<const CodedSource*>(&source)) {
+      return add_coded(coded->matrix());
     }
     if (const auto* strided = dynamic_cast<const StridedSource*>(&source)) {
       const StridedGrid& grid = strided->grid();

@@ -139,6 +139,34 @@ def edited(maker, name, document, **changes):
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}, indent=2) + "\n")
 
 
+def gptq_folder(maker, name):
+    """qwen3-micro whose linear layers are GPTQ of 4 bits in groups of 32: codes that count up, scales of 1/512."""
+    maker.copy("qwen3-micro", name)
+    path = maker.folder / name / "model.safetensors"
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    tensors = {}
+    for tensor, entry in json.loads(data[8:8 + size]).items():
+        if tensor == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        if not tensor.endswith("_proj.weight"):
+            tensors[tensor] = (entry["dtype"], entry["shape"], data[8 + size + begin:8 + size + end])
+            continue
+        outputs, inputs = entry["shape"]
+        groups, stem = inputs // 32, tensor.removesuffix("weight")
+        tensors[stem + "qweight"] = ("I32", [inputs // 8, outputs], bytes(i % 251 for i in range(outputs * inputs // 2)))
+        tensors[stem + "qzeros"] = ("I32", [groups, outputs // 8], b"\x77" * (groups * outputs // 2))
+        tensors[stem + "scales"] = ("F16", [groups, outputs], b"\x00\x18" * (groups * outputs))
+    header, at = {}, 0
+    for tensor, (dtype, shape, raw) in tensors.items():
+        header[tensor] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(raw)]}
+        at += len(raw)
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(raw for _, _, raw in tensors.values()))
+    edited(maker, name, "config.json", quantization_config={"quant_method": "gptq", "bits": 4, "group_size": 32})
+
+
 def tokenizers_backend(maker, name):
     """What transformers 5 writes for a model that it has no tokenizer class of."""
     maker.copy("qwen3-micro", name)
@@ -178,6 +206,7 @@ MAKERS = {
     "mixed": copy_of("nvfp4/qwen35-micro-mixed"),
     "awq": copy_of("mixed/qwen35-micro-awq-lite"),
     "awq-base": copy_of("qwen35-micro"),
+    "gptq": gptq_folder,
     "tokenizers-backend": tokenizers_backend,
     "wrapped-by-hand": wrapped_by_hand,
     "vl-folder": copy_of("qwen35vl-micro"),

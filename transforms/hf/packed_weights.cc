@@ -5,9 +5,12 @@
 #include <set>
 #include <span>
 
+#include "core/base/nearest.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
-#include "transforms/hf/quant_config.h"
+#include "transforms/hf/quant_statement.h"
+#include "transforms/packed/packed.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
@@ -47,30 +50,9 @@ bool has_scale_word(std::string_view name) {
                      [&](std::string_view word) { return last.find(word) != last.npos; });
 }
 
-struct Statement {
-  bool found = false;
-  std::string method;  // as the document spells it
-};
-
-Result<Statement> read_statement(const Checkpoint& checkpoint) {
-  Statement out{checkpoint.find_document(kQuantConfigName) != nullptr, "modelopt"};
-  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
-  if (!config) return out;
-  const JsonText* text = config->find("text_config");
-  for (const JsonText* scope : {&*config, text}) {
-    if (scope == nullptr || !scope->is_object()) continue;
-    for (const char* key : {"quantization_config", "compression_config"}) {
-      const JsonText* said = scope->find(key);
-      if (said == nullptr || !said->is_object()) continue;
-      return Statement{true, said->find_text("quant_method").value_or("")};
-    }
-  }
-  return out;
-}
-
 class CodesFinder {
  public:
-  CodesFinder(const Checkpoint& checkpoint, const Statement& said)
+  CodesFinder(const Checkpoint& checkpoint, const QuantStatement& said)
       : is_strange_(said.found && std::find(std::begin(kNamedMethods), std::end(kNamedMethods),
                                             said.method) == std::end(kNamedMethods)) {
     for (const Tensor& tensor : checkpoint.tensors) {
@@ -94,6 +76,18 @@ class CodesFinder {
   std::set<std::string> scaled_;  // modules, and weights, that something scales
 };
 
+// A method that nobody has may be one that was spelled wrong.
+std::string describe_method(const QuantStatement& said) {
+  std::vector<std::string> known = packed_methods();
+  known.insert(known.end(), std::begin(kNamedMethods), std::end(kNamedMethods));
+  const bool is_known = std::find(known.begin(), known.end(), said.method) != known.end();
+  const std::string near = is_known ? "" : nearest(said.method, known);
+  return fmt::format("{} says '{}'{}", said.place, said.method,
+                     is_known       ? ""
+                     : near.empty() ? ", which is not known"
+                                    : fmt::format(", which is not known; '{}' is", near));
+}
+
 }  // namespace
 
 Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
@@ -101,7 +95,7 @@ Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
   if (checkpoint.format != "safetensors") return none;
   const std::vector<Tensor>& tensors = checkpoint.tensors;
   if (std::any_of(tensors.begin(), tensors.end(), may_be_codes)) {
-    CKPT_ASSIGN(const Statement said, read_statement(checkpoint));
+    CKPT_ASSIGN(const QuantStatement said, read_quant_statement(checkpoint));
     const CodesFinder finder(checkpoint, said);
     for (const bool is_scale : {false, true}) {
       for (const Tensor& tensor : tensors) {
@@ -118,14 +112,17 @@ Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
 Status check_weights_are_read(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const Tensor* found, find_unread_weight(checkpoint));
   if (found == nullptr) return {};
-  CKPT_ASSIGN(const Statement said, read_statement(checkpoint));
+  CKPT_ASSIGN(const QuantStatement said, read_quant_statement(checkpoint));
+  const std::string stored = fmt::format("tensor '{}' is stored as {} [{}]", found->name,
+                                         found->codec->name, fmt::join(found->shape, ", "));
+  if (holds_packed_weights(checkpoint)) {
+    return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
+                          "{} and belongs to a weight of {}; expected floats", stored, said.method);
+  }
   return fail_with_hint(
       ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
-      "tensor '{}' is stored as {} [{}] and belongs to a quantized weight that cannot be decoded "
-      "here ({})",
-      found->name, found->codec->name, fmt::join(found->shape, ", "),
-      !said.found ? "no document says how it was quantized"
-                  : fmt::format("config.json says '{}'", said.method));
+      "{} and belongs to a quantized weight that cannot be decoded here ({})", stored,
+      said.found ? describe_method(said) : "no document says how it was quantized");
 }
 
 }  // namespace ckpt

@@ -21,6 +21,7 @@
 #include "core/model/tensor_names.h"
 #include "transforms/hf/name_ranges.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/packed/packed.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -42,6 +43,12 @@ class Summarizer {
   }
 
   Result<QuantSummary> run() {
+    auto packed = describe_packed_weights(checkpoint_);
+    if (packed) {
+      packed_ = std::move(*packed);
+    } else {
+      out_.disagreements.push_back(packed.error().text());
+    }
     group_tensors();
     CKPT_TRY(read_statements());
     compare_layers();
@@ -90,22 +97,25 @@ class Summarizer {
     std::map<std::string, std::vector<std::string>> layers;
     std::map<std::string, uint64_t> vectors;
     for (const Tensor& tensor : checkpoint_.tensors) {
-      if (ends_with_any(tensor.name, kCompanions)) {
+      const auto packed = packed_.find(tensor.name);
+      const bool is_packed = packed != packed_.end() && !packed->second.empty();
+      if (!is_packed && (packed != packed_.end() || ends_with_any(tensor.name, kCompanions))) {
         out_.algorithms.emplace_back();
         continue;
       }
-      const Algorithm algorithm = algorithm_of(tensor);
+      const Algorithm algorithm = is_packed ? Algorithm{packed->second, ""} : algorithm_of(tensor);
       const std::string text = algorithm.name + algorithm.detail;
       out_.algorithms.push_back(text);
       out_.is_quantized =
-          out_.is_quantized || tensor.has_scales() || tensor.codec->block_values > 1;
+          out_.is_quantized || is_packed || tensor.has_scales() || tensor.codec->block_values > 1;
       if (!layers.contains(text)) order.push_back(text);
       if (tensor.shape.size() < 2) {
         layers[text];
         ++vectors[text];
         continue;
       }
-      layers[text].push_back(listed_name(tensor.name));
+      layers[text].push_back(is_packed ? module_of(tensor.name) : listed_name(tensor.name));
+      if (is_packed) continue;
       found_.emplace_back(&tensor, algorithm.name);
     }
     for (const std::string& text : order) {
@@ -263,6 +273,7 @@ class Summarizer {
 
   const Checkpoint& checkpoint_;
   std::set<std::string> names_;
+  std::map<std::string, std::string> packed_;  // what weights are, by the name of their codes
   std::vector<std::pair<const Tensor*, std::string>> found_;  // of two axes or more
   std::optional<QuantConfig> config_;
   std::map<std::string, std::string> stated_layers_;

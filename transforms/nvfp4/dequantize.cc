@@ -8,9 +8,11 @@
 #include "core/model/tensor_names.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/hf/quant_statement.h"
 #include "transforms/hf/torch_dtype.h"
 #include "transforms/nvfp4/awq_folds.h"
 #include "transforms/nvfp4/mixed_model.h"
+#include "transforms/packed/packed.h"
 #include "transforms/steps.h"
 
 namespace ckpt {
@@ -60,6 +62,14 @@ Result<Tensor> fold(Tensor weight, const Tensor& scale) {
                  ScaleColumns{std::make_shared<const std::vector<float>>(std::move(factors))});
 }
 
+// What is made of them later starts from values of that type.
+Result<Tensor> rounded(Tensor tensor, const Codec& codec) {
+  CKPT_ASSIGN(tensor, recode(std::move(tensor), codec));
+  const Dtype type = codec.parts[0].dtype;
+  return type == Dtype::kF32 ? Result<Tensor>(std::move(tensor))
+                             : with_op(std::move(tensor), RoundTo{type});
+}
+
 Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Codec& codec) {
   const ColumnScales scales = find_column_scales(checkpoint);
   std::vector<Tensor> out;
@@ -68,6 +78,8 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
     Tensor made = tensor;
     if (tensor.has_scales()) {
       CKPT_ASSIGN(made, recode(std::move(made), codec));
+    } else if (is_unpacked(tensor)) {
+      CKPT_ASSIGN(made, rounded(std::move(made), codec));
     }
     const auto scale = scales.find(module_of(tensor.name));
     if (scale != scales.end() && tensor.name.ends_with(".weight")) {
@@ -112,13 +124,15 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options
                 checkpoint.format);
   }
   const Dtype type = options.choice<Dtype>("type");
+  CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
   CKPT_TRY(check_weights_are_read(checkpoint));
   if (!options.choice<bool>("folds")) CKPT_TRY(check_folds(checkpoint));
   CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, plain_codec(context.codecs, type)));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
-  // compressed-tensors' recipe tells how the weights were quantized
-  std::erase_if(checkpoint.documents,
-                [](const Document& document) { return document.path == "recipe.yaml"; });
+  // compressed-tensors' recipe tells how the weights were quantized, AutoGPTQ's document too
+  std::erase_if(checkpoint.documents, [](const Document& document) {
+    return document.path == "recipe.yaml" || document.path == kGptqConfigName;
+  });
   if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");
   const Codec& codec = plain_codec(context.codecs, type);
   if (type != Dtype::kBF16) CKPT_TRY(set_dtype(checkpoint, torch_name(codec)));

@@ -13,6 +13,7 @@
 #include <map>
 
 #include "core/model/tensor_names.h"
+#include "transforms/packed/packed.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/nvfp4.h"
@@ -145,11 +146,12 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
   }
   const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
   if (tensor.is_plain_float() || is_decodable) return {};
-  return fail(ErrorCode::kUnsupported,
-              "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4, FP8 and packed INT4 "
-              "with their scales{} ({})",
-              tensor.name, tensor.codec->name, missing_part(checkpoint, tensor),
-              quantization_found(checkpoint, model));
+  return fail(
+      ErrorCode::kUnsupported,
+      "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4, FP8, packed INT4, GPTQ "
+      "and AWQ with their scales{} ({})",
+      tensor.name, tensor.codec->name, missing_part(checkpoint, tensor),
+      quantization_found(checkpoint, model));
 }
 
 // The scales of inputs, by the name of the weight they belong to, as factors.
@@ -192,7 +194,8 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
   std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
     // The converter decodes these into new tensors, which come behind all others.
-    const bool packed_a = is_packed_int4(*a), packed_b = is_packed_int4(*b);
+    const bool packed_a = is_packed_int4(*a) || is_unpacked(*a);
+    const bool packed_b = is_packed_int4(*b) || is_unpacked(*b);
     return std::tie(packed_a, a->home, a->name) < std::tie(packed_b, b->home, b->name);
   });
   const bool is_quantized = std::any_of(order.begin(), order.end(),

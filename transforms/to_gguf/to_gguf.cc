@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "transforms/modelopt_export/qat_quantizers.h"
+#include "transforms/packed/packed.h"
 #include "transforms/steps.h"
 #include "transforms/to_gguf/general/general.h"
 #include "transforms/to_gguf/keys.h"
@@ -115,6 +116,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
   CKPT_ASSIGN(Model model, read_model(input));
   input.tensors = join_mxfp4(std::move(input.tensors), context.codecs);
   CKPT_ASSIGN(input.tensors, join_packed_int4(std::move(input.tensors), context.codecs));
+  CKPT_ASSIGN(input, join_packed_weights(std::move(input), context.codecs));
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, options.yes("mtp"), model, context.codecs));
   note_towers(model.towers, context);

@@ -1,0 +1,234 @@
+#include "core/model/coded_matrix.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/arithmetic.h"
+#include "core/model/findings.h"
+#include "core/model/float_convert.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kCodedValuesAtATime = uint64_t{1} << 20;
+
+float scale_value(Dtype dtype, const std::byte* at) {
+  if (dtype == Dtype::kF32) {
+    float value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  uint16_t half;
+  std::memcpy(&half, at, sizeof half);
+  return dtype == Dtype::kF16 ? float_from_f16(half) : float_from_bf16(half);
+}
+
+// Bytes of lines [first, first + count), from `begin` on in each, `size` of each.
+struct Rectangle {
+  uint64_t first, count, begin, size;
+};
+
+Status read_rectangle(const Slice& from, uint64_t line_bytes, const Rectangle& part,
+                      std::vector<std::byte>& out) {
+  out.resize(part.count * part.size);
+  const uint64_t start = from.offset_bytes + part.first * line_bytes + part.begin;
+  if (part.size == line_bytes) return from.source->read(start, out);
+  for (uint64_t i = 0; i < part.count; ++i) {
+    CKPT_TRY(from.source->read(start + i * line_bytes,
+                               std::span(out).subspan(i * part.size, part.size)));
+  }
+  return {};
+}
+
+// The lines and numbers of a grid that rows [first, first + count) of the matrix need.
+struct Window {
+  uint64_t outer_first, outer_count, inner_first, inner_count;
+};
+
+Window window_of(bool is_transposed, uint64_t first, uint64_t count, uint64_t columns) {
+  if (is_transposed) return {0, columns, first, count};
+  return {first, count, 0, columns};
+}
+
+// The words of a window and where numbers are in them. Words that numbers run along are taken from
+// the one with the first number on.
+class CodeReader {
+ public:
+  CodeReader(const CodeGrid& grid, const Window& window) : grid_(grid), window_(window) {}
+
+  Status read() {
+    const uint64_t word_bits = uint64_t{grid_.word_bytes} * 8;
+    // Whole runs of numbers that end where a word does: eight words at most.
+    const uint64_t run = 32;
+    if (grid_.is_across) {
+      first_number_ = window_.outer_first / run * run;
+      const uint64_t first = first_number_ * grid_.bits / word_bits;
+      const uint64_t end_number =
+          std::min(round_up(window_.outer_first + window_.outer_count, run), grid_.outer);
+      const uint64_t end = divide_up(end_number * grid_.bits, word_bits);
+      line_bytes_ = window_.inner_count * grid_.word_bytes;
+      return read_rectangle(
+          grid_.bytes, grid_.line_bytes(),
+          {first, end - first, window_.inner_first * grid_.word_bytes, line_bytes_}, bytes_);
+    }
+    first_number_ = window_.inner_first / run * run;
+    const uint64_t begin = first_number_ * grid_.bits / word_bits * grid_.word_bytes;
+    const uint64_t end_number = window_.inner_first + window_.inner_count;
+    const uint64_t end = std::min(round_up(round_up(end_number, run) * grid_.bits, word_bits) / 8,
+                                  grid_.line_bytes());
+    line_bytes_ = end - begin;
+    return read_rectangle(grid_.bytes, grid_.line_bytes(),
+                          {window_.outer_first, window_.outer_count, begin, line_bytes_}, bytes_);
+  }
+
+  // The number at a row, counted from the first of the window, and a column of the matrix.
+  uint32_t at(uint64_t row, uint64_t column) const {
+    return grid_.is_transposed ? number(column, row) : number(row, column);
+  }
+
+ private:
+  uint32_t number(uint64_t outer, uint64_t inner) const {
+    const bool is_across = grid_.is_across;
+    uint64_t place = is_across ? window_.outer_first + outer : window_.inner_first + inner;
+    if (!is_across && grid_.bits == 4) place = place / 8 * 8 + grid_.places[place % 8];
+    const uint64_t bit = (place - first_number_) * grid_.bits;
+    uint32_t both = byte_at(outer, inner, bit / 8);
+    if (bit % 8 + grid_.bits > 8) both |= byte_at(outer, inner, bit / 8 + 1) << 8;
+    return both >> (bit % 8) & ((1u << grid_.bits) - 1);
+  }
+
+  // Byte `byte` of the stream of bits that the number lies in.
+  uint32_t byte_at(uint64_t outer, uint64_t inner, uint64_t byte) const {
+    const uint64_t at = grid_.is_across ? byte / grid_.word_bytes * line_bytes_ +
+                                              inner * grid_.word_bytes + byte % grid_.word_bytes
+                                        : outer * line_bytes_ + byte;
+    return static_cast<uint32_t>(bytes_[at]);
+  }
+
+  const CodeGrid& grid_;
+  Window window_;
+  std::vector<std::byte> bytes_;
+  uint64_t line_bytes_ = 0;    // of `bytes_`
+  uint64_t first_number_ = 0;  // along the axis that words run, what `bytes_` begin with
+};
+
+// Scales of rows [first, first + count), row after row of the grid, which begin with `first_row`.
+struct Scales {
+  std::vector<float> values;
+  uint64_t first_row = 0;
+};
+
+Result<Scales> read_scales(const ScaleGrid& grid, uint64_t first, uint64_t count) {
+  Scales out;
+  out.first_row = first / grid.tile_rows;
+  const uint64_t rows = (first + count - 1) / grid.tile_rows + 1 - out.first_row;
+  const uint64_t element = ckpt::size_bytes(grid.dtype);
+  const uint64_t line = (grid.is_transposed ? grid.rows : grid.columns) * element;
+  const Rectangle part = grid.is_transposed
+                             ? Rectangle{0, grid.columns, out.first_row * element, rows * element}
+                             : Rectangle{out.first_row, rows, 0, line};
+  std::vector<std::byte> bytes;
+  CKPT_TRY(read_rectangle(grid.bytes, line, part, bytes));
+  out.values.resize(rows * grid.columns);
+  for (uint64_t row = 0; row < rows; ++row) {
+    for (uint64_t column = 0; column < grid.columns; ++column) {
+      const uint64_t at = grid.is_transposed ? column * rows + row : row * grid.columns + column;
+      out.values[row * grid.columns + column] =
+          scale_value(grid.dtype, bytes.data() + at * element);
+    }
+  }
+  return out;
+}
+
+std::vector<uint32_t> groups_of(const CodedMatrix& matrix) {
+  if (matrix.groups != nullptr) return *matrix.groups;
+  std::vector<uint32_t> out(matrix.columns);
+  for (uint64_t k = 0; k < matrix.columns; ++k) {
+    out[k] = static_cast<uint32_t>(k / matrix.scales.tile_columns);
+  }
+  return out;
+}
+
+// Adding 0 would take the sign of -0.
+void finish_row(std::span<float> values, const CodedMatrix& matrix) {
+  for (float& value : values) {
+    if (matrix.factor != 1) value *= matrix.factor;
+    if (matrix.addend != 0) value += matrix.addend;
+  }
+}
+
+}  // namespace
+
+uint64_t CodeGrid::line_bytes() const {
+  if (is_across) return inner * word_bytes;
+  return divide_up(inner * bits, uint64_t{word_bytes} * 8) * word_bytes;
+}
+
+uint64_t CodeGrid::size_bytes() const {
+  return is_across ? divide_up(outer * bits, uint64_t{word_bytes} * 8) * line_bytes()
+                   : outer * line_bytes();
+}
+
+CodedSource::CodedSource(std::string name, CodedMatrix matrix)
+    : name_(std::move(name)), matrix_(std::move(matrix)) {
+  CKPT_CHECK(matrix_.codes.rows() == matrix_.rows && matrix_.codes.columns() == matrix_.columns);
+  CKPT_CHECK(matrix_.codes.bits <= 8 &&
+             matrix_.codes.size_bytes() == matrix_.codes.bytes.size_bytes);
+  CKPT_CHECK(matrix_.zeros.size_bytes() == matrix_.zeros.bytes.size_bytes);
+}
+
+Status CodedSource::decode_rows(uint64_t first, uint64_t count, std::span<float> out) const {
+  const CodedMatrix& matrix = matrix_;
+  CodeReader codes(matrix.codes,
+                   window_of(matrix.codes.is_transposed, first, count, matrix.columns));
+  CKPT_TRY(codes.read());
+  CodeReader zeros(matrix.zeros,
+                   window_of(matrix.zeros.is_transposed, first, count, matrix.zeros.columns()));
+  if (matrix.has_zeros()) CKPT_TRY(zeros.read());
+  CKPT_ASSIGN(const Scales scales, read_scales(matrix.scales, first, count));
+  const std::vector<uint32_t> groups = groups_of(matrix);
+  std::vector<float> row_zeros(matrix.scales.columns, static_cast<float>(matrix.zero));
+  for (uint64_t row = 0; row < count; ++row) {
+    const uint64_t scale_row = (first + row) / matrix.scales.tile_rows - scales.first_row;
+    const float* row_scales = scales.values.data() + scale_row * matrix.scales.columns;
+    for (uint64_t g = 0; matrix.has_zeros() && g < row_zeros.size(); ++g) {
+      const uint32_t own = zeros.at(row, g);
+      row_zeros[g] = static_cast<float>(static_cast<int32_t>(own) + matrix.zero);
+    }
+    float* values = out.data() + row * matrix.columns;
+    for (uint64_t k = 0; k < matrix.columns; ++k) {
+      const uint32_t code = codes.at(row, k);
+      const float number = matrix.table ? (*matrix.table)[code] : static_cast<float>(code);
+      const float moved = number - row_zeros[groups[k]];
+      const float scale = row_scales[groups[k]];
+      values[k] = matrix.divides ? moved / scale : moved * scale;
+    }
+    finish_row({values, matrix.columns}, matrix);
+  }
+  return {};
+}
+
+Status CodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
+  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
+    return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
+                                  offset_bytes, offset_bytes + out.size(), size_bytes())));
+  }
+  const uint64_t row_bytes = matrix_.columns * sizeof(float);
+  const uint64_t at_a_time = std::max<uint64_t>(kCodedValuesAtATime / matrix_.columns, 1);
+  std::vector<float> values;
+  while (!out.empty()) {
+    const uint64_t row = offset_bytes / row_bytes;
+    const uint64_t skipped_bytes = offset_bytes % row_bytes;
+    const uint64_t wanted = (skipped_bytes + out.size() + row_bytes - 1) / row_bytes;
+    const uint64_t count = std::min(wanted, at_a_time);
+    values.resize(count * matrix_.columns);
+    CKPT_TRY(decode_rows(row, count, values));
+    const uint64_t size = std::min<uint64_t>(out.size(), count * row_bytes - skipped_bytes);
+    std::memcpy(out.data(), std::as_bytes(std::span(values)).data() + skipped_bytes, size);
+    out = out.subspan(size);
+    offset_bytes += size;
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,171 @@
+// Weights in layouts of other programs: values are those that they were packed from, and files that
+// lie are refused by name.
+#include <fstream>
+#include <sstream>
+
+#include "core/base/sha256.h"
+#include "core/model/coded_matrix.h"
+#include "tests/transforms/run_step.h"
+#include "transforms/packed/packed.h"
+
+namespace ckpt {
+using namespace step_test;
+namespace {
+
+struct Expected {
+  std::string folder, name, shape, sha256;
+};
+
+std::vector<Expected> expected_weights() {
+  std::istringstream lines(read_file(testdata("packed/methods/expected.tsv")));
+  std::vector<Expected> out;
+  for (Expected row; lines >> row.folder >> row.name >> row.shape >> row.sha256;) {
+    out.push_back(row);
+  }
+  return out;
+}
+
+Checkpoint folder_of(const std::string& method) {
+  return *open(testdata("packed/methods/" + method));
+}
+
+std::string sha256_of(std::string_view bytes) {
+  Sha256 sha256;
+  sha256.add(std::as_bytes(std::span(bytes)));
+  return sha256.finish();
+}
+
+TEST(PackedMethods, EveryWeightIsWhatItWasPackedFrom) {
+  const std::vector<Expected> all = expected_weights();
+  ASSERT_GE(all.size(), 9u);
+  for (const Expected& row : all) {
+    const auto joined = join_packed_weights(folder_of(row.folder), all_codecs());
+    ASSERT_TRUE(joined.has_value()) << row.folder << ": " << joined.error().text();
+    const Tensor& weight = tensor(*joined, row.name);
+    EXPECT_EQ(fmt::format("{}", fmt::join(weight.shape, ",")), row.shape) << row.folder;
+    const Tensor floats = tensor(
+        settle(run("dequantize", folder_of(row.folder), options({{"type", "f32"}}))), row.name);
+    EXPECT_EQ(sha256_of(part_bytes(floats)), row.sha256) << row.folder << ' ' << row.name;
+  }
+}
+
+TEST(PackedMethods, AnyRangeOfAWeightIsThatOfItsFloats) {
+  for (const Expected& row : expected_weights()) {
+    const auto joined = join_packed_weights(folder_of(row.folder), all_codecs());
+    const Tensor& weight = tensor(*joined, row.name);
+    if (!is_unpacked(weight)) continue;
+    const Slice& slice = weight.stored().parts[0][0];
+    std::string whole(slice.size_bytes, '\0');
+    ASSERT_TRUE(slice.source->read(0, std::as_writable_bytes(std::span(whole))).has_value());
+    for (const uint64_t first : {0, 3, 383, 384, 400, 12'289}) {
+      for (const uint64_t size : {1, 4, 385, 4'000}) {
+        if (first + size > whole.size()) continue;
+        std::string part(size, '\0');
+        ASSERT_TRUE(slice.source->read(slice.offset_bytes + first,
+                                       std::as_writable_bytes(std::span(part))));
+        EXPECT_EQ(part, whole.substr(first, size)) << row.folder << ' ' << first << ' ' << size;
+      }
+    }
+    std::string two(2, '\0');
+    EXPECT_FALSE(
+        slice.source->read(whole.size() - 1, std::as_writable_bytes(std::span(two))).has_value());
+  }
+}
+
+TEST(PackedMethods, NothingIsLeftOfTheLayoutInAFolderOfFloats) {
+  for (const Expected& row : expected_weights()) {
+    const auto made = run("dequantize", folder_of(row.folder), {});
+    ASSERT_TRUE(made.has_value()) << row.folder << ": " << made.error().text();
+    const std::string config(made->find_document("config.json")->text());
+    EXPECT_EQ(config.find("quant"), std::string::npos) << row.folder;
+    for (const Tensor& each : made->tensors) {
+      EXPECT_TRUE(is_plain_float(*each.codec)) << row.folder << ' ' << each.name;
+      const bool is_whole = each.name.ends_with(".weight") || each.name.ends_with(".bias");
+      EXPECT_TRUE(is_whole) << row.folder << ' ' << each.name;
+    }
+  }
+}
+
+// What is refused, and how; `edit` changes a sound folder.
+template <class Edit>
+void refuses(const std::string& method, std::string_view sentence, Edit edit) {
+  Checkpoint checkpoint = folder_of(method);
+  edit(checkpoint);
+  const auto joined = join_packed_weights(std::move(checkpoint), all_codecs());
+  ASSERT_FALSE(joined.has_value()) << sentence;
+  EXPECT_NE(joined.error().text().find(sentence), std::string::npos) << joined.error().text();
+}
+
+void drop(Checkpoint& checkpoint, std::string_view end) {
+  std::erase_if(checkpoint.tensors, [&](const Tensor& each) { return each.name.ends_with(end); });
+}
+
+void says(Checkpoint& checkpoint, std::string_view from, std::string_view to) {
+  std::string text(checkpoint.find_document("config.json")->text());
+  const size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from;
+  checkpoint.set_document("config.json", text.replace(at, from.size(), to));
+}
+
+constexpr const char* kDown = "model.layers.0.mlp.down_proj";
+
+TEST(PackedMethods, GptqThatLiesIsRefusedByName) {
+  refuses("gptq-4", "has no 'model.layers.0.mlp.down_proj.scales' beside it",
+          [](Checkpoint& on) { drop(on, ".scales"); });
+  refuses("gptq-4", "has no 'model.layers.0.mlp.down_proj.qzeros' beside it",
+          [](Checkpoint& on) { drop(on, ".qzeros"); });
+  refuses("gptq-4", "quantization_config.bits is 5; of gptq only 2, 3, 4 and 8 is read here",
+          [](Checkpoint& on) { says(on, "\"bits\": 4", "\"bits\": 5"); });
+  refuses("gptq-4", "zero points of 8 bits for the 64 outputs",
+          [](Checkpoint& on) { says(on, "\"bits\": 4", "\"bits\": 8"); });
+  refuses("gptq-4", "checkpoint_format is 'marlin'",
+          [](Checkpoint& on) { says(on, "\"gptq\"\n", "\"marlin\"\n"); });
+  refuses("gptq-4", "expected i32 [96], one for each input",
+          [](Checkpoint& on) { tensor(on, std::string(kDown) + ".g_idx").shape = {95}; });
+  refuses("gptq-4-one-group-no-g-idx", "expected 1 rows: 96 inputs in groups of 96",
+          [](Checkpoint& on) {
+            for (const char* end : {".scales", ".qzeros"}) {
+              uint64_t& rows = tensor(on, kDown + std::string(end)).shape[0];
+              rows = 200;
+            }
+          });
+  refuses("gptq-4", "input 5 is of group 3; there are 3 groups", [](Checkpoint& on) {
+    Tensor& g_idx = tensor(on, std::string(kDown) + ".g_idx");
+    std::vector<int32_t> groups(96);
+    groups[5] = 3;
+    const auto bytes = std::as_bytes(std::span(groups));
+    g_idx = make_tensor(g_idx.name, {96}, *g_idx.codec, {bytes.begin(), bytes.end()});
+  });
+  refuses("gptq-4", "are both the weight of one layer", [](Checkpoint& on) {
+    tensor(on, "model.norm.weight").name = std::string(kDown) + ".weight";
+  });
+}
+
+TEST(PackedMethods, AwqThatLiesIsRefusedByName) {
+  refuses("awq", "quantization_config.version is 'gemv'; of awq only 'gemm' is read here",
+          [](Checkpoint& on) { says(on, "gemm", "gemv"); });
+  refuses("awq", "expected 5 columns: eight of the 40 outputs", [](Checkpoint& on) {
+    tensor(on, std::string(kDown) + ".qweight").shape = {240, 2};
+  });
+  refuses("awq", "expected 2 rows: 96 inputs in groups of 64",
+          [](Checkpoint& on) { says(on, "\"group_size\": 32", "\"group_size\": 64"); });
+}
+
+TEST(PackedMethods, AnOldGptqFolderSaysItInADocumentOfItsOwn) {
+  Checkpoint checkpoint = folder_of("gptq-4");
+  checkpoint.set_document("config.json", R"({"model_type": "llama"})");
+  checkpoint.set_document("quantize_config.json", R"({"bits": 4, "group_size": 32})");
+  const auto made = run("dequantize", std::move(checkpoint), {});
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(made->find_document("quantize_config.json"), nullptr);
+}
+
+TEST(PackedMethods, AMethodSpelledWrongIsToldTheNearest) {
+  Checkpoint checkpoint = folder_of("gptq-4");
+  says(checkpoint, "\"quant_method\": \"gptq\"", "\"quant_method\": \"gtpq\"");
+  expect_error(run("dequantize", std::move(checkpoint), {}), ErrorCode::kUnsupported,
+               "config.json says 'gtpq', which is not known; 'gptq' is");
+}
+
+}  // namespace
+}  // namespace ckpt

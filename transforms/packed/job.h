@@ -1,0 +1,62 @@
+// What the readers of packed layouts share; private to transforms/packed/.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/model/checkpoint.h"
+#include "core/model/coded_matrix.h"
+#include "transforms/hf/quant_statement.h"
+
+namespace ckpt {
+
+class PackedJob {
+ public:
+  PackedJob(const Checkpoint& checkpoint, const QuantStatement& statement, Codecs codecs,
+            bool reads_values);
+
+  const QuantStatement statement;
+  const Codecs codecs;
+  const bool reads_values;  // else what needs them is taken as sound
+
+  const Tensor* find(const std::string& name) const;  // nullptr when absent
+  // Fails: kCorrupt, naming `of`: there is no such tensor.
+  Result<const Tensor*> need(const std::string& name, const Tensor& of) const;
+
+ private:
+  std::unordered_map<std::string_view, const Tensor*> by_name_;
+};
+
+// A weight, and the tensors that it was made of.
+struct PackedWeight {
+  Tensor weight;
+  std::vector<const Tensor*> parts;
+  std::string label;  // "GPTQ 4 bits (group 128)"
+};
+
+// One layout.
+struct PackedKind {
+  std::string_view method;                                       // as quant_method spells it
+  bool (*is_first)(const PackedJob& job, const Tensor& tensor);  // it holds codes of such a weight
+  Result<PackedWeight> (*join)(const PackedJob& job, const Tensor& first);
+};
+std::span<const PackedKind> gptq_kinds();
+
+// ---- what the readers are written with ---------------------------------------------------------
+
+// `tensor` is stored as one run of numbers of this type and of as many axes.
+bool is_plain_grid(const Tensor& tensor, Dtype dtype, size_t axes);
+bool is_float_grid(const Tensor& tensor, size_t axes);  // F32, F16 or BF16
+// Its bytes. Requires: is_plain_grid or is_float_grid.
+Slice only_slice(const Tensor& tensor);
+// "tensor 'x.scales' is f16 [4, 8]; expected ...".
+Failure wrong_part(const Tensor& tensor, std::string_view expected);
+// Codes and scales of one matrix [rows, columns] as a tensor of floats.
+Tensor coded_tensor(const PackedJob& job, const Tensor& first, std::string name,
+                    CodedMatrix matrix);
+
+}  // namespace ckpt

@@ -1,0 +1,183 @@
+#include "transforms/packed/packed.h"
+
+#include <algorithm>
+#include <set>
+
+#include "transforms/packed/job.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+using KindList = std::vector<const PackedKind*>;
+
+KindList all_packed_kinds() {
+  KindList out;
+  for (const auto& kinds : {gptq_kinds()}) {
+    for (const PackedKind& kind : kinds) out.push_back(&kind);
+  }
+  return out;
+}
+
+KindList packed_kinds_of(const std::string& method) {
+  KindList out = all_packed_kinds();
+  std::erase_if(out, [&](const PackedKind* kind) { return kind->method != method; });
+  return out;
+}
+
+struct JoinedWeights {
+  std::unordered_map<std::string_view, PackedWeight> by_first;
+  std::unordered_map<std::string_view, std::string_view> users;  // of parts: the first of them
+};
+
+// A part belongs to one weight.
+Status claim_parts(const Tensor& first, const PackedWeight& made, JoinedWeights& out) {
+  for (const Tensor* part : made.parts) {
+    const auto [found, is_new] = out.users.emplace(part->name, first.name);
+    if (is_new) continue;
+    return fail(ErrorCode::kCorrupt, "tensor '{}' belongs to '{}' and to '{}'", part->name,
+                found->second, first.name);
+  }
+  return {};
+}
+
+Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const PackedJob& job) {
+  JoinedWeights out;
+  const KindList kinds = packed_kinds_of(job.statement.method);
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const PackedKind* each) {
+      return each->is_first(job, tensor);
+    });
+    if (kind == kinds.end()) continue;
+    CKPT_ASSIGN(PackedWeight made, (*kind)->join(job, tensor));
+    if (const Tensor* twice = job.find(made.weight.name); twice != nullptr) {
+      const bool is_part = std::count(made.parts.begin(), made.parts.end(), twice) != 0;
+      if (!is_part) {
+        return fail(ErrorCode::kCorrupt,
+                    "'{}' and '{}' are both the weight of one layer; expected one of them",
+                    tensor.name, made.weight.name);
+      }
+    }
+    CKPT_TRY(claim_parts(tensor, made, out));
+    out.by_first.emplace(tensor.name, std::move(made));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> packed_methods() {
+  std::vector<std::string> out;
+  for (const PackedKind* kind : all_packed_kinds()) {
+    if (std::count(out.begin(), out.end(), kind->method) == 0) out.emplace_back(kind->method);
+  }
+  return out;
+}
+
+Result<Checkpoint> join_packed_weights(Checkpoint checkpoint, Codecs codecs) {
+  if (checkpoint.format != "safetensors") return checkpoint;
+  CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
+  if (packed_kinds_of(statement.method).empty()) return checkpoint;
+  std::vector<Tensor> out;
+  {
+    const PackedJob job(checkpoint, statement, codecs, true);
+    CKPT_ASSIGN(JoinedWeights joined, join_all_packed(checkpoint, job));
+    for (const Tensor& tensor : checkpoint.tensors) {
+      const auto first = joined.by_first.find(tensor.name);
+      if (first != joined.by_first.end()) {
+        out.push_back(std::move(first->second.weight));
+      } else if (!joined.users.contains(tensor.name)) {
+        out.push_back(tensor);
+      }
+    }
+  }
+  checkpoint.tensors = std::move(out);
+  return checkpoint;
+}
+
+bool is_unpacked(const Tensor& tensor) {
+  if (!tensor.is_stored() || tensor.stored().parts.size() != 1) return false;
+  const std::vector<Slice>& slices = tensor.stored().parts[0];
+  return !slices.empty() && dynamic_cast<const CodedSource*>(slices[0].source.get()) != nullptr;
+}
+
+bool holds_packed_weights(const Checkpoint& checkpoint) {
+  if (checkpoint.format != "safetensors") return false;
+  const auto statement = read_quant_statement(checkpoint);
+  if (!statement) return false;
+  const KindList kinds = packed_kinds_of(statement->method);
+  if (kinds.empty()) return false;
+  const PackedJob job(checkpoint, *statement, {}, false);
+  return std::any_of(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& tensor) {
+        return std::any_of(kinds.begin(), kinds.end(),
+                           [&](const PackedKind* kind) { return kind->is_first(job, tensor); });
+      });
+}
+
+Result<std::map<std::string, std::string>> describe_packed_weights(const Checkpoint& checkpoint) {
+  std::map<std::string, std::string> out;
+  if (checkpoint.format != "safetensors") return out;
+  CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
+  const PackedJob job(checkpoint, statement, {}, false);
+  CKPT_ASSIGN(const JoinedWeights joined, join_all_packed(checkpoint, job));
+  for (const auto& [part, first] : joined.users) {
+    out[std::string(part)] = part == first ? joined.by_first.at(first).label : "";
+  }
+  return out;
+}
+
+// ---- job.h -------------------------------------------------------------------------------------
+
+PackedJob::PackedJob(const Checkpoint& checkpoint, const QuantStatement& said, Codecs list,
+                     bool reads)
+    : statement(said), codecs(list), reads_values(reads) {
+  by_name_.reserve(checkpoint.tensors.size());
+  for (const Tensor& tensor : checkpoint.tensors) by_name_.emplace(tensor.name, &tensor);
+}
+
+const Tensor* PackedJob::find(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+Result<const Tensor*> PackedJob::need(const std::string& name, const Tensor& of) const {
+  const Tensor* found = find(name);
+  if (found != nullptr) return found;
+  return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
+                        "tensor '{}' has no '{}' beside it, without which {} cannot be decoded",
+                        of.name, name, statement.method);
+}
+
+bool is_plain_grid(const Tensor& tensor, Dtype dtype, size_t axes) {
+  return tensor.is_stored() && tensor.stored().parts.size() == 1 &&
+         tensor.stored().parts[0].size() == 1 && tensor.codec->parts.size() == 1 &&
+         tensor.codec->parts[0].dtype == dtype && tensor.shape.size() == axes &&
+         tensor.values() != 0;
+}
+
+bool is_float_grid(const Tensor& tensor, size_t axes) {
+  return is_plain_grid(tensor, Dtype::kF32, axes) || is_plain_grid(tensor, Dtype::kF16, axes) ||
+         is_plain_grid(tensor, Dtype::kBF16, axes);
+}
+
+Slice only_slice(const Tensor& tensor) { return tensor.stored().parts[0][0]; }
+
+Failure wrong_part(const Tensor& tensor, std::string_view expected) {
+  return fail(ErrorCode::kCorrupt, "tensor '{}' is {} [{}]; expected {}", tensor.name,
+              tensor.codec->name, fmt::join(tensor.shape, ", "), expected);
+}
+
+Tensor coded_tensor(const PackedJob& job, const Tensor& first, std::string name,
+                    CodedMatrix matrix) {
+  Tensor out = first;
+  out.name = std::move(name);
+  out.shape = {matrix.rows, matrix.columns};
+  if (job.codecs.empty()) return out;  // only looked at
+  out.codec = &plain_codec(job.codecs, Dtype::kF32);
+  const auto source = std::make_shared<const CodedSource>(out.name, std::move(matrix));
+  out.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
+  return out;
+}
+
+}  // namespace ckpt

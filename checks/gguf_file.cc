@@ -89,7 +89,29 @@ Status look_architecture(const Look& look) {
   return {};
 }
 
+// What llama.cpp's tools/mtmd/clip.cpp asks of each tower of a projector.
+void look_projector_keys(const Look& look) {
+  bool has_tower = false;
+  const Metadata& found = keys(look);
+  for (const std::string_view tower : {"vision", "audio"}) {
+    const MetaValue* has = found.find(fmt::format("clip.has_{}_encoder", tower));
+    if (has == nullptr || *has != MetaValue::boolean(true)) continue;
+    has_tower = true;
+    for (const std::string_view key : {"projection_dim", "embedding_length", "feed_forward_length",
+                                       "block_count", "attention.head_count"}) {
+      const std::string full = fmt::format("clip.{}.{}", tower, key);
+      if (!found.find_unsigned(full)) look.report(full, "missing");
+    }
+    const std::string type = fmt::format("clip.{}.projector_type", tower);
+    const bool has_type =
+        found.find_text(type) != nullptr || found.find_text("clip.projector_type") != nullptr;
+    if (!has_type) look.report(type, "missing");
+  }
+  if (!has_tower) look.report("clip.has_vision_encoder", "missing");
+}
+
 Status look_keys(const Look& look) {
+  if (look.on.is_gguf && look.on.checkpoint.is_projector()) look_projector_keys(look);
   if (!is_asked(look) || !is_in(kArchitectures, architecture(look))) return {};
   for (const std::string_view key : {"context_length", "embedding_length", "block_count"}) {
     const std::string full = fmt::format("{}.{}", architecture(look), key);

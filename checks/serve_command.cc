@@ -62,7 +62,8 @@ std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
     case Program::kTensorrt:
       return fmt::format("trtllm-serve {}", path);
     case Program::kLlamaCpp:
-      return fmt::format("llama-server -m {}", path);
+      return fmt::format("llama-server -m {}{}",
+                         checkpoint.is_projector() ? "MODEL.gguf --mmproj " : "", path);
     case Program::kTransformers:
       return {};
   }

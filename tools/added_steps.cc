@@ -10,10 +10,6 @@
 namespace ckpt {
 namespace {
 
-bool is_float_type(std::string_view type) {
-  return type == "f32" || type == "f16" || type == "bf16";
-}
-
 // Searches that only NVFP4 has mean another output, where there is one.
 bool is_meant_for(std::string_view step, const Options::Pair& flag, const Conversion& conversion) {
   if (step != "quantize" || flag.first != "search") return true;
@@ -44,8 +40,32 @@ Result<Checkpoint> run_step(std::string_view name, Options options, Checkpoint c
 
 Result<Checkpoint> made_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
   const std::string& to = planning.conversion.to;
-  return run_step("to-gguf", {{"outtype", is_float_type(to) ? to : "auto"}}, std::move(checkpoint),
-                  planning);
+  Options options{{"outtype", is_float_type(to) ? to : "auto"}};
+  if (!planning.conversion.mmproj.empty()) options.add("note-towers", "no");
+  return run_step("to-gguf", std::move(options), std::move(checkpoint), planning);
+}
+
+// --to names the type of OUT, which is the projector; beside another output --mmproj-type does.
+Result<Checkpoint> made_projector(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  const std::string& to = conversion.to;
+  if (!is_gguf_path(conversion.out)) {
+    return fail(ErrorCode::kUsage,
+                "OUT '{}': a projector is a file that ends in .gguf (--mmproj-only)",
+                conversion.out.string());
+  }
+  const bool has_type = conversion.flags.has("mmproj-type");
+  if (!to.empty() && has_type && conversion.mmproj.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "one of them",
+                          "--to {} and --mmproj-type: with --mmproj-only both are OUT's type", to);
+  }
+  if (!to.empty() && !is_float_type(to) && to != "q8_0") {
+    return fail_with_hint(ErrorCode::kUsage, "--to q8_0",
+                          "--to {}: a projector is f32, f16, bf16 or q8_0", to);
+  }
+  Options options;
+  if (!to.empty() && !has_type) options.add("mmproj-type", to);
+  return run_step("to-mmproj", std::move(options), std::move(checkpoint), planning);
 }
 
 Result<Checkpoint> quantized(Checkpoint checkpoint, const OutputPlanning& planning) {
@@ -166,9 +186,13 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const OutputPlanning& p
 bool is_export_type(std::string_view type) {
   return type == "nvfp4" || type == "nvfp4-w4a16" || type == "fp8";
 }
+bool is_float_type(std::string_view type) {
+  return type == "f32" || type == "f16" || type == "bf16";
+}
 bool is_gguf_path(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
 
 Result<Checkpoint> apply_added_steps(Checkpoint checkpoint, const OutputPlanning& planning) {
+  if (planning.conversion.mmproj_only) return made_projector(std::move(checkpoint), planning);
   return is_gguf_path(planning.conversion.out) ? towards_gguf(std::move(checkpoint), planning)
                                                : towards_folder(std::move(checkpoint), planning);
 }

@@ -10,13 +10,28 @@
 namespace ckpt {
 namespace {
 
-// What a person does with the output: a GGUF file is run, a folder is looked at as a server would.
-std::string next_command(const Output& output) {
+std::string first_path(const Output& output) {
+  return shell_word(final_path(output, output.layout.files[0]).string());
+}
+
+// What a person does with the output: a GGUF file is run, with its projector where the plan makes
+// one; a folder is looked at as a server would. "": said with another output.
+std::string next_command(const Output& output, const Plan& plan) {
   if (output.layout.is_folder)
     return fmt::format("ckpt doctor {}", shell_word(output.path.string()));
-  const std::string path = shell_word(final_path(output, output.layout.files[0]).string());
-  const bool runs = output.checkpoint.format == "gguf";
-  return fmt::format("{} {}", runs ? "llama-cli -m" : "ckpt show", path);
+  if (output.checkpoint.format != "gguf") return fmt::format("ckpt show {}", first_path(output));
+  const auto is_model = [](const Output& each) {
+    return each.checkpoint.format == "gguf" && !each.checkpoint.is_projector();
+  };
+  if (output.checkpoint.is_projector()) {
+    if (std::ranges::any_of(plan.outputs, is_model)) return {};
+    return fmt::format("llama-mtmd-cli -m MODEL.gguf --mmproj {}", first_path(output));
+  }
+  const auto projector = std::ranges::find_if(
+      plan.outputs, [](const Output& each) { return each.checkpoint.is_projector(); });
+  if (projector == plan.outputs.end()) return fmt::format("llama-cli -m {}", first_path(output));
+  return fmt::format("llama-mtmd-cli -m {} --mmproj {}", first_path(output),
+                     first_path(*projector));
 }
 
 // The commands that serve the output where it was made for, and where it will load.
@@ -49,7 +64,8 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
                   human_bytes(static_cast<uint64_t>(
                       static_cast<double>(report.read_bytes + report.written_bytes) / seconds))));
   for (const Output& output : plan.outputs) {
-    console.talk(fmt::format("Next: {}", next_command(output)));
+    const std::string next = next_command(output, plan);
+    if (!next.empty()) console.talk(fmt::format("Next: {}", next));
     console.object("summary", {{"out", output.path.string()},
                                {"dry_run", false},
                                {"tensors", output.checkpoint.tensors.size()},

@@ -24,6 +24,8 @@ const OwnField kOwnFields[] = {
     {"imatrix", FieldKind::kPath, &Conversion::imatrix},
     {"tokenizer", FieldKind::kPath, &Conversion::tokenizer},
     {"base", FieldKind::kPath, &Conversion::base},
+    {"mmproj", FieldKind::kPath, &Conversion::mmproj},
+    {"mmproj-only", FieldKind::kFlag, &Conversion::mmproj_only},
     {"allow-nonfinite", FieldKind::kFlag, &Conversion::allow_nonfinite},
     {"shard-size", FieldKind::kSize, &Conversion::shard_bytes},
     {"split-size", FieldKind::kSize, &Conversion::shard_bytes},

@@ -34,7 +34,9 @@ void clear_flag(Conversion& conversion, std::string_view name) { conversion.flag
 
 constexpr std::string_view kNoExport = "no output is made nvfp4 or fp8 from floats";
 constexpr std::string_view kNoQuantizedGguf = "no output that ends in .gguf is quantized by --to";
-constexpr std::string_view kNoMadeGguf = "no output is a GGUF that is made from a folder here";
+constexpr std::string_view kNoProjector = "no projector is made (--mmproj FILE, --mmproj-only)";
+constexpr std::string_view kNoMadeGguf =
+    "no output is a language model's GGUF that is made from a folder here";
 
 constexpr OptionRow kRows[] = {
     {"json", Kind::kCommand, ""},
@@ -54,6 +56,8 @@ constexpr OptionRow kRows[] = {
     {"split-size", Kind::kCommand, ""},
     {"header-slack", Kind::kCommand, ""},
     {"also", Kind::kCommand, ""},
+    {"mmproj", Kind::kCommand, ""},
+    {"mmproj-only", Kind::kCommand, ""},
     {"step", Kind::kCommand, ""},
     {"to", Kind::kPlan, "", clear<&Conversion::to>},
     {"for", Kind::kCommand, ""},  // says what it changed, or that nothing had to be
@@ -69,9 +73,10 @@ constexpr OptionRow kRows[] = {
 
 // Of a flag of a step: globs say themselves when they change nothing.
 OptionRow row_of(const StepFlag& flag) {
-  const std::string_view unused = flag.step == "export"    ? kNoExport
-                                  : flag.step == "to-gguf" ? kNoMadeGguf
-                                                           : kNoQuantizedGguf;
+  const std::string_view unused = flag.step == "export"      ? kNoExport
+                                  : flag.step == "to-gguf"   ? kNoMadeGguf
+                                  : flag.step == "to-mmproj" ? kNoProjector
+                                                             : kNoQuantizedGguf;
   return {flag.name, flag.rule().repeats ? Kind::kTaken : Kind::kPlan, unused, clear_flag};
 }
 

@@ -109,6 +109,48 @@ Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& plann
   return {};
 }
 
+// What is typed of a projector and cannot be meant.
+Status check_projector_options(const Conversion& conversion, const Checkpoint& checkpoint) {
+  const bool beside = !conversion.mmproj.empty();
+  if (!beside && !conversion.mmproj_only) return {};
+  const std::string_view option = beside ? "--mmproj" : "--mmproj-only";
+  if (beside && conversion.mmproj_only) {
+    return fail_with_hint(ErrorCode::kUsage, "one of them",
+                          "--mmproj {} and --mmproj-only, which makes OUT the projector",
+                          conversion.mmproj.string());
+  }
+  if (beside && !is_gguf_path(conversion.mmproj)) {
+    return fail(ErrorCode::kUsage, "--mmproj {}: a projector is a file that ends in .gguf",
+                conversion.mmproj.string());
+  }
+  if (checkpoint.format == "gguf") {
+    return fail_with_hint(ErrorCode::kUsage, "the Hugging Face folder that it was made from",
+                          "{}: IN is a GGUF, which holds no towers to make a projector of", option);
+  }
+  if (conversion.mmproj_only && conversion.shard_bytes != 0) {
+    return fail_with_hint(ErrorCode::kUsage, "the same command without it",
+                          "--split-size: llama.cpp reads a projector from one file");
+  }
+  if (conversion.mmproj_only && !conversion.profiles.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "--for where the language model is made",
+                          "--for {}: a projector alone is checked for no program",
+                          fmt::join(conversion.profiles, ", "));
+  }
+  return {};
+}
+
+// The conversion that makes the projector beside OUT: one file, of OUT's type where that is a type
+// of floats.
+Conversion projector_beside(const Conversion& conversion) {
+  Conversion out = conversion;
+  out.out = conversion.mmproj;
+  out.mmproj_only = true;
+  if (!is_float_type(out.to)) out.to.clear();
+  out.shard_bytes = 0;
+  out.profiles.clear();
+  return out;
+}
+
 // What planning leaves beside the plan.
 struct Planning {
   const Imatrix& imatrix;
@@ -155,6 +197,10 @@ Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& conversio
     other.to = also.to;
     other.is_beside_export = is_export_type(conversion.to);
     other.is_beside_folder = plan.outputs[0].checkpoint.format != "gguf";
+    CKPT_TRY(add_output(plan, checkpoint, {other, context, planning.use, planning.verdicts}));
+  }
+  if (!conversion.mmproj.empty()) {
+    const Conversion other = projector_beside(conversion);
     CKPT_TRY(add_output(plan, checkpoint, {other, context, planning.use, planning.verdicts}));
   }
   CKPT_TRY(check(plan));
@@ -251,7 +297,12 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed) {
     CKPT_ASSIGN(also.out, target_path(also.out));
     CKPT_TRY(check_apart(conversion.in, also.out));
   }
+  if (!conversion.mmproj.empty()) {
+    CKPT_ASSIGN(conversion.mmproj, target_path(conversion.mmproj));
+    CKPT_TRY(check_apart(conversion.in, conversion.mmproj));
+  }
   CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(conversion.in));
+  CKPT_TRY(check_projector_options(conversion, checkpoint));
   out.in_format = checkpoint.format;
   Imatrix imatrix;
   if (!conversion.imatrix.empty()) {

@@ -34,6 +34,8 @@ struct Conversion {
   bool is_beside_folder = false;    // OUT, which --for is about, is a folder and not this
   std::filesystem::path tokenizer;  // a folder to take the tokenizer from
   std::vector<AlsoOutput> also;
+  std::filesystem::path mmproj;       // a file for the projector, made from the same reading
+  bool mmproj_only = false;           // OUT is the projector
   std::vector<std::string> profiles;  // OUT gets the fixes that these ask for
   std::string base;                   // the unquantized model's folder, for fixes that need it
   bool allow_nonfinite = false;       // for whoever carries the plan out

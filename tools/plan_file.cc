@@ -32,18 +32,17 @@ constexpr TextField kTexts[] = {
     {"imatrix", &Conversion::imatrix, true},
     {"base", &Conversion::base, true},
 };
-struct PathField {
+template <class T>
+struct Field {
   std::string_view key;
-  fs::path Conversion::*field;
+  T Conversion::*field;
 };
-constexpr PathField kPaths[] = {
-    {"in", &Conversion::in}, {"out", &Conversion::out}, {"tokenizer", &Conversion::tokenizer}};
-struct SizeField {
-  std::string_view key;
-  uint64_t Conversion::*field;
-};
-constexpr SizeField kSizes[] = {{"shard-size", &Conversion::shard_bytes},
-                                {"header-slack", &Conversion::header_slack_bytes}};
+constexpr Field<fs::path> kPaths[] = {{"in", &Conversion::in},
+                                      {"out", &Conversion::out},
+                                      {"tokenizer", &Conversion::tokenizer},
+                                      {"mmproj", &Conversion::mmproj}};
+constexpr Field<uint64_t> kSizes[] = {{"shard-size", &Conversion::shard_bytes},
+                                      {"header-slack", &Conversion::header_slack_bytes}};
 
 template <class Fields>
 auto find_field(const Fields& fields, std::string_view key) {
@@ -65,7 +64,7 @@ std::string absolute(const std::string& path) {
 
 // Every path as it is from anywhere; every step in one list.
 Result<Conversion> settled(Conversion conversion) {
-  for (const PathField& field : kPaths) {
+  for (const auto& field : kPaths) {
     conversion.*field.field = absolute((conversion.*field.field).string());
   }
   for (const TextField& field : kTexts) {
@@ -101,7 +100,7 @@ JsonText pairs_json(const Pairs& pairs) {
 
 JsonText conversion_json(const Conversion& conversion, bool allow_nonfinite) {
   JsonText out = JsonText::object();
-  for (const PathField& field : kPaths) {
+  for (const auto& field : kPaths) {
     const std::string text = (conversion.*field.field).string();
     if (!text.empty()) out.set(field.key, JsonText::text(text));
   }
@@ -118,9 +117,10 @@ JsonText conversion_json(const Conversion& conversion, bool allow_nonfinite) {
       out.set(name, flag.takes_value() ? JsonText::text(value) : JsonText::boolean(true));
     }
   }
-  for (const SizeField& field : kSizes) {
+  for (const auto& field : kSizes) {
     if (conversion.*field.field > 0) out.set(field.key, JsonText::number(conversion.*field.field));
   }
+  if (conversion.mmproj_only) out.set("mmproj-only", JsonText::boolean(true));
   if (allow_nonfinite) out.set("allow-nonfinite", JsonText::boolean(true));
   if (!conversion.profiles.empty()) out.set("for", JsonText::texts(conversion.profiles));
   for (const auto& [list, pairs] : lists) out.set(list, pairs_json(pairs));
@@ -187,9 +187,9 @@ class Reader {
     Pairs out;
     for (const JsonText& item : value.items()) {
       if (item.items().size() != 2) return bad_value(key, item, "[\"NAME\", \"VALUE\"]");
-      CKPT_ASSIGN(std::string name, text_of(key, item.items()[0]));
-      CKPT_ASSIGN(std::string content, text_of(key, item.items()[1]));
-      out.emplace_back(std::move(name), std::move(content));
+      auto& [name, content] = out.emplace_back();
+      CKPT_ASSIGN(name, text_of(key, item.items()[0]));
+      CKPT_ASSIGN(content, text_of(key, item.items()[1]));
     }
     return out;
   }
@@ -272,12 +272,13 @@ class Reader {
       out.flags.add(std::string(key), std::move(text));
       return {};
     }
-    if ((flag == nullptr || !list_of(*flag).empty()) && key != "allow-nonfinite") {
+    const bool is_own = key == "allow-nonfinite" || key == "mmproj-only";
+    if ((flag == nullptr || !list_of(*flag).empty()) && !is_own) {
       return fail(ErrorCode::kUsage, "key \"{}\" is not known", key);
     }
     const auto is_on = value.as_boolean();
     if (!is_on) return bad_value(key, value, "true or false");
-    if (key == "allow-nonfinite") file.allow_nonfinite = *is_on;
+    if (is_own) (key == "mmproj-only" ? out.mmproj_only : file.allow_nonfinite) = *is_on;
     if (flag != nullptr && *is_on) out.flags.add(std::string(key), "yes");
     return {};
   }

@@ -54,7 +54,8 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
   const std::string model = architecture(checkpoint);
   Json types = Json::object();
   console.answer_headed(
-      typed.path, fmt::format("  {}{}{}", checkpoint.format, model.empty() ? "" : ", ", model));
+      typed.path, fmt::format("  {}{}{}{}", checkpoint.format, model.empty() ? "" : ", ", model,
+                              checkpoint.is_projector() ? ", a projector" : ""));
   console.answer(fmt::format(
       "  {} tensors, {} values, {} ({:.2f} bits a value)", checkpoint.tensors.size(),
       human_count(totals.values), human_bytes(totals.bytes),

@@ -21,6 +21,7 @@ extern const Transform kQuantize;
 extern const Transform kRename;
 extern const Transform kServingConfig;
 extern const Transform kToGguf;
+extern const Transform kToMmproj;
 extern const Transform kTokenizer;
 extern const Transform kVlUnwrap;
 extern const Transform kVlWrap;

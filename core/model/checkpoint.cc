@@ -342,6 +342,11 @@ bool Checkpoint::has_head() const {
                      [](const Tensor& tensor) { return is_of_head(tensor.name); });
 }
 
+bool Checkpoint::is_projector() const {
+  const std::string* type = metadata.find_text("general.type");
+  return type != nullptr && *type == "mmproj";
+}
+
 const Document* Checkpoint::find_document(std::string_view path) const {
   for (const Document& document : documents) {
     if (document.path == path) return &document;

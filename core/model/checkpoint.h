@@ -31,7 +31,7 @@ inline constexpr uint64_t kMaxTensorBytes = uint64_t{1} << 62;
 struct AddScalar {
   float value;
 };
-struct NegExp {};  // x -> -exp(x), rounded once
+struct NegExp {};      // x -> -exp(x), rounded once
 struct LogNegated {};  // x -> log(-x), rounded once: what NegExp was made of
 struct RoundTo {
   Dtype dtype;
@@ -171,7 +171,8 @@ struct Checkpoint {
   const Tensor* find_tensor(std::string_view name) const;  // linear
   // The first that is stored as codes with scales beside them; nullptr when there is none.
   const Tensor* first_with_scales() const;
-  bool has_head() const;  // else the embeddings, which it is tied to, or none
+  bool is_projector() const;  // a GGUF of vision and audio towers alone (general.type "mmproj")
+  bool has_head() const;      // else the embeddings, which it is tied to, or none
   const Document* find_document(std::string_view path) const;
   // Each replaces the document of that path, or appends.
   void set_document(Document document);

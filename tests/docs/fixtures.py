@@ -15,7 +15,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TESTDATA = ROOT / "testdata"
 # Options of every verb whose value is something that the line makes.
-WRITES = {"--also", "--plan-out", "--archive", "--lfs", "--unpack", "--out"}
+WRITES = {"--also", "--mmproj", "--plan-out", "--archive", "--lfs", "--unpack", "--out"}
 
 
 def environment(ckpt, folder):
@@ -180,6 +180,7 @@ def wrapped_by_hand(maker, name):
 
 
 MAKERS = {
+    "Qwen3-VL-4B": copy_of("families/qwen3-vl/hf"),
     "Qwen3.5-9B": copy_of("qwen35vl-micro"),
     "qwen3.5-9b": copy_of("qwen35vl-micro"),
     "checkpoint-162": Maker.trainer_checkpoint,

@@ -40,7 +40,8 @@ TEST(PlanFile, EveryWordOfACommandComesBack) {
   const std::string text = std::string(kHead) + R"({
     "in": "/a/in", "out": "out", "tokenizer": "/t", "to": "q4_k_m", "output-tensor-type": "q6_k",
     "token-embedding-type": "q8_0", "imatrix": "i.gguf", "tokenizer-pre": "qwen2",
-    "model-name": "n", "base": "/b", "no-mtp": true, "allow-requantize": true, "pure": true,
+    "model-name": "n", "base": "/b", "mmproj": "p.gguf", "mmproj-only": true,
+    "mmproj-type": "f16", "no-mtp": true, "allow-requantize": true, "pure": true,
     "leave-output-tensor": true, "shard-size": 5, "header-slack": 6, "allow-nonfinite": true,
     "for": ["vllm-0.17"], "rules": [["keep", "a*"], ["tensor-type", "b*=q8_0"]],
     "export": [["preset", "mlp-only"], ["amax-from", "amax"]],
@@ -53,6 +54,9 @@ TEST(PlanFile, EveryWordOfACommandComesBack) {
   EXPECT_EQ(conversion.in, "/a/in");
   EXPECT_EQ(conversion.out, "/plans/out");
   EXPECT_EQ(conversion.imatrix, "/plans/i.gguf");
+  EXPECT_EQ(conversion.mmproj, "/plans/p.gguf");
+  EXPECT_TRUE(conversion.mmproj_only);
+  EXPECT_EQ(conversion.flags.get("mmproj-type"), "f16");
   EXPECT_EQ(conversion.shard_bytes, 5u);
   EXPECT_EQ(conversion.flags.all("tensor-type"), std::vector<std::string>{"b*=q8_0"});
   EXPECT_EQ(conversion.flags.get("amax-from"), "/plans/amax");

@@ -1,5 +1,5 @@
-// Whole families: what to-gguf and quantize make of the folders in testdata/families has the
-// SHA-256 of what llama.cpp v0.5.0 made of them, whole file by whole file.
+// Whole families: what to-gguf, to-mmproj and quantize make of the folders in testdata/families has
+// the SHA-256 of what llama.cpp v0.5.0 made of them, whole file by whole file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,9 +46,15 @@ Result<Checkpoint> step(const char* name, Checkpoint input, const Options& optio
   return find_transform(name)->apply(std::move(input), options, {all_codecs(), nullptr, nullptr});
 }
 
-// "bf16.gguf", "*-outtype.gguf" and "*-no-mtp.gguf" are the converter's, all others its bf16 file
-// quantized.
+// "bf16.gguf", "*-outtype.gguf", "*-no-mtp.gguf" and "mmproj*.gguf" are the converter's, all others
+// its bf16 file quantized.
 Result<Checkpoint> made_as(const FamilyFile& row, Checkpoint input) {
+  if (row.file.starts_with("mmproj")) {
+    const bool has_type = row.file.starts_with("mmproj-");
+    const size_t start = std::string_view("mmproj-").size();
+    const std::string type = has_type ? row.file.substr(start, row.file.find('.') - start) : "bf16";
+    return step("to-mmproj", std::move(input), {{"mmproj-type", type}});
+  }
   const std::string type = row.file.substr(0, row.file.find_first_of("-."));
   const bool is_plain = row.file == "bf16.gguf" || row.file == "bf16-no-mtp.gguf";
   const bool is_converters = is_plain || row.file.ends_with("-outtype.gguf");

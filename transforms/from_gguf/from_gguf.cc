@@ -274,6 +274,11 @@ Result<Checkpoint> from_gguf(Checkpoint checkpoint, const OptionValues& options,
   if (checkpoint.format != "gguf") {
     return fail(ErrorCode::kUsage, "the checkpoint is {}; expected gguf", checkpoint.format);
   }
+  if (checkpoint.is_projector()) {
+    return fail_with_hint(ErrorCode::kUnsupported, "the folder that it was made from",
+                          "this is a projector: towers without the language model do not come back "
+                          "as a folder");
+  }
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.is_stored()) continue;
     return fail_with_hint(ErrorCode::kUsage, "an OUT that ends in .gguf, and that file as IN",

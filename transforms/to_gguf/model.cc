@@ -307,8 +307,9 @@ uint64_t file_type(const Model& model) {
   const bool is_plain = model.out_type != OutType::kQ8_0;
   if (is_plain && model.is_nvfp4) return kNvfp4;
   if (is_plain && model.is_mxfp4) return kMxfp4Moe;
-  return row_of(model.out_type).file_type;
+  return file_type(model.out_type);
 }
+uint64_t file_type(OutType type) { return row_of(type).file_type; }
 Dtype dtype_of(OutType type) { return row_of(type).dtype; }
 
 }  // namespace ckpt

@@ -51,6 +51,7 @@ Result<std::vector<LayerMixer>> layer_mixers(const Model& model);
 
 // llama.cpp include/llama.h `enum llama_ftype`; NVFP4 weights count more than what is beside them.
 uint64_t file_type(const Model& model);
+uint64_t file_type(OutType type);  // of a file of floats
 
 Dtype dtype_of(OutType type);
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 
 namespace ckpt {
-namespace {
 
-// Holds `name` against a row's stem, in which each {} stands for digits.
-bool matches(std::string_view pattern, std::string_view name, std::vector<std::string>& numbers) {
+bool matches_pattern(std::string_view pattern, std::string_view name,
+                     std::vector<std::string>& numbers) {
   numbers.clear();
   while (!pattern.empty()) {
     if (pattern.starts_with("{}")) {
@@ -32,8 +31,6 @@ std::string fill_in(std::string_view pattern, const std::vector<std::string>& nu
   return out;
 }
 
-}  // namespace
-
 std::optional<Match> find_name_rule(const Family& family, std::string_view name) {
   Match match;
   for (const std::string_view suffix :
@@ -42,7 +39,7 @@ std::optional<Match> find_name_rule(const Family& family, std::string_view name)
     const std::string_view stem = name.substr(0, name.size() - suffix.size());
     for (const std::span<const NameRule> list : family.names) {
       for (const NameRule& rule : list) {
-        if (!matches(rule.from, stem, match.numbers)) continue;
+        if (!matches_pattern(rule.from, stem, match.numbers)) continue;
         match.rule = &rule;
         match.suffix = suffix;
         return match;

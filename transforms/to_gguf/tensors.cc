@@ -72,16 +72,6 @@ const Codec& TensorList::codec_for(const Tensor& tensor, const std::string& name
                                                         : plain_codec(codecs_, Dtype::kF16);
 }
 
-// Values pass through the outtype even when a later step stores them in a third type: that is what
-// converting first and quantizing the file would have done.
-Result<Tensor> encode(Tensor tensor, const Codec& target) {
-  if (find_repack(*tensor.codec, target) != nullptr) return repack(std::move(tensor), target);
-  const Dtype to = target.parts[0].dtype;
-  const bool rounds = (to == Dtype::kF16 || to == Dtype::kBF16) && tensor.codec != &target;
-  CKPT_ASSIGN(Tensor out, recode(std::move(tensor), target));
-  return rounds ? with_op(std::move(out), RoundTo{to}) : Result<Tensor>(std::move(out));
-}
-
 // Floats of several types, and rows that share scales with others of their tensor, are joined as
 // F32, which holds them all.
 void give_one_type(std::vector<Tensor>& tensors, const Codec& f32) {
@@ -101,7 +91,7 @@ Status TensorList::store(Tensor tensor, std::string name, Store store, std::stri
                 source, name);
   }
   const Codec& codec = codec_for(tensor, name, store);
-  CKPT_ASSIGN(Tensor encoded, encode(std::move(tensor), codec));
+  CKPT_ASSIGN(Tensor encoded, encode_as(std::move(tensor), codec));
   encoded.name = std::move(name);
   encoded.source_name = source;
   out_.push_back(std::move(encoded));
@@ -199,6 +189,14 @@ Result<std::vector<Tensor>> TensorList::finish() {
 }
 
 }  // namespace
+
+Result<Tensor> encode_as(Tensor tensor, const Codec& target) {
+  if (find_repack(*tensor.codec, target) != nullptr) return repack(std::move(tensor), target);
+  const Dtype to = target.parts[0].dtype;
+  const bool rounds = (to == Dtype::kF16 || to == Dtype::kBF16) && tensor.codec != &target;
+  CKPT_ASSIGN(Tensor out, recode(std::move(tensor), target));
+  return rounds ? with_op(std::move(out), RoundTo{to}) : Result<Tensor>(std::move(out));
+}
 
 Result<std::vector<Tensor>> make_gguf_tensors(std::vector<NamedTensor> tensors, const Model& model,
                                               Codecs codecs) {

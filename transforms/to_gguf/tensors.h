@@ -13,4 +13,8 @@ namespace ckpt {
 Result<std::vector<Tensor>> make_gguf_tensors(std::vector<NamedTensor> tensors, const Model& model,
                                               Codecs codecs);
 
+// `tensor` to be stored as `target`. Values pass through it even when a later step stores them in a
+// third type: that is what converting first and quantizing the file would have done.
+Result<Tensor> encode_as(Tensor tensor, const Codec& target);
+
 }  // namespace ckpt

@@ -24,6 +24,7 @@
 #include "transforms/to_gguf/shapes.h"
 #include "transforms/to_gguf/tensors.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
+#include "transforms/to_mmproj/families/families.h"
 
 namespace ckpt {
 namespace {
@@ -40,6 +41,8 @@ constexpr OptionRule kToGgufOptions[] = {
                    "F32)")
         .by_default("auto"),
     option::yes_no("mtp", "keep the layers for multi-token prediction").by_default("yes"),
+    option::yes_no("note-towers", "say which tensors of vision and other towers are left out")
+        .by_default("yes"),
     option::text("tokenizer-pre", "NAME", "name of the pre-tokenizer, instead of the one found"),
     option::text("model-name", "NAME",
                  "general.name, instead of that of the model card or the folder"),
@@ -97,15 +100,19 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
   return out;
 }
 
-void note_towers(const std::vector<std::string>& towers, const Context& context) {
+void note_towers(const Model& model, const Context& context) {
+  const std::vector<std::string>& towers = model.towers;
   if (towers.empty()) return;
   const bool all_see = std::all_of(towers.begin(), towers.end(), [](const std::string& name) {
     return name.find("visual.") != name.npos || name.find("vision") != name.npos;
   });
   context.note(fmt::format(
       "{} tensors of {} are left out (the first: '{}'); llama.cpp reads them from a second file, "
-      "which its convert_hf_to_gguf.py --mmproj writes",
-      towers.size(), all_see ? "the vision tower" : "vision and other towers", towers[0]));
+      "which {}",
+      towers.size(), all_see ? "the vision tower" : "vision and other towers", towers[0],
+      find_projector_family(model.root) != nullptr
+          ? "--mmproj FILE makes too, and --mmproj-only alone"
+          : "its convert_hf_to_gguf.py --mmproj writes"));
 }
 
 Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const Context& context) {
@@ -119,7 +126,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
   CKPT_ASSIGN(input, join_packed_weights(std::move(input), context.codecs));
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, options.yes("mtp"), model, context.codecs));
-  note_towers(model.towers, context);
+  if (options.yes("note-towers")) note_towers(model, context);
   if (model.left_out != 0) {
     context.note(
         fmt::format("{} tensors of layers for multi-token prediction are left out: "

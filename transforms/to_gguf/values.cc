@@ -110,7 +110,8 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
   return with_op(std::move(tensor), PermuteColumns{std::move(index)});
 }
 
-// Rows of each head: the two halves become pairs.
+}  // namespace
+
 Result<Tensor> pair_rows(Tensor tensor, uint64_t heads) {
   const uint64_t rows = row_count(tensor);
   if (heads == 0 || rows % heads != 0 || rows / heads % 2 != 0) {
@@ -128,12 +129,13 @@ Result<Tensor> pair_rows(Tensor tensor, uint64_t heads) {
   return reordered(std::move(tensor), runs);
 }
 
-// Rounds as the converter's arithmetic did when the source was F16.
 Result<Tensor> with_sum(Tensor tensor, ValueOp op) {
   const bool half = tensor.codec->parts[0].dtype == Dtype::kF16;
   CKPT_ASSIGN(Tensor changed, with_op(std::move(tensor), std::move(op)));
   return half ? with_op(std::move(changed), RoundTo{Dtype::kF16}) : Result<Tensor>(changed);
 }
+
+namespace {
 
 // Without its axes of length 1.
 Result<Tensor> squeezed(Tensor tensor) {

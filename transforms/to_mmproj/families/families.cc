@@ -1,0 +1,29 @@
+// The list of families that projectors are made for.
+#include "transforms/to_mmproj/families/families.h"
+
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+const ProjectorFamily* const kProjectorFamilies[] = {
+    &kQwen3VlProjector,
+    &kQwen3VlMoeProjector,
+    &kQwen35Projector,
+};
+
+}  // namespace
+
+std::span<const ProjectorFamily* const> projector_families() { return kProjectorFamilies; }
+
+const ProjectorFamily* find_projector_family(const JsonValue& config) {
+  const JsonValue* list = known(config, "architectures");
+  if (list == nullptr || !list->is_array() || list->empty()) return nullptr;
+  const auto* name = list->front().get_ptr<const std::string*>();
+  for (const ProjectorFamily* family : kProjectorFamilies) {
+    if (name != nullptr && has_word(family->architectures, *name)) return family;
+  }
+  return nullptr;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,72 @@
+// Towers of a model that sees or hears, as data: which architectures have them, what their tensors
+// are called in a projector, which values change on the way, and which keys a family adds.
+//
+//   model.visual.blocks.3.attn.qkv.weight
+//   └─ prefix ─┘└──── stem, {} = 3 ┘└──┴─ suffix, kept          v.blk.3.attn_qkv.weight
+//
+// Source of every row: llama.cpp conversion/{qwen3vl,gemma,llava,llama4}.py and
+// gguf-py/gguf/tensor_mapping.py.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "transforms/to_mmproj/model.h"
+
+namespace ckpt {
+
+// What happens to the values of a tensor of a tower, beside its new name.
+enum class TowerChange : uint8_t {
+  kNone,
+  kAddOne,      // a norm whose weights are stored minus one
+  kFrames,      // {out, in, 2 frames, h, w}: `to` gets the first frame, `second` the other
+  kDeepstack,   // the number of the merger becomes that of the layer that it reads
+  kPairs,       // rows of each head from halves to pairs
+  kPixels,      // {out, h w rgb} as {out, rgb, h, w}
+  kImageBreak,  // of the embeddings, the row of the token [IMG_BREAK]
+};
+
+// How a tensor is stored: by the common rules, or whatever the outtype.
+enum class TowerStore : uint8_t {
+  kByRules,
+  kPatches,  // F16 in a file of F16, else F32
+  kF32,
+  kF16,
+};
+
+struct TowerRule {
+  std::string_view from;  // "blocks.{}.attn.qkv", behind one of the family's prefixes
+  std::string_view to;    // "v.blk.{}.attn_qkv"; empty: the tensor is left out
+  TowerChange change = TowerChange::kNone;
+  TowerStore store = TowerStore::kByRules;
+  std::string_view second = {};  // where a change gives two tensors
+};
+
+// A tensor of the checkpoint may begin so; rows then know it by the second word.
+struct TowerPrefix {
+  std::string_view found, known_as;
+};
+
+struct ProjectorFamily {
+  std::string_view name;           // clip.projector_type
+  std::string_view architectures;  // of config.json, separated by spaces
+  // What the model class fills in when vision_config or config.json lacks it: JSON objects.
+  std::string_view vision_defaults;
+  std::string_view root_defaults = "{}";
+  std::string_view text_defaults = "{}";
+  std::span<const TowerPrefix> prefixes;  // the first that fits is taken
+  std::span<const TowerRule> names;
+  // Ready for the common keys: fields computed from others. May be null.
+  Status (*complete)(ProjectorModel& model) = nullptr;
+  // The keys behind the common ones.
+  Status (*add_keys)(const ProjectorModel& model, Metadata& metadata);
+};
+
+extern const ProjectorFamily kQwen3VlProjector, kQwen3VlMoeProjector, kQwen35Projector;
+
+std::span<const ProjectorFamily* const> projector_families();
+
+// The family of the first architecture that config.json names; nullptr when there is none.
+const ProjectorFamily* find_projector_family(const JsonValue& config);
+
+}  // namespace ckpt

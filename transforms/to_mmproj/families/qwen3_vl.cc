@@ -1,0 +1,117 @@
+// Qwen3-VL, dense and mixture of experts, and Qwen3.5: one tower. Frames come in twos, so the patch
+// embedding is a convolution over two of them, which are written as two; mergers of some layers go
+// to the language model beside the last (deepstack).
+//
+// Source: llama.cpp conversion/qwen3vl.py Qwen3VLVisionModel; defaults: transformers
+// models/qwen3_vl/configuration_qwen3_vl.py, models/qwen3_5/configuration_qwen3_5.py.
+#include <cmath>
+
+#include "transforms/to_mmproj/families/families.h"
+
+namespace ckpt {
+namespace {
+
+constexpr TowerPrefix kQwen3VlPrefixes[] = {{"model.visual.", ""}, {"visual.", ""}};
+
+// clang-format off
+constexpr TowerRule kQwen3VlTower[] = {
+    {"patch_embed.proj.weight", "v.patch_embd.weight", TowerChange::kFrames, TowerStore::kPatches,
+     "v.patch_embd.weight.1"},
+    {"patch_embed.proj.bias",   "v.patch_embd.bias"},
+    {"pos_embed",               "v.position_embd", TowerChange::kNone, TowerStore::kF32},
+    {"blocks.{}.norm1",         "v.blk.{}.ln1"},
+    {"blocks.{}.norm2",         "v.blk.{}.ln2"},
+    {"blocks.{}.attn.qkv",      "v.blk.{}.attn_qkv"},
+    {"blocks.{}.attn.proj",     "v.blk.{}.attn_out"},
+    {"blocks.{}.mlp.linear_fc1", "v.blk.{}.ffn_up"},
+    {"blocks.{}.mlp.linear_fc2", "v.blk.{}.ffn_down"},
+    {"merger.norm",             "v.post_ln"},
+    {"merger.linear_fc1",       "mm.0"},
+    {"merger.linear_fc2",       "mm.2"},
+    {"deepstack_merger_list.{}.norm",       "v.deepstack.{}.norm", TowerChange::kDeepstack},
+    {"deepstack_merger_list.{}.linear_fc1", "v.deepstack.{}.fc1",  TowerChange::kDeepstack},
+    {"deepstack_merger_list.{}.linear_fc2", "v.deepstack.{}.fc2",  TowerChange::kDeepstack},
+};
+// clang-format on
+
+constexpr std::string_view kQwen3VlVision =
+    R"({"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16,
+        "patch_size": 16, "spatial_merge_size": 2, "num_position_embeddings": 2304,
+        "deepstack_visual_indexes": [8, 16, 24]})";
+constexpr std::string_view kQwen35Vision =
+    R"({"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16,
+        "patch_size": 16, "spatial_merge_size": 2, "num_position_embeddings": 2304})";
+
+Status read_deepstack(ProjectorModel& model, uint64_t layers) {
+  const JsonValue* list = model.vision.find("deepstack_visual_indexes");
+  if (list == nullptr) return {};
+  for (const JsonValue& item : *list) {
+    const auto layer = whole(item);
+    if (!list->is_array() || !layer || *layer >= layers) {
+      return fail(ErrorCode::kCorrupt,
+                  "{}: deepstack_visual_indexes is {}; expected numbers of its {} layers",
+                  model.vision.where, list->dump(), layers);
+    }
+    model.deepstack.push_back(*layer);
+  }
+  return {};
+}
+
+Status complete_qwen3_vl(ProjectorModel& model) {
+  JsonValue& vision = model.vision.json;
+  if (!vision.contains("image_size")) {
+    CKPT_ASSIGN(const uint64_t positions, model.vision.count("num_position_embeddings"));
+    CKPT_ASSIGN(const uint64_t patch, model.vision.count("patch_size"));
+    const double side = std::sqrt(static_cast<double>(positions));
+    vision["image_size"] = static_cast<uint64_t>(side * static_cast<double>(patch));
+  }
+  CKPT_ASSIGN(const uint64_t layers, model.vision.count("depth"));
+  return read_deepstack(model, layers);
+}
+
+Status add_qwen3_vl_keys(const ProjectorModel& model, Metadata& metadata) {
+  metadata.append("clip.projector_type", MetaValue::text(std::string(model.family->name)));
+  metadata.append("clip.use_gelu", MetaValue::boolean(true));
+  if (model.vision.find("spatial_merge_size") != nullptr) {
+    CKPT_ASSIGN(const uint64_t merged, model.vision.count("spatial_merge_size"));
+    metadata.append("clip.vision.spatial_merge_size", MetaValue::u32(merged));
+  }
+  // The converter takes the language model's; the tower's own is nowhere in the configuration.
+  CKPT_ASSIGN(const double epsilon, model.text.real("rms_norm_eps"));
+  metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
+  CKPT_ASSIGN(const uint64_t layers, model.vision.count("depth"));
+  std::vector<bool> reads(layers, false);
+  for (const uint64_t layer : model.deepstack) reads[layer] = true;
+  if (!reads.empty()) {
+    metadata.append("clip.vision.is_deepstack_layers", MetaValue::array(make_bool_array(reads)));
+  }
+  return {};
+}
+
+constexpr ProjectorFamily qwen3_vl(std::string_view architectures, std::string_view vision,
+                                   std::string_view text) {
+  return {
+      .name = "qwen3vl_merger",
+      .architectures = architectures,
+      .vision_defaults = vision,
+      .text_defaults = text,
+      .prefixes = kQwen3VlPrefixes,
+      .names = kQwen3VlTower,
+      .complete = complete_qwen3_vl,
+      .add_keys = add_qwen3_vl_keys,
+  };
+}
+
+}  // namespace
+
+const ProjectorFamily kQwen3VlProjector =
+    qwen3_vl("Qwen3VLForConditionalGeneration", kQwen3VlVision,
+             R"({"hidden_size": 4096, "rms_norm_eps": 1e-6})");
+const ProjectorFamily kQwen3VlMoeProjector =
+    qwen3_vl("Qwen3VLMoeForConditionalGeneration", kQwen3VlVision,
+             R"({"hidden_size": 2048, "rms_norm_eps": 1e-6})");
+const ProjectorFamily kQwen35Projector =
+    qwen3_vl("Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration", kQwen35Vision,
+             R"({"rms_norm_eps": 1e-6})");
+
+}  // namespace ckpt

@@ -1,0 +1,229 @@
+// Tensors under their names in a projector, in the order they are written, with the type the rules
+// give (llama.cpp conversion/base.py prepare_tensors, MmprojModel.tensor_force_quant).
+//
+//   rank <= 1, or "..._norm.weight"          F32
+//   patch embeddings, patch merger           F16 in a file of F16, else F32
+//   position embeddings                      F32
+//   name that does not end in ".weight"      F32
+//   else                                     the outtype; Q8_0 where rows are no whole blocks: F16
+//
+// Files by name, in a file tensors by name, compared as bytes: layer 10 comes before layer 2.
+#include "transforms/to_mmproj/tensors.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/words.h"
+#include "transforms/to_gguf/names.h"
+#include "transforms/to_gguf/select.h"
+#include "transforms/to_gguf/tensors.h"
+#include "transforms/to_mmproj/families/families.h"
+#include "transforms/to_mmproj/values.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kTextStarts[] = {"lm_head.",
+                                            "mtp.",
+                                            "model.mtp.",
+                                            "model.layers.",
+                                            "model.norm.",
+                                            "model.embed_tokens.",
+                                            "model.language_model."};
+constexpr std::string_view kBuffers[] = {".rotary_emb.inv_freq", ".attention.masked_bias",
+                                         ".position_ids"};
+constexpr std::string_view kSuffixes[] = {"", ".weight", ".bias"};
+
+bool is_of_text(std::string_view name) {
+  return name.find("language_model.") != name.npos ||
+         std::any_of(std::begin(kTextStarts), std::end(kTextStarts),
+                     [&](std::string_view start) { return name.starts_with(start); });
+}
+
+struct TowerMatch {
+  const TowerRule* rule = nullptr;
+  std::string_view suffix;
+  std::vector<std::string> numbers;
+};
+
+std::optional<TowerMatch> find_tower_rule(const ProjectorFamily& family, std::string_view name) {
+  const auto prefix =
+      std::find_if(family.prefixes.begin(), family.prefixes.end(),
+                   [&](const TowerPrefix& each) { return name.starts_with(each.found); });
+  if (prefix == family.prefixes.end()) return std::nullopt;
+  const std::string known =
+      std::string(prefix->known_as) + std::string(name.substr(prefix->found.size()));
+  TowerMatch match;
+  for (const std::string_view suffix : kSuffixes) {
+    if (!known.ends_with(suffix)) continue;
+    const std::string_view stem = std::string_view(known).substr(0, known.size() - suffix.size());
+    for (const TowerRule& rule : family.names) {
+      if (!matches_pattern(rule.from, stem, match.numbers)) continue;
+      match.rule = &rule;
+      match.suffix = suffix;
+      return match;
+    }
+  }
+  return std::nullopt;
+}
+
+class ProjectorTensors {
+ public:
+  ProjectorTensors(const ProjectorModel& model, Codecs codecs) : model_(model), codecs_(codecs) {}
+
+  Status add(const Tensor& tensor, const TowerMatch& match);
+  // Fails: kCorrupt where the layers are not as many as the configuration says.
+  Result<std::vector<Tensor>> finish();
+
+ private:
+  Status store(Tensor tensor, std::string name, TowerStore store, const std::string& source);
+  const Codec& codec_for(const Tensor& tensor, const std::string& name, TowerStore store) const;
+  Result<std::string> name_of(std::string_view target, const TowerMatch& match) const;
+  Status count_layer(std::string_view tower, const ConfigPart& part, const TowerMatch& match,
+                     const std::string& source);
+  Status check_layers(std::string_view tower, const ConfigPart& part) const;
+
+  const ProjectorModel& model_;
+  Codecs codecs_;
+  std::vector<Tensor> out_;
+  std::set<std::string> names_;
+  std::map<std::string_view, std::set<uint64_t>> layers_;  // by tower: "v", "a"
+};
+
+const Codec& ProjectorTensors::codec_for(const Tensor& tensor, const std::string& name,
+                                         TowerStore store) const {
+  const Codec& f32 = plain_codec(codecs_, Dtype::kF32);
+  const Codec& f16 = plain_codec(codecs_, Dtype::kF16);
+  if (tensor.shape.size() <= 1 || name.ends_with("_norm.weight")) return f32;
+  if (store == TowerStore::kF32) return f32;
+  if (store == TowerStore::kF16) return f16;
+  if (store == TowerStore::kPatches) return model_.out_type == OutType::kF16 ? f16 : f32;
+  if (!name.ends_with(".weight")) return f32;
+  const Codec& wanted = plain_codec(codecs_, dtype_of(model_.out_type));
+  return tensor.row_values() % wanted.block_values == 0 ? wanted : f16;
+}
+
+Result<std::string> ProjectorTensors::name_of(std::string_view target,
+                                              const TowerMatch& match) const {
+  std::vector<std::string> numbers = match.numbers;
+  if (match.rule->change == TowerChange::kDeepstack) {
+    uint64_t merger = 0;
+    std::string_view digits = numbers[0];
+    if (!take_number(digits, merger) || merger >= model_.deepstack.size()) {
+      return fail(ErrorCode::kCorrupt, "merger {} is there; {} has {} deepstack_visual_indexes",
+                  numbers[0], model_.vision.where, model_.deepstack.size());
+    }
+    numbers[0] = fmt::format("{}", model_.deepstack[merger]);
+  }
+  return fill_in(target, numbers) + std::string(match.suffix);
+}
+
+Status ProjectorTensors::store(Tensor tensor, std::string name, TowerStore store,
+                               const std::string& source) {
+  if (!names_.insert(name).second) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
+                source, name);
+  }
+  const Codec& codec = codec_for(tensor, name, store);
+  CKPT_ASSIGN(Tensor encoded, encode_as(std::move(tensor), codec));
+  encoded.name = std::move(name);
+  encoded.source_name = source;
+  out_.push_back(std::move(encoded));
+  return {};
+}
+
+Status ProjectorTensors::count_layer(std::string_view tower, const ConfigPart& part,
+                                     const TowerMatch& match, const std::string& source) {
+  if (!match.rule->to.starts_with(fmt::format("{}.blk.", tower))) return {};
+  CKPT_ASSIGN(const uint64_t count, part.count(kBlockFields));
+  uint64_t layer = 0;
+  std::string_view digits = match.numbers[0];
+  if (!take_number(digits, layer) || layer >= count) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' is of layer {}; {} has {} layers", source,
+                match.numbers[0], part.where, count);
+  }
+  layers_[tower].insert(layer);
+  return {};
+}
+
+Status ProjectorTensors::check_layers(std::string_view tower, const ConfigPart& part) const {
+  CKPT_ASSIGN(const uint64_t count, part.count(kBlockFields));
+  const auto found = layers_.find(tower);
+  const uint64_t there = found == layers_.end() ? 0 : found->second.size();
+  if (there == count) return {};
+  return fail_with_hint(ErrorCode::kCorrupt, "every file that the index of the weights names",
+                        "tensors of {} layers are there; {} has {}", there, part.where, count);
+}
+
+Status ProjectorTensors::add(const Tensor& tensor, const TowerMatch& match) {
+  const TowerRule& rule = *match.rule;
+  if (rule.to.empty()) return {};
+  const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
+  if (!tensor.is_plain_float() && !is_decodable) {
+    return fail(ErrorCode::kUnsupported,
+                "tensor '{}' is stored as {}; a projector takes floats, and NVFP4 and FP8 with "
+                "their scales",
+                tensor.name, tensor.codec->name);
+  }
+  CKPT_TRY(count_layer("v", model_.vision, match, tensor.name));
+  CKPT_TRY(count_layer("a", model_.audio, match, tensor.name));
+  const std::string source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+  CKPT_ASSIGN(std::vector<Tensor> changed,
+              change_tower_values(tensor, rule.change, model_, codecs_));
+  CKPT_ASSIGN(std::string name, in(tensor.name, name_of(rule.to, match)));
+  CKPT_TRY(store(std::move(changed[0]), std::move(name), rule.store, source));
+  if (changed.size() == 1) return {};
+  CKPT_ASSIGN(std::string second, in(tensor.name, name_of(rule.second, match)));
+  return store(std::move(changed[1]), std::move(second), rule.store, source);
+}
+
+Result<std::vector<Tensor>> ProjectorTensors::finish() {
+  CKPT_TRY(check_layers("v", model_.vision));
+  if (model_.hears()) CKPT_TRY(check_layers("a", model_.audio));
+  return std::move(out_);
+}
+
+Failure unknown_of_towers(const std::vector<std::string>& names, const ProjectorFamily& family) {
+  constexpr size_t kShown = 5;
+  const size_t shown = std::min(names.size(), kShown);
+  return fail(ErrorCode::kUnsupported,
+              "{} tensors that neither the towers of {} nor its language model have, such as '{}'",
+              names.size(), family.name,
+              fmt::join(names.begin(), names.begin() + static_cast<long>(shown), "', '"));
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
+                                                   std::optional<OutType> wanted,
+                                                   ProjectorModel& model, Codecs codecs) {
+  std::vector<const Tensor*> order;
+  for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
+  std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
+    return std::tie(a->home, a->name) < std::tie(b->home, b->name);
+  });
+  std::vector<std::pair<const Tensor*, TowerMatch>> matched;
+  std::vector<NamedTensor> kept;
+  std::vector<std::string> unknown;
+  for (const Tensor* tensor : order) {
+    if (ends_with_any(tensor->name, kBuffers)) continue;
+    const auto match = find_tower_rule(*model.family, tensor->name);
+    if (match) {
+      matched.emplace_back(tensor, *match);
+      kept.push_back({tensor->name, *tensor});
+    } else if (!is_of_text(tensor->name)) {
+      unknown.push_back(tensor->name);
+    }
+  }
+  if (!unknown.empty()) return unknown_of_towers(unknown, *model.family);
+  if (matched.empty()) {
+    return fail_with_hint(ErrorCode::kUnsupported, "the released model, whose weights hold it",
+                          "none of the {} tensors is of a vision tower", checkpoint.tensors.size());
+  }
+  model.out_type = wanted ? *wanted : guess_out_type(kept);
+  ProjectorTensors list(model, codecs);
+  for (const auto& [tensor, match] : matched) CKPT_TRY(list.add(*tensor, match));
+  return list.finish();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,72 @@
+// to-mmproj: the towers of a Hugging Face checkpoint become the projector that llama.cpp's
+// convert_hf_to_gguf.py --mmproj writes for it, the second file of a model that sees or hears.
+//
+//   config.json, preprocessor_config.json ─▶ ProjectorModel ─┬─▶ tensors    tensors.h
+//                                                            ├─▶ general.*  to_gguf/general
+//                                                            └─▶ clip.*     keys.h
+//
+// outtype=auto takes F32 checkpoints as F32, where that converter rounds them to F16, and colors of
+// the preprocessor are F32 even where it writes whole numbers; everything else is the same byte for
+// byte. Layers and their sizes are held against the configuration, which it does not do.
+#include "transforms/modelopt_export/qat_quantizers.h"
+#include "transforms/steps.h"
+#include "transforms/to_gguf/general/general.h"
+#include "transforms/to_mmproj/keys.h"
+#include "transforms/to_mmproj/model.h"
+#include "transforms/to_mmproj/tensors.h"
+
+namespace ckpt {
+namespace {
+
+constexpr int kTowersOwnType = -1;
+constexpr Choice kProjectorTypes[] = {{"auto", kTowersOwnType},
+                                      {"f32", OutType::kF32},
+                                      {"f16", OutType::kF16},
+                                      {"bf16", OutType::kBF16},
+                                      {"q8_0", OutType::kQ8_0}};
+constexpr OptionRule kToMmprojOptions[] = {
+    option::choice("mmproj-type", kProjectorTypes,
+                   "type of the projector's matrices; auto: that of the source (norms, position "
+                   "and patch embeddings are F32)")
+        .by_default("auto"),
+    option::text("model-name", "NAME",
+                 "general.name, instead of that of the model card or the folder"),
+};
+
+Result<Checkpoint> to_mmproj(Checkpoint input, const OptionValues& options,
+                             const Context& context) {
+  if (input.format == "gguf") {
+    return fail_with_hint(ErrorCode::kUsage, "the Hugging Face folder that the GGUF was made from",
+                          "to-mmproj: the checkpoint is GGUF already; it holds no towers");
+  }
+  CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
+  CKPT_ASSIGN(ProjectorModel model, read_projector_model(input));
+  const int wanted = options.choice<int>("mmproj-type");
+  Checkpoint out;
+  out.format = "gguf";
+  out.name = input.name;
+  CKPT_ASSIGN(out.tensors, make_projector_tensors(input,
+                                                  wanted == kTowersOwnType
+                                                      ? std::nullopt
+                                                      : std::optional(static_cast<OutType>(wanted)),
+                                                  model, context.codecs));
+  out.metadata.append("general.architecture", MetaValue::text("clip"));
+  out.metadata.append("general.type", MetaValue::text("mmproj"));
+  CKPT_TRY(add_general_keys(input, out.tensors, options.find("model-name"), context, out.metadata));
+  CKPT_TRY(add_projector_keys(model, out.metadata));
+  out.metadata.append("general.quantization_version", MetaValue::u32(2));
+  return out;
+}
+
+}  // namespace
+
+const Transform kToMmproj = {
+    .name = "to-mmproj",
+    .help =
+        "the towers of a Hugging Face checkpoint to a projector (mmproj), as llama.cpp's "
+        "converter writes it",
+    .options = kToMmprojOptions,
+    .run = to_mmproj,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,98 @@
+// What happens to values on the way to a projector (llama.cpp conversion/{qwen3vl,gemma,llava}.py
+// modify_tensors).
+//
+//   a convolution over two frames   {out, in, 2, h, w}   ─▶  {out, in, h, w} twice
+//   patches with colors last        {out, h w rgb}       ─▶  {out, rgb, h, w}
+#include "transforms/to_mmproj/values.h"
+
+#include <cmath>
+
+#include "core/model/decoded_source.h"
+#include "core/model/strided_source.h"
+#include "transforms/to_gguf/values.h"
+
+namespace ckpt {
+namespace {
+
+Failure wrong_tower_shape(const Tensor& tensor, std::string_view expected) {
+  return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; expected {}", tensor.name,
+              fmt::join(tensor.shape, ", "), expected);
+}
+
+Result<std::vector<Tensor>> split_frames(const Tensor& tensor) {
+  constexpr uint64_t kFrames = 2;
+  const std::vector<uint64_t>& shape = tensor.shape;
+  if (shape.size() != 5 || shape[2] != kFrames) {
+    return wrong_tower_shape(tensor, "a convolution over 2 frames, [out, in, 2, height, width]");
+  }
+  const uint64_t pixels = shape[3] * shape[4];
+  const uint64_t image = kFrames * pixels;
+  std::vector<Tensor> out;
+  for (uint64_t frame = 0; frame < kFrames; ++frame) {
+    CKPT_ASSIGN(Tensor taken, take_grid(tensor, {frame * pixels,
+                                                 {shape[0], shape[1], pixels},
+                                                 {shape[1] * image, image, 1}}));
+    CKPT_ASSIGN(out.emplace_back(),
+                reshape(std::move(taken), {shape[0], shape[1], shape[3], shape[4]}));
+  }
+  return out;
+}
+
+Result<Tensor> colors_first(const Tensor& tensor) {
+  constexpr uint64_t kColors = 3;
+  const uint64_t pixels = tensor.row_values() / kColors;
+  const auto side = static_cast<uint64_t>(std::sqrt(static_cast<double>(pixels)));
+  if (tensor.shape.size() != 2 || side == 0 || side * side * kColors != tensor.row_values()) {
+    return wrong_tower_shape(tensor, "[out, height x width x 3] of a square");
+  }
+  const uint64_t rows = tensor.shape[0];
+  CKPT_ASSIGN(Tensor taken,
+              take_grid(tensor, {0, {rows, kColors, pixels}, {tensor.row_values(), 1, kColors}}));
+  return reshape(std::move(taken), {rows, kColors, side, side});
+}
+
+Result<Tensor> row_of_token(const Tensor& tensor, const ProjectorModel& model) {
+  if (!model.break_token || tensor.shape.size() != 2 || *model.break_token >= tensor.shape[0]) {
+    return wrong_tower_shape(tensor, "a row for the token [IMG_BREAK]");
+  }
+  CKPT_ASSIGN(Tensor row, take_rows(tensor, *model.break_token, 1));
+  return reshape(std::move(row), {tensor.shape[1]});
+}
+
+Result<Tensor> change_one_of_tower(Tensor tensor, TowerChange change, const ProjectorModel& model) {
+  switch (change) {
+    case TowerChange::kAddOne:
+      return with_sum(std::move(tensor), AddScalar{1.0f});
+    case TowerChange::kPixels:
+      return colors_first(tensor);
+    case TowerChange::kImageBreak:
+      return row_of_token(tensor, model);
+    case TowerChange::kPairs: {
+      CKPT_ASSIGN(const uint64_t heads, model.vision.count("num_attention_heads"));
+      return pair_rows(std::move(tensor), heads);
+    }
+    case TowerChange::kNone:
+    case TowerChange::kDeepstack:
+    case TowerChange::kFrames:
+      break;
+  }
+  return tensor;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> change_tower_values(Tensor tensor, TowerChange change,
+                                                const ProjectorModel& model, Codecs codecs) {
+  if (tensor.shape.empty()) {
+    CKPT_ASSIGN(tensor, reshape(std::move(tensor), {1}));
+  }
+  const bool moves = change == TowerChange::kFrames || change == TowerChange::kPixels;
+  if (moves && !tensor.is_plain_float() && tensor.is_stored()) {
+    tensor = stored_as_f32(tensor, plain_codec(codecs, Dtype::kF32));
+  }
+  if (change == TowerChange::kFrames) return split_frames(tensor);
+  CKPT_ASSIGN(Tensor changed, change_one_of_tower(std::move(tensor), change, model));
+  return std::vector<Tensor>{std::move(changed)};
+}
+
+}  // namespace ckpt

@@ -82,8 +82,10 @@ class CodeReader {
   }
 
   // The number at a row, counted from the first of the window, and a column of the matrix.
-  uint32_t at(uint64_t row, uint64_t column) const {
-    return grid_.is_transposed ? number(column, row) : number(row, column);
+  int32_t at(uint64_t row, uint64_t column) const {
+    const uint32_t code = grid_.is_transposed ? number(column, row) : number(row, column);
+    const bool is_negative = grid_.is_signed && (code >> (grid_.bits - 1)) != 0;
+    return static_cast<int32_t>(code) - (is_negative ? 1 << grid_.bits : 0);
   }
 
  private:
@@ -192,13 +194,13 @@ Status CodedSource::decode_rows(uint64_t first, uint64_t count, std::span<float>
     const uint64_t scale_row = (first + row) / matrix.scales.tile_rows - scales.first_row;
     const float* row_scales = scales.values.data() + scale_row * matrix.scales.columns;
     for (uint64_t g = 0; matrix.has_zeros() && g < row_zeros.size(); ++g) {
-      const uint32_t own = zeros.at(row, g);
-      row_zeros[g] = static_cast<float>(static_cast<int32_t>(own) + matrix.zero);
+      row_zeros[g] = static_cast<float>(zeros.at(row, g) + matrix.zero);
     }
     float* values = out.data() + row * matrix.columns;
     for (uint64_t k = 0; k < matrix.columns; ++k) {
-      const uint32_t code = codes.at(row, k);
-      const float number = matrix.table ? (*matrix.table)[code] : static_cast<float>(code);
+      const int32_t code = codes.at(row, k);
+      const float number =
+          matrix.table ? (*matrix.table)[static_cast<size_t>(code)] : static_cast<float>(code);
       const float moved = number - row_zeros[groups[k]];
       const float scale = row_scales[groups[k]];
       values[k] = matrix.divides ? moved / scale : moved * scale;

@@ -31,6 +31,7 @@ struct CodeGrid {
   uint32_t word_bytes = 4;
   bool is_across = false;
   bool is_transposed = false;  // a line is a column of the matrix, not a row
+  bool is_signed = false;      // two's complement
   // The place, in units of `bits`, of each of eight numbers that follow each other; only for 4 bits
   // along a line.
   std::array<uint8_t, 8> places = {0, 1, 2, 3, 4, 5, 6, 7};

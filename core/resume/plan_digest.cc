@@ -72,8 +72,8 @@ class Digester {
   }
 
   void add_grid(const CodeGrid& grid) {
-    say("codes {} {} {} {} {} {} {} ", grid.outer, grid.inner, grid.bits, grid.word_bytes,
-        grid.is_across, grid.is_transposed, fmt::join(grid.places, " "));
+    say("codes {} {} {} {} {} {} {} {} ", grid.outer, grid.inner, grid.bits, grid.word_bytes,
+        grid.is_across, grid.is_transposed, grid.is_signed, fmt::join(grid.places, " "));
     if (grid.outer != 0) add_slice(grid.bytes);
   }
 

@@ -5,7 +5,8 @@ Codes, zero points and scales are drawn first. What a weight is worth is compute
 packed as the program of each layout packs them; nothing here unpacks. OUT/expected.tsv has, for every weight, the
 SHA-256 of its values as F32.
 
-Packing: GPTQModel gptqmodel/nn_modules/qlinear/__init__.py (pack), AutoAWQ awq/utils/packing_utils.py.
+Packing: GPTQModel gptqmodel/nn_modules/qlinear/__init__.py (pack), AutoAWQ awq/utils/packing_utils.py,
+compressed-tensors compressors/pack_quantized/helpers.py (pack_to_int32).
 """
 import hashlib
 import json
@@ -109,6 +110,105 @@ def awq(out, inputs=96, outputs=40, group=32):
             {p + "weight": worth(q, z, s, np.arange(inputs) // group)})
 
 
+# ---- compressed-tensors: q and z [outputs, inputs or groups], signed ------------------------------------------------
+def packed_int32(numbers, bits):
+    """Along the rows, plus 2^(bits - 1), the last word filled with zeros."""
+    n, k = numbers.shape
+    padded = np.zeros((n, -(-k // 32) * 32), np.int64)
+    padded[:, :k] = numbers + (1 << bits - 1)
+    return stream(padded.T, bits).T[:, :-(-k * bits // 32)]
+
+
+def weights(bits, strategy, type_="int", group=None, symmetric=True, block=None):
+    return {"num_bits": bits, "type": type_, "strategy": strategy, "group_size": group, "symmetric": symmetric,
+            "block_structure": block, "dynamic": False, "actorder": None}
+
+
+def groups_of(*lists):
+    return {f"group_{i}": {"targets": [target], "weights": w, "input_activations": None, "output_activations": None}
+            for i, (target, w) in enumerate(lists)}
+
+
+def packed(stem, bits, group=None, symmetric=True, inputs=96, outputs=40, scale="BF16", act=False):
+    """(tensors, values) of one pack-quantized layer."""
+    count = 1 if group is None else -(-inputs // group)
+    low, high = -(1 << bits - 1), 1 << bits - 1
+    q = rng.integers(low, high, (outputs, inputs))
+    z = np.zeros((outputs, count), int) if symmetric else rng.integers(low, high, (outputs, count))
+    s = (rng.random((outputs, count)) * 0.02 + 0.001).astype(F32)
+    s, stored = bf16(s) if scale == "BF16" else (s.astype(np.float16).astype(F32), s.astype(np.float16))
+    g = np.arange(inputs) // (group or inputs)
+    tensors = {}
+    if act:
+        g = rng.permutation(g)
+        tensors[stem + "weight_g_idx"] = g.astype(np.int32)
+    tensors |= {stem + "weight_packed": packed_int32(q, bits), stem + "weight_scale": stored,
+                stem + "weight_shape": np.array([outputs, inputs], np.int64)}
+    if not symmetric:
+        tensors[stem + "weight_zero_point"] = packed_int32(z.T, bits).T
+    return tensors, {stem + "weight": (q - z[:, g]).astype(F32) * s[:, g]}
+
+
+def compressed(out, name, format_, groups, *layers, **more):
+    tensors, values = {}, {}
+    for own, worth_ in layers:
+        tensors |= own
+        values |= worth_
+    out.add(name, {"quant_method": "compressed-tensors", "format": format_, "config_groups": groups, "ignore": ["lm_head"],
+                   "quantization_status": "compressed", **more}, tensors, values, "bfloat16")
+
+
+E4M3 = np.array([(-1) ** (c >> 7) * ((c & 7) * 2.0 ** -9 if c >> 3 & 15 == 0 else (8 + (c & 7)) * 2.0 ** ((c >> 3 & 15) - 10))
+                 for c in range(256)], F32)
+
+
+def codes8(stem, kind, shape_of_scale, symmetric=True, inputs=96, outputs=40, block=None, scale_type=np.float16, end="weight_scale"):
+    """(tensors, values) of one layer of 8-bit codes."""
+    if kind == "int":
+        codes = rng.integers(-128, 128, (outputs, inputs)).astype(np.int8)
+        numbers, stored = codes.astype(F32), codes
+    else:
+        codes = rng.integers(0, 256, (outputs, inputs)).astype(np.uint8)
+        codes[(codes & 0x7F) == 0x7F] = 0x20
+        numbers, stored = E4M3[codes], ("F8_E4M3", codes)
+    s = (rng.random(shape_of_scale) * 0.02 + 0.001).astype(scale_type)
+    full = s.astype(F32)
+    if block:
+        full = np.repeat(np.repeat(full, block[0], 0), block[1], 1)[:outputs, :inputs]
+    elif len(shape_of_scale) == 2 and shape_of_scale[1] > 1:
+        full = np.repeat(full, inputs // shape_of_scale[1], 1)
+    elif full.size > 1:
+        full = full.reshape(-1, 1)
+    tensors = {stem + "weight": stored, stem + end: s, stem + "input_scale": np.ones(1, F32)}
+    if not symmetric:
+        z = rng.integers(-20, 20, shape_of_scale).astype(np.int8)
+        tensors[stem + "weight_zero_point"] = z
+        numbers = numbers - np.repeat(z.astype(F32), inputs // shape_of_scale[1], 1)
+    return tensors, {stem + "weight": numbers * full}
+
+
+P0, P1, P2 = (f"model.layers.{i}.mlp.down_proj." for i in range(3))
+
+
+def compressed_tensors(out):
+    pack, down = "pack-quantized", "Linear"
+    int4 = weights(4, "group", group=32)
+    compressed(out, "ct-int4", pack, groups_of((down, int4)), packed(P0, 4, 32))
+    compressed(out, "ct-int4-asymmetric", pack, groups_of((down, weights(4, "group", group=32, symmetric=False))),
+               packed(P0, 4, 32, symmetric=False), packed(P1, 4, 32, symmetric=False, outputs=36, scale="F16"))
+    compressed(out, "ct-int4-g16-g-idx", pack, groups_of((down, weights(4, "group", group=16))), packed(P0, 4, 16, act=True))
+    compressed(out, "ct-int3-padded", pack, groups_of((down, weights(3, "channel"))), packed(P0, 3, inputs=90))
+    compressed(out, "ct-mixed-groups", "mixed-precision",
+               groups_of(("re:.*0.*", int4), ("re:.*1.*", weights(8, "channel", symmetric=False)), ("re:.*2.*", weights(8, "channel", "float"))),
+               packed(P0, 4, 32), packed(P1, 8, symmetric=False), codes8(P2, "float", (40, 1)))
+    compressed(out, "ct-w8a8", "int-quantized", groups_of((down, weights(8, "channel"))), codes8(P0, "int", (40, 1), scale_type=F32))
+    compressed(out, "ct-int8-asymmetric", "naive-quantized", groups_of((down, weights(8, "group", group=32, symmetric=False))),
+               codes8(P0, "int", (40, 3), symmetric=False))
+    compressed(out, "ct-fp8-tensor", "float-quantized", groups_of((down, weights(8, "tensor", "float"))), codes8(P0, "float", (1,)))
+    compressed(out, "ct-fp8-block", "float-quantized", groups_of((down, weights(8, "block", "float", block=[16, 64]))),
+               codes8(P0, "float", (3, 2), block=(16, 64)))
+
+
 def main(folder):
     out = Out(folder)
     for bits in (2, 3, 4, 8):
@@ -118,6 +218,7 @@ def main(folder):
     gptq(out, "gptq-3-v2-desc-act", 3, act=True, v2=True)
     gptq(out, "gptq-4-one-group-no-g-idx", 4, group=96, g_idx=False)
     awq(out)
+    compressed_tensors(out)
     (folder / "expected.tsv").write_text("".join("\t".join(row) + "\n" for row in out.rows))
 
 

@@ -76,10 +76,10 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.name.ends_with(kColumnScale) || ends_with_any(tensor.name, kDropped)) continue;
     Tensor made = tensor;
-    if (tensor.has_scales()) {
-      CKPT_ASSIGN(made, recode(std::move(made), codec));
-    } else if (is_unpacked(tensor)) {
+    if (is_unpacked(tensor) || is_made_of_words(tensor)) {
       CKPT_ASSIGN(made, rounded(std::move(made), codec));
+    } else if (tensor.has_scales()) {
+      CKPT_ASSIGN(made, recode(std::move(made), codec));
     }
     const auto scale = scales.find(module_of(tensor.name));
     if (scale != scales.end() && tensor.name.ends_with(".weight")) {

@@ -45,6 +45,7 @@ struct PackedKind {
   Result<PackedWeight> (*join)(const PackedJob& job, const Tensor& first);
 };
 std::span<const PackedKind> gptq_kinds();
+std::span<const PackedKind> compressed_kinds();
 
 // ---- what the readers are written with ---------------------------------------------------------
 

@@ -13,7 +13,7 @@ using KindList = std::vector<const PackedKind*>;
 
 KindList all_packed_kinds() {
   KindList out;
-  for (const auto& kinds : {gptq_kinds()}) {
+  for (const auto& kinds : {gptq_kinds(), compressed_kinds()}) {
     for (const PackedKind& kind : kinds) out.push_back(&kind);
   }
   return out;
@@ -95,10 +95,22 @@ Result<Checkpoint> join_packed_weights(Checkpoint checkpoint, Codecs codecs) {
   return checkpoint;
 }
 
-bool is_unpacked(const Tensor& tensor) {
-  if (!tensor.is_stored() || tensor.stored().parts.size() != 1) return false;
+namespace {
+
+const CodedSource* coded_source(const Tensor& tensor) {
+  if (!tensor.is_stored() || tensor.stored().parts.size() != 1) return nullptr;
   const std::vector<Slice>& slices = tensor.stored().parts[0];
-  return !slices.empty() && dynamic_cast<const CodedSource*>(slices[0].source.get()) != nullptr;
+  return slices.empty() ? nullptr : dynamic_cast<const CodedSource*>(slices[0].source.get());
+}
+
+}  // namespace
+
+bool is_unpacked(const Tensor& tensor) { return coded_source(tensor) != nullptr; }
+
+bool is_made_of_words(const Tensor& tensor) {
+  const CodedSource* source = coded_source(tensor);
+  return tensor.codec->scheme == Scheme::kPackedInt4 ||
+         (source != nullptr && source->matrix().codes.word_bytes == 4);
 }
 
 bool holds_packed_weights(const Checkpoint& checkpoint) {

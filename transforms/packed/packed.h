@@ -19,8 +19,11 @@ namespace ckpt {
 // other or what config.json says; kUnsupported: a layout of that method that is not read; kIo.
 Result<Checkpoint> join_packed_weights(Checkpoint checkpoint, Codecs codecs);
 
-// Made by join_packed_weights: of codes, which a conversion that decodes puts behind other tensors.
+// Made by join_packed_weights, with values that are decoded when they are read.
 bool is_unpacked(const Tensor& tensor);
+// The same of codes that fill words: such a weight has no tensor of its name in the input, and
+// llama.cpp's converter puts it behind all that have one.
+bool is_made_of_words(const Tensor& tensor);
 
 // How weights are stored, by the name of the tensor with their codes: "GPTQ 4 bits (group 128)";
 // "" for their other parts. Reads no tensor. Fails: as join_packed_weights.

@@ -56,8 +56,6 @@ Result<const Codec*> codec_of(const TensorsByName& all, const Tensor& packed,
 
 }  // namespace
 
-bool is_packed_int4(const Tensor& tensor) { return tensor.codec->scheme == Scheme::kPackedInt4; }
-
 Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs codecs) {
   TensorsByName all;
   for (const Tensor& tensor : tensors) all.emplace(tensor.name, &tensor);

@@ -11,6 +11,5 @@ namespace ckpt {
 // Tensors X_packed, X_scale and X_shape of INT4 in groups as X, which can be decoded; others as
 // they are. Fails: kIo.
 Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs codecs);
-bool is_packed_int4(const Tensor& tensor);
 
 }  // namespace ckpt

@@ -17,7 +17,6 @@
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/nvfp4.h"
-#include "transforms/to_gguf/packed_int4.h"
 
 namespace ckpt {
 namespace {
@@ -194,12 +193,13 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
   std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
     // The converter decodes these into new tensors, which come behind all others.
-    const bool packed_a = is_packed_int4(*a) || is_unpacked(*a);
-    const bool packed_b = is_packed_int4(*b) || is_unpacked(*b);
+    const bool packed_a = is_made_of_words(*a);
+    const bool packed_b = is_made_of_words(*b);
     return std::tie(packed_a, a->home, a->name) < std::tie(packed_b, b->home, b->name);
   });
-  const bool is_quantized = std::any_of(order.begin(), order.end(),
-                                        [](const Tensor* tensor) { return tensor->has_scales(); });
+  const bool is_quantized = std::any_of(order.begin(), order.end(), [](const Tensor* tensor) {
+    return tensor->has_scales() || is_unpacked(*tensor);
+  });
   std::map<std::string, float> input_scales;
   if (is_quantized) {
     CKPT_ASSIGN(input_scales, find_input_scales(checkpoint));

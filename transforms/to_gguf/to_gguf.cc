@@ -122,8 +122,8 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
   CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
   CKPT_ASSIGN(Model model, read_model(input));
   input.tensors = join_mxfp4(std::move(input.tensors), context.codecs);
-  CKPT_ASSIGN(input.tensors, join_packed_int4(std::move(input.tensors), context.codecs));
   CKPT_ASSIGN(input, join_packed_weights(std::move(input), context.codecs));
+  CKPT_ASSIGN(input.tensors, join_packed_int4(std::move(input.tensors), context.codecs));
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, options.yes("mtp"), model, context.codecs));
   if (options.yes("note-towers")) note_towers(model, context);

@@ -151,6 +151,39 @@ TEST(PackedMethods, AwqThatLiesIsRefusedByName) {
           [](Checkpoint& on) { says(on, "\"group_size\": 32", "\"group_size\": 64"); });
 }
 
+TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
+  refuses("ct-int4", "has no 'model.layers.0.mlp.down_proj.weight_shape' beside it",
+          [](Checkpoint& on) { drop(on, ".weight_shape"); });
+  refuses("ct-int4",
+          "down_proj.weight_shape' says [40, 96]; 'model.layers.0.mlp.down_proj."
+          "weight_packed' has 20 rows of 24 words",
+          [](Checkpoint& on) {
+            tensor(on, std::string(kDown) + ".weight_packed").shape = {20, 24};
+          });
+  refuses("ct-int4", "expected 15 columns: 96 numbers of 5 bits",
+          [](Checkpoint& on) { says(on, "\"num_bits\": 4", "\"num_bits\": 5"); });
+  refuses("ct-int4", "[40, 3]; expected floats: one, [40, 1] or [40, 2]",
+          [](Checkpoint& on) { says(on, "\"group_size\": 32", "\"group_size\": 64"); });
+  refuses("ct-int4-asymmetric",
+          "expected i32 [5, 3]: zero points of 4 bits, packed down the columns",
+          [](Checkpoint& on) {
+            tensor(on, std::string(kDown) + ".weight_zero_point").shape = {3, 5};
+          });
+  refuses("ct-w8a8", "holds int of 8 bits; no group of config.json's quantization_config has such",
+          [](Checkpoint& on) { says(on, "\"type\": \"int\"", "\"type\": \"float\""); });
+  refuses("ct-int8-asymmetric", "expected i8, one for each scale of", [](Checkpoint& on) {
+    tensor(on, std::string(kDown) + ".weight_zero_point").shape = {40, 2};
+  });
+  refuses("ct-int4", "transform_config rotates activations", [](Checkpoint& on) {
+    says(on, "\"ignore\"", R"("transform_config": {"config_groups": {"u": {}}}, "ignore")");
+  });
+}
+
+TEST(PackedMethods, SymmetricInt4OfFourBitsKeepsItsCodes) {
+  const auto joined = join_packed_weights(folder_of("ct-int4"), all_codecs());
+  EXPECT_EQ(tensor(*joined, std::string(kDown) + ".weight").codec->scheme, Scheme::kPackedInt4);
+}
+
 TEST(PackedMethods, AnOldGptqFolderSaysItInADocumentOfItsOwn) {
   Checkpoint checkpoint = folder_of("gptq-4");
   checkpoint.set_document("config.json", R"({"model_type": "llama"})");

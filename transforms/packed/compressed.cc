@@ -1,0 +1,274 @@
+// compressed-tensors: whole numbers packed into words, and codes of 8 bits, with scales.
+//
+//                      pack-quantized                          int-, float-, naive-quantized
+//   codes              P.weight_packed I32 [N, K bits / 32]    P.weight I8, F8_E4M3, F8_E5M2 [N, K]
+//   P.weight_scale     [N, K / group], [N, 1], [1]             the same; of blocks [N / a, K / b]
+//   P.weight_zero_point  I32 [N bits / 32, K / group]          I8, one for each scale
+//   P.weight_shape     N, K
+//   P.weight_g_idx     I32 [K]: the group of each input        -
+//   value              (q - z) x scale
+//
+// Packed numbers are a stream of bits along a row, those of zero points down a column; each is
+// stored plus 2^(bits - 1). Several groups of config.json may each have a layout of their own: what
+// a weight is follows from its tensors, and one of the groups must say so.
+// Sources: compressed-tensors 0.19 compressors/pack_quantized, compressors/naive_quantized;
+// llama.cpp conversion/base.py (dequant_packed, dequant_simple).
+#include <algorithm>
+
+#include "core/base/arithmetic.h"
+#include "core/model/float_convert.h"
+#include "core/model/tensor_names.h"
+#include "transforms/packed/job.h"
+#include "transforms/packed/scales.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kPackedWord = "_packed";
+constexpr uint64_t kMaxIndexedInputs = uint64_t{1} << 24;
+
+// What one of config.json's groups says of weights.
+struct StatedWeights {
+  std::string type = "int";
+  uint64_t bits = 0;
+  uint64_t group = 0;  // 0: none
+  std::vector<uint64_t> block;
+};
+
+std::vector<StatedWeights> stated_weights(const PackedJob& job) {
+  std::vector<StatedWeights> out;
+  const JsonText* groups = job.statement.said.find("config_groups");
+  if (groups == nullptr || !groups->is_object()) return out;
+  for (const auto& [name, each] : groups->members()) {
+    const JsonText* weights = each.find("weights");
+    if (weights == nullptr || !weights->is_object()) continue;
+    StatedWeights& one = out.emplace_back();
+    one.type = weights->find_text("type").value_or("int");
+    one.bits = weights->find_whole("num_bits").value_or(8);
+    one.group = weights->find_whole("group_size").value_or(0);
+    const JsonText* block = weights->find("block_structure");
+    for (size_t i = 0; block != nullptr && i < block->items().size(); ++i) {
+      one.block.push_back(block->items()[i].as_whole().value_or(0));
+    }
+  }
+  return out;
+}
+
+Status check_transforms(const PackedJob& job) {
+  const JsonText* transforms = job.statement.said.find("transform_config");
+  const JsonText* groups = transforms == nullptr ? nullptr : transforms->find("config_groups");
+  if (groups == nullptr || groups->members().empty()) return {};
+  return fail_with_hint(ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
+                        "{}: quantization_config.transform_config rotates activations, so that "
+                        "weights alone are not the model's",
+                        job.statement.place);
+}
+
+Failure not_stated(const PackedJob& job, const Tensor& tensor, std::string_view found) {
+  return fail(ErrorCode::kCorrupt,
+              "tensor '{}' holds {}; no group of {}'s quantization_config has such weights",
+              tensor.name, found, job.statement.place);
+}
+
+// The parts that `stem` has of those that stand beside a weight and are not of use in floats.
+void add_sides(const PackedJob& job, const std::string& stem, PackedWeight& out) {
+  for (const char* end : {".input_scale", ".input_zero_point", ".output_scale",
+                          ".output_zero_point", ".input_global_scale"}) {
+    if (const Tensor* side = job.find(stem + end)) out.parts.push_back(side);
+  }
+}
+
+// ---- pack-quantized ----------------------------------------------------------------------------
+
+bool is_packed_words(const PackedJob&, const Tensor& tensor) {
+  return tensor.name.ends_with(".weight_packed") && is_plain_grid(tensor, Dtype::kI32, 2);
+}
+
+struct PackedShape {
+  uint64_t rows, columns, bits;
+};
+
+// Rows and columns from the tensor of them, bits from how many words they take.
+Result<PackedShape> packed_shape(const PackedJob& job, const Tensor& packed, const Tensor& shape) {
+  std::vector<uint64_t> widths;
+  const std::vector<StatedWeights> stated = stated_weights(job);
+  for (const StatedWeights& each : stated) {
+    if (each.type == "int" && each.bits >= 1 && each.bits <= 8) widths.push_back(each.bits);
+  }
+  if (stated.empty()) widths = {4, 8, 2, 3, 5, 6, 7};
+  if (widths.empty()) return not_stated(job, packed, "whole numbers");
+  const uint64_t words = packed.shape[1];
+  PackedShape out{packed.shape[0], words * 32 / widths[0], widths[0]};
+  CKPT_ASSIGN(const auto numbers, read_integers(shape, 2));
+  const bool is_known = numbers && numbers->size() == 2 && (*numbers)[1] > 0 &&
+                        (*numbers)[0] == static_cast<int64_t>(out.rows) &&
+                        static_cast<uint64_t>((*numbers)[1]) <= words * 32;
+  if (!is_known) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' says [{}]; '{}' has {} rows of {} words",
+                shape.name, numbers ? fmt::format("{}", fmt::join(*numbers, ", ")) : "?",
+                packed.name, out.rows, words);
+  }
+  out.columns = static_cast<uint64_t>((*numbers)[1]);
+  for (const uint64_t bits : widths) {
+    if (divide_up(out.columns * bits, 32) != words) continue;
+    out.bits = bits;
+    return out;
+  }
+  return wrong_part(packed,
+                    fmt::format("{} columns: {} numbers of {} bits",
+                                divide_up(out.columns * widths[0], 32), out.columns, widths[0]));
+}
+
+Result<std::shared_ptr<const std::vector<uint32_t>>> input_order(const Tensor& g_idx,
+                                                                 const PackedShape& shape,
+                                                                 uint64_t groups) {
+  if (g_idx.shape != std::vector<uint64_t>{shape.columns}) {
+    return wrong_part(g_idx, fmt::format("i32 [{}], one for each input", shape.columns));
+  }
+  CKPT_ASSIGN(const auto read, read_integers(g_idx, kMaxIndexedInputs));
+  if (!read) return wrong_part(g_idx, "i32");
+  // -1: the order of inputs is their own.
+  if (std::count(read->begin(), read->end(), -1) != 0) return nullptr;
+  std::vector<uint32_t> out;
+  for (const int64_t group : *read) {
+    if (group < 0 || static_cast<uint64_t>(group) >= groups) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': input {} is of group {}; there are {} groups",
+                  g_idx.name, out.size(), group, groups);
+    }
+    out.push_back(static_cast<uint32_t>(group));
+  }
+  return std::make_shared<const std::vector<uint32_t>>(std::move(out));
+}
+
+// Symmetric ones of 4 bits have a codec, whose bits move into GGUF's Q4_0.
+const Codec* codec_of_words(const PackedJob& job, const CodedMatrix& matrix) {
+  const uint64_t group = matrix.scales.tile_columns;
+  const bool is_plain = matrix.codes.bits == 4 && !matrix.has_zeros() && !matrix.groups &&
+                        matrix.scales.dtype == Dtype::kBF16 && matrix.scales.tile_rows == 1 &&
+                        matrix.columns % group == 0;
+  if (!is_plain) return nullptr;
+  return find_codec(job.codecs, fmt::format("int4_g{}", group));
+}
+
+Tensor joined_words(const PackedJob& job, const Tensor& packed, std::string name,
+                    CodedMatrix matrix) {
+  const Codec* codec = job.codecs.empty() ? nullptr : codec_of_words(job, matrix);
+  if (codec == nullptr) return coded_tensor(job, packed, std::move(name), std::move(matrix));
+  Tensor out = packed;
+  out.name = std::move(name);
+  out.codec = codec;
+  out.shape = {matrix.rows, matrix.columns};
+  out.origin = Stored{{{matrix.codes.bytes}, {matrix.scales.bytes}}};
+  return out;
+}
+
+Status add_packed_zeros(const Tensor* zeros, const ScaleGrid& scales, CodedMatrix& matrix) {
+  if (zeros == nullptr) {
+    matrix.zero = 1 << (matrix.codes.bits - 1);
+    return {};
+  }
+  const uint64_t words = divide_up(scales.rows * matrix.codes.bits, 32);
+  if (!is_plain_grid(*zeros, Dtype::kI32, 2) ||
+      zeros->shape != std::vector<uint64_t>{words, scales.columns}) {
+    return wrong_part(*zeros, fmt::format("i32 [{}, {}]: zero points of {} bits, packed down "
+                                          "the columns",
+                                          words, scales.columns, matrix.codes.bits));
+  }
+  matrix.zeros = {.bytes = only_slice(*zeros),
+                  .outer = scales.rows,
+                  .inner = scales.columns,
+                  .bits = matrix.codes.bits,
+                  .is_across = true};
+  return {};
+}
+
+Result<PackedWeight> join_words(const PackedJob& job, const Tensor& packed) {
+  CKPT_TRY(check_transforms(job));
+  const std::string weight = packed.name.substr(0, packed.name.size() - kPackedWord.size());
+  CKPT_ASSIGN(const Tensor* scale, job.need(weight + "_scale", packed));
+  CKPT_ASSIGN(const Tensor* shape_tensor, job.need(weight + "_shape", packed));
+  const Tensor* zeros = job.find(weight + "_zero_point");
+  CKPT_ASSIGN(const PackedShape shape, packed_shape(job, packed, *shape_tensor));
+  ScaledShape scaled{shape.rows, shape.columns, 0, {}};
+  for (const StatedWeights& each : stated_weights(job)) {
+    if (each.bits == shape.bits && each.group != 0) scaled.group = each.group;
+  }
+  CodedMatrix matrix;
+  matrix.rows = shape.rows;
+  matrix.columns = shape.columns;
+  CKPT_ASSIGN(matrix.scales, scales_of(*scale, scaled));
+  matrix.codes = {.bytes = only_slice(packed),
+                  .outer = shape.rows,
+                  .inner = shape.columns,
+                  .bits = static_cast<uint32_t>(shape.bits)};
+  CKPT_TRY(add_packed_zeros(zeros, matrix.scales, matrix));
+  PackedWeight out;
+  out.label = fmt::format("INT{}{} ({})", shape.bits, zeros == nullptr ? "" : " with zero points",
+                          describe(matrix.scales));
+  out.parts = {&packed, scale, shape_tensor};
+  if (zeros != nullptr) out.parts.push_back(zeros);
+  if (const Tensor* g_idx = job.find(weight + "_g_idx")) {
+    out.parts.push_back(g_idx);
+    if (job.reads_values) {
+      CKPT_ASSIGN(matrix.groups, input_order(*g_idx, shape, matrix.scales.columns));
+    }
+  }
+  add_sides(job, module_of(packed.name), out);
+  out.weight = joined_words(job, packed, weight, std::move(matrix));
+  return out;
+}
+
+// ---- codes of 8 bits ---------------------------------------------------------------------------
+
+bool is_scaled_codes(const PackedJob& job, const Tensor& tensor) {
+  const bool is_codes = is_plain_grid(tensor, Dtype::kI8, 2) || is_fp8_grid(tensor);
+  return is_codes && tensor.name.ends_with(kWeight) && job.find(tensor.name + "_scale") != nullptr;
+}
+
+Result<PackedWeight> join_codes(const PackedJob& job, const Tensor& codes) {
+  CKPT_TRY(check_transforms(job));
+  const std::string type = is_fp8_grid(codes) ? "float" : "int";
+  const std::vector<StatedWeights> stated = stated_weights(job);
+  const auto said = std::find_if(stated.begin(), stated.end(), [&](const StatedWeights& each) {
+    return each.type == type && each.bits == 8;
+  });
+  if (!stated.empty() && said == stated.end()) {
+    return not_stated(job, codes, fmt::format("{} of 8 bits", type));
+  }
+  const Tensor& scale = *job.find(codes.name + "_scale");
+  ScaledShape shape{codes.shape[0], codes.shape[1], 0, {}};
+  if (!stated.empty()) shape.group = said->group;
+  if (!stated.empty()) shape.block = said->block;
+  CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, scale, shape));
+  PackedWeight out{{}, {&codes, &scale}, {}};
+  const Tensor* zeros = job.find(codes.name + "_zero_point");
+  if (zeros != nullptr) {
+    out.parts.push_back(zeros);
+    if (!is_plain_grid(*zeros, Dtype::kI8, zeros->shape.size()) ||
+        zeros->values() != matrix.scales.rows * matrix.scales.columns) {
+      return wrong_part(*zeros, fmt::format("i8, one for each scale of '{}'", scale.name));
+    }
+    if (matrix.scales.tile_rows != 1) return wrong_part(*zeros, "one for each row or group");
+    matrix.zeros = {.bytes = only_slice(*zeros),
+                    .outer = matrix.scales.rows,
+                    .inner = matrix.scales.columns,
+                    .bits = 8,
+                    .word_bytes = 1,
+                    .is_signed = true};
+  }
+  out.label = fmt::format("{}{} ({})", type == "int" ? "INT8" : "FP8",
+                          zeros == nullptr ? "" : " with zero points", describe(matrix.scales));
+  add_sides(job, module_of(codes.name), out);
+  out.weight = coded_tensor(job, codes, codes.name, std::move(matrix));
+  return out;
+}
+
+constexpr std::string_view kCompressedMethod = "compressed-tensors";
+constexpr PackedKind kCompressedKinds[] = {{kCompressedMethod, is_packed_words, join_words},
+                                           {kCompressedMethod, is_scaled_codes, join_codes}};
+
+}  // namespace
+
+std::span<const PackedKind> compressed_kinds() { return kCompressedKinds; }
+
+}  // namespace ckpt

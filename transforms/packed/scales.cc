@@ -1,0 +1,84 @@
+#include "transforms/packed/scales.h"
+
+#include "core/base/arithmetic.h"
+#include "core/model/float_convert.h"
+#include "transforms/packed/job.h"
+
+namespace ckpt {
+namespace {
+
+std::shared_ptr<const std::vector<float>> fp8_values(Dtype dtype) {
+  std::vector<float> out(256);
+  for (uint32_t code = 0; code < out.size(); ++code) {
+    out[code] = dtype == Dtype::kF8E4M3 ? float_from_e4m3(static_cast<uint8_t>(code))
+                                        : float_from_e5m2(static_cast<uint8_t>(code));
+  }
+  return std::make_shared<const std::vector<float>>(std::move(out));
+}
+
+}  // namespace
+
+bool is_fp8_grid(const Tensor& tensor) {
+  return is_plain_grid(tensor, Dtype::kF8E4M3, 2) || is_plain_grid(tensor, Dtype::kF8E5M2, 2);
+}
+
+Result<ScaleGrid> scales_of(const Tensor& scale, const ScaledShape& shape) {
+  const auto [rows, columns, group, block] = shape;
+  const bool is_sound = is_float_grid(scale, scale.shape.size());
+  ScaleGrid out;
+  if (is_sound) out.bytes = only_slice(scale);
+  out.dtype = scale.codec->parts[0].dtype;
+  const uint64_t across = scale.shape.size() == 2 ? scale.shape[1] : 1;
+  const bool is_by_row = !scale.shape.empty() && scale.shape.size() <= 2 && scale.shape[0] == rows;
+  const bool is_by_block = scale.shape.size() == 2 && block.size() == 2 && block[0] != 0 &&
+                           block[1] != 0 && scale.shape[0] == divide_up(rows, block[0]) &&
+                           across == divide_up(columns, block[1]);
+  out.rows = out.columns = 1;
+  out.tile_rows = rows;
+  out.tile_columns = columns;
+  if (is_sound && scale.values() == 1) return out;
+  if (is_sound && is_by_block) {
+    out.rows = scale.shape[0];
+    out.columns = across;
+    out.tile_rows = block[0];
+    out.tile_columns = block[1];
+    return out;
+  }
+  out.rows = rows;
+  out.tile_rows = 1;
+  out.columns = across;
+  if (is_sound && is_by_row && across == 1) return out;
+  out.tile_columns = group != 0 ? group : divide_up(columns, across);
+  if (is_sound && is_by_row && divide_up(columns, out.tile_columns) == across) return out;
+  return wrong_part(scale, fmt::format("floats: one, [{}, 1]{}", rows,
+                                       group == 0 ? " or groups of a row"
+                                                  : fmt::format(" or [{}, {}]", rows,
+                                                                divide_up(columns, group))));
+}
+
+std::string describe(const ScaleGrid& scales) {
+  if (scales.tile_rows != 1 && scales.rows * scales.columns != 1) {
+    return fmt::format("blocks of {} x {}", scales.tile_rows, scales.tile_columns);
+  }
+  if (scales.columns != 1) return fmt::format("group {}", scales.tile_columns);
+  return scales.rows == 1 ? "tensor" : "channel";
+}
+
+Result<CodedMatrix> scaled_codes(const Tensor& codes, const Tensor& scale,
+                                 const ScaledShape& shape) {
+  CodedMatrix out;
+  out.rows = shape.rows;
+  out.columns = shape.columns;
+  CKPT_ASSIGN(out.scales, scales_of(scale, shape));
+  const Dtype dtype = codes.codec->parts[0].dtype;
+  out.codes = {.bytes = only_slice(codes),
+               .outer = shape.rows,
+               .inner = shape.columns,
+               .bits = 8,
+               .word_bytes = 1,
+               .is_signed = dtype == Dtype::kI8};
+  if (dtype != Dtype::kI8) out.table = fp8_values(dtype);
+  return out;
+}
+
+}  // namespace ckpt

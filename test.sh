@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds and runs the tests, plain and under the address and undefined-behavior sanitizers. Numbers
 # that the plain build compares are not compared a second time there, but for every length of rows.
+# The kernels are also compiled for 64-bit Arm.
 #
 # usage: ./test.sh            what every change must pass
 #        ./test.sh quick      the plain build alone
@@ -12,6 +13,8 @@ cmake/install_dependencies.sh
 mode=${1:-}
 cmake --workflow --preset dev
 [ "$mode" = quick ] && exit 0
+cmake/install_dependencies.sh g++-aarch64-linux-gnu
+tests/aarch64.sh --compile
 cmake --workflow --preset asan
 [ "$mode" = full ] || exit 0
 ctest --preset asan-full
@@ -20,5 +23,5 @@ ctest --preset tsan -R 'Execute|Determinism|Failure|Also|Resume|Share|PlanFile|A
 CKPT_LONG=1 ctest --preset full -L long
 # 77: a peer or tool that cannot be had here, which was said
 tests/interop/run.sh build/dev/ckpt || [ $? -eq 77 ]
-cmake/install_dependencies.sh g++-aarch64-linux-gnu qemu-user-static
+cmake/install_dependencies.sh qemu-user-static
 tests/aarch64.sh || [ $? -eq 77 ]

@@ -108,13 +108,12 @@ std::optional<uint64_t> rotated_pairs(const Examined& on, const Rope& rope) {
   const JsonValue* head = known(text, "head_dim");
   const JsonValue* hidden = known(text, "hidden_size");
   const JsonValue* heads = known(text, "num_attention_heads");
-  std::optional<uint64_t> size = head == nullptr ? std::nullopt : whole(*head);
-  if (head == nullptr && hidden != nullptr && heads != nullptr && whole(*heads).value_or(0) != 0) {
-    size = whole(*hidden).value_or(0) / *whole(*heads);
-  }
+  uint64_t size = head == nullptr ? 0 : whole(*head).value_or(0);
+  const uint64_t count = heads == nullptr ? 0 : whole(*heads).value_or(0);
+  if (head == nullptr && hidden != nullptr && count != 0) size = whole(*hidden).value_or(0) / count;
   const double share = rotated_share(on, rope);
-  if (!size || *size == 0 || !(share > 0 && share <= 1)) return std::nullopt;
-  return static_cast<uint64_t>(static_cast<double>(*size) * share) / 2;
+  if (size == 0 || !(share > 0 && share <= 1)) return std::nullopt;
+  return static_cast<uint64_t>(static_cast<double>(size) * share) / 2;
 }
 
 std::string type_of(const Rope& rope) {

@@ -2,6 +2,7 @@
 # Builds the quantizers for 64-bit Arm and runs their identity tests under qemu-user.
 #
 #   tests/aarch64.sh [BUILD_FOLDER]        default build-aarch64
+#   tests/aarch64.sh --compile             only compiles them, unoptimized; needs no qemu
 #   CKPT_AARCH64_FILTER=...                GoogleTest filter, default all tests of vector kernels
 #   CKPT_AARCH64_COUNT=1                   also counts instructions per weight
 #
@@ -9,9 +10,15 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$root/build-aarch64}
+tools="aarch64-linux-gnu-g++ cmake" flags= target=all
+if [ "$build" = --compile ]; then
+  build=$root/build/aarch64 flags="-DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0" target=quantizers
+else
+  tools="$tools qemu-aarch64-static"
+fi
 
 missing=
-for tool in aarch64-linux-gnu-g++ qemu-aarch64-static cmake; do
+for tool in $tools; do
   command -v "$tool" > /dev/null || missing="$missing $tool"
 done
 for path in /usr/src/googletest /usr/include/hwy /usr/include/fmt /usr/include/tl; do
@@ -25,9 +32,11 @@ if [ -n "$missing" ]; then
 fi
 
 mkdir -p "$build"
-cmake -S "$root/tests/aarch64" -B "$build" -DCMAKE_TOOLCHAIN_FILE="$root/cmake/aarch64.cmake" \
+# shellcheck disable=SC2086  # one word a flag
+cmake -S "$root/tests/aarch64" -B "$build" -DCMAKE_TOOLCHAIN_FILE="$root/cmake/aarch64.cmake" $flags \
   > "$build/output.log" 2>&1 || { cat "$build/output.log"; exit 1; }
-cmake --build "$build" -j2 >> "$build/output.log" 2>&1 || { tail -40 "$build/output.log"; exit 1; }
+cmake --build "$build" --target "$target" -j2 >> "$build/output.log" 2>&1 || { tail -40 "$build/output.log"; exit 1; }
+[ "$target" = all ] || exit 0
 qemu-aarch64-static "$build/test_simd" --gtest_brief=1 \
   --gtest_filter="${CKPT_AARCH64_FILTER:-*}" || exit 1
 if [ "${CKPT_AARCH64_COUNT:-0}" = 1 ]; then

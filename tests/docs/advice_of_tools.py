@@ -3,8 +3,8 @@
 
 usage: advice_of_tools.py CKPT [NAME...]      exits 1 when advice does not work
 
-What the scripts print is compared by tests/tools/run.py; here $ckpt is this file, which runs the program, passes on what it
-prints, and tries the advice in a copy of the folder that the script was in.
+What the scripts print is compared by tests/tools/run.py; here $ckpt is noting_advice.sh, which runs the program, passes on
+what it prints, and has this file try the advice in a copy of the folder that the script was in.
 """
 import concurrent.futures
 import json
@@ -33,20 +33,14 @@ class Run:
         self.ckpt, self.counts = ckpt, {"lines": 0, "advice": 0}
 
 
-def as_ckpt():
-    """One call of $ckpt in a script."""
-    real, log = os.environ["REAL_CKPT"], os.environ["ADVICE_LOG"]
-    done = subprocess.run([real, *sys.argv[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    sys.stdout.buffer.write(done.stdout)
-    sys.stdout.flush()
-    sys.stderr.buffer.write(done.stderr)
-    run = Run(real)
-    line = shlex.join(["ckpt", *sys.argv[1:]])
-    printed = (done.stdout + done.stderr).decode(errors="replace")
-    found = list(advice.problems(run, line, printed, os.getcwd()))
+def try_advice(printed, words):
+    """Tries what one call of $ckpt in a script advised, in that script's folder."""
+    log, run = os.environ["ADVICE_LOG"], Run(os.environ["REAL_CKPT"])
+    line = shlex.join(["ckpt", *words])
+    text = "".join(pathlib.Path(printed + stream).read_text(errors="replace") for stream in (".out", ".err"))
+    found = list(advice.problems(run, line, text, os.getcwd()))
     with open(log, "a") as out:
         out.write(json.dumps({"line": line, "advice": run.counts["advice"], "problems": found}) + "\n")
-    sys.exit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
 
 
 def run_script(script, ckpt):
@@ -55,8 +49,9 @@ def run_script(script, ckpt):
         folder, log = pathlib.Path(top) / "w", pathlib.Path(top) / "log"
         folder.mkdir()
         log.touch()
-        env = dict(os.environ, ckpt=str(pathlib.Path(__file__).resolve()), testdata=str(TOOLS.parent.parent / "testdata"),
-                   REAL_CKPT=str(ckpt), ADVICE_LOG=str(log), LC_ALL="C.UTF-8", TZ="UTC")
+        env = dict(os.environ, ckpt=str(HERE / "noting_advice.sh"), testdata=str(TOOLS.parent.parent / "testdata"),
+                   REAL_CKPT=str(ckpt), ADVICE_LOG=str(log),
+                   ADVICE_OF_TOOLS=str(HERE / "advice_of_tools.py"), LC_ALL="C.UTF-8", TZ="UTC")
         subprocess.run(["sh", "-u", str(script)], cwd=folder, env=env, timeout=600, stdin=subprocess.DEVNULL, capture_output=True)
         calls = [json.loads(line) for line in log.read_text().splitlines()]
     return sum(c["advice"] for c in calls), [(c["line"], p) for c in calls for p in c["problems"]]
@@ -78,4 +73,4 @@ def main():
 
 
 if __name__ == "__main__":
-    as_ckpt() if "ADVICE_LOG" in os.environ else main()
+    try_advice(sys.argv[1], sys.argv[2:]) if "ADVICE_LOG" in os.environ else main()

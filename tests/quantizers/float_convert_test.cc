@@ -6,12 +6,10 @@
 #include <limits>
 
 #include "quantizers/rounding.h"
+#include "tests/quantizers/common.h"
 
 namespace ckpt {
 namespace {
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
 
@@ -99,7 +97,7 @@ TEST(FloatConvert, E4M3DecodesAndRoundsEveryCode) {
     EXPECT_EQ(e4m3_from_float(large), 0x7E) << large;
     EXPECT_EQ(e4m3_from_float(-large), 0xFE) << large;
   }
-  EXPECT_EQ(e4m3_from_float(kNaN), 0x7F);
+  EXPECT_EQ(e4m3_from_float(kNan), 0x7F);
   EXPECT_EQ(e4m3_from_float(-0.0f), 0x80);
 }
 
@@ -119,7 +117,7 @@ TEST(FloatConvert, E5M2DecodesAndRoundsEveryCode) {
     EXPECT_EQ(e5m2_from_float(large), 0x7B) << large;
     EXPECT_EQ(e5m2_from_float(-large), 0xFB) << large;
   }
-  EXPECT_EQ(e5m2_from_float(kNaN), 0x7F);
+  EXPECT_EQ(e5m2_from_float(kNan), 0x7F);
 }
 
 TEST(FloatConvert, E8M0DecodesEveryCode) {
@@ -156,7 +154,7 @@ TEST(FloatConvert, Ue4m3RoundsHalfUp) {
   for (const float large : {256.0f, 300.0f, 448.0f, 3e38f, kInf}) {
     EXPECT_EQ(ue4m3_from_float(large), 0x7E) << large;
   }
-  for (const float none : {0.0f, -0.0f, -1.0f, -kInf, kNaN}) EXPECT_EQ(ue4m3_from_float(none), 0);
+  for (const float none : {0.0f, -0.0f, -1.0f, -kInf, kNan}) EXPECT_EQ(ue4m3_from_float(none), 0);
 }
 
 TEST(Rounding, RoundToIntIsNearestEvenInRange) {
@@ -183,7 +181,7 @@ TEST(Rounding, RoundHalfAwayIsRoundf) {
       }
     }
   }
-  for (const float none : {kInf, -kInf, kNaN, 3e9f, -3e9f}) {
+  for (const float none : {kInf, -kInf, kNan, 3e9f, -3e9f}) {
     EXPECT_EQ(round_half_away(none), INT32_MIN) << none;
   }
 }
@@ -193,7 +191,7 @@ TEST(Rounding, TruncateGivesTheMinimumForWhatDoesNotFit) {
   EXPECT_EQ(truncate_to_int(-2.999f), -2);
   EXPECT_EQ(truncate_to_int(-0x1p31f), INT32_MIN);
   EXPECT_EQ(truncate_to_int(std::nextafter(0x1p31f, 0.0f)), 2147483520);
-  for (const float none : {0x1p31f, kInf, -kInf, kNaN}) {
+  for (const float none : {0x1p31f, kInf, -kInf, kNan}) {
     EXPECT_EQ(truncate_to_int(none), INT32_MIN) << none;
   }
 }

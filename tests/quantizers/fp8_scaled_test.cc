@@ -6,12 +6,11 @@
 #include <string>
 
 #include "quantizers/quantizers.h"
+#include "tests/quantizers/common.h"
 #include "tests/quantizers/parts.h"
 
 namespace ckpt {
 namespace {
-
-const Codec& codec_named(std::string_view name) { return *find_codec(all_codecs(), name); }
 
 float float_at(const PartBuffers& parts, size_t index) {
   const auto bytes = parts.bytes(1);

@@ -26,7 +26,7 @@ struct GgmlType {
 
 void PrintTo(const GgmlType& type, std::ostream* out) { *out << type.codec; }
 
-constexpr GgmlType kTypes[] = {
+constexpr GgmlType kPeerTypes[] = {
     {2, "q4_0", "dequantize_row_q4_0"},      {3, "q4_1", "dequantize_row_q4_1"},
     {6, "q5_0", "dequantize_row_q5_0"},      {7, "q5_1", "dequantize_row_q5_1"},
     {8, "q8_0", "dequantize_row_q8_0"},      {10, "q2_k", "dequantize_row_q2_K"},
@@ -40,8 +40,8 @@ constexpr GgmlType kTypes[] = {
 using QuantizeChunk = size_t (*)(int, const float*, void*, int64_t, int64_t, int64_t, const float*);
 using DecodeRow = void (*)(const void*, float*, int64_t);
 
-constexpr uint64_t kRows = 4;
-constexpr uint64_t kRowValues = 2048;
+constexpr uint64_t kPeerRows = 4;
+constexpr uint64_t kPeerValues = 2048;
 
 uint64_t weights_per_type() {
   const char* text = std::getenv("CKPT_GGML_WEIGHTS");
@@ -64,21 +64,21 @@ class GgmlPeer : public testing::TestWithParam<GgmlType> {
   }
 
   uint64_t size_bytes(uint64_t rows) const {
-    return part_shape(codec_->parts[0], rows, kRowValues).size_bytes;
+    return part_shape(codec_->parts[0], rows, kPeerValues).size_bytes;
   }
 
   std::vector<std::byte> ours(const std::vector<float>& values, const std::vector<float>& weights) {
-    std::vector<std::byte> out(size_bytes(values.size() / kRowValues), std::byte{0xAB});
+    std::vector<std::byte> out(size_bytes(values.size() / kPeerValues), std::byte{0xAB});
     const std::span<std::byte> part(out);
-    codec_->encode({values, kRowValues}, {{}, weights}, {&part, 1});
+    codec_->encode({values, kPeerValues}, {{}, weights}, {&part, 1});
     return out;
   }
 
   std::vector<std::byte> theirs(const std::vector<float>& values,
                                 const std::vector<float>& weights) {
-    const auto rows = static_cast<int64_t>(values.size() / kRowValues);
-    std::vector<std::byte> out(size_bytes(values.size() / kRowValues), std::byte{0xCD});
-    const size_t size = quantize_(GetParam().id, values.data(), out.data(), 0, rows, kRowValues,
+    const auto rows = static_cast<int64_t>(values.size() / kPeerValues);
+    std::vector<std::byte> out(size_bytes(values.size() / kPeerValues), std::byte{0xCD});
+    const size_t size = quantize_(GetParam().id, values.data(), out.data(), 0, rows, kPeerValues,
                                   weights.empty() ? nullptr : weights.data());
     EXPECT_EQ(size, out.size());
     return out;
@@ -95,17 +95,19 @@ class GgmlPeer : public testing::TestWithParam<GgmlType> {
   }
 
   void run_sets(bool weighted) {
-    const uint64_t rounds = weights_per_type() / (std::size(kDataSets) * kRows * kRowValues) + 1;
+    const uint64_t rounds =
+        weights_per_type() / (std::size(kDataSets) * kPeerRows * kPeerValues) + 1;
     for (uint64_t round = 0; round < rounds; ++round) {
       for (const DataSet& set : kDataSets) {
-        const auto values = make_rows(set, round * 31 + 7, kRows, kRowValues);
-        const auto weights = weighted ? make_weights(round, kRowValues) : std::vector<float>{};
+        const auto values = make_rows(set, round * 31 + 7, kPeerRows, kPeerValues);
+        const auto weights = weighted ? make_weights(round, kPeerValues) : std::vector<float>{};
         expect_equal_encoding(values, weights,
                               std::string(set.name) + ", round " + std::to_string(round));
         if (HasFatalFailure()) return;
       }
     }
-    RecordProperty("values", std::to_string(rounds * std::size(kDataSets) * kRows * kRowValues));
+    RecordProperty("values",
+                   std::to_string(rounds * std::size(kDataSets) * kPeerRows * kPeerValues));
   }
 
   void* library_ = nullptr;
@@ -127,10 +129,10 @@ TEST_P(GgmlPeer, EncodesWithColumnWeightsToTheSameBytes) {
 TEST_P(GgmlPeer, EncodesHostileWeightsToTheSameBytes) {
   if (codec_->encode == nullptr) GTEST_SKIP() << "decoded only";
   for (const float weight : {0.0f, 1e-30f, 1e30f, 3e-45f}) {
-    std::vector<float> weights(kRowValues, weight);
-    for (uint64_t i = 0; i < kRowValues; i += 37) weights[i] = 1.0f;
+    std::vector<float> weights(kPeerValues, weight);
+    for (uint64_t i = 0; i < kPeerValues; i += 37) weights[i] = 1.0f;
     for (const DataSet& set : kDataSets) {
-      expect_equal_encoding(make_rows(set, 99, kRows, kRowValues), weights,
+      expect_equal_encoding(make_rows(set, 99, kPeerRows, kPeerValues), weights,
                             std::string(set.name) + ", weight " + std::to_string(weight));
     }
   }
@@ -143,10 +145,10 @@ TEST_P(GgmlPeer, EncodesInfAndNaNToTheSameBytes) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const float bad : {inf, -inf, nan, -nan}) {
     for (const uint64_t stride : {uint64_t{1}, uint64_t{7}, uint64_t{256}, uint64_t{300}}) {
-      auto values = make_rows(kDataSets[0], stride, kRows, kRowValues);
+      auto values = make_rows(kDataSets[0], stride, kPeerRows, kPeerValues);
       for (uint64_t i = 0; i < values.size(); i += stride) values[i] = bad;
       expect_equal_encoding(values, {}, std::to_string(bad) + " every " + std::to_string(stride));
-      expect_equal_encoding(values, make_weights(3, kRowValues),
+      expect_equal_encoding(values, make_weights(3, kPeerValues),
                             std::to_string(bad) + " weighted, every " + std::to_string(stride));
     }
   }
@@ -154,16 +156,16 @@ TEST_P(GgmlPeer, EncodesInfAndNaNToTheSameBytes) {
 
 // Random bytes are every block there is: any codes, any scales.
 TEST_P(GgmlPeer, DecodesToTheSameBits) {
-  const uint64_t rounds = weights_per_type() / (kRows * kRowValues) + 1;
-  const uint64_t count = kRows * kRowValues;
-  std::vector<std::byte> stored(size_bytes(kRows));
+  const uint64_t rounds = weights_per_type() / (kPeerRows * kPeerValues) + 1;
+  const uint64_t count = kPeerRows * kPeerValues;
+  std::vector<std::byte> stored(size_bytes(kPeerRows));
   for (uint64_t round = 0; round < rounds; ++round) {
     Random random(round + 1);
     for (std::byte& byte : stored) byte = static_cast<std::byte>(random.bits() >> 13);
     std::vector<float> mine(count), reference(count);
     const std::span<const std::byte> part(stored);
     if (codec_->decode == nullptr) GTEST_SKIP() << "not decoded";
-    codec_->decode({&part, 1}, {mine, kRowValues});
+    codec_->decode({&part, 1}, {mine, kPeerValues});
     decode_(stored.data(), reference.data(), static_cast<int64_t>(count));
     for (uint64_t i = 0; i < count; ++i) {
       if (std::isnan(reference[i]) && std::isnan(mine[i])) continue;
@@ -173,7 +175,7 @@ TEST_P(GgmlPeer, DecodesToTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllTypes, GgmlPeer, testing::ValuesIn(kTypes),
+INSTANTIATE_TEST_SUITE_P(AllTypes, GgmlPeer, testing::ValuesIn(kPeerTypes),
                          [](const auto& type) { return std::string(type.param.codec); });
 
 }  // namespace

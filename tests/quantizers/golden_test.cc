@@ -17,8 +17,8 @@
 namespace ckpt {
 namespace {
 
-constexpr uint32_t kRows = 16;
-constexpr uint32_t kRowValues = 4096;
+constexpr uint32_t kGoldenRows = 16;
+constexpr uint32_t kGoldenValues = 4096;
 
 std::string hex(const unsigned char* bytes, size_t count) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -51,7 +51,7 @@ uint32_t hash_of(uint32_t index) {
 int32_t signed_of(uint32_t hash) { return static_cast<int32_t>(hash >> 8 & 0xFFFF) - 32768; }
 
 std::vector<float> plain_input() {
-  std::vector<float> out(kRows * kRowValues);
+  std::vector<float> out(kGoldenRows * kGoldenValues);
   for (uint32_t i = 0; i < out.size(); ++i) {
     const int32_t factor = 1 + static_cast<int32_t>(i / 256 % 7);
     out[i] = std::ldexp(static_cast<float>(signed_of(hash_of(i)) * factor), -20);
@@ -84,16 +84,16 @@ float edge_value(uint32_t kind, uint32_t column, uint32_t hash) {
 }
 
 std::vector<float> edge_input() {
-  std::vector<float> out(kRows * kRowValues);
+  std::vector<float> out(kGoldenRows * kGoldenValues);
   for (uint32_t i = 0; i < out.size(); ++i) {
-    out[i] = edge_value(i / kRowValues % 8, i % kRowValues, hash_of(i));
+    out[i] = edge_value(i / kGoldenValues % 8, i % kGoldenValues, hash_of(i));
   }
   return out;
 }
 
 std::vector<float> column_weights() {
-  std::vector<float> out(kRowValues);
-  for (uint32_t i = 0; i < kRowValues; ++i) out[i] = static_cast<float>(1 + 37 * i % 101);
+  std::vector<float> out(kGoldenValues);
+  for (uint32_t i = 0; i < kGoldenValues; ++i) out[i] = static_cast<float>(1 + 37 * i % 101);
   return out;
 }
 
@@ -128,15 +128,15 @@ void check_line(const GoldenLine& line) {
   const std::vector<float>& values = input_named(line.input);
   const std::vector<float> weights =
       line.weighted == "yes" ? column_weights() : std::vector<float>{};
-  std::vector<std::byte> stored(part_shape(codec->parts[0], kRows, kRowValues).size_bytes);
+  std::vector<std::byte> stored(part_shape(codec->parts[0], kGoldenRows, kGoldenValues).size_bytes);
   const std::span<std::byte> part(stored);
-  codec->encode({values, kRowValues}, {{}, weights}, {&part, 1});
+  codec->encode({values, kGoldenValues}, {{}, weights}, {&part, 1});
   EXPECT_EQ(hex(reinterpret_cast<const unsigned char*>(stored.data()), 16), line.start);
   EXPECT_EQ(sha256(stored.data(), stored.size()), line.encoded);
 
   std::vector<float> decoded(values.size());
   const std::span<const std::byte> same_part(stored);
-  codec->decode({&same_part, 1}, {decoded, kRowValues});
+  codec->decode({&same_part, 1}, {decoded, kGoldenValues});
   for (float& value : decoded) {
     if (std::isnan(value)) value = std::bit_cast<float>(0x7FC00000u);
   }

@@ -12,20 +12,13 @@
 #include "quantizers/block_codec.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd/dispatch.h"
+#include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {
 namespace {
 
-constexpr size_t kBlock = 256, kBlocks = 33;  // odd, so that one block has no neighbor
-
-using Bytes = std::vector<std::byte>;
-
-const Codec& codec_of(std::string_view name) {
-  const Codec* codec = find_codec(all_codecs(), name);
-  CKPT_CHECK(codec != nullptr);
-  return *codec;
-}
+constexpr size_t kKBlock = 256, kBlocks = 33;  // odd, so that one block has no neighbor
 
 Bytes encode(const Codec& codec, const std::vector<float>& values,
              const std::vector<float>& weights, ScaleSearch search) {
@@ -33,7 +26,7 @@ Bytes encode(const Codec& codec, const std::vector<float>& values,
   context.column_weights = weights;
   context.options.search = search;
   const uint64_t row_values = weights.empty() ? values.size() : weights.size();
-  Bytes out(values.size() / kBlock * size_bytes(codec.parts[0].dtype));
+  Bytes out(values.size() / kKBlock * size_bytes(codec.parts[0].dtype));
   const std::span<std::byte> part = out;
   codec.encode({values, row_values}, context, std::span(&part, 1));
   return out;
@@ -45,11 +38,11 @@ std::vector<double> errors(const Codec& codec, const Bytes& bytes, const std::ve
   std::vector<float> stored(values.size());
   const std::span<const std::byte> part = bytes;
   codec.decode(std::span(&part, 1), {stored, stored.size()});
-  std::vector<double> out(values.size() / kBlock);
+  std::vector<double> out(values.size() / kKBlock);
   for (size_t i = 0; i < values.size(); ++i) {
     const double weight = weights.empty() ? 1.0 : double{weights[i % weights.size()]};
     const double error = double{values[i]} - double{stored[i]};
-    out[i / kBlock] += weight * error * error;
+    out[i / kKBlock] += weight * error * error;
   }
   return out;
 }
@@ -62,17 +55,17 @@ struct Case {
 class KSearch : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    codec_ = &codec_of(GetParam().name);
+    codec_ = &codec_named(GetParam().name);
     if (!GetParam().weighted) return;
     Dice dice(5);
-    weights_.resize(3 * kBlock);  // rows of three blocks; some columns do not count
+    weights_.resize(3 * kKBlock);  // rows of three blocks; some columns do not count
     for (float& weight : weights_) {
       weight = dice.below(20) == 0 ? 0 : 0.01f + 10 * dice.uniform() * dice.uniform();
     }
   }
 
   static std::vector<float> values_of(const WeightSet& set, uint64_t seed) {
-    std::vector<float> values(kBlocks * kBlock);
+    std::vector<float> values(kBlocks * kKBlock);
     Dice dice(seed);
     set.fill(values, dice);
     return values;
@@ -140,8 +133,8 @@ TEST_P(KSearch, BlocksDoNotDependOnTheirNeighbors) {
     const Bytes all = searched(values);
     const size_t block_bytes = all.size() / kBlocks;
     for (size_t b = 0; b < kBlocks; ++b) {
-      const std::vector<float> one(values.begin() + static_cast<long>(b * kBlock),
-                                   values.begin() + static_cast<long>((b + 1) * kBlock));
+      const std::vector<float> one(values.begin() + static_cast<long>(b * kKBlock),
+                                   values.begin() + static_cast<long>((b + 1) * kKBlock));
       const Bytes alone = searched(one);
       EXPECT_EQ(std::memcmp(alone.data(), all.data() + b * block_bytes, block_bytes), 0)
           << set.name << " block " << b;
@@ -157,7 +150,7 @@ TEST_P(KSearch, ScalesStayFinite) {
     for (size_t b = 0; b < kBlocks; ++b) {
       const auto overflows = [&](const Bytes& bytes) {
         const auto block = std::span<const std::byte>(bytes).subspan(b * block_bytes, block_bytes);
-        return codec_->first_overflow(std::span(&block, 1), 1, kBlock) == 0;
+        return codec_->first_overflow(std::span(&block, 1), 1, kKBlock) == 0;
       };
       EXPECT_EQ(overflows(after), overflows(before)) << set.name << " block " << b;
     }
@@ -172,7 +165,7 @@ TEST_P(KSearch, OtherSearchesLeaveGgmlsBytes) {
 
 // A block that ggml stores without error stays as it is.
 TEST_P(KSearch, ExactBlocksStay) {
-  const std::vector<float> zeros(kBlocks * kBlock);
+  const std::vector<float> zeros(kBlocks * kKBlock);
   EXPECT_EQ(searched(zeros), plain(zeros));
 }
 

@@ -5,12 +5,11 @@
 #include <string>
 
 #include "quantizers/quantizers.h"
+#include "tests/quantizers/common.h"
 #include "tests/quantizers/parts.h"
 
 namespace ckpt {
 namespace {
-
-const Codec& codec_named(std::string_view name) { return *find_codec(all_codecs(), name); }
 
 // The exponent byte of a block whose largest magnitude is `amax`.
 int exponent_of(std::string_view codec, float amax) {

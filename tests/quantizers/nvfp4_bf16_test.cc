@@ -16,38 +16,38 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kBlock = kE2m1BlockValues;
+constexpr uint64_t kFp4Block = kE2m1BlockValues;
 
-// Bytes at an odd address.
-struct Bytes {
-  explicit Bytes(const std::vector<uint16_t>& codes) : memory(codes.size() * 2 + 1) {
+// OddBytes at an odd address.
+struct OddBytes {
+  explicit OddBytes(const std::vector<uint16_t>& codes) : memory(codes.size() * 2 + 1) {
     if (!codes.empty()) std::memcpy(memory.data() + 1, codes.data(), codes.size() * 2);
   }
   std::span<const std::byte> span() const { return std::span(memory).subspan(1); }
   std::vector<std::byte> memory;
 };
 
-struct Encoded {
+struct EncodedBf16 {
   bool is_finite;
   std::vector<std::byte> codes, scales;  // with 64 bytes behind them that must stay 0
 };
 
 using Function = bool(const std::byte*, uint64_t, float, Nvfp4Out);
-Encoded encode(Function* function, const std::vector<uint16_t>& values, float tensor_scale) {
-  const uint64_t blocks = values.size() / kBlock;
-  Encoded out{true, std::vector<std::byte>(blocks * kE2m1BlockBytes + 65),
-              std::vector<std::byte>(blocks + 65)};
-  const Bytes in(values);
+EncodedBf16 encode(Function* function, const std::vector<uint16_t>& values, float tensor_scale) {
+  const uint64_t blocks = values.size() / kFp4Block;
+  EncodedBf16 out{true, std::vector<std::byte>(blocks * kE2m1BlockBytes + 65),
+                  std::vector<std::byte>(blocks + 65)};
+  const OddBytes in(values);
   out.is_finite = function(in.span().data(), blocks, tensor_scale,
                            {out.codes.data() + 1, out.scales.data() + 1});
   return out;
 }
 
 void expect_same(const std::vector<uint16_t>& values, float tensor_scale, const char* what) {
-  const Encoded expected = encode(encode_nvfp4_bf16_scalar, values, tensor_scale);
+  const EncodedBf16 expected = encode(encode_nvfp4_bf16_scalar, values, tensor_scale);
   for (const SimdTarget target : simd_targets()) {
     const ForcedSimdTarget forced(target);
-    const Encoded found = encode(encode_nvfp4_bf16, values, tensor_scale);
+    const EncodedBf16 found = encode(encode_nvfp4_bf16, values, tensor_scale);
     ASSERT_EQ(found.is_finite, expected.is_finite) << what << ", " << simd_target_name(target);
     if (!expected.is_finite) continue;
     ASSERT_TRUE(found.scales == expected.scales)
@@ -67,10 +67,10 @@ TEST(SimdNvfp4Bf16, EveryMagnitudeBelowEveryLargestOne) {
     std::vector<uint16_t> values;
     for (uint16_t largest = base; largest < base + 128; ++largest) {
       for (uint16_t less = 0; less < 700; ++less) {
-        if (values.size() % kBlock == 0) values.push_back(largest);
+        if (values.size() % kFp4Block == 0) values.push_back(largest);
         values.push_back(static_cast<uint16_t>((largest - less) | (less % 3 == 0 ? 0x8000 : 0)));
       }
-      while (values.size() % kBlock != 0) values.push_back(0x8000);
+      while (values.size() % kFp4Block != 0) values.push_back(0x8000);
     }
     expect_same(values, tensor_scale, "magnitudes");
     if (HasFatalFailure()) return;
@@ -83,9 +83,9 @@ TEST(SimdNvfp4Bf16, NastyValuesScalesAndLengths) {
   for (int round = 0; round < 3000; ++round) {
     const float tensor_scale = std::ldexp(1.0f + static_cast<float>(dice() % (1 << 23)) * 0x1p-23f,
                                           static_cast<int>(dice() % 230) - 130);
-    std::vector<uint16_t> values(dice() % 300 * kBlock);
+    std::vector<uint16_t> values(dice() % 300 * kFp4Block);
     for (size_t i = 0; i < values.size(); ++i) {
-      const int octaves = static_cast<int>((i / kBlock * 7) % 30) - 15;
+      const int octaves = static_cast<int>((i / kFp4Block * 7) % 30) - 15;
       const float value = normal(dice) * 500 * std::ldexp(tensor_scale, octaves);
       const bool is_wild = round % 5 == 4;  // any finite number at all
       values[i] = is_wild ? static_cast<uint16_t>(dice() & 0xBFFF) : bf16_from_float(value);
@@ -100,10 +100,10 @@ TEST(SimdNvfp4Bf16, NastyValuesScalesAndLengths) {
 
 TEST(SimdNvfp4Bf16, InfAndNanAreFoundWhereverTheyAre) {
   for (const uint16_t bad : std::vector<uint16_t>{0x7F80, 0xFF80, 0x7FC0, 0xFF81}) {
-    for (size_t at = 0; at < 21 * kBlock; ++at) {
-      std::vector<uint16_t> values(21 * kBlock, bf16_from_float(0.25f));
+    for (size_t at = 0; at < 21 * kFp4Block; ++at) {
+      std::vector<uint16_t> values(21 * kFp4Block, bf16_from_float(0.25f));
       values[at] = bad;
-      const Bytes bytes(values);
+      const OddBytes bytes(values);
       for (const SimdTarget target : simd_targets()) {
         const ForcedSimdTarget forced(target);
         ASSERT_FALSE(encode(encode_nvfp4_bf16, values, 0.001f).is_finite) << at;
@@ -118,7 +118,7 @@ TEST(SimdNvfp4Bf16, LargestMagnitudeOfAnyLength) {
   for (size_t count = 0; count < 400; ++count) {
     std::vector<uint16_t> values(count);
     for (uint16_t& value : values) value = static_cast<uint16_t>(dice());
-    const Bytes bytes(values);
+    const OddBytes bytes(values);
     const uint16_t expected = largest_bf16_scalar(bytes.span().data(), count);
     for (const SimdTarget target : simd_targets()) {
       const ForcedSimdTarget forced(target);
@@ -138,7 +138,7 @@ TEST(Bf16Shortcuts, EqualTheWayThroughFloats) {
     values.push_back(float_from_bf16(code = bf16_from_float(normal(dice))));
   int scans = 0, encodes = 0;
   for (const Codec* codec : all_codecs()) {
-    const Bytes bytes(codes);
+    const OddBytes bytes(codes);
     EncodeContext context;
     if (codec->scan_bf16 != nullptr) {
       Stats stats{0.001f};
@@ -156,7 +156,8 @@ TEST(Bf16Shortcuts, EqualTheWayThroughFloats) {
     }
     auto spoilt = codes;
     spoilt[5000] = 0x7F80;
-    EXPECT_FALSE(codec->encode_bf16(Bytes(spoilt).span(), context, found.parts())) << codec->name;
+    EXPECT_FALSE(codec->encode_bf16(OddBytes(spoilt).span(), context, found.parts()))
+        << codec->name;
     ++encodes;
   }
   EXPECT_GE(scans, 2);

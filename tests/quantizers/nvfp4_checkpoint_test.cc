@@ -15,12 +15,11 @@
 #include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd/dispatch.h"
+#include "tests/quantizers/common.h"
 #include "tests/quantizers/parts.h"
 
 namespace ckpt {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 // ---- real exports -------------------------------------------------------------------------------
 
@@ -113,8 +112,6 @@ TEST(ExportedRows, DecodeNearTheirSource) {
 }
 
 // ---- the rules of NVFP4 -------------------------------------------------------------------------
-
-const Codec& codec_named(std::string_view name) { return *find_codec(all_codecs(), name); }
 
 Bytes bytes_of(std::initializer_list<int> numbers) {
   Bytes out;

@@ -12,19 +12,13 @@
 #include "quantizers/fp8/scaled.h"
 #include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/simd/dispatch.h"
+#include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr size_t kGuard = 64;  // bytes behind each result that must stay as they were
-
-bool is_long() {
-  const char* text = std::getenv("CKPT_LONG");
-  return text != nullptr && std::string(text) == "1";
-}
 
 template <class Element>
 std::vector<Element> guarded(size_t count) {

@@ -4,6 +4,7 @@
 
 #include "quantizers/ggml/block_quants.h"
 #include "quantizers/ggml/table_quants.h"
+#include "tests/quantizers/common.h"
 #include "tests/quantizers/simd_encode_checks.h"
 
 namespace ckpt {
@@ -34,8 +35,6 @@ TEST_P(SimdBlockQuants, TheFirstOfEqualValuesWins) {
 
 // One number that is not finite at each place of a block, its neighbors ordinary.
 TEST_P(SimdBlockQuants, OneInfOrNanAnywhere) {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> values(3 * 4 * 32 * 32);
   Dice dice(5);
   for (float& value : values) value = dice.normal();

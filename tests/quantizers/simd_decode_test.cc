@@ -15,15 +15,11 @@
 #include "quantizers/ggml/table_quants.h"
 #include "quantizers/plain_simd.h"
 #include "quantizers/simd/dispatch.h"
+#include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {
 namespace {
-
-bool is_long() {
-  const char* text = std::getenv("CKPT_LONG");
-  return text != nullptr && std::string(text) == "1";
-}
 
 // Bits, since NaNs and zeros of both signs must be the same too.
 std::vector<uint32_t> bits_of(const std::vector<float>& values) {

@@ -18,6 +18,7 @@
 
 #include "core/model/codec.h"
 #include "quantizers/simd/dispatch.h"
+#include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {
@@ -103,9 +104,7 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
     constexpr size_t kRowValues = 2048;
     constexpr size_t kRows = 12;
     std::vector<float> values(kRows * kRowValues);
-    const char* text = std::getenv("CKPT_LONG");
-    const bool is_long = text != nullptr && std::string(text) == "1";
-    const size_t wanted = is_long ? 60'000'000 : 1'200'000;
+    const size_t wanted = is_long() ? 60'000'000 : 1'200'000;
     const size_t chunks = wanted / (weight_sets().size() * values.size()) + 1;
     for (const WeightSet& set : weight_sets()) {
       for (size_t chunk = 0; chunk < chunks && !HasFailure(); ++chunk) {

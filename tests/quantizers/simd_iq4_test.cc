@@ -8,6 +8,7 @@
 #include "quantizers/ggml/iq4_search.h"
 #include "quantizers/ggml/table_quants.h"
 #include "quantizers/simd/dispatch.h"
+#include "tests/quantizers/common.h"
 
 namespace ckpt {
 namespace {
@@ -24,8 +25,6 @@ std::vector<float> values_about_bounds() {
     add_neighbors(kIq4Table[i], out);
     if (i < 15) add_neighbors(0.5F * static_cast<float>(kIq4Table[i] + kIq4Table[i + 1]), out);
   }
-  constexpr float kInf = std::numeric_limits<float>::infinity();
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (const float value : {0.0F, -0.0F, 1e-40F, -1e-40F, 1e38F, -1e38F, kInf, -kInf, kNan}) {
     out.push_back(value);
   }

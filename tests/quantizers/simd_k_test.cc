@@ -11,6 +11,7 @@
 
 #include "quantizers/ggml/k_quants.h"
 #include "quantizers/simd/dispatch.h"
+#include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {
@@ -31,7 +32,7 @@ void into_bytes(const float* values, uint64_t blocks, std::byte* out) {
   kEncode(values, blocks, reinterpret_cast<Block*>(out));
 }
 
-constexpr KType kTypes[] = {
+constexpr KType kKTypes[] = {
     {"q4_k", sizeof(BlockQ4K), into_bytes<BlockQ4K, encode_q4_k>,
      into_bytes<BlockQ4K, encode_q4_k_scalar>},
     {"q5_k", sizeof(BlockQ5K), into_bytes<BlockQ5K, encode_q5_k>,
@@ -41,9 +42,7 @@ constexpr KType kTypes[] = {
 };
 
 size_t chunks_of_each_set() {
-  const char* text = std::getenv("CKPT_LONG");
-  const bool is_long = text != nullptr && std::string(text) == "1";
-  const size_t weights = is_long ? 60'000'000 : 2'500'000;
+  const size_t weights = is_long() ? 60'000'000 : 2'500'000;
   return weights / (weight_sets().size() * kChunkBlocks * kValues) + 1;
 }
 
@@ -132,7 +131,7 @@ TEST_P(SimdKQuants, BlocksDoNotChangeTheirNeighbors) {
   compare(values, "pairs of sets");
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, SimdKQuants, testing::ValuesIn(kTypes),
+INSTANTIATE_TEST_SUITE_P(Types, SimdKQuants, testing::ValuesIn(kKTypes),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "quantizers/ggml/block_quants.h"
 #include "quantizers/ggml/k_quants.h"
 #include "quantizers/ggml/table_quants.h"
+#include "tests/quantizers/common.h"
 #include "tests/quantizers/simd_encode_checks.h"
 
 namespace ckpt {
@@ -18,8 +19,6 @@ TEST_P(SimdWeighted, BlocksDoNotChangeTheirNeighbors) { check_neighbors(); }
 
 // Weights that imatrix files should not hold but may.
 TEST_P(SimdWeighted, StrangeColumnWeights) {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr size_t kRow = 1024;
   std::vector<float> values(20 * kRow);
   Dice dice(21);

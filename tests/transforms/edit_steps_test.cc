@@ -34,7 +34,7 @@ Result<Checkpoint> run_edit(const char* step, const EditPairs& pairs, Checkpoint
   return find_transform(step)->apply(std::move(in), options, context);
 }
 
-std::string error_of(const Result<Checkpoint>& result) {
+std::string edit_error(const Result<Checkpoint>& result) {
   return result ? "no error" : result.error().text();
 }
 
@@ -141,7 +141,7 @@ TEST(MetadataStep, EditsTheWeightFilesOfAFolder) {
   EXPECT_EQ(out->file_metadata.at("a.safetensors").find("format"), nullptr);
   EXPECT_NE(out->file_metadata.at("b.safetensors").find("k"), nullptr);
   EXPECT_TRUE(out->file_metadata.at("model.safetensors.index.json").entries.empty());
-  EXPECT_EQ(error_of(run_edit("metadata", {{"set", "k=1"}, {"file", "c*"}}, in)),
+  EXPECT_EQ(edit_error(run_edit("metadata", {{"set", "k=1"}, {"file", "c*"}}, in)),
             "no weight file is called 'c*'");
 }
 
@@ -250,17 +250,17 @@ TEST(GraftStep, RefusesNamesThatAreThere) {
   const Checkpoint in = checkpoint({"a.weight"});
   Checkpoint other = checkpoint({"a.weight"});
   const EditPairs pairs{{"from", "o"}, {"tensors", "*"}};
-  EXPECT_NE(error_of(run_edit("graft", pairs, in, with(other))).find("in both, of shape [2, 16]"),
+  EXPECT_NE(edit_error(run_edit("graft", pairs, in, with(other))).find("in both, of shape [2, 16]"),
             std::string::npos);
   other.tensors[0].shape = {4, 16};
-  EXPECT_NE(error_of(run_edit("graft", pairs, in, with(other)))
+  EXPECT_NE(edit_error(run_edit("graft", pairs, in, with(other)))
                 .find("of shape [2, 16] here and [4, 16] there"),
             std::string::npos);
   const auto out =
       run_edit("graft", {{"from", "o"}, {"tensors", "*"}, {"replace", "yes"}}, in, with(other));
   ASSERT_TRUE(out);
   EXPECT_EQ(out->tensors[0].shape, (std::vector<uint64_t>{4, 16}));
-  EXPECT_EQ(error_of(run_edit("graft", {{"from", "o"}, {"tensors", "b"}}, in, with(other))),
+  EXPECT_EQ(edit_error(run_edit("graft", {{"from", "o"}, {"tensors", "b"}}, in, with(other))),
             "o: no tensor is called 'b'");
 }
 

@@ -26,14 +26,14 @@ std::string error_of(const Checkpoint& checkpoint) {
   return made ? "no error" : made.error().text();
 }
 
-JsonValue document(const Checkpoint& checkpoint, const std::string& path) {
+JsonValue json_document(const Checkpoint& checkpoint, const std::string& path) {
   return **checkpoint.find_document(path)->values();
 }
 
 // The family with `fields` in its vision_config; one that is null is taken out.
 Checkpoint with_vision(const std::string& name, const JsonValue& fields) {
   Checkpoint out = family(name);
-  JsonValue config = document(out, "config.json");
+  JsonValue config = json_document(out, "config.json");
   for (const auto& [field, value] : fields.items()) {
     config["vision_config"].erase(field);
     if (!value.is_null()) config["vision_config"][field] = value;
@@ -129,7 +129,7 @@ TEST(ToMmproj, RefusesAModelWithoutATower) {
   drop(input, "visual.");
   EXPECT_NE(error_of(input).find("is of a vision tower"), std::string::npos) << error_of(input);
   input = family("qwen3-vl");
-  JsonValue config = document(input, "config.json");
+  JsonValue config = json_document(input, "config.json");
   config.erase("vision_config");
   input.set_document("config.json", config.dump());
   EXPECT_NE(error_of(input).find("no vision_config"), std::string::npos) << error_of(input);

@@ -11,8 +11,8 @@ namespace {
 using Names = std::vector<std::string>;
 
 // Headers alone: nothing reads the bytes.
-void add(Checkpoint& checkpoint, std::string name, std::string_view codec,
-         std::vector<uint64_t> shape) {
+void add_stored(Checkpoint& checkpoint, std::string name, std::string_view codec,
+                std::vector<uint64_t> shape) {
   Tensor& tensor = checkpoint.tensors.emplace_back();
   tensor.name = std::move(name);
   tensor.codec = find_codec(all_codecs(), codec);
@@ -26,17 +26,17 @@ void add(Checkpoint& checkpoint, std::string name, std::string_view codec,
 Checkpoint model(std::string_view codec, const Names& companions) {
   Checkpoint out;
   out.format = "safetensors";
-  add(out, "lm_head.weight", "bf16", {64, 128});
-  add(out, "model.embed_tokens.weight", "bf16", {64, 128});
+  add_stored(out, "lm_head.weight", "bf16", {64, 128});
+  add_stored(out, "model.embed_tokens.weight", "bf16", {64, 128});
   for (const char* layer : {"model.layers.0.mlp.", "model.layers.1.mlp."}) {
     for (const char* name : {"gate_proj", "up_proj"}) {
-      add(out, std::string(layer) + name + ".weight", codec, {128, 128});
+      add_stored(out, std::string(layer) + name + ".weight", codec, {128, 128});
       for (const std::string& each : companions) {
-        add(out, std::string(layer) + name + each, "f32", {});
+        add_stored(out, std::string(layer) + name + each, "f32", {});
       }
     }
   }
-  add(out, "model.norm.weight", "bf16", {128});
+  add_stored(out, "model.norm.weight", "bf16", {128});
   return out;
 }
 
@@ -128,7 +128,7 @@ TEST(QuantSummary, DocumentsThatDisagreeAreTold) {
 
 TEST(QuantSummary, LayersThatAreNotWhatTheListSaysAreTold) {
   Checkpoint checkpoint = model("nvfp4_modelopt", {".input_scale"});
-  add(checkpoint, "model.layers.0.mlp.down_proj.weight", "bf16", {128, 128});
+  add_stored(checkpoint, "model.layers.0.mlp.down_proj.weight", "bf16", {128, 128});
   checkpoint.set_document("config.json",
                           R"({"quantization_config": {"quant_method": "modelopt",
       "quant_algo": "NVFP4", "ignore": ["lm_head", "model.layers.1*"]}})");
@@ -150,7 +150,7 @@ TEST(QuantSummary, CompressedTensorsAndCaches) {
   EXPECT_EQ(found.producer, "compressed-tensors 0.19.0");
   EXPECT_EQ(found.kv_cache, "FP8, without scales: servers take 1");
   EXPECT_EQ(found.disagreements.size(), 1u);
-  add(checkpoint, "model.layers.0.self_attn.k_proj.k_scale", "f32", {});
+  add_stored(checkpoint, "model.layers.0.self_attn.k_proj.k_scale", "f32", {});
   EXPECT_EQ(summarize(checkpoint).kv_cache, "FP8, 1 scales");
   checkpoint.set_document("config.json", "{}");
   EXPECT_EQ(summarize(checkpoint).disagreements,

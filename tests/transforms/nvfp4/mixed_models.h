@@ -20,14 +20,14 @@
 namespace ckpt::mixed_test {
 using namespace step_test;
 
-inline Result<Checkpoint> convert(Checkpoint input, const Options& given = {},
-                                  std::vector<std::string>* notes = nullptr) {
+inline Result<Checkpoint> convert_mixed(Checkpoint input, const Options& given = {},
+                                        std::vector<std::string>* notes = nullptr) {
   return run("mixed-to-nvfp4", std::move(input), given, notes);
 }
 
 inline Checkpoint converted(Checkpoint input, const Options& given = {},
                             std::vector<std::string>* notes = nullptr) {
-  return settle(convert(std::move(input), given, notes));
+  return settle(convert_mixed(std::move(input), given, notes));
 }
 
 inline Checkpoint exported(const std::string& model, const std::string& type) {

@@ -183,48 +183,50 @@ TEST(MixedToNvfp4, RefusesWhatContradictsItself) {
   const Checkpoint source = mixed("qwen3-micro");
   Checkpoint bad = source;
   replace_text(bad, R"("FP8")", R"("INT3_NEW")");
-  expect_error(convert(bad), ErrorCode::kUnsupported, "INT3_NEW");
+  expect_error(convert_mixed(bad), ErrorCode::kUnsupported, "INT3_NEW");
 
   bad = source;
   replace_text(bad, "model.layers.0.self_attn.q_proj", "model.layers.9.self_attn.q_proj");
-  expect_error(convert(bad), ErrorCode::kCorrupt, "model.layers.9.self_attn.q_proj");
+  expect_error(convert_mixed(bad), ErrorCode::kCorrupt, "model.layers.9.self_attn.q_proj");
 
   bad = source;
   std::erase_if(bad.tensors, [](const Tensor& each) {
     return each.name.starts_with("model.layers.1.mlp.up_proj.");
   });
   replace_text(bad, "model.layers.1.mlp.up_proj", "model.layers.1.mlp.gate_proj");
-  expect_error(convert(bad), ErrorCode::kCorrupt, "'model.layers.1.mlp.up_proj'");
+  expect_error(convert_mixed(bad), ErrorCode::kCorrupt, "'model.layers.1.mlp.up_proj'");
 
   bad = source;
   bad.tensors.push_back(column_scale("model.layers.0.mlp.down_proj", powers_of_two(16)));
-  expect_error(convert(bad), ErrorCode::kCorrupt, "its weight has 512 columns");
+  expect_error(convert_mixed(bad), ErrorCode::kCorrupt, "its weight has 512 columns");
 
   bad = source;
   std::vector<float> scale = powers_of_two(512);
   scale[7] = 0;
   bad.tensors.push_back(column_scale("model.layers.0.mlp.down_proj", scale));
-  expect_error(convert(bad), ErrorCode::kCorrupt, "value 7 is 0");
+  expect_error(convert_mixed(bad), ErrorCode::kCorrupt, "value 7 is 0");
 
   // Block scales of another shape: the reader leaves the parts apart.
   bad = source;
   Tensor& weight = tensor(bad, "model.layers.0.mlp.down_proj.weight");
   weight = make_tensor(weight.name, {256, 256}, *find_codec(all_codecs(), "u8"),
                        std::vector<std::byte>(256 * 256));
-  expect_error(convert(bad), ErrorCode::kCorrupt, "model.layers.0.mlp.down_proj.weight");
+  expect_error(convert_mixed(bad), ErrorCode::kCorrupt, "model.layers.0.mlp.down_proj.weight");
 
   bad = source;
   std::erase_if(bad.documents, [](const Document&) { return true; });
-  expect_error(convert(bad), ErrorCode::kUnsupported, "hf_quant_config.json");
+  expect_error(convert_mixed(bad), ErrorCode::kUnsupported, "hf_quant_config.json");
 }
 
 TEST(MixedToNvfp4, RefusesOptionsAndBases) {
   const Checkpoint source = mixed("qwen3-micro");
-  expect_error(convert(source, options({{"fp8", "int8"}})), ErrorCode::kUsage, "int8");
-  expect_error(convert(source, options({{"search", "hard"}})), ErrorCode::kUsage, "hard");
-  expect_error(convert(source, options({{"fail-below", "x"}})), ErrorCode::kUsage, "fail-below");
-  expect_error(convert(source, options({{"base", "nowhere"}})), ErrorCode::kUsage, "nowhere");
-  expect_error(convert(source, options({{"fail-below", "60"}})), ErrorCode::kUnsupported, "60 dB");
+  expect_error(convert_mixed(source, options({{"fp8", "int8"}})), ErrorCode::kUsage, "int8");
+  expect_error(convert_mixed(source, options({{"search", "hard"}})), ErrorCode::kUsage, "hard");
+  expect_error(convert_mixed(source, options({{"fail-below", "x"}})), ErrorCode::kUsage,
+               "fail-below");
+  expect_error(convert_mixed(source, options({{"base", "nowhere"}})), ErrorCode::kUsage, "nowhere");
+  expect_error(convert_mixed(source, options({{"fail-below", "60"}})), ErrorCode::kUnsupported,
+               "60 dB");
   // Another model's weights are no base, and are noticed layer by layer.
   std::vector<std::string> notes;
   const Checkpoint made =
@@ -241,12 +243,13 @@ TEST(MixedToNvfp4, RefusesWhatAStepBeforeEncodes) {
   auto made = run("export", *open(testdata("qwen3-micro")),
                   options({{"type", "fp8"}, {"amax-from", amax}}));
   ASSERT_TRUE(made.has_value());
-  expect_error(convert(std::move(*made)), ErrorCode::kUnsupported, "encoded by a step before");
+  expect_error(convert_mixed(std::move(*made)), ErrorCode::kUnsupported,
+               "encoded by a step before");
 }
 
 TEST(MixedToNvfp4, PlainNvfp4StaysAsItIs) {
   const Checkpoint source = exported("qwen3-micro", "nvfp4");
-  const auto made = convert(source);
+  const auto made = convert_mixed(source);
   ASSERT_TRUE(made.has_value());
   for (const Tensor& each : source.tensors) expect_same(*made, source, each.name);
   EXPECT_EQ(made->find_document("config.json")->text(),

@@ -52,7 +52,7 @@ struct Input {
   std::vector<std::pair<std::string, std::string>> files;
 };
 
-struct Output {
+struct FixedFolder {
   Checkpoint checkpoint;
   std::vector<std::string> notes;
   std::string error;
@@ -70,7 +70,7 @@ struct Output {
   }
 };
 
-Output fix_checkpoint(const Input& input) {
+FixedFolder fix_checkpoint(const Input& input) {
   Checkpoint checkpoint;
   checkpoint.format = "safetensors";
   if (!input.file.is_null()) checkpoint.set_document("tokenizer.json", input.file.dump());
@@ -79,7 +79,7 @@ Output fix_checkpoint(const Input& input) {
   for (const auto& [path, text] : input.files) checkpoint.set_document(path, text);
   Options options;
   for (const auto& [key, value] : input.options) options.add(key, value);
-  Output out;
+  FixedFolder out;
   Context context;
   context.notes = &out.notes;
   auto result = kTokenizer.apply(std::move(checkpoint), options, context);
@@ -91,14 +91,14 @@ Output fix_checkpoint(const Input& input) {
   return out;
 }
 
-Output good(const Input& input) {
-  Output out = fix_checkpoint(input);
+FixedFolder good(const Input& input) {
+  FixedFolder out = fix_checkpoint(input);
   EXPECT_EQ(out.error, "");
   return out;
 }
 
 TEST(TokenizerMend, WholeFile) {
-  const Output out = good({});
+  const FixedFolder out = good({});
   EXPECT_EQ(out.text(kTokenizerConfig), R"({
   "added_tokens_decoder": {
     "5": {
@@ -138,7 +138,7 @@ TEST(TokenizerMend, SecondRunChangesNothing) {
   Input input;
   const std::string once = good(input).text(kTokenizerConfig);
   input.config = once;
-  const Output again = good(input);
+  const FixedFolder again = good(input);
   EXPECT_EQ(again.text(kTokenizerConfig), once);
   EXPECT_TRUE(again.notes.empty());
 }
@@ -174,7 +174,7 @@ TEST(TokenizerMend, ProcessorsTakeTheirClassAlone) {
 TEST(TokenizerMend, KnownClassesStay) {
   Input input;
   input.config = R"({"tokenizer_class": "Qwen2Tokenizer", "extra_special_tokens": {}})";
-  const Output out = good(input);
+  const FixedFolder out = good(input);
   EXPECT_EQ(out.named(), "Qwen2Tokenizer");
   EXPECT_TRUE(out.notes_say("class=PreTrainedTokenizerFast is right in both"));
   EXPECT_TRUE(out.config()["extra_special_tokens"].is_object());
@@ -244,7 +244,7 @@ TEST(TokenizerMend, SlowFiles) {
   input.model["model_type"] = "qwen3";
   input.file = tokenizer(kQwen2);
   input.options.emplace_back("slow", "yes");
-  const Output out = good(input);
+  const FixedFolder out = good(input);
   EXPECT_EQ(out.text("vocab.json"), R"({"\"":0,"é":1,"a":2,"b":3,"ab":4})");
   EXPECT_EQ(out.text("merges.txt"), "#version: 0.2\na b\né a\n");
   EXPECT_EQ(out.named(), "Qwen2Tokenizer");

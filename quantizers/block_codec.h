@@ -1,7 +1,7 @@
 // Makes a Codec from the functions that encode and decode blocks of one ggml type.
 //
-// The block struct gives sizes and the values of a block; its members d, dmin and m, where it has
-// them, are the half floats that first_overflow looks at.
+// The block struct gives sizes and the values of a block; its members d, dmin and m, or half_d()
+// where no member holds d, are the half floats that first_overflow looks at.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +69,9 @@ inline bool is_finite_f16(uint16_t half) { return (half & 0x7C00u) != 0x7C00u; }
 
 template <class Block>
 bool has_finite_scales(const Block& block) {
-  bool finite = is_finite_f16(block.d);
+  bool finite = true;
+  if constexpr (requires { block.d; }) finite = is_finite_f16(block.d);
+  if constexpr (requires { block.half_d(); }) finite = is_finite_f16(block.half_d());
   if constexpr (requires { block.dmin; }) finite = finite && is_finite_f16(block.dmin);
   if constexpr (requires { block.m; }) finite = finite && is_finite_f16(block.m);
   return finite;
@@ -101,7 +103,8 @@ constexpr Codec block_codec(std::string_view name, std::string_view help) {
   codec.parts = kOnePart<kDtype, Block::kValues>;
   codec.band_rows = 1;
   codec.block_values = Block::kValues;
-  if constexpr (requires(Block block) { block.d; }) {
+  if constexpr (
+      requires(Block block) { block.d; } || requires(Block block) { block.half_d(); }) {
     codec.first_overflow = first_overflow_row<Block>;
   }
   return codec;
@@ -114,7 +117,9 @@ constexpr Codec block_codec(std::string_view name, std::string_view help) {
   codec.encode = encode_part<Block, kEncode, kWeighted, kSearch>;
   codec.encode_bf16 = encode_bf16_part<Block, kEncode>;
   codec.decode = decode_part<Block, kDecode>;
-  codec.count_extreme = count_extreme_part<Block>;
+  if constexpr (requires(Block block) { count_extreme_codes(block); }) {
+    codec.count_extreme = count_extreme_part<Block>;
+  }
   return codec;
 }
 

@@ -17,9 +17,7 @@ extern const Codec kF8E4M3Codec, kF8E5M2Codec, kF8E8M0Codec;
 extern const Codec kBoolCodec, kU8Codec, kI8Codec, kI16Codec, kU16Codec, kI32Codec, kU32Codec;
 extern const Codec kI64Codec, kU64Codec, kC64Codec;
 extern const Codec kF4Codec, kF6E2M3Codec, kF6E3M2Codec, kF8E4M3FnuzCodec, kF8E5M2FnuzCodec;
-extern const Codec kQ8_1Codec, kQ8KCodec, kIq2XxsCodec, kIq2XsCodec, kIq2SCodec, kIq3XxsCodec;
-extern const Codec kIq3SCodec, kIq1SCodec, kIq1MCodec, kTq1_0Codec, kTq2_0Codec;
-extern const Codec kQ1_0Codec, kQ2_0Codec;
+extern const Codec kQ8_1Codec, kQ8KCodec, kQ1_0Codec, kQ2_0Codec;
 
 // q4_q5.cc, q8_0.cc
 extern const Codec kQ4_0Codec, kQ4_1Codec, kQ5_0Codec, kQ5_1Codec, kQ8_0Codec;
@@ -27,6 +25,9 @@ extern const Codec kQ4_0Codec, kQ4_1Codec, kQ5_0Codec, kQ5_1Codec, kQ8_0Codec;
 extern const Codec kQ2KCodec, kQ3KCodec, kQ4KCodec, kQ5KCodec, kQ6KCodec;
 // iq4.cc, fp4.cc
 extern const Codec kIq4NlCodec, kIq4XsCodec, kMxfp4Codec, kNvfp4BlockCodec;
+// iq1.cc, iq2.cc, iq3.cc, tq.cc
+extern const Codec kIq1SCodec, kIq1MCodec, kIq2XxsCodec, kIq2XsCodec, kIq2SCodec;
+extern const Codec kIq3XxsCodec, kIq3SCodec, kTq1_0Codec, kTq2_0Codec;
 
 // Of quantized checkpoints, in several parts: nvfp4_checkpoint.cc, fp8_scaled.cc, mx_checkpoint.cc
 extern const Codec kNvfp4ModeloptCodec, kNvfp4CtCodec;

@@ -1,7 +1,7 @@
 // Codecs of everything that is stored as it is and never decoded: integers, bool, complex numbers,
 // sub-byte floats, and the ggml types that nothing here computes with.
 //
-// Only the size rule matters: an element of kF6E2M3 is 4 numbers in 3 bytes, of kIq2Xxs 256 in 66.
+// Only the size rule matters: an element of kF6E2M3 is 4 numbers in 3 bytes, of kQ8_1 32 in 36.
 // Sources: safetensors/src/tensor.rs; llama.cpp ggml/src/ggml-common.h.
 #include "quantizers/codec_list.h"
 
@@ -41,15 +41,6 @@ constinit const Codec kF8E5M2FnuzCodec =
 
 constinit const Codec kQ8_1Codec = copied<Dtype::kQ8_1, 32>("q8_1", "ggml block, copied");
 constinit const Codec kQ8KCodec = copied<Dtype::kQ8K, 256>("q8_k", "ggml block, copied");
-constinit const Codec kIq2XxsCodec = copied<Dtype::kIq2Xxs, 256>("iq2_xxs", "ggml block, copied");
-constinit const Codec kIq2XsCodec = copied<Dtype::kIq2Xs, 256>("iq2_xs", "ggml block, copied");
-constinit const Codec kIq2SCodec = copied<Dtype::kIq2S, 256>("iq2_s", "ggml block, copied");
-constinit const Codec kIq3XxsCodec = copied<Dtype::kIq3Xxs, 256>("iq3_xxs", "ggml block, copied");
-constinit const Codec kIq3SCodec = copied<Dtype::kIq3S, 256>("iq3_s", "ggml block, copied");
-constinit const Codec kIq1SCodec = copied<Dtype::kIq1S, 256>("iq1_s", "ggml block, copied");
-constinit const Codec kIq1MCodec = copied<Dtype::kIq1M, 256>("iq1_m", "ggml block, copied");
-constinit const Codec kTq1_0Codec = copied<Dtype::kTq1_0, 256>("tq1_0", "ggml block, copied");
-constinit const Codec kTq2_0Codec = copied<Dtype::kTq2_0, 256>("tq2_0", "ggml block, copied");
 constinit const Codec kQ1_0Codec = copied<Dtype::kQ1_0, 128>("q1_0", "ggml block, copied");
 constinit const Codec kQ2_0Codec = copied<Dtype::kQ2_0, 64>("q2_0", "ggml block, copied");
 

@@ -313,5 +313,6 @@ template float fit_signed<32>(const float*, const float*, int32_t, uint8_t*);
 template float fit_signed_stepwise<16>(const float*, int32_t, uint8_t*);
 template float fit_positive<8>(const float*, const float*, int32_t, uint8_t*);
 template float fit_positive<16>(const float*, const float*, int32_t, uint8_t*);
+template float fit_positive<32>(const float*, const float*, int32_t, uint8_t*);
 
 }  // namespace ckpt

@@ -50,8 +50,8 @@ float fit_signed(const float* values, const float* weights, int32_t top, uint8_t
 template <size_t kCount>
 float fit_signed_stepwise(const float* values, int32_t top, uint8_t* codes);
 
-// Instances: kCount 8 and 16. Negative values, which a search above may produce, give codes that
-// wrap modulo 256; callers keep the bits that ggml keeps.
+// Instances: kCount 8, 16 and 32. Negative values, which a search above may produce, give codes
+// that wrap modulo 256; callers keep the bits that ggml keeps.
 template <size_t kCount>
 float fit_positive(const float* values, const float* weights, int32_t top, uint8_t* codes);
 

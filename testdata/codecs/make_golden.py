@@ -3,7 +3,7 @@
 
 usage: make_golden.py libggml-base.so > golden.tsv
 
-Each line: codec, input (plain or edge), weighted (no or yes), SHA-256 of all encoded bytes, SHA-256
+Each line: codec, input (plain, edge or mild), weighted (no or yes), SHA-256 of all encoded bytes, SHA-256
 of these bytes decoded again to floats, first 16 encoded bytes. tests/quantizers/golden_test.cc makes
 the same inputs.
 """
@@ -22,7 +22,13 @@ TYPES = [  # codec, ggml type, decoder
     ("iq4_nl", 20, "dequantize_row_iq4_nl"), ("iq4_xs", 23, "dequantize_row_iq4_xs"),
     ("mxfp4", 39, "dequantize_row_mxfp4"), ("nvfp4", 40, "dequantize_row_nvfp4"),
     ("f16", 1, "ggml_fp16_to_fp32_row"), ("bf16", 30, "ggml_bf16_to_fp32_row"),
+    ("tq1_0", 34, "dequantize_row_tq1_0"), ("tq2_0", 35, "dequantize_row_tq2_0"),
+    ("iq1_s", 19, "dequantize_row_iq1_s"), ("iq1_m", 29, "dequantize_row_iq1_m"),
+    ("iq2_xxs", 16, "dequantize_row_iq2_xxs"), ("iq2_xs", 17, "dequantize_row_iq2_xs"),
+    ("iq2_s", 22, "dequantize_row_iq2_s"), ("iq3_xxs", 18, "dequantize_row_iq3_xxs"),
+    ("iq3_s", 21, "dequantize_row_iq3_s"),
 ]
+NEED_WEIGHTS = ("iq1_s", "iq2_xxs", "iq2_xs")  # the library stops without
 ROWS, COLUMNS = 16, 4096
 
 
@@ -40,8 +46,9 @@ def plain():
     return (u * (1 + i // 256 % 7) / 2**20).astype(np.float32)
 
 
-def edge():
-    """Eight kinds of rows, twice."""
+def edge(mild=False):
+    """Eight kinds of rows, twice. IQ types stop at numbers whose squares overflow, so they get
+    milder ones."""
     s = hashes().reshape(ROWS, COLUMNS)
     bits = np.where(s & 0x7F800000 == 0x7F800000, s & 0xBFFFFFFF, s).astype(np.uint32)
     u = (s >> 8 & 0xFFFF).astype(np.int64) - 32768
@@ -53,7 +60,8 @@ def edge():
         elif kind == 2:
             out[row] = 1.5
         elif kind == 3:
-            out[row] = bits[row].view(np.float32)
+            kept = s[row] & 0x8FFFFFFF | 0x30000000 if mild else bits[row]
+            out[row] = kept.astype(np.uint32).view(np.float32)
         elif kind == 4:
             out[row] = (s[row] & 0x807FFFFF).astype(np.uint32).view(np.float32)
         elif kind == 5:
@@ -73,13 +81,15 @@ def main():
     library = ctypes.CDLL(sys.argv[1])
     library.ggml_quantize_chunk.restype = ctypes.c_size_t
     pointer = ctypes.c_void_p
-    inputs = {"plain": plain(), "edge": edge()}
+    inputs = {"plain": plain(), "edge": edge(), "mild": edge(mild=True)}
     weights = (1 + 37 * np.arange(COLUMNS) % 101).astype(np.float32)
     for name, values in inputs.items():
         print(f"input\t{name}\t-\t{sha(values)}\t-\t-")
     for codec, type_id, decoder in TYPES:
         for name, values in inputs.items():
-            for weighted in ("no", "yes"):
+            if name == ("edge" if codec.startswith("iq") and codec[2] != "4" else "mild"):
+                continue
+            for weighted in ("yes",) if codec in NEED_WEIGHTS else ("no", "yes"):
                 out = np.zeros(values.size * 4, np.uint8)
                 size = library.ggml_quantize_chunk(
                     type_id, pointer(values.ctypes.data), pointer(out.ctypes.data),

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "quantizers/ggml/ggml_blocks.h"
+#include "quantizers/ggml/ggml_iq_blocks.h"
 #include "quantizers/ggml/ggml_table_blocks.h"
 #include "quantizers/quantizers.h"
 #include "tests/quantizers/data_sets.h"
@@ -123,6 +124,15 @@ TEST(Codecs, BlocksHaveTheSizesOfTheirDtypes) {
   check_block<BlockQ6K>(Dtype::kQ6K);
   check_block<BlockIq4Nl>(Dtype::kIq4Nl);
   check_block<BlockIq4Xs>(Dtype::kIq4Xs);
+  check_block<BlockTq1_0>(Dtype::kTq1_0);
+  check_block<BlockTq2_0>(Dtype::kTq2_0);
+  check_block<BlockIq1S>(Dtype::kIq1S);
+  check_block<BlockIq1M>(Dtype::kIq1M);
+  check_block<BlockIq2Xxs>(Dtype::kIq2Xxs);
+  check_block<BlockIq2Xs>(Dtype::kIq2Xs);
+  check_block<BlockIq2S>(Dtype::kIq2S);
+  check_block<BlockIq3Xxs>(Dtype::kIq3Xxs);
+  check_block<BlockIq3S>(Dtype::kIq3S);
   check_block<BlockMxfp4>(Dtype::kMxfp4);
   check_block<BlockNvfp4>(Dtype::kNvfp4);
 }
@@ -140,10 +150,12 @@ double relative_error(const std::vector<float>& values, const std::vector<float>
 
 TEST(Codecs, RoundTripLosesWhatTheBitsAllow) {
   const std::map<std::string_view, double> kLimits = {
-      {"f32", 0},       {"f16", 3e-4},    {"bf16", 2.5e-3}, {"f8_e4m3", 0.09}, {"f8_e5m2", 0.08},
-      {"q8_0", 0.007},  {"q6_k", 0.02},   {"q5_k", 0.04},   {"q5_0", 0.055},   {"q5_1", 0.045},
-      {"q4_k", 0.08},   {"q4_0", 0.11},   {"q4_1", 0.09},   {"q3_k", 0.19},    {"q2_k", 0.33},
-      {"iq4_nl", 0.08}, {"iq4_xs", 0.08}, {"mxfp4", 0.13},  {"nvfp4", 0.11}};
+      {"f32", 0},       {"f16", 3e-4},     {"bf16", 2.5e-3}, {"f8_e4m3", 0.09}, {"f8_e5m2", 0.08},
+      {"q8_0", 0.007},  {"q6_k", 0.02},    {"q5_k", 0.04},   {"q5_0", 0.055},   {"q5_1", 0.045},
+      {"q4_k", 0.08},   {"q4_0", 0.11},    {"q4_1", 0.09},   {"q3_k", 0.19},    {"q2_k", 0.33},
+      {"iq4_nl", 0.08}, {"iq4_xs", 0.08},  {"mxfp4", 0.13},  {"nvfp4", 0.11},   {"tq1_0", 0.9},
+      {"tq2_0", 0.9},   {"iq1_s", 0.65},   {"iq1_m", 0.6},   {"iq2_xxs", 0.5},  {"iq2_xs", 0.4},
+      {"iq2_s", 0.35},  {"iq3_xxs", 0.25}, {"iq3_s", 0.2}};
   const double kEightBits = 0.04;  // of all that have 8 bits and scales
   const auto values = weights_like(8, 1024);
   for (const Codec* codec : all_codecs()) {
@@ -213,8 +225,9 @@ TEST(Codecs, ColumnWeightsMoveErrorToWhereItCountsLess) {
     }
     return sum;
   };
-  for (const char* name : {"q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "q4_0", "q4_1", "q5_0", "q5_1",
-                           "iq4_nl", "iq4_xs"}) {
+  for (const char* name :
+       {"q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "iq4_xs",
+        "iq1_s", "iq1_m", "iq2_xxs", "iq2_xs", "iq2_s", "iq3_xxs", "iq3_s"}) {
     const Codec& codec = *find_codec(all_codecs(), name);
     const auto plain = decode(codec, encode(codec, values, kRowValues), 8, kRowValues);
     const auto weighted = decode(codec, encode(codec, values, kRowValues, weights), 8, kRowValues);

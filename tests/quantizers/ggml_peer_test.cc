@@ -18,24 +18,51 @@
 namespace ckpt {
 namespace {
 
+// What the library does with numbers whose squares overflow, and without column weights.
+enum class Stops : uint8_t { kNever, kAtOverflow, kAtOverflowAndWithoutWeights };
+
 struct GgmlType {
   int id;
   const char* codec;
   const char* decoder;  // name of the library's function
+  Stops stops = Stops::kNever;
 };
 
 void PrintTo(const GgmlType& type, std::ostream* out) { *out << type.codec; }
 
 constexpr GgmlType kPeerTypes[] = {
-    {2, "q4_0", "dequantize_row_q4_0"},      {3, "q4_1", "dequantize_row_q4_1"},
-    {6, "q5_0", "dequantize_row_q5_0"},      {7, "q5_1", "dequantize_row_q5_1"},
-    {8, "q8_0", "dequantize_row_q8_0"},      {10, "q2_k", "dequantize_row_q2_K"},
-    {11, "q3_k", "dequantize_row_q3_K"},     {12, "q4_k", "dequantize_row_q4_K"},
-    {13, "q5_k", "dequantize_row_q5_K"},     {14, "q6_k", "dequantize_row_q6_K"},
-    {20, "iq4_nl", "dequantize_row_iq4_nl"}, {23, "iq4_xs", "dequantize_row_iq4_xs"},
-    {39, "mxfp4", "dequantize_row_mxfp4"},   {40, "nvfp4", "dequantize_row_nvfp4"},
-    {1, "f16", "ggml_fp16_to_fp32_row"},     {30, "bf16", "ggml_bf16_to_fp32_row"},
+    {2, "q4_0", "dequantize_row_q4_0"},
+    {3, "q4_1", "dequantize_row_q4_1"},
+    {6, "q5_0", "dequantize_row_q5_0"},
+    {7, "q5_1", "dequantize_row_q5_1"},
+    {8, "q8_0", "dequantize_row_q8_0"},
+    {10, "q2_k", "dequantize_row_q2_K"},
+    {11, "q3_k", "dequantize_row_q3_K"},
+    {12, "q4_k", "dequantize_row_q4_K"},
+    {13, "q5_k", "dequantize_row_q5_K"},
+    {14, "q6_k", "dequantize_row_q6_K"},
+    {20, "iq4_nl", "dequantize_row_iq4_nl"},
+    {23, "iq4_xs", "dequantize_row_iq4_xs"},
+    {39, "mxfp4", "dequantize_row_mxfp4"},
+    {40, "nvfp4", "dequantize_row_nvfp4"},
+    {1, "f16", "ggml_fp16_to_fp32_row"},
+    {30, "bf16", "ggml_bf16_to_fp32_row"},
+    {34, "tq1_0", "dequantize_row_tq1_0"},
+    {35, "tq2_0", "dequantize_row_tq2_0"},
+    {19, "iq1_s", "dequantize_row_iq1_s", Stops::kAtOverflowAndWithoutWeights},
+    {29, "iq1_m", "dequantize_row_iq1_m", Stops::kAtOverflow},
+    {16, "iq2_xxs", "dequantize_row_iq2_xxs", Stops::kAtOverflowAndWithoutWeights},
+    {17, "iq2_xs", "dequantize_row_iq2_xs", Stops::kAtOverflowAndWithoutWeights},
+    {22, "iq2_s", "dequantize_row_iq2_s", Stops::kAtOverflow},
+    {18, "iq3_xxs", "dequantize_row_iq3_xxs", Stops::kAtOverflow},
+    {21, "iq3_s", "dequantize_row_iq3_s", Stops::kAtOverflow},
 };
+
+// False for sets that the library would end the process at.
+bool may_be_given(const GgmlType& type, std::string_view set) {
+  if (type.stops == Stops::kNever) return true;
+  return set != "constants" && set != "scaled_blocks" && set != "random_bits";
+}
 
 using QuantizeChunk = size_t (*)(int, const float*, void*, int64_t, int64_t, int64_t, const float*);
 using DecodeRow = void (*)(const void*, float*, int64_t);
@@ -99,6 +126,7 @@ class GgmlPeer : public testing::TestWithParam<GgmlType> {
         weights_per_type() / (std::size(kDataSets) * kPeerRows * kPeerValues) + 1;
     for (uint64_t round = 0; round < rounds; ++round) {
       for (const DataSet& set : kDataSets) {
+        if (!may_be_given(GetParam(), set.name)) continue;
         const auto values = make_rows(set, round * 31 + 7, kPeerRows, kPeerValues);
         const auto weights = weighted ? make_weights(round, kPeerValues) : std::vector<float>{};
         expect_equal_encoding(values, weights,
@@ -118,6 +146,7 @@ class GgmlPeer : public testing::TestWithParam<GgmlType> {
 
 TEST_P(GgmlPeer, EncodesToTheSameBytes) {
   if (codec_->encode == nullptr) GTEST_SKIP() << "decoded only";
+  if (GetParam().stops == Stops::kAtOverflowAndWithoutWeights) GTEST_SKIP() << "weighted only";
   run_sets(false);
 }
 
@@ -132,6 +161,7 @@ TEST_P(GgmlPeer, EncodesHostileWeightsToTheSameBytes) {
     std::vector<float> weights(kPeerValues, weight);
     for (uint64_t i = 0; i < kPeerValues; i += 37) weights[i] = 1.0f;
     for (const DataSet& set : kDataSets) {
+      if (!may_be_given(GetParam(), set.name)) continue;
       expect_equal_encoding(make_rows(set, 99, kPeerRows, kPeerValues), weights,
                             std::string(set.name) + ", weight " + std::to_string(weight));
     }
@@ -141,6 +171,7 @@ TEST_P(GgmlPeer, EncodesHostileWeightsToTheSameBytes) {
 // A NaN in the output could carry another sign, so only rows with Inf and the codes count.
 TEST_P(GgmlPeer, EncodesInfAndNaNToTheSameBytes) {
   if (codec_->encode == nullptr) GTEST_SKIP() << "decoded only";
+  if (GetParam().stops != Stops::kNever) GTEST_SKIP() << "the library ends the process";
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const float bad : {inf, -inf, nan, -nan}) {

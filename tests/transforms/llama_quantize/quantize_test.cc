@@ -163,8 +163,8 @@ TEST(Quantize, QuantizedTensorsNeedLeave) {
 
 TEST(Quantize, WhatCannotBeDecodedIsRefusedByName) {
   Checkpoint input = small_float_model();
-  input.tensors.push_back(zeros("blk.1.ffn_down.weight", {2, 256}, "iq1_s"));
-  ASSERT_EQ(codec("iq1_s").decode, nullptr);
+  input.tensors.push_back(zeros("blk.1.ffn_down.weight", {2, 256}, "q1_0"));
+  ASSERT_EQ(codec("q1_0").decode, nullptr);
   expect_error(run(input, options({{"type", "q4_k_m"}, {"allow-requantize", "yes"}})),
                ErrorCode::kUnsupported, "blk.1.ffn_down.weight");
   input.tensors.back() = zeros("blk.1.ffn_down.weight", {2, 256}, "i32");

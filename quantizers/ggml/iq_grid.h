@@ -1,0 +1,47 @@
+// The codebooks of IQ1, IQ2 and IQ3, and for levels that are none of their points the points about.
+//
+//   points    levels of 8 neighbors (0, 1 or 2, 2 bits each) or of 4 (0 to 7, 3 bits each, IQ3);
+//             the first neighbor has the lowest bits
+//   lookup    packed levels -> number of the point, or -1 - where the points about begin
+//   about     runs: how many, then that many points, nearest first, equally near ones by number
+//
+// "About" are all points at the nearest few distances; how many distances differs by codebook.
+// Source of truth: llama.cpp ggml/src/ggml-quants.c (iq2xs_init_impl, iq3xs_init_impl).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace ckpt {
+
+extern const uint16_t kIq1Points[2048];
+extern const uint16_t kIq2XxsPoints[256];
+extern const uint16_t kIq2XsPoints[512];
+extern const uint16_t kIq2SPoints[1024];
+extern const uint16_t kIq3XxsPoints[256];
+extern const uint16_t kIq3SPoints[512];
+
+struct IqGrid {
+  uint32_t dims;    // 8 or 4
+  uint32_t bits;    // of a level: 2 or 3
+  uint32_t levels;  // 3 or 8
+  std::span<const uint16_t> points;
+  std::vector<int32_t> lookup;
+  std::vector<uint16_t> about;
+
+  // The run of points about `levels`, its length first. Requires: lookup[levels] < 0.
+  const uint16_t* points_about(uint32_t packed) const {
+    return about.data() + (-1 - lookup[packed]);
+  }
+};
+
+// Made when first asked for, which takes up to a tenth of a second.
+const IqGrid& iq1_grid();
+const IqGrid& iq2_xxs_grid();
+const IqGrid& iq2_xs_grid();
+const IqGrid& iq2_s_grid();
+const IqGrid& iq3_xxs_grid();
+const IqGrid& iq3_s_grid();
+
+}  // namespace ckpt

@@ -18,12 +18,16 @@ FILE_TYPES = {
     "f32": 0, "f16": 1, "bf16": 32, "q8_0": 7, "q4_0": 2, "q4_1": 3, "q5_0": 8, "q5_1": 9,
     "iq4_nl": 25, "q2_k": 10, "q2_k_s": 21, "q3_k_s": 11, "q3_k_m": 12, "q3_k_l": 13,
     "q4_k_s": 14, "q4_k_m": 15, "q5_k_s": 16, "q5_k_m": 17, "q6_k": 18,
-    "iq4_xs": 30, "mxfp4_moe": 38,
+    "iq4_xs": 30, "mxfp4_moe": 38, "tq1_0": 36, "tq2_0": 37, "iq1_s": 24, "iq1_m": 31,
+    "iq2_xxs": 19, "iq2_xs": 20, "iq2_s": 28, "iq2_m": 29, "iq3_xxs": 23, "iq3_xs": 22,
+    "iq3_s": 26, "iq3_m": 27,
 }
 TYPES = {t.name.lower(): t for t in gguf.GGMLQuantizationType}
 CODES = {"f32": "F", "f16": "H", "bf16": "B", "q8_0": "8", "q4_0": "a", "q4_1": "b", "q5_0": "c",
          "q5_1": "d", "q2_k": "2", "q3_k": "3", "q4_k": "4", "q5_k": "5", "q6_k": "6",
-         "iq4_nl": "n", "iq4_xs": "x", "mxfp4": "m", "i32": "i"}
+         "iq4_nl": "n", "iq4_xs": "x", "mxfp4": "m", "i32": "i", "tq1_0": "t", "tq2_0": "u",
+         "iq1_s": "p", "iq1_m": "q", "iq2_xxs": "r", "iq2_xs": "s", "iq2_s": "v", "iq3_xxs": "w",
+         "iq3_s": "y"}
 T = gguf.GGMLQuantizationType
 
 

@@ -11,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-constexpr std::array<Mixture, 22> kMixtures = {{
+constexpr std::array<Mixture, 34> kMixtures = {{
     {"f32", FileType::kF32, Dtype::kF32},
     {"f16", FileType::kF16, Dtype::kF16},
     {"bf16", FileType::kBF16, Dtype::kBF16},
@@ -32,6 +32,18 @@ constexpr std::array<Mixture, 22> kMixtures = {{
     {"q5_k_s", FileType::kQ5KS, Dtype::kQ5K},
     {"q5_k_m", FileType::kQ5KM, Dtype::kQ5K},
     {"q6_k", FileType::kQ6K, Dtype::kQ6K},
+    {"iq3_m", FileType::kIq3M, Dtype::kIq3S},
+    {"iq3_s", FileType::kIq3S, Dtype::kIq3S},
+    {"iq3_xs", FileType::kIq3Xs, Dtype::kIq3S},
+    {"iq3_xxs", FileType::kIq3Xxs, Dtype::kIq3Xxs},
+    {"iq2_m", FileType::kIq2M, Dtype::kIq2S},
+    {"iq2_s", FileType::kIq2S, Dtype::kIq2Xs},
+    {"iq2_xs", FileType::kIq2Xs, Dtype::kIq2Xs},
+    {"iq2_xxs", FileType::kIq2Xxs, Dtype::kIq2Xxs},
+    {"iq1_m", FileType::kIq1M, Dtype::kIq1M},
+    {"iq1_s", FileType::kIq1S, Dtype::kIq1S},
+    {"tq2_0", FileType::kTq2_0, Dtype::kTq2_0},
+    {"tq1_0", FileType::kTq1_0, Dtype::kTq1_0},
     {"mxfp4_moe", FileType::kMxfp4Moe, Dtype::kMxfp4},
     {"nvfp4-ggml", FileType::kNvfp4, Dtype::kNvfp4},
 }};
@@ -65,9 +77,9 @@ Result<uint64_t> expert_layer(std::string_view name, uint64_t layers) {
 
 std::span<const Mixture> all_mixtures() { return kMixtures; }
 
-constinit const std::array<Choice, 26> kMixtureChoices =
+constinit const std::array<Choice, 38> kMixtureChoices =
     []<size_t... kIndex>(std::index_sequence<kIndex...>) {
-  return std::array<Choice, 26>{
+  return std::array<Choice, 38>{
       Choice(kMixtures[kIndex].name, kIndex)..., Choice("q3_k", mixture_index("q3_k_m"), true),
       Choice("q4_k", mixture_index("q4_k_m"), true), Choice("q5_k", mixture_index("q5_k_m"), true),
       Choice("mxfp4", mixture_index("mxfp4_moe"), true)};
@@ -144,33 +156,53 @@ MixtureChooser::MixtureChooser(const Mixture& mixture, ModelFacts facts, Mixture
   }
 }
 
-Dtype MixtureChooser::output_type() const {
+Dtype MixtureChooser::output_type(uint64_t row_values) const {
   if (options_.output) return *options_.output;
   // Where Q6_K does not fit the rows, Q8_0 stands in for it.
   const bool wide = facts_.arch == "falcon" || mixture_.base == Dtype::kQ8_0 ||
                     mixture_.file_type == FileType::kMxfp4Moe;
-  return wide ? Dtype::kQ8_0 : Dtype::kQ6K;
+  if (wide) return Dtype::kQ8_0;
+  const bool fits = row_values % element_values(mixture_.base) == 0;
+  return fits ? narrow_output_type(mixture_.file_type) : Dtype::kQ6K;
+}
+
+Result<uint64_t> MixtureChooser::layer_of(const MixtureTensor& tensor, uint64_t& seen) const {
+  // Experts of one layer may lie in several tensors, so there counting would not do.
+  const uint64_t counted = seen++;
+  if (facts_.experts <= 1) return counted;
+  return expert_layer(tensor.name, facts_.layers);
 }
 
 Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category category) {
   const RuleContext context{mixture_, facts_, options_.has_imatrix};
   if (category == Category::kOutput || (tied_ && category == Category::kTokenEmbedding)) {
-    return output_type();
+    return output_type(tensor.shape.back());
   }
   if (mixture_.file_type == FileType::kMxfp4Moe) return mxfp4_moe_type(tensor.shape);
+  if (category == Category::kTokenEmbedding) return embedding_type(context);
+  if (is_two_bit_mixture(mixture_.file_type)) {
+    const bool is_down = category == Category::kDown;
+    const uint64_t index = is_down ? down_seen_++ : 0;
+    return two_bit_type(context, category, index);
+  }
   if (is_like_v(category)) return value_type(context, v_seen_++, v_count_);
   switch (category) {
     case Category::kK:
       return key_type(context);
+    case Category::kQ:
+      return query_type(context);
     case Category::kAttentionOutput:
       return attention_output_type(context);
     case Category::kDown: {
-      uint64_t layer = down_seen_++;
-      // Experts of one layer may lie in several tensors, so there counting would not do.
-      if (facts_.experts > 1) {
-        CKPT_ASSIGN(layer, expert_layer(tensor.name, facts_.layers));
-      }
+      CKPT_ASSIGN(const uint64_t layer, layer_of(tensor, down_seen_));
       return down_type(context, layer);
+    }
+    case Category::kGate:
+    case Category::kUp: {
+      if (!has_feed_forward_rule(mixture_.file_type)) return mixture_.base;
+      uint64_t& seen = category == Category::kGate ? gate_seen_ : up_seen_;
+      CKPT_ASSIGN(const uint64_t layer, layer_of(tensor, seen));
+      return feed_forward_type(context, layer);
     }
     default:
       return mixture_.base;

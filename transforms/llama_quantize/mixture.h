@@ -44,10 +44,22 @@ enum class FileType : uint32_t {
   kQ5KS = 16,
   kQ5KM = 17,
   kQ6K = 18,
+  kIq2Xxs = 19,
+  kIq2Xs = 20,
   kQ2KS = 21,
+  kIq3Xs = 22,
+  kIq3Xxs = 23,
+  kIq1S = 24,
   kIq4Nl = 25,
+  kIq3S = 26,
+  kIq3M = 27,
+  kIq2S = 28,
+  kIq2M = 29,
   kIq4Xs = 30,
+  kIq1M = 31,
   kBF16 = 32,
+  kTq1_0 = 36,
+  kTq2_0 = 37,
   kMxfp4Moe = 38,
   kNvfp4 = 39,  // llama-quantize has no mixture of this number, only its type
 };
@@ -61,7 +73,7 @@ struct Mixture {
 std::span<const Mixture> all_mixtures();
 // By name and by index in all_mixtures(); "q3_k", "q4_k" and "q5_k" stand for their "_m", "mxfp4"
 // for "mxfp4_moe".
-extern const std::array<Choice, 26> kMixtureChoices;
+extern const std::array<Choice, 38> kMixtureChoices;
 
 // True for the block types, whose values were rounded to a grid before.
 bool is_quantized(Dtype dtype);
@@ -142,10 +154,14 @@ class MixtureChooser {
   uint64_t v_count_ = 0;  // tensors like attn_v in the file
   uint64_t v_seen_ = 0;   // and those that a rule has decided
   uint64_t down_seen_ = 0;
+  uint64_t gate_seen_ = 0;
+  uint64_t up_seen_ = 0;
   std::vector<std::string> fallbacks_;
 
   Result<Dtype> by_rule(const MixtureTensor& tensor, Category category);
-  Dtype output_type() const;
+  // The block number of a tensor of experts; of others how many of its kind came before.
+  Result<uint64_t> layer_of(const MixtureTensor& tensor, uint64_t& seen) const;
+  Dtype output_type(uint64_t row_values) const;
 };
 
 // `target`, or what stands in for it where rows of `row_values` are no whole number of its blocks.

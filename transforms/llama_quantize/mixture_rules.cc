@@ -38,6 +38,17 @@ Dtype value_type(const RuleContext& context, uint64_t index, uint64_t count) {
     case FileType::kQ2KS:
       if (shared) type = Dtype::kQ4K;
       break;
+    case FileType::kIq3Xxs:
+      if (shared) type = Dtype::kQ4K;
+      if (!shared && !context.has_imatrix) type = Dtype::kIq3S;
+      break;
+    case FileType::kIq3Xs:
+    case FileType::kIq3S:
+      if (shared) type = Dtype::kQ4K;
+      break;
+    case FileType::kIq3M:
+      type = Dtype::kQ4K;
+      break;
     case FileType::kQ3KM:
       type = index < 2 ? Dtype::kQ5K : Dtype::kQ4K;
       break;
@@ -63,8 +74,51 @@ Dtype value_type(const RuleContext& context, uint64_t index, uint64_t count) {
   return context.has_8_experts() ? Dtype::kQ8_0 : type;
 }
 
+Dtype query_type(const RuleContext& context) {
+  switch (context.mixture.file_type) {
+    case FileType::kIq3Xs:
+      return Dtype::kIq3Xxs;
+    case FileType::kIq3Xxs:
+      return Dtype::kIq2S;
+    default:
+      return context.mixture.base;
+  }
+}
+
 Dtype key_type(const RuleContext& context) {
-  return context.has_8_experts() ? Dtype::kQ8_0 : context.mixture.base;
+  return context.has_8_experts() ? Dtype::kQ8_0 : query_type(context);
+}
+
+Dtype embedding_type(const RuleContext& context) {
+  switch (context.mixture.file_type) {
+    case FileType::kIq1S:
+    case FileType::kIq1M:
+    case FileType::kIq2Xxs:
+    case FileType::kIq2Xs:
+      return Dtype::kQ2K;
+    case FileType::kIq2S:
+    case FileType::kIq2M:
+    case FileType::kIq3Xxs:
+      return Dtype::kIq3S;
+    case FileType::kTq1_0:
+    case FileType::kTq2_0:
+      return Dtype::kQ4K;
+    default:
+      return context.mixture.base;
+  }
+}
+
+Dtype narrow_output_type(FileType file_type) {
+  const bool small = is_two_bit_mixture(file_type) || file_type == FileType::kIq3Xxs;
+  return small ? Dtype::kQ5K : Dtype::kQ6K;
+}
+
+bool has_feed_forward_rule(FileType file_type) { return file_type == FileType::kIq3Xs; }
+
+Dtype feed_forward_type(const RuleContext& context, uint64_t index) {
+  const uint64_t layers = context.facts.layers;
+  const bool inner = index >= layers / 8 && index < 7 * layers / 8;
+  return inner ? Dtype::kIq3Xxs : context.mixture.base;
 }
 
 Dtype down_type(const RuleContext& context, uint64_t index) {
@@ -79,6 +133,11 @@ Dtype down_type(const RuleContext& context, uint64_t index) {
       return Dtype::kQ3K;
     case FileType::kQ2KS:
       return first_eighth ? Dtype::kQ4K : base;
+    case FileType::kIq3Xxs:
+      if (context.has_imatrix) return base;
+      return first_eighth ? Dtype::kQ4K : Dtype::kQ3K;
+    case FileType::kIq3M:
+      return first_eighth || (context.has_8_experts() && more) ? Dtype::kQ4K : base;
     case FileType::kIq4Nl:
     case FileType::kIq4Xs:
       return first_eighth && !context.has_imatrix ? Dtype::kQ5K : base;
@@ -114,6 +173,10 @@ Dtype attention_output_type(const RuleContext& context) {
   if (context.has_8_experts()) {
     switch (file_type) {
       case FileType::kQ2K:
+      case FileType::kIq3Xxs:
+      case FileType::kIq3Xs:
+      case FileType::kIq3S:
+      case FileType::kIq3M:
       case FileType::kQ3KS:
       case FileType::kQ3KM:
       case FileType::kIq4Nl:
@@ -128,10 +191,51 @@ Dtype attention_output_type(const RuleContext& context) {
   switch (file_type) {
     case FileType::kQ2K:
       return Dtype::kQ3K;
+    case FileType::kIq3Xxs:
+      return Dtype::kIq3S;
+    case FileType::kIq3M:
     case FileType::kQ3KM:
       return Dtype::kQ4K;
     case FileType::kQ3KL:
       return Dtype::kQ5K;
+    default:
+      return base;
+  }
+}
+
+bool is_two_bit_mixture(FileType file_type) {
+  switch (file_type) {
+    case FileType::kIq1S:
+    case FileType::kIq1M:
+    case FileType::kIq2Xxs:
+    case FileType::kIq2Xs:
+    case FileType::kIq2S:
+    case FileType::kIq2M:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Dtype two_bit_type(const RuleContext& context, Category category, uint64_t index) {
+  const FileType file_type = context.mixture.file_type;
+  const bool large = file_type == FileType::kIq2S || file_type == FileType::kIq2M;
+  const bool one_bit = file_type == FileType::kIq1S || file_type == FileType::kIq1M;
+  const Dtype base = context.mixture.base;
+  const Dtype better = large ? Dtype::kIq3S : Dtype::kQ2K;
+  switch (category) {
+    case Category::kV:
+    case Category::kQkv:
+    case Category::kKvB:
+      return context.facts.heads_per_kv >= 4 || context.facts.experts >= 4 ? Dtype::kQ4K : better;
+    case Category::kK:
+      return context.has_8_experts() ? Dtype::kQ4K : base;
+    case Category::kDown:
+      return index < context.facts.layers / 8 ? better : base;
+    case Category::kAttentionOutput:
+      if (context.has_8_experts()) return Dtype::kQ5K;
+      if (one_bit) return Dtype::kIq2Xxs;
+      return large ? Dtype::kIq3S : base;
     default:
       return base;
   }

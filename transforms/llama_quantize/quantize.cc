@@ -77,6 +77,23 @@ Result<SharedWeights> find_weights(const Imatrix& imatrix, const Tensor& tensor)
               imatrix.file, found, expected, matrices, tensor.row_values());
 }
 
+// ggml encodes these with column weights only.
+bool has_only_weighted_search(Dtype type) {
+  return type == Dtype::kIq1S || type == Dtype::kIq2Xxs || type == Dtype::kIq2Xs;
+}
+
+Failure missing_weights(const Job& job, Dtype target) {
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      job.imatrix == nullptr ? "--imatrix FILE (llama-imatrix makes one), or "
+                               "another type"
+                             : "an importance matrix that has them, or another "
+                               "type",
+      "{} needs column weights in a file of type {}, and {}", info(target).name,
+      job.options.mixture->name,
+      job.imatrix == nullptr ? "no importance matrix was given" : "the importance matrix has none");
+}
+
 // The column weights to encode `tensor` as `target` with; null for none.
 Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) {
   SharedWeights weights;
@@ -84,11 +101,7 @@ Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) 
     CKPT_ASSIGN(weights, find_weights(*job.imatrix, tensor));
   }
   if (weights == nullptr && needs_column_weights(tensor.name, target, *job.options.mixture)) {
-    return fail_with_hint(ErrorCode::kUsage, "an importance matrix that has them, or another type",
-                          "{} in a {} file needs column weights, and {}", info(target).name,
-                          job.options.mixture->name,
-                          job.imatrix == nullptr ? "no importance matrix was given"
-                                                 : "the importance matrix has none");
+    return missing_weights(job, target);
   }
   if (!uses_column_weights(target)) return nullptr;
   if (weights == nullptr && job.imatrix != nullptr) job.without_weights.push_back(tensor.name);
@@ -121,6 +134,9 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   CKPT_TRY(in(place, check_requantize(job, tensor, from, to)));
   CKPT_ASSIGN(SharedWeights weights, in(place, weights_for(job, tensor, to)));
+  if (weights == nullptr && has_only_weighted_search(to)) {
+    CKPT_TRY(in(place, Status(missing_weights(job, to))));
+  }
   const Codec* codec = find_target_codec(job.context.codecs, to);
   if (codec == nullptr) {
     return fail(ErrorCode::kUnsupported, "{}: {} cannot be encoded", place, info(to).name);

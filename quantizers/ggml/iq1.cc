@@ -19,7 +19,7 @@
 namespace ckpt {
 namespace {
 
-constexpr uint32_t kIq1Group = 8;
+constexpr uint32_t kIq1Values = 8;
 constexpr float kIq1STiny = 1e-12f;
 constexpr float kIq1MTiny = 1e-7f;
 
@@ -49,7 +49,7 @@ void sort_run(const Iq1Run& run, uint32_t* order) {
 }
 
 Iq1Sums sum_run(const Iq1Run& run, const uint32_t* order) {
-  Iq1Sums sums;
+  Iq1Sums sums = {};
   sums.count = run.count;
   sums.wx[0][0] = sums.wx[1][0] = sums.w[0][0] = sums.w[1][0] = 0;
   for (uint32_t j = 0; j < run.count; ++j) {
@@ -69,10 +69,10 @@ struct Iq1Fit {
   float wqq = 0;
   void add(const Iq1Run& run, uint32_t group, const Iq1Sub& sub, float factor) {
     const uint32_t packed = kIq1Points[sub.points[group]];
-    for (uint32_t i = 0; i < kIq1Group; ++i) {
-      const float weight = run.weights[kIq1Group * group + i];
+    for (uint32_t i = 0; i < kIq1Values; ++i) {
+      const float weight = run.weights[kIq1Values * group + i];
       const float q = levels_of(sub, group).value[packed >> (2 * i) & 3] * factor;
-      wqx += weight * q * run.values[kIq1Group * group + i];
+      wqx += weight * q * run.values[kIq1Values * group + i];
       wqq += weight * q * q;
     }
   }
@@ -82,13 +82,14 @@ struct Iq1Fit {
 bool find_points(const Iq1Search& search, const Iq1Run& run, const uint32_t* levels, Iq1Sub& sub) {
   const IqGrid& grid = iq1_grid();
   bool moved = false;
-  for (uint32_t k = 0; k < run.count / kIq1Group; ++k) {
+  for (uint32_t k = 0; k < run.count / kIq1Values; ++k) {
     uint32_t packed = 0;
-    for (uint32_t i = 0; i < kIq1Group; ++i) packed |= levels[kIq1Group * k + i] << (2 * i);
+    for (uint32_t i = 0; i < kIq1Values; ++i) packed |= levels[kIq1Values * k + i] << (2 * i);
     if (grid.lookup[packed] < 0) {
       moved = true;
-      packed = search.nearest(grid, packed, run.values + kIq1Group * k, run.weights + kIq1Group * k,
-                              sub.scale, levels_of(sub, k));
+      packed =
+          search.nearest(grid, packed, {run.values + kIq1Values * k, run.weights + kIq1Values * k},
+                         sub.scale, levels_of(sub, k));
     }
     sub.points[k] = static_cast<uint16_t>(grid.lookup[packed]);
   }
@@ -116,7 +117,7 @@ Iq1Sub fit_iq1_sub(const Iq1Search& search, const Iq1Run& run, float tiny) {
   if (run.count == 32 && sub.down != 0) sub.down = 15;
   if (find_points(search, run, levels, sub)) {
     Iq1Fit fit;
-    for (uint32_t k = 0; k < run.count / kIq1Group; ++k) fit.add(run, k, sub, 1);
+    for (uint32_t k = 0; k < run.count / kIq1Values; ++k) fit.add(run, k, sub, 1);
     if (fit.wqx > 0 && fit.wqq > 0) sub.scale = fit.wqx / fit.wqq;
   }
   // Where squares overflow the original stops; an infinite scale is refused by whoever encodes.
@@ -201,7 +202,7 @@ namespace {
 void decode_iq1_group(uint32_t point, bool down, float scale, float* out) {
   const uint32_t packed = kIq1Points[point];
   const float move = down ? -kIq1Move : kIq1Move;
-  for (uint32_t i = 0; i < kIq1Group; ++i) {
+  for (uint32_t i = 0; i < kIq1Values; ++i) {
     out[i] = scale * (static_cast<float>(packed >> (2 * i) & 3) - 1 + move);
   }
 }
@@ -210,7 +211,7 @@ void decode_iq1_group(uint32_t point, bool down, float scale, float* out) {
 
 void decode_iq1_s_scalar(const BlockIq1S* in, uint64_t blocks, float* values) {
   for (uint64_t b = 0; b < blocks; ++b, ++in) {
-    for (uint32_t i = 0; i < 32; ++i, values += kIq1Group) {
+    for (uint32_t i = 0; i < 32; ++i, values += kIq1Values) {
       const uint32_t high = in->high[i / 4];
       const float scale = float_from_f16(in->d) * static_cast<float>(2 * (high >> 12 & 7) + 1);
       const uint32_t point = in->codes[i] | (high >> (3 * (i % 4)) & 7) << 8;
@@ -222,7 +223,7 @@ void decode_iq1_s_scalar(const BlockIq1S* in, uint64_t blocks, float* values) {
 void decode_iq1_m_scalar(const BlockIq1M* in, uint64_t blocks, float* values) {
   for (uint64_t b = 0; b < blocks; ++b, ++in) {
     const float d = float_from_f16(in->half_d());
-    for (uint32_t i = 0; i < 32; ++i, values += kIq1Group) {
+    for (uint32_t i = 0; i < 32; ++i, values += kIq1Values) {
       const uint32_t level = in->scales[i / 8] >> (3 * (i / 2 % 4)) & 7;
       const uint32_t high = in->high[i / 2] >> (4 * (i % 2));
       decode_iq1_group(in->codes[i] | (high & 7) << 8, (high & 8) != 0,
@@ -232,12 +233,12 @@ void decode_iq1_m_scalar(const BlockIq1M* in, uint64_t blocks, float* values) {
 }
 
 constinit const Codec kIq1SCodec =
-    block_codec<Dtype::kIq1S, BlockIq1S, encode_iq_blocks<&kIq1ScalarSearch, BlockIq1S>,
-                encode_iq_rows_weighted<&kIq1ScalarSearch, BlockIq1S>, decode_iq1_s_scalar>(
+    block_codec<Dtype::kIq1S, BlockIq1S, encode_iq_blocks<&kIq1VectorSearch, BlockIq1S>,
+                encode_iq_rows_weighted<&kIq1VectorSearch, BlockIq1S>, decode_iq1_s_scalar>(
         "iq1_s", "8 values a point of 2048, 32 a scale; 1.56 bits a value");
 constinit const Codec kIq1MCodec =
-    block_codec<Dtype::kIq1M, BlockIq1M, encode_iq_blocks<&kIq1ScalarSearch, BlockIq1M>,
-                encode_iq_rows_weighted<&kIq1ScalarSearch, BlockIq1M>, decode_iq1_m_scalar>(
+    block_codec<Dtype::kIq1M, BlockIq1M, encode_iq_blocks<&kIq1VectorSearch, BlockIq1M>,
+                encode_iq_rows_weighted<&kIq1VectorSearch, BlockIq1M>, decode_iq1_m_scalar>(
         "iq1_m", "8 values a point of 2048, 16 a scale; 1.75 bits a value");
 
 }  // namespace ckpt

@@ -5,27 +5,25 @@
 namespace ckpt {
 namespace {
 
-constexpr float kWorst = -std::numeric_limits<float>::max();
+// Levels are 1 apart, so the weighted sum over a half is that of the highest level less one for
+// each boundary that lies above a value; for squares the differences of the squared levels.
+float half_wqx(const float* wx, uint32_t n, uint32_t i, uint32_t j, const Iq1Levels& levels) {
+  return wx[n] * levels.value[2] - (wx[i] + wx[j]);
+}
+float half_wqq(const float* w, uint32_t n, uint32_t i, uint32_t j, const Iq1Levels& levels) {
+  const float* q = levels.value;
+  const float low = q[0] * q[0] - q[1] * q[1];
+  const float high = q[1] * q[1] - q[2] * q[2];
+  return w[n] * q[2] * q[2] + w[i] * low + w[j] * high;
+}
 
-// Keeps the cut that explains most.
-struct BestCut {
-  Iq1Cut cut = {0, 0, 0, 0, false};
-  float score = kWorst;
+}  // namespace
 
-  void offer(float wqx, float wqq, const Iq1Cut& offered) {
-    if (!(wqq > 0 && wqx * wqx > score * wqq)) return;
-    cut = offered;
-    cut.scale = wqx / wqq;
-    cut.found = true;
-    score = cut.scale * wqx;
-  }
-};
-
-Iq1Cut cut_32_scalar(const Iq1Sums& sums) {
+Iq1Cut cut_iq1_32_scalar(const Iq1Sums& sums) {
   const float* wx = sums.wx[0];
   const float* w = sums.w[0];
   const uint32_t n = sums.count;
-  BestCut best;
+  Iq1BestCut best;
   for (uint32_t i = 0; i <= n; ++i) {
     for (uint32_t j = i; j <= n; ++j) {
       for (const Iq1Levels* levels : {&kIq1Up, &kIq1Down}) {
@@ -40,21 +38,9 @@ Iq1Cut cut_32_scalar(const Iq1Sums& sums) {
   return best.cut;
 }
 
-// Levels are 1 apart, so the weighted sum over a half is that of the highest level less one for
-// each boundary that lies above a value; for squares the differences of the squared levels.
-float half_wqx(const float* wx, uint32_t n, uint32_t i, uint32_t j, const Iq1Levels& levels) {
-  return wx[n] * levels.value[2] - (wx[i] + wx[j]);
-}
-float half_wqq(const float* w, uint32_t n, uint32_t i, uint32_t j, const Iq1Levels& levels) {
-  const float* q = levels.value;
-  const float low = q[0] * q[0] - q[1] * q[1];
-  const float high = q[1] * q[1] - q[2] * q[2];
-  return w[n] * q[2] * q[2] + w[i] * low + w[j] * high;
-}
-
-Iq1Cut cut_16_scalar(const Iq1Sums& sums) {
+Iq1Cut cut_iq1_16_scalar(const Iq1Sums& sums) {
   const uint32_t n = sums.count;
-  BestCut best;
+  Iq1BestCut best;
   for (uint32_t i = 0; i <= n; ++i) {
     for (uint32_t j = i; j <= n; ++j) {
       float wqx[2][2], wqq[2][2];  // of a half, moved up or down
@@ -74,16 +60,16 @@ Iq1Cut cut_16_scalar(const Iq1Sums& sums) {
   return best.cut;
 }
 
-uint16_t nearest_iq1_scalar(const IqGrid& grid, uint32_t packed, const float* values,
-                            const float* weights, float scale, const Iq1Levels& levels) {
+uint16_t nearest_iq1_point_scalar(const IqGrid& grid, uint32_t packed, const Iq1Group& group,
+                                  float scale, const Iq1Levels& levels) {
   const uint16_t* about = grid.points_about(packed);
   uint16_t best = about[1];
   float best_error = std::numeric_limits<float>::max();
   for (uint32_t k = 1; k <= about[0]; ++k) {
     float error = 0;
     for (uint32_t i = 0; i < 8; ++i) {
-      const float difference = scale * levels.value[about[k] >> (2 * i) & 3] - values[i];
-      error += weights[i] * difference * difference;
+      const float difference = scale * levels.value[about[k] >> (2 * i) & 3] - group.values[i];
+      error += group.weights[i] * difference * difference;
     }
     if (error < best_error) {
       best_error = error;
@@ -93,8 +79,7 @@ uint16_t nearest_iq1_scalar(const IqGrid& grid, uint32_t packed, const float* va
   return best;
 }
 
-}  // namespace
-
-constinit const Iq1Search kIq1ScalarSearch = {cut_32_scalar, cut_16_scalar, nearest_iq1_scalar};
+constinit const Iq1Search kIq1ScalarSearch = {cut_iq1_32_scalar, cut_iq1_16_scalar,
+                                              nearest_iq1_point_scalar};
 
 }  // namespace ckpt

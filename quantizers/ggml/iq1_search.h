@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "quantizers/ggml/iq_grid.h"
 
@@ -24,10 +25,12 @@ inline constexpr Iq1Levels kIq1Down = {{-1 - kIq1Move, -kIq1Move, 1 - kIq1Move}}
 
 // Sums over the first i of the sorted values, i = 0 .. count. [1] counts only values of the second
 // half of the run (IQ1_M), [0] those of the first; IQ1_S has all in [0].
+// Vectors may read, and ignore, kIq1Padding numbers behind the last.
+inline constexpr uint32_t kIq1Padding = 15;
 struct Iq1Sums {
   uint32_t count;
-  float wx[2][kIq1MaxRun + 1];
-  float w[2][kIq1MaxRun + 1];
+  float wx[2][kIq1MaxRun + 1 + kIq1Padding];
+  float w[2][kIq1MaxRun + 1 + kIq1Padding];
 };
 
 // The best cut: of the sorted values the first `first` become -1, those up to `second` 0.
@@ -38,13 +41,37 @@ struct Iq1Cut {
   bool found;
 };
 
+// Keeps the cut that explains most of those offered, the first of equals.
+struct Iq1BestCut {
+  Iq1Cut cut = {0, 0, 0, 0, false};
+  float score = -std::numeric_limits<float>::max();
+
+  void offer(float wqx, float wqq, const Iq1Cut& offered) {
+    if (!(wqq > 0 && wqx * wqx > score * wqq)) return;
+    cut = offered;
+    cut.scale = wqx / wqq;
+    score = cut.scale * wqx;
+  }
+};
+
+// Eight values and what their squared errors count.
+struct Iq1Group {
+  const float* values;
+  const float* weights;
+};
+
+// The best cut of 32 and of 16 values; of the points about `packed` the one that errs least.
+Iq1Cut cut_iq1_32_scalar(const Iq1Sums& sums);
+Iq1Cut cut_iq1_16_scalar(const Iq1Sums& sums);
+uint16_t nearest_iq1_point_scalar(const IqGrid& grid, uint32_t packed, const Iq1Group& group,
+                                  float scale, const Iq1Levels& levels);
+
 struct Iq1Search {
-  Iq1Cut (*cut_32)(const Iq1Sums&);
-  Iq1Cut (*cut_16)(const Iq1Sums&);
-  // Of the points about `packed` the one that errs least.
-  uint16_t (*nearest)(const IqGrid& grid, uint32_t packed, const float* values,
-                      const float* weights, float scale, const Iq1Levels& levels);
+  decltype(&cut_iq1_32_scalar) cut_32;
+  decltype(&cut_iq1_16_scalar) cut_16;
+  decltype(&nearest_iq1_point_scalar) nearest;
 };
 extern const Iq1Search kIq1ScalarSearch;
+extern const Iq1Search kIq1VectorSearch;
 
 }  // namespace ckpt

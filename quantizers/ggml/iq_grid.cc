@@ -62,6 +62,7 @@ IqGrid make_grid(std::span<const uint16_t> points, const GridKind& kind) {
     grid.lookup[packed] = -1 - static_cast<int32_t>(grid.about.size());
     append_about(kind, grid, packed);
   }
+  grid.about.resize(grid.about.size() + kIqAboutPadding);
   return grid;
 }
 

@@ -22,6 +22,9 @@ extern const uint16_t kIq2SPoints[1024];
 extern const uint16_t kIq3XxsPoints[256];
 extern const uint16_t kIq3SPoints[512];
 
+// Vectors may read, and ignore, so many numbers behind a run.
+inline constexpr uint32_t kIqAboutPadding = 15;
+
 struct IqGrid {
   uint32_t dims;    // 8 or 4
   uint32_t bits;    // of a level: 2 or 3

@@ -12,13 +12,14 @@ using SimdIqQuants = SimdEncoders;
 // These searches take a thousand times as long as those of block quants, so fewer values go
 // through them.
 TEST_P(SimdIqQuants, EqualTheScalarTwinOnEverySet) {
-  constexpr size_t kRowValues = 1024;
-  std::vector<float> values(2 * kRowValues);
+  constexpr size_t kSearchedValues = 1024;
+  std::vector<float> values(2 * kSearchedValues);
   for (const WeightSet& set : weight_sets()) {
     Dice dice(17);
     set.fill(values, dice);
     for (const uint64_t seed : {0u, 3u}) {
-      compare({values, kRowValues}, make_column_weights(kRowValues, seed), std::string(set.name));
+      compare({values, kSearchedValues}, make_column_weights(kSearchedValues, seed),
+              std::string(set.name));
     }
   }
 }

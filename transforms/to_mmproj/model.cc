@@ -72,7 +72,10 @@ Status read_parts(const Checkpoint& checkpoint, ProjectorModel& model) {
   CKPT_ASSIGN(model.vision.json, filled(family.vision_defaults, vision));
   CKPT_ASSIGN(model.text.json, filled(family.text_defaults, model.root.find("text_config")));
   const JsonValue* audio = model.root.find("audio_config");
-  model.audio.json = audio != nullptr && audio->is_object() ? *audio : JsonValue::object();
+  model.audio.json = JsonValue::object();
+  if (!family.audio_defaults.empty() && audio != nullptr && !audio->empty()) {
+    CKPT_ASSIGN(model.audio.json, filled(family.audio_defaults, audio));
+  }
   CKPT_ASSIGN(model.root.json, filled(family.root_defaults, &model.root.json));
   CKPT_ASSIGN(model.preprocessor.json, read_preprocessor(checkpoint));
   const bool is_flat = model.text.find("hidden_size") == nullptr;
@@ -140,7 +143,7 @@ Result<ProjectorModel> read_projector_model(const Checkpoint& checkpoint) {
                 architecture_of(*root), architectures_known());
   }
   CKPT_TRY(read_parts(checkpoint, model));
-  if (model.family->complete != nullptr) CKPT_TRY(model.family->complete(model));
+  if (model.family->complete != nullptr) CKPT_TRY(model.family->complete(checkpoint, model));
   return model;
 }
 

@@ -54,7 +54,9 @@ std::optional<TowerMatch> find_tower_rule(const ProjectorFamily& family, std::st
   const std::string known =
       std::string(prefix->known_as) + std::string(name.substr(prefix->found.size()));
   TowerMatch match;
-  for (const std::string_view suffix : kSuffixes) {
+  std::vector<std::string_view> suffixes(std::begin(kSuffixes), std::end(kSuffixes));
+  suffixes.insert(suffixes.end(), family.more_suffixes.begin(), family.more_suffixes.end());
+  for (const std::string_view suffix : suffixes) {
     if (!known.ends_with(suffix)) continue;
     const std::string_view stem = std::string_view(known).substr(0, known.size() - suffix.size());
     for (const TowerRule& rule : family.names) {
@@ -157,7 +159,8 @@ Status ProjectorTensors::check_layers(std::string_view tower, const ConfigPart& 
 
 Status ProjectorTensors::add(const Tensor& tensor, const TowerMatch& match) {
   const TowerRule& rule = *match.rule;
-  if (rule.to.empty()) return {};
+  const bool is_no_break = rule.change == TowerChange::kImageBreak && model_.break_token == 0;
+  if (rule.to.empty() || is_no_break) return {};
   const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
   if (!tensor.is_plain_float() && !is_decodable) {
     return fail(ErrorCode::kUnsupported,

@@ -52,14 +52,36 @@ Result<Tensor> colors_first(const Tensor& tensor) {
 }
 
 Result<Tensor> row_of_token(const Tensor& tensor, const ProjectorModel& model) {
-  if (!model.break_token || tensor.shape.size() != 2 || *model.break_token >= tensor.shape[0]) {
-    return wrong_tower_shape(tensor, "a row for the token [IMG_BREAK]");
+  if (!model.break_token) {
+    return fail_with_hint(ErrorCode::kCorrupt, "the tokenizer of the model in the folder",
+                          "no token [IMG_BREAK] in tokenizer_config.json or tokenizer.json, whose "
+                          "row of '{}' a projector holds",
+                          tensor.name);
+  }
+  if (tensor.shape.size() != 2 || *model.break_token >= tensor.shape[0]) {
+    return wrong_tower_shape(tensor,
+                             fmt::format("a row for token {}, [IMG_BREAK]", *model.break_token));
   }
   CKPT_ASSIGN(Tensor row, take_rows(tensor, *model.break_token, 1));
   return reshape(std::move(row), {tensor.shape[1]});
 }
 
-Result<Tensor> change_one_of_tower(Tensor tensor, TowerChange change, const ProjectorModel& model) {
+// One number a channel of a head, so few that they are computed while planning; rounded to F32
+// after each of two functions, as the converter's arithmetic is.
+Result<Tensor> softplus(const Tensor& tensor, Codecs codecs) {
+  constexpr uint64_t kMaxChannels = 1 << 16;
+  constexpr float kLinearFrom = 20;  // as PyTorch has it
+  CKPT_ASSIGN(std::vector<float> values, read_values(tensor, kMaxChannels));
+  for (float& value : values) {
+    const auto exponential = static_cast<float>(std::exp(static_cast<double>(value)));
+    if (value > kLinearFrom) continue;
+    value = static_cast<float>(std::log1p(static_cast<double>(exponential)));
+  }
+  return make_f32_tensor(tensor.name, tensor.shape, values, codecs);
+}
+
+Result<Tensor> change_one_of_tower(Tensor tensor, TowerChange change, const ProjectorModel& model,
+                                   Codecs codecs) {
   switch (change) {
     case TowerChange::kAddOne:
       return with_sum(std::move(tensor), AddScalar{1.0f});
@@ -67,6 +89,13 @@ Result<Tensor> change_one_of_tower(Tensor tensor, TowerChange change, const Proj
       return colors_first(tensor);
     case TowerChange::kImageBreak:
       return row_of_token(tensor, model);
+    case TowerChange::kSqueeze: {
+      std::vector<uint64_t> shape = tensor.shape;
+      std::erase(shape, 1);
+      return reshape(std::move(tensor), shape);
+    }
+    case TowerChange::kSoftplus:
+      return softplus(tensor, codecs);
     case TowerChange::kPairs: {
       CKPT_ASSIGN(const uint64_t heads, model.vision.count("num_attention_heads"));
       return pair_rows(std::move(tensor), heads);
@@ -91,7 +120,7 @@ Result<std::vector<Tensor>> change_tower_values(Tensor tensor, TowerChange chang
     tensor = stored_as_f32(tensor, plain_codec(codecs, Dtype::kF32));
   }
   if (change == TowerChange::kFrames) return split_frames(tensor);
-  CKPT_ASSIGN(Tensor changed, change_one_of_tower(std::move(tensor), change, model));
+  CKPT_ASSIGN(Tensor changed, change_one_of_tower(std::move(tensor), change, model, codecs));
   return std::vector<Tensor>{std::move(changed)};
 }
 

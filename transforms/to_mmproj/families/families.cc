@@ -7,9 +7,8 @@ namespace ckpt {
 namespace {
 
 const ProjectorFamily* const kProjectorFamilies[] = {
-    &kQwen3VlProjector,
-    &kQwen3VlMoeProjector,
-    &kQwen35Projector,
+    &kQwen3VlProjector,  &kQwen3VlMoeProjector, &kQwen35Projector, &kGemma3Projector,
+    &kMistral3Projector, &kLlavaProjector,      &kGemma4Projector, &kLlama4Projector,
 };
 
 }  // namespace

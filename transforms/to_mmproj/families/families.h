@@ -23,7 +23,9 @@ enum class TowerChange : uint8_t {
   kDeepstack,   // the number of the merger becomes that of the layer that it reads
   kPairs,       // rows of each head from halves to pairs
   kPixels,      // {out, h w rgb} as {out, rgb, h, w}
-  kImageBreak,  // of the embeddings, the row of the token [IMG_BREAK]
+  kImageBreak,  // of the embeddings, the row of the token [IMG_BREAK]; nothing where it is token 0
+  kSqueeze,     // axes of length 1 dropped
+  kSoftplus,    // log(1 + exp(x))
 };
 
 // How a tensor is stored: by the common rules, or whatever the outtype.
@@ -54,15 +56,19 @@ struct ProjectorFamily {
   std::string_view vision_defaults;
   std::string_view root_defaults = "{}";
   std::string_view text_defaults = "{}";
+  std::string_view audio_defaults = {};   // empty: the family has no audio tower
   std::span<const TowerPrefix> prefixes;  // the first that fits is taken
   std::span<const TowerRule> names;
-  // Ready for the common keys: fields computed from others. May be null.
-  Status (*complete)(ProjectorModel& model) = nullptr;
+  std::span<const std::string_view> more_suffixes = {};  // beside ".weight" and ".bias"
+  // Fields that are computed from others, or from documents. May be null.
+  Status (*complete)(const Checkpoint& checkpoint, ProjectorModel& model) = nullptr;
   // The keys behind the common ones.
   Status (*add_keys)(const ProjectorModel& model, Metadata& metadata);
 };
 
 extern const ProjectorFamily kQwen3VlProjector, kQwen3VlMoeProjector, kQwen35Projector;
+extern const ProjectorFamily kGemma3Projector, kGemma4Projector;
+extern const ProjectorFamily kMistral3Projector, kLlavaProjector, kLlama4Projector;
 
 std::span<const ProjectorFamily* const> projector_families();
 

@@ -34,11 +34,11 @@ constexpr TowerRule kQwen3VlTower[] = {
 };
 // clang-format on
 
-constexpr std::string_view kQwen3VlVision =
+constexpr std::string_view kQwen3VlVisionDefaults =
     R"({"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16,
         "patch_size": 16, "spatial_merge_size": 2, "num_position_embeddings": 2304,
         "deepstack_visual_indexes": [8, 16, 24]})";
-constexpr std::string_view kQwen35Vision =
+constexpr std::string_view kQwen35VisionDefaults =
     R"({"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16,
         "patch_size": 16, "spatial_merge_size": 2, "num_position_embeddings": 2304})";
 
@@ -57,7 +57,7 @@ Status read_deepstack(ProjectorModel& model, uint64_t layers) {
   return {};
 }
 
-Status complete_qwen3_vl(ProjectorModel& model) {
+Status complete_qwen3_vl(const Checkpoint&, ProjectorModel& model) {
   JsonValue& vision = model.vision.json;
   if (!vision.contains("image_size")) {
     CKPT_ASSIGN(const uint64_t positions, model.vision.count("num_position_embeddings"));
@@ -105,13 +105,13 @@ constexpr ProjectorFamily qwen3_vl(std::string_view architectures, std::string_v
 }  // namespace
 
 const ProjectorFamily kQwen3VlProjector =
-    qwen3_vl("Qwen3VLForConditionalGeneration", kQwen3VlVision,
+    qwen3_vl("Qwen3VLForConditionalGeneration", kQwen3VlVisionDefaults,
              R"({"hidden_size": 4096, "rms_norm_eps": 1e-6})");
 const ProjectorFamily kQwen3VlMoeProjector =
-    qwen3_vl("Qwen3VLMoeForConditionalGeneration", kQwen3VlVision,
+    qwen3_vl("Qwen3VLMoeForConditionalGeneration", kQwen3VlVisionDefaults,
              R"({"hidden_size": 2048, "rms_norm_eps": 1e-6})");
 const ProjectorFamily kQwen35Projector =
-    qwen3_vl("Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration", kQwen35Vision,
-             R"({"rms_norm_eps": 1e-6})");
+    qwen3_vl("Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration",
+             kQwen35VisionDefaults, R"({"rms_norm_eps": 1e-6})");
 
 }  // namespace ckpt

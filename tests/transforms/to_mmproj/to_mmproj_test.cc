@@ -1,60 +1,8 @@
 // to-mmproj beyond whole files of the reference: other configurations, and what is refused.
-#include <gtest/gtest.h>
+#include "tests/transforms/to_mmproj/projectors.h"
 
-#include "core/json/json_read.h"
-#include "formats/formats.h"
-#include "quantizers/quantizers.h"
-#include "tests/support/files.h"
-#include "transforms/transforms.h"
-
-namespace ckpt {
+namespace ckpt::mmproj_test {
 namespace {
-
-Checkpoint family(const std::string& name) {
-  const auto folder = testdata("families/" + name + "/hf");
-  auto checkpoint = (*recognize(folder))->read(folder, all_codecs());
-  EXPECT_TRUE(checkpoint);
-  return std::move(*checkpoint);
-}
-
-Result<Checkpoint> projector_of(const Checkpoint& checkpoint, const Options& options = {}) {
-  return find_transform("to-mmproj")->apply(checkpoint, options, {all_codecs(), nullptr, nullptr});
-}
-
-std::string error_of(const Checkpoint& checkpoint) {
-  const auto made = projector_of(checkpoint);
-  return made ? "no error" : made.error().text();
-}
-
-JsonValue json_document(const Checkpoint& checkpoint, const std::string& path) {
-  return **checkpoint.find_document(path)->values();
-}
-
-// The family with `fields` in its vision_config; one that is null is taken out.
-Checkpoint with_vision(const std::string& name, const JsonValue& fields) {
-  Checkpoint out = family(name);
-  JsonValue config = json_document(out, "config.json");
-  for (const auto& [field, value] : fields.items()) {
-    config["vision_config"].erase(field);
-    if (!value.is_null()) config["vision_config"][field] = value;
-  }
-  out.set_document("config.json", config.dump());
-  return out;
-}
-
-void drop(Checkpoint& checkpoint, const std::string& part) {
-  std::erase_if(checkpoint.tensors,
-                [&](const Tensor& tensor) { return tensor.name.find(part) != std::string::npos; });
-}
-
-std::optional<uint64_t> number_of(const Result<Checkpoint>& made, std::string_view key) {
-  return made ? made->metadata.find_unsigned(key) : std::nullopt;
-}
-
-std::string_view type_of(const Result<Checkpoint>& made, std::string_view tensor) {
-  const Tensor* found = made ? made->find_tensor(tensor) : nullptr;
-  return found == nullptr ? "none" : found->codec->name;
-}
 
 TEST(ToMmproj, Qwen3VlImageSizeIsOfPositionsUnlessItIsSaid) {
   const auto computed = projector_of(
@@ -129,7 +77,7 @@ TEST(ToMmproj, RefusesAModelWithoutATower) {
   drop(input, "visual.");
   EXPECT_NE(error_of(input).find("is of a vision tower"), std::string::npos) << error_of(input);
   input = family("qwen3-vl");
-  JsonValue config = json_document(input, "config.json");
+  JsonValue config = document(input, "config.json");
   config.erase("vision_config");
   input.set_document("config.json", config.dump());
   EXPECT_NE(error_of(input).find("no vision_config"), std::string::npos) << error_of(input);
@@ -164,4 +112,4 @@ TEST(ToMmproj, FieldsThatTheClassFillsInNeedNotBeSaid) {
 }
 
 }  // namespace
-}  // namespace ckpt
+}  // namespace ckpt::mmproj_test

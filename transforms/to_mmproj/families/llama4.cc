@@ -1,0 +1,76 @@
+// Llama 4: a tower with a class token, whose patches are shuffled into fewer and wider ones.
+//
+// Source: llama.cpp conversion/llama4.py Llama4VisionModel; defaults: transformers
+// models/llama4/configuration_llama4.py.
+#include "transforms/to_mmproj/families/families.h"
+
+namespace ckpt {
+namespace {
+
+constexpr TowerPrefix kLlama4Prefixes[] = {
+    {"vision_model.", "tower."},
+    {"multi_modal_projector.", "projector."},
+};
+
+// clang-format off
+constexpr TowerRule kLlama4Tower[] = {
+    {"projector.linear_1.weight",      "mm.model.fc.weight"},
+    {"tower.class_embedding",          "v.class_embd"},
+    {"tower.patch_embedding.linear",   "v.patch_embd", TowerChange::kNone, TowerStore::kPatches},
+    {"tower.positional_embedding_vlm", "v.position_embd.weight",
+     TowerChange::kNone, TowerStore::kF32},
+    {"tower.positional_embedding_vlm.weight", "v.position_embd.weight",
+     TowerChange::kNone, TowerStore::kF32},
+    {"tower.layernorm_pre",            "v.pre_ln"},
+    {"tower.layernorm_post",           "v.post_ln"},
+    {"tower.model.layers.{}.input_layernorm",          "v.blk.{}.ln1"},
+    {"tower.model.layers.{}.post_attention_layernorm", "v.blk.{}.attn_post_norm"},
+    {"tower.model.layers.{}.self_attn.q_proj",         "v.blk.{}.attn_q"},
+    {"tower.model.layers.{}.self_attn.k_proj",         "v.blk.{}.attn_k"},
+    {"tower.model.layers.{}.self_attn.v_proj",         "v.blk.{}.attn_v"},
+    {"tower.model.layers.{}.self_attn.o_proj",         "v.blk.{}.attn_out"},
+    {"tower.model.layers.{}.mlp.fc1",                  "v.blk.{}.ffn_up"},
+    {"tower.model.layers.{}.mlp.fc2",                  "v.blk.{}.ffn_down"},
+    {"tower.vision_adapter.mlp.fc{}",                  "mm.model.mlp.{}"},
+};
+// clang-format on
+
+constexpr std::string_view kLlama4VisionDefaults =
+    R"({"hidden_size": 768, "hidden_act": "gelu", "num_hidden_layers": 34,
+        "num_attention_heads": 16, "intermediate_size": 5632, "image_size": 448,
+        "patch_size": 14, "norm_eps": 1e-5, "pixel_shuffle_ratio": 0.5})";
+
+Status add_llama4_keys(const ProjectorModel& model, Metadata& metadata) {
+  metadata.append("clip.projector_type", MetaValue::text("llama4"));
+  CKPT_ASSIGN(const double epsilon, model.vision.real("norm_eps"));
+  metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
+  CKPT_ASSIGN(const double ratio, model.vision.real("pixel_shuffle_ratio"));
+  constexpr double kLeastRatio = 1e-6;
+  if (!(ratio >= kLeastRatio)) {
+    return fail(ErrorCode::kCorrupt, "{}: pixel_shuffle_ratio is {}; expected more than 0",
+                model.vision.where, ratio);
+  }
+  metadata.append("clip.vision.projector.scale_factor",
+                  MetaValue::u32(static_cast<uint64_t>(1.0 / ratio)));
+  CKPT_ASSIGN(const std::string activation, model.vision.word("hidden_act"));
+  if (activation != "gelu") {
+    return fail(ErrorCode::kUnsupported, "{}: hidden_act is '{}'; llama.cpp has gelu alone",
+                model.vision.where, activation);
+  }
+  metadata.append("clip.use_gelu", MetaValue::boolean(true));
+  return {};
+}
+
+}  // namespace
+
+const ProjectorFamily kLlama4Projector = {
+    .name = "llama4",
+    .architectures = "Llama4ForConditionalGeneration",
+    .vision_defaults = kLlama4VisionDefaults,
+    .text_defaults = R"({"hidden_size": 5120})",
+    .prefixes = kLlama4Prefixes,
+    .names = kLlama4Tower,
+    .add_keys = add_llama4_keys,
+};
+
+}  // namespace ckpt

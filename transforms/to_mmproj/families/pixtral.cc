@@ -1,0 +1,134 @@
+// Pixtral's tower: Mistral 3 and its successors, and Pixtral 12B, which is a LLaVA.
+//
+// Source: llama.cpp conversion/llava.py LlavaVisionModel; defaults: transformers
+// models/pixtral/configuration_pixtral.py. The embedding of [IMG_BREAK] is taken only from
+// embeddings whose name has no "language_model.", as the converter does; released folders have it.
+#include "core/model/json_documents.h"
+#include "transforms/to_mmproj/families/families.h"
+
+namespace ckpt {
+namespace {
+
+constexpr TowerPrefix kPixtralPrefixes[] = {
+    {"vision_tower.", "tower."},
+    {"multi_modal_projector.", "projector."},
+    {"model.vision_tower.", "tower."},
+    {"model.multi_modal_projector.", "projector."},
+    {"model.embed_tokens.", "embed_tokens."},
+};
+
+// clang-format off
+constexpr TowerRule kPixtralTower[] = {
+    {"embed_tokens.weight",      "v.token_embd.img_break", TowerChange::kImageBreak},
+    {"projector.linear_{}",      "mm.{}"},
+    {"projector.norm",           "mm.input_norm"},
+    {"projector.layer_norm",     "mm.input_norm"},
+    {"projector.pre_norm",       "mm.input_norm"},
+    {"projector.patch_merger.merging_layer", "mm.patch_merger",
+     TowerChange::kNone, TowerStore::kPatches},
+    {"tower.patch_conv",         "v.patch_embd", TowerChange::kNone, TowerStore::kPatches},
+    {"tower.ln_pre",             "v.pre_ln"},
+    {"tower.transformer.layers.{}.attention_norm",         "v.blk.{}.ln1"},
+    {"tower.transformer.layers.{}.ffn_norm",               "v.blk.{}.ln2"},
+    {"tower.transformer.layers.{}.attention.q_proj",       "v.blk.{}.attn_q", TowerChange::kPairs},
+    {"tower.transformer.layers.{}.attention.k_proj",       "v.blk.{}.attn_k", TowerChange::kPairs},
+    {"tower.transformer.layers.{}.attention.v_proj",       "v.blk.{}.attn_v"},
+    {"tower.transformer.layers.{}.attention.o_proj",       "v.blk.{}.attn_out"},
+    {"tower.transformer.layers.{}.feed_forward.gate_proj", "v.blk.{}.ffn_gate"},
+    {"tower.transformer.layers.{}.feed_forward.up_proj",   "v.blk.{}.ffn_up"},
+    {"tower.transformer.layers.{}.feed_forward.down_proj", "v.blk.{}.ffn_down"},
+};
+// clang-format on
+
+// A Mistral 3 without model_type in vision_config has this tower; a LLaVA has CLIP's.
+constexpr std::string_view kMistral3VisionDefaults =
+    R"({"model_type": "pixtral", "hidden_size": 1024, "intermediate_size": 4096,
+        "num_hidden_layers": 24, "num_attention_heads": 16, "image_size": 1024, "patch_size": 16,
+        "hidden_act": "gelu", "layer_norm_eps": 1e-5})";
+constexpr std::string_view kLlavaVisionDefaults =
+    R"({"model_type": "clip_vision_model", "hidden_size": 1024, "intermediate_size": 4096,
+        "num_hidden_layers": 24, "num_attention_heads": 16, "image_size": 1024, "patch_size": 16,
+        "hidden_act": "gelu", "layer_norm_eps": 1e-5})";
+constexpr std::string_view kMistralTextDefaults = R"({"hidden_size": 4096})";
+constexpr std::string_view kBreakToken = "[IMG_BREAK]";
+
+// The number of a token among tokenizer_config.json's added_tokens_decoder, by number.
+std::optional<uint64_t> token_of_decoder(const JsonValue& config) {
+  const JsonValue* decoder = known(config, "added_tokens_decoder");
+  if (decoder == nullptr || !decoder->is_object()) return std::nullopt;
+  for (const auto& [number, token] : decoder->items()) {
+    const std::string* content = text_of(token, "content");
+    if (content != nullptr && *content == kBreakToken) return whole(json_scalar(number));
+  }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> token_of_tokenizer(const JsonValue& tokenizer) {
+  const JsonValue* added = known(tokenizer, "added_tokens");
+  if (added == nullptr || !added->is_array()) return std::nullopt;
+  for (const JsonValue& token : *added) {
+    const std::string* content = text_of(token, "content");
+    const JsonValue* number = known(token, "id");
+    if (content != nullptr && *content == kBreakToken && number != nullptr) return whole(*number);
+  }
+  return std::nullopt;
+}
+
+Status complete_pixtral(const Checkpoint& checkpoint, ProjectorModel& model) {
+  CKPT_ASSIGN(const std::string type, model.vision.word("model_type"));
+  if (type != "pixtral") {
+    return fail(ErrorCode::kUnsupported,
+                "{}: model_type is '{}'; of this architecture the tower 'pixtral' is known",
+                model.vision.where, type);
+  }
+  CKPT_ASSIGN(const auto config, read_object(checkpoint, "tokenizer_config.json"));
+  if (config) model.break_token = token_of_decoder(*config);
+  if (model.break_token) return {};
+  CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
+  if (tokenizer) model.break_token = token_of_tokenizer(*tokenizer);
+  return {};
+}
+
+Status add_pixtral_keys(const ProjectorModel& model, Metadata& metadata) {
+  metadata.append("clip.projector_type", MetaValue::text("pixtral"));
+  CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
+  metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
+  CKPT_ASSIGN(const std::string activation, model.vision.word("hidden_act"));
+  if (activation != "silu" && activation != "gelu") {
+    return fail(ErrorCode::kUnsupported, "{}: hidden_act is '{}'; llama.cpp has silu and gelu",
+                model.vision.where, activation);
+  }
+  metadata.append(fmt::format("clip.use_{}", activation), MetaValue::boolean(true));
+  if (model.root.find("spatial_merge_size") != nullptr) {
+    CKPT_ASSIGN(const uint64_t merged, model.root.count("spatial_merge_size"));
+    metadata.append("clip.vision.spatial_merge_size", MetaValue::u32(merged));
+  }
+  return {};
+}
+
+}  // namespace
+
+const ProjectorFamily kMistral3Projector = {
+    .name = "pixtral",
+    .architectures = "Mistral3ForConditionalGeneration",
+    .vision_defaults = kMistral3VisionDefaults,
+    .root_defaults = R"({"spatial_merge_size": 2})",
+    .text_defaults = kMistralTextDefaults,
+    .prefixes = kPixtralPrefixes,
+    .names = kPixtralTower,
+    .complete = complete_pixtral,
+    .add_keys = add_pixtral_keys,
+};
+
+const ProjectorFamily kLlavaProjector = {
+    .name = "pixtral",
+    .architectures = "LlavaForConditionalGeneration",
+    .vision_defaults = kLlavaVisionDefaults,
+    .text_defaults = kMistralTextDefaults,
+    .prefixes = kPixtralPrefixes,
+    .names = kPixtralTower,
+    .complete = complete_pixtral,
+    .add_keys = add_pixtral_keys,
+};
+
+}  // namespace ckpt

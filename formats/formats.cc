@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<const Format*, 2> kFormats = {&kSafetensors, &kGguf};
-constexpr std::string_view kAccepted = "a Hugging Face folder, a .safetensors or a .gguf file";
+constexpr std::string_view kAccepted =
+    "a Hugging Face folder, a .safetensors, .gguf or PyTorch file";
 
 // "ORG/NAME", where ORG is no folder here: how models are called on the Hugging Face hub.
 std::string hub_name(const fs::path& path) {
@@ -77,6 +78,7 @@ Result<const Format*> recognize(const fs::path& path) {
   // GGUF goes first: it has a magic number, where a safetensors file has only a plausible start.
   if (kGguf.recognizes(path)) return &kGguf;
   if (kSafetensors.recognizes(path)) return &kSafetensors;
+  if (holds_torch_weights(path)) return &kSafetensors;
   if (fs::is_directory(path, error)) {
     // This says best what is there instead of weights.
     CKPT_TRY(find_weights(path));

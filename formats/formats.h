@@ -19,6 +19,10 @@ Result<const Format*> recognize(const std::filesystem::path& path);
 // elsewhere; kUnsupported for a document that is only an LFS pointer, or larger than any is.
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder);
 
+// Whether `path`, a folder or a file, holds weights as PyTorch saves them, which are read but not
+// changed in place.
+bool holds_torch_weights(const std::filesystem::path& path);
+
 // Documents and indexes that are links lead where they want, not only inside their folder and to
 // the blobs of the hub's cache. Of the whole run: call it before anything is read.
 void follow_links(bool anywhere);

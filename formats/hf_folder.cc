@@ -2,6 +2,7 @@
 //
 //   model.safetensors.index.json   names the files, if it is there
 //   model*.safetensors             the weights, one file or numbered shards
+//   pytorch_model*.bin             the weights where there are no safetensors (torch.h)
 //   config.json, tokenizer.json    documents (hf_documents.cc)
 //   optimizer.pt, rng_state.pth, scheduler.pt, trainer_state.json, global_step*/   not ours
 //
@@ -19,6 +20,7 @@
 #include "formats/linked_documents.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
+#include "formats/torch.h"
 
 namespace ckpt {
 namespace {
@@ -53,8 +55,15 @@ bool contains(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Weights of PyTorch count where there are none of safetensors.
+bool has_torch_weights(const Names& names) {
+  return !contains(names, kIndexName) && matching(names, "*.safetensors").empty() &&
+         std::any_of(names.begin(), names.end(), is_torch_weights);
+}
+
 // "model-00001-of-00003.safetensors" -> 3; 0 for other names.
-uint64_t shard_count(const std::string& name) {
+uint64_t shard_count(const std::string& file) {
+  const std::string name = is_torch_weights(file) ? torch_file_as_safetensors(file) : file;
   static const Glob kPattern(
       "*-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9].safetensors");
   if (!kPattern.matches(name)) return 0;
@@ -93,7 +102,7 @@ bool is_other_weights(const std::string& name) {
 }
 
 Failure no_weights(const fs::path& folder, const Names& names) {
-  constexpr std::string_view kExpected = "expected *.safetensors";
+  constexpr std::string_view kExpected = "expected *.safetensors or pytorch_model*.bin";
   if (names.empty()) return fail(ErrorCode::kUnsupported, "an empty folder; {}", kExpected);
   const Names gguf = matching(names, "*.gguf");
   if (!gguf.empty()) {
@@ -104,8 +113,11 @@ Failure no_weights(const fs::path& folder, const Names& names) {
     const Names other = matching(names, pattern);
     if (other.empty()) continue;
     return fail_with_hint(ErrorCode::kUnsupported,
-                          "converting it to safetensors with transformers' save_pretrained",
-                          "a folder with '{}', which is not read; {}", other.front(), kExpected);
+                          pattern == "*.h5" || pattern == "*.msgpack"
+                              ? "converting it to safetensors with transformers' save_pretrained"
+                              : shell_word((folder / other.front()).string()),
+                          "a folder with '{}', which is not read unless it is named; {}",
+                          other.front(), kExpected);
   }
   if (contains(names, "snapshots") && contains(names, "refs")) {
     const auto snapshots = list_files(folder / "snapshots");
@@ -120,6 +132,12 @@ Failure no_weights(const fs::path& folder, const Names& names) {
 }
 
 Result<Names> find_shards(const fs::path& folder, const Names& names) {
+  if (has_torch_weights(names)) {
+    Names files;
+    std::copy_if(names.begin(), names.end(), std::back_inserter(files), is_torch_weights);
+    CKPT_TRY(check_numbered(files));
+    return files;
+  }
   Names shards = matching(names, "model*.safetensors");
   // The same model in another precision, as the hub keeps them side by side:
   // model.fp16.safetensors.
@@ -145,7 +163,9 @@ Result<std::vector<SafetensorsFile>> read_shards(const fs::path& folder, const N
   files.reserve(shards.size());
   for (const std::string& name : shards) {
     CKPT_ASSIGN(SharedSource source, open_file(folder / name));
-    CKPT_ASSIGN(SafetensorsHeader header, read_safetensors_header(source, codecs));
+    CKPT_ASSIGN(SafetensorsHeader header, is_torch_weights(name)
+                                              ? in_file(source->name(), read_torch_header(source))
+                                              : read_safetensors_header(source, codecs));
     files.push_back({name, std::move(source), std::move(header)});
   }
   return files;
@@ -153,8 +173,12 @@ Result<std::vector<SafetensorsFile>> read_shards(const fs::path& folder, const N
 
 // ---- with an index ----------------------------------------------------------------------------
 
-Result<SafetensorsIndex> read_index(const fs::path& folder) {
-  CKPT_ASSIGN(const SharedSource source, open_document(folder, std::string(kIndexName)));
+std::string_view index_name(const Names& names) {
+  return has_torch_weights(names) ? kTorchIndexName : kIndexName;
+}
+
+Result<SafetensorsIndex> read_index(const fs::path& folder, std::string_view name) {
+  CKPT_ASSIGN(const SharedSource source, open_document(folder, std::string(name)));
   CKPT_TRY(in(source->name(), refuse_other_files(*source, "an index in JSON")));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxIndexBytes));
   return in(source->name(), parse_index(text));
@@ -167,14 +191,17 @@ Result<Names> shards_of(const fs::path& folder, const SafetensorsIndex& index, c
     CKPT_ASSIGN(const bool exists, is_there(folder / file, Links::kFollow));
     if (!exists) {
       return fail_with_hint(ErrorCode::kCorrupt, "downloading it",
-                            "{} names the file '{}', which is missing", kIndexName, file);
+                            "{} names the file '{}', which is missing", index_name(names), file);
     }
   }
-  for (const std::string& name : matching(names, "model*.safetensors")) {
-    if (shards.count(name) != 0) continue;
+  const bool is_torch = has_torch_weights(names);
+  for (const std::string& name : names) {
+    static const Glob kModels("model*.safetensors");
+    const bool is_shard = is_torch ? is_torch_weights(name) : kModels.matches(name);
+    if (!is_shard || shards.count(name) != 0) continue;
     return fail_with_hint(ErrorCode::kCorrupt,
                           "removing whichever is left over from an earlier saving",
-                          "'{}' is not named in {} beside it", name, kIndexName);
+                          "'{}' is not named in {} beside it", name, index_name(names));
   }
   return Names(shards.begin(), shards.end());
 }
@@ -189,19 +216,19 @@ std::vector<uint32_t> files_of_entries(const std::vector<SafetensorsFile>& files
 }
 
 Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsFile>& files,
-                   const NameIndex& entries) {
+                   const NameIndex& entries, std::string_view said) {
   const std::vector<uint32_t> file_of = files_of_entries(files);
   std::vector<bool> is_named(entries.size());
   for (const auto& [tensor, file] : index.weight_map) {
     const auto found = entries.find(tensor);
     if (!found) {
       return fail(ErrorCode::kCorrupt, "{} puts tensor '{}' into '{}', which does not have it",
-                  kIndexName, tensor, file);
+                  said, tensor, file);
     }
     const std::string& path = files[file_of[*found]].path;
     if (path != file) {
-      return fail(ErrorCode::kCorrupt, "{} puts tensor '{}' into '{}'; it is in '{}'", kIndexName,
-                  tensor, file, path);
+      return fail(ErrorCode::kCorrupt, "{} puts tensor '{}' into '{}'; it is in '{}'", said, tensor,
+                  file, path);
     }
     is_named[*found] = true;
   }
@@ -212,9 +239,9 @@ Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsF
   return fail_with_hint(
       ErrorCode::kCorrupt,
       fmt::format("moving {} out of the folder; without it all tensors of the files are read",
-                  kIndexName),
+                  said),
       "tensor '{}' in '{}' is not named in {}{}", entries.name(number), files[file_of[number]].path,
-      kIndexName, more == 0 ? std::string() : fmt::format(", and neither are {} others", more));
+      said, more == 0 ? std::string() : fmt::format(", and neither are {} others", more));
 }
 
 // ---- together ---------------------------------------------------------------------------------
@@ -242,17 +269,21 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs) {
   Checkpoint checkpoint;
   std::vector<SafetensorsFile> files;
   NameIndex entries;
-  if (contains(names, kIndexName)) {
-    CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder));
+  const std::string_view listed = index_name(names);
+  if (contains(names, listed)) {
+    CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed));
     CKPT_ASSIGN(const Names shards, shards_of(folder, index, names));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
     CKPT_ASSIGN(entries, index_entries(files));
-    CKPT_TRY(check_index(index, files, entries));
+    CKPT_TRY(check_index(index, files, entries, listed));
     checkpoint.file_metadata[std::string(kIndexName)] = index.metadata;
   } else {
     CKPT_ASSIGN(const Names shards, find_shards(folder, names));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
     CKPT_ASSIGN(entries, index_entries(files));
+  }
+  for (SafetensorsFile& file : files) {
+    if (is_torch_weights(file.path)) file.path = torch_file_as_safetensors(file.path);
   }
   CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, entries, codecs));
   checkpoint.format = kSafetensors.name;
@@ -273,6 +304,12 @@ Status find_weights(const fs::path& folder) {
     return find_shards(folder, names).map([](const Names&) {});
   };
   return in_file(folder.string(), find());
+}
+
+bool holds_torch_weights(const fs::path& path) {
+  if (!is_folder(path)) return path.extension() != kSafetensorsEnding && is_torch_file(path);
+  const auto names = list_files(path);
+  return names && has_torch_weights(*names);
 }
 
 Result<Checkpoint> read_hf_folder(const fs::path& folder, Codecs codecs) {

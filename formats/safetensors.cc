@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "formats/sniff.h"
+#include "formats/torch.h"
 
 namespace ckpt {
 namespace {
@@ -36,9 +37,14 @@ bool is_safetensors(const fs::path& path) {
 
 Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs) {
   CKPT_ASSIGN(SharedSource source, open_file(path));
-  CKPT_ASSIGN(SafetensorsHeader header, read_safetensors_header(source, codecs));
+  const bool is_torch = holds_torch_weights(path);
+  CKPT_ASSIGN(SafetensorsHeader header, is_torch
+                                            ? in_file(source->name(), read_torch_header(source))
+                                            : read_safetensors_header(source, codecs));
+  const std::string name = path.filename().string();
   std::vector<SafetensorsFile> files;
-  files.push_back({path.filename().string(), std::move(source), std::move(header)});
+  files.push_back(
+      {is_torch ? torch_file_as_safetensors(name) : name, std::move(source), std::move(header)});
   Checkpoint checkpoint;
   checkpoint.format = kSafetensors.name;
   checkpoint.name = path.stem().string();

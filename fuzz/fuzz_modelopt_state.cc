@@ -4,7 +4,7 @@
 // not learn the zip first.
 #include "fuzz/fuzz.h"
 #include "transforms/modelopt_export/state.h"
-#include "transforms/modelopt_export/state_pickle.h"
+#include "core/base/pickle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ckpt;

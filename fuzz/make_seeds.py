@@ -49,6 +49,8 @@ for path in sorted((data / "formats/good/safetensors").iterdir()):
 for path in sorted((data / "formats/bad").glob("st_*.safetensors")):
     if path.stat().st_size < LIMIT:
         put("safetensors", path.name, path.read_bytes())
+for path in sorted((data / "torch").glob("*/*.bin")):
+    put("torch", f"{path.parent.name}_{path.name}", path.read_bytes())
 for path in sorted((data / "formats/good/gguf").iterdir()):
     if path.stat().st_size < LIMIT:
         put("gguf", path.name, path.read_bytes())

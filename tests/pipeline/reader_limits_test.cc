@@ -233,6 +233,8 @@ std::vector<Worst> worst_inputs() {
       {"SHA256SUMS", 8, true, 100'000,
        [](size_t n) { return repeated("", std::string(64, '0') + "  a\n", n, ""); },
        text(parse_sha256sums)},
+      {"pytorch_model.bin", 150, false, 1'000'000,
+       [](size_t n) { return zip_of(repeated("", "}", n, ".")); }, read_checkpoint},
       {"state.pth", 150, false, 1'000'000,
        [](size_t n) { return zip_of(repeated("", "}", n, ".")); }, text(read_modelopt_state)},
   };

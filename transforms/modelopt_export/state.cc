@@ -1,6 +1,6 @@
 #include "transforms/modelopt_export/state.h"
 
-#include "transforms/modelopt_export/state_pickle.h"
+#include "core/base/pickle.h"
 
 namespace ckpt {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/files.h"
-#include "transforms/modelopt_export/state_pickle.h"
+#include "core/base/pickle.h"
 
 namespace ckpt {
 namespace {

@@ -1,4 +1,4 @@
-#include "transforms/modelopt_export/state_pickle.h"
+#include "core/base/pickle.h"
 
 #include <bit>
 #include <cstring>

@@ -1,0 +1,161 @@
+#include "core/io/zip.h"
+
+#include <algorithm>
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kZipEndBytes = 22, kZipEntryBytes = 46, kZipLocalBytes = 30;
+constexpr uint64_t kZipLocatorBytes = 20, kZip64EndBytes = 56, kMaxZipCommentBytes = 65535;
+constexpr uint64_t kInZip64 = 0xFFFFFFFF;
+
+// Numbers of some bytes, checked before they are read.
+class ZipBytes {
+ public:
+  ZipBytes(std::vector<std::byte> bytes, uint64_t start)
+      : bytes_(std::move(bytes)), start_(start) {}
+
+  bool has(uint64_t at, uint64_t size) const {
+    return at <= bytes_.size() && size <= bytes_.size() - at;
+  }
+  // Requires: has(at, size).
+  uint64_t number(uint64_t at, uint64_t size) const {
+    uint64_t out = 0;
+    for (uint64_t i = 0; i < size; ++i) out |= uint64_t(bytes_[at + i]) << (8 * i);
+    return out;
+  }
+  std::string text(uint64_t at, uint64_t size) const {
+    return {reinterpret_cast<const char*>(bytes_.data()) + at, size};
+  }
+  uint64_t size() const { return bytes_.size(); }
+  uint64_t place(uint64_t at) const { return start_ + at; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  uint64_t start_;  // in the file
+};
+
+Result<ZipBytes> read_zip_bytes(const ByteSource& source, uint64_t start, uint64_t size) {
+  std::vector<std::byte> bytes(size);
+  CKPT_TRY(source.read(start, bytes));
+  return ZipBytes(std::move(bytes), start);
+}
+
+Failure not_in_zip(const ByteSource& source, uint64_t at, std::string_view what) {
+  return fail(ErrorCode::kCorrupt,
+              "at byte {}: no {}; expected one: the zip of {} bytes is truncated or damaged", at,
+              what, source.size_bytes());
+}
+
+struct ZipDirectory {
+  uint64_t entries = 0, start = 0, size_bytes = 0;
+};
+
+Result<ZipDirectory> read_zip64_end(const ByteSource& source, const ZipBytes& tail, uint64_t end) {
+  if (end < kZipLocatorBytes || tail.number(end - kZipLocatorBytes, 4) != 0x07064B50) {
+    return not_in_zip(source, tail.place(end), "zip64 locator before it");
+  }
+  const uint64_t at = tail.number(end - kZipLocatorBytes + 8, 8);
+  if (at > source.size_bytes() || source.size_bytes() - at < kZip64EndBytes) {
+    return not_in_zip(source, at, "zip64 end of the directory");
+  }
+  CKPT_ASSIGN(const ZipBytes last, read_zip_bytes(source, at, kZip64EndBytes));
+  if (last.number(0, 4) != 0x06064B50) {
+    return not_in_zip(source, at, "zip64 end of the directory");
+  }
+  return ZipDirectory{last.number(32, 8), last.number(48, 8), last.number(40, 8)};
+}
+
+Result<ZipDirectory> find_zip_directory(const ByteSource& source) {
+  const uint64_t tail_bytes =
+      std::min(source.size_bytes(), kZipEndBytes + kZipLocatorBytes + kMaxZipCommentBytes);
+  CKPT_ASSIGN(const ZipBytes tail,
+              read_zip_bytes(source, source.size_bytes() - tail_bytes, tail_bytes));
+  for (uint64_t at = tail_bytes < kZipEndBytes ? 0 : tail_bytes - kZipEndBytes + 1; at-- > 0;) {
+    if (tail.number(at, 4) != 0x06054B50) continue;
+    const ZipDirectory out{tail.number(at + 10, 2), tail.number(at + 16, 4),
+                           tail.number(at + 12, 4)};
+    const bool is_large =
+        out.entries == 0xFFFF || out.start == kInZip64 || out.size_bytes == kInZip64;
+    return is_large ? read_zip64_end(source, tail, at) : Result<ZipDirectory>(out);
+  }
+  return not_in_zip(source, source.size_bytes(), "end of the directory");
+}
+
+// Numbers that do not fit 32 bits stand in an extra field, in this order.
+void read_zip64_extra(const ZipBytes& bytes, uint64_t at, uint64_t end, ZipEntry& entry) {
+  while (at + 4 <= end) {
+    const uint64_t id = bytes.number(at, 2), size = bytes.number(at + 2, 2);
+    at += 4;
+    if (size > end - at) return;
+    if (id == 1) {
+      // Of stored entries the size stands twice.
+      uint64_t next = at;
+      const uint64_t stop = at + size;
+      if (entry.size_bytes == kInZip64 && next + 8 <= stop) {
+        entry.size_bytes = bytes.number(next, 8);
+        next += 16;
+      }
+      if (entry.header_bytes == kInZip64 && next + 8 <= stop) {
+        entry.header_bytes = bytes.number(next, 8);
+      }
+      return;
+    }
+    at += size;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<ZipEntry>> read_zip_directory(const ByteSource& source) {
+  CKPT_ASSIGN(const ZipDirectory directory, find_zip_directory(source));
+  const auto [count, start, size_bytes] = directory;
+  if (start > source.size_bytes() || size_bytes > source.size_bytes() - start) {
+    return not_in_zip(source, start, fmt::format("directory of {} bytes", size_bytes));
+  }
+  if (size_bytes > kMaxZipDirectoryBytes) {
+    return fail(ErrorCode::kUnsupported, "a zip directory of {} bytes; at most {} are read",
+                size_bytes, kMaxZipDirectoryBytes);
+  }
+  CKPT_ASSIGN(const ZipBytes bytes, read_zip_bytes(source, start, size_bytes));
+  std::vector<ZipEntry> out;
+  uint64_t at = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!bytes.has(at, kZipEntryBytes) || bytes.number(at, 4) != 0x02014B50) {
+      return not_in_zip(source, bytes.place(at), "entry of the directory");
+    }
+    const uint64_t name = bytes.number(at + 28, 2), extra = bytes.number(at + 30, 2);
+    const uint64_t name_at = at + kZipEntryBytes;
+    if (!bytes.has(name_at, name + extra)) {
+      return not_in_zip(source, bytes.place(at), "entry of the directory");
+    }
+    const bool is_encrypted = (bytes.number(at + 8, 2) & 1) != 0;
+    ZipEntry& entry = out.emplace_back(ZipEntry{bytes.text(name_at, name), bytes.number(at + 24, 4),
+                                                bytes.number(at + 42, 4),
+                                                bytes.number(at + 10, 2) == 0 && !is_encrypted});
+    read_zip64_extra(bytes, name_at + name, name_at + name + extra, entry);
+    at = name_at + name + extra + bytes.number(at + 32, 2);
+  }
+  return out;
+}
+
+Result<Slice> find_zip_entry(const SharedSource& source, const ZipEntry& entry) {
+  const std::string what = fmt::format("entry '{}' of {} bytes", entry.name, entry.size_bytes);
+  if (!entry.is_stored) {
+    return fail(ErrorCode::kUnsupported, "{} is compressed or encrypted; expected a stored one",
+                what);
+  }
+  const uint64_t size = source->size_bytes();
+  if (entry.header_bytes > size || size - entry.header_bytes < kZipLocalBytes) {
+    return not_in_zip(*source, entry.header_bytes, what);
+  }
+  CKPT_ASSIGN(const ZipBytes local, read_zip_bytes(*source, entry.header_bytes, kZipLocalBytes));
+  const uint64_t start =
+      entry.header_bytes + kZipLocalBytes + local.number(26, 2) + local.number(28, 2);
+  if (local.number(0, 4) != 0x04034B50 || start > size || entry.size_bytes > size - start) {
+    return not_in_zip(*source, entry.header_bytes, what);
+  }
+  return Slice{source, start, entry.size_bytes};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,33 @@
+// The directory of a zip, and the bytes of entries that are stored as they are.
+//
+//   local header (30 + name + extra) | bytes | ... | central directory (46 + name + extra + comment
+//   each) | [zip64 end | zip64 locator] | end of central directory (22 + comment)
+//
+// The bytes of an entry begin where its local header says, whose extra field has another length
+// than the directory's. Source: PKWARE APPNOTE.TXT 6.3.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/io/bytes.h"
+
+namespace ckpt {
+
+inline constexpr uint64_t kMaxZipDirectoryBytes = uint64_t{256} << 20;
+
+struct ZipEntry {
+  std::string name;
+  uint64_t size_bytes = 0;
+  uint64_t header_bytes = 0;  // where its local header begins
+  bool is_stored = true;      // neither compressed nor encrypted
+};
+
+// Fails: kCorrupt: no zip, truncated, an entry beyond the end; kUnsupported: a directory above
+// kMaxZipDirectoryBytes; kIo.
+Result<std::vector<ZipEntry>> read_zip_directory(const ByteSource& source);
+// Where the bytes of `entry` are. Fails: kUnsupported: not stored; kCorrupt: beyond the end; kIo.
+Result<Slice> find_zip_entry(const SharedSource& source, const ZipEntry& entry);
+
+}  // namespace ckpt

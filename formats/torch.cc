@@ -1,0 +1,299 @@
+#include "formats/torch.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/base/arithmetic.h"
+#include "core/base/pickle.h"
+#include "core/base/utf8.h"
+#include "core/io/zip.h"
+#include "formats/sniff.h"
+
+namespace ckpt {
+namespace {
+
+using Node = Pickle::Node;
+using Kind = Pickle::Kind;
+
+constexpr std::string_view kTorchStart = "pytorch_model", kTorchEnding = ".bin";
+constexpr std::string_view kZipStart = "PK", kPickleStart = "\x80\x02";
+constexpr int kMaxWrappers = 4;  // a parameter around a tensor
+constexpr const char* kSaveAgain =
+    "torch.save(model.state_dict(), FILE), or save_pretrained, with a newer PyTorch";
+
+struct StorageType {
+  std::string_view name;
+  Dtype dtype;
+};
+constexpr StorageType kStorageTypes[] = {{"torch FloatStorage", Dtype::kF32},
+                                         {"torch HalfStorage", Dtype::kF16},
+                                         {"torch BFloat16Storage", Dtype::kBF16},
+                                         {"torch DoubleStorage", Dtype::kF64},
+                                         {"torch LongStorage", Dtype::kI64},
+                                         {"torch IntStorage", Dtype::kI32},
+                                         {"torch ShortStorage", Dtype::kI16},
+                                         {"torch CharStorage", Dtype::kI8},
+                                         {"torch ByteStorage", Dtype::kU8},
+                                         {"torch BoolStorage", Dtype::kBool},
+                                         {"torch float8_e4m3fn", Dtype::kF8E4M3},
+                                         {"torch float8_e5m2", Dtype::kF8E5M2},
+                                         {"torch float8_e8m0fnu", Dtype::kF8E8M0},
+                                         {"torch uint16", Dtype::kU16},
+                                         {"torch uint32", Dtype::kU32},
+                                         {"torch uint64", Dtype::kU64}};
+
+std::optional<Dtype> storage_dtype(std::string_view name) {
+  for (const StorageType& each : kStorageTypes) {
+    if (each.name == name) return each.dtype;
+  }
+  return std::nullopt;
+}
+
+// The entries that PyTorch writes, by what stands behind the archive's name.
+struct TorchArchive {
+  SharedSource source;
+  std::map<std::string, const ZipEntry*> storages;  // by key
+  const ZipEntry *pickle = nullptr, *byte_order = nullptr;
+  std::map<std::string, Slice> found;  // of storages that were asked for
+};
+
+TorchArchive sorted_archive(const SharedSource& source, const std::vector<ZipEntry>& entries) {
+  TorchArchive out{source, {}, nullptr, nullptr, {}};
+  for (const ZipEntry& entry : entries) {
+    const size_t slash = entry.name.find('/');
+    const std::string rest = slash == entry.name.npos ? "" : entry.name.substr(slash + 1);
+    if (rest == "data.pkl") out.pickle = &entry;
+    if (rest == "byteorder") out.byte_order = &entry;
+    if (rest.starts_with("data/")) out.storages.emplace(rest.substr(5), &entry);
+  }
+  return out;
+}
+
+class TorchReader {
+ public:
+  TorchReader(TorchArchive archive, const Pickle& pickle)
+      : archive_(std::move(archive)), pickle_(pickle) {}
+
+  Result<SafetensorsHeader> run() {
+    const Node& root = pickle_.root();
+    if (root.kind != Kind::kDict) return no_tensors("holds no dict");
+    SafetensorsHeader out;
+    out.metadata.entries.push_back({"format", MetaValue::text("pt")});
+    for (size_t i = 0; i + 1 < root.items.size(); i += 2) {
+      const Node& key = pickle_.node(root.items[i]);
+      if (key.kind != Kind::kText) return no_tensors("has a key that is no text");
+      if (key.text.size() > kMaxNameBytes || !is_utf8(key.text)) {
+        return fail(ErrorCode::kCorrupt, "a tensor's name of {} bytes is too long or no UTF-8",
+                    key.text.size());
+      }
+      CKPT_ASSIGN(SafetensorsEntry entry, in(fmt::format("tensor '{}'", key.text),
+                                             tensor(pickle_.node(root.items[i + 1]))));
+      entry.name = key.text;
+      out.entries.push_back(std::move(entry));
+    }
+    if (out.entries.empty()) return no_tensors("holds an empty dict");
+    std::stable_sort(
+        out.entries.begin(), out.entries.end(),
+        [](const SafetensorsEntry& a, const SafetensorsEntry& b) { return a.begin < b.begin; });
+    return out;
+  }
+
+ private:
+  static Failure no_tensors(std::string_view what) {
+    return fail_with_hint(ErrorCode::kUnsupported, kSaveAgain,
+                          "the pickle {}; expected a dict of tensors alone, a state_dict", what);
+  }
+
+  const Node& item(const Node& list, size_t i) const { return pickle_.node(list.items[i]); }
+
+  // What is called, and with what; nullptr for everything else.
+  const Node* arguments_of(const Node& node, std::string_view& callee) const {
+    if (node.kind != Kind::kCall || node.items.size() != 2) return nullptr;
+    callee = item(node, 0).text;
+    const Node& arguments = item(node, 1);
+    return arguments.kind == Kind::kList ? &arguments : nullptr;
+  }
+
+  Result<SafetensorsEntry> tensor(const Node& value) {
+    const Node* node = &value;
+    std::string_view callee;
+    for (int depth = 0; depth < kMaxWrappers; ++depth) {
+      const Node* arguments = arguments_of(*node, callee);
+      if (arguments == nullptr || arguments->items.empty()) break;
+      if (callee == "torch._utils _rebuild_tensor_v2") return view(*arguments, {});
+      if (callee == "torch._utils _rebuild_tensor_v3" && arguments->items.size() >= 7) {
+        return view(*arguments, item(*arguments, 6).text);
+      }
+      if (!callee.starts_with("torch._utils _rebuild_parameter")) break;
+      node = &item(*arguments, 0);
+    }
+    return fail_with_hint(
+        ErrorCode::kUnsupported, kSaveAgain, "{}; expected a tensor: only a state_dict is read",
+        callee.empty() ? "a value of another kind" : fmt::format("made by '{}'", callee));
+  }
+
+  struct Storage {
+    Slice bytes;
+    std::string type;
+  };
+
+  // ('storage', type, key, location, number of values)
+  Result<Storage> storage(const Node& node) {
+    const bool is_id = node.kind == Kind::kCall && node.items.size() == 1;
+    const Node* id = is_id ? &item(node, 0) : nullptr;
+    if (id == nullptr || id->kind != Kind::kList || id->items.size() < 5) {
+      return fail(ErrorCode::kCorrupt, "no storage; expected one of the file");
+    }
+    const std::string& key = item(*id, 2).text;
+    const auto entry = archive_.storages.find(key);
+    if (entry == archive_.storages.end()) {
+      return fail(ErrorCode::kCorrupt, "storage '{}' is not in the file", key);
+    }
+    auto found = archive_.found.find(key);
+    if (found == archive_.found.end()) {
+      CKPT_ASSIGN(Slice slice, find_zip_entry(archive_.source, *entry->second));
+      found = archive_.found.emplace(key, std::move(slice)).first;
+    }
+    return Storage{found->second, item(*id, 1).text};
+  }
+
+  Result<std::vector<uint64_t>> whole_numbers(const Node& list) const {
+    std::vector<uint64_t> out;
+    const bool is_list = list.kind == Kind::kList && list.items.size() <= kMaxDimensions;
+    for (size_t i = 0; is_list && i < list.items.size(); ++i) {
+      const Node& number = item(list, i);
+      if (number.kind != Kind::kInt || number.whole < 0) break;
+      out.push_back(static_cast<uint64_t>(number.whole));
+    }
+    if (is_list && out.size() == list.items.size()) return out;
+    return fail(ErrorCode::kCorrupt, "a shape or strides that are no list of up to {} numbers",
+                kMaxDimensions);
+  }
+
+  // (storage, offset, shape, strides, ...); offset and strides count values.
+  Result<SafetensorsEntry> view(const Node& arguments, std::string_view type) {
+    if (arguments.items.size() < 4) return fail(ErrorCode::kCorrupt, "made of too few parts");
+    CKPT_ASSIGN(const Storage from, storage(item(arguments, 0)));
+    const std::string name(type.empty() ? from.type : type);
+    const auto dtype = storage_dtype(name);
+    if (!dtype)
+      return fail(ErrorCode::kUnsupported, "values of type '{}', which is not read", name);
+    SafetensorsEntry out;
+    out.dtype = *dtype;
+    CKPT_ASSIGN(out.shape, whole_numbers(item(arguments, 2)));
+    CKPT_ASSIGN(const std::vector<uint64_t> strides, whole_numbers(item(arguments, 3)));
+    CKPT_TRY(check_strides(out.shape, strides));
+    const uint64_t value_bytes = size_bytes(*dtype);
+    const auto values = product(out.shape);
+    const auto length = values ? multiply(*values, value_bytes) : std::nullopt;
+    const Node& offset = item(arguments, 1);
+    const bool is_known = offset.kind == Kind::kInt && offset.whole >= 0;
+    const auto start =
+        is_known ? multiply(static_cast<uint64_t>(offset.whole), value_bytes) : std::nullopt;
+    if (!length || !start || *start > from.bytes.size_bytes ||
+        *length > from.bytes.size_bytes - *start) {
+      return fail(ErrorCode::kCorrupt, "[{}] of {} does not lie in its storage of {} bytes",
+                  fmt::join(out.shape, ", "), info(*dtype).name, from.bytes.size_bytes);
+    }
+    out.begin = from.bytes.offset_bytes + *start;
+    out.end = out.begin + *length;
+    return out;
+  }
+
+  // Of axes of one value, and of no values at all, the strides mean nothing.
+  static Status check_strides(const std::vector<uint64_t>& shape,
+                              const std::vector<uint64_t>& strides) {
+    if (shape.size() != strides.size()) return fail(ErrorCode::kCorrupt, "strides of other axes");
+    if (std::count(shape.begin(), shape.end(), 0) != 0) return {};
+    uint64_t expected = 1;
+    for (size_t axis = shape.size(); axis-- > 0;) {
+      if (shape[axis] != 1 && strides[axis] != expected) {
+        return fail_with_hint(ErrorCode::kUnsupported, "saving it again as tensor.contiguous()",
+                              "[{}] lies with strides [{}]; expected rows that follow each other",
+                              fmt::join(shape, ", "), fmt::join(strides, ", "));
+      }
+      const auto next = multiply(expected, shape[axis]);
+      if (!next) return fail(ErrorCode::kCorrupt, "more values than can be counted");
+      expected = *next;
+    }
+    return {};
+  }
+
+  TorchArchive archive_;
+  const Pickle& pickle_;
+};
+
+Status check_byte_order(const TorchArchive& archive) {
+  if (archive.byte_order == nullptr) return {};
+  CKPT_ASSIGN(const Slice slice, find_zip_entry(archive.source, *archive.byte_order));
+  std::array<std::byte, 6> text{};
+  const bool is_little = slice.size_bytes == text.size();
+  if (is_little) CKPT_TRY(slice.source->read(slice.offset_bytes, text));
+  constexpr std::string_view kLittle = "little";
+  if (is_little &&
+      std::equal(text.begin(), text.end(), std::as_bytes(std::span(kLittle)).begin())) {
+    return {};
+  }
+  return fail(ErrorCode::kUnsupported, "saved on a machine of another byte order than little");
+}
+
+}  // namespace
+
+bool is_torch_weights(const std::string& name) {
+  return name == "pytorch_model.bin" ||
+         (name.starts_with("pytorch_model-") && name.ends_with(kTorchEnding));
+}
+
+std::string torch_file_as_safetensors(const std::string& name) {
+  std::string stem = name.substr(0, name.rfind('.'));
+  if (stem.starts_with(kTorchStart)) stem.replace(0, kTorchStart.size(), "model");
+  return stem + std::string(kSafetensorsEnding);
+}
+
+bool is_torch_file(const std::filesystem::path& path) {
+  const auto source = open_file(path);
+  std::array<char, 2> head{};
+  const auto bytes = std::as_writable_bytes(std::span(head));
+  if (!source || (*source)->size_bytes() < head.size() || !(*source)->read(0, bytes)) return false;
+  const std::string_view start(head.data(), head.size());
+  constexpr std::string_view kEndings[] = {".bin", ".pt", ".pth", ".ckpt"};
+  const bool is_called_so =
+      std::count(std::begin(kEndings), std::end(kEndings), path.extension().string()) != 0;
+  if (is_called_so && (start == kZipStart || start == kPickleStart)) return true;
+  const auto entries = start == kZipStart ? read_zip_directory(**source) : std::vector<ZipEntry>();
+  return entries && std::any_of(entries->begin(), entries->end(), [](const ZipEntry& entry) {
+           return entry.name.ends_with("/data.pkl");
+         });
+}
+
+Result<SafetensorsHeader> read_torch_header(const SharedSource& source) {
+  std::array<char, 2> head{};
+  const bool has_head = source->size_bytes() >= head.size();
+  if (has_head) CKPT_TRY(source->read(0, std::as_writable_bytes(std::span(head))));
+  if (has_head && std::string_view(head.data(), 2) == kPickleStart) {
+    return fail_with_hint(ErrorCode::kUnsupported, kSaveAgain,
+                          "saved by a PyTorch before 1.6, whose files are no zip");
+  }
+  if (!has_head || std::string_view(head.data(), 2) != kZipStart) {
+    CKPT_TRY(refuse_other_files(*source, "a file of PyTorch"));
+    return fail(ErrorCode::kUnsupported, "not a file of PyTorch; expected a zip");
+  }
+  CKPT_ASSIGN(const std::vector<ZipEntry> entries, read_zip_directory(*source));
+  const TorchArchive archive = sorted_archive(source, entries);
+  if (archive.pickle == nullptr) {
+    return fail(ErrorCode::kUnsupported, "a zip without data.pkl; expected one of torch.save");
+  }
+  CKPT_TRY(check_byte_order(archive));
+  CKPT_ASSIGN(const Slice slice, find_zip_entry(source, *archive.pickle));
+  if (slice.size_bytes > kMaxTorchPickleBytes) {
+    return fail(ErrorCode::kUnsupported, "a pickle of {} bytes; at most {} are read",
+                slice.size_bytes, kMaxTorchPickleBytes);
+  }
+  std::string bytes(slice.size_bytes, '\0');
+  CKPT_TRY(source->read(slice.offset_bytes, std::as_writable_bytes(std::span(bytes))));
+  CKPT_ASSIGN(const Pickle pickle, Pickle::parse(bytes, slice.offset_bytes));
+  return TorchReader(archive, pickle).run();
+}
+
+}  // namespace ckpt

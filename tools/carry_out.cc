@@ -14,6 +14,14 @@ std::string first_path(const Output& output) {
   return shell_word(final_path(output, output.layout.files[0]).string());
 }
 
+// " --mmproj FILE" with the projector that the plan makes; "" where it makes none.
+std::string projector_words(const Plan& plan) {
+  const auto projector = std::ranges::find_if(
+      plan.outputs, [](const Output& each) { return each.checkpoint.is_projector(); });
+  return projector == plan.outputs.end() ? std::string()
+                                         : fmt::format(" --mmproj {}", first_path(*projector));
+}
+
 // What a person does with the output: a GGUF file is run, with its projector where the plan makes
 // one; a folder is looked at as a server would. "": said with another output.
 std::string next_command(const Output& output, const Plan& plan) {
@@ -27,16 +35,15 @@ std::string next_command(const Output& output, const Plan& plan) {
     if (std::ranges::any_of(plan.outputs, is_model)) return {};
     return fmt::format("llama-mtmd-cli -m MODEL.gguf --mmproj {}", first_path(output));
   }
-  const auto projector = std::ranges::find_if(
-      plan.outputs, [](const Output& each) { return each.checkpoint.is_projector(); });
-  if (projector == plan.outputs.end()) return fmt::format("llama-cli -m {}", first_path(output));
-  return fmt::format("llama-mtmd-cli -m {} --mmproj {}", first_path(output),
-                     first_path(*projector));
+  const std::string projector = projector_words(plan);
+  return fmt::format("{} -m {}{}", projector.empty() ? "llama-cli" : "llama-mtmd-cli",
+                     first_path(output), projector);
 }
 
 // The commands that serve the output where it was made for, and where it will load.
 void show_serving(const Console& console, const Output& output, const PlannedConversion& planned,
                   const std::vector<std::string>& profiles) {
+  if (output.checkpoint.is_projector()) return;  // served with the model
   for (const std::string& profile : profiles) {
     const bool is_bad = std::any_of(
         planned.verdicts.begin(), planned.verdicts.end(), [&](const OutputVerdict& each) {
@@ -46,8 +53,10 @@ void show_serving(const Console& console, const Output& output, const PlannedCon
     const std::string path = output.layout.is_folder
                                  ? output.path.string()
                                  : final_path(output, output.layout.files[0]).string();
-    const std::string command = serve_command(profile, output.checkpoint, shell_word(path));
-    if (!command.empty()) console.talk(fmt::format("{}: {}", profile, command));
+    std::string command = serve_command(profile, output.checkpoint, shell_word(path));
+    if (command.empty()) continue;
+    if (output.checkpoint.format == "gguf") command += projector_words(planned.plan);
+    console.talk(fmt::format("{}: {}", profile, command));
   }
 }
 

@@ -9,6 +9,7 @@ convert $m b.gguf --to f16 --mmproj pf16.gguf --quiet > /dev/null
 cmp pf16.gguf f16.gguf && echo "beside a file of f16 it is f16"
 convert $m c.gguf --to q8_0 --mmproj pq8.gguf --mmproj-type q8_0 --split-size 100kB --quiet > /dev/null
 cmp pq8.gguf q8.gguf && ls c-*.gguf && echo "the model is split, the projector is not"
+convert $m served.gguf --to q8_0 --mmproj ps.gguf --for llama.cpp
 echo "-- of a plan, and of a recipe"
 convert $m d.gguf --to q4_k_m --mmproj pd.gguf --plan-out plan.json > /dev/null
 "$ckpt" execute plan.json --quiet

@@ -37,15 +37,18 @@ Status add_counts(std::span<const CountKey> keys, std::string_view prefix, const
 // One number a color. Whole numbers too are written as F32, which is how llama.cpp reads them.
 Status add_colors(const char* field, const ProjectorModel& model, Metadata& metadata) {
   constexpr size_t kColors = 3;
+  constexpr const char* kReleased =
+      "preprocessor_config.json or processor_config.json of the released model in the folder";
+  if (model.preprocessor.json.empty()) {
+    return fail_with_hint(ErrorCode::kCorrupt, kReleased,
+                          "no preprocessor_config.json, which says {}", field);
+  }
   auto values = model.preprocessor.reals(field);
   if (values && values->size() != kColors) {
     values = fail(ErrorCode::kCorrupt, "{}: {} has {} numbers; expected {}",
                   model.preprocessor.where, field, values->size(), kColors);
   }
-  if (!values && values.error().hint.empty()) {
-    values.error().hint =
-        "preprocessor_config.json or processor_config.json of the released model in the folder";
-  }
+  if (!values && values.error().hint.empty()) values.error().hint = kReleased;
   if (!values) return Failure(std::move(values.error()));
   metadata.append(fmt::format("clip.vision.{}", field), MetaValue::array(make_f32_array(*values)));
   return {};
@@ -54,7 +57,10 @@ Status add_colors(const char* field, const ProjectorModel& model, Metadata& meta
 }  // namespace
 
 Status add_projector_keys(const ProjectorModel& model, Metadata& metadata) {
-  metadata.append("general.file_type", MetaValue::u32(file_type(model.out_type)));
+  constexpr uint64_t kNvfp4File = 39;  // llama.cpp include/llama.h `enum llama_ftype`
+  const bool is_nvfp4 = model.is_of_nvfp4 && model.out_type != OutType::kQ8_0;
+  metadata.append("general.file_type",
+                  MetaValue::u32(is_nvfp4 ? kNvfp4File : file_type(model.out_type)));
   metadata.append("clip.has_vision_encoder", MetaValue::boolean(true));
   metadata.append("clip.vision.projection_dim", MetaValue::u32(model.text_width));
   CKPT_TRY(add_counts(kVisionCounts, "clip.vision.", model.vision, metadata));

@@ -45,6 +45,21 @@ Result<JsonValue> read_preprocessor(const Checkpoint& checkpoint) {
   return out;
 }
 
+// As the converter asks, which takes it for the towers' too.
+Result<bool> says_nvfp4(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const auto config, read_object(checkpoint, "hf_quant_config.json"));
+  const JsonValue* quantization = config ? known(*config, "quantization") : nullptr;
+  if (quantization == nullptr) return false;
+  const std::string* algorithm = text_of(*quantization, "quant_algo");
+  if (algorithm != nullptr && (*algorithm == "NVFP4" || *algorithm == "W4A16_NVFP4")) return true;
+  const JsonValue* layers = known(*quantization, "quantized_layers");
+  return layers != nullptr && layers->is_object() &&
+         std::any_of(layers->begin(), layers->end(), [](const JsonValue& layer) {
+           const std::string* each = text_of(layer, "quant_algo");
+           return each != nullptr && each->ends_with("NVFP4");
+         });
+}
+
 std::string architectures_known() {
   std::string out;
   for (const ProjectorFamily* family : projector_families()) {
@@ -78,6 +93,7 @@ Status read_parts(const Checkpoint& checkpoint, ProjectorModel& model) {
   }
   CKPT_ASSIGN(model.root.json, filled(family.root_defaults, &model.root.json));
   CKPT_ASSIGN(model.preprocessor.json, read_preprocessor(checkpoint));
+  CKPT_ASSIGN(model.is_of_nvfp4, says_nvfp4(checkpoint));
   const bool is_flat = model.text.find("hidden_size") == nullptr;
   CKPT_ASSIGN(model.text_width, (is_flat ? model.root : model.text).count("hidden_size"));
   return {};

@@ -46,6 +46,7 @@ struct ProjectorModel {
   ConfigPart preprocessor;  // preprocessor_config.json and processor_config.json
   uint64_t text_width = 0;  // hidden_size of the language model
   OutType out_type = OutType::kF32;
+  bool is_of_nvfp4 = false;                  // hf_quant_config.json says so of the model's weights
   std::vector<uint64_t> deepstack = {};      // layers that mergers read, in their order
   std::optional<uint64_t> break_token = {};  // [IMG_BREAK]
 

@@ -89,6 +89,10 @@ TEST(ToMmproj, AsksForThePreprocessorsColors) {
   Checkpoint input = family("qwen3-vl");
   std::erase_if(input.documents,
                 [](const Document& each) { return each.path == "preprocessor_config.json"; });
+  EXPECT_NE(error_of(input).find("no preprocessor_config.json, which says image_mean. Try: "),
+            std::string::npos)
+      << error_of(input);
+  input.set_document("preprocessor_config.json", R"({"image_std": [1, 1, 1]})");
   EXPECT_NE(error_of(input).find("preprocessor_config.json: no image_mean. Try: "),
             std::string::npos)
       << error_of(input);
@@ -101,6 +105,19 @@ TEST(ToMmproj, AsksForThePreprocessorsColors) {
             MetaValue::array(make_f32_array({0, 0.5f, 1})).value);
   input.set_document("processor_config.json", R"({"image_mean": [0.5], "image_std": [1, 1, 1]})");
   EXPECT_NE(error_of(input).find("image_mean has 1 numbers; expected 3"), std::string::npos);
+}
+
+// The converter calls a projector after the weights of its model.
+TEST(ToMmproj, BesideNvfp4WeightsTheTypeOfTheFileIsTheirs) {
+  for (const auto& [quantization, type] :
+       {std::pair{R"({"quant_algo": "NVFP4"})", 39u}, std::pair{R"({"quant_algo": "FP8"})", 32u},
+        std::pair{R"({"quantized_layers": {"a": {"quant_algo": "W4A16_NVFP4"}}})", 39u}}) {
+    Checkpoint input = family("qwen3-vl");
+    input.set_document("hf_quant_config.json",
+                       fmt::format(R"({{"quantization": {}}})", quantization));
+    EXPECT_EQ(number_of(projector_of(input), "general.file_type"), type) << quantization;
+    EXPECT_EQ(number_of(projector_of(input, {{"mmproj-type", "q8_0"}}), "general.file_type"), 7u);
+  }
 }
 
 TEST(ToMmproj, FieldsThatTheClassFillsInNeedNotBeSaid) {

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 #include <ostream>
+#include <set>
 
 #include "core/base/sha256.h"
 #include "formats/formats.h"
@@ -241,10 +242,12 @@ TEST(GgufToFolderRefusals, TemplateThatIsNamedAsAPath) {
   }
 }
 
-// Whatever a key says, the answer is a folder whose keys are the file's, or a sentence.
+// Whatever a key says, the answer is a folder whose keys are the file's, or a sentence. A key that
+// both models have lies once.
 TEST(GgufToFolderRefusals, AnyKeyMayLie) {
   const TemporaryFolder folder;
-  for (const char* name : {"qwen35-micro", "llama-micro"}) {
+  std::set<std::string> asked;
+  for (const char* name : {"llama-micro", "qwen35-micro"}) {
     const bool is_llama = std::string_view(name).starts_with("llama");
     const ReturnedModel source = micro_model(name, is_llama ? "llama-bpe" : "qwen35");
     const fs::path file = folder / (std::string(name) + ".gguf");
@@ -252,6 +255,8 @@ TEST(GgufToFolderRefusals, AnyKeyMayLie) {
     const auto read = find_format("gguf")->read(file, all_codecs());
     ASSERT_TRUE(read);
     for (size_t i = 0; i < read->metadata.entries.size(); ++i) {
+      const std::string& key = read->metadata.entries[i].key;
+      if (!asked.insert(key.substr(key.find('.'))).second) continue;
       for (const MetaValue& lie :
            {MetaValue::u32(0), MetaValue::u32(3), MetaValue::u32(UINT32_MAX), MetaValue::f32(-1),
             MetaValue::text("a text"), MetaValue::boolean(true),

@@ -7,7 +7,7 @@
 
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
-#include "transforms/to_gguf/tokenizer/parts.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
 

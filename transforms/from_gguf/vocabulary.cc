@@ -4,6 +4,8 @@
 
 #include "transforms/from_gguf/config.h"
 #include "transforms/from_gguf/token_table.h"
+#include "transforms/to_gguf/tokenizer/pieces_file.h"
+#include "transforms/to_gguf/tokenizer/pre.h"
 
 namespace ckpt {
 namespace {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/model/json_documents.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
 namespace {

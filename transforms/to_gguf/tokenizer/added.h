@@ -1,5 +1,4 @@
-// Added tokens: which they are, which numbers they get, and how they are spelled in the file;
-// private to gguf_tokenizer*.cc.
+// Added tokens: which they are, which numbers they get, and how they are spelled in the file.
 //
 // Source: the library tokenizers 0.22 (AddedVocabulary::add_tokens, decoders/byte_level.rs),
 // transformers 4.57 tokenization_utils_{base,fast}.py, llama.cpp conversion/base.py get_vocab_base.
@@ -11,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "transforms/to_gguf/tokenizer/parts.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
 

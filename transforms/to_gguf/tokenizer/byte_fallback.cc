@@ -7,12 +7,15 @@
 // Special are the tokens that tokenizer_config.json names (transformers 5.17
 // tokenization_utils_base.py), whatever their entries among the added tokens say. vocab_size
 // counts for nothing, so ids behind the last token get no filling.
+#include "transforms/to_gguf/tokenizer/byte_fallback.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
 namespace {

@@ -6,11 +6,14 @@
 //
 // User-defined pieces of the model are NORMAL in the file; only what the other files name becomes
 // user-defined.
+#include "transforms/to_gguf/tokenizer/pieces_file.h"
+
 #include <map>
 
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 #include "transforms/to_gguf/tokenizer/sentencepiece_model.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
 namespace {

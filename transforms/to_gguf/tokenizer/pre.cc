@@ -2,14 +2,15 @@
 //
 // llama.cpp itself compares a hash of the ids that one fixed text gets, and so knows the published
 // vocabularies and no other. Here the rules come first and name any vocabulary; the hash
-// (gguf_tokenizer_known.h) then tells published ones apart that share their rules.
+// (known.h) then tells published ones apart that share their rules.
 // Source: llama.cpp src/llama-vocab.cpp (llm_tokenizer_bpe: "original regex from tokenizer.json").
 // Several names stand for the same rules; where one cannot be told from tokenizer.json, the one
 // that behaves the same is chosen.
+#include "transforms/to_gguf/tokenizer/pre.h"
+
 #include <algorithm>
 
 #include "transforms/to_gguf/tokenizer/known.h"
-#include "transforms/to_gguf/tokenizer/parts.h"
 
 namespace ckpt {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "core/base/utf8.h"
 #include "transforms/to_gguf/tokenizer/added.h"
+#include "transforms/to_gguf/tokenizer/byte_fallback.h"
 #include "transforms/to_gguf/tokenizer/protobuf.h"
 
 namespace ckpt {

@@ -2,10 +2,13 @@
 //
 // The post-processor may rename tokens before they are looked up: a template that ends in another
 // token than EOS makes that one EOS and the old one EOT.
+#include "transforms/to_gguf/tokenizer/special.h"
+
 #include <algorithm>
 
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
+#include "transforms/to_gguf/tokenizer/chat.h"
 
 namespace ckpt {
 namespace {

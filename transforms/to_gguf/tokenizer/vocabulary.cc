@@ -3,6 +3,8 @@
 //
 // A token is CONTROL when it is marked special or when it only looks so ("<|...|>"); ids that no
 // token has are filled up to vocab_size.
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
+
 #include <algorithm>
 
 #include "transforms/to_gguf/tokenizer/added.h"

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "transforms/to_gguf/tokenizer/parts.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 
 namespace ckpt::tokenizer_test {

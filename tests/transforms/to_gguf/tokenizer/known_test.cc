@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "tests/support/files.h"
-#include "transforms/to_gguf/tokenizer/parts.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
 #include "transforms/tokenizer/byte_level_bpe.h"
 
 namespace ckpt {

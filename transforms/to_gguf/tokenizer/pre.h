@@ -1,0 +1,21 @@
+// Names of the rules by which a text is cut before merging.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json/json_read.h"
+
+namespace ckpt {
+
+// llama.cpp's name for the rules by which tokenizer.json cuts a text before merging.
+// Fails: kUnsupported, showing the rules, when no signature fits.
+Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
+                                            const std::vector<std::string>& merges);
+
+// The steps that llama.cpp's `name` stands for, a line each: the pattern of a Split, or a word as
+// in pre.cc ("bytes" last). Empty for names that are not known.
+std::string_view pre_tokenizer_steps(std::string_view name);
+
+}  // namespace ckpt

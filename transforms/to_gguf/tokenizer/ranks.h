@@ -1,0 +1,20 @@
+// Vocabulary of tiktoken.model: tokens and their ranks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
+
+namespace ckpt {
+
+// Tokens and merges of tiktoken.model, which must be there. `config` is tokenizer_config.json; 0
+// for vocab_size: no special tokens. Fails: kCorrupt, naming the line.
+struct RankedVocabulary {
+  Vocabulary vocabulary;
+  std::vector<std::string> merges;
+};
+Result<RankedVocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
+                                    uint64_t vocab_size);
+
+}  // namespace ckpt

@@ -1,0 +1,30 @@
+// Keys of special tokens.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+
+// Which special tokens are looked for; ids from `vocab_size` on are passed over.
+struct SpecialsWanted {
+  uint64_t vocab_size = UINT64_MAX;
+  std::vector<std::string> kinds = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
+  std::vector<std::pair<std::string, uint64_t>> otherwise = {};  // ids of kinds no file speaks of
+  std::string_view named = {};                                   // TokenizerRules::special_tokens
+};
+
+// Ids of special tokens, and flags that say which are added to a text. `tokenizer` is
+// tokenizer.json or null, `config` tokenizer_config.json, empty when there is none.
+Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
+                       const SpecialsWanted& wanted, Metadata& metadata);
+// The same, then chat template and normalizer.
+Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
+                        const SpecialsWanted& wanted, Metadata& metadata);
+
+}  // namespace ckpt

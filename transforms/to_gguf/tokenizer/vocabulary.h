@@ -1,0 +1,48 @@
+// Tokens with their types and scores, and merges, as the files of a folder give them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+
+// llama.cpp gguf-py/gguf/constants.py `TokenType`.
+enum class TokenType : int32_t {
+  kNormal = 1,
+  kUnknown = 2,
+  kControl = 3,
+  kUserDefined = 4,
+  kUnused = 5,
+  kByte = 6,
+};
+
+inline constexpr uint64_t kMaxTokens = 16'000'000;
+
+struct Vocabulary {
+  std::vector<std::string> tokens;
+  std::vector<int32_t> types;
+  std::vector<float> scores;  // empty for byte-level BPE
+};
+
+// Tokens by number, holes filled with "[PAD<i>]". `config` is tokenizer_config.json or null.
+// Fails: kCorrupt for ids that are no whole numbers below `vocab_size` (0: as many as needed).
+Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                   const JsonValue& config, uint64_t vocab_size);
+
+// Texts by number; those from `base_count` on are not of model.vocab.
+struct TokenTexts {
+  std::map<uint64_t, std::string> by_id;
+  uint64_t base_count = 0;
+};
+Result<TokenTexts> token_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                               const JsonValue& config);
+
+// Merges, each as two tokens with one space between; from merges.txt when tokenizer.json has none.
+Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,
+                                             const JsonValue& tokenizer);
+
+}  // namespace ckpt

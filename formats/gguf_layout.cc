@@ -13,6 +13,7 @@
 // "blk.0.ffn_up_exps[0]", "...[1]" are blk.0.ffn_up_exps.weight [2, ...] and .scale [2].
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "core/base/arithmetic.h"
 #include "core/model/name_index.h"
@@ -257,12 +258,16 @@ Result<OutputFile> lay_out_part(const Sources& sources, Part part) {
 // ---- splitting ---------------------------------------------------------------------------------
 
 // Index of the first entry of each file. A tensor larger than the limit has a file of its own.
-std::vector<uint32_t> find_cuts(const std::vector<Entry>& entries, uint64_t max_bytes) {
+std::vector<uint32_t> find_cuts(const std::vector<Entry>& entries, const LayoutOptions& options) {
+  constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+  const uint64_t max_bytes = options.max_file_bytes == 0 ? kNoLimit : options.max_file_bytes;
+  const uint64_t max_tensors = options.max_file_tensors == 0 ? kNoLimit : options.max_file_tensors;
   std::vector<uint32_t> cuts{0};
   uint64_t open_bytes = 0;
-  for (uint32_t i = 0; i < entries.size() && max_bytes > 0; ++i) {
+  for (uint32_t i = 0; i < entries.size(); ++i) {
     const uint64_t bytes = round_up(entries[i].size_bytes(), kGgufDefaultAlignment);
-    if (i > cuts.back() && open_bytes + bytes > max_bytes) {
+    const bool is_full = i - cuts.back() >= max_tensors || open_bytes + bytes > max_bytes;
+    if (i > cuts.back() && is_full) {
       cuts.push_back(i);
       open_bytes = 0;
     }
@@ -300,9 +305,8 @@ std::string prefix_of(const Checkpoint& checkpoint, const LayoutOptions& options
 
 std::vector<Part> plan_parts(const Sources& sources, uint64_t alignment) {
   const auto& [checkpoint, entries, options] = sources;
-  const std::vector<uint32_t> cuts = options.keep_places
-                                         ? cuts_between_homes(checkpoint, entries)
-                                         : find_cuts(entries, options.max_file_bytes);
+  const std::vector<uint32_t> cuts =
+      options.keep_places ? cuts_between_homes(checkpoint, entries) : find_cuts(entries, options);
   const std::string prefix = prefix_of(checkpoint, options);
   const auto total = static_cast<uint32_t>(entries.size());
   std::vector<Part> parts;

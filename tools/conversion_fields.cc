@@ -1,6 +1,7 @@
 #include "tools/conversion_fields.h"
 
 #include <algorithm>
+#include <charconv>
 #include <variant>
 
 #include "tools/console.h"
@@ -13,12 +14,15 @@ using Text = std::string Conversion::*;
 using Path = std::filesystem::path Conversion::*;
 using Flag = bool Conversion::*;
 using Size = uint64_t Conversion::*;
+struct Count {
+  uint64_t Conversion::*field;
+};
 
 // What is no option of a step (step_flags.h).
 struct OwnField {
   std::string_view name;
   FieldKind kind;
-  std::variant<Text, Path, Flag, Size> field;
+  std::variant<Text, Path, Flag, Size, Count> field;
 };
 const OwnField kOwnFields[] = {
     {"imatrix", FieldKind::kPath, &Conversion::imatrix},
@@ -29,6 +33,7 @@ const OwnField kOwnFields[] = {
     {"allow-nonfinite", FieldKind::kFlag, &Conversion::allow_nonfinite},
     {"shard-size", FieldKind::kSize, &Conversion::shard_bytes},
     {"split-size", FieldKind::kSize, &Conversion::shard_bytes},
+    {"split-tensors", FieldKind::kSize, Count{&Conversion::split_tensors}},
     {"header-slack", FieldKind::kSize, &Conversion::header_slack_bytes},
 };
 
@@ -52,6 +57,10 @@ class Setter {
     if (bytes == 0) return fail(ErrorCode::kUsage, "{}: 0", name_);
     return set(field, bytes);
   }
+  Status operator()(Count count) {
+    CKPT_ASSIGN(const uint64_t tensors, in(name_, parse_tensor_count(value_)));
+    return set(count.field, tensors);
+  }
 
  private:
   template <class Field, class Value>
@@ -66,6 +75,14 @@ class Setter {
 };
 
 }  // namespace
+
+Result<uint64_t> parse_tensor_count(std::string_view text) {
+  uint64_t count = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  if (error == std::errc() && rest == end && count > 0) return count;
+  return fail(ErrorCode::kUsage, "'{}'; expected a number of tensors, like 128", text);
+}
 
 std::vector<ConversionField> conversion_fields() {
   std::vector<ConversionField> out;

@@ -15,7 +15,7 @@ enum class FieldKind : uint8_t {
   kText,
   kPath,
   kFlag,   // "yes" or "no"
-  kSize,   // "5GB"
+  kSize,   // "5GB", or a number
   kRules,  // may come several times, and the order counts: --keep, --only, --tensor-type
 };
 
@@ -23,6 +23,9 @@ struct ConversionField {
   std::string_view name;  // the option's, without dashes
   FieldKind kind;
 };
+
+// The value of --split-tensors. Fails: kUsage: no whole number, or 0.
+Result<uint64_t> parse_tensor_count(std::string_view text);
 
 // All but IN, OUT, --to, --step, --also and --for, which recipes spell in their own way.
 std::vector<ConversionField> conversion_fields();

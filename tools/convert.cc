@@ -1,11 +1,11 @@
 // ckpt convert IN OUT: plan, and carry the plan out.
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tools/carry_out.h"
 #include "tools/commands.h"
 #include "tools/conversion_fields.h"
+#include "tools/dry_run.h"
 #include "tools/pipeline.h"
 #include "tools/plan_file.h"
 #include "tools/profile_names.h"
@@ -18,7 +18,7 @@ namespace {
 
 struct TypedConvert {
   Conversion conversion;
-  std::string shard_size, split_size, header_slack;
+  std::string shard_size, split_size, split_tensors, header_slack;
   std::vector<std::string> also;  // "OUT2=TYPE2"
   std::string recipe;
   std::string plan_out;
@@ -170,61 +170,15 @@ Status read_sizes(TypedConvert& typed, const Console& console) {
     if (typed.conversion.shard_bytes == 0) return fail(ErrorCode::kUsage, "{} 0", option);
     note_bytes(console, option, size, typed.conversion.shard_bytes);
   }
+  if (!typed.split_tensors.empty()) {
+    CKPT_ASSIGN(typed.conversion.split_tensors,
+                in("--split-tensors", parse_tensor_count(typed.split_tensors)));
+  }
   if (!typed.header_slack.empty()) {
     CKPT_ASSIGN(typed.conversion.header_slack_bytes,
                 in("--header-slack", parse_size(typed.header_slack)));
   }
   return {};
-}
-
-std::string shape_text(const Tensor& tensor) {
-  return fmt::format("[{}]", fmt::join(tensor.shape, ", "));
-}
-
-std::string_view source_type(const Tensor& tensor) {
-  return tensor.is_stored() ? tensor.codec->name : tensor.recoded().from->codec->name;
-}
-
-// --dry-run: the plan as a table, totals last.
-void show_plan(const Console& console, const Plan& plan) {
-  for (const Output& output : plan.outputs) {
-    Table table({"tensor", "shape", "from", "to", "bytes"});
-    std::map<std::string_view, std::pair<uint64_t, uint64_t>> by_type;
-    for (const Tensor& tensor : output.checkpoint.tensors) {
-      const uint64_t bytes = size_bytes(tensor);
-      auto& [count, sum] = by_type[tensor.codec->name];
-      ++count;
-      sum += bytes;
-      table.add({tensor.name, shape_text(tensor), std::string(source_type(tensor)),
-                 std::string(tensor.codec->name), fmt::format("{}", bytes)});
-      console.object("plan",
-                     {{"out", output.path.string()},
-                      {"tensor", tensor.name},
-                      {"source", tensor.source_name.empty() ? tensor.name : tensor.source_name},
-                      {"shape", tensor.shape},
-                      {"from", source_type(tensor)},
-                      {"to", tensor.codec->name},
-                      {"size_bytes", bytes}});
-    }
-    for (const std::string& line : table.lines({false, false, false, false, true})) {
-      console.answer(line);
-    }
-    uint64_t total = 0;
-    for (const OutputFile& file : output.layout.files) total += file.size_bytes;
-    console.answer("");
-    for (const auto& [type, sums] : by_type) {
-      console.answer(
-          fmt::format("{:>6} tensors  {:<8} {:>10}", sums.first, type, human_bytes(sums.second)));
-    }
-    console.answer(fmt::format("{}: {} file(s), {} ({} bytes); nothing was written (--dry-run)",
-                               output.path.string(), output.layout.files.size(), human_bytes(total),
-                               total));
-    console.object("summary", {{"out", output.path.string()},
-                               {"dry_run", true},
-                               {"tensors", output.checkpoint.tensors.size()},
-                               {"files", output.layout.files.size()},
-                               {"size_bytes", total}});
-  }
 }
 
 Result<int> convert(TypedConvert& typed, const Console& console, const CommonOptions& common) {
@@ -265,6 +219,7 @@ Run declare_convert(CommandOptions& options) {
   declare_model(options, *typed);
   options.add("--shard-size", &typed->shard_size, "largest .safetensors file, like 5GB");
   options.add("--split-size", &typed->split_size, "largest .gguf file; writes a split");
+  options.add("--split-tensors", &typed->split_tensors, "most tensors of a .gguf file; the same");
   options.add("--header-slack", &typed->header_slack, "room for later edits of the header");
   options.add("--plan-out", &typed->plan_out,
               "FILE (- for stdout) to write the plan to, for ckpt execute; converts nothing");

@@ -32,6 +32,7 @@ constexpr WordPair kOtherOptions[] = {
     {"--dtype", "--to"},
     {"--output", "-o"},
     {"--split-max-size", "--split-size"},
+    {"--split-max-tensors", "--split-tensors"},
     {"--max-shard-size", "--shard-size"},
     {"--override-kv", "--step metadata:set=KEY=VALUE"},
     {"--yes", "--force"},
@@ -71,6 +72,9 @@ struct Resizing {
       } else if (name.ends_with("-size")) {
         if (has_value) size = words[i].substr(name.size() + 1);
         if (!has_value && i + 1 < words.size()) size = words[++i];
+      } else if (name.ends_with("-tensors")) {
+        if (has_value) tensors = words[i].substr(name.size() + 1);
+        if (!has_value && i + 1 < words.size()) tensors = words[++i];
       } else if (name == "-o" || name == "--out" || name == "--outfile" || name == "--output") {
         if (has_value) out = words[i].substr(name.size() + 1);
         if (!has_value && i + 1 < words.size()) out = words[++i];
@@ -88,7 +92,7 @@ struct Resizing {
 
   bool splits;
   std::vector<std::string> paths;
-  std::string out, size;
+  std::string out, size, tensors;
 };
 
 // The line that does it here. A size that everything fits into makes one .safetensors file.
@@ -104,7 +108,9 @@ std::string resized(const Resizing& asked) {
   };
   std::string line = fmt::format("ckpt convert {} {}", shell_word(in), name(out));
   const std::string_view size = asked.size.empty() ? "5G" : std::string_view(asked.size);
-  if (asked.splits) {
+  if (asked.splits && is_gguf && !asked.tensors.empty()) {
+    line += fmt::format(" --split-tensors {}", shell_word(asked.tensors));
+  } else if (asked.splits) {
     line += fmt::format(" {} {}", is_gguf ? "--split-size" : "--shard-size", shell_word(size));
   } else if (!is_gguf) {
     line += " --shard-size 1000T";

@@ -54,6 +54,7 @@ constexpr OptionRow kRows[] = {
     {"allow-nonfinite", Kind::kCommand, ""},
     {"shard-size", Kind::kCommand, ""},
     {"split-size", Kind::kCommand, ""},
+    {"split-tensors", Kind::kCommand, ""},
     {"header-slack", Kind::kCommand, ""},
     {"also", Kind::kCommand, ""},
     {"mmproj", Kind::kCommand, ""},

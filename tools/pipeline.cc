@@ -74,6 +74,13 @@ Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conve
   LayoutOptions options;
   options.out_name = conversion.out.filename().string();
   options.max_file_bytes = conversion.shard_bytes;
+  options.max_file_tensors = conversion.split_tensors;
+  if (conversion.split_tensors != 0 && checkpoint.format != "gguf") {
+    return fail_with_hint(ErrorCode::kUsage,
+                          "an OUT that ends in .gguf, or --shard-size SIZE instead",
+                          "--split-tensors: {} is {}; only .gguf files are split by tensors",
+                          conversion.out.string(), checkpoint.format);
+  }
   options.header_slack_bytes = conversion.header_slack_bytes;
   return format->lay_out(checkpoint, options, all_codecs());
 }
@@ -127,9 +134,10 @@ Status check_projector_options(const Conversion& conversion, const Checkpoint& c
     return fail_with_hint(ErrorCode::kUsage, "the Hugging Face folder that it was made from",
                           "{}: IN is a GGUF, which holds no towers to make a projector of", option);
   }
-  if (conversion.mmproj_only && conversion.shard_bytes != 0) {
+  if (conversion.mmproj_only && (conversion.shard_bytes != 0 || conversion.split_tensors != 0)) {
     return fail_with_hint(ErrorCode::kUsage, "the same command without it",
-                          "--split-size: llama.cpp reads a projector from one file");
+                          "{}: llama.cpp reads a projector from one file",
+                          conversion.shard_bytes != 0 ? "--split-size" : "--split-tensors");
   }
   if (conversion.mmproj_only && !conversion.profiles.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "--for where the language model is made",
@@ -147,6 +155,7 @@ Conversion projector_beside(const Conversion& conversion) {
   out.mmproj_only = true;
   if (!is_float_type(out.to)) out.to.clear();
   out.shard_bytes = 0;
+  out.split_tensors = 0;
   out.profiles.clear();
   return out;
 }

@@ -40,6 +40,7 @@ struct Conversion {
   std::string base;                   // the unquantized model's folder, for fixes that need it
   bool allow_nonfinite = false;       // for whoever carries the plan out
   uint64_t shard_bytes = 0;           // largest output file; 0 = as the format does
+  uint64_t split_tensors = 0;         // most tensors of a .gguf file; 0 = any number
   uint64_t header_slack_bytes = 0;
   bool force = false;
   // What was typed or said by a recipe, in order: each must have an effect (option_use.h). Empty

@@ -42,6 +42,7 @@ constexpr Field<fs::path> kPaths[] = {{"in", &Conversion::in},
                                       {"tokenizer", &Conversion::tokenizer},
                                       {"mmproj", &Conversion::mmproj}};
 constexpr Field<uint64_t> kSizes[] = {{"shard-size", &Conversion::shard_bytes},
+                                      {"split-tensors", &Conversion::split_tensors},
                                       {"header-slack", &Conversion::header_slack_bytes}};
 
 template <class Fields>
@@ -224,8 +225,7 @@ class Reader {
     }
     for (const JsonText& item : value.items()) {
       if (key == "for") {
-        CKPT_ASSIGN(std::string profile, text_of(key, item));
-        out.profiles.push_back(std::move(profile));
+        CKPT_ASSIGN(out.profiles.emplace_back(), text_of(key, item));
       } else if (key == "steps") {
         CKPT_ASSIGN(Step step, read_step(item));
         out.recipe_steps.push_back(std::move(step));

@@ -36,8 +36,9 @@ struct Layout {
 };
 
 struct LayoutOptions {
-  std::string out_name;         // OUT's file name, for formats of one file
-  uint64_t max_file_bytes = 0;  // shard or split size; 0 = as the format does by default
+  std::string out_name;           // OUT's file name, for formats of one file
+  uint64_t max_file_bytes = 0;    // shard or split size; 0 = as the format does by default
+  uint64_t max_file_tensors = 0;  // of a split GGUF; 0 = any number
   uint64_t header_slack_bytes = 0;
   // For edits in place: a file whose tensors still are what the file holds keeps their order and,
   // where the new header fits, the place of their first byte.

@@ -55,6 +55,7 @@ VALUES = {
     "fresh-weight-amax": [""],
     "shard-size": ["1K"],
     "split-size": ["1K"],
+    "split-tensors": ["1", "7"],
     "header-slack": ["4K"],
 }
 # Options that only mean something beside another; that one stands in the line they are added to.

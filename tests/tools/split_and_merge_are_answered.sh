@@ -10,6 +10,8 @@ typed split whole.gguf parts --split-max-size 2M
 ls parts*
 typed merge parts-*.gguf -o again.gguf
 cmp whole.gguf again.gguf && echo the same bytes
+typed split whole.gguf by-count.gguf --split-max-tensors 9
+ls by-count*
 typed split "$m" shards --max-shard-size=2MB
 ls shards/*.safetensors
 typed merge shards joined

@@ -2,9 +2,9 @@
 //
 // The first byte says what the rest is: a whole file, or the pickle alone, so that the fuzzer need
 // not learn the zip first.
+#include "core/base/pickle.h"
 #include "fuzz/fuzz.h"
 #include "transforms/modelopt_export/state.h"
-#include "core/base/pickle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ckpt;

@@ -302,6 +302,22 @@ Result<std::optional<std::vector<int64_t>>> read_integers(const Tensor& tensor,
   return std::optional(std::move(out));
 }
 
+Result<std::string> read_bytes(const Tensor& tensor, uint64_t limit_bytes) {
+  if (!tensor.is_stored() || tensor.stored().parts.size() != 1 ||
+      size_bytes(tensor) > limit_bytes) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}': {} bytes; at most {} are read here",
+                tensor.name, size_bytes(tensor), limit_bytes);
+  }
+  std::string out;
+  for (const Slice& slice : tensor.stored().parts[0]) {
+    const size_t start = out.size();
+    out.resize(start + slice.size_bytes);
+    CKPT_TRY(slice.source->read(slice.offset_bytes,
+                                std::as_writable_bytes(std::span(out)).subspan(start)));
+  }
+  return out;
+}
+
 Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   if (!tensor.is_stored() || tensor.codec->decode == nullptr || tensor.values() > limit_values) {

@@ -159,6 +159,9 @@ Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_valu
 // The same of I32 and I64, which hold shapes and indexes; nullopt for other types.
 Result<std::optional<std::vector<int64_t>>> read_integers(const Tensor& tensor,
                                                           uint64_t limit_values);
+// The bytes of a small Stored tensor of one part: a text in a tensor. Fails: kUnsupported above
+// `limit_bytes`; kIo.
+Result<std::string> read_bytes(const Tensor& tensor, uint64_t limit_bytes);
 
 struct Checkpoint {
   std::string format;                             // the Format it was read by or is meant for

@@ -209,6 +209,56 @@ def compressed_tensors(out):
                codes8(P0, "float", (3, 2), block=(16, 64)))
 
 
+# ---- bitsandbytes, FP8 of Mistral, BitNet ---------------------------------------------------------------------------
+def high_first(codes):
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8)
+
+
+def four_bits(stem, kind, nested, shape=(24, 48), block=64):
+    """(tensors, values): codes of a flat weight."""
+    count = shape[0] * shape[1]
+    codes, name = rng.integers(0, 16, count), stem + "weight"
+    table = np.sort(rng.normal(size=16)).astype(F32)
+    blocks = count // block
+    state = {"quant_type": kind, "blocksize": block, "dtype": "bfloat16", "shape": list(shape)}
+    tensors = {name: high_first(codes).reshape(-1, 1), name + ".quant_map": table}
+    absmax = (rng.random(blocks) * 0.1).astype(F32)
+    if nested:
+        state |= {"nested_blocksize": 4, "nested_dtype": "float32", "nested_offset": 0.04375}
+        codes_of_absmax, map_ = rng.integers(0, 256, blocks), np.sort(rng.normal(size=256)).astype(F32)
+        largest = (rng.random(-(-blocks // 4)) * 0.1).astype(F32)
+        absmax = map_[codes_of_absmax] * np.repeat(largest, 4)[:blocks] + F32(0.04375)
+        tensors |= {name + ".absmax": codes_of_absmax.astype(np.uint8), name + ".nested_absmax": largest,
+                    name + ".nested_quant_map": map_}
+    else:
+        tensors[name + ".absmax"] = absmax
+    text = json.dumps(state).encode()
+    tensors[f"{name}.quant_state.bitsandbytes__{kind}"] = np.frombuffer(text, np.uint8)
+    return tensors, {name: (table[codes] * np.repeat(absmax, block)).reshape(shape)}
+
+
+def bitsandbytes(out):
+    tensors, values = four_bits(P0, "nf4", True)
+    more, also = four_bits(P1, "fp4", False)
+    out.add("bitsandbytes-4", {"quant_method": "bitsandbytes", "load_in_4bit": True}, tensors | more, values | also, "bfloat16")
+    codes = rng.integers(-127, 128, (40, 96)).astype(np.int8)
+    scale = rng.random(40).astype(F32)
+    worth8 = codes.astype(F32) * scale[:, None] * F32(7.874015718698502e-3)
+    out.add("bitsandbytes-8", {"load_in_8bit": True, "load_in_4bit": False},
+            {P0 + "weight": codes, P0 + "SCB": scale, P0 + "weight_format": np.zeros((), np.uint8)}, {P0 + "weight": worth8})
+
+
+def others(out):
+    first, values = codes8(P0, "float", (), end="qscale_weight")
+    second, more = codes8(P1, "float", (3, 2), block=(16, 64), end="weight_scale_inv")
+    first[P0 + "qscale_act"] = np.ones((), F32)
+    out.add("fp8-mistral", {"quant_method": "fp8", "weight_block_size": [16, 64]}, first | second, values | more, "bfloat16")
+    codes, scale = rng.integers(0, 3, (4, 10, 96)), np.array([1.375], np.float16)
+    packed_ = sum(codes[i] << 2 * i for i in range(4)).astype(np.uint8)
+    out.add("bitnet", {"quant_method": "bitnet"}, {P0 + "weight": packed_, P0 + "weight_scale": scale},
+            {P0 + "weight": ((codes.astype(F32) - 1) / scale.astype(F32)).reshape(40, 96)})
+
+
 def main(folder):
     out = Out(folder)
     for bits in (2, 3, 4, 8):
@@ -219,6 +269,8 @@ def main(folder):
     gptq(out, "gptq-4-one-group-no-g-idx", 4, group=96, g_idx=False)
     awq(out)
     compressed_tensors(out)
+    bitsandbytes(out)
+    others(out)
     (folder / "expected.tsv").write_text("".join("\t".join(row) + "\n" for row in out.rows))
 
 

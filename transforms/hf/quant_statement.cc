@@ -13,7 +13,11 @@ Result<QuantStatement> read_quant_statement(const Checkpoint& checkpoint) {
     for (const char* key : {"quantization_config", "compression_config"}) {
       const JsonText* said = scope->find(key);
       if (said == nullptr || !said->is_object()) continue;
-      return QuantStatement{true, said->find_text("quant_method").value_or(""), *said};
+      // Old documents of bitsandbytes do not say whose they are.
+      const bool is_bits =
+          said->find("load_in_4bit") != nullptr && said->find("quant_method") == nullptr;
+      const std::string method = is_bits ? "bitsandbytes" : "";
+      return QuantStatement{true, said->find_text("quant_method").value_or(method), *said};
     }
   }
   if (checkpoint.find_document(kQuantConfigName) != nullptr) {

@@ -46,6 +46,8 @@ struct PackedKind {
 };
 std::span<const PackedKind> gptq_kinds();
 std::span<const PackedKind> compressed_kinds();
+std::span<const PackedKind> bitsandbytes_kinds();
+std::span<const PackedKind> fp8_kinds();
 
 // ---- what the readers are written with ---------------------------------------------------------
 

@@ -12,8 +12,8 @@ namespace ckpt {
 // A matrix, and what is said of how its scales lie.
 struct ScaledShape {
   uint64_t rows, columns;
-  uint64_t group = 0;           // values of a row that share a scale; 0: not said
-  std::vector<uint64_t> block;  // rows and columns of a tile; empty: not said
+  uint64_t group = 0;                // values of a row that share a scale; 0: not said
+  std::vector<uint64_t> block = {};  // rows and columns of a tile; empty: not said
 };
 
 // E4M3 or E5M2, in two axes.

@@ -147,8 +147,8 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
   if (tensor.is_plain_float() || is_decodable) return {};
   return fail(
       ErrorCode::kUnsupported,
-      "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4, FP8, packed INT4, GPTQ "
-      "and AWQ with their scales{} ({})",
+      "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4, FP8, packed INT4, GPTQ, "
+      "AWQ and bitsandbytes with their scales{} ({})",
       tensor.name, tensor.codec->name, missing_part(checkpoint, tensor),
       quantization_found(checkpoint, model));
 }

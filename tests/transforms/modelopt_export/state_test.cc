@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/files.h"
 #include "core/base/pickle.h"
+#include "tests/support/files.h"
 
 namespace ckpt {
 namespace {

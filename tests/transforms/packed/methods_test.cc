@@ -179,6 +179,30 @@ TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
   });
 }
 
+TEST(PackedMethods, BitsandbytesThatLieAreRefusedByName) {
+  const auto renames = [](const char* from, const char* to) {
+    return [from, to](Checkpoint& on) {
+      tensor(on, kDown + std::string(from)).name = kDown + std::string(to);
+    };
+  };
+  refuses("bitsandbytes-4", "has no 'model.layers.0.mlp.down_proj.weight.absmax' beside it",
+          renames(".weight.absmax", ".absmax"));
+  refuses("bitsandbytes-4", "expected f32 [16], a value for each code", [](Checkpoint& on) {
+    tensor(on, std::string(kDown) + ".weight.quant_map").shape = {15};
+  });
+  refuses("bitsandbytes-4", "expected 576 bytes: [24, 48] in whole blocks of 64, two a byte",
+          [](Checkpoint& on) {
+            tensor(on, std::string(kDown) + ".weight").shape = {575, 1};
+          });
+  refuses("bitsandbytes-4", "expected f32, one for each 4 of 18 blocks", [](Checkpoint& on) {
+    tensor(on, std::string(kDown) + ".weight.nested_absmax").shape = {4};
+  });
+  refuses("bitsandbytes-8", "expected 0, codes row after row", [](Checkpoint& on) {
+    Tensor& order = tensor(on, std::string(kDown) + ".weight_format");
+    order = make_tensor(order.name, {}, *order.codec, {std::byte{2}});
+  });
+}
+
 TEST(PackedMethods, SymmetricInt4OfFourBitsKeepsItsCodes) {
   const auto joined = join_packed_weights(folder_of("ct-int4"), all_codecs());
   EXPECT_EQ(tensor(*joined, std::string(kDown) + ".weight").codec->scheme, Scheme::kPackedInt4);

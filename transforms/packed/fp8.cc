@@ -1,0 +1,86 @@
+// FP8 with scales that no codec has, and BitNet's three values in two bits.
+//
+//   fp8      P.weight F8_E4M3 [N, K], P.weight_scale_inv or P.qscale_weight (Mistral), one number
+//            or one for each block of weight_block_size             value = code x scale
+//   bitnet   P.weight U8 [N / 4, K], P.weight_scale, one number     value = (code - 1) / scale
+//            row i N / 4 + r of the weight is bits 2i and 2i + 1 of row r
+//
+// Scales of activations stand beside them and are of no use in floats.
+// Source: llama.cpp conversion/base.py (dequant_simple, dequant_bitnet).
+#include "core/model/tensor_names.h"
+#include "transforms/packed/job.h"
+#include "transforms/packed/scales.h"
+
+namespace ckpt {
+namespace {
+
+const Tensor* fp8_scale(const PackedJob& job, const Tensor& codes) {
+  const Tensor* inverse = job.find(codes.name + "_scale_inv");
+  const Tensor* own = job.find(codes.name + "_scale");
+  if (inverse != nullptr || own != nullptr) return inverse != nullptr ? inverse : own;
+  return job.find(module_of(codes.name) + ".qscale_weight");
+}
+
+bool is_scaled_fp8(const PackedJob& job, const Tensor& tensor) {
+  return is_fp8_grid(tensor) && tensor.name.ends_with(kWeight) && fp8_scale(job, tensor) != nullptr;
+}
+
+Result<PackedWeight> join_fp8(const PackedJob& job, const Tensor& codes) {
+  const Tensor& scale = *fp8_scale(job, codes);
+  ScaledShape shape{codes.shape[0], codes.shape[1], 0, {}};
+  const JsonText* block = job.statement.said.find("weight_block_size");
+  for (size_t i = 0; block != nullptr && i < block->items().size(); ++i) {
+    shape.block.push_back(block->items()[i].as_whole().value_or(0));
+  }
+  CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, scale, shape));
+  PackedWeight out{{}, {&codes, &scale}, fmt::format("FP8 ({})", describe(matrix.scales))};
+  for (const char* end : {".activation_scale", ".qscale_act", ".input_scale"}) {
+    if (const Tensor* side = job.find(module_of(codes.name) + end)) out.parts.push_back(side);
+  }
+  out.weight = coded_tensor(job, codes, codes.name, std::move(matrix));
+  return out;
+}
+
+// ---- BitNet ------------------------------------------------------------------------------------
+
+bool is_bitnet_codes(const PackedJob& job, const Tensor& tensor) {
+  return is_plain_grid(tensor, Dtype::kU8, 2) && tensor.name.ends_with(kWeight) &&
+         job.find(tensor.name + "_scale") != nullptr;
+}
+
+// What a byte has for the rows of one quarter.
+std::shared_ptr<const std::vector<float>> quarter_values(uint32_t quarter) {
+  std::vector<float> out(256);
+  for (uint32_t code = 0; code < out.size(); ++code) {
+    out[code] = static_cast<float>(code >> (2 * quarter) & 3) - 1;
+  }
+  return std::make_shared<const std::vector<float>>(std::move(out));
+}
+
+Result<PackedWeight> join_bitnet(const PackedJob& job, const Tensor& codes) {
+  const Tensor& scale = *job.find(codes.name + "_scale");
+  CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, scale, {codes.shape[0], codes.shape[1]}));
+  if (matrix.scales.rows * matrix.scales.columns != 1) return wrong_part(scale, "one number");
+  matrix.divides = true;
+  PackedWeight out{{}, {&codes, &scale}, "BitNet 2 bits (tensor)"};
+  Stored quarters;
+  quarters.parts.emplace_back();
+  for (uint32_t quarter = 0; quarter < 4; ++quarter) {
+    matrix.table = quarter_values(quarter);
+    out.weight = coded_tensor(job, codes, codes.name, matrix);
+    if (job.codecs.empty()) return out;
+    quarters.parts[0].push_back(out.weight.stored().parts[0][0]);
+  }
+  out.weight.shape[0] *= 4;
+  out.weight.origin = std::move(quarters);
+  return out;
+}
+
+constexpr PackedKind kFp8Kinds[] = {{"fp8", is_scaled_fp8, join_fp8},
+                                    {"bitnet", is_bitnet_codes, join_bitnet}};
+
+}  // namespace
+
+std::span<const PackedKind> fp8_kinds() { return kFp8Kinds; }
+
+}  // namespace ckpt

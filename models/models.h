@@ -73,6 +73,7 @@ extern const ParameterTable kQwen3NextParameters, kGptOssParameters, kLlama4Para
 extern const ParameterTable kDeepseekV3Parameters, kGlmMoeDsaParameters;
 extern const ParameterTable kGraniteHybridParameters, kNemotronHParameters;
 extern const ParameterTable kQwen3VlParameters, kQwen3VlMoeParameters;
+extern const ParameterTable kQwen3VlMoeTurnedParameters;  // experts [expert, out, in]
 
 // nullptr where no whole table has it.
 const ParameterTable* table_of_architecture(std::string_view architecture);

@@ -1,7 +1,7 @@
 // Qwen3-VL, dense and mixture of experts: the text part.
 //
 // Source: transformers models/qwen3_vl{,_moe}/{modeling,configuration}_*.py. Stacked experts lie
-// [expert, in, out] in released files, whatever newer versions of the class save.
+// [expert, in, out] in released files, [expert, out, in] in those that transformers 5 saved.
 #include "models/rows.h"
 
 namespace ckpt {
@@ -20,6 +20,13 @@ constexpr ParameterRule kQwen3VlExperts[] = {
      ServerCut::kColumns, "sparse stacked"},
     {".mlp.experts.down_proj", "num_experts moe_intermediate_size hidden_size", ServerCut::kRows,
      "sparse stacked"},
+};
+constexpr ParameterRule kQwen3VlTurnedExperts[] = {
+    {".mlp.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
+    {".mlp.experts.gate_up_proj", "num_experts 2*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse stacked"},
+    {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size",
+     ServerCut::kColumns, "sparse stacked"},
 };
 constexpr FieldValue kQwen3VlFields[] = {
     {"vocab_size", "151936"},       {"hidden_size", "4096"},
@@ -42,6 +49,9 @@ constexpr std::span<const ParameterRule> kQwen3VlRules[] = {
 constexpr std::span<const ParameterRule> kQwen3VlMoeRules[] = {
     rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
     rows::kAttentionBias, rows::kMlp,       kQwen3VlExperts};
+constexpr std::span<const ParameterRule> kQwen3VlMoeTurnedRules[] = {
+    rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
+    rows::kAttentionBias, rows::kMlp,       kQwen3VlTurnedExperts};
 
 }  // namespace
 
@@ -50,6 +60,12 @@ constinit const ParameterTable kQwen3VlParameters{
     .model_types = "qwen3_vl_text qwen3_vl",
     .text = kQwen3VlRules,
     .defaults = kQwen3VlFields,
+    .has_other_tower = true};
+constinit const ParameterTable kQwen3VlMoeTurnedParameters{
+    .architectures = "Qwen3VLMoeForConditionalGeneration",
+    .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
+    .text = kQwen3VlMoeTurnedRules,
+    .defaults = kQwen3VlMoeFields,
     .has_other_tower = true};
 constinit const ParameterTable kQwen3VlMoeParameters{
     .architectures = "Qwen3VLMoeForConditionalGeneration",

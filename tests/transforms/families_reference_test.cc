@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "core/engine/execute.h"
+#include "core/model/strided_source.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
@@ -95,6 +96,37 @@ TEST_P(FamilyReference, IsTheFileOfLlamaCpp) {
   std::filesystem::remove(out);
   ASSERT_TRUE(made.has_value()) << made.error().text();
   EXPECT_EQ(*made, GetParam().sha256);
+}
+
+// A folder that transformers 5 saved has the released file's values, its experts turned.
+TEST(Families, ExpertsOfQwen3VlThatAreSavedOutInGiveTheSameTensors) {
+  const std::filesystem::path folder = kFamilyFolders / "qwen3-vl-moe" / "hf";
+  const auto read = (*recognize(folder))->read(folder, all_codecs());
+  ASSERT_TRUE(read);
+  Checkpoint turned = *read;
+  for (Tensor& tensor : turned.tensors) {
+    if (tensor.name.find(".mlp.experts.") == std::string::npos) continue;
+    const uint64_t in = tensor.shape[1], out = tensor.shape[2];
+    auto grid = take_grid(tensor, {0, {tensor.shape[0], out, in}, {in * out, 1, out}});
+    ASSERT_TRUE(grid);
+    tensor = std::move(*grid);
+  }
+  const Options options{{"outtype", "f32"}, {"tokenizer-pre", "qwen2"}};
+  const auto released = step("to-gguf", *read, options);
+  const auto saved = step("to-gguf", turned, options);
+  ASSERT_TRUE(released && saved) << (saved ? "" : saved.error().text());
+  ASSERT_EQ(released->tensors.size(), saved->tensors.size());
+  for (size_t i = 0; i < saved->tensors.size(); ++i) {
+    const Tensor& tensor = saved->tensors[i];
+    EXPECT_EQ(tensor.name, released->tensors[i].name);
+    EXPECT_EQ(tensor.shape, released->tensors[i].shape) << tensor.name;
+    if (tensor.name.find("_exps") == std::string::npos) continue;
+    constexpr uint64_t kLimit = 1 << 20;
+    const auto values_of = [](const Tensor& each) {
+      return read_values(each.is_stored() ? each : *each.recoded().from, kLimit);
+    };
+    EXPECT_EQ(values_of(tensor).value(), values_of(released->tensors[i]).value()) << tensor.name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, FamilyReference, testing::ValuesIn(family_files()),

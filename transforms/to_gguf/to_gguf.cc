@@ -115,6 +115,19 @@ void note_towers(const Model& model, const Context& context) {
           : "its convert_hf_to_gguf.py --mmproj writes"));
 }
 
+// transformers 5 saves some stacked experts [expert, out, in] that are released [expert, in, out];
+// the converter turns them all the same.
+Result<bool> has_turned_experts(const std::vector<NamedTensor>& tensors, const Model& model) {
+  const auto down = std::find_if(tensors.begin(), tensors.end(), [](const NamedTensor& named) {
+    return named.name.ends_with(".mlp.experts.down_proj");
+  });
+  if (down == tensors.end() || down->tensor.shape.size() != 3) return false;
+  CKPT_ASSIGN(const uint64_t width, model.count("hidden_size"));
+  CKPT_ASSIGN(const uint64_t inner, model.count("moe_intermediate_size"));
+  const std::vector<uint64_t>& shape = down->tensor.shape;
+  return width != inner && shape[1] == width && shape[2] == inner;
+}
+
 Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const Context& context) {
   if (input.format == "gguf") {
     return fail(ErrorCode::kUsage, "to-gguf: the checkpoint is GGUF already");
@@ -132,6 +145,10 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
         fmt::format("{} tensors of layers for multi-token prediction are left out: "
                     "llama.cpp has no use for them in this family",
                     model.left_out));
+  }
+  if (model.family->turned != nullptr) {
+    CKPT_ASSIGN(const bool is_turned, has_turned_experts(selected, model));
+    if (is_turned) model.family = model.family->turned;
   }
   CKPT_TRY(check_shapes(selected, model));
   model.out_type = choose_out_type(options, selected);

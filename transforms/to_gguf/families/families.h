@@ -154,6 +154,7 @@ struct Family {
   TokenizerRules tokenizer = {};
   bool has_common_keys = true;               // before `keys`
   std::span<const KeyRule> early_keys = {};  // right behind general.architecture
+  const Family* turned = nullptr;  // takes its place where stacked experts lie [expert, out, in]
 };
 
 // Rows shared by families.

@@ -2,8 +2,8 @@
 //
 // Source: llama.cpp conversion/qwen3vl.py (Qwen3VLTextModel, Qwen3VLMoeTextModel); defaults:
 // transformers models/qwen3_vl{,_moe}/configuration_*.py. Stacked experts are stored [expert, in,
-// out], gate before up, unlike those of Qwen3.5; how many layers take what the tower saw is said by
-// the tower's configuration.
+// out], gate before up, unlike those of Qwen3.5, except in folders that transformers 5 saved; how
+// many layers take what the tower saw is said by the tower's configuration.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {
@@ -51,6 +51,17 @@ constexpr FieldDefault kQwen3VlMoeDefaults[] = {
 constexpr std::span<const NameRule> kQwen3VlMoeOnly = kQwen3VlMoeNames;
 const std::span<const NameRule> kQwen3VlLists[] = {kCommonNames};
 const std::span<const NameRule> kQwen3VlMoeLists[] = {kQwen3VlMoeOnly, kExpertNames, kCommonNames};
+const std::span<const NameRule> kQwen3VlTurnedLists[] = {kExpertNames, kCommonNames};
+
+const Family kQwen3VlMoeTurned = {
+    .name = "qwen3vlmoe",
+    .architectures = "Qwen3VLMoeForConditionalGeneration",
+    .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
+    .names = kQwen3VlTurnedLists,
+    .keys = kQwen3VlMoeKeys,
+    .defaults = kQwen3VlMoeDefaults,
+    .parameters = &kQwen3VlMoeTurnedParameters,
+};
 
 }  // namespace
 
@@ -74,6 +85,7 @@ const Family kQwen3VlMoe = {
     .keys = kQwen3VlMoeKeys,
     .defaults = kQwen3VlMoeDefaults,
     .parameters = &kQwen3VlMoeParameters,
+    .turned = &kQwen3VlMoeTurned,
 };
 
 }  // namespace ckpt

@@ -215,6 +215,18 @@ std::vector<uint32_t> files_of_entries(const std::vector<SafetensorsFile>& files
   return out;
 }
 
+// Scales that stand beside a weight, by their last words. NVIDIA's scripts for DeepSeek write them
+// into the files and leave the index as it was.
+std::string weight_of_scale(std::string_view name) {
+  constexpr std::string_view kScales[] = {".weight_scale", ".weight_scale_2", ".weight_scale_inv",
+                                          ".input_scale"};
+  for (const std::string_view end : kScales) {
+    if (name.ends_with(end))
+      return std::string(name.substr(0, name.size() - end.size())) + ".weight";
+  }
+  return {};
+}
+
 Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsFile>& files,
                    const NameIndex& entries, std::string_view said) {
   const std::vector<uint32_t> file_of = files_of_entries(files);
@@ -231,6 +243,10 @@ Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsF
                   file, path);
     }
     is_named[*found] = true;
+  }
+  for (uint32_t i = 0; i < entries.size(); ++i) {
+    const auto weight = is_named[i] ? std::nullopt : entries.find(weight_of_scale(entries.name(i)));
+    if (weight && is_named[*weight] && file_of[*weight] == file_of[i]) is_named[i] = true;
   }
   const auto left = std::find(is_named.begin(), is_named.end(), false);
   if (left == is_named.end()) return {};

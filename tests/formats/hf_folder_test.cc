@@ -57,6 +57,24 @@ TEST(HfFolder, NameIsTheFoldersHoweverItIsWritten) {
   }
 }
 
+// NVIDIA's scripts for DeepSeek add scales to the files and leave the index as it was.
+TEST(HfFolder, AnIndexNeedNotNameTheScalesBesideAWeight) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "m";
+  fs::copy(testdata("nvfp4/qwen35-micro-mixed"), path, fs::copy_options::recursive);
+  const Checkpoint whole = read_folder(path);
+  std::string index;
+  size_t left_out = 0;
+  for (const Tensor& tensor : whole.tensors) {
+    left_out += tensor.has_scales() || tensor.name.ends_with(".input_scale") ? 1 : 0;
+    if (tensor.name.ends_with(".input_scale")) continue;
+    index += fmt::format("{}\"{}\": \"model.safetensors\"", index.empty() ? "" : ", ", tensor.name);
+  }
+  ASSERT_GT(left_out, 4u);
+  write_file(path / "model.safetensors.index.json", "{\"weight_map\": {" + index + "}}");
+  EXPECT_EQ(read_folder(path).tensors.size(), whole.tensors.size());
+}
+
 TEST(HfFolder, WhatATrainerLeavesIsNeitherReadNorCarried) {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "checkpoint-500";

@@ -167,6 +167,7 @@ Status add_packed_zeros(const Tensor* zeros, const ScaleGrid& scales, CodedMatri
     matrix.zero = 1 << (matrix.codes.bits - 1);
     return {};
   }
+  if (scales.tile_rows != 1) return wrong_part(*zeros, "none, or one for each row or group");
   const uint64_t words = divide_up(scales.rows * matrix.codes.bits, 32);
   if (!is_plain_grid(*zeros, Dtype::kI32, 2) ||
       zeros->shape != std::vector<uint64_t>{words, scales.columns}) {

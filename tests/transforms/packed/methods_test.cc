@@ -169,6 +169,11 @@ TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
           [](Checkpoint& on) {
             tensor(on, std::string(kDown) + ".weight_zero_point").shape = {3, 5};
           });
+  // Zero points of rows beside one scale for all of them.
+  refuses("ct-int4-asymmetric", "expected none, or one for each row or group", [](Checkpoint& on) {
+    tensor(on, std::string(kDown) + ".weight_scale").shape = {1};
+    tensor(on, std::string(kDown) + ".weight_zero_point").shape = {1, 1};
+  });
   refuses("ct-w8a8", "holds int of 8 bits; no group of config.json's quantization_config has such",
           [](Checkpoint& on) { says(on, "\"type\": \"int\"", "\"type\": \"float\""); });
   refuses("ct-int8-asymmetric", "expected i8, one for each scale of", [](Checkpoint& on) {

@@ -41,6 +41,9 @@ VALUES = {
     "model-name": ["Another Name"],
     "no-mtp": [""],
     "also": ["FOLDER/also.gguf=f32", "FOLDER/also=bf16"],
+    "mmproj": ["FOLDER/mmproj.gguf"],
+    "mmproj-only": [""],
+    "mmproj-type": ["f16", "bf16"],
     "for": ["vllm-0.17", "llama.cpp"],
     "base": ["TESTDATA/llama-micro"],
     "step": ["drop:tensors=*norm*", "cast:type=f16", "dequantize", "serving-config", "rename:from=model.,to=m.",
@@ -59,7 +62,7 @@ VALUES = {
     "header-slack": ["4K"],
 }
 # Options that only mean something beside another; that one stands in the line they are added to.
-BESIDE = {"base": ["--for", "vllm-0.17"], "moments": ["--search", "best"]}
+BESIDE = {"mmproj-type": ["--mmproj", "beside.gguf"], "base": ["--for", "vllm-0.17"], "moments": ["--search", "best"]}
 
 
 def options():
@@ -129,6 +132,7 @@ def inputs(folder):
            (testdata / "qwen35-micro", floats[:1] + gguf[1:]),
            (testdata / "qwen35moe-micro", floats[2:] + gguf[2:]),
            (testdata / "qwen35vl-micro", floats[:1]),
+           (testdata / "families/qwen3-vl/hf", [["out.gguf", "--to", "q8_0"], ["out.gguf", "--mmproj-only"]]),
            (folder / "alone.safetensors", floats),
            (folder / "bf16.gguf", gguf),
            (folder / "q8.gguf", gguf[:1]),

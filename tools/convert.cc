@@ -193,6 +193,7 @@ Result<int> convert(TypedConvert& typed, const Console& console, const CommonOpt
   if (!typed.plan_out.empty()) {
     return write_plan(typed.conversion, typed.conversion.allow_nonfinite, typed.plan_out, console);
   }
+  typed.conversion.is_only_shown = typed.dry_run;
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(typed.conversion));
   for (const std::string& note : planned.notes) console.warn(note);
   if (typed.dry_run) {

@@ -169,6 +169,7 @@ struct Planning {
 
   Context context(const Conversion& conversion) {
     Context out = step_context(&notes);
+    out.is_only_shown = conversion.is_only_shown;
     if (!conversion.imatrix.empty()) out.imatrix = &imatrix;
     return out;
   }

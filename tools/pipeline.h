@@ -43,6 +43,7 @@ struct Conversion {
   uint64_t split_tensors = 0;         // most tensors of a .gguf file; 0 = any number
   uint64_t header_slack_bytes = 0;
   bool force = false;
+  bool is_only_shown = false;  // --dry-run
   // What was typed or said by a recipe, in order: each must have an effect (option_use.h). Empty
   // for a conversion that a program made.
   std::vector<GivenOption> given;

@@ -32,6 +32,9 @@ struct Context {
   std::function<Result<std::string>(const std::filesystem::path&, uint64_t limit_bytes)> file_text =
       {};
 
+  // The plan is shown and not carried out, so what only its execution lacks may be a note.
+  bool is_only_shown = false;
+
   void note(std::string text) const {
     if (notes != nullptr) notes->push_back(std::move(text));
   }

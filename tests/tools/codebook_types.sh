@@ -10,3 +10,6 @@ echo "\$ the way back"
 "$ckpt" convert -q IQ3_S.gguf f32.gguf --to f32 --allow-requantize
 "$ckpt" show IQ3_S.gguf | grep -i iq3_s
 "$ckpt" diff IQ3_S.gguf f32.gguf | tail -3
+echo "\$ a plan is shown without the matrix that making it takes"
+"$ckpt" convert "$testdata/llama-micro" out.gguf --to iq2_xs --tokenizer-pre llama-bpe --dry-run | tail -7
+"$ckpt" convert "$testdata/llama-micro" out.gguf --to iq2_xs --tokenizer-pre llama-bpe --plan-out p.json -q

@@ -26,7 +26,8 @@ struct Job {
   std::vector<uint64_t> rule_matches;  // tensors that a rule names ...
   std::vector<uint64_t> rule_effects;  // ... and that are not copied in any case
   std::vector<std::string> without_weights;
-  uint64_t searched = 0;  // tensors
+  std::vector<std::string> needing_weights;  // of a plan that is only shown
+  uint64_t searched = 0;                     // tensors
 };
 
 bool uses_column_weights(Dtype type) {
@@ -82,16 +83,20 @@ bool has_only_weighted_search(Dtype type) {
   return type == Dtype::kIq1S || type == Dtype::kIq2Xxs || type == Dtype::kIq2Xs;
 }
 
-Failure missing_weights(const Job& job, Dtype target) {
+// Of a tensor that cannot be made without column weights. A plan that is only shown says so.
+Status miss_weights(Job& job, const Tensor& tensor, Dtype target) {
+  const bool has_none = job.imatrix == nullptr;
+  if (has_none && job.context.is_only_shown) {
+    job.needing_weights.push_back(tensor.name);
+    return {};
+  }
   return fail_with_hint(
       ErrorCode::kUsage,
-      job.imatrix == nullptr ? "--imatrix FILE (llama-imatrix makes one), or "
-                               "another type"
-                             : "an importance matrix that has them, or another "
-                               "type",
+      has_none ? "--imatrix FILE (llama-imatrix makes one), or another type"
+               : "an importance matrix that has them, or another type",
       "{} needs column weights in a file of type {}, and {}", info(target).name,
       job.options.mixture->name,
-      job.imatrix == nullptr ? "no importance matrix was given" : "the importance matrix has none");
+      has_none ? "no importance matrix was given" : "the importance matrix has none");
 }
 
 // The column weights to encode `tensor` as `target` with; null for none.
@@ -100,9 +105,8 @@ Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) 
   if (job.imatrix != nullptr) {
     CKPT_ASSIGN(weights, find_weights(*job.imatrix, tensor));
   }
-  if (weights == nullptr && needs_column_weights(tensor.name, target, *job.options.mixture)) {
-    return missing_weights(job, target);
-  }
+  const bool needs_them = needs_column_weights(tensor.name, target, *job.options.mixture);
+  if (weights == nullptr && needs_them) CKPT_TRY(miss_weights(job, tensor, target));
   if (!uses_column_weights(target)) return nullptr;
   if (weights == nullptr && job.imatrix != nullptr) job.without_weights.push_back(tensor.name);
   return weights;
@@ -134,8 +138,10 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   CKPT_TRY(in(place, check_requantize(job, tensor, from, to)));
   CKPT_ASSIGN(SharedWeights weights, in(place, weights_for(job, tensor, to)));
-  if (weights == nullptr && has_only_weighted_search(to)) {
-    CKPT_TRY(in(place, Status(missing_weights(job, to))));
+  // Embedding and output are exempt from the mixture's demand, but not from the search's.
+  const bool is_exempt = !needs_column_weights(tensor.name, to, *job.options.mixture);
+  if (weights == nullptr && is_exempt && has_only_weighted_search(to)) {
+    CKPT_TRY(in(place, miss_weights(job, tensor, to)));
   }
   const Codec* codec = find_target_codec(job.context.codecs, to);
   if (codec == nullptr) {
@@ -234,6 +240,7 @@ Job make_job(QuantizeOptions options, const Context& context) {
           std::vector<uint64_t>(rules),
           std::vector<uint64_t>(rules),
           {},
+          {},
           0};
 }
 
@@ -274,6 +281,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   }
   note_mxfp4(job, checkpoint.tensors);
   note_tensors(job, chooser.fallbacks(), "got a type that fits their rows instead");
+  note_tensors(job, job.needing_weights, "cannot be made without --imatrix FILE");
   note_tensors(job, job.without_weights, "have no column weights in the importance matrix");
   return checkpoint;
 }

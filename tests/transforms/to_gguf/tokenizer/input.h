@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/json/json_read.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 
 namespace ckpt::tokenizer_test {

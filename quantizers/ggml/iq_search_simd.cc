@@ -31,8 +31,8 @@ HWY_INLINE void round_tries(const IqRun& run, int32_t top, size_t t, IqTries& tr
   for (size_t k = 0; k < run.count / kDims; ++k) {
     Int packed = hn::Zero(kI);
     HWY_UNROLL(8)
-    for (size_t i = kDims; i-- > 0;) {
-      const Float value = splat(run.values[k * kDims + i]);
+    for (size_t i = 1; i <= kDims; ++i) {  // the last value first: it has the highest bits
+      const Float value = splat(run.values[k * kDims + kDims - i]);
       const Float steps = hn::Mul(splat(0.5f), hn::Sub(hn::Mul(inverse, value), splat(1.0f)));
       const Int level = clamp_int(round_to_int_lanes(steps), 0, top);
       packed = hn::Or(hn::ShiftLeft<kBits>(packed), level);

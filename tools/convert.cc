@@ -48,7 +48,7 @@ void declare_model(CommandOptions& options, TypedConvert& typed) {
   options.add("--tokenizer", &conversion.tokenizer, "folder to take the tokenizer from");
   options.add("--also", &typed.also, "OUT2=TYPE2, made from the same reading of IN (may repeat)");
   options.add("--mmproj", &conversion.mmproj,
-              "FILE for the projector of a model that sees, made from the same reading of IN");
+              "FILE for the projector of a vision model, made from the same reading of IN");
   options.add("--mmproj-only", &conversion.mmproj_only,
               "OUT is the projector alone; --to is its type: f32, f16, bf16 or q8_0");
   options.add("--for", &conversion.profiles,

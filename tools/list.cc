@@ -67,12 +67,16 @@ void list_steps(const Console& console) {
 }
 
 void list_families(const Console& console) {
-  Table table({"family", "architectures"});
+  Table table({"family", "--mmproj", "vl-wrap", "architectures"});
   for (const FamilyInfo& family : all_families()) {
-    table.add({std::string(family.name), std::string(family.architectures)});
-    console.object("family", {{"name", family.name}, {"architectures", family.architectures}});
+    table.add({std::string(family.name), family.has_projector ? "yes" : "-",
+               family.has_wrapper ? "yes" : "-", std::string(family.architectures)});
+    console.object("family", {{"name", family.name},
+                              {"architectures", family.architectures},
+                              {"projector", family.has_projector},
+                              {"vl_wrap", family.has_wrapper}});
   }
-  for (const std::string& line : table.lines({false, false})) console.answer(line);
+  for (const std::string& line : table.lines({false, false, false, false})) console.answer(line);
 }
 
 void list_checks(const Console& console) {

@@ -1,6 +1,9 @@
 // The list of transforms.
 #include "transforms/transforms.h"
 
+#include <algorithm>
+
+#include "core/base/words.h"
 #include "transforms/hf/serving_config.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/quantize.h"
@@ -9,6 +12,9 @@
 #include "transforms/nvfp4/dequantize.h"
 #include "transforms/nvfp4/mixed_to_nvfp4.h"
 #include "transforms/steps.h"
+#include "transforms/to_gguf/families/families.h"
+#include "transforms/to_mmproj/families/families.h"
+#include "transforms/vl/families.h"
 #include "transforms/vl/preprocessor.h"
 #include "transforms/vl/wrap.h"
 
@@ -22,6 +28,20 @@ const Transform* const kTransforms[] = {
     &kConfigEdit, &kMetadataEdit, &kGraft,        &kDrop,         &kRename,
 };
 
+bool share_a_word(std::string_view list, std::string_view other) {
+  while (!list.empty()) {
+    if (has_word(other, take_word(list))) return true;
+  }
+  return false;
+}
+
+bool is_wrapped_by(const VlFamily& wrapper, std::string_view architectures) {
+  return has_word(architectures, wrapper.architecture) ||
+         std::ranges::any_of(wrapper.texts, [&](const VlText& text) {
+           return has_word(architectures, text.architecture);
+         });
+}
+
 }  // namespace
 
 Transforms all_transforms() { return kTransforms; }
@@ -31,6 +51,22 @@ const Transform* find_transform(std::string_view name) {
     if (transform->name == name) return transform;
   }
   return nullptr;
+}
+
+std::vector<FamilyInfo> all_families() {
+  std::vector<FamilyInfo> out;
+  for (const Family* family : families()) {
+    FamilyInfo info{family->name, family->architectures};
+    info.has_projector =
+        std::ranges::any_of(projector_families(), [&](const ProjectorFamily* projector) {
+          return share_a_word(info.architectures, projector->architectures);
+        });
+    info.has_wrapper = std::ranges::any_of(all_vl_families(), [&](const VlFamily& wrapper) {
+      return is_wrapped_by(wrapper, info.architectures);
+    });
+    out.push_back(info);
+  }
+  return out;
 }
 
 std::vector<TypeInfo> all_types() {

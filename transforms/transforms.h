@@ -11,7 +11,9 @@ const Transform* find_transform(std::string_view name);
 // Names of the architectures that to-gguf knows, as in config.json, for `ckpt list families`.
 struct FamilyInfo {
   std::string_view name;           // "qwen35"
-  std::string_view architectures;  // "Qwen3_5ForCausalLM, ..."
+  std::string_view architectures;  // "Qwen3_5ForCausalLM ...", separated by spaces
+  bool has_projector = false;      // to-mmproj makes one for some of them
+  bool has_wrapper = false;        // vl-wrap and vl-unwrap know a vision class around it
 };
 std::vector<FamilyInfo> all_families();
 

@@ -41,6 +41,20 @@ TEST(Families, ArchitecturesAndModelTypesBelongToOne) {
   EXPECT_EQ(all_families().size(), families().size());
 }
 
+TEST(Families, TheListSaysWhichHaveAProjectorAndAWrapper) {
+  std::set<std::string_view> projectors, wrappers;
+  for (const FamilyInfo& family : all_families()) {
+    if (family.has_projector) projectors.insert(family.name);
+    if (family.has_wrapper) wrappers.insert(family.name);
+  }
+  for (const char* name : {"qwen35", "qwen35moe", "gemma3", "mistral3", "llama4", "qwen3vl"}) {
+    EXPECT_TRUE(projectors.contains(name) && wrappers.contains(name)) << name;
+  }
+  for (const char* name : {"lfm2", "phi3", "olmo2"}) {
+    EXPECT_FALSE(projectors.contains(name) || wrappers.contains(name)) << name;
+  }
+}
+
 TEST(Families, RowsAreWellFormed) {
   for (const Family* family : families()) {
     for (const auto list : family->names) {

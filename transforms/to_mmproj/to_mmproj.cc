@@ -1,5 +1,5 @@
 // to-mmproj: the towers of a Hugging Face checkpoint become the projector that llama.cpp's
-// convert_hf_to_gguf.py --mmproj writes for it, the second file of a model that sees or hears.
+// convert_hf_to_gguf.py --mmproj writes for it, the second file of a model with vision or audio.
 //
 //   config.json, preprocessor_config.json ─▶ ProjectorModel ─┬─▶ tensors    tensors.h
 //                                                            ├─▶ general.*  to_gguf/general

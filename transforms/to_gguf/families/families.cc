@@ -110,10 +110,4 @@ const std::span<const KeyRule> kCommonKeys = kCommonKeyRows;
 
 std::span<const Family* const> families() { return kFamilies; }
 
-std::vector<FamilyInfo> all_families() {
-  std::vector<FamilyInfo> out;
-  for (const Family* family : families()) out.push_back({family->name, family->architectures});
-  return out;
-}
-
 }  // namespace ckpt

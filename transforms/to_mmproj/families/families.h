@@ -1,4 +1,4 @@
-// Towers of a model that sees or hears, as data: which architectures have them, what their tensors
+// Vision and audio towers of a model, as data: which architectures have them, what their tensors
 // are called in a projector, which values change on the way, and which keys a family adds.
 //
 //   model.visual.blocks.3.attn.qkv.weight

@@ -56,11 +56,12 @@ void encode_iq_block(TryIqScales try_scales, const float* values, const float* c
   if (fit.d == 0) return;
   out.d = f16_from_float(fit.d);
   for (uint32_t b = 0; b < 8; ++b) {
+    const IqSubBlock& sub = fit.subs[b];
     uint32_t points = 0;
-    uint32_t signs = static_cast<uint32_t>(fit.scales[b]) << 28;
-    for (uint32_t k = 0; k < 4; ++k) {
-      points |= static_cast<uint32_t>(fit.subs[b].is_zero ? 0 : fit.subs[b].points[k]) << (8 * k);
-      signs |= static_cast<uint32_t>(fit.subs[b].is_zero ? 0 : fit.subs[b].signs[k]) << (7 * k);
+    uint32_t signs = uint32_t{fit.scales[b]} << 28;
+    for (uint32_t k = 0; k < 4 && !sub.is_zero; ++k) {
+      points |= uint32_t{sub.points[k]} << (8 * k);
+      signs |= uint32_t{sub.signs[k]} << (7 * k);
     }
     out.codes[2 * b] = points;
     out.codes[2 * b + 1] = signs;

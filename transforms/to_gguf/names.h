@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "transforms/to_gguf/families/families.h"
+
 namespace ckpt {
 
 // Holds `name` against `pattern`, in which each {} stands for digits: those go to `numbers`.

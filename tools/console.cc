@@ -36,6 +36,7 @@ size_t width(std::string_view text) {
 
 ProgressMode progress_mode(const CommonOptions& options) {
   if (options.quiet || options.progress == "none") return ProgressMode::kNone;
+  if (options.progress == "json") return ProgressMode::kJson;
   if (options.progress == "plain") return ProgressMode::kPlain;
   return terminal_draws(STDERR_FILENO) ? ProgressMode::kDrawn : ProgressMode::kPlain;
 }
@@ -189,13 +190,28 @@ void ProgressLine::clear() {
   drawn_ = false;
 }
 
-void ProgressLine::advanced(uint64_t done_bytes, uint64_t total_bytes) {
-  const bool is_drawn = console_.progress() == ProgressMode::kDrawn;
-  if (console_.progress() == ProgressMode::kNone) return;
+bool ProgressLine::is_due(uint64_t done_bytes, uint64_t total_bytes) {
+  const ProgressMode mode = console_.progress();
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < (is_drawn ? pace_.drawn : pace_.told)) return;
+  const bool is_edge = mode == ProgressMode::kJson && (is_first_ || done_bytes == total_bytes);
+  const bool is_late = now - last_ >= (mode == ProgressMode::kPlain ? pace_.told : pace_.drawn);
+  if (mode == ProgressMode::kNone || !(is_edge || is_late)) return false;
+  is_first_ = false;
   last_ = now;
-  const std::chrono::duration<double> since_start = now - start_;
+  return true;
+}
+
+void ProgressLine::advanced(uint64_t done_bytes, uint64_t total_bytes) {
+  if (!is_due(done_bytes, total_bytes)) return;
+  if (console_.progress() != ProgressMode::kJson) return draw(done_bytes, total_bytes);
+  console_.object("progress",
+                  {{"what", what_}, {"done_bytes", done_bytes}, {"total_bytes", total_bytes}});
+  std::fflush(stdout);
+}
+
+void ProgressLine::draw(uint64_t done_bytes, uint64_t total_bytes) {
+  const bool is_drawn = console_.progress() == ProgressMode::kDrawn;
+  const std::chrono::duration<double> since_start = last_ - start_;
   const double rate = static_cast<double>(done_bytes) / since_start.count();
   const double left = static_cast<double>(total_bytes - done_bytes) / std::max(rate, 1.0);
   std::string line = fmt::format("{}  {} / {}  {}/s  {} left", what_, human_bytes(done_bytes),

@@ -19,8 +19,9 @@ namespace ckpt {
 
 using Json = nlohmann::ordered_json;
 
-// How far work has come: not at all, as a line every half minute, as one that is drawn over.
-enum class ProgressMode : uint8_t { kNone, kPlain, kDrawn };
+// How far work has come: not at all, as a line every half minute, as one that is drawn over, as
+// objects among those of --json.
+enum class ProgressMode : uint8_t { kNone, kPlain, kDrawn, kJson };
 
 // What every command takes.
 struct CommonOptions {
@@ -91,7 +92,8 @@ struct ProgressPace {
 };
 
 // What, done and total, rate, time left: on a terminal one line that is drawn over, elsewhere a
-// line now and then. On stderr, never on stdout.
+// line now and then. On stderr, never on stdout, but for --progress json: an object for the first
+// bytes, the last, and as often as a line is drawn.
 class ProgressLine final : public Progress {
  public:
   ProgressLine(const Console& console, std::string_view what, ProgressPace pace = {});
@@ -104,7 +106,10 @@ class ProgressLine final : public Progress {
   const Console& console_;
   std::string what_;
   ProgressPace pace_;
-  bool drawn_ = false;
+  bool is_due(uint64_t done_bytes, uint64_t total_bytes);
+  void draw(uint64_t done_bytes, uint64_t total_bytes);
+
+  bool drawn_ = false, is_first_ = true;
   std::chrono::steady_clock::time_point start_, last_;
 };
 

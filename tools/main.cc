@@ -69,6 +69,12 @@ std::string hint_after_interruption(std::string_view verb) {
   return verb == "patch" ? "the same command again" : "";
 }
 
+Status check_progress(const CommonOptions& options) {
+  if (options.progress != "json" || options.json) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--json --progress json",
+                        "--progress json: its objects are among those of --json; expected both");
+}
+
 int run_command(const Verb& verb, CommonOptions& options, const std::string& memory) {
   const Console console(options);
   const InterruptGuard guard(console, hint_after_interruption(verb.command->name));
@@ -80,7 +86,10 @@ int run_command(const Verb& verb, CommonOptions& options, const std::string& mem
     }
     options.memory_bytes = *size;
   }
-  const auto code = check_simd_environment().and_then([&] { return verb.run(console, options); });
+  const auto code =
+      check_simd_environment().and_then([&] { return check_progress(options); }).and_then([&] {
+        return verb.run(console, options);
+      });
   if (!code) console.error(code.error());
   std::fflush(stdout);  // while the guard is at work: who reads may keep us waiting
   return code ? *code : exit_code(code.error());

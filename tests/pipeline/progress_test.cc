@@ -80,5 +80,19 @@ TEST(Progress, JsonOnStdoutHasNoProgressInIt) {
   EXPECT_EQ(lines(both.err), 4) << both.err;
 }
 
+TEST(Progress, JsonTellsTheFirstBytesAndTheLastAmongTheAnswers) {
+  CommonOptions options = with_progress("json");
+  options.json = true;
+  const Said each = said(options, {});
+  EXPECT_EQ(lines(each.out), 3) << each.out;
+  const auto first = nlohmann::json::parse(each.out.substr(0, each.out.find('\n')));
+  EXPECT_EQ(first["type"], "progress");
+  EXPECT_EQ(first["what"], "writing m.gguf");
+  EXPECT_EQ(first["done_bytes"], 1'000'000);
+  EXPECT_NE(each.out.find("\"done_bytes\":4000000,\"total_bytes\":4000000}"), std::string::npos);
+  EXPECT_EQ(each.err, "");
+  EXPECT_EQ(lines(said(options, {.drawn = milliseconds(0)}, milliseconds(2)).out), 5);
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -12,5 +12,7 @@ Codecs all_codecs();
 // Whether CKPT_SIMD, which forces the instructions that kernels use (scalar, sse4, avx2, avx512,
 // neon), names some that this CPU has. Fails: kUsage, naming those it has.
 Status check_simd_environment();
+// Those that kernels use, by the same words.
+std::string_view simd_in_use();
 
 }  // namespace ckpt

@@ -10,6 +10,7 @@
 #include "core/base/nearest.h"
 #include "tools/habits.h"
 #include "tools/type_names.h"
+#include "tools/version.h"
 
 namespace ckpt {
 namespace {
@@ -139,7 +140,7 @@ CommandLine::~CommandLine() = default;
 CommandLine::CommandLine(CommonOptions& common, std::string& memory)
     : parser_(std::make_unique<Parser>()) {
   CLI::App& app = parser_->app;
-  app.set_version_flag("--version", "ckpt " CKPT_VERSION);
+  app.set_version_flag("--version", version_line);
   app.require_subcommand(1);
   for (const Command* command : all_commands()) {
     Verb& verb = *verbs_.emplace_back(std::make_unique<Verb>(Verb{command, {}, {}}));

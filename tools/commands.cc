@@ -6,8 +6,9 @@ namespace ckpt {
 
 std::span<const Command* const> all_commands() {
   static constexpr const Command* kAll[] = {
-      &kConvertCommand, &kPatchCommand,   &kDoctorCommand,  &kShowCommand, &kDiffCommand,
-      &kVerifyCommand,  &kPublishCommand, &kExecuteCommand, &kListCommand, &kCompletionCommand};
+      &kConvertCommand, &kPatchCommand,      &kDoctorCommand,  &kShowCommand,
+      &kDiffCommand,    &kVerifyCommand,     &kPublishCommand, &kExecuteCommand,
+      &kListCommand,    &kCompletionCommand, &kManCommand,     &kVersionCommand};
   return kAll;
 }
 
@@ -18,8 +19,9 @@ void declare_common(CommandOptions& options, CommonOptions& common, std::string&
   options.add("--memory", &memory, "what buffers may take (default: 512M)");
   options
       .add("--progress", &common.progress,
-           "auto (default), plain (a line every 30 seconds, as without a terminal) or none")
-      .choices = {"auto", "plain", "none"};
+           "auto (default), plain (a line every 30 seconds, as without a terminal), json (objects "
+           "among those of --json) or none")
+      .choices = {"auto", "plain", "json", "none"};
   options.add("--color", &common.color, "auto, always or never").choices = {"auto", "always",
                                                                             "never"};
 }

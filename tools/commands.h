@@ -27,7 +27,7 @@ struct Command {
 
 extern const Command kConvertCommand, kPatchCommand, kDoctorCommand, kShowCommand, kDiffCommand,
     kVerifyCommand, kPublishCommand, kExecuteCommand, kListCommand;
-extern const Command kCompletionCommand;
+extern const Command kCompletionCommand, kManCommand, kVersionCommand;
 
 std::span<const Command* const> all_commands();
 

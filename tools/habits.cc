@@ -11,11 +11,8 @@ namespace {
 struct WordPair {
   std::string_view from, to;
 };
-constexpr WordPair kVerbs[] = {{"quantize", "convert"},
-                               {"info", "show"},
-                               {"inspect", "show"},
-                               {"dump", "show"},
-                               {"version", "--version"}};
+constexpr WordPair kVerbs[] = {
+    {"quantize", "convert"}, {"info", "show"}, {"inspect", "show"}, {"dump", "show"}};
 // Common options, which may stand before the verb; true: a value follows.
 constexpr std::pair<std::string_view, bool> kCommon[] = {
     {"--json", false}, {"--quiet", false}, {"-q", false},      {"--threads", true},

@@ -2,7 +2,7 @@
 //
 //   quantize IN OUT [TYPE]       convert IN OUT [--to TYPE]
 //   info, inspect, dump          show
-//   version                      --version
+//   -v, -V                       --version
 //   --json, -q, ... VERB         VERB --json, -q, ...
 //
 // Options have their other names where they are declared (-o, -j, -t, --outtype, --outfile).

@@ -5,7 +5,11 @@
 #include <cstdlib>
 #include <vector>
 
-#include "hwy/highway.h"
+#include "hwy/detect_targets.h"
+#include "quantizers/quantizers.h"
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
 
 namespace ckpt {
 namespace {
@@ -15,13 +19,45 @@ constexpr std::array<std::string_view, kSimdTargetCount> kNames = {"scalar", "ss
 constexpr int kNotForced = -1;
 std::atomic<int> forced_target{kNotForced};
 
+#if HWY_ARCH_X86
+// Of an x86 processor, and of what the operating system saves of its registers (Intel's manual,
+// volume 2, CPUID, and volume 1, 13.3). Read here because all else of Highway is in headers, and
+// its library is no static one in Debian.
+struct Processor {
+  unsigned leaf1_ecx = 0, leaf7_ebx = 0;
+  uint64_t saved = 0;  // XCR0
+
+  Processor() {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0) leaf1_ecx = ecx;
+    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) leaf7_ebx = ebx;
+    if ((leaf1_ecx & bit_OSXSAVE) == 0) return;
+    __asm__("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
+    saved = (uint64_t{edx} << 32) | eax;
+  }
+
+  bool has(unsigned of_leaf1, unsigned of_leaf7, uint64_t registers) const {
+    return (leaf1_ecx & of_leaf1) == of_leaf1 && (leaf7_ebx & of_leaf7) == of_leaf7 &&
+           (saved & registers) == registers;
+  }
+};
+
+// What Highway lets the compiler use for each target (HWY_TARGET_STR).
+constexpr unsigned kSse4 = bit_SSSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_PCLMUL | bit_AES;
+constexpr unsigned kAvx = kSse4 | bit_AVX | bit_FMA | bit_F16C;
+constexpr unsigned kAvx2 = bit_AVX2 | bit_BMI | bit_BMI2;
+constexpr unsigned kAvx512 =
+    kAvx2 | bit_AVX512F | bit_AVX512CD | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+constexpr uint64_t kYmm = 0x06, kZmm = 0xE6;  // XCR0: SSE and AVX; and the three of AVX-512
+#endif
+
 std::vector<SimdTarget> detect_targets() {
   std::vector<SimdTarget> out = {SimdTarget::kScalar};
 #if HWY_ARCH_X86
-  const int64_t supported = hwy::SupportedTargets();
-  if (supported & HWY_SSE4) out.push_back(SimdTarget::kSse4);
-  if (supported & HWY_AVX2) out.push_back(SimdTarget::kAvx2);
-  if (supported & HWY_AVX3) out.push_back(SimdTarget::kAvx512);
+  const Processor processor;
+  if (processor.has(kSse4, 0, 0)) out.push_back(SimdTarget::kSse4);
+  if (processor.has(kAvx, kAvx2, kYmm)) out.push_back(SimdTarget::kAvx2);
+  if (processor.has(kAvx, kAvx512, kZmm)) out.push_back(SimdTarget::kAvx512);
 #elif HWY_ARCH_ARM_A64
   out.push_back(SimdTarget::kNeon);  // part of every AArch64
 #endif
@@ -70,6 +106,8 @@ SimdTarget simd_target() {
   const int forced = forced_target.load(std::memory_order_relaxed);
   return forced == kNotForced ? detected : static_cast<SimdTarget>(forced);
 }
+
+std::string_view simd_in_use() { return simd_target_name(simd_target()); }
 
 Status check_simd_environment() {
   const auto target = environment_target();

@@ -1,1 +1,1 @@
-"$ckpt" convert --help | head -4; "$ckpt" help show >/dev/null; "$ckpt" --version
+"$ckpt" convert --help | head -4; "$ckpt" help show >/dev/null; "$ckpt" --version | cut -d" " -f1,2

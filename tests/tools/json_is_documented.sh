@@ -22,6 +22,10 @@ doctor q --fix
 doctor T/llama-micro --for vllm
 list
 completion bash
+man show
+man --into pages
+version
+convert T/qwen3-micro p --progress json
 show nothing""".splitlines()
 seen = set()
 order = sorted(range(len(LINES)), key=lambda i: not LINES[i].startswith("convert T/qwen3-micro q"))

@@ -1,0 +1,18 @@
+# Run by CPack on what was installed for the package: what Debian's policy asks for beside it.
+file(GLOB staged ${CPACK_TEMPORARY_DIRECTORY}/usr)
+set(docs ${staged}/share/doc/ckpt)
+file(REMOVE ${docs}/LICENSE)   # copyright names it
+file(READ ${CPACK_CKPT_SOURCE}/packaging/deb/copyright copyright)
+if(CPACK_CKPT_LICENSES)
+  file(READ ${CPACK_CKPT_LICENSES} licenses)
+  string(APPEND copyright "\n${licenses}")
+endif()
+file(WRITE ${docs}/copyright "${copyright}")
+file(COPY_FILE ${CPACK_CKPT_SOURCE}/CHANGELOG.md ${docs}/changelog)
+file(MAKE_DIRECTORY ${staged}/share/lintian/overrides)
+file(COPY_FILE ${CPACK_CKPT_SOURCE}/packaging/deb/lintian-overrides
+  ${staged}/share/lintian/overrides/ckpt)
+file(GLOB pages ${staged}/share/man/man1/*.1)
+execute_process(COMMAND gzip -9nf ${docs}/changelog ${pages} COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND chmod 644 ${docs}/copyright ${docs}/changelog.gz
+  ${staged}/share/lintian/overrides/ckpt COMMAND_ERROR_IS_FATAL ANY)

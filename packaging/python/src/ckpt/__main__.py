@@ -1,0 +1,8 @@
+"""python -m ckpt: the program itself."""
+import os
+import sys
+
+from ._process import find_binary
+
+binary = find_binary()
+os.execv(binary, [binary, *sys.argv[1:]])

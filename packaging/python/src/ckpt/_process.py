@@ -1,0 +1,142 @@
+"""One run of the program: its JSON lines, its error, its end."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Dict, Sequence, Union
+
+Value = Union[str, int, float, bool, "os.PathLike[str]", None]
+OptionValue = Union[Value, Sequence[Value]]
+Object = Dict[str, Any]
+
+_DONE, _ANSWER_IS_NO = 0, 1
+
+
+class CkptError(Exception):
+    """What the program could not do. str() is its sentence: what was found, what was expected, what to try."""
+
+    def __init__(self, sentence: str, code: str = "", where: str = "", hint: str = "", exit_code: int = 2) -> None:
+        super().__init__(sentence)
+        self.code = code            # usage, corrupt, unsupported, io, interrupted; empty where it said nothing
+        self.where = where          # the file or option that it is about
+        self.hint = hint            # what to type next
+        self.exit_code = exit_code  # negative: the signal that ended it
+
+
+@dataclass(frozen=True)
+class Progress:
+    what: str
+    done_bytes: int
+    total_bytes: int
+
+
+ProgressCall = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Said:
+    """All objects of a run but those of progress, and the notes that it made."""
+    objects: list[Object]
+    notes: list[str]
+    ok: bool
+
+    def of(self, kind: str) -> list[Object]:
+        return [one for one in self.objects if one["type"] == kind]
+
+    def one(self, kind: str) -> Object:
+        found = self.of(kind)
+        if not found:
+            raise CkptError(f"ckpt gave no {kind}; expected one. Try: a ckpt of the same version as this package")
+        return found[-1]
+
+
+def find_binary() -> str:
+    """The program: $CKPT_BINARY, the one that was installed with this package, or that on the PATH."""
+    named = os.environ.get("CKPT_BINARY")
+    if named:
+        return named
+    here = Path(__file__).resolve().parent
+    places = [Path(sysconfig.get_path("scripts")), here.parent / "bin"]       # the latter: pip install --target
+    if os.name == "posix":
+        places.append(Path(sysconfig.get_path("scripts", "posix_user")))      # pip install --user
+    for place in places:
+        if (place / "ckpt").is_file():
+            return str(place / "ckpt")
+    found = shutil.which("ckpt")
+    if found is None:
+        raise CkptError("the program ckpt is not installed. Try: pip install --force-reinstall ckpt")
+    return found
+
+
+def words_of(options: dict[str, OptionValue]) -> list[str]:
+    """shard_size="5GB" as --shard-size=5GB; a list as the option several times."""
+    words: list[str] = []
+    for key, value in options.items():
+        name = "--" + key.rstrip("_").replace("_", "-")
+        values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        for each in values:
+            if each is True:
+                words.append(name)
+            elif each is not None and each is not False:
+                words.append(f"{name}={os.fspath(each) if isinstance(each, os.PathLike) else each}")
+    return words
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """As Ctrl-C would: what was finished is kept, and its successor goes on."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    if process.stdout is not None:
+        process.stdout.close()
+    process.wait()
+
+
+def _failure(objects: list[Object], talk: str, exit_code: int) -> CkptError:
+    errors = [one for one in objects if one["type"] == "error"]
+    if errors:
+        last = errors[-1]
+        where, hint = str(last["where"]), str(last["try"])
+        sentence = (f"{where}: " if where else "") + str(last["message"]) + (f". Try: {hint}" if hint else "")
+        return CkptError(sentence, str(last["code"]), where, hint, exit_code)
+    said = [line.removeprefix("ckpt: ") for line in talk.splitlines() if line.strip()]
+    ended = f"ckpt was ended by signal {-exit_code}" if exit_code < 0 else f"ckpt ended with exit code {exit_code}"
+    return CkptError(said[-1] if said else ended, exit_code=exit_code)
+
+
+def run(verb: str, positionals: Sequence[Value], options: dict[str, OptionValue],
+        progress: ProgressCall | None = None) -> Said:
+    words = [find_binary(), verb, "--json", *words_of(options)]
+    if progress is not None:
+        words.append("--progress=json")
+    words += ["--", *(os.fspath(one) if isinstance(one, os.PathLike) else str(one) for one in positionals)]
+    objects: list[Object] = []
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as talk:
+        # A session of its own: Ctrl-C comes to Python alone, which then ends the program once; a second signal would
+        # leave it no time to say where it stopped.
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=talk, text=True,
+                                   encoding="utf-8", start_new_session=True)
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                one: Object = json.loads(line)
+                if one["type"] != "progress":
+                    objects.append(one)
+                elif progress is not None:
+                    progress(Progress(one["what"], one["done_bytes"], one["total_bytes"]))
+            process.wait()
+        except BaseException:
+            _end(process)
+            raise
+        talk.seek(0)
+        text = talk.read()
+    if process.returncode not in (_DONE, _ANSWER_IS_NO):
+        raise _failure(objects, text, process.returncode)
+    notes = [line.removeprefix("ckpt: note: ") for line in text.splitlines() if line.startswith("ckpt: note: ")]
+    return Said(objects, notes, process.returncode == _DONE)

@@ -1,0 +1,158 @@
+"""The package as it is installed; CKPT_TESTDATA names testdata."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+import ckpt
+
+TESTDATA = pathlib.Path(os.environ["CKPT_TESTDATA"])
+MODEL = TESTDATA / "qwen3-micro"
+
+
+@pytest.fixture()
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_version_is_that_of_the_program():
+    said = subprocess.run([ckpt.find_binary(), "--version"], capture_output=True, text=True, check=True).stdout
+    assert said.split()[1] == ckpt.version().version
+    assert ckpt.version().simd in said
+
+
+def test_show_gives_tensors_and_metadata():
+    plain = ckpt.show(MODEL)
+    assert (plain.tensors, plain.values, plain.tensor_list, plain.metadata) == (36, 2295936, [], {})
+    assert plain.types == {"bf16": ckpt.TypeShare(tensors=36, size_bytes=4591872)}
+    shown = ckpt.show(MODEL, tensors="*layers.0.mlp.*", metadata=True)
+    assert [one.shape for one in shown.tensor_list] == [[256, 512], [512, 256], [512, 256]]
+    assert shown.metadata == {"format": "pt"}
+    assert len(ckpt.show(MODEL, tensors=True).tensor_list) == 36
+
+
+def test_convert_writes_what_the_program_writes(folder):
+    done = ckpt.convert(MODEL, "a.gguf", to="q8_0", tokenizer_pre="qwen2", keep=["*norm*", "*embed*"], threads=1)
+    subprocess.run([ckpt.find_binary(), "convert", "-q", MODEL, "b.gguf", "--to", "q8_0", "--tokenizer-pre", "qwen2",
+                    "--keep", "*norm*", "--keep", "*embed*"], check=True)
+    assert pathlib.Path("a.gguf").read_bytes() == pathlib.Path("b.gguf").read_bytes()
+    assert done.ok and done.outputs[0].written_bytes == pathlib.Path("a.gguf").stat().st_size == done.files[0].size_bytes
+    assert len(done.files[0].sha256) == 64
+
+
+def test_progress_is_told(folder):
+    told = []
+    ckpt.convert(MODEL, "out", to="nvfp4-w4a16", progress=told.append)
+    assert told[-1].done_bytes == told[-1].total_bytes > 0
+    assert [one.done_bytes for one in told] == sorted(one.done_bytes for one in told)
+
+
+def test_dry_run_gives_the_plan(folder):
+    done = ckpt.convert(MODEL, "out", to="nvfp4-w4a16", dry_run=True)
+    assert len(done.plan) == 36 and done.outputs[0].dry_run and not pathlib.Path("out").exists()
+    assert {one.from_ for one in done.plan} == {"bf16"}
+
+
+def test_errors_are_the_sentence_of_the_program(folder):
+    with pytest.raises(ckpt.CkptError) as refused:
+        ckpt.show("nothing")
+    said = subprocess.run([ckpt.find_binary(), "show", "nothing"], capture_output=True, text=True).stderr
+    assert said == f"ckpt: {refused.value}\n" and refused.value.code == "usage" and refused.value.exit_code == 2
+    with pytest.raises(ckpt.CkptError, match="--nosuch: ckpt convert has no such option") as unknown:
+        ckpt.convert(MODEL, "out", nosuch=1)
+    assert unknown.value.hint == "ckpt help convert"
+    with pytest.raises(ckpt.CkptError, match="q9_9"):
+        ckpt.convert(MODEL, "out", to="q9_9")
+
+
+def test_paths_are_never_taken_for_options(folder):
+    shutil.copytree(MODEL, "--quiet")
+    assert ckpt.show("--quiet").tensors == 36
+    with pytest.raises(ckpt.CkptError):
+        ckpt.show("--help")
+
+
+def test_no_is_an_answer(folder):
+    ckpt.convert(MODEL, "out", to="nvfp4-w4a16")
+    apart = ckpt.diff(MODEL, "out", values=True, fail_if=["sqnr<99"])
+    assert not apart.ok and apart.gates and apart.total is not None and apart.total.tensors == 36
+    assert 15 < apart.total.sqnr_db < 40
+    assert ckpt.diff(MODEL, MODEL).same and ckpt.diff(MODEL, MODEL).ok
+    other = ckpt.diff(MODEL, TESTDATA / "llama-micro")
+    assert not other.same and other.differences[0].kind
+
+
+def test_patch_publish_and_verify(folder):
+    shutil.copytree(MODEL, "model")
+    plan = ckpt.patch("model", step="config:set=max_position_embeddings=4096", dry_run=True)
+    assert plan.dry_run and [one.file for one in plan.plan] == ["config.json"]
+    assert ckpt.patch("model", step=["config:set=a=1", "config:set=b=2"]).written_bytes > 0
+    assert [one.path for one in ckpt.publish("model").files] == ["model/SHA256SUMS"]
+    assert ckpt.verify("model").sound and ckpt.verify("model").ok
+    pathlib.Path("model/config.json").write_text("{}")
+    broken = ckpt.verify("model")
+    assert not broken.sound and any(not one.ok and "config.json" in one.what for one in broken.checks)
+
+
+def test_doctor_names_findings(folder):
+    shutil.copytree(MODEL, "model")
+    assert ckpt.doctor("model", for_="vllm").good
+    (folder / "model/tokenizer_config.json").write_text('{"tokenizer_class": "TokenizersBackend"}')
+    ill = ckpt.doctor("model", for_=["vllm-0.17", "llama.cpp"])
+    assert not ill.ok and len(ill.verdicts) == 2 and ill.findings[0].found and ill.next is not None
+
+
+def test_a_program_killed_from_outside_is_an_error(folder, monkeypatch):
+    fake = folder / "fake"
+    fake.write_text("#!/bin/sh\nkill -9 $$\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("CKPT_BINARY", str(fake))
+    with pytest.raises(ckpt.CkptError, match="signal 9"):
+        ckpt.show(MODEL)
+
+
+def test_an_exception_in_progress_ends_the_program(folder):
+    write_large(folder / "large")
+    def stop(_):
+        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        ckpt.convert("large", "out", progress=stop)
+    assert not pathlib.Path("out").exists()
+
+
+def test_ctrl_c_ends_the_run_and_the_next_goes_on(folder):
+    """A zero-filled model of 4 GB takes no room and long enough to read."""
+    write_large(folder / "large")
+    program = textwrap.dedent("""
+        import ckpt
+        try:
+            ckpt.convert("large", "out", to="fp8", step="dequantize", progress=lambda one: print("going", flush=True))
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        """).replace(', step="dequantize"', "").replace(', to="fp8"', "")
+    python = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert python.stdout.readline() == "going\n"
+    started = time.monotonic()
+    python.send_signal(signal.SIGINT)
+    assert python.communicate(timeout=20)[0].endswith("interrupted\n")
+    assert time.monotonic() - started < 5
+    assert not pathlib.Path("out").exists() and pathlib.Path("out.partial").exists()
+    assert "large" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout.replace("pytest", "")
+
+
+def write_large(path, size=1 << 32):
+    import json
+    import struct
+    path.mkdir()
+    header = json.dumps({"w": {"dtype": "BF16", "shape": [size // 8192, 4096], "data_offsets": [0, size]}}).encode()
+    with open(path / "model.safetensors", "wb") as out:
+        out.write(struct.pack("<Q", len(header)) + header)
+        out.truncate(8 + len(header) + size)
+    (path / "config.json").write_text("{}")

@@ -24,6 +24,7 @@
 #include "quantizers/codec_list.h"
 #include "quantizers/extreme_codes.h"
 #include "quantizers/nvfp4/checkpoint.h"
+#include "quantizers/nvfp4/repack.h"
 #include "quantizers/plain_simd.h"
 
 namespace ckpt {
@@ -198,6 +199,7 @@ constinit const Codec kMxfp4CtCodec{
     .block_values = kMxValues,
     .encode = encode_mxfp4_ct,
     .decode = decode_mxfp4,
+    .repacks = kMxfp4Unpack,
     .count_extreme = count_extreme_e2m1};
 constinit const Codec kMxfp4ModeloptCodec{
     .name = "mxfp4_modelopt",

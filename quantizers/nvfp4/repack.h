@@ -35,6 +35,8 @@ uint64_t unpack_nvfp4_blocks(const BlockNvfp4* in, uint64_t blocks, std::byte* c
 extern const Repack kNvfp4Repacks[2];
 // What MXFP4 blocks take over: codes and exponents as safetensors have them.
 extern const Repack kMxfp4Repacks[1];
+// For codec mxfp4_ct, from ggml's blocks.
+extern const Repack kMxfp4Unpack[1];
 // For codec nvfp4_modelopt, from nvfp4_gguf.
 extern const Repack kNvfp4Unpack[1];
 

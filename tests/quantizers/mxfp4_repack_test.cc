@@ -61,5 +61,20 @@ TEST(Mxfp4Repack, TellsTheFirstRowWithAnExponentThatIsNoNumber) {
   EXPECT_EQ(move_into(parts, 12, blocks), 5u);
 }
 
+TEST(Mxfp4Repack, ComesBackBitForBit) {
+  const MxParts parts = random_parts(12);
+  std::vector<std::byte> blocks(12 * 17);
+  ASSERT_EQ(move_into(parts, 3, blocks), 3u);
+  const Repack* back =
+      find_repack(*find_codec(all_codecs(), "mxfp4"), *find_codec(all_codecs(), "mxfp4_ct"));
+  ASSERT_NE(back, nullptr);
+  MxParts again{std::vector<std::byte>(12 * 16), std::vector<std::byte>(12)};
+  const std::span<const std::byte> have[] = {blocks};
+  const std::span<std::byte> made[] = {again.codes, again.scales};
+  EXPECT_EQ(back->move(ConstParts(have), 3, 128, Parts(made)), 3u);
+  EXPECT_EQ(again.codes, parts.codes);
+  EXPECT_EQ(again.scales, parts.scales);
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -2,21 +2,33 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"
 #include "transforms/from_gguf/graph_constants.h"
+#include "transforms/from_gguf/layer_fields.h"
 #include "transforms/from_gguf/rope.h"
+#include "transforms/from_gguf/tensor_fields.h"
 
 namespace ckpt {
 namespace {
 
+constexpr std::string_view kLatentRotary = "qk_rope_head_dim";
+
+// The class of a text model, where the family has one beside its wrapper.
+std::string_view text_class_of(std::string_view architectures) {
+  std::string_view list = architectures;
+  const std::string_view first = take_word(list);
+  for (list = architectures; !list.empty();) {
+    const std::string_view word = take_word(list);
+    if (word.ends_with("ForCausalLM")) return word;
+  }
+  return first;
+}
+
 class ConfigReader {
  public:
-  ConfigReader(const Checkpoint& file, const Family& family) : file_(file), family_(family) {
-    for (const Tensor& tensor : file.tensors) names_.insert(tensor.name);
-  }
+  ConfigReader(const Checkpoint& file, const Family& family) : file_(file), family_(family) {}
 
   Result<JsonValue> run(std::string_view dtype);
 
@@ -26,41 +38,40 @@ class ConfigReader {
     return file_.metadata.find(is_general ? std::string(name)
                                           : fmt::format("{}.{}", family_.name, name));
   }
-  bool has_tensor(std::string_view name) const { return names_.contains(name); }
   // The one of `fields` that the family's class has.
   std::string field_of(std::string_view fields) const;
   uint64_t layers() const;
-  // A key whose value the family's table fixes: nothing of config.json is told by it.
-  bool is_constant(std::string_view key) const {
-    return std::ranges::any_of(family_.keys, [key](const KeyRule& rule) {
-      return rule.key == key && rule.source == KeySource::kNumber &&
-             rule.fields.find_first_not_of("0123456789") == rule.fields.npos;
-    });
-  }
+  void list_rules();
+  bool is_replaced(size_t number) const;
   Status check_counts() const;
   Status take(const KeyRule& rule);
-  Status take_computed(const KeyRule& rule, const MetaValue& value);
-  void take_layer_types(const MetaValue& flags, const char* yes, const char* no);
-  void take_heads(const KeyRule& rule, const MetaValue& counts);
-  void take_product(const KeyRule& rule, uint64_t product);
-  void take_part_of_head(double part);
-  void take_rope_scaling();
-  void take_sections(const MetaValue& value);
-  void take_rotated(uint64_t count);
+  void take_computed(const KeyRule& rule, const MetaValue& value);
+  void take_absent(const KeyRule& rule);
+  void take_number(const KeyRule& rule, uint64_t number);
+  void take_product(std::string_view first, std::string_view second, uint64_t product);
+  void take_sum(std::string_view first, std::string_view second, uint64_t sum);
+  uint64_t field_count(std::string_view field) const;
+  // What the file says of a head where config.json says nothing.
+  bool is_head_size(const MetaValue& value) const {
+    const uint64_t heads = field_count("num_attention_heads");
+    return heads > 0 && json_of(value) == field_count("hidden_size") / heads;
+  }
   void take_names(std::string_view dtype);
-  void take_tensors();
   void take_token_ids();
-  void finish_rope();
 
   const Checkpoint& file_;
   const Family& family_;
-  std::set<std::string_view> names_;
+  std::vector<const KeyRule*> rules_;  // as the way there writes them
   JsonValue config_ = JsonValue::object();
   JsonValue rope_ = JsonValue::object();
 };
 
 std::string ConfigReader::field_of(std::string_view fields) const {
   const std::string_view all = fields;
+  for (std::string_view list = all; !list.empty();) {
+    const std::string_view word = take_word(list);
+    if (is_spelled_so(family_, word)) return std::string(word);
+  }
   for (std::string_view list = all; !list.empty();) {
     const std::string_view word = take_word(list);
     for (const FieldDefault& field : family_.defaults) {
@@ -101,152 +112,160 @@ Status ConfigReader::check_counts() const {
               name, experts, largest);
 }
 
-void ConfigReader::take_layer_types(const MetaValue& flags, const char* yes, const char* no) {
-  const auto* array = std::get_if<MetaArray>(&flags.value);
-  if (array == nullptr || array->element == MetaType::kText || array->element == MetaType::kArray) {
+void ConfigReader::list_rules() {
+  const auto add = [this](std::span<const KeyRule> list) {
+    for (const KeyRule& rule : list) rules_.push_back(&rule);
+  };
+  if (family_.has_common_keys) {
+    for (const KeyRule& rule : kCommonKeys) {
+      if (!family_.ignores_head_dim || rule.fields != "head_dim") rules_.push_back(&rule);
+    }
+  }
+  add(family_.keys);
+  add(family_.more_keys);
+  add(family_.early_keys);
+}
+
+// Whether a later row writes the same key whatever this one wrote.
+bool ConfigReader::is_replaced(size_t number) const {
+  return std::any_of(rules_.begin() + static_cast<long>(number) + 1, rules_.end(),
+                     [&](const KeyRule* rule) {
+                       const bool is_always = rule->source == KeySource::kNumber ||
+                                              rule->source == KeySource::kPartialRotary ||
+                                              rule->source == KeySource::kFullHead;
+                       return is_always && rule->key == rules_[number]->key;
+                     });
+}
+
+uint64_t ConfigReader::field_count(std::string_view field) const {
+  const JsonValue* found = known(config_, field);
+  return found == nullptr ? 0 : whole(*found).value_or(0);
+}
+
+// The factor that no other key says.
+void ConfigReader::take_product(std::string_view first, std::string_view second, uint64_t product) {
+  for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
+    const uint64_t divisor = field_count(other);
+    if (config_.contains(std::string(wanted)) || divisor == 0) continue;
+    config_[std::string(wanted)] = product / divisor;
+  }
+}
+
+// The summand that no other key says.
+void ConfigReader::take_sum(std::string_view first, std::string_view second, uint64_t sum) {
+  for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
+    const uint64_t known_part = field_count(other);
+    if (config_.contains(std::string(wanted)) || known_part == 0 || known_part > sum) continue;
+    config_[std::string(wanted)] = sum - known_part;
+  }
+}
+
+// "hidden_size", "a b" and "a*b", "a+b"; what else there is follows from other fields.
+void ConfigReader::take_number(const KeyRule& rule, uint64_t number) {
+  if (rule.fields == "feed_forward") {
+    config_["intermediate_size"] = number;
+    config_["block_ff_dim"] = number;
     return;
   }
-  JsonValue types = JsonValue::array();
-  const uint64_t count = std::min(array->count(), layers());
-  for (uint64_t i = 0; i < count; ++i) types.push_back(number_at(*array, i) != 0 ? yes : no);
-  config_["layer_types"] = std::move(types);
-}
-
-// Layers without heads of keys have a convolution in the place of attention.
-void ConfigReader::take_heads(const KeyRule& rule, const MetaValue& counts) {
-  take_layer_types(counts, "full_attention", "conv");
-  const auto* array = std::get_if<MetaArray>(&counts.value);
-  for (uint64_t i = 0; array != nullptr && i < array->count(); ++i) {
-    const double heads = number_at(*array, i);
-    if (heads > 0) config_[std::string(rule.fields)] = static_cast<uint64_t>(heads);
+  if (rule.fields == "attention_width") {
+    config_["head_dim"] = number;
+    config_["attention_head_dim"] = number;
+    return;
   }
-}
-
-// "a b" and "a*b": the one that no other key says.
-void ConfigReader::take_product(const KeyRule& rule, uint64_t product) {
-  std::string fields(rule.fields);
-  std::replace(fields.begin(), fields.end(), '*', ' ');
-  std::string_view list = fields;
-  const std::string first(take_word(list)), second(take_word(list));
-  for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
-    const JsonValue* known_field = known(config_, other);
-    const uint64_t divisor = known_field == nullptr ? 0 : whole(*known_field).value_or(0);
-    if (config_.contains(wanted) || divisor == 0) continue;
-    config_[wanted] = product / divisor;
+  if (rule.fields.find_first_of("0123456789-/") != rule.fields.npos) return;
+  const size_t sign = rule.fields.find_first_of(" *+");
+  if (sign == rule.fields.npos) {
+    config_[std::string(rule.fields)] = number;
+    return;
   }
-}
-
-void ConfigReader::take_part_of_head(double part) {
-  rope_["partial_rotary_factor"] = part;
-  config_["partial_rotary_factor"] = part;
-}
-
-void ConfigReader::take_rope_scaling() {
-  const MetaValue* type = key("rope.scaling.type");
-  const auto* text = type == nullptr ? nullptr : std::get_if<std::string>(&type->value);
-  if (text == nullptr) return;
-  rope_["rope_type"] = *text;
-  constexpr std::pair<std::string_view, const char*> kRows[] = {
-      {"rope.scaling.factor", "factor"},
-      {"rope.scaling.original_context_length", "original_max_position_embeddings"},
-      {"rope.scaling.yarn_ext_factor", "extrapolation_factor"},
-      {"rope.scaling.yarn_attn_factor", "attention_factor"},
-      {"rope.scaling.yarn_beta_fast", "beta_fast"},
-      {"rope.scaling.yarn_beta_slow", "beta_slow"},
-  };
-  for (const auto& [name, field] : kRows) {
-    if (const MetaValue* value = key(name)) rope_[field] = json_of(*value);
-  }
-}
-
-void ConfigReader::take_sections(const MetaValue& value) {
-  const auto* array = std::get_if<MetaArray>(&value.value);
-  const bool is_list = array != nullptr && array->count() == 4 &&
-                       array->element != MetaType::kText && array->element != MetaType::kArray;
-  if (!is_list) return;
-  JsonValue sections = JsonValue::array();
-  for (uint64_t i = 0; i < 3; ++i) {
-    sections.push_back(static_cast<int64_t>(number_at(*array, i)));
-  }
-  rope_["mrope_section"] = std::move(sections);
-  rope_["mrope_interleaved"] = true;
-}
-
-// `count` of the values of a head.
-void ConfigReader::take_rotated(uint64_t count) {
-  const auto field = [&](const char* name) {
-    const JsonValue* found = known(config_, name);
-    return found == nullptr ? 0.0 : number(*found).value_or(0);
-  };
-  double head = field("head_dim");
-  if (head == 0 && field("num_attention_heads") > 0) {
-    head = field("hidden_size") / field("num_attention_heads");
-  }
-  if (head > 0) take_part_of_head(static_cast<double>(count) / head);
+  const std::string_view first = rule.fields.substr(0, sign);
+  const std::string_view second = rule.fields.substr(sign + 1);
+  if (rule.fields[sign] == '+') return take_sum(first, second, number);
+  take_product(first, second, number);
 }
 
 // Sources whose key is no plain field.
-Status ConfigReader::take_computed(const KeyRule& rule, const MetaValue& value) {
+void ConfigReader::take_computed(const KeyRule& rule, const MetaValue& value) {
+  if (take_layer_list(rule, value, {family_, layers()}, config_)) return;
   const auto count = file_.metadata.find_unsigned(fmt::format("{}.{}", family_.name, rule.key));
   switch (rule.source) {
     case KeySource::kRopeSections:
     case KeySource::kDefaultSections:
-      take_sections(value);
-      return {};
+      return take_rope_sections(value, rope_);
     case KeySource::kGatingFunction:
       if (count == 1 || count == 2 || count == 4) {
         config_[field_of(rule.fields)] = *count == 1   ? "softmax"
                                          : *count == 2 ? "sigmoid"
                                                        : "sqrtsoftplus";
       }
-      return {};
-    case KeySource::kRecurrentLayers:
-      take_layer_types(value, "linear_attention", "full_attention");
-      return {};
-    case KeySource::kSlidingPattern:
-    case KeySource::kSlidingLayers:
-      take_layer_types(value, "sliding_attention", "full_attention");
-      return {};
-    case KeySource::kAttentionHeads:
-      take_heads(rule, value);
-      return {};
+      return;
     case KeySource::kPartialRotary:
     case KeySource::kPartialHidden:
-      if (count) take_rotated(*count);
-      return {};
+      if (count)
+        take_rotated(rule.fields == kLatentRotary ? kLatentRotary : "head_dim", *count, config_,
+                     rope_);
+      return;
     case KeySource::kNumber:
-      if (rule.fields == "feed_forward") {
-        config_["intermediate_size"] = json_of(value);
-        config_["block_ff_dim"] = json_of(value);
-        return {};
-      }
-      [[fallthrough]];
     case KeySource::kProduct:
-      if (count && rule.fields.find_first_of(" *") != rule.fields.npos) {
-        take_product(rule, *count);
-      } else if (count && rule.fields.find_first_of("0123456789+-/") == rule.fields.npos) {
-        config_[std::string(rule.fields)] = *count;
+      if (count) take_number(rule, *count);
+      return;
+    case KeySource::kFullHead:
+      if (count && rule.key == "attention.key_length") config_["global_head_dim"] = *count;
+      return;
+    case KeySource::kRopeTenth:
+      if (const auto* tenth = std::get_if<double>(&value.value)) {
+        const auto all = MetaValue::f32(*tenth * 10);
+        rope_[std::string(rule.fields)] = json_of(all);
       }
-      return {};
+      return;
+    case KeySource::kDeepstack: {
+      JsonValue layers = JsonValue::array();
+      for (uint64_t i = 0; i < std::min(count.value_or(0), kMaxModelLayers); ++i) {
+        layers.push_back(i);
+      }
+      config_["vision_config"] = {{std::string(rule.fields), std::move(layers)}};
+      return;
+    }
     default:
-      return {};  // follows from other keys
+      return;  // follows from other keys
+  }
+}
+
+// What the file would say if config.json left it to the class.
+void ConfigReader::take_absent(const KeyRule& rule) {
+  if (rule.source == KeySource::kFieldIfTrue) config_[std::string(rule.fields)] = false;
+  if (rule.source != KeySource::kField) return;
+  const std::string field = field_of(rule.fields);
+  for (const FieldDefault& row : family_.defaults) {
+    if (row.field == field && row.null_as == row.field) config_[field] = nullptr;
   }
 }
 
 Status ConfigReader::take(const KeyRule& rule) {
   if (rule.source == KeySource::kRopeScaling) {
-    take_rope_scaling();
+    take_rope_scaling(file_, family_, rope_);
     return {};
   }
+  if (rule.key.starts_with("general.")) return {};
   const MetaValue* value = key(rule.key);
-  if (value == nullptr || rule.key.starts_with("general.")) return {};
+  if (value == nullptr) {
+    take_absent(rule);
+    return {};
+  }
   const bool is_single = value->type != MetaType::kArray && value->type != MetaType::kText;
   switch (rule.source) {
     case KeySource::kField:
     case KeySource::kFieldOrZero:
     case KeySource::kFieldUnlessZero:
     case KeySource::kNextnSaid:
+      if (rule.fields == "attn_rotary_emb" && is_head_size(*value)) return {};
       if (is_single) config_[field_of(rule.fields)] = json_of(*value);
+      return {};
+    case KeySource::kFieldIfTrue:
+      config_[std::string(rule.fields)] = true;
+      return {};
+    case KeySource::kNoWindow:  // 0: attention is full everywhere
+      config_[std::string(rule.fields)] = std::vector<std::string>(layers(), "full_attention");
       return {};
     case KeySource::kSlidingWindow:
       if (is_single) config_["sliding_window"] = json_of(*value);
@@ -274,34 +293,18 @@ Status ConfigReader::take(const KeyRule& rule) {
       rope_[std::string(rule.fields)] = json_of(*value);
       return {};
     default:
-      return take_computed(rule, *value);
+      take_computed(rule, *value);
+      return {};
   }
 }
 
 void ConfigReader::take_names(std::string_view dtype) {
-  std::string_view list = family_.architectures;
-  config_["architectures"] = {std::string(take_word(list))};
-  list = family_.parameters->model_types;
+  config_["architectures"] = {std::string(text_class_of(family_.architectures))};
+  std::string_view list = family_.parameters->model_types;
   if (list.empty()) list = family_.model_types;
   config_["model_type"] = std::string(take_word(list));
   config_["dtype"] = std::string(dtype);
   config_["torch_dtype"] = std::string(dtype);
-}
-
-void ConfigReader::take_tensors() {
-  if (const Tensor* tokens = file_.find_tensor("token_embd.weight")) {
-    config_["vocab_size"] = tokens->rows();
-  }
-  config_["tie_word_embeddings"] = !has_tensor("output.weight");
-  const std::pair<const char*, const char*> kBiases[] = {{"attention_bias", "blk.{}.attn_q.bias"},
-                                                         {"mlp_bias", "blk.{}.ffn_up.bias"}};
-  for (const auto& [field, name] : kBiases) {
-    bool has_bias = false;
-    for (uint64_t layer = 0; layer < layers() && !has_bias; ++layer) {
-      has_bias = has_tensor(fmt::format(fmt::runtime(name), layer));
-    }
-    config_[field] = has_bias;
-  }
 }
 
 void ConfigReader::take_token_ids() {
@@ -313,38 +316,28 @@ void ConfigReader::take_token_ids() {
   }
 }
 
-// Under the names of transformers 4 and 5. Two bases, for two kinds of attention, have old names
-// that both read.
-void ConfigReader::finish_rope() {
-  if (rope_.contains("rope_theta")) config_["rope_theta"] = rope_["rope_theta"];
-  const bool is_scaled = rope_.contains("rope_type");
-  if (const JsonValue* context = known(config_, "original_max_position_embeddings")) {
-    if (is_scaled) rope_["original_max_position_embeddings"] = *context;
-  }
-  if (is_scaled) config_["rope_scaling"] = rope_;
-  if (config_.contains("rope_local_base_freq")) return;
-  if (!is_scaled) rope_["rope_type"] = "default";
-  config_["rope_parameters"] = rope_;
-}
-
 Result<JsonValue> ConfigReader::run(std::string_view dtype) {
   CKPT_TRY(check_counts());
-  if (family_.has_common_keys) {
-    for (const KeyRule& rule : kCommonKeys) {
-      if (!is_constant(rule.key)) CKPT_TRY(take(rule));
+  list_rules();
+  for (int pass = 0; pass < 2; ++pass) {  // a product needs what a later row says
+    for (size_t i = 0; i < rules_.size(); ++i) {
+      if (!is_replaced(i)) CKPT_TRY(take(*rules_[i]));
     }
   }
-  for (const KeyRule& rule : family_.keys) CKPT_TRY(take(rule));
-  for (const KeyRule& rule : family_.early_keys) CKPT_TRY(take(rule));
-  take_names(dtype);
-  take_tensors();
-  take_token_ids();
-  CKPT_TRY(add_graph_constants(family_, layers(), config_));
-  if (const JsonValue* rotated = known(config_, "rotary_dim")) {
-    take_rotated(whole(*rotated).value_or(0));
+  // A family may say the same context for all its models, by no field.
+  const MetaValue* context = key("context_length");
+  if (context != nullptr && !config_.contains("max_position_embeddings")) {
+    config_["max_position_embeddings"] = json_of(*context);
   }
-  CKPT_TRY(add_rope_rule(file_, rope_));
-  finish_rope();
+  take_names(dtype);
+  add_tensor_fields(file_, family_, layers(), config_);
+  take_token_ids();
+  CKPT_TRY(add_graph_constants(family_, layers(), config_, rope_));
+  if (const JsonValue* rotated = known(config_, "rotary_dim")) {
+    take_rotated("head_dim", whole(*rotated).value_or(0), config_, rope_);
+  }
+  CKPT_TRY(add_rope_rule(file_, family_, rope_));
+  finish_rope(family_, rope_, config_);
   return std::move(config_);
 }
 

@@ -6,7 +6,16 @@
 
 namespace ckpt {
 
-// Sets those fields in `config`, which has what the keys say; `layers`: num_hidden_layers.
-Status add_graph_constants(const Family& family, uint64_t layers, JsonValue& config);
+// Whether the family's class knows a field as `word`, where a row of keys lists several spellings.
+bool is_spelled_so(const Family& family, std::string_view word);
+
+// What of config.json a file of the family does not tell and is set as released models have it;
+// empty where nothing is.
+std::string_view untold_fields(const Family& family);
+
+// Sets those fields in `config` and in `rope`, its rope_parameters, which have what the keys say;
+// `layers`: num_hidden_layers.
+Status add_graph_constants(const Family& family, uint64_t layers, JsonValue& config,
+                           JsonValue& rope);
 
 }  // namespace ckpt

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "transforms/from_gguf/config.h"
+
 namespace ckpt {
 namespace {
 
@@ -13,31 +15,53 @@ double smooth_of(double divisor, double factor) {
   return (1 / divisor - 1 / factor) / (1 - 1 / factor);
 }
 
-// Two divisors on the slope say where it lies: s = turns / (high - low) - low / (high - low).
-void add_slope(const std::vector<float>& divisors, double factor, JsonValue& rope) {
+struct SlopePoint {
+  double turns;  // 1 / wavelength
+  double smooth;
+};
+struct Slope {
   double context = 8192, high = 4;
+};
+
+// Two divisors on the slope say where it lies: s = turns / (high - low) - low / (high - low). With
+// one the usual `high` is taken; with none any context between what is scaled and what is not.
+Slope slope_of(const std::vector<SlopePoint>& points, double last_unscaled, double first_scaled) {
+  Slope out;
+  if (points.size() == 1) {
+    out.context = std::round((points[0].smooth * (out.high - 1) + 1) / points[0].turns);
+  } else if (points.empty()) {
+    while (out.context >= first_scaled && out.context > 2) out.context /= 2;
+    while (out.context <= last_unscaled * out.high && out.context < 1e9) out.context *= 2;
+  } else if (points.front().turns != points.back().turns) {
+    const double rise = (points.front().smooth - points.back().smooth) /
+                        (points.front().turns - points.back().turns);
+    const double at_zero = points.front().smooth - rise * points.front().turns;
+    if (at_zero >= 0) return out;
+    out.high = std::round((1 - 1 / at_zero) * 1000) / 1000;
+    out.context = std::round(rise * (out.high - 1));
+  }
+  return out;
+}
+
+void add_slope(const std::vector<float>& divisors, double factor, JsonValue& rope) {
   const JsonValue* base = known(rope, "rope_theta");
   const double theta = base == nullptr ? 10000 : number(*base).value_or(10000);
-  std::vector<std::pair<double, double>> slope;  // 1 / wavelength, smooth
+  std::vector<SlopePoint> points;
+  double last_unscaled = 0, first_scaled = 1e9;
   for (size_t i = 0; i < divisors.size(); ++i) {
-    if (divisors[i] <= 1 || divisors[i] >= static_cast<float>(factor)) continue;
     const double exponent = static_cast<double>(i) / static_cast<double>(divisors.size());
-    slope.emplace_back(1 / (2 * M_PI * std::pow(theta, exponent)),
-                       smooth_of(static_cast<double>(divisors[i]), factor));
+    const double wavelength = 2 * M_PI * std::pow(theta, exponent);
+    const bool is_scaled = divisors[i] >= static_cast<float>(factor);
+    if (divisors[i] <= 1) last_unscaled = wavelength;
+    if (is_scaled) first_scaled = std::min(first_scaled, wavelength);
+    if (divisors[i] <= 1 || is_scaled) continue;
+    points.push_back({1 / wavelength, smooth_of(static_cast<double>(divisors[i]), factor)});
   }
-  if (slope.size() >= 2 && slope.front().first != slope.back().first) {
-    const double rise =
-        (slope.front().second - slope.back().second) / (slope.front().first - slope.back().first);
-    const double at_zero = slope.front().second - rise * slope.front().first;
-    if (at_zero < 0) {
-      high = std::round((1 - 1 / at_zero) * 1000) / 1000;
-      context = std::round(rise * (high - 1));
-    }
-  }
+  const Slope slope = slope_of(points, last_unscaled, first_scaled);
   rope["low_freq_factor"] = 1.0;
-  rope["high_freq_factor"] = high;
-  if (context >= 1 && context < 1e9) {
-    rope["original_max_position_embeddings"] = static_cast<uint64_t>(context);
+  rope["high_freq_factor"] = slope.high;
+  if (slope.context >= 1 && slope.context < 1e9) {
+    rope["original_max_position_embeddings"] = static_cast<uint64_t>(slope.context);
   }
 }
 
@@ -53,9 +77,96 @@ Status add_list(const Checkpoint& file, const char* name, const char* field, Jso
   return {};
 }
 
+// The share of a head that is turned: the others are divided by so much that they stand still.
+void add_turned_share(const std::vector<float>& divisors, JsonValue& rope) {
+  const auto turned = std::count(divisors.begin(), divisors.end(), 1.0f);
+  rope["rope_type"] = "proportional";
+  rope["partial_rotary_factor"] =
+      static_cast<double>(turned) / static_cast<double>(divisors.size());
+}
+
+void set_part_of_head(double part, JsonValue& config, JsonValue& rope) {
+  rope["partial_rotary_factor"] = part;
+  config["partial_rotary_factor"] = part;
+}
+
 }  // namespace
 
-Status add_rope_rule(const Checkpoint& file, JsonValue& rope) {
+void take_rope_scaling(const Checkpoint& file, const Family& family, JsonValue& rope) {
+  const auto key = [&](std::string_view name) {
+    return file.metadata.find(fmt::format("{}.rope.scaling.{}", family.name, name));
+  };
+  const MetaValue* type = key("type");
+  const auto* text = type == nullptr ? nullptr : std::get_if<std::string>(&type->value);
+  if (text == nullptr) return;
+  rope["rope_type"] = *text;
+  constexpr std::pair<std::string_view, const char*> kRows[] = {
+      {"factor", "factor"},
+      {"original_context_length", "original_max_position_embeddings"},
+      {"yarn_ext_factor", "extrapolation_factor"},
+      {"yarn_attn_factor", "attention_factor"},
+      {"yarn_beta_fast", "beta_fast"},
+      {"yarn_beta_slow", "beta_slow"},
+  };
+  for (const auto& [name, field] : kRows) {
+    if (const MetaValue* value = key(name)) rope[field] = json_of(*value);
+  }
+}
+
+void take_rope_sections(const MetaValue& value, JsonValue& rope) {
+  const auto* array = std::get_if<MetaArray>(&value.value);
+  const bool is_list = array != nullptr && array->count() == 4 &&
+                       array->element != MetaType::kText && array->element != MetaType::kArray;
+  if (!is_list) return;
+  JsonValue sections = JsonValue::array();
+  for (uint64_t i = 0; i < 3; ++i) {
+    sections.push_back(static_cast<int64_t>(number_at(*array, i)));
+  }
+  rope["mrope_section"] = std::move(sections);
+  rope["mrope_interleaved"] = true;
+}
+
+void take_rotated(std::string_view field, uint64_t count, JsonValue& config, JsonValue& rope) {
+  const auto number_of = [&](std::string_view name) {
+    const JsonValue* found = known(config, name);
+    return found == nullptr ? 0.0 : number(*found).value_or(0);
+  };
+  double all = number_of(field);
+  if (field != "head_dim") {  // said only where it is a part
+    if (all > 0 && all != static_cast<double>(count)) {
+      set_part_of_head(static_cast<double>(count) / all, config, rope);
+    }
+    return;
+  }
+  if (all == 0 && number_of("num_attention_heads") > 0) {
+    all = number_of("hidden_size") / number_of("num_attention_heads");
+  }
+  if (all > 0) set_part_of_head(static_cast<double>(count) / all, config, rope);
+}
+
+// Two bases, for two kinds of attention, have old names that both read.
+void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
+  if (family.has_proportional_rope) {
+    config["rope_parameters"] = {{"full_attention", rope}};
+    if (const JsonValue* base = known(config, "rope_local_base_freq")) {
+      config["rope_parameters"]["sliding_attention"] = {{"rope_type", "default"},
+                                                        {"rope_theta", *base}};
+    }
+    config.erase("rope_local_base_freq");
+    return;
+  }
+  if (rope.contains("rope_theta")) config["rope_theta"] = rope["rope_theta"];
+  const bool is_scaled = rope.contains("rope_type");
+  if (const JsonValue* context = known(config, "original_max_position_embeddings")) {
+    if (is_scaled) rope["original_max_position_embeddings"] = *context;
+  }
+  if (is_scaled) config["rope_scaling"] = rope;
+  if (config.contains("rope_local_base_freq")) return;
+  if (!is_scaled) rope["rope_type"] = "default";
+  config["rope_parameters"] = rope;
+}
+
+Status add_rope_rule(const Checkpoint& file, const Family& family, JsonValue& rope) {
   CKPT_TRY(add_list(file, "rope_factors_long.weight", "long_factor", rope));
   CKPT_TRY(add_list(file, "rope_factors_short.weight", "short_factor", rope));
   if (rope.contains("long_factor")) rope["rope_type"] = "longrope";
@@ -63,6 +174,10 @@ Status add_rope_rule(const Checkpoint& file, JsonValue& rope) {
   if (tensor == nullptr) return {};
   CKPT_ASSIGN(const std::vector<float> divisors, read_values(*tensor, kMaxFactors));
   if (divisors.empty()) return {};
+  if (family.has_proportional_rope) {
+    add_turned_share(divisors, rope);
+    return {};
+  }
   const double factor = static_cast<double>(*std::max_element(divisors.begin(), divisors.end()));
   rope["rope_type"] = "llama3";
   rope["factor"] = factor;

@@ -5,55 +5,18 @@
 namespace ckpt {
 namespace {
 
-// The bytes of a tensor of the folder.
-struct Place {
-  const ByteSource* source;
-  uint64_t first_byte, end_byte;
-  size_t tensor;
-  bool operator<(const Place& other) const {
-    return std::pair(source, first_byte) < std::pair(other.source, other.first_byte);
-  }
-};
-
-const Stored& stored_of(const Tensor& tensor) {
-  return tensor.is_stored() ? tensor.stored() : tensor.recoded().from->stored();
-}
-
-// Of those with one slice; others cannot be told apart by their bytes.
-std::vector<Place> places_of(const std::vector<Tensor>& folder) {
-  std::vector<Place> out;
-  for (size_t i = 0; i < folder.size(); ++i) {
-    if (!folder[i].is_stored() || folder[i].stored().parts.size() != 1) continue;
-    const std::vector<Slice>& slices = folder[i].stored().parts[0];
-    if (slices.size() != 1 || slices[0].size_bytes == 0) continue;
-    out.push_back({slices[0].source.get(), slices[0].offset_bytes,
-                   slices[0].offset_bytes + slices[0].size_bytes, i});
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-const Place* find_place(const std::vector<Place>& places, const Slice& slice) {
-  const Place wanted{slice.source.get(), slice.offset_bytes, 0, 0};
-  auto after = std::upper_bound(places.begin(), places.end(), wanted);
-  if (after == places.begin()) return nullptr;
-  const Place& place = *--after;
-  const bool holds = place.source == wanted.source && slice.offset_bytes < place.end_byte;
-  return holds ? &place : nullptr;
-}
-
 Failure no_rows(const Tensor& made) {
   return fail(ErrorCode::kUnsupported,
               "tensor '{}': its rows are not those of one tensor of the folder", made.name);
 }
 
 // One tensor of the GGUF, from its first row to its last.
-Status map_tensor(const std::vector<Tensor>& folder, const std::vector<Place>& places,
-                  const Tensor& made, size_t number, RowMap& map) {
+Status map_tensor(const std::vector<Tensor>& folder, const FolderBytes& places, const Tensor& made,
+                  size_t number, RowMap& map) {
   uint64_t row = 0;
   for (Slice slice : stored_of(made).parts[0]) {
     while (slice.size_bytes > 0) {
-      const Place* place = find_place(places, slice);
+      const FolderBytes::Place* place = places.find(slice);
       if (place == nullptr) return no_rows(made);
       const Tensor& from = folder[place->tensor];
       const uint64_t rows = from.shape.size() <= 1 ? from.values() : from.rows();
@@ -77,9 +40,33 @@ Status map_tensor(const std::vector<Tensor>& folder, const std::vector<Place>& p
 
 }  // namespace
 
+FolderBytes::FolderBytes(const std::vector<Tensor>& folder) {
+  for (size_t i = 0; i < folder.size(); ++i) {
+    if (!folder[i].is_stored() || folder[i].stored().parts.empty()) continue;
+    const std::vector<Slice>& slices = folder[i].stored().parts[0];
+    if (slices.size() != 1 || slices[0].size_bytes == 0) continue;
+    places_.push_back({slices[0].source.get(), slices[0].offset_bytes,
+                       slices[0].offset_bytes + slices[0].size_bytes, i});
+  }
+  std::sort(places_.begin(), places_.end());
+}
+
+const FolderBytes::Place* FolderBytes::find(const Slice& slice) const {
+  const Place wanted{slice.source.get(), slice.offset_bytes, 0, 0};
+  auto after = std::upper_bound(places_.begin(), places_.end(), wanted);
+  if (after == places_.begin()) return nullptr;
+  const Place& place = *--after;
+  const bool holds = place.source == wanted.source && slice.offset_bytes < place.end_byte;
+  return holds ? &place : nullptr;
+}
+
+const Stored& stored_of(const Tensor& made) {
+  return made.is_stored() ? made.stored() : made.recoded().from->stored();
+}
+
 Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
                                const std::vector<size_t>& wanted) {
-  const std::vector<Place> places = places_of(folder);
+  const FolderBytes places(folder);
   RowMap map;
   for (const size_t i : wanted) CKPT_TRY(map_tensor(folder, places, made[i], i, map));
   for (auto& [tensor, runs] : map) {

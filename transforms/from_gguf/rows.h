@@ -21,6 +21,29 @@ struct MovedRows {
   uint64_t gguf_first = 0;        // row there
 };
 
+// Which tensor of a folder bytes are of. Of those that lie in one place; others cannot be told
+// apart by their bytes. Of several parts the first counts.
+class FolderBytes {
+ public:
+  explicit FolderBytes(const std::vector<Tensor>& folder);
+  struct Place {
+    const ByteSource* source;
+    uint64_t first_byte, end_byte;
+    size_t tensor;
+    bool operator<(const Place& other) const {
+      return std::pair(source, first_byte) < std::pair(other.source, other.first_byte);
+    }
+  };
+  // Where the first byte of `slice` lies; nullptr: in none of them.
+  const Place* find(const Slice& slice) const;
+
+ private:
+  std::vector<Place> places_;
+};
+
+// The bytes that `made` holds, or is made of.
+const Stored& stored_of(const Tensor& made);
+
 // By number of the folder's tensor, in the order of its rows.
 using RowMap = std::map<size_t, std::vector<MovedRows>>;
 

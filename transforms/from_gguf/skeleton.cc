@@ -7,6 +7,7 @@
 #include "core/base/arithmetic.h"
 #include "transforms/from_gguf/config.h"
 #include "transforms/to_gguf/keys.h"
+#include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/select.h"
 #include "transforms/to_gguf/tensors.h"
 
@@ -28,17 +29,70 @@ class NoBytes final : public ByteSource {
   uint64_t size_;
 };
 
-Result<Tensor> without_bytes(const Parameter& parameter, Codecs codecs) {
-  const Codec& codec = plain_codec(codecs, keeps_f32(parameter.name) ? Dtype::kF32 : Dtype::kBF16);
+// Experts that stay MXFP4 lie as [out, in], unlike those of floats.
+bool stays_mxfp4(const Parameter& parameter, const JsonValue& config) {
+  const JsonValue* quantization = known(config, "quantization_config");
+  const std::string* method =
+      quantization == nullptr ? nullptr : text_of(*quantization, "quant_method");
+  return method != nullptr && *method == "mxfp4" && parameter.shape.size() == 3 &&
+         parameter.name.find(".experts.") != parameter.name.npos;
+}
+
+Result<Tensor> without_bytes(const Parameter& parameter, const JsonValue& config, Codecs codecs) {
   Tensor out;
   out.name = parameter.name;
   out.shape = parameter.shape;
-  out.codec = &codec;
-  CKPT_TRY(in(parameter.name, check_shape(out.shape, codec)));
-  const uint64_t size = part_size_bytes(out, 0);
-  const SharedSource source = std::make_shared<NoBytes>(parameter.name, size);
-  out.origin = Stored{{{Slice{source, 0, size}}}};
+  out.codec = &plain_codec(codecs, keeps_f32(parameter.name) ? Dtype::kF32 : Dtype::kBF16);
+  if (stays_mxfp4(parameter, config)) {
+    std::swap(out.shape[1], out.shape[2]);
+    out.codec = &scheme_codec(codecs, Scheme::kMxfp4, Dialect::kCompressedTensors);
+  }
+  CKPT_TRY(in(parameter.name, check_shape(out.shape, *out.codec)));
+  Stored stored;
+  for (size_t part = 0; part < out.codec->parts.size(); ++part) {
+    const uint64_t size = part_size_bytes(out, part);
+    const SharedSource source = std::make_shared<NoBytes>(parameter.name, size);
+    stored.parts.push_back({Slice{source, 0, size}});
+  }
+  out.origin = std::move(stored);
   return out;
+}
+
+// The parameter that becomes `tensor` of a file, by rows that rename alone; nullopt: none does.
+std::optional<Parameter> renamed_parameter(const Tensor& tensor, const Family& family) {
+  std::vector<std::string> numbers;
+  for (const std::span<const NameRule> list : family.names) {
+    for (const NameRule& rule : list) {
+      if (rule.to.empty() || rule.change != Change::kNone) continue;
+      for (const std::string_view suffix : {"", ".weight", ".bias"}) {
+        if (!tensor.name.ends_with(suffix)) continue;
+        const std::string_view stem(tensor.name.data(), tensor.name.size() - suffix.size());
+        if (!matches_pattern(rule.to, stem, numbers)) continue;
+        const std::string name = fill_in(rule.from, numbers) + std::string(suffix);
+        const std::optional<Match> match = find_name_rule(family, name);
+        const bool is_it =
+            match && match->rule == &rule && gguf_name(rule.to, *match) == tensor.name;
+        if (is_it) return Parameter{name, tensor.shape};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// What a table does not say of layers that differ is said by the file.
+Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonValue& config,
+                                             const Family& family) {
+  if (family.parameters->is_partial) {
+    std::vector<Parameter> out;
+    for (const Tensor& tensor : file.tensors) {
+      if (auto parameter = renamed_parameter(tensor, family)) out.push_back(std::move(*parameter));
+    }
+    return out;
+  }
+  ModelForm form;
+  const std::string nextn = std::string(family.name) + ".nextn_predict_layers";
+  form.has_mtp = file.metadata.find_unsigned(nextn).value_or(0) > 0;
+  return expected_parameters({*family.parameters, *family.parameters, config}, form);
 }
 
 std::set<std::string_view> names_of(const std::vector<Tensor>& tensors) {
@@ -47,20 +101,26 @@ std::set<std::string_view> names_of(const std::vector<Tensor>& tensors) {
   return out;
 }
 
-// A configuration that lies must not make the way there count to its numbers.
-Status check_values(const Checkpoint& file, const std::vector<Parameter>& parameters) {
+// A configuration that lies must not make the way there count to its numbers. What may be missing
+// and is larger than the file is missing.
+Status check_values(const Checkpoint& file, std::vector<Parameter>& parameters) {
   // Twice: a head that is tied, and rows that the way there leaves out.
   uint64_t left = 0;
   for (const Tensor& tensor : file.tensors) left += 2 * tensor.values();
-  for (const Parameter& parameter : parameters) {
+  std::vector<Parameter> kept;
+  for (Parameter& parameter : parameters) {
     const auto values = product(parameter.shape);
-    if (!values || *values > left) {
+    const bool fits = values && *values <= left;
+    if (!fits && !parameter.is_required) continue;
+    if (!fits) {
       return fail(ErrorCode::kCorrupt,
                   "a model of these keys has more values than the file, from '{}' of [{}] on",
                   parameter.name, fmt::join(parameter.shape, ", "));
     }
-    left -= *values;
+    if (parameter.is_required) left -= *values;
+    kept.push_back(std::move(parameter));
   }
+  parameters = std::move(kept);
   return {};
 }
 
@@ -145,7 +205,11 @@ Status check_made_values(const Tensor& made, const Tensor& found) {
 
 }  // namespace
 
-bool keeps_f32(std::string_view name) { return name.ends_with(".e_score_correction_bias"); }
+bool keeps_f32(std::string_view name) {
+  const bool is_of_nemotron = name.starts_with("backbone.");
+  return name.ends_with(".e_score_correction_bias") ||
+         (is_of_nemotron && (name.ends_with(".mixer.A_log") || name.ends_with(".mixer.D")));
+}
 
 Result<Forward> run_forward(const Checkpoint& folder, const Context& context) {
   Forward out;
@@ -159,16 +223,7 @@ Result<Forward> run_forward(const Checkpoint& folder, const Context& context) {
 
 Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config,
                                  const Family& family, const Context& context) {
-  if (family.parameters->is_partial) {
-    return fail(ErrorCode::kUnsupported, "the names of all tensors of {} are not known here",
-                family.name);
-  }
-  ModelForm form;
-  form.has_mtp =
-      file.metadata.find_unsigned(std::string(family.name) + ".nextn_predict_layers").value_or(0) >
-      0;
-  CKPT_ASSIGN(const std::vector<Parameter> parameters,
-              expected_parameters({*family.parameters, *family.parameters, config}, form));
+  CKPT_ASSIGN(std::vector<Parameter> parameters, parameters_of(file, config, family));
   CKPT_TRY(check_values(file, parameters));
   Checkpoint out;
   out.format = "safetensors";
@@ -176,7 +231,7 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
   out.set_document("config.json", config.dump(2) + "\n");
   std::set<std::string> optional;
   for (const Parameter& parameter : parameters) {
-    CKPT_ASSIGN(Tensor tensor, without_bytes(parameter, context.codecs));
+    CKPT_ASSIGN(Tensor tensor, without_bytes(parameter, config, context.codecs));
     if (!parameter.is_required) optional.insert(tensor.name);
     out.tensors.push_back(std::move(tensor));
   }

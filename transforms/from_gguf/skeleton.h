@@ -17,9 +17,10 @@ struct Forward {
 Result<Forward> run_forward(const Checkpoint& folder, const Context& context);
 
 // The folder that `config` describes: config.json, and a tensor for each parameter that the GGUF
-// `file` has the values of. The bytes are never there; reading them fails.
-// Fails: kUnsupported: no whole table of the model's parameters; kCorrupt: parameters that `file`
-// has no tensor for, tensors of `file` that none of them gives.
+// `file` has the values of; of a family without a whole table of parameters those that rows of
+// names give of the file's tensors. Experts are MXFP4 where `config` says so. The bytes are never
+// there; reading them fails.
+// Fails: kCorrupt: parameters that `file` has no tensor for.
 Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config,
                                  const Family& family, const Context& context);
 

@@ -20,6 +20,11 @@ bool ignores_merges(std::string_view pre) {
   return is_one_of(pre, {"llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral",
                          "midm-2.0", "lfm2", "jina-v5-nano", "tekken", "youtu"});
 }
+// Vocabularies that were ranks before: a text that is a token is that token.
+bool was_ranked(const Checkpoint& file, std::string_view pre) {
+  const std::string* architecture = file.metadata.find_text("general.architecture");
+  return pre == "kimi-k2" || (architecture != nullptr && *architecture == "gpt-oss");
+}
 // What the published vocabularies of these names do; no key says it.
 bool normalizes_to_nfc(std::string_view pre) {
   return is_one_of(pre, {"qwen2", "qwen35", "deepseek-r1-qwen", "command-r"});
@@ -161,6 +166,18 @@ JsonValue tokenizer_json(const TokenTable& table, bool is_byte_level) {
           {"added_tokens", added_tokens(table, is_byte_level)}};
 }
 
+Result<JsonValue> listed_merges(const TokenTable& table) {
+  JsonValue out = JsonValue::array();
+  for (const std::string& merge : table.merges) {
+    const size_t space = merge.find(' ', 1);
+    if (space == merge.npos) {
+      return fail(ErrorCode::kCorrupt, "tokenizer.ggml.merges: '{}' is no pair", merge);
+    }
+    out.push_back({merge.substr(0, space), merge.substr(space + 1)});
+  }
+  return out;
+}
+
 Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable& table,
                                        std::vector<std::string>& guessed) {
   const std::string* name = file.metadata.find_text("tokenizer.ggml.pre");
@@ -186,20 +203,12 @@ Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable&
                     {"trim_offsets", true},
                     {"use_regex", true}};
   out["model"] = bpe_model(table);
-  out["model"]["ignore_merges"] = ignores_merges(*name);
-  JsonValue merges = JsonValue::array();
-  for (const std::string& merge : table.merges) {
-    const size_t space = merge.find(' ', 1);
-    if (space == merge.npos) {
-      return fail(ErrorCode::kCorrupt, "tokenizer.ggml.merges: '{}' is no pair", merge);
-    }
-    merges.push_back({merge.substr(0, space), merge.substr(space + 1)});
-  }
-  out["model"]["merges"] = std::move(merges);
+  out["model"]["ignore_merges"] = ignores_merges(*name) || was_ranked(file, *name);
+  CKPT_ASSIGN(out["model"]["merges"], listed_merges(table));
   return out;
 }
 
-// SentencePiece's BPE as the library tokenizers runs it.
+// SentencePiece's BPE as the library tokenizers runs it, without its merges.
 JsonValue piece_tokenizer(const Checkpoint& file, const TokenTable& table, bool adds_prefix) {
   const JsonValue spaces = {
       {"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", std::string(kMetaspace)}};
@@ -229,9 +238,25 @@ JsonValue piece_tokenizer(const Checkpoint& file, const TokenTable& table, bool 
   if (const auto unknown = special_id(file, table, "unknown")) {
     out["model"]["unk_token"] = table.text(*unknown);
   }
-  JsonValue merges = JsonValue::array();
-  for (auto& [left, right] : merges_of_scores(table)) merges.push_back({left, right});
-  out["model"]["merges"] = std::move(merges);
+  return out;
+}
+
+JsonValue scored_merges(const TokenTable& table) {
+  JsonValue out = JsonValue::array();
+  for (auto& [left, right] : merges_of_scores(table)) out.push_back({left, right});
+  return out;
+}
+
+// Gemma 4's has its merges, and no special tokens but those that tokenizer_config.json names.
+Result<JsonValue> listed_piece_tokenizer(const Checkpoint& file, const TokenTable& table,
+                                         JsonValue& config) {
+  JsonValue out = piece_tokenizer(file, table, false);
+  CKPT_ASSIGN(out["model"]["merges"], listed_merges(table));
+  JsonValue special = JsonValue::array();
+  for (size_t id = 0; id < table.size(); ++id) {
+    if (table.type(id) == TokenType::kControl) special.push_back(table.text(id));
+  }
+  config["additional_special_tokens"] = std::move(special);
   return out;
 }
 
@@ -324,6 +349,7 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
   } else if (model != nullptr && *model == "llama" && !table.scores.empty()) {
     const bool adds_prefix = tokenizer_flag(file, "add_space_prefix").value_or(true);
     tokenizer = piece_tokenizer(file, table, adds_prefix);
+    tokenizer["model"]["merges"] = scored_merges(table);
     if (const auto unknown = unknown_piece(file, table)) {
       folder.set_document("tokenizer.model", piece_file_of(table, *unknown, adds_prefix));
       config["added_tokens_decoder"] = added_tokens_decoder(table);
@@ -331,10 +357,12 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
     if (const auto prefix = tokenizer_flag(file, "add_space_prefix")) {
       config["add_prefix_space"] = *prefix;
     }
+  } else if (model != nullptr && *model == "gemma4" && !table.scores.empty()) {
+    CKPT_ASSIGN(tokenizer, listed_piece_tokenizer(file, table, config));
   } else {
     return fail_with_hint(ErrorCode::kUnsupported,
                           "--tokenizer DIR, a folder with the model's tokenizer",
-                          "tokenizer.ggml.model is '{}'; gpt2 and llama are turned back",
+                          "tokenizer.ggml.model is '{}'; gpt2, llama and gemma4 are turned back",
                           model == nullptr ? "absent" : *model);
   }
   folder.set_document("tokenizer.json", tokenizer.dump(2) + "\n");

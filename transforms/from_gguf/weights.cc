@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/decoded_source.h"
+#include "transforms/to_gguf/mxfp4.h"
 
 namespace ckpt {
 namespace {
@@ -50,17 +51,43 @@ void decode_where_types_differ(std::vector<Tensor>& pieces, const Codec& f32) {
   for (Tensor& piece : pieces) piece = stored_as_f32(piece, f32);
 }
 
+// What is woven must be of one type.
+void decode_where_types_differ(std::vector<Strand>& strands, const Codec& f32) {
+  const bool differ = std::any_of(strands.begin(), strands.end(), [&](const Strand& strand) {
+    return strand.tensor.codec != strands[0].tensor.codec;
+  });
+  if (!differ) return;
+  for (Strand& strand : strands) strand.tensor = stored_as_f32(strand.tensor, f32);
+}
+
+// `joined` has the values of `like` in its order, as the file has them.
+Result<Tensor> finished(Tensor joined, const Tensor& like, const Tensor& made,
+                        const TargetTypes& types) {
+  CKPT_ASSIGN(Tensor out, reshape(std::move(joined), like.shape));
+  const std::string source = out.name;
+  out.name = like.name;
+  out.home = like.home;
+  out.source_name = source;
+  if (!is_mxfp4(like)) {
+    CKPT_ASSIGN(out, recode(std::move(out), types.target));
+    return undone(std::move(out), made);
+  }
+  if (plain_dtype(*out.codec) == Dtype::kMxfp4) return out;
+  return fail_with_hint(ErrorCode::kUsage, "no --base, which gives experts of one type with --to",
+                        "tensor '{}' is MXFP4 in BASE; '{}' of the file is {}", like.name, source,
+                        out.codec->name);
+}
+
 }  // namespace
 
 Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedRows>& rows,
-                               const std::vector<Tensor>& made,
-                               const std::vector<const Tensor*>& found, const TargetTypes& types) {
+                               const TensorPairs& pairs, const TargetTypes& types) {
   const bool by_value = like.shape.size() <= 1;
   std::vector<Tensor> pieces;
   for (size_t begin = 0; begin < rows.size();) {
     size_t end = begin;
     while (end < rows.size() && rows[end].gguf == rows[begin].gguf) ++end;
-    const Tensor& from = *found[rows[begin].gguf];
+    const Tensor& from = *pairs.found[rows[begin].gguf];
     CKPT_ASSIGN(Tensor piece,
                 run_of_one(from, std::span(rows).subspan(begin, end - begin), by_value));
     piece.name = from.name;
@@ -70,13 +97,17 @@ Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedRows>&
   decode_where_types_differ(pieces, types.f32);
   CKPT_ASSIGN(Tensor out,
               pieces.size() == 1 ? Result<Tensor>(std::move(pieces[0])) : concatenate_rows(pieces));
-  CKPT_ASSIGN(out, reshape(std::move(out), like.shape));
-  CKPT_ASSIGN(out, recode(std::move(out), types.target));
-  CKPT_ASSIGN(out, undone(std::move(out), made[rows[0].gguf]));
-  out.name = like.name;
-  out.home = like.home;
-  out.source_name = found[rows[0].gguf]->name;
-  return out;
+  out.name = pairs.found[rows[0].gguf]->name;
+  return finished(std::move(out), like, pairs.made[rows[0].gguf], types);
+}
+
+Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedGrid>& grids,
+                               const TensorPairs& pairs, const TargetTypes& types) {
+  CKPT_ASSIGN(std::vector<Strand> strands, strands_of(like, grids, pairs.found, types.f32));
+  decode_where_types_differ(strands, types.f32);
+  CKPT_ASSIGN(Tensor out, weave(strands, like.shape));
+  out.name = pairs.found[grids[0].gguf]->name;
+  return finished(std::move(out), like, pairs.made[grids[0].gguf], types);
 }
 
 }  // namespace ckpt

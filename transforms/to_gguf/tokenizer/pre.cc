@@ -23,6 +23,11 @@ namespace {
 #define CKPT_LOWER_WORD \
   R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
 
+// Kimi's, in which Chinese characters stand alone (tokenization_kimi.py, pat_str).
+#define CKPT_NO_HAN(classes) "[" classes R"(&&[^\p{Han}]])"
+#define CKPT_NO_HAN_UPPER CKPT_NO_HAN(R"(\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M})")
+#define CKPT_NO_HAN_LOWER CKPT_NO_HAN(R"(\p{Ll}\p{Lm}\p{Lo}\p{M})")
+
 // Steps are written as below in step_text(), joined with newlines. A last step of "bytes" stands
 // for ByteLevel without its own pattern, "bytes+words" for one with it.
 struct Signature {
@@ -48,6 +53,10 @@ constexpr Signature kSignatures[] = {
                                       R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" CKPT_TAIL
                                       "\nbytes",
      "gpt-4o"},
+    {R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?)" CKPT_NO_HAN_UPPER "*" CKPT_NO_HAN_LOWER "+" CKPT_CONTRACTION
+     R"(?|[^\r\n\p{L}\p{N}]?)" CKPT_NO_HAN_UPPER "+" CKPT_NO_HAN_LOWER "*" CKPT_CONTRACTION
+     R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" CKPT_TAIL "\nbytes",
+     "kimi-k2"},
     {R"(\d{1,3}(?=(?:\d{3})*\b))"
      "\n" CKPT_UPPER_WORD CKPT_CONTRACTION "?|" CKPT_LOWER_WORD CKPT_CONTRACTION
      R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" CKPT_TAIL "\nbytes",
@@ -165,7 +174,7 @@ std::string_view pre_tokenizer_steps(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"smaug-bpe", "llama-bpe"},   {"command-r", "starcoder"},    {"smollm", "starcoder"},
       {"refact", "starcoder"},      {"deepseek-r1-qwen", "qwen2"}, {"llama-v3", "llama-bpe"},
-      {"llama3", "llama-bpe"},      {"falcon3", "llama-bpe"},      {"pixtral", "llama-bpe"},
+      {"llama3", "llama-bpe"},      {"falcon3", "llama-bpe"},      {"pixtral", "tekken"},
       {"lfm2", "llama-bpe"},        {"minimax-m2", "gpt-4o"},      {"llama4", "gpt-4o"},
       {"glm4", "llama-bpe"},        {"dbrx", "llama-bpe"},         {"kormo", "gpt-4o"},
       {"joyai-llm", "deepseek-v3"}, {"youtu", "deepseek-v3"},

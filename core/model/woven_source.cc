@@ -1,0 +1,186 @@
+#include "core/model/woven_source.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/arithmetic.h"
+#include "core/model/findings.h"
+#include "core/model/gather.h"
+
+namespace ckpt {
+namespace {
+
+// What is read of all strands at a time, or of the rows of a tensor.
+constexpr uint64_t kTurnsBytes = 4 << 20;
+
+Status check_range(const ByteSource& source, uint64_t offset_bytes, uint64_t wanted_bytes) {
+  const uint64_t size = source.size_bytes();
+  if (offset_bytes <= size && wanted_bytes <= size - offset_bytes) return {};
+  return in(source.name(),
+            Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
+                        offset_bytes, offset_bytes + wanted_bytes, size)));
+}
+
+class WovenSource final : public ByteSource {
+ public:
+  struct Run {
+    Slice from;
+    uint64_t size_bytes;
+  };
+  explicit WovenSource(std::vector<Run> runs) : runs_(std::move(runs)) {
+    for (const Run& run : runs_) turn_bytes_ += run.size_bytes;
+  }
+
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
+    CKPT_TRY(check_range(*this, offset_bytes, out.size()));
+    const uint64_t at_a_time = std::max<uint64_t>(kTurnsBytes / turn_bytes_, 1);
+    std::vector<std::byte> woven;
+    while (!out.empty()) {
+      const uint64_t turn = offset_bytes / turn_bytes_;
+      const uint64_t skipped_bytes = offset_bytes % turn_bytes_;
+      const uint64_t wanted = divide_up(skipped_bytes + out.size(), turn_bytes_);
+      woven.resize(std::min(wanted, at_a_time) * turn_bytes_);
+      CKPT_TRY(fill(turn, woven));
+      const uint64_t size = std::min<uint64_t>(out.size(), woven.size() - skipped_bytes);
+      std::memcpy(out.data(), woven.data() + skipped_bytes, size);
+      out = out.subspan(size);
+      offset_bytes += size;
+    }
+    return {};
+  }
+  uint64_t size_bytes() const override {
+    return runs_[0].from.size_bytes / runs_[0].size_bytes * turn_bytes_;
+  }
+  const std::string& name() const override { return runs_[0].from.source->name(); }
+
+ private:
+  // Whole turns from `first` on.
+  Status fill(uint64_t first, std::span<std::byte> out) const {
+    const uint64_t turns = out.size() / turn_bytes_;
+    std::vector<std::byte> strand;
+    uint64_t at = 0;
+    for (const Run& run : runs_) {
+      strand.resize(turns * run.size_bytes);
+      CKPT_TRY(run.from.source->read(run.from.offset_bytes + first * run.size_bytes, strand));
+      for (uint64_t turn = 0; turn < turns; ++turn) {
+        std::memcpy(out.data() + turn * turn_bytes_ + at, strand.data() + turn * run.size_bytes,
+                    run.size_bytes);
+      }
+      at += run.size_bytes;
+    }
+    return {};
+  }
+
+  std::vector<Run> runs_;
+  uint64_t turn_bytes_ = 0;
+};
+
+class RepackedPart final : public ByteSource {
+ public:
+  RepackedPart(Tensor tensor, const Codec& codec, size_t part)
+      : tensor_(std::move(tensor)),
+        codec_(codec),
+        part_(part),
+        slices_(tensor_.stored().parts[0]),
+        repack_(find_repack(*tensor_.codec, codec)) {
+    CKPT_CHECK(repack_ != nullptr && tensor_.codec->parts.size() == 1);
+  }
+
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
+    CKPT_TRY(check_range(*this, offset_bytes, out.size()));
+    const uint64_t row_bytes = bytes_of(codec_, part_, 1);
+    const uint64_t at_a_time = std::max<uint64_t>(kTurnsBytes / bytes_of(*tensor_.codec, 0, 1), 1);
+    std::vector<std::byte> made;
+    while (!out.empty()) {
+      const uint64_t row = offset_bytes / row_bytes;
+      const uint64_t skipped_bytes = offset_bytes % row_bytes;
+      const uint64_t wanted = divide_up(skipped_bytes + out.size(), row_bytes);
+      CKPT_TRY(move_rows(row, std::min(wanted, at_a_time), made));
+      const uint64_t size = std::min<uint64_t>(out.size(), made.size() - skipped_bytes);
+      std::memcpy(out.data(), made.data() + skipped_bytes, size);
+      out = out.subspan(size);
+      offset_bytes += size;
+    }
+    return {};
+  }
+  uint64_t size_bytes() const override { return bytes_of(codec_, part_, tensor_.rows()); }
+  const std::string& name() const override { return tensor_.name; }
+
+ private:
+  uint64_t bytes_of(const Codec& codec, size_t part, uint64_t rows) const {
+    return part_shape(codec.parts[part], rows, tensor_.row_values()).size_bytes;
+  }
+
+  Status move_rows(uint64_t first, uint64_t rows, std::vector<std::byte>& made) const {
+    GatherBuffers buffers;
+    const uint64_t begin = bytes_of(*tensor_.codec, 0, first);
+    CKPT_ASSIGN(const std::span<const std::byte> from,
+                gather(slices_, begin, bytes_of(*tensor_.codec, 0, rows), buffers));
+    std::vector<std::vector<std::byte>> parts;
+    for (size_t i = 0; i < codec_.parts.size(); ++i) parts.emplace_back(bytes_of(codec_, i, rows));
+    const std::vector<std::span<std::byte>> views(parts.begin(), parts.end());
+    const uint64_t moved = repack_->move(std::span(&from, 1), rows, tensor_.row_values(), views);
+    if (moved != rows) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': row {} has {}", tensor_.name, first + moved,
+                  repack_->refused);
+    }
+    made = std::move(parts[part_]);
+    return {};
+  }
+
+  Tensor tensor_;
+  const Codec& codec_;
+  size_t part_;
+  SliceIndex slices_;
+  const Repack* repack_;
+};
+
+Result<WovenSource::Run> run_of(const Strand& strand, const Codec& codec) {
+  const Tensor& tensor = strand.tensor;
+  const bool is_whole = tensor.is_stored() && tensor.codec == &codec && codec.parts.size() == 1 &&
+                        codec.parts[0].tile_rows == 1 &&
+                        codec.parts[0].tile_values == codec.block_values &&
+                        tensor.stored().parts[0].size() == 1;
+  if (!is_whole || strand.run_values == 0 || strand.run_values % codec.block_values != 0) {
+    return fail(ErrorCode::kUnsupported,
+                "tensor '{}', stored as {}, cannot be joined with others {} values at a time",
+                tensor.name, tensor.codec->name, strand.run_values);
+  }
+  const uint64_t run_bytes =
+      strand.run_values / codec.block_values * size_bytes(codec.parts[0].dtype);
+  return WovenSource::Run{tensor.stored().parts[0][0], run_bytes};
+}
+
+}  // namespace
+
+Result<Tensor> weave(const std::vector<Strand>& strands, std::vector<uint64_t> shape) {
+  CKPT_CHECK(!strands.empty());
+  const Tensor& head = strands[0].tensor;
+  std::vector<WovenSource::Run> runs;
+  uint64_t values = 0;
+  for (const Strand& strand : strands) {
+    CKPT_ASSIGN(runs.emplace_back(), run_of(strand, *head.codec));
+    const uint64_t turns = head.values() / strands[0].run_values;
+    values += strand.tensor.values();
+    if (turns * strand.run_values == strand.tensor.values()) continue;
+    return fail(ErrorCode::kCorrupt, "tensor '{}' has {} values; expected {} x {}",
+                strand.tensor.name, strand.tensor.values(), turns, strand.run_values);
+  }
+  const auto wanted = product(shape);
+  if (!wanted || *wanted != values) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' and others have {} values; expected [{}]",
+                head.name, values, fmt::join(shape, ", "));
+  }
+  const auto source = std::make_shared<const WovenSource>(std::move(runs));
+  Tensor out = head;
+  out.shape = std::move(shape);
+  CKPT_TRY(in(head.name, check_shape(out.shape, *out.codec)));
+  out.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
+  return out;
+}
+
+SharedSource repacked_part(const Tensor& tensor, const Codec& codec, size_t part) {
+  return std::make_shared<const RepackedPart>(tensor, codec, part);
+}
+
+}  // namespace ckpt

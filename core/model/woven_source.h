@@ -1,0 +1,33 @@
+// Bytes that lie in several tensors and belong together in turn: gate and up of each row, keys and
+// values of each head.
+//
+//   runs of 2 of  a b | c d | e f   and runs of 1 of  x | y | z   give   a b x  c d y  e f z
+//
+// Nothing is held in memory: what is asked for is read then. These undo what take_grid and
+// take_every (strided_source.h) take apart.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/io/bytes.h"
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+
+// A tensor of the weave, and how many of its values come in each turn.
+struct Strand {
+  Tensor tensor;
+  uint64_t run_values = 0;
+};
+
+// The values of all strands in turn, as `shape`. Fails: kUnsupported: a strand that is computed,
+// lies in several places, is stored otherwise than the first, or whose run cuts a block; kCorrupt:
+// strands that do not end together, another number of values than `shape`.
+Result<Tensor> weave(const std::vector<Strand>& strands, std::vector<uint64_t> shape);
+
+// One part of what `tensor` would be stored as `codec`, whose bits it holds (find_repack): its
+// codes or its scales alone, as bytes. Requires: the tensor is Stored.
+SharedSource repacked_part(const Tensor& tensor, const Codec& codec, size_t part);
+
+}  // namespace ckpt

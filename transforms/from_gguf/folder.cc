@@ -1,0 +1,165 @@
+#include "transforms/from_gguf/folder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "transforms/from_gguf/config.h"
+#include "transforms/from_gguf/mxfp4_parts.h"
+#include "transforms/from_gguf/weights.h"
+#include "transforms/hf/torch_dtype.h"
+#include "transforms/to_gguf/mxfp4.h"
+#include "transforms/vl/families.h"
+
+namespace ckpt {
+namespace {
+
+constexpr const char* kBaseHint = "--base DIR, the folder that the file was made from";
+
+// With those that a configuration makes of the same class.
+void add_named(const Family& family, std::string_view name, std::vector<const Family*>& out) {
+  if (family.name == name) out.push_back(&family);
+  for (const FamilyVariant& variant : family.variants) {
+    if (variant.family != nullptr) add_named(*variant.family, name, out);
+  }
+}
+
+std::vector<const Family*> families_named(std::string_view name) {
+  std::vector<const Family*> out;
+  for (const Family* family : families()) add_named(*family, name, out);
+  return out;
+}
+
+Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& family,
+                                        const ReturnedTypes& types, const Context& context) {
+  CKPT_ASSIGN(JsonValue config, returned_config(file, family, torch_name(types.floats)));
+  if (types.keeps_mxfp4 && &family == &kGptOss) add_mxfp4_statement(config);
+  ReturnedFolder out;
+  CKPT_ASSIGN(out.folder, make_skeleton(file, config, family, context));
+  CKPT_ASSIGN(out.forward, run_forward(out.folder, context));
+  CKPT_TRY(check_forward(file, out.folder, out.forward));
+  return out;
+}
+
+// By number of `made`. Fails: kCorrupt: one that the file lacks.
+Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made,
+                                                 const Checkpoint& file) {
+  std::map<std::string_view, const Tensor*> by_name;
+  for (const Tensor& tensor : file.tensors) by_name[tensor.name] = &tensor;
+  std::vector<const Tensor*> out;
+  for (const Tensor& tensor : made) {
+    const auto found = by_name.find(tensor.name);
+    if (found == by_name.end()) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' is missing; '{}' of the folder becomes it",
+                  tensor.name, tensor.source_name.empty() ? tensor.name : tensor.source_name);
+    }
+    out.push_back(found->second);
+  }
+  return out;
+}
+
+// Numbers of those that are made of tensors, not of the configuration.
+std::vector<size_t> tensors_of_values(const std::vector<Tensor>& made) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < made.size(); ++i) {
+    const bool is_computed =
+        made[i].is_stored() && made[i].home.empty() && made[i].source_name.empty();
+    if (!is_computed) out.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<ReturnedFolder> find_folder(const Checkpoint& file, const ReturnedTypes& types,
+                                   const Context& context) {
+  const std::string* architecture = file.metadata.find_text("general.architecture");
+  const std::string name = architecture == nullptr ? "" : *architecture;
+  std::optional<Error> first;
+  for (const Family* family : families_named(name)) {
+    auto tried = folder_of_family(file, *family, types, context);
+    if (tried) return tried;
+    if (!first) first = tried.error();
+  }
+  if (first) return fail_with_hint(first->code, kBaseHint, "{}", first->what);
+  return fail(ErrorCode::kUnsupported,
+              "architecture '{}' is not known; ckpt list families shows those that are", name);
+}
+
+Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
+                                      const Context& context) {
+  base.tensors = join_mxfp4(std::move(base.tensors), context.codecs);
+  ReturnedFolder out{std::move(base), {}, 0};
+  CKPT_ASSIGN(out.forward, run_forward(out.folder, context));
+  const std::string* found = file.metadata.find_text("general.architecture");
+  if (found == nullptr || *found != out.forward.model.family->name) {
+    return fail(ErrorCode::kUsage, "the file's architecture is {}; BASE is {}",
+                found == nullptr ? "not said" : *found, out.forward.model.family->name);
+  }
+  const auto checked = check_forward(file, out.folder, out.forward);
+  if (checked) return out;
+  return fail(ErrorCode::kUsage, "BASE is not the model that this file was made from: {}",
+              checked.error().what);
+}
+
+Status return_tensors(const Checkpoint& file, const Codec* type, ReturnedFolder& found,
+                      const Context& context) {
+  const std::vector<Tensor>& made = found.forward.tensors;
+  CKPT_ASSIGN(const std::vector<const Tensor*> sources, tensors_named(made, file));
+  std::vector<size_t> wanted = tensors_of_values(made);
+  CKPT_ASSIGN(const GridMap grids, find_moved_grids(found.folder.tensors, made, wanted));
+  CKPT_ASSIGN(const RowMap rows, find_moved_rows(found.folder.tensors, made, wanted));
+  const Codec& f32 = plain_codec(context.codecs, Dtype::kF32);
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < found.folder.tensors.size(); ++i) {
+    Tensor tensor = found.folder.tensors[i];
+    const auto grid = grids.find(i);
+    const auto run = rows.find(i);
+    const bool is_kept = grid == grids.end() && run == rows.end();
+    const bool keeps_type = type == nullptr || keeps_f32(tensor.name);
+    const TargetTypes types{keeps_type ? *tensor.codec : *type, f32};
+    const bool is_packed = is_mxfp4(tensor);
+    if (is_kept) {
+      ++found.kept;
+    } else if (grid != grids.end()) {
+      CKPT_ASSIGN(tensor, returned_tensor(tensor, grid->second, {made, sources}, types));
+    } else {
+      CKPT_ASSIGN(tensor, returned_tensor(tensor, run->second, {made, sources}, types));
+    }
+    if (!is_packed) {
+      tensors.push_back(std::move(tensor));
+      continue;
+    }
+    for (Tensor& part : split_mxfp4(tensor, context.codecs)) tensors.push_back(std::move(part));
+  }
+  found.folder.tensors = std::move(tensors);
+  return {};
+}
+
+Result<std::string> name_text_class(ReturnedFolder& found) {
+  const std::string& wrapper = found.forward.model.architecture;
+  if (!wrapper.ends_with("ForConditionalGeneration")) return std::string();
+  const std::span<const VlFamily> all = all_vl_families();
+  const auto family = std::find_if(all.begin(), all.end(), [&](const VlFamily& row) {
+    return row.architecture == wrapper && !row.texts.empty();
+  });
+  if (family == all.end()) {
+    return fail_with_hint(ErrorCode::kUnsupported, kBaseHint,
+                          "the file holds the text part of a {}, which has no class of its own",
+                          wrapper);
+  }
+  const VlText& text = family->texts[0];
+  JsonValue config = found.forward.model.root;
+  config["architectures"] = {std::string(text.architecture)};
+  config["model_type"] = std::string(text.outside);
+  config.erase("vision_config");
+  if (!family->mrope.section.empty() && text.outside != text.inside) {
+    for (const char* field : {"mrope_section", "mrope_interleaved"}) {
+      if (config.contains("rope_parameters")) config["rope_parameters"].erase(field);
+      if (config.contains("rope_scaling")) config["rope_scaling"].erase(field);
+    }
+  }
+  found.folder.set_document("config.json", config.dump(2) + "\n");
+  return std::string(text.architecture);
+}
+
+}  // namespace ckpt

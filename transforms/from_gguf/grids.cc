@@ -1,0 +1,141 @@
+#include "transforms/from_gguf/grids.h"
+
+#include <algorithm>
+
+#include "core/model/decoded_source.h"
+#include "transforms/from_gguf/rows.h"
+
+namespace ckpt {
+namespace {
+
+// The grid that all values of `made` are; nullptr for rows that lie as they are.
+const StridedSource* grid_behind(const Tensor& made) {
+  const std::vector<std::vector<Slice>>& parts = stored_of(made).parts;
+  if (parts.empty() || parts[0].size() != 1) return nullptr;
+  return dynamic_cast<const StridedSource*>(parts[0][0].source.get());
+}
+
+// One axis of a grid: how far its elements lie apart in both tensors.
+struct GridAxis {
+  uint64_t size, folder_stride, gguf_stride;
+};
+
+// Those of more than one element, in the order of the folder.
+std::vector<GridAxis> axes_of(const StridedGrid& grid) {
+  std::vector<GridAxis> out;
+  uint64_t gguf_stride = 1;
+  for (size_t i = grid.sizes.size(); i-- > 0;) {
+    if (grid.sizes[i] > 1) out.push_back({grid.sizes[i], grid.strides[i], gguf_stride});
+    gguf_stride *= grid.sizes[i];
+  }
+  std::stable_sort(out.begin(), out.end(), [](const GridAxis& a, const GridAxis& b) {
+    return a.folder_stride > b.folder_stride;
+  });
+  return out;
+}
+
+// How the elements of a grid come in the folder's tensor: `run` of them, in every `period`.
+struct GridTurns {
+  uint64_t first, run, period, turns;
+};
+
+std::optional<GridTurns> turns_of(const std::vector<GridAxis>& axes, uint64_t first,
+                                  uint64_t elements) {
+  GridTurns out{first, 1, elements, 1};
+  size_t outer = axes.size();
+  for (; outer > 0 && axes[outer - 1].folder_stride == out.run; --outer) {
+    out.run *= axes[outer - 1].size;
+  }
+  if (outer == 0) return out;
+  out.period = axes[outer - 1].folder_stride;
+  for (; outer > 0; --outer) {
+    if (axes[outer - 1].folder_stride != out.period * out.turns) return std::nullopt;
+    out.turns *= axes[outer - 1].size;
+  }
+  return out.period * out.turns == elements ? std::optional(out) : std::nullopt;
+}
+
+bool is_in_order(const std::vector<GridAxis>& axes) {
+  return std::is_sorted(axes.begin(), axes.end(), [](const GridAxis& a, const GridAxis& b) {
+    return a.gguf_stride > b.gguf_stride;
+  });
+}
+
+// The values of `from`, which lie in the order of the GGUF, in that of the folder.
+Result<Tensor> in_folder_order(const Tensor& from, const std::vector<GridAxis>& axes,
+                               const Codec& f32) {
+  const bool is_plain = from.codec->parts.size() == 1 && from.codec->block_values == 1;
+  StridedGrid grid{0, {1, 1, 1}, {0, 0, 0}};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const size_t axis = grid.sizes.size() - axes.size() + i;
+    grid.sizes[axis] = axes[i].size;
+    grid.strides[axis] = axes[i].gguf_stride;
+  }
+  return take_grid(is_plain ? from : stored_as_f32(from, f32), grid);
+}
+
+Failure no_turns(const Tensor& like) {
+  return fail(ErrorCode::kUnsupported, "tensor '{}': its values do not come from the file in turn",
+              like.name);
+}
+
+}  // namespace
+
+Result<GridMap> find_moved_grids(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
+                                 std::vector<size_t>& wanted) {
+  const FolderBytes places(folder);
+  GridMap out;
+  std::vector<size_t> others;
+  for (const size_t number : wanted) {
+    const StridedSource* source = grid_behind(made[number]);
+    if (source == nullptr) {
+      others.push_back(number);
+      continue;
+    }
+    const FolderBytes::Place* place = places.find(source->from());
+    const bool is_whole = place != nullptr && source->from().offset_bytes == place->first_byte &&
+                          source->from().size_bytes == place->end_byte - place->first_byte;
+    if (!is_whole) {
+      return fail(ErrorCode::kUnsupported,
+                  "tensor '{}': its values are not those of one tensor of the folder",
+                  made[number].name);
+    }
+    const Tensor& from = folder[place->tensor];
+    const bool are_rows = source->element_bytes() * from.rows() == source->from().size_bytes;
+    out[place->tensor].push_back({number, source->grid(), are_rows ? from.row_values() : 1});
+  }
+  wanted = std::move(others);
+  return out;
+}
+
+Result<std::vector<Strand>> strands_of(const Tensor& like, const std::vector<MovedGrid>& grids,
+                                       const std::vector<const Tensor*>& found, const Codec& f32) {
+  std::vector<MovedGrid> sorted = grids;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const MovedGrid& a, const MovedGrid& b) { return a.grid.first < b.grid.first; });
+  std::vector<Strand> out;
+  std::optional<GridTurns> head;
+  uint64_t next = 0;
+  for (const MovedGrid& moved : sorted) {
+    const Tensor& from = *found[moved.gguf];
+    const std::vector<GridAxis> axes = axes_of(moved.grid);
+    const auto turns = turns_of(axes, moved.grid.first, like.values() / moved.element_values);
+    if (!head) head = turns;
+    if (!turns || turns->first != next || turns->period != head->period ||
+        turns->turns != head->turns) {
+      return no_turns(like);
+    }
+    next += turns->run;
+    Strand strand{from, turns->run * moved.element_values};
+    if (!is_in_order(axes)) {
+      CKPT_ASSIGN(strand.tensor, in_folder_order(from, axes, f32));
+    } else if (strand.run_values % from.codec->block_values != 0) {
+      strand.tensor = stored_as_f32(from, f32);
+    }
+    out.push_back(std::move(strand));
+  }
+  if (!head || next != head->period) return no_turns(like);
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,122 @@
+#include "transforms/from_gguf/layer_fields.h"
+
+#include <algorithm>
+
+namespace ckpt {
+namespace {
+
+using LayerNumbers = std::vector<double>;
+
+// Empty where the value is no list of numbers.
+LayerNumbers layer_numbers(const MetaValue& value) {
+  const auto* array = std::get_if<MetaArray>(&value.value);
+  LayerNumbers out;
+  if (array == nullptr || array->element == MetaType::kText || array->element == MetaType::kArray) {
+    return out;
+  }
+  for (uint64_t i = 0; i < array->count(); ++i) out.push_back(number_at(*array, i));
+  return out;
+}
+
+// A number of a list that counts something; 0 for one that cannot.
+uint64_t count_of(double value) {
+  return value >= 0 && value <= UINT32_MAX ? static_cast<uint64_t>(value) : 0;
+}
+
+JsonValue words_of(const LayerNumbers& numbers, uint64_t count, const char* yes, const char* no) {
+  JsonValue out = JsonValue::array();
+  for (uint64_t i = 0; i < std::min<uint64_t>(count, numbers.size()); ++i) {
+    out.push_back(numbers[i] != 0 ? yes : no);
+  }
+  return out;
+}
+
+void take_types(const LayerNumbers& numbers, uint64_t layers, const char* yes, const char* no,
+                JsonValue& config) {
+  if (!numbers.empty()) config["layer_types"] = words_of(numbers, layers, yes, no);
+}
+
+// The largest of them, as a whole number.
+void take_largest(const LayerNumbers& numbers, std::string_view field, JsonValue& config) {
+  const auto largest = std::max_element(numbers.begin(), numbers.end());
+  if (largest != numbers.end()) config[std::string(field)] = count_of(*largest);
+}
+
+bool has_pattern(const Family& family) {
+  return std::any_of(family.keys.begin(), family.keys.end(),
+                     [](const KeyRule& rule) { return rule.source == KeySource::kMlpWidths; });
+}
+
+// Layers without heads of keys have something else in the place of attention: Mamba in Granite, a
+// convolution in LFM2, either Mamba or an MLP where there is a pattern.
+void take_heads(const KeyRule& rule, const LayerNumbers& heads, const LayerLists& lists,
+                JsonValue& config) {
+  take_largest(heads, rule.fields, config);
+  if (has_pattern(lists.family)) {
+    std::string pattern;
+    for (const double count : heads) pattern += count > 0 ? '*' : 'M';
+    config["hybrid_override_pattern"] = pattern;
+  } else if (lists.family.parameters == &kGraniteHybridParameters) {
+    take_types(heads, lists.layers, "attention", "mamba", config);
+  } else {
+    take_types(heads, lists.layers, "full_attention", "conv", config);
+  }
+}
+
+// Layers that have a width are MLPs.
+void take_widths(const KeyRule& rule, const LayerNumbers& widths, JsonValue& config) {
+  take_largest(widths, rule.fields, config);
+  const std::string* found = text_of(config, "hybrid_override_pattern");
+  if (found == nullptr) return;
+  std::string pattern = *found;
+  for (size_t i = 0; i < std::min(pattern.size(), widths.size()); ++i) {
+    if (widths[i] > 0) pattern[i] = '-';
+  }
+  config["hybrid_override_pattern"] = pattern;
+}
+
+// Two counts, by the kind of attention that layer_types says.
+void take_heads_of_kinds(const LayerNumbers& heads, JsonValue& config) {
+  const JsonValue* types = known(config, "layer_types");
+  for (size_t i = 0; types != nullptr && i < std::min(types->size(), heads.size()); ++i) {
+    const bool is_sliding = (*types)[i] == "sliding_attention";
+    config[is_sliding ? "num_key_value_heads" : "num_global_key_value_heads"] = count_of(heads[i]);
+  }
+}
+
+}  // namespace
+
+bool take_layer_list(const KeyRule& rule, const MetaValue& value, const LayerLists& lists,
+                     JsonValue& config) {
+  const LayerNumbers numbers = layer_numbers(value);
+  switch (rule.source) {
+    case KeySource::kRecurrentLayers:
+      take_types(numbers, lists.layers, "linear_attention", "full_attention", config);
+      return true;
+    case KeySource::kSlidingPattern:
+    case KeySource::kSlidingLayers:
+      take_types(numbers, lists.layers, "sliding_attention", "full_attention", config);
+      return true;
+    case KeySource::kAttentionHeads:
+      if (!numbers.empty()) take_heads(rule, numbers, lists, config);
+      return true;
+    case KeySource::kMlpWidths:
+      take_widths(rule, numbers, config);
+      return true;
+    case KeySource::kFullOrSlidingHeads:
+      take_heads_of_kinds(numbers, config);
+      return true;
+    case KeySource::kWideFeedForward:
+      if (numbers.empty()) return true;  // one width, which another row takes
+      config["use_double_wide_mlp"] = true;
+      config["intermediate_size"] = count_of(*std::min_element(numbers.begin(), numbers.end()));
+      return true;
+    case KeySource::kFullLayers:
+      config[std::string(rule.fields)] = words_of(numbers, numbers.size(), "full", "shared");
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace ckpt

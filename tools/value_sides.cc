@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "core/model/decoded_source.h"
 #include "core/model/tensor_names.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
@@ -22,6 +23,17 @@ Result<Checkpoint> as_values(Checkpoint checkpoint) {
   Context context;
   context.codecs = all_codecs();
   return dequantize->apply(std::move(checkpoint), options, context);
+}
+
+// Experts that are read as what they decode to: only such can be stacked.
+Checkpoint with_decoded_experts(Checkpoint checkpoint) {
+  const Codec& f32 = plain_codec(all_codecs(), Dtype::kF32);
+  for (Tensor& tensor : checkpoint.tensors) {
+    const bool is_decoded = !tensor.is_stored() && tensor.codec == &f32 &&
+                            tensor.recoded().ops.empty() && expert_name(tensor.name).has_value();
+    if (is_decoded) tensor.origin = stored_as_f32(*tensor.recoded().from, f32).origin;
+  }
+  return checkpoint;
 }
 
 // NVFP4 in GGUF has its tensor scales beside it: "X.scale", one for each matrix of "X.weight". They
@@ -68,6 +80,8 @@ Result<ValueSides> value_sides(Checkpoint a, Checkpoint b) {
     Context context;
     context.codecs = all_codecs();
     context.notes = &out.notes;
+    out.a = with_decoded_experts(std::move(out.a));
+    out.b = with_decoded_experts(std::move(out.b));
     CKPT_TRY(to_one_form(out.a, out.b, context));
   }
   CKPT_TRY(apply_gguf_scales(out.a));

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
+#include "core/chunks/repack.h"
 #include "core/engine/share.h"
 #include "tools/commands.h"
 
@@ -75,9 +76,12 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
   for (const Output& output : plan.outputs) {
     const std::string next = next_command(output, plan);
     if (!next.empty()) console.talk(fmt::format("Next: {}", next));
+    const MovedBlocks moved = count_moved(output.checkpoint.tensors);
     console.object("summary", {{"out", output.path.string()},
                                {"dry_run", false},
                                {"tensors", output.checkpoint.tensors.size()},
+                               {"moved_tensors", moved.tensors},
+                               {"moved_blocks", moved.blocks},
                                {"files", output.layout.files.size()},
                                {"read_bytes", report.read_bytes},
                                {"written_bytes", report.written_bytes},

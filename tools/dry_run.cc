@@ -4,6 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/chunks/repack.h"
+
 namespace ckpt {
 namespace {
 
@@ -84,9 +86,12 @@ void show_output(const Console& console, const Output& output) {
   console.answer(fmt::format("{}: {} file(s), {} ({} bytes); nothing was written (--dry-run)",
                              output.path.string(), output.layout.files.size(), human_bytes(total),
                              total));
+  const MovedBlocks moved = count_moved(output.checkpoint.tensors);
   console.object("summary", {{"out", output.path.string()},
                              {"dry_run", true},
                              {"tensors", output.checkpoint.tensors.size()},
+                             {"moved_tensors", moved.tensors},
+                             {"moved_blocks", moved.blocks},
                              {"files", output.layout.files.size()},
                              {"size_bytes", total},
                              {"source_tensor_bytes", before.size_bytes},

@@ -20,6 +20,7 @@ constexpr StepFlag kStepFlags[] = {
     {"tokenizer-pre", "to-gguf", "tokenizer-pre"},
     {"model-name", "to-gguf", "model-name"},
     {"no-mtp", "to-gguf", "mtp", "no", "drop the layers for multi-token prediction"},
+    {"keep-codes", "to-gguf", "keep-codes", "yes"},
     {"mmproj-type", "to-mmproj", "mmproj-type"},
     {"amax-from", "export", "amax-from", {}, {}, kForExport},
     {"preset", "export", "preset", {}, {}, kForExport},

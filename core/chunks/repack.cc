@@ -87,10 +87,13 @@ std::vector<std::span<std::byte>> row_parts(const RecodeInput& input, uint64_t r
 Status refused(const RecodeInput& input, uint64_t row) {
   const Tensor& tensor = input.tensor;
   const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
-  Failure failure = fail_with_hint(
-      ErrorCode::kCorrupt, "the exporter that wrote it; --allow-nonfinite moves it as it is",
-      "tensor '{}': row {} has {}; {} has none", source, input.first_row + row,
-      tensor.recoded().repack->refused, tensor.codec->name);
+  const Repack& repack = *tensor.recoded().repack;
+  const std::string advice = repack.advice.empty()
+                                 ? "the exporter that wrote it; --allow-nonfinite moves it as it is"
+                                 : std::string(repack.advice);
+  Failure failure =
+      fail_with_hint(ErrorCode::kCorrupt, advice, "tensor '{}': row {} has {}; {} has none", source,
+                     input.first_row + row, repack.refused, tensor.codec->name);
   if (!tensor.home.empty()) failure = Failure(std::move(failure.value()).in(tensor.home));
   return failure;
 }
@@ -124,6 +127,21 @@ Result<Tensor> repack(Tensor tensor, const Codec& codec) {
   return tensor;
 }
 
+Scheme moved_scheme(const Tensor& tensor) {
+  const bool is_moved = !tensor.is_stored() && tensor.recoded().repack != nullptr;
+  return is_moved ? tensor.recoded().repack->from->scheme : Scheme::kPlain;
+}
+
+MovedBlocks count_moved(const std::vector<Tensor>& tensors) {
+  MovedBlocks out;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.is_stored() || tensor.recoded().repack == nullptr) continue;
+    ++out.tensors;
+    out.blocks += tensor.values() / tensor.codec->block_values;
+  }
+  return out;
+}
+
 Status repack_chunk(const RecodeInput& input, Parts out) {
   const Recoded& recoded = input.tensor.recoded();
   const uint64_t row_values = input.grain.row_values;
@@ -140,7 +158,8 @@ Status repack_chunk(const RecodeInput& input, Parts out) {
       if (!moved) bad = std::min(bad, row);
     }
   }
-  if (bad == input.rows || input.allow_nonfinite) return {};
+  const bool may_pass = input.allow_nonfinite && recoded.repack->advice.empty();
+  if (bad == input.rows || may_pass) return {};
   return refused(input, bad);
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/chunks/recode_chunk.h"
@@ -20,8 +21,17 @@ namespace ckpt {
 // codec, or an operation changes values or parts blocks; check_shape's errors.
 Result<Tensor> repack(Tensor tensor, const Codec& codec);
 
+// The scheme of the codec that the tensor's bits are moved from; kPlain: they are not moved.
+Scheme moved_scheme(const Tensor& tensor);
+
+// Tensors whose bits are moved, and the blocks of their codec.
+struct MovedBlocks {
+  uint64_t tensors = 0, blocks = 0;
+};
+MovedBlocks count_moved(const std::vector<Tensor>& tensors);
+
 // As recode_chunk, for a tensor with a repack. Fails: kCorrupt for rows that the codec refuses,
-// unless input.allow_nonfinite.
+// unless they are not finite and input.allow_nonfinite.
 Status repack_chunk(const RecodeInput& input, Parts out);
 
 }  // namespace ckpt

@@ -91,6 +91,9 @@ struct Repack {
   // Index of the first row that holds what `refused` says, or `rows`; all rows are moved anyway.
   uint64_t (*move)(ConstParts from, uint64_t rows, uint64_t row_values, Parts to);
   std::string_view refused;  // "a block scale that is NaN"
+  // What to do about such a row. Empty: it holds no finite number, and who asks for it may have it
+  // moved as it is.
+  std::string_view advice = {};
 };
 
 // What the numbers of a codec are, however its parts are named and shaped. One a quantization of

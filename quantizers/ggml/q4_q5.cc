@@ -14,6 +14,7 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/block_codec.h"
+#include "quantizers/fp8/int4_repack.h"
 #include "quantizers/ggml/block_quants.h"
 #include "quantizers/ggml/scale_search.h"
 #include "quantizers/rounding.h"
@@ -196,9 +197,19 @@ void decode_q5_1_scalar(const BlockQ5_1* in, uint64_t blocks, float* values) {
   decode_each(in, blocks, values);
 }
 
-constinit const Codec kQ4_0Codec =
-    block_codec<Dtype::kQ4_0, BlockQ4_0, encode_q4_0, encode_q4_0_weighted, decode_q4_0>(
-        "q4_0", "4 bits, 32 values a scale; 4.5 bits a value");
+namespace {
+
+constexpr Codec q4_0_codec() {
+  Codec codec =
+      block_codec<Dtype::kQ4_0, BlockQ4_0, encode_q4_0, encode_q4_0_weighted, decode_q4_0>(
+          "q4_0", "4 bits, 32 values a scale; 4.5 bits a value");
+  codec.repacks = kInt4Repacks;
+  return codec;
+}
+
+}  // namespace
+
+constinit const Codec kQ4_0Codec = q4_0_codec();
 constinit const Codec kQ4_1Codec =
     block_codec<Dtype::kQ4_1, BlockQ4_1, encode_q4_1, encode_q4_1_weighted, decode_q4_1>(
         "q4_1", "4 bits, 32 values a scale and minimum; 5 bits a value");

@@ -67,6 +67,33 @@ TEST(Repack, WholeBlocksChangeColumnsAndPartsOfThemDoNot) {
   EXPECT_FALSE(repack(*added, codec("nvfp4")));
 }
 
+// A scale that is no F16 number is finite: nobody may have it rounded in silence.
+TEST(Repack, ScalesThatWouldBeRoundedAreRefusedWhateverIsAllowed) {
+  Tensor int4;
+  int4.name = "w";
+  int4.shape = {2, 32};
+  int4.codec = &codec("int4_g32");
+  std::vector<std::byte> codes(32), scales(4), out(36);
+  scales[3] = std::byte{0x48};  // 131072
+  int4.origin =
+      Stored{{{Slice{make_blob("w", codes), 0, 32}}, {Slice{make_blob("w", scales), 0, 4}}}};
+  const auto made = repack(int4, codec("q4_0"));
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_EQ(moved_scheme(*made), Scheme::kPackedInt4);
+  EXPECT_EQ(count_moved({*made, int4}).tensors, 1u);
+  EXPECT_EQ(count_moved({*made, int4}).blocks, 2u);
+  const std::span<const std::byte> from[] = {codes, scales};
+  const std::span<std::byte> to[] = {out};
+  for (const bool allows : {false, true}) {
+    const RecodeInput input{*made, grain(*made), 7, 2, from, {}, allows};
+    const auto moved = repack_chunk(input, to);
+    ASSERT_FALSE(moved);
+    EXPECT_EQ(moved.error().text(),
+              "tensor 'w': row 8 has a scale that is no F16 number; q4_0 has none. Try: the same "
+              "without --keep-codes, which decodes the weights and rounds them anew");
+  }
+}
+
 TEST(Repack, ChunkMovesPermutedBlocks) {
   const auto tensor = repack(*with_op(nvfp4(2, 64, 1), swapped(64, 16)), codec("nvfp4"));
   ASSERT_TRUE(tensor);

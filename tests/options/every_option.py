@@ -40,6 +40,7 @@ VALUES = {
     "tokenizer-pre": ["gpt-4o", "llama-bpe"],
     "model-name": ["Another Name"],
     "no-mtp": [""],
+    "keep-codes": [""],
     "also": ["FOLDER/also.gguf=f32", "FOLDER/also=bf16"],
     "mmproj": ["FOLDER/mmproj.gguf"],
     "mmproj-only": [""],

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/chunks/repack.h"
 #include "transforms/llama_quantize/metadata.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/options.h"
@@ -179,6 +180,8 @@ Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor)
   }
   const std::optional<Dtype> given = rule == nullptr ? std::nullopt : rule->type;
   CKPT_ASSIGN(const Dtype to, chooser.choose({tensor.name, tensor.shape, *from, given}));
+  // Codes that to-gguf kept, which another quantized type would round a second time.
+  if (!given && moved_scheme(tensor) == Scheme::kPackedInt4) return tensor;
   if (to != *from) return convert(job, std::move(tensor), *from, to);
   // Without a matrix even a copy is refused, as by llama-quantize: the file would claim one.
   if (job.imatrix == nullptr) {

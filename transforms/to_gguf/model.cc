@@ -304,9 +304,11 @@ Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
 uint64_t file_type(const Model& model) {
   constexpr uint64_t kNvfp4 = 39;
   constexpr uint64_t kMxfp4Moe = 38;
+  constexpr uint64_t kMostlyQ4_0 = 2;
   const bool is_plain = model.out_type != OutType::kQ8_0;
   if (is_plain && model.is_nvfp4) return kNvfp4;
   if (is_plain && model.is_mxfp4) return kMxfp4Moe;
+  if (is_plain && model.keeps_codes) return kMostlyQ4_0;
   return file_type(model.out_type);
 }
 uint64_t file_type(OutType type) { return row_of(type).file_type; }

@@ -28,6 +28,7 @@ struct Model {
   OutType out_type = OutType::kF32;
   bool is_nvfp4 = false;                 // some weights are, and stay so
   bool is_mxfp4 = false;                 // experts are, and stay so
+  bool keeps_codes = false;              // packed INT4 becomes Q4_0 by moving its bits
   std::vector<std::string> towers = {};  // tensors of vision and other towers, left out
 
   uint64_t blocks() const { return layers + mtp_layers; }

@@ -2,12 +2,18 @@
 //
 //   X_packed I32 [N, K/8], X_scale BF16 [N, K/G], X_shape [N, K]        X [N, K]
 //
+// With keep-codes they are not decoded: Q4_0 has the same codes, and F16 holds most BF16 scales.
+//
 // Source: llama.cpp conversion/base.py (dequant_model). Note: weights with zero points, of other
 // widths or groups, and ones whose shape says something else stay as they are, and are refused by
 // name as what they are stored as.
 #include "transforms/to_gguf/packed_int4.h"
 
+#include <set>
 #include <unordered_map>
+
+#include "core/chunks/repack.h"
+#include "transforms/packed/packed.h"
 
 namespace ckpt {
 namespace {
@@ -82,6 +88,45 @@ Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs
     if (!taken.contains(tensor.name)) out.push_back(tensor);
   }
   return out;
+}
+
+std::optional<Tensor> with_kept_codes(const Tensor& tensor, Codecs codecs) {
+  if (tensor.codec->scheme != Scheme::kPackedInt4) return std::nullopt;
+  auto made = repack(tensor, plain_codec(codecs, Dtype::kQ4_0));
+  return made ? std::optional<Tensor>(std::move(*made)) : std::nullopt;
+}
+
+Status note_kept_codes(const Checkpoint& input, const std::vector<Tensor>& made,
+                       const Context& context) {
+  std::set<std::string_view> packed;
+  for (const Tensor& tensor : input.tensors) {
+    if (is_made_of_words(tensor)) packed.insert(tensor.name);
+  }
+  uint64_t kept = 0, decoded = 0;
+  std::string first;
+  for (const Tensor& tensor : made) {
+    const bool is_kept = moved_scheme(tensor) == Scheme::kPackedInt4;
+    kept += is_kept ? 1 : 0;
+    if (is_kept || !packed.contains(tensor.source_name)) continue;
+    if (decoded++ == 0) first = tensor.source_name;
+  }
+  constexpr std::string_view kWhich =
+      "INT4 of compressed-tensors in groups of 32 or 128, with scales of BF16 and without zero "
+      "points";
+  if (kept == 0) {
+    return fail_with_hint(ErrorCode::kUsage, "the same without it",
+                          "keep-codes: Q4_0 holds the codes of no weight here; it takes {}",
+                          kWhich);
+  }
+  const MovedBlocks moved = count_moved(made);
+  context.note(fmt::format("{} tensors of INT4 keep their codes as q4_0: {} blocks, all exact",
+                           moved.tensors, moved.blocks));
+  if (decoded != 0) {
+    context.note(
+        fmt::format("{} packed tensors are decoded (the first: '{}'); q4_0 takes the codes of {}",
+                    decoded, first, kWhich));
+  }
+  return {};
 }
 
 }  // namespace ckpt

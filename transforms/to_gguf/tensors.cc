@@ -21,6 +21,7 @@
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/nvfp4.h"
+#include "transforms/to_gguf/packed_int4.h"
 #include "transforms/to_gguf/rope.h"
 #include "transforms/to_gguf/select.h"
 #include "transforms/to_gguf/values.h"
@@ -91,7 +92,14 @@ Status TensorList::store(Tensor tensor, std::string name, Store store, std::stri
                 source, name);
   }
   const Codec& codec = codec_for(tensor, name, store);
-  CKPT_ASSIGN(Tensor encoded, encode_as(std::move(tensor), codec));
+  const bool may_keep = model_.keeps_codes && plain_dtype(codec) != Dtype::kF32;
+  std::optional<Tensor> kept = may_keep ? with_kept_codes(tensor, codecs_) : std::nullopt;
+  Tensor encoded;
+  if (kept) {
+    encoded = std::move(*kept);
+  } else {
+    CKPT_ASSIGN(encoded, encode_as(std::move(tensor), codec));
+  }
   encoded.name = std::move(name);
   encoded.source_name = source;
   out_.push_back(std::move(encoded));

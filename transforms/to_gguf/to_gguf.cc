@@ -41,6 +41,9 @@ constexpr OptionRule kToGgufOptions[] = {
                    "F32)")
         .by_default("auto"),
     option::yes_no("mtp", "keep the layers for multi-token prediction").by_default("yes"),
+    option::yes_no("keep-codes",
+                   "INT4 weights of compressed-tensors keep their codes, as q4_0, instead of being "
+                   "decoded"),
     option::yes_no("note-towers", "say which tensors of vision and other towers are left out")
         .by_default("yes"),
     option::text("tokenizer-pre", "NAME", "name of the pre-tokenizer, instead of the one found"),
@@ -152,10 +155,12 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
   }
   CKPT_TRY(check_shapes(selected, model));
   model.out_type = choose_out_type(options, selected);
+  model.keeps_codes = options.yes("keep-codes");
   Checkpoint out;
   out.format = "gguf";
   out.name = input.name;
   CKPT_ASSIGN(out.tensors, make_gguf_tensors(std::move(selected), model, context.codecs));
+  if (model.keeps_codes) CKPT_TRY(note_kept_codes(input, out.tensors, context));
   CKPT_ASSIGN(out.metadata, make_metadata(input, model, out.tensors, options, context));
   CKPT_TRY(check_vocabulary(out.metadata, out.tensors, model.family->vocabulary_multiple, context));
   return out;

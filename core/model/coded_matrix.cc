@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kCodedValuesAtATime = uint64_t{1} << 20;
 
 float scale_value(Dtype dtype, const std::byte* at) {
+  if (dtype == Dtype::kF8E8M0) return float_from_e8m0(static_cast<uint8_t>(*at));
   if (dtype == Dtype::kF32) {
     float value;
     std::memcpy(&value, at, sizeof value);

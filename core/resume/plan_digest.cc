@@ -14,6 +14,7 @@
 #include "core/model/coded_matrix.h"
 #include "core/model/decoded_source.h"
 #include "core/model/strided_source.h"
+#include "core/model/turned_source.h"
 
 namespace ckpt {
 namespace {
@@ -91,6 +92,12 @@ class Digester {
     if (matrix.groups != nullptr) add_values(*matrix.groups);
   }
 
+  void add_parts(const Tensor& tensor) {
+    for (const auto& part : tensor.stored().parts) {
+      for (const Slice& slice : part) add_slice(slice);
+    }
+  }
+
   void add_source(const ByteSource& source) {
     if (is_known(&source)) return;
     if (const auto* decoded = dynamic_cast<const DecodedSource*>(&source)) {
@@ -99,10 +106,12 @@ class Digester {
     }
     if (const auto* decoded = dynamic_cast<const DecodedTensor*>(&source)) {
       say(" decoded {} ", decoded->tensor().codec->name);
-      for (const auto& part : decoded->tensor().stored().parts) {
-        for (const Slice& slice : part) add_slice(slice);
-      }
-      return;
+      return add_parts(decoded->tensor());
+    }
+    if (const auto* turned = dynamic_cast<const TurnedSource*>(&source)) {
+      const Tensor& tensor = turned->tensor();
+      say(" turned {} {} ", tensor.codec->name, fmt::join(tensor.shape, " "));
+      return add_parts(tensor);
     }
     if (const auto* coded = dynamic_cast<const CodedSource*>(&source)) {
       return add_coded(coded->matrix());

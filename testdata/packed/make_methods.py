@@ -28,8 +28,8 @@ def bf16(values):
     return (codes.astype(np.uint32) << 16).view(F32), ("BF16", codes)
 
 
-def write(path, tensors):
-    header, parts, at = {}, [], 0
+def write(path, tensors, notes=None):
+    header, parts, at = {"__metadata__": notes} if notes else {}, [], 0
     for name, array in tensors.items():
         dtype, array = array if isinstance(array, tuple) else (DTYPES[array.dtype.name], array)
         data = np.ascontiguousarray(array).tobytes()
@@ -45,13 +45,13 @@ class Out:
     def __init__(self, folder):
         self.folder, self.rows = folder, []
 
-    def add(self, name, quantization, tensors, values, dtype="float16"):
+    def add(self, name, quantization, tensors, values, dtype="float16", notes=None, **more):
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {"model.norm.weight": np.ones(8, np.float16), **tensors}
-        write(folder / "model.safetensors", tensors)
+        write(folder / "model.safetensors", tensors, notes)
         config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": dtype,
-                  "quantization_config": quantization}
+                  **more, "quantization_config": quantization}
         (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
         for weight, array in values.items():
             array = np.ascontiguousarray(array, F32)
@@ -259,6 +259,60 @@ def others(out):
             {P0 + "weight": ((codes.astype(F32) - 1) / scale.astype(F32)).reshape(40, 96)})
 
 
+# ---- MXFP4 of gpt-oss and of DeepSeek-V4 ----------------------------------------------------------------------------
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], F32)
+
+
+def mxfp4(shape):
+    """Codes packed in pairs, the first low; exponents, one for 32; values."""
+    codes = rng.integers(0, 16, shape).astype(np.uint8)
+    exponents = rng.integers(100, 140, (*shape[:-1], shape[-1] // 32)).astype(np.uint8)
+    exponents.flat[3] = 0
+    worth_ = E2M1[codes] * np.repeat(np.exp2(exponents.astype(np.float64) - 127), 32, -1).astype(F32)
+    return codes[..., 0::2] | codes[..., 1::2] << 4, exponents, worth_
+
+
+def mxfp4_folders(out):
+    tensors, values = {}, {}
+    for name, shape in (("gate_up_proj", (3, 40, 96)), ("down_proj", (3, 96, 32))):
+        stem = "model.layers.0.mlp.experts." + name
+        packed_, exponents, worth_ = mxfp4(shape)
+        tensors |= {stem + "_blocks": packed_.reshape(*exponents.shape, 16), stem + "_scales": exponents,
+                    stem + "_bias": np.ones(shape[:2], np.float16)}
+        values[stem] = worth_.swapaxes(1, 2)
+    out.add("mxfp4-gpt-oss", {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}, tensors, values, "bfloat16")
+    tensors, values = {}, {}
+    for i in range(2):
+        stem = f"layers.0.ffn.experts.{i}.w1."
+        packed_, exponents, values[stem + "weight"] = mxfp4((40, 96))
+        tensors |= {stem + "weight": packed_.view(np.int8), stem + "scale": ("F8_E8M0", exponents)}
+    stem = "layers.0.attn.wq_a."
+    codes = rng.integers(0, 0x7F, (40, 96)).astype(np.uint8)
+    exponents = rng.integers(110, 130, (3, 2)).astype(np.uint8)
+    scales = np.exp2(exponents.astype(F32) - 127)
+    tensors |= {stem + "weight": ("F8_E4M3", codes), stem + "scale": ("F8_E8M0", exponents)}
+    values[stem + "weight"] = E4M3[codes] * np.repeat(np.repeat(scales, 16, 0), 64, 1)[:40, :96]
+    out.add("fp8-deepseek-v4", {"quant_method": "fp8", "fmt": "e4m3", "scale_fmt": "ue8m0", "activation_scheme": "dynamic",
+                                "weight_block_size": [16, 64]}, tensors, values, "bfloat16", expert_dtype="fp4")
+
+
+# ---- torchao 0.18, prototype/safetensors (flatten_tensor_state_dict) ------------------------------------------------
+def torchao_folder(out):
+    tensors, values, notes = {}, {}, {"format": "pt", "model.norm.weight": json.dumps({"_type": "Tensor"})}
+    layers = (("float", (40, 1), None, [1, 96], True), ("float", (3, 2), (16, 64), [16, 64], True), ("int", (40, 3), None, [1, 32], False))
+    for i, (kind, shape_of_scale, block, said, symmetric) in enumerate(layers):
+        stem = f"model.layers.{i}.mlp.down_proj."
+        own, worth_ = codes8(stem, kind, shape_of_scale, symmetric=symmetric, block=block, scale_type=F32)
+        parts = {"weight": "_weight_qdata", "weight_scale": "_weight_scale", "weight_zero_point": "_weight_zero_point"}
+        tensors |= {stem + parts[name.removeprefix(stem)]: array for name, array in own.items() if name.removeprefix(stem) in parts}
+        values |= worth_
+        notes[stem + "weight"] = json.dumps({"_type": "Float8Tensor" if kind == "float" else "IntxUnpackedToInt8Tensor",
+                                             "_data": {"block_size": said}, "_tensor_data_names": ["qdata", "scale"]})
+    notes["tensor_names"] = json.dumps([*values, "model.norm.weight"])
+    out.add("torchao", {"quant_method": "torchao", "quant_type": {"default": {"_type": "Float8WeightOnlyConfig"}}}, tensors, values,
+            "bfloat16", notes)
+
+
 def main(folder):
     out = Out(folder)
     for bits in (2, 3, 4, 8):
@@ -271,6 +325,8 @@ def main(folder):
     compressed_tensors(out)
     bitsandbytes(out)
     others(out)
+    mxfp4_folders(out)
+    torchao_folder(out)
     (folder / "expected.tsv").write_text("".join("\t".join(row) + "\n" for row in out.rows))
 
 

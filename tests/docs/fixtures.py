@@ -180,6 +180,8 @@ def wrapped_by_hand(maker, name):
 
 
 MAKERS = {
+    "gpt-oss-20b": copy_of("families/gpt-oss-mxfp4/hf"),
+    "kimi-k2": copy_of("families/kimi-int4/hf"),
     "Qwen3-VL-4B": copy_of("families/qwen3-vl/hf"),
     "Qwen3.5-9B": copy_of("qwen35vl-micro"),
     "qwen3.5-9b": copy_of("qwen35vl-micro"),

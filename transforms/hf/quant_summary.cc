@@ -36,6 +36,13 @@ struct Algorithm {
   std::string name, detail;
 };
 
+// gpt-oss' codes are called after a parameter, all others after a module.
+std::string packed_module(const std::string& codes) {
+  constexpr std::string_view kBlocks = "_blocks";
+  return codes.ends_with(kBlocks) ? codes.substr(0, codes.size() - kBlocks.size())
+                                  : module_of(codes);
+}
+
 class Summarizer {
  public:
   explicit Summarizer(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {
@@ -114,7 +121,7 @@ class Summarizer {
         ++vectors[text];
         continue;
       }
-      layers[text].push_back(is_packed ? module_of(tensor.name) : listed_name(tensor.name));
+      layers[text].push_back(is_packed ? packed_module(tensor.name) : listed_name(tensor.name));
       if (is_packed) continue;
       found_.emplace_back(&tensor, algorithm.name);
     }

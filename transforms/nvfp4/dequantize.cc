@@ -106,6 +106,14 @@ Status check_folds(const Checkpoint& checkpoint) {
       suspects.size(), suspects[0]);
 }
 
+// DeepSeek-V4 says beside that statement what its experts are stored as.
+Status remove_expert_type(Checkpoint& checkpoint) {
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  if (!config || !config->remove("expert_dtype")) return {};
+  checkpoint.set_document("config.json", config->dump(2) + "\n");
+  return {};
+}
+
 Status set_dtype(Checkpoint& checkpoint, std::string_view name) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
   if (!config) return {};
@@ -129,6 +137,7 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options
   if (!options.choice<bool>("folds")) CKPT_TRY(check_folds(checkpoint));
   CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, plain_codec(context.codecs, type)));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
+  if (was_quantized) CKPT_TRY(remove_expert_type(checkpoint));
   // compressed-tensors' recipe tells how the weights were quantized, AutoGPTQ's document too
   std::erase_if(checkpoint.documents, [](const Document& document) {
     return document.path == "recipe.yaml" || document.path == kGptqConfigName;

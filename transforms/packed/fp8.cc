@@ -1,12 +1,13 @@
 // FP8 with scales that no codec has, and BitNet's three values in two bits.
 //
-//   fp8      P.weight F8_E4M3 [N, K], P.weight_scale_inv or P.qscale_weight (Mistral), one number
-//            or one for each block of weight_block_size             value = code x scale
+//   fp8      P.weight F8_E4M3 [N, K], P.weight_scale_inv, P.qscale_weight (Mistral) or P.scale
+//            (DeepSeek-V4: F8_E8M0), one number or one for each block of weight_block_size
+//                                                                   value = code x scale
 //   bitnet   P.weight U8 [N / 4, K], P.weight_scale, one number     value = (code - 1) / scale
 //            row i N / 4 + r of the weight is bits 2i and 2i + 1 of row r
 //
 // Scales of activations stand beside them and are of no use in floats.
-// Source: llama.cpp conversion/base.py (dequant_simple, dequant_bitnet).
+// Source: llama.cpp conversion/base.py (dequant_simple, dequant_bitnet), conversion/deepseek.py.
 #include "core/model/tensor_names.h"
 #include "transforms/packed/job.h"
 #include "transforms/packed/scales.h"
@@ -18,7 +19,8 @@ const Tensor* fp8_scale(const PackedJob& job, const Tensor& codes) {
   const Tensor* inverse = job.find(codes.name + "_scale_inv");
   const Tensor* own = job.find(codes.name + "_scale");
   if (inverse != nullptr || own != nullptr) return inverse != nullptr ? inverse : own;
-  return job.find(module_of(codes.name) + ".qscale_weight");
+  const Tensor* mistral = job.find(module_of(codes.name) + ".qscale_weight");
+  return mistral != nullptr ? mistral : job.find(module_of(codes.name) + ".scale");
 }
 
 bool is_scaled_fp8(const PackedJob& job, const Tensor& tensor) {

@@ -16,6 +16,7 @@ namespace ckpt {
 
 class PackedJob {
  public:
+  // The checkpoint outlives the job.
   PackedJob(const Checkpoint& checkpoint, const QuantStatement& statement, Codecs codecs,
             bool reads_values);
 
@@ -26,8 +27,11 @@ class PackedJob {
   const Tensor* find(const std::string& name) const;  // nullptr when absent
   // Fails: kCorrupt, naming `of`: there is no such tensor.
   Result<const Tensor*> need(const std::string& name, const Tensor& of) const;
+  // What the file of `of` says under `key` in its __metadata__; null when it says nothing.
+  const std::string* file_note(const Tensor& of, std::string_view key) const;
 
  private:
+  const Checkpoint& checkpoint_;
   std::unordered_map<std::string_view, const Tensor*> by_name_;
 };
 
@@ -48,6 +52,8 @@ std::span<const PackedKind> gptq_kinds();
 std::span<const PackedKind> compressed_kinds();
 std::span<const PackedKind> bitsandbytes_kinds();
 std::span<const PackedKind> fp8_kinds();
+std::span<const PackedKind> mxfp4_kinds();
+std::span<const PackedKind> torchao_kinds();
 
 // ---- what the readers are written with ---------------------------------------------------------
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/model/turned_source.h"
 #include "transforms/packed/job.h"
 #include "transforms/transforms.h"
 
@@ -13,7 +14,8 @@ using KindList = std::vector<const PackedKind*>;
 
 KindList all_packed_kinds() {
   KindList out;
-  for (const auto& kinds : {gptq_kinds(), compressed_kinds(), bitsandbytes_kinds(), fp8_kinds()}) {
+  for (const auto& kinds : {gptq_kinds(), compressed_kinds(), bitsandbytes_kinds(), mxfp4_kinds(),
+                            fp8_kinds(), torchao_kinds()}) {
     for (const PackedKind& kind : kinds) out.push_back(&kind);
   }
   return out;
@@ -97,18 +99,21 @@ Result<Checkpoint> join_packed_weights(Checkpoint checkpoint, Codecs codecs) {
 
 namespace {
 
-const CodedSource* coded_source(const Tensor& tensor) {
+template <class Source>
+const Source* source_of(const Tensor& tensor) {
   if (!tensor.is_stored() || tensor.stored().parts.size() != 1) return nullptr;
   const std::vector<Slice>& slices = tensor.stored().parts[0];
-  return slices.empty() ? nullptr : dynamic_cast<const CodedSource*>(slices[0].source.get());
+  return slices.empty() ? nullptr : dynamic_cast<const Source*>(slices[0].source.get());
 }
 
 }  // namespace
 
-bool is_unpacked(const Tensor& tensor) { return coded_source(tensor) != nullptr; }
+bool is_unpacked(const Tensor& tensor) {
+  return source_of<CodedSource>(tensor) != nullptr || source_of<TurnedSource>(tensor) != nullptr;
+}
 
 bool is_made_of_words(const Tensor& tensor) {
-  const CodedSource* source = coded_source(tensor);
+  const CodedSource* source = source_of<CodedSource>(tensor);
   return tensor.codec->scheme == Scheme::kPackedInt4 ||
          (source != nullptr && source->matrix().codes.word_bytes == 4);
 }
@@ -143,7 +148,7 @@ Result<std::map<std::string, std::string>> describe_packed_weights(const Checkpo
 
 PackedJob::PackedJob(const Checkpoint& checkpoint, const QuantStatement& said, Codecs list,
                      bool reads)
-    : statement(said), codecs(list), reads_values(reads) {
+    : statement(said), codecs(list), reads_values(reads), checkpoint_(checkpoint) {
   by_name_.reserve(checkpoint.tensors.size());
   for (const Tensor& tensor : checkpoint.tensors) by_name_.emplace(tensor.name, &tensor);
 }
@@ -151,6 +156,11 @@ PackedJob::PackedJob(const Checkpoint& checkpoint, const QuantStatement& said, C
 const Tensor* PackedJob::find(const std::string& name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;
+}
+
+const std::string* PackedJob::file_note(const Tensor& of, std::string_view key) const {
+  const auto file = checkpoint_.file_metadata.find(of.home);
+  return file == checkpoint_.file_metadata.end() ? nullptr : file->second.find_text(key);
 }
 
 Result<const Tensor*> PackedJob::need(const std::string& name, const Tensor& of) const {

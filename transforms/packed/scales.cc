@@ -24,7 +24,8 @@ bool is_fp8_grid(const Tensor& tensor) {
 
 Result<ScaleGrid> scales_of(const Tensor& scale, const ScaledShape& shape) {
   const auto [rows, columns, group, block] = shape;
-  const bool is_sound = is_float_grid(scale, scale.shape.size());
+  const bool is_sound = is_float_grid(scale, scale.shape.size()) ||
+                        is_plain_grid(scale, Dtype::kF8E8M0, scale.shape.size());
   ScaleGrid out;
   if (is_sound) out.bytes = only_slice(scale);
   out.dtype = scale.codec->parts[0].dtype;

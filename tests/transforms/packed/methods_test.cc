@@ -1,6 +1,7 @@
 // Weights in layouts of other programs: values are those that they were packed from, and files that
 // lie are refused by name.
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "core/base/sha256.h"
@@ -73,6 +74,8 @@ TEST(PackedMethods, AnyRangeOfAWeightIsThatOfItsFloats) {
 }
 
 TEST(PackedMethods, NothingIsLeftOfTheLayoutInAFolderOfFloats) {
+  std::set<std::string> weights;
+  for (const Expected& row : expected_weights()) weights.insert(row.name);
   for (const Expected& row : expected_weights()) {
     const auto made = run("dequantize", folder_of(row.folder), {});
     ASSERT_TRUE(made.has_value()) << row.folder << ": " << made.error().text();
@@ -80,8 +83,8 @@ TEST(PackedMethods, NothingIsLeftOfTheLayoutInAFolderOfFloats) {
     EXPECT_EQ(config.find("quant"), std::string::npos) << row.folder;
     for (const Tensor& each : made->tensors) {
       EXPECT_TRUE(is_plain_float(*each.codec)) << row.folder << ' ' << each.name;
-      const bool is_whole = each.name.ends_with(".weight") || each.name.ends_with(".bias");
-      EXPECT_TRUE(is_whole) << row.folder << ' ' << each.name;
+      const bool is_whole = each.name.ends_with(".weight") || each.name.ends_with("bias");
+      EXPECT_TRUE(is_whole || weights.contains(each.name)) << row.folder << ' ' << each.name;
     }
   }
 }
@@ -206,6 +209,59 @@ TEST(PackedMethods, BitsandbytesThatLieAreRefusedByName) {
     Tensor& order = tensor(on, std::string(kDown) + ".weight_format");
     order = make_tensor(order.name, {}, *order.codec, {std::byte{2}});
   });
+}
+
+TEST(PackedMethods, Mxfp4ThatLiesIsRefusedByName) {
+  const std::string gate = "model.layers.0.mlp.experts.gate_up_proj";
+  refuses("mxfp4-gpt-oss", "has no 'model.layers.0.mlp.experts.down_proj_scales' beside it",
+          [](Checkpoint& on) { drop(on, "down_proj_scales"); });
+  refuses("mxfp4-gpt-oss", "expected u8 [3, 40, 3], one for each 32 values of",
+          [&](Checkpoint& on) {
+            tensor(on, gate + "_scales").shape = {3, 3, 40};
+          });
+  refuses("mxfp4-gpt-oss", "expected 16 bytes in the last axis: 32 codes of 4 bits",
+          [&](Checkpoint& on) {
+            tensor(on, gate + "_blocks").shape = {3, 40, 6, 8};
+          });
+  refuses("mxfp4-gpt-oss", "are both the weight of one layer",
+          [&](Checkpoint& on) { tensor(on, "model.norm.weight").name = gate; });
+  const std::string expert = "layers.0.ffn.experts.1.w1";
+  refuses("fp8-deepseek-v4", "expected f8_e8m0 [40, 3], one for each 32 values",
+          [&](Checkpoint& on) {
+            tensor(on, expert + ".scale").shape = {3, 40};
+          });
+  refuses("fp8-deepseek-v4", "expected a multiple of 16 bytes in a row: 32 codes of 4 bits",
+          [&](Checkpoint& on) {
+            tensor(on, expert + ".weight").shape = {80, 24};
+          });
+}
+
+TEST(PackedMethods, TorchaoThatLiesOrIsPackedForAKernelIsRefusedByName) {
+  const std::string weight = std::string(kDown) + ".weight";
+  const auto note = [&](Checkpoint& on, const std::string& text) {
+    Metadata& said = on.file_metadata.at("model.safetensors");
+    said.set(weight, MetaValue::text(text));
+  };
+  refuses("torchao",
+          "down_proj.weight' is torchao's Int4TilePackedTo4dTensor; of torchao only Float8Tensor, "
+          "Int8Tensor, IntxUnpackedToInt8Tensor are read here",
+          [&](Checkpoint& on) { note(on, R"({"_type": "Int4TilePackedTo4dTensor"})"); });
+  refuses("torchao", "expected i8 in two axes",
+          [&](Checkpoint& on) { note(on, R"({"_type": "Int8Tensor"})"); });
+  refuses("torchao", "which says of what class of torchao's it is",
+          [](Checkpoint& on) { on.file_metadata.clear(); });
+  refuses("torchao", "has no 'model.layers.0.mlp.down_proj._weight_scale' beside it",
+          [](Checkpoint& on) { drop(on, "0.mlp.down_proj._weight_scale"); });
+  refuses("torchao", "expected i8, one for each scale", [](Checkpoint& on) {
+    tensor(on, "model.layers.2.mlp.down_proj._weight_zero_point").shape = {120, 2};
+  });
+}
+
+TEST(PackedMethods, ExpertsThatBecomeFloatsAreNoLongerSaidToBeOfFourBits) {
+  const std::string before(folder_of("fp8-deepseek-v4").find_document("config.json")->text());
+  EXPECT_NE(before.find("expert_dtype"), std::string::npos);
+  const auto made = run("dequantize", folder_of("fp8-deepseek-v4"), {});
+  EXPECT_EQ(made->find_document("config.json")->text().find("expert_dtype"), std::string::npos);
 }
 
 TEST(PackedMethods, SymmetricInt4OfFourBitsKeepsItsCodes) {

@@ -1,0 +1,44 @@
+// A stack of matrices with rows and columns exchanged, decoded to F32: experts whose codes lie
+// [out, in] where their floats lie [in, out].
+//
+//   stored  [n, rows, columns], of any codec whose blocks lie in a row      read as  f32 [n,
+//   columns, rows]
+//
+// Nothing is held in memory: what is asked for is read and decoded then. Each row of the result
+// takes a few values of every stored row, so what is asked for at once decides how often a stored
+// row is read; it is decoded once.
+#pragma once
+
+#include <string>
+
+#include "core/io/bytes.h"
+#include "core/model/checkpoint.h"
+#include "core/model/gather.h"
+
+namespace ckpt {
+
+class TurnedSource final : public ByteSource {
+ public:
+  // Whether it can read such a tensor: Stored, three axes, no scale that rows or a whole row share.
+  static bool takes(const Tensor& tensor);
+  // Requires: takes(tensor).
+  explicit TurnedSource(Tensor tensor);
+
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
+  uint64_t size_bytes() const override { return tensor_.values() * sizeof(float); }
+  const std::string& name() const override { return tensor_.name; }
+  const Tensor& tensor() const { return tensor_; }
+
+ private:
+  // Columns [first, first + count) of one stored matrix, whole blocks.
+  struct Window {
+    uint64_t matrix, first, count;
+  };
+  Status fill(const Window& window, std::span<float> out) const;
+  Status decode(const Window& window, uint64_t first_row, std::span<float> out) const;
+
+  Tensor tensor_;
+  std::vector<SliceIndex> parts_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,101 @@
+// MXFP4 whose parts no codec has under their names: codes of 4 bits, 32 values a power of two.
+//
+//   mxfp4 (gpt-oss)    P_blocks U8 [E, N, K / 32, 16], P_scales U8 [E, N, K / 32]  ──▶  P [E, K, N]
+//   fp8 (DeepSeek-V4)  P.weight I8 [N, K / 2], P.scale F8_E8M0 [N, K / 32]  ──▶  P.weight [N, K]
+//
+// Two codes a byte, the first one low; an exponent is biased by 127. The floats of gpt-oss lie as
+// its BF16 checkpoints have them: rows and columns exchanged, gate and up in turn as they were.
+// Sources: transformers src/transformers/integrations/mxfp4.py (convert_moe_packed_tensors); NVIDIA
+// Model-Optimizer examples/deepseek/deepseek_v4; llama.cpp conversion/deepseek.py.
+#include <algorithm>
+
+#include "core/model/tensor_names.h"
+#include "core/model/turned_source.h"
+#include "transforms/packed/job.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kBlockEnd = "_blocks";
+constexpr uint64_t kMxfp4Group = 32;
+constexpr uint64_t kBlockBytes = kMxfp4Group / 2;
+constexpr std::string_view kMxfp4Label = "MXFP4 (group 32)";
+
+// Codes and exponents as one tensor; bytes are the same whatever type the file says they have.
+Tensor mxfp4_tensor(const PackedJob& job, const Tensor& codes, const Tensor& scales) {
+  Tensor out = codes;
+  out.codec = &scheme_codec(job.codecs, Scheme::kMxfp4, Dialect::kCompressedTensors);
+  out.origin = Stored{{{only_slice(codes)}, {only_slice(scales)}}};
+  return out;
+}
+
+// ---- gpt-oss -----------------------------------------------------------------------------------
+
+bool is_expert_blocks(const PackedJob&, const Tensor& tensor) {
+  return tensor.name.ends_with(kBlockEnd) && is_plain_grid(tensor, Dtype::kU8, 4);
+}
+
+Result<PackedWeight> join_expert_blocks(const PackedJob& job, const Tensor& blocks) {
+  const std::string stem = blocks.name.substr(0, blocks.name.size() - kBlockEnd.size());
+  CKPT_ASSIGN(const Tensor* scales, job.need(stem + "_scales", blocks));
+  const std::vector<uint64_t>& shape = blocks.shape;
+  if (shape[3] != kBlockBytes) {
+    return wrong_part(blocks, "16 bytes in the last axis: 32 codes of 4 bits");
+  }
+  const bool fits = is_plain_grid(*scales, Dtype::kU8, 3) &&
+                    std::equal(scales->shape.begin(), scales->shape.end(), shape.begin());
+  if (!fits) {
+    return wrong_part(*scales, fmt::format("u8 [{}, {}, {}], one for each 32 values of '{}'",
+                                           shape[0], shape[1], shape[2], blocks.name));
+  }
+  PackedWeight out{blocks, {&blocks, scales}, std::string(kMxfp4Label)};
+  Tensor& weight = out.weight;
+  weight.name = stem;
+  weight.shape = {shape[0], shape[2] * kMxfp4Group, shape[1]};
+  if (job.codecs.empty()) return out;  // only looked at
+  Tensor stored = mxfp4_tensor(job, blocks, *scales);
+  stored.name = stem;
+  stored.shape = {shape[0], shape[1], shape[2] * kMxfp4Group};
+  const auto source = std::make_shared<const TurnedSource>(std::move(stored));
+  weight.codec = &plain_codec(job.codecs, Dtype::kF32);
+  weight.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
+  return out;
+}
+
+// ---- DeepSeek-V4 -------------------------------------------------------------------------------
+
+bool is_packed_pairs(const PackedJob& job, const Tensor& tensor) {
+  return tensor.name.ends_with(kWeight) && is_plain_grid(tensor, Dtype::kI8, 2) &&
+         job.find(module_of(tensor.name) + ".scale") != nullptr;
+}
+
+Result<PackedWeight> join_packed_pairs(const PackedJob& job, const Tensor& codes) {
+  const Tensor& scales = *job.find(module_of(codes.name) + ".scale");
+  const uint64_t rows = codes.shape[0];
+  const uint64_t row_bytes = codes.shape[1];
+  if (row_bytes % kBlockBytes != 0) {
+    return wrong_part(codes, "a multiple of 16 bytes in a row: 32 codes of 4 bits");
+  }
+  const uint64_t groups = row_bytes / kBlockBytes;
+  const bool is_sound =
+      is_plain_grid(scales, Dtype::kF8E8M0, 2) || is_plain_grid(scales, Dtype::kU8, 2);
+  if (!is_sound || scales.shape != std::vector<uint64_t>{rows, groups}) {
+    return wrong_part(scales,
+                      fmt::format("f8_e8m0 [{}, {}], one for each 32 values", rows, groups));
+  }
+  PackedWeight out{codes, {&codes, &scales}, std::string(kMxfp4Label)};
+  out.weight.shape = {rows, row_bytes * 2};
+  if (job.codecs.empty()) return out;  // only looked at
+  out.weight = mxfp4_tensor(job, codes, scales);
+  out.weight.shape = {rows, row_bytes * 2};
+  return out;
+}
+
+constexpr PackedKind kMxfp4Kinds[] = {{"mxfp4", is_expert_blocks, join_expert_blocks},
+                                      {"fp8", is_packed_pairs, join_packed_pairs}};
+
+}  // namespace
+
+std::span<const PackedKind> mxfp4_kinds() { return kMxfp4Kinds; }
+
+}  // namespace ckpt

@@ -1,0 +1,122 @@
+// torchao: tensors of its own classes, flattened into safetensors.
+//
+//   P._weight_qdata F8_E4M3, F8_E5M2, I8 [N, K], P._weight_scale, P._weight_zero_point I8
+//   __metadata__ of the file: "P.weight": {"_type": "Float8Tensor", "_data": {"block_size": ...}}
+//
+//   Float8Tensor                              value = code x scale
+//   Int8Tensor, IntxUnpackedToInt8Tensor      value = (code - zero point) x scale
+//
+// Scales of activations stand beside them and are of no use in floats. Other classes pack their
+// codes for one kernel and are refused by name; checkpoints of torchao before 0.15 are pickles.
+// Source: torchao prototype/safetensors (flatten_tensor_state_dict), quantization/quantize_/
+// workflows.
+#include <algorithm>
+
+#include "core/json/json_edit.h"
+#include "core/model/tensor_names.h"
+#include "transforms/packed/job.h"
+#include "transforms/packed/scales.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kQdata = "_qdata";
+constexpr std::string_view kFlatClasses[] = {"Float8Tensor", "Int8Tensor",
+                                             "IntxUnpackedToInt8Tensor"};
+
+bool is_qdata(const PackedJob&, const Tensor& tensor) {
+  return last_word(tensor.name).starts_with("_") && tensor.name.ends_with(kQdata);
+}
+
+// "model.norm.weight" of "model.norm._weight_qdata".
+std::string flattened_weight(const Tensor& qdata) {
+  const std::string word(last_word(qdata.name));
+  return fmt::format("{}.{}", module_of(qdata.name),
+                     word.substr(1, word.size() - 1 - kQdata.size()));
+}
+
+// What the file's __metadata__ says of the weight: its class, and what shares a scale.
+struct FlatClass {
+  std::string name;
+  std::vector<uint64_t> block;
+};
+
+Result<FlatClass> flat_class(const PackedJob& job, const Tensor& qdata) {
+  const std::string weight = flattened_weight(qdata);
+  const std::string* note = job.file_note(qdata, weight);
+  if (note == nullptr) {
+    return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
+                          "tensor '{}': the __metadata__ of '{}' has no '{}', which says of what "
+                          "class of torchao's it is",
+                          qdata.name, qdata.home, weight);
+  }
+  CKPT_ASSIGN(const JsonText said,
+              in(fmt::format("__metadata__ '{}'", weight), JsonText::parse(*note)));
+  FlatClass out{said.find_text("_type").value_or(""), {}};
+  if (std::find(std::begin(kFlatClasses), std::end(kFlatClasses), out.name) ==
+      std::end(kFlatClasses)) {
+    return fail_with_hint(ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
+                          "tensor '{}' is torchao's {}; of torchao only {} are read here", weight,
+                          out.name, fmt::join(kFlatClasses, ", "));
+  }
+  const JsonText* data = said.find("_data");
+  const JsonText* block = data == nullptr ? nullptr : data->find("block_size");
+  for (size_t i = 0; block != nullptr && i < block->items().size(); ++i) {
+    out.block.push_back(block->items()[i].as_whole().value_or(0));
+  }
+  return out;
+}
+
+Status add_flat_zeros(const Tensor& zeros, CodedMatrix& matrix) {
+  const ScaleGrid& scales = matrix.scales;
+  if (!is_plain_grid(zeros, Dtype::kI8, zeros.shape.size()) ||
+      zeros.values() != scales.rows * scales.columns) {
+    return wrong_part(zeros, "i8, one for each scale");
+  }
+  if (scales.tile_rows != 1) return wrong_part(zeros, "one for each row or group");
+  matrix.zeros = {.bytes = only_slice(zeros),
+                  .outer = scales.rows,
+                  .inner = scales.columns,
+                  .bits = 8,
+                  .word_bytes = 1,
+                  .is_signed = true};
+  return {};
+}
+
+Result<PackedWeight> join_flattened(const PackedJob& job, const Tensor& qdata) {
+  CKPT_ASSIGN(const FlatClass said, flat_class(job, qdata));
+  const std::string stem = qdata.name.substr(0, qdata.name.size() - kQdata.size());
+  CKPT_ASSIGN(const Tensor* scale, job.need(stem + "_scale", qdata));
+  const bool is_float = said.name == kFlatClasses[0];
+  if (is_float ? !is_fp8_grid(qdata) : !is_plain_grid(qdata, Dtype::kI8, 2)) {
+    return wrong_part(qdata, is_float ? "f8_e4m3 or f8_e5m2 in two axes" : "i8 in two axes");
+  }
+  ScaledShape shape{qdata.shape[0], qdata.shape[1], 0, {}};
+  const bool is_group = said.block.size() == 2 && said.block[0] == 1;
+  if (is_group && said.block[1] < shape.columns) shape.group = said.block[1];
+  if (said.block.size() == 2 && !is_group) shape.block = said.block;
+  CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(qdata, *scale, shape));
+  PackedWeight out{{}, {&qdata, scale}, {}};
+  const Tensor* zeros = job.find(stem + "_zero_point");
+  if (zeros != nullptr) {
+    out.parts.push_back(zeros);
+    CKPT_TRY(add_flat_zeros(*zeros, matrix));
+  }
+  if (const Tensor* smooth = job.find(stem + "_act_pre_scale")) {
+    return wrong_part(*smooth, "none: what the input is multiplied with first is not read here");
+  }
+  for (const char* end : {"_act_quant_scale", "_act_quant_zero_point"}) {
+    if (const Tensor* side = job.find(stem + end)) out.parts.push_back(side);
+  }
+  out.label = fmt::format("{} ({})", is_float ? "FP8" : "INT8", describe(matrix.scales));
+  out.weight = coded_tensor(job, qdata, flattened_weight(qdata), std::move(matrix));
+  return out;
+}
+
+constexpr PackedKind kTorchaoKinds[] = {{"torchao", is_qdata, join_flattened}};
+
+}  // namespace
+
+std::span<const PackedKind> torchao_kinds() { return kTorchaoKinds; }
+
+}  // namespace ckpt

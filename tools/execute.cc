@@ -17,11 +17,13 @@ constexpr uint32_t kMaxShares = 1'000'000;
 
 struct TypedExecute {
   fs::path plan;
-  std::string part;
+  std::string part, index;
   bool force = false;
 };
 
-Status read_part(std::string_view text, ResumeOptions& resume) {
+// "I/N", I counted from `first`.
+Status read_part(std::string_view option, std::string_view text, uint32_t first,
+                 ResumeOptions& resume) {
   if (text.empty()) return {};
   const size_t slash = std::min(text.find('/'), text.size());
   const auto read = [&](std::string_view digits, uint32_t& number) {
@@ -30,11 +32,13 @@ Status read_part(std::string_view text, ResumeOptions& resume) {
   };
   const bool sound = slash < text.size() && read(text.substr(0, slash), resume.share_number) &&
                      read(text.substr(slash + 1), resume.share_count);
-  if (sound && resume.share_number >= 1 && resume.share_number <= resume.share_count &&
+  if (sound && resume.share_number >= first && resume.share_number - first < resume.share_count &&
       resume.share_count <= kMaxShares) {
+    resume.share_number += 1 - first;
     return {};
   }
-  return fail(ErrorCode::kUsage, "--part '{}'; expected I/N, I from 1 to N", text);
+  return fail(ErrorCode::kUsage, "{} '{}'; expected I/N, I from {}", option, text,
+              first == 1 ? "1 to N" : "0 to N-1");
 }
 
 // When the plan was made, by the clock of the file system.
@@ -55,7 +59,8 @@ Result<int> run(const TypedExecute& typed, const Console& console, const CommonO
   ExecuteOptions options;
   options.allow_nonfinite = file.allow_nonfinite;
   options.force = typed.force;
-  CKPT_TRY(read_part(typed.part, options.resume));
+  CKPT_TRY(read_part("--part", typed.part, 1, options.resume));
+  CKPT_TRY(read_part("--index", typed.index, 0, options.resume));
   options.resume.since_ns = modified_ns(typed.plan);
   CKPT_ASSIGN(const PlannedConversion planned,
               in(place, plan_again(file, with_common(options, common))));
@@ -68,6 +73,10 @@ Run declare_execute(CommandOptions& options) {
   options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote").is_required = true;
   options.add("--part", &typed->part,
               "I/N: only this share of the work; the last of N to finish ends it");
+  options
+      .add("--index", &typed->index,
+           "the same counted from 0, as Kubernetes' JOB_COMPLETION_INDEX is")
+      .excludes = "--part";
   options.add("--force", &typed->force, "replace OUT, if it holds nothing but a checkpoint");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) {
@@ -81,7 +90,8 @@ constinit const Command kExecuteCommand{
     "execute", "Carries out a plan, or one share of it on each of many machines.",
     "  ckpt convert base/ out/ --to nvfp4-w4a16 --plan-out plan.json\n"
     "  ckpt execute plan.json\n"
-    "  ckpt execute plan.json --part 3/8",
+    "  ckpt execute plan.json --part 3/8\n"
+    "  ckpt execute plan.json --index 2/8",
     declare_execute};
 
 }  // namespace ckpt

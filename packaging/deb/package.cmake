@@ -3,13 +3,14 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ckpt)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_CONTACT "ckpt maintainers <maintainers@ckpt.dev>" CACHE STRING
+set(CPACK_PACKAGE_CONTACT "ckpt maintainers <maintainers@ckpt.example>" CACHE STRING
   "who answers for the package")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "convert, patch, check and publish LLM checkpoints")
 set(CPACK_PACKAGE_DESCRIPTION
-"Reads and writes Hugging Face folders, safetensors and GGUF, in bounded memory and without a GPU,
- and gives the bytes that the reference programs give. Quantizes to GGUF's types, NVFP4 and FP8;
- says whether a server will load a checkpoint and what fixes it; signs and verifies folders.")
+"Reads and writes Hugging Face folders, safetensors and GGUF, in bounded
+memory and without a GPU, and gives the bytes that the reference programs
+give. Quantizes to GGUF's types, NVFP4 and FP8; says whether a server will
+load a checkpoint and what fixes it; signs and verifies folders.")
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)   # ckpt_0.1.0_amd64.deb

@@ -26,6 +26,10 @@ LANGUAGES = {"sh", "bash", "console"}
 
 # (document, line as a glob): why it is not run. Everything else is.
 NOT_RUN = {
+    ("README.md", "pip install *"): "needs a wheel; the CTest wheel makes and installs one",
+    ("README.md", "install -m *"): "needs a static build; tests/packaging/static.py runs it",
+    ("README.md", "sudo *"): "needs root; tests/packaging/deb.py installs it",
+    ("README.md", "cmake --preset *"): "builds the program; the CTest installed installs it",
     ("README.md", "./try.sh*"): "builds the program: the CTest try_sh and test.sh itself do",
     ("README.md", "./test.sh*"): "this test is part of it",
     ("CONTRIBUTING.md", "./test.sh*"): "this test is part of it",

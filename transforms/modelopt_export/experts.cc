@@ -5,10 +5,13 @@
 //   X.experts.down_proj    [E, H, I] ───▶ X.experts.e.down_proj.weight [H, I]
 //
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/moe_utils.py (_export_fused_experts).
-// Some families stack the same names with rows and columns changed ([E, H, 2I] and [E, I, H]); the
-// two shapes together tell which it is.
+// Some families stack the same names with rows and columns exchanged ([E, H, 2I] and [E, I, H]);
+// the two shapes together tell which it is. Qwen3-VL is released so, and transformers 5 exchanges
+// them as it loads them: its experts come out as the others' do. Those of Llama 4 and gpt-oss stay
+// stacks in ModelOpt's exports and are refused.
 #include <map>
 
+#include "core/model/strided_source.h"
 #include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/select.h"
 
@@ -21,6 +24,7 @@ constexpr std::string_view kDown = ".experts.down_proj";
 struct Stack {
   const Tensor* gate_up = nullptr;
   const Tensor* down = nullptr;
+  bool is_exchanged = false;  // [E, H, 2I] and [E, I, H]
 };
 using Stacks = std::map<std::string, Stack>;  // by "….mlp.experts"
 
@@ -30,7 +34,7 @@ bool is_stack(const Tensor& tensor) {
          tensor.codec->decode != nullptr;
 }
 
-Status check_stack(const std::string& container, const Stack& stack) {
+Status check_stack(const std::string& container, const ExportModel& model, Stack& stack) {
   if (stack.gate_up == nullptr || stack.down == nullptr) {
     return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
                           "'{}' has no gate_up_proj and down_proj; other stacks of experts cannot "
@@ -41,6 +45,9 @@ Status check_stack(const std::string& container, const Stack& stack) {
   const auto& down = stack.down->shape;
   const bool fits = up[0] == down[0] && up[2] == down[1] && up[1] % 2 == 0 && up[1] / 2 == down[2];
   if (fits) return {};
+  const bool is_exchanged = up[0] == down[0] && up[1] == down[2] && up[2] == 2 * down[1];
+  stack.is_exchanged = is_exchanged && model.model_type.starts_with("qwen3_vl_moe");
+  if (stack.is_exchanged) return {};
   return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
                         "'{}': gate_up_proj [{}] and down_proj [{}]; expected [E, 2I, H] and "
                         "[E, H, I]",
@@ -54,14 +61,27 @@ Result<Tensor> cut(const Tensor& stack, std::string name, RowRun rows) {
   return out;
 }
 
-Status append_experts(const std::string& container, const Tensor& tensor,
+// Columns [columns.first, columns.first + columns.count) of matrix `expert`, as rows.
+Result<Tensor> cut_columns(const Tensor& stack, uint64_t expert, std::string name, RowRun columns) {
+  const uint64_t rows = stack.shape[1], width = stack.shape[2];
+  CKPT_ASSIGN(Tensor out, take_grid(stack, {expert * rows * width + columns.first,
+                                            {1, columns.count, rows},
+                                            {0, 1, width}}));
+  CKPT_ASSIGN(out, reshape(std::move(out), {columns.count, rows}));
+  out.name = std::move(name);
+  out.source_name = stack.name;
+  return out;
+}
+
+Status append_experts(const std::string& container, const Tensor& tensor, bool is_exchanged,
                       std::vector<Tensor>& out) {
-  const uint64_t experts = tensor.shape[0], rows = tensor.shape[1];
+  const uint64_t experts = tensor.shape[0], rows = tensor.shape[is_exchanged ? 2 : 1];
   const bool is_down = tensor.name.ends_with(kDown);
   for (uint64_t e = 0; e < experts; ++e) {
     const auto add = [&](std::string_view name, uint64_t first, uint64_t count) -> Status {
-      CKPT_ASSIGN(Tensor each, cut(tensor, fmt::format("{}.{}.{}.weight", container, e, name),
-                                   {e * rows + first, count}));
+      const std::string weight = fmt::format("{}.{}.{}.weight", container, e, name);
+      CKPT_ASSIGN(Tensor each, is_exchanged ? cut_columns(tensor, e, weight, {first, count})
+                                            : cut(tensor, weight, {e * rows + first, count}));
       out.push_back(std::move(each));
       return {};
     };
@@ -92,12 +112,12 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
     if (is_selected(module, tensor.name, model, calibration, options)) ++selected[container];
   }
   for (auto at = stacks.begin(); at != stacks.end();) {
-    const auto& [container, stack] = *at;
+    auto& [container, stack] = *at;
     if (selected.count(container) == 0) {
       at = stacks.erase(at);
       continue;
     }
-    CKPT_TRY(check_stack(container, stack));
+    CKPT_TRY(check_stack(container, model, stack));
     if (selected[container] != 2) {
       return fail(ErrorCode::kUsage,
                   "'{}': gate_up_proj and down_proj can only be quantized "
@@ -112,8 +132,9 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
 Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks) {
   std::vector<Tensor> out;
   for (const Tensor& tensor : checkpoint.tensors) {
-    if (is_stack(tensor) && stacks.count(module_of(tensor.name)) != 0) {
-      CKPT_TRY(append_experts(module_of(tensor.name), tensor, out));
+    const auto stack = is_stack(tensor) ? stacks.find(module_of(tensor.name)) : stacks.end();
+    if (stack != stacks.end()) {
+      CKPT_TRY(append_experts(stack->first, tensor, stack->second.is_exchanged, out));
     } else {
       out.push_back(tensor);
     }
@@ -138,7 +159,7 @@ Status split_all_experts(Checkpoint& checkpoint) {
     if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
     if (tensor.name.ends_with(kDown)) stack.down = &tensor;
   }
-  for (const auto& [container, stack] : stacks) CKPT_TRY(check_stack(container, stack));
+  for (auto& [container, stack] : stacks) CKPT_TRY(check_stack(container, {}, stack));
   return stacks.empty() ? Status() : split_stacks(checkpoint, stacks);
 }
 

@@ -67,16 +67,19 @@ void list_steps(const Console& console) {
 }
 
 void list_families(const Console& console) {
-  Table table({"family", "--mmproj", "vl-wrap", "architectures"});
+  Table table({"family", "--mmproj", "vl-wrap", "from GGUF", "nvfp4, fp8", "architectures"});
   for (const FamilyInfo& family : all_families()) {
     table.add({std::string(family.name), family.has_projector ? "yes" : "-",
-               family.has_wrapper ? "yes" : "-", std::string(family.architectures)});
+               family.has_wrapper ? "yes" : "-", family.comes_back ? "yes" : "-",
+               family.has_export ? "yes" : "no experts", std::string(family.architectures)});
     console.object("family", {{"name", family.name},
                               {"architectures", family.architectures},
                               {"projector", family.has_projector},
-                              {"vl_wrap", family.has_wrapper}});
+                              {"vl_wrap", family.has_wrapper},
+                              {"from_gguf", family.comes_back},
+                              {"export", family.has_export ? "all" : "all but experts"}});
   }
-  for (const std::string& line : table.lines({false, false, false, false})) console.answer(line);
+  for (const std::string& line : table.lines(std::vector<bool>(6))) console.answer(line);
 }
 
 void list_checks(const Console& console) {

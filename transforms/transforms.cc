@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "core/base/words.h"
+#include "transforms/from_gguf/folder.h"
 #include "transforms/hf/serving_config.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/quantize.h"
 #include "transforms/modelopt_export/export.h"
+#include "transforms/modelopt_export/select.h"
 #include "transforms/nvfp4/awq_fold_repair.h"
 #include "transforms/nvfp4/dequantize.h"
 #include "transforms/nvfp4/mixed_to_nvfp4.h"
@@ -42,6 +44,25 @@ bool is_wrapped_by(const VlFamily& wrapper, std::string_view architectures) {
          });
 }
 
+bool comes_back_from_gguf(std::string_view architectures) {
+  while (!architectures.empty()) {
+    if (returned_class(take_word(architectures))) return true;
+  }
+  return false;
+}
+
+// Rows that exchange the axes of experts say that they are stored exchanged.
+bool exports_all_linears(const Family& family) {
+  const bool is_exchanged = std::ranges::any_of(family.names, [](std::span<const NameRule> list) {
+    return std::ranges::any_of(list, [](const NameRule& rule) {
+      const bool swaps = rule.change == Change::kSwap || rule.change == Change::kSwapPairs ||
+                         rule.change == Change::kSwapHalves;
+      return swaps && rule.from.find(".experts.") != rule.from.npos;
+    });
+  });
+  return !is_exchanged || takes_exchanged_experts(family.model_types);
+}
+
 }  // namespace
 
 Transforms all_transforms() { return kTransforms; }
@@ -64,6 +85,8 @@ std::vector<FamilyInfo> all_families() {
     info.has_wrapper = std::ranges::any_of(all_vl_families(), [&](const VlFamily& wrapper) {
       return is_wrapped_by(wrapper, info.architectures);
     });
+    info.comes_back = comes_back_from_gguf(info.architectures);
+    info.has_export = exports_all_linears(*family);
     out.push_back(info);
   }
   return out;

@@ -135,18 +135,28 @@ Status return_tensors(const Checkpoint& file, const Codec* type, ReturnedFolder&
   return {};
 }
 
-Result<std::string> name_text_class(ReturnedFolder& found) {
-  const std::string& wrapper = found.forward.model.architecture;
-  if (!wrapper.ends_with("ForConditionalGeneration")) return std::string();
+std::optional<ReturnedClass> returned_class(std::string_view architecture) {
+  if (!architecture.ends_with("ForConditionalGeneration")) {
+    return ReturnedClass{nullptr, architecture};
+  }
   const std::span<const VlFamily> all = all_vl_families();
   const auto family = std::find_if(all.begin(), all.end(), [&](const VlFamily& row) {
-    return row.architecture == wrapper && !row.texts.empty();
+    return row.architecture == architecture && !row.texts.empty();
   });
-  if (family == all.end()) {
+  if (family == all.end()) return std::nullopt;
+  return ReturnedClass{&*family, family->texts[0].architecture};
+}
+
+Result<std::string> name_text_class(ReturnedFolder& found) {
+  const std::string& wrapper = found.forward.model.architecture;
+  const std::optional<ReturnedClass> returned = returned_class(wrapper);
+  if (returned && returned->wrapper == nullptr) return std::string();
+  if (!returned) {
     return fail_with_hint(ErrorCode::kUnsupported, kBaseHint,
                           "the file holds the text part of a {}, which has no class of its own",
                           wrapper);
   }
+  const VlFamily* family = returned->wrapper;
   const VlText& text = family->texts[0];
   JsonValue config = found.forward.model.root;
   config["architectures"] = {std::string(text.architecture)};

@@ -1,7 +1,10 @@
 // The folder that a GGUF becomes: which model it is, and its tensors.
 #pragma once
 
+#include <optional>
+
 #include "transforms/from_gguf/skeleton.h"
+#include "transforms/vl/families.h"
 
 namespace ckpt {
 
@@ -29,6 +32,14 @@ Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
 // Stored as `type`; nullptr: each as the folder has it.
 Status return_tensors(const Checkpoint& file, const Codec* type, ReturnedFolder& found,
                       const Context& context);
+
+// How a model of `architecture` comes back: itself, or of a wrapper ("...ForConditionalGeneration")
+// its text part; nullopt where that has no class of its own.
+struct ReturnedClass {
+  const VlFamily* wrapper = nullptr;  // null: it is none
+  std::string_view architecture;
+};
+std::optional<ReturnedClass> returned_class(std::string_view architecture);
 
 // The text part of a wrapped model gets its own class in config.json; the keys of the file are
 // those of the wrapper. Gives the class; "" for what is a text model. Fails: kUnsupported: a

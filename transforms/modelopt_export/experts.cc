@@ -46,7 +46,7 @@ Status check_stack(const std::string& container, const ExportModel& model, Stack
   const bool fits = up[0] == down[0] && up[2] == down[1] && up[1] % 2 == 0 && up[1] / 2 == down[2];
   if (fits) return {};
   const bool is_exchanged = up[0] == down[0] && up[1] == down[2] && up[2] == 2 * down[1];
-  stack.is_exchanged = is_exchanged && model.model_type.starts_with("qwen3_vl_moe");
+  stack.is_exchanged = is_exchanged && takes_exchanged_experts(model.model_type);
   if (stack.is_exchanged) return {};
   return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
                         "'{}': gate_up_proj [{}] and down_proj [{}]; expected [E, 2I, H] and "
@@ -144,6 +144,10 @@ Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks) {
 }
 
 }  // namespace
+
+bool takes_exchanged_experts(std::string_view model_type) {
+  return model_type.starts_with("qwen3_vl_moe");
+}
 
 Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
                      const Calibration& calibration, const ExportOptions& options) {

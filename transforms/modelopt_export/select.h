@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "transforms/modelopt_export/calibration.h"
@@ -27,6 +28,10 @@ struct Selection {
   std::vector<std::string> unmatched;    // "keep=GLOB", "only=GLOB" that match no layer
   bool has_quantized = false;            // some module is to be quantized
 };
+
+// Whether stacks of experts with rows and columns exchanged ([E, H, 2I], [E, I, H]) are cut too.
+// `model_type` is the language model's.
+bool takes_exchanged_experts(std::string_view model_type);
 
 // Experts that are stacked in one tensor are cut into a tensor for each, as ModelOpt names them,
 // where they will be quantized. Fails: kUnsupported: stacks of another shape.

@@ -64,6 +64,24 @@ TEST(ExportFamilies, EachIsExportedOrRefusedByName) {
   }
 }
 
+// What `ckpt list families` says of exports is what they do.
+TEST(ExportFamilies, TheListSaysWhichAreExportedWhole) {
+  std::map<std::string, bool> listed;  // by architecture
+  for (const FamilyInfo& family : all_families()) {
+    std::istringstream words{std::string(family.architectures)};
+    for (std::string word; words >> word;) listed[word] = family.has_export;
+    EXPECT_TRUE(family.comes_back) << family.name;
+  }
+  for (const ExportedFamily& row : exported_families()) {
+    const Checkpoint model = *open(testdata("families/" + row.folder + "/hf"));
+    const auto config = read_config(model);
+    const JsonText& architectures = *(*config)->find("architectures");
+    const bool is_quantized = row.rest.find("--step dequantize") != std::string::npos;
+    if (is_quantized) continue;
+    EXPECT_EQ(listed.at(*architectures.items()[0].as_text()), row.count != "-") << row.folder;
+  }
+}
+
 // Made-up maxima of the inputs of all layers that a weight-only export quantizes.
 std::string made_up_maxima(const Checkpoint& made) {
   std::string out;

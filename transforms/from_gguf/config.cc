@@ -104,6 +104,8 @@ Status ConfigReader::check_counts() const {
   }
   uint64_t largest = 0;
   for (const Tensor& tensor : file_.tensors) {
+    // llama-quantize drops the axis of a single expert.
+    if (tensor.name.ends_with("_exps.weight")) largest = std::max<uint64_t>(largest, 1);
     if (tensor.shape.size() == 3) largest = std::max(largest, tensor.shape[0]);
   }
   const uint64_t experts = file_.metadata.find_unsigned(name + ".expert_count").value_or(0);
@@ -237,7 +239,7 @@ void ConfigReader::take_absent(const KeyRule& rule) {
   if (rule.source != KeySource::kField) return;
   const std::string field = field_of(rule.fields);
   for (const FieldDefault& row : family_.defaults) {
-    if (row.field == field && row.null_as == row.field) config_[field] = nullptr;
+    if (row.field == field && row.unless == row.field) config_[field] = nullptr;
   }
 }
 

@@ -30,6 +30,7 @@ Slope slope_of(const std::vector<SlopePoint>& points, double last_unscaled, doub
   if (points.size() == 1) {
     out.context = std::round((points[0].smooth * (out.high - 1) + 1) / points[0].turns);
   } else if (points.empty()) {
+    if (out.context <= last_unscaled * out.high) out.high = 1;  // as Llama 4's, without a slope
     while (out.context >= first_scaled && out.context > 2) out.context /= 2;
     while (out.context <= last_unscaled * out.high && out.context < 1e9) out.context *= 2;
   } else if (points.front().turns != points.back().turns) {

@@ -6,7 +6,8 @@
 # usage: ./test.sh            what every change must pass
 #        ./test.sh quick      the plain build alone
 #        ./test.sh full       also those numbers, the thread sanitizer, the long identity runs,
-#                             aarch64 under emulation and the tests against other programs
+#                             aarch64 under emulation, the tests against other programs, and all
+#                             that is released, for both processors
 set -eu
 cd "$(dirname "$0")"
 cmake/install_dependencies.sh
@@ -23,5 +24,6 @@ ctest --preset tsan -R 'Execute|Determinism|Failure|Also|Resume|Share|PlanFile|A
 CKPT_LONG=1 ctest --preset full -L long
 # 77: a peer or tool that cannot be had here, which was said
 tests/interop/run.sh build/dev/ckpt || [ $? -eq 77 ]
-cmake/install_dependencies.sh qemu-user-static
+cmake/install_dependencies.sh qemu-user-static lintian mandoc
 tests/aarch64.sh || [ $? -eq 77 ]
+tests/packaging/released.sh build/dev/ckpt

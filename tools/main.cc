@@ -134,6 +134,10 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   ckpt::check_stack();
   CRYPTO_set_mem_functions(ckpt::allocate_or_end, ckpt::reallocate_or_end, ckpt::release);
+#ifdef CKPT_STATIC
+  // The system's configuration may name modules, made for another OpenSSL and another C library.
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+#endif
   // The work goes on, and its exit code is true, whatever became of the pipe that it talks into.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, ckpt::on_signal);

@@ -106,6 +106,19 @@ def check_root(root, binary, emulator, expected):
 OUTPUTS = {word for words in RUNS for word in words[1:] if word in ("a.gguf", "w4a16", "back", "w.tar.zst", "unpacked")}
 
 
+def check_signing(binary, folder):
+    """The system's OpenSSL may be configured for modules that this one cannot load, or without what it needs."""
+    folder.mkdir()
+    shutil.copytree(MODEL, folder / "model")
+    (folder / "openssl.cnf").write_text("openssl_conf = a\n[a]\nproviders = b\n[b]\nlegacy = c\n[c]\n"
+                                        "module = /nonexistent/legacy.so\nactivate = 1\n")
+    key = ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "key.pem"]
+    subprocess.run(key, cwd=folder, check=True, capture_output=True)
+    env = dict(os.environ, OPENSSL_CONF=str(folder / "openssl.cnf"))
+    done = subprocess.run([binary, "publish", "model", "--sign", "key.pem"], cwd=folder, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+
+
 def can_change_root():
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(in_root("/", ["true"])([]), capture_output=True, cwd=folder)
@@ -135,6 +148,8 @@ def main():
             found = do_runs(folder / str(error), lambda words: [binary, *words], lambda: refuse(calls, error))
             assert found == expected, error
             shown.append(os.strerror(error))
+        if is_here:
+            check_signing(binary, folder / "signing")
     print(f"{binary.name}: the bytes of {ckpt.name} in: {', '.join(shown)}")
 
 

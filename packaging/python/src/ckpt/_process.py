@@ -63,7 +63,7 @@ def find_binary() -> str:
     if named:
         return named
     here = Path(__file__).resolve().parent
-    places = [Path(sysconfig.get_path("scripts")), here.parent / "bin"]       # the latter: pip install --target
+    places = [here.parent / "bin", Path(sysconfig.get_path("scripts"))]       # the former: pip install --target
     if os.name == "posix":
         places.append(Path(sysconfig.get_path("scripts", "posix_user")))      # pip install --user
     for place in places:

@@ -158,7 +158,8 @@ Result<std::string> name_text_class(ReturnedFolder& found) {
   }
   const VlFamily* family = returned->wrapper;
   const VlText& text = family->texts[0];
-  JsonValue config = found.forward.model.root;
+  CKPT_ASSIGN(const auto said, found.folder.find_document("config.json")->values());
+  JsonValue config = *said;
   config["architectures"] = {std::string(text.architecture)};
   config["model_type"] = std::string(text.outside);
   config.erase("vision_config");

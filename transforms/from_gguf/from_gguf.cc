@@ -101,12 +101,25 @@ void note_guesses(const ReturnedFolder& found, const std::vector<std::string>& g
   for (const std::string& guess : guessed) context.note("guessed: " + guess);
 }
 
+// Tensors with the file's values; NVFP4 stays packed, as ModelOpt stores it.
+Status take_values(const Checkpoint& file, const Codec& type, ReturnedFolder& found,
+                   const Context& context) {
+  found.folder.set_document("generation_config.json",
+                            returned_generation_config(file).dump(2) + "\n");
+  if (!holds_nvfp4(file, context)) return return_tensors(file, &type, found, context);
+  Checkpoint skeleton = found.folder;
+  CKPT_TRY(return_tensors(file, &type, found, context));
+  CKPT_ASSIGN(found.folder,
+              nvfp4_into_skeleton(file, std::move(skeleton), found.folder.tensors, context));
+  return {};
+}
+
 Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options,
                              const Context& context) {
   const Codec& type = chosen_type(options, file, context);
   const bool keeps_mxfp4 = !options.has("type") && has_mxfp4_experts(file);
   CKPT_ASSIGN(ReturnedFolder found, find_folder(file, {type, keeps_mxfp4}, context));
-  CKPT_TRY(return_tensors(file, &type, found, context));
+  CKPT_TRY(take_values(file, type, found, context));
   std::vector<std::string> guessed;
   const std::string tokenizer = options.text("tokenizer");
   if (tokenizer.empty()) {
@@ -116,16 +129,21 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
   }
   CKPT_TRY(compare_tokenizer(file, found, context));
   CKPT_ASSIGN(const std::string text_class, name_text_class(found));
-  found.folder.set_document("generation_config.json",
-                            returned_generation_config(file).dump(2) + "\n");
   note_guesses(found, guessed, context);
   if (!text_class.empty()) {
     context.note(
-        fmt::format("the folder is a {}: the text part alone, which the towers of a {} "
-                    "are not in",
+        fmt::format("the folder is a {}: the text part of a {}, whose towers the file "
+                    "does not have",
                     text_class, found.forward.model.architecture));
   }
   return std::move(found.folder);
+}
+
+// NVFP4 is moved, never decoded here.
+Status check_nvfp4_options(const OptionValues& options) {
+  if (!options.has("type")) return {};
+  return fail_with_hint(ErrorCode::kUsage, "from-gguf without type, then dequantize",
+                        "from-gguf: weights are NVFP4, which stay what they are");
 }
 
 Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
@@ -137,10 +155,6 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
   if (holds_nvfp4(file, context)) {
     if (options.has("tokenizer")) {
       return fail(ErrorCode::kUsage, "from-gguf: tokenizer: NVFP4 weights go into BASE as it is");
-    }
-    if (options.has("type")) {
-      return fail_with_hint(ErrorCode::kUsage, "from-gguf without type, then dequantize",
-                            "from-gguf: weights are NVFP4, which stay what they are");
     }
     return nvfp4_into_base(file, std::move(base), context);
   }
@@ -179,11 +193,8 @@ Result<Checkpoint> from_gguf(Checkpoint checkpoint, const OptionValues& options,
                           tensor.name);
   }
   const std::string where = options.text("base");
+  if (holds_nvfp4(checkpoint, context)) CKPT_TRY(check_nvfp4_options(options));
   if (!where.empty()) return from_base(checkpoint, where, options, context);
-  if (holds_nvfp4(checkpoint, context)) {
-    return fail_with_hint(ErrorCode::kUnsupported, "--base DIR, the folder that it was made from",
-                          "NVFP4 weights go back into the folder that the file was made from");
-  }
   return from_keys(checkpoint, options, context);
 }
 

@@ -27,6 +27,9 @@ class Returner {
   }
 
   Result<Checkpoint> run();
+  uint64_t weights() const { return weights_; }
+  // Whether the tensors of the folder have bytes, by which it is known to be the file's.
+  void set_has_values(bool has_values) { has_values_ = has_values; }
 
  private:
   const Tensor* find(const std::string& name) const {
@@ -49,6 +52,8 @@ class Returner {
   const Context& context_;
   std::unordered_map<std::string, const Tensor*> by_name_;
   Forward forward_;
+  bool has_values_ = true;
+  uint64_t weights_ = 0;  // that are NVFP4
 };
 
 Status Returner::check_model(const Model& model) const {
@@ -173,7 +178,7 @@ Result<Checkpoint> Returner::run() {
   if (has_experts) CKPT_TRY(split_all_experts(base_));
   CKPT_ASSIGN(forward_, run_forward(base_, context_));
   CKPT_TRY(check_model(forward_.model));
-  CKPT_TRY(check_norm());
+  if (has_values_) CKPT_TRY(check_norm());
   CKPT_ASSIGN(const std::vector<size_t> wanted, find_wanted());
   CKPT_ASSIGN(const RowMap map, find_moved_rows(base_.tensors, forward_.tensors, wanted));
   const bool with_inputs = has_input_scales();
@@ -200,7 +205,7 @@ Result<Checkpoint> Returner::run() {
   CKPT_ASSIGN(const Nvfp4Modules modules, find_modelopt_modules(base_));
   CKPT_TRY(complete_documents(base_, context_));
   CKPT_TRY(write_modelopt_layout(base_, modules));
-  context_.note(fmt::format("{} weights are the file's; all else is BASE's", map.size()));
+  weights_ = map.size();
   return std::move(base_);
 }
 
@@ -208,7 +213,25 @@ Result<Checkpoint> Returner::run() {
 
 Result<Checkpoint> nvfp4_into_base(const Checkpoint& file, Checkpoint base,
                                    const Context& context) {
-  return Returner(file, std::move(base), context).run();
+  Returner returner(file, std::move(base), context);
+  CKPT_ASSIGN(Checkpoint out, returner.run());
+  context.note(fmt::format("{} weights are the file's; all else is BASE's", returner.weights()));
+  return out;
+}
+
+Result<Checkpoint> nvfp4_into_skeleton(const Checkpoint& file, Checkpoint skeleton,
+                                       const std::vector<Tensor>& others, const Context& context) {
+  Returner returner(file, std::move(skeleton), context);
+  returner.set_has_values(false);
+  CKPT_ASSIGN(Checkpoint out, returner.run());
+  std::unordered_map<std::string_view, const Tensor*> by_name;
+  for (const Tensor& tensor : others) by_name[tensor.name] = &tensor;
+  for (Tensor& tensor : out.tensors) {
+    const auto found = by_name.find(tensor.name);
+    if (found != by_name.end() && !tensor.has_scales()) tensor = *found->second;
+  }
+  context.note(fmt::format("{} weights stay NVFP4", returner.weights()));
+  return out;
 }
 
 }  // namespace ckpt

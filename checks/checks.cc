@@ -138,7 +138,8 @@ std::vector<CheckInfo> all_checks() {
 }
 
 Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& examination) {
-  Examined on(checkpoint);
+  const bool knows_packed = examination.packed_forms != nullptr;
+  Examined on(checkpoint, knows_packed ? examination.packed_forms(checkpoint) : PackedForms());
   CKPT_ASSIGN(const auto asked, chosen(examination, &on));
   if (examination.deep) {
     CKPT_ASSIGN(on.values, read_value_facts(on, examination));

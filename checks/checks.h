@@ -14,6 +14,7 @@
 #include "core/engine/execute.h"
 #include "core/model/checkpoint.h"
 #include "core/model/findings.h"
+#include "core/model/packed_forms.h"
 
 namespace ckpt {
 
@@ -40,6 +41,8 @@ struct Examination {
   // Whether a finding may be fixed by this step; null: by any. A step that is not there yet is
   // only named.
   bool (*has_step)(std::string_view name) = nullptr;
+  // What packed weights decode to; null: not known.
+  PackedForms (*packed_forms)(const Checkpoint& checkpoint) = nullptr;
   // Of deep checks: told how many bytes of tensors have been read; stops them with kInterrupted.
   Progress* progress = nullptr;
   const std::atomic<bool>* interrupted = nullptr;

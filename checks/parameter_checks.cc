@@ -247,6 +247,9 @@ std::string weights_not_checked(const Examined& on, const Profile& profile) {
                        on.model_class.empty() ? on.model_type : on.model_class);
   }
   if (!report.bad_field.empty()) return fmt::format("the weights: {}", report.bad_field);
+  if (report.has_unknown_codes && !on.packed.fault.empty()) {
+    return "the weights: parts of packed ones do not fit";
+  }
   if (report.has_unknown_codes) return "the weights: stored in a way that is not decoded here";
   return {};
 }

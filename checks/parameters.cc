@@ -96,6 +96,7 @@ class Comparison {
       if (tensor.name.starts_with("layers.")) out_.root = "";
       if (tensor.name.starts_with("language_model.layers.")) out_.root = "language_model.";
     }
+    for (const auto& [codes, form] : on.packed.by_codes) packed_[canonical(form.weight)] = &form;
   }
 
   ParameterReport run() {
@@ -155,7 +156,16 @@ class Comparison {
     return find(name + "_packed") != nullptr || find(stem + "qweight") != nullptr;
   }
 
+  void compare_packed(const Parameter& parameter, const PackedForm& form) {
+    filled_.insert(served_parameter(parameter.name));
+    if (form.shape == parameter.shape) return;
+    out_.wrong.push_back(
+        {form.weight, parameter.shape, form.shape, parameter.cut, parameter.part, false});
+  }
+
   void compare(const Parameter& parameter) {
+    const auto packed = packed_.find(parameter.name);
+    if (packed != packed_.end()) return compare_packed(parameter, *packed->second);
     const Tensor* tensor = find(parameter.name);
     if (tensor == nullptr && parameter.name.find(".experts.") != parameter.name.npos) {
       tensor = find(parameter.name + ".weight");
@@ -208,6 +218,7 @@ class Comparison {
 
   void judge_other(const Tensor& tensor) {
     if (used_.count(&tensor) != 0 || has_any(tensor.name, kBuffers)) return;
+    if (on_.packed.parts.contains(tensor.name)) return;
     const std::string name = canonical(tensor.name);
     if (out_.table->has_other_tower && has_any(name, kOtherTowers)) return;
     if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
@@ -227,7 +238,8 @@ class Comparison {
 
   const Examined& on_;
   ParameterReport out_;
-  std::unordered_map<std::string, const Tensor*> held_;  // by canonical name
+  std::unordered_map<std::string, const Tensor*> held_;        // by canonical name
+  std::unordered_map<std::string, const PackedForm*> packed_;  // the same, of packed weights
   std::set<const Tensor*> used_;
   std::set<std::string> filled_;  // by the server's name
 };

@@ -123,8 +123,9 @@ std::string Mismatch::text(std::string_view what) const {
                     : fmt::format("{} modules, the first '{}', {}", count, first, what);
 }
 
-Examined::Examined(const Checkpoint& from)
+Examined::Examined(const Checkpoint& from, PackedForms forms)
     : checkpoint(from),
+      packed(std::move(forms)),
       config(object_of("config.json")),
       tokenizer_config(object_of("tokenizer_config.json")),
       tokenizer(object_of("tokenizer.json")),

@@ -22,6 +22,7 @@
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
 #include "core/model/findings.h"
+#include "core/model/packed_forms.h"
 
 namespace ckpt {
 
@@ -81,9 +82,10 @@ std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer);
 class Examined {
  public:
   // Documents that cannot be parsed are kept in `broken`, with the reason.
-  explicit Examined(const Checkpoint& checkpoint);
+  explicit Examined(const Checkpoint& checkpoint, PackedForms packed = {});
 
   const Checkpoint& checkpoint;
+  const PackedForms packed;
   std::map<std::string, std::string> broken;
   // Of the files named so, with .json; null if there is none.
   const JsonValue &config, &tokenizer_config, &tokenizer, &generation_config, &preprocessor;

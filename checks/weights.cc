@@ -92,12 +92,21 @@ Status look_unknown(const Look& look) {
     const bool is_usual = name.ends_with(".bias") || name.ends_with(".A_log") ||
                           name.ends_with(".dt_bias") || name.ends_with("_scale") ||
                           name.ends_with("_amax") || name.find("_quantizer.") != name.npos;
-    if (look.on.is_gguf || is_usual || !is_codes || is_mxfp4_part(look.on.checkpoint, name))
+    const bool is_packed = look.on.packed.parts.contains(name);
+    if (look.on.is_gguf || is_usual || !is_codes || is_packed ||
+        is_mxfp4_part(look.on.checkpoint, name))
       continue;
     if (count++ == 0) first = name;
   }
   if (count != 0)
     look.report(first, fmt::format("{} tensors of codes without their scales", count));
+  return {};
+}
+
+Status look_packed(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (look.on.packed.fault.empty()) return {};
+  look.report(said == nullptr ? "config.json" : said->place, look.on.packed.fault);
   return {};
 }
 
@@ -107,6 +116,9 @@ constexpr Check kWeightChecks[] = {
      "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "vl-wrap",
      "", look_prefix},
     {"W03", "no codes without scales", "WWWWWW-W", "", "", "quantize again", look_unknown},
+    {"W11", "parts of packed weights are there and fit", "UUUUUUUU",
+     "KeyError; size mismatch; wrong answers", "",
+     "take config.json from the source model, or download the folder again", look_packed},
 };
 
 }  // namespace

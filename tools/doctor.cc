@@ -62,8 +62,8 @@ Status try_fixes(Checkpoint checkpoint, Report& report) {
 Result<Report> examine(const TypedDoctor& typed, const std::filesystem::path& path,
                        const Console& console) {
   ProgressLine progress(console, "reading");
-  const Examination examination{typed.profiles, typed.deep, typed.base,
-                                has_step,       &progress,  &interrupted};
+  const Examination examination{typed.profiles, typed.deep, typed.base,  has_step,
+                                packed_forms,   &progress,  &interrupted};
   Report report;
   report.path = path;
   report.profiles = typed.profiles;

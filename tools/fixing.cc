@@ -59,7 +59,7 @@ IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
 
 Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context) {
   Fixed out{std::move(checkpoint), {}, {}, {}, false};
-  const Examination examination{fixing.profiles, false, fixing.base, is_given_step};
+  const Examination examination{fixing.profiles, false, fixing.base, is_given_step, packed_forms};
   std::set<std::string> settled;        // applied, or found to change nothing
   std::map<std::string, Error> failed;  // what another step fixes first may let these through
   for (int round = 0; round < kMaxRounds; ++round) {

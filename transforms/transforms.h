@@ -1,6 +1,7 @@
 // The list of transforms: the only header of this folder that others include.
 #pragma once
 
+#include "core/model/packed_forms.h"
 #include "core/model/transform.h"
 
 namespace ckpt {
@@ -54,6 +55,9 @@ Status take_tokenizer_files(const std::vector<Document>& documents, std::string_
 // Whether weights are stored as codes in another program's layout, which dequantize and to-gguf
 // read: GPTQ, AWQ and the like.
 bool holds_packed_weights(const Checkpoint& checkpoint);
+
+// What such weights decode to. Reads headers, and of tensors the few numbers that are shapes.
+PackedForms packed_forms(const Checkpoint& checkpoint);
 
 // Whether tensors of the two that mean the same have the same names and shapes: not so between a
 // folder and GGUF, a text model and a wrapped one, experts one by one and in stacks.

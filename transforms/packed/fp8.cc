@@ -70,11 +70,11 @@ Result<PackedWeight> join_bitnet(const PackedJob& job, const Tensor& codes) {
   for (uint32_t quarter = 0; quarter < 4; ++quarter) {
     matrix.table = quarter_values(quarter);
     out.weight = coded_tensor(job, codes, codes.name, matrix);
-    if (job.codecs.empty()) return out;
+    if (job.codecs.empty()) break;
     quarters.parts[0].push_back(out.weight.stored().parts[0][0]);
   }
   out.weight.shape[0] *= 4;
-  out.weight.origin = std::move(quarters);
+  if (!job.codecs.empty()) out.weight.origin = std::move(quarters);
   return out;
 }
 

@@ -144,6 +144,25 @@ Result<std::map<std::string, std::string>> describe_packed_weights(const Checkpo
   return out;
 }
 
+PackedForms packed_forms(const Checkpoint& checkpoint) {
+  PackedForms out;
+  if (checkpoint.format != "safetensors") return out;
+  const auto statement = read_quant_statement(checkpoint);
+  if (!statement) return out;  // documents that are no JSON are a fault of their own
+  const PackedJob job(checkpoint, *statement, {}, false);
+  const auto joined = join_all_packed(checkpoint, job);
+  if (!joined) {
+    // A layout that is not read here may be sound.
+    if (joined.error().code == ErrorCode::kCorrupt) out.fault = joined.error().what;
+    return out;
+  }
+  for (const auto& [first, made] : joined->by_first) {
+    out.by_codes[std::string(first)] = {made.weight.name, made.weight.shape};
+  }
+  for (const auto& [part, first] : joined->users) out.parts.emplace(part);
+  return out;
+}
+
 // ---- job.h -------------------------------------------------------------------------------------
 
 PackedJob::PackedJob(const Checkpoint& checkpoint, const QuantStatement& said, Codecs list,

@@ -1,6 +1,7 @@
 // Weights in layouts of other programs: values are those that they were packed from, and files that
 // lie are refused by name.
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -34,6 +35,17 @@ std::string sha256_of(std::string_view bytes) {
   Sha256 sha256;
   sha256.add(std::as_bytes(std::span(bytes)));
   return sha256.finish();
+}
+
+void drop(Checkpoint& checkpoint, std::string_view end) {
+  std::erase_if(checkpoint.tensors, [&](const Tensor& each) { return each.name.ends_with(end); });
+}
+
+void says(Checkpoint& checkpoint, std::string_view from, std::string_view to) {
+  std::string text(checkpoint.find_document("config.json")->text());
+  const size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from;
+  checkpoint.set_document("config.json", text.replace(at, from.size(), to));
 }
 
 TEST(PackedMethods, EveryWeightIsWhatItWasPackedFrom) {
@@ -73,6 +85,27 @@ TEST(PackedMethods, AnyRangeOfAWeightIsThatOfItsFloats) {
   }
 }
 
+// What the doctor is told of them without their being decoded.
+TEST(PackedMethods, FormsAreTheNamesAndShapesOfTheWeights) {
+  for (const Expected& row : expected_weights()) {
+    const PackedForms forms = packed_forms(folder_of(row.folder));
+    EXPECT_EQ(forms.fault, "") << row.folder;
+    std::map<std::string, std::string> shapes;
+    for (const auto& [codes, form] : forms.by_codes) {
+      EXPECT_TRUE(forms.parts.contains(codes)) << row.folder;
+      shapes[form.weight] = fmt::format("{}", fmt::join(form.shape, ","));
+    }
+    EXPECT_EQ(shapes[row.name], row.shape) << row.folder;
+  }
+  Checkpoint without = folder_of("gptq-4");
+  drop(without, ".scales");
+  EXPECT_NE(packed_forms(without).fault.find("has no 'model.layers.0.mlp.down_proj.scales'"),
+            std::string::npos);
+  Checkpoint unread = folder_of("gptq-4");
+  says(unread, "\"gptq\"\n", "\"marlin\"\n");
+  EXPECT_EQ(packed_forms(unread).fault, "");
+}
+
 TEST(PackedMethods, NothingIsLeftOfTheLayoutInAFolderOfFloats) {
   std::set<std::string> weights;
   for (const Expected& row : expected_weights()) weights.insert(row.name);
@@ -97,17 +130,6 @@ void refuses(const std::string& method, std::string_view sentence, Edit edit) {
   const auto joined = join_packed_weights(std::move(checkpoint), all_codecs());
   ASSERT_FALSE(joined.has_value()) << sentence;
   EXPECT_NE(joined.error().text().find(sentence), std::string::npos) << joined.error().text();
-}
-
-void drop(Checkpoint& checkpoint, std::string_view end) {
-  std::erase_if(checkpoint.tensors, [&](const Tensor& each) { return each.name.ends_with(end); });
-}
-
-void says(Checkpoint& checkpoint, std::string_view from, std::string_view to) {
-  std::string text(checkpoint.find_document("config.json")->text());
-  const size_t at = text.find(from);
-  ASSERT_NE(at, std::string::npos) << from;
-  checkpoint.set_document("config.json", text.replace(at, from.size(), to));
 }
 
 constexpr const char* kDown = "model.layers.0.mlp.down_proj";

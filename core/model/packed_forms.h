@@ -1,0 +1,24 @@
+// What packed weights of other programs decode to, told by whoever reads the layouts
+// (transforms/packed/) to whoever looks at a checkpoint and decodes nothing (checks/).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ckpt {
+
+struct PackedForm {
+  std::string weight;           // "model.layers.0.mlp.down_proj.weight"
+  std::vector<uint64_t> shape;  // of its values
+};
+
+struct PackedForms {
+  std::map<std::string, PackedForm> by_codes;  // by the name of the tensor with the codes
+  std::set<std::string> parts;                 // all tensors that belong to such a weight
+  std::string fault;  // what does not fit, in one sentence; then nothing above is filled
+};
+
+}  // namespace ckpt

@@ -49,6 +49,17 @@ def check_headers(prefix):
     assert not unused, f"installed, and included by none: {unused}"
 
 
+def check_version():
+    """CMakeLists.txt has it; what else names it is compared."""
+    text = {name: (ROOT / name).read_text(encoding="utf-8")
+            for name in ("CMakeLists.txt", "CHANGELOG.md", "README.md", "docs/CLUSTER.md", "packaging/Dockerfile")}
+    version = re.search(r"project\(ckpt VERSION ([\d.]+)", text["CMakeLists.txt"])[1]
+    assert re.search(r"^## (\S+)", text["CHANGELOG.md"], re.M)[1] == version, "CHANGELOG.md begins with another version"
+    for name in ("README.md", "docs/CLUSTER.md", "packaging/Dockerfile"):
+        named = re.findall(r"ckpt[-_:](\d+\.\d+\.\d+)|VERSION=(\d+\.\d+\.\d+)", text[name])
+        assert named and {"".join(one) for one in named} == {version}, f"{name} names {named}, not {version}"
+
+
 def last_bytes(path, count):
     return path.read_bytes()[-count:]
 
@@ -75,6 +86,7 @@ def main():
         folder = pathlib.Path(scratch)
         prefix = folder / "prefix"
         run("cmake", "--install", sys.argv[1], "--prefix", prefix)
+        check_version()
         check_program(prefix)
         check_headers(prefix)
         example = folder / "example"

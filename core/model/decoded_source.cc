@@ -115,7 +115,9 @@ Tensor stored_as_f32(const Tensor& tensor, const Codec& f32) {
   Tensor out = tensor;
   out.codec = &f32;
   Stored stored;
-  if (from.parts.size() != 1 || from.block_values != 1) {
+  const bool is_block_by_block = from.parts.size() == 1 && from.parts[0].tile_rows == 1 &&
+                                 from.parts[0].tile_values == from.block_values;
+  if (!is_block_by_block) {
     const auto source = std::make_shared<const DecodedTensor>(tensor);
     out.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
     return out;

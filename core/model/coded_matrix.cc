@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kCodedValuesAtATime = uint64_t{1} << 20;
 
 float scale_value(Dtype dtype, const std::byte* at) {
+  if (dtype == Dtype::kF8E4M3) return float_from_e4m3(static_cast<uint8_t>(*at));
   if (dtype == Dtype::kF8E8M0) return float_from_e8m0(static_cast<uint8_t>(*at));
   if (dtype == Dtype::kF32) {
     float value;
@@ -137,7 +138,7 @@ Result<Scales> read_scales(const ScaleGrid& grid, uint64_t first, uint64_t count
     for (uint64_t column = 0; column < grid.columns; ++column) {
       const uint64_t at = grid.is_transposed ? column * rows + row : row * grid.columns + column;
       out.values[row * grid.columns + column] =
-          scale_value(grid.dtype, bytes.data() + at * element);
+          scale_value(grid.dtype, bytes.data() + at * element) * grid.factor;
     }
   }
   return out;

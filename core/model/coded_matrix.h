@@ -45,7 +45,8 @@ struct CodeGrid {
 // Floats, one for a tile of the matrix.
 struct ScaleGrid {
   Slice bytes;
-  Dtype dtype = Dtype::kF32;  // F32, F16, BF16 or F8_E8M0
+  Dtype dtype = Dtype::kF32;  // F32, F16, BF16, F8_E4M3 or F8_E8M0
+  float factor = 1;           // each is multiplied with it first
   uint64_t rows = 0, columns = 0;
   bool is_transposed = false;  // stored column after column
   uint64_t tile_rows = 1, tile_columns = 1;

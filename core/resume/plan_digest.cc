@@ -85,8 +85,9 @@ class Digester {
         std::bit_cast<uint32_t>(matrix.addend));
     add_grid(matrix.codes);
     add_grid(matrix.zeros);
-    say("scales {} {} {} {} {} {} ", static_cast<unsigned>(scales.dtype), scales.rows,
-        scales.columns, scales.is_transposed, scales.tile_rows, scales.tile_columns);
+    say("scales {} {} {} {} {} {} {:08x} ", static_cast<unsigned>(scales.dtype), scales.rows,
+        scales.columns, scales.is_transposed, scales.tile_rows, scales.tile_columns,
+        std::bit_cast<uint32_t>(scales.factor));
     add_slice(scales.bytes);
     if (matrix.table != nullptr) add_values(*matrix.table);
     if (matrix.groups != nullptr) add_values(*matrix.groups);

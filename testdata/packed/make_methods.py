@@ -313,6 +313,22 @@ def torchao_folder(out):
             "bfloat16", notes)
 
 
+# ---- NVFP4 of stacks, ModelOpt 0.47 (rows and columns exchanged) ----------------------------------------------------
+def stacked_nvfp4(out):
+    tensors, values = {}, {}
+    for name, (e, k, n) in (("gate_up_proj", (3, 64, 40)), ("down_proj", (3, 32, 64))):
+        stem = "model.layers.0.mlp.experts." + name
+        codes = rng.integers(0, 16, (e, k, n)).astype(np.uint8)
+        scale, whole = rng.integers(1, 0x7F, (e, k // 16, n)).astype(np.uint8), F32(rng.random() * 1e-3 + 1e-5)
+        tensors |= {stem: codes[:, 0::2] | codes[:, 1::2] << 4, stem + "_weight_scale": ("F8_E4M3", scale),
+                    stem + "_weight_scale_2": np.array(whole), stem + "_input_scale": np.array(F32(1)),
+                    stem + "_bias": np.ones((e, n), np.float16)}
+        values[stem] = E2M1[codes] * np.repeat(E4M3[scale] * whole, 16, 1)
+    out.add("modelopt-stacked-nvfp4", {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head"],
+                                       "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "float", "group_size": 16}}}},
+            tensors, values, "bfloat16")
+
+
 def main(folder):
     out = Out(folder)
     for bits in (2, 3, 4, 8):
@@ -327,6 +343,7 @@ def main(folder):
     others(out)
     mxfp4_folders(out)
     torchao_folder(out)
+    stacked_nvfp4(out)
     (folder / "expected.tsv").write_text("".join("\t".join(row) + "\n" for row in out.rows))
 
 

@@ -54,6 +54,7 @@ std::span<const PackedKind> bitsandbytes_kinds();
 std::span<const PackedKind> fp8_kinds();
 std::span<const PackedKind> mxfp4_kinds();
 std::span<const PackedKind> torchao_kinds();
+std::span<const PackedKind> stacked_nvfp4_kinds();
 
 // ---- what the readers are written with ---------------------------------------------------------
 

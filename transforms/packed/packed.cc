@@ -15,7 +15,7 @@ using KindList = std::vector<const PackedKind*>;
 KindList all_packed_kinds() {
   KindList out;
   for (const auto& kinds : {gptq_kinds(), compressed_kinds(), bitsandbytes_kinds(), mxfp4_kinds(),
-                            fp8_kinds(), torchao_kinds()}) {
+                            fp8_kinds(), torchao_kinds(), stacked_nvfp4_kinds()}) {
     for (const PackedKind& kind : kinds) out.push_back(&kind);
   }
   return out;

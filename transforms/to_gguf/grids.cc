@@ -99,8 +99,9 @@ Result<std::vector<Tensor>> change_grid(const Tensor& given, Change change, cons
                                         const Codec& f32) {
   const bool keeps_codec = change == Change::kSwapPairs || change == Change::kSwap;
   if (!given.is_stored()) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}': computed values cannot be turned around",
-                given.name);
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "the steps into a folder first, and that folder as IN",
+                          "tensor '{}': computed values cannot be turned around", given.name);
   }
   const Tensor tensor = is_plain(given) || keeps_codec ? given : stored_as_f32(given, f32);
   if (change == Change::kPairs) return value_pairs(tensor);

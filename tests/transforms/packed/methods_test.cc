@@ -85,6 +85,19 @@ TEST(PackedMethods, AnyRangeOfAWeightIsThatOfItsFloats) {
   }
 }
 
+// ModelOpt's export of that very MXFP4 kept every value.
+TEST(PackedMethods, ExpertsOfGptOssAreTheSameInMxfp4AndInModeloptsNvfp4) {
+  const std::string name = "model.layers.0.mlp.experts.down_proj";
+  const auto floats = [&](const char* folder) {
+    const Checkpoint made = settle(run("dequantize", *open(testdata(folder)), {}));
+    const Tensor& weight = tensor(made, name);
+    return *read_values(weight, weight.values());
+  };
+  const std::vector<float> found = floats("packed/gpt-oss-nvfp4");
+  ASSERT_EQ(found.size(), 4u * 128 * 128);
+  EXPECT_TRUE(found == floats("packed/gpt-oss-mxfp4"));  // it made 0 of -0, which is the same
+}
+
 // What the doctor is told of them without their being decoded.
 TEST(PackedMethods, FormsAreTheNamesAndShapesOfTheWeights) {
   for (const Expected& row : expected_weights()) {
@@ -256,6 +269,18 @@ TEST(PackedMethods, Mxfp4ThatLiesIsRefusedByName) {
           [&](Checkpoint& on) {
             tensor(on, expert + ".weight").shape = {80, 24};
           });
+}
+
+TEST(PackedMethods, StackedNvfp4ThatLiesIsRefusedByName) {
+  const std::string gate = "model.layers.0.mlp.experts.gate_up_proj";
+  refuses("modelopt-stacked-nvfp4", "has no 'model.layers.0.mlp.experts.down_proj_weight_scale_2'",
+          [](Checkpoint& on) { drop(on, "down_proj_weight_scale_2"); });
+  refuses("modelopt-stacked-nvfp4", "expected f8_e4m3 [3, 4, 40], one for each 16 inputs",
+          [&](Checkpoint& on) {
+            tensor(on, gate + "_weight_scale").shape = {3, 40, 4};
+          });
+  refuses("modelopt-stacked-nvfp4", "expected one number, f32",
+          [&](Checkpoint& on) { tensor(on, gate + "_weight_scale_2").shape = {2}; });
 }
 
 TEST(PackedMethods, TorchaoThatLiesOrIsPackedForAKernelIsRefusedByName) {

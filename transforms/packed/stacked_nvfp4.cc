@@ -1,0 +1,82 @@
+// NVFP4 of experts that ModelOpt leaves stacked, rows and columns exchanged (gpt-oss, Llama 4).
+//
+//   P U8 [E, K / 2, N], P_weight_scale F8_E4M3 [E, K / 16, N], P_weight_scale_2  ──▶  P [E, K, N]
+//
+// Byte (i, n) holds the codes of inputs 2i (low) and 2i + 1 of output n; the scale of the tensor is
+// that of all experts. value = code x (scale x scale_2), each product rounded once, as of NVFP4 in
+// matrices. P_input_scale is of no use in floats.
+// Source: NVIDIA Model-Optimizer modelopt/torch/export/unified_export_hf.py
+// (_export_quantized_weight, is_bmm_expert_weight).
+#include "transforms/packed/job.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kStackScale = "_weight_scale";
+constexpr uint64_t kStackGroup = 16;
+
+bool is_stacked_codes(const PackedJob& job, const Tensor& tensor) {
+  return is_plain_grid(tensor, Dtype::kU8, 3) &&
+         job.find(tensor.name + std::string(kStackScale)) != nullptr &&
+         tensor.name.find(".experts.") != tensor.name.npos;
+}
+
+std::shared_ptr<const std::vector<float>> e2m1_values() {
+  std::vector<float> out = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  for (size_t i = 0; i < 8; ++i) out.push_back(-out[i]);
+  return std::make_shared<const std::vector<float>>(std::move(out));
+}
+
+// Of all experts together. Where values are not read, 1.
+Result<float> stack_scale(const PackedJob& job, const Tensor& scale) {
+  if (!is_plain_grid(scale, Dtype::kF32, scale.shape.size()) || scale.values() != 1) {
+    return wrong_part(scale, "one number, f32");
+  }
+  if (!job.reads_values) return 1.0f;
+  CKPT_ASSIGN(const std::vector<float> values, read_values(scale, 1));
+  return values[0];
+}
+
+Result<PackedWeight> join_stacked_nvfp4(const PackedJob& job, const Tensor& codes) {
+  CKPT_ASSIGN(const Tensor* scale, job.need(codes.name + std::string(kStackScale), codes));
+  CKPT_ASSIGN(const Tensor* scale_2, job.need(codes.name + "_weight_scale_2", codes));
+  const uint64_t experts = codes.shape[0], inputs = codes.shape[1] * 2, outputs = codes.shape[2];
+  if (inputs % kStackGroup != 0) {
+    return wrong_part(codes, "a multiple of 8 in the second axis: 16 inputs a scale, two a byte");
+  }
+  const std::vector<uint64_t> expected = {experts, inputs / kStackGroup, outputs};
+  if (!is_plain_grid(*scale, Dtype::kF8E4M3, 3) || scale->shape != expected) {
+    return wrong_part(*scale, fmt::format("f8_e4m3 [{}], one for each {} inputs",
+                                          fmt::join(expected, ", "), kStackGroup));
+  }
+  // Groups end where experts do, so that all experts are one matrix.
+  CodedMatrix matrix;
+  matrix.rows = experts * inputs;
+  matrix.columns = outputs;
+  matrix.codes = {.bytes = only_slice(codes),
+                  .outer = matrix.rows,
+                  .inner = outputs,
+                  .bits = 4,
+                  .word_bytes = 1,
+                  .is_across = true};
+  matrix.table = e2m1_values();
+  matrix.scales = {.bytes = only_slice(*scale),
+                   .dtype = Dtype::kF8E4M3,
+                   .rows = matrix.rows / kStackGroup,
+                   .columns = outputs,
+                   .tile_rows = kStackGroup};
+  CKPT_ASSIGN(matrix.scales.factor, stack_scale(job, *scale_2));
+  PackedWeight out{{}, {&codes, scale, scale_2}, "NVFP4 (group 16)"};
+  if (const Tensor* side = job.find(codes.name + "_input_scale")) out.parts.push_back(side);
+  out.weight = coded_tensor(job, codes, codes.name, std::move(matrix));
+  out.weight.shape = {experts, inputs, outputs};
+  return out;
+}
+
+constexpr PackedKind kStackedNvfp4Kinds[] = {{"modelopt", is_stacked_codes, join_stacked_nvfp4}};
+
+}  // namespace
+
+std::span<const PackedKind> stacked_nvfp4_kinds() { return kStackedNvfp4Kinds; }
+
+}  // namespace ckpt

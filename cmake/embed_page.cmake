@@ -1,0 +1,48 @@
+# Writes OUT, a source file that holds the page of `ckpt report`: PAGE with the stylesheets and scripts
+# beside it put in where it names them. Runs in the build (`cmake -P`) and needs CMake alone.
+#
+#   cmake -DPAGE=report/page.html -DOUT=file.cc [-DHTML=page.html] -P embed_page.cmake
+cmake_minimum_required(VERSION 3.25)
+get_filename_component(folder ${PAGE} DIRECTORY)
+file(READ ${PAGE} page)
+# <link rel="stylesheet" href="x.css"> and <script src="x.js"></script>, each on its line.
+string(REGEX MATCHALL "(href|src)=\"[a-z_]+\\.(css|js)\"" named "${page}")
+foreach(name IN LISTS named)
+  string(REGEX REPLACE ".*\"(.*)\"" "\\1" name "${name}")
+  file(READ ${folder}/${name} text)
+  if(text MATCHES "</(script|style)|<!--")
+    message(FATAL_ERROR "${folder}/${name}: found '${CMAKE_MATCH_0}', which would end its element in the page")
+  endif()
+  string(REPLACE "<link rel=\"stylesheet\" href=\"${name}\">" "<style>\n${text}</style>" page "${page}")
+  string(REPLACE "<script src=\"${name}\"></script>" "<script>\n${text}</script>" page "${page}")
+endforeach()
+if(page MATCHES "(href|src)=\"[a-z_]+\\.(css|js)\"")
+  message(FATAL_ERROR "${PAGE}: '${CMAKE_MATCH_0}' is not written as a whole <link> or <script> of its own")
+endif()
+if(page MATCHES "[^\n -~]")
+  message(FATAL_ERROR "${PAGE}: found a character outside ASCII; write it as an escape, so that the page can be cut anywhere")
+endif()
+if(HTML)
+  file(WRITE ${HTML} "${page}")
+endif()
+
+# Text between quotes has a limit in some compilers and tools (65,536 bytes in the standard): pieces.
+string(LENGTH "${page}" length)
+set(piece 8000)
+set(pieces)
+set(start 0)
+while(start LESS length)
+  string(SUBSTRING "${page}" ${start} ${piece} part)
+  string(APPEND pieces "\n    R\"piece(${part})piece\"")
+  math(EXPR start "${start} + ${piece}")
+endwhile()
+file(WRITE ${OUT} "// Written by cmake/embed_page.cmake.
+#include \"tools/report_page.h\"
+
+namespace ckpt {
+
+const std::string_view kReportPage{${pieces},
+    ${length}};
+
+}  // namespace ckpt
+")

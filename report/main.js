@@ -1,0 +1,226 @@
+"use strict";
+// Puts the sections together: the comparison of several checkpoints, a tab for each, the contents.
+
+const reportData = JSON.parse(document.getElementById("data").textContent);
+
+const kSections = [
+  identitySection,
+  doctorSection,
+  bytesSection,
+  heatSection,
+  scatterSection,
+  worstSection,
+  memorySection,
+  imatrixSection,
+  evaluationSection,
+];
+
+function verdictColumns(checkpoints) {
+  const names = [...new Set(checkpoints.flatMap((c) => (c.profiles || []).map((p) => p.name)))];
+  const of = (c, name) => (c.profiles || []).find((p) => p.name === name);
+  return names.map((name) => ({
+    title: name,
+    value: (c) => {
+      const p = of(c, name);
+      return p ? `${p.loads} ${p.sound}` : null;
+    },
+    node: (c) => {
+      const p = of(c, name);
+      return p
+        ? element(
+            "span",
+            {class: "verdict-pair"},
+            "loads ",
+            verdict(p.loads),
+            " sound ",
+            verdict(p.sound),
+          )
+        : c === reportData.against
+          ? ""
+          : null;
+    },
+  }));
+}
+
+// Columns of what was measured against the base, which says so in its own row.
+function measuredColumns() {
+  const measured = (title, value, text) => ({
+    title,
+    numeric: true,
+    value: (c) => (hasValues(c) ? value(c.values) : null),
+    text: (c) => {
+      if (hasValues(c)) return text(c.values);
+      return c === reportData.against ? "base" : kNotKnown;
+    },
+  });
+  return [
+    measured("SQNR", (v) => v.sqnr_db, sqnrText),
+    measured(
+      "Relative error",
+      (v) => v.relative,
+      (v) => plainText(v.relative),
+    ),
+  ];
+}
+
+function sizeColumns() {
+  const sized = (title, key, text) => ({
+    title,
+    numeric: true,
+    value: (c) => c[key],
+    text: (c) => text(c[key]),
+  });
+  return [
+    sized("Size", "size_bytes", bytesText),
+    sized("Bits a weight", "bits_per_weight", bitsText),
+    sized("Weights", "weights", weightsText),
+    sized("Tensors", "tensors", exactText),
+  ];
+}
+
+function comparison(checkpoints, choose) {
+  const link = (c) => {
+    const at = checkpoints.indexOf(c);
+    if (at < 0 || checkpoints.length === 1) return c.name;
+    const chosen = {type: "button", class: "link", onclick: () => choose(at)};
+    return element("button", chosen, c.name);
+  };
+  const table = sortableTable({
+    caption: "Checkpoints",
+    rows: reportData.against ? [...checkpoints, reportData.against] : checkpoints,
+    columns: [
+      {title: "Checkpoint", head: true, value: (c) => c.name, node: link},
+      {title: "Format", value: (c) => c.format},
+      ...sizeColumns(),
+      ...(checkpoints.some(hasValues) ? measuredColumns() : []),
+      ...verdictColumns(checkpoints),
+    ],
+  });
+  return section("comparison", "Side by side", table);
+}
+
+function showContents(places) {
+  const sections = places.flatMap((place) => [...place.querySelectorAll("section")]);
+  document.getElementById("contents").replaceChildren(
+    element(
+      "ul",
+      null,
+      sections.map((s) =>
+        element("li", null, element("a", {href: `#${s.id}`}, s.querySelector("h2").textContent)),
+      ),
+    ),
+  );
+}
+
+function tabs(checkpoints, chosen) {
+  const buttons = checkpoints.map((c, i) =>
+    element(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${i}`,
+        "aria-controls": "checkpoint",
+        onclick: () => select(i),
+      },
+      c.name,
+    ),
+  );
+  function select(i) {
+    buttons.forEach((b, j) => {
+      b.setAttribute("aria-selected", String(i === j));
+      b.tabIndex = i === j ? 0 : -1;
+    });
+    chosen(i);
+  }
+  const list = element(
+    "div",
+    {class: "tabs", role: "tablist", "aria-label": "Checkpoints"},
+    buttons,
+  );
+  list.addEventListener("keydown", (event) => {
+    const move = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    if (!move) return;
+    const i = (buttons.indexOf(document.activeElement) + move + buttons.length) % buttons.length;
+    select(i);
+    buttons[i].focus();
+  });
+  return {list, select};
+}
+
+function titleOf(checkpoints) {
+  if (checkpoints.length === 1) return checkpoints[0].name;
+  return plural(checkpoints.length, "checkpoint", "checkpoints");
+}
+
+function subtitle(checkpoints) {
+  const base = reportData.against
+    ? [" compared with ", element("strong", null, reportData.against.name)]
+    : null;
+  const facts =
+    checkpoints.length === 1
+      ? [checkpoints[0].architecture, checkpoints[0].format].filter(known).join(", ")
+      : checkpoints.map((c) => c.name).join(", ");
+  return facts || base ? element("p", {class: "subtitle"}, facts, base) : null;
+}
+
+function showReport() {
+  const main = document.getElementById("main");
+  const checkpoints = reportData.checkpoints;
+  numberTypes(reportData.against ? [...checkpoints, reportData.against] : checkpoints);
+  document.title = `${shown(titleOf(checkpoints))} \u2013 ckpt report`;
+  main.append(element("h1", null, titleOf(checkpoints)), subtitle(checkpoints) || "");
+  const several = checkpoints.length > 1;
+  const panel = element("div", several ? {id: "checkpoint", role: "tabpanel"} : {id: "checkpoint"});
+  const top = element("div");
+  const show = (i) => {
+    hideTip();
+    if (several) panel.setAttribute("aria-labelledby", `tab-${i}`);
+    panel.replaceChildren(...kSections.map((make) => make(checkpoints[i])).filter(Boolean));
+    showContents([top, panel]);
+  };
+  const {list, select} = several ? tabs(checkpoints, show) : {list: "", select: show};
+  if (several || reportData.against)
+    top.append(
+      comparison(checkpoints, (i) => {
+        select(i);
+        document.getElementById(`tab-${i}`).focus();
+      }),
+    );
+  main.append(top, list, panel);
+  select(0);
+  document
+    .getElementById("foot")
+    .append(
+      element(
+        "p",
+        null,
+        `ckpt ${reportData.version || ""}. This page is one file and loads nothing from a network.`,
+      ),
+    );
+}
+
+function startPrinting() {
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")].filter(
+      (details) => details.openForPrint,
+    );
+    for (const details of opened) details.openForPrint();
+  });
+  window.addEventListener("afterprint", () => {
+    for (const details of opened) details.open = false;
+  });
+}
+
+startTheme();
+startTips();
+startPrinting();
+if (reportData && reportData.checkpoints && reportData.checkpoints.length > 0) showReport();
+else
+  document
+    .getElementById("main")
+    .append(
+      element("h1", null, "ckpt report"),
+      note("This page holds no data. ckpt report writes pages that do."),
+    );

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""The page of `ckpt report` in a real browser, with data of samples.py.
+
+usage: page.py PAGE.html     PAGE as the build assembles it; exits 77, saying "peer missing", without Chromium
+"""
+
+import base64
+import pathlib
+import sys
+import tempfile
+
+import browser
+import samples
+
+PAGE_BYTES, REPORT_BYTES = 150_000, 1_000_000
+WIDTHS = (380, 1024, 1600)
+SECTIONS = {
+    "micro": ["identity", "bytes", "layers", "memory"],
+    "nine": ["comparison", "identity", "doctor", "bytes", "layers", "error", "worst", "memory"],
+    "deepseek": [
+        "comparison",
+        "identity",
+        "doctor",
+        "bytes",
+        "layers",
+        "error",
+        "worst",
+        "memory",
+        "imatrix",
+        "evaluation",
+    ],
+    "three": ["comparison", "identity", "doctor", "bytes", "layers", "error", "worst", "memory"],
+    "nulls": ["identity"],
+    "hostile": [
+        "comparison",
+        "identity",
+        "doctor",
+        "bytes",
+        "layers",
+        "error",
+        "worst",
+        "memory",
+        "imatrix",
+        "evaluation",
+    ],
+}
+
+
+def check(truth, message, *seen):
+    if not truth:
+        raise AssertionError(" ".join([message, *(repr(s) for s in seen)]))
+
+
+def opened(chrome, pages, name, width=1024, dark=False):
+    chrome.size(width, 900, dark)
+    chrome.open(pages / f"{name}.html")
+    check(chrome.complaints() == [], f"{name} at {width}: the browser complains", chrome.complaints())
+
+
+def sections_are_those_of_the_data(chrome, pages):
+    for name, wanted in SECTIONS.items():
+        opened(chrome, pages, name)
+        check(chrome.run("[...document.querySelectorAll('section')].map((s) => s.id)") == wanted, f"sections of {name}")
+        check(
+            chrome.run(
+                "[...document.querySelectorAll('nav a')].every((a) => document.querySelector(a.getAttribute('href')))"
+            ),
+            "contents lead somewhere",
+        )
+        check(
+            "undefined" not in chrome.run("document.body.innerText")
+            and "NaN" not in chrome.run("document.body.innerText"),
+            f"{name} shows no undefined",
+        )
+
+
+def pages_fit_their_width(chrome, pages):
+    for name in SECTIONS:
+        for width in WIDTHS:
+            opened(chrome, pages, name, width)
+            seen = chrome.run("document.documentElement.scrollWidth")
+            check(seen <= width, f"{name} at {width} pixels is not wider", seen)
+
+
+def strings_are_text(chrome, pages):
+    opened(chrome, pages, "hostile")
+    chrome.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    chrome.settle()
+    chrome.run("document.querySelectorAll('[role=tab]')[1].click()")
+    chrome.settle()
+    check(chrome.run("window.pwned") is None, "a name ran as a script")
+    check(
+        chrome.run("document.querySelectorAll('main img, main script, main a').length") == 0, "a name became an element"
+    )
+    text = chrome.run(
+        "document.body.textContent + document.title + [...document.querySelectorAll('*')].flatMap((e) => [...e.attributes].map((a) => a.value)).join(' ')"
+    )
+    unseen = sorted({hex(ord(c)) for c in text if c in "\u202e\u2066\u200b\u0007"})
+    check(unseen == [], "characters that reorder or hide text are shown as numbers", unseen)
+    check("<img src=x onerror=" in text and "<U+202E>" in text, "hostile names are shown as they are")
+    shown = chrome.run(
+        "[...document.querySelectorAll('.command')].map((c) => [c.textContent, Boolean(c.querySelector('button'))])"
+    )
+    check(
+        shown and all(button != ("<U+" in words) for words, button in shown),
+        "commands with unseen characters are not copied",
+        shown,
+    )
+
+
+def tables_sort(chrome, pages):
+    opened(chrome, pages, "deepseek")
+    column = "[...document.querySelectorAll('#evaluation tbody tr')].map((r) => r.cells[2].textContent)"
+    heading = "document.querySelectorAll('#evaluation thead th')[2]"
+    for click, wanted, order in ((1, "descending", ["6.91", "not known"]), (2, "ascending", ["6.91", "not known"])):
+        chrome.run(f"{heading}.querySelector('button').click()")
+        check(chrome.run(f"{heading}.getAttribute('aria-sort')") == wanted, f"aria-sort after click {click}")
+        check(chrome.run(column) == order, "what is not known comes last", chrome.run(column))
+    sizes = "[...document.querySelectorAll('#bytes table')[0].tBodies[0].rows].map((r) => r.cells[0].textContent)"
+    largest_first = chrome.run(sizes)
+    for _ in range(2):
+        chrome.run("document.querySelectorAll('#bytes table')[0].querySelectorAll('thead button')[1].click()")
+    check(chrome.run(sizes) == largest_first[::-1], "a second click turns the order", chrome.run(sizes))
+    check(
+        "sorted by Size, ascending" in chrome.run("document.getElementById('said').textContent"), "sorting is announced"
+    )
+
+
+def the_map_is_walked_by_keys(chrome, pages):
+    opened(chrome, pages, "nine")
+    check(
+        chrome.run("document.querySelectorAll('.heat [tabindex=\"0\"]').length") == 1,
+        "one square in the order of focus",
+    )
+    chrome.run("document.querySelector('.heat [tabindex=\"0\"]').focus()")
+    label = "document.activeElement.getAttribute('aria-label')"
+    check(
+        chrome.run(label).startswith("embed_tokens, outside layers: type bf16, bits a weight 16.00"),
+        "the first square",
+        chrome.run(label),
+    )
+    chrome.run("document.querySelectorAll('.heat tbody tr')[1].querySelector('.square').focus()")
+    chrome.key("ArrowRight")
+    check(chrome.run(label).startswith("input_layernorm, layer 1:"), "to the right", chrome.run(label))
+    chrome.key("ArrowDown")
+    check(chrome.run(label).startswith("linear_attn.in_proj_qkvz, layer 1:"), "and down", chrome.run(label))
+    tip = chrome.run("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent")
+    check(
+        all(word in tip for word in ("fp8_e4m3", "SQNR", "saturated", "flushed to zero", "kurtosis")),
+        "focus shows every figure",
+        tip,
+    )
+    chrome.key("Escape")
+    check(chrome.run("document.getElementById('tip').hidden"), "Escape hides the figures")
+    depth = "[...document.querySelectorAll('.heat .depth')].map((d) => d.style.getPropertyValue('--t'))"
+    chrome.run("document.querySelectorAll('#layers .choice button')[2].click()")
+    check("100%" in chrome.run(depth) and "0%" in chrome.run(depth), "SQNR colors from end to end")
+    check(
+        chrome.run("document.querySelectorAll('.heat .equal').length") > 0,
+        "equal squares are told from the best of the others",
+    )
+
+
+def memory_is_counted(chrome, pages):
+    opened(chrome, pages, "nine")
+    chrome.run(
+        "(() => { const i = document.querySelectorAll('#memory input[type=number]'); i[0].value = 100000; i[0].dispatchEvent(new Event('input'));"
+        " i[1].value = 4; i[1].dispatchEvent(new Event('input')); })()"
+    )
+    rows = chrome.run(
+        "[...document.querySelectorAll('#memory tbody tr')].map((r) => [...r.cells].slice(0, 5).map((c) => c.textContent))"
+    )
+    cache = [row[3] for row in rows]  # 16384 values a token x 100,000 tokens x 4 sequences
+    check(cache == ["13.1 GB", "6.55 GB", "3.69 GB"], "2, 1 and 9/16 bytes a value", cache)
+    check(rows[0][4] == "49.4 MB", "state of four sequences", rows[0])
+    check(
+        "4 sequences of 100,000 tokens" in chrome.run("document.querySelector('#memory caption').textContent"),
+        "the caption says what was asked",
+    )
+
+
+def pareto_front_is_what_nothing_beats(chrome, pages):
+    opened(chrome, pages, "three")
+    front = chrome.run(
+        "paretoFront([{bits: 8, sqnr: 30}, {bits: 4, sqnr: 20}, {bits: 4, sqnr: 19}, {bits: 6, sqnr: 18}, {bits: 9, sqnr: 30}]).map((p) => p.bits)"
+    )
+    check(front == [4, 8], "front", front)
+    chrome.run("document.querySelectorAll('#error .choice button')[1].click()")
+    chrome.settle()
+    check(chrome.run("document.querySelectorAll('#error .point').length") == 3, "one point a checkpoint")
+
+
+def experts_are_named_under_the_pointer(chrome, pages):
+    opened(chrome, pages, "deepseek")
+    chrome.run(
+        "(() => { const map = document.querySelector('.coverage'); map.scrollIntoView({block: 'center', behavior: 'instant'});"
+        " const box = map.getBoundingClientRect(); map.dispatchEvent(new MouseEvent('mousemove',"
+        " {clientX: box.right - 1, clientY: box.top + 1, bubbles: true})); })()"
+    )
+    said = chrome.run("document.getElementById('tip').textContent")
+    tokens = samples.samples()["deepseek"]["checkpoints"][0]["imatrix"]["entries"][0]["experts"][255]
+    check(said == f"layer 3, expert 255tokens{tokens:,}", "the last expert of the first layer", said)
+
+
+def checkpoints_have_tabs(chrome, pages):
+    opened(chrome, pages, "three")
+    check(
+        chrome.run("[...document.querySelectorAll('[role=tab]')].map((t) => t.textContent)")
+        == ["served", "served-fp8", "served-q4"],
+        "tabs",
+    )
+    chrome.run("document.querySelector('[role=tab]').focus()")
+    chrome.key("ArrowRight")
+    check(
+        "served-fp8/" in chrome.run("document.querySelector('#identity').textContent"),
+        "the arrow shows the next checkpoint",
+    )
+    check(chrome.run("document.activeElement.getAttribute('aria-selected')") == "true", "and keeps the focus")
+
+
+def commands_are_copied(chrome, pages):
+    opened(chrome, pages, "nine")
+    chrome.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    chrome.run("document.querySelector('#doctor .command button').click()")
+    chrome.settle()
+    check(
+        chrome.run("window.copied") == "ckpt patch served/ --step serving-config:for=vllm",
+        "copied",
+        chrome.run("window.copied"),
+    )
+    check(chrome.run("document.getElementById('said').textContent") == "Copied: Fix for vllm", "copying is announced")
+
+
+def themes_follow_system_and_switch(chrome, pages):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    for dark, first, second in (
+        (False, "rgb(247, 247, 245)", "rgb(20, 23, 26)"),
+        (True, "rgb(20, 23, 26)", "rgb(247, 247, 245)"),
+    ):
+        opened(chrome, pages, "nine", dark=dark)
+        check(chrome.run(ground) == first, "as the system says", chrome.run(ground))
+        chrome.run("document.getElementById('theme').click()")
+        check(chrome.run(ground) == second, "as the switch says", chrome.run(ground))
+
+
+def pages_print(chrome, pages):
+    opened(chrome, pages, "nine")
+    chrome.run("window.dispatchEvent(new Event('beforeprint'))")
+    check(
+        "Files" in chrome.run("[...document.querySelectorAll('details[open] caption')].map((c) => c.textContent)"),
+        "printing opens the files",
+    )
+    pdf = base64.b64decode(chrome.call("Page.printToPDF", printBackground=True)["data"])
+    check(pdf.startswith(b"%PDF"), "a page of paper")
+
+
+def sizes_are_kept(page, pages):
+    check(len(page) <= PAGE_BYTES, "bytes of the page", len(page))
+    for name in ("micro", "nine", "deepseek", "three"):
+        check((pages / f"{name}.html").stat().st_size <= REPORT_BYTES, f"bytes of {name}")
+
+
+TESTS = [
+    sections_are_those_of_the_data,
+    pages_fit_their_width,
+    strings_are_text,
+    tables_sort,
+    the_map_is_walked_by_keys,
+    memory_is_counted,
+    pareto_front_is_what_nothing_beats,
+    experts_are_named_under_the_pointer,
+    checkpoints_have_tabs,
+    commands_are_copied,
+    themes_follow_system_and_switch,
+    pages_print,
+]
+
+
+def main():
+    page = pathlib.Path(sys.argv[1]).read_text(encoding="ascii")
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="ckpt_page_") as folder:
+        pages = pathlib.Path(folder)
+        for name, data in samples.samples().items():
+            (pages / f"{name}.html").write_text(samples.filled(page, data), encoding="ascii")
+        sizes_are_kept(page, pages)
+        if not browser.found():
+            print("peer missing: chromium (apt-get install chromium)")
+            return 77
+        chrome = browser.Browser()
+        try:
+            for test in TESTS:
+                try:
+                    test(chrome, pages)
+                    print("passed", test.__name__)
+                except (AssertionError, RuntimeError) as error:
+                    failed += 1
+                    print("FAILED", test.__name__, error)
+        finally:
+            chrome.close()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -53,7 +53,8 @@ function squarified(items, box) {
 
 const kSmallest = 1.5; // pixels; what is smaller is in the tables alone
 
-function tile(box, group, sum, total) {
+// Across in shares of the width, which is another on paper.
+function tile(box, group, sum, total, width) {
   const share = shareText(sum.size_bytes / total);
   const label = shown(`${group}, ${sum.name}: ${bytesText(sum.size_bytes)}, ${share}`);
   const node = element(
@@ -64,13 +65,10 @@ function tile(box, group, sum, total) {
       ? element("span", {class: "tile-more"}, `${sum.name}, ${bytesText(sum.size_bytes)}`)
       : null,
   );
-  for (const [name, value] of [
-    ["left", box.x],
-    ["top", box.y],
-    ["width", box.w],
-    ["height", box.h],
-  ])
-    node.style[name] = `${value}px`;
+  node.style.left = `${(box.x / width) * 100}%`;
+  node.style.width = `${(box.w / width) * 100}%`;
+  node.style.top = `${box.y}px`;
+  node.style.height = `${box.h}px`;
   return tipped(node, () => [
     `${group}: ${sum.name}`,
     ["size", bytesText(sum.size_bytes)],
@@ -91,7 +89,7 @@ function treemap(groups, total, width) {
       inner,
     )) {
       if (at.w < kSmallest || at.h < kSmallest) continue;
-      tiles.push(tile({...at, w: at.w - 1, h: at.h - 1}, group.name, sum, total));
+      tiles.push(tile({...at, w: at.w - 1, h: at.h - 1}, group.name, sum, total, width));
     }
   }
   const list = element(
@@ -152,7 +150,7 @@ function bytesSection(checkpoint) {
     responsive((width) => treemap(groups, total, width), {class: "treemap-place"}),
     element(
       "div",
-      {class: "columns"},
+      {class: "columns wide"},
       sortableTable({
         caption: "Types",
         rows: checkpoint.types,

@@ -282,8 +282,8 @@ def deepseek():
         evaluation={
             "file": "kl.csv",
             "rows": [
-                {"name": "wikitext", "kl": 0.0123, "perplexity": 6.91},
                 {"name": "code", "kl": 0.0087, "perplexity": None},
+                {"name": "wikitext", "kl": 0.0123, "perplexity": 6.91},
             ],
         },
     )

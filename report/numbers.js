@@ -31,14 +31,13 @@ function bytesText(value) {
 // Weights as the names of models count them: 9.00B is nine billion.
 function weightsText(value) {
   if (!known(value)) return kNotKnown;
-  return (
-    scaled(value, [
-      [1e12, "T"],
-      [1e9, "B"],
-      [1e6, "M"],
-      [1e4, "K"],
-    ]) || exactText(value)
-  );
+  if (value < 10_000) return exactText(value);
+  return scaled(value, [
+    [1e12, "T"],
+    [1e9, "B"],
+    [1e6, "M"],
+    [1e3, "K"],
+  ]);
 }
 
 function exactText(value) {

@@ -161,6 +161,20 @@ def the_map_is_walked_by_keys(chrome, pages):
     )
 
 
+def numbers_read_as_people_write_them(chrome, pages):
+    opened(chrome, pages, "micro")
+    weights = chrome.run("[0, 9999, 10000, 262144, 999999, 3160664, 9e9, 671e9].map(weightsText)")
+    check(weights == ["0", "9,999", "10.0K", "262K", "1.00M", "3.16M", "9.00B", "671B"], "weights", weights)
+    sizes = chrome.run("[0, 999, 1000, 999999, 5123456789, 4e11, null].map(bytesText)")
+    check(sizes == ["0 B", "999 B", "1.00 kB", "1.00 MB", "5.12 GB", "400 GB", "not known"], "sizes", sizes)
+    shares = chrome.run("[0, 0.000001, 0.0005, 0.0123, 0.5, null].map(shareText)")
+    check(shares == ["0%", "<0.001%", "0.050%", "1.23%", "50.0%", "not known"], "shares", shares)
+    equal = chrome.run(
+        "[sqnrText({sqnr_db: null, relative: 0}), sqnrText({sqnr_db: null, relative: null}), sqnrText({sqnr_db: 20.46})]"
+    )
+    check(equal == ["equal", "not known", "20.5 dB"], "SQNR", equal)
+
+
 def memory_is_counted(chrome, pages):
     opened(chrome, pages, "nine")
     chrome.run(
@@ -266,6 +280,7 @@ TESTS = [
     strings_are_text,
     tables_sort,
     the_map_is_walked_by_keys,
+    numbers_read_as_people_write_them,
     memory_is_counted,
     pareto_front_is_what_nothing_beats,
     experts_are_named_under_the_pointer,

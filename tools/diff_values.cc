@@ -2,29 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <span>
 
-#include "core/base/glob.h"
 #include "core/engine/compare.h"
 #include "core/engine/value_compare.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
+#include "tools/value_pairs.h"
 
 namespace ckpt {
 namespace {
-
-const Codec& codec_of(const Tensor& tensor) {
-  return tensor.is_stored() ? *tensor.codec : *tensor.recoded().from->codec;
-}
-
-// ---- which tensors -----------------------------------------------------------------------------
-
-struct Paired {
-  std::vector<ValuePair> values, bytes;  // of floats; of integers and types that are only copied
-};
 
 class ValuesReport {
  public:
@@ -252,44 +240,6 @@ Status ValuesReport::check_gates(const ValueDifference& total) {
   return {};
 }
 
-std::string shapes_text(const Tensor& tensor) {
-  return fmt::format("[{}]", fmt::join(tensor.shape, ","));
-}
-
-Paired pair_tensors(const Checkpoint& a, const Checkpoint& b, const std::string& glob,
-                    ValuesReport& report) {
-  std::map<std::string_view, const Tensor*> of_b;
-  for (const Tensor& tensor : b.tensors) of_b[tensor.name] = &tensor;
-  std::set<std::string_view> of_a;
-  const Glob wanted(glob);
-  Paired out;
-  for (const Tensor& tensor : a.tensors) {
-    of_a.insert(tensor.name);
-    if (!wanted.matches(tensor.name)) continue;
-    const auto found = of_b.find(tensor.name);
-    if (found == of_b.end()) {
-      report.cannot_compare(tensor.name, "only in A");
-    } else if (tensor.shape != found->second->shape) {
-      report.cannot_compare(tensor.name, fmt::format("shape {} -> {}", shapes_text(tensor),
-                                                     shapes_text(*found->second)));
-    } else if (codec_of(tensor).decode != nullptr && codec_of(*found->second).decode != nullptr) {
-      out.values.push_back({&tensor, found->second});
-    } else if (tensor.codec == found->second->codec) {
-      out.bytes.push_back({&tensor, found->second});
-    } else {
-      report.cannot_compare(tensor.name,
-                            fmt::format("{} -> {}, of which one cannot be decoded",
-                                        codec_of(tensor).name, codec_of(*found->second).name));
-    }
-  }
-  for (const Tensor& tensor : b.tensors) {
-    if (wanted.matches(tensor.name) && !of_a.contains(tensor.name)) {
-      report.cannot_compare(tensor.name, "only in B");
-    }
-  }
-  return out;
-}
-
 Status compare_all_bytes(const std::vector<ValuePair>& pairs, ValuesReport& report) {
   for (const ValuePair& pair : pairs) {
     CKPT_ASSIGN(const bool same, same_bytes(*pair.a, *pair.b));
@@ -304,7 +254,8 @@ Result<bool> diff_values(const ValueSides& sides, const ValueQuestion& question,
                          const Console& console, const CommonOptions& common) {
   for (const std::string& note : sides.notes) console.warn(note);
   ValuesReport report(console, question);
-  const Paired pairs = pair_tensors(sides.a, sides.b, question.tensors, report);
+  const PairedTensors pairs = pair_tensors(sides.a, sides.b, question.tensors);
+  for (const auto& [tensor, why] : pairs.apart) report.cannot_compare(tensor, why);
   if (pairs.values.empty() && pairs.bytes.empty() && report.not_compared() == 0) {
     return fail(ErrorCode::kUsage, "no tensor is called like '{}'", question.tensors);
   }

@@ -8,6 +8,7 @@
 //   relative  sqrt(E / A)        A the sum of a^2: `a` is what `b` is measured against
 //   sqnr_db   10 log10(A / E)
 //   cosine    P / sqrt(A B)      P the sum of a b, B that of b^2
+//   kurtosis  n F / A^2          F the sum of a^4: about 3 for normal weights, more with outliers
 //
 // Sums are doubles, and their order is a function of the shapes and codecs alone, never of threads
 // or memory, so that the same files give the same digits anywhere. A pair with a NaN or Inf is
@@ -15,19 +16,15 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/model/checkpoint.h"
+#include "core/engine/value_chunks.h"
 
 namespace ckpt {
-
-class Progress;  // core/engine/execute.h
 
 // What is known of one of the two tensors alone.
 struct ValueSide {
@@ -48,28 +45,19 @@ struct ValueDifference {
   uint64_t one_sided = 0;          // pairs of a finite value and one that is not
   double sum_products = 0;
   double sum_squared_errors = 0;
-  double max_error = 0;  // largest |a - b|
+  double sum_fourths = 0;  // of a
+  uint64_t zeroed = 0;     // pairs where b is zero and a is not
+  double max_error = 0;    // largest |a - b|
+  double max_value = 0;    // largest |a| or |b|
 
   double rmse() const;
   double relative() const;  // 0 when nothing differs; infinite where `a` is all zeros
   double sqnr_db() const;   // infinite when nothing differs
   double cosine() const;    // 1 for two tensors of zeros, 0 for one
+  double kurtosis() const;  // of a, about zero; 0 for zeros
 };
 // Adds `other`, which comes after.
 void combine(ValueDifference& into, const ValueDifference& other);
-
-// Stored, or Recoded as dequantize leaves it: what counts are its values after its operations.
-struct ValuePair {
-  const Tensor* a;
-  const Tensor* b;
-};
-
-struct CompareOptions {
-  unsigned threads = 0;                         // 0 = all cores
-  uint64_t memory_bytes = uint64_t{512} << 20;  // fewer threads where it is little
-  const std::atomic<bool>* interrupted = nullptr;
-  Progress* progress = nullptr;  // told of bytes of both sides, by one thread at a time
-};
 
 // One difference for each pair. `floats` is the codec of plain 32-bit floats.
 // Requires: the shapes of a pair are equal. Fails: kUnsupported: a codec that cannot be decoded;

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
+#include "core/engine/value_histogram.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/weight_sets.h"
 
@@ -215,6 +217,58 @@ TEST(ValueCompare, TypesThatAreOnlyCopiedAreRefused) {
   const auto found = compare_values(std::span(&pair, 1), compared_codec("f32"), {});
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kUnsupported);
+}
+
+TEST(ValueCompare, KurtosisIsThatOfA) {
+  const std::vector<float> a = {1, -1, 2, -2}, b = {0, 0, 0, 0};
+  const ValueDifference difference = compare(of_floats(a, {4}), of_floats(b, {4}));
+  EXPECT_DOUBLE_EQ(difference.kurtosis(), 4 * (1 + 1 + 16 + 16) / (10.0 * 10));
+  EXPECT_EQ(compare(of_floats(b, {4}), of_floats(a, {4})).kurtosis(), 0);
+}
+
+TEST(ValueCompare, CountsValuesThatBecameZero) {
+  const std::vector<float> a = {0, 1, 2, -3, 0.5F}, b = {0, 0, 2, -0.0F, 1};
+  const ValueDifference difference = compare(of_floats(a, {5}), of_floats(b, {5}));
+  EXPECT_EQ(difference.zeroed, 2U);
+  EXPECT_EQ(difference.max_value, 3);
+  EXPECT_EQ(compare(of_floats(b, {5}), of_floats(a, {5})).zeroed, 0U);
+}
+
+TEST(ValueHistogram, EveryValueIsInABin) {
+  const std::vector<float> a = random_values(100'000, 3), b = random_values(100'000, 4);
+  const Tensor left = of_floats(a, {100, 1000}), right = of_floats(b, {100, 1000});
+  const ValueDifference difference = compare(left, right);
+  const ValuePair pair{&left, &right};
+  const HistogramLimits limits{difference.max_value, difference.max_error};
+  for (const unsigned threads : {1U, 4U}) {
+    CompareOptions options;
+    options.threads = threads;
+    const auto found = value_histograms(std::span(&pair, 1), std::span(&limits, 1),
+                                        compared_codec("f32"), options);
+    ASSERT_TRUE(found);
+    const ValueHistograms& bins = found->front();
+    for (const HistogramBins* counts : {&bins.a, &bins.b, &bins.errors}) {
+      EXPECT_EQ(std::accumulate(counts->begin(), counts->end(), uint64_t{0}), a.size());
+    }
+    const auto below = static_cast<uint64_t>(
+        std::count_if(a.begin(), a.end(), [](float value) { return value < 0; }));
+    EXPECT_EQ(std::accumulate(bins.a.begin(), bins.a.begin() + kHistogramBins / 2, uint64_t{0}),
+              below);
+  }
+}
+
+TEST(ValueHistogram, ZerosAndNonFiniteValuesAreNoTrouble) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> zeros = {0, 0, 0}, odd = {0, inf, std::nanf("")};
+  const Tensor left = of_floats(zeros, {3}), right = of_floats(odd, {3});
+  const ValuePair pair{&left, &right};
+  const HistogramLimits limits{0, 0};
+  const auto found =
+      value_histograms(std::span(&pair, 1), std::span(&limits, 1), compared_codec("f32"), {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->front().a[kHistogramBins / 2], 1U);
+  EXPECT_EQ(
+      std::accumulate(found->front().errors.begin(), found->front().errors.end(), uint64_t{0}), 1U);
 }
 
 }  // namespace

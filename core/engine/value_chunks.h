@@ -1,0 +1,91 @@
+// The values of pairs of tensors side by side, decoded chunk by chunk on all threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/chunks/tasks.h"
+#include "core/model/checkpoint.h"
+#include "core/model/gather.h"
+
+namespace ckpt {
+
+class Progress;  // core/engine/execute.h
+
+// Stored, or Recoded as dequantize leaves it: what counts are its values after its operations.
+struct ValuePair {
+  const Tensor* a;
+  const Tensor* b;
+};
+
+struct CompareOptions {
+  unsigned threads = 0;                         // 0 = all cores
+  uint64_t memory_bytes = uint64_t{512} << 20;  // fewer threads where it is little
+  const std::atomic<bool>* interrupted = nullptr;
+  Progress* progress = nullptr;  // told of bytes of both sides, by one thread at a time
+};
+
+// One side of a chunk.
+struct ChunkSide {
+  std::span<float> values;  // may be changed by who visits
+  const Codec* codec;       // what they were decoded from
+  uint64_t codes = 0;       // values whose codec says which codes are extreme
+  uint64_t extreme = 0;     // of these, those with such a code (Codec::count_extreme)
+};
+struct ValueChunk {
+  size_t pair;   // its index
+  size_t index;  // of the chunk, counted through all pairs
+  ChunkSide a, b;
+};
+
+// How pairs are cut depends on their shapes and codecs alone, never on threads or memory.
+class ValueChunks {
+ public:
+  // `floats` is the codec of plain 32-bit floats. Requires: the shapes of a pair are equal.
+  // Fails: kUnsupported: a codec that cannot be decoded.
+  static Result<ValueChunks> of(std::span<const ValuePair> pairs, const Codec& floats);
+
+  size_t count() const;  // chunks of all pairs
+  size_t first_chunk(size_t pair) const { return jobs_[pair].first_chunk; }
+  size_t chunks(size_t pair) const { return jobs_[pair].chunks; }
+  // Calls `visitor` once for each chunk, from several threads.
+  // Fails: kCorrupt, kIo; kInterrupted.
+  Status visit(const CompareOptions& options,
+               const std::function<void(const ValueChunk&)>& visitor) const;
+
+ private:
+  // A tensor on its way to floats.
+  struct Side {
+    Tensor tensor;                   // Recoded to plain floats
+    std::vector<SliceIndex> slices;  // of the tensor it is made from, which stays where it is
+
+    const Tensor& from() const { return *tensor.recoded().from; }
+    const Codec& codec() const { return *from().codec; }
+  };
+  struct Job {
+    Side sides[2];
+    Grain grain;
+    uint64_t chunk_rows;
+    size_t first_chunk, chunks;
+  };
+  struct Scratch;
+  class ScratchPool;
+
+  static Result<Side> make_side(const Tensor& tensor, const Codec& floats);
+  static Result<Job> make_job(const ValuePair& pair, const Codec& floats, size_t first_chunk);
+  static Grain common_grain(const Side& a, const Side& b);
+  static Status decode_rows(const Side& side, const Grain& grain, uint64_t first, uint64_t rows,
+                            Scratch& scratch, ChunkSide& out);
+  Status visit_chunk(size_t index, Scratch& scratch,
+                     const std::function<void(const ValueChunk&)>& visitor) const;
+  unsigned thread_count(const CompareOptions& options) const;
+
+  std::vector<Job> jobs_;
+  uint64_t total_bytes_ = 0;
+};
+
+}  // namespace ckpt

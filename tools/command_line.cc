@@ -44,7 +44,12 @@ CLI::Option* add_target(CLI::App& app, const Option& option) {
 void add_option(CLI::App& app, const Option& option) {
   CLI::Option* added = add_target(app, option);
   const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
-  if (is_list || option.may_repeat) take_one_at_a_time(added);
+  const bool stands_alone = !option.names.starts_with('-');
+  if (is_list && stands_alone) {
+    added->expected(1, CLI::detail::expected_max_vector_size);
+  } else if (is_list || option.may_repeat) {
+    take_one_at_a_time(added);
+  }
   if (option.is_value_optional) added->expected(0, 1);
   if (option.is_required) added->required();
   if (option.bounds) {

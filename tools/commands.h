@@ -27,7 +27,7 @@ struct Command {
 
 extern const Command kConvertCommand, kPatchCommand, kDoctorCommand, kShowCommand, kDiffCommand,
     kVerifyCommand, kPublishCommand, kExecuteCommand, kListCommand;
-extern const Command kCompletionCommand, kManCommand, kVersionCommand;
+extern const Command kCompletionCommand, kManCommand, kReportCommand, kVersionCommand;
 
 std::span<const Command* const> all_commands();
 

@@ -8,6 +8,7 @@
 #include "publish/publish.h"
 #include "tools/commands.h"
 #include "tools/published_files.h"
+#include "tools/report/page.h"
 #include "tools/targets.h"
 
 namespace ckpt {
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kMaxPlanFileBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxReportBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxCardBytes = uint64_t{32} << 20;
 constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
 
@@ -58,6 +60,22 @@ Status check_plan_target(const fs::path& path, bool force) {
   if (json && json->find("ckpt_plan") != nullptr) return {};
   return fail_with_hint(ErrorCode::kUsage, "another name",
                         "--plan-out {}: exists and is no plan; --force replaces only plans",
+                        path.string());
+}
+
+Status check_report_target(const fs::path& path, bool force) {
+  CKPT_TRY(check_parent(path));
+  CKPT_TRY(refuse_link(path, "--out"));
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
+  if (!force) {
+    return fail_with_hint(ErrorCode::kUsage, "another name, or --force if it is an older report",
+                          "--out {}: exists already", path.string());
+  }
+  const auto text = read_small(path, kMaxReportBytes);
+  if (text && text->find(kReportMark) != text->npos) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another name",
+                        "--out {}: exists and is no report; --force replaces only reports",
                         path.string());
 }
 

@@ -4,7 +4,7 @@
 //   OUT, OUT.partial, OUT.partial.ledger   compared with every file that is read, by device and
 //                                          inode: a split's other parts and what links lead to too
 //   OUT with --force                       replaced when all of it is a checkpoint's
-//   a model card, a plan                   new, or one that ckpt wrote
+//   a model card, a plan, a report         new, or one that ckpt wrote
 //
 // Names do not tell whether two files are one, and a folder that holds weights may hold everything
 // else too.
@@ -44,6 +44,9 @@ Status check_targets(const Plan& plan, const std::vector<InputPath>& inputs, boo
 
 // Requires that `path` is new, or with `force` a plan of ckpt. Fails: kUsage; kIo.
 Status check_plan_target(const std::filesystem::path& path, bool force);
+
+// Requires that `path` is new, or with `force` a report of ckpt. Fails: kUsage; kIo.
+Status check_report_target(const std::filesystem::path& path, bool force);
 
 // The model card at `path` as it is now; empty when there is none. Fails: kUsage for what is no
 // Markdown; kIo.

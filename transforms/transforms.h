@@ -47,6 +47,13 @@ struct QuantSummary {
 // Fails: kCorrupt: documents that are no JSON.
 Result<QuantSummary> summarize_quantization(const Checkpoint& checkpoint);
 
+// What a model card or GGUF's keys say of a model; empty where they say nothing, or cannot be read.
+struct CardFacts {
+  std::string license;                   // "apache-2.0"
+  std::vector<std::string> base_models;  // "Qwen/Qwen3-8B", or an address
+};
+CardFacts card_facts(const Checkpoint& checkpoint);
+
 // Puts the tokenizer's files among `documents`, those of the folder `where`, into `checkpoint`.
 // Fails: kUsage when there are none.
 Status take_tokenizer_files(const std::vector<Document>& documents, std::string_view where,

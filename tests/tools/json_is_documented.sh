@@ -17,6 +17,7 @@ patch q --step config:set=a=1 --dry-run
 patch q --step config:set=a=1
 publish q
 verify q
+report q.gguf
 doctor q
 doctor q --fix
 doctor T/llama-micro --for vllm

@@ -1,0 +1,278 @@
+#include "tools/report/data.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/io/folder.h"
+#include "core/model/json_documents.h"
+#include "formats/formats.h"
+#include "publish/publish.h"
+#include "quantizers/quantizers.h"
+#include "tools/commands.h"
+#include "tools/listing.h"
+#include "tools/published_files.h"
+#include "tools/report/cells.h"
+#include "tools/report/memory.h"
+#include "tools/report/profiles.h"
+#include "tools/report/values.h"
+#include "tools/version.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+// JSON has no word for infinity. Seven digits are more than any plot shows.
+Json finite(double value) {
+  if (!std::isfinite(value)) return Json();
+  return std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr);
+}
+
+double bits_of(const CellSums& sums) {
+  if (sums.weights == 0) return 0;
+  return 8 * static_cast<double>(sums.size_bytes) / static_cast<double>(sums.weights);
+}
+
+// ---- identity -----------------------------------------------------------------------------------
+
+std::string architecture_of(const Checkpoint& checkpoint) {
+  if (const std::string* name = checkpoint.metadata.find_text("general.architecture")) return *name;
+  const auto config = read_object(checkpoint, "config.json");
+  const JsonValue* names = config && *config ? known(**config, "architectures") : nullptr;
+  const bool is_list = names != nullptr && names->is_array() && !names->empty();
+  return is_list && names->front().is_string() ? names->front().get<std::string>() : "";
+}
+
+// Files of the checkpoint, with the digests that SHA256SUMS beside them lists; they are not hashed.
+struct Files {
+  Json list = Json::array();
+  uint64_t size_bytes = 0;
+  bool has_sums = false, has_signature = false;
+  Json provenance;
+};
+
+Result<Files> files_of(const fs::path& path) {
+  Files out;
+  const fs::path folder = is_folder(path) ? path : parent_of(path);
+  std::map<std::string, std::string> digests;
+  if (const auto text = read_small(folder / kSumsName, kMaxSumsBytes)) {
+    const auto sums = parse_sha256sums(*text);
+    out.has_sums = sums.has_value();
+    for (const FileDigest& file : sums ? *sums : std::vector<FileDigest>()) {
+      digests[file.name] = file.sha256;
+    }
+  }
+  CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(folder, unpublished_paths()));
+  for (const FolderEntry& entry : entries) {
+    out.has_signature = out.has_signature || entry.path == kSignatureName;
+    const bool is_own = is_folder(path) || is_file_of(path, entry.path);
+    if (!is_own || entry.kind == FolderEntry::Kind::kOther) continue;
+    std::error_code error;
+    const uint64_t size_bytes = entry.kind == FolderEntry::Kind::kFile
+                                    ? entry.size_bytes
+                                    : fs::file_size(folder / entry.path, error);
+    if (error) continue;  // a link to nowhere
+    const auto digest = digests.find(entry.path);
+    out.size_bytes += size_bytes;
+    out.list.push_back({{"name", entry.path},
+                        {"size_bytes", size_bytes},
+                        {"sha256", digest == digests.end() ? Json() : Json(digest->second)}});
+  }
+  if (const auto text = read_small(folder / kProvenanceName, kMaxSumsBytes)) {
+    if (const auto json = parse_json(kProvenanceName, *text)) out.provenance = Json(*json);
+  }
+  return out;
+}
+
+// ---- cells --------------------------------------------------------------------------------------
+
+Json json_of_types(const Cells& cells) {
+  Json out = Json::array();
+  for (size_t i = 0; i < cells.types.size(); ++i) {
+    const CellSums& sums = cells.of_type[i];
+    out.push_back({{"type", cells.types[i]},
+                   {"bits", finite(bits_of(sums))},
+                   {"tensors", sums.tensors},
+                   {"weights", sums.weights},
+                   {"size_bytes", sums.size_bytes}});
+  }
+  return out;
+}
+
+// Share of weights that became zero; null where nothing was compared.
+Json zeroed(const ValueDifference& difference) {
+  if (difference.values == 0) return Json();
+  return finite(static_cast<double>(difference.zeroed) / static_cast<double>(difference.values));
+}
+
+Json saturated(const ValueDifference& difference) {
+  const auto share = difference.sides[1].saturated();
+  return share ? finite(*share) : Json();
+}
+
+Json json_of_cells(const Cells& cells, bool has_values) {
+  Json out = Json::object();
+  for (const char* column : {"role", "layer", "type", "tensors", "weights", "size_bytes"}) {
+    out[column] = Json::array();
+  }
+  for (const char* column : {"sqnr_db", "relative", "saturated", "flushed", "kurtosis"}) {
+    out[column] = has_values ? Json(Json::array()) : Json();
+  }
+  for (const Cell& cell : cells.cells) {
+    out["role"].push_back(cell.role);
+    out["layer"].push_back(cell.layer ? Json(*cell.layer) : Json());
+    out["type"].push_back(cell.type);
+    out["tensors"].push_back(cell.sums.tensors);
+    out["weights"].push_back(cell.sums.weights);
+    out["size_bytes"].push_back(cell.sums.size_bytes);
+    if (!has_values) continue;
+    const bool is_known = cell.compared > 0;
+    const ValueDifference& difference = cell.difference;
+    out["sqnr_db"].push_back(is_known ? finite(difference.sqnr_db()) : Json());
+    out["relative"].push_back(is_known ? finite(difference.relative()) : Json());
+    out["saturated"].push_back(is_known ? saturated(difference) : Json());
+    out["flushed"].push_back(is_known ? zeroed(difference) : Json());
+    out["kurtosis"].push_back(is_known ? finite(difference.kurtosis()) : Json());
+  }
+  return out;
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+Json json_of_worst(const WorstTensor& worst) {
+  const ValueDifference& difference = worst.difference;
+  return {{"tensor", worst.name},
+          {"cell", worst.cell ? Json(*worst.cell) : Json()},
+          {"sqnr_db", finite(difference.sqnr_db())},
+          {"relative", finite(difference.relative())},
+          {"cosine", finite(difference.cosine())},
+          {"max_error", finite(difference.max_error)},
+          {"kurtosis", finite(difference.kurtosis())},
+          {"saturated", saturated(difference)},
+          {"flushed", zeroed(difference)},
+          {"weights", worst.weights},
+          {"weight_histogram",
+           {{"from", finite(-worst.limits.value)},
+            {"to", finite(worst.limits.value)},
+            {"base", worst.histograms.a},
+            {"this", worst.histograms.b}}},
+          {"error_histogram",
+           {{"from", finite(-worst.limits.error)},
+            {"to", finite(worst.limits.error)},
+            {"counts", worst.histograms.errors}}}};
+}
+
+Json json_of_values(const ReportedValues& values) {
+  Json worst = Json::array();
+  for (const WorstTensor& tensor : values.worst) worst.push_back(json_of_worst(tensor));
+  return {{"compared", values.compared},
+          {"not_compared", values.not_compared},
+          {"sqnr_db", finite(values.total.sqnr_db())},
+          {"relative", finite(values.total.relative())},
+          {"cosine", finite(values.total.cosine())},
+          {"rmse", finite(values.total.rmse())},
+          {"worst", std::move(worst)}};
+}
+
+Json json_of_memory(const Checkpoint& checkpoint, uint64_t tensor_bytes) {
+  const auto memory = sequence_memory(checkpoint);
+  if (!memory) return Json();
+  return {{"weights_bytes", tensor_bytes},
+          {"kv_layers", memory->kv_layers},
+          {"kv_values_per_token", memory->kv_values_per_token},
+          {"window_layers", memory->window_layers},
+          {"window_values_per_token", memory->window_values_per_token},
+          {"window", memory->window},
+          {"state_bytes", memory->state_bytes},
+          {"max_context", memory->max_context}};
+}
+
+// ---- one checkpoint -----------------------------------------------------------------------------
+
+Result<Checkpoint> read_reported(const fs::path& path) {
+  CKPT_ASSIGN(const Format* format, recognize(path));
+  return format->read(path, all_codecs());
+}
+
+CellSums total_of(const Cells& cells) {
+  CellSums out;
+  for (const CellSums& sums : cells.of_type) {
+    out.tensors += sums.tensors;
+    out.weights += sums.weights;
+    out.size_bytes += sums.size_bytes;
+  }
+  return out;
+}
+
+struct Reported {
+  const fs::path& path;
+  const Checkpoint& checkpoint;
+  const Cells& cells;
+  const Json& values;  // null: not compared
+};
+
+Result<Json> json_of(const Reported& reported, const Console& console) {
+  const auto& [path, checkpoint, cells, values] = reported;
+  CKPT_ASSIGN(const Files files, files_of(path));
+  CKPT_ASSIGN(Json profiles, report_profiles(path, checkpoint, console));
+  const CardFacts card = card_facts(checkpoint);
+  const CellSums total = total_of(cells);
+  return Json{{"name", checkpoint.name},
+              {"path", path.string()},
+              {"format", checkpoint.format},
+              {"size_bytes", files.size_bytes},
+              {"tensor_bytes", total.size_bytes},
+              {"tensors", total.tensors},
+              {"weights", total.weights},
+              {"bits_per_weight", finite(bits_of(total))},
+              {"architecture", or_null(architecture_of(checkpoint))},
+              {"layers", cells.layers == 0 ? Json() : Json(cells.layers)},
+              {"license", or_null(card.license)},
+              {"base_models", card.base_models},
+              {"files", files.list},
+              {"published",
+               {{"sums", files.has_sums},
+                {"signature", files.has_signature ? Json(kSignatureName) : Json()},
+                {"provenance", files.provenance}}},
+              {"profiles", std::move(profiles)},
+              {"types", json_of_types(cells)},
+              {"roles", cells.roles},
+              {"cells", json_of_cells(cells, !values.is_null())},
+              {"values", values},
+              {"memory", json_of_memory(checkpoint, total.size_bytes)},
+              {"imatrix", nullptr},
+              {"evaluation", nullptr}};
+}
+
+}  // namespace
+
+Result<Json> report_data(const ReportQuestion& question, const Console& console,
+                         const CommonOptions& common) {
+  Json checkpoints = Json::array();
+  Json against;
+  std::optional<Checkpoint> base;
+  if (!question.against.empty()) {
+    CKPT_ASSIGN(base, read_reported(question.against));
+    CKPT_ASSIGN(against, json_of({question.against, *base, cells_of(*base), Json()}, console));
+  }
+  for (const fs::path& path : question.paths) {
+    CKPT_ASSIGN(const Checkpoint checkpoint, read_reported(path));
+    Cells cells = cells_of(checkpoint);
+    Json values;
+    if (base) {
+      CKPT_ASSIGN(const ReportedValues compared,
+                  in(path.string(), report_values(*base, checkpoint, cells, console, common)));
+      values = json_of_values(compared);
+    }
+    CKPT_ASSIGN(Json one, json_of({path, checkpoint, cells, values}, console));
+    checkpoints.push_back(std::move(one));
+  }
+  return Json{{"report", 1},
+              {"version", build_info().version},
+              {"checkpoints", std::move(checkpoints)},
+              {"against", std::move(against)}};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,21 @@
+// What a report says, as JSON: the layout is in docs/REPORT.md.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "tools/console.h"
+
+namespace ckpt {
+
+struct ReportQuestion {
+  std::vector<std::filesystem::path> paths;
+  std::filesystem::path against;  // empty: values are not compared
+};
+
+// Reads headers and documents, and with `against` all values. Fails: as reading and comparing do.
+Result<Json> report_data(const ReportQuestion& question, const Console& console,
+                         const CommonOptions& common);
+
+}  // namespace ckpt

@@ -1,0 +1,76 @@
+#include "tools/report/profiles.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "checks/checks.h"
+#include "tools/commands.h"
+#include "tools/fixing.h"
+#include "tools/steps.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+bool is_known_step(std::string_view name) { return find_transform(name) != nullptr; }
+
+std::string_view spoken(bool value, const Verdict& verdict) {
+  if (!value) return "no";
+  return verdict.not_checked.empty() ? "yes" : "not checked";
+}
+
+// Only a command that leaves a yes is advised.
+Result<std::string> fix_command(const std::filesystem::path& path, const Checkpoint& checkpoint,
+                                const std::string& profile) {
+  std::vector<std::string> notes;
+  const Fixing fixing{{profile}, "", true};
+  CKPT_ASSIGN(const Fixed fixed, fix_checkpoint(checkpoint, fixing, step_context(&notes)));
+  if (fixed.steps.empty() || !fixed.left.is_good()) return std::string();
+  return fmt::format("ckpt doctor {} --for {} --fix{}", shell_word(path.string()), profile,
+                     fixed.rewrites_weights ? " --rewrite-weights" : "");
+}
+
+Json findings_of(const Diagnosis& diagnosis, const Verdict& verdict) {
+  Json out = Json::array();
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.profile != verdict.profile || finding.severity == Severity::kInfo) continue;
+    const std::string text =
+        fmt::format("{} {}: {}: {}", finding.check, severity_name(finding.severity), finding.place,
+                    finding.found);
+    if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(text);
+  }
+  if (!verdict.not_checked.empty()) out.push_back("not checked: " + verdict.not_checked);
+  return out;
+}
+
+Json text_or_null(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
+
+}  // namespace
+
+Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint& checkpoint,
+                             const Console& console) {
+  ProgressLine progress(console, "reading");
+  CKPT_ASSIGN(
+      const Diagnosis diagnosis,
+      diagnose(checkpoint, {{}, false, "", is_known_step, packed_forms, &progress, &interrupted}));
+  progress.clear();
+  Json out = Json::array();
+  for (const Verdict& verdict : diagnosis.verdicts) {
+    const bool is_good = verdict.loads && verdict.sound;
+    std::string fix, serve;
+    if (!is_good) {
+      CKPT_ASSIGN(fix, fix_command(path, checkpoint, verdict.profile));
+    } else if (verdict.not_checked.empty()) {
+      serve = serve_command(verdict.profile, checkpoint, shell_word(path.string()));
+    }
+    out.push_back({{"name", verdict.profile},
+                   {"loads", spoken(verdict.loads, verdict)},
+                   {"sound", spoken(verdict.sound, verdict)},
+                   {"findings", findings_of(diagnosis, verdict)},
+                   {"fix", text_or_null(std::move(fix))},
+                   {"serve", text_or_null(std::move(serve))}});
+  }
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,15 @@
+// The doctor's verdicts in a report: one a program, with the command that makes it a yes.
+#pragma once
+
+#include <filesystem>
+
+#include "core/model/checkpoint.h"
+#include "tools/console.h"
+
+namespace ckpt {
+
+// [{"name", "loads", "sound", "findings", "fix", "serve"}], from headers and documents alone.
+Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint& checkpoint,
+                             const Console& console);
+
+}  // namespace ckpt

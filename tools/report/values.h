@@ -1,0 +1,34 @@
+// What of a report needs the values of two checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/engine/value_histogram.h"
+#include "tools/console.h"
+#include "tools/report/cells.h"
+
+namespace ckpt {
+
+struct WorstTensor {
+  std::string name;
+  std::optional<size_t> cell;  // nullopt where names were changed for the comparison
+  uint64_t weights = 0;
+  ValueDifference difference;
+  ValueHistograms histograms;
+  HistogramLimits limits;
+};
+
+struct ReportedValues {
+  uint64_t compared = 0, not_compared = 0;  // tensors
+  ValueDifference total;
+  std::vector<WorstTensor> worst;  // by relative error, at most 20; none that is the same
+};
+
+// Reads the values of both, `base` being what `checkpoint` is measured against, and adds those of
+// each tensor to its cell. Fails: as value_sides and compare_values.
+Result<ReportedValues> report_values(const Checkpoint& base, const Checkpoint& checkpoint,
+                                     Cells& cells, const Console& console,
+                                     const CommonOptions& common);
+
+}  // namespace ckpt

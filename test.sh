@@ -10,7 +10,7 @@
 #                             that is released, for both processors
 set -eu
 cd "$(dirname "$0")"
-cmake/install_dependencies.sh
+cmake/install_dependencies.sh python3-pytest python3-venv   # for the tests of the wheel
 mode=${1:-}
 cmake --workflow --preset dev
 [ "$mode" = quick ] && exit 0

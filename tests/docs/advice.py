@@ -145,7 +145,7 @@ def problem_of(run, kind, text, line, printed, folder):
     command = re.sub(r"\bOUT\b", "advised-out", command)    # any new name
     misspelt = re.search(r"'([\w-]+)' is no command", printed)
     if misspelt:
-        is_whole = command.startswith("ckpt ") and len(words) > 2    # a line, not a word in its place
+        is_whole = command.startswith("ckpt ") and (len(words) > 2 or words[1].startswith("-"))    # a line, not a word in its place
         found = typed(run, command if is_whole else re.sub(rf"\bckpt {misspelt[1]}\b", command, line), folder)
         return found if found and "is no command" in found else None
     if command.startswith("hf "):

@@ -81,9 +81,10 @@ def check_package(scripts, ckpt, folder):
 
 
 def main():
-    if importlib.util.find_spec("pytest") is None:
-        print("peer missing: pytest. Try: pip install pytest")
-        sys.exit(77)
+    for module, package in (("pytest", "python3-pytest"), ("ensurepip", "python3-venv")):
+        if importlib.util.find_spec(module) is None:
+            print(f"peer missing: {module}. Try: apt install {package}")
+            sys.exit(77)
     ckpt = pathlib.Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)

@@ -24,6 +24,13 @@ const std::vector<SharedInput> kSharedInputs = {
     // attention whose keys come from elsewhere
     {"", {"cross_attn.k_proj", "cross_attn.v_proj"}, true},
     {"", {"encoder_attn.k_proj", "encoder_attn.v_proj"}, true},
+    // sparse attention: its indexer reads what attention reads
+    {"glm_moe_dsa", {"q_a_proj", "kv_a_proj_with_mqa", "indexer.wk", "indexer.weights_proj"}, true},
+    {"deepseek_v32",
+     {"q_a_proj", "kv_a_proj_with_mqa", "indexer.wk", "indexer.weights_proj"},
+     true},
+    {"glm_moe_dsa", {"q_b_proj", "indexer.wq_b"}, false},
+    {"deepseek_v32", {"q_b_proj", "indexer.wq_b"}, false},
     // multi-head latent attention reads its input through one or two of these
     {"", {"q_proj", "k_proj", "v_proj", "q_a_proj", "kv_a_proj_with_mqa"}, true},
     {"", {"wq", "wk", "wv"}, true},

@@ -152,6 +152,14 @@ TEST(ExportGroups, FollowTheInput) {
   EXPECT_EQ(key("a.experts.3.w1"), key("a.experts.3.w3"));
   EXPECT_NE(key("a.experts.3.w1"), key("a.experts.4.w1"));
   EXPECT_EQ(key("a.self_attn.q_a_proj"), key("a.self_attn.kv_a_proj_with_mqa"));
+  // As ModelOpt's export of a GLM-5 has it: what reads the hidden state, what reads q's latent.
+  for (const char* member : {"kv_a_proj_with_mqa", "indexer.wk", "indexer.weights_proj"}) {
+    EXPECT_EQ(key("a.self_attn.q_a_proj", "glm_moe_dsa"),
+              key(fmt::format("a.self_attn.{}", member), "glm_moe_dsa"))
+        << member;
+  }
+  EXPECT_EQ(key("a.self_attn.q_b_proj", "glm_moe_dsa"),
+            key("a.self_attn.indexer.wq_b", "glm_moe_dsa"));
   EXPECT_NE(key("a.cross_attn.q_proj"), key("a.cross_attn.k_proj"));
   EXPECT_NE(key("a.self_attn.q_proj"), key("a.mlp.up_proj"));
   EXPECT_EQ(key("a.self_attn.q_proj", "cohere2"), key("a.mlp.up_proj", "cohere2"));

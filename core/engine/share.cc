@@ -106,8 +106,10 @@ void remove_leftovers(const Plan& plan, const ExecuteOptions& options) {
   std::error_code error;
   for (const FoundLedger& ledger : *ledgers) {
     if (ledger.share_count > 0) continue;
+    // Its owner is about to do this. Opened all the same, it would be made anew where it is gone.
+    if (!ledger.is_ours) return;
     auto whole = Ledger::open(ledger.path);
-    if (!ledger.is_ours || !whole) return;  // its owner is about to do this
+    if (!whole) return;
     whole->remove();
   }
   for (size_t i = 1; i < plan.outputs.size(); ++i) {
@@ -139,6 +141,14 @@ ExecuteReport report_made(const Plan& plan, const ExecuteOptions& options) {
   return report;
 }
 
+// Whether another program holds the ledger of the whole plan. It is held here no longer than that
+// takes: whoever finds it held leaves it to its owner to remove.
+bool is_ending_elsewhere(const Plan& plan) {
+  auto probe = Ledger::open(ledger_path(plan.outputs[0]));
+  if (probe && probe->was_empty()) probe->remove();
+  return !probe && probe.error().code == ErrorCode::kUsage;
+}
+
 // The rest, as a run of everything whose bytes are all there.
 Result<ExecuteReport> end_all(const Plan& plan, const ExecuteOptions& options) {
   ExecuteOptions whole = options;
@@ -149,9 +159,7 @@ Result<ExecuteReport> end_all(const Plan& plan, const ExecuteOptions& options) {
   if (report || report.error().code != ErrorCode::kUsage) return report;
   // Another program was faster, or is at it.
   if (is_made(plan, since_ns)) return report_made(plan, options);
-  auto probe = Ledger::open(ledger_path(plan.outputs[0]));
-  if (probe && probe->was_empty()) probe->remove();
-  if (probe || probe.error().code != ErrorCode::kUsage) {
+  if (!is_ending_elsewhere(plan)) {
     return is_made(plan, since_ns) ? report_made(plan, options) : std::move(report);
   }
   ExecuteReport others;

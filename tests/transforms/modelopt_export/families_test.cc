@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/base/sha256.h"
 #include "core/model/strided_source.h"
 #include "core/model/tensor_names.h"
 #include "tests/transforms/run_step.h"
@@ -62,6 +63,37 @@ TEST(ExportFamilies, EachIsExportedOrRefusedByName) {
   for (const auto& entry : std::filesystem::directory_iterator(testdata("families"))) {
     EXPECT_EQ(seen.count(entry.path().filename().string()), 1u) << entry.path();
   }
+}
+
+// The real exporter's codes and scales, family by family: testdata/export/modelopt_families.tsv.
+TEST(ExportFamilies, QuantizedWeightsAreModelOpts) {
+  std::istringstream lines(read_file(testdata("export/modelopt_families.tsv")));
+  size_t families = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#")) continue;
+    std::istringstream words(line);
+    std::string folder, count, digest;
+    words >> folder >> count >> digest;
+    const Checkpoint made =
+        settle(exported(folder, {{"type", "nvfp4-w4a16"}, {"rounding", "cpu"}}));
+    std::map<std::string, const Tensor*> quantized;
+    for (const Tensor& tensor : made.tensors) {
+      if (tensor.has_scales()) quantized[tensor.name] = &tensor;
+    }
+    Sha256 hash;
+    for (const auto& [name, tensor] : quantized) {
+      const std::string line_of_name = name + "\n";
+      hash.add(std::as_bytes(std::span(line_of_name)));
+      for (size_t part = 0; part < tensor->codec->parts.size(); ++part) {
+        const std::string bytes = part_bytes(*tensor, part);
+        hash.add(std::as_bytes(std::span(bytes)));
+      }
+    }
+    EXPECT_EQ(std::to_string(quantized.size()), count) << folder;
+    EXPECT_EQ(hash.finish(), digest) << folder;
+    ++families;
+  }
+  EXPECT_EQ(families, 22U);
 }
 
 // What `ckpt list families` says of exports is what they do.

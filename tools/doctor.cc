@@ -23,8 +23,6 @@ struct TypedDoctor {
   bool fix = false, dry_run = false, rewrite_weights = false;
 };
 
-bool has_step(std::string_view name) { return find_transform(name) != nullptr; }
-
 // Each command once, for the first program that it serves in.
 void find_serving(const Checkpoint& checkpoint, Report& report) {
   for (const Verdict& verdict : report.diagnosis.verdicts) {
@@ -62,7 +60,7 @@ Status try_fixes(Checkpoint checkpoint, Report& report) {
 Result<Report> examine(const TypedDoctor& typed, const std::filesystem::path& path,
                        const Console& console) {
   ProgressLine progress(console, "reading");
-  const Examination examination{typed.profiles, typed.deep, typed.base,  has_step,
+  const Examination examination{typed.profiles, typed.deep, typed.base,  is_given_step,
                                 packed_forms,   &progress,  &interrupted};
   Report report;
   report.path = path;

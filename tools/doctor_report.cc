@@ -44,12 +44,6 @@ std::string fix_all_command(const Report& report) {
 
 // ---- verdicts -----------------------------------------------------------------------------------
 
-// A yes says that everything was looked at.
-std::string_view answer(bool value, const Verdict& verdict) {
-  if (!value) return "no";
-  return verdict.not_checked.empty() ? "yes" : "not checked";
-}
-
 int rank(const Verdict& verdict) {
   if (!verdict.loads) return 0;
   if (!verdict.sound) return 1;
@@ -88,8 +82,8 @@ void show_verdicts(const Console& console, const Report& report) {
   Table table({"profile", "loads", "sound"});
   std::map<std::string, std::vector<std::string>> reasons;
   for (const Verdict* verdict : order) {
-    table.add({verdict->profile, std::string(answer(verdict->loads, *verdict)),
-               std::string(answer(verdict->sound, *verdict))});
+    table.add({verdict->profile, std::string(verdict_word(verdict->loads, *verdict)),
+               std::string(verdict_word(verdict->sound, *verdict))});
     if (!verdict->not_checked.empty()) reasons[verdict->not_checked].push_back(verdict->profile);
   }
   for (const std::string& line : table.lines({false, false, false})) console.answer(line);
@@ -219,6 +213,11 @@ void show_next(const Console& console, const Report& report) {
 }
 
 }  // namespace
+
+std::string_view verdict_word(bool value, const Verdict& verdict) {
+  if (!value) return "no";
+  return verdict.not_checked.empty() ? "yes" : "not checked";
+}
 
 void show_diagnosis(const Console& console, const Report& report) {
   show_verdicts(console, report);

@@ -27,6 +27,10 @@ struct Report {
   std::vector<std::pair<std::string, std::string>> serve;
 };
 
+// "yes", "no" or "not checked": a yes says that everything was looked at. `value` is one of the
+// verdict's two.
+std::string_view verdict_word(bool value, const Verdict& verdict);
+
 void show_diagnosis(const Console& console, const Report& report);
 
 }  // namespace ckpt

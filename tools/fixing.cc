@@ -13,8 +13,6 @@ namespace {
 
 constexpr int kMaxRounds = 8;
 
-bool is_given_step(std::string_view name) { return find_transform(name) != nullptr; }
-
 bool is_same(const Tensor& a, const Tensor& b) {
   return a.name == b.name && a.shape == b.shape && a.codec == b.codec && a.is_stored() &&
          b.is_stored() && a.stored().parts == b.stored().parts;
@@ -56,6 +54,8 @@ IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
 }
 
 }  // namespace
+
+bool is_given_step(std::string_view name) { return find_transform(name) != nullptr; }
 
 Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context) {
   Fixed out{std::move(checkpoint), {}, {}, {}, false};

@@ -14,6 +14,9 @@
 
 namespace ckpt {
 
+// Examination::has_step of this program.
+bool is_given_step(std::string_view name);
+
 // A step that a finding asks for and that changes nothing.
 struct IdleStep {
   std::string step;

@@ -39,19 +39,9 @@ Totals count(const Checkpoint& checkpoint) {
   return totals;
 }
 
-// config.json's architectures[0], or GGUF's general.architecture.
-std::string architecture(const Checkpoint& checkpoint) {
-  if (const std::string* name = checkpoint.metadata.find_text("general.architecture")) return *name;
-  const auto config = read_object(checkpoint, "config.json");
-  const JsonValue* names = config && *config ? known(**config, "architectures") : nullptr;
-  if (names == nullptr || !names->is_array() || names->empty()) return "";
-  const JsonValue& first = names->front();
-  return first.is_string() ? first.get<std::string>() : "";
-}
-
 void show_summary(const Console& console, const Checkpoint& checkpoint, const TypedShow& typed) {
   const Totals totals = count(checkpoint);
-  const std::string model = architecture(checkpoint);
+  const std::string model = architecture_of(checkpoint);
   Json types = Json::object();
   console.answer_headed(
       typed.path, fmt::format("  {}{}{}{}", checkpoint.format, model.empty() ? "" : ", ", model,

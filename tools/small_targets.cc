@@ -32,6 +32,37 @@ bool is_record(std::string_view name, const std::string& text) {
   return json && json->find_text("_type").value_or("").starts_with("https://in-toto.io/");
 }
 
+bool is_plan(const std::string& text) {
+  const auto json = JsonText::parse(text);
+  return json && json->find("ckpt_plan") != nullptr;
+}
+
+bool is_report(const std::string& text) { return text.find(kReportMark) != text.npos; }
+
+// A kind of file that --force replaces, and no other.
+struct OwnKind {
+  std::string_view option, name;
+  uint64_t limit_bytes;
+  bool (*is_one)(const std::string& text);
+};
+
+Status check_own_target(const fs::path& path, bool force, const OwnKind& kind) {
+  CKPT_TRY(check_parent(path));
+  CKPT_TRY(refuse_link(path, kind.option));
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
+  if (!force) {
+    return fail_with_hint(ErrorCode::kUsage,
+                          fmt::format("another name, or --force if it is an older {}", kind.name),
+                          "{} {}: exists already", kind.option, path.string());
+  }
+  const auto text = read_small(path, kind.limit_bytes);
+  if (text && kind.is_one(*text)) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another name",
+                        "{} {}: exists and is no {}; --force replaces only {}s", kind.option,
+                        path.string(), kind.name, kind.name);
+}
+
 }  // namespace
 
 Status refuse_link(const fs::path& path, std::string_view option) {
@@ -47,36 +78,11 @@ Status refuse_link(const fs::path& path, std::string_view option) {
 }
 
 Status check_plan_target(const fs::path& path, bool force) {
-  CKPT_TRY(check_parent(path));
-  CKPT_TRY(refuse_link(path, "--plan-out"));
-  CKPT_ASSIGN(const bool exists, is_there(path));
-  if (!exists) return {};
-  if (!force) {
-    return fail_with_hint(ErrorCode::kUsage, "another name, or --force if it is an older plan",
-                          "--plan-out {}: exists already", path.string());
-  }
-  const auto text = read_small(path, kMaxPlanFileBytes);
-  const auto json = text ? JsonText::parse(*text) : Result<JsonText>(JsonText::null());
-  if (json && json->find("ckpt_plan") != nullptr) return {};
-  return fail_with_hint(ErrorCode::kUsage, "another name",
-                        "--plan-out {}: exists and is no plan; --force replaces only plans",
-                        path.string());
+  return check_own_target(path, force, {"--plan-out", "plan", kMaxPlanFileBytes, is_plan});
 }
 
 Status check_report_target(const fs::path& path, bool force) {
-  CKPT_TRY(check_parent(path));
-  CKPT_TRY(refuse_link(path, "--out"));
-  CKPT_ASSIGN(const bool exists, is_there(path));
-  if (!exists) return {};
-  if (!force) {
-    return fail_with_hint(ErrorCode::kUsage, "another name, or --force if it is an older report",
-                          "--out {}: exists already", path.string());
-  }
-  const auto text = read_small(path, kMaxReportBytes);
-  if (text && text->find(kReportMark) != text->npos) return {};
-  return fail_with_hint(ErrorCode::kUsage, "another name",
-                        "--out {}: exists and is no report; --force replaces only reports",
-                        path.string());
+  return check_own_target(path, force, {"--out", "report", kMaxReportBytes, is_report});
 }
 
 Result<std::string> read_card(const fs::path& path) {

@@ -14,6 +14,14 @@ Result<std::shared_ptr<const JsonValue>> read_object(const Checkpoint& checkpoin
   return values;
 }
 
+std::string architecture_of(const Checkpoint& checkpoint) {
+  if (const std::string* name = checkpoint.metadata.find_text("general.architecture")) return *name;
+  const auto config = read_object(checkpoint, "config.json");
+  const JsonValue* names = config && *config ? known(**config, "architectures") : nullptr;
+  const bool is_list = names != nullptr && names->is_array() && !names->empty();
+  return is_list && names->front().is_string() ? names->front().get<std::string>() : "";
+}
+
 Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std::string_view path) {
   const Document* document = checkpoint.find_document(path);
   if (document == nullptr) return std::optional<JsonDocument>();

@@ -17,6 +17,9 @@ namespace ckpt {
 Result<std::shared_ptr<const JsonValue>> read_object(const Checkpoint& checkpoint,
                                                      std::string_view path);
 
+// config.json's architectures[0], or GGUF's general.architecture; empty where neither is told.
+std::string architecture_of(const Checkpoint& checkpoint);
+
 // A document that is edited: what it says and how it was laid out.
 struct JsonDocument {
   JsonText root;

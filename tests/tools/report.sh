@@ -31,6 +31,17 @@ print(sum(worst["weight_histogram"]["base"]) == sum(worst["error_histogram"]["co
 print(one["memory"]["kv_layers"], one["memory"]["kv_values_per_token"], one["memory"]["state_bytes"])
 print([profile["name"] for profile in one["profiles"] if profile["loads"] == "yes"])
 END
+echo "--- what others put beside it"
+mkdir home home/models && cp q4_0.gguf home/models/ && mkdir home/models/below && chmod 0 home/models/below
+echo '{"secret": "of this machine"}' > secret.json
+ln -s ../../secret.json home/models/provenance.json
+"$ckpt" report home/models/q4_0.gguf --json | grep -c secret
+cp -r "$testdata/qwen3-micro" folder && ln -s ../secret.json folder/provenance.json && ln -s ../data.json folder/SHA256SUMS
+"$ckpt" report folder --json | grep -c secret
+rm folder/provenance.json folder/SHA256SUMS && mkfifo folder/provenance.json
+"$ckpt" report folder --quiet -o fifo.html; echo "exit $?"
+rm folder/provenance.json && echo '{"_type": "mine"}' > folder/provenance.json
+"$ckpt" report folder --json | grep -o '"provenance":{[^}]*}'
 echo "--- other models"
 "$ckpt" report q4_0.gguf --against "$testdata/qwen3-micro" --json 2>&1 > other.json; echo "exit $?"
 "$ckpt" report q4_0.gguf --against "$testdata/families/lfm2/hf" --json 2>&1; echo "exit $?"

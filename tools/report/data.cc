@@ -3,15 +3,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/io/folder.h"
 #include "core/model/json_documents.h"
 #include "formats/formats.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
-#include "tools/listing.h"
-#include "tools/published_files.h"
 #include "tools/report/cells.h"
+#include "tools/report/files.h"
 #include "tools/report/memory.h"
 #include "tools/report/profiles.h"
 #include "tools/report/values.h"
@@ -22,8 +20,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
 // JSON has no word for infinity. Seven digits are more than any plot shows.
 Json finite(double value) {
   if (!std::isfinite(value)) return Json();
@@ -33,57 +29,6 @@ Json finite(double value) {
 double bits_of(const CellSums& sums) {
   if (sums.weights == 0) return 0;
   return 8 * static_cast<double>(sums.size_bytes) / static_cast<double>(sums.weights);
-}
-
-// ---- identity -----------------------------------------------------------------------------------
-
-std::string architecture_of(const Checkpoint& checkpoint) {
-  if (const std::string* name = checkpoint.metadata.find_text("general.architecture")) return *name;
-  const auto config = read_object(checkpoint, "config.json");
-  const JsonValue* names = config && *config ? known(**config, "architectures") : nullptr;
-  const bool is_list = names != nullptr && names->is_array() && !names->empty();
-  return is_list && names->front().is_string() ? names->front().get<std::string>() : "";
-}
-
-// Files of the checkpoint, with the digests that SHA256SUMS beside them lists; they are not hashed.
-struct Files {
-  Json list = Json::array();
-  uint64_t size_bytes = 0;
-  bool has_sums = false, has_signature = false;
-  Json provenance;
-};
-
-Result<Files> files_of(const fs::path& path) {
-  Files out;
-  const fs::path folder = is_folder(path) ? path : parent_of(path);
-  std::map<std::string, std::string> digests;
-  if (const auto text = read_small(folder / kSumsName, kMaxSumsBytes)) {
-    const auto sums = parse_sha256sums(*text);
-    out.has_sums = sums.has_value();
-    for (const FileDigest& file : sums ? *sums : std::vector<FileDigest>()) {
-      digests[file.name] = file.sha256;
-    }
-  }
-  CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(folder, unpublished_paths()));
-  for (const FolderEntry& entry : entries) {
-    out.has_signature = out.has_signature || entry.path == kSignatureName;
-    const bool is_own = is_folder(path) || is_file_of(path, entry.path);
-    if (!is_own || entry.kind == FolderEntry::Kind::kOther) continue;
-    std::error_code error;
-    const uint64_t size_bytes = entry.kind == FolderEntry::Kind::kFile
-                                    ? entry.size_bytes
-                                    : fs::file_size(folder / entry.path, error);
-    if (error) continue;  // a link to nowhere
-    const auto digest = digests.find(entry.path);
-    out.size_bytes += size_bytes;
-    out.list.push_back({{"name", entry.path},
-                        {"size_bytes", size_bytes},
-                        {"sha256", digest == digests.end() ? Json() : Json(digest->second)}});
-  }
-  if (const auto text = read_small(folder / kProvenanceName, kMaxSumsBytes)) {
-    if (const auto json = parse_json(kProvenanceName, *text)) out.provenance = Json(*json);
-  }
-  return out;
 }
 
 // ---- cells --------------------------------------------------------------------------------------
@@ -215,7 +160,7 @@ struct Reported {
 
 Result<Json> json_of(const Reported& reported, const Console& console) {
   const auto& [path, checkpoint, cells, values] = reported;
-  CKPT_ASSIGN(const Files files, files_of(path));
+  CKPT_ASSIGN(const ReportedFiles files, reported_files(path));
   CKPT_ASSIGN(Json profiles, report_profiles(path, checkpoint, console));
   const CardFacts card = card_facts(checkpoint);
   const CellSums total = total_of(cells);
@@ -227,9 +172,9 @@ Result<Json> json_of(const Reported& reported, const Console& console) {
               {"tensors", total.tensors},
               {"weights", total.weights},
               {"bits_per_weight", finite(bits_of(total))},
-              {"architecture", or_null(architecture_of(checkpoint))},
+              {"architecture", text_or_null(architecture_of(checkpoint))},
               {"layers", cells.layers == 0 ? Json() : Json(cells.layers)},
-              {"license", or_null(card.license)},
+              {"license", text_or_null(card.license)},
               {"base_models", card.base_models},
               {"files", files.list},
               {"published",

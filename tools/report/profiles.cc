@@ -5,19 +5,13 @@
 
 #include "checks/checks.h"
 #include "tools/commands.h"
+#include "tools/doctor_report.h"
 #include "tools/fixing.h"
 #include "tools/steps.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
-
-bool is_known_step(std::string_view name) { return find_transform(name) != nullptr; }
-
-std::string_view spoken(bool value, const Verdict& verdict) {
-  if (!value) return "no";
-  return verdict.not_checked.empty() ? "yes" : "not checked";
-}
 
 // Only a command that leaves a yes is advised.
 Result<std::string> fix_command(const std::filesystem::path& path, const Checkpoint& checkpoint,
@@ -43,16 +37,16 @@ Json findings_of(const Diagnosis& diagnosis, const Verdict& verdict) {
   return out;
 }
 
-Json text_or_null(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
-
 }  // namespace
+
+Json text_or_null(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
 
 Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint& checkpoint,
                              const Console& console) {
   ProgressLine progress(console, "reading");
   CKPT_ASSIGN(
       const Diagnosis diagnosis,
-      diagnose(checkpoint, {{}, false, "", is_known_step, packed_forms, &progress, &interrupted}));
+      diagnose(checkpoint, {{}, false, "", is_given_step, packed_forms, &progress, &interrupted}));
   progress.clear();
   Json out = Json::array();
   for (const Verdict& verdict : diagnosis.verdicts) {
@@ -64,8 +58,8 @@ Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint
       serve = serve_command(verdict.profile, checkpoint, shell_word(path.string()));
     }
     out.push_back({{"name", verdict.profile},
-                   {"loads", spoken(verdict.loads, verdict)},
-                   {"sound", spoken(verdict.sound, verdict)},
+                   {"loads", verdict_word(verdict.loads, verdict)},
+                   {"sound", verdict_word(verdict.sound, verdict)},
                    {"findings", findings_of(diagnosis, verdict)},
                    {"fix", text_or_null(std::move(fix))},
                    {"serve", text_or_null(std::move(serve))}});

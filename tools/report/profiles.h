@@ -2,11 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "core/model/checkpoint.h"
 #include "tools/console.h"
 
 namespace ckpt {
+
+// null where there is nothing to say.
+Json text_or_null(std::string text);
 
 // [{"name", "loads", "sound", "findings", "fix", "serve"}], from headers and documents alone.
 Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint& checkpoint,

@@ -3,6 +3,7 @@
 
 #include "core/model/format.h"
 #include "core/model/imatrix.h"
+#include "core/model/plan.h"
 
 namespace ckpt {
 
@@ -41,5 +42,15 @@ bool is_file_of(const std::filesystem::path& path, const std::string& name);
 Result<Imatrix> read_imatrix(const std::filesystem::path& path);
 // The same of a file that is open.
 Result<Imatrix> read_imatrix(const SharedSource& source);
+// What it holds, before sums are divided by counts.
+Result<ImatrixSums> read_imatrix_sums(const std::filesystem::path& path);
+Result<ImatrixSums> read_imatrix_sums(const SharedSource& source);
+
+// A file that holds `sums`, as llama-imatrix writes it: legacy where `path` ends in ".dat", else
+// GGUF. Requires: of `sums`, counts and sums are those of inputs (is_legacy is false), chunk_size
+// is not 0. Fails: kUnsupported for a name that a GGUF cannot hold, for more than legacy counts
+// can.
+Result<Output> lay_out_imatrix(const ImatrixSums& sums, const std::filesystem::path& path,
+                               Codecs codecs);
 
 }  // namespace ckpt

@@ -3,8 +3,9 @@
 //   legacy .dat  i32 entries | entry ... | i32 chunks | i32 bytes | dataset name  (the last three
 //                may be missing)
 //   entry        i32 bytes | name | i32 calls | i32 values | f32 each
-//   GGUF         tensors NAME.in_sum2 [matrices, columns] and NAME.counts [matrices, 1], both F32;
-//                keys imatrix.datasets, imatrix.chunk_count, imatrix.chunk_size
+//   GGUF         tensors NAME.in_sum2 [matrices, columns], NAME.counts [matrices, 1] and, in newer
+//                files, NAME.in_sum [matrices, columns], all F32; keys imatrix.datasets,
+//                imatrix.chunk_count, imatrix.chunk_size
 //
 // importance = value / calls (legacy), in_sum2 / count (GGUF), 1 where a matrix was never used.
 // A reader gets wrong: in the legacy file the values stay as they are when calls is not positive;
@@ -24,8 +25,10 @@ namespace {
 
 constexpr uint64_t kMaxImatrixNameBytes = 4096;
 constexpr uint64_t kMaxImatrixBytes = uint64_t{16} << 30;
+constexpr double kMaxImatrixCount = 9007199254740992;  // 2^53
 constexpr std::string_view kSumSuffix = ".in_sum2";
 constexpr std::string_view kCountSuffix = ".counts";
+constexpr std::string_view kInputSuffix = ".in_sum";
 
 // The one type that an importance matrix is stored in.
 constexpr PartRule kFloatPart[1] = {{"", Dtype::kF32, 1, 1}};
@@ -57,26 +60,26 @@ Result<int32_t> i32(Cursor& cursor) {
   return static_cast<int32_t>(bits);
 }
 
-Status read_legacy_entry(Cursor& cursor, Imatrix& imatrix) {
+Status read_legacy_entry(Cursor& cursor, ImatrixSums& imatrix) {
   CKPT_ASSIGN(const uint64_t name_bytes, cursor.count_u32(1, kMaxImatrixNameBytes));
   CKPT_ASSIGN(const std::string name, cursor.text(name_bytes));
   CKPT_ASSIGN(const int32_t calls, i32(cursor));
   CKPT_ASSIGN(const uint64_t count, cursor.count_u32(sizeof(float), INT32_MAX));
   if (count == 0) return fail(ErrorCode::kCorrupt, "'{}' has no values", name);
-  CKPT_ASSIGN(std::vector<float> values, to_floats(cursor.bytes(count * sizeof(float))));
-  if (calls > 0) {
-    for (float& value : values) value /= static_cast<float>(calls);
-  }
-  CKPT_TRY(check_values(name, values));
-  if (!imatrix.weights.emplace(name, std::move(values)).second) {
+  ImatrixEntry entry;
+  CKPT_ASSIGN(entry.sums, to_floats(cursor.bytes(count * sizeof(float))));
+  CKPT_TRY(check_values(name, entry.sums));
+  entry.counts.push_back(calls);
+  if (!imatrix.entries.emplace(name, std::move(entry)).second) {
     return fail(ErrorCode::kCorrupt, "'{}' comes twice", name);
   }
   return {};
 }
 
-Status read_legacy(const SharedSource& source, Imatrix& imatrix) {
+Status read_legacy(const SharedSource& source, ImatrixSums& imatrix) {
   constexpr uint64_t kMinEntryBytes = 4 + 4 + 4 + 4;  // name, calls, count, one value
   Cursor cursor(source);
+  imatrix.is_legacy = true;
   CKPT_ASSIGN(const uint64_t entries, cursor.count_u32(kMinEntryBytes, kMaxTensors));
   if (entries == 0) return fail(ErrorCode::kCorrupt, "no entries; expected an importance matrix");
   for (uint64_t i = 0; i < entries; ++i) {
@@ -100,25 +103,44 @@ Result<std::vector<float>> read_floats(const Tensor& tensor) {
   return to_floats(cursor.bytes(slice.size_bytes));
 }
 
-Result<std::vector<float>> mean_squares(const Tensor& sums, const Tensor& counts) {
-  CKPT_ASSIGN(std::vector<float> values, read_floats(sums));
-  CKPT_ASSIGN(const std::vector<float> count_of, read_floats(counts));
-  CKPT_TRY(check_values(sums.name, values));
-  CKPT_TRY(check_values(counts.name, count_of));
-  if (values.empty() || count_of.empty() || values.size() % count_of.size() != 0) {
-    return fail(ErrorCode::kCorrupt, "'{}' has {} values for the {} counts of '{}'", sums.name,
-                values.size(), count_of.size(), counts.name);
+// The tensors of one entry.
+struct ImatrixTensors {
+  const Tensor *sums = nullptr, *counts = nullptr, *input_sums = nullptr;
+};
+
+Result<std::vector<int64_t>> read_counts(const Tensor& tensor) {
+  CKPT_ASSIGN(const std::vector<float> values, read_floats(tensor));
+  CKPT_TRY(check_values(tensor.name, values));
+  std::vector<int64_t> out;
+  for (const float value : values) {
+    if (std::abs(value) > kMaxImatrixCount) {
+      return fail(ErrorCode::kUnsupported, "'{}': a count of {}; expected at most {}", tensor.name,
+                  value, kMaxImatrixCount);
+    }
+    out.push_back(static_cast<int64_t>(std::round(value)));
   }
-  const size_t columns = values.size() / count_of.size();
-  for (size_t i = 0; i < values.size(); ++i) {
-    const float count = std::round(count_of[i / columns]);
-    values[i] = count > 0 ? values[i] / count : 1.0f;
-  }
-  CKPT_TRY(check_values(sums.name, values));
-  return values;
+  return out;
 }
 
-Status read_keys(const Metadata& metadata, Imatrix& imatrix) {
+Result<ImatrixEntry> read_entry(const ImatrixTensors& tensors, bool with_inputs) {
+  ImatrixEntry entry;
+  CKPT_ASSIGN(entry.sums, read_floats(*tensors.sums));
+  CKPT_TRY(check_values(tensors.sums->name, entry.sums));
+  CKPT_ASSIGN(entry.counts, read_counts(*tensors.counts));
+  if (entry.sums.empty() || entry.counts.empty() || entry.sums.size() % entry.counts.size() != 0) {
+    return fail(ErrorCode::kCorrupt, "'{}' has {} values for the {} counts of '{}'",
+                tensors.sums->name, entry.sums.size(), entry.counts.size(), tensors.counts->name);
+  }
+  if (tensors.input_sums == nullptr || !with_inputs) return entry;
+  CKPT_ASSIGN(entry.input_sums, read_floats(*tensors.input_sums));
+  CKPT_TRY(check_values(tensors.input_sums->name, entry.input_sums));
+  if (entry.input_sums.size() == entry.sums.size()) return entry;
+  return fail(ErrorCode::kCorrupt, "'{}' has {} values; expected {}, as '{}' has",
+              tensors.input_sums->name, entry.input_sums.size(), entry.sums.size(),
+              tensors.sums->name);
+}
+
+Status read_keys(const Metadata& metadata, ImatrixSums& imatrix) {
   const MetaValue* datasets = metadata.find("imatrix.datasets");
   const auto chunks = metadata.find_unsigned("imatrix.chunk_count");
   const auto chunk_size = metadata.find_unsigned("imatrix.chunk_size");
@@ -128,36 +150,52 @@ Status read_keys(const Metadata& metadata, Imatrix& imatrix) {
                 "and imatrix.chunk_size");
   }
   imatrix.chunk_count = *chunks;
+  imatrix.chunk_size = *chunk_size;
   const auto* array = std::get_if<MetaArray>(&datasets->value);
   if (array != nullptr && array->element == MetaType::kText) imatrix.datasets = array->texts;
+  for (const MetaEntry& entry : metadata.entries) {
+    const bool is_own = entry.key == "general.type" || entry.key == "imatrix.datasets" ||
+                        entry.key == "imatrix.chunk_count" || entry.key == "imatrix.chunk_size" ||
+                        entry.key == kAlignmentKey;
+    if (!is_own) imatrix.other_keys.entries.push_back(entry);
+  }
   return {};
 }
 
-Status read_gguf(const SharedSource& source, Imatrix& imatrix) {
+// Whether it is one: `name` without its ending names the entry.
+bool take_tensor(const Tensor& tensor, std::map<std::string, ImatrixTensors>& entries) {
+  constexpr std::pair<std::string_view, const Tensor * ImatrixTensors::*> kSuffixes[] = {
+      {kSumSuffix, &ImatrixTensors::sums},
+      {kCountSuffix, &ImatrixTensors::counts},
+      {kInputSuffix, &ImatrixTensors::input_sums}};
+  for (const auto& [suffix, member] : kSuffixes) {
+    if (!tensor.name.ends_with(suffix)) continue;
+    entries[tensor.name.substr(0, tensor.name.size() - suffix.size())].*member = &tensor;
+    return true;
+  }
+  return false;
+}
+
+Status read_gguf(const SharedSource& source, bool with_inputs, ImatrixSums& imatrix) {
   CKPT_ASSIGN(const GgufFile file, read_gguf_source(source, kOnlyFloats));
   CKPT_TRY(read_keys(file.metadata, imatrix));
-  std::map<std::string, std::pair<const Tensor*, const Tensor*>> pairs;
+  std::map<std::string, ImatrixTensors> entries;
   for (const Tensor& tensor : file.tensors) {
-    const std::string& name = tensor.name;
-    if (name.ends_with(kSumSuffix)) {
-      pairs[name.substr(0, name.size() - kSumSuffix.size())].first = &tensor;
-    } else if (name.ends_with(kCountSuffix)) {
-      pairs[name.substr(0, name.size() - kCountSuffix.size())].second = &tensor;
-    }
+    if (!take_tensor(tensor, entries)) imatrix.other_tensors.push_back(tensor.name);
   }
-  if (pairs.empty()) return fail(ErrorCode::kCorrupt, "no tensors NAME{}", kSumSuffix);
-  for (const auto& [name, pair] : pairs) {
-    if (pair.first == nullptr || pair.second == nullptr) {
+  if (entries.empty()) return fail(ErrorCode::kCorrupt, "no tensors NAME{}", kSumSuffix);
+  for (const auto& [name, tensors] : entries) {
+    if (tensors.sums == nullptr || tensors.counts == nullptr) {
       return fail(ErrorCode::kCorrupt, "'{}' has no tensor '{}{}'", name, name,
-                  pair.first == nullptr ? kSumSuffix : kCountSuffix);
+                  tensors.sums == nullptr ? kSumSuffix : kCountSuffix);
     }
-    CKPT_ASSIGN(std::vector<float> values, mean_squares(*pair.first, *pair.second));
-    imatrix.weights.emplace(name, std::move(values));
+    CKPT_ASSIGN(ImatrixEntry entry, read_entry(tensors, with_inputs));
+    imatrix.entries.emplace(name, std::move(entry));
   }
   return {};
 }
 
-Status read_either(const SharedSource& source, Imatrix& imatrix) {
+Status read_either(const SharedSource& source, bool with_inputs, ImatrixSums& imatrix) {
   if (source->size_bytes() > kMaxImatrixBytes) {
     return fail(ErrorCode::kUnsupported, "{} bytes; an importance matrix has at most {}",
                 source->size_bytes(), kMaxImatrixBytes);
@@ -166,23 +204,64 @@ Status read_either(const SharedSource& source, Imatrix& imatrix) {
   if (source->size_bytes() >= magic.size()) {
     CKPT_TRY(source->read(0, std::as_writable_bytes(std::span(magic))));
   }
-  if (std::string_view(magic.data(), magic.size()) == kGgufMagic) return read_gguf(source, imatrix);
+  if (std::string_view(magic.data(), magic.size()) == kGgufMagic) {
+    return read_gguf(source, with_inputs, imatrix);
+  }
   CKPT_TRY(refuse_other_files(*source, "an importance matrix"));
   return read_legacy(source, imatrix);
+}
+
+Result<ImatrixSums> read_sums(const SharedSource& source, bool with_inputs) {
+  ImatrixSums sums;
+  sums.file = source->name();
+  CKPT_TRY(in_file(source->name(), read_either(source, with_inputs, sums)));
+  return sums;
+}
+
+// What quantizers take: sums over counts, and 1 where a matrix was never seen.
+Result<std::vector<float>> importance_of(const std::string& name, bool is_legacy,
+                                         ImatrixEntry entry) {
+  const uint64_t columns = entry.columns();
+  for (size_t i = 0; i < entry.sums.size(); ++i) {
+    const int64_t count = entry.counts[i / columns];
+    if (count > 0) {
+      entry.sums[i] /= static_cast<float>(count);
+    } else if (!is_legacy) {
+      entry.sums[i] = 1.0f;
+    }
+  }
+  CKPT_TRY(check_values(name, entry.sums));
+  return std::move(entry.sums);
 }
 
 }  // namespace
 
 Result<Imatrix> read_imatrix(const SharedSource& source) {
+  CKPT_ASSIGN(ImatrixSums sums, read_sums(source, false));
   Imatrix imatrix;
-  imatrix.file = source->name();
-  CKPT_TRY(in_file(source->name(), read_either(source, imatrix)));
+  imatrix.file = sums.file;
+  imatrix.datasets = std::move(sums.datasets);
+  imatrix.chunk_count = sums.chunk_count;
+  for (auto& [name, entry] : sums.entries) {
+    CKPT_ASSIGN(auto weights,
+                in_file(sums.file, importance_of(name, sums.is_legacy, std::move(entry))));
+    imatrix.weights.emplace(name, std::move(weights));
+  }
   return imatrix;
 }
 
 Result<Imatrix> read_imatrix(const std::filesystem::path& path) {
   CKPT_ASSIGN(const SharedSource source, in_file(path.string(), open_file(path)));
   return read_imatrix(source);
+}
+
+Result<ImatrixSums> read_imatrix_sums(const std::filesystem::path& path) {
+  CKPT_ASSIGN(const SharedSource source, in_file(path.string(), open_file(path)));
+  return read_imatrix_sums(source);
+}
+
+Result<ImatrixSums> read_imatrix_sums(const SharedSource& source) {
+  return read_sums(source, true);
 }
 
 }  // namespace ckpt

@@ -27,7 +27,8 @@ struct Command {
 
 extern const Command kConvertCommand, kPatchCommand, kDoctorCommand, kShowCommand, kDiffCommand,
     kVerifyCommand, kPublishCommand, kExecuteCommand, kListCommand;
-extern const Command kCompletionCommand, kManCommand, kReportCommand, kVersionCommand;
+extern const Command kCompletionCommand, kImatrixCommand, kManCommand, kReportCommand,
+    kVersionCommand;
 
 std::span<const Command* const> all_commands();
 

@@ -5,6 +5,7 @@
 #include "core/base/words.h"
 #include "core/io/folder.h"
 #include "core/json/json_edit.h"
+#include "formats/formats.h"
 #include "publish/publish.h"
 #include "tools/commands.h"
 #include "tools/published_files.h"
@@ -83,6 +84,22 @@ Status check_plan_target(const fs::path& path, bool force) {
 
 Status check_report_target(const fs::path& path, bool force) {
   return check_own_target(path, force, {"--out", "report", kMaxReportBytes, is_report});
+}
+
+Status check_imatrix_target(const fs::path& path, bool force) {
+  CKPT_TRY(check_parent(path));
+  CKPT_TRY(refuse_link(path, "--out"));
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
+  if (!force) {
+    return fail_with_hint(ErrorCode::kUsage,
+                          "another name, or --force if it is an older importance matrix",
+                          "--out {}: exists already", path.string());
+  }
+  if (read_imatrix_sums(path)) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another name",
+                        "--out {}: exists and is no importance matrix; --force replaces only such",
+                        path.string());
 }
 
 Result<std::string> read_card(const fs::path& path) {

@@ -5,6 +5,7 @@
 //                                          inode: a split's other parts and what links lead to too
 //   OUT with --force                       replaced when all of it is a checkpoint's
 //   a model card, a plan, a report         new, or one that ckpt wrote
+//   an importance matrix                   new, or with --force one that can be read
 //
 // Names do not tell whether two files are one, and a folder that holds weights may hold everything
 // else too.
@@ -47,6 +48,9 @@ Status check_plan_target(const std::filesystem::path& path, bool force);
 
 // Requires that `path` is new, or with `force` a report of ckpt. Fails: kUsage; kIo.
 Status check_report_target(const std::filesystem::path& path, bool force);
+
+// Requires that `path` is new, or with `force` an importance matrix. Fails: kUsage; kIo.
+Status check_imatrix_target(const std::filesystem::path& path, bool force);
 
 // The model card at `path` as it is now; empty when there is none. Fails: kUsage for what is no
 // Markdown; kIo.

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/model/metadata.h"
+
 namespace ckpt {
 
 struct Imatrix {
@@ -15,6 +17,35 @@ struct Imatrix {
   std::string file;  // as given on the command line
   std::vector<std::string> datasets;
   uint64_t chunk_count = 0;
+};
+
+// What was summed of the inputs of one weight: a matrix, or a stack of them (experts).
+struct ImatrixEntry {
+  std::vector<float> sums;        // of squares, a column each; matrix after matrix
+  std::vector<int64_t> counts;    // inputs summed: one number a matrix, or one for all of them
+  std::vector<float> input_sums;  // of the inputs themselves, as many; empty: not in the file
+
+  uint64_t columns() const { return sums.size() / counts.size(); }
+  // Matrices that no input reached. Requires: counts are of matrices.
+  uint64_t unseen() const {
+    uint64_t out = 0;
+    for (const int64_t count : counts) out += count > 0 ? 0 : 1;
+    return out;
+  }
+};
+
+// An importance matrix as it is stored, before anything is divided.
+struct ImatrixSums {
+  std::map<std::string, ImatrixEntry, std::less<>> entries;  // by GGUF tensor name; never empty
+  std::string file;                                          // as given on the command line
+  std::vector<std::string> datasets;
+  uint64_t chunk_count = 0;
+  uint64_t chunk_size = 0;  // tokens of a chunk; 0: the file does not say
+  // Legacy: sums and counts are those of chunks, each already divided by its number of inputs, and
+  // an entry has one count however many experts it holds.
+  bool is_legacy = false;
+  Metadata other_keys;                     // of a GGUF, that say something else
+  std::vector<std::string> other_tensors;  // of a GGUF, that belong to no entry
 };
 
 }  // namespace ckpt

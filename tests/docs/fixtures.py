@@ -202,6 +202,8 @@ MAKERS = {
     "before": copy_of("qwen3-micro"),
     "after": copy_of("qwen3-micro"),
     "imatrix.gguf": Maker.importance_matrix,
+    "prose.gguf": Maker.importance_matrix,
+    "code.dat": lambda maker, name: maker.run("ckpt", "imatrix", "merge", "-q", maker.make("prose.gguf"), "-o", name),
     "Qwen3.5-9B-NVFP4": conversion_of("qwen35vl-micro", "--to", "nvfp4-w4a16"),
     "qwen3.5-9b-nvfp4": conversion_of("qwen35-micro", "--to", "nvfp4-w4a16"),
     "release.pem": Maker.key,

@@ -18,6 +18,9 @@ patch q --step config:set=a=1
 publish q
 verify q
 report q.gguf
+imatrix show T/formats/good/imatrix/imatrix.gguf
+imatrix merge T/formats/good/imatrix/imatrix.gguf -o merged.gguf
+imatrix fill T/formats/good/imatrix/imatrix.gguf -o filled.gguf
 doctor q
 doctor q --fix
 doctor T/llama-micro --for vllm

@@ -1,0 +1,12 @@
+// What `ckpt imatrix show` says.
+#pragma once
+
+#include "core/model/imatrix.h"
+#include "tools/console.h"
+
+namespace ckpt {
+
+// Data sets, chunks, and how much experts saw; `all_tensors`: those without experts too.
+void show_imatrix(const ImatrixSums& imatrix, bool all_tensors, const Console& console);
+
+}  // namespace ckpt

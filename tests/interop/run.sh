@@ -19,7 +19,7 @@ if [ ! -d llama.cpp ]; then
 fi
 if [ ! -e python/done ]; then
   python3 -m venv python || missing "python3 -m venv does not work"
-  python/bin/pip install -q torch transformers==5.17.0 safetensors gguf sentencepiece mistral-common ||
+  python/bin/pip install -q torch transformers==5.17.0 accelerate safetensors gguf sentencepiece mistral-common ||
     missing "pip cannot install torch and transformers"
   touch python/done
 fi
@@ -34,5 +34,6 @@ CKPT_TRANSFORMERS_457=$PWD/python457/bin/python CKPT_TRANSFORMERS_5=$PWD/python/
 for python in python/bin/python python457/bin/python; do
   $python "$here/gguf_to_folder_transformers.py" "$ckpt" "$here/../../testdata" || exit 1
 done
+python/bin/python "$here/gguf_to_folder_logits.py" "$ckpt" "$here/../../testdata" || exit 1
 rm -rf models && python/bin/python "$here/make_hf_variants.py" models &&
   LLAMA_CPP=$PWD/llama.cpp python/bin/python "$here/compare_conversions.py" "$ckpt" models

@@ -61,6 +61,7 @@ constexpr Spelling kUntold[] = {
     {"gpt-oss", "layer_types (sliding and full attention in turn), rope truncate (false)"},
     {"gemma3", "layer_types (full attention in each sixth)"},
     {"deepseek2", "mscale (as mscale_all_dim)"},
+    {"mistral3", "mscale (1, as llama.cpp computes such files)"},
     {"llama4",
      "attention_chunk_size (8192), no_rope_layers (each fourth), use_qk_norm (but with "
      "128 experts)"},
@@ -142,6 +143,8 @@ Status add_graph_constants(const Family& family, uint64_t layers, JsonValue& con
   if (family.name == "deepseek2" || family.name == "glm-dsa") {
     add_of_latent_attention(config, rope);
   }
+  // llama-context.cpp: the graph divides by what mscale_all_dim says, and takes 1 for mscale.
+  if (family.name == "mistral3" && rope.contains("mscale_all_dim")) rope["mscale"] = 1.0;
   if (family.name == "llama4") {  // llama.cpp knows the larger of both models by its experts
     config["use_qk_norm"] = count_in(config, "num_local_experts") != 128;
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "quantizers/quantizers.h"
+#include "transforms/from_gguf/graph_constants.h"
 #include "transforms/to_gguf/rope.h"
 
 namespace ckpt {
@@ -60,6 +61,26 @@ TEST(ReturnedRope, ProportionalRuleSaysTheShareThatIsTurned) {
   EXPECT_EQ(full["rope_type"], "proportional");
   EXPECT_EQ(full["partial_rotary_factor"], 0.25);
   EXPECT_EQ(config["rope_parameters"]["sliding_attention"]["rope_theta"], 1e4);
+}
+
+// Phi3Config takes 4096 for a context that only the rule names.
+TEST(ReturnedRope, LongRuleNamesTheTrainedContextBesideTheOtherFields) {
+  JsonValue rope = {
+      {"rope_theta", 1e4}, {"rope_type", "longrope"}, {"original_max_position_embeddings", 256}};
+  JsonValue config = JsonValue::object();
+  finish_rope(kPhi3, rope, config);
+  EXPECT_EQ(config["original_max_position_embeddings"], 256);
+  EXPECT_EQ(config["rope_parameters"]["original_max_position_embeddings"], 256);
+}
+
+// transformers divides by mscale_all_dim's factor only where mscale is there too.
+TEST(ReturnedRope, MinistralsYarnHasBothScales) {
+  JsonValue rope = {{"mscale_all_dim", 0.5}}, config = JsonValue::object();
+  ASSERT_TRUE(add_graph_constants(kMinistral3, 2, config, rope));
+  EXPECT_EQ(rope["mscale"], 1.0);
+  JsonValue plain = JsonValue::object();
+  ASSERT_TRUE(add_graph_constants(kMinistral3, 2, config, plain));
+  EXPECT_FALSE(plain.contains("mscale"));
 }
 
 }  // namespace

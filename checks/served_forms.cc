@@ -106,7 +106,7 @@ Status look_shards(const Look& look) {
   return {};
 }
 
-Status look_attention(const Look& look) {
+Status look_forced_plain(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};
   Mismatch found;
   for (const auto& [name, served] : served_modules(look.on, look.profile)) {
@@ -116,8 +116,15 @@ Status look_attention(const Look& look) {
     }
   }
   if (found.count != 0) {
-    look.report(found.first, found.text_at_first("quantized") +
-                                 "; this server runs Qwen3.5's attention in BF16 alone");
+    const bool is_qwen35 = look.on.is_qwen35();
+    Found out{found.first,
+              fmt::format("{}; this server runs {} in BF16 alone", found.text_at_first("quantized"),
+                          is_qwen35 ? "Qwen3.5's attention" : "LFM2's convolutions")};
+    if (!is_qwen35) {
+      out.symptom = "KeyError: 'layers.0.short_conv.in_proj.input_scale'";
+      out.fix = Fix{"", "", "convert the unquantized model with --keep '*.conv.*'", true, 0};
+    }
+    look.out.push_back(std::move(out));
   }
   return {};
 }
@@ -144,9 +151,9 @@ constexpr Check kServedChecks[] = {
     {"Q07", "the lists say what the tensors are", "UUUU----", "", "serving-config", "", look_lists},
     {"Q11", "parts that are run as one are stored alike", "UUUU----",
      "Detected some but not all shards of ... are quantized", "serving-config", "", look_shards},
-    {"Q14", "attention of Qwen3.5 is in BF16", "---U----",
+    {"Q14", "modules that only run in BF16 are not quantized", "UUUU----",
      "assert param_data.shape == loaded_weight.shape", "",
-     "convert the unquantized model with --to nvfp4 --preset mlp-only", look_attention},
+     "convert the unquantized model with --to nvfp4 --preset mlp-only", look_forced_plain},
     {"Q15", "head and embedding are of floats", "UUUUUI--",
      "There is no module or parameter named 'lm_head.input_scale'", "", "dequantize it", look_head},
 };

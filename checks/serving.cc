@@ -192,9 +192,13 @@ class Statement {
 }  // namespace
 
 bool is_forced_plain(const Examined& on, const Profile& profile, std::string_view name) {
-  if (profile.program != Program::kSglang || !on.is_qwen35()) return false;
   const Quantization* said = on.quantization();
-  if (said == nullptr || said->algo.find("FP4") == said->algo.npos) return false;
+  if (said == nullptr) return false;
+  if (profile.program == Program::kVllm && on.text_type.starts_with("lfm2")) {
+    return name.find(".conv.") != name.npos;
+  }
+  if (profile.program != Program::kSglang || !on.is_qwen35()) return false;
+  if (said->algo.find("FP4") == said->algo.npos) return false;
   return name.find(".linear_attn.") != name.npos || name.find(".self_attn.") != name.npos;
 }
 

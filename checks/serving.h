@@ -32,7 +32,8 @@ struct Served {
 // TensorRT-LLM, a class that it does not have).
 std::map<std::string, Served> served_modules(const Examined& on, const Profile& profile);
 
-// True when the server's modelopt_fp4 leaves this module of Qwen3.5 unquantized, whatever is said.
+// True when the server runs this module unquantized, whatever is said: SGLang's modelopt_fp4 the
+// attention of Qwen3.5, vLLM LFM2's short convolutions (model_executor/layers/mamba/short_conv.py).
 bool is_forced_plain(const Examined& on, const Profile& profile, std::string_view name);
 
 }  // namespace ckpt

@@ -122,4 +122,26 @@ std::optional<uint64_t> added_token_id(const JsonValue& tokenizer_config,
 Result<uint64_t> number_of_fields(const ParameterTable& table, const JsonValue& config,
                                   std::string_view text);
 
+// ---- fields that transformers 5 saves under names, or in a form, that 4.57 does not read --------
+//
+// Sources: transformers 4.57.6 and 5.17.0 src/transformers/models/{qwen3_moe,qwen3_vl_moe,gemma3,
+// gemma3n,olmo3}/configuration_*.py (attribute_map, convert_rope_params_to_dict).
+
+// model_types, between spaces, whose class of 4.57 reads num_experts and has no second name for it;
+// 5 saves num_local_experts.
+inline constexpr std::string_view kReadNumExperts =
+    " qwen2_moe qwen3_moe qwen3_next qwen3_vl_moe_text qwen3_omni_moe_text ";
+
+// model_types whose rope_parameters 5 saves by type of layer. 4.57 reads rope_theta and
+// rope_scaling of full attention, and the base of sliding attention from `local_base`; where that
+// is empty both kinds have one base.
+struct RopeByLayerType {
+  std::string_view model_type, local_base;
+};
+inline constexpr RopeByLayerType kRopeByLayerType[] = {
+    {"gemma3_text", "rope_local_base_freq"},
+    {"gemma3n_text", "rope_local_base_freq"},
+    {"olmo3", ""},
+};
+
 }  // namespace ckpt

@@ -39,8 +39,9 @@ def convert(ckpt, source, out, *options):
 
 def export(ckpt, testdata, model, work, to="nvfp4", *options):
     """The folder of `model` as `to`."""
-    source, out = pathlib.Path(testdata) / model, pathlib.Path(work) / f"{model}-{to}"
-    amax = pathlib.Path(work) / f"{model}-amax.json"
+    name = model.replace("/", "-")
+    source, out = pathlib.Path(testdata) / model, pathlib.Path(work) / f"{name}-{to}"
+    amax = pathlib.Path(work) / f"{name}-amax.json"
     write_amax(source, amax)
     needs_amax = () if to == "nvfp4-w4a16" else ("--amax-from", str(amax))
     convert(ckpt, source, out, "--to", to, *needs_amax, *options)

@@ -24,6 +24,9 @@ except ImportError as error:
     peer_missing("vllm", error)
 
 MODELS = ("qwen3-micro", "llama-micro", "qwen35vl-micro")
+FAMILIES = ("gemma", "gemma2", "gemma3", "gemma3-vl", "glm4-moe", "granite4-h", "lfm2", "llama-spm", "mistral3", "mixtral", "olmo2", "phi3", "qwen2-moe",
+            "qwen3-moe", "qwen3-next", "qwen3-vl", "qwen3-vl-moe", "seed-oss", "smollm3")
+PLAIN = {"lfm2": ("--keep", "*.conv.*")}  # what vLLM runs in BF16 alone
 UNKNOWN = ("does not recognize this architecture", "not supported for now", "are not supported")
 
 
@@ -47,6 +50,7 @@ def load(folder):
 
 def main(ckpt, testdata):
     vllm_on_cpu.choose_emulated_linears()
+    vllm_on_cpu.choose_emulated_experts()
     known = 0
     with tempfile.TemporaryDirectory() as work:
         store = pathlib.Path(work) / "store"
@@ -54,8 +58,9 @@ def main(ckpt, testdata):
             init_distributed_environment(world_size=1, rank=0, local_rank=0, backend="gloo",
                                          distributed_init_method=f"file://{store}")
             initialize_model_parallel(1, 1)
-        for model in MODELS:
-            folder = export(ckpt, testdata, model, work)
+        for model in (*MODELS, *(f"families/{family}/hf" for family in FAMILIES)):
+            family = model.split("/")[1] if "/" in model else model
+            folder = export(ckpt, testdata, model, work, "nvfp4", "--for", "vllm-0.17", *PLAIN.get(family, ()))
             try:
                 name, quantization, left = load(folder)
             except Exception as error:

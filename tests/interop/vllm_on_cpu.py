@@ -10,6 +10,7 @@ os.environ.update(VLLM_LOGGING_LEVEL="CRITICAL", HF_HUB_OFFLINE="1", CUDA_VISIBL
                   VLLM_CPU_KVCACHE_SPACE="1", TOKENIZERS_PARALLELISM="false", OMP_NUM_THREADS="1")
 warnings.filterwarnings("ignore")
 
+import torch
 from vllm import platforms
 from vllm.platforms.cpu import CpuPlatform
 from vllm.platforms.interface import DeviceCapability
@@ -34,6 +35,8 @@ class Blackwell(CpuPlatform):
 
 
 platforms._current_platform = Blackwell()
+for activation in ("silu_and_mul", "gelu_and_mul", "gelu_tanh_and_mul"):  # looked up while a model is built
+    setattr(torch.ops._C, activation, None)
 
 
 def choose_emulated_linears():

@@ -5,6 +5,7 @@
 
 #include "core/model/json_documents.h"
 #include "models/models.h"
+#include "transforms/hf/older_fields.h"
 #include "transforms/hf/torch_dtype.h"
 #include "transforms/steps.h"
 
@@ -117,6 +118,7 @@ Status mend_config(Checkpoint& checkpoint, const Context& context) {
   add_interval(text_level(config));
   add_dtype(config, checkpoint);
   mend_rope(text_level(config));
+  add_older_fields(text_level(config));
   add_theta(text_level(config));
   mend_tied(config, checkpoint, context);
   write_json(checkpoint, kConfig, *document);

@@ -1,0 +1,57 @@
+#include "transforms/hf/older_fields.h"
+
+#include "core/base/words.h"
+#include "models/models.h"
+
+namespace ckpt {
+namespace {
+
+void add_expert_count(JsonText& level) {
+  const JsonText* count = level.find("num_local_experts");
+  if (count == nullptr || level.find("num_experts") != nullptr) return;
+  if (!has_word(kReadNumExperts, level.find_text("model_type").value_or(""))) return;
+  JsonText value = *count;
+  level.set_sorted("num_experts", std::move(value));
+}
+
+void add_activation(JsonText& level) {
+  const bool is_gelu = level.find_text("hidden_activation") == "gelu_pytorch_tanh";
+  const bool is_gemma2 = level.find_text("model_type") == "gemma2";
+  if (!is_gelu || !is_gemma2 || level.find("hidden_act") != nullptr) return;
+  level.set_sorted("hidden_act", JsonText::text("gelu_pytorch_tanh"));
+}
+
+// Nothing where the two kinds of layers cannot be told in the older fields.
+void add_rope(JsonText& level, const RopeByLayerType& row) {
+  const JsonText* rope = level.find("rope_parameters");
+  if (rope == nullptr || level.find("rope_scaling") != nullptr) return;
+  const JsonText* full = rope->find("full_attention");
+  const JsonText* sliding = rope->find("sliding_attention");
+  if (full == nullptr || sliding == nullptr || rope->members().size() != 2) return;
+  const JsonText* base = full->find("rope_theta");
+  const JsonText* local = sliding->find("rope_theta");
+  const bool is_plain = sliding->find_text("rope_type").value_or("default") == "default";
+  const bool is_one = base != nullptr && local != nullptr && *base == *local;
+  if (base == nullptr || local == nullptr || !is_plain || (row.local_base.empty() && !is_one))
+    return;
+  JsonText scaling = *full, theta = *base, local_theta = *local;
+  scaling.remove("rope_theta");
+  const bool is_scaled = full->find_text("rope_type").value_or("default") != "default";
+  level.remove("rope_parameters");
+  level.set_sorted("rope_theta", std::move(theta));
+  if (!row.local_base.empty()) level.set_sorted(row.local_base, std::move(local_theta));
+  level.set_sorted("rope_scaling", is_scaled ? std::move(scaling) : JsonText::null());
+}
+
+}  // namespace
+
+void add_older_fields(JsonText& level) {
+  add_expert_count(level);
+  add_activation(level);
+  const std::string type = level.find_text("model_type").value_or("");
+  for (const RopeByLayerType& row : kRopeByLayerType) {
+    if (row.model_type == type) add_rope(level, row);
+  }
+}
+
+}  // namespace ckpt

@@ -1,0 +1,13 @@
+// The fields of a configuration saved by transformers 5 as 4.57 reads them.
+#pragma once
+
+#include "core/json/json_edit.h"
+
+namespace ckpt {
+
+// num_experts beside num_local_experts, hidden_act beside hidden_activation, and rope_parameters by
+// type of layer as the older fields, which 5 reads too; of classes that need it alone. `level`: the
+// text model's.
+void add_older_fields(JsonText& level);
+
+}  // namespace ckpt

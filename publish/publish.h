@@ -72,7 +72,8 @@ struct Signer {
   std::string password;         // of an encrypted key
   std::string certificate_pem;  // the signer's, then its issuers'; empty to sign with the key alone
 };
-// Fails: kUnsupported for other kinds of key, by name; kUsage when key and certificate are no pair.
+// Fails: kUnsupported for other kinds of key, by name; kUsage when key and certificate are no pair,
+// and, as verifying does, where the configuration of OpenSSL has no provider for it.
 Result<Bundle> sign(std::string payload, const Signer& signer);
 
 // Fails: kCorrupt when the signature is not by that key.

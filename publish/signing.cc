@@ -63,6 +63,22 @@ std::string openssl_reason() {
   return reason == nullptr ? "unknown reason" : reason;
 }
 
+// A configuration of OpenSSL may leave out the provider of what signatures are made of; then a good
+// signature does not verify either, which must not be said of the signature. kUsage: it is the
+// environment of the person who typed.
+Status require_algorithms() {
+  using Hash = std::unique_ptr<EVP_MD, Releaser<EVP_MD_free>>;
+  using Scheme = std::unique_ptr<EVP_SIGNATURE, Releaser<EVP_SIGNATURE_free>>;
+  const Hash hash(EVP_MD_fetch(nullptr, "SHA2-256", nullptr));
+  const Scheme scheme(EVP_SIGNATURE_fetch(nullptr, "ECDSA", nullptr));
+  ERR_clear_error();
+  if (hash != nullptr && scheme != nullptr) return {};
+  return fail_with_hint(ErrorCode::kUsage, "OPENSSL_CONF=/dev/null in front of the command",
+                        "OpenSSL's configuration loads no provider of {}, without which nothing "
+                        "is signed or verified",
+                        hash == nullptr ? "SHA-256" : "ECDSA");
+}
+
 // OpenSSL asks for a password here; never at the terminal.
 int give_password(char* buffer, int size, int, void* user) {
   const auto& password = *static_cast<const std::string*>(user);
@@ -150,6 +166,25 @@ Status verify_signature(const Bundle& bundle, EVP_PKEY* key) {
   return fail(ErrorCode::kCorrupt, "the signature does not fit the key and what it signs");
 }
 
+Result<std::string> signature_of(const std::string& bytes, const EVP_MD* hash, EVP_PKEY* key) {
+  const DigestContext context(EVP_MD_CTX_new());
+  CKPT_CHECK(context != nullptr);
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  size_t size = 0;
+  std::string out;
+  if (EVP_DigestSignInit(context.get(), nullptr, hash, nullptr, key) == 1 &&
+      EVP_DigestSign(context.get(), nullptr, &size, data, bytes.size()) == 1) {
+    out.resize(size);
+    auto* const into = reinterpret_cast<unsigned char*>(out.data());
+    if (EVP_DigestSign(context.get(), into, &size, data, bytes.size()) == 1) {
+      out.resize(size);
+      return out;
+    }
+  }
+  return fail(ErrorCode::kUnsupported, "OpenSSL does not sign with this key ({})",
+              openssl_reason());
+}
+
 Result<std::vector<Certificate>> read_certificates(std::string_view pem) {
   std::vector<Certificate> out;
   const Memory memory = memory_of(pem);
@@ -229,6 +264,7 @@ Status check_chain(const std::vector<Certificate>& chain, const std::vector<Cert
 }  // namespace
 
 Result<Bundle> sign(std::string payload, const Signer& signer) {
+  CKPT_TRY(require_algorithms());
   CKPT_ASSIGN(const Key key, read_private_key(signer));
   CKPT_ASSIGN(const EVP_MD* hash, hash_for(key.get()));
   Bundle bundle;
@@ -248,22 +284,13 @@ Result<Bundle> sign(std::string payload, const Signer& signer) {
     }
     for (const Certificate& one : certificates) bundle.certificates.push_back(der_of(one.get()));
   }
-  const DigestContext context(EVP_MD_CTX_new());
-  const std::string bytes = signed_bytes(payload);
-  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-  size_t size = 0;
-  CKPT_CHECK(context != nullptr &&
-             EVP_DigestSignInit(context.get(), nullptr, hash, nullptr, key.get()) == 1 &&
-             EVP_DigestSign(context.get(), nullptr, &size, data, bytes.size()) == 1);
-  bundle.signature.resize(size);
-  auto* out = reinterpret_cast<unsigned char*>(bundle.signature.data());
-  CKPT_CHECK(EVP_DigestSign(context.get(), out, &size, data, bytes.size()) == 1);
-  bundle.signature.resize(size);
+  CKPT_ASSIGN(bundle.signature, signature_of(signed_bytes(payload), hash, key.get()));
   bundle.payload = std::move(payload);
   return bundle;
 }
 
 Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem) {
+  CKPT_TRY(require_algorithms());
   if (!bundle.certificates.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "--ca FILE in place of --public-key",
                           "signed with a certificate; expected a signature by a key");
@@ -282,6 +309,7 @@ Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem) {
 }
 
 Result<std::string> verify_with_certificates(const Bundle& bundle, const Trust& trust) {
+  CKPT_TRY(require_algorithms());
   if (bundle.certificates.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "--public-key FILE in place of --certificate and --ca",
                           "signed with a key alone; expected a certificate");

@@ -37,7 +37,7 @@ function frame(options) {
       options.yTitle,
     ),
   );
-  return {svg, placeX, placeY};
+  return {svg, placeX, placeY, left: edge.left, right};
 }
 
 function stepPath(counts, height, width, top, outline) {

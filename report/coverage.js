@@ -125,12 +125,31 @@ function coverageSummary(imatrix, rows) {
   const chunks = known(imatrix.chunks) ? `, ${plural(imatrix.chunks, "chunk", "chunks")}` : "";
   const experts = rows.reduce((sum, r) => sum + r.experts, 0);
   const never = rows.reduce((sum, r) => sum + r.never, 0);
+  const sets = imatrix.datasets || [];
+  const measured = sets.length > 0 ? `, measured on ${sets.map(shown).join(", ")}` : "";
   const missed = `${exactText(never)} of ${exactText(experts)}`;
   const seen =
     never === 0
       ? "Each saw tokens."
       : `${missed} (experts counted in each role and layer) saw no token.`;
-  return [imatrix.file, chunks, ". ", experts > 0 ? seen : ""];
+  const legacy = imatrix.kind === "legacy" ? "A .dat file does not say what each expert saw. " : "";
+  return [imatrix.file, chunks, measured, ". ", legacy, experts > 0 ? seen : "", misfits(imatrix)];
+}
+
+// Names of the file and of the model that have no partner.
+function misfits(imatrix) {
+  const [missing, unknown] = [imatrix.missing || [], imatrix.unknown || []];
+  const named = (names) => `${shown(names[0])}${names.length > 1 ? ", ..." : ""}`;
+  return [
+    missing.length > 0
+      ? ` ${plural(missing.length, "weight has", "weights have")} no statistics (${named(missing)}).`
+      : "",
+    unknown.length > 0
+      ? ` ${plural(unknown.length, "name", "names")} of the file ${
+          unknown.length > 1 ? "are" : "is"
+        } not in the model (${named(unknown)}).`
+      : "",
+  ].join("");
 }
 
 function coverageLegend() {

@@ -8,6 +8,7 @@ const kSections = [
   doctorSection,
   bytesSection,
   heatSection,
+  againstSection,
   scatterSection,
   worstSection,
   memorySection,
@@ -63,6 +64,20 @@ function measuredColumns() {
   ];
 }
 
+// KL divergence and perplexity, where a row of the evaluation has the checkpoint's name.
+function evaluatedColumns(checkpoints) {
+  const row = (c) => ((c.evaluation && c.evaluation.rows) || []).find((r) => r.name === c.name);
+  const evaluated = checkpoints.filter(row);
+  return ["kl", "perplexity"]
+    .filter((key) => evaluated.some((c) => typeof row(c)[key] === "number"))
+    .map((key) => ({
+      title: kEvaluationTitles[key],
+      numeric: true,
+      value: (c) => (row(c) && typeof row(c)[key] === "number" ? row(c)[key] : null),
+      text: (c) => (row(c) && typeof row(c)[key] === "number" ? plainText(row(c)[key]) : kNotKnown),
+    }));
+}
+
 function sizeColumns() {
   const sized = (title, key, text) => ({
     title,
@@ -93,6 +108,7 @@ function comparison(checkpoints, choose) {
       {title: "Format", value: (c) => c.format},
       ...sizeColumns(),
       ...(checkpoints.some(hasValues) ? measuredColumns() : []),
+      ...evaluatedColumns(checkpoints),
       ...verdictColumns(checkpoints),
     ],
   });

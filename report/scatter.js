@@ -57,15 +57,73 @@ function frontPath(front, placeX, placeY) {
     .join("");
 }
 
-function pointMark(point, heaviest, place, onFront) {
-  const radius = point.weights === null ? 6 : 2.5 + 6 * Math.sqrt(point.weights / heaviest);
-  const [cx, cy] = [place.placeX(point.bits), place.placeY(point.sqnr)];
+function pointRadius(point, heaviest) {
+  return point.weights === null ? 6 : 2.5 + 6 * Math.sqrt(point.weights / heaviest);
+}
+
+// Where a point of a column goes, as pixels beside the column: the nearest place where none lies,
+// or, when the column's share of the width is full, the one that is furthest from the others.
+function freeOffset(point, placed, room) {
+  let best = {offset: 0, distance: -1};
+  for (let step = 0; step <= room; step += 2) {
+    for (const offset of step === 0 ? [0] : [step, -step]) {
+      const distance = Math.min(
+        ...placed.map((other) => {
+          const between = Math.hypot(offset - other.offset, point.y - other.y);
+          return between / (point.radius + other.radius);
+        }),
+      );
+      if (distance >= 0.9) return offset;
+      if (distance > best.distance) best = {offset, distance};
+    }
+  }
+  return best.offset;
+}
+
+const kColumnWidth = 240;
+
+// Points of one type have the same bits. They are spread sideways, the best of a column in its
+// middle, so that each can be seen; half the way to the next column is theirs.
+function spread(points, heaviest, place) {
+  const marks = points.map((point) => ({
+    point,
+    x: place.placeX(point.bits),
+    y: place.placeY(point.sqnr),
+    radius: pointRadius(point, heaviest),
+    offset: 0,
+  }));
+  const columns = new Map();
+  for (const mark of marks) {
+    const key = Math.round(mark.x);
+    if (!columns.has(key)) columns.set(key, []);
+    columns.get(key).push(mark);
+  }
+  const places = [...columns.keys()].sort((a, b) => a - b);
+  places.forEach((key, i) => {
+    const room = Math.min(
+      (key - (places[i - 1] ?? -Infinity)) / 2,
+      ((places[i + 1] ?? Infinity) - key) / 2,
+      key - place.left,
+      place.right - key,
+      kColumnWidth / 2,
+    );
+    const placed = [];
+    for (const mark of columns.get(key).sort((a, b) => a.y - b.y)) {
+      const near = placed.filter((other) => mark.y - other.y < mark.radius + other.radius);
+      mark.offset = freeOffset(mark, near, room);
+      placed.push(mark);
+    }
+  });
+  return marks;
+}
+
+function pointMark({point, x, y, radius, offset}, onFront) {
   const label = shown(
     `${point.name}: ${bitsText(point.bits)} bits a weight, ${decibelText(point.sqnr)}`,
   );
   const mark = drawn("circle", {
-    cx,
-    cy,
+    cx: x + offset,
+    cy: y,
     r: radius,
     class: `point ${point.kind}${onFront ? " front" : ""}`,
     tabindex: onFront ? "0" : null,
@@ -83,7 +141,7 @@ function scatterPlot(points, width) {
     label: "SQNR against bits a weight; the tables hold the same",
     x: around(
       points.map((p) => p.bits),
-      0.25,
+      0.5,
     ),
     y: around(
       points.map((p) => p.sqnr),
@@ -97,9 +155,9 @@ function scatterPlot(points, width) {
   place.svg.append(
     drawn("path", {class: "front-line", d: frontPath(front, place.placeX, place.placeY)}),
   );
-  const order = [...points].sort((a, b) => (b.weights || 0) - (a.weights || 0) || a.bits - b.bits);
-  for (const point of order)
-    place.svg.append(pointMark(point, heaviest, place, front.includes(point)));
+  const heavyFirst = (a, b) => (b.weights || 0) - (a.weights || 0) || a.bits - b.bits;
+  for (const mark of spread([...points].sort(heavyFirst), heaviest, place))
+    place.svg.append(pointMark(mark, front.includes(mark.point)));
   for (const point of points.filter((p) => p.named)) {
     const x = place.placeX(point.bits);
     place.svg.append(
@@ -133,7 +191,7 @@ function scatterSection(checkpoint) {
     place.replaceChildren(
       note(
         key === "cells"
-          ? "One point a role, layer and type; its area grows with the weights. "
+          ? "One point a role, layer and type; its area grows with the weights. Points of the same bits stand side by side, around their place. "
           : "One point a checkpoint. ",
         "The line joins points that no other beats in both bits and SQNR.",
       ),

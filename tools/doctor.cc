@@ -8,6 +8,7 @@
 #include "tools/commands.h"
 #include "tools/doctor_fix.h"
 #include "tools/doctor_report.h"
+#include "tools/doctor_statistics.h"
 #include "tools/profile_names.h"
 #include "tools/steps.h"
 #include "transforms/transforms.h"
@@ -16,7 +17,7 @@ namespace ckpt {
 namespace {
 
 struct TypedDoctor {
-  std::filesystem::path path, out;
+  std::filesystem::path path, out, imatrix;
   std::vector<std::string> profiles;
   std::string base;
   bool deep = false;
@@ -98,10 +99,14 @@ Result<int> doctor(const TypedDoctor& typed, const Console& console, const Commo
   }
   CKPT_ASSIGN(const Report report, examine(typed, path, console));
   show_diagnosis(console, report);
+  bool fits = true;
+  if (!typed.imatrix.empty()) {
+    CKPT_ASSIGN(fits, show_statistics(path, typed.imatrix, console));
+  }
   console.object("summary", {{"path", path.string()},
                              {"good", report.diagnosis.is_good()},
                              {"findings", report.diagnosis.findings.size()}});
-  return report.diagnosis.is_good() ? 0 : 1;
+  return report.diagnosis.is_good() && fits ? 0 : 1;
 }
 
 Run declare_doctor(CommandOptions& options) {
@@ -117,6 +122,8 @@ Run declare_doctor(CommandOptions& options) {
   options.add("--rewrite-weights", &typed->rewrite_weights,
               "with --fix: also fixes that change weights");
   options.add("--deep", &typed->deep, "read the tensors too: NaN, scales, rows of zeros");
+  options.add("--imatrix", &typed->imatrix,
+              "also say whether this importance matrix (GGUF or .dat) is one of the model");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) -> Result<int> {
     CKPT_ASSIGN(typed->profiles, profiles_named(typed->profiles));
@@ -131,7 +138,8 @@ constinit const Command kDoctorCommand{
     "  ckpt doctor Qwen3.5-9B-NVFP4/\n"
     "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm-0.17 --for sglang\n"
     "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm --fix\n"
-    "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm --fix --out fixed/",
+    "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm --fix --out fixed/\n"
+    "  ckpt doctor model-bf16.gguf --for llama.cpp --imatrix imatrix.gguf",
     declare_doctor};
 
 }  // namespace ckpt

@@ -4,6 +4,7 @@
 
 #include "core/engine/compare.h"
 #include "tools/commands.h"
+#include "tools/listing.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -35,6 +36,28 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
   }));
   progress.clear();
   return out;
+}
+
+Result<std::vector<FileDigest>> digest_source(const fs::path& path, bool use_known,
+                                              const Console& console, unsigned threads) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(path, error);
+  const fs::path folder = is_folder ? path : path.has_parent_path() ? path.parent_path() : ".";
+  std::vector<FolderEntry> entries;
+  if (is_folder) {
+    CKPT_ASSIGN(entries, list_folder(path, unpublished_paths()));
+    // Snapshots of the hub's cache are links to files with other names: their content counts.
+    for (FolderEntry& entry : entries) {
+      if (!fs::is_regular_file(path / entry.path, error)) continue;
+      entry.kind = FolderEntry::Kind::kFile;
+      entry.size_bytes = fs::file_size(path / entry.path, error);
+    }
+  } else {
+    entries.push_back(
+        {path.filename().string(), FolderEntry::Kind::kFile, fs::file_size(path, error)});
+    if (error) return fail(ErrorCode::kUsage, "--source {}: {}", path.string(), error.message());
+  }
+  return digest_files(folder, entries, use_known, console, threads);
 }
 
 }  // namespace ckpt

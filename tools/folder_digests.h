@@ -17,5 +17,9 @@ Result<std::vector<FileDigest>> digest_files(const std::filesystem::path& folder
                                              const std::vector<FolderEntry>& entries,
                                              bool trust_remembered, const Console& console,
                                              unsigned threads);
+// The digests of a file, or of all files of a folder, whether they lie there or are linked.
+Result<std::vector<FileDigest>> digest_source(const std::filesystem::path& path,
+                                              bool trust_remembered, const Console& console,
+                                              unsigned threads);
 
 }  // namespace ckpt

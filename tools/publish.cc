@@ -16,6 +16,7 @@
 #include "tools/listing.h"
 #include "tools/model_card.h"
 #include "tools/published_files.h"
+#include "tools/published_report.h"
 #include "tools/recipe.h"
 #include "tools/targets.h"
 #include "tools/verify_command.h"
@@ -29,7 +30,7 @@ constexpr uint64_t kMaxKeyBytes = 1 << 20, kMaxRecipeBytes = 1 << 20;
 struct TypedPublish {
   std::string path, key, certificate, password_file, lfs, recipe, command, card, archive;
   std::vector<std::string> sources;
-  bool rehash = false, provenance = false, with_time = false, force = false;
+  bool rehash = false, report = false, provenance = false, with_time = false, force = false;
 };
 
 class Publication {
@@ -43,6 +44,7 @@ class Publication {
     CKPT_TRY(check_archive_name());
     CKPT_TRY(check_published_targets(folder_));
     if (has_card_file()) CKPT_TRY(read_card(typed_.card));
+    if (typed_.report) CKPT_TRY(check_published_report(folder_));
     CKPT_TRY(remove_leftovers());
     CKPT_ASSIGN(const auto entries, list_published(folder_));
     note_bookkeeping(folder_, entries, console_);
@@ -50,6 +52,7 @@ class Publication {
     CKPT_ASSIGN(files_, digest_files(folder_, entries, !typed_.rehash, console_, common_.threads));
     // A card in the folder is one of the files that sums and signature cover.
     CKPT_TRY(write_card());
+    CKPT_TRY(write_report());
     CKPT_TRY(write_provenance());
     CKPT_TRY(write_sums());
     CKPT_TRY(write_signature());
@@ -78,7 +81,7 @@ class Publication {
   // Else it is for stdout, or not asked for.
   bool has_card_file() const { return !typed_.card.empty() && typed_.card != "-"; }
   Status write_card();
-  Result<std::vector<FileDigest>> digest_source(const fs::path& path) const;
+  Status write_report();
 
   // Adds or replaces what was just written into the folder.
   Status write(std::string_view name, std::string_view content) {
@@ -182,27 +185,6 @@ Status Publication::remove_leftovers() const {
   return {};
 }
 
-Result<std::vector<FileDigest>> Publication::digest_source(const fs::path& path) const {
-  std::error_code error;
-  const bool is_folder = fs::is_directory(path, error);
-  const fs::path folder = is_folder ? path : path.has_parent_path() ? path.parent_path() : ".";
-  std::vector<FolderEntry> entries;
-  if (is_folder) {
-    CKPT_ASSIGN(entries, list_folder(path, unpublished_paths()));
-    // Snapshots of the hub's cache are links to files with other names: their content counts.
-    for (FolderEntry& entry : entries) {
-      if (!fs::is_regular_file(path / entry.path, error)) continue;
-      entry.kind = FolderEntry::Kind::kFile;
-      entry.size_bytes = fs::file_size(path / entry.path, error);
-    }
-  } else {
-    entries.push_back(
-        {path.filename().string(), FolderEntry::Kind::kFile, fs::file_size(path, error)});
-    if (error) return fail(ErrorCode::kUsage, "--source {}: {}", path.string(), error.message());
-  }
-  return digest_files(folder, entries, !typed_.rehash, console_, common_.threads);
-}
-
 Status Publication::write_provenance() {
   if (!typed_.provenance && typed_.sources.empty() && typed_.recipe.empty() &&
       typed_.command.empty()) {
@@ -213,7 +195,7 @@ Status Publication::write_provenance() {
     if (file.name != kProvenanceName) provenance.made.push_back(file);
   }
   for (const std::string& source : typed_.sources) {
-    CKPT_ASSIGN(auto files, digest_source(source));
+    CKPT_ASSIGN(auto files, digest_source(source, !typed_.rehash, console_, common_.threads));
     fs::path name = fs::path(source).filename();
     if (name.empty() || name == "." || name == "..") {
       std::error_code error;
@@ -341,6 +323,19 @@ Status Publication::write_card() {
   return {};
 }
 
+// Beside the card, and as it covered by sums and signature.
+Status Publication::write_report() {
+  if (!typed_.report) return {};
+  CKPT_ASSIGN(const std::string page,
+              published_report(folder_, files_, !typed_.key.empty(), console_, common_));
+  CKPT_TRY(write(kReportName, page));
+  std::error_code error;
+  if (!times_.empty()) {
+    times_[std::string(kReportName)] = fs::last_write_time(folder_ / kReportName, error);
+  }
+  return {};
+}
+
 Result<int> publish(const TypedPublish& typed, const Console& console,
                     const CommonOptions& common) {
   std::error_code error;
@@ -381,6 +376,8 @@ Run declare_publish(CommandOptions& options) {
   options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)");
   options.add("--card", &typed->card,
               "FILE.md (- for stdout): puts a block with types and hashes into a model card");
+  options.add("--report", &typed->report,
+              "write report.html, what ckpt report shows of PATH, into it");
   options.add("--rehash", &typed->rehash, "read every file, also those hashed while converting");
   return [typed](const Console& console, const CommonOptions& common) {
     return publish(*typed, console, common);

@@ -13,7 +13,7 @@ namespace {
 
 struct TypedReport {
   std::vector<std::string> paths;
-  fs::path against, out;
+  fs::path against, imatrix, evaluation, out;
   bool force = false;
 };
 
@@ -24,6 +24,8 @@ Result<int> report(const TypedReport& typed, const Console& console, const Commo
   if (!out.empty()) CKPT_TRY(check_report_target(out, typed.force));
   ReportQuestion question;
   question.against = typed.against;
+  question.imatrix = typed.imatrix;
+  question.evaluation = typed.evaluation;
   question.paths.assign(typed.paths.begin(), typed.paths.end());
   CKPT_ASSIGN(Json data, report_data(question, console, common));
   console.object("report", data);
@@ -49,6 +51,10 @@ Run declare_report(CommandOptions& options) {
       .add("--against", &typed->against,
            "the checkpoint that they were made from: its values are compared with theirs")
       .value_name = "BASE";
+  options.add("--imatrix", &typed->imatrix,
+              "importance matrix (GGUF or .dat): what each expert saw of its text");
+  options.add("--eval", &typed->evaluation,
+              "figures of an evaluation, JSON or CSV, shown as they are (docs/REPORT.md)");
   options.add("--out,-o", &typed->out, "the page (default: report.html; with --json none)");
   options.add("--force", &typed->force, "replace an older report");
   declare_follow_links(options);
@@ -63,6 +69,7 @@ constinit const Command kReportCommand{
     "report", "Makes a page that shows checkpoints: bytes, types, errors, verdicts, memory.",
     "  ckpt report served/\n"
     "  ckpt report q4.gguf q6.gguf --against bf16.gguf -o report.html\n"
+    "  ckpt report q4.gguf --imatrix imatrix.gguf --eval kld_results.csv\n"
     "  ckpt report served/ --json",
     declare_report};
 

@@ -16,20 +16,21 @@ PAGE_BYTES, REPORT_BYTES = 150_000, 1_000_000
 WIDTHS = (380, 1024, 1600)
 SECTIONS = {
     "micro": ["identity", "bytes", "layers", "memory"],
-    "nine": ["comparison", "identity", "doctor", "bytes", "layers", "error", "worst", "memory"],
+    "nine": ["comparison", "identity", "doctor", "bytes", "layers", "against", "error", "worst", "memory"],
     "deepseek": [
         "comparison",
         "identity",
         "doctor",
         "bytes",
         "layers",
+        "against",
         "error",
         "worst",
         "memory",
         "imatrix",
         "evaluation",
     ],
-    "three": ["comparison", "identity", "doctor", "bytes", "layers", "error", "worst", "memory"],
+    "three": ["comparison", "identity", "doctor", "bytes", "layers", "against", "error", "worst", "memory"],
     "nulls": ["identity"],
     "hostile": [
         "comparison",
@@ -37,6 +38,7 @@ SECTIONS = {
         "doctor",
         "bytes",
         "layers",
+        "against",
         "error",
         "worst",
         "memory",
@@ -204,6 +206,33 @@ def pareto_front_is_what_nothing_beats(chrome, pages):
     check(chrome.run("document.querySelectorAll('#error .point').length") == 3, "one point a checkpoint")
 
 
+def points_of_one_type_stand_side_by_side(chrome, pages):
+    opened(chrome, pages, "nine")
+    chrome.settle()
+    overlaps = chrome.run(
+        "(() => { const marks = [...document.querySelectorAll('#error .point')].map((c) => ['cx', 'cy', 'r'].map((k) => Number(c.getAttribute(k))));"
+        " let hidden = 0; marks.forEach(([x, y], i) => { if (marks.some(([a, b], j) => i < j && Math.hypot(x - a, y - b) < 1)) hidden += 1; });"
+        " return [marks.length, hidden]; })()"
+    )
+    check(overlaps[0] > 100 and overlaps[1] < overlaps[0] / 20, "points that hide others", overlaps)
+    outside = chrome.run(
+        "[...document.querySelectorAll('#error .point')].filter((c) => c.getAttribute('cx') < 40 || c.getAttribute('cx') > document.querySelector('#error svg').viewBox.baseVal.width).length"
+    )
+    check(outside == 0, "points beside the plot", outside)
+    check(chrome.run("document.querySelectorAll('#error .point.front').length") > 0, "the front has points")
+
+
+def roles_stand_beside_those_of_the_base(chrome, pages):
+    opened(chrome, pages, "nine")
+    head = chrome.run("[...document.querySelectorAll('#against thead th')].map((h) => h.textContent)")
+    check("Base size" in head and "Worst SQNR" in head, "columns", head)
+    rows = chrome.run("[...document.querySelectorAll('#against tbody tr')].map((r) => r.textContent)")
+    roles = samples.samples()["nine"]["checkpoints"][0]["roles"]
+    check(len(rows) == len(roles), "a row a role", len(rows), len(roles))
+    check(chrome.run("changeText({own: {size_bytes: 1}, other: {size_bytes: 2}})") == "\u221250.0%", "half the size")
+    check(chrome.run("changeText({own: null, other: {size_bytes: 2}})") == "not known", "a role of one side")
+
+
 def experts_are_named_under_the_pointer(chrome, pages):
     opened(chrome, pages, "deepseek")
     chrome.run(
@@ -283,6 +312,8 @@ TESTS = [
     numbers_read_as_people_write_them,
     memory_is_counted,
     pareto_front_is_what_nothing_beats,
+    points_of_one_type_stand_side_by_side,
+    roles_stand_beside_those_of_the_base,
     experts_are_named_under_the_pointer,
     checkpoints_have_tabs,
     commands_are_copied,

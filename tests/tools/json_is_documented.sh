@@ -23,6 +23,7 @@ imatrix merge T/formats/good/imatrix/imatrix.gguf -o merged.gguf
 imatrix fill T/formats/good/imatrix/imatrix.gguf -o filled.gguf
 doctor q
 doctor q --fix
+doctor q.gguf --imatrix T/formats/good/imatrix/imatrix.gguf
 doctor T/llama-micro --for vllm
 list
 completion bash

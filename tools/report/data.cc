@@ -9,6 +9,8 @@
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
 #include "tools/report/cells.h"
+#include "tools/report/coverage.h"
+#include "tools/report/evaluation.h"
 #include "tools/report/files.h"
 #include "tools/report/memory.h"
 #include "tools/report/profiles.h"
@@ -191,10 +193,28 @@ Result<Json> json_of(const Reported& reported, const Console& console) {
               {"evaluation", nullptr}};
 }
 
+// What other programs measured, read before the values of any checkpoint.
+struct Measured {
+  std::optional<ImatrixSums> imatrix;
+  Json evaluation;  // null: none was given
+};
+
+Result<Measured> read_measured(const ReportQuestion& question) {
+  Measured out;
+  if (!question.imatrix.empty()) {
+    CKPT_ASSIGN(out.imatrix, read_imatrix_sums(question.imatrix));
+  }
+  if (!question.evaluation.empty()) {
+    CKPT_ASSIGN(out.evaluation, read_evaluation(question.evaluation));
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Json> report_data(const ReportQuestion& question, const Console& console,
                          const CommonOptions& common) {
+  CKPT_ASSIGN(const Measured measured, read_measured(question));
   Json checkpoints = Json::array();
   Json against;
   std::optional<Checkpoint> base;
@@ -205,13 +225,19 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
   for (const fs::path& path : question.paths) {
     CKPT_ASSIGN(const Checkpoint checkpoint, read_reported(path));
     Cells cells = cells_of(checkpoint);
-    Json values;
+    Json values, coverage;
+    if (measured.imatrix) {
+      CKPT_ASSIGN(coverage,
+                  in(path.string(), report_coverage(*measured.imatrix, checkpoint, cells)));
+    }
     if (base) {
       CKPT_ASSIGN(const ReportedValues compared,
                   in(path.string(), report_values(*base, checkpoint, cells, console, common)));
       values = json_of_values(compared);
     }
     CKPT_ASSIGN(Json one, json_of({path, checkpoint, cells, values}, console));
+    one["imatrix"] = std::move(coverage);
+    one["evaluation"] = measured.evaluation;
     checkpoints.push_back(std::move(one));
   }
   return Json{{"report", 1},

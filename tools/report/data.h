@@ -11,7 +11,9 @@ namespace ckpt {
 
 struct ReportQuestion {
   std::vector<std::filesystem::path> paths;
-  std::filesystem::path against;  // empty: values are not compared
+  std::filesystem::path against;     // empty: values are not compared
+  std::filesystem::path imatrix;     // empty: none
+  std::filesystem::path evaluation;  // empty: none
 };
 
 // Reads headers and documents, and with `against` all values. Fails: as reading and comparing do.

@@ -1,0 +1,15 @@
+// What `ckpt doctor --imatrix FILE` says: whether the statistics are those of the checkpoint.
+#pragma once
+
+#include <filesystem>
+
+#include "tools/console.h"
+
+namespace ckpt {
+
+// False where a size is another, or no name is of this model: then no conversion can use the file.
+// Fails: as reading and fit_imatrix().
+Result<bool> show_statistics(const std::filesystem::path& checkpoint,
+                             const std::filesystem::path& imatrix, const Console& console);
+
+}  // namespace ckpt

@@ -1,0 +1,34 @@
+// Whether an importance matrix is one of a model: names, sizes, and what experts saw.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/model/checkpoint.h"
+#include "core/model/imatrix.h"
+
+namespace ckpt {
+
+// A weight of the model that the file has statistics of.
+struct FittedEntry {
+  std::string gguf_name, name;  // in a GGUF, and in the checkpoint (a stack: its first expert's)
+  const ImatrixEntry* entry;
+};
+
+struct ImatrixFit {
+  std::vector<FittedEntry> entries;  // of the right size
+  std::vector<std::string> wrong;    // of another size: "NAME: 6 values; ..."
+  std::vector<std::string> unknown;  // names in the file that the model has no tensor of
+  std::vector<std::string> missing;  // weights of its layers without statistics
+  uint64_t experts = 0, unseen = 0;  // matrices that are counted one by one
+};
+
+// From headers alone; `imatrix` must outlive what is given back. Fails: as value_sides (which gives
+// a folder's tensors the names that a GGUF has).
+Result<ImatrixFit> fit_imatrix(const Checkpoint& checkpoint, const ImatrixSums& imatrix);
+
+// "a, b, c and 4 more".
+std::string first_names(const std::vector<std::string>& names);
+
+}  // namespace ckpt

@@ -1,0 +1,16 @@
+// What an importance matrix says of a checkpoint, in a report.
+#pragma once
+
+#include "core/model/imatrix.h"
+#include "tools/console.h"
+#include "tools/report/cells.h"
+
+namespace ckpt {
+
+// {"file", "kind", "chunks", "datasets", "entries": [{"role", "layer", "experts"}], "missing",
+// "unknown"}. Fails: kUsage where it is not of this model: no name or a size does not fit; as
+// fit_imatrix.
+Result<Json> report_coverage(const ImatrixSums& imatrix, const Checkpoint& checkpoint,
+                             const Cells& cells);
+
+}  // namespace ckpt

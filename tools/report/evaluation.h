@@ -1,0 +1,15 @@
+// Figures of an evaluation, from a file that another program wrote: docs/REPORT.md has its forms.
+#pragma once
+
+#include <filesystem>
+
+#include "tools/console.h"
+
+namespace ckpt {
+
+// {"file", "rows": [{"name", ...}]}: numbers, texts and nulls, as the file has them. Reads JSON
+// (docs/REPORT.md) and CSV with names ("name,kl,...") or types ("QTYPE,...") in the first column.
+// Fails: kCorrupt, naming the line or row; kUnsupported above the limits; kIo.
+Result<Json> read_evaluation(const std::filesystem::path& path);
+
+}  // namespace ckpt

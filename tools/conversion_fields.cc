@@ -26,6 +26,8 @@ struct OwnField {
 };
 const OwnField kOwnFields[] = {
     {"imatrix", FieldKind::kPath, &Conversion::imatrix},
+    {"target-size", FieldKind::kText, &Conversion::target_size},
+    {"target-bits", FieldKind::kText, &Conversion::target_bits},
     {"tokenizer", FieldKind::kPath, &Conversion::tokenizer},
     {"base", FieldKind::kPath, &Conversion::base},
     {"mmproj", FieldKind::kPath, &Conversion::mmproj},

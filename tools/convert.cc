@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "formats/formats.h"
 #include "tools/carry_out.h"
 #include "tools/commands.h"
 #include "tools/conversion_fields.h"
@@ -10,6 +11,7 @@
 #include "tools/plan_file.h"
 #include "tools/profile_names.h"
 #include "tools/recipe.h"
+#include "tools/size_target/size_target.h"
 #include "tools/step_flags.h"
 #include "tools/type_names.h"
 
@@ -181,6 +183,17 @@ Status read_sizes(TypedConvert& typed, const Console& console) {
   return {};
 }
 
+// A target becomes types, as if they had been typed.
+Status settle_target(Conversion& conversion, const Console& console, const CommonOptions& common) {
+  if (conversion.target_size.empty() && conversion.target_bits.empty()) return {};
+  CKPT_TRY(recognize(conversion.in));  // what is wrong with IN comes first
+  CKPT_ASSIGN(const auto target, read_size_target(conversion));
+  CKPT_ASSIGN(auto settled, with_chosen_types(conversion, *target, console, common));
+  show_chosen_types(console, *target, settled.second);
+  conversion = std::move(settled.first);
+  return {};
+}
+
 Result<int> convert(TypedConvert& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(read_sizes(typed, console));
   CKPT_TRY(read_also(typed));
@@ -190,6 +203,7 @@ Result<int> convert(TypedConvert& typed, const Console& console, const CommonOpt
     return fail_with_hint(ErrorCode::kUsage, "one of them",
                           "--dry-run writes nothing, --plan-out writes the plan");
   }
+  CKPT_TRY(settle_target(typed.conversion, console, common));
   if (!typed.plan_out.empty()) {
     return write_plan(typed.conversion, typed.conversion.allow_nonfinite, typed.plan_out, console);
   }
@@ -216,6 +230,10 @@ Run declare_convert(CommandOptions& options) {
   options.add("--to,--outtype", &conversion.to,
               "type to store weights in: q4_k_m, q8_0, bf16, ... "
               "(ckpt list types); default: keep what is there");
+  options.add("--target-size", &conversion.target_size,
+              "choose types of tensors so that OUT.gguf has at most this size, like 24GB");
+  options.add("--target-bits", &conversion.target_bits,
+              "the same for bits a weight of the tensors that are quantized, like 4.6");
   declare_step_flags(options);
   declare_model(options, *typed);
   options.add("--shard-size", &typed->shard_size, "largest .safetensors file, like 5GB");

@@ -56,6 +56,8 @@ constexpr OptionRow kRows[] = {
     {"split-size", Kind::kCommand, ""},
     {"split-tensors", Kind::kCommand, ""},
     {"header-slack", Kind::kCommand, ""},
+    {"target-size", Kind::kCommand, ""},
+    {"target-bits", Kind::kCommand, ""},
     {"also", Kind::kCommand, ""},
     {"mmproj", Kind::kCommand, ""},
     {"mmproj-only", Kind::kCommand, ""},

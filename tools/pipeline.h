@@ -42,6 +42,8 @@ struct Conversion {
   uint64_t shard_bytes = 0;           // largest output file; 0 = as the format does
   uint64_t split_tensors = 0;         // most tensors of a .gguf file; 0 = any number
   uint64_t header_slack_bytes = 0;
+  // What types are chosen for before anything is planned (size_target/size_target.h).
+  std::string target_size, target_bits;
   bool force = false;
   bool is_only_shown = false;  // --dry-run
   // What was typed or said by a recipe, in order: each must have an effect (option_use.h). Empty

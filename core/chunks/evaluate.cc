@@ -32,6 +32,7 @@ class Rows {
   }
   uint64_t band_rows() const { return grain_.band_rows; }
   void set_stats(const Stats& stats) { stats_ = stats; }
+  void allow_nonfinite() { allow_nonfinite_ = true; }
 
   Result<ConstFloatRows> read(uint64_t first, uint64_t rows) {
     CKPT_TRY(load(first, rows));
@@ -62,7 +63,7 @@ class Rows {
 
  private:
   RecodeInput input(uint64_t first, uint64_t rows) const {
-    return {tensor_, grain_, first, rows, parts_, stats_, false};
+    return {tensor_, grain_, first, rows, parts_, stats_, allow_nonfinite_};
   }
 
   Status load(uint64_t first, uint64_t rows) {
@@ -87,6 +88,7 @@ class Rows {
   std::vector<std::span<const std::byte>> parts_;
   Grain grain_;
   Stats stats_;
+  bool allow_nonfinite_ = false;
   RecodeScratch scratch_;
   std::vector<float> values_;
 };
@@ -205,6 +207,21 @@ Status add_column_sums(const Tensor& a, const Tensor& b, ColumnSums& sums, uint6
       sums.product[i % sums.square.size()] += value * double{right.values[i]};
     }
   });
+}
+
+Result<RowSample> sample_rows(const Tensor& tensor, uint64_t limit_values) {
+  Rows rows(tensor);
+  rows.allow_nonfinite();
+  CKPT_TRY(rows.check());
+  const auto ranges = choose_rows(tensor, rows.band_rows(), limit_values);
+  CKPT_TRY(set_sample_stats(tensor, rows, ranges));
+  RowSample out;
+  for (const RowRange& range : ranges) {
+    CKPT_ASSIGN(const ConstFloatRows values, rows.read(range.first, range.count));
+    out.values.insert(out.values.end(), values.values.begin(), values.values.end());
+    for (uint64_t i = 0; i < range.count; ++i) out.rows.push_back(range.first + i);
+  }
+  return out;
 }
 
 }  // namespace ckpt

@@ -48,4 +48,12 @@ struct ColumnSums {
 Status add_column_sums(const Tensor& a, const Tensor& b, ColumnSums& sums,
                        uint64_t limit_values = kSampleValues);
 
+// Whole rows of a tensor, chosen as measure_error chooses them.
+struct RowSample {
+  std::vector<float> values;   // rows.size() x row_values()
+  std::vector<uint64_t> rows;  // their numbers, ascending
+};
+// Fails: as find_amax, but not for NaN or Inf, which come as they are.
+Result<RowSample> sample_rows(const Tensor& tensor, uint64_t limit_values = kSampleValues);
+
 }  // namespace ckpt

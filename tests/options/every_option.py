@@ -61,6 +61,8 @@ VALUES = {
     "split-size": ["1K"],
     "split-tensors": ["1", "7"],
     "header-slack": ["4K"],
+    "target-size": ["3MB", "1K"],
+    "target-bits": ["4.6"],
 }
 # Options that only mean something beside another; that one stands in the line they are added to.
 BESIDE = {"mmproj-type": ["--mmproj", "beside.gguf"], "base": ["--for", "vllm-0.17"], "moments": ["--search", "best"]}

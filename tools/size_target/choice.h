@@ -1,0 +1,53 @@
+// Types for tensors: what is known of each, and the choice that loses least within a size.
+//
+// Floors keep a choice from what errors of values do not tell: no type below 9 dB (an error of an
+// eighth of the values' energy), and none below `least_bits` of a tensor. They give way, together,
+// where the size cannot be reached with them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/codec.h"
+
+namespace ckpt {
+
+struct TypeOffer {
+  const Codec* codec = nullptr;
+  uint64_t size_bytes = 0;  // as it counts against the limit
+  double error = 0;         // relative: noise / signal (measure.h)
+};
+
+struct FreeTensor {
+  std::string name;  // in the output
+  uint64_t weights = 0;
+  double sensitivity = 1;  // sensitivity.h
+  double least_bits = 0;   // a weight
+  std::vector<TypeOffer> offers;
+};
+
+inline constexpr double kLeastSqnrDb = 9;
+double sqnr_db(double relative_error);
+
+struct TypeChoice {
+  std::vector<uint32_t> offers;  // an index a tensor
+  uint64_t size_bytes = 0;
+  double cost = 0;  // the sum of sensitivity x error
+  bool keeps_floors = true;
+};
+
+// Bits a weight below which no tensor of that role and size should be: of the output and, in a
+// model with experts, of all else that every token passes through; of tensors so small that bits
+// cost nothing.
+double least_bits(const FreeTensor& tensor, uint64_t all_weights, bool has_experts, bool is_output);
+
+// nullopt: not even the smallest types fit.
+std::optional<TypeChoice> choose_types(const std::vector<FreeTensor>& tensors,
+                                       uint64_t limit_bytes);
+// The cost of given types, which are among the offers; nullopt where one is not.
+std::optional<double> cost_of(const std::vector<FreeTensor>& tensors,
+                              const std::vector<const Codec*>& types);
+
+}  // namespace ckpt

@@ -1,0 +1,18 @@
+// How much a relative error of a tensor's values shifts what the model says, by the tensor's role
+// and its place in the model. Only ratios count.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ckpt {
+
+// "blk.3.ffn_down.weight" is "ffn_down", "output.weight" is "output".
+std::string role_of(std::string_view tensor);
+
+// `layers`: of the model; 0 when not known. `is_tied`: there is no output.weight, so that the
+// embeddings are the output, too.
+double sensitivity_of(std::string_view tensor, uint64_t layers, bool is_tied);
+
+}  // namespace ckpt

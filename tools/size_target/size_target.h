@@ -1,0 +1,57 @@
+// convert --target-size and --target-bits: a type for each tensor of a GGUF, so that the file has
+// at most that size and loses least (docs/TARGETS.md).
+//
+//   plans as q8_0 and q4_k ──▶ tensors whose type is free, what all else takes
+//   their values, sampled ──▶ error of each type (measure.h) ──▶ choice (choice.h)
+//   ──▶ the conversion with --to MIXTURE and a --tensor-type for each
+//
+// What comes out is a conversion as a person could type it: planning and execution know of no
+// target.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/console.h"
+#include "tools/pipeline.h"
+
+namespace ckpt {
+
+struct SizeTarget {
+  std::string text;         // as typed, with the option: "--target-size 24GB"
+  uint64_t size_bytes = 0;  // of all files of OUT together; or
+  double bits = 0;          // of a weight, in the tensors whose type is free
+};
+
+// nullopt: none was asked for. Fails: kUsage: both, no size, no number of bits, or an option beside
+// it that says types, too.
+Result<std::optional<SizeTarget>> read_size_target(const Conversion& conversion);
+
+struct ChosenTensor {
+  std::string name, role;
+  const Codec* codec;
+  uint64_t weights, size_bytes;
+  double error;
+};
+struct ChosenTypes {
+  std::vector<ChosenTensor> tensors;  // in the order of the file
+  std::string mixture;                // the largest of llama-quantize's that fits; or "" for none
+  std::optional<double> against;      // cost, as a part of that mixture's
+  uint64_t mixture_bytes = 0, out_bytes = 0;
+  bool is_mixture = false;   // it was taken, because the gain was not clear
+  bool keeps_floors = true;  // choice.h
+};
+
+// `conversion` with types, and without the target. Fails: kUsage: a target that is too small, with
+// the sizes that are possible; nothing to choose for; as plan_conversion, measure_types.
+Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& conversion,
+                                                             const SizeTarget& target,
+                                                             const Console& console,
+                                                             const CommonOptions& common);
+
+// A table of roles and types, and what is expected of them.
+void show_chosen_types(const Console& console, const SizeTarget& target, const ChosenTypes& chosen);
+
+}  // namespace ckpt

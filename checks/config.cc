@@ -234,8 +234,10 @@ Status look_tied(const Look& look) {
   const JsonValue* said = inner != nullptr ? inner : outer;
   const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
                          on.model_class.ends_with("ForConditionalGeneration");
-  // The classes with a table take an absent field for false.
-  const bool is_known = said == nullptr ? on.parameters.is_compared() : said->is_boolean();
+  const ParameterTable* table = on.parameters.table;
+  const bool is_untied =
+      on.parameters.is_compared() && table != nullptr && !ties_head_by_default(*table);
+  const bool is_known = said == nullptr ? is_untied : said->is_boolean();
   if (!is_known || !is_causal || on.checkpoint.has_head() || (said != nullptr && said->get<bool>()))
     return {};
   // Without quantization vLLM looks for parameters that nothing filled.

@@ -1,6 +1,6 @@
-// DeepSeek-V3 and GLM-5: multi-head latent attention, experts behind dense layers.
+// DeepSeek-V2, V3 and GLM-5: multi-head latent attention, experts behind dense layers.
 //
-// Source: transformers models/{deepseek_v3,glm_moe_dsa}/{modeling,configuration}_*.py.
+// Source: transformers models/{deepseek_v2,deepseek_v3,glm_moe_dsa}/{modeling,configuration}_*.py.
 #include "models/rows.h"
 
 namespace ckpt {
@@ -34,6 +34,21 @@ constexpr ParameterRule kDsaIndexer[] = {
     {".self_attn.indexer.weights_proj.weight", "index_n_heads hidden_size", ServerCut::kWhole,
      "optional"},
 };
+// Those of V3, without a bias of the router.
+constexpr std::span<const ParameterRule> kDeepseekV2Router =
+    std::span(rows::kRoutedExperts).first(1);
+constexpr std::span<const ParameterRule> kDeepseekV2Experts =
+    std::span(rows::kRoutedExperts).subspan(2);
+constexpr FieldValue kDeepseekV2Fields[] = {
+    {"vocab_size", "32000"},        {"hidden_size", "4096"},
+    {"intermediate_size", "11008"}, {"num_hidden_layers", "32"},
+    {"num_attention_heads", "32"},  {"q_lora_rank", "1536"},
+    {"kv_lora_rank", "512"},        {"qk_nope_head_dim", "128"},
+    {"qk_rope_head_dim", "64"},     {"v_head_dim", "128"},
+    {"n_routed_experts", "64"},     {"moe_intermediate_size", "1407"},
+    {"n_shared_experts", "2"},      {"first_k_dense_replace", "0"},
+    {"decoder_sparse_step", "1"},
+};
 constexpr FieldValue kDeepseekV3Fields[] = {
     {"vocab_size", "129280"},       {"hidden_size", "7168"},
     {"intermediate_size", "18432"}, {"num_hidden_layers", "61"},
@@ -58,6 +73,8 @@ constexpr FieldValue kGlmMoeDsaFields[] = {
 };
 // clang-format on
 
+constexpr std::span<const ParameterRule> kDeepseekV2Rules[] = {
+    rows::kFrame, kMlaAttention, rows::kMlp, kDeepseekV2Router, kDeepseekV2Experts};
 constexpr std::span<const ParameterRule> kDeepseekV3Rules[] = {
     rows::kFrame, kMlaAttention, rows::kMlp, rows::kRoutedExperts, rows::kNextn};
 constexpr std::span<const ParameterRule> kGlmMoeDsaRules[] = {
@@ -65,6 +82,8 @@ constexpr std::span<const ParameterRule> kGlmMoeDsaRules[] = {
 
 }  // namespace
 
+constinit const ParameterTable kDeepseekV2Parameters{"DeepseekV2ForCausalLM", "deepseek_v2",
+                                                     kDeepseekV2Rules, kDeepseekV2Fields};
 constinit const ParameterTable kDeepseekV3Parameters{.architectures = "DeepseekV3ForCausalLM",
                                                      .model_types = "deepseek_v3",
                                                      .text = kDeepseekV3Rules,

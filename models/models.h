@@ -72,6 +72,13 @@ extern const ParameterTable kMinistral3Parameters, kMistral3Parameters, kLfm2Par
 extern const ParameterTable kQwen3NextParameters, kGptOssParameters, kLlama4Parameters;
 extern const ParameterTable kDeepseekV3Parameters, kGlmMoeDsaParameters;
 extern const ParameterTable kGraniteHybridParameters, kNemotronHParameters;
+extern const ParameterTable kGranite3SharedParameters, kDeepseekV2Parameters, kPhiMoeParameters;
+extern const ParameterTable kErnieParameters, kErnieMoeParameters, kGptNeoxParameters;
+extern const ParameterTable kQwen2VlParameters, kQwen25VlParameters;
+extern const ParameterTable kGranite3Parameters, kGranite3MoeParameters;
+extern const ParameterTable kOlmoParameters, kOlmoeParameters, kExaone4Parameters;
+extern const ParameterTable kGlm4Parameters, kStarcoder2Parameters, kStableLmParameters;
+extern const ParameterTable kCohereParameters, kCohere2Parameters, kPhi2Parameters;
 extern const ParameterTable kQwen3VlParameters, kQwen3VlMoeParameters;
 extern const ParameterTable kQwen3VlMoeTurnedParameters;  // experts [expert, out, in]
 
@@ -116,6 +123,9 @@ Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
 // tokenizer_config.json has under `key` ("eos_token"); nullopt where one of them says nothing.
 std::optional<uint64_t> added_token_id(const JsonValue& tokenizer_config,
                                        const JsonValue& tokenizer, std::string_view key);
+
+// Whether the class takes the embedding for its head where config.json does not say.
+bool ties_head_by_default(const ParameterTable& table);
 
 // A number made of fields, as in a shape: "kv_lora_rank+qk_rope_head_dim". Fails: kCorrupt: a field
 // that neither config.json nor its class has, or no whole number; kUnsupported beyond 64 bits.

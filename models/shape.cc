@@ -108,6 +108,10 @@ Result<std::vector<uint64_t>> Fields::shape(std::string_view text) const {
   return out;
 }
 
+bool ties_head_by_default(const ParameterTable& table) {
+  return Fields(JsonValue::object(), table.defaults).is_true("tie_word_embeddings");
+}
+
 Result<uint64_t> number_of_fields(const ParameterTable& table, const JsonValue& config,
                                   std::string_view text) {
   CKPT_ASSIGN(const auto numbers, Fields(config, table.defaults).shape(text));

@@ -16,7 +16,8 @@ std::string listed_name(std::string_view tensor) {
 }
 
 bool is_of_head(std::string_view tensor) {
-  return tensor.starts_with("lm_head.") || tensor.find(".lm_head.") != tensor.npos;
+  return tensor.starts_with("lm_head.") || tensor.find(".lm_head.") != tensor.npos ||
+         tensor.starts_with("embed_out.");  // of GPT-NeoX
 }
 
 std::optional<ExpertName> expert_name(std::string_view name) {

@@ -38,12 +38,16 @@ std::vector<ReturnedModel> returned_models() {
       micro_model("llama-micro", "llama-bpe"), micro_model("qwen3-micro", "qwen2"),
       micro_model("qwen35-micro", "qwen35"), micro_model("qwen35moe-micro", "qwen35")};
   for (const char* name :
-       {"deepseek-v3", "gemma",       "gemma2",     "gemma3",       "gemma3-vl",  "gemma4",
-        "gemma4-vl",   "glm-moe-dsa", "glm4-moe",   "gpt-oss",      "granite4",   "granite4-h",
-        "kimi-k2",     "lfm2",        "llama-spm",  "llama4",       "minimax-m2", "ministral3",
-        "mistral3",    "mixtral",     "nemotron-h", "olmo2",        "phi3",       "qwen2-moe",
-        "qwen3-moe",   "qwen3-next",  "qwen3-vl",   "qwen3-vl-moe", "qwen35-vl",  "seed-oss",
-        "smollm3",     "tinyllama"}) {
+       {"cohere",      "cohere2",    "deepseek-v2",  "deepseek-v3", "ernie45",
+        "ernie45-moe", "exaone4",    "gemma",        "gemma2",      "gemma3",
+        "gemma3-vl",   "gemma4",     "gemma4-vl",    "glm-moe-dsa", "glm4",
+        "glm4-moe",    "gpt-neox",   "gpt-oss",      "granite",     "granite-moe-shared",
+        "granite4",    "granite4-h", "kimi-k2",      "lfm2",        "llama-spm",
+        "llama4",      "minimax-m2", "ministral3",   "mistral3",    "mixtral",
+        "nemotron-h",  "olmo",       "olmo2",        "olmoe",       "phi2",
+        "phi3",        "phimoe",     "qwen2-moe",    "qwen25-vl",   "qwen3-moe",
+        "qwen3-next",  "qwen3-vl",   "qwen3-vl-moe", "qwen35-vl",   "seed-oss",
+        "smollm3",     "stablelm",   "starcoder2",   "tinyllama"}) {
     std::ifstream answered(testdata(std::string("families/") + name) / "PRE");
     ReturnedModel row{name, testdata(std::string("families/") + name) / "hf", ""};
     answered >> row.pre;
@@ -54,7 +58,8 @@ std::vector<ReturnedModel> returned_models() {
 
 // Comes back as the class of its text part, which has an architecture of its own in GGUF.
 bool becomes_another_family(const ReturnedModel& model) {
-  return model.name == "mistral3" || model.name.starts_with("qwen3-vl");
+  return model.name == "mistral3" || model.name == "qwen25-vl" ||
+         model.name.starts_with("qwen3-vl");
 }
 
 Conversion gguf_of(const ReturnedModel& source, const fs::path& in, const fs::path& out,
@@ -150,8 +155,10 @@ TEST_P(GgufToFolder, TensorsAreTheSourcesAndTheFileComesAgain) {
   const fs::path again = folder_ / "again.gguf";
   ASSERT_EQ(error_of(gguf_of(source, back, again, "bf16")), "no error");
   expect_same_weights(there, again);
-  // Kimi's own class lacks a field that makes the order of two keys another.
-  if (becomes_another_family(source) || source.name == "kimi-k2") return;
+  // Kimi's own class lacks a field that makes the order of two keys another; GLM 4's folders do not
+  // name the token that begins a text, which the converter then adds behind others.
+  const bool has_other_order = source.name == "kimi-k2" || source.name == "glm4";
+  if (becomes_another_family(source) || has_other_order) return;
   EXPECT_TRUE(read_file(there) == read_file(again));
 }
 

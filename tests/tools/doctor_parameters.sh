@@ -20,6 +20,6 @@ said more vllm
 echo "== a family without a list"
 cp -r "$testdata/llama-micro" other
 chmod -R u+w other
-sed -i 's/LlamaForCausalLM/Starcoder2ForCausalLM/; s/"model_type": "llama"/"model_type": "starcoder2"/' other/config.json
+sed -i 's/LlamaForCausalLM/ArceeForCausalLM/; s/"model_type": "llama"/"model_type": "arcee"/' other/config.json
 said other vllm; echo $?
 "$ckpt" doctor other --for vllm --json | grep verdict

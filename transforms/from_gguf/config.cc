@@ -56,6 +56,7 @@ class ConfigReader {
     const uint64_t heads = field_count("num_attention_heads");
     return heads > 0 && json_of(value) == field_count("hidden_size") / heads;
   }
+  void take_rotary_part(const KeyRule& rule, uint64_t turned);
   void take_names(std::string_view dtype);
   void take_token_ids();
 
@@ -130,13 +131,13 @@ void ConfigReader::list_rules() {
 
 // Whether a later row writes the same key whatever this one wrote.
 bool ConfigReader::is_replaced(size_t number) const {
-  return std::any_of(rules_.begin() + static_cast<long>(number) + 1, rules_.end(),
-                     [&](const KeyRule* rule) {
-                       const bool is_always = rule->source == KeySource::kNumber ||
-                                              rule->source == KeySource::kPartialRotary ||
-                                              rule->source == KeySource::kFullHead;
-                       return is_always && rule->key == rules_[number]->key;
-                     });
+  return std::any_of(
+      rules_.begin() + static_cast<long>(number) + 1, rules_.end(), [&](const KeyRule* rule) {
+        const bool is_always =
+            rule->source == KeySource::kNumber || rule->source == KeySource::kConstant ||
+            rule->source == KeySource::kPartialRotary || rule->source == KeySource::kFullHead;
+        return is_always && rule->key == rules_[number]->key;
+      });
 }
 
 uint64_t ConfigReader::field_count(std::string_view field) const {
@@ -186,6 +187,13 @@ void ConfigReader::take_number(const KeyRule& rule, uint64_t number) {
   take_product(first, second, number);
 }
 
+void ConfigReader::take_rotary_part(const KeyRule& rule, uint64_t turned) {
+  const uint64_t heads = field_count("num_attention_heads");
+  const uint64_t head = heads == 0 ? 0 : field_count("hidden_size") / heads;
+  if (head == 0) return;
+  config_[std::string(rule.fields)] = static_cast<double>(turned) / static_cast<double>(head);
+}
+
 // Sources whose key is no plain field.
 void ConfigReader::take_computed(const KeyRule& rule, const MetaValue& value) {
   if (take_layer_list(rule, value, {family_, layers()}, config_)) return;
@@ -206,6 +214,9 @@ void ConfigReader::take_computed(const KeyRule& rule, const MetaValue& value) {
       if (count)
         take_rotated(rule.fields == kLatentRotary ? kLatentRotary : "head_dim", *count, config_,
                      rope_);
+      return;
+    case KeySource::kRotaryPart:
+      if (count) take_rotary_part(rule, *count);
       return;
     case KeySource::kNumber:
     case KeySource::kProduct:

@@ -44,6 +44,7 @@ constexpr Constant kConstants[] = {
     {"granite", "position_embedding_type", "\"rope\""},
     {"granitemoe", "position_embedding_type", "\"rope\""},
     {"granitehybrid", "position_embedding_type", "\"nope\""},
+    {"olmoe", "norm_topk_prob", "false"},
     {"nemotron_h", "mlp_hidden_act", "\"relu2\""},
     {"nemotron_h", "mamba_hidden_act", "\"silu\""},
 };
@@ -58,6 +59,10 @@ constexpr Spelling kSpellings[] = {
 };
 
 constexpr Spelling kUntold[] = {
+    {"cohere2", "layer_types (full attention in each fourth)"},
+    {"phi2", "rope_theta (10000)"},
+    {"stablelm", "rope_theta (10000)"},
+    {"starcoder2", "sliding_window (none)"},
     {"gpt-oss", "layer_types (sliding and full attention in turn), rope truncate (false)"},
     {"gemma3", "layer_types (full attention in each sixth)"},
     {"deepseek2", "mscale (as mscale_all_dim)"},

@@ -99,7 +99,7 @@ void take_rope_scaling(const Checkpoint& file, const Family& family, JsonValue& 
   };
   const MetaValue* type = key("type");
   const auto* text = type == nullptr ? nullptr : std::get_if<std::string>(&type->value);
-  if (text == nullptr) return;
+  if (text == nullptr || *text == "none") return;
   rope["rope_type"] = *text;
   constexpr std::pair<std::string_view, const char*> kRows[] = {
       {"factor", "factor"},

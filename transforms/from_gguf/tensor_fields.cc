@@ -28,6 +28,7 @@ class TensorFields {
   }
   void add_mlp_types();
   void add_of_gemma4();
+  void add_fields_of_their_own(const Family& family);
 
   const Checkpoint& file_;
   uint64_t layers_;
@@ -67,9 +68,33 @@ void TensorFields::add_of_gemma4() {
   }
 }
 
+// Fields that are called otherwise than in other families, and a width that no key says.
+void TensorFields::add_fields_of_their_own(const Family& family) {
+  const bool has_use_bias = family.parameters == &kStarcoder2Parameters ||
+                            family.parameters == &kErnieParameters ||
+                            family.parameters == &kErnieMoeParameters;
+  if (has_use_bias) config_["use_bias"] = has_anywhere("attn_q.bias");
+  if (family.parameters == &kStableLmParameters) {
+    config_["use_qkv_bias"] = has_anywhere("attn_q.bias");
+  }
+  if (family.parameters == &kCohereParameters) {
+    config_["use_qk_norm"] = has_anywhere("attn_q_norm.weight");
+  }
+  if (family.parameters == &kGptNeoxParameters) {
+    config_["attention_bias"] = has_anywhere("attn_qkv.bias");
+  }
+  if (family.parameters == &kPhiMoeParameters) {
+    config_["lm_head_bias"] = names_.contains("output.bias");
+  }
+  if (family.parameters != &kPhi2Parameters) return;
+  const Tensor* up = file_.find_tensor("blk.0.ffn_up.weight");
+  if (up != nullptr) config_["intermediate_size"] = up->rows();
+}
+
 void TensorFields::add_of(const Family& family) {
   if (family.parameters == &kGlmMoeDsaParameters) add_mlp_types();
   if (family.parameters == &kGemma4Parameters) add_of_gemma4();
+  add_fields_of_their_own(family);
   const bool has_bias = has_anywhere("ssm_conv1d.bias");
   if (family.parameters == &kGraniteHybridParameters && has_anywhere("ssm_in.weight")) {
     config_["mamba_conv_bias"] = has_bias;

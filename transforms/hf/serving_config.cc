@@ -89,7 +89,8 @@ bool is_untied_class(const JsonText& config) {
   const JsonText* classes = config.find("architectures");
   if (classes == nullptr || !classes->is_array() || classes->items().empty()) return false;
   const auto name = classes->items().front().as_text();
-  return name && !name->ends_with("Model") && table_of_architecture(*name) != nullptr;
+  const ParameterTable* table = name ? table_of_architecture(*name) : nullptr;
+  return name && !name->ends_with("Model") && table != nullptr && !ties_head_by_default(*table);
 }
 
 void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& context) {

@@ -96,7 +96,9 @@ std::set<std::string, std::less<>> find_expert_parents(const Checkpoint& checkpo
 std::string linear_module(const Tensor& tensor) {
   if (tensor.shape.size() < 2 || !tensor.is_plain_float()) return {};
   if (tensor.name.ends_with(kWeight)) {
-    return module_of(tensor.name);
+    const std::string module = module_of(tensor.name);
+    // Norms of single heads are matrices.
+    return last_word(module).ends_with("norm") ? std::string() : module;
   }
   const size_t at = tensor.name.rfind(".experts.");
   const bool is_stack = at != std::string::npos && tensor.shape.size() == 3;

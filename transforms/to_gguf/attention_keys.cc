@@ -96,6 +96,52 @@ KeyValue sliding_rotary(const Model& model) {
   return std::optional(MetaValue::u32(count));
 }
 
+KeyValue rotary_part(const KeyRule& rule, const Model& model) {
+  const JsonValue* said = model.field(rule.fields);
+  const double part = said == nullptr ? -1 : number(*said).value_or(-1);
+  if (!(part >= 0) || part > 1) {
+    return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected 0 to 1", rule.fields,
+                said == nullptr ? "missing" : said->dump());
+  }
+  CKPT_ASSIGN(const uint64_t hidden, model.count("hidden_size"));
+  CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads"));
+  if (heads == 0) return fail(ErrorCode::kCorrupt, "config.json: num_attention_heads is 0");
+  const auto turned = static_cast<uint64_t>(part * static_cast<double>(hidden / heads));
+  return std::optional(MetaValue::u32(turned));
+}
+
+// Without layer_types by sliding_window_pattern: layers from one of full attention to the next, or
+// one letter a layer, over and over: L is a window. Without that each fourth is full.
+KeyValue sliding_layers_of(const KeyRule& rule, const Model& model) {
+  if (model.field(rule.fields) == nullptr) return std::optional<MetaValue>();
+  std::vector<bool> flags;
+  if (model.field("layer_types") != nullptr) {
+    CKPT_ASSIGN(flags, sliding_layers(model));
+    return std::optional(MetaValue::array(make_bool_array(flags)));
+  }
+  const JsonValue* pattern = model.field("sliding_window_pattern");
+  const auto* letters = pattern == nullptr ? nullptr : pattern->get_ptr<const std::string*>();
+  const auto step = pattern == nullptr ? std::optional<uint64_t>(4) : whole(*pattern);
+  if (letters == nullptr ? !step || *step == 0 : letters->empty()) {
+    return fail(ErrorCode::kCorrupt,
+                "config.json: sliding_window_pattern is {}; expected a number above 0 or letters",
+                pattern->dump());
+  }
+  for (uint64_t i = 0; i < model.layers; ++i) {
+    flags.push_back(letters == nullptr ? (i + 1) % *step != 0
+                                       : (*letters)[i % letters->size()] == 'L');
+  }
+  return std::optional(MetaValue::array(make_bool_array(flags)));
+}
+
+KeyValue shared_width(const KeyRule& rule, const Model& model) {
+  if (!is_truthy(model.field(rule.fields))) return std::optional<MetaValue>();
+  CKPT_ASSIGN(const uint64_t width, model.count("intermediate_size"));
+  CKPT_ASSIGN(const uint64_t heads, model.count("num_key_value_heads"));
+  if (heads == 0) return fail(ErrorCode::kCorrupt, "config.json: num_key_value_heads is 0");
+  return std::optional(MetaValue::u32(width / heads));
+}
+
 KeyValue deepstack_layers(const KeyRule& rule, const Model& model) {
   const JsonValue* vision = known(model.config, "vision_config");
   const JsonValue* layers = vision == nullptr ? nullptr : known(*vision, rule.fields);
@@ -152,6 +198,12 @@ Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model&
       return wide_feed_forward(model);
     case KeySource::kSlidingRotary:
       return sliding_rotary(model);
+    case KeySource::kSlidingLayers:
+      return sliding_layers_of(rule, model);
+    case KeySource::kSharedWidth:
+      return shared_width(rule, model);
+    case KeySource::kRotaryPart:
+      return rotary_part(rule, model);
     case KeySource::kDeepstack:
       return deepstack_layers(rule, model);
     case KeySource::kSlidingWindow:

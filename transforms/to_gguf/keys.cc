@@ -3,6 +3,7 @@
 #include "transforms/to_gguf/keys.h"
 
 #include <cmath>
+#include <cstdlib>
 
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"
@@ -13,13 +14,19 @@
 namespace ckpt {
 namespace {
 
+MetaValue constant_of(const KeyRule& rule) {
+  if (rule.type == MetaType::kText) return MetaValue::text(std::string(rule.fields));
+  if (rule.type == MetaType::kBool) return MetaValue::boolean(rule.fields == "true");
+  return MetaValue::f32(std::strtod(std::string(rule.fields).c_str(), nullptr));
+}
+
 struct KeyWriter {
   const Checkpoint& checkpoint;
   const Model& model;
   Metadata& out;
 
   std::string full(std::string_view key) const {
-    if (key.starts_with("general.")) return std::string(key);
+    if (key.starts_with("general.") || key.starts_with("tokenizer.")) return std::string(key);
     return fmt::format("{}.{}", model.family->name, key);
   }
   const JsonValue& rope() const {
@@ -36,7 +43,6 @@ struct KeyWriter {
   Status partial_rotary(const KeyRule& rule) const;
   Status pooling(const KeyRule& rule) const;
   const JsonValue* found(const KeyRule& rule) const;
-  Status sliding_layers(const KeyRule& rule) const;
   Status counts_where(const KeyRule& rule, LayerMixer wanted) const;
   Status rope_field(const KeyRule& rule) const;
   Status full_layers(const KeyRule& rule) const;
@@ -212,22 +218,6 @@ const JsonValue* KeyWriter::found(const KeyRule& rule) const {
   return sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
 }
 
-Status KeyWriter::sliding_layers(const KeyRule& rule) const {
-  if (model.field(rule.fields) == nullptr) return {};
-  const JsonValue* types = model.field("layer_types");
-  std::vector<bool> flags;
-  if (types != nullptr && (!types->is_array() || types->size() != model.layers)) {
-    return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
-                types->size(), model.layers);
-  }
-  if (types != nullptr) {
-    for (const JsonValue& type : *types) flags.push_back(type == "sliding_attention");
-  }
-  for (uint64_t i = 0; types == nullptr && i < model.layers; ++i) flags.push_back((i + 1) % 4 != 0);
-  out.set(full(rule.key), MetaValue::array(make_bool_array(flags)));
-  return {};
-}
-
 Status KeyWriter::counts_where(const KeyRule& rule, LayerMixer wanted) const {
   CKPT_ASSIGN(const uint64_t heads, model.count(rule.fields));
   CKPT_ASSIGN(const std::vector<LayerMixer> mixers, layer_mixers(model));
@@ -265,8 +255,6 @@ Status KeyWriter::rope_field(const KeyRule& rule) const {
 
 Status KeyWriter::write_computed(const KeyRule& rule) const {
   switch (rule.source) {
-    case KeySource::kSlidingLayers:
-      return sliding_layers(rule);
     case KeySource::kNumber: {
       CKPT_ASSIGN(const uint64_t value,
                   number_of_fields(*model.family->parameters, model.config, rule.fields));
@@ -281,7 +269,7 @@ Status KeyWriter::write_computed(const KeyRule& rule) const {
       return set(rule.key, rule.type, JsonValue(0.1 * *real));
     }
     case KeySource::kConstant:
-      out.set(full(rule.key), MetaValue::boolean(rule.fields == "true"));
+      out.set(full(rule.key), constant_of(rule));
       return {};
     case KeySource::kMlpWidths:
       return counts_where(rule, LayerMixer::kNone);

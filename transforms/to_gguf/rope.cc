@@ -53,6 +53,10 @@ Result<std::vector<float>> llama3_factors(const Model& model) {
   const JsonValue& rope = full == nullptr ? model.rope : *full;
   const std::string* type = text_of(rope, "rope_type");
   const bool is_llama3 = type != nullptr && (*type == "llama3" || *type == "LLAMA3");
+  if (is_llama3 && model.family->refused_rope == "llama3") {
+    return fail(ErrorCode::kUnsupported, "config.json: rope scaling {}: llama.cpp has none for {}",
+                *type, model.architecture);
+  }
   if (!model.family->has_rope_factors || !is_llama3) return std::vector<float>();
   Scaling scaling;
   CKPT_TRY(read_number(rope, "rope_theta", scaling.theta));

@@ -185,6 +185,11 @@ Status count_nextn(bool keep_mtp, Model& model) {
               count, field, model.layers + model.mtp_layers - 1);
 }
 
+// What llama.cpp's converter leaves out by its name.
+bool is_of_no_use(const Family& family, const std::string& name) {
+  return !family.left_out_start.empty() && name.starts_with(family.left_out_start);
+}
+
 }  // namespace
 
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
@@ -224,6 +229,10 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       model.left_out += is_left_out && keep_mtp;
       if (is_left_out || !keep_mtp) continue;
       mtp_layers = std::max(mtp_layers, *layer_number(name) + 1 - model.layers);
+    }
+    if (is_of_no_use(*model.family, name)) {
+      model.left_out += keep_mtp;
+      continue;
     }
     if (model.family->drops_tied_head && name == "lm_head.weight" &&
         is_truthy(known(model.config, "tie_word_embeddings"))) {

@@ -30,6 +30,8 @@ namespace ckpt {
 namespace {
 
 constexpr size_t kNamesShown = 5;
+constexpr std::string_view kExpertCounts =
+    "num_local_experts num_experts n_routed_experts moe_num_experts";
 
 struct Expert {
   std::string name;  // GGUF's, of the stack
@@ -135,7 +137,7 @@ Status TensorList::add(NamedTensor named) {
 }
 
 Status TensorList::add_expert(NamedTensor named, const Match& match) {
-  CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts n_routed_experts"));
+  CKPT_ASSIGN(const uint64_t count, model_.count(kExpertCounts));
   CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
   Experts& layer = experts_[match.numbers[0]];
   const std::string name = gguf_name(match.rule->to, match);
@@ -188,8 +190,7 @@ Result<std::vector<Tensor>> TensorList::finish() {
     const auto& [layer, experts] = *experts_.begin();
     uint64_t seen = 0;
     for (const auto& [rule, list] : experts) seen += list.size();
-    CKPT_ASSIGN(const uint64_t count,
-                model_.count("num_local_experts num_experts n_routed_experts"));
+    CKPT_ASSIGN(const uint64_t count, model_.count(kExpertCounts));
     return fail(ErrorCode::kCorrupt, "layer {} has {} tensors of experts; expected {} x 3", layer,
                 seen, count);
   }

@@ -129,6 +129,25 @@ Result<Tensor> pair_rows(Tensor tensor, uint64_t heads) {
   return reordered(std::move(tensor), runs);
 }
 
+namespace {
+
+Result<Tensor> qkv_of_heads(Tensor tensor, const Model& model) {
+  CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads"));
+  const uint64_t rows = row_count(tensor);
+  if (heads == 0 || rows % (3 * heads) != 0) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' has {} rows; expected q, k and v of {} heads",
+                tensor.name, rows, heads);
+  }
+  const uint64_t size = rows / heads / 3;
+  std::vector<RowRun> runs;
+  for (uint64_t part = 0; part < 3; ++part) {
+    for (uint64_t head = 0; head < heads; ++head) runs.push_back({(head * 3 + part) * size, size});
+  }
+  return reordered(std::move(tensor), runs);
+}
+
+}  // namespace
+
 Result<Tensor> with_sum(Tensor tensor, ValueOp op) {
   const bool half = tensor.codec->parts[0].dtype == Dtype::kF16;
   CKPT_ASSIGN(Tensor changed, with_op(std::move(tensor), std::move(op)));
@@ -279,6 +298,8 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
       CKPT_ASSIGN(const uint64_t heads, model.count("n_heads num_attention_heads"));
       return pair_rows(std::move(tensor), heads);
     }
+    case Change::kQkvOfHeads:
+      return qkv_of_heads(std::move(tensor), model);
     case Change::kRopeKey: {
       CKPT_ASSIGN(const uint64_t heads, model.count("n_kv_heads num_key_value_heads"));
       return pair_rows(std::move(tensor), heads);

@@ -1,12 +1,13 @@
-// DeepSeek-V3, and GLM-5 with its sparse attention: keys and values come from a short latent (MLA).
+// DeepSeek-V2 and V3, and GLM-5 with its sparse attention: keys and values come from a short latent
+// (MLA).
 //
 //   kv_b_proj, rows of a head:  keys [nope] | values [v]      a row is one latent
 //   k_b {heads, latent, nope}, v_b {heads, v, latent}
 //
 // Source: llama.cpp conversion/deepseek.py (DeepseekV2Model), glm.py (GlmMoeDsaModel); defaults:
-// transformers models/{deepseek_v3,glm_moe_dsa}/configuration_*.py. The file says one key-value
-// head and its size in the latent; DeepSeek's layer for multi-token prediction is left out, GLM's
-// is kept.
+// transformers models/{deepseek_v2,deepseek_v3,glm_moe_dsa}/configuration_*.py. The file says one
+// key-value head and its size in the latent; DeepSeek's layer for multi-token prediction is left
+// out, GLM's is kept.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {
@@ -72,6 +73,17 @@ constexpr FieldDefault kDeepseekV3Defaults[] = {
     {"norm_topk_prob", 1},
 };
 
+constexpr FieldDefault kDeepseekV2Defaults[] = {
+    {"hidden_size", 4096},         {"intermediate_size", 11008},
+    {"num_attention_heads", 32},   {"num_key_value_heads", 0, "num_attention_heads"},
+    {"qk_rope_head_dim", 64},      {"head_dim", 0, "qk_rope_head_dim"},
+    {"rms_norm_eps", 1e-6},        {"rope_theta", 10000},
+    {"vocab_size", 32000},         {"max_position_embeddings", 2048},
+    {"q_lora_rank", 1536, "", "q_lora_rank"}, {"moe_intermediate_size", 1407},
+    {"n_routed_experts", 64},      {"n_shared_experts", 2},
+    {"routed_scaling_factor", 1},  {"norm_topk_prob", 0},
+};
+
 constexpr FieldDefault kGlmMoeDsaDefaults[] = {
     {"hidden_size", 6144},         {"intermediate_size", 12288},
     {"num_attention_heads", 64},   {"num_key_value_heads", 64},
@@ -104,6 +116,18 @@ const Family kDeepseekV3 = {
     .nextn = NextnLayers::kLeftOut,
     .drops_tied_head = true,
     .tokenizer = {.ranks = "kimi-k2"},
+};
+
+const Family kDeepseekV2 = {
+    .name = "deepseek2",
+    .architectures = "DeepseekV2ForCausalLM",
+    .model_types = "deepseek_v2",
+    .names = kMlaLists,
+    .keys = kDeepseekV3Keys,
+    .defaults = kDeepseekV2Defaults,
+    .parameters = &kDeepseekV2Parameters,
+    .nextn = NextnLayers::kLeftOut,
+    .drops_tied_head = true,
 };
 
 const Family kGlmMoeDsa = {

@@ -94,11 +94,15 @@ constexpr KeyRule kCommonKeyRows[] = {
 // clang-format on
 
 const Family* const kFamilies[] = {
-    &kQwen35,        &kQwen35Moe, &kQwen3,     &kQwen3Moe,  &kQwen2,     &kQwen2Moe,   &kLlama,
-    &kMistral,       &kMixtral,   &kPhi3,      &kGemma,     &kGemma2,    &kGemma3,     &kGemma4,
-    &kSmolLm3,       &kOlmo2,     &kOlmo3,     &kSeedOss,   &kMiniMaxM2, &kGlm4Moe,    &kMinistral3,
-    &kMistral3,      &kLfm2,      &kQwen3Next, &kGptOss,    &kLlama4,    &kDeepseekV3, &kGlmMoeDsa,
-    &kGraniteHybrid, &kNemotronH, &kQwen3Vl,   &kQwen3VlMoe};
+    &kQwen35,         &kQwen35Moe,     &kQwen3,      &kQwen3Moe,   &kQwen2,      &kQwen2Moe,
+    &kLlama,          &kMistral,       &kMixtral,    &kPhi3,       &kGemma,      &kGemma2,
+    &kGemma3,         &kGemma4,        &kSmolLm3,    &kOlmo2,      &kOlmo3,      &kSeedOss,
+    &kMiniMaxM2,      &kGlm4Moe,       &kMinistral3, &kMistral3,   &kLfm2,       &kQwen3Next,
+    &kGptOss,         &kLlama4,        &kDeepseekV3, &kGlmMoeDsa,  &kGranite3,   &kGranite3Moe,
+    &kGranite3Shared, &kGraniteHybrid, &kNemotronH,  &kQwen3Vl,    &kQwen3VlMoe, &kOlmo,
+    &kOlmoe,          &kExaone4,       &kGlm4,       &kStarcoder2, &kStableLm,   &kCohere,
+    &kCohere2,        &kPhi2,          &kDeepseekV2, &kPhiMoe,     &kErnie,      &kErnieMoe,
+    &kGptNeox,        &kQwen2Vl,       &kQwen25Vl};
 
 }  // namespace
 

@@ -43,6 +43,7 @@ enum class Change : uint8_t {
   kSwapHalves,        // the same, then the first half of the rows; the second half in `second`
   kSwapPairs,         // the same with even and odd rows
   kPairs,             // even and odd values of each row
+  kQkvOfHeads,        // rows of each head are q k v: all q, all k, all v
   kQkvz,              // rows of each key head are q k v z: `to` gets all q, k, v; `second` all z
 };
 
@@ -77,7 +78,7 @@ enum class KeySource : uint8_t {
   kNumber,           // `fields` as in a shape (models/models.h): "hidden_size/num_attention_heads"
   kRopeNeeded,       // of the rope parameters; must be there
   kRopeTenth,        // a tenth of a field of the rope parameters, where it is there
-  kConstant,         // `fields`: true or false
+  kConstant,         // `fields`: true or false, a number, or a text, by the type of the key
   kMlpWidths,        // one width a layer: `fields` where it has an MLP alone, else 0
   kFieldIfTrue,      // only when the field is true
   kFullLayers,       // one flag a layer: `fields`, a list, says full; nothing without the list
@@ -92,12 +93,14 @@ enum class KeySource : uint8_t {
   kPartialHidden,    // hidden_size x partial_rotary_factor (1 when absent) / attention heads
   kLongRopeAttention,   // the factor that goes with the tensors of has_long_rope
   kSlidingPattern,      // one flag a layer: layer_types says sliding_attention
-  kSlidingLayers,       // the same where `fields` is there; without layer_types all but each fourth
+  kSlidingLayers,       // the same where `fields` is there; without layer_types by a pattern
   kFullHead,            // size of a head where attention is full: global_head_dim, per_layer_config
   kFullOrSlidingHeads,  // key/value heads of each layer, when those of full attention are others
   kWideFeedForward,     // sizes by layer, when layers that share keys and values have twice as many
   kSlidingRotary,       // head_dim x partial_rotary_factor beside the kinds of attention, 1
   kDeepstack,           // entries of this list of vision_config; 3 when it does not say
+  kSharedWidth,         // intermediate_size / key-value heads, when the field is not 0
+  kRotaryPart,          // a field, which must be there, x hidden_size / attention heads
   kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
 };
 
@@ -154,6 +157,8 @@ struct Family {
   TokenizerRules tokenizer = {};
   bool has_common_keys = true;               // before `keys`
   std::span<const KeyRule> early_keys = {};  // right behind general.architecture
+  std::string_view refused_rope = {};        // rotary scaling that the file has no place for
+  std::string_view left_out_start = {};      // of names that llama.cpp's converter has no use for
   const Family* turned = nullptr;  // takes its place where stacked experts lie [expert, out, in]
 };
 
@@ -172,6 +177,10 @@ extern const Family kOlmo2, kOlmo3, kSeedOss;
 extern const Family kMiniMaxM2, kGlm4Moe, kMinistral3, kMistral3, kLfm2, kQwen3Next;
 extern const Family kGptOss, kLlama4, kDeepseekV3, kGlmMoeDsa;
 extern const Family kGraniteHybrid, kNemotronH, kQwen3Vl, kQwen3VlMoe;
+extern const Family kGranite3, kGranite3Moe, kOlmo, kOlmoe, kExaone4, kGlm4;
+extern const Family kGranite3Shared, kDeepseekV2, kPhiMoe, kErnie, kErnieMoe, kGptNeox;
+extern const Family kQwen2Vl, kQwen25Vl;
+extern const Family kStarcoder2, kStableLm, kCohere, kCohere2, kPhi2;
 
 // As Llama's class reads them.
 inline constexpr TokenizerRules kLlamaTokenizer{

@@ -42,8 +42,30 @@ constexpr FieldDefault kPhi3Defaults[] = {
     {"vocab_size", 32064},       {"max_position_embeddings", 4096},
     {"original_max_position_embeddings", 4096},
 };
+
+constexpr NameRule kPhiMoeNames[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
+};
+
+constexpr KeyRule kPhiMoeKeys[] = {
+    {"expert_used_count", MetaType::kU32, "num_experts_per_tok"},
+    {"expert_count",      MetaType::kU32, "num_local_experts"},
+};
+
+constexpr FieldDefault kPhiMoeDefaults[] = {
+    {"hidden_size", 4096},       {"intermediate_size", 6400},
+    {"num_attention_heads", 32}, {"num_key_value_heads", 8, "", "", "num_attention_heads"},
+    {"rms_norm_eps", 1e-5},      {"rope_theta", 1e6},
+    {"vocab_size", 32064},       {"max_position_embeddings", 131072},
+    {"num_local_experts", 16},   {"num_experts_per_tok", 2},
+};
 // clang-format on
 
+constexpr std::span<const NameRule> kPhiMoeOnly = kPhiMoeNames;
+const std::span<const NameRule> kPhiMoeLists[] = {kPhiMoeOnly, kCommonNames};
 constexpr std::span<const NameRule> kPhi3Mine = kPhi3Names;
 const std::span<const NameRule> kPhi3Lists[] = {kPhi3Mine, kCommonNames};
 
@@ -57,6 +79,21 @@ const Family kPhi3 = {
     .keys = kPhi3Keys,
     .defaults = kPhi3Defaults,
     .parameters = &kPhi3Parameters,
+    .has_long_rope = true,
+    .tokenizer = {.piece_file = PieceFile::kRequired, .keeps_added_texts = true},
+    .has_common_keys = false,
+    .early_keys = kPhi3EarlyKeys,
+};
+
+const Family kPhiMoe = {
+    .name = "phimoe",
+    .architectures = "PhiMoEForCausalLM",
+    .model_types = "phimoe",
+    .names = kPhiMoeLists,
+    .keys = kPhi3Keys,
+    .defaults = kPhiMoeDefaults,
+    .parameters = &kPhiMoeParameters,
+    .more_keys = kPhiMoeKeys,
     .has_long_rope = true,
     .tokenizer = {.piece_file = PieceFile::kRequired, .keeps_added_texts = true},
     .has_common_keys = false,

@@ -177,7 +177,8 @@ std::string_view pre_tokenizer_steps(std::string_view name) {
       {"llama3", "llama-bpe"},      {"falcon3", "llama-bpe"},      {"pixtral", "tekken"},
       {"lfm2", "llama-bpe"},        {"minimax-m2", "gpt-4o"},      {"llama4", "gpt-4o"},
       {"glm4", "llama-bpe"},        {"dbrx", "llama-bpe"},         {"kormo", "gpt-4o"},
-      {"joyai-llm", "deepseek-v3"}, {"youtu", "deepseek-v3"},
+      {"joyai-llm", "deepseek-v3"}, {"youtu", "deepseek-v3"},      {"olmo", "gpt-2"},
+      {"phi-2", "gpt-2"},           {"exaone4", "gpt-2"},          {"stablelm2", "qwen2"},
   };
   for (const auto& [other, same_as] : kOthers) {
     if (other == name) name = same_as;

@@ -210,6 +210,9 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   if (rules.is_llama && options.vocab_size == kNoBosVocabulary) {
     metadata.set("tokenizer.ggml.add_bos_token", MetaValue::boolean(false));
   }
+  if (rules.says_prefix_last && prefix != nullptr) {
+    metadata.append("tokenizer.ggml.add_space_prefix", MetaValue::boolean(is_truthy(prefix)));
+  }
   if (rules.adds_space_prefix) {
     metadata.set("tokenizer.ggml.add_space_prefix", MetaValue::boolean(*rules.adds_space_prefix));
   }

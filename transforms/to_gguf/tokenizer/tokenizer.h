@@ -30,7 +30,8 @@ struct TokenizerRules {
   ByteFallback byte_fallback = ByteFallback::kRefused;
   std::string_view ranks = {};     // name of the pre-tokenizer that goes with tiktoken.model
   bool keeps_added_texts = false;  // added tokens as Phi-3's class has them
-  bool is_llama = false;  // writes add_prefix_space; two sizes of vocabulary are exceptions
+  bool is_llama = false;          // writes add_prefix_space; two sizes of vocabulary are exceptions
+  bool says_prefix_last = false;  // add_prefix_space, behind all other keys
   std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one
   bool adds_bos = false;                        // said last, whatever the files say
   std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say

@@ -1,6 +1,7 @@
-// Granite 4 H: each layer has Mamba 2 or attention, then experts with a shared MLP, or that alone.
+// Granite 3, dense and with experts; Granite 4: each layer has Mamba 2 or attention, then experts
+// with a shared MLP, or that alone.
 //
-// Source: transformers models/granitemoehybrid/{modeling,configuration}_granitemoehybrid.py.
+// Source: transformers models/granite{,moe,moeshared,moehybrid}/{modeling,configuration}_*.py.
 #include "models/rows.h"
 
 namespace ckpt {
@@ -30,16 +31,20 @@ constexpr ParameterRule kGraniteLayer[] = {
     {".mamba.norm.weight", "mamba_expand*hidden_size", ServerCut::kRows, "mamba"},
     {".mamba.out_proj.weight", "hidden_size mamba_expand*hidden_size", ServerCut::kColumns,
      "mamba"},
+};
+constexpr ParameterRule kGraniteExperts[] = {
     {".block_sparse_moe.router.layer.weight", "num_local_experts hidden_size", ServerCut::kWhole,
      "num_local_experts"},
     {".block_sparse_moe.input_linear.weight",
      "num_local_experts 2*intermediate_size hidden_size", ServerCut::kRows, "num_local_experts"},
     {".block_sparse_moe.output_linear.weight", "num_local_experts hidden_size intermediate_size",
      ServerCut::kColumns, "num_local_experts"},
+};
+constexpr ParameterRule kGraniteSharedMlp[] = {
     {".shared_mlp.input_linear.weight",  "2*shared_intermediate_size hidden_size",
-     ServerCut::kRows},
+     ServerCut::kRows, "shared_intermediate_size"},
     {".shared_mlp.output_linear.weight", "hidden_size shared_intermediate_size",
-     ServerCut::kColumns},
+     ServerCut::kColumns, "shared_intermediate_size"},
 };
 constexpr FieldValue kGraniteHybridFields[] = {
     {"vocab_size", "32000"},        {"hidden_size", "4096"},
@@ -51,13 +56,39 @@ constexpr FieldValue kGraniteHybridFields[] = {
     {"mamba_d_state", "256"},       {"mamba_d_conv", "4"},
     {"mamba_expand", "2"},          {"mamba_conv_bias", "1"},
 };
+constexpr FieldValue kGranite3Fields[] = {
+    {"vocab_size", "32000"},        {"hidden_size", "4096"},
+    {"intermediate_size", "11008"}, {"num_hidden_layers", "32"},
+    {"num_attention_heads", "32"},  {"num_key_value_heads", "num_attention_heads"},
+    {"head_dim", "hidden_size/num_attention_heads"},
+};
+constexpr FieldValue kGranite3MoeFields[] = {
+    {"vocab_size", "32000"},        {"hidden_size", "4096"},
+    {"intermediate_size", "11008"}, {"num_hidden_layers", "32"},
+    {"num_attention_heads", "32"},  {"num_key_value_heads", "num_attention_heads"},
+    {"head_dim", "hidden_size/num_attention_heads"},
+    {"num_local_experts", "8"},
+};
 // clang-format on
 
-constexpr std::span<const ParameterRule> kGraniteHybridRules[] = {rows::kFrame, kGraniteLayer};
+constexpr std::span<const ParameterRule> kGraniteHybridRules[] = {
+    rows::kFrame, kGraniteLayer, kGraniteExperts, kGraniteSharedMlp};
+constexpr std::span<const ParameterRule> kGranite3Rules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
+constexpr std::span<const ParameterRule> kGranite3MoeRules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts};
+constexpr std::span<const ParameterRule> kGranite3SharedRules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts, kGraniteSharedMlp};
 
 }  // namespace
 
 constinit const ParameterTable kGraniteHybridParameters{
     "GraniteMoeHybridForCausalLM", "granitemoehybrid", kGraniteHybridRules, kGraniteHybridFields};
+constinit const ParameterTable kGranite3Parameters{"GraniteForCausalLM", "granite", kGranite3Rules,
+                                                   kGranite3Fields};
+constinit const ParameterTable kGranite3MoeParameters{"GraniteMoeForCausalLM", "granitemoe",
+                                                      kGranite3MoeRules, kGranite3MoeFields};
+constinit const ParameterTable kGranite3SharedParameters{
+    "GraniteMoeSharedForCausalLM", "granitemoeshared", kGranite3SharedRules, kGranite3MoeFields};
 
 }  // namespace ckpt

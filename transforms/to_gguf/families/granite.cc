@@ -1,10 +1,12 @@
-// Granite 4: layers of Mamba 2 and of attention, experts with a shared MLP, or that MLP alone.
+// Granite 3, dense and with experts; Granite 4: layers of Mamba 2 and of attention, experts with a
+// shared MLP, or that MLP alone.
 //
-// Source: llama.cpp conversion/granite.py (GraniteHybridModel, GraniteMoeModel), mamba.py
-// (Mamba2Model), which read config.json as it stands. One class gives four kinds of files; without
-// Mamba layers it is "granite" or "granitemoe". With them there are no rotary positions, the
-// context is said to be 2^20, and tokens are filled up to a multiple of 8, though the embedding is
-// not; query and key rows are permuted all the same.
+// Source: llama.cpp conversion/granite.py (GraniteModel, GraniteMoeModel, GraniteHybridModel),
+// mamba.py (Mamba2Model); defaults of Granite 3: transformers models/granite*/configuration_*.py,
+// of Granite 4 none, as the converter reads its config.json as it stands. Granite 4's class gives
+// four kinds of files; without Mamba layers it is "granite" or "granitemoe". With them there are no
+// rotary positions, the context is said to be 2^20, and tokens are filled up to a multiple of 8,
+// though the embedding is not; query and key rows are permuted all the same.
 #include <algorithm>
 
 #include "transforms/to_gguf/families/families.h"
@@ -42,6 +44,8 @@ constexpr NameRule kGraniteDenseNames[] = {
     {"model.layers.{}.shared_mlp.output_linear",      "blk.{}.ffn_down"},
 };
 
+// The first of these are Granite 3's too.
+constexpr size_t kGranite3Keys = 7;
 constexpr KeyRule kGraniteKeys[] = {
     {"vocab_size",           MetaType::kU32, "vocab_size"},
     {"rope.dimension_count", MetaType::kU32, "hidden_size/num_attention_heads",
@@ -60,6 +64,24 @@ constexpr KeyRule kGraniteKeys[] = {
     {"rope.dimension_count", MetaType::kU32, "attn_rotary_emb", KeySource::kFieldUnlessZero},
     {"attention.head_count_kv", MetaType::kArray, "num_key_value_heads",
      KeySource::kAttentionHeads},
+};
+
+constexpr FieldDefault kGranite3Defaults[] = {
+    {"hidden_size", 4096},       {"intermediate_size", 11008},
+    {"num_attention_heads", 32}, {"num_key_value_heads", 0, "num_attention_heads"},
+    {"rms_norm_eps", 1e-6},      {"rope_theta", 10000},
+    {"vocab_size", 32000},       {"max_position_embeddings", 2048},
+    {"attention_multiplier", 1}, {"embedding_multiplier", 1},
+    {"residual_multiplier", 1},  {"logits_scaling", 1},
+};
+constexpr FieldDefault kGranite3MoeDefaults[] = {
+    {"hidden_size", 4096},       {"intermediate_size", 11008},
+    {"num_attention_heads", 32}, {"num_key_value_heads", 0, "num_attention_heads"},
+    {"rms_norm_eps", 1e-6},      {"rope_theta", 10000},
+    {"vocab_size", 32000},       {"max_position_embeddings", 2048},
+    {"attention_multiplier", 1}, {"embedding_multiplier", 1},
+    {"residual_multiplier", 1},  {"logits_scaling", 1},
+    {"num_local_experts", 8},    {"num_experts_per_tok", 2},
 };
 
 constexpr KeyRule kMambaGraniteKeys[] = {
@@ -119,5 +141,44 @@ const FamilyVariant kGraniteVariants[] = {{has_no_mamba, &kGraniteMoe},
 }  // namespace
 
 const Family kGraniteHybrid = granite("granitehybrid", kGraniteLists, kGraniteVariants);
+
+const Family kGranite3 = {
+    .name = "granite",
+    .architectures = "GraniteForCausalLM",
+    .model_types = "granite",
+    .names = kGraniteDenseLists,
+    .keys = std::span<const KeyRule>(kGraniteKeys).first(kGranite3Keys - 1),
+    .defaults = kGranite3Defaults,
+    .parameters = &kGranite3Parameters,
+    .ignores_head_dim = true,
+    .tokenizer = kLlamaTokenizer,
+    .refused_rope = "llama3",
+};
+
+const Family kGranite3Moe = {
+    .name = "granitemoe",
+    .architectures = "GraniteMoeForCausalLM",
+    .model_types = "granitemoe",
+    .names = kGraniteLists,
+    .keys = std::span<const KeyRule>(kGraniteKeys).first(kGranite3Keys),
+    .defaults = kGranite3MoeDefaults,
+    .parameters = &kGranite3MoeParameters,
+    .ignores_head_dim = true,
+    .tokenizer = kLlamaTokenizer,
+    .refused_rope = "llama3",
+};
+
+const Family kGranite3Shared = {
+    .name = "granitemoe",
+    .architectures = "GraniteMoeSharedForCausalLM",
+    .model_types = "granitemoeshared",
+    .names = kGraniteLists,
+    .keys = std::span<const KeyRule>(kGraniteKeys).first(kGranite3Keys),
+    .defaults = kGranite3MoeDefaults,
+    .parameters = &kGranite3SharedParameters,
+    .ignores_head_dim = true,
+    .tokenizer = kLlamaTokenizer,
+    .refused_rope = "llama3",
+};
 
 }  // namespace ckpt

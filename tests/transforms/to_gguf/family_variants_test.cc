@@ -1,0 +1,112 @@
+// What configurations and tensors that differ from released models give, family by family.
+#include <gtest/gtest.h>
+
+#include "core/json/json_read.h"
+#include "tests/transforms/run_step.h"
+
+namespace ckpt {
+using namespace step_test;
+namespace {
+
+Checkpoint variant(const std::string& folder, const char* changes) {
+  auto opened = open(testdata("families/" + folder + "/hf"));
+  CKPT_CHECK(opened.has_value());
+  const Document* document = opened->find_document("config.json");
+  JsonValue config = JsonValue::parse(document->text());
+  config.update(JsonValue::parse(changes));
+  opened->set_document("config.json", config.dump());
+  return std::move(*opened);
+}
+
+Result<Checkpoint> gguf_of_variant(Checkpoint input, std::vector<std::string>* notes = nullptr) {
+  return run("to-gguf", std::move(input), options({{"outtype", "bf16"}, {"tokenizer-pre", "x"}}),
+             notes);
+}
+
+// A tensor of another name with the values of one that is there.
+void add_as(Checkpoint& checkpoint, std::string_view like, const std::string& name) {
+  Tensor copy = tensor(checkpoint, like);
+  copy.name = name;
+  checkpoint.tensors.push_back(std::move(copy));
+}
+
+std::string windows_of(const char* changes) {
+  const auto made = gguf_of_variant(variant("exaone4", changes));
+  if (!made) return made.error().text();
+  const MetaValue* found = made->metadata.find("exaone4.attention.sliding_window_pattern");
+  if (found == nullptr) return "none";
+  std::string out;
+  const auto& list = std::get<MetaArray>(found->value);
+  for (uint64_t i = 0; i < list.count(); ++i) out += number_at(list, i) != 0 ? 'L' : 'G';
+  return out;
+}
+
+TEST(ToGguf, WindowsFollowThePatternWhereLayerTypesAreMissing) {
+  EXPECT_EQ(windows_of("{}"), "LG");
+  EXPECT_EQ(windows_of(R"({"layer_types": null, "sliding_window_pattern": 2})"), "LG");
+  EXPECT_EQ(windows_of(R"({"layer_types": null, "sliding_window_pattern": 1})"), "GG");
+  EXPECT_EQ(windows_of(R"({"layer_types": null, "sliding_window_pattern": "GL"})"), "GL");
+  EXPECT_EQ(windows_of(R"({"layer_types": null, "sliding_window_pattern": null})"), "LL");
+  EXPECT_EQ(windows_of(R"({"sliding_window": null})"), "none");
+  for (const char* bad : {"0", "\"\"", "[]", "-1"}) {
+    const std::string changes =
+        fmt::format(R"({{"layer_types": null, "sliding_window_pattern": {}}})", bad);
+    EXPECT_NE(windows_of(changes.c_str()).find("a number above 0 or letters"), std::string::npos)
+        << bad;
+  }
+}
+
+TEST(ToGguf, TensorsThatLlamaCppWouldNotReadAreRefusedByName) {
+  Checkpoint biased = variant("cohere2", "{}");
+  add_as(biased, "model.norm.weight", "model.layers.0.self_attn.q_proj.bias");
+  expect_error(gguf_of_variant(std::move(biased)), ErrorCode::kUnsupported,
+               "model.layers.0.self_attn.q_proj.bias");
+  Checkpoint normed = variant("stablelm", "{}");
+  add_as(normed, "model.norm.weight", "model.layers.0.self_attn.q_layernorm.norms.0.weight");
+  expect_error(gguf_of_variant(std::move(normed)), ErrorCode::kUnsupported, "q_layernorm.norms.0");
+}
+
+TEST(ToGguf, ErniesLayersForMultiTokenPredictionAreLeftOutWithANote) {
+  Checkpoint input = variant("ernie45-moe", "{}");
+  add_as(input, "model.norm.weight", "model.mtp_emb_norm.0.weight");
+  std::vector<std::string> notes;
+  const auto made = gguf_of_variant(std::move(input), &notes);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  const auto plain = gguf_of_variant(variant("ernie45-moe", "{}"));
+  ASSERT_TRUE(plain.has_value());
+  EXPECT_EQ(names_of(*made), names_of(*plain));
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("multi-token prediction") != std::string::npos;
+  }));
+}
+
+TEST(ToGguf, ErnieWithoutSharedExpertsSaysNoWidthOfThem) {
+  const auto made = gguf_of_variant(variant("ernie45-moe", R"({"moe_num_shared_experts": 0})"));
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(made->metadata.find_unsigned("ernie4_5-moe.expert_shared_count"), 0u);
+  EXPECT_EQ(made->metadata.find("ernie4_5-moe.expert_shared_feed_forward_length"), nullptr);
+}
+
+TEST(ToGguf, ScalingThatGraniteFilesHaveNoPlaceForIsRefused) {
+  const char* scaled = R"({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}})";
+  for (const char* folder : {"granite", "granite-moe-shared"}) {
+    expect_error(gguf_of_variant(variant(folder, scaled)), ErrorCode::kUnsupported,
+                 "rope scaling llama3");
+  }
+}
+
+TEST(ToGguf, AShareOfRotatedValuesMustBeOne) {
+  for (const char* bad : {"null", "1.5", "-0.1", "\"half\""}) {
+    const std::string changes = fmt::format(R"({{"rotary_pct": {}}})", bad);
+    expect_error(gguf_of_variant(variant("cohere2", changes.c_str())), ErrorCode::kCorrupt,
+                 "rotary_pct");
+  }
+}
+
+TEST(ToGguf, QueryKeyAndValueOfHeadsMustBeThirds) {
+  expect_error(gguf_of_variant(variant("gpt-neox", R"({"num_attention_heads": 7})")),
+               ErrorCode::kCorrupt, "expected q, k and v of 7 heads");
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,97 @@
+// Command R and Command R7B, Command A: one norm a layer, the embedding is the head.
+//
+// Source: llama.cpp conversion/command_r.py (CommandR2Model, Cohere2Model); defaults: transformers
+// models/cohere{,2}/configuration_*.py. Command R's context is model_max_length where config.json
+// has it; Cohere2's class derives the size of a head, whatever config.json says, and its file
+// has no biases.
+#include "transforms/to_gguf/families/families.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr NameRule kCohereNames[] = {
+    {"model.embed_tokens",               "token_embd"},
+    {"model.norm",                       "output_norm"},
+    {"model.layers.{}.input_layernorm",  "blk.{}.attn_norm"},
+    {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q"},
+    {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k"},
+    {"model.layers.{}.self_attn.v_proj", "blk.{}.attn_v"},
+    {"model.layers.{}.self_attn.o_proj", "blk.{}.attn_output"},
+    {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm"},
+    {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm"},
+    {"model.layers.{}.mlp.gate_proj",    "blk.{}.ffn_gate"},
+    {"model.layers.{}.mlp.up_proj",      "blk.{}.ffn_up"},
+    {"model.layers.{}.mlp.down_proj",    "blk.{}.ffn_down"},
+};
+constexpr NameRule kCohere2Names[] = {
+    {"model.embed_tokens.weight",               "token_embd.weight"},
+    {"model.norm.weight",                       "output_norm.weight"},
+    {"model.layers.{}.input_layernorm.weight",  "blk.{}.attn_norm.weight"},
+    {"model.layers.{}.self_attn.q_proj.weight", "blk.{}.attn_q.weight"},
+    {"model.layers.{}.self_attn.k_proj.weight", "blk.{}.attn_k.weight"},
+    {"model.layers.{}.self_attn.v_proj.weight", "blk.{}.attn_v.weight"},
+    {"model.layers.{}.self_attn.o_proj.weight", "blk.{}.attn_output.weight"},
+    {"model.layers.{}.mlp.gate_proj.weight",    "blk.{}.ffn_gate.weight"},
+    {"model.layers.{}.mlp.up_proj.weight",      "blk.{}.ffn_up.weight"},
+    {"model.layers.{}.mlp.down_proj.weight",    "blk.{}.ffn_down.weight"},
+};
+
+constexpr KeyRule kCohereKeys[] = {
+    {"context_length",    MetaType::kU32, "model_max_length max_position_embeddings"},
+    {"logit_scale",       MetaType::kF32, "logit_scale"},
+    {"rope.scaling.type", MetaType::kText, "none", KeySource::kConstant},
+};
+constexpr KeyRule kCohere2Keys[] = {
+    {"logit_scale",              MetaType::kF32, "logit_scale"},
+    {"attention.sliding_window", MetaType::kU32, "sliding_window"},
+    {"vocab_size",               MetaType::kU32, "vocab_size"},
+    {"rope.dimension_count",     MetaType::kU32, "rotary_pct", KeySource::kRotaryPart},
+    {"rope.scaling.type",        MetaType::kText, "none", KeySource::kConstant},
+};
+
+constexpr FieldDefault kCohereDefaults[] = {
+    {"hidden_size", 8192},       {"intermediate_size", 22528},
+    {"num_attention_heads", 64}, {"num_key_value_heads", 0, "num_attention_heads"},
+    {"layer_norm_eps", 1e-5},    {"rope_theta", 10000},
+    {"vocab_size", 256000},      {"max_position_embeddings", 8192},
+    {"logit_scale", 0.0625},
+};
+constexpr FieldDefault kCohere2Defaults[] = {
+    {"hidden_size", 8192},       {"intermediate_size", 22528},
+    {"num_attention_heads", 64}, {"num_key_value_heads", 0, "num_attention_heads"},
+    {"layer_norm_eps", 1e-5},    {"rope_theta", 10000},
+    {"vocab_size", 256000},      {"max_position_embeddings", 8192},
+    {"logit_scale", 0.0625},     {"sliding_window", 4096, "", "sliding_window"},
+    {"head_dim", 0, "head_dim"},
+};
+// clang-format on
+
+constexpr std::span<const NameRule> kCohereOnly = kCohereNames;
+constexpr std::span<const NameRule> kCohere2Only = kCohere2Names;
+const std::span<const NameRule> kCohereLists[] = {kCohereOnly};
+const std::span<const NameRule> kCohere2Lists[] = {kCohere2Only};
+
+}  // namespace
+
+const Family kCohere = {
+    .name = "command-r",
+    .architectures = "CohereForCausalLM",
+    .model_types = "cohere",
+    .names = kCohereLists,
+    .keys = kCohereKeys,
+    .defaults = kCohereDefaults,
+    .parameters = &kCohereParameters,
+};
+
+const Family kCohere2 = {
+    .name = "cohere2",
+    .architectures = "Cohere2ForCausalLM",
+    .model_types = "cohere2",
+    .names = kCohere2Lists,
+    .keys = kCohere2Keys,
+    .defaults = kCohere2Defaults,
+    .parameters = &kCohere2Parameters,
+};
+
+}  // namespace ckpt

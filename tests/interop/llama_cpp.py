@@ -16,50 +16,9 @@ import subprocess
 import sys
 import tempfile
 
-lib_dir, ckpt, testdata = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
+from llama_cpp_library import llama, logits
 
-
-class Blob(c.Structure):
-    """A parameter struct of which only the library knows the fields: passed on as it came."""
-    _fields_ = [("bytes", c.c_uint8 * 1024)]
-
-
-def load(pattern):
-    return c.CDLL(str(sorted(lib_dir.glob(pattern))[0]), mode=c.RTLD_GLOBAL)
-
-
-base, ggml, llama = load("libggml-base.so*"), load("libggml.*so*"), load("libllama.*so*")
-ggml.ggml_backend_load_all_from_path(str(lib_dir).encode())
-silent = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)(lambda level, text, data: None)
-llama.llama_log_set(silent, None)
-llama.llama_backend_init()
-for name in ("model_default_params", "context_default_params", "model_quantize_default_params"):
-    getattr(llama, f"llama_{name}").restype = Blob
-for name, arguments in (("model_load_from_file", [c.c_char_p, Blob]), ("init_from_model", [c.c_void_p, Blob]),
-                        ("model_get_vocab", [c.c_void_p])):
-    function = getattr(llama, f"llama_{name}")
-    function.restype, function.argtypes = c.c_void_p, arguments
-llama.llama_vocab_n_tokens.argtypes = [c.c_void_p]
-llama.llama_batch_get_one.restype, llama.llama_batch_get_one.argtypes = Blob, [c.c_void_p, c.c_int32]
-llama.llama_decode.argtypes = [c.c_void_p, Blob]
-llama.llama_get_logits.restype, llama.llama_get_logits.argtypes = c.POINTER(c.c_float), [c.c_void_p]
-llama.llama_free.argtypes = llama.llama_model_free.argtypes = [c.c_void_p]
-
-
-def logits(path):
-    """The logits after a fixed run of tokens, as bytes; None when the file is refused."""
-    model = llama.llama_model_load_from_file(str(path).encode(), llama.llama_model_default_params())
-    if not model:
-        return None
-    context = llama.llama_init_from_model(model, llama.llama_context_default_params())
-    tokens = (c.c_int32 * 16)(*range(40, 56))
-    if llama.llama_decode(context, llama.llama_batch_get_one(tokens, len(tokens))) != 0:
-        return None
-    count = llama.llama_vocab_n_tokens(llama.llama_model_get_vocab(model))
-    out = bytes(c.cast(llama.llama_get_logits(context), c.POINTER(c.c_uint8 * (4 * count))).contents)
-    llama.llama_free(context)
-    llama.llama_model_free(model)
-    return out
+ckpt, testdata = sys.argv[2], pathlib.Path(sys.argv[3])
 
 
 def quantize(source, target):

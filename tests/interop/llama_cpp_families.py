@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""A real llama.cpp loads what we make of each family, as BF16 and as Q4_K_M, and computes finite logits from it.
+
+usage: llama_cpp_families.py LIB_DIR CKPT TESTDATA
+
+Each file is loaded in a process of its own: llama.cpp aborts where a model does not fit what it expects.
+NOT_TAKEN names checkpoints that are too small for it, and what it says of them; our files equal the converter's there.
+"""
+import array
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from llama_cpp_library import logits
+
+NOT_TAKEN = {
+    "gemma4": "GGML_ASSERT(map_layer_ids.find(il_reuse) != ...): the only layer with full attention shares another's cache",
+    "gemma4-vl": "the same",
+    "glm-moe-dsa": "'blk.1.ffn_gate.weight' not found: three dense layers where the configuration names none",
+    "granite4": "'blk.0.ffn_gate.weight' has wrong shape: shared_intermediate_size is not intermediate_size",
+    "granite4-h": "'token_embd.weight' has wrong shape: the vocabulary is filled up to a multiple of 8, the embedding is not",
+    "llama4": "GGML_ASSERT(buf != NULL)",
+    "nemotron-h": "as granite4-h",
+    "qwen3-vl": "GGML_ASSERT(ggml_can_repeat(b, a))",
+    "qwen3-vl-moe": "the same",
+}
+NOT_AS_Q4_K_M = {"gpt-oss-mxfp4"}  # its experts stay MXFP4
+
+
+def computes(path):
+    """Whether the library takes the file and computes numbers."""
+    child = os.fork()
+    if child == 0:
+        values = array.array("f", logits(path) or b"")
+        os._exit(0 if any(values) and all(map(math.isfinite, values)) else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def main(ckpt, testdata):
+    failed = taken = 0
+    for family in sorted((pathlib.Path(testdata) / "families").iterdir()):
+        if family.name in NOT_TAKEN:
+            continue
+        pre = family / "PRE"
+        options = ["--tokenizer-pre", pre.read_text().strip()] if pre.exists() else []
+        for kind in ["bf16"] if family.name in NOT_AS_Q4_K_M else ["bf16", "q4_k_m"]:
+            with tempfile.TemporaryDirectory() as folder:
+                out = f"{folder}/model.gguf"
+                subprocess.run([ckpt, "convert", "-q", family / "hf", out, "--to", kind, *options], check=True,
+                               stdout=subprocess.DEVNULL)
+                good = computes(out)
+                print(f"{family.name} {kind}: {'taken' if good else 'REFUSED, OR NO NUMBERS'}", flush=True)
+                taken, failed = taken + good, failed + (not good)
+    assert taken > 0, "no file was taken"
+    return failed != 0
+
+
+sys.exit(main(*sys.argv[2:]))

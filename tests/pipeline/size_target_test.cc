@@ -14,26 +14,24 @@
 namespace ckpt {
 namespace {
 
-// The least cost of all combinations; infinite where none fits.
+// The least cost of all combinations, by a table of what each size can reach; infinite where none
+// fits.
 double least_cost(const std::vector<KnapsackItem>& items, uint64_t limit) {
-  double best = INFINITY;
-  std::vector<size_t> at(items.size());
-  while (true) {
-    uint64_t size = 0;
-    double cost = 0;
-    for (size_t i = 0; i < items.size(); ++i) {
-      size += items[i][at[i]].size;
-      cost += items[i][at[i]].cost;
+  std::vector<double> best(limit + 1);
+  for (const KnapsackItem& item : items) {
+    std::vector<double> with(limit + 1, INFINITY);
+    for (const KnapsackChoice& choice : item) {
+      for (uint64_t size = choice.size; size <= limit; ++size) {
+        with[size] = std::min(with[size], best[size - choice.size] + choice.cost);
+      }
     }
-    if (size <= limit) best = std::min(best, cost);
-    size_t i = 0;
-    while (i < items.size() && ++at[i] == items[i].size()) at[i++] = 0;
-    if (i == items.size()) return best;
+    best = std::move(with);
   }
+  return best[limit];
 }
 
 std::vector<KnapsackItem> random_items(std::mt19937_64& random) {
-  std::vector<KnapsackItem> items(1 + random() % 6);
+  std::vector<KnapsackItem> items(1 + random() % 14);
   for (KnapsackItem& item : items) {
     for (uint64_t k = 0; k < 1 + random() % 5; ++k) {
       item.push_back({1 + random() % 100, static_cast<double>(random() % 1000)});

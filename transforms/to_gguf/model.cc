@@ -258,6 +258,7 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   }
   if (!model.rope.contains("full_attention")) {
     mirror(model.rope, model.config, "rope_theta", "rope_theta");
+    mirror(model.rope, model.config, "partial_rotary_factor", "partial_rotary_factor");
     mirror(model.rope, model.config, "original_max_position_embeddings",
            "original_max_position_embeddings");
     const JsonValue* local = known(model.config, "rope_local_base_freq");

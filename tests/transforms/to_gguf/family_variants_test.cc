@@ -103,6 +103,13 @@ TEST(ToGguf, AShareOfRotatedValuesMustBeOne) {
   }
 }
 
+// The part of a head that is turned is the class's where config.json does not say.
+TEST(ToGguf, Phi2WithoutAPartialRotaryFactorTurnsHalfOfAHead) {
+  const auto made = gguf_of_variant(variant("phi2", R"({"partial_rotary_factor": null})"));
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(made->metadata.find_unsigned("phi2.rope.dimension_count"), 8u);
+}
+
 TEST(ToGguf, QueryKeyAndValueOfHeadsMustBeThirds) {
   expect_error(gguf_of_variant(variant("gpt-neox", R"({"num_attention_heads": 7})")),
                ErrorCode::kCorrupt, "expected q, k and v of 7 heads");

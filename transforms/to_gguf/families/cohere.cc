@@ -2,8 +2,7 @@
 //
 // Source: llama.cpp conversion/command_r.py (CommandR2Model, Cohere2Model); defaults: transformers
 // models/cohere{,2}/configuration_*.py. Command R's context is model_max_length where config.json
-// has it; Cohere2's class derives the size of a head, whatever config.json says, and its file
-// has no biases.
+// has it; a Cohere2 file has no biases.
 #include "transforms/to_gguf/families/families.h"
 
 namespace ckpt {

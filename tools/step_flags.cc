@@ -25,6 +25,7 @@ constexpr StepFlag kStepFlags[] = {
     {"amax-from", "export", "amax-from", {}, {}, kForExport},
     {"preset", "export", "preset", {}, {}, kForExport},
     {"rounding", "export", "rounding", {}, {}, kForExport},
+    {"kv-cache", "export", "kv-cache", {}, {}, kForExport},
     {"search", "export", "search", {}, {}, "; best for q4_k, q5_k and q6_k too"},
     {"moments", "export", "moments"},
     {"only", "export", "only", {}, {}, kForExport},

@@ -110,9 +110,18 @@ Status read_maxima(const ExportOptions& options, const Context& context, Calibra
 
 Status add_amax_from(Calibration& calibration, const ExportOptions& options,
                      const Context& context) {
+std::string how_to_get_amax(const ExportOptions& options) {
+  std::string out =
+      "--amax-from FILE.json, which docs/collect_amax.py measures; --amax-from DIR with an earlier "
+      "export or a QAT checkpoint of this model; a QAT checkpoint as IN; or ";
+  if (options.type == ExportType::kFp8) return out + "--to nvfp4-w4a16, which needs none";
+  return out + fmt::format("--preset {}-input-scale1 or --to nvfp4-w4a16, which need none",
+                           options.layers_name());
+}
+
   if (options.amax_from.empty()) return {};
   Status read = in("amax-from", read_maxima(options, context, calibration));
-  if (!read && read.error().hint.empty()) read.error().hint = kHowToGetAmax;
+  if (!read && read.error().hint.empty()) read.error().hint = how_to_get_amax(options);
   return read;
 }
 

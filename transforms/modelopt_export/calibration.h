@@ -54,10 +54,7 @@ Result<Calibration> take_quantizers(Checkpoint& checkpoint, const ExportOptions&
 Result<Calibration> take_calibration(Checkpoint& checkpoint, const ExportOptions& options,
                                      const Context& context);
 // What to try where maxima of activations are missing or cannot be read.
-inline constexpr std::string_view kHowToGetAmax =
-    "--amax-from FILE.json, which docs/collect_amax.py measures; --amax-from DIR with an earlier "
-    "export or a QAT checkpoint of this model; a QAT checkpoint as IN; or --to nvfp4-w4a16, which "
-    "needs none";
+std::string how_to_get_amax(const ExportOptions& options);
 // Adds what --amax-from tells. Fails: kUsage, kIo, kCorrupt.
 Status add_amax_from(Calibration& calibration, const ExportOptions& options,
                      const Context& context);

@@ -72,7 +72,8 @@ void note_unused(const ExportJob& job) {
   }
   for (const auto& [module, amax] : job.calibration.inputs) {
     const bool is_used = is_stack(module) || inputs.count(module) != 0;
-    if (!is_used || !job.options.has_activations()) ++activations;
+    const bool is_wanted = job.options.has_activations() && !job.options.has_input_scale_1;
+    if (!is_used || !is_wanted) ++activations;
   }
   if (weights > 0) {
     job.context.note(fmt::format("{} layers are calibrated but left unquantized", weights));

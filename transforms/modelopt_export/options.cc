@@ -9,11 +9,63 @@ namespace {
 constexpr Choice kExportTypes[] = {{"nvfp4", ExportType::kNvfp4},
                                    {"nvfp4-w4a16", ExportType::kNvfp4Weights},
                                    {"fp8", ExportType::kFp8}};
-constexpr Choice kPresets[] = {{"default", ExportPreset::kDefault},
-                               {"mlp-only", ExportPreset::kMlpOnly},
-                               {"experts-only", ExportPreset::kExpertsOnly}};
+enum class PresetWord : uint8_t {
+  kDefault,
+  kMlpOnly,
+  kExpertsOnly,
+  kDefaultInputScale1,
+  kMlpOnlyInputScale1,
+  kExpertsOnlyInputScale1,
+  kWeightOnly
+};
+constexpr Choice kPresets[] = {{"default", PresetWord::kDefault},
+                               {"mlp-only", PresetWord::kMlpOnly},
+                               {"experts-only", PresetWord::kExpertsOnly},
+                               {"default-input-scale1", PresetWord::kDefaultInputScale1},
+                               {"mlp-only-input-scale1", PresetWord::kMlpOnlyInputScale1},
+                               {"experts-only-input-scale1", PresetWord::kExpertsOnlyInputScale1},
+                               {"weight-only", PresetWord::kWeightOnly}};
 constexpr std::string_view kKvCacheNames[] = {"", "FP8", "NVFP4"};
 constexpr Choice kKvCaches[] = {{"none", 0}, {"fp8", 1}, {"nvfp4", 2}};
+
+ExportPreset layers_of(PresetWord preset) {
+  switch (preset) {
+    case PresetWord::kMlpOnly:
+    case PresetWord::kMlpOnlyInputScale1:
+      return ExportPreset::kMlpOnly;
+    case PresetWord::kExpertsOnly:
+    case PresetWord::kExpertsOnlyInputScale1:
+      return ExportPreset::kExpertsOnly;
+    default:
+      return ExportPreset::kDefault;
+  }
+}
+
+// What a preset says beside the layers: which type it is for, and what of the inputs is known.
+Status take_preset(const OptionValues& options, ExportOptions& out) {
+  const auto word = options.choice<PresetWord>("preset");
+  out.preset = layers_of(word);
+  if (word <= PresetWord::kExpertsOnly) return {};
+  const std::string_view name = kPresets[static_cast<size_t>(word)].name;
+  const bool is_weight_only = word == PresetWord::kWeightOnly;
+  if (out.type == ExportType::kFp8) {
+    return fail_with_hint(ErrorCode::kUsage, "--to nvfp4", "preset {}: type fp8; expected nvfp4",
+                          name);
+  }
+  if (is_weight_only) {
+    out.type = ExportType::kNvfp4Weights;
+  } else if (out.type == ExportType::kNvfp4Weights) {
+    return fail_with_hint(ErrorCode::kUsage, "--to nvfp4",
+                          "preset {}: type nvfp4-w4a16 stores nothing of inputs", name);
+  }
+  if (!options.text("amax-from").empty()) {
+    return fail_with_hint(
+        ErrorCode::kUsage, "one of the two", "preset {} {} and amax-from has maxima of them", name,
+        is_weight_only ? "stores nothing of inputs" : "gives all inputs a scale of 1.0");
+  }
+  out.has_input_scale_1 = !is_weight_only;
+  return {};
+}
 
 }  // namespace
 
@@ -21,7 +73,9 @@ constinit const OptionRule kExportOptions[10] = {
     option::choice("type", kExportTypes, "what to store weights as").required(),
     option::path("amax-from", "DIR|FILE.json",
                  "maxima of activations: an earlier export, a QAT checkpoint, a list"),
-    option::choice("preset", kPresets, "which layers").by_default("default"),
+    option::choice("preset", kPresets,
+                   "which layers; -input-scale1 and weight-only need no maxima of activations")
+        .by_default("default"),
     option::glob("keep", "tensors to leave as they are").repeated(),
     option::glob("only", "tensors to quantize; all others stay").repeated(),
     option::yes_no("fresh-weight-amax",
@@ -43,10 +97,14 @@ std::string_view ExportOptions::algo_name() const {
   return type == ExportType::kNvfp4 ? "NVFP4" : "W4A16_NVFP4";
 }
 
+std::string_view ExportOptions::layers_name() const {
+  return kPresets[static_cast<size_t>(preset)].name;
+}
+
 Result<ExportOptions> read_export_options(const OptionValues& options) {
   ExportOptions out;
   out.type = options.choice<ExportType>("type");
-  out.preset = options.choice<ExportPreset>("preset");
+  CKPT_TRY(take_preset(options, out));
   out.encode.cpu_rounding = options.choice<bool>("rounding");
   out.encode.search = options.choice<ScaleSearch>("search");
   out.fresh_weight_amax = options.yes("fresh-weight-amax");

@@ -36,16 +36,18 @@ struct GlobsAndNames {
 struct ExportOptions {
   ExportType type = ExportType::kNvfp4;
   ExportPreset preset = ExportPreset::kDefault;
-  GlobsAndNames keep, only;  // of tensors and modules
-  std::string amax_from;     // empty: none
-  std::string moments;       // empty: none
+  GlobsAndNames keep, only;        // of tensors and modules
+  bool has_input_scale_1 = false;  // every layer's input_scale is 1.0, whatever its inputs are
+  std::string amax_from;           // empty: none
+  std::string moments;             // empty: none
   bool fresh_weight_amax = false;
   EncodeOptions encode;
   std::optional<std::string> kv_cache;  // "FP8", "NVFP4", "" for none; nullopt: as the source says
 
   bool has_activations() const { return type != ExportType::kNvfp4Weights; }
-  std::string_view type_name() const;  // "nvfp4-w4a16"
-  std::string_view algo_name() const;  // "W4A16_NVFP4"
+  std::string_view type_name() const;    // "nvfp4-w4a16"
+  std::string_view algo_name() const;    // "W4A16_NVFP4"
+  std::string_view layers_name() const;  // "mlp-only": the preset of these layers
   Scheme scheme() const { return type == ExportType::kFp8 ? Scheme::kFp8Tensor : Scheme::kNvfp4; }
   // input_scale = amax / this: 6 x 448 or 448.
   float activation_divisor() const { return type == ExportType::kFp8 ? 448.0f : 2688.0f; }

@@ -219,7 +219,7 @@ class Maker {
   Status no_maxima(uint64_t missing, const std::string& first) const {
     const std::string& from = job_.options.amax_from;
     const auto& known = job_.calibration.inputs;
-    const std::string hint(kHowToGetAmax);
+    const std::string hint = how_to_get_amax(job_.options);
     if (!from.empty() && missing == weight_count()) {
       return fail_with_hint(
           ErrorCode::kUsage, hint,
@@ -234,6 +234,13 @@ class Maker {
         missing, weight_count(), from.empty() ? "" : fmt::format(" in {}", from), first,
         job_.options.type_name());
   }
+    // What ModelOpt's constant_amax of 2688 makes.
+    if (job_.options.has_input_scale_1) {
+      for (const auto& [key, members] : input_groups_) {
+        for (const size_t i : members) input_scales_[i] = 1.0f;
+      }
+      return {};
+    }
   size_t weight_count() const {
     const auto& modules = job_.selection.modules;
     return static_cast<size_t>(std::count_if(modules.begin(), modules.end(),

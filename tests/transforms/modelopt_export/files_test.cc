@@ -60,7 +60,7 @@ void expect_files(Result<Checkpoint> made, const OrderedJson& row) {
 
 TEST(ExportFiles, EqualThoseOfModelopt) {
   const OrderedJson cases = expected_cases();
-  ASSERT_EQ(cases.size(), 11u);
+  ASSERT_EQ(cases.size(), 18u);
   for (const OrderedJson& row : cases) {
     expect_files(run("export", *open(testdata(row["in"].get<std::string>())), options_of(row)),
                  row);

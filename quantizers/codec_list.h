@@ -31,7 +31,8 @@ extern const Codec kIq3XxsCodec, kIq3SCodec, kTq1_0Codec, kTq2_0Codec;
 
 // Of quantized checkpoints, in several parts: nvfp4_checkpoint.cc, fp8_scaled.cc, mx_checkpoint.cc
 extern const Codec kNvfp4ModeloptCodec, kNvfp4CtCodec;
-extern const Codec kNvfp4GgufCodec;  // nvfp4_repack.cc
+extern const Codec kNvfp4GgufCodec;     // nvfp4_repack.cc
+extern const Codec kNvfp4StackedCodec;  // stacked.cc
 extern const Codec kFp8TensorCodec, kFp8TensorVectorCodec, kFp8TensorCtCodec;
 extern const Codec kFp8ChannelCodec, kFp8ChannelColumnCodec, kFp8ChannelCtCodec;
 extern const Codec kFp8BlockCodec, kFp8BlockBf16Codec, kFp8BlockScaleCodec, kFp8BlockCtCodec;

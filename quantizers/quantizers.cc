@@ -76,6 +76,7 @@ constexpr const Codec* kAllCodecs[] = {
     &kTq2_0Codec,
     &kQ1_0Codec,
     &kQ2_0Codec,
+    &kNvfp4StackedCodec,
 };
 
 }  // namespace

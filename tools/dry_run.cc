@@ -48,15 +48,18 @@ void show_tensor(const Console& console, const Output& output, const Tensor& ten
   table.add({tensor.name, shape_text(tensor), std::string(source.codec->name),
              fmt::format("{}", source_bytes), std::string(tensor.codec->name),
              fmt::format("{}", bytes)});
-  console.object("plan", {{"out", output.path.string()},
-                          {"tensor", tensor.name},
-                          {"source", tensor.source_name.empty() ? tensor.name : tensor.source_name},
-                          {"shape", tensor.shape},
-                          {"from", source.codec->name},
-                          {"to", tensor.codec->name},
-                          {"source_bytes", source_bytes},
-                          {"size_bytes", bytes},
-                          {"bits_per_weight", sum.rounded_bits()}});
+  Json row = {{"out", output.path.string()},
+              {"tensor", tensor.name},
+              {"source", tensor.source_name.empty() ? tensor.name : tensor.source_name},
+              {"shape", tensor.shape},
+              {"from", source.codec->name},
+              {"to", tensor.codec->name},
+              {"source_bytes", source_bytes},
+              {"size_bytes", bytes},
+              {"bits_per_weight", sum.rounded_bits()}};
+  const uint64_t kept = tensor.is_stored() ? 0 : tensor.recoded().exact_blocks;
+  if (kept != 0) row["moved_blocks"] = kept;
+  console.object("plan", row);
 }
 
 void show_output(const Console& console, const Output& output) {

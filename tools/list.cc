@@ -66,18 +66,25 @@ void list_steps(const Console& console) {
   }
 }
 
+// Which exports take all linear layers of a family.
+std::string_view export_of(const FamilyInfo& family, bool for_json) {
+  if (!family.has_export) return for_json ? "all but experts" : "no experts";
+  if (!family.has_fp8_export) return for_json ? "all as nvfp4" : "nvfp4";
+  return for_json ? "all" : "yes";
+}
+
 void list_families(const Console& console) {
   Table table({"family", "--mmproj", "vl-wrap", "from GGUF", "nvfp4, fp8", "architectures"});
   for (const FamilyInfo& family : all_families()) {
     table.add({std::string(family.name), family.has_projector ? "yes" : "-",
                family.has_wrapper ? "yes" : "-", family.comes_back ? "yes" : "-",
-               family.has_export ? "yes" : "no experts", std::string(family.architectures)});
+               std::string(export_of(family, false)), std::string(family.architectures)});
     console.object("family", {{"name", family.name},
                               {"architectures", family.architectures},
                               {"projector", family.has_projector},
                               {"vl_wrap", family.has_wrapper},
                               {"from_gguf", family.comes_back},
-                              {"export", family.has_export ? "all" : "all but experts"}});
+                              {"export", export_of(family, true)}});
   }
   for (const std::string& line : table.lines(std::vector<bool>(6))) console.answer(line);
 }

@@ -60,7 +60,8 @@ bool exports_all_linears(const Family& family) {
       return swaps && rule.from.find(".experts.") != rule.from.npos;
     });
   });
-  return !is_exchanged || takes_exchanged_experts(family.model_types);
+  return !is_exchanged || takes_exchanged_experts(family.model_types) ||
+         keeps_experts_stacked(family.model_types);
 }
 
 }  // namespace
@@ -87,6 +88,7 @@ std::vector<FamilyInfo> all_families() {
     });
     info.comes_back = comes_back_from_gguf(info.architectures);
     info.has_export = exports_all_linears(*family);
+    info.has_fp8_export = info.has_export && !keeps_experts_stacked(family->model_types);
     out.push_back(info);
   }
   return out;

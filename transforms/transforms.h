@@ -16,8 +16,9 @@ struct FamilyInfo {
   bool has_projector = false;      // to-mmproj makes one for some of them
   bool has_wrapper = false;        // vl-wrap and vl-unwrap know a vision class around it
   bool comes_back = false;         // from-gguf makes a folder of some of them, or their text part
-  bool has_export = false;         // --to nvfp4 and fp8 take all of its linear layers, else all but
+  bool has_export = false;         // --to nvfp4 takes all of its linear layers, else all but
                                    // stacks of experts
+  bool has_fp8_export = false;     // so does --to fp8
 };
 std::vector<FamilyInfo> all_families();
 

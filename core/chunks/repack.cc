@@ -135,9 +135,12 @@ Scheme moved_scheme(const Tensor& tensor) {
 MovedBlocks count_moved(const std::vector<Tensor>& tensors) {
   MovedBlocks out;
   for (const Tensor& tensor : tensors) {
-    if (tensor.is_stored() || tensor.recoded().repack == nullptr) continue;
+    if (tensor.is_stored()) continue;
+    const bool is_moved = tensor.recoded().repack != nullptr;
+    const uint64_t kept = tensor.recoded().exact_blocks;
+    if (!is_moved && kept == 0) continue;
     ++out.tensors;
-    out.blocks += tensor.values() / tensor.codec->block_values;
+    out.blocks += is_moved ? tensor.values() / tensor.codec->block_values : kept;
   }
   return out;
 }

@@ -24,7 +24,8 @@ Result<Tensor> repack(Tensor tensor, const Codec& codec);
 // The scheme of the codec that the tensor's bits are moved from; kPlain: they are not moved.
 Scheme moved_scheme(const Tensor& tensor);
 
-// Tensors whose bits are moved, and the blocks of their codec.
+// Tensors whose bits are moved, and the blocks of their codec; with tensors whose codes are kept
+// where that is exact, and those blocks of the codec that they come from.
 struct MovedBlocks {
   uint64_t tensors = 0, blocks = 0;
 };

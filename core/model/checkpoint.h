@@ -78,8 +78,9 @@ struct Recoded {
                                                        // codec, Stored; may be null
   const Repack* repack = nullptr;  // set: no floats; ops are PermuteColumns of whole blocks
   std::shared_ptr<const Tensor> moments =
-      nullptr;  // second moments of what the columns are
-                // multiplied with (core/chunks/error_feedback.h)
+      nullptr;                // second moments of what the columns are
+                              // multiplied with (core/chunks/error_feedback.h)
+  uint64_t exact_blocks = 0;  // of `from`: known to keep their values, where `repack` is not set
 };
 
 // One plain floating-point number an element, of 16 bits or more.

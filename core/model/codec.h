@@ -113,8 +113,9 @@ enum class Dialect : uint8_t {
   kModelopt,
   kCompressedTensors,
   kGguf,
-  kVector,  // ModelOpt's, the one scale of a tensor as a list
-  kOther,   // one of several more, told apart by the codec's parts
+  kVector,         // ModelOpt's, the one scale of a tensor as a list
+  kModeloptStack,  // ModelOpt's of stacked experts, inputs before outputs
+  kOther,          // one of several more, told apart by the codec's parts
 };
 
 struct Codec {

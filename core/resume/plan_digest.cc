@@ -13,6 +13,7 @@
 #include "core/base/sha256.h"
 #include "core/model/coded_matrix.h"
 #include "core/model/decoded_source.h"
+#include "core/model/mxfp4_blocks.h"
 #include "core/model/strided_source.h"
 #include "core/model/turned_source.h"
 
@@ -113,6 +114,10 @@ class Digester {
       const Tensor& tensor = turned->tensor();
       say(" turned {} {} ", tensor.codec->name, fmt::join(tensor.shape, " "));
       return add_parts(tensor);
+    }
+    if (const auto* amax = dynamic_cast<const Mxfp4BlockAmax*>(&source)) {
+      say(" mxfp4-amax {} {} ", amax->choice().smallest, amax->choice().when_zeros);
+      return add_parts(amax->tensor());
     }
     if (const auto* coded = dynamic_cast<const CodedSource*>(&source)) {
       return add_coded(coded->matrix());

@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint64_t kMaxListBytes = uint64_t{256} << 20;
 constexpr std::string_view kInputScale = ".input_scale";
+constexpr std::string_view kStackInputScale = "_proj_input_scale";  // "….experts.down_proj" + it
 
 Status take_list(const std::string& text, Calibration& out) {
   CKPT_ASSIGN(const JsonText json, JsonText::parse(text));
@@ -62,7 +63,8 @@ Status take_scales(const Checkpoint& from, Calibration& out) {
     if (name.ends_with(".k_scale") || name.ends_with(".v_scale")) {
       CKPT_ASSIGN(out.kv_scales[input_key(name)], in(name, read_scalar(tensor)));
     }
-    if (!name.ends_with(kInputScale)) continue;
+    const bool is_of_stack = name.ends_with(kStackInputScale);
+    if (!name.ends_with(kInputScale) && !is_of_stack) continue;
     const std::string module = name.substr(0, name.size() - kInputScale.size());
     CKPT_ASSIGN(const float scale, in(name, read_scalar(tensor)));
     out.inputs[input_key(module)] = {scale, all_fp8 || fp8.count(module) != 0 ? 448.0f : 2688.0f};
@@ -108,8 +110,6 @@ Status read_maxima(const ExportOptions& options, const Context& context, Calibra
 
 }  // namespace
 
-Status add_amax_from(Calibration& calibration, const ExportOptions& options,
-                     const Context& context) {
 std::string how_to_get_amax(const ExportOptions& options) {
   std::string out =
       "--amax-from FILE.json, which docs/collect_amax.py measures; --amax-from DIR with an earlier "
@@ -119,6 +119,8 @@ std::string how_to_get_amax(const ExportOptions& options) {
                            options.layers_name());
 }
 
+Status add_amax_from(Calibration& calibration, const ExportOptions& options,
+                     const Context& context) {
   if (options.amax_from.empty()) return {};
   Status read = in("amax-from", read_maxima(options, context, calibration));
   if (!read && read.error().hint.empty()) read.error().hint = how_to_get_amax(options);

@@ -7,8 +7,8 @@
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/moe_utils.py (_export_fused_experts).
 // Some families stack the same names with rows and columns exchanged ([E, H, 2I] and [E, I, H]);
 // the two shapes together tell which it is. Qwen3-VL is released so, and transformers 5 exchanges
-// them as it loads them: its experts come out as the others' do. Those of Llama 4 and gpt-oss stay
-// stacks in ModelOpt's exports and are refused.
+// them as it loads them: its experts come out as the others' do. Those of gpt-oss stay stacks in
+// ModelOpt's exports, and here; those of Llama 4 stay stacks there and are refused.
 #include <map>
 
 #include "core/model/strided_source.h"
@@ -46,7 +46,9 @@ Status check_stack(const std::string& container, const ExportModel& model, Stack
   const bool fits = up[0] == down[0] && up[2] == down[1] && up[1] % 2 == 0 && up[1] / 2 == down[2];
   if (fits) return {};
   const bool is_exchanged = up[0] == down[0] && up[1] == down[2] && up[2] == 2 * down[1];
-  stack.is_exchanged = is_exchanged && takes_exchanged_experts(model.model_type);
+  const bool may_be_exchanged =
+      takes_exchanged_experts(model.model_type) || keeps_experts_stacked(model.model_type);
+  stack.is_exchanged = is_exchanged && may_be_exchanged;
   if (stack.is_exchanged) return {};
   return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
                         "'{}': gate_up_proj [{}] and down_proj [{}]; expected [E, 2I, H] and "
@@ -129,6 +131,32 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
   return stacks;
 }
 
+// Those that stay stacks: as NVFP4, with scales from the weights or from MXFP4.
+Status check_kept_stacks(const Stacks& stacks, const Calibration& calibration,
+                         const ExportOptions& options) {
+  for (const auto& [container, stack] : stacks) {
+    const std::string hint = fmt::format("--keep '{}*'", container);
+    if (options.type == ExportType::kFp8) {
+      return fail_with_hint(ErrorCode::kUnsupported, hint,
+                            "'{}': experts that stay stacked have no form in FP8; expected nvfp4",
+                            container);
+    }
+    if (calibration.is_qat) {
+      return fail_with_hint(ErrorCode::kUnsupported, hint,
+                            "'{}': experts that stay stacked have stored maxima of a training; "
+                            "expected none",
+                            container);
+    }
+    for (const Tensor* tensor : {stack.gate_up, stack.down}) {
+      if (tensor->shape[1] % 16 == 0 && tensor->shape[2] % 16 == 0) continue;
+      return fail_with_hint(ErrorCode::kUnsupported, hint,
+                            "tensor '{}': [{}]; NVFP4 needs multiples of 16 inputs and outputs",
+                            tensor->name, fmt::join(tensor->shape, ", "));
+    }
+  }
+  return {};
+}
+
 Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks) {
   std::vector<Tensor> out;
   for (const Tensor& tensor : checkpoint.tensors) {
@@ -149,9 +177,13 @@ bool takes_exchanged_experts(std::string_view model_type) {
   return model_type.starts_with("qwen3_vl_moe");
 }
 
+bool keeps_experts_stacked(std::string_view model_type) { return model_type == "gpt_oss"; }
+
 Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
                      const Calibration& calibration, const ExportOptions& options) {
   CKPT_ASSIGN(const Stacks stacks, find_stacks(checkpoint, model, calibration, options));
+  if (keeps_experts_stacked(model.model_type))
+    return check_kept_stacks(stacks, calibration, options);
   return stacks.empty() ? Status() : split_stacks(checkpoint, stacks);
 }
 

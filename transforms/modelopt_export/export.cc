@@ -7,6 +7,7 @@
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/torch_dtype.h"
+#include "transforms/modelopt_export/mxfp4_cast.h"
 #include "transforms/modelopt_export/options.h"
 #include "transforms/modelopt_export/tensors.h"
 #include "transforms/steps.h"
@@ -16,7 +17,7 @@ namespace {
 
 // ---- what is refused at once -------------------------------------------------------------------
 
-Status check_unquantized(const Checkpoint& checkpoint) {
+Status check_unquantized(const Checkpoint& checkpoint, const ExportOptions& options) {
   const std::string hint = "--step dequantize before it";
   CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
   if (config && config->find("quantization_config") != nullptr) {
@@ -28,6 +29,7 @@ Status check_unquantized(const Checkpoint& checkpoint) {
                           tensor.name.ends_with(".weight_scale_inv") ||
                           tensor.name.ends_with(".input_scale");
     if (tensor.codec->parts.size() == 1 && !is_scale) continue;
+    if (options.type != ExportType::kFp8 && mxfp4_of(tensor) != nullptr) continue;
     return fail_with_hint(ErrorCode::kUnsupported, hint, "tensor '{}' is quantized already ({})",
                           tensor.name, tensor.codec->name);
   }
@@ -164,8 +166,9 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   }
   CKPT_ASSIGN(const ExportOptions parsed, read_export_options(options));
   CKPT_ASSIGN(Calibration calibration, take_calibration(checkpoint, parsed, context));
+  CKPT_ASSIGN(checkpoint, take_mxfp4(std::move(checkpoint), parsed, context));
   CKPT_TRY(check_weights_are_read(checkpoint));
-  CKPT_TRY(check_unquantized(checkpoint));
+  CKPT_TRY(check_unquantized(checkpoint, parsed));
   CKPT_TRY(add_amax_from(calibration, parsed, context));
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
   CKPT_ASSIGN(const Importance importance, read_importance(checkpoint, parsed, context));

@@ -8,6 +8,7 @@
 #include "core/model/tensor_names.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/modelopt_export/groups.h"
+#include "transforms/modelopt_export/mxfp4_cast.h"
 
 namespace ckpt {
 namespace {
@@ -94,15 +95,23 @@ std::set<std::string, std::less<>> find_expert_parents(const Checkpoint& checkpo
 
 // The module of a weight that may be quantized or must be listed; empty for all other tensors.
 std::string linear_module(const Tensor& tensor) {
-  if (tensor.shape.size() < 2 || !tensor.is_plain_float()) return {};
+  if (tensor.shape.size() < 2) return {};
+  if (!tensor.is_plain_float() && mxfp4_of(tensor) == nullptr) return {};
   if (tensor.name.ends_with(kWeight)) {
     const std::string module = module_of(tensor.name);
     // Norms of single heads are matrices.
     return last_word(module).ends_with("norm") ? std::string() : module;
   }
   const size_t at = tensor.name.rfind(".experts.");
-  const bool is_stack = at != std::string::npos && tensor.shape.size() == 3;
-  return is_stack ? tensor.name.substr(0, at + std::string_view(".experts").size()) : std::string();
+  const bool is_of_stack = at != std::string::npos && tensor.shape.size() == 3;
+  return is_of_stack ? tensor.name.substr(0, at + std::string_view(".experts").size())
+                     : std::string();
+}
+
+// A stack of experts that stays one.
+bool is_kept_stack(const Tensor& tensor, const ExportModel& model) {
+  return tensor.shape.size() == 3 && keeps_experts_stacked(model.model_type) &&
+         tensor.name.rfind(".experts.") != std::string::npos;
 }
 
 Status check_rows(const Tensor& tensor, const std::string& module, const ExportOptions& options) {
@@ -215,11 +224,13 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
     if (module.empty()) continue;
     seen.insert(module);
     unmatched.see(module, tensor.name);
-    const bool is_linear = tensor.shape.size() == 2 && tensor.name.ends_with(kWeight);
+    const bool is_stack = is_kept_stack(tensor, model);
+    const bool is_linear = is_stack || (tensor.shape.size() == 2 && tensor.name.ends_with(kWeight));
     const bool may_be = calibration.is_qat || !is_router(module, expert_parents);
-    if (is_linear && may_be && is_selected(module, tensor.name, model, calibration, options)) {
+    const std::string& own = is_stack ? tensor.name : module;
+    if (is_linear && may_be && is_selected(own, tensor.name, model, calibration, options)) {
       CKPT_TRY(check_rows(tensor, module, options));
-      selected = module;
+      selected = own;
       out.has_quantized = true;
     } else {
       unquantized.insert(module);

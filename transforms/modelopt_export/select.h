@@ -32,6 +32,12 @@ struct Selection {
 // Whether stacks of experts with rows and columns exchanged ([E, H, 2I], [E, I, H]) are cut too.
 // `model_type` is the language model's.
 bool takes_exchanged_experts(std::string_view model_type);
+// Whether they stay in stacks, which are modules of their own then: "….experts.down_proj".
+bool keeps_experts_stacked(std::string_view model_type);
+// A module that is such a stack. Others are named without ".weight".
+inline bool is_stacked_module(std::string_view module, const Tensor& tensor) {
+  return module == tensor.name;
+}
 
 // Experts that are stacked in one tensor are cut into a tensor for each, as ModelOpt names them,
 // where they will be quantized. Fails: kUnsupported: stacks of another shape.

@@ -7,6 +7,7 @@
 
 #include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/groups.h"
+#include "transforms/modelopt_export/mxfp4_cast.h"
 
 namespace ckpt {
 namespace {
@@ -21,11 +22,10 @@ class Maker {
 
   Status run() {
     CKPT_TRY(recode_weights());
-    for (const auto& [key, members] : weight_groups_) {
-      CKPT_TRY(check_members(members));
-      CKPT_TRY(share_weight_amax(members));
-    }
+    CKPT_TRY(decode_others());
+    for (const auto& [key, members] : weight_groups_) CKPT_TRY(check_members(members));
     if (job_.options.has_activations()) CKPT_TRY(find_input_scales());
+    for (const auto& [key, members] : weight_groups_) CKPT_TRY(share_weight_amax(members));
     append_scales();
     note_counts();
     return {};
@@ -37,10 +37,14 @@ class Maker {
   Recoded& recoded(size_t index) { return std::get<Recoded>(tensor(index).origin); }
 
   Status recode_weights() {
-    const Codec& codec =
-        scheme_codec(job_.context.codecs, job_.options.scheme(), Dialect::kModelopt);
     for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
       if (module(i).empty()) continue;
+      if (mxfp4_of(tensor(i)) != nullptr) {
+        CKPT_TRY(check_cast(i));
+        mxfp4_.emplace(i, tensor(i));
+      }
+      const Dialect dialect = is_stack(i) ? Dialect::kModeloptStack : Dialect::kModelopt;
+      const Codec& codec = scheme_codec(job_.context.codecs, job_.options.scheme(), dialect);
       CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), codec));
       recoded(i).options = job_.options.encode;
       const SharedGroup group = find_group(module(i), job_.model.model_type);
@@ -53,8 +57,40 @@ class Maker {
     return fail(ErrorCode::kUsage, "no layer is left to quantize");
   }
 
+  // Its name is the tensor's own.
+  bool is_stack(size_t index) const {
+    return is_stacked_module(module(index), checkpoint_.tensors[index]);
+  }
+
+  Status check_cast(size_t index) const {
+    if (job_.options.encode.search == ScaleSearch::kNone) return {};
+    return fail_with_hint(
+        ErrorCode::kUsage, "the same without search, or --step dequantize before it",
+        "search: '{}' is MXFP4, whose codes are kept; there is nothing to search", module(index));
+  }
+
+  // MXFP4 that is not to be quantized: a power of two times E2M1 is a BF16 number.
+  Status decode_others() {
+    uint64_t count = 0;
+    std::string first;
+    for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
+      if (!module(i).empty() || mxfp4_of(tensor(i)) == nullptr) continue;
+      if (count++ == 0) first = tensor(i).name;
+      const Codec& bf16 = plain_codec(job_.context.codecs, Dtype::kBF16);
+      CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), bf16));
+    }
+    if (count == 0) return {};
+    job_.context.note(fmt::format("{} weights of MXFP4 stay unquantized, as BF16 (the first: '{}')",
+                                  count, first));
+    return {};
+  }
+
   Status set_importance(size_t index) {
     if (recoded(index).options.search == ScaleSearch::kNone) return {};
+    if (is_stack(index)) {
+      if (unweighted_++ == 0) first_unweighted_ = module(index);
+      return {};
+    }
     CKPT_ASSIGN(recoded(index).weights,
                 find_column_weights(job_.importance, module(index), tensor(index)));
     CKPT_ASSIGN(recoded(index).moments,
@@ -100,7 +136,31 @@ class Maker {
   }
 
   // ---- weights ---------------------------------------------------------------------------------
+  // True when all members are MXFP4, and cast.
+  Result<bool> cast(const Indices& members) {
+    std::vector<Mxfp4Cast> group;
+    for (const size_t i : members) {
+      const auto found = mxfp4_.find(i);
+      if (found != mxfp4_.end()) group.push_back({&found->second});
+    }
+    if (group.size() != members.size()) {
+      for (const Mxfp4Cast& each : group) mxfp4_notes_.add_rounded(each.weight->name);
+      return false;
+    }
+    CKPT_TRY(cast_mxfp4(group, job_.context.codecs));
+    for (size_t at = 0; at < members.size(); ++at) {
+      Recoded& made = recoded(members[at]);
+      made.stats = group[at].stats;
+      made.block_amax = group[at].block_amax;
+      made.exact_blocks = group[at].exact_blocks;
+      mxfp4_notes_.add(group[at]);
+    }
+    return true;
+  }
+
   Status share_weight_amax(const Indices& members) {
+    CKPT_ASSIGN(const bool is_cast, cast(members));
+    if (is_cast) return {};
     if (!job_.calibration.is_qat || job_.options.fresh_weight_amax) {
       scan(members);
       return {};
@@ -174,6 +234,13 @@ class Maker {
     input_scales_.resize(checkpoint_.tensors.size());
     uint64_t missing = 0;
     std::string first;
+    // What ModelOpt's constant_amax of 2688 makes.
+    if (job_.options.has_input_scale_1) {
+      for (const auto& [key, members] : input_groups_) {
+        for (const size_t i : members) input_scales_[i] = 1.0f;
+      }
+      return {};
+    }
     for (const auto& [key, members] : input_groups_) {
       CKPT_ASSIGN(const InputAmax* largest, largest_input(members));
       if (largest == nullptr) {
@@ -234,13 +301,6 @@ class Maker {
         missing, weight_count(), from.empty() ? "" : fmt::format(" in {}", from), first,
         job_.options.type_name());
   }
-    // What ModelOpt's constant_amax of 2688 makes.
-    if (job_.options.has_input_scale_1) {
-      for (const auto& [key, members] : input_groups_) {
-        for (const size_t i : members) input_scales_[i] = 1.0f;
-      }
-      return {};
-    }
   size_t weight_count() const {
     const auto& modules = job_.selection.modules;
     return static_cast<size_t>(std::count_if(modules.begin(), modules.end(),
@@ -255,8 +315,9 @@ class Maker {
       const std::string name = tensor(i).name;
       out.push_back(std::move(tensor(i)));
       if (!input_scales_.empty() && input_scales_[i]) {
-        out.push_back(make_f32_tensor(module(i) + ".input_scale", {}, {*input_scales_[i]},
-                                      job_.context.codecs));
+        const bool is_stack = is_stacked_module(module(i), out.back());
+        out.push_back(make_f32_tensor(module(i) + (is_stack ? "_input_scale" : ".input_scale"), {},
+                                      {*input_scales_[i]}, job_.context.codecs));
       }
       if (has_kv) append_kv_scale(name, out);
     }
@@ -275,6 +336,7 @@ class Maker {
   }
 
   void note_counts() const {
+    mxfp4_notes_.say(job_.context);
     const bool has_importance =
         !job_.importance.weights.empty() || !job_.importance.moments.empty();
     if (has_importance && unweighted_ > 0) {
@@ -298,6 +360,8 @@ class Maker {
   Checkpoint& checkpoint_;
   const ExportJob& job_;
   std::map<std::string, Indices> weight_groups_, input_groups_;
+  std::map<size_t, Tensor> mxfp4_;  // weights that are cast, as they were read
+  Mxfp4Notes mxfp4_notes_;
   std::vector<std::optional<float>> input_scales_;
   uint64_t uncalibrated_ = 0, split_groups_ = 0;
   std::string first_uncalibrated_, first_split_;

@@ -1,5 +1,6 @@
 // Exports of every family: which layers are quantized, which are listed as excluded, how large the
 // scales are; or the sentence that refuses.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -114,12 +115,16 @@ TEST(ExportFamilies, TheListSaysWhichAreExportedWhole) {
   }
 }
 
+// Experts that stay stacked are modules under the names of their tensors.
+bool is_stacked(const Tensor& tensor) { return tensor.codec->dialect == Dialect::kModeloptStack; }
+
 // Made-up maxima of the inputs of all layers that a weight-only export quantizes.
 std::string made_up_maxima(const Checkpoint& made) {
   std::string out;
   for (const Tensor& tensor : made.tensors) {
     if (!tensor.has_scales()) continue;
-    out += fmt::format("{}\"{}\": 8.0", out.empty() ? "{" : ", ", module_of(tensor.name));
+    out += fmt::format("{}\"{}\": 8.0", out.empty() ? "{" : ", ",
+                       is_stacked(tensor) ? tensor.name : module_of(tensor.name));
   }
   return out + "}";
 }
@@ -140,15 +145,22 @@ TEST(ExportFamilies, ScalesFitTheirWeights) {
     ASSERT_TRUE(weights_alone.has_value()) << row.folder;
     const std::string maxima = (folder / (row.folder + ".json")).string();
     write_file(maxima, made_up_maxima(*weights_alone));
-    for (const char* type : {"nvfp4", "fp8"}) {
+    const bool has_stacks = std::ranges::any_of(weights_alone->tensors, is_stacked);
+    for (const std::string type : {"nvfp4", "fp8"}) {
       const auto made = exported(row.folder, {{"type", type}, {"amax-from", maxima}});
+      if (has_stacks && type == "fp8") {
+        EXPECT_FALSE(made.has_value()) << row.folder;
+        continue;
+      }
       ASSERT_TRUE(made.has_value()) << row.folder << ' ' << type << ' ' << made.error().text();
       EXPECT_EQ(described(row.folder, made).count, row.count) << row.folder << ' ' << type;
       std::set<std::string> names;
       for (const Tensor& tensor : made->tensors) names.insert(tensor.name);
       for (const Tensor& tensor : made->tensors) {
         if (!tensor.has_scales()) continue;
-        EXPECT_EQ(names.count(module_of(tensor.name) + ".input_scale"), 1u) << tensor.name;
+        const std::string side = is_stacked(tensor) ? tensor.name + "_input_scale"
+                                                    : module_of(tensor.name) + ".input_scale";
+        EXPECT_EQ(names.count(side), 1u) << tensor.name;
         for (size_t part = 0; part < tensor.codec->parts.size(); ++part) {
           EXPECT_EQ(part_size_bytes(tensor, part), part_bytes_expected(tensor, part))
               << tensor.name;

@@ -1,0 +1,170 @@
+// Weights of MXFP4 become NVFP4 by keeping their codes where that is exact; what is not is named.
+#include <cmath>
+
+#include "core/chunks/repack.h"
+#include "tests/transforms/modelopt_export/models.h"
+#include "tests/transforms/run_step.h"
+
+namespace ckpt {
+using namespace step_test;
+using namespace export_test;
+namespace {
+
+constexpr std::string_view kMxConfig =
+    R"({"model_type": "llama", "quantization_config": {"quant_method": "compressed-tensors",
+        "format": "mxfp4-pack-quantized", "config_groups": {"group_0": {"format":
+        "mxfp4-pack-quantized", "weights": {"num_bits": 4, "type": "float", "group_size": 32}}}}})";
+
+// [rows, 32 x blocks of a row]: codes count up, one exponent a block.
+Tensor mxfp4_weight(std::string name, uint64_t rows, const std::vector<uint8_t>& exponents) {
+  const Codec& codec = scheme_codec(all_codecs(), Scheme::kMxfp4, Dialect::kCompressedTensors);
+  std::vector<std::byte> codes(exponents.size() * 16), scales;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    codes[i] = static_cast<std::byte>(i % 2 == 0 ? 0x71 + i % 7 : 0xA3);
+  }
+  for (const uint8_t exponent : exponents) scales.push_back(static_cast<std::byte>(exponent));
+  Tensor out;
+  out.name = std::move(name);
+  out.shape = {rows, exponents.size() / rows * 32};
+  out.codec = &codec;
+  const auto slice = [](std::vector<std::byte> bytes) {
+    const uint64_t size = bytes.size();
+    return std::vector<Slice>{{make_blob("made", std::move(bytes)), 0, size}};
+  };
+  out.origin = Stored{{slice(std::move(codes)), slice(std::move(scales))}};
+  return out;
+}
+
+void clear_block(Tensor& weight, uint64_t block) {
+  auto& slice = std::get<Stored>(weight.origin).parts[0][0];
+  const auto bytes = slice.source->memory();
+  std::vector<std::byte> codes(bytes.begin(), bytes.end());
+  std::fill_n(codes.begin() + static_cast<std::ptrdiff_t>(block * 16), 16, std::byte{0});
+  slice.source = make_blob("made", std::move(codes));
+}
+
+Checkpoint mxfp4_model(std::vector<Tensor> weights) {
+  Checkpoint out;
+  out.format = "safetensors";
+  out.set_document("config.json", std::string(kMxConfig));
+  out.tensors = std::move(weights);
+  return out;
+}
+
+const Options kWeightOnly = options({{"type", "nvfp4"}, {"preset", "weight-only"}});
+
+// The values of a weight in the folder that `made` is written to.
+std::vector<float> written_values(const Checkpoint& made, const std::string& name) {
+  const TemporaryFolder folder;
+  const Status status = write_folder(made, folder / "out");
+  EXPECT_TRUE(status.has_value()) << status.error().text();
+  const Checkpoint back = *open(folder / "out");
+  const Tensor* found = back.find_tensor(name);
+  EXPECT_NE(found, nullptr) << name;
+  return found == nullptr ? std::vector<float>() : *read_values(*found, 1 << 20);
+}
+
+TEST(Mxfp4Cast, KeepsEveryValueInsideTheWindow) {
+  // 17 powers of two apart, in two weights that share a scale; byte 0 does not count.
+  Tensor gate = mxfp4_weight("model.layers.0.mlp.gate_proj.weight", 2, {127, 120, 125, 113});
+  Tensor up = mxfp4_weight("model.layers.0.mlp.up_proj.weight", 2, {130, 129, 0, 128});
+  clear_block(up, 2);
+  std::vector<std::string> notes;
+  for (const char* rounding : {"cpu", "gpu"}) {
+    Options given = kWeightOnly;
+    given.add("rounding", rounding);
+    const auto made = run("export", mxfp4_model({gate, up}), given, &notes);
+    ASSERT_TRUE(made.has_value()) << made.error().text();
+    for (const Tensor* weight : {&gate, &up}) {
+      EXPECT_EQ(written_values(*made, weight->name), *read_values(*weight, 1 << 20)) << rounding;
+      EXPECT_EQ(recoded(made, weight->name).stats->amax, std::ldexp(2688.0f, 3 - 8));
+    }
+    EXPECT_EQ(count_moved(made->tensors).tensors, 2u);
+    EXPECT_EQ(count_moved(made->tensors).blocks, 8u);
+  }
+  EXPECT_EQ(notes[0], "2 weights of MXFP4: 8 of 8 blocks keep their values");
+}
+
+TEST(Mxfp4Cast, WhatLiesBelowTheWindowIsRoundedAndNamed) {
+  const std::string name = "model.layers.0.mlp.down_proj.weight";
+  const Tensor weight = mxfp4_weight(name, 1, {127, 110, 109, 127});
+  std::vector<std::string> notes;
+  const auto made = run("export", mxfp4_model({weight}), kWeightOnly, &notes);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  ASSERT_GE(notes.size(), 2u);
+  EXPECT_EQ(notes[0], "1 weights of MXFP4: 3 of 4 blocks keep their values");
+  EXPECT_EQ(notes[1], "'" + name +
+                          "': 3 of 4 blocks keep their values; the others lie more than 2^17 below "
+                          "the largest and were rounded");
+  EXPECT_EQ(count_moved(made->tensors).blocks, 3u);
+  const std::vector<float> before = *read_values(weight, 1 << 20);
+  const std::vector<float> after = written_values(*made, name);
+  ASSERT_EQ(after.size(), before.size());
+  bool is_other = false;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const bool is_exact = i / 32 != 2;
+    EXPECT_TRUE(!is_exact || after[i] == before[i]) << i;
+    is_other = is_other || after[i] != before[i];
+  }
+  EXPECT_TRUE(is_other);
+}
+
+TEST(Mxfp4Cast, WhatStaysUnquantizedIsBf16) {
+  const std::string kept = "model.layers.0.self_attn.o_proj.weight";
+  const Tensor weight = mxfp4_weight(kept, 1, {127, 120});
+  std::vector<std::string> notes;
+  const auto made =
+      run("export",
+          mxfp4_model({weight, mxfp4_weight("model.layers.0.mlp.down_proj.weight", 1, {127, 127})}),
+          options({{"type", "nvfp4"}, {"preset", "mlp-only-input-scale1"}}), &notes);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(tensor(*made, kept).codec->name, "bf16");
+  EXPECT_EQ(written_values(*made, kept), *read_values(weight, 1 << 20));
+  EXPECT_EQ(notes[0], "1 weights of MXFP4 stay unquantized, as BF16 (the first: '" + kept + "')");
+}
+
+TEST(Mxfp4Cast, RefusesWhatCannotBeKept) {
+  const auto of = [](const std::vector<uint8_t>& exponents) {
+    return mxfp4_model({mxfp4_weight("model.layers.0.mlp.down_proj.weight", 1, exponents)});
+  };
+  expect_error(run("export", of({127, 255}), kWeightOnly), ErrorCode::kCorrupt,
+               "1 of 2 block scales are NaN (byte 255)");
+  expect_error(run("export", of({127, 247}), kWeightOnly), ErrorCode::kUnsupported,
+               "a block scale of 2^120; expected 2^119 at most");
+  Options searched = kWeightOnly;
+  searched.add("search", "sweep");
+  expect_error(run("export", of({127, 127}), searched), ErrorCode::kUsage,
+               "is MXFP4, whose codes are kept; there is nothing to search");
+  expect_error(run("export", of({127, 127}), options({{"type", "nvfp4"}})), ErrorCode::kUsage,
+               "1 of 1 layers have no activation maximum");
+}
+
+// ---- stacks of gpt-oss -------------------------------------------------------------------------
+
+TEST(Mxfp4Cast, ScalesOfStackedInputsAreTakenFromAnEarlierExport) {
+  const TemporaryFolder folder;
+  const auto source = [] { return *open(testdata("export/gpt-oss-nano")); };
+  auto first = run("export", source(),
+                   options({{"type", "nvfp4"}, {"preset", "experts-only-input-scale1"}}));
+  ASSERT_TRUE(first.has_value()) << first.error().text();
+  ASSERT_TRUE(write_folder(std::move(*first), folder / "first").has_value());
+  const auto second = run("export", source(),
+                          options({{"type", "nvfp4"},
+                                   {"preset", "experts-only"},
+                                   {"amax-from", (folder / "first").string()}}));
+  ASSERT_TRUE(second.has_value()) << second.error().text();
+  EXPECT_EQ(value_of(*second, "model.layers.1.mlp.experts.gate_up_proj_input_scale"), 1.0f);
+}
+
+TEST(Mxfp4Cast, StacksAreNamedWhereTheyCannotBeExported) {
+  expect_error(run("export", *open(testdata("families/gpt-oss/hf")), options({{"type", "fp8"}})),
+               ErrorCode::kUnsupported, "experts that stay stacked have no form in FP8");
+  expect_error(run("export", *open(testdata("export/gpt-oss-nano")),
+                   options({{"type", "nvfp4"},
+                            {"preset", "experts-only-input-scale1"},
+                            {"keep", "*.down_proj"}})),
+               ErrorCode::kUsage, "gate_up_proj and down_proj can only be quantized together");
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -7,13 +7,14 @@
 #include "formats/formats.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
+#include "tools/published_report.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
 // What was published about the files as they were.
-constexpr std::string_view kStale[] = {kSumsName, kSignatureName, kProvenanceName};
+constexpr std::string_view kStale[] = {kSumsName, kSignatureName, kProvenanceName, kReportName};
 
 Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
                           const ShiftAbility& shift) {
@@ -152,6 +153,7 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
   if (!patch) return Failure(std::move(patch.error()));
   if (in_folder && !patching.elsewhere && !patch->changes_nothing()) {
     for (const std::string_view name : kStale) {
+      if (name == kReportName && !has_published_report(patching.path)) continue;
       CKPT_ASSIGN(const bool removes, remove_also(*patch, std::string(name)));
       if (!removes) continue;
       notes.push_back(fmt::format("{} is removed: it is about the files before this patch", name));

@@ -12,14 +12,23 @@
 
 namespace ckpt {
 
-Status check_published_report(const std::filesystem::path& folder) {
+bool has_published_report(const std::filesystem::path& folder) {
   constexpr uint64_t kMaxPageBytes = uint64_t{64} << 20;
+  const std::filesystem::path path = folder / kReportName;
+  std::error_code error;
+  if (std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::regular) {
+    return false;
+  }
+  const auto text = read_small(path, kMaxPageBytes);
+  return text && text->find(kReportMark) != text->npos;
+}
+
+Status check_published_report(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kReportName;
   CKPT_ASSIGN(const bool exists, is_there(path));
   if (!exists) return {};
   CKPT_TRY(refuse_link(path, ""));
-  const auto text = read_small(path, kMaxPageBytes);
-  if (text && text->find(kReportMark) != text->npos) return {};
+  if (has_published_report(folder)) return {};
   return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_word(path.string())),
                         "{}: is no report of ckpt, and --report would replace it", path.string());
 }

@@ -13,6 +13,9 @@ namespace ckpt {
 
 inline constexpr std::string_view kReportName = "report.html";
 
+// Whether `folder` has a file of that name, no link, that ckpt report has made.
+bool has_published_report(const std::filesystem::path& folder);
+
 // Requires that `folder` has no file of that name, or a report. Fails: kUsage; kIo.
 Status check_published_report(const std::filesystem::path& folder);
 

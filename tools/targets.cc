@@ -19,6 +19,7 @@
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
+#include "tools/published_report.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -161,6 +162,7 @@ bool belongs_to_checkpoint(const fs::path& folder, const FolderEntry& entry,
   return planned.contains(path) || is_checkpoint_file(path) ||
          path.starts_with(".cache/huggingface/") ||
          std::find(kPublished.begin(), kPublished.end(), path) != kPublished.end() ||
+         (path == kReportName && has_published_report(folder)) ||
          (entry.kind == FolderEntry::Kind::kFile && remembered_digest(folder / path));
 }
 

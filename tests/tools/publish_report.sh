@@ -18,3 +18,10 @@ echo "--- what is no report is left alone"
 echo mine > m/report.html
 "$ckpt" publish m --report 2>&1; echo "exit $?"; cat m/report.html
 rm m/report.html; ln -s config.json m/report.html; "$ckpt" publish m --report 2>&1; echo "exit $?"
+echo "--- it goes with the files it is about"
+cp -r "$testdata/qwen3-micro" p && "$ckpt" publish p --report --quiet > sums
+"$ckpt" patch p --step config:set=top_k=4 2>&1 | grep report.html; ls p | grep -c report
+"$ckpt" publish p --report --quiet > sums
+"$ckpt" convert "$testdata/qwen3-micro" p --force --quiet > sums; echo "exit $?"; ls p | grep report
+echo mine > p/report.html
+"$ckpt" convert "$testdata/qwen3-micro" p --force --quiet 2>&1 > sums; echo "exit $?"; cat p/report.html

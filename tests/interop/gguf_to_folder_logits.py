@@ -23,6 +23,7 @@ except ImportError as error:
     sys.exit(77)
 
 CHOSEN = {
+    "cohere2": {"layer_types": ["sliding_attention", "full_attention"]},
     "gemma3": {"layer_types": ["sliding_attention", "sliding_attention", "full_attention"]},
     "gemma3-vl": {"layer_types": ["sliding_attention", "sliding_attention", "full_attention"]},
     "granite4": {"position_embedding_type": "nope"},
@@ -32,9 +33,12 @@ CHOSEN = {
 NOT_RUN = {"deepseek-v3-fp8", "kimi-int4", "kimi-k2", "gemma4", "gemma4-vl"}
 
 
+CLASSES = {"PhiMoEForCausalLM": "PhimoeForCausalLM"}  # where the repository's code has another name
+
+
 def load(folder):
     name = json.loads((folder / "config.json").read_text())["architectures"][0]
-    return getattr(transformers, name).from_pretrained(folder, dtype=torch.float32).eval()
+    return getattr(transformers, CLASSES.get(name, name)).from_pretrained(folder, dtype=torch.float32).eval()
 
 
 def logits(model, ids):

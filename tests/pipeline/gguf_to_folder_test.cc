@@ -353,6 +353,9 @@ TEST(GgufToFolderRefusals, AnyKeyMayLie) {
     const auto read = find_format("gguf")->read(file, all_codecs());
     ASSERT_TRUE(read);
     for (size_t i = 0; i < read->metadata.entries.size(); ++i) {
+      const std::string& key = read->metadata.entries[i].key;
+      const bool is_seen = !is_llama && (key.starts_with("general.") || key.starts_with("tokeni"));
+      if (is_seen) continue;  // the same as the first model's
       for (const MetaValue& lie :
            {MetaValue::u32(0), MetaValue::u32(3), MetaValue::u32(UINT32_MAX), MetaValue::f32(-1),
             MetaValue::text("a text"), MetaValue::boolean(true),

@@ -57,8 +57,8 @@ Status look_stated(const Look& look) {
 // A statement that is for nothing: every weight is plain.
 Status look_stale(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || look.on.is_quantized() || look.on.is_gguf || !is_modelopt(*said))
-    return {};
+  const bool has_codes = look.on.is_quantized() || !look.on.packed.by_codes.empty();
+  if (said == nullptr || has_codes || look.on.is_gguf || !is_modelopt(*said)) return {};
   look.report(said->place, fmt::format("says {}, but no weight is quantized", said->algo));
   return {};
 }
@@ -169,6 +169,7 @@ Status look_quantization_scales(const Look& look) {
     // In a plan the block scales may be made anew; the reader will put them together.
     const Tensor* scale = look.on.tensor(module.weight->name + "_scale");
     if (scale != nullptr && !scale->is_stored()) continue;
+    if (look.on.packed.by_codes.contains(module.weight->name)) continue;
     if (module.form == Form::kOther && said->algo.find("NVFP4") != std::string::npos) {
       look.report(name, "codes without a weight_scale and weight_scale_2 of fitting shape");
       return {};

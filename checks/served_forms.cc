@@ -129,6 +129,19 @@ Status look_forced_plain(const Look& look) {
   return {};
 }
 
+// ModelOpt leaves gpt-oss's experts stacked, inputs before outputs. vLLM 0.17.1 was asked; the
+// loaders of the others read gpt-oss in MXFP4 and in floats alone.
+Status look_stacked_experts(const Look& look) {
+  if (look.on.is_gguf) return {};
+  for (const auto& [codes, form] : look.on.packed.by_codes) {
+    if (!codes.ends_with(".experts.gate_up_proj") && !codes.ends_with(".experts.down_proj"))
+      continue;
+    look.report(codes, "NVFP4 of all experts in one tensor, as ModelOpt exports gpt-oss");
+    return {};
+  }
+  return {};
+}
+
 Status look_head(const Look& look) {
   for (const auto& [name, module] : look.on.modules) {
     const bool is_head = name == "lm_head" || name.ends_with(".lm_head");
@@ -154,6 +167,9 @@ constexpr Check kServedChecks[] = {
     {"Q14", "modules that only run in BF16 are not quantized", "UUUU----",
      "assert param_data.shape == loaded_weight.shape", "",
      "convert the unquantized model with --to nvfp4 --preset mlp-only", look_forced_plain},
+    {"Q32", "stacked experts are in a form that the server reads", "UUUU-U--",
+     "KeyError: 'layers.0.mlp.experts.w2_bias'", "", "serve the MXFP4 model, or with TensorRT-LLM",
+     look_stacked_experts},
     {"Q15", "head and embedding are of floats", "UUUUUI--",
      "There is no module or parameter named 'lm_head.input_scale'", "", "dequantize it", look_head},
 };

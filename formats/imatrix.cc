@@ -251,12 +251,12 @@ Result<Imatrix> read_imatrix(const SharedSource& source) {
 }
 
 Result<Imatrix> read_imatrix(const std::filesystem::path& path) {
-  CKPT_ASSIGN(const SharedSource source, in_file(path.string(), open_file(path)));
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
   return read_imatrix(source);
 }
 
 Result<ImatrixSums> read_imatrix_sums(const std::filesystem::path& path) {
-  CKPT_ASSIGN(const SharedSource source, in_file(path.string(), open_file(path)));
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
   return read_imatrix_sums(source);
 }
 

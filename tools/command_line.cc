@@ -172,7 +172,9 @@ Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& error) {
     std::string message = error.what();
     std::replace(message.begin(), message.end(), '\n', ' ');
-    return fail_with_hint(ErrorCode::kUsage, "ckpt --help, or ckpt help VERB", "{}", message);
+    const bool has_verb = !words.empty() && !words[0].starts_with("-");
+    return fail_with_hint(ErrorCode::kUsage, has_verb ? "ckpt help " + words[0] : "ckpt --help",
+                          "{}", message);
   }
   for (const auto& verb : verbs_) {
     const CLI::App* sub = app.get_subcommand(std::string(verb->command->name));

@@ -90,6 +90,10 @@ Status check_flags(const TypedDoctor& typed) {
 
 Result<int> doctor(const TypedDoctor& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(check_flags(typed));
+  std::optional<ImatrixSums> sums;
+  if (!typed.imatrix.empty()) {  // before --fix writes anything
+    CKPT_ASSIGN(sums, read_imatrix_sums(typed.imatrix));
+  }
   std::filesystem::path path = typed.path;
   if (typed.fix) {
     const Fixing fixing{typed.profiles, typed.base, typed.rewrite_weights};
@@ -100,8 +104,8 @@ Result<int> doctor(const TypedDoctor& typed, const Console& console, const Commo
   CKPT_ASSIGN(const Report report, examine(typed, path, console));
   show_diagnosis(console, report);
   bool fits = true;
-  if (!typed.imatrix.empty()) {
-    CKPT_ASSIGN(fits, show_statistics(path, typed.imatrix, console));
+  if (sums) {
+    CKPT_ASSIGN(fits, show_statistics(path, *sums, console));
   }
   console.object("summary", {{"path", path.string()},
                              {"good", report.diagnosis.is_good()},

@@ -49,15 +49,14 @@ void say_fit(const std::string& file, const ImatrixFit& fit, bool is_good, bool 
 
 }  // namespace
 
-Result<bool> show_statistics(const std::filesystem::path& checkpoint,
-                             const std::filesystem::path& imatrix, const Console& console) {
-  CKPT_ASSIGN(const ImatrixSums sums, read_imatrix_sums(imatrix));
+Result<bool> show_statistics(const std::filesystem::path& checkpoint, const ImatrixSums& sums,
+                             const Console& console) {
   CKPT_ASSIGN(const Format* format, recognize(checkpoint));
   CKPT_ASSIGN(const Checkpoint model, format->read(checkpoint, all_codecs()));
   CKPT_ASSIGN(const ImatrixFit fit, in(checkpoint.string(), fit_imatrix(model, sums)));
   const bool is_good = fit.wrong.empty() && !fit.entries.empty();
-  say_fit(imatrix.string(), fit, is_good, sums.is_legacy, console);
-  console.object("statistics", {{"file", imatrix.string()},
+  say_fit(sums.file, fit, is_good, sums.is_legacy, console);
+  console.object("statistics", {{"file", sums.file},
                                 {"fits", is_good},
                                 {"tensors", fit.entries.size()},
                                 {"wrong", fit.wrong},

@@ -3,13 +3,14 @@
 
 #include <filesystem>
 
+#include "formats/formats.h"
 #include "tools/console.h"
 
 namespace ckpt {
 
 // False where a size is another, or no name is of this model: then no conversion can use the file.
-// Fails: as reading and fit_imatrix().
-Result<bool> show_statistics(const std::filesystem::path& checkpoint,
-                             const std::filesystem::path& imatrix, const Console& console);
+// Fails: as reading the checkpoint and fit_imatrix().
+Result<bool> show_statistics(const std::filesystem::path& checkpoint, const ImatrixSums& sums,
+                             const Console& console);
 
 }  // namespace ckpt

@@ -1,8 +1,7 @@
 #!/bin/sh
 # Builds and runs the tests, plain and under the address and undefined-behavior sanitizers. Numbers
 # and verdicts that the plain build compares with other programs' are not compared a second time
-# there, but for every length of rows.
-# The kernels are also compiled for 64-bit Arm.
+# there, but for every length of rows. The kernels are also compiled for 64-bit Arm.
 #
 # usage: ./test.sh            what every change must pass
 #        ./test.sh quick      the plain build alone

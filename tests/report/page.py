@@ -14,37 +14,15 @@ import samples
 
 PAGE_BYTES, REPORT_BYTES = 150_000, 1_000_000
 WIDTHS = (380, 1024, 1600)
+WITHOUT_BASE = ["identity", "bytes", "layers", "memory"]
+COMPARED = ["comparison", "identity", "doctor", "bytes", "layers", "against", "error", "worst", "memory"]
 SECTIONS = {
-    "micro": ["identity", "bytes", "layers", "memory"],
-    "nine": ["comparison", "identity", "doctor", "bytes", "layers", "against", "error", "worst", "memory"],
-    "deepseek": [
-        "comparison",
-        "identity",
-        "doctor",
-        "bytes",
-        "layers",
-        "against",
-        "error",
-        "worst",
-        "memory",
-        "imatrix",
-        "evaluation",
-    ],
-    "three": ["comparison", "identity", "doctor", "bytes", "layers", "against", "error", "worst", "memory"],
+    "micro": WITHOUT_BASE,
+    "nine": COMPARED,
+    "deepseek": [*COMPARED, "imatrix", "evaluation"],
+    "three": COMPARED,
     "nulls": ["identity"],
-    "hostile": [
-        "comparison",
-        "identity",
-        "doctor",
-        "bytes",
-        "layers",
-        "against",
-        "error",
-        "worst",
-        "memory",
-        "imatrix",
-        "evaluation",
-    ],
+    "hostile": [*COMPARED, "imatrix", "evaluation"],
 }
 
 
@@ -286,6 +264,16 @@ def themes_follow_system_and_switch(chrome, pages):
         check(chrome.run(ground) == second, "as the switch says", chrome.run(ground))
 
 
+def paper_is_light_whatever_the_theme(chrome, pages):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    opened(chrome, pages, "nine", dark=True)
+    check(chrome.run(ground) == "rgb(20, 23, 26)", "dark on a screen", chrome.run(ground))
+    chrome.run("document.documentElement.dataset.theme = 'dark'")
+    chrome.call("Emulation.setEmulatedMedia", media="print")
+    check(chrome.run(ground) == "rgb(255, 255, 255)", "white on paper", chrome.run(ground))
+    chrome.call("Emulation.setEmulatedMedia", media="")
+
+
 def pages_print(chrome, pages):
     opened(chrome, pages, "nine")
     chrome.run("window.dispatchEvent(new Event('beforeprint'))")
@@ -318,6 +306,7 @@ TESTS = [
     checkpoints_have_tabs,
     commands_are_copied,
     themes_follow_system_and_switch,
+    paper_is_light_whatever_the_theme,
     pages_print,
 ]
 

@@ -25,9 +25,11 @@ Status check_plot(const TypedReport& typed, bool is_json) {
     return fail(ErrorCode::kUsage, "--svg {}: {} checkpoints; a plot is of one", typed.svg,
                 typed.paths.size());
   }
-  const char* const unused = !typed.imatrix.empty()      ? "--imatrix"
-                             : !typed.evaluation.empty() ? "--eval"
-                                                         : nullptr;
+  const bool is_unmeasured = typed.svg == "bytes";
+  const char* const unused = !typed.imatrix.empty()                    ? "--imatrix"
+                             : !typed.evaluation.empty()               ? "--eval"
+                             : is_unmeasured && !typed.against.empty() ? "--against"
+                                                                       : nullptr;
   if (unused != nullptr) {
     return fail(ErrorCode::kUsage, "--svg {}: {} is not in this plot", typed.svg, unused);
   }
@@ -45,6 +47,7 @@ Result<std::string> drawn(const TypedReport& typed, const Json& data) {
   const Json& first = data["checkpoints"][0];
   if (typed.svg == "layers") return svg_of_layers(first);
   if (typed.svg == "error") return svg_of_errors(first);
+  if (typed.svg == "bytes") return svg_of_bytes(first);
   return report_page(data.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -89,9 +92,10 @@ Run declare_report(CommandOptions& options) {
   options.add("--eval", &typed->evaluation,
               "figures of an evaluation, JSON or CSV, shown as they are (docs/REPORT.md)");
   options
-      .add("--svg", &typed->svg,
-           "one plot instead of the page: layers (SQNR, or types without --against) or error")
-      .choices = {"layers", "error"};
+      .add(
+          "--svg", &typed->svg,
+          "one plot instead of the page: layers (SQNR, or types without --against), error or bytes")
+      .choices = {"layers", "error", "bytes"};
   options.add("--out,-o", &typed->out,
               "the page (default: report.html, of a plot NAME.svg; with --json none)");
   options.add("--force", &typed->force, "replace an older report");

@@ -33,21 +33,28 @@ bool is_record(std::string_view name, const std::string& text) {
   return json && json->find_text("_type").value_or("").starts_with("https://in-toto.io/");
 }
 
-bool is_plan(const std::string& text) {
-  const auto json = JsonText::parse(text);
+bool is_plan(const fs::path& path) {
+  const auto text = read_small(path, kMaxPlanFileBytes);
+  if (!text) return false;
+  const auto json = JsonText::parse(*text);
   return json && json->find("ckpt_plan") != nullptr;
 }
 
-bool is_report(const std::string& text) { return text.find(kReportMark) != text.npos; }
+bool is_report(const fs::path& path) {
+  const auto text = read_small(path, kMaxReportBytes);
+  return text && text->find(kReportMark) != text->npos;
+}
+
+bool is_imatrix(const fs::path& path) { return read_imatrix_sums(path).has_value(); }
 
 // A kind of file that --force replaces, and no other.
 struct OwnKind {
-  std::string_view option, name;
-  uint64_t limit_bytes;
-  bool (*is_one)(const std::string& text);
+  std::string_view option, name, names;
+  bool (*is_one)(const fs::path& path);
 };
 
 Status check_own_target(const fs::path& path, bool force, const OwnKind& kind) {
+  CKPT_TRY(refuse_stdout(path));
   CKPT_TRY(check_parent(path));
   CKPT_TRY(refuse_link(path, kind.option));
   CKPT_ASSIGN(const bool exists, is_there(path));
@@ -57,14 +64,19 @@ Status check_own_target(const fs::path& path, bool force, const OwnKind& kind) {
                           fmt::format("another name, or --force if it is an older {}", kind.name),
                           "{} {}: exists already", kind.option, path.string());
   }
-  const auto text = read_small(path, kind.limit_bytes);
-  if (text && kind.is_one(*text)) return {};
+  if (kind.is_one(path)) return {};
   return fail_with_hint(ErrorCode::kUsage, "another name",
-                        "{} {}: exists and is no {}; --force replaces only {}s", kind.option,
-                        path.string(), kind.name, kind.name);
+                        "{} {}: exists and is no {}; --force replaces only {}", kind.option,
+                        path.string(), kind.name, kind.names);
 }
 
 }  // namespace
+
+Status refuse_stdout(const fs::path& path) {
+  if (path != "-") return {};
+  return fail_with_hint(ErrorCode::kUsage, "a file name, or ./- for a file called that",
+                        "-: only a plan goes to stdout (--plan-out -)");
+}
 
 Status refuse_link(const fs::path& path, std::string_view option) {
   std::error_code error;
@@ -79,27 +91,16 @@ Status refuse_link(const fs::path& path, std::string_view option) {
 }
 
 Status check_plan_target(const fs::path& path, bool force) {
-  return check_own_target(path, force, {"--plan-out", "plan", kMaxPlanFileBytes, is_plan});
+  return check_own_target(path, force, {"--plan-out", "plan", "plans", is_plan});
 }
 
 Status check_report_target(const fs::path& path, bool force) {
-  return check_own_target(path, force, {"--out", "report", kMaxReportBytes, is_report});
+  return check_own_target(path, force, {"--out", "report", "reports", is_report});
 }
 
 Status check_imatrix_target(const fs::path& path, bool force) {
-  CKPT_TRY(check_parent(path));
-  CKPT_TRY(refuse_link(path, "--out"));
-  CKPT_ASSIGN(const bool exists, is_there(path));
-  if (!exists) return {};
-  if (!force) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          "another name, or --force if it is an older importance matrix",
-                          "--out {}: exists already", path.string());
-  }
-  if (read_imatrix_sums(path)) return {};
-  return fail_with_hint(ErrorCode::kUsage, "another name",
-                        "--out {}: exists and is no importance matrix; --force replaces only such",
-                        path.string());
+  return check_own_target(path, force,
+                          {"--out", "importance matrix", "importance matrices", is_imatrix});
 }
 
 Result<std::string> read_card(const fs::path& path) {

@@ -305,6 +305,7 @@ Status check_outputs_apart(const Plan& plan) {
 }  // namespace
 
 Result<fs::path> target_path(const fs::path& typed) {
+  CKPT_TRY(refuse_stdout(typed));
   fs::path out = typed;
   while (!out.has_filename() && out.has_relative_path()) out = out.parent_path();
   const bool is_file_name = out.extension() == ".gguf" || out.extension() == ".safetensors";

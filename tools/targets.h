@@ -21,7 +21,7 @@
 namespace ckpt {
 
 // OUT as it was typed, without slashes at its end; "." and ".." by their names. Fails: kUsage for
-// "NAME.gguf/", which names a folder and a file at once.
+// "NAME.gguf/", which names a folder and a file at once, and for "-".
 Result<std::filesystem::path> target_path(const std::filesystem::path& typed);
 
 // Fails with kUsage where OUT is IN or one lies inside the other.
@@ -59,6 +59,9 @@ Result<std::string> read_card(const std::filesystem::path& path);
 // Requires that what has the name of a file that `ckpt publish` writes into `folder` is one of its
 // kind. Fails: kUsage; kIo.
 Status check_published_targets(const std::filesystem::path& folder);
+
+// "-" is stdout to other programs, and here would be a file of that name. Fails: kUsage.
+Status refuse_stdout(const std::filesystem::path& path);
 
 // A link is not replaced and not followed: what it leads to has a name of its own. `option` is
 // what the path was given as. Fails: kUsage with that name; kIo.

@@ -136,7 +136,10 @@ def test_ctrl_c_ends_the_run_and_the_next_goes_on(folder):
         except KeyboardInterrupt:
             print("interrupted", flush=True)
         """)
-    python = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    # A shell gives what it runs in the background an ignored SIGINT, and Python leaves that as it is.
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    command = [sys.executable, "-c", program]
+    python = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed)
     assert python.stdout.readline() == "going\n"
     assert len(programs_in(folder)) == 1
     python.send_signal(signal.SIGINT)

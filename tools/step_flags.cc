@@ -29,6 +29,8 @@ constexpr StepFlag kStepFlags[] = {
     {"search", "export", "search", {}, {}, "; best for q4_k, q5_k and q6_k too"},
     {"moments", "export", "moments"},
     {"only", "export", "only", {}, {}, kForExport},
+    {"fp8", "export", "fp8"},
+    {"rest", "export", "rest", {}, {}, kForExport},
     {"fresh-weight-amax", "export", "fresh-weight-amax", "yes"},
 };
 

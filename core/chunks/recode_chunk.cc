@@ -51,8 +51,11 @@ struct ApplyOp {
   }
   void operator()(const RoundTo& op) const {
     CKPT_CHECK(op.dtype == Dtype::kBF16 || op.dtype == Dtype::kF16);
-    const auto round = op.dtype == Dtype::kBF16 ? round_to_bf16 : round_to_f16;
-    for (float& value : rows.values) value = round(value);
+    if (op.dtype == Dtype::kBF16) {
+      for (float& value : rows.values) value = round_to_bf16(value);
+    } else {
+      for (float& value : rows.values) value = round_to_f16(value);
+    }
   }
   void operator()(const ScaleRows& op) const {
     for (uint64_t row = 0; row < rows.rows(); ++row) {

@@ -181,6 +181,8 @@ def wrapped_by_hand(maker, name):
 
 MAKERS = {
     "gpt-oss-20b": copy_of("families/gpt-oss-mxfp4/hf"),
+    "deepseek-v3": copy_of("export/deepseek-v3-nano"),
+    "qwen3.5-moe": copy_of("qwen35moe-micro"),
     "kimi-k2": copy_of("families/kimi-int4/hf"),
     "Qwen3-VL-4B": copy_of("families/qwen3-vl/hf"),
     "Qwen3.5-9B": copy_of("qwen35vl-micro"),

@@ -57,6 +57,8 @@ VALUES = {
     "search": ["best", "four-over-six"],
     "moments": ["TESTDATA/llama-micro/model.safetensors"],
     "only": ["*down_proj*", "typo*"],
+    "fp8": ["*o_proj*", "typo*"],
+    "rest": ["bf16", "fp8"],
     "fresh-weight-amax": [""],
     "shard-size": ["1K"],
     "split-size": ["1K"],

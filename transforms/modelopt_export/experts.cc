@@ -111,7 +111,10 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
     const std::string word = tensor.name.substr(container.size() + 1);
     const std::string module =
         calibration.is_qat ? fmt::format("{}.0.{}", container, word) : tensor.name;
-    if (is_selected(module, tensor.name, model, calibration, options)) ++selected[container];
+    if (is_fp8_selected(module, tensor.name, options) ||
+        is_selected(module, tensor.name, model, calibration, options)) {
+      ++selected[container];
+    }
   }
   for (auto at = stacks.begin(); at != stacks.end();) {
     auto& [container, stack] = *at;
@@ -136,7 +139,8 @@ Status check_kept_stacks(const Stacks& stacks, const Calibration& calibration,
                          const ExportOptions& options) {
   for (const auto& [container, stack] : stacks) {
     const std::string hint = fmt::format("--keep '{}*'", container);
-    if (options.type == ExportType::kFp8) {
+    const std::string& name = stack.gate_up->name;
+    if (options.type == ExportType::kFp8 || is_fp8_selected(name, name, options)) {
       return fail_with_hint(ErrorCode::kUnsupported, hint,
                             "'{}': experts that stay stacked have no form in FP8; expected nvfp4",
                             container);
@@ -187,7 +191,7 @@ Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
   return stacks.empty() ? Status() : split_stacks(checkpoint, stacks);
 }
 
-Status split_all_experts(Checkpoint& checkpoint) {
+Status split_all_experts(Checkpoint& checkpoint, const ExportModel& model) {
   Stacks stacks;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!is_stack(tensor)) continue;
@@ -195,7 +199,7 @@ Status split_all_experts(Checkpoint& checkpoint) {
     if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
     if (tensor.name.ends_with(kDown)) stack.down = &tensor;
   }
-  for (auto& [container, stack] : stacks) CKPT_TRY(check_stack(container, {}, stack));
+  for (auto& [container, stack] : stacks) CKPT_TRY(check_stack(container, model, stack));
   return stacks.empty() ? Status() : split_stacks(checkpoint, stacks);
 }
 

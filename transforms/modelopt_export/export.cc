@@ -1,12 +1,14 @@
 #include "transforms/modelopt_export/export.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/model/json_documents.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/torch_dtype.h"
+#include "transforms/modelopt_export/fp8_source.h"
 #include "transforms/modelopt_export/mxfp4_cast.h"
 #include "transforms/modelopt_export/options.h"
 #include "transforms/modelopt_export/tensors.h"
@@ -120,29 +122,49 @@ Status complete_generation_config(Checkpoint& checkpoint, const Context& context
   return {};
 }
 
+QuantAlgo algo_of(ExportType type) {
+  QuantAlgo out;
+  out.name = algo_name(type);
+  if (type != ExportType::kFp8) out.group_size = 16;
+  return out;
+}
+
 // Experts that were cut from a stack count under the stack's name, as in the model that ran.
 QuantConfig make_config(const ExportJob& job) {
   QuantConfig out;
-  out.algo.name = job.options.algo_name();
-  if (job.options.type != ExportType::kFp8) out.algo.group_size = 16;
+  out.algo = algo_of(job.options.type);
   out.kv_cache_algo = job.options.kv_cache ? job.options.kv_cache : job.calibration.kv_algo;
   if (out.kv_cache_algo && out.kv_cache_algo->empty()) out.kv_cache_algo.reset();
   std::vector<std::string> quantized;
-  for (const std::string& module : job.selection.modules) {
-    if (!module.empty()) quantized.push_back(module);
+  std::map<std::string, QuantAlgo> layers;
+  bool is_mixed = job.options.keeps_fp8;
+  for (size_t i = 0; i < job.selection.modules.size(); ++i) {
+    const std::string& module = job.selection.modules[i];
+    if (module.empty()) continue;
+    quantized.push_back(module);
+    layers.emplace(module, algo_of(job.selection.types[i]));
+    is_mixed = is_mixed || job.selection.types[i] != job.options.type;
+  }
+  if (is_mixed) {
+    out.algo = {};
+    out.algo.name = kMixedPrecision;
+    out.layers.assign(layers.begin(), layers.end());
+    if (!job.options.keeps_fp8) return out;
+    out.algo.group_size = algo_of(job.options.type).group_size;
   }
   out.exclude_modules = summarize_excluded(job.selection.unquantized, quantized);
   return out;
 }
 
-Status write_documents(Checkpoint& checkpoint, const ExportJob& job) {
+Status write_documents(Checkpoint& checkpoint, const ExportJob& job, const Fp8Source& source) {
   CKPT_TRY(complete_documents(checkpoint, job.context));
   const QuantConfig made = make_config(job);
   if (made.kv_cache_algo && job.calibration.kv_scales.empty()) {
     job.context.note(fmt::format("the KV cache is declared {} without scales: servers take 1.0",
                                  *made.kv_cache_algo));
   }
-  return write_quant_config(checkpoint, made);
+  CKPT_TRY(write_quant_config(checkpoint, made));
+  return job.options.keeps_fp8 ? write_fp8_config(checkpoint, source) : Status();
 }
 
 }  // namespace
@@ -167,6 +189,8 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_ASSIGN(const ExportOptions parsed, read_export_options(options));
   CKPT_ASSIGN(Calibration calibration, take_calibration(checkpoint, parsed, context));
   CKPT_ASSIGN(checkpoint, take_mxfp4(std::move(checkpoint), parsed, context));
+  Fp8Source fp8;
+  CKPT_ASSIGN(checkpoint, take_fp8(std::move(checkpoint), context, fp8));
   CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_TRY(check_unquantized(checkpoint, parsed));
   CKPT_TRY(add_amax_from(calibration, parsed, context));
@@ -177,8 +201,9 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_TRY(check_selection(selection, parsed));
   const ExportJob job{selection, model, calibration, importance, parsed, context};
   note_unused(job);
+  CKPT_TRY(keep_fp8(checkpoint, fp8, selection, parsed, context));
   CKPT_TRY(make_export_tensors(checkpoint, job));
-  CKPT_TRY(write_documents(checkpoint, job));
+  CKPT_TRY(write_documents(checkpoint, job, fp8));
   assign_export_files(checkpoint.tensors);
   checkpoint.file_metadata.clear();
   return checkpoint;

@@ -26,6 +26,7 @@ constexpr Choice kPresets[] = {{"default", PresetWord::kDefault},
                                {"experts-only-input-scale1", PresetWord::kExpertsOnlyInputScale1},
                                {"weight-only", PresetWord::kWeightOnly}};
 constexpr std::string_view kKvCacheNames[] = {"", "FP8", "NVFP4"};
+constexpr Choice kRests[] = {{"bf16", false}, {"fp8", true}};
 constexpr Choice kKvCaches[] = {{"none", 0}, {"fp8", 1}, {"nvfp4", 2}};
 
 ExportPreset layers_of(PresetWord preset) {
@@ -67,9 +68,23 @@ Status take_preset(const OptionValues& options, ExportOptions& out) {
   return {};
 }
 
+// What a folder of two types can be.
+Status check_mixed(const ExportOptions& options) {
+  if (options.fp8.empty() && !options.keeps_fp8) return {};
+  if (!options.fp8.empty() && options.keeps_fp8) {
+    return fail_with_hint(
+        ErrorCode::kUsage, "one of the two",
+        "fp8 makes FP8 with a scale a tensor, and rest=fp8 keeps FP8 with a scale "
+        "a block; no server takes both in one folder");
+  }
+  if (options.type == ExportType::kNvfp4) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--to nvfp4", "{}: type {}; expected nvfp4",
+                        options.keeps_fp8 ? "rest=fp8" : "fp8", options.type_name());
+}
+
 }  // namespace
 
-constinit const OptionRule kExportOptions[10] = {
+constinit const OptionRule kExportOptions[12] = {
     option::choice("type", kExportTypes, "what to store weights as").required(),
     option::path("amax-from", "DIR|FILE.json",
                  "maxima of activations: an earlier export, a QAT checkpoint, a list"),
@@ -86,13 +101,17 @@ constinit const OptionRule kExportOptions[10] = {
     option::choice("search", kScaleSearches, "search for better block scales than the default")
         .by_default("none"),
     option::path("moments", "FILE", "second moments of the layers' inputs, for search=best"),
+    option::glob("fp8", "layers to store as FP8 beside NVFP4 (MIXED_PRECISION)").repeated(),
+    option::choice("rest", kRests,
+                   "what layers become that are FP8 in the source and not chosen: fp8 keeps them")
+        .by_default("bf16"),
 };
 
 std::string_view ExportOptions::type_name() const {
   return kExportTypes[static_cast<size_t>(type)].name;
 }
 
-std::string_view ExportOptions::algo_name() const {
+std::string_view algo_name(ExportType type) {
   if (type == ExportType::kFp8) return "FP8";
   return type == ExportType::kNvfp4 ? "NVFP4" : "W4A16_NVFP4";
 }
@@ -120,6 +139,9 @@ Result<ExportOptions> read_export_options(const OptionValues& options) {
   }
   out.keep = GlobsAndNames(options.all("keep"));
   out.only = GlobsAndNames(options.all("only"));
+  out.fp8 = GlobsAndNames(options.all("fp8"));
+  out.keeps_fp8 = options.choice<bool>("rest");
+  CKPT_TRY(check_mixed(out));
   out.amax_from = options.text("amax-from");
   return out;
 }

@@ -37,6 +37,8 @@ struct ExportOptions {
   ExportType type = ExportType::kNvfp4;
   ExportPreset preset = ExportPreset::kDefault;
   GlobsAndNames keep, only;        // of tensors and modules
+  GlobsAndNames fp8;               // the same: stored as FP8 beside NVFP4
+  bool keeps_fp8 = false;          // FP8 that is not chosen stays FP8; else it becomes BF16
   bool has_input_scale_1 = false;  // every layer's input_scale is 1.0, whatever its inputs are
   std::string amax_from;           // empty: none
   std::string moments;             // empty: none
@@ -46,14 +48,19 @@ struct ExportOptions {
 
   bool has_activations() const { return type != ExportType::kNvfp4Weights; }
   std::string_view type_name() const;    // "nvfp4-w4a16"
-  std::string_view algo_name() const;    // "W4A16_NVFP4"
   std::string_view layers_name() const;  // "mlp-only": the preset of these layers
-  Scheme scheme() const { return type == ExportType::kFp8 ? Scheme::kFp8Tensor : Scheme::kNvfp4; }
-  // input_scale = amax / this: 6 x 448 or 448.
-  float activation_divisor() const { return type == ExportType::kFp8 ? 448.0f : 2688.0f; }
 };
 
-extern const OptionRule kExportOptions[10];
+inline Scheme scheme_of(ExportType type) {
+  return type == ExportType::kFp8 ? Scheme::kFp8Tensor : Scheme::kNvfp4;
+}
+// input_scale = amax / this: 6 x 448 or 448.
+inline float activation_divisor(ExportType type) {
+  return type == ExportType::kFp8 ? 448.0f : 2688.0f;
+}
+std::string_view algo_name(ExportType type);  // "W4A16_NVFP4"
+
+extern const OptionRule kExportOptions[12];
 // Fails: kUsage: options that do not go together.
 Result<ExportOptions> read_export_options(const OptionValues& options);
 

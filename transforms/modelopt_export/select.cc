@@ -66,12 +66,14 @@ GlobList compiled(std::span<const std::string_view> globs) {
   return GlobList({globs.begin(), globs.end()});
 }
 
-bool in_default(const std::string& module, const ExportModel& model, ExportPreset preset) {
+bool in_default(const std::string& module, const ExportModel& model, const ExportOptions& options) {
   static const GlobList never = compiled(kNeverByDefault), mlp_only = compiled(kMlpOnly),
                         experts_only = compiled(kExpertsOnly);
   const std::string quantizer = module + ".weight_quantizer";
   if (never.matches_any(quantizer) || is_table(module)) return false;
-  if (is_next_token_layer(module, model)) return false;
+  // Beside FP8 that stays, a server has one type for the experts of all layers.
+  if (is_next_token_layer(module, model) && !options.keeps_fp8) return false;
+  const ExportPreset preset = options.preset;
   if (preset == ExportPreset::kMlpOnly) return mlp_only.matches_any(quantizer);
   return preset == ExportPreset::kDefault || experts_only.matches_any(quantizer);
 }
@@ -114,8 +116,8 @@ bool is_kept_stack(const Tensor& tensor, const ExportModel& model) {
          tensor.name.rfind(".experts.") != std::string::npos;
 }
 
-Status check_rows(const Tensor& tensor, const std::string& module, const ExportOptions& options) {
-  if (options.type == ExportType::kFp8 || tensor.row_values() % 16 == 0) return {};
+Status check_rows(const Tensor& tensor, const std::string& module, ExportType type) {
+  if (type == ExportType::kFp8 || tensor.row_values() % 16 == 0) return {};
   return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", module),
                         "tensor '{}': rows of {} values; NVFP4 needs a multiple of 16", tensor.name,
                         tensor.row_values());
@@ -145,38 +147,37 @@ Status check_claimed(const Calibration& calibration, const std::set<std::string>
   return {};
 }
 
-// Globs of keep and only that match none of the layers.
+// Globs of keep, only and fp8 that match none of the layers.
 class UnmatchedGlobs {
  public:
   explicit UnmatchedGlobs(const ExportOptions& options)
-      : keep_(options.keep),
-        only_(options.only),
-        is_kept_(options.keep.words.size()),
-        is_only_(options.only.words.size()) {}
+      : lists_{{"keep", options.keep, {}}, {"only", options.only, {}}, {"fp8", options.fp8, {}}} {
+    for (List& list : lists_) list.is_matched.resize(list.globs.words.size());
+  }
   void see(std::string_view module, std::string_view tensor) {
-    for (const std::string_view name : {module, tensor}) {
-      for (const uint32_t i : keep_.globs.matching(name)) is_kept_[i] = true;
-      for (const uint32_t i : only_.globs.matching(name)) is_only_[i] = true;
+    for (List& list : lists_) {
+      for (const std::string_view name : {module, tensor}) {
+        for (const uint32_t i : list.globs.globs.matching(name)) list.is_matched[i] = true;
+      }
     }
   }
   std::vector<std::string> list() const {
     std::vector<std::string> out;
-    add("keep", keep_, is_kept_, out);
-    add("only", only_, is_only_, out);
+    for (const List& list : lists_) {
+      for (size_t i = 0; i < list.is_matched.size(); ++i) {
+        if (!list.is_matched[i]) out.push_back(fmt::format("{}={}", list.key, list.globs.words[i]));
+      }
+    }
     return out;
   }
 
  private:
-  static void add(std::string_view key, const GlobsAndNames& globs,
-                  const std::vector<bool>& matched, std::vector<std::string>& out) {
-    for (size_t i = 0; i < matched.size(); ++i) {
-      if (!matched[i]) out.push_back(fmt::format("{}={}", key, globs.words[i]));
-    }
-  }
-
-  const GlobsAndNames& keep_;
-  const GlobsAndNames& only_;
-  std::vector<bool> is_kept_, is_only_;
+  struct List {
+    std::string_view key;
+    const GlobsAndNames& globs;
+    std::vector<bool> is_matched;
+  };
+  List lists_[3];
 };
 
 }  // namespace
@@ -206,10 +207,10 @@ bool is_selected(std::string_view module, std::string_view tensor, const ExportM
   const std::string name(module);
   if (calibration.is_qat) {
     const bool in_preset =
-        options.preset == ExportPreset::kDefault || in_default(name, model, options.preset);
+        options.preset == ExportPreset::kDefault || in_default(name, model, options);
     return in_preset && find_weight_amax(calibration, module).amax != nullptr;
   }
-  return options.only.has_name(module, tensor) || in_default(name, model, options.preset);
+  return options.only.has_name(module, tensor) || in_default(name, model, options);
 }
 
 Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,
@@ -221,6 +222,7 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string module = linear_module(tensor);
     std::string& selected = out.modules.emplace_back();
+    ExportType& type = out.types.emplace_back(options.type);
     if (module.empty()) continue;
     seen.insert(module);
     unmatched.see(module, tensor.name);
@@ -228,8 +230,11 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
     const bool is_linear = is_stack || (tensor.shape.size() == 2 && tensor.name.ends_with(kWeight));
     const bool may_be = calibration.is_qat || !is_router(module, expert_parents);
     const std::string& own = is_stack ? tensor.name : module;
-    if (is_linear && may_be && is_selected(own, tensor.name, model, calibration, options)) {
-      CKPT_TRY(check_rows(tensor, module, options));
+    const bool is_fp8 = !is_stack && is_fp8_selected(own, tensor.name, options);
+    if (is_linear && may_be &&
+        (is_fp8 || is_selected(own, tensor.name, model, calibration, options))) {
+      if (is_fp8) type = ExportType::kFp8;
+      CKPT_TRY(check_rows(tensor, module, type));
       selected = own;
       out.has_quantized = true;
     } else {

@@ -24,8 +24,9 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint);
 
 struct Selection {
   std::vector<std::string> modules;      // by tensor: the module to quantize, empty for the others
+  std::vector<ExportType> types;         // by tensor: to what
   std::vector<std::string> unquantized;  // modules that stay
-  std::vector<std::string> unmatched;    // "keep=GLOB", "only=GLOB" that match no layer
+  std::vector<std::string> unmatched;    // "keep=GLOB", "only=GLOB", "fp8=GLOB" that match no layer
   bool has_quantized = false;            // some module is to be quantized
 };
 
@@ -44,7 +45,7 @@ inline bool is_stacked_module(std::string_view module, const Tensor& tensor) {
 Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
                      const Calibration& calibration, const ExportOptions& options);
 // The same for every stack.
-Status split_all_experts(Checkpoint& checkpoint);
+Status split_all_experts(Checkpoint& checkpoint, const ExportModel& model = {});
 
 // Fails: kUnsupported: a layer whose rows cannot be quantized; kCorrupt: maxima without a weight.
 Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,
@@ -53,5 +54,11 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
 // True when `module`, whose weight is called `tensor`, is to be quantized.
 bool is_selected(std::string_view module, std::string_view tensor, const ExportModel& model,
                  const Calibration& calibration, const ExportOptions& options);
+
+// True when it is to be FP8 beside others of NVFP4.
+inline bool is_fp8_selected(std::string_view module, std::string_view tensor,
+                            const ExportOptions& options) {
+  return options.fp8.matches(module, tensor) && !options.keep.matches(module, tensor);
+}
 
 }  // namespace ckpt

@@ -33,8 +33,23 @@ class Maker {
 
  private:
   const std::string& module(size_t index) const { return job_.selection.modules[index]; }
+  ExportType type(size_t index) const { return job_.selection.types[index]; }
   Tensor& tensor(size_t index) { return checkpoint_.tensors[index]; }
   Recoded& recoded(size_t index) { return std::get<Recoded>(tensor(index).origin); }
+
+  // Servers run them as one, whatever stands in them.
+  Status check_one_type(size_t index, const SharedGroup& group) {
+    if (job_.options.fp8.empty()) return {};
+    const auto expert = expert_name(module(index));
+    const bool is_joined = expert.has_value() || (group.rule != nullptr && group.rule->is_fused);
+    if (!is_joined) return {};
+    const std::string key = expert ? std::string(expert->front) : group.key;
+    const size_t first = joined_.emplace(key, index).first->second;
+    if (type(first) == type(index)) return {};
+    return fail_with_hint(
+        ErrorCode::kUsage, fmt::format("--fp8 '{}*'", expert ? key : group.parent),
+        "'{}' and '{}' are of two types, and servers join them", module(first), module(index));
+  }
 
   Status recode_weights() {
     for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
@@ -44,11 +59,13 @@ class Maker {
         mxfp4_.emplace(i, tensor(i));
       }
       const Dialect dialect = is_stack(i) ? Dialect::kModeloptStack : Dialect::kModelopt;
-      const Codec& codec = scheme_codec(job_.context.codecs, job_.options.scheme(), dialect);
+      const Codec& codec = scheme_codec(job_.context.codecs, scheme_of(type(i)), dialect);
       CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), codec));
       recoded(i).options = job_.options.encode;
+      if (type(i) == ExportType::kFp8) recoded(i).options.search = ScaleSearch::kNone;
       const SharedGroup group = find_group(module(i), job_.model.model_type);
       recoded(i).options.searches_alone = group.rule != nullptr && group.rule->is_joined_late;
+      CKPT_TRY(check_one_type(i, group));
       CKPT_TRY(set_importance(i));
       weight_groups_[weight_key(i, group)].push_back(i);
       input_groups_[input_group_key(i, group)].push_back(i);
@@ -103,7 +120,7 @@ class Maker {
   // One scale for a whole tensor needs no partners: servers rescale FP8. But experts are stacked
   // when they are calibrated, gate upon up.
   bool is_alone(size_t index) const {
-    return job_.options.type == ExportType::kFp8 && !is_of_expert(module(index));
+    return type(index) == ExportType::kFp8 && !is_of_expert(module(index));
   }
   std::string weight_key(size_t index, const SharedGroup& group) const {
     return is_alone(index) ? module(index) : group.key;
@@ -210,7 +227,7 @@ class Maker {
     const uint64_t row_blocks = weight.row_values() / 16;
     const uint64_t rows = weight.rows() * (found.half == 0 ? 1 : 2);
     const uint64_t blocks = found.amax->blocks->values();
-    if (job_.options.type == ExportType::kFp8 || blocks != rows * row_blocks) {
+    if (type(index) == ExportType::kFp8 || blocks != rows * row_blocks) {
       return fail(ErrorCode::kUnsupported, "{} stored maxima; {} needs one{}", blocks,
                   job_.options.type_name(),
                   job_.options.type == ExportType::kFp8
@@ -237,7 +254,7 @@ class Maker {
     // What ModelOpt's constant_amax of 2688 makes.
     if (job_.options.has_input_scale_1) {
       for (const auto& [key, members] : input_groups_) {
-        for (const size_t i : members) input_scales_[i] = 1.0f;
+        for (const size_t i : members) input_scales_[i] = scale_of({2688, 1}, type(i));
       }
       return {};
     }
@@ -248,7 +265,7 @@ class Maker {
         missing += members.size();
         continue;
       }
-      for (const size_t i : members) input_scales_[i] = scale_of(*largest);
+      for (const size_t i : members) input_scales_[i] = scale_of(*largest, type(i));
     }
     return missing == 0 ? Status() : no_maxima(missing, first);
   }
@@ -277,8 +294,8 @@ class Maker {
                 module(index), found.amax());
   }
 
-  float scale_of(const InputAmax& input) const {
-    const float divisor = job_.options.activation_divisor();
+  float scale_of(const InputAmax& input, ExportType type) const {
+    const float divisor = activation_divisor(type);
     if (input.divisor == divisor) return input.value;
     return scale_from_amax(input.amax(), divisor, job_.options.encode.cpu_rounding);
   }
@@ -360,7 +377,8 @@ class Maker {
   Checkpoint& checkpoint_;
   const ExportJob& job_;
   std::map<std::string, Indices> weight_groups_, input_groups_;
-  std::map<size_t, Tensor> mxfp4_;  // weights that are cast, as they were read
+  std::map<std::string, size_t> joined_;  // the first of those that servers join
+  std::map<size_t, Tensor> mxfp4_;        // weights that are cast, as they were read
   Mxfp4Notes mxfp4_notes_;
   std::vector<std::optional<float>> input_scales_;
   uint64_t uncalibrated_ = 0, split_groups_ = 0;

@@ -1,0 +1,164 @@
+// FP8 with a scale for 128 x 128 values becomes NVFP4 and FP8 with a scale a tensor as ModelOpt's
+// script for DeepSeek-V3 makes it, whatever its shards; what is not chosen is BF16, or stays.
+#include <map>
+#include <sstream>
+
+#include "core/base/sha256.h"
+#include "tests/transforms/modelopt_export/models.h"
+#include "tests/transforms/run_step.h"
+
+namespace ckpt {
+using namespace step_test;
+using namespace export_test;
+namespace {
+
+Checkpoint deepseek() { return *open(testdata("export/deepseek-v3-nano")); }
+
+Options of_script(std::initializer_list<std::pair<std::string, std::string>> more = {}) {
+  Options out =
+      options({{"type", "nvfp4"}, {"preset", "mlp-only-input-scale1"}, {"rounding", "cpu"}});
+  for (const auto& [key, value] : more) out.add(key, value);
+  return out;
+}
+const Options kBesideFp8 =
+    options({{"type", "nvfp4"}, {"preset", "experts-only-input-scale1"}, {"rest", "fp8"}});
+
+// SHA-256 by the names of a file of safetensors, as `made` is written.
+std::map<std::string, std::string> hashes_of(const Checkpoint& made) {
+  std::map<std::string, std::string> out;
+  for (const Tensor& tensor : made.tensors) {
+    for (size_t i = 0; i < tensor.codec->parts.size(); ++i) {
+      Sha256 hash;
+      for (const Slice& slice : tensor.stored().parts[i]) {
+        std::vector<std::byte> bytes(slice.size_bytes);
+        EXPECT_TRUE(slice.source->read(slice.offset_bytes, bytes).has_value());
+        hash.add(bytes);
+      }
+      out[tensor.name + std::string(tensor.codec->parts[i].suffix)] = hash.finish();
+    }
+  }
+  return out;
+}
+
+std::map<std::string, std::string> hashes_of_script(std::string_view kind) {
+  std::istringstream lines(read_file(testdata("export/deepseek_v3_tensors.tsv")));
+  std::map<std::string, std::string> out;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string of, name, hash;
+    words >> of >> name >> hash;
+    if (of == kind) out[name] = hash;
+  }
+  return out;
+}
+
+TEST(Fp8Source, EveryTensorEqualsThatOfModeloptsScript) {
+  const auto nvfp4 = hashes_of_script("nvfp4"), mixed = hashes_of_script("mixed-o-fp8");
+  ASSERT_EQ(nvfp4.size(), 95u);
+  ASSERT_EQ(mixed.size(), 99u);
+  EXPECT_EQ(hashes_of(settle(run("export", deepseek(), of_script()))), nvfp4);
+  EXPECT_EQ(hashes_of(settle(run("export", deepseek(), of_script({{"fp8", "*.o_proj"}})))), mixed);
+}
+
+// The script lists what its own classes could have quantized, and deletes the statement in
+// config.json; ModelOpt's exporter for transformers lists embeddings and routers too.
+TEST(Fp8Source, DocumentsAreThoseOfTheScriptAndOfTheExporter) {
+  const auto plain = run("export", deepseek(), of_script());
+  ASSERT_TRUE(plain.has_value()) << plain.error().text();
+  EXPECT_NE(quant_config(plain).find(R"("exclude_modules": [
+            "lm_head",
+            "model.embed_tokens",
+            "model.layers.0.self_attn*",
+            "model.layers.1.mlp.gate",
+            "model.layers.1.self_attn*"
+        ])"),
+            std::string::npos);
+  EXPECT_EQ(plain->find_document("config.json")->text().find("weight_block_size"),
+            std::string::npos);
+  const auto mixed = run("export", deepseek(), of_script({{"fp8", "*.o_proj"}}));
+  ASSERT_TRUE(mixed.has_value()) << mixed.error().text();
+  EXPECT_EQ(quant_config(mixed), read_file(testdata("export/deepseek_v3_mixed_o_fp8.json")));
+}
+
+TEST(Fp8Source, WhatStaysFp8KeepsItsBytesAndItsStatement) {
+  std::vector<std::string> notes;
+  const auto made = run("export", deepseek(), kBesideFp8, &notes);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  const auto before = hashes_of(deepseek()), after = hashes_of(settle(made));
+  uint64_t same = 0;
+  for (const auto& [name, hash] : before) {
+    const bool is_expert = name.find(".experts.") != std::string::npos;
+    const auto found = after.find(name);
+    EXPECT_EQ(found != after.end() && found->second == hash, !is_expert) << name;
+    same += is_expert ? 0 : 1;
+  }
+  EXPECT_EQ(same, 45u);
+  const std::string_view config = made->find_document("config.json")->text();
+  EXPECT_NE(config.find(R"("quant_method": "fp8")"), config.npos);
+  EXPECT_NE(config.find(R"("moe_quant_algo": "NVFP4")"), config.npos);
+  EXPECT_NE(quant_config(made).find(R"("quant_algo": "MIXED_PRECISION")"), std::string::npos);
+  ASSERT_GE(notes.size(), 2u);
+  EXPECT_EQ(notes[0],
+            "16 weights of FP8 stay unquantized, as FP8 with the same bytes (the first: "
+            "'model.layers.0.mlp.down_proj.weight')");
+  EXPECT_NE(notes[1].find("vLLM 0.17 takes none such"), std::string::npos);
+}
+
+TEST(Fp8Source, BesideFp8ThatStaysOnlyAllRoutedExpertsAreNvfp4) {
+  expect_error(run("export", deepseek(), of_script({{"rest", "fp8"}})), ErrorCode::kUnsupported,
+               "'model.layers.0.mlp.down_proj' is no routed expert; beside FP8 that stays");
+  Options some = kBesideFp8;
+  some.add("keep", "*.experts.2.*");
+  expect_error(run("export", deepseek(), some), ErrorCode::kUnsupported,
+               "'model.layers.1.mlp.experts.2.down_proj.weight' would stay FP8");
+  expect_error(run("export", small_export_model(), of_script({{"rest", "fp8"}})), ErrorCode::kUsage,
+               "rest=fp8: the checkpoint has no FP8 weights");
+}
+
+// As in the real file: layers behind the last are MTP's, and servers read their experts by the
+// same word.
+TEST(Fp8Source, ExpertsForMultiTokenPredictionGoWithTheOthers) {
+  Checkpoint input = deepseek();
+  for (Tensor& tensor : input.tensors) {
+    const size_t at = tensor.name.find("layers.1.");
+    if (at != std::string::npos) tensor.name[at + 7] = '2';
+  }
+  const auto made = run("export", input, kBesideFp8);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(tensor(*made, "model.layers.2.mlp.experts.0.up_proj.weight").codec->scheme,
+            Scheme::kNvfp4);
+}
+
+TEST(Fp8Source, LayersThatServersJoinAreOfOneType) {
+  const auto refused = [](const char* glob) {
+    return run("export", deepseek(), of_script({{"fp8", glob}}));
+  };
+  expect_error(refused("*.experts.2.*"), ErrorCode::kUsage,
+               "are of two types, and servers join them. Try: --fp8 "
+               "'model.layers.1.mlp.experts.*'");
+  expect_error(refused("*layers.0.mlp.up_proj"), ErrorCode::kUsage,
+               "Try: --fp8 'model.layers.0.mlp.*'");
+  expect_error(run("export", deepseek(), of_script({{"fp8", "*.o_proj"}, {"rest", "fp8"}})),
+               ErrorCode::kUsage, "no server takes both in one folder");
+  expect_error(run("export", deepseek(), options({{"type", "nvfp4-w4a16"}, {"fp8", "*.o_proj"}})),
+               ErrorCode::kUsage, "fp8: type nvfp4-w4a16; expected nvfp4");
+}
+
+TEST(Fp8Source, MixedFoldersComeFromFloatsToo) {
+  std::vector<std::string> notes;
+  const auto made = run("export", small_export_model(),
+                        of_script({{"fp8", "*self_attn*"}, {"fp8", "typo*"}}), &notes);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(value_of(*made, "model.layers.0.self_attn.o_proj.input_scale"), 6.0f);
+  EXPECT_EQ(value_of(*made, "model.layers.0.mlp.up_proj.input_scale"), 1.0f);
+  EXPECT_NE(quant_config(made).find(R"("model.layers.0.self_attn.q_proj": {
+                "quant_algo": "FP8"
+            })"),
+            std::string::npos);
+  EXPECT_EQ(
+      std::count(notes.begin(), notes.end(), "fp8=typo* matches no layer that could be quantized"),
+      1);
+}
+
+}  // namespace
+}  // namespace ckpt

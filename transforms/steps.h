@@ -10,6 +10,7 @@ extern const Transform kCast;
 extern const Transform kConfigEdit;
 extern const Transform kDequantize;
 extern const Transform kDrop;
+extern const Transform kExperts;
 extern const Transform kExport;
 extern const Transform kFromGguf;
 extern const Transform kGraft;

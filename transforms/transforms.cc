@@ -24,10 +24,10 @@ namespace ckpt {
 namespace {
 
 const Transform* const kTransforms[] = {
-    &kToGguf,     &kQuantize,     &kCast,         &kExport,       &kNvfp4Layout,
-    &kFromGguf,   &kToMmproj,     &kDequantize,   &kMixedToNvfp4, &kAwqFoldRepair,
-    &kVlWrap,     &kVlUnwrap,     &kPreprocessor, &kTokenizer,    &kServingConfig,
-    &kConfigEdit, &kMetadataEdit, &kGraft,        &kDrop,         &kRename,
+    &kToGguf,       &kQuantize,   &kCast,          &kExport,        &kNvfp4Layout,  &kFromGguf,
+    &kToMmproj,     &kDequantize, &kMixedToNvfp4,  &kAwqFoldRepair, &kVlWrap,       &kVlUnwrap,
+    &kPreprocessor, &kTokenizer,  &kServingConfig, &kConfigEdit,    &kMetadataEdit, &kGraft,
+    &kDrop,         &kRename,     &kExperts,
 };
 
 bool share_a_word(std::string_view list, std::string_view other) {

@@ -6,14 +6,6 @@
 namespace ckpt {
 namespace {
 
-void add_expert_count(JsonText& level) {
-  const JsonText* count = level.find("num_local_experts");
-  if (count == nullptr || level.find("num_experts") != nullptr) return;
-  if (!has_word(kReadNumExperts, level.find_text("model_type").value_or(""))) return;
-  JsonText value = *count;
-  level.set_sorted("num_experts", std::move(value));
-}
-
 void add_activation(JsonText& level) {
   const bool is_gelu = level.find_text("hidden_activation") == "gelu_pytorch_tanh";
   const bool is_gemma2 = level.find_text("model_type") == "gemma2";
@@ -44,6 +36,15 @@ void add_rope(JsonText& level, const RopeByLayerType& row) {
 }
 
 }  // namespace
+
+bool add_expert_count(JsonText& level) {
+  const JsonText* count = level.find("num_local_experts");
+  if (count == nullptr || level.find("num_experts") != nullptr) return false;
+  if (!has_word(kReadNumExperts, level.find_text("model_type").value_or(""))) return false;
+  JsonText value = *count;
+  level.set_sorted("num_experts", std::move(value));
+  return true;
+}
 
 void add_older_fields(JsonText& level) {
   add_expert_count(level);

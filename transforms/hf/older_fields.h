@@ -9,5 +9,7 @@ namespace ckpt {
 // type of layer as the older fields, which 5 reads too; of classes that need it alone. `level`: the
 // text model's.
 void add_older_fields(JsonText& level);
+// The first of these alone. True when it was added.
+bool add_expert_count(JsonText& level);
 
 }  // namespace ckpt

@@ -1,0 +1,196 @@
+// experts: stacks of experts as one tensor an expert and projection, and back.
+//
+//   to=single   X.experts.gate_up_proj [E, 2I, H]  ──▶  X.experts.e.gate_proj.weight, up_proj [I,
+//   H]
+//               X.experts.down_proj    [E, H, I]   ──▶  X.experts.e.down_proj.weight [H, I]
+//   to=fused    the other way; the same bytes come back
+//
+// vLLM 0.17 reads Qwen3-MoE's experts one by one alone, and Qwen3.5-MoE's in both forms;
+// transformers 5 has stacks in memory. Rows move, no value changes. Stacks with rows and columns
+// exchanged (Qwen3-VL-MoE) become single, and do not come back; gpt-oss's are read in stacks alone.
+// Source: transformers 5 conversion_mapping.py; vllm/model_executor/models/{qwen3_moe,qwen3_5}.py.
+#include <map>
+#include <set>
+
+#include "core/model/tensor_names.h"
+#include "transforms/hf/older_fields.h"
+#include "transforms/hf/quant_config.h"
+#include "transforms/modelopt_export/select.h"
+#include "transforms/steps.h"
+
+namespace ckpt {
+namespace {
+
+enum class ExpertForm : uint8_t { kSingle, kFused };
+constexpr Choice kExpertForms[] = {{"single", ExpertForm::kSingle}, {"fused", ExpertForm::kFused}};
+constexpr OptionRule kExpertsOptions[] = {
+    option::choice("to", kExpertForms, "a tensor for each expert, or stacks of all").required()};
+
+constexpr std::string_view kGateWeight = "gate_proj.weight", kUpWeight = "up_proj.weight",
+                           kDownWeight = "down_proj.weight";
+
+// The tensors of one projection, by number of the expert.
+using Projection = std::map<uint64_t, const Tensor*>;
+struct SingleExperts {
+  Projection gate, up, down;
+};
+using Containers = std::map<std::string, SingleExperts>;  // by "….experts."
+
+// Where a tensor stands; null for one that is none of the three.
+Projection* projection_of(std::string_view word, SingleExperts& experts) {
+  if (word == kGateWeight) return &experts.gate;
+  if (word == kUpWeight) return &experts.up;
+  return word == kDownWeight ? &experts.down : nullptr;
+}
+
+Status check_float_experts(const Checkpoint& checkpoint) {
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool is_expert = tensor.name.find(".experts.") != std::string::npos;
+    if (!is_expert || !tensor.has_scales()) continue;
+    return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
+                          "tensor '{}' is {}: each expert has scales of its own, and a stack of "
+                          "them is read by no server",
+                          tensor.name, tensor.codec->name);
+  }
+  return {};
+}
+
+Result<Containers> find_single_experts(const Checkpoint& checkpoint) {
+  Containers out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const auto expert = expert_name(tensor.name);
+    if (!expert) continue;
+    SingleExperts& experts = out[std::string(expert->front)];
+    Projection* projection = projection_of(expert->rest, experts);
+    if (projection == nullptr || tensor.shape.size() != 2) {
+      return fail(ErrorCode::kUnsupported,
+                  "tensor '{}': [{}]; expected {}, {} or {} of two axes, which alone have a stack",
+                  tensor.name, fmt::join(tensor.shape, ", "), kGateWeight, kUpWeight, kDownWeight);
+    }
+    projection->emplace(expert->number, &tensor);
+  }
+  return out;
+}
+
+// All experts have all three, of one type and shape.
+Status check_whole(const std::string& front, const SingleExperts& experts) {
+  uint64_t count = 0;
+  for (const Projection* each : {&experts.gate, &experts.up, &experts.down}) {
+    if (!each->empty()) count = std::max(count, each->rbegin()->first + 1);
+  }
+  const std::pair<const Projection*, std::string_view> all[] = {
+      {&experts.gate, kGateWeight}, {&experts.up, kUpWeight}, {&experts.down, kDownWeight}};
+  for (const auto& [projection, word] : all) {
+    const Tensor* like = projection == &experts.up && !experts.gate.empty()
+                             ? experts.gate.begin()->second
+                         : projection->empty() ? nullptr
+                                               : projection->begin()->second;
+    for (uint64_t e = 0; e < count; ++e) {
+      const auto found = projection->find(e);
+      if (found == projection->end()) {
+        return fail(ErrorCode::kCorrupt,
+                    "'{}{}.{}' is missing; expected one of each of {} experts, from 0 on", front, e,
+                    word, count);
+      }
+      const Tensor& tensor = *found->second;
+      if (tensor.shape == like->shape && tensor.codec == like->codec) continue;
+      return fail(ErrorCode::kCorrupt, "tensor '{}': {} [{}]; expected {} [{}] like '{}'",
+                  tensor.name, tensor.codec->name, fmt::join(tensor.shape, ", "), like->codec->name,
+                  fmt::join(like->shape, ", "), like->name);
+    }
+  }
+  return {};
+}
+
+Result<Tensor> stacked_rows(std::string name, const std::vector<Tensor>& rows, uint64_t experts) {
+  CKPT_ASSIGN(Tensor out, concatenate_rows(rows));
+  const uint64_t matrix_rows = out.rows() / experts;
+  CKPT_ASSIGN(out, reshape(std::move(out), {experts, matrix_rows, out.row_values()}));
+  out.name = std::move(name);
+  out.source_name = rows[0].source_name.empty() ? rows[0].name : rows[0].source_name;
+  out.home = rows[0].home;
+  return out;
+}
+
+Result<Tensor> fused_gate_up(const std::string& front, const SingleExperts& experts) {
+  std::vector<Tensor> rows;
+  for (const auto& [number, gate] : experts.gate) {
+    rows.push_back(*gate);
+    rows.push_back(*experts.up.at(number));
+  }
+  return stacked_rows(front + "gate_up_proj", rows, experts.gate.size());
+}
+
+Result<Tensor> fused_down(const std::string& front, const SingleExperts& experts) {
+  std::vector<Tensor> rows;
+  for (const auto& [number, down] : experts.down) rows.push_back(*down);
+  return stacked_rows(front + "down_proj", rows, experts.down.size());
+}
+
+// Each stack comes where the first of its experts stood.
+Status fuse_experts(Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const Containers containers, find_single_experts(checkpoint));
+  for (const auto& [front, experts] : containers) CKPT_TRY(check_whole(front, experts));
+  std::vector<Tensor> out;
+  std::set<std::string> made;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const auto expert = expert_name(tensor.name);
+    if (!expert) {
+      out.push_back(tensor);
+      continue;
+    }
+    const std::string front(expert->front);
+    const bool is_down = expert->rest == kDownWeight;
+    if (!made.insert(front + (is_down ? "down" : "gate_up")).second) continue;
+    const SingleExperts& experts = containers.at(front);
+    CKPT_ASSIGN(Tensor stack, is_down ? fused_down(front, experts) : fused_gate_up(front, experts));
+    out.push_back(std::move(stack));
+  }
+  checkpoint.tensors = std::move(out);
+  return {};
+}
+
+// transformers 4.57, and vLLM with it, reads num_experts where 5 saves num_local_experts.
+Status complete_expert_count(Checkpoint& checkpoint) {
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  if (!config) return {};
+  JsonText* text = config->find("text_config");
+  JsonText& level = text != nullptr && text->is_object() ? *text : *config;
+  if (add_expert_count(level)) checkpoint.set_document("config.json", config->dump(2) + "\n");
+  return {};
+}
+
+Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& options,
+                                  const Context& context) {
+  if (checkpoint.format != "safetensors") {
+    return fail(ErrorCode::kUsage, "experts: the checkpoint is {}; expected safetensors",
+                checkpoint.format);
+  }
+  const auto form = options.choice<ExpertForm>("to");
+  CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
+  const bool is_exchanged = takes_exchanged_experts(model.model_type);
+  if (keeps_experts_stacked(model.model_type) || (is_exchanged && form == ExpertForm::kFused)) {
+    return fail(ErrorCode::kUnsupported, "experts of model_type {} {}", model.model_type,
+                is_exchanged ? "are stacked with rows and columns exchanged; servers read them "
+                               "single too"
+                             : "are read in stacks alone; leave them as they are");
+  }
+  CKPT_TRY(check_float_experts(checkpoint));
+  const size_t before = checkpoint.tensors.size();
+  CKPT_TRY(form == ExpertForm::kSingle ? split_all_experts(checkpoint, model)
+                                       : fuse_experts(checkpoint));
+  CKPT_TRY(complete_expert_count(checkpoint));
+  if (checkpoint.tensors.size() == before) {
+    context.note(fmt::format("experts: none is {}; the tensors stay as they are",
+                             form == ExpertForm::kSingle ? "in a stack" : "single"));
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+constinit const Transform kExperts{"experts",
+                                   "experts one by one, or in stacks as transformers 5 has them",
+                                   kExpertsOptions, change_experts};
+
+}  // namespace ckpt

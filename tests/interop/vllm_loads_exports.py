@@ -10,7 +10,7 @@ import pathlib
 import sys
 import tempfile
 
-from make_exports import export, peer_missing
+from make_exports import convert, export, peer_missing
 
 try:
     import vllm_on_cpu
@@ -48,6 +48,17 @@ def load(folder):
     return type(model).__name__, config.quantization, sorted(left)
 
 
+def other_forms(ckpt, testdata, work):
+    """(what it is, folder, vLLM's name of its quantization): experts that were in stacks, FP8 beside NVFP4."""
+    source, work = pathlib.Path(testdata) / "families/qwen3-moe/hf", pathlib.Path(work)
+    convert(ckpt, source, work / "fused", "--step", "experts:to=fused")
+    convert(ckpt, work / "fused", work / "single", "--step", "experts:to=single", "--for", "vllm-0.17")
+    yield "experts out of stacks", work / "single", None
+    convert(ckpt, source, work / "mixed", "--to", "nvfp4", "--preset", "experts-only-input-scale1", "--fp8", "*self_attn*",
+            "--for", "vllm-0.17")
+    yield "FP8 beside NVFP4", work / "mixed", "modelopt_mixed"
+
+
 def main(ckpt, testdata):
     vllm_on_cpu.choose_emulated_linears()
     vllm_on_cpu.choose_emulated_experts()
@@ -72,6 +83,11 @@ def main(ckpt, testdata):
             assert not left, f"{model}: parameters that nothing filled: {left[:5]}"
             print(f"{model}: {name}, {quantization}, every weight taken by vllm {vllm.__version__}")
             known += 1
+        for what, folder, expected in other_forms(ckpt, testdata, work):
+            name, quantization, left = load(folder)
+            assert quantization == expected, f"{what}: quantization {quantization}"
+            assert not left, f"{what}: parameters that nothing filled: {left[:5]}"
+            print(f"{what}: {name}, {quantization}, every weight taken by vllm {vllm.__version__}")
     assert known > 0, "no model was known"
 
 

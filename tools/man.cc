@@ -23,7 +23,7 @@ Result<int> write_pages(const std::vector<ManPage>& pages, const fs::path& folde
   if (error) return io_failure(folder, "cannot be made", error.value());
   for (const ManPage& page : pages) {
     const fs::path path = folder / (page.name + ".1");
-    CKPT_TRY(refuse_link(path, ""));
+    CKPT_TRY(refuse_link_at(path));
     CKPT_TRY(replace_file(path, page.text));
     console.object("file", {{"path", path.string()}, {"size_bytes", page.text.size()}});
     console.answer(path.string());

@@ -70,6 +70,15 @@ Status check_own_target(const fs::path& path, bool force, const OwnKind& kind) {
                         path.string(), kind.name, kind.names);
 }
 
+Status link_failure(const fs::path& path, const std::string& hint) {
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  const fs::path shown = error ? fs::read_symlink(path, error) : target;
+  return fail_with_hint(ErrorCode::kUsage, hint,
+                        "{}: a link to {}; links are neither replaced nor followed", path.string(),
+                        shown.string());
+}
+
 }  // namespace
 
 Status refuse_stdout(const fs::path& path) {
@@ -82,12 +91,14 @@ Status refuse_link(const fs::path& path, std::string_view option) {
   std::error_code error;
   if (!fs::is_symlink(fs::symlink_status(path, error))) return {};
   const fs::path target = fs::canonical(path, error);
-  const fs::path shown = error ? fs::read_symlink(path, error) : target;
-  const std::string name = target.empty() ? "another name" : shell_word(target.string());
-  return fail_with_hint(
-      ErrorCode::kUsage,
-      option.empty() || target.empty() ? name : fmt::format("{} {}", option, name),
-      "{}: a link to {}; links are neither replaced nor followed", path.string(), shown.string());
+  const std::string name = error ? "another name" : shell_word(target.string());
+  return link_failure(path, option.empty() || error ? name : fmt::format("{} {}", option, name));
+}
+
+Status refuse_link_at(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(path, error))) return {};
+  return link_failure(path, "rm " + shell_word(path.string()));
 }
 
 Status check_plan_target(const fs::path& path, bool force) {
@@ -124,7 +135,7 @@ Status check_published_targets(const fs::path& folder) {
     const fs::path path = folder / name;
     CKPT_ASSIGN(const bool exists, is_there(path));
     if (!exists) continue;
-    CKPT_TRY(refuse_link(path, ""));
+    CKPT_TRY(refuse_link_at(path));
     CKPT_ASSIGN(const std::string text, read_small(path, kMaxRecordBytes));
     if (is_record(name, text)) continue;
     return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_word(path.string())),

@@ -67,4 +67,7 @@ Status refuse_stdout(const std::filesystem::path& path);
 // what the path was given as. Fails: kUsage with that name; kIo.
 Status refuse_link(const std::filesystem::path& path, std::string_view option);
 
+// The same for a file whose name is not the person's choice: the link can only be removed.
+Status refuse_link_at(const std::filesystem::path& path);
+
 }  // namespace ckpt

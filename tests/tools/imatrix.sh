@@ -48,6 +48,8 @@ write("key.gguf", gguf(["x.txt"], 1, 512, [(q, a_q, [512], None)], text("made.by
 write("infinite.gguf", gguf(["x.txt"], 1, 512, [(q, [3e38, 1.0], [512], None)]))
 write("infinite2.gguf", gguf(["y.txt"], 1, 512, [(q, [3e38, 1.0], [512], None)]))
 write("inputs.gguf", gguf(["x.txt"], 1, 512, [(q, a_q, [512], [1.0])]))
+write("many.dat", legacy([(q, 2**31 - 1, d_q)], 4, "old.txt"))
+write("most.gguf", gguf(["x.txt"], 1, 512, [(q, a_q, [2**53], None)]))
 write("long.dat", legacy([("n" * 60, 4, d_q)], 4, "old.txt"))
 # What is wanted of a + b, of a + b + d, and of a alone as .dat.
 write("ab.wanted", gguf(["prose.txt", "code.txt", "math.txt"], 5, 512,
@@ -86,6 +88,8 @@ tried imatrix merge infinite.gguf infinite2.gguf -o sum.gguf
 tried imatrix merge long.dat -o long.gguf
 tried imatrix merge a.gguf "$testdata/formats/good/imatrix/imatrix.gguf" -o sizes.gguf
 tried imatrix merge "$testdata/formats/good/imatrix/legacy.dat" -o calls.gguf
+tried imatrix merge many.dat a.gguf -o calls.gguf --chunk-size 1073741824
+tried imatrix merge most.gguf b.gguf -o most2.gguf
 echo "--- fill"
 tried imatrix fill a.gguf -o ones.gguf; tried imatrix show ones.gguf | tail -4
 tried imatrix fill a.gguf --with mean -o mean.gguf -q; cmp mean.gguf mean.wanted

@@ -32,6 +32,16 @@ def gguf(path, value, count):
     out += text("w") + struct.pack("<IQIQ", 1, 8, 0, 0)
     with open(path, "wb") as file: file.write(out + bytes(-len(out) % 32 + 32))
 
+def imatrix(path, prefix, count):
+    keys = [("general.type", 8, text("imatrix")), ("imatrix.datasets", 9, struct.pack("<IQ", 8, 1) + text("w"))]
+    keys += [("imatrix.chunk_count", 4, b"\x01\0\0\0"), ("imatrix.chunk_size", 4, b"\0\x02\0\0")]
+    keys += [(f"{prefix}.{i}", 8, text("v")) for i in range(count)]
+    tensors = [(f"blk.{i}.ffn_up.weight.{kind}", 64 * i + at) for i in range(count) for kind, at in (("in_sum2", 0), ("counts", 32))]
+    out = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys))
+    for key, kind, value in keys: out += text(key) + struct.pack("<I", kind) + value
+    for name, at in tensors: out += text(name) + struct.pack("<IQQIQ", 2, 1, 1, 0, at)
+    with open(path, "wb") as file: file.write(out + bytes(-len(out) % 32) + (struct.pack("<f", 512) + bytes(28)) * len(tensors))
+
 def make(d, n):
     os.makedirs(d)
     plain = [(f"model.layers.{i // 10}.mlp.x{i % 10}.weight", [16, 16]) for i in range(n)]
@@ -48,6 +58,8 @@ def make(d, n):
         out.write("---\ntags: [\n" + "".join(f"  t{i},\n" for i in range(n)) + "]\nbase_model:\n" + "".join(f"- a/b{i}\n" for i in range(n)) + "---\n")
     gguf(f"{d}/a.gguf", "v", n)
     gguf(f"{d}/b.gguf", "w", n)
+    imatrix(f"{d}/i.gguf", "a", n)
+    imatrix(f"{d}/j.gguf", "b", n)
     rename = ",".join(f"from=model.layers.{i}.,to=l{i}." for i in range(n // 10))
     drop = ",".join(f"tensors=*layers.{i}.*x3*" for i in range(n // 10))
     recipe = {"in": "tensors", "out": "out", "steps": ["rename:" + rename, "drop:" + drop.replace("model.layers.", "l").replace("*layers.", "l")]}
@@ -74,6 +86,10 @@ patch D/globs --dry-run --step serving-config
 patch D/a.gguf --dry-run --step metadata:set=a=b
 convert D/card D/out.gguf --dry-run --tokenizer-pre qwen2
 patch --recipe D/keys.json --dry-run
+imatrix show D/i.gguf --tensors
+imatrix merge D/i.gguf D/j.gguf -o D/merged.gguf
+doctor D/a.gguf --imatrix D/i.gguf
+report D/tensors -o D/report.html
 convert --recipe D/recipe.json --dry-run
 convert --recipe D/steps.json --dry-run""".splitlines()
 

@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+
+#include "tools/imatrix/fit.h"
 
 namespace ckpt {
 namespace {
+
+// As many as a file may say: their sums stay far from the end of 64 bits.
+constexpr int64_t kMaxMergedCount = int64_t{1} << 53;
 
 // What llama-imatrix takes by default: a legacy file does not say what its chunks were.
 constexpr uint64_t kUsualChunkTokens = 512;
@@ -33,6 +39,10 @@ Status of_inputs(ImatrixEntry& entry, uint64_t chunk_size) {
                 "{} calls; without their number its values cannot be added to others",
                 entry.counts[0]);
   }
+  if (chunk_size > static_cast<uint64_t>(kMaxMergedCount / entry.counts[0])) {
+    return fail(ErrorCode::kUnsupported, "{} calls of {} tokens; expected at most {} in all",
+                entry.counts[0], chunk_size, kMaxMergedCount);
+  }
   for (float& sum : entry.sums) sum *= static_cast<float>(chunk_size);
   entry.counts[0] *= static_cast<int64_t>(chunk_size);
   return {};
@@ -47,7 +57,12 @@ Status add_counts(const std::vector<int64_t>& added, bool is_legacy, ImatrixEntr
     return fail(ErrorCode::kUnsupported, "{} counts; the files before it have {}", added.size(),
                 into.counts.size());
   }
-  for (size_t i = 0; i < into.counts.size(); ++i) into.counts[i] += added[is_of_all ? 0 : i];
+  for (size_t i = 0; i < into.counts.size(); ++i) {
+    into.counts[i] += added[is_of_all ? 0 : i];
+    if (std::abs(into.counts[i]) <= kMaxMergedCount) continue;
+    return fail(ErrorCode::kUnsupported, "a count of {}; expected at most {}", into.counts[i],
+                kMaxMergedCount);
+  }
   return {};
 }
 
@@ -82,25 +97,34 @@ Status add_entry(ImatrixEntry added, bool is_legacy, ImatrixEntry& into, bool& l
   return add_floats(added.sums, into.sums);
 }
 
-// Keys that all files have alike.
+// Keys that all files have alike. A file names each of its keys once.
 Metadata common_keys(const std::vector<ImatrixSums>& files, std::vector<std::string>& notes) {
-  Metadata out;
-  std::vector<std::string> dropped;
+  struct Found {
+    const MetaValue* value;
+    size_t files;
+  };
+  std::map<std::string_view, Found> found;
+  std::vector<std::string_view> order;
   for (const ImatrixSums& file : files) {
     for (const MetaEntry& entry : file.other_keys.entries) {
-      const bool is_common = std::all_of(files.begin(), files.end(), [&](const ImatrixSums& other) {
-        const MetaValue* value = other.other_keys.find(entry.key);
-        return value != nullptr && *value == entry.value;
-      });
-      if (is_common) {
-        out.set(entry.key, entry.value);
-      } else if (std::find(dropped.begin(), dropped.end(), entry.key) == dropped.end()) {
-        dropped.push_back(entry.key);
-      }
+      const auto [at, is_new] = found.try_emplace(entry.key, Found{&entry.value, 0});
+      if (is_new) order.push_back(entry.key);
+      if (*at->second.value == entry.value) ++at->second.files;
     }
   }
-  for (const std::string& key : dropped) {
-    notes.push_back(fmt::format("the key '{}' is left out: not all files have it alike", key));
+  Metadata out;
+  std::vector<std::string> dropped;
+  for (const std::string_view key : order) {
+    const Found& one = found.at(key);
+    if (one.files == files.size()) {
+      out.entries.push_back({std::string(key), *one.value});
+    } else {
+      dropped.emplace_back(key);
+    }
+  }
+  if (!dropped.empty()) {
+    notes.push_back(
+        fmt::format("keys that not all files have alike are left out: {}", first_names(dropped)));
   }
   return out;
 }
@@ -135,7 +159,7 @@ Result<ImatrixSums> merge_imatrices(std::vector<ImatrixSums> files, uint64_t chu
     out.datasets.insert(out.datasets.end(), file.datasets.begin(), file.datasets.end());
     if (file.other_tensors.empty()) continue;
     notes.push_back(fmt::format("{}: left out, as they belong to no weight: {}", file.file,
-                                fmt::join(file.other_tensors, ", ")));
+                                first_names(file.other_tensors)));
   }
   if (loses_inputs)
     notes.push_back("sums of inputs (.in_sum) are left out: not all files have them");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/chunks/repack.h"
+#include "core/model/turned_source.h"
 
 namespace ckpt {
 namespace {
@@ -29,9 +30,14 @@ std::string shape_text(const Tensor& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.shape, ", "));
 }
 
-// The tensor that the values come from, as it is stored.
+// The tensor that the values come from, as it is stored: also where it is read with rows and
+// columns exchanged.
 const Tensor& source_of(const Tensor& tensor) {
-  return tensor.is_stored() ? tensor : *tensor.recoded().from;
+  const Tensor& from = tensor.is_stored() ? tensor : *tensor.recoded().from;
+  const auto& parts = from.stored().parts;
+  if (parts.size() != 1 || parts[0].size() != 1) return from;
+  const auto* turned = dynamic_cast<const TurnedSource*>(parts[0][0].source.get());
+  return turned == nullptr ? from : turned->tensor();
 }
 
 uint64_t weights_of(const Tensor& tensor) {

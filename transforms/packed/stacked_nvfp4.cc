@@ -66,8 +66,11 @@ Result<PackedWeight> join_stacked_nvfp4(const PackedJob& job, const Tensor& code
                    .columns = outputs,
                    .tile_rows = kStackGroup};
   CKPT_ASSIGN(matrix.scales.factor, stack_scale(job, *scale_2));
-  PackedWeight out{{}, {&codes, scale, scale_2}, "NVFP4 (group 16)"};
-  if (const Tensor* side = job.find(codes.name + "_input_scale")) out.parts.push_back(side);
+  const Tensor* side = job.find(codes.name + "_input_scale");
+  PackedWeight out{{},
+                   {&codes, scale, scale_2},
+                   side != nullptr ? "NVFP4 (group 16)" : "W4A16_NVFP4 (group 16)"};
+  if (side != nullptr) out.parts.push_back(side);
   out.weight = coded_tensor(job, codes, codes.name, std::move(matrix));
   out.weight.shape = {experts, inputs, outputs};
   return out;

@@ -166,5 +166,25 @@ TEST(Mxfp4Cast, StacksAreNamedWhereTheyCannotBeExported) {
                ErrorCode::kUsage, "gate_up_proj and down_proj can only be quantized together");
 }
 
+// Stacks without scales of inputs were shown as NVFP4 beside a folder that says W4A16_NVFP4.
+TEST(Mxfp4Cast, StacksAreShownAsWhatTheFolderSays) {
+  for (const auto& [preset, algorithm] :
+       {std::pair("weight-only", "W4A16_NVFP4"), std::pair("experts-only-input-scale1", "NVFP4")}) {
+    const Checkpoint made = settle(run("export", *open(testdata("export/gpt-oss-nano")),
+                                       options({{"type", "nvfp4"}, {"preset", preset}})));
+    const auto summary = summarize_quantization(made);
+    ASSERT_TRUE(summary.has_value()) << summary.error().text();
+    EXPECT_EQ(summary->stated, algorithm);
+    EXPECT_TRUE(summary->disagreements.empty()) << summary->disagreements[0];
+    size_t quantized = 0;
+    for (const auto& group : summary->groups) {
+      if (group.algorithm.find("NVFP4") == std::string::npos) continue;
+      EXPECT_EQ(group.algorithm, fmt::format("{} (group 16)", algorithm));
+      ++quantized;
+    }
+    EXPECT_EQ(quantized, 1u);
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

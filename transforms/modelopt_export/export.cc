@@ -9,6 +9,7 @@
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/torch_dtype.h"
 #include "transforms/modelopt_export/fp8_source.h"
+#include "transforms/modelopt_export/int4_source.h"
 #include "transforms/modelopt_export/mxfp4_cast.h"
 #include "transforms/modelopt_export/options.h"
 #include "transforms/modelopt_export/tensors.h"
@@ -189,6 +190,8 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_ASSIGN(const ExportOptions parsed, read_export_options(options));
   CKPT_ASSIGN(Calibration calibration, take_calibration(checkpoint, parsed, context));
   CKPT_ASSIGN(checkpoint, take_mxfp4(std::move(checkpoint), parsed, context));
+  Int4Weights int4;
+  CKPT_ASSIGN(checkpoint, take_int4(std::move(checkpoint), parsed, context, int4));
   Fp8Source fp8;
   CKPT_ASSIGN(checkpoint, take_fp8(std::move(checkpoint), context, fp8));
   CKPT_TRY(check_weights_are_read(checkpoint));
@@ -203,6 +206,7 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   note_unused(job);
   CKPT_TRY(keep_fp8(checkpoint, fp8, selection, parsed, context));
   CKPT_TRY(make_export_tensors(checkpoint, job));
+  CKPT_TRY(note_int4_error(checkpoint, int4, context));
   CKPT_TRY(write_documents(checkpoint, job, fp8));
   assign_export_files(checkpoint.tensors);
   checkpoint.file_metadata.clear();

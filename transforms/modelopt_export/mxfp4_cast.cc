@@ -67,14 +67,17 @@ Result<Checkpoint> take_mxfp4(Checkpoint checkpoint, const ExportOptions& option
                           is_mxfp4_in_parts)) {
     return checkpoint;
   }
-  const JsonText* cache = statement.said.find("kv_cache_scheme");
-  if (cache != nullptr && !cache->is_null() && !options.kv_cache) {
-    return fail_with_hint(ErrorCode::kUsage, "--kv-cache fp8, or --kv-cache none",
-                          "config.json declares a kv_cache_scheme, which goes with its "
-                          "quantization_config");
-  }
+  CKPT_TRY(check_said_cache(statement, options));
   CKPT_TRY(remove_quant_config(checkpoint));
   return checkpoint;
+}
+
+Status check_said_cache(const QuantStatement& statement, const ExportOptions& options) {
+  const JsonText* cache = statement.said.find("kv_cache_scheme");
+  if (cache == nullptr || cache->is_null() || options.kv_cache) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--kv-cache fp8, or --kv-cache none",
+                        "config.json declares a kv_cache_scheme, which goes with its "
+                        "quantization_config");
 }
 
 const Tensor* mxfp4_of(const Tensor& tensor) {

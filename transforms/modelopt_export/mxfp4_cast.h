@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "transforms/hf/quant_statement.h"
 #include "transforms/modelopt_export/options.h"
 
 namespace ckpt {
@@ -19,6 +20,9 @@ namespace ckpt {
 // Others as they are. Fails: kCorrupt: parts that do not fit each other.
 Result<Checkpoint> take_mxfp4(Checkpoint checkpoint, const ExportOptions& options,
                               const Context& context);
+
+// Fails: kUsage: the statement that goes declares a cache, and `options` do not.
+Status check_said_cache(const QuantStatement& statement, const ExportOptions& options);
 
 // The stored MXFP4 of a weight as take_mxfp4 leaves it, in its own order of axes; nullptr for
 // others.

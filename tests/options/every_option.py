@@ -74,7 +74,7 @@ BESIDE = {"mmproj-type": ["--mmproj", "beside.gguf"], "base": ["--for", "vllm-0.
 def options():
     text = subprocess.run([ckpt, "convert", "--help"], capture_output=True, text=True, check=True).stdout
     declared = {word for line in text.splitlines() if re.match(r"\s+-", line)
-                for word in re.findall(r"--([a-z][a-z-]*)", line[:30])}
+                for word in re.findall(r"--([a-z][a-z0-9-]*)", line[:30])}
     assert len(declared) > 25, f"help shows {declared}"
     return declared
 

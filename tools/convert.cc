@@ -11,6 +11,7 @@
 #include "tools/plan_file.h"
 #include "tools/profile_names.h"
 #include "tools/recipe.h"
+#include "tools/size_target/folder_target.h"
 #include "tools/size_target/size_target.h"
 #include "tools/step_flags.h"
 #include "tools/type_names.h"
@@ -188,7 +189,8 @@ Status settle_target(Conversion& conversion, const Console& console, const Commo
   if (conversion.target_size.empty() && conversion.target_bits.empty()) return {};
   CKPT_TRY(recognize(conversion.in));  // what is wrong with IN comes first
   CKPT_ASSIGN(const auto target, read_size_target(conversion));
-  CKPT_ASSIGN(auto settled, with_chosen_types(conversion, *target, console, common));
+  const auto choose = is_gguf_path(conversion.out) ? with_chosen_types : with_chosen_layers;
+  CKPT_ASSIGN(auto settled, choose(conversion, *target, console, common));
   show_chosen_types(console, *target, settled.second);
   conversion = std::move(settled.first);
   return {};
@@ -231,9 +233,10 @@ Run declare_convert(CommandOptions& options) {
               "type to store weights in: q4_k_m, q8_0, bf16, ... "
               "(ckpt list types); default: keep what is there");
   options.add("--target-size", &conversion.target_size,
-              "choose types of tensors so that OUT.gguf has at most this size, like 24GB");
+              "choose types of tensors so that OUT has at most this size, like 24GB");
   options.add("--target-bits", &conversion.target_bits,
-              "the same for bits a weight of the tensors that are quantized, like 4.6");
+              "the same for bits a weight: of the tensors that are quantized, or of a folder "
+              "effective bits as ModelOpt counts them, like 4.6");
   declare_step_flags(options);
   declare_model(options, *typed);
   options.add("--shard-size", &typed->shard_size, "largest .safetensors file, like 5GB");

@@ -48,6 +48,12 @@ struct QuantSummary {
 // Fails: kCorrupt: documents that are no JSON.
 Result<QuantSummary> summarize_quantization(const Checkpoint& checkpoint);
 
+// For each of `modules`, linear layers of `checkpoint`: a text that is the same for those that
+// servers run as one, and so in one type: q, k and v; gate and up; all experts of a layer. Fails:
+// kCorrupt: config.json is no JSON object.
+Result<std::vector<std::string>> joined_layers(const Checkpoint& checkpoint,
+                                               const std::vector<std::string>& modules);
+
 // What a model card or GGUF's keys say of a model; empty where they say nothing, or cannot be read.
 struct CardFacts {
   std::string license;                   // "apache-2.0"

@@ -190,6 +190,10 @@ TEST(SizeTarget, OptionsThatSayTypesAreRefusedBesideIt) {
   EXPECT_EQ(refused(other), ErrorCode::kUsage);
   other = conversion;
   other.out = "folder";
+  EXPECT_TRUE(read_size_target(other));
+  other.to = "nvfp4-w4a16";
+  EXPECT_TRUE(read_size_target(other));
+  other.to = "fp8";
   EXPECT_EQ(refused(other), ErrorCode::kUsage);
   for (const char* size : {"0", "-1", "x", "nan", "1 2", "1e300"}) {
     other = conversion;

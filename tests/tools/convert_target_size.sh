@@ -18,7 +18,10 @@ least=$("$ckpt" convert "$micro" x.gguf --target-size 100KB 2>&1 | sed 's/.*poss
 "$ckpt" convert -q "$micro" x.gguf --target-size $((least - 1)) 2>/dev/null || echo "and a byte less is refused"
 "$ckpt" convert "$micro" x.gguf --target-bits 1 ; echo "exit $?"
 "$ckpt" convert -q "$micro" bits.gguf --target-bits 4.6 --json | grep -o '"bits_per_weight":4.[56][0-9]*'
-"$ckpt" convert -q "$micro" all.gguf --target-size "24 GB" >/dev/null
+"$ckpt" convert "$micro" all.gguf --target-size "24 GB" 2>&1 >/dev/null | grep "best type"
+"$ckpt" convert -q "$micro" q8.gguf --to q8_0 >/dev/null
+"$ckpt" convert "$micro" never-worse.gguf --target-size "$(wc -c < q8.gguf)" 2>&1 >/dev/null | grep taken
+cmp q8.gguf never-worse.gguf && echo "where a choice gains nothing, the mixture itself"
 "$ckpt" convert -q "$micro" bf16.gguf --to bf16 >/dev/null
 "$ckpt" diff all.gguf bf16.gguf --values | grep total
 echo "-- pins, searches and splits are kept to"
@@ -38,7 +41,6 @@ echo "-- what does not go together"
 for words in "--to q4_k_m" "--pure" "--also y.gguf=q8_0" "--mmproj-only" "--target-bits 4"; do
   "$ckpt" convert "$micro" x.gguf --target-size 2MB $words; echo "exit $?"
 done
-"$ckpt" convert "$micro" folder --target-size 2MB; echo "exit $?"
 for text in 0 -1 "2 4GB" nan; do "$ckpt" convert "$micro" x.gguf --target-size "$text"; done
 for text in 0 -1 33 "4 bits"; do "$ckpt" convert "$micro" x.gguf --target-bits "$text"; done
 "$ckpt" convert "$micro" x.gguf --target-size 2MB --keep '*'; echo "exit $?"

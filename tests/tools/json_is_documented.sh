@@ -11,6 +11,7 @@ convert T/qwen3-micro q --to nvfp4-w4a16
 convert T/qwen3-micro q.gguf --to q8_0 --tokenizer-pre qwen2
 convert T/qwen3-micro y --plan-out plan.json
 convert T/qwen3-micro t.gguf --target-bits 4.6 --tokenizer-pre qwen2
+convert T/qwen3-micro t --target-bits 8 --preset default-input-scale1
 execute plan.json --part 1/2
 diff T/qwen3-micro q
 diff T/qwen3-micro q --values --fail-if sqnr<99

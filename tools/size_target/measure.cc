@@ -50,25 +50,43 @@ void add_squares(const MatrixRows& matrix, std::span<const float> decoded, Squar
   }
 }
 
-bool has_block_search(const Codec& codec) {
+bool searches(const Codec& codec, ScaleSearch search) {
   const auto type = plain_dtype(codec);
-  return type == Dtype::kQ4K || type == Dtype::kQ5K || type == Dtype::kQ6K;
+  const bool has_best = type == Dtype::kQ4K || type == Dtype::kQ5K || type == Dtype::kQ6K;
+  return codec.scheme == Scheme::kNvfp4 || (has_best && search == ScaleSearch::kBest);
 }
 
-double error_of(const Codec& codec, const std::vector<MatrixRows>& matrices, bool searches) {
+// Bytes of rows in each part of a codec.
+struct CodedRows {
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<std::span<std::byte>> parts;
+  std::vector<std::span<const std::byte>> written;
+
+  CodedRows(const Codec& codec, uint64_t rows, uint64_t columns) {
+    for (const PartRule& rule : codec.parts) {
+      bytes.emplace_back(part_shape(rule, rows, columns).size_bytes);
+    }
+    for (auto& part : bytes) parts.emplace_back(part);
+    for (auto& part : bytes) written.emplace_back(part);
+  }
+};
+
+double error_of(const Codec& codec, const std::vector<MatrixRows>& matrices, ScaleSearch search) {
   Squares sum;
-  std::vector<std::byte> bytes;
+  Stats stats;
+  if (codec.needs_stats) {
+    for (const MatrixRows& matrix : matrices) codec.scan(matrix.rows, stats);
+    stats.own_amax = stats.amax;
+  }
   std::vector<float> decoded;
   for (const MatrixRows& matrix : matrices) {
     const uint64_t rows = matrix.rows.rows(), columns = matrix.rows.row_values;
-    bytes.resize(part_shape(codec.parts[0], rows, columns).size_bytes);
+    CodedRows coded(codec, rows, columns);
     decoded.resize(matrix.rows.values.size());
-    EncodeContext context{{}, matrix.weights};
-    if (searches && has_block_search(codec)) context.options.search = ScaleSearch::kBest;
-    const std::span<std::byte> part(bytes);
-    codec.encode(matrix.rows, context, {&part, 1});
-    const std::span<const std::byte> written(bytes);
-    codec.decode({&written, 1}, {decoded, columns});
+    EncodeContext context{stats, matrix.weights};
+    if (searches(codec, search)) context.options.search = search;
+    codec.encode(matrix.rows, context, coded.parts);
+    codec.decode(coded.written, {decoded, columns});
     add_squares(matrix, decoded, sum);
   }
   return sum.signal > 0 ? sum.noise / sum.signal : 0;
@@ -125,7 +143,7 @@ class Measuring {
       if (options_.interrupted != nullptr && options_.interrupted->load()) {
         return fail(ErrorCode::kInterrupted, "interrupted; nothing was written");
       }
-      out.push_back(error_of(*codec, matrices, tensor.searches));
+      out.push_back(error_of(*codec, matrices, tensor.search));
     }
     return out;
   }

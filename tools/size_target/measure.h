@@ -20,7 +20,8 @@ struct TypesToMeasure {
   std::shared_ptr<const ColumnWeights>
       weights;  // to encode with and to weigh errors by; may be null
   std::vector<const Codec*> codecs;
-  bool searches = false;  // encode with ScaleSearch::kBest where the codec is q4_k, q5_k or q6_k
+  ScaleSearch search =
+      ScaleSearch::kNone;  // used by NVFP4; where it is kBest, by q4_k to q6_k, too
 };
 
 struct MeasureOptions {
@@ -29,6 +30,8 @@ struct MeasureOptions {
   Progress* progress = nullptr;  // told values encoded, of all that will be
 };
 
+// What a codec must know of a whole tensor is taken from the sample.
+//
 // For each tensor and each of its codecs: the sum of w (value - decoded value)^2 over that of
 // w value^2, w = 1 or the column's weight; 0 where all values are 0. NaN and Inf count as 0. The
 // same numbers with any number of threads. Fails: as sample_rows; kInterrupted.

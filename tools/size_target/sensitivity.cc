@@ -1,5 +1,7 @@
 #include "tools/size_target/sensitivity.h"
 
+#include <fmt/format.h>
+
 namespace ckpt {
 namespace {
 
@@ -23,6 +25,35 @@ constexpr RoleFactor kRoleFactors[] = {
 constexpr double kOtherFactor = 1;    // ffn_up, and what nobody has measured
 constexpr double kFirstFactor = 1.8;  // of the first layer, over the others
 constexpr double kLastFactor = 1;
+
+// What GGUF calls the role of a layer, by the last word of its name in a folder.
+struct LayerRole {
+  std::string_view word, role;
+};
+constexpr LayerRole kLayerRoles[] = {
+    {"q_proj", "attn_q"},
+    {"k_proj", "attn_k"},
+    {"v_proj", "attn_v"},
+    {"o_proj", "attn_output"},
+    {"out_proj", "ssm_out"},
+    {"dense", "attn_output"},
+    {"qkv_proj", "attn_qkv"},
+    {"in_proj_qkv", "attn_qkv"},
+    {"in_proj_z", "attn_gate"},
+    {"kv_b_proj", "attn_kv_b"},
+    {"gate_proj", "ffn_gate"},
+    {"kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+    {"up_proj", "ffn_up"},
+    {"down_proj", "ffn_down"},
+    {"w1", "ffn_gate"},
+    {"w2", "ffn_down"},
+    {"w3", "ffn_up"},
+    {"fc2", "ffn_down"},
+    {"lm_head", "output"},
+    {"query_key_value", "attn_qkv"},
+    {"dense_4h_to_h", "ffn_down"},
+    {"in_proj_qkvz", "attn_qkv"},
+};
 
 // The N of "blk.N."; -1 outside of blocks.
 int64_t layer_of_name(std::string_view tensor) {
@@ -57,6 +88,20 @@ double sensitivity_of(std::string_view tensor, uint64_t layers, bool is_tied) {
   if (layer == 0) return factor * kFirstFactor;
   const bool is_last = layer > 0 && static_cast<uint64_t>(layer) + 1 == layers;
   return is_last ? factor * kLastFactor : factor;
+}
+
+double sensitivity_of_layer(std::string_view module) {
+  const size_t dot = module.rfind('.');
+  const std::string_view word = dot == module.npos ? module : module.substr(dot + 1);
+  std::string_view role = word;
+  for (const LayerRole& each : kLayerRoles) {
+    if (each.word == word) role = each.role;
+  }
+  constexpr std::string_view kLayers = "layers.";
+  const size_t at = module.find(kLayers);
+  if (at == module.npos) return sensitivity_of(fmt::format("{}.weight", role), 0, false);
+  const int64_t layer = layer_of_name(fmt::format("blk.{}", module.substr(at + kLayers.size())));
+  return sensitivity_of(fmt::format("blk.{}.{}.weight", layer, role), 0, false);
 }
 
 }  // namespace ckpt

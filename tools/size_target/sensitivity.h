@@ -15,4 +15,8 @@ std::string role_of(std::string_view tensor);
 // embeddings are the output, too.
 double sensitivity_of(std::string_view tensor, uint64_t layers, bool is_tied);
 
+// The same of a layer as Hugging Face names it: "model.layers.3.mlp.down_proj"; a stack of experts
+// for one of its experts.
+double sensitivity_of_layer(std::string_view module);
+
 }  // namespace ckpt

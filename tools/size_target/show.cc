@@ -17,8 +17,12 @@ Status check_alone(const Conversion& conversion, const std::string& target) {
   const auto refuse = [&](std::string_view option, std::string_view why) {
     return fail_with_hint(ErrorCode::kUsage, "one of them", "{} and {}: {}", target, option, why);
   };
-  if (!conversion.to.empty()) {
-    return refuse(fmt::format("--to {}", conversion.to), "a target chooses the types itself");
+  const bool is_folder = !is_gguf_path(conversion.out);
+  const bool has_folder_type = is_export_type(conversion.to) && conversion.to != "fp8";
+  if (!conversion.to.empty() && !(is_folder && has_folder_type)) {
+    return refuse(fmt::format("--to {}", conversion.to),
+                  is_folder ? "layers of a folder become nvfp4 (or nvfp4-w4a16), fp8 or stay"
+                            : "a target chooses the types itself");
   }
   if (conversion.flags.has("pure")) return refuse("--pure", "one type leaves nothing to choose");
   if (!conversion.also.empty()) {
@@ -26,10 +30,7 @@ Status check_alone(const Conversion& conversion, const std::string& target) {
                   "the types are chosen for one file; make the other by a second command");
   }
   if (conversion.mmproj_only) return refuse("--mmproj-only", "a projector is not quantized so far");
-  if (is_gguf_path(conversion.out)) return {};
-  return fail_with_hint(ErrorCode::kUsage, "an OUT that ends in .gguf, or --to TYPE",
-                        "{}: OUT '{}' is a folder; types are chosen for GGUF files", target,
-                        conversion.out.string());
+  return {};
 }
 
 Result<double> parse_bits(const std::string& text) {
@@ -69,13 +70,12 @@ std::vector<RoleSum> sums_of(const ChosenTypes& chosen) {
   std::vector<RoleSum> out;
   for (const ChosenTensor& tensor : chosen.tensors) {
     auto place = std::ranges::find_if(out, [&](const RoleSum& sum) {
-      return sum.role == tensor.role && sum.type == tensor.codec->name;
+      return sum.role == tensor.role && sum.type == tensor.type;
     });
     if (place == out.end()) {
       const auto last = std::find_if(out.rbegin(), out.rend(),
                                      [&](const RoleSum& sum) { return sum.role == tensor.role; });
-      place = out.insert(last == out.rend() ? out.end() : last.base(),
-                         {tensor.role, std::string(tensor.codec->name)});
+      place = out.insert(last == out.rend() ? out.end() : last.base(), {tensor.role, tensor.type});
     }
     ++place->tensors;
     place->weights += tensor.weights;
@@ -95,18 +95,24 @@ void show_json(const Console& console, const ChosenTypes& chosen, double bits,
                      {"size_bytes", sum.size_bytes},
                      {"sqnr_db", rounded(sum.decibels(), 100)}});
   }
-  for (const ChosenTensor& tensor : chosen.tensors) types[tensor.name] = tensor.codec->name;
-  console.object(
-      "chosen_types",
-      {{"size_bytes", chosen.out_bytes},
-       {"bits_per_weight", rounded(bits, 1000)},
-       {"mixture", chosen.mixture.empty() ? Json() : Json(chosen.mixture)},
-       {"mixture_bytes", chosen.mixture.empty() ? Json() : Json(chosen.mixture_bytes)},
-       {"error_against_mixture", chosen.against ? Json(rounded(*chosen.against, 1000)) : Json()},
-       {"is_mixture", chosen.is_mixture},
-       {"keeps_floors", chosen.keeps_floors},
-       {"roles", roles},
-       {"tensor-type", types}});
+  for (const ChosenTensor& tensor : chosen.tensors) types[tensor.name] = tensor.type;
+  Json out = {
+      {"size_bytes", chosen.out_bytes},
+      {"bits_per_weight", rounded(bits, 1000)},
+      {"mixture", chosen.mixture.empty() ? Json() : Json(chosen.mixture)},
+      {"mixture_bytes", chosen.mixture.empty() ? Json() : Json(chosen.mixture_bytes)},
+      {"error_against_mixture", chosen.against ? Json(rounded(*chosen.against, 1000)) : Json()},
+      {"is_mixture", chosen.is_mixture},
+      {"keeps_floors", chosen.keeps_floors},
+      {"roles", roles}};
+  if (chosen.effective_bits) {
+    out["effective_bits"] = rounded(*chosen.effective_bits, 1000);
+    for (const char* name : {"fp8", "keep"}) out[name] = chosen.globs.all(name);
+    out["types"] = types;
+  } else {
+    out["tensor-type"] = types;
+  }
+  console.object("chosen_types", std::move(out));
 }
 
 std::string outlook(const ChosenTypes& chosen) {
@@ -116,6 +122,10 @@ std::string outlook(const ChosenTypes& chosen) {
         chosen.mixture, chosen.mixture_bytes, 100 * std::max(0.0, 1 - chosen.against.value_or(1)));
   }
   if (!chosen.against) return {};
+  if (chosen.effective_bits) {
+    return fmt::format("predicted error: {:.2f} of {}'s for all layers ({} bytes)", *chosen.against,
+                       chosen.mixture, chosen.mixture_bytes);
+  }
   return fmt::format("predicted error: {:.2f} of {}'s ({} bytes), the largest mixture that fits",
                      *chosen.against, chosen.mixture, chosen.mixture_bytes);
 }
@@ -155,18 +165,25 @@ void show_chosen_types(const Console& console, const SizeTarget& target,
                fmt::format("{}", sum.size_bytes), fmt::format("{:.1f}", sum.decibels())});
   }
   const double bits = 8 * static_cast<double>(bytes) / static_cast<double>(weights);
-  console.talk(fmt::format("{}: {} bytes, {:.3f} bits a weight in {} tensors", target.text,
-                           chosen.out_bytes, bits, chosen.tensors.size()));
+  const std::string counted =
+      chosen.effective_bits ? fmt::format("{:.3f} effective bits, ", *chosen.effective_bits) : "";
+  console.talk(fmt::format("{}: {} bytes, {}{:.3f} bits a weight in {} tensors", target.text,
+                           chosen.out_bytes, counted, bits, chosen.tensors.size()));
   for (const std::string& line : table.lines({false, false, true, true, true})) {
     console.talk(line);
   }
   if (const std::string text = outlook(chosen); !text.empty()) console.talk(text);
   if (!chosen.keeps_floors) {
     console.warn(
-        fmt::format("{}: so small that types of less than {} dB had to be used; "
-                    "expect a model that is clearly worse",
-                    target.text, kLeastSqnrDb));
+        chosen.effective_bits
+            ? fmt::format("{}: so small that layers below the floors had to be used (less than {} "
+                          "dB, or 4 bits for very small ones)",
+                          target.text, kLeastSqnrDb)
+            : fmt::format("{}: so small that types of less than {} dB had to be used; "
+                          "expect a model that is clearly worse",
+                          target.text, kLeastSqnrDb));
   }
+  if (!chosen.note.empty()) console.warn(chosen.note);
   show_json(console, chosen, bits, sums);
 }
 

@@ -206,7 +206,7 @@ Status measure(const FreeModel& model, const Conversion& conversion,
   for (size_t i = 0; i < tensors.size(); ++i) {
     TypesToMeasure& one = asked.emplace_back();
     one.values = model.tensors[i];
-    one.searches = searches;
+    one.search = searches ? ScaleSearch::kBest : ScaleSearch::kNone;
     one.values.codec = &plain_codec(all_codecs(), Dtype::kF32);
     Recoded& recoded = std::get<Recoded>(one.values.origin);
     recoded.options = {};
@@ -254,9 +254,29 @@ void add_tensors(const std::vector<FreeTensor>& tensors, const std::vector<const
     const auto found = std::ranges::find(tensor.offers, types[i], &TypeOffer::codec);
     const double error = found == tensor.offers.end() ? 0 : found->error;
     const uint64_t size = found == tensor.offers.end() ? 0 : found->size_bytes;
-    out.tensors.push_back(
-        {tensor.name, role_of(tensor.name), types[i], tensor.weights, size, error});
+    out.tensors.push_back({tensor.name, role_of(tensor.name), std::string(types[i]->name),
+                           tensor.weights, size, error});
   }
+}
+
+// What is said where every tensor has the best type that is offered: a person may have meant
+// another number. Else "".
+std::string note_of_room(const std::vector<FreeTensor>& tensors, const TypeChoice& choice,
+                         const SizeTarget& target, const FreeModel& model) {
+  double least_cost = 0;
+  for (const FreeTensor& tensor : tensors) {
+    const auto best = std::ranges::min_element(tensor.offers, {}, &TypeOffer::error);
+    least_cost += tensor.sensitivity * best->error;
+  }
+  if (choice.cost > least_cost) return {};
+  const double bits =
+      8 * static_cast<double>(choice.size_bytes) / static_cast<double>(model.weights);
+  const uint64_t bytes = model.fixed_bytes + choice.size_bytes;
+  return fmt::format(
+      "{}: every tensor has the best type there is, which takes {}; a smaller target chooses types",
+      target.text,
+      target.size_bytes != 0 ? fmt::format("{} bytes ({})", bytes, human_bytes(bytes))
+                             : fmt::format("{:.3f} bits a weight", bits));
 }
 
 }  // namespace
@@ -292,6 +312,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& a
     const auto choice = choose_types(tensors, limit);
     if (!choice) break;
     out.keeps_floors = choice->keeps_floors;
+    out.note = note_of_room(tensors, *choice, target, model);
     if (mixture_cost > 0) out.against = choice->cost / mixture_cost;
     if (mixture_cost > 0 && choice->cost > kClearGain * mixture_cost) {
       out.is_mixture = true;

@@ -1,9 +1,12 @@
-// convert --target-size and --target-bits: a type for each tensor of a GGUF, so that the file has
-// at most that size and loses least (docs/TARGETS.md).
+// convert --target-size and --target-bits: a type for each tensor, so that OUT has at most that
+// size and loses least (docs/TARGETS.md). Of a GGUF:
 //
 //   plans as q8_0 and q4_k ──▶ tensors whose type is free, what all else takes
 //   their values, sampled ──▶ error of each type (measure.h) ──▶ choice (choice.h)
 //   ──▶ the conversion with --to MIXTURE and a --tensor-type for each
+//
+// Of a folder: plans as nvfp4 ──▶ layers, those that servers join taken together ──▶ the conversion
+// with --fp8 and --keep for those that are to be FP8 and to stay (folder_target.h).
 //
 // What comes out is a conversion as a person could type it: planning and execution know of no
 // target.
@@ -30,18 +33,22 @@ struct SizeTarget {
 Result<std::optional<SizeTarget>> read_size_target(const Conversion& conversion);
 
 struct ChosenTensor {
-  std::string name, role;
-  const Codec* codec;
+  std::string name, role, type;
   uint64_t weights, size_bytes;
   double error;
 };
 struct ChosenTypes {
   std::vector<ChosenTensor> tensors;  // in the order of the file
-  std::string mixture;                // the largest of llama-quantize's that fits; or "" for none
-  std::optional<double> against;      // cost, as a part of that mixture's
+  // The largest of llama-quantize's that fits, or "" for none; of a folder the type of all layers.
+  std::string mixture;
+  // Of a folder: as ModelOpt counts them; and what a recipe says, "fp8" and "keep" with globs.
+  std::optional<double> effective_bits;
+  Options globs;
+  std::optional<double> against;  // cost, as a part of that mixture's
   uint64_t mixture_bytes = 0, out_bytes = 0;
   bool is_mixture = false;   // it was taken, because the gain was not clear
   bool keeps_floors = true;  // choice.h
+  std::string note;          // what else a person should know; or ""
 };
 
 // `conversion` with types, and without the target. Fails: kUsage: a target that is too small, with

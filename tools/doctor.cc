@@ -9,6 +9,7 @@
 #include "tools/doctor_fix.h"
 #include "tools/doctor_report.h"
 #include "tools/doctor_statistics.h"
+#include "tools/moments_fit.h"
 #include "tools/profile_names.h"
 #include "tools/steps.h"
 #include "transforms/transforms.h"
@@ -17,7 +18,7 @@ namespace ckpt {
 namespace {
 
 struct TypedDoctor {
-  std::filesystem::path path, out, imatrix;
+  std::filesystem::path path, out, imatrix, moments;
   std::vector<std::string> profiles;
   std::string base;
   bool deep = false;
@@ -94,6 +95,7 @@ Result<int> doctor(const TypedDoctor& typed, const Console& console, const Commo
   if (!typed.imatrix.empty()) {  // before --fix writes anything
     CKPT_ASSIGN(sums, read_imatrix_sums(typed.imatrix));
   }
+  if (!typed.moments.empty()) CKPT_TRY(recognize(typed.moments));
   std::filesystem::path path = typed.path;
   if (typed.fix) {
     const Fixing fixing{typed.profiles, typed.base, typed.rewrite_weights};
@@ -106,6 +108,10 @@ Result<int> doctor(const TypedDoctor& typed, const Console& console, const Commo
   bool fits = true;
   if (sums) {
     CKPT_ASSIGN(fits, show_statistics(path, *sums, console));
+  }
+  if (!typed.moments.empty()) {
+    CKPT_ASSIGN(const bool are_its, show_moments(path, typed.moments, console));
+    fits = fits && are_its;
   }
   console.object("summary", {{"path", path.string()},
                              {"good", report.diagnosis.is_good()},
@@ -128,6 +134,8 @@ Run declare_doctor(CommandOptions& options) {
   options.add("--deep", &typed->deep, "read the tensors too: NaN, scales, rows of zeros");
   options.add("--imatrix", &typed->imatrix,
               "also say whether this importance matrix (GGUF or .dat) is one of the model");
+  options.add("--moments", &typed->moments,
+              "also say whether these second moments (docs/SEARCH.md) are of the model's layers");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) -> Result<int> {
     CKPT_ASSIGN(typed->profiles, profiles_named(typed->profiles));

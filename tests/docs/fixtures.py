@@ -83,6 +83,18 @@ class Maker:
         return name
 
 
+def moments_file(maker, name):
+    """Second moments of some layers of qwen3-micro: safetensors, all zero but in shape as docs/SEARCH.md says."""
+    header, end = {}, 0
+    for module, runs in (("self_attn.k_proj", 2), ("mlp.up_proj", 2), ("mlp.down_proj", 4)):
+        size = 4 * runs * 128 * 128
+        header[f"model.layers.0.{module}.input_moments"] = {"dtype": "F32", "shape": [runs, 128, 128],
+                                                            "data_offsets": [end, end + size]}
+        end += size
+    text = json.dumps(header).encode()
+    (maker.folder / name).write_bytes(struct.pack("<Q", len(text)) + text + bytes(end))
+
+
 def imatrix_bytes(columns):
     """A GGUF importance matrix (docs/formats/imatrix.md): the same for every column but the first."""
     def text(value):
@@ -191,6 +203,7 @@ MAKERS = {
     "amax.json": lambda maker, name: shutil.copy(TESTDATA / "export/collect_amax/qwen3-micro.json", maker.folder / name),
     "qat-checkpoint": copy_of("export/qat-checkpoint"),
     "bf16": copy_of("qwen3-micro"),
+    "moments.safetensors": moments_file,
     "base": copy_of("qwen35-micro"),
     "model": copy_of("qwen35-micro"),
     "bf16.gguf": conversion_of("qwen35-micro"),

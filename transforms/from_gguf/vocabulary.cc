@@ -25,9 +25,10 @@ bool was_ranked(const Checkpoint& file, std::string_view pre) {
   const std::string* architecture = file.metadata.find_text("general.architecture");
   return pre == "kimi-k2" || (architecture != nullptr && *architecture == "gpt-oss");
 }
-// What the published vocabularies of these names do; no key says it.
+// What the published vocabularies of these names do; no key says it. Sources: their tokenizer.json;
+// transformers models/{cohere,gpt_neox}/tokenization_*.py, and Arcade100k's code (stablelm2).
 bool normalizes_to_nfc(std::string_view pre) {
-  return is_one_of(pre, {"qwen2", "qwen35", "deepseek-r1-qwen", "command-r"});
+  return is_one_of(pre, {"qwen2", "qwen35", "deepseek-r1-qwen", "command-r", "olmo", "stablelm2"});
 }
 
 std::string text_of_normal_token(std::string text, bool is_byte_level) {

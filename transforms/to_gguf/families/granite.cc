@@ -66,15 +66,8 @@ constexpr KeyRule kGraniteKeys[] = {
      KeySource::kAttentionHeads},
 };
 
+// Those without experts have all but the last two.
 constexpr FieldDefault kGranite3Defaults[] = {
-    {"hidden_size", 4096},       {"intermediate_size", 11008},
-    {"num_attention_heads", 32}, {"num_key_value_heads", 0, "num_attention_heads"},
-    {"rms_norm_eps", 1e-6},      {"rope_theta", 10000},
-    {"vocab_size", 32000},       {"max_position_embeddings", 2048},
-    {"attention_multiplier", 1}, {"embedding_multiplier", 1},
-    {"residual_multiplier", 1},  {"logits_scaling", 1},
-};
-constexpr FieldDefault kGranite3MoeDefaults[] = {
     {"hidden_size", 4096},       {"intermediate_size", 11008},
     {"num_attention_heads", 32}, {"num_key_value_heads", 0, "num_attention_heads"},
     {"rms_norm_eps", 1e-6},      {"rope_theta", 10000},
@@ -83,6 +76,7 @@ constexpr FieldDefault kGranite3MoeDefaults[] = {
     {"residual_multiplier", 1},  {"logits_scaling", 1},
     {"num_local_experts", 8},    {"num_experts_per_tok", 2},
 };
+constexpr size_t kGranite3DenseDefaults = std::size(kGranite3Defaults) - 2;
 
 constexpr KeyRule kMambaGraniteKeys[] = {
     {"rope.scaling.finetuned", MetaType::kBool, "false", KeySource::kConstant},
@@ -131,6 +125,30 @@ constexpr Family granite(std::string_view name, std::span<const std::span<const 
   };
 }
 
+struct Granite3Tables {
+  std::span<const std::span<const NameRule>> names;
+  std::span<const FieldDefault> defaults;
+  const ParameterTable* parameters;
+};
+
+constexpr Family granite3(std::string_view name, std::string_view architectures,
+                          std::string_view model_types, const Granite3Tables& tables) {
+  // The width of a shared MLP is the last of these keys; without experts there is none.
+  const size_t keys = name == "granite" ? kGranite3Keys - 1 : kGranite3Keys;
+  return {
+      .name = name,
+      .architectures = architectures,
+      .model_types = model_types,
+      .names = tables.names,
+      .keys = std::span<const KeyRule>(kGraniteKeys).first(keys),
+      .defaults = tables.defaults,
+      .parameters = tables.parameters,
+      .ignores_head_dim = true,
+      .tokenizer = kLlamaTokenizer,
+      .refused_rope = "llama3",
+  };
+}
+
 const Family kGraniteDense = granite("granite", kGraniteDenseLists);
 const FamilyVariant kGraniteMoeVariants[] = {{has_no_experts, &kGraniteDense}};
 const Family kGraniteMoe = granite("granitemoe", kGraniteLists, kGraniteMoeVariants);
@@ -142,43 +160,15 @@ const FamilyVariant kGraniteVariants[] = {{has_no_mamba, &kGraniteMoe},
 
 const Family kGraniteHybrid = granite("granitehybrid", kGraniteLists, kGraniteVariants);
 
-const Family kGranite3 = {
-    .name = "granite",
-    .architectures = "GraniteForCausalLM",
-    .model_types = "granite",
-    .names = kGraniteDenseLists,
-    .keys = std::span<const KeyRule>(kGraniteKeys).first(kGranite3Keys - 1),
-    .defaults = kGranite3Defaults,
-    .parameters = &kGranite3Parameters,
-    .ignores_head_dim = true,
-    .tokenizer = kLlamaTokenizer,
-    .refused_rope = "llama3",
-};
-
-const Family kGranite3Moe = {
-    .name = "granitemoe",
-    .architectures = "GraniteMoeForCausalLM",
-    .model_types = "granitemoe",
-    .names = kGraniteLists,
-    .keys = std::span<const KeyRule>(kGraniteKeys).first(kGranite3Keys),
-    .defaults = kGranite3MoeDefaults,
-    .parameters = &kGranite3MoeParameters,
-    .ignores_head_dim = true,
-    .tokenizer = kLlamaTokenizer,
-    .refused_rope = "llama3",
-};
-
-const Family kGranite3Shared = {
-    .name = "granitemoe",
-    .architectures = "GraniteMoeSharedForCausalLM",
-    .model_types = "granitemoeshared",
-    .names = kGraniteLists,
-    .keys = std::span<const KeyRule>(kGraniteKeys).first(kGranite3Keys),
-    .defaults = kGranite3MoeDefaults,
-    .parameters = &kGranite3SharedParameters,
-    .ignores_head_dim = true,
-    .tokenizer = kLlamaTokenizer,
-    .refused_rope = "llama3",
-};
+const Family kGranite3 =
+    granite3("granite", "GraniteForCausalLM", "granite",
+             {kGraniteDenseLists,
+              std::span<const FieldDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
+              &kGranite3Parameters});
+const Family kGranite3Moe = granite3("granitemoe", "GraniteMoeForCausalLM", "granitemoe",
+                                     {kGraniteLists, kGranite3Defaults, &kGranite3MoeParameters});
+const Family kGranite3Shared =
+    granite3("granitemoe", "GraniteMoeSharedForCausalLM", "granitemoeshared",
+             {kGraniteLists, kGranite3Defaults, &kGranite3SharedParameters});
 
 }  // namespace ckpt

@@ -1,6 +1,8 @@
-// DeepSeek-V2, V3 and GLM-5: multi-head latent attention, experts behind dense layers.
+// DeepSeek-V2, V3, GLM-4.7-Flash and GLM-5: multi-head latent attention, experts behind dense
+// layers.
 //
-// Source: transformers models/{deepseek_v2,deepseek_v3,glm_moe_dsa}/{modeling,configuration}_*.py.
+// Source: transformers
+// models/{deepseek_v2,deepseek_v3,glm4_moe_lite,glm_moe_dsa}/{modeling,configuration}_*.py.
 #include "models/rows.h"
 
 namespace ckpt {
@@ -59,6 +61,16 @@ constexpr FieldValue kDeepseekV3Fields[] = {
     {"n_shared_experts", "1"},      {"first_k_dense_replace", "3"},
     {"decoder_sparse_step", "1"},   {"num_nextn_predict_layers", "1"},
 };
+constexpr FieldValue kGlm4MoeLiteFields[] = {
+    {"vocab_size", "154880"},       {"hidden_size", "2048"},
+    {"intermediate_size", "10240"}, {"num_hidden_layers", "47"},
+    {"num_attention_heads", "20"},  {"q_lora_rank", "768"},
+    {"kv_lora_rank", "512"},        {"qk_nope_head_dim", "192"},
+    {"qk_rope_head_dim", "64"},     {"v_head_dim", "256"},
+    {"n_routed_experts", "64"},     {"moe_intermediate_size", "1536"},
+    {"n_shared_experts", "1"},      {"first_k_dense_replace", "1"},
+    {"decoder_sparse_step", "1"},   {"num_nextn_predict_layers", "1"},
+};
 constexpr FieldValue kGlmMoeDsaFields[] = {
     {"vocab_size", "154880"},       {"hidden_size", "6144"},
     {"intermediate_size", "12288"}, {"num_hidden_layers", "78"},
@@ -89,6 +101,11 @@ constinit const ParameterTable kDeepseekV3Parameters{.architectures = "DeepseekV
                                                      .text = kDeepseekV3Rules,
                                                      .defaults = kDeepseekV3Fields,
                                                      .has_nextn = true};
+constinit const ParameterTable kGlm4MoeLiteParameters{.architectures = "Glm4MoeLiteForCausalLM",
+                                                      .model_types = "glm4_moe_lite",
+                                                      .text = kDeepseekV3Rules,
+                                                      .defaults = kGlm4MoeLiteFields,
+                                                      .has_nextn = true};
 constinit const ParameterTable kGlmMoeDsaParameters{.architectures = "GlmMoeDsaForCausalLM",
                                                     .model_types = "glm_moe_dsa",
                                                     .text = kGlmMoeDsaRules,

@@ -69,8 +69,9 @@ extern const ParameterTable kGemmaParameters, kGemma2Parameters, kGemma3Paramete
 extern const ParameterTable kOlmo2Parameters, kOlmo3Parameters, kSeedOssParameters;
 extern const ParameterTable kSmolLm3Parameters, kMiniMaxM2Parameters, kGlm4MoeParameters;
 extern const ParameterTable kMinistral3Parameters, kMistral3Parameters, kLfm2Parameters;
+extern const ParameterTable kLfm2MoeParameters;
 extern const ParameterTable kQwen3NextParameters, kGptOssParameters, kLlama4Parameters;
-extern const ParameterTable kDeepseekV3Parameters, kGlmMoeDsaParameters;
+extern const ParameterTable kDeepseekV3Parameters, kGlm4MoeLiteParameters, kGlmMoeDsaParameters;
 extern const ParameterTable kGraniteHybridParameters, kNemotronHParameters;
 extern const ParameterTable kGranite3SharedParameters, kDeepseekV2Parameters, kPhiMoeParameters;
 extern const ParameterTable kErnieParameters, kErnieMoeParameters, kGptNeoxParameters;

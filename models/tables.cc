@@ -117,23 +117,24 @@ constexpr Rules kQwen35MoeRules[] = {rows::kFrame, rows::kGatedAttention, kLinea
                                      rows::kExperts, rows::kSharedExpert};
 
 const ParameterTable* const kTables[] = {
-    &kLlamaParameters,          &kMistralParameters,    &kQwen2Parameters,
-    &kQwen2MoeParameters,       &kQwen3Parameters,      &kQwen3MoeParameters,
-    &kQwen35Parameters,         &kQwen35MoeParameters,  &kMixtralParameters,
-    &kPhi3Parameters,           &kGemmaParameters,      &kGemma2Parameters,
-    &kGemma3Parameters,         &kOlmo2Parameters,      &kOlmo3Parameters,
-    &kSeedOssParameters,        &kSmolLm3Parameters,    &kMiniMaxM2Parameters,
-    &kGlm4MoeParameters,        &kMinistral3Parameters, &kMistral3Parameters,
-    &kLfm2Parameters,           &kQwen3NextParameters,  &kGptOssParameters,
-    &kLlama4Parameters,         &kDeepseekV3Parameters, &kGlmMoeDsaParameters,
-    &kGraniteHybridParameters,  &kNemotronHParameters,  &kQwen3VlParameters,
-    &kQwen3VlMoeParameters,     &kGranite3Parameters,   &kGranite3MoeParameters,
-    &kOlmoParameters,           &kOlmoeParameters,      &kExaone4Parameters,
-    &kGlm4Parameters,           &kStarcoder2Parameters, &kStableLmParameters,
-    &kCohereParameters,         &kCohere2Parameters,    &kPhi2Parameters,
-    &kGranite3SharedParameters, &kDeepseekV2Parameters, &kPhiMoeParameters,
-    &kErnieParameters,          &kErnieMoeParameters,   &kGptNeoxParameters,
-    &kQwen2VlParameters,        &kQwen25VlParameters};
+    &kLlamaParameters,       &kMistralParameters,     &kQwen2Parameters,
+    &kQwen2MoeParameters,    &kQwen3Parameters,       &kQwen3MoeParameters,
+    &kQwen35Parameters,      &kQwen35MoeParameters,   &kMixtralParameters,
+    &kPhi3Parameters,        &kGemmaParameters,       &kGemma2Parameters,
+    &kGemma3Parameters,      &kOlmo2Parameters,       &kOlmo3Parameters,
+    &kSeedOssParameters,     &kSmolLm3Parameters,     &kMiniMaxM2Parameters,
+    &kGlm4MoeParameters,     &kMinistral3Parameters,  &kMistral3Parameters,
+    &kLfm2Parameters,        &kLfm2MoeParameters,     &kQwen3NextParameters,
+    &kGptOssParameters,      &kLlama4Parameters,      &kDeepseekV3Parameters,
+    &kGlm4MoeLiteParameters, &kGlmMoeDsaParameters,   &kGraniteHybridParameters,
+    &kNemotronHParameters,   &kQwen3VlParameters,     &kQwen3VlMoeParameters,
+    &kGranite3Parameters,    &kGranite3MoeParameters, &kOlmoParameters,
+    &kOlmoeParameters,       &kExaone4Parameters,     &kGlm4Parameters,
+    &kStarcoder2Parameters,  &kStableLmParameters,    &kCohereParameters,
+    &kCohere2Parameters,     &kPhi2Parameters,        &kGranite3SharedParameters,
+    &kDeepseekV2Parameters,  &kPhiMoeParameters,      &kErnieParameters,
+    &kErnieMoeParameters,    &kGptNeoxParameters,     &kQwen2VlParameters,
+    &kQwen25VlParameters};
 
 }  // namespace
 

@@ -23,12 +23,16 @@ except ImportError:
 TEXTS = ["Hello, world!", "naïve café e\u0301", "日本語のテキスト 漢字かな", "🙂👩\u200d👩\u200d👧 emoji", "<|im_start|>user\nhi<|im_end|>",
          "</s><s>[INST] x [/INST]", "1234567 12 3.14", "don't DON'T I'll we've", "\r\n\r\n mixed\r", "ÀÉÎõü ß ſ", "العربية עברית हिन्दी",
          "a_b-c/d\\e{f}[g]", "<bos><start_of_turn>user\nx<end_of_turn>", "\u200b\ufeff\u00a0nbsp", "x  and   multiple spaces\n\n\tx"]
-# Not here: checkpoints whose tokenizer is another model's than the pre-tokenizer they are converted with, and ERNIE's.
-MODELS = ["deepseek-v3", "exaone4", "gemma", "gemma2",
-          "gemma3", "gemma3-vl", "gemma4", "gemma4-vl", "glm-moe-dsa", "glm4", "glm4-moe", "gpt-neox", "gpt-oss",
-          "granite4", "granite4-h", "lfm2", "llama4", "minimax-m2", "ministral3",
-          "mixtral", "nemotron-h", "olmo", "olmo2", "phi2", "phi3", "phimoe", "qwen2-moe", "qwen25-vl",
-          "qwen3-moe", "qwen3-next", "qwen3-vl", "qwen3-vl-moe", "qwen35-vl", "seed-oss", "smollm3", "stablelm"]
+# Not here: Kimi's, whose tokenizer is code of its repository; folders with tokenizer.model alone and TinyLlama's, which get one
+# more space before texts that begin with one (docs/FAMILIES.md).
+MODELS = ["cohere", "cohere2", "deepseek-v2", "deepseek-v3", "ernie45", "ernie45-moe", "exaone4", "gemma", "gemma2",
+          "gemma3", "gemma3-vl", "gemma4", "gemma4-vl", "glm-moe-dsa", "glm4", "glm4-moe", "glm4-moe-lite", "gpt-neox", "gpt-oss",
+          "granite", "granite-moe-shared", "granite4", "granite4-h", "lfm2", "lfm2-moe", "llama4", "minimax-m2", "ministral3", "mistral3",
+          "mixtral", "nemotron-h", "olmo", "olmo2", "olmo3", "olmoe", "phi2", "phi3", "phimoe", "qwen2-moe", "qwen25-vl",
+          "qwen3-moe", "qwen3-next", "qwen3-vl", "qwen3-vl-moe", "qwen35-vl", "seed-oss", "smollm3", "stablelm", "starcoder2"]
+
+# What reads a source by other rules than its tokenizer.json's, and comes to other ids.
+NOT_IN_5 = {"starcoder2": "GPT2Tokenizer, which its tokenizer_config.json names, does not split digits in transformers 5"}
 
 
 def texts():
@@ -39,6 +43,8 @@ def texts():
 
 def sources(testdata):
     for name in MODELS:
+        if name in NOT_IN_5 and transformers.__version__ >= "5":
+            continue
         pre = testdata / "families" / name / "PRE"
         yield testdata / "families" / name / "hf", ["--tokenizer-pre", pre.read_text().strip()] if pre.exists() else []
     for name in ["llama-micro", "qwen3-micro", "qwen35-micro", "qwen35moe-micro"]:

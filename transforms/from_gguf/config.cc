@@ -299,7 +299,8 @@ Status ConfigReader::take(const KeyRule& rule) {
       config_["rope_local_base_freq"] = json_of(*value);
       return {};
     case KeySource::kNextnLayers:
-      config_["mtp_num_hidden_layers"] = json_of(*value);
+      config_[family_.nextn == NextnLayers::kKept ? "num_nextn_predict_layers"
+                                                  : "mtp_num_hidden_layers"] = json_of(*value);
       return {};
     case KeySource::kRopeField:
     case KeySource::kRopeNeeded:

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/words.h"
 #include "transforms/from_gguf/config.h"
 #include "transforms/from_gguf/mxfp4_parts.h"
+#include "transforms/from_gguf/token_table.h"
 #include "transforms/from_gguf/weights.h"
 #include "transforms/hf/torch_dtype.h"
 #include "transforms/to_gguf/mxfp4.h"
@@ -23,9 +25,28 @@ void add_named(const Family& family, std::string_view name, std::vector<const Fa
   }
 }
 
-std::vector<const Family*> families_named(std::string_view name) {
+// Whether the file's special tokens are those that the class sets by name ("bos=[GO] eot=<end>").
+bool has_tokens_of(const Checkpoint& file, const TokenTable& table, const Family& family) {
+  std::string_view list = family.tokenizer.special_tokens;
+  if (list.empty()) return false;
+  while (!list.empty()) {
+    const std::string_view entry = take_word(list);
+    const size_t sign = entry.find('=');
+    const std::string_view kind = entry.substr(0, sign);
+    const auto id = special_id(file, table, kind == "unk" ? "unknown" : kind);
+    if (!id || table.text(*id) != entry.substr(sign + 1)) return false;
+  }
+  return true;
+}
+
+// Of several, those whose special tokens the file has come first.
+std::vector<const Family*> families_named(std::string_view name, const Checkpoint& file) {
   std::vector<const Family*> out;
   for (const Family* family : families()) add_named(*family, name, out);
+  const auto table = read_token_table(file);
+  if (!table) return out;
+  std::stable_partition(out.begin(), out.end(),
+                        [&](const Family* family) { return has_tokens_of(file, *table, *family); });
   return out;
 }
 
@@ -75,7 +96,7 @@ Result<ReturnedFolder> find_folder(const Checkpoint& file, const ReturnedTypes& 
   const std::string* architecture = file.metadata.find_text("general.architecture");
   const std::string name = architecture == nullptr ? "" : *architecture;
   std::optional<Error> first;
-  for (const Family* family : families_named(name)) {
+  for (const Family* family : families_named(name, file)) {
     auto tried = folder_of_family(file, *family, types, context);
     if (tried) return tried;
     if (!first) first = tried.error();

@@ -28,6 +28,7 @@ constexpr Constant kConstants[] = {
     {"minimax-m2", "use_qk_norm", "true"},
     {"minimax-m2", "qk_norm_type", "\"per_layer\""},
     {"lfm2", "block_auto_adjust_ff_dim", "false"},
+    {"lfm2moe", "norm_topk_prob", "true"},
     {"smollm3", "no_rope_layer_interval", "4"},
     {"gemma", "hidden_activation", "\"gelu_pytorch_tanh\""},
     {"gemma2", "hidden_activation", "\"gelu_pytorch_tanh\""},
@@ -63,6 +64,7 @@ constexpr Spelling kUntold[] = {
     {"phi2", "rope_theta (10000)"},
     {"stablelm", "rope_theta (10000)"},
     {"starcoder2", "sliding_window (none)"},
+    {"lfm2moe", "routed_scaling_factor (1, as llama.cpp computes such files)"},
     {"gpt-oss", "layer_types (sliding and full attention in turn), rope truncate (false)"},
     {"gemma3", "layer_types (full attention in each sixth)"},
     {"deepseek2", "mscale (as mscale_all_dim)"},
@@ -140,8 +142,10 @@ std::string_view untold_fields(const Family& family) {
 Status add_graph_constants(const Family& family, uint64_t layers, JsonValue& config,
                            JsonValue& rope) {
   for (const Constant& constant : kConstants) {
-    if (constant.family != family.name) continue;
-    CKPT_ASSIGN(config[std::string(constant.field)], parse_json("config.json", constant.json));
+    const std::string field(constant.field);
+    const bool is_said = field == "num_nextn_predict_layers" && config.contains(field);
+    if (constant.family != family.name || is_said) continue;
+    CKPT_ASSIGN(config[field], parse_json("config.json", constant.json));
   }
   add_query_scale(family, layers, config);
   if (family.name == "gpt-oss") add_of_gpt_oss(layers, config, rope);

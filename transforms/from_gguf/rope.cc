@@ -167,7 +167,9 @@ void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
     config["original_max_position_embeddings"] = rope["original_max_position_embeddings"];
   }
   if (is_scaled) config["rope_scaling"] = rope;
-  if (config.contains("rope_local_base_freq")) return;
+  // Olmo3Config expects parameters of two kinds of attention, or none.
+  const bool is_of_kinds = family.parameters == &kOlmo3Parameters;
+  if (is_of_kinds || config.contains("rope_local_base_freq")) return;
   if (!is_scaled) rope["rope_type"] = "default";
   config["rope_parameters"] = rope;
 }

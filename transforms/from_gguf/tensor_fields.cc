@@ -92,7 +92,9 @@ void TensorFields::add_fields_of_their_own(const Family& family) {
 }
 
 void TensorFields::add_of(const Family& family) {
-  if (family.parameters == &kGlmMoeDsaParameters) add_mlp_types();
+  const bool has_mlp_types =
+      family.parameters == &kGlmMoeDsaParameters || family.parameters == &kGlm4MoeLiteParameters;
+  if (has_mlp_types) add_mlp_types();
   if (family.parameters == &kGemma4Parameters) add_of_gemma4();
   add_fields_of_their_own(family);
   const bool has_bias = has_anywhere("ssm_conv1d.bias");
@@ -100,7 +102,9 @@ void TensorFields::add_of(const Family& family) {
     config_["mamba_conv_bias"] = has_bias;
   }
   if (family.parameters == &kNemotronHParameters) config_["use_conv_bias"] = has_bias;
-  if (has_anywhere("exp_probs_b.bias") && family.parameters == &kDeepseekV3Parameters) {
+  const bool has_router_bias = has_anywhere("exp_probs_b.bias");
+  if (family.parameters == &kLfm2MoeParameters) config_["use_expert_bias"] = has_router_bias;
+  if (has_router_bias && family.parameters == &kDeepseekV3Parameters) {
     config_["topk_method"] = "noaux_tc";
   }
 }

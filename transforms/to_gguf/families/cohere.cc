@@ -9,20 +9,6 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr NameRule kCohereNames[] = {
-    {"model.embed_tokens",               "token_embd"},
-    {"model.norm",                       "output_norm"},
-    {"model.layers.{}.input_layernorm",  "blk.{}.attn_norm"},
-    {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q"},
-    {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k"},
-    {"model.layers.{}.self_attn.v_proj", "blk.{}.attn_v"},
-    {"model.layers.{}.self_attn.o_proj", "blk.{}.attn_output"},
-    {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm"},
-    {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm"},
-    {"model.layers.{}.mlp.gate_proj",    "blk.{}.ffn_gate"},
-    {"model.layers.{}.mlp.up_proj",      "blk.{}.ffn_up"},
-    {"model.layers.{}.mlp.down_proj",    "blk.{}.ffn_down"},
-};
 constexpr NameRule kCohere2Names[] = {
     {"model.embed_tokens.weight",               "token_embd.weight"},
     {"model.norm.weight",                       "output_norm.weight"},
@@ -66,9 +52,8 @@ constexpr FieldDefault kCohere2Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const NameRule> kCohereOnly = kCohereNames;
 constexpr std::span<const NameRule> kCohere2Only = kCohere2Names;
-const std::span<const NameRule> kCohereLists[] = {kCohereOnly};
+const std::span<const NameRule> kCohereLists[] = {kOneNormNames};
 const std::span<const NameRule> kCohere2Lists[] = {kCohere2Only};
 
 }  // namespace

@@ -1,11 +1,12 @@
-// DeepSeek-V2 and V3, and GLM-5 with its sparse attention: keys and values come from a short latent
-// (MLA).
+// DeepSeek-V2 and V3, GLM-4.7-Flash, and GLM-5 with its sparse attention: keys and values come from
+// a short latent (MLA).
 //
 //   kv_b_proj, rows of a head:  keys [nope] | values [v]      a row is one latent
 //   k_b {heads, latent, nope}, v_b {heads, v, latent}
 //
-// Source: llama.cpp conversion/deepseek.py (DeepseekV2Model), glm.py (GlmMoeDsaModel); defaults:
-// transformers models/{deepseek_v2,deepseek_v3,glm_moe_dsa}/configuration_*.py. The file says one
+// Source: llama.cpp conversion/deepseek.py (DeepseekV2Model), glm.py (Glm4MoeLiteModel,
+// GlmMoeDsaModel); defaults: transformers
+// models/{deepseek_v2,deepseek_v3,glm4_moe_lite,glm_moe_dsa}/configuration_*.py. The file says one
 // key-value head and its size in the latent; DeepSeek's layer for multi-token prediction is left
 // out, GLM's is kept.
 #include "transforms/to_gguf/families/families.h"
@@ -60,6 +61,10 @@ constexpr KeyRule kGlmMoeDsaKeys[] = {
     {"attention.indexer.types",     MetaType::kArray, "indexer_types", KeySource::kFullLayers},
 };
 
+constexpr KeyRule kGlm4MoeLiteKeys[] = {
+    {"nextn_predict_layers", MetaType::kU32, "", KeySource::kNextnLayers},
+};
+
 constexpr FieldDefault kDeepseekV3Defaults[] = {
     {"hidden_size", 7168},         {"intermediate_size", 18432},
     {"num_attention_heads", 128},  {"num_key_value_heads", 128},
@@ -82,6 +87,19 @@ constexpr FieldDefault kDeepseekV2Defaults[] = {
     {"q_lora_rank", 1536, "", "q_lora_rank"}, {"moe_intermediate_size", 1407},
     {"n_routed_experts", 64},      {"n_shared_experts", 2},
     {"routed_scaling_factor", 1},  {"norm_topk_prob", 0},
+};
+
+constexpr FieldDefault kGlm4MoeLiteDefaults[] = {
+    {"hidden_size", 2048},         {"intermediate_size", 10240},
+    {"num_attention_heads", 20},   {"num_key_value_heads", 20},
+    {"qk_rope_head_dim", 64},      {"rope_theta", 10000},
+    {"rms_norm_eps", 1e-5},
+    {"vocab_size", 154880},        {"max_position_embeddings", 202752},
+    {"q_lora_rank", 768, "", "q_lora_rank"}, {"moe_intermediate_size", 1536},
+    {"n_routed_experts", 64},      {"n_shared_experts", 1},
+    {"num_experts_per_tok", 4},    {"routed_scaling_factor", 1.8},
+    {"n_group", 1},                {"topk_group", 1},
+    {"norm_topk_prob", 1},
 };
 
 constexpr FieldDefault kGlmMoeDsaDefaults[] = {
@@ -128,6 +146,20 @@ const Family kDeepseekV2 = {
     .parameters = &kDeepseekV2Parameters,
     .nextn = NextnLayers::kLeftOut,
     .drops_tied_head = true,
+};
+
+const Family kGlm4MoeLite = {
+    .name = "deepseek2",
+    .architectures = "Glm4MoeLiteForCausalLM",
+    .model_types = "glm4_moe_lite",
+    .names = kMlaLists,
+    .keys = kDeepseekV3Keys,
+    .defaults = kGlm4MoeLiteDefaults,
+    .parameters = &kGlm4MoeLiteParameters,
+    .more_keys = kGlm4MoeLiteKeys,
+    .nextn = NextnLayers::kKept,
+    .drops_tied_head = true,
+    .tokenizer = kGlmTokenizer,
 };
 
 const Family kGlmMoeDsa = {

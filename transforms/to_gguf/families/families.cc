@@ -11,11 +11,11 @@ namespace {
 
 // clang-format off
 constexpr NameRule kCommonNameRows[] = {
-    {"model.embed_tokens",                       "token_embd"},
     {"lm_head",                                  "output"},
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"},
+    {"model.embed_tokens",                       "token_embd"},
     {"model.norm",                               "output_norm"},
     {"model.layers.{}.input_layernorm",          "blk.{}.attn_norm"},
-    {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"},
     {"model.layers.{}.self_attn.q_proj",         "blk.{}.attn_q"},
     {"model.layers.{}.self_attn.k_proj",         "blk.{}.attn_k"},
     {"model.layers.{}.self_attn.v_proj",         "blk.{}.attn_v"},
@@ -93,20 +93,22 @@ constexpr KeyRule kCommonKeyRows[] = {
 };
 // clang-format on
 
+// The way back takes the first of one name that fits: OLMo 3 is OLMo 2 with windows.
 const Family* const kFamilies[] = {
-    &kQwen35,         &kQwen35Moe,     &kQwen3,      &kQwen3Moe,   &kQwen2,      &kQwen2Moe,
-    &kLlama,          &kMistral,       &kMixtral,    &kPhi3,       &kGemma,      &kGemma2,
-    &kGemma3,         &kGemma4,        &kSmolLm3,    &kOlmo2,      &kOlmo3,      &kSeedOss,
-    &kMiniMaxM2,      &kGlm4Moe,       &kMinistral3, &kMistral3,   &kLfm2,       &kQwen3Next,
-    &kGptOss,         &kLlama4,        &kDeepseekV3, &kGlmMoeDsa,  &kGranite3,   &kGranite3Moe,
-    &kGranite3Shared, &kGraniteHybrid, &kNemotronH,  &kQwen3Vl,    &kQwen3VlMoe, &kOlmo,
-    &kOlmoe,          &kExaone4,       &kGlm4,       &kStarcoder2, &kStableLm,   &kCohere,
-    &kCohere2,        &kPhi2,          &kDeepseekV2, &kPhiMoe,     &kErnie,      &kErnieMoe,
-    &kGptNeox,        &kQwen2Vl,       &kQwen25Vl};
+    &kQwen35,     &kQwen35Moe,   &kQwen3,          &kQwen3Moe,      &kQwen2,      &kQwen2Moe,
+    &kLlama,      &kMistral,     &kMixtral,        &kPhi3,          &kGemma,      &kGemma2,
+    &kGemma3,     &kGemma4,      &kSmolLm3,        &kOlmo3,         &kOlmo2,      &kSeedOss,
+    &kMiniMaxM2,  &kGlm4Moe,     &kMinistral3,     &kMistral3,      &kLfm2,       &kLfm2Moe,
+    &kQwen3Next,  &kGptOss,      &kLlama4,         &kDeepseekV3,    &kGlmMoeDsa,  &kGlm4MoeLite,
+    &kGranite3,   &kGranite3Moe, &kGranite3Shared, &kGraniteHybrid, &kNemotronH,  &kQwen3Vl,
+    &kQwen3VlMoe, &kOlmo,        &kOlmoe,          &kExaone4,       &kGlm4,       &kStarcoder2,
+    &kStableLm,   &kCohere,      &kCohere2,        &kPhi2,          &kDeepseekV2, &kPhiMoe,
+    &kErnie,      &kErnieMoe,    &kGptNeox,        &kQwen2Vl,       &kQwen25Vl};
 
 }  // namespace
 
 const std::span<const NameRule> kCommonNames = kCommonNameRows;
+const std::span<const NameRule> kOneNormNames = kCommonNames.subspan(2);
 const std::span<const NameRule> kExpertNames = kExpertNameRows;
 const std::span<const NameRule> kRoutedExpertNames = kRoutedExpertNameRows;
 const std::span<const NameRule> kNextnNames = kNextnNameRows;

@@ -164,6 +164,7 @@ struct Family {
 
 // Rows shared by families.
 extern const std::span<const NameRule> kCommonNames;        // embeddings, attention, MLP
+extern const std::span<const NameRule> kOneNormNames;       // of those: no head, one norm a layer
 extern const std::span<const NameRule> kExpertNames;        // mixture of experts, as Qwen names it
 extern const std::span<const NameRule> kRoutedExpertNames;  // beside it, as GLM and DeepSeek do
 extern const std::span<const NameRule> kNextnNames;         // beside the layer itself
@@ -175,7 +176,8 @@ extern const Family kLlama, kMistral, kMixtral, kPhi3, kSmolLm3;
 extern const Family kGemma, kGemma2, kGemma3, kGemma4;
 extern const Family kOlmo2, kOlmo3, kSeedOss;
 extern const Family kMiniMaxM2, kGlm4Moe, kMinistral3, kMistral3, kLfm2, kQwen3Next;
-extern const Family kGptOss, kLlama4, kDeepseekV3, kGlmMoeDsa;
+extern const Family kLfm2Moe;
+extern const Family kGptOss, kLlama4, kDeepseekV3, kGlm4MoeLite, kGlmMoeDsa;
 extern const Family kGraniteHybrid, kNemotronH, kQwen3Vl, kQwen3VlMoe;
 extern const Family kGranite3, kGranite3Moe, kOlmo, kOlmoe, kExaone4, kGlm4;
 extern const Family kGranite3Shared, kDeepseekV2, kPhiMoe, kErnie, kErnieMoe, kGptNeox;

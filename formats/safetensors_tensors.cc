@@ -217,7 +217,10 @@ std::optional<std::vector<uint64_t>> part_entry_shape(const PartRule& rule,
   // Tiles run over the rows of the whole tensor, so a matrix of a stack must hold whole ones.
   if (shape.size() > 2 && rows % rule.tile_rows != 0) return std::nullopt;
   rows = divide_up(rows, rule.tile_rows);
-  return out;
+  if (!rule.is_spread) return out;
+  if (shape.size() > 2) return std::nullopt;
+  if (rows * out.back() == 1) return std::vector<uint64_t>{};
+  return std::vector<uint64_t>{rows, 1, out.back(), 1};
 }
 
 Result<NameIndex> index_entries(const std::vector<SafetensorsFile>& files) {

@@ -35,7 +35,8 @@ extern const Codec kNvfp4GgufCodec;     // nvfp4_repack.cc
 extern const Codec kNvfp4StackedCodec;  // stacked.cc
 extern const Codec kFp8TensorCodec, kFp8TensorVectorCodec, kFp8TensorCtCodec;
 extern const Codec kFp8ChannelCodec, kFp8ChannelColumnCodec, kFp8ChannelCtCodec;
-extern const Codec kFp8BlockCodec, kFp8BlockBf16Codec, kFp8BlockScaleCodec, kFp8BlockCtCodec;
+extern const Codec kFp8BlockCodec, kFp8BlockBf16Codec, kFp8BlockScaleCodec, kFp8BlockCtCodec,
+    kFp8SpreadCodec;
 extern const Codec kInt4Group32Codec, kInt4Group128Codec;  // packed_int4.cc
 extern const Codec kFp8RaggedCodec, kFp8RaggedBf16Codec;
 extern const Codec kMxfp8Codec, kMxfp8E8m0Codec, kMxfp4CtCodec, kMxfp4ModeloptCodec;

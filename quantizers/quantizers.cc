@@ -39,6 +39,7 @@ constexpr const Codec* kAllCodecs[] = {
     &kFp8BlockCodec,
     &kFp8BlockBf16Codec,
     &kFp8BlockScaleCodec,
+    &kFp8SpreadCodec,
     &kFp8BlockCtCodec,
     &kFp8RaggedCodec,
     &kFp8RaggedBf16Codec,

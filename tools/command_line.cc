@@ -96,6 +96,7 @@ Status check_choices(const CLI::App& app, const Verb& verb) {
     for (const std::string& value : app.get_option(name)->results()) {
       const auto& choices = option.choices;
       if (std::find(choices.begin(), choices.end(), value) != choices.end()) continue;
+      if (option.takes_too && option.takes_too(value)) continue;
       const bool is_alone = !name.starts_with("-");
       const std::string near = nearest(value, choices);
       const std::string hint = near.empty() ? fmt::format("ckpt help {}", verb.command->name)

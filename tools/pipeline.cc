@@ -92,11 +92,11 @@ std::vector<InputPath> input_paths(const Conversion& conversion, const std::vect
                                {"--base", conversion.base},
                                {"--imatrix", conversion.imatrix}};
   for (const auto& [name, value] : conversion.flags.pairs()) {
-    if (is_path_flag(name)) paths.push_back({fmt::format("--{}", name), value});
+    if (is_path_flag(name, value)) paths.push_back({fmt::format("--{}", name), value});
   }
   for (const Step& step : steps) {
     for (const auto& [key, value] : step.options.pairs()) {
-      if (!is_path_option(*step.transform, key)) continue;
+      if (!is_path_option(*step.transform, key, value)) continue;
       paths.push_back({fmt::format("--step {}:{}", step.transform->name, key), value});
     }
   }

@@ -73,9 +73,8 @@ Result<Conversion> settled(Conversion conversion) {
   }
   for (AlsoOutput& also : conversion.also) also.out = absolute(also.out.string());
   const Options flags = std::exchange(conversion.flags, {});
-  for (const auto& [name, value] : flags.pairs()) {
-    conversion.flags.add(name, is_path_flag(name) ? absolute(value) : value);
-  }
+  for (const auto& [name, value] : flags.pairs())
+    conversion.flags.add(name, is_path_flag(name, value) ? absolute(value) : value);
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
   if (steps.empty()) steps = std::move(conversion.recipe_steps);
   conversion.steps.clear();
@@ -83,7 +82,7 @@ Result<Conversion> settled(Conversion conversion) {
   for (const Step& step : steps) {
     Step& out = conversion.recipe_steps.emplace_back(Step{step.transform, {}});
     for (const auto& [key, value] : step.options.pairs()) {
-      out.options.add(key, is_path_option(*step.transform, key) ? absolute(value) : value);
+      out.options.add(key, is_path_option(*step.transform, key, value) ? absolute(value) : value);
     }
   }
   return conversion;
@@ -205,7 +204,8 @@ class Reader {
     if (options == nullptr) return step;
     CKPT_ASSIGN(const Pairs pairs, pairs_of("options", *options));
     for (const auto& [key, value] : pairs) {
-      CKPT_TRY(add_option(step, key, is_path_option(*transform, key) ? resolve(value) : value));
+      const bool is_path = is_path_option(*transform, key, value);
+      CKPT_TRY(add_option(step, key, is_path ? resolve(value) : value));
     }
     return step;
   }
@@ -219,7 +219,7 @@ class Reader {
         if (flag == nullptr || list_of(*flag) != key) {
           return fail(ErrorCode::kUsage, "\"{}\": option '{}' is not known", key, name);
         }
-        out.flags.add(name, is_path_flag(name) ? resolve(content) : content);
+        out.flags.add(name, is_path_flag(name, content) ? resolve(content) : content);
       }
       return {};
     }

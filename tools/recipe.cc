@@ -6,6 +6,7 @@
 #include "core/io/bytes.h"
 #include "core/json/json_edit.h"
 #include "tools/conversion_fields.h"
+#include "tools/step_flags.h"
 
 namespace ckpt {
 namespace {
@@ -44,7 +45,7 @@ Result<std::string> text_of(const JsonText& json, std::string_view key) {
 
 Result<std::string> RecipeReader::option_text(const OptionRule& rule, const JsonText& value) const {
   if (const auto text = value.as_text()) {
-    return rule.kind == ValueKind::kPath ? resolve(*text).string() : *text;
+    return rule.is_path(*text) ? resolve(*text).string() : *text;
   }
   if (const auto boolean = value.as_boolean()) return std::string(*boolean ? "yes" : "no");
   if (value.kind() == JsonText::Kind::kToken && !value.is_null()) return value.token();
@@ -87,7 +88,7 @@ Result<Step> RecipeReader::read_step(const JsonText& json) const {
     CKPT_ASSIGN(const Step typed, parse_step(*text));
     Step step{typed.transform, {}};
     for (const auto& [key, value] : typed.options.pairs()) {
-      const bool is_path = is_path_option(*typed.transform, key);
+      const bool is_path = is_path_option(*typed.transform, key, value);
       step.options.add(key, is_path ? resolve(value).string() : value);
     }
     return step;
@@ -132,7 +133,8 @@ Status RecipeReader::read_field(const ConversionField& field, const JsonText& va
   }
   if (field.kind == FieldKind::kRules) return read_rules(name, value, recipe);
   CKPT_ASSIGN(std::string text, text_of(value, name));
-  add(field.kind == FieldKind::kPath ? resolve(text).string() : std::move(text));
+  const bool is_path = field.kind == FieldKind::kPath || is_path_flag(name, text);
+  add(is_path ? resolve(text).string() : std::move(text));
   return {};
 }
 

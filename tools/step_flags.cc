@@ -58,9 +58,9 @@ const StepFlag* find_step_flag(std::string_view name) {
   return found == std::end(kStepFlags) ? nullptr : found;
 }
 
-bool is_path_flag(std::string_view name) {
+bool is_path_flag(std::string_view name, std::string_view value) {
   const StepFlag* flag = find_step_flag(name);
-  return flag != nullptr && flag->rule().kind == ValueKind::kPath;
+  return flag != nullptr && flag->rule().is_path(value);
 }
 
 }  // namespace ckpt

@@ -25,6 +25,7 @@ struct StepFlag {
 
 std::span<const StepFlag> step_flags();
 const StepFlag* find_step_flag(std::string_view name);  // nullptr: none of that name
-bool is_path_flag(std::string_view name);               // of a step, and its value is a path
+bool is_path_flag(std::string_view name,
+                  std::string_view value);  // of a step, and its value is a path
 
 }  // namespace ckpt

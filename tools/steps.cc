@@ -93,9 +93,9 @@ Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts) {
   return steps;
 }
 
-bool is_path_option(const Transform& step, std::string_view key) {
+bool is_path_option(const Transform& step, std::string_view key, std::string_view value) {
   const OptionRule* rule = find_rule(step.options, key);
-  return rule != nullptr && rule->kind == ValueKind::kPath;
+  return rule != nullptr && rule->is_path(value);
 }
 
 Touches touches(const std::vector<Step>& steps) {

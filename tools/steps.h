@@ -22,7 +22,7 @@ Result<Step> parse_step(std::string_view text);
 Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts);
 
 // Whether option `key` of a step names a file or a folder.
-bool is_path_option(const Transform& step, std::string_view key);
+bool is_path_option(const Transform& step, std::string_view key, std::string_view value);
 
 // Adds an option. Fails: kUsage: the step has none of that name, or the value is of another kind.
 Status add_option(Step& step, std::string_view key, std::string value);

@@ -23,6 +23,7 @@ struct PartRule {
   uint32_t tile_rows;      // rows that share one element; 0 = all of them
   uint32_t tile_values;    // values of a row that share one element; 0 = all of them
   bool is_vector = false;  // shape [1] instead of [] (tiles 0, 0), [N] instead of [N, 1] (1, 0)
+  bool is_spread = false;  // shape [R, 1, C, 1] instead of [R, C], [] of a single element
 };
 
 // Whole rows, row-major.
@@ -115,6 +116,7 @@ enum class Dialect : uint8_t {
   kGguf,
   kVector,         // ModelOpt's, the one scale of a tensor as a list
   kModeloptStack,  // ModelOpt's of stacked experts, inputs before outputs
+  kSpread,         // ModelOpt's blocks of FP8 as it exports them, their scales on four axes
   kOther,          // one of several more, told apart by the codec's parts
 };
 

@@ -53,6 +53,14 @@ Status check_number(const OptionRule& rule, std::string_view value, std::string_
               rule.most);
 }
 
+Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string_view before) {
+  std::vector<std::string> words = rule.words();
+  const std::string hint = near_word(value, before, words, "");
+  if (!rule.file_ending.empty()) words.push_back(fmt::format("FILE{}", rule.file_ending));
+  return fail_with_hint(ErrorCode::kUsage, hint, "{}{}; expected {}", before, value,
+                        alternatives(words));
+}
+
 // "cast:type=f32|f16|bf16": the step with everything that it needs.
 std::string needed(OptionRules rules, std::string_view step) {
   std::vector<std::string> words;
@@ -88,7 +96,9 @@ std::vector<std::string> OptionRule::words() const {
 }
 
 std::string OptionRule::value() const {
-  return value_name.empty() ? fmt::format("{}", fmt::join(words(), "|")) : std::string(value_name);
+  if (!value_name.empty()) return std::string(value_name);
+  const std::string file = file_ending.empty() ? "" : fmt::format("|FILE{}", file_ending);
+  return fmt::format("{}{}", fmt::join(words(), "|"), file);
 }
 
 std::string OptionRule::whole_help(std::string_view more) const {
@@ -113,9 +123,8 @@ Status check_value(const OptionRule& rule, std::string_view value, std::string_v
   switch (rule.kind) {
     case ValueKind::kChoice:
     case ValueKind::kYesNo:
-      if (find_choice_of(rule, value) != nullptr) return {};
-      return fail_with_hint(ErrorCode::kUsage, near_word(value, before, rule.words(), ""),
-                            "{}{}; expected {}", before, value, alternatives(rule.words()));
+      if (find_choice_of(rule, value) != nullptr || rule.is_other_file(value)) return {};
+      return wrong_choice(rule, value, before);
     case ValueKind::kType:
       for (const std::string& name : type_names()) {
         if (is_same_word(name, value)) return {};

@@ -48,6 +48,7 @@ struct OptionRule {
   bool repeats = false;
   bool is_required = false;
   bool may_be_empty = false;
+  std::string_view file_ending = {};  // a choice that may be such a file instead: ".yaml"
 
   // For declarations: kGlobOption.repeated().
   constexpr OptionRule repeated() const { return with(&OptionRule::repeats, true); }
@@ -56,12 +57,22 @@ struct OptionRule {
   constexpr OptionRule by_default(std::string_view value) const {
     return with(&OptionRule::otherwise, value);
   }
+  constexpr OptionRule or_file(std::string_view ending) const {
+    return with(&OptionRule::file_ending, ending);
+  }
   constexpr OptionRule called(std::string_view value) const {
     return with(&OptionRule::value_name, value);
   }
 
   // The words that it takes; empty when it takes anything else.
   std::vector<std::string> words() const;
+  // Whether this value is a path; in a recipe it is relative to it.
+  bool is_path(std::string_view given) const {
+    return kind == ValueKind::kPath || is_other_file(given);
+  }
+  bool is_other_file(std::string_view given) const {
+    return !file_ending.empty() && given.ends_with(file_ending);
+  }
   // As help calls the value: "GLOB", "bf16|f16".
   std::string value() const;
   // The help and `more`, with what counts when it is absent and whether it repeats.

@@ -7,6 +7,7 @@
 //   fp8_channel       a row               F32 [N]            a / 448       v / s
 //   fp8_channel_ct    a row               BF16 [N, 1]        bf16(a / 448) bf16(v / s)
 //   fp8_block*        128 rows x 128      [N/128, K/128]     as fp8_channel, fp8_channel_ct
+//   fp8_block_spread                      F32 [N/128, 1, K/128, 1], [] of one block
 //
 // All scales are X_scale but those of fp8_block and fp8_block_bf16, which are X_scale_inv. The last
 // column is what is rounded to E4M3; a and A are largest magnitudes.
@@ -173,15 +174,16 @@ template <Dtype kDtype>
 void encode_blocks(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
   const float* values = rows.values.data();
   const auto work = [&](uint64_t block, uint64_t first, uint64_t block_rows) {
+    const uint64_t columns = std::min<uint64_t>(kTile, rows.row_values - first % rows.row_values);
     float amax = 0;
     for (uint64_t i = 0; i < block_rows; ++i) {
-      amax = std::max(amax, largest_finite(values + first + i * rows.row_values, kTile));
+      amax = std::max(amax, largest_finite(values + first + i * rows.row_values, columns));
     }
     const float scale = make_scale<kDtype>(amax, context.options);
     store_scale<kDtype>(scale, parts[1].data() + block * size_bytes(kDtype));
     for (uint64_t i = 0; i < block_rows; ++i) {
       const uint64_t at = first + i * rows.row_values;
-      encode_run(values + at, kTile, {scale, kDtype == Dtype::kBF16}, parts[0].data() + at);
+      encode_run(values + at, columns, {scale, kDtype == Dtype::kBF16}, parts[0].data() + at);
     }
   };
   for_each_block(rows.rows(), rows.row_values, work);
@@ -230,6 +232,8 @@ constexpr char kScale[] = "_scale";
 constexpr char kScaleInv[] = "_scale_inv";
 template <Dtype kDtype, const char* kSuffix>
 constexpr PartRule kBlockParts[] = {{"", Dtype::kF8E4M3, 1, 1}, {kSuffix, kDtype, kTile, kTile}};
+constexpr PartRule kSpreadParts[] = {{"", Dtype::kF8E4M3, 1, 1},
+                                     {kScale, Dtype::kF32, kTile, kTile, false, true}};
 
 template <Dtype kDtype, bool kIsVector>
 constexpr Codec tensor_codec(std::string_view name, std::string_view help,
@@ -317,6 +321,18 @@ constinit const Codec kFp8BlockScaleCodec = block_codec<Dtype::kF32, kScale>(
 constinit const Codec kFp8BlockCtCodec = block_codec<Dtype::kBF16, kScale>(
     "fp8_block_ct", "fp8_block_bf16 under compressed-tensors' name of the scales",
     Dialect::kCompressedTensors);
+
+constinit const Codec kFp8SpreadCodec = {
+    .name = "fp8_block_spread",
+    .help = "fp8_block_scale as ModelOpt exports it: scales [N/128, 1, K/128, 1]",
+    .scheme = Scheme::kFp8Block,
+    .dialect = Dialect::kSpread,
+    .parts = kSpreadParts,
+    .band_rows = kTile,
+    .block_values = 1,
+    .encode = encode_blocks<Dtype::kF32>,
+    .decode = decode_ragged_blocks<Dtype::kF32>,
+    .count_extreme = count_extreme_e4m3};
 
 constinit const Codec kFp8RaggedCodec = ragged_codec<Dtype::kF32, kScaleInv>(
     "fp8_block_ragged", "fp8_block, its last columns a part of a block");

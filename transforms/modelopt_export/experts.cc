@@ -111,10 +111,8 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
     const std::string word = tensor.name.substr(container.size() + 1);
     const std::string module =
         calibration.is_qat ? fmt::format("{}.0.{}", container, word) : tensor.name;
-    if (is_fp8_selected(module, tensor.name, options) ||
-        is_selected(module, tensor.name, model, calibration, options)) {
-      ++selected[container];
-    }
+    CKPT_ASSIGN(const auto chosen, choose_type(module, tensor.name, model, calibration, options));
+    if (chosen) ++selected[container];
   }
   for (auto at = stacks.begin(); at != stacks.end();) {
     auto& [container, stack] = *at;

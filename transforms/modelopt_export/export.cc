@@ -8,6 +8,7 @@
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/torch_dtype.h"
+#include "transforms/modelopt_export/export_config.h"
 #include "transforms/modelopt_export/fp8_source.h"
 #include "transforms/modelopt_export/int4_source.h"
 #include "transforms/modelopt_export/mxfp4_cast.h"
@@ -48,7 +49,7 @@ Status check_selection(const Selection& selection, const ExportOptions& options)
   if (!options.only.empty()) {
     why = fmt::format("only={} matches no layer of those that can be",
                       fmt::join(options.only.words, ", only="));
-  } else if (options.preset != ExportPreset::kDefault) {
+  } else if (options.preset != ExportPreset::kDefault || options.recipe != nullptr) {
     why = "preset leaves all of them out";
   } else if (!options.keep.empty()) {
     why =
@@ -72,12 +73,12 @@ void note_unused(const ExportJob& job) {
     return name.ends_with(".gate_up_proj") || name.ends_with(".down_proj");
   };
   uint64_t weights = 0, activations = 0;
+  const bool is_wanted = needs_activations(job.selection);
   for (const auto& [module, amax] : job.calibration.weights) {
     if (!is_stack(module) && selected.count(module) == 0) ++weights;
   }
   for (const auto& [module, amax] : job.calibration.inputs) {
     const bool is_used = is_stack(module) || inputs.count(module) != 0;
-    const bool is_wanted = job.options.has_activations() && !job.options.has_input_scale_1;
     if (!is_used || !is_wanted) ++activations;
   }
   if (weights > 0) {
@@ -123,43 +124,10 @@ Status complete_generation_config(Checkpoint& checkpoint, const Context& context
   return {};
 }
 
-QuantAlgo algo_of(ExportType type) {
-  QuantAlgo out;
-  out.name = algo_name(type);
-  if (type != ExportType::kFp8) out.group_size = 16;
-  return out;
-}
-
-// Experts that were cut from a stack count under the stack's name, as in the model that ran.
-QuantConfig make_config(const ExportJob& job) {
-  QuantConfig out;
-  out.algo = algo_of(job.options.type);
-  out.kv_cache_algo = job.options.kv_cache ? job.options.kv_cache : job.calibration.kv_algo;
-  if (out.kv_cache_algo && out.kv_cache_algo->empty()) out.kv_cache_algo.reset();
-  std::vector<std::string> quantized;
-  std::map<std::string, QuantAlgo> layers;
-  bool is_mixed = job.options.keeps_fp8;
-  for (size_t i = 0; i < job.selection.modules.size(); ++i) {
-    const std::string& module = job.selection.modules[i];
-    if (module.empty()) continue;
-    quantized.push_back(module);
-    layers.emplace(module, algo_of(job.selection.types[i]));
-    is_mixed = is_mixed || job.selection.types[i] != job.options.type;
-  }
-  if (is_mixed) {
-    out.algo = {};
-    out.algo.name = kMixedPrecision;
-    out.layers.assign(layers.begin(), layers.end());
-    if (!job.options.keeps_fp8) return out;
-    out.algo.group_size = algo_of(job.options.type).group_size;
-  }
-  out.exclude_modules = summarize_excluded(job.selection.unquantized, quantized);
-  return out;
-}
-
-Status write_documents(Checkpoint& checkpoint, const ExportJob& job, const Fp8Source& source) {
+Status write_documents(Checkpoint& checkpoint, const ExportJob& job, const Fp8Source& source,
+                       QuantLayers layers) {
   CKPT_TRY(complete_documents(checkpoint, job.context));
-  const QuantConfig made = make_config(job);
+  const QuantConfig made = make_export_config(job, std::move(layers));
   if (made.kv_cache_algo && job.calibration.kv_scales.empty()) {
     job.context.note(fmt::format("the KV cache is declared {} without scales: servers take 1.0",
                                  *made.kv_cache_algo));
@@ -187,7 +155,11 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
     return fail(ErrorCode::kUsage, "export: the checkpoint is {}; expected safetensors",
                 checkpoint.format);
   }
-  CKPT_ASSIGN(const ExportOptions parsed, read_export_options(options));
+  CKPT_ASSIGN(ExportOptions parsed, read_export_options(options));
+  if (!parsed.recipe_name.empty()) {
+    CKPT_ASSIGN(QuantRecipe recipe, read_quant_recipe(parsed.recipe_name, context));
+    parsed.recipe = std::make_shared<const QuantRecipe>(std::move(recipe));
+  }
   CKPT_ASSIGN(Calibration calibration, take_calibration(checkpoint, parsed, context));
   CKPT_ASSIGN(checkpoint, take_mxfp4(std::move(checkpoint), parsed, context));
   Int4Weights int4;
@@ -202,12 +174,15 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_TRY(split_experts(checkpoint, model, calibration, parsed));
   CKPT_ASSIGN(const Selection selection, select_modules(checkpoint, model, calibration, parsed));
   CKPT_TRY(check_selection(selection, parsed));
+  CKPT_TRY(check_recipe_types(selection, calibration, parsed));
+  CKPT_TRY(take_recipe_cache(checkpoint, calibration, parsed));
   const ExportJob job{selection, model, calibration, importance, parsed, context};
   note_unused(job);
+  QuantLayers layers = list_layers(checkpoint, selection);
   CKPT_TRY(keep_fp8(checkpoint, fp8, selection, parsed, context));
   CKPT_TRY(make_export_tensors(checkpoint, job));
   CKPT_TRY(note_int4_error(checkpoint, int4, context));
-  CKPT_TRY(write_documents(checkpoint, job, fp8));
+  CKPT_TRY(write_documents(checkpoint, job, fp8, std::move(layers)));
   assign_export_files(checkpoint.tensors);
   checkpoint.file_metadata.clear();
   return checkpoint;

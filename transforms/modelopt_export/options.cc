@@ -9,6 +9,7 @@ namespace {
 constexpr Choice kExportTypes[] = {{"nvfp4", ExportType::kNvfp4},
                                    {"nvfp4-w4a16", ExportType::kNvfp4Weights},
                                    {"fp8", ExportType::kFp8}};
+constexpr std::string_view kRecipeEnding = ".yaml";
 enum class PresetWord : uint8_t {
   kDefault,
   kMlpOnly,
@@ -16,15 +17,45 @@ enum class PresetWord : uint8_t {
   kDefaultInputScale1,
   kMlpOnlyInputScale1,
   kExpertsOnlyInputScale1,
-  kWeightOnly
+  kWeightOnly,
+  kRecipe
 };
-constexpr Choice kPresets[] = {{"default", PresetWord::kDefault},
-                               {"mlp-only", PresetWord::kMlpOnly},
-                               {"experts-only", PresetWord::kExpertsOnly},
-                               {"default-input-scale1", PresetWord::kDefaultInputScale1},
-                               {"mlp-only-input-scale1", PresetWord::kMlpOnlyInputScale1},
-                               {"experts-only-input-scale1", PresetWord::kExpertsOnlyInputScale1},
-                               {"weight-only", PresetWord::kWeightOnly}};
+// Recipes that ModelOpt ships are known by their names too (recipe_library.cc).
+constexpr Choice kPresets[] = {
+    {"default", PresetWord::kDefault},
+    {"mlp-only", PresetWord::kMlpOnly},
+    {"experts-only", PresetWord::kExpertsOnly},
+    {"default-input-scale1", PresetWord::kDefaultInputScale1},
+    {"mlp-only-input-scale1", PresetWord::kMlpOnlyInputScale1},
+    {"experts-only-input-scale1", PresetWord::kExpertsOnlyInputScale1},
+    {"weight-only", PresetWord::kWeightOnly},
+    {"fp8_default-kv_fp8", PresetWord::kRecipe, true},
+    {"fp8_default-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"int4_blockwise_weight_only", PresetWord::kRecipe, true},
+    {"mxfp4_mlp_weight_only", PresetWord::kRecipe, true},
+    {"nvfp4_act_headroom-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"nvfp4_default-kv_fp8", PresetWord::kRecipe, true},
+    {"nvfp4_default-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"nvfp4_default-kv_none-gptq", PresetWord::kRecipe, true},
+    {"nvfp4_default-kv_nvfp4_cast", PresetWord::kRecipe, true},
+    {"nvfp4_experts_only-kv_fp8", PresetWord::kRecipe, true},
+    {"nvfp4_experts_only-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"nvfp4_experts_only-kv_fp8_layerwise", PresetWord::kRecipe, true},
+    {"nvfp4_experts_only-kv_fp8_layerwise_offload", PresetWord::kRecipe, true},
+    {"nvfp4_experts_only_input_scale1-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"nvfp4_experts_only_mse-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"nvfp4_mlp_only-kv_fp8", PresetWord::kRecipe, true},
+    {"nvfp4_mlp_only-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"nvfp4_mlp_only-novit-kv_fp8", PresetWord::kRecipe, true},
+    {"nvfp4_mlp_only_mse-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"nvfp4_mlp_weight_only", PresetWord::kRecipe, true},
+    {"nvfp4_omlp_only-kv_fp8", PresetWord::kRecipe, true},
+    {"nvfp4_omlp_only-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"nvfp4_weight_only-kv_fp16", PresetWord::kRecipe, true},
+    {"nvfp4_weight_only-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"w4a16_nvfp4-fp8_attn-kv_fp8_cast", PresetWord::kRecipe, true},
+    {"nvfp4_experts-fp8_pb_attention", PresetWord::kRecipe, true},
+};
 constexpr std::string_view kKvCacheNames[] = {"", "FP8", "NVFP4"};
 constexpr Choice kRests[] = {{"bf16", false}, {"fp8", true}};
 constexpr Choice kKvCaches[] = {{"none", 0}, {"fp8", 1}, {"nvfp4", 2}};
@@ -44,7 +75,12 @@ ExportPreset layers_of(PresetWord preset) {
 
 // What a preset says beside the layers: which type it is for, and what of the inputs is known.
 Status take_preset(const OptionValues& options, ExportOptions& out) {
-  const auto word = options.choice<PresetWord>("preset");
+  const bool is_file = options.text("preset").ends_with(kRecipeEnding);
+  const auto word = is_file ? PresetWord::kRecipe : options.choice<PresetWord>("preset");
+  if (word == PresetWord::kRecipe) {
+    out.recipe_name = options.text("preset");
+    return {};
+  }
   out.preset = layers_of(word);
   if (word <= PresetWord::kExpertsOnly) return {};
   const std::string_view name = kPresets[static_cast<size_t>(word)].name;
@@ -88,9 +124,12 @@ constinit const OptionRule kExportOptions[12] = {
     option::choice("type", kExportTypes, "what to store weights as").required(),
     option::path("amax-from", "DIR|FILE.json",
                  "maxima of activations: an earlier export, a QAT checkpoint, a list"),
-    option::choice("preset", kPresets,
-                   "which layers; -input-scale1 and weight-only need no maxima of activations")
-        .by_default("default"),
+    option::choice(
+        "preset", kPresets,
+        "which layers; -input-scale1 and weight-only need no maxima of activations; or a "
+        "recipe of ModelOpt")
+        .by_default("default")
+        .or_file(kRecipeEnding),
     option::glob("keep", "tensors to leave as they are").repeated(),
     option::glob("only", "tensors to quantize; all others stay").repeated(),
     option::yes_no("fresh-weight-amax",
@@ -112,8 +151,9 @@ std::string_view ExportOptions::type_name() const {
 }
 
 std::string_view algo_name(ExportType type) {
-  if (type == ExportType::kFp8) return "FP8";
-  return type == ExportType::kNvfp4 ? "NVFP4" : "W4A16_NVFP4";
+  // The last as ModelOpt spells it in its files.
+  constexpr std::string_view kNames[] = {"NVFP4", "W4A16_NVFP4", "FP8", "fp8_pb_wo"};
+  return kNames[static_cast<size_t>(type)];
 }
 
 std::string_view ExportOptions::layers_name() const {

@@ -1,6 +1,7 @@
 // What the export step was asked for.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,10 +10,12 @@
 #include "core/base/glob.h"
 #include "core/base/part_index.h"
 #include "core/model/transform.h"
+#include "transforms/modelopt_export/recipe.h"
 
 namespace ckpt {
 
-enum class ExportType : uint8_t { kNvfp4, kNvfp4Weights, kFp8 };
+// The last one is of recipes alone: FP8 in blocks of 128 x 128, nothing of inputs.
+enum class ExportType : uint8_t { kNvfp4, kNvfp4Weights, kFp8, kFp8Blocks };
 // Which layers: all of ModelOpt's default, those of an MLP, or the routed experts' alone.
 enum class ExportPreset : uint8_t { kDefault, kMlpOnly, kExpertsOnly };
 
@@ -40,8 +43,10 @@ struct ExportOptions {
   GlobsAndNames fp8;               // the same: stored as FP8 beside NVFP4
   bool keeps_fp8 = false;          // FP8 that is not chosen stays FP8; else it becomes BF16
   bool has_input_scale_1 = false;  // every layer's input_scale is 1.0, whatever its inputs are
-  std::string amax_from;           // empty: none
-  std::string moments;             // empty: none
+  std::shared_ptr<const QuantRecipe> recipe;  // says which layers instead of the preset; null: none
+  std::string recipe_name;                    // of the preset option, to be read; empty: none
+  std::string amax_from;                      // empty: none
+  std::string moments;                        // empty: none
   bool fresh_weight_amax = false;
   EncodeOptions encode;
   std::optional<std::string> kv_cache;  // "FP8", "NVFP4", "" for none; nullopt: as the source says
@@ -51,13 +56,14 @@ struct ExportOptions {
   std::string_view layers_name() const;  // "mlp-only": the preset of these layers
 };
 
-inline Scheme scheme_of(ExportType type) {
-  return type == ExportType::kFp8 ? Scheme::kFp8Tensor : Scheme::kNvfp4;
+inline bool has_inputs(ExportType type) {
+  return type == ExportType::kNvfp4 || type == ExportType::kFp8;
+}
+inline bool is_nvfp4(ExportType type) {
+  return type == ExportType::kNvfp4 || type == ExportType::kNvfp4Weights;
 }
 // input_scale = amax / this: 6 x 448 or 448.
-inline float activation_divisor(ExportType type) {
-  return type == ExportType::kFp8 ? 448.0f : 2688.0f;
-}
+inline float activation_divisor(ExportType type) { return is_nvfp4(type) ? 2688.0f : 448.0f; }
 std::string_view algo_name(ExportType type);  // "W4A16_NVFP4"
 
 extern const OptionRule kExportOptions[12];

@@ -117,10 +117,30 @@ bool is_kept_stack(const Tensor& tensor, const ExportModel& model) {
 }
 
 Status check_rows(const Tensor& tensor, const std::string& module, ExportType type) {
-  if (type == ExportType::kFp8 || tensor.row_values() % 16 == 0) return {};
+  if (!is_nvfp4(type) || tensor.row_values() % 16 == 0) return {};
   return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", module),
                         "tensor '{}': rows of {} values; NVFP4 needs a multiple of 16", tensor.name,
                         tensor.row_values());
+}
+
+// ModelOpt gives matrices of one block each, that servers join, one scale; larger ones their own.
+Status check_blocks(const Tensor& tensor, const std::string& module, const ExportModel& model,
+                    ExportType type) {
+  if (type != ExportType::kFp8Blocks || tensor.rows() > 128 || tensor.row_values() > 128 ||
+      find_group(module, model.model_type).rule == nullptr) {
+    return {};
+  }
+  return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", module),
+                        "tensor '{}': FP8 in blocks of a matrix that is one block; expected more "
+                        "than 128 rows or columns",
+                        tensor.name);
+}
+
+Status check_stack_type(const Tensor& tensor, bool is_stack, ExportType type) {
+  if (!is_stack || is_nvfp4(type)) return {};
+  return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", tensor.name),
+                        "'{}': experts that stay stacked have no form in FP8; expected nvfp4",
+                        tensor.name);
 }
 
 // A stack's maxima belong to the experts that were cut from it, or to the stack as a whole.
@@ -200,6 +220,8 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
   return out;
 }
 
+namespace {
+
 bool is_selected(std::string_view module, std::string_view tensor, const ExportModel& model,
                  const Calibration& calibration, const ExportOptions& options) {
   if (options.keep.matches(module, tensor)) return false;
@@ -213,6 +235,29 @@ bool is_selected(std::string_view module, std::string_view tensor, const ExportM
   return options.only.has_name(module, tensor) || in_default(name, model, options);
 }
 
+}  // namespace
+
+Result<std::optional<LayerType>> choose_type(std::string_view module, std::string_view tensor,
+                                             const ExportModel& model,
+                                             const Calibration& calibration,
+                                             const ExportOptions& options) {
+  if (options.recipe == nullptr) {
+    const auto amax = options.has_input_scale_1 ? std::optional(2688.0f) : std::nullopt;
+    if (is_fp8_selected(module, tensor, options)) {
+      return std::optional(LayerType{ExportType::kFp8, amax});
+    }
+    if (!is_selected(module, tensor, model, calibration, options)) {
+      return std::optional<LayerType>();
+    }
+    return std::optional(LayerType{options.type, amax});
+  }
+  if (options.keep.matches(module, tensor) || is_next_token_layer(module, model) ||
+      (!options.only.empty() && !options.only.matches(module, tensor))) {
+    return std::optional<LayerType>();
+  }
+  return choose_layer_type(*options.recipe, {module, model.model_type, is_table(module)});
+}
+
 Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,
                                  const Calibration& calibration, const ExportOptions& options) {
   const auto expert_parents = find_expert_parents(checkpoint);
@@ -223,6 +268,7 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
     const std::string module = linear_module(tensor);
     std::string& selected = out.modules.emplace_back();
     ExportType& type = out.types.emplace_back(options.type);
+    std::optional<float>& input_amax = out.input_amax.emplace_back();
     if (module.empty()) continue;
     seen.insert(module);
     unmatched.see(module, tensor.name);
@@ -230,11 +276,16 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
     const bool is_linear = is_stack || (tensor.shape.size() == 2 && tensor.name.ends_with(kWeight));
     const bool may_be = calibration.is_qat || !is_router(module, expert_parents);
     const std::string& own = is_stack ? tensor.name : module;
-    const bool is_fp8 = !is_stack && is_fp8_selected(own, tensor.name, options);
-    if (is_linear && may_be &&
-        (is_fp8 || is_selected(own, tensor.name, model, calibration, options))) {
-      if (is_fp8) type = ExportType::kFp8;
-      CKPT_TRY(check_rows(tensor, module, type));
+    std::optional<LayerType> chosen;
+    if (is_linear && may_be) {
+      CKPT_ASSIGN(chosen, choose_type(own, tensor.name, model, calibration, options));
+    }
+    if (chosen) {
+      CKPT_TRY(check_stack_type(tensor, is_stack, chosen->type));
+      CKPT_TRY(check_rows(tensor, module, chosen->type));
+      CKPT_TRY(check_blocks(tensor, module, model, chosen->type));
+      type = chosen->type;
+      input_amax = chosen->input_amax;
       selected = own;
       out.has_quantized = true;
     } else {

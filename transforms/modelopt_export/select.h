@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "transforms/modelopt_export/calibration.h"
+#include "transforms/modelopt_export/recipe_layers.h"
 
 namespace ckpt {
 
@@ -23,11 +24,12 @@ struct ExportModel {
 Result<ExportModel> read_export_model(const Checkpoint& checkpoint);
 
 struct Selection {
-  std::vector<std::string> modules;      // by tensor: the module to quantize, empty for the others
-  std::vector<ExportType> types;         // by tensor: to what
-  std::vector<std::string> unquantized;  // modules that stay
-  std::vector<std::string> unmatched;    // "keep=GLOB", "only=GLOB", "fp8=GLOB" that match no layer
-  bool has_quantized = false;            // some module is to be quantized
+  std::vector<std::string> modules;  // by tensor: the module to quantize, empty for the others
+  std::vector<ExportType> types;     // by tensor: to what
+  std::vector<std::optional<float>> input_amax;  // by tensor: what is not measured
+  std::vector<std::string> unquantized;          // modules that stay
+  std::vector<std::string> unmatched;  // "keep=GLOB", "only=GLOB", "fp8=GLOB" that match no layer
+  bool has_quantized = false;          // some module is to be quantized
 };
 
 // Whether stacks of experts with rows and columns exchanged ([E, H, 2I], [E, I, H]) are cut too.
@@ -51,9 +53,12 @@ Status split_all_experts(Checkpoint& checkpoint, const ExportModel& model = {});
 Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,
                                  const Calibration& calibration, const ExportOptions& options);
 
-// True when `module`, whose weight is called `tensor`, is to be quantized.
-bool is_selected(std::string_view module, std::string_view tensor, const ExportModel& model,
-                 const Calibration& calibration, const ExportOptions& options);
+// What `module`, whose weight is called `tensor`, is to be; nullopt: it stays. Fails: kUnsupported:
+// a recipe asks for what is not exported.
+Result<std::optional<LayerType>> choose_type(std::string_view module, std::string_view tensor,
+                                             const ExportModel& model,
+                                             const Calibration& calibration,
+                                             const ExportOptions& options);
 
 // True when it is to be FP8 beside others of NVFP4.
 inline bool is_fp8_selected(std::string_view module, std::string_view tensor,

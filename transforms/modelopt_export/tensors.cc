@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/model/tensor_names.h"
+#include "transforms/modelopt_export/export_config.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/mxfp4_cast.h"
 
@@ -24,7 +25,7 @@ class Maker {
     CKPT_TRY(recode_weights());
     CKPT_TRY(decode_others());
     for (const auto& [key, members] : weight_groups_) CKPT_TRY(check_members(members));
-    if (job_.options.has_activations()) CKPT_TRY(find_input_scales());
+    CKPT_TRY(find_input_scales());
     for (const auto& [key, members] : weight_groups_) CKPT_TRY(share_weight_amax(members));
     append_scales();
     note_counts();
@@ -39,30 +40,30 @@ class Maker {
 
   // Servers run them as one, whatever stands in them.
   Status check_one_type(size_t index, const SharedGroup& group) {
-    if (job_.options.fp8.empty()) return {};
+    if (job_.options.fp8.empty() && job_.options.recipe == nullptr) return {};
     const auto expert = expert_name(module(index));
     const bool is_joined = expert.has_value() || (group.rule != nullptr && group.rule->is_fused);
     if (!is_joined) return {};
     const std::string key = expert ? std::string(expert->front) : group.key;
     const size_t first = joined_.emplace(key, index).first->second;
     if (type(first) == type(index)) return {};
+    const char* option = job_.options.fp8.empty() ? "keep" : "fp8";
     return fail_with_hint(
-        ErrorCode::kUsage, fmt::format("--fp8 '{}*'", expert ? key : group.parent),
+        ErrorCode::kUsage, fmt::format("--{} '{}*'", option, expert ? key : group.parent),
         "'{}' and '{}' are of two types, and servers join them", module(first), module(index));
   }
 
   Status recode_weights() {
     for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
       if (module(i).empty()) continue;
-      if (mxfp4_of(tensor(i)) != nullptr) {
+      if (mxfp4_of(tensor(i)) != nullptr && is_nvfp4(type(i))) {
         CKPT_TRY(check_cast(i));
         mxfp4_.emplace(i, tensor(i));
       }
-      const Dialect dialect = is_stack(i) ? Dialect::kModeloptStack : Dialect::kModelopt;
-      const Codec& codec = scheme_codec(job_.context.codecs, scheme_of(type(i)), dialect);
-      CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), codec));
+      CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)),
+                                    export_codec(job_.context.codecs, type(i), is_stack(i))));
       recoded(i).options = job_.options.encode;
-      if (type(i) == ExportType::kFp8) recoded(i).options.search = ScaleSearch::kNone;
+      if (!is_nvfp4(type(i))) recoded(i).options.search = ScaleSearch::kNone;
       const SharedGroup group = find_group(module(i), job_.model.model_type);
       recoded(i).options.searches_alone = group.rule != nullptr && group.rule->is_joined_late;
       CKPT_TRY(check_one_type(i, group));
@@ -120,13 +121,17 @@ class Maker {
   // One scale for a whole tensor needs no partners: servers rescale FP8. But experts are stacked
   // when they are calibrated, gate upon up.
   bool is_alone(size_t index) const {
-    return type(index) == ExportType::kFp8 && !is_of_expert(module(index));
+    return type(index) == ExportType::kFp8Blocks ||
+           (type(index) == ExportType::kFp8 && !is_of_expert(module(index)));
   }
   std::string weight_key(size_t index, const SharedGroup& group) const {
-    return is_alone(index) ? module(index) : group.key;
+    return is_alone(index) ? module(index) : of_type(index, group.key);
   }
   std::string input_group_key(size_t index, const SharedGroup& group) const {
-    return is_alone(index) ? module(index) : without_expert(group.key);
+    return is_alone(index) ? module(index) : of_type(index, without_expert(group.key));
+  }
+  std::string of_type(size_t index, const std::string& key) const {
+    return fmt::format("{} {}", key, static_cast<int>(type(index)));
   }
 
   // Layers that servers join must all be there.
@@ -251,14 +256,13 @@ class Maker {
     input_scales_.resize(checkpoint_.tensors.size());
     uint64_t missing = 0;
     std::string first;
-    // What ModelOpt's constant_amax of 2688 makes.
-    if (job_.options.has_input_scale_1) {
-      for (const auto& [key, members] : input_groups_) {
-        for (const size_t i : members) input_scales_[i] = scale_of({2688, 1}, type(i));
-      }
-      return {};
-    }
     for (const auto& [key, members] : input_groups_) {
+      if (!has_inputs(type(members[0]))) continue;
+      // What ModelOpt's constant_amax makes.
+      if (const auto amax = job_.selection.input_amax[members[0]]) {
+        for (const size_t i : members) input_scales_[i] = scale_of({*amax, 1}, type(i));
+        continue;
+      }
       CKPT_ASSIGN(const InputAmax* largest, largest_input(members));
       if (largest == nullptr) {
         if (missing == 0) first = module(members[0]);
@@ -294,8 +298,8 @@ class Maker {
                 module(index), found.amax());
   }
 
-  float scale_of(const InputAmax& input, ExportType type) const {
-    const float divisor = activation_divisor(type);
+  float scale_of(const InputAmax& input, ExportType as) const {
+    const float divisor = activation_divisor(as);
     if (input.divisor == divisor) return input.value;
     return scale_from_amax(input.amax(), divisor, job_.options.encode.cpu_rounding);
   }

@@ -6,7 +6,7 @@
 #include "core/model/json_documents.h"
 #include "core/model/stack_name.h"
 #include "transforms/to_gguf/general/names.h"
-#include "transforms/to_gguf/general/yaml.h"
+#include "transforms/hf/yaml.h"
 
 namespace ckpt {
 namespace {

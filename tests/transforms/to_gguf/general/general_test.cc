@@ -8,7 +8,7 @@
 
 #include "quantizers/quantizers.h"
 #include "transforms/to_gguf/general/names.h"
-#include "transforms/to_gguf/general/yaml.h"
+#include "transforms/hf/yaml.h"
 
 namespace ckpt {
 namespace {

@@ -1,4 +1,4 @@
-// The YAML that model cards begin with, read by libyaml without trust.
+// YAML of model cards and of ModelOpt's recipes, read by libyaml without trust.
 //
 //   ---
 //   license: apache-2.0
@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/json/json_read.h"
 
@@ -24,5 +25,10 @@ std::optional<std::string> front_matter(std::string_view card);
 // The first document of `text`. Fails: kUnsupported for what is no YAML, is nested too deeply or
 // has a key that is no text, naming the line.
 Result<JsonValue> parse_yaml(std::string_view text);
+
+// All documents of `text`, where nothing may be understood in two ways: refused are also keys that
+// come twice, tags, merges (<<) and quoted texts that would be a number or a truth value without
+// their quotes. Fails: as parse_yaml.
+Result<std::vector<JsonValue>> parse_strict_yaml(std::string_view text);
 
 }  // namespace ckpt

@@ -1,9 +1,12 @@
-#include "transforms/to_gguf/general/yaml.h"
+#include "transforms/hf/yaml.h"
 
 #include <yaml.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
+
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
@@ -25,6 +28,11 @@ class YamlEvent {
   std::string_view scalar() const {
     const auto& scalar = event_.data.scalar;
     return {reinterpret_cast<const char*>(scalar.value), scalar.length};
+  }
+  bool has_tag() const {
+    return (type() == YAML_SCALAR_EVENT && event_.data.scalar.tag != nullptr) ||
+           (type() == YAML_SEQUENCE_START_EVENT && event_.data.sequence_start.tag != nullptr) ||
+           (type() == YAML_MAPPING_START_EVENT && event_.data.mapping_start.tag != nullptr);
   }
   bool is_plain() const { return event_.data.scalar.style == YAML_PLAIN_SCALAR_STYLE; }
   // What "&NAME" before a value or "*NAME" says; empty without one.
@@ -49,9 +57,19 @@ JsonValue yaml_scalar(const YamlEvent& event) {
   return event.is_plain() && is_null ? JsonValue() : JsonValue(std::string(text));
 }
 
+// A text that plain YAML takes for a number or a truth value, or may.
+bool is_no_plain_text(std::string_view text) {
+  constexpr std::string_view kWords[] = {"true", "false", "yes", "no", "on",
+                                         "off",  "null",  "~",   ""};
+  const std::string word = lower_case(text);
+  if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return true;
+  const size_t digit = text.find_first_not_of("+-.");
+  return digit != text.npos && text[digit] >= '0' && text[digit] <= '9';
+}
+
 class YamlReader {
  public:
-  explicit YamlReader(std::string_view text) {
+  explicit YamlReader(std::string_view text, bool is_strict = false) : is_strict_(is_strict) {
     if (yaml_parser_initialize(&parser_) == 0) return;
     is_ready_ = true;
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
@@ -65,21 +83,37 @@ class YamlReader {
 
   // The first document of the text; null without one.
   Result<JsonValue> document() {
+    CKPT_ASSIGN(auto out, next_document());
+    return out ? std::move(*out) : JsonValue();
+  }
+
+  Result<std::vector<JsonValue>> documents() {
+    std::vector<JsonValue> out;
+    for (;;) {
+      CKPT_ASSIGN(auto one, next_document());
+      if (!one) return out;
+      out.push_back(std::move(*one));
+      anchors_.clear();  // a document's names are its own
+    }
+  }
+
+ private:
+  // nullopt behind the last.
+  Result<std::optional<JsonValue>> next_document() {
     for (;;) {
       YamlEvent event;
       CKPT_TRY(next(event));
-      if (event.type() == YAML_STREAM_END_EVENT) return JsonValue();
+      if (event.type() == YAML_STREAM_END_EVENT) return std::optional<JsonValue>();
       if (event.type() == YAML_STREAM_START_EVENT || event.type() == YAML_DOCUMENT_START_EVENT) {
         continue;
       }
       CKPT_ASSIGN(JsonValue out, value(event, 0));
       YamlEvent behind;
       CKPT_TRY(next(behind));
-      return out;
+      return std::optional(std::move(out));
     }
   }
 
- private:
   Status next(YamlEvent& event) {
     if (!is_ready_) return fail(ErrorCode::kIo, "no memory for YAML");
     if (yaml_parser_parse(&parser_, event.get()) != 0) return {};
@@ -92,6 +126,7 @@ class YamlReader {
   Result<JsonValue> value(const YamlEvent& event, uint32_t depth) {
     if (depth > kMaxYamlDepth) return wrong(event, "nested too deeply");
     if (++values_ > kMaxYamlValues) return wrong(event, "too many values");
+    CKPT_TRY(check_strict(event));
     const std::string name = event.name();
     if (event.type() == YAML_ALIAS_EVENT) return repeated(event, name);
     const size_t before = values_ - 1;
@@ -121,6 +156,9 @@ class YamlReader {
       if (event.type() == YAML_MAPPING_END_EVENT) return out;
       if (event.type() != YAML_SCALAR_EVENT) return wrong(event, "a key that is no text");
       const std::string key(event.scalar());
+      CKPT_TRY(check_strict(event));
+      if (is_strict_ && out.contains(key)) return wrong(event, "a key that is there already");
+      if (is_strict_ && key == "<<") return wrong(event, "a merge (<<), which is not read");
       YamlEvent behind;
       CKPT_TRY(next(behind));
       CKPT_ASSIGN(out[key], value(behind, depth + 1));
@@ -135,12 +173,23 @@ class YamlReader {
     return found->second.first;
   }
 
+  Status check_strict(const YamlEvent& event) const {
+    if (!is_strict_) return {};
+    if (event.has_tag()) return wrong(event, "a tag, which is not read");
+    if (event.type() == YAML_SCALAR_EVENT && !event.is_plain() &&
+        is_no_plain_text(event.scalar())) {
+      return wrong(event, "a number or a truth value in quotes; expected it without them");
+    }
+    return {};
+  }
+
   static Failure wrong(const YamlEvent& event, const char* what) {
     return fail(ErrorCode::kUnsupported, "line {}: {}", event.line(), what);
   }
 
   yaml_parser_t parser_{};
   bool is_ready_ = false;
+  bool is_strict_;
   size_t values_ = 0;
   std::map<std::string, std::pair<JsonValue, size_t>> anchors_;  // with the values in each
 };
@@ -169,5 +218,9 @@ std::optional<std::string> front_matter(std::string_view card) {
 }
 
 Result<JsonValue> parse_yaml(std::string_view text) { return YamlReader(text).document(); }
+
+Result<std::vector<JsonValue>> parse_strict_yaml(std::string_view text) {
+  return YamlReader(text, true).documents();
+}
 
 }  // namespace ckpt

@@ -1,0 +1,64 @@
+# Recipes of ModelOpt by name and from files: what each one that ships does here, what imports are, and that each key is used or
+# refused.
+model="$testdata/qwen35moe-micro"
+try() { "$ckpt" convert "$model" out --to "${to:-nvfp4}" --preset "$@" --dry-run --quiet 2>&1 | sed "s#$testdata#TESTDATA#g" | grep -E '^ckpt:' | cut -c1-400 || true; }
+names="fp8_default-kv_fp8 fp8_default-kv_fp8_cast int4_blockwise_weight_only mxfp4_mlp_weight_only nvfp4_act_headroom-kv_fp8_cast
+nvfp4_default-kv_fp8 nvfp4_default-kv_fp8_cast nvfp4_default-kv_none-gptq nvfp4_default-kv_nvfp4_cast nvfp4_experts_only-kv_fp8
+nvfp4_experts_only-kv_fp8_cast nvfp4_experts_only-kv_fp8_layerwise nvfp4_experts_only-kv_fp8_layerwise_offload
+nvfp4_experts_only_input_scale1-kv_fp8_cast nvfp4_experts_only_mse-kv_fp8_cast nvfp4_mlp_only-kv_fp8 nvfp4_mlp_only-kv_fp8_cast
+nvfp4_mlp_only-novit-kv_fp8 nvfp4_mlp_only_mse-kv_fp8_cast nvfp4_mlp_weight_only nvfp4_omlp_only-kv_fp8 nvfp4_omlp_only-kv_fp8_cast
+nvfp4_weight_only-kv_fp16 nvfp4_weight_only-kv_fp8_cast w4a16_nvfp4-fp8_attn-kv_fp8_cast nvfp4_experts-fp8_pb_attention"
+for name in $names; do
+  to=nvfp4; case $name in fp8_*|nvfp4_experts-fp8*) to=fp8;; esac
+  echo "== $name"; try "$name"
+done
+to=nvfp4
+echo "== a file, its imports from the program"
+good="$testdata/export/recipes/experts_nvfp4-attention_fp8_blocks.yaml"
+try "$good"
+echo "== its imports beside it"
+mkdir -p lib/general lib/configs/numerics
+cp "$good" lib/general/r.yaml
+printf '# modelopt-schema: modelopt.torch.quantization.config.QuantizerAttributeConfig\nnum_bits: 4\n' > lib/configs/numerics/nvfp4.yaml
+try lib/general/r.yaml
+printf 'num_bits: e2m1\n' > lib/configs/numerics/nvfp4.yaml
+try lib/general/r.yaml
+rm lib/configs/numerics/nvfp4.yaml
+echo "== one thing changed at a time"
+change() { echo "-- $1"; sed "$1" "$good" > changed.yaml; cmp -s "$good" changed.yaml && echo "NOT CHANGED"; try changed.yaml; }
+change 's/recipe_type: ptq/recipe_type: auto_quantize/'
+change 's/recipe_type: ptq/recipe_type: ptq\n  owner: me/'
+change 's/method: max/method: mse/'
+change 's/method: max/method: awq_lite/'
+change 's/method: max/method: max\n    moe_calib_experts_ratio: 0.5/'
+change 's/skip_forward_without_activation_calib: true/skip_forward_without_activation_calib: maybe/'
+change 's/  quant_cfg:/  effective_bits: 4\n  quant_cfg:/'
+change 's/constant_amax: 2688.0/constant_amax: -1.0/'
+change 's/constant_amax: 2688.0/constant_amax: "2688.0"/'
+change 's/constant_amax: 2688.0/constant_amax: 2688.0, constant_amax: 1.0/'
+change 's/constant_amax: 2688.0/use_constant_amax: true/'
+change 's/constant_amax: 2688.0/rotate: true/'
+change 's/constant_amax: 2688.0/axis: 0/'
+change 's/constant_amax: 2688.0/num_bits: 4/'
+change 's/constant_amax: 2688.0/block_sizes: {-1: 32, type: dynamic, scale_bits: e4m3}/'
+change 's/constant_amax: 2688.0/block_sizes: {-1: 16, type: static, scale_bits: e4m3}/'
+change 's/-2: 128/-2: 64/'
+change 's/- $import: base_disable_all/- {quantizer_name: "*", enable: true}/'
+change 's/- $import: default_disabled_quantizers/- {quantizer_name: "*k_proj*", enable: false}/'
+change 's/- $import: default_disabled_quantizers/- {quantizer_name: "*o_proj.output_quantizer", cfg: {$import: fp8}}/'
+change 's/- $import: default_disabled_quantizers/- {quantizer_name: "*q_bmm_quantizer", cfg: {$import: fp8}}/'
+change 's/- $import: default_disabled_quantizers/- {parent_class: nn.Linear, quantizer_name: "*", enable: false}/'
+change 's/- $import: default_disabled_quantizers/- {quantizer_name: "*embed_tokens*weight_quantizer", cfg: {$import: nvfp4}}/'
+change 's/- $import: default_disabled_quantizers/- {quantizer_name: "*lm_head*", enable: true}/'
+change 's/- $import: default_disabled_quantizers/- {quantizer_name: "*experts.0.*", enable: false}/'
+change 's/- $import: default_disabled_quantizers/- $import: nvfp4/'
+change 's/- $import: default_disabled_quantizers/- $import: unknown/'
+change 's#configs/numerics/fp8#configs/numerics/fp9#'
+change 's#configs/numerics/fp8#../fp8#'
+change 's/metadata:/metadata: !!map/'
+change 's/^quantize:/quantise:/'
+echo "== other types"
+to=fp8 try nvfp4_weight_only-kv_fp16
+to=nvfp4-w4a16 try nvfp4_weight_only-kv_fp16
+to=nvfp4-w4a16 try nvfp4_experts_only_input_scale1-kv_fp8_cast
+try nothing.yaml

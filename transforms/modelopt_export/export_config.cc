@@ -1,0 +1,208 @@
+#include "transforms/modelopt_export/export_config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+// Modules beside each other in the order in which transformers makes them, which ModelOpt lists
+// them in. Others come behind these.
+constexpr std::string_view kModuleOrder[] = {
+    "self_attn",    "linear_attn", "q_proj",        "k_proj",
+    "v_proj",       "q_a_proj",    "q_b_proj",      "kv_a_proj_with_mqa",
+    "kv_b_proj",    "o_proj",      "qkv_proj",      "in_proj_qkvz",
+    "in_proj_ba",   "in_proj",     "out_proj",      "in_proj_qkv",
+    "in_proj_z",    "in_proj_b",   "in_proj_a",     "block_sparse_moe",
+    "mlp",          "experts",     "gate_proj",     "up_proj",
+    "gate_up_proj", "down_proj",   "shared_expert", "shared_experts",
+    "model",        "lm_head"};
+
+std::string_view cut_word(std::string_view& name) {
+  const size_t dot = std::min(name.find('.'), name.size());
+  const std::string_view out = name.substr(0, dot);
+  name.remove_prefix(std::min(dot + 1, name.size()));
+  return out;
+}
+
+size_t rank_of(std::string_view word) {
+  return static_cast<size_t>(std::find(std::begin(kModuleOrder), std::end(kModuleOrder), word) -
+                             std::begin(kModuleOrder));
+}
+
+bool word_less(std::string_view a, std::string_view b) {
+  uint64_t x = 0, y = 0;
+  const bool is_a = std::from_chars(a.data(), a.data() + a.size(), x).ec == std::errc();
+  const bool is_b = std::from_chars(b.data(), b.data() + b.size(), y).ec == std::errc();
+  if (is_a && is_b && x != y) return x < y;
+  const size_t rank_a = rank_of(a), rank_b = rank_of(b);
+  return rank_a != rank_b ? rank_a < rank_b : a < b;
+}
+
+bool module_less(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    const std::string_view word_a = cut_word(a), word_b = cut_word(b);
+    if (word_a != word_b) return word_less(word_a, word_b);
+  }
+  return a.size() < b.size();
+}
+
+QuantAlgo algo_of(ExportType type) {
+  QuantAlgo out;
+  out.name = algo_name(type);
+  if (is_nvfp4(type)) out.group_size = 16;
+  return out;
+}
+
+// "….mlp.experts" of "….mlp.experts.3.up_proj" and of a stack.
+std::string listed_module(const std::string& module, const Tensor& tensor) {
+  constexpr std::string_view kExperts = ".experts.";
+  const size_t at = module.rfind(kExperts);
+  const bool is_expert = is_of_expert(module) || is_stacked_module(module, tensor);
+  return is_expert && at != module.npos ? module.substr(0, at + kExperts.size() - 1) : module;
+}
+
+// Each module by itself, as scripts of ModelOpt write them that hold no model.
+QuantLayers list_by_name(const Selection& selection) {
+  std::map<std::string, QuantAlgo> out;
+  for (size_t i = 0; i < selection.modules.size(); ++i) {
+    const std::string& module = selection.modules[i];
+    if (!module.empty()) out.emplace(module, algo_of(selection.types[i]));
+  }
+  return {out.begin(), out.end()};
+}
+
+// Names whose parents have keys and values.
+bool is_of_attention(std::string_view word) {
+  constexpr std::string_view kKeys[] = {"k_proj", "kv_b_proj", "qkv_proj", "query_key_value"};
+  return std::find(std::begin(kKeys), std::end(kKeys), word) != std::end(kKeys);
+}
+
+}  // namespace
+
+QuantConfig make_export_config(const ExportJob& job, QuantLayers layers) {
+  QuantConfig out;
+  out.kv_cache_algo = job.options.kv_cache ? job.options.kv_cache : job.calibration.kv_algo;
+  if (out.kv_cache_algo && out.kv_cache_algo->empty()) out.kv_cache_algo.reset();
+  std::vector<std::string> quantized;
+  std::set<ExportType> types;
+  for (size_t i = 0; i < job.selection.modules.size(); ++i) {
+    if (job.selection.modules[i].empty()) continue;
+    quantized.push_back(job.selection.modules[i]);
+    types.insert(job.selection.types[i]);
+  }
+  const bool is_mixed = types.size() != 1 || job.options.keeps_fp8;
+  if (is_mixed) {
+    out.algo.name = kMixedPrecision;
+    out.layers = job.options.recipe == nullptr ? list_by_name(job.selection) : std::move(layers);
+    if (!job.options.keeps_fp8) return out;
+    out.algo.group_size = algo_of(job.options.type).group_size;
+  } else {
+    out.algo = algo_of(*types.begin());
+  }
+  out.exclude_modules = summarize_excluded(job.selection.unquantized, quantized);
+  return out;
+}
+
+QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection) {
+  QuantLayers out;
+  for (size_t i = 0; i < selection.modules.size(); ++i) {
+    if (selection.modules[i].empty()) continue;
+    out.emplace_back(listed_module(selection.modules[i], checkpoint.tensors[i]),
+                     algo_of(selection.types[i]));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return module_less(a.first, b.first); });
+  out.erase(std::unique(out.begin(), out.end(),
+                        [](const auto& a, const auto& b) { return a.first == b.first; }),
+            out.end());
+  return out;
+}
+
+const Codec& export_codec(Codecs codecs, ExportType type, bool is_stack) {
+  if (type == ExportType::kFp8) return scheme_codec(codecs, Scheme::kFp8Tensor, Dialect::kModelopt);
+  if (!is_nvfp4(type)) return scheme_codec(codecs, Scheme::kFp8Block, Dialect::kSpread);
+  return scheme_codec(codecs, Scheme::kNvfp4,
+                      is_stack ? Dialect::kModeloptStack : Dialect::kModelopt);
+}
+
+bool needs_activations(const Selection& selection) {
+  for (size_t i = 0; i < selection.modules.size(); ++i) {
+    if (!selection.modules[i].empty() && has_inputs(selection.types[i]) &&
+        !selection.input_amax[i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Status check_recipe_types(const Selection& selection, const Calibration& calibration,
+                          const ExportOptions& options) {
+  if (options.recipe == nullptr) return {};
+  if (calibration.is_qat) {
+    return fail_with_hint(ErrorCode::kUsage, "the same without preset",
+                          "preset {}: the checkpoint has quantizers of a training, which say "
+                          "themselves which layers are quantized",
+                          options.recipe_name);
+  }
+  bool has_fp4 = false, has_weights_alone = false, has_other = false;
+  for (size_t i = 0; i < selection.modules.size(); ++i) {
+    if (selection.modules[i].empty()) continue;
+    const ExportType type = selection.types[i];
+    has_fp4 = has_fp4 || is_nvfp4(type);
+    has_weights_alone = has_weights_alone || type == ExportType::kNvfp4Weights;
+    has_other = has_other || type != ExportType::kNvfp4Weights;
+  }
+  const bool is_fp8 = !has_fp4;
+  const bool fits = options.type == ExportType::kNvfp4          ? has_fp4
+                    : options.type == ExportType::kNvfp4Weights ? has_weights_alone && !has_other
+                                                                : is_fp8;
+  if (!fits) {
+    return fail_with_hint(ErrorCode::kUsage, is_fp8 ? "--to fp8" : "--to nvfp4",
+                          "preset {}: makes {} of this checkpoint; type {}", options.recipe_name,
+                          is_fp8 ? "FP8" : "NVFP4", options.type_name());
+  }
+  if (options.encode.search != ScaleSearch::kNone && is_fp8) {
+    return fail(ErrorCode::kUsage, "search: FP8 has no block scales to search for");
+  }
+  return {};
+}
+
+Status take_recipe_cache(const Checkpoint& checkpoint, Calibration& calibration,
+                         ExportOptions& options) {
+  if (options.recipe == nullptr || options.kv_cache) return {};
+  std::optional<RecipeCache> found;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!tensor.name.ends_with(kWeight)) continue;
+    const std::string module = module_of(tensor.name);
+    if (!is_of_attention(last_word(module))) continue;
+    const std::string parent =
+        module.substr(0, module.size() - std::min(module.size(), last_word(module).size() + 1));
+    CKPT_ASSIGN(const auto cache, choose_cache(*options.recipe, parent));
+    if (!cache) continue;
+    if (found && *found != *cache) {
+      return fail(ErrorCode::kUnsupported,
+                  "preset {}: '{}' has another cache than layers before it; expected one for all",
+                  options.recipe->name, parent);
+    }
+    found = cache;
+  }
+  options.kv_cache = found ? found->algo : std::string();
+  if (!found || found->is_cast) {
+    calibration.kv_scales.clear();
+    return {};
+  }
+  if (!calibration.kv_scales.empty()) return {};
+  return fail_with_hint(ErrorCode::kUsage,
+                        "--amax-from DIR with an earlier export that has k_scale and v_scale, or "
+                        "the recipe of kv_fp8_cast, which needs none",
+                        "preset {}: the largest keys and values of each layer are measured, and "
+                        "nothing tells them",
+                        options.recipe->name);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,59 @@
+// Recipes of ModelOpt: YAML that says which quantizers a model gets.
+//
+//   imports: {nvfp4: configs/numerics/nvfp4}             what $import below stands for
+//   metadata: {recipe_type: ptq}
+//   quantize:
+//     algorithm: max
+//     quant_cfg:                                         in order, the last one that matches counts
+//       - {quantizer_name: '*', enable: false}
+//       - {quantizer_name: '*mlp*weight_quantizer', cfg: {$import: nvfp4}}
+//
+// Read is what an export here can be, each key with its meaning; all else is refused by name.
+// Source: NVIDIA Model-Optimizer 0.47 modelopt/recipe/loader.py, modelopt/torch/opt/
+// config_loader.py, modelopt/torch/quantization/config.py.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/glob.h"
+#include "core/json/json_read.h"
+#include "core/model/transform.h"
+
+namespace ckpt {
+
+enum class NumberForm : uint8_t {
+  kNvfp4,      // E2M1, an E4M3 scale for 16 values
+  kFp8,        // E4M3, a scale a tensor
+  kFp8Blocks,  // a scale for 128 x 128 values
+};
+
+// What a quantizer makes of the values that pass it.
+struct QuantizerForm {
+  NumberForm numbers = NumberForm::kNvfp4;
+  std::optional<float> constant_amax;  // instead of the largest magnitude of its values
+  bool is_cast = false;                // use_constant_amax: nothing is measured nor stored
+  bool operator==(const QuantizerForm&) const = default;
+};
+
+struct QuantizerRule {
+  Glob glob;                          // of quantizers' names
+  std::optional<QuantizerForm> form;  // none: turned on or off as it is
+  bool is_on = false;
+  bool is_of_tables = false;  // parent_class nn.Embedding: of those alone
+};
+
+struct QuantRecipe {
+  std::string name;  // as given: "FILE.yaml" or the name of one that ModelOpt ships
+  std::vector<QuantizerRule> rules;
+};
+
+// A recipe's text with its imports in their places. `name` is a path, or a name of the library.
+// Fails: kUsage: no such file, or imports that do not resolve; kUnsupported: no YAML.
+Result<JsonValue> load_quant_recipe(const std::string& name, const Context& context);
+
+// Fails: as load_quant_recipe; kUnsupported, naming the key: what has no export here.
+Result<QuantRecipe> read_quant_recipe(const std::string& name, const Context& context);
+
+}  // namespace ckpt

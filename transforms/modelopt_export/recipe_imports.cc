@@ -1,0 +1,273 @@
+// Imports of a recipe put in their places.
+//
+//   {$import: NAME, key: value}    the mapping that NAME stands for, with these keys over its own
+//   - $import: NAME                a list: its items; one item: itself
+//
+// What is imported says what it is in a comment: "# modelopt-schema: modelopt....". It is looked
+// for in the folder of the recipe and those above it, then among what ModelOpt ships.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "transforms/hf/yaml.h"
+#include "transforms/modelopt_export/recipe.h"
+#include "transforms/modelopt_export/recipe_library.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxRecipeBytes = 1'000'000;
+constexpr uint32_t kMaxImportDepth = 16;
+constexpr uint32_t kMaxImports = 200;
+constexpr std::string_view kImport = "$import";
+constexpr std::string_view kSchemaMark = "modelopt-schema:";
+constexpr std::string_view kSchemaFront = "modelopt.torch.quantization.config.";
+
+enum class SnippetKind : uint8_t { kNone, kQuantConfig, kAttributes, kEntry, kEntries };
+struct SnippetSchema {
+  std::string_view name;
+  SnippetKind kind;
+};
+constexpr SnippetSchema kSchemas[] = {{"QuantizeConfig", SnippetKind::kQuantConfig},
+                                      {"QuantizerAttributeConfig", SnippetKind::kAttributes},
+                                      {"QuantizerCfgEntry", SnippetKind::kEntry},
+                                      {"QuantizerCfgListConfig", SnippetKind::kEntries}};
+
+struct Snippet {
+  SnippetKind kind = SnippetKind::kNone;
+  JsonValue value;
+};
+
+// A file as it was found.
+struct RecipeText {
+  std::string text;
+  fs::path path;  // empty: of the library
+};
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r");
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// What the comments in front of all else say.
+Result<SnippetKind> schema_of(std::string_view text) {
+  SnippetKind out = SnippetKind::kNone;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty()) continue;
+    if (line[0] != '#') break;
+    line = trimmed(line.substr(1));
+    if (!line.starts_with(kSchemaMark)) continue;
+    const std::string_view said = trimmed(line.substr(kSchemaMark.size()));
+    if (out != SnippetKind::kNone) {
+      return fail(ErrorCode::kUnsupported, "two comments say modelopt-schema; expected one");
+    }
+    for (const SnippetSchema& schema : kSchemas) {
+      if (said.starts_with(kSchemaFront) && said.substr(kSchemaFront.size()) == schema.name) {
+        out = schema.kind;
+      }
+    }
+    if (out == SnippetKind::kNone) {
+      return fail(ErrorCode::kUnsupported, "modelopt-schema: {}; expected one of quantizers", said);
+    }
+  }
+  return out;
+}
+
+class RecipeLoader {
+ public:
+  explicit RecipeLoader(const Context& context) : context_(context) {}
+
+  Result<JsonValue> load(const std::string& name) {
+    CKPT_ASSIGN(const RecipeText found, find_recipe(name));
+    CKPT_ASSIGN(Snippet made, in(name, resolved(found, 0)));
+    if (!made.value.is_object()) {
+      return fail(ErrorCode::kUnsupported, "{}: a list; expected metadata and quantize", name);
+    }
+    return std::move(made.value);
+  }
+
+ private:
+  using Imports = std::map<std::string, Snippet>;
+
+  static const LibraryFile* find_in_library(std::string_view path) {
+    if (path.ends_with(".yaml")) path.remove_suffix(5);
+    for (const auto files : {library_recipes(), library_units()}) {
+      for (const LibraryFile& file : files) {
+        if (file.path == path) return &file;
+      }
+    }
+    return nullptr;
+  }
+
+  // A name with the ending is a file's.
+  Result<RecipeText> find_recipe(const std::string& name) {
+    if (!name.ends_with(".yaml")) {
+      for (const LibraryFile& file : library_recipes()) {
+        if (file.path.substr(file.path.rfind('/') + 1) == name) {
+          return RecipeText{std::string(file.text), {}};
+        }
+      }
+    }
+    CKPT_CHECK(context_.file_text != nullptr);
+    CKPT_ASSIGN(std::string text, context_.file_text(name, kMaxRecipeBytes));
+    return RecipeText{std::move(text), fs::path(name)};
+  }
+
+  // What `name` of an import in `from` stands for.
+  Result<RecipeText> find_import(const std::string& name, const RecipeText& from) {
+    const fs::path path(name);
+    const bool leaves = std::find(path.begin(), path.end(), "..") != path.end();
+    if (name.empty() || path.is_absolute() || leaves) {
+      return fail(ErrorCode::kUnsupported, "imports: '{}'; expected a path below modelopt_recipes",
+                  name);
+    }
+    const bool has_ending = name.ends_with(".yaml") || name.ends_with(".yml");
+    for (fs::path folder = from.path.parent_path();; folder = folder.parent_path()) {
+      for (const char* ending : {".yml", ".yaml"}) {
+        if (from.path.empty()) break;
+        const fs::path file = folder / (has_ending ? name : name + ending);
+        auto text = context_.file_text(file, kMaxRecipeBytes);
+        if (text) return RecipeText{std::move(*text), file};
+        if (has_ending) break;
+      }
+      if (from.path.empty() || folder == folder.parent_path()) break;
+    }
+    if (const LibraryFile* file = find_in_library(name)) {
+      return RecipeText{std::string(file->text), {}};
+    }
+    return fail_with_hint(ErrorCode::kUsage, "the recipe inside the modelopt_recipes it came with",
+                          "imports: '{}' is neither beside the recipe nor one that ModelOpt 0.47 "
+                          "ships",
+                          name);
+  }
+
+  // The text as a value, without "imports" and "$import".
+  Result<Snippet> resolved(const RecipeText& file, uint32_t depth) {
+    if (depth > kMaxImportDepth || ++files_ > kMaxImports) {
+      return fail(ErrorCode::kUnsupported, "imports go round in a circle, or are too many");
+    }
+    Snippet out;
+    if (depth > 0) {
+      CKPT_ASSIGN(out.kind, schema_of(file.text));
+    }
+    CKPT_ASSIGN(std::vector<JsonValue> documents, parse_strict_yaml(file.text));
+    if (documents.empty() || documents.size() > 2 ||
+        (documents.size() == 2 && !documents[0].is_object())) {
+      return fail(ErrorCode::kUnsupported, "{} YAML documents; expected one, or imports and one",
+                  documents.size());
+    }
+    JsonValue& body = documents.back();
+    if (documents.size() == 2) CKPT_TRY(join_header(documents[0], body));
+    Imports imports;
+    const JsonValue* said = member(documents[0], "imports");
+    if (said != nullptr && !said->is_null()) {
+      CKPT_ASSIGN(imports, read_imports(*said, file, depth));
+    }
+    if (body.is_object()) body.erase("imports");
+    CKPT_ASSIGN(out.value, put_in(body, imports));
+    return out;
+  }
+
+  // Two documents: the first has the imports, and for a mapping more keys.
+  static Status join_header(const JsonValue& header, JsonValue& body) {
+    for (const auto& [key, value] : header.items()) {
+      if (key == "imports") continue;
+      return fail(ErrorCode::kUnsupported, "'{}' before '---'; expected imports alone", key);
+    }
+    if (body.is_object() && body.contains("imports")) {
+      return fail(ErrorCode::kUnsupported, "imports before and behind '---'; expected one of them");
+    }
+    return {};
+  }
+
+  Result<Imports> read_imports(const JsonValue& said, const RecipeText& file, uint32_t depth) {
+    if (!said.is_object()) {
+      return fail(ErrorCode::kUnsupported, "imports: expected names and paths");
+    }
+    Imports out;
+    for (const auto& [name, path] : said.items()) {
+      if (!path.is_string()) return fail(ErrorCode::kUnsupported, "imports: '{}': no path", name);
+      const std::string& where = path.get_ref<const std::string&>();
+      CKPT_ASSIGN(const RecipeText found, find_import(where, file));
+      CKPT_ASSIGN(out[name], in(where, resolved(found, depth + 1)));
+      if (out[name].kind == SnippetKind::kNone) {
+        return fail(ErrorCode::kUnsupported,
+                    "imports: '{}' has no comment that says its modelopt-schema", where);
+      }
+      CKPT_TRY(in(where, check_kind(out[name])));
+    }
+    return out;
+  }
+
+  static Status check_kind(const Snippet& snippet) {
+    const bool is_list = snippet.kind == SnippetKind::kEntries;
+    if (is_list ? snippet.value.is_array() : snippet.value.is_object()) return {};
+    return fail(ErrorCode::kUnsupported, "not what its modelopt-schema says; expected a {}",
+                is_list ? "list" : "mapping");
+  }
+
+  static Result<const Snippet*> find(const JsonValue& name, const Imports& imports) {
+    const auto found =
+        name.is_string() ? imports.find(name.get_ref<const std::string&>()) : imports.end();
+    if (found != imports.end()) return &found->second;
+    return fail(ErrorCode::kUnsupported, "$import: {}; expected a name of imports", name.dump());
+  }
+
+  static Result<JsonValue> put_in(const JsonValue& value, const Imports& imports) {
+    if (value.is_array()) return put_in_list(value, imports);
+    if (!value.is_object()) return value;
+    JsonValue out = JsonValue::object();
+    if (const JsonValue* name = member(value, kImport)) {
+      CKPT_ASSIGN(const Snippet* snippet, find(*name, imports));
+      if (!snippet->value.is_object()) {
+        return fail(ErrorCode::kUnsupported, "$import: {} is a list; expected a mapping there",
+                    name->dump());
+      }
+      out = snippet->value;
+    }
+    for (const auto& [key, each] : value.items()) {
+      if (key == kImport) continue;
+      CKPT_ASSIGN(out[key], in(key, put_in(each, imports)));
+    }
+    return out;
+  }
+
+  static Result<JsonValue> put_in_list(const JsonValue& list, const Imports& imports) {
+    JsonValue out = JsonValue::array();
+    for (const JsonValue& item : list) {
+      const JsonValue* name = item.size() == 1 ? member(item, kImport) : nullptr;
+      if (name == nullptr) {
+        CKPT_ASSIGN(JsonValue made, put_in(item, imports));
+        out.push_back(std::move(made));
+        continue;
+      }
+      CKPT_ASSIGN(const Snippet* snippet, find(*name, imports));
+      if (snippet->kind == SnippetKind::kEntries) {
+        out.insert(out.end(), snippet->value.begin(), snippet->value.end());
+      } else if (snippet->kind != SnippetKind::kQuantConfig) {
+        out.push_back(snippet->value);
+      } else {
+        return fail(ErrorCode::kUnsupported, "$import: {} is no rule of quantizers; expected one",
+                    name->dump());
+      }
+    }
+    return out;
+  }
+
+  const Context& context_;
+  uint32_t files_ = 0;
+};
+
+}  // namespace
+
+Result<JsonValue> load_quant_recipe(const std::string& name, const Context& context) {
+  return RecipeLoader(context).load(name);
+}
+
+}  // namespace ckpt

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/formats.h"
+#include "tools/added_steps.h"
 #include "tools/carry_out.h"
 #include "tools/commands.h"
 #include "tools/conversion_fields.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
@@ -110,11 +111,29 @@ Status look_packed(const Look& look) {
   return {};
 }
 
+// Families whose class reads stacks of experts; transformers 5 has all others' so in memory alone.
+constexpr std::string_view kStackedFamilies =
+    " qwen3_5_moe qwen3_5_moe_text qwen3_vl_moe qwen3_vl_moe_text llama4 llama4_text gpt_oss ";
+
+Status look_stacks(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || has_word(kStackedFamilies, on.model_type)) return {};
+  for (const Tensor& tensor : on.checkpoint.tensors) {
+    if (!tensor.name.ends_with(".experts.gate_up_proj") || tensor.shape.size() != 3) continue;
+    look.report(tensor.name, "all experts in one tensor, as transformers 5 has them in memory");
+    return {};
+  }
+  return {};
+}
+
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kWeightChecks[] = {
     {"W01", "tensor names are those of the class", "UUUSU---",
      "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "vl-wrap",
      "", look_prefix},
+    {"W12", "experts are single where the program reads them so", "UUWWW-S-",
+     "KeyError: 'layers.0.mlp.experts.down_proj'; or experts of random numbers",
+     "experts:to=single", "", look_stacks},
     {"W03", "no codes without scales", "WWWWWW-W", "", "", "quantize again", look_unknown},
     {"W11", "parts of packed weights are there and fit", "UUUUUUUU",
      "KeyError; size mismatch; wrong answers", "",

@@ -110,6 +110,16 @@ Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const OutputPlanning& 
   return run_step("dequantize", {}, std::move(checkpoint), planning);
 }
 
+// What export made FP8 would be floats in a GGUF, rounded for nothing.
+Status refuse_exported_fp8(const Checkpoint& checkpoint) {
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (tensor.is_stored() || !is_fp8(tensor.codec->scheme)) continue;
+    return fail_with_hint(ErrorCode::kUsage, "--keep instead of --fp8, or an OUT that is a folder",
+                          "tensor '{}' would be FP8, which a GGUF does not hold", tensor.name);
+  }
+  return {};
+}
+
 Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const bool made_here = checkpoint.format != "gguf";
@@ -118,6 +128,7 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& pla
     const bool has_nvfp4 = holds_nvfp4(checkpoint);
     if (wants_nvfp4 && !has_nvfp4) {
       CKPT_ASSIGN(checkpoint, exported(std::move(checkpoint), planning));
+      CKPT_TRY(refuse_exported_fp8(checkpoint));
     } else if (has_nvfp4 && !wants_nvfp4 && !conversion.to.empty()) {
       CKPT_ASSIGN(checkpoint, dequantized_for(std::move(checkpoint), planning));
     }

@@ -37,3 +37,4 @@ cat > recipe.json <<R
 {"in": "$m", "out": "out", "to": "bf16", "preset": "mlp-only"}
 R
 convert --recipe recipe.json
+"$ckpt" convert "$testdata/qwen3-micro" half.gguf --to nvfp4 --preset default-input-scale1 --fp8 '*down_proj' --tokenizer-pre qwen2 2>&1

@@ -46,17 +46,18 @@ Status check_unquantized(const Checkpoint& checkpoint, const ExportOptions& opti
 Status check_selection(const Selection& selection, const ExportOptions& options) {
   if (selection.has_quantized) return {};
   std::string why = "the checkpoint has no layer that export quantizes";
+  std::string hint = "names of layers as ckpt show --tensors prints them";
   if (!options.only.empty()) {
     why = fmt::format("only={} matches no layer of those that can be",
                       fmt::join(options.only.words, ", only="));
   } else if (options.preset != ExportPreset::kDefault || options.recipe != nullptr) {
-    why = "preset leaves all of them out";
+    why = "the preset leaves all of them out";
+    hint = "--preset default-input-scale1, which takes all that servers do";
   } else if (!options.keep.empty()) {
     why =
         fmt::format("keep={} matches all that would be", fmt::join(options.keep.words, ", keep="));
   }
-  return fail_with_hint(ErrorCode::kUsage, "names of layers as ckpt show --tensors prints them",
-                        "no layer is left to quantize: {}", why);
+  return fail_with_hint(ErrorCode::kUsage, hint, "no layer is left to quantize: {}", why);
 }
 
 void note_unused(const ExportJob& job) {

@@ -86,7 +86,7 @@ Status take_preset(const OptionValues& options, ExportOptions& out) {
   const std::string_view name = kPresets[static_cast<size_t>(word)].name;
   const bool is_weight_only = word == PresetWord::kWeightOnly;
   if (out.type == ExportType::kFp8) {
-    return fail_with_hint(ErrorCode::kUsage, "--to nvfp4", "preset {}: type fp8; expected nvfp4",
+    return fail_with_hint(ErrorCode::kUsage, "--to nvfp4", "preset {} makes NVFP4; found type fp8",
                           name);
   }
   if (is_weight_only) {
@@ -114,7 +114,7 @@ Status check_mixed(const ExportOptions& options) {
         "a block; no server takes both in one folder");
   }
   if (options.type == ExportType::kNvfp4) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--to nvfp4", "{}: type {}; expected nvfp4",
+  return fail_with_hint(ErrorCode::kUsage, "--to nvfp4", "{} goes with type nvfp4; found {}",
                         options.keeps_fp8 ? "rest=fp8" : "fp8", options.type_name());
 }
 

@@ -141,7 +141,7 @@ TEST(Fp8Source, LayersThatServersJoinAreOfOneType) {
   expect_error(run("export", deepseek(), of_script({{"fp8", "*.o_proj"}, {"rest", "fp8"}})),
                ErrorCode::kUsage, "no server takes both in one folder");
   expect_error(run("export", deepseek(), options({{"type", "nvfp4-w4a16"}, {"fp8", "*.o_proj"}})),
-               ErrorCode::kUsage, "fp8: type nvfp4-w4a16; expected nvfp4");
+               ErrorCode::kUsage, "fp8 goes with type nvfp4; found nvfp4-w4a16");
 }
 
 TEST(Fp8Source, MixedFoldersComeFromFloatsToo) {

@@ -64,7 +64,7 @@ TEST(ExportPresets, RefuseWhatTheyContradict) {
     return run("export", small_export_model(), options(pairs));
   };
   expect_error(refused({{"type", "fp8"}, {"preset", "weight-only"}}), ErrorCode::kUsage,
-               "preset weight-only: type fp8; expected nvfp4. Try: --to nvfp4");
+               "preset weight-only makes NVFP4; found type fp8. Try: --to nvfp4");
   expect_error(refused({{"type", "nvfp4-w4a16"}, {"preset", "mlp-only-input-scale1"}}),
                ErrorCode::kUsage,
                "preset mlp-only-input-scale1: type nvfp4-w4a16 stores nothing of inputs");

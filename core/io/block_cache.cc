@@ -14,7 +14,7 @@ constexpr uint64_t kBlockBytes = 2 << 20;
 Status BlockCache::load(const ByteSource& source, uint64_t number, Block& block) {
   const uint64_t first = number * kBlockBytes;
   const uint64_t size = std::min(kBlockBytes, source.size_bytes() - first);
-  block.buffer = pool_.take();
+  block.buffer = pool_.take(size + 2 * kPageBytes);
   CKPT_ASSIGN(block.bytes, source.fetch(first, size, block.buffer));
   block.unread_bytes = size;
   return {};

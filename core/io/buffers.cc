@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <new>
 
 #include "core/base/arithmetic.h"
@@ -30,22 +31,33 @@ std::byte* AlignedBuffer::reserve(uint64_t size_bytes) {
   return memory_.get();
 }
 
-AlignedBuffer BufferPool::take() {
+AlignedBuffer BufferPool::take(uint64_t size_bytes) {
   const std::lock_guard lock(mutex_);
-  if (free_.empty()) return {};
-  AlignedBuffer buffer = std::move(free_.back());
-  free_.pop_back();
+  const auto found = free_.lower_bound(size_bytes);
+  if (found == free_.end() || found->first > 4 * std::max(size_bytes, kPageBytes)) return {};
+  AlignedBuffer buffer = std::move(found->second);
+  free_bytes_ -= found->first;
+  free_.erase(found);
   return buffer;
 }
 
+// One that is too much goes back to the system.
 void BufferPool::give(AlignedBuffer buffer) {
+  const uint64_t size_bytes = buffer.capacity_bytes();
   const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(buffer));
+  if (size_bytes == 0 || free_bytes_ + size_bytes > kMaxFreeBytes) return;
+  free_bytes_ += size_bytes;
+  free_.emplace(size_bytes, std::move(buffer));
+}
+
+uint64_t BufferPool::free_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return free_bytes_;
 }
 
 Piece make_piece(BufferPool& pool, uint64_t offset_bytes, uint64_t size_bytes) {
-  Piece piece{pool.take(), offset_bytes, {}};
   const uint64_t lead = offset_bytes % kPageBytes;
+  Piece piece{pool.take(lead + size_bytes), offset_bytes, {}};
   std::byte* memory = piece.buffer.reserve(lead + size_bytes);
   piece.bytes = {memory + lead, size_bytes};
   return piece;

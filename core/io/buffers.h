@@ -6,10 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <vector>
 
 namespace ckpt {
 
@@ -30,14 +30,21 @@ class AlignedBuffer {
   uint64_t capacity_ = 0;
 };
 
+// What it keeps is bounded, and a few bytes never hold a large buffer: pieces wait to be hashed by
+// the hundred.
 class BufferPool {
  public:
-  AlignedBuffer take();
+  static constexpr uint64_t kMaxFreeBytes = uint64_t{96} << 20;
+
+  // One for `size_bytes`, of at most four times as many; empty where there is none.
+  AlignedBuffer take(uint64_t size_bytes);
   void give(AlignedBuffer buffer);
+  uint64_t free_bytes() const;
 
  private:
-  std::mutex mutex_;
-  std::vector<AlignedBuffer> free_;
+  mutable std::mutex mutex_;
+  std::multimap<uint64_t, AlignedBuffer> free_;  // by capacity
+  uint64_t free_bytes_ = 0;
 };
 
 // Bytes that will lie at `offset_bytes` of a file, in memory that is aligned as the file is: the

@@ -153,7 +153,7 @@ Status FileWriter::write(std::span<const std::byte> bytes, uint64_t offset_bytes
 
 Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
-  AlignedBuffer buffer = pool_.take();
+  AlignedBuffer buffer = pool_.take(kReadBackBytes);
   while (size_bytes > 0) {
     if (mode_.interrupted != nullptr && *mode_.interrupted) {
       return fail(ErrorCode::kInterrupted, "interrupted");

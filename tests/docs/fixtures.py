@@ -201,6 +201,8 @@ MAKERS = {
     "qwen3.5-9b": copy_of("qwen35vl-micro"),
     "checkpoint-162": Maker.trainer_checkpoint,
     "amax.json": lambda maker, name: shutil.copy(TESTDATA / "export/collect_amax/qwen3-micro.json", maker.folder / name),
+    "recipe.yaml": lambda maker, name: shutil.copy(
+        TESTDATA / "export/recipes/experts_nvfp4-attention_fp8_blocks.yaml", maker.folder / name),
     "qat-checkpoint": copy_of("export/qat-checkpoint"),
     "bf16": copy_of("qwen3-micro"),
     "moments.safetensors": moments_file,
@@ -245,7 +247,7 @@ def value_options(ckpt, verb, cache={}):
     """The options of `ckpt VERB` that take a value."""
     if verb not in cache:
         text = subprocess.run([ckpt, "help", verb], capture_output=True, text=True).stdout
-        cache[verb] = set(re.findall(r"^\s+(?:-\w,)?(--[\w-]+) (?:TEXT|UINT|INT|FLOAT|[A-Z]+\b(?! *Excludes))", text, re.M))
+        cache[verb] = set(re.findall(r"^\s+(?:-\w,)?(--[\w-]+) (?=\S)(?!Excludes)", text, re.M))
     return cache[verb]
 
 

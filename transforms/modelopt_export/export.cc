@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "core/model/json_documents.h"
+#include "core/model/tensor_names.h"
 #include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/torch_dtype.h"
@@ -88,6 +90,26 @@ void note_unused(const ExportJob& job) {
   if (activations > 0) {
     job.context.note(fmt::format("{} activation maxima are not used", activations));
   }
+}
+
+// Matrices under names that no rule knows as experts: Granite 4 hybrid's, for one.
+void note_unknown_stacks(const Checkpoint& checkpoint, const ExportJob& job) {
+  if (job.options.preset != ExportPreset::kDefault || !job.options.only.empty()) return;
+  uint64_t count = 0;
+  std::string first;
+  for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
+    const Tensor& tensor = checkpoint.tensors[i];
+    const bool is_stack = tensor.shape.size() == 3 && is_plain_float(*tensor.codec) &&
+                          std::ranges::min(tensor.shape | std::views::drop(1)) >= 16;
+    const bool is_kept = job.options.keep.matches(module_of(tensor.name), tensor.name);
+    if (!is_stack || is_kept || !job.selection.modules[i].empty()) continue;
+    if (count++ == 0) first = tensor.name;
+  }
+  if (count == 0) return;
+  job.context.note(
+      fmt::format("{} stacks of matrices stay as they are; export knows experts by other names "
+                  "(the first: '{}')",
+                  count, first));
 }
 
 // ---- documents ---------------------------------------------------------------------------------
@@ -179,6 +201,7 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_TRY(take_recipe_cache(checkpoint, calibration, parsed));
   const ExportJob job{selection, model, calibration, importance, parsed, context};
   note_unused(job);
+  note_unknown_stacks(checkpoint, job);
   QuantLayers layers = list_layers(checkpoint, selection);
   CKPT_TRY(keep_fp8(checkpoint, fp8, selection, parsed, context));
   CKPT_TRY(make_export_tensors(checkpoint, job));

@@ -27,7 +27,7 @@ def text(s): return struct.pack("<Q", len(s)) + s.encode()
 
 def gguf(path, value, count):
     keys = [("general.architecture", "llama")] + [(f"k.{i}", value) for i in range(count)]
-    out = b"GGUF" + struct.pack("<IQQ", 3, 1, len(keys))
+    out = bytearray(b"GGUF") + struct.pack("<IQQ", 3, 1, len(keys))
     for key, value in keys: out += text(key) + struct.pack("<I", 8) + text(value)
     out += text("w") + struct.pack("<IQIQ", 1, 8, 0, 0)
     with open(path, "wb") as file: file.write(out + bytes(-len(out) % 32 + 32))
@@ -37,7 +37,7 @@ def imatrix(path, prefix, count):
     keys += [("imatrix.chunk_count", 4, b"\x01\0\0\0"), ("imatrix.chunk_size", 4, b"\0\x02\0\0")]
     keys += [(f"{prefix}.{i}", 8, text("v")) for i in range(count)]
     tensors = [(f"blk.{i}.ffn_up.weight.{kind}", 64 * i + at) for i in range(count) for kind, at in (("in_sum2", 0), ("counts", 32))]
-    out = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys))
+    out = bytearray(b"GGUF") + struct.pack("<IQQ", 3, len(tensors), len(keys))
     for key, kind, value in keys: out += text(key) + struct.pack("<I", kind) + value
     for name, at in tensors: out += text(name) + struct.pack("<IQQIQ", 2, 1, 1, 0, at)
     with open(path, "wb") as file: file.write(out + bytes(-len(out) % 32) + (struct.pack("<f", 512) + bytes(28)) * len(tensors))

@@ -5,8 +5,8 @@
 
 #include "core/model/json_documents.h"
 #include "core/model/stack_name.h"
-#include "transforms/to_gguf/general/names.h"
 #include "transforms/hf/yaml.h"
+#include "transforms/to_gguf/general/names.h"
 
 namespace ckpt {
 namespace {

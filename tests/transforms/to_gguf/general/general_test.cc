@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "quantizers/quantizers.h"
-#include "transforms/to_gguf/general/names.h"
 #include "transforms/hf/yaml.h"
+#include "transforms/to_gguf/general/names.h"
 
 namespace ckpt {
 namespace {

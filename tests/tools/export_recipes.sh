@@ -23,7 +23,13 @@ printf '# modelopt-schema: modelopt.torch.quantization.config.QuantizerAttribute
 try lib/general/r.yaml
 printf 'num_bits: e2m1\n' > lib/configs/numerics/nvfp4.yaml
 try lib/general/r.yaml
-rm lib/configs/numerics/nvfp4.yaml
+echo "== one that is too large is no missing one; the current folder comes first"
+truncate -s 1000001 lib/configs/numerics/nvfp4.yaml
+try lib/general/r.yaml
+mkdir -p configs/numerics
+printf '# modelopt-schema: modelopt.torch.quantization.config.QuantizerAttributeConfig\nnum_bits: 5\n' > configs/numerics/nvfp4.yaml
+try lib/general/r.yaml
+rm -r lib configs
 echo "== one thing changed at a time"
 change() { echo "-- $1"; sed "$1" "$good" > changed.yaml; cmp -s "$good" changed.yaml && echo "NOT CHANGED"; try changed.yaml; }
 change 's/recipe_type: ptq/recipe_type: auto_quantize/'

@@ -86,12 +86,12 @@ TEST(Experts, ExchangedStacksBecomeSingle) {
   ASSERT_TRUE(made.has_value()) << made.error().text();
   EXPECT_GT(made->tensors.size(), released.tensors.size());
   expect_error(run("experts", settle(made), kToFused), ErrorCode::kUnsupported,
-               "stacked with rows and columns exchanged");
+               "their stacks have rows and columns exchanged");
 }
 
 TEST(Experts, ThatHaveNoOtherFormAreRefusedByName) {
   expect_error(run("experts", *open(testdata("families/gpt-oss/hf")), kToSingle),
-               ErrorCode::kUnsupported, "model_type gpt_oss are read in stacks alone");
+               ErrorCode::kUnsupported, "model_type gpt_oss: servers read stacks alone");
   expect_error(run("experts", *open(testdata("families/mixtral/hf")), kToFused),
                ErrorCode::kUnsupported,
                "experts.0.w1.weight': [32, 256]; expected gate_proj.weight");

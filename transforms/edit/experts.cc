@@ -1,7 +1,7 @@
 // experts: stacks of experts as one tensor an expert and projection, and back.
 //
-//   to=single   X.experts.gate_up_proj [E, 2I, H]  ──▶  X.experts.e.gate_proj.weight, up_proj [I,
-//   H]
+//   to=single   X.experts.gate_up_proj [E, 2I, H]  ──▶  X.experts.e.gate_proj.weight [I, H]
+//                                                       X.experts.e.up_proj.weight   [I, H]
 //               X.experts.down_proj    [E, H, I]   ──▶  X.experts.e.down_proj.weight [H, I]
 //   to=fused    the other way; the same bytes come back
 //
@@ -170,10 +170,10 @@ Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& opt
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
   const bool is_exchanged = takes_exchanged_experts(model.model_type);
   if (keeps_experts_stacked(model.model_type) || (is_exchanged && form == ExpertForm::kFused)) {
-    return fail(ErrorCode::kUnsupported, "experts of model_type {} {}", model.model_type,
-                is_exchanged ? "are stacked with rows and columns exchanged; servers read them "
-                               "single too"
-                             : "are read in stacks alone; leave them as they are");
+    return fail(ErrorCode::kUnsupported, "experts of model_type {}: {}", model.model_type,
+                is_exchanged ? "their stacks have rows and columns exchanged, which this step does "
+                               "not make; servers read them one by one too"
+                             : "servers read stacks alone; leave them as they are");
   }
   CKPT_TRY(check_float_experts(checkpoint));
   const size_t before = checkpoint.tensors.size();

@@ -10,7 +10,7 @@
 #include "core/base/glob.h"
 #include "core/base/part_index.h"
 #include "core/model/transform.h"
-#include "transforms/modelopt_export/recipe.h"
+#include "transforms/modelopt_export/recipes/recipe.h"
 
 namespace ckpt {
 

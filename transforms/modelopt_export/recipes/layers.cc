@@ -6,7 +6,7 @@
 //
 // transformers 5 joins the experts of most families, whatever the file has; so experts are asked
 // for under both names, and a recipe that tells them apart is refused.
-#include "transforms/modelopt_export/recipe_layers.h"
+#include "transforms/modelopt_export/recipes/layers.h"
 
 #include <array>
 

@@ -4,14 +4,16 @@
 //   - $import: NAME                a list: its items; one item: itself
 //
 // What is imported says what it is in a comment: "# modelopt-schema: modelopt....". It is looked
-// for in the folder of the recipe and those above it, then among what ModelOpt ships.
+// for in the current folder, in that of the recipe and those above it, then among what ModelOpt
+// ships.
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "transforms/hf/yaml.h"
-#include "transforms/modelopt_export/recipe.h"
-#include "transforms/modelopt_export/recipe_library.h"
+#include "transforms/modelopt_export/recipes/library.h"
+#include "transforms/modelopt_export/recipes/recipe.h"
 
 namespace ckpt {
 namespace {
@@ -25,7 +27,6 @@ constexpr std::string_view kImport = "$import";
 constexpr std::string_view kSchemaMark = "modelopt-schema:";
 constexpr std::string_view kSchemaFront = "modelopt.torch.quantization.config.";
 
-enum class SnippetKind : uint8_t { kNone, kQuantConfig, kAttributes, kEntry, kEntries };
 struct SnippetSchema {
   std::string_view name;
   SnippetKind kind;
@@ -35,15 +36,10 @@ constexpr SnippetSchema kSchemas[] = {{"QuantizeConfig", SnippetKind::kQuantConf
                                       {"QuantizerCfgEntry", SnippetKind::kEntry},
                                       {"QuantizerCfgListConfig", SnippetKind::kEntries}};
 
-struct Snippet {
-  SnippetKind kind = SnippetKind::kNone;
-  JsonValue value;
-};
-
 // A file as it was found.
 struct RecipeText {
   std::string text;
-  fs::path path;  // empty: of the library
+  fs::path path;
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -84,8 +80,13 @@ class RecipeLoader {
   explicit RecipeLoader(const Context& context) : context_(context) {}
 
   Result<JsonValue> load(const std::string& name) {
-    CKPT_ASSIGN(const RecipeText found, find_recipe(name));
-    CKPT_ASSIGN(Snippet made, in(name, resolved(found, 0)));
+    // A name with the ending is a file's.
+    if (!name.ends_with(".yaml")) {
+      if (auto shipped = library_recipe(name)) return std::move(*shipped);
+    }
+    CKPT_CHECK(context_.file_text != nullptr);
+    CKPT_ASSIGN(std::string text, context_.file_text(name, kMaxRecipeBytes));
+    CKPT_ASSIGN(Snippet made, in(name, resolved({std::move(text), fs::path(name)}, 0)));
     if (!made.value.is_object()) {
       return fail(ErrorCode::kUnsupported, "{}: a list; expected metadata and quantize", name);
     }
@@ -95,52 +96,37 @@ class RecipeLoader {
  private:
   using Imports = std::map<std::string, Snippet>;
 
-  static const LibraryFile* find_in_library(std::string_view path) {
-    if (path.ends_with(".yaml")) path.remove_suffix(5);
-    for (const auto files : {library_recipes(), library_units()}) {
-      for (const LibraryFile& file : files) {
-        if (file.path == path) return &file;
+  // The file that an import of `from` means; ModelOpt looks in the current folder alone.
+  Result<std::optional<RecipeText>> find_file(const std::string& name, const RecipeText& from) {
+    std::vector<fs::path> folders = {fs::path()};
+    for (fs::path folder = from.path.parent_path();; folder = folder.parent_path()) {
+      folders.push_back(folder);
+      if (folder == folder.parent_path()) break;
+    }
+    const bool has_ending = name.ends_with(".yaml") || name.ends_with(".yml");
+    for (const fs::path& folder : folders) {
+      for (const char* ending : {".yml", ".yaml"}) {
+        const fs::path file = folder / (has_ending ? name : name + ending);
+        std::error_code error;
+        if (!fs::is_regular_file(file, error)) continue;
+        CKPT_ASSIGN(std::string text, context_.file_text(file, kMaxRecipeBytes));
+        return std::optional(RecipeText{std::move(text), file});
       }
     }
-    return nullptr;
-  }
-
-  // A name with the ending is a file's.
-  Result<RecipeText> find_recipe(const std::string& name) {
-    if (!name.ends_with(".yaml")) {
-      for (const LibraryFile& file : library_recipes()) {
-        if (file.path.substr(file.path.rfind('/') + 1) == name) {
-          return RecipeText{std::string(file.text), {}};
-        }
-      }
-    }
-    CKPT_CHECK(context_.file_text != nullptr);
-    CKPT_ASSIGN(std::string text, context_.file_text(name, kMaxRecipeBytes));
-    return RecipeText{std::move(text), fs::path(name)};
+    return std::optional<RecipeText>();
   }
 
   // What `name` of an import in `from` stands for.
-  Result<RecipeText> find_import(const std::string& name, const RecipeText& from) {
+  Result<Snippet> find_import(const std::string& name, const RecipeText& from, uint32_t depth) {
     const fs::path path(name);
     const bool leaves = std::find(path.begin(), path.end(), "..") != path.end();
     if (name.empty() || path.is_absolute() || leaves) {
       return fail(ErrorCode::kUnsupported, "imports: '{}'; expected a path below modelopt_recipes",
                   name);
     }
-    const bool has_ending = name.ends_with(".yaml") || name.ends_with(".yml");
-    for (fs::path folder = from.path.parent_path();; folder = folder.parent_path()) {
-      for (const char* ending : {".yml", ".yaml"}) {
-        if (from.path.empty()) break;
-        const fs::path file = folder / (has_ending ? name : name + ending);
-        auto text = context_.file_text(file, kMaxRecipeBytes);
-        if (text) return RecipeText{std::move(*text), file};
-        if (has_ending) break;
-      }
-      if (from.path.empty() || folder == folder.parent_path()) break;
-    }
-    if (const LibraryFile* file = find_in_library(name)) {
-      return RecipeText{std::string(file->text), {}};
-    }
+    CKPT_ASSIGN(auto beside, find_file(name, from));
+    if (beside) return in(name, resolved(*beside, depth + 1));
+    if (auto shipped = library_snippet(name)) return std::move(*shipped);
     return fail_with_hint(ErrorCode::kUsage, "the recipe inside the modelopt_recipes it came with",
                           "imports: '{}' is neither beside the recipe nor one that ModelOpt 0.47 "
                           "ships",
@@ -194,8 +180,7 @@ class RecipeLoader {
     for (const auto& [name, path] : said.items()) {
       if (!path.is_string()) return fail(ErrorCode::kUnsupported, "imports: '{}': no path", name);
       const std::string& where = path.get_ref<const std::string&>();
-      CKPT_ASSIGN(const RecipeText found, find_import(where, file));
-      CKPT_ASSIGN(out[name], in(where, resolved(found, depth + 1)));
+      CKPT_ASSIGN(out[name], find_import(where, file, depth));
       if (out[name].kind == SnippetKind::kNone) {
         return fail(ErrorCode::kUnsupported,
                     "imports: '{}' has no comment that says its modelopt-schema", where);

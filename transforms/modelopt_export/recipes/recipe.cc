@@ -1,5 +1,5 @@
 // What a recipe says, key by key.
-#include "transforms/modelopt_export/recipe.h"
+#include "transforms/modelopt_export/recipes/recipe.h"
 
 #include <fmt/ranges.h>
 

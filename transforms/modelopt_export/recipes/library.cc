@@ -17,7 +17,7 @@ constexpr std::string_view kNumberFolder = "configs/numerics/";
 constexpr std::string_view kPresetFolder = "configs/ptq/presets/model/";
 
 // Which layers a recipe names.
-enum class LayerGroup : uint8_t { kAll, kExperts, kMlp, kMlpAndOutput, kMlpAlone, kRules };
+enum class LayerGroup : uint8_t { kAll, kAnyExperts, kMlps, kMlpAndOutput, kMlpAlone, kRules };
 
 // Fronts of quantizers' names.
 constexpr std::string_view kAllLayers[] = {"*"};
@@ -52,22 +52,22 @@ constexpr RuleRow kFp8AttentionLast[] = {
     {"*lm_head*weight_quantizer", "nvfp4"},
 };
 
-constexpr RuleMark kBlocks = RuleMark::kBlocks128;
+constexpr RuleMark kIn128 = RuleMark::kBlocks128;
 constexpr RuleRow kKimiK3[] = {
     {"*block_sparse_moe.experts.*weight_quantizer", "nvfp4"},
     {"*block_sparse_moe.experts.*input_quantizer", "nvfp4", RuleMark::kConstantAmax},
-    {"*self_attn.q_proj*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.k_proj*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.v_proj*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.b_proj*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.f_a_proj*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.f_b_proj*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.q_a_proj*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.q_b_proj*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.kv_a_proj_with_mqa*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.kv_b_proj*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.o_proj*weight_quantizer", "fp8", kBlocks},
-    {"*self_attn.g_proj*weight_quantizer", "fp8", kBlocks},
+    {"*self_attn.q_proj*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.k_proj*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.v_proj*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.b_proj*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.f_a_proj*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.f_b_proj*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.q_a_proj*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.q_b_proj*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.kv_a_proj_with_mqa*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.kv_b_proj*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.o_proj*weight_quantizer", "fp8", kIn128},
+    {"*self_attn.g_proj*weight_quantizer", "fp8", kIn128},
 };
 
 struct RecipeRow {
@@ -82,11 +82,11 @@ struct RecipeRow {
   std::string_view folder = "general/ptq";
 };
 
-constexpr std::string_view kQwen35 = "huggingface/qwen3_5/ptq";
-constexpr std::string_view kKimi = "models/moonshotai/Kimi-K3/ptq";
+constexpr std::string_view kQwen35Folder = "huggingface/qwen3_5/ptq";
+constexpr std::string_view kKimiFolder = "models/moonshotai/Kimi-K3/ptq";
 constexpr std::string_view kQwen35Attention = "w4a16_nvfp4-fp8_attn-kv_fp8_cast";
-constexpr LayerGroup kAll = LayerGroup::kAll, kExperts = LayerGroup::kExperts,
-                     kMlp = LayerGroup::kMlp, kMlpAndOutput = LayerGroup::kMlpAndOutput,
+constexpr LayerGroup kAll = LayerGroup::kAll, kAnyExperts = LayerGroup::kAnyExperts,
+                     kMlps = LayerGroup::kMlps, kMlpAndOutput = LayerGroup::kMlpAndOutput,
                      kMlpAlone = LayerGroup::kMlpAlone, kRules = LayerGroup::kRules;
 constexpr RuleMark kMeasured = RuleMark::kNone;
 
@@ -102,21 +102,21 @@ constexpr RecipeRow kRecipes[] = {
   {"nvfp4_default-kv_fp8_cast",               "max", kAll, "nvfp4", "nvfp4", "kv_fp8_cast"},
   {"nvfp4_default-kv_none-gptq",              "gptq", kAll, "nvfp4_static", "nvfp4", ""},
   {"nvfp4_default-kv_nvfp4_cast",             "max", kAll, "nvfp4", "nvfp4", "kv_nvfp4_cast"},
-  {"nvfp4_experts_only-kv_fp8",               "max", kExperts, "nvfp4", "nvfp4", "kv_fp8"},
-  {"nvfp4_experts_only-kv_fp8_cast",          "max", kExperts, "nvfp4", "nvfp4", "kv_fp8_cast"},
-  {"nvfp4_experts_only-kv_fp8_layerwise",     "max", kExperts, "nvfp4", "nvfp4", "kv_fp8"},
+  {"nvfp4_experts_only-kv_fp8",               "max", kAnyExperts, "nvfp4", "nvfp4", "kv_fp8"},
+  {"nvfp4_experts_only-kv_fp8_cast",          "max", kAnyExperts, "nvfp4", "nvfp4", "kv_fp8_cast"},
+  {"nvfp4_experts_only-kv_fp8_layerwise",     "max", kAnyExperts, "nvfp4", "nvfp4", "kv_fp8"},
   {"nvfp4_experts_only-kv_fp8_layerwise_offload",
-                                              "max", kExperts, "nvfp4", "nvfp4", "kv_fp8"},
+                                              "max", kAnyExperts, "nvfp4", "nvfp4", "kv_fp8"},
   {"nvfp4_experts_only_input_scale1-kv_fp8_cast",
-                                              "max", kExperts, "nvfp4", "nvfp4", "kv_fp8_cast",
+                                              "max", kAnyExperts, "nvfp4", "nvfp4", "kv_fp8_cast",
                                               RuleMark::kConstantAmax},
-  {"nvfp4_experts_only_mse-kv_fp8_cast",      "mse", kExperts, "nvfp4_static", "nvfp4",
+  {"nvfp4_experts_only_mse-kv_fp8_cast",      "mse", kAnyExperts, "nvfp4_static", "nvfp4",
                                               "kv_fp8_cast"},
-  {"nvfp4_mlp_only-kv_fp8",                   "max", kMlp, "nvfp4", "nvfp4", "kv_fp8"},
-  {"nvfp4_mlp_only-kv_fp8_cast",              "max", kMlp, "nvfp4", "nvfp4", "kv_fp8_cast"},
-  {"nvfp4_mlp_only-novit-kv_fp8",             "max", kMlp, "nvfp4", "nvfp4", "kv_fp8",
+  {"nvfp4_mlp_only-kv_fp8",                   "max", kMlps, "nvfp4", "nvfp4", "kv_fp8"},
+  {"nvfp4_mlp_only-kv_fp8_cast",              "max", kMlps, "nvfp4", "nvfp4", "kv_fp8_cast"},
+  {"nvfp4_mlp_only-novit-kv_fp8",             "max", kMlps, "nvfp4", "nvfp4", "kv_fp8",
                                               kMeasured, {}, kNoVision},
-  {"nvfp4_mlp_only_mse-kv_fp8_cast",          "mse", kMlp, "nvfp4_static", "nvfp4",
+  {"nvfp4_mlp_only_mse-kv_fp8_cast",          "mse", kMlps, "nvfp4_static", "nvfp4",
                                               "kv_fp8_cast"},
   {"nvfp4_mlp_weight_only",                   "max", kMlpAlone, "nvfp4_bs32", "", ""},
   {"nvfp4_omlp_only-kv_fp8",                  "max", kMlpAndOutput, "nvfp4", "nvfp4", "kv_fp8"},
@@ -125,9 +125,10 @@ constexpr RecipeRow kRecipes[] = {
   {"nvfp4_weight_only-kv_fp16",               "max", kAll, "nvfp4", "", ""},
   {"nvfp4_weight_only-kv_fp8_cast",           "max", kAll, "nvfp4", "", "kv_fp8_cast"},
   {kQwen35Attention,                          "max", kRules, "", "", "kv_fp8_cast",
-                                              kMeasured, kFp8Attention, kFp8AttentionLast, kQwen35},
+                                              kMeasured, kFp8Attention, kFp8AttentionLast,
+                                              kQwen35Folder},
   {"nvfp4_experts-fp8_pb_attention",          "max", kRules, "", "", "",
-                                              kMeasured, kKimiK3, {}, kKimi},
+                                              kMeasured, kKimiK3, {}, kKimiFolder},
 };
 // clang-format on
 
@@ -135,9 +136,9 @@ std::span<const std::string_view> fronts_of(LayerGroup group) {
   switch (group) {
     case kAll:
       return kAllLayers;
-    case kExperts:
+    case kAnyExperts:
       return kExpertLayers;
-    case kMlp:
+    case kMlps:
       return kMlpLayers;
     case kMlpAndOutput:
       return kMlpAndOutputLayers;

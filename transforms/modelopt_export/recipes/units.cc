@@ -14,7 +14,7 @@ struct NumberRow {
   std::string_view type, scale_bits;
   std::string_view key = {}, value = {};  // one more, of the whole or of block_sizes
 };
-constexpr NumberRow kNumbers[] = {
+constexpr NumberRow kNumberRows[] = {
     {"fp8", "e4m3", "", "", ""},
     {"int4_per_block", "4", "128", "static", ""},
     {"int8", "8", "", "", ""},
@@ -33,38 +33,38 @@ struct UnitRow {
   std::string_view unit;
   RuleRow rule;
 };
-constexpr std::string_view kOff = "default_disabled_quantizers";
+constexpr std::string_view kOffByDefault = "default_disabled_quantizers";
 constexpr std::string_view kMamba = "mamba_moe_disabled_quantizers";
-constexpr UnitRow kUnits[] = {
+constexpr UnitRow kUnitRows[] = {
     {"attention_qkv_fp8", {"*[qkv]_bmm_quantizer", "fp8"}},
     {"attention_qkv_fp8", {"*softmax_quantizer", "fp8"}},
     {"attention_qkv_fp8", {"*p_bmm_quantizer", "fp8"}},
     {"block_sparse_moe_nvfp4", {"*block_sparse_moe*weight_quantizer", "nvfp4"}},
     {"block_sparse_moe_nvfp4", {"*block_sparse_moe*input_quantizer", "nvfp4"}},
-    {kOff, {"*block_sparse_moe.gate*", ""}},
-    {kOff, {"*linear_attn.conv1d*", ""}},
-    {kOff, {"*self_attention.conv1d*", ""}},
-    {kOff, {"*linear_attn.in_proj_a*", ""}},
-    {kOff, {"*linear_attn.in_proj_b*", ""}},
-    {kOff, {"*lm_head*", ""}},
-    {kOff, {"*mixer.conv1d*", ""}},
-    {kOff, {"*mlp.gate.*", ""}},
-    {kOff, {"*mlp.shared_expert_gate.*", ""}},
-    {kOff, {"*output_layer*", ""}},
-    {kOff, {"*proj_out.*", ""}},
-    {kOff, {"*router*", ""}},
-    {kOff, {"mtp.*", ""}},
-    {kOff, {"output.*", ""}},
-    {kOff, {"*embed_vision*", ""}},
-    {kOff, {"*vision_tower*", ""}},
-    {kOff, {"*visual*", ""}},
-    {kOff, {"*vision_model*", ""}},
-    {kOff, {"*multi_modal_projector*", ""}},
-    {kOff, {"*", "", RuleMark::kBatchNorm1d}},
-    {kOff, {"*", "", RuleMark::kBatchNorm2d}},
-    {kOff, {"*", "", RuleMark::kBatchNorm3d}},
-    {kOff, {"*", "", RuleMark::kLeakyRelu}},
-    {kOff, {"*", "", RuleMark::kEmbedding}},
+    {kOffByDefault, {"*block_sparse_moe.gate*", ""}},
+    {kOffByDefault, {"*linear_attn.conv1d*", ""}},
+    {kOffByDefault, {"*self_attention.conv1d*", ""}},
+    {kOffByDefault, {"*linear_attn.in_proj_a*", ""}},
+    {kOffByDefault, {"*linear_attn.in_proj_b*", ""}},
+    {kOffByDefault, {"*lm_head*", ""}},
+    {kOffByDefault, {"*mixer.conv1d*", ""}},
+    {kOffByDefault, {"*mlp.gate.*", ""}},
+    {kOffByDefault, {"*mlp.shared_expert_gate.*", ""}},
+    {kOffByDefault, {"*output_layer*", ""}},
+    {kOffByDefault, {"*proj_out.*", ""}},
+    {kOffByDefault, {"*router*", ""}},
+    {kOffByDefault, {"mtp.*", ""}},
+    {kOffByDefault, {"output.*", ""}},
+    {kOffByDefault, {"*embed_vision*", ""}},
+    {kOffByDefault, {"*vision_tower*", ""}},
+    {kOffByDefault, {"*visual*", ""}},
+    {kOffByDefault, {"*vision_model*", ""}},
+    {kOffByDefault, {"*multi_modal_projector*", ""}},
+    {kOffByDefault, {"*", "", RuleMark::kBatchNorm1d}},
+    {kOffByDefault, {"*", "", RuleMark::kBatchNorm2d}},
+    {kOffByDefault, {"*", "", RuleMark::kBatchNorm3d}},
+    {kOffByDefault, {"*", "", RuleMark::kLeakyRelu}},
+    {kOffByDefault, {"*", "", RuleMark::kEmbedding}},
     {"experts_nvfp4", {"*.experts.*weight_quantizer", "nvfp4"}},
     {"experts_nvfp4", {"*.experts.*input_quantizer", "nvfp4"}},
     {"kv_fp8", {"*[kv]_bmm_quantizer", "fp8"}},
@@ -142,7 +142,7 @@ void put_mark(RuleMark mark, JsonValue& cfg) {
 }  // namespace
 
 std::optional<JsonValue> number_form(std::string_view name) {
-  for (const NumberRow& row : kNumbers) {
+  for (const NumberRow& row : kNumberRows) {
     if (row.name == name) return attributes_of(row);
   }
   return std::nullopt;
@@ -168,7 +168,7 @@ JsonValue rules_of(std::span<const RuleRow> rows) {
 
 std::optional<JsonValue> unit_rules(std::string_view name) {
   JsonValue out = JsonValue::array();
-  for (const UnitRow& row : kUnits) {
+  for (const UnitRow& row : kUnitRows) {
     if (row.unit == name) out.push_back(rule_of(row.rule));
   }
   if (out.empty()) return std::nullopt;

@@ -91,12 +91,11 @@ Status check_verb(const std::vector<std::string>& words) {
 // A value that is none of an option's choices.
 Status check_choices(const CLI::App& app, const Verb& verb) {
   for (const Option& option : verb.options.declared()) {
-    if (option.choices.empty()) continue;
+    if (option.choices.empty() || option.is_checked_later) continue;
     const std::string name = option.names.substr(0, option.names.find(','));
     for (const std::string& value : app.get_option(name)->results()) {
       const auto& choices = option.choices;
       if (std::find(choices.begin(), choices.end(), value) != choices.end()) continue;
-      if (option.takes_too && option.takes_too(value)) continue;
       const bool is_alone = !name.starts_with("-");
       const std::string near = nearest(value, choices);
       const std::string hint = near.empty() ? fmt::format("ckpt help {}", verb.command->name)

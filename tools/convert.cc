@@ -42,9 +42,7 @@ void declare_step_flags(CommandOptions& options) {
     Option& option = options.add(name, {}, flag.whole_help());
     option.value_name = flag.rule().value();
     option.choices = flag.rule().words();
-    option.takes_too = [&rule = flag.rule()](std::string_view value) {
-      return check_value(rule, value, {}).has_value();
-    };
+    option.is_checked_later = true;
     option.may_repeat = flag.rule().repeats;
   }
 }

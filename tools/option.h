@@ -29,8 +29,8 @@ struct Option {
   std::string value_name{};
   // The only values, when there are some.
   std::vector<std::string> choices{};
-  std::function<bool(std::string_view)> takes_too{};  // values beside the choices, not shown
-  std::optional<std::pair<int, int>> bounds{};        // of a number, both included
+  bool is_checked_later = false;                // by the command: it takes more than the choices
+  std::optional<std::pair<int, int>> bounds{};  // of a number, both included
   std::string excludes{};  // the name of an option that must not stand beside this one
   bool is_required = false;
   bool is_value_optional = false;

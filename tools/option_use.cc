@@ -147,6 +147,9 @@ Status check_options_used(const Conversion& conversion, const OptionUse& use,
     what += fmt::format("{}{} {} no effect: {}", what.empty() ? "" : "; ", fmt::join(names, ", "),
                         names.size() == 1 ? "has" : "have", reason);
   }
+  const bool lacks_type = conversion.to.empty() && conversion.steps.empty() &&
+                          conversion.out.extension() != ".gguf" && refused[0].first == kNoExport;
+  if (hint.empty() && lacks_type && refused.size() == 1) hint = "--to nvfp4 as well";
   if (hint.empty()) {
     const bool is_one = refused.size() == 1 && refused[0].second.size() == 1;
     hint = fmt::format("the same command without {}", is_one ? "it" : "them");

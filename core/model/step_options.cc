@@ -54,8 +54,10 @@ Status check_number(const OptionRule& rule, std::string_view value, std::string_
 }
 
 Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string_view before) {
+  std::vector<std::string> names;
+  for (const Choice& choice : choices_of(rule)) names.emplace_back(choice.name);
+  const std::string hint = near_word(value, before, names, "");
   std::vector<std::string> words = rule.words();
-  const std::string hint = near_word(value, before, words, "");
   if (!rule.file_ending.empty()) words.push_back(fmt::format("FILE{}", rule.file_ending));
   return fail_with_hint(ErrorCode::kUsage, hint, "{}{}; expected {}", before, value,
                         alternatives(words));

@@ -13,6 +13,13 @@ for name in $names; do
   echo "== $name"; try "$name"
 done
 to=nvfp4
+echo "== names that are not quite one, options beside a recipe"
+try nvfp4_weight_only-kv_fp1
+try nvfp4_weight_only-kv_fp16.yaml
+try nvfp4_weight_only-kv_fp16 --fp8 '*o_proj*'
+try nvfp4_weight_only-kv_fp16 --target-bits 6
+"$ckpt" convert "$model" out --preset nvfp4_weight_only-kv_fp16 --dry-run 2>&1
+"$ckpt" convert "$model" out --preset default-input-scale1 --to nvfp4 --keep '*o_proj*' --fp8 '*o_proj*' --dry-run 2>&1 | grep 'fp8='
 echo "== a file, its imports from the program"
 good="$testdata/export/recipes/experts_nvfp4-attention_fp8_blocks.yaml"
 try "$good"

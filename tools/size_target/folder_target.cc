@@ -9,6 +9,7 @@
 #include "tools/size_target/choice.h"
 #include "tools/size_target/measure.h"
 #include "tools/size_target/sensitivity.h"
+#include "tools/step_flags.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -274,6 +275,16 @@ Conversion with_globs(Conversion conversion, const Options& globs) {
   return conversion;
 }
 
+// A recipe says the type of every layer itself.
+Status check_preset(const Conversion& conversion, const SizeTarget& target) {
+  const auto preset = conversion.flags.get("preset");
+  const auto words = find_step_flag("preset")->rule().words();
+  if (!preset || std::ranges::count(words, *preset) > 0) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--preset default-input-scale1, or one of the two",
+                        "--preset {} says the types of layers, and {} would choose them", *preset,
+                        target.text);
+}
+
 }  // namespace
 
 double effective_bits(const Checkpoint& checkpoint) {
@@ -290,6 +301,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
   conversion.target_size.clear();
   conversion.target_bits.clear();
   if (conversion.to.empty()) conversion.to = "nvfp4";
+  CKPT_TRY(check_preset(conversion, target));
   Conversion quiet = conversion;
   quiet.given.clear();
   CKPT_ASSIGN(const FreeFolder folder, find_free_layers(quiet, target));

@@ -161,8 +161,10 @@ void show_chosen_types(const Console& console, const SizeTarget& target,
   }
   Table table({"role", "type", "tensors", "bytes", "SQNR dB"});
   for (const RoleSum& sum : sums) {
+    const std::string decibels =
+        sum.error == 0 ? std::string("exact") : fmt::format("{:.1f}", sum.decibels());
     table.add({sum.role, sum.type, fmt::format("{}", sum.tensors),
-               fmt::format("{}", sum.size_bytes), fmt::format("{:.1f}", sum.decibels())});
+               fmt::format("{}", sum.size_bytes), decibels});
   }
   const double bits = 8 * static_cast<double>(bytes) / static_cast<double>(weights);
   const std::string counted =

@@ -163,7 +163,7 @@ Status check_recipe_types(const Selection& selection, const Calibration& calibra
                                                                 : is_fp8;
   if (!fits) {
     return fail_with_hint(ErrorCode::kUsage, is_fp8 ? "--to fp8" : "--to nvfp4",
-                          "preset {}: makes {} of this checkpoint; type {}", options.recipe_name,
+                          "preset {} makes this checkpoint {}; found type {}", options.recipe_name,
                           is_fp8 ? "FP8" : "NVFP4", options.type_name());
   }
   if (options.encode.search != ScaleSearch::kNone && is_fp8) {

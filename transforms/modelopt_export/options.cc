@@ -106,6 +106,11 @@ Status take_preset(const OptionValues& options, ExportOptions& out) {
 
 // What a folder of two types can be.
 Status check_mixed(const ExportOptions& options) {
+  if (!options.fp8.empty() && !options.recipe_name.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "a recipe with a rule for these layers",
+                          "preset {} says which layers are FP8, and fp8 would too",
+                          options.recipe_name);
+  }
   if (options.fp8.empty() && !options.keeps_fp8) return {};
   if (!options.fp8.empty() && options.keeps_fp8) {
     return fail_with_hint(

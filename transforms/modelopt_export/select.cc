@@ -167,7 +167,7 @@ Status check_claimed(const Calibration& calibration, const std::set<std::string>
   return {};
 }
 
-// Globs of keep, only and fp8 that match none of the layers.
+// Globs of keep, only and fp8 that match none of the layers; of fp8, none that keep leaves.
 class UnmatchedGlobs {
  public:
   explicit UnmatchedGlobs(const ExportOptions& options)
@@ -176,6 +176,7 @@ class UnmatchedGlobs {
   }
   void see(std::string_view module, std::string_view tensor) {
     for (List& list : lists_) {
+      if (&list == &lists_[2] && lists_[0].globs.matches(module, tensor)) continue;
       for (const std::string_view name : {module, tensor}) {
         for (const uint32_t i : list.globs.globs.matching(name)) list.is_matched[i] = true;
       }

@@ -85,7 +85,10 @@ class RecipeLoader {
       if (auto shipped = library_recipe(name)) return std::move(*shipped);
     }
     CKPT_CHECK(context_.file_text != nullptr);
-    CKPT_ASSIGN(std::string text, context_.file_text(name, kMaxRecipeBytes));
+    auto read = context_.file_text(name, kMaxRecipeBytes);
+    const std::string stem = fs::path(name).stem();
+    if (!read && library_recipe(stem)) read.error().hint = fmt::format("--preset {}", stem);
+    CKPT_ASSIGN(std::string text, std::move(read));
     CKPT_ASSIGN(Snippet made, in(name, resolved({std::move(text), fs::path(name)}, 0)));
     if (!made.value.is_object()) {
       return fail(ErrorCode::kUnsupported, "{}: a list; expected metadata and quantize", name);

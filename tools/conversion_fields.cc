@@ -28,6 +28,7 @@ const OwnField kOwnFields[] = {
     {"imatrix", FieldKind::kPath, &Conversion::imatrix},
     {"target-size", FieldKind::kText, &Conversion::target_size},
     {"target-bits", FieldKind::kText, &Conversion::target_bits},
+    {"sensitivity", FieldKind::kPath, &Conversion::sensitivity},
     {"tokenizer", FieldKind::kPath, &Conversion::tokenizer},
     {"base", FieldKind::kPath, &Conversion::base},
     {"mmproj", FieldKind::kPath, &Conversion::mmproj},

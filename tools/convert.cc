@@ -195,6 +195,7 @@ Status settle_target(Conversion& conversion, const Console& console, const Commo
   CKPT_ASSIGN(auto settled, choose(conversion, *target, console, common));
   show_chosen_types(console, *target, settled.second);
   conversion = std::move(settled.first);
+  std::erase_if(conversion.given, [](const auto& each) { return each.name == "sensitivity"; });
   return {};
 }
 
@@ -239,6 +240,8 @@ Run declare_convert(CommandOptions& options) {
   options.add("--target-bits", &conversion.target_bits,
               "the same for bits a weight: of the tensors that are quantized, or of a folder "
               "effective bits as ModelOpt counts them, like 4.6");
+  options.add("--sensitivity", &conversion.sensitivity,
+              "for a target: a kld_results.csv that says how much each tensor matters");
   declare_step_flags(options);
   declare_model(options, *typed);
   options.add("--shard-size", &typed->shard_size, "largest .safetensors file, like 5GB");

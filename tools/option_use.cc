@@ -68,6 +68,7 @@ constexpr OptionRow kRows[] = {
     {"keep", Kind::kTaken,
      "no output changes types tensor by tensor (a quantized folder becomes floats as a whole)"},
     {"allow-requantize", Kind::kPlan, "no quantized weight becomes another type", clear_flag},
+    {"sensitivity", Kind::kTaken, "no types are chosen (--target-size, --target-bits)"},
     {"imatrix", Kind::kPlan, "no output is made a quantized type", clear<&Conversion::imatrix>,
      "importance matrix"},
     {"tokenizer", Kind::kPlan, "IN is a GGUF, which has its own", clear<&Conversion::tokenizer>},

@@ -44,6 +44,7 @@ struct Conversion {
   uint64_t header_slack_bytes = 0;
   // What types are chosen for before anything is planned (size_target/size_target.h).
   std::string target_size, target_bits;
+  std::string sensitivity;  // a file that says how much each tensor matters to that choice
   bool force = false;
   bool is_only_shown = false;  // --dry-run
   // What was typed or said by a recipe, in order: each must have an effect (option_use.h). Empty

@@ -219,7 +219,7 @@ MAKERS = {
     "before": copy_of("qwen3-micro"),
     "after": copy_of("qwen3-micro"),
     "imatrix.gguf": Maker.importance_matrix,
-    "kld_results.csv": lambda maker, name: (maker.folder / name).write_text("QTYPE,group0\nbf16,0\nq4_K,0.047219\n"),
+    "kld_results.csv": lambda maker, name: shutil.copy(TESTDATA / "sensitivity/kld_results.csv", maker.folder / name),
     "prose.gguf": Maker.importance_matrix,
     "code.dat": lambda maker, name: maker.run("ckpt", "imatrix", "merge", "-q", maker.make("prose.gguf"), "-o", name),
     "Qwen3.5-9B-NVFP4": conversion_of("qwen35vl-micro", "--to", "nvfp4-w4a16"),

@@ -66,9 +66,11 @@ VALUES = {
     "header-slack": ["4K"],
     "target-size": ["3MB", "1K"],
     "target-bits": ["4.6"],
+    "sensitivity": ["TESTDATA/sensitivity/kld_results.csv"],
 }
 # Options that only mean something beside another; that one stands in the line they are added to.
-BESIDE = {"mmproj-type": ["--mmproj", "beside.gguf"], "base": ["--for", "vllm-0.17"], "moments": ["--search", "best"]}
+BESIDE = {"mmproj-type": ["--mmproj", "beside.gguf"], "base": ["--for", "vllm-0.17"], "moments": ["--search", "best"],
+          "sensitivity": ["--target-size", "2MB"]}
 
 
 def options():

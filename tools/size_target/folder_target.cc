@@ -9,6 +9,7 @@
 #include "tools/size_target/choice.h"
 #include "tools/size_target/measure.h"
 #include "tools/size_target/sensitivity.h"
+#include "tools/size_target/sensitivity_file.h"
 #include "tools/step_flags.h"
 #include "transforms/transforms.h"
 
@@ -18,6 +19,7 @@ namespace {
 constexpr uint64_t kScaleBytes = 4;
 constexpr int kMaxHeaderRounds = 8;  // headers and documents depend on the types, too
 enum FolderType : uint32_t { kAsNvfp4, kAsFp8, kAsFloats };
+constexpr std::string_view kTypeNames[] = {"nvfp4", "fp8", "bf16"};
 
 // A layer that would be NVFP4.
 struct FreeLayer {
@@ -169,28 +171,56 @@ Result<std::vector<std::vector<double>>> measure_layers(const FreeFolder& folder
   return errors;
 }
 
-// What may be chosen of each group; its error is the mean of its layers', each by its sensitivity.
-std::vector<FreeTensor> group_offers(const FreeFolder& folder,
-                                     const std::vector<std::vector<double>>& errors) {
-  uint64_t all_weights = 0;
-  std::vector<FreeTensor> out;
-  auto error = errors.begin();
+// Layers in the order of groups. An expert has its part of what the stack of all counts.
+std::vector<RatedTensor> rated_layers(const FreeFolder& folder) {
+  std::vector<RatedTensor> out;
   for (const LayerGroup& group : folder.groups) {
-    FreeTensor& made = out.emplace_back();
-    made.name = group.layers[0].module;
     std::map<std::string, uint64_t> stacks;
     for (const FreeLayer& layer : group.layers) {
       stacks[std::string(last_word(layer.module))] += layer.weight.values();
     }
+    for (const FreeLayer& layer : group.layers) {
+      RatedTensor& made = out.emplace_back();
+      const std::string gguf_name = gguf_name_of_layer(layer.module);
+      made.names = {layer.weight.name, layer.module};
+      (is_of_expert(layer.module) ? made.stack_name : made.names.emplace_back()) = gguf_name;
+      made.share = static_cast<double>(layer.weight.values()) /
+                   static_cast<double>(stacks[std::string(last_word(layer.module))]);
+      made.factor = sensitivity_of_layer(layer.module);
+    }
+  }
+  return out;
+}
+
+// Of each layer, in the order of groups.
+std::vector<double> layer_factors(const SensitivityFile& file, std::vector<RatedTensor> layers,
+                                  const std::vector<std::vector<double>>& errors) {
+  for (size_t i = 0; i < layers.size(); ++i) {
+    for (const uint32_t type : {kAsNvfp4, kAsFp8}) {
+      layers[i].errors[std::string(kTypeNames[type])] = errors[i][type];
+    }
+  }
+  rate_tensors(file, layers);
+  std::vector<double> out;
+  for (const RatedTensor& layer : layers) out.push_back(layer.factor);
+  return out;
+}
+
+// What may be chosen of each group; its error is the mean of its layers', each by its sensitivity.
+std::vector<FreeTensor> group_offers(const FreeFolder& folder, const std::vector<double>& factors,
+                                     const std::vector<std::vector<double>>& errors) {
+  uint64_t all_weights = 0;
+  std::vector<FreeTensor> out;
+  auto error = errors.begin();
+  auto factor_of_layer = factors.begin();
+  for (const LayerGroup& group : folder.groups) {
+    FreeTensor& made = out.emplace_back();
+    made.name = group.layers[0].module;
     TypeOffer offers[3];
     made.sensitivity = 0;
     for (const FreeLayer& layer : group.layers) {
-      const uint64_t weights = layer.weight.values();
-      // An expert has its part of what the stack of all counts.
-      const double share = static_cast<double>(weights) /
-                           static_cast<double>(stacks[std::string(last_word(layer.module))]);
-      const double factor = sensitivity_of_layer(layer.module) * share;
-      made.weights += weights;
+      const double factor = *factor_of_layer++;
+      made.weights += layer.weight.values();
       made.sensitivity += factor;
       offers[kAsNvfp4].size_bytes += layer.nvfp4_bytes;
       offers[kAsFp8].size_bytes += layer.fp8_bytes;
@@ -235,8 +265,6 @@ Status check_within(const FreeFolder& folder, const SizeTarget& target, uint64_t
       is_large ? "nothing would be left to quantize" : "too small for this model",
       said(folder.plain_bytes), said(fixed + most));
 }
-
-constexpr std::string_view kTypeNames[] = {"nvfp4", "fp8", "bf16"};
 
 std::string_view name_of_type(uint32_t type, const FreeLayer& layer) {
   if (type != kAsFloats) return kTypeNames[type];
@@ -305,8 +333,12 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
   Conversion quiet = conversion;
   quiet.given.clear();
   CKPT_ASSIGN(const FreeFolder folder, find_free_layers(quiet, target));
+  const std::vector<RatedTensor> layers = rated_layers(folder);
+  CKPT_ASSIGN(const SensitivityFile file,
+              fitting_sensitivities(conversion.sensitivity, layers, console));
   CKPT_ASSIGN(const auto errors, measure_layers(folder, console, common));
-  const std::vector<FreeTensor> groups = group_offers(folder, errors);
+  const std::vector<FreeTensor> groups =
+      group_offers(folder, layer_factors(file, layers, errors), errors);
   uint64_t least = 0, most = 0;
   double plain_cost = 0;
   for (const FreeTensor& group : groups) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/model/tensor_names.h"
+
 namespace ckpt {
 namespace {
 
@@ -66,6 +68,22 @@ int64_t layer_of_name(std::string_view tensor) {
   return layer;
 }
 
+std::string_view role_of_layer(std::string_view module) {
+  const std::string_view word = last_word(module);
+  for (const LayerRole& each : kLayerRoles) {
+    if (each.word == word) return each.role;
+  }
+  return word;
+}
+
+std::string gguf_name(std::string_view module, std::string_view role) {
+  constexpr std::string_view kLayers = "layers.";
+  const size_t at = module.find(kLayers);
+  if (at == module.npos) return fmt::format("{}.weight", role);
+  const int64_t layer = layer_of_name(fmt::format("blk.{}", module.substr(at + kLayers.size())));
+  return fmt::format("blk.{}.{}.weight", layer, role);
+}
+
 }  // namespace
 
 std::string role_of(std::string_view tensor) {
@@ -91,17 +109,15 @@ double sensitivity_of(std::string_view tensor, uint64_t layers, bool is_tied) {
 }
 
 double sensitivity_of_layer(std::string_view module) {
-  const size_t dot = module.rfind('.');
-  const std::string_view word = dot == module.npos ? module : module.substr(dot + 1);
-  std::string_view role = word;
-  for (const LayerRole& each : kLayerRoles) {
-    if (each.word == word) role = each.role;
-  }
-  constexpr std::string_view kLayers = "layers.";
-  const size_t at = module.find(kLayers);
-  if (at == module.npos) return sensitivity_of(fmt::format("{}.weight", role), 0, false);
-  const int64_t layer = layer_of_name(fmt::format("blk.{}", module.substr(at + kLayers.size())));
-  return sensitivity_of(fmt::format("blk.{}.{}.weight", layer, role), 0, false);
+  return sensitivity_of(gguf_name(module, role_of_layer(module)), 0, false);
+}
+
+std::string gguf_name_of_layer(std::string_view module) {
+  const bool is_shared = module.find("shared_expert") != module.npos;
+  return gguf_name(module, fmt::format("{}{}", role_of_layer(module),
+                                       is_shared              ? "_shexp"
+                                       : is_of_expert(module) ? "_exps"
+                                                              : ""));
 }
 
 }  // namespace ckpt

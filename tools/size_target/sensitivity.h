@@ -19,4 +19,8 @@ double sensitivity_of(std::string_view tensor, uint64_t layers, bool is_tied);
 // for one of its experts.
 double sensitivity_of_layer(std::string_view module);
 
+// Its name in a GGUF, "blk.3.ffn_down.weight"; of an expert that of the stack of all. A guess from
+// the last word: no more than what a file of sensitivities may call it.
+std::string gguf_name_of_layer(std::string_view module);
+
 }  // namespace ckpt

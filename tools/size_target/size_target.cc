@@ -9,6 +9,7 @@
 #include "tools/size_target/choice.h"
 #include "tools/size_target/measure.h"
 #include "tools/size_target/sensitivity.h"
+#include "tools/size_target/sensitivity_file.h"
 
 namespace ckpt {
 namespace {
@@ -196,6 +197,17 @@ Result<std::optional<FittingMixture>> find_mixture(const Conversion& conversion,
   return largest;
 }
 
+// A type that only the mixture uses is measured, too.
+void offer_types_of(const FittingMixture& mixture, const FreeModel& model,
+                    std::vector<FreeTensor>& tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Codec* codec = mixture.types[i];
+    const bool is_known = std::ranges::count(tensors[i].offers, codec, &TypeOffer::codec) > 0;
+    if (is_known) continue;
+    tensors[i].offers.push_back({codec, model.counted(coded_bytes(model.tensors[i], *codec)), 0});
+  }
+}
+
 Status measure(const FreeModel& model, const Conversion& conversion,
                std::vector<FreeTensor>& tensors, const Console& console,
                const CommonOptions& common) {
@@ -224,6 +236,27 @@ Status measure(const FreeModel& model, const Conversion& conversion,
     }
   }
   return {};
+}
+
+std::vector<RatedTensor> rated_tensors(const std::vector<FreeTensor>& tensors,
+                                       const FreeModel& model) {
+  std::vector<RatedTensor> out;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    RatedTensor& made = out.emplace_back();
+    made.names = {tensors[i].name, model.tensors[i].source_name};
+    made.factor = tensors[i].sensitivity;
+    for (const TypeOffer& offer : tensors[i].offers) {
+      made.errors[std::string(offer.codec->name)] = offer.error;
+    }
+  }
+  return out;
+}
+
+void use_sensitivities(const SensitivityFile& file, const FreeModel& model,
+                       std::vector<FreeTensor>& tensors) {
+  std::vector<RatedTensor> rated = rated_tensors(tensors, model);
+  rate_tensors(file, rated);
+  for (size_t i = 0; i < tensors.size(); ++i) tensors[i].sensitivity = rated[i].factor;
 }
 
 // A name as a glob that matches nothing else.
@@ -291,15 +324,13 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& a
   CKPT_ASSIGN(const FreeModel model, find_free(conversion, target));
   std::vector<FreeTensor> tensors = all_offers(model);
   CKPT_TRY(check_reachable(tensors, model, target));
+  CKPT_ASSIGN(
+      const SensitivityFile file,
+      fitting_sensitivities(conversion.sensitivity, rated_tensors(tensors, model), console));
   CKPT_ASSIGN(const auto mixture, find_mixture(conversion, model, target));
-  // A type that only the mixture uses is measured, too.
-  for (size_t i = 0; mixture && i < tensors.size(); ++i) {
-    const Codec* codec = mixture->types[i];
-    const bool is_known = std::ranges::count(tensors[i].offers, codec, &TypeOffer::codec) > 0;
-    if (is_known) continue;
-    tensors[i].offers.push_back({codec, model.counted(coded_bytes(model.tensors[i], *codec)), 0});
-  }
+  if (mixture) offer_types_of(*mixture, model, tensors);
   CKPT_TRY(measure(model, conversion, tensors, console, common));
+  use_sensitivities(file, model, tensors);
   ChosenTypes out;
   // 0: there is none, or none that loses anything.
   const double mixture_cost = mixture ? cost_of(tensors, mixture->types).value_or(0) : 0;

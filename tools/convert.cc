@@ -195,7 +195,9 @@ Status settle_target(Conversion& conversion, const Console& console, const Commo
   CKPT_ASSIGN(auto settled, choose(conversion, *target, console, common));
   show_chosen_types(console, *target, settled.second);
   conversion = std::move(settled.first);
-  std::erase_if(conversion.given, [](const auto& each) { return each.name == "sensitivity"; });
+  std::erase_if(conversion.given, [](const auto& each) {
+    return each.name == "sensitivity" || each.name == "target-cache";
+  });
   return {};
 }
 
@@ -242,6 +244,8 @@ Run declare_convert(CommandOptions& options) {
               "effective bits as ModelOpt counts them, like 4.6");
   options.add("--sensitivity", &conversion.sensitivity,
               "for a target: a kld_results.csv that says how much each tensor matters");
+  options.add("--target-cache", &conversion.target_cache,
+              "for a target: FILE that keeps the errors that were measured for the next run");
   declare_step_flags(options);
   declare_model(options, *typed);
   options.add("--shard-size", &typed->shard_size, "largest .safetensors file, like 5GB");

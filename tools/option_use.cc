@@ -34,6 +34,7 @@ void clear_flag(Conversion& conversion, std::string_view name) { conversion.flag
 
 constexpr std::string_view kNoExport = "no output is made nvfp4 or fp8 from floats";
 constexpr std::string_view kNoQuantizedGguf = "no output that ends in .gguf is quantized by --to";
+constexpr std::string_view kNoTarget = "no types are chosen (--target-size, --target-bits)";
 constexpr std::string_view kNoProjector = "no projector is made (--mmproj FILE, --mmproj-only)";
 constexpr std::string_view kNoMadeGguf =
     "no output is a language model's GGUF that is made from a folder here";
@@ -68,7 +69,8 @@ constexpr OptionRow kRows[] = {
     {"keep", Kind::kTaken,
      "no output changes types tensor by tensor (a quantized folder becomes floats as a whole)"},
     {"allow-requantize", Kind::kPlan, "no quantized weight becomes another type", clear_flag},
-    {"sensitivity", Kind::kTaken, "no types are chosen (--target-size, --target-bits)"},
+    {"sensitivity", Kind::kTaken, kNoTarget},
+    {"target-cache", Kind::kTaken, kNoTarget},
     {"imatrix", Kind::kPlan, "no output is made a quantized type", clear<&Conversion::imatrix>,
      "importance matrix"},
     {"tokenizer", Kind::kPlan, "IN is a GGUF, which has its own", clear<&Conversion::tokenizer>},

@@ -44,6 +44,7 @@ struct Conversion {
   uint64_t header_slack_bytes = 0;
   // What types are chosen for before anything is planned (size_target/size_target.h).
   std::string target_size, target_bits;
+  std::filesystem::path target_cache;  // what was measured for it, kept for the next run
   std::string sensitivity;  // a file that says how much each tensor matters to that choice
   bool force = false;
   bool is_only_shown = false;  // --dry-run

@@ -22,7 +22,7 @@ ckpt, testdata = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).
 
 # How the command runs; the plan is not meant to be another.
 RUNS = {"help", "progress", "follow-links", "outfile", "outtype", "json", "quiet", "threads", "memory", "color", "recipe",
-        "dry-run", "plan-out", "force",
+        "dry-run", "plan-out", "force", "target-cache",
         "allow-nonfinite"}
 AMAX = '{"model.layers.0.mlp.down_proj": 1.5}'
 # Values of the others; "" for a flag. FOLDER stands for the scratch folder.

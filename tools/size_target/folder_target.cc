@@ -7,7 +7,7 @@
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
 #include "tools/size_target/choice.h"
-#include "tools/size_target/measure.h"
+#include "tools/size_target/measured_file.h"
 #include "tools/size_target/sensitivity.h"
 #include "tools/size_target/sensitivity_file.h"
 #include "tools/step_flags.h"
@@ -148,6 +148,7 @@ Result<FreeFolder> find_free_layers(const Conversion& plain, const SizeTarget& t
 
 // Errors of NVFP4 and FP8 of each layer, in the order of groups.
 Result<std::vector<std::vector<double>>> measure_layers(const FreeFolder& folder,
+                                                        const Conversion& conversion,
                                                         const Console& console,
                                                         const CommonOptions& common) {
   const Codec& nvfp4 = scheme_codec(all_codecs(), Scheme::kNvfp4, Dialect::kModelopt);
@@ -166,7 +167,8 @@ Result<std::vector<std::vector<double>>> measure_layers(const FreeFolder& folder
     }
   }
   ProgressLine progress(console, "measuring");
-  auto errors = measure_types(asked, {common.threads, &interrupted, &progress});
+  auto errors = measure_types_once(conversion.target_cache, asked,
+                                   {common.threads, &interrupted, &progress}, console);
   progress.clear();
   return errors;
 }
@@ -336,7 +338,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
   const std::vector<RatedTensor> layers = rated_layers(folder);
   CKPT_ASSIGN(const SensitivityFile file,
               fitting_sensitivities(conversion.sensitivity, layers, console));
-  CKPT_ASSIGN(const auto errors, measure_layers(folder, console, common));
+  CKPT_ASSIGN(const auto errors, measure_layers(folder, conversion, console, common));
   const std::vector<FreeTensor> groups =
       group_offers(folder, layer_factors(file, layers, errors), errors);
   uint64_t least = 0, most = 0;

@@ -7,7 +7,7 @@
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
 #include "tools/size_target/choice.h"
-#include "tools/size_target/measure.h"
+#include "tools/size_target/measured_file.h"
 #include "tools/size_target/sensitivity.h"
 #include "tools/size_target/sensitivity_file.h"
 
@@ -227,7 +227,7 @@ Status measure(const FreeModel& model, const Conversion& conversion,
   }
   ProgressLine progress(console, "measuring");
   const MeasureOptions options{common.threads, &interrupted, &progress};
-  auto errors = measure_types(asked, options);
+  auto errors = measure_types_once(conversion.target_cache, asked, options, console);
   progress.clear();
   if (!errors) return Failure(std::move(errors.error()));
   for (size_t i = 0; i < tensors.size(); ++i) {

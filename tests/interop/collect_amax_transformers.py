@@ -6,6 +6,8 @@
 That Python needs torch, accelerate and transformers >= 5. For a dense model and one of experts: the file has the names of
 the recorded one (testdata/export/collect_amax) and numbers close to its; the same model in shards gives the same file; stacked
 experts have the input of the shared expert beside them; ckpt takes the file, and every layer gets the scale of its number.
+Second moments are symmetric, no mean square is above its maximum's, layers that read one input have the same, and they change what
+ckpt writes.
 Exits 77, saying "peer missing", without them. --record writes the recorded files.
 """
 import json
@@ -27,12 +29,38 @@ if not python or subprocess.run([python, "-c", "import accelerate, torch, transf
     sys.exit(make_exports.MISSING)
 
 
-def collect(model, out):
-    done = subprocess.run([python, SCRIPT, model, TEXT, out], env=dict(os.environ, HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES=""),
+def collect(model, out, *moments):
+    done = subprocess.run([python, SCRIPT, model, TEXT, out, *moments], env=dict(os.environ, HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES=""),
                           capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"FAILED {model}\n{done.stdout}{done.stderr[-3000:]}")
     return json.loads(out.read_text())
+
+
+def floats(path):
+    """{name: (shape, values)} of a file of F32."""
+    content = path.read_bytes()
+    size, = struct.unpack("<Q", content[:8])
+    out = {}
+    for name, entry in json.loads(content[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            out[name] = entry["shape"], struct.unpack(f"<{(end - begin) // 4}f", content[8 + size + begin:8 + size + end])
+    return out
+
+
+def check_moments(path, maxima):
+    means = floats(path)
+    for name, ((runs, n, _), values) in means.items():
+        largest = maxima[name.removesuffix(".input_moments")]
+        for run in range(runs):
+            at = lambda row, column: values[(run * n + row) * n + column]
+            for row in range(0, n, 7):
+                assert 0 <= at(row, row) <= largest * largest * 1.001, name
+                assert abs(at(row, row // 2) - at(row // 2, row)) <= 1e-4 * largest * largest, name
+        same = name.replace(".k_proj.", ".q_proj.").replace(".up_proj.", ".gate_proj.")
+        assert values == means[same][1], name
+    return len(means)
 
 
 def scales(folder):
@@ -59,7 +87,8 @@ for name in ("qwen3-micro", "qwen35moe-micro"):
     recorded = testdata / "export/collect_amax" / f"{name}.json"
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
-        maxima = collect(testdata / name, recorded if "--record" in sys.argv else work / "amax.json")
+        moments = work / "moments.safetensors"
+        maxima = collect(testdata / name, recorded if "--record" in sys.argv else work / "amax.json", moments)
         wanted = json.loads(recorded.read_text())
         assert maxima.keys() == wanted.keys(), maxima.keys() ^ wanted.keys()
         for module, value in maxima.items():  # sums in another order give other last bits
@@ -70,10 +99,16 @@ for name in ("qwen3-micro", "qwen35moe-micro"):
         assert len(list((work / "sharded").glob("*.safetensors"))) > 1
         assert collect(work / "sharded", work / "sharded.json") == maxima
         make_exports.convert(binary, testdata / name, work / "out", "--to", "nvfp4", "--amax-from", recorded)
+        make_exports.convert(binary, testdata / name, work / "searched", "--to", "nvfp4", "--amax-from", recorded,
+                             "--search", "best")
+        make_exports.convert(binary, testdata / name, work / "weighed", "--to", "nvfp4", "--amax-from", recorded,
+                             "--search", "best", "--moments", moments)
+        weights = [sorted((work / each).glob("*.safetensors"))[0].read_bytes() for each in ("searched", "weighed")]
+        assert weights[0] != weights[1], "moments changed nothing"
         made = scales(work / "out")
         assert made, "no layer was quantized"
         for module, scale in made.items():
             amax = wanted.get(module) or wanted[stack_of(module)]
             assert abs(scale * 2688 / amax - 1) < 1e-6, (module, scale, amax)
-        print(f"{name}: {len(maxima)} maxima, {len(made)} layers")
+        print(f"{name}: {len(maxima)} maxima, {check_moments(moments, maxima)} moments, {len(made)} layers")
 print("ok")

@@ -119,7 +119,9 @@ Status look_model_class(const Look& look) {
         "implementation is not compatible with SGLang",
         on.model_class);
   }
-  if (look.profile.program == Program::kVllm && has_fallback_class(look.profile, on.model_class) &&
+  const bool may_fall_back =
+      look.profile.program == Program::kVllm || look.profile.program == Program::kSglang;
+  if (may_fall_back && has_fallback_class(look.profile, on.model_class) &&
       knows_model_type(look.profile, on.model_type)) {
     found.severity = Severity::kWarning;
     found.symptom = "runs through the Transformers fallback, if at all";
@@ -268,6 +270,8 @@ void look_layer_kinds(const Look& look, const std::vector<std::string>& types) {
 // Types of layers that one class has, as its released files name them.
 constexpr std::string_view kTypesOfClasses =
     " granitemoehybrid:mamba granitemoehybrid:attention glm_moe_dsa:deepseek_sparse_attention ";
+// Of those, what transformers 5.6 does not know, which comes with SGLang.
+constexpr std::string_view kNewerTypes = " deepseek_sparse_attention ";
 
 Status look_layer_types(const Look& look) {
   const std::vector<std::string> types = look.on.layer_types();
@@ -286,13 +290,15 @@ Status look_layer_types(const Look& look) {
                         {}});
   }
   for (const std::string& type : types) {
+    const bool is_newer = look.profile.program == Program::kSglang && has_word(kNewerTypes, type);
     if (has_word(" full_attention linear_attention sliding_attention chunked_attention conv"
                  " compressed_sparse_attention heavily_compressed_attention ",
                  type) ||
-        has_word(kTypesOfClasses, fmt::format("{}:{}", look.on.text_type, type))) {
+        (!is_newer && has_word(kTypesOfClasses, fmt::format("{}:{}", look.on.text_type, type)))) {
       continue;
     }
-    look.report("config.json: layer_types", fmt::format("'{}' is no layer type", type));
+    look.report("config.json: layer_types",
+                fmt::format("'{}' is no layer type{}", type, is_newer ? " for this server" : ""));
     return {};
   }
   if (look.on.is_qwen35()) look_layer_kinds(look, types);

@@ -1,8 +1,9 @@
-// Model classes of transformers that vLLM has none of its own for, and runs by transformers' code
-// if that allows it: classes of causal models, of models with images, and of classifiers.
+// Model classes of transformers that a server has none of its own for, and runs by transformers'
+// code if that allows it: classes of causal models, of models with images, and of classifiers.
 //
-// Sources: transformers src/transformers/models/auto/modeling_auto.py of 4.57.6 and 5.19.0; vLLM
-// vllm/model_executor/models/registry.py (_try_resolve_transformers).
+// Sources: transformers src/transformers/models/auto/modeling_auto.py of 4.57.6, 5.6.0 and 5.19.0;
+// vLLM vllm/model_executor/models/registry.py (_try_resolve_transformers); SGLang 0.5.12
+// python/sglang/srt/model_loader/utils.py (resolve_transformers_arch).
 // A class of neither program ends the run, whatever model_type says.
 #include "checks/profiles.h"
 #include "core/base/words.h"
@@ -114,9 +115,46 @@ constexpr std::string_view kClasses5 =
     " VideoLlama3ForConditionalGeneration VideoLlavaForConditionalGeneration YoutuForCausalLM"
     " ZayaForCausalLM ";
 
+// Those of 5.6 that say themselves that they can be run so, without classifiers; SGLang stops at
+// others.
+constexpr std::string_view kClassesSglangRuns =
+    " AriaForConditionalGeneration AriaTextForCausalLM"
+    " AudioFlamingo3ForConditionalGeneration AyaVisionForConditionalGeneration"
+    " BertGenerationDecoder BertLMHeadModel BitNetForCausalLM"
+    " Blip2ForConditionalGeneration CamembertForCausalLM ChameleonForConditionalGeneration"
+    " Cohere2VisionForConditionalGeneration CwmForCausalLM Data2VecTextForCausalLM"
+    " DogeForCausalLM Dots1ForCausalLM ElectraForCausalLM Emu3ForCausalLM"
+    " Emu3ForConditionalGeneration Ernie4_5ForCausalLM ErnieForCausalLM"
+    " ExaoneMoeForCausalLM FastVlmForConditionalGeneration FlexOlmoForCausalLM"
+    " FuyuForCausalLM GPTNeoXForCausalLM Glm46VForConditionalGeneration GlmForCausalLM"
+    " GotOcr2ForConditionalGeneration GraniteMoeSharedForCausalLM"
+    " GraniteSpeechForConditionalGeneration HeliumForCausalLM"
+    " Idefics2ForConditionalGeneration Idefics3ForConditionalGeneration"
+    " IdeficsForVisionText2Text InstructBlipForConditionalGeneration"
+    " InstructBlipVideoForConditionalGeneration InternVLForConditionalGeneration"
+    " Jais2ForCausalLM JetMoeForCausalLM Kosmos2ForConditionalGeneration"
+    " Kosmos2_5ForConditionalGeneration LightOnOcrForConditionalGeneration"
+    " LlavaNextForConditionalGeneration LlavaNextVideoForConditionalGeneration"
+    " LlavaOnevisionForConditionalGeneration MiniMaxForCausalLM MinistralForCausalLM"
+    " Mistral4ForCausalLM MllamaForCausalLM ModernBertDecoderForCausalLM"
+    " MusicFlamingoForConditionalGeneration NanoChatForCausalLM Olmo3ForCausalLM"
+    " Ovis2ForConditionalGeneration PI0ForConditionalGeneration"
+    " PaliGemmaForConditionalGeneration PerceptionLMForConditionalGeneration"
+    " Phi4MultimodalForCausalLM PhimoeForCausalLM QianfanOCRForConditionalGeneration"
+    " Qwen2_5OmniForConditionalGeneration Qwen2_5OmniThinkerForConditionalGeneration"
+    " Qwen3OmniMoeThinkerForConditionalGeneration RoCBertForCausalLM RobertaForCausalLM"
+    " RobertaPreLayerNormForCausalLM SeedOssForCausalLM SmolLM3ForCausalLM"
+    " SmolVLMForConditionalGeneration SolarOpenForCausalLM"
+    " T5Gemma2ForConditionalGeneration T5GemmaForConditionalGeneration"
+    " VaultGemmaForCausalLM VibeVoiceAsrForConditionalGeneration"
+    " VideoLlama3ForConditionalGeneration VideoLlavaForConditionalGeneration"
+    " VipLlavaForConditionalGeneration VoxtralRealtimeForConditionalGeneration"
+    " XLMRobertaForCausalLM XLMRobertaXLForCausalLM XmodForCausalLM YoutuForCausalLM ";
+
 }  // namespace
 
 bool has_fallback_class(const Profile& profile, std::string_view name) {
+  if (profile.program == Program::kSglang) return has_word(kClassesSglangRuns, name);
   if (has_word(kClassesBoth, name)) return true;
   return has_word(profile.reads_old_tokenizers_alone() ? kClasses4 : kClasses5, name);
 }

@@ -1,8 +1,10 @@
-// Fields that transformers 5 saves under names, or in a form, that 4.57 does not read.
+// Fields that transformers 5 saves under names, or in a form, that 4.57 or SGLang does not read.
 //
 // Source: models/models.h; vLLM 0.17.1 vllm/transformers_utils/config.py
 // (patch_rope_parameters) puts rope_theta into a dictionary by layer type and then takes it for one
-// of all layers; vllm/model_executor/models/gemma2.py (Gemma2MLP).
+// of all layers; vllm/model_executor/models/gemma2.py (Gemma2MLP); SGLang 0.5.12
+// python/sglang/srt/models/{gemma2,deepseek_v2}.py; transformers 5.6, which comes with it,
+// src/transformers/models/pixtral/modeling_pixtral.py.
 #include <algorithm>
 
 #include "checks/subject.h"
@@ -61,6 +63,31 @@ Status look_activation_of_gemma2(const Look& look) {
   return {};
 }
 
+Status look_unsaved_fields(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf) return {};
+  for (const UnsavedField& field : kUnsavedFields) {
+    if (!has_word(field.model_types, on.text_type)) continue;
+    if (known(on.text_config(), field.name) != nullptr) continue;
+    look.report(place_of(on, field.name),
+                fmt::format("absent, as transformers 5 leaves it out; expected {}", field.value));
+    return {};
+  }
+  return {};
+}
+
+Status look_vision_rope(const Look& look) {
+  if (look.on.is_gguf) return {};
+  const JsonValue* vision = known(look.on.config, "vision_config");
+  const JsonValue* rope = vision == nullptr ? nullptr : known(*vision, "rope_parameters");
+  const JsonValue* type = rope == nullptr ? nullptr : known(*rope, "rope_type");
+  const JsonValue* model = vision == nullptr ? nullptr : known(*vision, "model_type");
+  if (type == nullptr || model == nullptr || *type != "axial" || *model != "pixtral") return {};
+  look.report("config.json: vision_config.rope_parameters.rope_type",
+              "\"axial\", which this server's transformers does not know; expected \"default\"");
+  return {};
+}
+
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kOlderFieldChecks[] = {
     {"C34", "the number of experts stands where the reader looks", "UU----S-",
@@ -69,9 +96,15 @@ constexpr Check kOlderFieldChecks[] = {
     {"C35", "rope by layer type stands where the reader looks", "UU----S-",
      "rope_parameters should have a 'rope_type' key", "serving-config", "",
      look_rope_by_layer_type},
-    {"C36", "Gemma 2 names its activation twice", "UU------",
+    {"C36", "Gemma 2 names its activation twice", "UU-U----",
      "'Gemma2Config' object has no attribute 'hidden_act'", "serving-config", "",
      look_activation_of_gemma2},
+    {"C37", "DeepSeek's experts are described", "---U----",
+     "'DeepseekV3Config' object has no attribute 'moe_layer_freq'", "serving-config", "",
+     look_unsaved_fields},
+    {"C38", "Pixtral's rope has a name that is known", "---U----",
+     "PixtralRotaryEmbedding does not support non-default RoPE", "serving-config", "",
+     look_vision_rope},
 };
 
 }  // namespace

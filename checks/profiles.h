@@ -36,7 +36,7 @@ const Profile* find_profile(std::string_view name);
 bool knows_model_type(const Profile& profile, std::string_view model_type);
 // architectures[0]. True where the list is not known here (transformers).
 bool knows_model_class(const Profile& profile, std::string_view name);
-// A class of transformers that vLLM has not, and may run by transformers' code.
+// A class of transformers that vLLM or SGLang has not, and may run by transformers' code.
 bool has_fallback_class(const Profile& profile, std::string_view name);
 // tokenizer_class, as 4.57 looks it up: the name with "Fast" behind it, then the name.
 bool knows_tokenizer_class(const Profile& profile, std::string_view name);

@@ -45,7 +45,7 @@ Status look_lists(const Look& look) {
   Mismatch narrow, plain, codes;
   for (const auto& [name, served] : served_modules(look.on, look.profile)) {
     for (const Module* shard : served.shards) {
-      const bool is_forced = is_forced_plain(look.on, look.profile, name);  // Q14
+      const bool is_forced = forced_plain(look.on, look.profile, name) != nullptr;  // Q14
       if (is_forced || served.is_partial || is_expected(shard->form, served.algo)) continue;
       const bool is_head = name.ends_with("lm_head");  // Q15
       if (shard->form != Form::kPlain && !is_head) codes.add(shard->name);
@@ -109,23 +109,32 @@ Status look_shards(const Look& look) {
 Status look_forced_plain(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};
   Mismatch found;
+  const PlainModules* plain = nullptr;
   for (const auto& [name, served] : served_modules(look.on, look.profile)) {
-    if (!is_forced_plain(look.on, look.profile, name)) continue;
+    const PlainModules* modules = forced_plain(look.on, look.profile, name);
+    if (modules == nullptr) continue;
+    plain = modules;
     for (const Module* shard : served.shards) {
       if (shard->form != Form::kPlain) found.add(shard->name);
     }
   }
-  if (found.count != 0) {
-    const bool is_qwen35 = look.on.is_qwen35();
-    Found out{found.first,
-              fmt::format("{}; this server runs {} in BF16 alone", found.text_at_first("quantized"),
-                          is_qwen35 ? "Qwen3.5's attention" : "LFM2's convolutions")};
-    if (!is_qwen35) {
-      out.symptom = "KeyError: 'layers.0.short_conv.in_proj.input_scale'";
-      out.fix = Fix{"", "", "convert the unquantized model with --keep '*.conv.*'", true, 0};
-    }
-    look.out.push_back(std::move(out));
-  }
+  if (found.count == 0) return {};
+  Found out{found.first, fmt::format("{}; this server runs {} in BF16 alone",
+                                     found.text_at_first("quantized"), plain->called)};
+  out.symptom = std::string(plain->symptom);
+  if (!plain->hint.empty()) out.fix = Fix{"", "", std::string(plain->hint), true, 0};
+  look.out.push_back(std::move(out));
+  return {};
+}
+
+// Its loader asks every quantization for a method that none has.
+// Source: SGLang 0.5.12 python/sglang/srt/models/granitemoehybrid.py.
+Status look_class_of_floats(const Look& look) {
+  const Examined& on = look.on;
+  if (on.quantization() == nullptr || on.model_class != "GraniteMoeHybridForCausalLM") return {};
+  look.report("config.json: quantization_config",
+              "weights of GraniteMoeHybridForCausalLM are quantized; this server reads its floats "
+              "alone");
   return {};
 }
 
@@ -167,6 +176,9 @@ constexpr Check kServedChecks[] = {
     {"Q14", "modules that only run in BF16 are not quantized", "UUUU----",
      "assert param_data.shape == loaded_weight.shape", "",
      "convert the unquantized model with --to nvfp4 --preset mlp-only", look_forced_plain},
+    {"Q33", "the class reads quantized weights", "---U----",
+     "'ModelOptFp4Config' object has no attribute 'get_cache_scale'", "",
+     "serve the unquantized model, or with vLLM", look_class_of_floats},
     {"Q32", "stacked experts are in a form that the server reads", "UUUU-U--",
      "KeyError: 'layers.0.mlp.experts.w2_bias'", "", "serve the MXFP4 model, or with TensorRT-LLM",
      look_stacked_experts},

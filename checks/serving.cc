@@ -84,7 +84,7 @@ class Statement {
   }
 
   void decide(const std::string& name, Served& served) const {
-    if (is_forced_plain(on_, profile_, name) || is_never_quantized(name)) return;
+    if (forced_plain(on_, profile_, name) != nullptr || is_never_quantized(name)) return;
     if (is_excluded(name, served.is_partial)) return;
     served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(name, served) : said_.algo;
     if (said_.method == "compressed-tensors") served.algo = "compressed-tensors";
@@ -191,15 +191,30 @@ class Statement {
 
 }  // namespace
 
-bool is_forced_plain(const Examined& on, const Profile& profile, std::string_view name) {
+// Sources: vLLM model_executor/layers/mamba/short_conv.py; SGLang 0.5.12
+// python/sglang/srt/models/{qwen3_5,olmo,stablelm}.py.
+const PlainModules* forced_plain(const Examined& on, const Profile& profile,
+                                 std::string_view name) {
+  static constexpr PlainModules kConvolutions = {
+      "LFM2's convolutions", "KeyError: 'layers.0.short_conv.in_proj.input_scale'",
+      "convert the unquantized model with --keep '*.conv.*'"};
+  static constexpr PlainModules kAttentionOfQwen = {"Qwen3.5's attention", {}, {}};
+  static constexpr PlainModules kAttention = {
+      "the attention of OLMo and StableLM",
+      "KeyError: 'model.layers.0.self_attn.qkv_proj.input_scale'",
+      "convert the unquantized model with --keep '*.self_attn.*'"};
   const Quantization* said = on.quantization();
-  if (said == nullptr) return false;
+  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+  if (said == nullptr) return nullptr;
   if (profile.program == Program::kVllm && on.text_type.starts_with("lfm2")) {
-    return name.find(".conv.") != name.npos;
+    return has(".conv.") ? &kConvolutions : nullptr;
   }
-  if (profile.program != Program::kSglang || !on.is_qwen35()) return false;
-  if (said->algo.find("FP4") == said->algo.npos) return false;
-  return name.find(".linear_attn.") != name.npos || name.find(".self_attn.") != name.npos;
+  if (profile.program != Program::kSglang) return nullptr;
+  if (has_word(" OlmoForCausalLM StableLmForCausalLM ", on.model_class)) {
+    return has(".self_attn.") ? &kAttention : nullptr;
+  }
+  if (!on.is_qwen35() || said->algo.find("FP4") == said->algo.npos) return nullptr;
+  return has(".linear_attn.") || has(".self_attn.") ? &kAttentionOfQwen : nullptr;
 }
 
 std::map<std::string, Served> served_modules(const Examined& on, const Profile& profile) {

@@ -32,8 +32,13 @@ struct Served {
 // TensorRT-LLM, a class that it does not have).
 std::map<std::string, Served> served_modules(const Examined& on, const Profile& profile);
 
-// True when the server runs this module unquantized, whatever is said: SGLang's modelopt_fp4 the
-// attention of Qwen3.5, vLLM LFM2's short convolutions (model_executor/layers/mamba/short_conv.py).
-bool is_forced_plain(const Examined& on, const Profile& profile, std::string_view name);
+// Modules that a server runs unquantized, whatever is said.
+struct PlainModules {
+  std::string_view called;   // "LFM2's convolutions"
+  std::string_view symptom;  // empty: the check's
+  std::string_view hint;     // empty: the check's
+};
+// Null when `name` is none of them.
+const PlainModules* forced_plain(const Examined& on, const Profile& profile, std::string_view name);
 
 }  // namespace ckpt

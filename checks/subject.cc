@@ -103,6 +103,7 @@ bool Module::is_linear() const {
     return false;  // a convolution; experts are stacked
   }
   const std::string_view word = last_word(name);
+  if (word.ends_with("norm")) return false;  // Command R's has a row for each head
   return !has_word(
       " embed_tokens wte wpe word_embeddings embedding pos_embed position_embedding"
       " embeddings embed conv1d ",

@@ -13,6 +13,16 @@ void add_activation(JsonText& level) {
   level.set_sorted("hidden_act", JsonText::text("gelu_pytorch_tanh"));
 }
 
+void add_unsaved_fields(JsonText& level, std::string_view model_type) {
+  for (const UnsavedField& field : kUnsavedFields) {
+    if (!has_word(field.model_types, model_type) || level.find(field.name) != nullptr) continue;
+    const bool is_text = field.value.starts_with('"');
+    level.set_sorted(field.name, is_text
+                                     ? JsonText::text(field.value.substr(1, field.value.size() - 2))
+                                     : JsonText::number(1));
+  }
+}
+
 // Nothing where the two kinds of layers cannot be told in the older fields.
 void add_rope(JsonText& level, const RopeByLayerType& row) {
   const JsonText* rope = level.find("rope_parameters");
@@ -53,6 +63,15 @@ void add_older_fields(JsonText& level) {
   for (const RopeByLayerType& row : kRopeByLayerType) {
     if (row.model_type == type) add_rope(level, row);
   }
+  add_unsaved_fields(level, type);
+}
+
+void name_vision_rope(JsonText& config) {
+  JsonText* vision = config.find("vision_config");
+  JsonText* rope = vision == nullptr ? nullptr : vision->find("rope_parameters");
+  if (rope == nullptr || vision->find_text("model_type") != "pixtral") return;
+  JsonText* type = rope->find("rope_type");
+  if (type != nullptr && type->as_text() == "axial") *type = JsonText::text("default");
 }
 
 }  // namespace ckpt

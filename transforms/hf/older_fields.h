@@ -1,15 +1,17 @@
-// The fields of a configuration saved by transformers 5 as 4.57 reads them.
+// The fields of a configuration saved by transformers 5 as 4.57 and SGLang read them.
 #pragma once
 
 #include "core/json/json_edit.h"
 
 namespace ckpt {
 
-// num_experts beside num_local_experts, hidden_act beside hidden_activation, and rope_parameters by
-// type of layer as the older fields, which 5 reads too; of classes that need it alone. `level`: the
-// text model's.
+// num_experts beside num_local_experts, hidden_act beside hidden_activation, rope_parameters by
+// type of layer as the older fields, which 5 reads too, and kUnsavedFields; of classes that need it
+// alone. `level`: the text model's.
 void add_older_fields(JsonText& level);
 // The first of these alone. True when it was added.
 bool add_expert_count(JsonText& level);
+// "axial" of Pixtral, which 5.17 saves and takes by its older name, too. `config`: the whole.
+void name_vision_rope(JsonText& config);
 
 }  // namespace ckpt

@@ -25,8 +25,9 @@ struct Modules {
 
 bool is_linear(const Tensor& tensor) {
   if (tensor.shape.size() != 2) return false;
+  // A norm has two axes where it has a row for each head (Command R).
   constexpr std::string_view kOtherWeights[] = {"embed_tokens.weight", "pos_embed.weight",
-                                                "wte.weight", "wpe.weight"};
+                                                "wte.weight", "wpe.weight", "norm.weight"};
   return std::none_of(std::begin(kOtherWeights), std::end(kOtherWeights),
                       [&](std::string_view other) { return tensor.name.ends_with(other); });
 }

@@ -18,7 +18,8 @@ MODEL = TESTDATA / "qwen3-micro"
 @pytest.fixture()
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    yield tmp_path
+    shutil.rmtree(tmp_path)  # pytest keeps those of three runs, and one holds gigabytes
 
 
 def test_version_is_that_of_the_program():

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""What `ckpt doctor --for sglang` says of a folder is what SGLang does with it: configuration, tokenizer, model, weights.
+
+usage: PYTHON sglang_agrees.py CKPT TESTDATA      PYTHON has sglang 0.5.12; exits 77, "peer missing", without it
+
+Asked of: every family of testdata as it is, what --for sglang makes of those that are refused, and NVFP4 exports.
+No GPU is needed: weights are loaded as they would be on one, and no kernel runs. What SGLang cannot do without a GPU
+(experts in FP4, some attention) is named and left out.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from make_exports import peer_missing
+
+os.environ.update(CUDA_VISIBLE_DEVICES="", HF_HUB_OFFLINE="1", SGLANG_USE_CPU_ENGINE="1", OMP_NUM_THREADS="1")
+try:
+    import torch
+    import sglang
+    from sglang.srt.configs.load_config import LoadConfig
+    from sglang.srt.configs.model_config import ModelConfig
+    from sglang.srt.distributed import init_distributed_environment, initialize_model_parallel
+    from sglang.srt.layers.dp_attention import initialize_dp_attention
+    from sglang.srt.layers.quantization import modelopt_quant
+    from sglang.srt.model_loader.loader import DefaultModelLoader, _get_quantization_config, _initialize_model
+    from sglang.srt.model_loader.utils import set_default_torch_dtype
+    from sglang.srt.server_args import ServerArgs, set_global_server_args_for_scheduler
+    from sglang.srt.utils.hf_transformers_utils import get_tokenizer
+except ImportError as error:
+    peer_missing("sglang", error)
+
+# What an answer says when this machine, or how small a model of testdata is, stops SGLang and not the folder.
+OF_THIS_MACHINE = ("NVIDIA driver", "attention backend", "mxfp4. Must be one of", "get_rope_cpu", "rope_scaling is not None",
+                   "original_total_num_kv_heads", "not divisible", "KV sharing layer")
+EXPORTED = ("cohere", "ernie45", "gemma", "gemma2", "gemma3", "glm4", "granite", "granite4", "lfm2", "llama-spm", "ministral3",
+            "mistral3", "olmo", "olmo2", "phi3", "qwen25-vl", "qwen3-vl", "seed-oss", "smollm3", "stablelm", "starcoder2")
+
+
+def answer_of(folder):
+    """"" when every step passes; else what SGLang says, with the place in its code."""
+    try:
+        arguments = ServerArgs(model_path=str(folder), device="cpu", attention_backend="torch_native", disable_cuda_graph=True)
+        set_global_server_args_for_scheduler(arguments)
+        config = ModelConfig.from_server_args(arguments)
+        for level in (config.hf_config, getattr(config.hf_config, "text_config", None)):
+            if hasattr(level, "linear_num_value_heads"):  # the launcher sets these on a CPU
+                level.linear_num_value_heads_cpu = level.linear_num_value_heads
+                level.linear_num_key_heads_cpu = level.linear_num_key_heads
+        get_tokenizer(str(folder), trust_remote_code=True)
+        initialize_dp_attention(arguments, config)
+        load_config = LoadConfig()
+        with set_default_torch_dtype(torch.bfloat16):
+            model = _initialize_model(config, load_config, _get_quantization_config(config, load_config))
+        model.load_weights(DefaultModelLoader(load_config)._get_all_weights(config, model))
+        return ""
+    except Exception as error:
+        frame = error.__traceback__
+        while frame.tb_next:
+            frame = frame.tb_next
+        return f"{type(error).__name__}: {error} ({frame.tb_frame.f_code.co_name})".replace("\n", " ")
+
+
+def doctor_says_yes(ckpt, folder):
+    """What the doctor says of loading; nothing about whether answers are sound."""
+    result = subprocess.run([ckpt, "doctor", str(folder), "--for", "sglang", "--json"], capture_output=True, text=True)
+    assert result.returncode in (0, 1), f"{folder}: {result.stderr}"
+    return '"severity":"unloaded"' not in result.stdout.replace(" ", "")
+
+
+def folders(ckpt, testdata, work):
+    """(what it is, folder)."""
+    for source in sorted(pathlib.Path(testdata).glob("families/*/hf")):
+        family = source.parent.name
+        yield family, source
+        if not doctor_says_yes(ckpt, source):
+            made = pathlib.Path(work) / f"{family}-fixed"
+            if subprocess.run([ckpt, "convert", "-q", source, made, "--for", "sglang"], capture_output=True).returncode == 0:
+                yield f"{family} --for sglang", made
+        if family in EXPORTED:
+            made = pathlib.Path(work) / f"{family}-nvfp4"
+            subprocess.run([ckpt, "convert", "-q", source, made, "--to", "nvfp4", "--preset", "default-input-scale1",
+                            "--step", "serving-config"], capture_output=True, check=True)
+            yield f"{family} as NVFP4", made
+
+
+def main(ckpt, testdata):
+    for name in ("is_sm100_supported", "is_sm120_supported", "is_blackwell_supported"):
+        if hasattr(modelopt_quant, name):
+            setattr(modelopt_quant, name, lambda *args, **kwargs: True)
+    modelopt_quant.ModelOptFp4Config.get_min_capability = classmethod(lambda cls: 0)
+    asked, differ = 0, []
+    with tempfile.TemporaryDirectory() as work:
+        first = next(pathlib.Path(testdata).glob("families/tinyllama/hf"))
+        set_global_server_args_for_scheduler(ServerArgs(model_path=str(first), device="cpu", attention_backend="torch_native"))
+        init_distributed_environment(backend="gloo", world_size=1, rank=0, local_rank=0,
+                                     distributed_init_method=f"file://{work}/store")
+        initialize_model_parallel(1)
+        for what, folder in folders(ckpt, testdata, work):
+            says = answer_of(folder)
+            if any(text in says for text in OF_THIS_MACHINE):
+                print(f"{what}: not to be asked here: {says[:100]}")
+                continue
+            asked += 1
+            expected = doctor_says_yes(ckpt, folder)
+            print(f"{what}: {'loads' if not says else says[:150]}", flush=True)
+            if expected != (not says):
+                differ.append(f"{what}: the doctor says {'yes' if expected else 'no'}; SGLang {sglang.__version__}: {says or 'loads'}")
+    print("\n".join(differ))
+    assert asked > 20, f"{asked} folders could be asked"
+    assert not differ, f"{len(differ)} of {asked} answers differ"
+    print(f"{asked} answers, all as the doctor says")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -8,6 +8,7 @@
 #include "tools/commands.h"
 #include "tools/conversion_fields.h"
 #include "tools/dry_run.h"
+#include "tools/imatrix/fit.h"
 #include "tools/pipeline.h"
 #include "tools/plan_file.h"
 #include "tools/profile_names.h"
@@ -139,6 +140,24 @@ Status settle_names(Conversion& conversion) {
   return {};
 }
 
+// An importance matrix is the diagonal of second moments: what --imatrix takes.
+Status settle_moments(Conversion& conversion, const Console& console) {
+  const auto moments = conversion.flags.get("moments");
+  if (!moments || !is_imatrix_file(*moments)) return {};
+  if (!conversion.imatrix.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "one of them",
+                          "--moments {} and --imatrix {}: two importance matrices", *moments,
+                          conversion.imatrix);
+  }
+  console.warn(note_of_imatrix_as_moments(*moments));
+  conversion.imatrix = *moments;
+  conversion.flags.remove("moments");
+  for (GivenOption& given : conversion.given) {
+    if (given.name == "moments") given.name = "imatrix";
+  }
+  return {};
+}
+
 // What was typed: the flags of steps, and all of it for the rule that every option has an effect.
 // Before what a recipe says.
 Status add_given(const CommandOptions& options, Conversion& conversion) {
@@ -206,6 +225,7 @@ Result<int> convert(TypedConvert& typed, const Console& console, const CommonOpt
   CKPT_TRY(read_also(typed));
   CKPT_TRY(take_places(typed));
   CKPT_TRY(settle_names(typed.conversion));
+  CKPT_TRY(settle_moments(typed.conversion, console));
   if (typed.dry_run && !typed.plan_out.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "one of them",
                           "--dry-run writes nothing, --plan-out writes the plan");

@@ -9,6 +9,7 @@
 #include "tools/doctor_fix.h"
 #include "tools/doctor_report.h"
 #include "tools/doctor_statistics.h"
+#include "tools/imatrix/fit.h"
 #include "tools/moments_fit.h"
 #include "tools/profile_names.h"
 #include "tools/steps.h"
@@ -89,8 +90,22 @@ Status check_flags(const TypedDoctor& typed) {
   return {};
 }
 
-Result<int> doctor(const TypedDoctor& typed, const Console& console, const CommonOptions& common) {
+// --moments takes an importance matrix, too.
+Status settle_statistics(TypedDoctor& typed, const Console& console) {
+  if (typed.moments.empty() || !is_imatrix_file(typed.moments)) return {};
+  if (!typed.imatrix.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "one of them",
+                          "--moments {} and --imatrix {}: two importance matrices",
+                          typed.moments.string(), typed.imatrix.string());
+  }
+  console.warn(note_of_imatrix_as_moments(typed.moments));
+  typed.imatrix = std::exchange(typed.moments, {});
+  return {};
+}
+
+Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(check_flags(typed));
+  CKPT_TRY(settle_statistics(typed, console));
   std::optional<ImatrixSums> sums;
   if (!typed.imatrix.empty()) {  // before --fix writes anything
     CKPT_ASSIGN(sums, read_imatrix_sums(typed.imatrix));

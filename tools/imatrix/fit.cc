@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "formats/formats.h"
 #include "tools/value_sides.h"
 
 namespace ckpt {
@@ -40,6 +41,18 @@ void fit_tensor(const Tensor& tensor, const ImatrixEntry& entry, ImatrixFit& out
 }
 
 }  // namespace
+
+bool is_imatrix_file(const std::filesystem::path& path) {
+  if (path.extension() == ".dat") return true;
+  const auto format = recognize(path);
+  return format && (*format)->name == "gguf";
+}
+
+std::string note_of_imatrix_as_moments(const std::filesystem::path& path) {
+  return fmt::format(
+      "--moments {}: read as an importance matrix, as by --imatrix: mean squares alone",
+      path.string());
+}
 
 Result<ImatrixFit> fit_imatrix(const Checkpoint& checkpoint, const ImatrixSums& imatrix) {
   Checkpoint gguf;

@@ -1,6 +1,7 @@
 // Whether an importance matrix is one of a model: names, sizes, and what experts saw.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct ImatrixFit {
 // From headers alone; `imatrix` must outlive what is given back. Fails: as value_sides (which gives
 // a folder's tensors the names that a GGUF has).
 Result<ImatrixFit> fit_imatrix(const Checkpoint& checkpoint, const ImatrixSums& imatrix);
+
+// Whether a file that may hold second moments (safetensors) is an importance matrix, as far as its
+// kind tells: GGUF, or a name that ends in .dat.
+bool is_imatrix_file(const std::filesystem::path& path);
+// What a person should know who gives one as `path` to --moments.
+std::string note_of_imatrix_as_moments(const std::filesystem::path& path);
 
 // "a, b, c and 4 more".
 std::string first_names(const std::vector<std::string>& names);

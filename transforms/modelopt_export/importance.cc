@@ -89,7 +89,9 @@ Status read_moments(const std::string& path, const Context& context, Importance&
     out.moments[key] = std::make_shared<const Tensor>(std::move(tensor));
   }
   if (!out.moments.empty()) return {};
-  return fail(ErrorCode::kUsage, "no tensor in it is named *{}", kMoments);
+  return fail_with_hint(ErrorCode::kUsage,
+                        "a file of docs/collect_amax.py; an importance matrix goes to --imatrix",
+                        "no tensor in it is named *{}", kMoments);
 }
 
 // "….experts.*.up_proj" as a checkpoint names the stack: "….experts.gate_up_proj".

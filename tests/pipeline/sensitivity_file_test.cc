@@ -62,7 +62,7 @@ TEST(SensitivityFile, ATensorWithoutANumberKeepsTheFactorOfItsRoleAtTheLevelOfOt
   std::vector<RatedTensor> tensors = four_tensors();
   for (RatedTensor& tensor : tensors) tensor.factor = 10;
   tensors[3].factor = 40;
-  for (const char* nothing : {"0", "-0.1", "NaN", "3%", ""}) {
+  for (const char* nothing : {"0", "-0.1", "NaN", "3%", "", "5e-324"}) {
     EXPECT_EQ(factors_of(fmt::format("QTYPE,a,b,c,d\nq4_K,2,2,2,{}\n", nothing), tensors),
               (std::vector<double>{1, 1, 1, 4}))
         << nothing;
@@ -102,6 +102,10 @@ TEST(SensitivityFile, RefusesWhatSaysNothing) {
             std::string::npos);
   EXPECT_NE(said("kld_results.csv", "QTYPE,group0\nq4_K,0.1\n").find("expected names like 'a'"),
             std::string::npos);
+  EXPECT_NE(
+      said("k.csv", "name,kl\na,1e300\nb,1\n").find("'a' has 1e+300; expected a KL divergence"),
+      std::string::npos)
+      << "the prediction was not a number";
   EXPECT_EQ(said("k.csv", "QTYPE,a,y\nq4_K,1,2\n"), "taken");
 }
 

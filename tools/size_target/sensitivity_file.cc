@@ -9,6 +9,8 @@
 namespace ckpt {
 namespace {
 
+// Below, a number is as good as 0; above, it is something else. Ratios stay finite.
+constexpr double kLeastDivergence = 1e-12, kMostDivergence = 1e4;
 constexpr std::string_view kTypedFigures[] = {"kl of ", "value of "};
 
 // "q4_K" is q4_k; "iq1_m_r4" holds the values of iq1_m in another order.
@@ -79,8 +81,13 @@ Result<SensitivityFile> read_sensitivity_file(const std::filesystem::path& path)
     }
     for (const auto& [figure, value] : row.items()) {
       has_perplexities |= figure.starts_with("perplexity");
-      if (!is_divergence(figure) || !value.is_number() || value.get<double>() <= 0) continue;
-      place->second[type_of_figure(figure)] = value.get<double>();
+      if (!is_divergence(figure) || !value.is_number()) continue;
+      const double divergence = value.get<double>();
+      if (divergence > kMostDivergence) {
+        return fail(ErrorCode::kCorrupt, "{}: '{}' has {}; expected a KL divergence, at most {}",
+                    out.name, place->first, divergence, kMostDivergence);
+      }
+      if (divergence >= kLeastDivergence) place->second[type_of_figure(figure)] = divergence;
     }
   }
   std::erase_if(out.divergences, [](const auto& each) { return each.second.empty(); });

@@ -3,8 +3,8 @@
 // Source: models/models.h; vLLM 0.17.1 vllm/transformers_utils/config.py
 // (patch_rope_parameters) puts rope_theta into a dictionary by layer type and then takes it for one
 // of all layers; vllm/model_executor/models/gemma2.py (Gemma2MLP); SGLang 0.5.12
-// python/sglang/srt/models/{gemma2,deepseek_v2}.py; transformers 5.6, which comes with it,
-// src/transformers/models/pixtral/modeling_pixtral.py.
+// python/sglang/srt/models/{gemma2,deepseek_v2}.py, configs/qwen3_vl.py; transformers 5.6, which
+// comes with it, src/transformers/models/pixtral/modeling_pixtral.py.
 #include <algorithm>
 
 #include "checks/subject.h"
@@ -88,6 +88,18 @@ Status look_vision_rope(const Look& look) {
   return {};
 }
 
+// Qwen3.5's tower has none of Qwen3-VL's mergers, whose default is three.
+Status look_mergers(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* vision = known(on.config, "vision_config");
+  if (on.is_gguf || !on.is_qwen35() || vision == nullptr || !vision->is_object()) return {};
+  if (vision->contains("deepstack_visual_indexes")) return {};
+  look.report("config.json: vision_config.deepstack_visual_indexes",
+              "absent, as transformers 5 leaves it out; this server makes three mergers of random "
+              "numbers; expected []");
+  return {};
+}
+
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kOlderFieldChecks[] = {
     {"C34", "the number of experts stands where the reader looks", "UU----S-",
@@ -105,6 +117,8 @@ constexpr Check kOlderFieldChecks[] = {
     {"C38", "Pixtral's rope has a name that is known", "---U----",
      "PixtralRotaryEmbedding does not support non-default RoPE", "serving-config", "",
      look_vision_rope},
+    {"C39", "Qwen3.5's tower has no mergers for deeper layers", "---S----",
+     "loads, and answers about images are noise", "serving-config", "", look_mergers},
 };
 
 }  // namespace

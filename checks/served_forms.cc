@@ -138,6 +138,27 @@ Status look_class_of_floats(const Look& look) {
   return {};
 }
 
+// Of matrices that are joined on the disk its loader fills the scale of the first part alone, and
+// then takes the largest of all.
+// Source: SGLang 0.5.12 python/sglang/srt/layers/quantization/modelopt_quant.py
+// (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2).
+Status look_joined_on_disk(const Look& look) {
+  const Examined& on = look.on;
+  const Quantization* said = on.quantization();
+  if (said == nullptr || said->method != "modelopt") return {};
+  Mismatch found;
+  for (const auto& [name, module] : on.modules) {
+    const bool is_convolution = name.ends_with(".conv.in_proj") && on.text_type.starts_with("lfm2");
+    const bool is_joined = name.ends_with(".qkv_proj") || name.ends_with(".gate_up_proj");
+    if (module.form == Form::kNvfp4 && (is_joined || is_convolution)) found.add(name);
+  }
+  if (found.count == 0) return {};
+  look.report(found.first, fmt::format("{}; one matrix of what this server runs as several, and it "
+                                       "fills the scales of the first alone",
+                                       found.text_at_first("NVFP4")));
+  return {};
+}
+
 // ModelOpt leaves gpt-oss's experts stacked, inputs before outputs. vLLM 0.17.1 was asked; the
 // loaders of the others read gpt-oss in MXFP4 and in floats alone.
 Status look_stacked_experts(const Look& look) {
@@ -179,6 +200,11 @@ constexpr Check kServedChecks[] = {
     {"Q33", "the class reads quantized weights", "---U----",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'", "",
      "serve the unquantized model, or with vLLM", look_class_of_floats},
+    {"Q34", "matrices joined on the disk are not NVFP4", "---S----",
+     "noise: scales that nothing filled", "",
+     "convert the unquantized model with --keep '*.qkv_proj' --keep '*.gate_up_proj' --keep "
+     "'*.conv.in_proj', or serve it with vLLM",
+     look_joined_on_disk},
     {"Q32", "stacked experts are in a form that the server reads", "UUUU-U--",
      "KeyError: 'layers.0.mlp.experts.w2_bias'", "", "serve the MXFP4 model, or with TensorRT-LLM",
      look_stacked_experts},

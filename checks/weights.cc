@@ -131,7 +131,7 @@ constexpr Check kWeightChecks[] = {
     {"W01", "tensor names are those of the class", "UUUSU---",
      "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "vl-wrap",
      "", look_prefix},
-    {"W12", "experts are single where the program reads them so", "UUWWW-S-",
+    {"W12", "experts are single where the program reads them so", "UUWSW-S-",
      "KeyError: 'layers.0.mlp.experts.down_proj'; or experts of random numbers",
      "experts:to=single", "", look_stacks},
     {"W03", "no codes without scales", "WWWWWW-W", "", "", "quantize again", look_unknown},

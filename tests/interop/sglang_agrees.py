@@ -34,12 +34,28 @@ except ImportError as error:
 # What an answer says when this machine, or how small a model of testdata is, stops SGLang and not the folder.
 OF_THIS_MACHINE = ("NVIDIA driver", "attention backend", "mxfp4. Must be one of", "get_rope_cpu", "rope_scaling is not None",
                    "original_total_num_kv_heads", "not divisible", "KV sharing layer")
+CACHE = (".k_scale", ".v_scale")  # of keys and values; the server makes them where a checkpoint has none
 EXPORTED = ("cohere", "ernie45", "gemma", "gemma2", "gemma3", "glm4", "granite", "granite4", "lfm2", "llama-spm", "ministral3",
             "mistral3", "olmo", "olmo2", "phi3", "qwen25-vl", "qwen3-vl", "seed-oss", "smollm3", "stablelm", "starcoder2")
 
 
+def mark(model):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.is_floating_point() and parameter.dtype != torch.float8_e4m3fn:
+                parameter.fill_(float("nan"))
+
+
+def is_marked(parameter):
+    """True when some row was never written."""
+    if not parameter.is_floating_point() or parameter.dtype == torch.float8_e4m3fn:
+        return False
+    rows = parameter.detach().reshape(parameter.shape[0] if parameter.dim() else 1, -1)
+    return bool(rows.isnan().all(dim=1).any())
+
+
 def answer_of(folder):
-    """"" when every step passes; else what SGLang says, with the place in its code."""
+    """"" when every step passes and every parameter is filled; else what SGLang says, with the place in its code."""
     try:
         arguments = ServerArgs(model_path=str(folder), device="cpu", attention_backend="torch_native", disable_cuda_graph=True)
         set_global_server_args_for_scheduler(arguments)
@@ -53,8 +69,10 @@ def answer_of(folder):
         load_config = LoadConfig()
         with set_default_torch_dtype(torch.bfloat16):
             model = _initialize_model(config, load_config, _get_quantization_config(config, load_config))
+        mark(model)
         model.load_weights(DefaultModelLoader(load_config)._get_all_weights(config, model))
-        return ""
+        left = [name for name, parameter in model.named_parameters() if is_marked(parameter) and not name.endswith(CACHE)]
+        return f"not filled: {', '.join(left[:3])}" if left else ""
     except Exception as error:
         frame = error.__traceback__
         while frame.tb_next:
@@ -63,10 +81,10 @@ def answer_of(folder):
 
 
 def doctor_says_yes(ckpt, folder):
-    """What the doctor says of loading; nothing about whether answers are sound."""
     result = subprocess.run([ckpt, "doctor", str(folder), "--for", "sglang", "--json"], capture_output=True, text=True)
     assert result.returncode in (0, 1), f"{folder}: {result.stderr}"
-    return '"severity":"unloaded"' not in result.stdout.replace(" ", "")
+    said = result.stdout.replace(" ", "")
+    return '"severity":"unloaded"' not in said and '"severity":"unsound"' not in said
 
 
 def folders(ckpt, testdata, work):
@@ -83,6 +101,10 @@ def folders(ckpt, testdata, work):
             subprocess.run([ckpt, "convert", "-q", source, made, "--to", "nvfp4", "--preset", "default-input-scale1",
                             "--step", "serving-config"], capture_output=True, check=True)
             yield f"{family} as NVFP4", made
+    fused = pathlib.Path(work) / "fused"
+    subprocess.run([ckpt, "convert", "-q", pathlib.Path(testdata) / "families/qwen3-moe/hf", fused, "--step", "experts:to=fused"],
+                   capture_output=True, check=True)
+    yield "qwen3-moe in stacks", fused
 
 
 def main(ckpt, testdata):

@@ -75,3 +75,8 @@ to=fp8 try nvfp4_weight_only-kv_fp16
 to=nvfp4-w4a16 try nvfp4_weight_only-kv_fp16
 to=nvfp4-w4a16 try nvfp4_experts_only_input_scale1-kv_fp8_cast
 try nothing.yaml
+echo "== --fp8 leaves alone what ModelOpt does, unless its name is spelled out"
+for glob in '*' lm_head '*lm_head*'; do
+  "$ckpt" convert "$testdata/qwen3-micro" fp8 --to nvfp4 --preset default-input-scale1 --only '*.o_proj' --fp8 "$glob" 2>&1 >&- | grep note
+  "$ckpt" show fp8 | sed -n '/FP8: \|NVFP4 (/p' | cut -c1-160; rm -rf fp8
+done

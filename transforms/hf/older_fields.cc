@@ -66,9 +66,14 @@ void add_older_fields(JsonText& level) {
   add_unsaved_fields(level, type);
 }
 
-void name_vision_rope(JsonText& config) {
+void mend_vision(JsonText& config) {
   JsonText* vision = config.find("vision_config");
-  JsonText* rope = vision == nullptr ? nullptr : vision->find("rope_parameters");
+  if (vision == nullptr || !vision->is_object()) return;
+  const bool is_qwen35 = config.find_text("model_type").value_or("").starts_with("qwen3_5");
+  if (is_qwen35 && vision->find("deepstack_visual_indexes") == nullptr) {
+    vision->set_sorted("deepstack_visual_indexes", JsonText::array());
+  }
+  JsonText* rope = vision->find("rope_parameters");
   if (rope == nullptr || vision->find_text("model_type") != "pixtral") return;
   JsonText* type = rope->find("rope_type");
   if (type != nullptr && type->as_text() == "axial") *type = JsonText::text("default");

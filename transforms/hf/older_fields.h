@@ -11,7 +11,8 @@ namespace ckpt {
 void add_older_fields(JsonText& level);
 // The first of these alone. True when it was added.
 bool add_expert_count(JsonText& level);
-// "axial" of Pixtral, which 5.17 saves and takes by its older name, too. `config`: the whole.
-void name_vision_rope(JsonText& config);
+// Of vision_config: "axial" of Pixtral, which 5.17 saves and takes by its older name, too; and that
+// Qwen3.5 has no deeper mergers. `config`: the whole.
+void mend_vision(JsonText& config);
 
 }  // namespace ckpt

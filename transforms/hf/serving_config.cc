@@ -120,7 +120,7 @@ Status mend_config(Checkpoint& checkpoint, const Context& context) {
   add_dtype(config, checkpoint);
   mend_rope(text_level(config));
   add_older_fields(text_level(config));
-  name_vision_rope(config);
+  mend_vision(config);
   add_theta(text_level(config));
   mend_tied(config, checkpoint, context);
   write_json(checkpoint, kConfig, *document);

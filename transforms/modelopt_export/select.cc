@@ -66,16 +66,29 @@ GlobList compiled(std::span<const std::string_view> globs) {
   return GlobList({globs.begin(), globs.end()});
 }
 
-bool in_default(const std::string& module, const ExportModel& model, const ExportOptions& options) {
+// What `options` say of the layers, but for their preset.
+bool in_preset(const std::string& module, const ExportModel& model, const ExportOptions& options,
+               ExportPreset preset) {
   static const GlobList never = compiled(kNeverByDefault), mlp_only = compiled(kMlpOnly),
                         experts_only = compiled(kExpertsOnly);
   const std::string quantizer = module + ".weight_quantizer";
   if (never.matches_any(quantizer) || is_table(module)) return false;
   // Beside FP8 that stays, a server has one type for the experts of all layers.
   if (is_next_token_layer(module, model) && !options.keeps_fp8) return false;
-  const ExportPreset preset = options.preset;
   if (preset == ExportPreset::kMlpOnly) return mlp_only.matches_any(quantizer);
   return preset == ExportPreset::kDefault || experts_only.matches_any(quantizer);
+}
+
+bool in_default(const std::string& module, const ExportModel& model, const ExportOptions& options) {
+  return in_preset(module, model, options, options.preset);
+}
+
+// As for only: what ModelOpt leaves alone is FP8 when its name is spelled out.
+bool becomes_fp8(std::string_view module, std::string_view tensor, const ExportModel& model,
+                 const ExportOptions& options) {
+  if (!is_fp8_selected(module, tensor, options)) return false;
+  return options.fp8.has_name(module, tensor) ||
+         in_preset(std::string(module), model, options, ExportPreset::kDefault);
 }
 
 // Routers stand beside the experts they choose, whatever their class.
@@ -167,16 +180,18 @@ Status check_claimed(const Calibration& calibration, const std::set<std::string>
   return {};
 }
 
-// Globs of keep, only and fp8 that match none of the layers; of fp8, none that keep leaves.
+// Globs of keep, only and fp8 that match none of the layers; of fp8, none that becomes it.
 class UnmatchedGlobs {
  public:
-  explicit UnmatchedGlobs(const ExportOptions& options)
-      : lists_{{"keep", options.keep, {}}, {"only", options.only, {}}, {"fp8", options.fp8, {}}} {
+  UnmatchedGlobs(const ExportOptions& options, const ExportModel& model)
+      : options_(options),
+        model_(model),
+        lists_{{"keep", options.keep, {}}, {"only", options.only, {}}, {"fp8", options.fp8, {}}} {
     for (List& list : lists_) list.is_matched.resize(list.globs.words.size());
   }
   void see(std::string_view module, std::string_view tensor) {
     for (List& list : lists_) {
-      if (&list == &lists_[2] && lists_[0].globs.matches(module, tensor)) continue;
+      if (&list == &lists_[2] && !becomes_fp8(module, tensor, model_, options_)) continue;
       for (const std::string_view name : {module, tensor}) {
         for (const uint32_t i : list.globs.globs.matching(name)) list.is_matched[i] = true;
       }
@@ -198,6 +213,8 @@ class UnmatchedGlobs {
     const GlobsAndNames& globs;
     std::vector<bool> is_matched;
   };
+  const ExportOptions& options_;
+  const ExportModel& model_;
   List lists_[3];
 };
 
@@ -244,7 +261,7 @@ Result<std::optional<LayerType>> choose_type(std::string_view module, std::strin
                                              const ExportOptions& options) {
   if (options.recipe == nullptr) {
     const auto amax = options.has_input_scale_1 ? std::optional(2688.0f) : std::nullopt;
-    if (is_fp8_selected(module, tensor, options)) {
+    if (becomes_fp8(module, tensor, model, options)) {
       return std::optional(LayerType{ExportType::kFp8, amax});
     }
     if (!is_selected(module, tensor, model, calibration, options)) {
@@ -264,7 +281,7 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
   const auto expert_parents = find_expert_parents(checkpoint);
   Selection out;
   std::set<std::string> unquantized, seen;
-  UnmatchedGlobs unmatched(options);
+  UnmatchedGlobs unmatched(options, model);
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string module = linear_module(tensor);
     std::string& selected = out.modules.emplace_back();

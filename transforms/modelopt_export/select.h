@@ -60,7 +60,7 @@ Result<std::optional<LayerType>> choose_type(std::string_view module, std::strin
                                              const Calibration& calibration,
                                              const ExportOptions& options);
 
-// True when it is to be FP8 beside others of NVFP4.
+// True when it is asked for as FP8 beside others of NVFP4.
 inline bool is_fp8_selected(std::string_view module, std::string_view tensor,
                             const ExportOptions& options) {
   return options.fp8.matches(module, tensor) && !options.keep.matches(module, tensor);

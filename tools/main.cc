@@ -1,4 +1,5 @@
 // ckpt: converts and patches LLM checkpoints. Reads the command line and runs one command.
+#include <malloc.h>
 #include <openssl/crypto.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -31,8 +32,16 @@ void on_signal(int) {
   std::_Exit(2);
 }
 
-// Before all other objects of the program are made, and they allocate.
-__attribute__((constructor(101))) void set_memory_handler() { std::set_new_handler(out_of_memory); }
+// Before all other objects of the program are made, and they allocate. What is large goes back to
+// the system when it is freed: else the C library keeps some tens of MiB a thread, and --memory
+// would not bound what the program takes.
+__attribute__((constructor(101))) void set_up_memory() {
+  std::set_new_handler(out_of_memory);
+#ifdef M_MMAP_THRESHOLD
+  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
+#endif
+}
 
 // The same for OpenSSL, which has no handler of its own.
 void* allocate_or_end(size_t size, const char*, int) {

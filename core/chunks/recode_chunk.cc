@@ -21,6 +21,12 @@ bool is_flat(const Codec& codec) {
          codec.parts[0].tile_values == codec.block_values;
 }
 
+// Whether strips may end inside a band of the source.
+bool is_cut_inside_bands(const Tensor& tensor) {
+  const Codec& from = *tensor.recoded().from->codec;
+  return from.decodes_any_rows && tensor.codec->band_rows == 1;
+}
+
 bool works_on_columns(const ValueOp& op) {
   return std::holds_alternative<ScaleRows>(op) || std::holds_alternative<ScaleColumns>(op) ||
          std::holds_alternative<PermuteColumns>(op);
@@ -126,13 +132,26 @@ std::span<const float> weights_of(const Recoded& recoded, const Tensor& tensor, 
   return std::span(recoded.weights->weights).subspan(row / rows_each * columns, columns);
 }
 
-// Rows from `row` on that one strip takes: as many as fit, whole bands, one matrix's only.
+// Rows that one strip takes: as many as fit, whole bands. Where only the source has bands, and can
+// be decoded a few rows at a time, any rows of one band.
+uint64_t most_strip_rows(const Tensor& tensor, const Grain& grain) {
+  uint64_t rows = std::max<uint64_t>(1, kStripValues / std::max<uint64_t>(1, grain.row_values));
+  const Recoded& recoded = tensor.recoded();
+  const Codec& from = *recoded.from->codec;
+  if (recoded.moments != nullptr) rows = std::max(rows, kFeedbackRows);
+  if (is_cut_inside_bands(tensor)) return std::min<uint64_t>(rows, from.band_rows);
+  return std::max(grain.band_rows, rows / grain.band_rows * grain.band_rows);
+}
+
+// From `row` on, of one matrix only.
 uint64_t strip_rows(const RecodeInput& input, uint64_t row) {
   const Grain& grain = input.grain;
-  uint64_t rows = std::max<uint64_t>(1, kStripValues / std::max<uint64_t>(1, grain.row_values));
   const Recoded& recoded = input.tensor.recoded();
-  if (recoded.moments != nullptr) rows = std::max(rows, kFeedbackRows);
-  rows = std::max(grain.band_rows, rows / grain.band_rows * grain.band_rows);
+  uint64_t rows = most_strip_rows(input.tensor, grain);
+  if (is_cut_inside_bands(input.tensor)) {
+    const uint64_t band = recoded.from->codec->band_rows;
+    rows = std::min(rows, band - row % band);
+  }
   if (recoded.weights != nullptr) {
     const uint64_t matrices = recoded.weights->weights.size() / grain.row_values;
     const uint64_t rows_each = grain.rows / matrices;
@@ -215,6 +234,10 @@ Grain grain(const Tensor& tensor) {
   return {values / row, row, 1};
 }
 
+uint64_t strip_bytes(const Tensor& tensor, const Grain& grain) {
+  return most_strip_rows(tensor, grain) * grain.row_values * sizeof(float);
+}
+
 PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, uint64_t rows) {
   if (rule.tile_rows == 0) return {0, part_shape(rule, grain.rows, grain.row_values).size_bytes};
   const uint64_t start = part_shape(rule, first, grain.row_values).size_bytes;
@@ -229,8 +252,9 @@ Result<FloatRows> decode_strip(const RecodeInput& input, RecodeScratch& scratch,
   const Recoded& recoded = input.tensor.recoded();
   const Codec& from = *recoded.from->codec;
   const uint64_t row_values = input.grain.row_values;
-  scratch.values.resize(std::max<size_t>(scratch.values.size(), rows * row_values));
-  const FloatRows values{std::span(scratch.values).first(rows * row_values), row_values};
+  auto* floats =
+      reinterpret_cast<float*>(scratch.values.reserve(rows * row_values * sizeof(float)));
+  const FloatRows values{{floats, rows * row_values}, row_values};
   from.decode(strip_parts<const std::byte>(from, input.grain, row, rows, input.source), values);
   if (!input.allow_nonfinite) {
     const uint64_t bad = first_nonfinite(values.values);

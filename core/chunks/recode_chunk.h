@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/io/buffers.h"
 #include "core/model/checkpoint.h"
 
 namespace ckpt {
@@ -29,7 +30,7 @@ PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, u
 
 // Memory of one thread, kept between chunks.
 struct RecodeScratch {
-  std::vector<float> values;
+  AlignedBuffer values;
   std::vector<float> permuted;
 };
 
@@ -44,6 +45,9 @@ struct RecodeInput {
   std::span<const float> block_amax = {};  // of these rows; see EncodeContext
   const ErrorFeedback* feedback = nullptr;
 };
+
+// Memory of the floats that these two hold at a time, at most.
+uint64_t strip_bytes(const Tensor& tensor, const Grain& grain);
 
 // Fails: kCorrupt for NaN or Inf (position counted in the tensor's own shape), or for finite values
 // whose scale overflows the codec.

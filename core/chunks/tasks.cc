@@ -245,6 +245,21 @@ class Cutter {
 
 Jobs cut(const Plan& plan, uint64_t chunk_bytes) { return Cutter(plan, chunk_bytes).run(); }
 
+Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task) {
+  std::vector<float> values;
+  if (!job.block_amax) return values;
+  const Tensor& tensor = *job.tensor->recoded().block_amax;
+  const uint64_t row_blocks = tensor.values() / job.grain.rows;
+  const uint64_t element = size_bytes(tensor.codec->parts[0].dtype);
+  GatherBuffers buffers;
+  CKPT_ASSIGN(const auto bytes, gather(*job.block_amax, task.first * row_blocks * element,
+                                       task.count * row_blocks * element, buffers));
+  values.resize(task.count * row_blocks);
+  const std::span<const std::byte> part = bytes;
+  tensor.codec->decode(std::span(&part, 1), {values, row_blocks});
+  return values;
+}
+
 std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task) {
   if (task.kind == Task::Kind::kScan) return {};
   if (task.kind != Task::Kind::kRecode) {

@@ -73,6 +73,9 @@ struct Jobs {
 // Requires: check(plan) passed; the plan outlives the jobs. `chunk_bytes`: floats of one task.
 Jobs cut(const Plan& plan, uint64_t chunk_bytes);
 
+// The magnitudes that the blocks of a kRecode task are scaled by; empty where the job has none.
+Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task);
+
 // What a task writes, one run a part; nothing for a scan.
 std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task);
 

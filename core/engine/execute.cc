@@ -17,6 +17,7 @@
 #include "core/chunks/scan_board.h"
 #include "core/chunks/tasks.h"
 #include "core/engine/share.h"
+#include "core/engine/task_memory.h"
 #include "core/io/block_cache.h"
 #include "core/io/folder.h"
 #include "core/outputs/output_files.h"
@@ -24,8 +25,6 @@
 
 namespace ckpt {
 namespace {
-
-constexpr uint64_t kMinChunkBytes = 64 << 10;
 
 // Memory of one thread.
 struct Worker {
@@ -57,6 +56,7 @@ class Engine {
   Status end();
   Failure ended_by(Error error);
   void work();
+  void do_task(size_t index, Worker& worker);
   Status run_task(const Task& task, Worker& worker);
   Status pass_over(const Task& task);
   std::vector<GatherBuffers>& buffers(Worker& worker, size_t count, bool is_scanned);
@@ -73,10 +73,8 @@ class Engine {
   Result<Source> load(const Stored& stored, const Task& task, Worker& worker);
   Status recode(const Task& task, Worker& worker);
   Status scan(const Task& task, Worker& worker);
-  Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task);
   void failed(size_t index, Error error);
   void advanced(uint64_t bytes);
-  uint64_t chunk_bytes() const;
   using Turn = FileWriter::Turn;
   FileWriter& writer(const Task& task, uint32_t file) { return files_.writer(task.output, file); }
 
@@ -93,8 +91,8 @@ class Engine {
   std::counting_semaphore<> computing_;  // as many at a time as there are cores to use
 
   std::optional<ScanBoard> scans_;
+  std::optional<TaskGate> gate_;
 
-  std::atomic<size_t> next_task_{0};
   std::atomic<uint64_t> read_bytes_{0};
   std::mutex mutex_;
   std::atomic<size_t> error_index_{SIZE_MAX};
@@ -103,13 +101,6 @@ class Engine {
   std::atomic<uint64_t> resumed_bytes_{0};
   std::vector<FileReport> reports_;
 };
-
-// What a task holds at a time is bytes read, floats of a strip and bytes to write: at most about
-// two chunks; a third is for pieces that wait to be hashed.
-uint64_t Engine::chunk_bytes() const {
-  const uint64_t fair = options_.memory_bytes / 2 / (uint64_t{workers_} * 3 + 2);
-  return std::max(kMinChunkBytes, std::min(options_.chunk_bytes, fair));
-}
 
 void Engine::failed(size_t index, Error error) {
   const std::lock_guard lock(mutex_);
@@ -129,6 +120,7 @@ std::vector<GatherBuffers>& Engine::buffers(Worker& worker, size_t count, bool i
   const bool is_read_again = is_scanned || plan_.outputs.size() > 1;
   if (worker.buffers.size() < count) worker.buffers.resize(count);
   for (GatherBuffers& each : worker.buffers) {
+    each.pool = &pool_;
     each.cache = cache_ && is_read_again ? &*cache_ : nullptr;
     each.reading = worker.is_scanning ? BlockCache::Reading::kFirst : BlockCache::Reading::kLast;
   }
@@ -187,6 +179,7 @@ Status Engine::scan(const Task& task, Worker& worker) {
   CKPT_ASSIGN(const Source source,
               load({*job.tensor->recoded().from, job.slices, job.grain, true}, task, worker));
   Stats stats;
+  worker.scratch.values = pool_.take(strip_bytes(*job.tensor, job.grain));
   computing_.acquire();
   const Status status = scan_chunk(
       {*job.tensor, job.grain, task.first, task.count, source, {}, options_.allow_nonfinite},
@@ -196,21 +189,6 @@ Status Engine::scan(const Task& task, Worker& worker) {
   worker.found = stats;
   scans_->add(task.job, stats);
   return {};
-}
-
-Result<std::vector<float>> Engine::load_block_amax(const TensorJob& job, const Task& task) {
-  std::vector<float> values;
-  if (!job.block_amax) return values;
-  const Tensor& tensor = *job.tensor->recoded().block_amax;
-  const uint64_t row_blocks = tensor.values() / job.grain.rows;
-  const uint64_t element = size_bytes(tensor.codec->parts[0].dtype);
-  GatherBuffers buffers;
-  CKPT_ASSIGN(const auto bytes, gather(*job.block_amax, task.first * row_blocks * element,
-                                       task.count * row_blocks * element, buffers));
-  values.resize(task.count * row_blocks);
-  const std::span<const std::byte> part = bytes;
-  tensor.codec->decode(std::span(&part, 1), {values, row_blocks});
-  return values;
 }
 
 Status Engine::recode(const Task& task, Worker& worker) {
@@ -230,6 +208,7 @@ Status Engine::recode(const Task& task, Worker& worker) {
         make_piece(pool_, job.places[i].offset_bytes + range.first_bytes, range.size_bytes));
     out.push_back(pieces.back().bytes);
   }
+  worker.scratch.values = pool_.take(strip_bytes(tensor, job.grain));
   computing_.acquire();
   const Status status = recode_chunk({tensor, job.grain, task.first, task.count, source, stats,
                                       options_.allow_nonfinite, block_amax, feedback.get()},
@@ -285,26 +264,33 @@ void Engine::work() {
   std::fesetenv(FE_DFL_ENV);
   Worker worker;
   for (;;) {
-    const size_t index = next_task_++;
-    if (index >= jobs_.tasks.size()) break;
-    const Task& task = jobs_.tasks[index];
-    // Tasks before a failed one still run, so that the error told is always the first in the plan.
-    if (index > error_index_) {
-      scans_->ended(jobs_, task);
-      continue;
-    }
-    const bool is_done = resume_ != nullptr && resume_->is_done(jobs_, task);
-    worker.is_scanning = task.kind == Task::Kind::kScan;
-    Status status = is_done ? pass_over(task) : run_task(task, worker);
-    scans_->ended(jobs_, task);
-    if (!status) {
-      failed(index, std::move(status.error()));
-      continue;
-    }
-    if (resume_ != nullptr && !is_done) resume_->finished(jobs_, task, worker.found);
-    for (const OutputRange& range : ranges_of(jobs_, task)) advanced(range.size_bytes);
+    const TaskGate::Turn turn = gate_->begin(jobs_);
+    if (turn.index >= jobs_.tasks.size()) break;
+    do_task(turn.index, worker);
+    for (GatherBuffers& each : worker.buffers) each.give_back();
+    pool_.give(std::move(worker.scratch.values));
+    gate_->end(turn);
   }
   read_bytes_ += worker.read_bytes;
+}
+
+void Engine::do_task(size_t index, Worker& worker) {
+  const Task& task = jobs_.tasks[index];
+  // Tasks before a failed one still run, so that the error told is always the first in the plan.
+  if (index > error_index_) {
+    scans_->ended(jobs_, task);
+    return;
+  }
+  const bool is_done = resume_ != nullptr && resume_->is_done(jobs_, task);
+  worker.is_scanning = task.kind == Task::Kind::kScan;
+  Status status = is_done ? pass_over(task) : run_task(task, worker);
+  scans_->ended(jobs_, task);
+  if (!status) {
+    failed(index, std::move(status.error()));
+    return;
+  }
+  if (resume_ != nullptr && !is_done) resume_->finished(jobs_, task, worker.found);
+  for (const OutputRange& range : ranges_of(jobs_, task)) advanced(range.size_bytes);
 }
 
 Status Engine::open() {
@@ -321,7 +307,12 @@ Status Engine::open() {
 
 // Every byte of every file.
 Status Engine::make() {
-  jobs_ = cut(plan_, chunk_bytes());
+  MemoryShares shares = share_memory(options_.memory_bytes, resident_bytes(), workers_);
+  jobs_ = cut(plan_, chunk_bytes(shares, workers_, options_.chunk_bytes));
+  shares = share_memory(options_.memory_bytes, resident_bytes(),
+                        workers_);  // the jobs are there as well
+  files_.limit_memory(shares.buffers_bytes, shares.pieces_bytes);
+  gate_.emplace(shares.tasks_bytes);
   if (is_share()) {
     take_share(jobs_, plan_, options_.resume.share_number, options_.resume.share_count);
   }
@@ -329,7 +320,7 @@ Status Engine::make() {
   const bool is_shared = plan_.outputs.size() > 1;
   if (!jobs_.scans.empty() || is_shared) {
     const auto use = is_shared ? BlockCache::Use::kOften : BlockCache::Use::kTwice;
-    cache_.emplace(options_.memory_bytes / 2, use);
+    cache_.emplace(shares.blocks_bytes, use, pool_);
   }
   if (resume_ != nullptr) {
     for (uint32_t i = 0; i < jobs_.scans.size(); ++i) scans_->add(i, resume_->known(i));

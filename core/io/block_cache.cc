@@ -50,13 +50,18 @@ void BlockCache::was_read(const Key& key, uint64_t bytes) {
   if (found->second->unread_bytes == 0) forget(key);
 }
 
-// Whether a range that is read twice has no part in the cache and gets none.
-bool BlockCache::goes_around(const ByteSource& source, const Range& range) {
+// Whether a range that is read twice has no part in the cache and gets none; else `promised` is the
+// room that is held for it until it has been read.
+bool BlockCache::goes_around(const ByteSource& source, const Range& range, uint64_t& promised) {
   if (use_ != Use::kTwice) return false;
   const std::lock_guard lock(mutex_);
   if (range.reading == Reading::kFirst) {
-    evict(range.size_bytes);
-    if (kept_bytes_ + range.size_bytes <= capacity_bytes_) return false;
+    evict(promised_bytes_ + range.size_bytes);
+    if (kept_bytes_ + promised_bytes_ + range.size_bytes <= capacity_bytes_) {
+      promised = range.size_bytes;
+      promised_bytes_ += promised;
+      return false;
+    }
   }
   const Key first{&source, range.offset_bytes / kBlockBytes};
   const Key last{&source, (range.offset_bytes + range.size_bytes - 1) / kBlockBytes};
@@ -66,7 +71,9 @@ bool BlockCache::goes_around(const ByteSource& source, const Range& range) {
   return true;
 }
 
-Result<BlockCache::SharedBlock> BlockCache::block(const ByteSource& source, uint64_t number) {
+// Null: it is not there, and has no room held for it.
+Result<BlockCache::SharedBlock> BlockCache::block(const ByteSource& source, uint64_t number,
+                                                  bool is_kept) {
   const Key key{&source, number};
   std::unique_lock lock(mutex_);
   for (auto found = blocks_.find(key); found != blocks_.end(); found = blocks_.find(key)) {
@@ -77,45 +84,66 @@ Result<BlockCache::SharedBlock> BlockCache::block(const ByteSource& source, uint
     }
     loaded_.wait(lock);  // another thread is at it; gone afterwards if that failed
   }
+  if (!is_kept) return SharedBlock();
   const SharedBlock fresh = std::make_shared<Block>(pool_);
   blocks_.emplace(key, fresh);
+  const uint64_t size_bytes = std::min(kBlockBytes, source.size_bytes() - number * kBlockBytes);
+  kept_bytes_ += size_bytes;
+  if (use_ == Use::kOften) evict(0);
   lock.unlock();
   Status status = load(source, number, *fresh);
   lock.lock();
   loaded_.notify_all();
   if (!status) {
+    kept_bytes_ -= size_bytes;
     blocks_.erase(key);
     return Failure(std::move(status.error()));
   }
   by_use_.push_front(key);
   fresh->used = by_use_.begin();
   fresh->ready = true;
-  kept_bytes_ += fresh->bytes.size();
-  read_bytes_ += fresh->bytes.size();
-  if (use_ == Use::kOften) evict(0);
+  read_bytes_ += size_bytes;
   return fresh;
 }
 
 Result<std::span<const std::byte>> BlockCache::fetch(const ByteSource& source, const Range& range,
                                                      AlignedBuffer& scratch) {
   const uint64_t offset = range.offset_bytes, size = range.size_bytes;
+  uint64_t promised = 0;
   const bool inside = offset <= source.size_bytes() && size <= source.size_bytes() - offset;
-  if (!inside || size == 0 || !source.memory().empty() || goes_around(source, range)) {
+  if (!inside || size == 0 || !source.memory().empty() || goes_around(source, range, promised)) {
     return source.fetch(offset, size, scratch);
   }
-  std::byte* out = scratch.reserve(size);
-  for (uint64_t done = 0; done < size;) {
-    const uint64_t at = offset + done;
-    CKPT_ASSIGN(const SharedBlock held, block(source, at / kBlockBytes));
-    const auto here = held->bytes.subspan(at % kBlockBytes);
-    const uint64_t count = std::min<uint64_t>(here.size(), size - done);
-    std::memcpy(out + done, here.data(), count);
-    if (use_ == Use::kTwice && range.reading == Reading::kLast) {
-      was_read({&source, at / kBlockBytes}, count);
+  const Status status =
+      copy(source, range, scratch.reserve(size), use_ == Use::kOften || promised > 0);
+  if (promised > 0) {
+    const std::lock_guard lock(mutex_);
+    promised_bytes_ -= promised;
+  }
+  CKPT_TRY(status);
+  return std::span<const std::byte>(scratch.reserve(size), size);
+}
+
+// Neighbors share blocks: what has no room is read for itself, else one would bring in the next.
+Status BlockCache::copy(const ByteSource& source, const Range& range, std::byte* out,
+                        bool is_kept) {
+  for (uint64_t done = 0; done < range.size_bytes;) {
+    const uint64_t at = range.offset_bytes + done, skipped = at % kBlockBytes;
+    const uint64_t count = std::min(kBlockBytes - skipped, range.size_bytes - done);
+    CKPT_ASSIGN(const SharedBlock held, block(source, at / kBlockBytes, is_kept));
+    if (held == nullptr) {
+      CKPT_TRY(source.read(at, {out + done, count}));
+      const std::lock_guard lock(mutex_);
+      read_bytes_ += count;
+    } else {
+      std::memcpy(out + done, held->bytes.data() + skipped, count);
+      if (use_ == Use::kTwice && range.reading == Reading::kLast) {
+        was_read({&source, at / kBlockBytes}, count);
+      }
     }
     done += count;
   }
-  return std::span<const std::byte>(out, size);
+  return {};
 }
 
 uint64_t BlockCache::read_bytes() const {

@@ -26,8 +26,9 @@ class BlockCache {
   enum class Use { kTwice, kOften };
   enum class Reading { kFirst, kLast };
 
-  // Blocks of files are kept up to `capacity_bytes`.
-  BlockCache(uint64_t capacity_bytes, Use use) : capacity_bytes_(capacity_bytes), use_(use) {}
+  // Blocks of files are kept up to `capacity_bytes`, in buffers of the pool.
+  BlockCache(uint64_t capacity_bytes, Use use, BufferPool& pool)
+      : capacity_bytes_(capacity_bytes), use_(use), pool_(pool) {}
 
   // As ByteSource::fetch, which it calls for what it does not hold. Threads that want one block at
   // the same time read it once. `reading` counts for kTwice only.
@@ -57,21 +58,23 @@ class BlockCache {
   };
   using SharedBlock = std::shared_ptr<Block>;
 
-  Result<SharedBlock> block(const ByteSource& source, uint64_t number);
+  Result<SharedBlock> block(const ByteSource& source, uint64_t number, bool is_kept);
   Status load(const ByteSource& source, uint64_t number, Block& block);
-  bool goes_around(const ByteSource& source, const Range& range);
+  bool goes_around(const ByteSource& source, const Range& range, uint64_t& promised);
+  Status copy(const ByteSource& source, const Range& range, std::byte* out, bool is_kept);
   void was_read(const Key& key, uint64_t bytes);
   void forget(const Key& key);
   void evict(uint64_t room_bytes);
 
   const uint64_t capacity_bytes_;
   const Use use_;
-  BufferPool pool_;
+  BufferPool& pool_;
   mutable std::mutex mutex_;
   std::condition_variable loaded_;
   std::map<Key, SharedBlock> blocks_;
-  std::list<Key> by_use_;  // latest first; ready blocks only
-  uint64_t kept_bytes_ = 0;
+  std::list<Key> by_use_;        // latest first; ready blocks only
+  uint64_t kept_bytes_ = 0;      // of blocks, ready or not
+  uint64_t promised_bytes_ = 0;  // of ranges that are read just now, for the first time
   uint64_t read_bytes_ = 0;
 };
 

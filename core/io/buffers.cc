@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
 #include <new>
 
 #include "core/base/arithmetic.h"
@@ -12,42 +14,81 @@ namespace {
 
 constexpr uint64_t kHugeBytes = 4 << 20;  // holds a huge page, wherever it begins
 
+// Few sizes, so that buffers fit what comes after: a sixteenth of a power of two apart.
+uint64_t usual_size(uint64_t size_bytes) {
+  const uint64_t step = std::bit_floor(std::max<uint64_t>(size_bytes, 1)) / 16;
+  return round_up(std::max<uint64_t>(size_bytes, 1), std::max(step, kPageBytes));
+}
+
 }  // namespace
 
-void AlignedBuffer::Free::operator()(std::byte* memory) const {
-  ::operator delete (memory, std::align_val_t{kPageBytes});
+AlignedBuffer::~AlignedBuffer() {
+  ::operator delete (memory_, std::align_val_t{kPageBytes});
+  all_bytes_.fetch_sub(capacity_, std::memory_order_relaxed);
 }
 
 std::byte* AlignedBuffer::reserve(uint64_t size_bytes) {
-  if (size_bytes > capacity_ || memory_ == nullptr) {
-    const uint64_t wanted = round_up(size_bytes == 0 ? 1 : size_bytes, kPageBytes);
-    memory_.reset();
-    memory_.reset(static_cast<std::byte*>(::operator new (wanted, std::align_val_t{kPageBytes})));
-    capacity_ = wanted;
-    // Direct I/O looks up every page of its memory: a tenth of a copy's CPU time when they are
-    // small. A wish that the system may refuse.
-    if (wanted >= kHugeBytes) (void)::madvise(memory_.get(), wanted, MADV_HUGEPAGE);
+  if (size_bytes <= capacity_ && memory_ != nullptr) return memory_;
+  *this = AlignedBuffer();
+  const uint64_t wanted = usual_size(size_bytes);
+  memory_ = static_cast<std::byte*>(::operator new (wanted, std::align_val_t{kPageBytes}));
+  capacity_ = wanted;
+  all_bytes_.fetch_add(wanted, std::memory_order_relaxed);
+  // Direct I/O looks up every page of its memory: a tenth of a copy's CPU time when they are
+  // small. A wish that the system may refuse.
+  if (wanted >= kHugeBytes) (void)::madvise(memory_, wanted, MADV_HUGEPAGE);
+  return memory_;
+}
+
+BufferPool& BufferPool::shared() {
+  static BufferPool pool;
+  return pool;
+}
+
+void BufferPool::set_limit(uint64_t limit_bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_bytes_ = limit_bytes;
+  shrink_to(limit_bytes_);
+}
+
+AlignedBuffer BufferPool::remove(Sizes::iterator found) {
+  AlignedBuffer out = std::move(*found->second);
+  free_bytes_ -= found->first;
+  free_.erase(found->second);
+  sizes_.erase(found);
+  return out;
+}
+
+// As far as there are free ones.
+void BufferPool::shrink_to(uint64_t all_bytes) {
+  while (!free_.empty() && AlignedBuffer::all_bytes() > all_bytes) {
+    (void)remove(sizes_.lower_bound(free_.front().capacity_bytes()));
   }
-  return memory_.get();
 }
 
 AlignedBuffer BufferPool::take(uint64_t size_bytes) {
-  const std::lock_guard lock(mutex_);
-  const auto found = free_.lower_bound(size_bytes);
-  if (found == free_.end() || found->first > 4 * std::max(size_bytes, kPageBytes)) return {};
-  AlignedBuffer buffer = std::move(found->second);
-  free_bytes_ -= found->first;
-  free_.erase(found);
-  return buffer;
+  const uint64_t wanted = usual_size(size_bytes);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = sizes_.lower_bound(size_bytes);
+    if (found != sizes_.end() && found->first <= wanted + wanted / 4) {
+      return remove(std::prev(sizes_.upper_bound(found->first)));  // the one used last
+    }
+    shrink_to(limit_bytes_ - std::min(limit_bytes_, wanted));
+  }
+  // Of what was asked for here, whatever is reserved later: so it fits the next who asks for that.
+  AlignedBuffer fresh;
+  fresh.reserve(size_bytes);
+  return fresh;
 }
 
-// One that is too much goes back to the system.
 void BufferPool::give(AlignedBuffer buffer) {
   const uint64_t size_bytes = buffer.capacity_bytes();
+  if (size_bytes == 0) return;
   const std::lock_guard lock(mutex_);
-  if (size_bytes == 0 || free_bytes_ + size_bytes > kMaxFreeBytes) return;
+  if (AlignedBuffer::all_bytes() > limit_bytes_) return;
   free_bytes_ += size_bytes;
-  free_.emplace(size_bytes, std::move(buffer));
+  sizes_.emplace(size_bytes, free_.insert(free_.end(), std::move(buffer)));
 }
 
 uint64_t BufferPool::free_bytes() const {

@@ -4,12 +4,14 @@
 // tenth of the run; so buffers go back to a pool instead of the system. BufferPool is thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 
 namespace ckpt {
 
@@ -18,33 +20,79 @@ inline constexpr uint64_t kPageBytes = 4096;  // alignment that direct I/O asks 
 // Grows, never shrinks; contents are lost when it grows.
 class AlignedBuffer {
  public:
+  AlignedBuffer() = default;
+  AlignedBuffer(AlignedBuffer&& other) noexcept { swap(other); }
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
+    AlignedBuffer old;
+    swap(old);
+    swap(other);
+    return *this;
+  }
+  ~AlignedBuffer();
+
   // At least `size_bytes`, aligned to kPageBytes.
   std::byte* reserve(uint64_t size_bytes);
   uint64_t capacity_bytes() const { return capacity_; }
+  // Of all that there are in the process.
+  static uint64_t all_bytes() { return all_bytes_.load(std::memory_order_relaxed); }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
-  std::unique_ptr<std::byte, Free> memory_;
+  void swap(AlignedBuffer& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+  std::byte* memory_ = nullptr;
   uint64_t capacity_ = 0;
+  static inline std::atomic<uint64_t> all_bytes_{0};
 };
 
-// What it keeps is bounded, and a few bytes never hold a large buffer: pieces wait to be hashed by
-// the hundred.
+// Free buffers fill what the used ones leave of a limit, and a few bytes never hold a large buffer:
+// pieces wait to be hashed by the hundred.
 class BufferPool {
  public:
-  static constexpr uint64_t kMaxFreeBytes = uint64_t{96} << 20;
+  static constexpr uint64_t kUsualBytes = uint64_t{96} << 20;
+  // `limit_bytes`: of all buffers of the process, free ones go back to the system beyond that.
+  explicit BufferPool(uint64_t limit_bytes = kUsualBytes) : limit_bytes_(limit_bytes) {}
+  void set_limit(uint64_t limit_bytes);
+  // Of what reads and writes tensors in this process.
+  static BufferPool& shared();
 
-  // One for `size_bytes`, of at most four times as many; empty where there is none.
+  // One of at least `size_bytes` and little more, where there is one that was used before.
   AlignedBuffer take(uint64_t size_bytes);
   void give(AlignedBuffer buffer);
   uint64_t free_bytes() const;
 
  private:
+  using Free = std::list<AlignedBuffer>;
+  using Sizes = std::multimap<uint64_t, Free::iterator>;
+  AlignedBuffer remove(Sizes::iterator found);
+  void shrink_to(uint64_t all_bytes);
+
   mutable std::mutex mutex_;
-  std::multimap<uint64_t, AlignedBuffer> free_;  // by capacity
+  uint64_t limit_bytes_;
+  Free free_;    // longest unused first
+  Sizes sizes_;  // the same by capacity, equal ones by age
   uint64_t free_bytes_ = 0;
+};
+
+// Memory for some values, of the shared pool. Contents are whatever was there.
+template <class T>
+class PooledArray {
+ public:
+  explicit PooledArray(uint64_t count)
+      : buffer_(BufferPool::shared().take(count * sizeof(T))),
+        values_(reinterpret_cast<T*>(buffer_.reserve(count * sizeof(T))), count) {}
+  PooledArray(PooledArray&&) noexcept = default;
+  PooledArray& operator=(PooledArray&&) = delete;
+  ~PooledArray() { BufferPool::shared().give(std::move(buffer_)); }
+
+  std::span<T> span() const { return values_; }
+  std::span<std::byte> bytes() const { return std::as_writable_bytes(values_); }
+
+ private:
+  AlignedBuffer buffer_;
+  std::span<T> values_;
 };
 
 // Bytes that will lie at `offset_bytes` of a file, in memory that is aligned as the file is: the

@@ -32,6 +32,8 @@ class ByteSource {
   // used again. Fails as read() does.
   virtual Result<std::span<const std::byte>> fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                                    AlignedBuffer& scratch) const;
+  // Memory that read() takes beside `out` for so many bytes, about.
+  virtual uint64_t scratch_bytes(uint64_t /*size_bytes*/) const { return 0; }
   // What the file is to the system, so that an output can be kept from being its own input.
   struct Identity {
     uint64_t device = 0, inode = 0;

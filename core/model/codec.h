@@ -126,14 +126,16 @@ struct Codec {
   Scheme scheme = Scheme::kPlain;
   Dialect dialect = Dialect::kOther;
   std::span<const PartRule> parts;
-  uint32_t band_rows;        // rows that must be coded together: the largest tile_rows
-  uint32_t block_values;     // a row holds a whole number of blocks
-  bool needs_stats = false;  // scan() sees every row before encode() sees any
+  uint32_t band_rows;             // rows that must be coded together: the largest tile_rows
+  uint32_t block_values;          // a row holds a whole number of blocks
+  bool decodes_any_rows = false;  // decode() also takes some rows of one band, with its elements
+  bool needs_stats = false;       // scan() sees every row before encode() sees any
   void (*scan)(ConstFloatRows, Stats&) = nullptr;
   // Encodes whole bands into parts of exactly the right sizes. Cannot fail; null: cannot be
   // encoded.
   void (*encode)(ConstFloatRows, const EncodeContext&, Parts) = nullptr;
-  // Decodes whole bands; null: cannot be decoded (integers, types that are only copied).
+  // Decodes whole bands, see decodes_any_rows; null: cannot be decoded (integers, types that are
+  // only copied).
   void (*decode)(ConstParts, FloatRows) = nullptr;
   // Shortcuts for values that lie in memory as plain bf16: what scan and encode would do with them
   // decoded, in one pass. False, with no use in what was done, when an Inf or NaN is among them, or

@@ -212,6 +212,13 @@ Status CodedSource::decode_rows(uint64_t first, uint64_t count, std::span<float>
   return {};
 }
 
+// Floats of some rows, and what they are decoded from.
+uint64_t CodedSource::scratch_bytes(uint64_t size_bytes) const {
+  const uint64_t row_bytes = matrix_.columns * sizeof(float);
+  const uint64_t most = std::max(kCodedValuesAtATime * sizeof(float), row_bytes);
+  return 2 * std::min(size_bytes + 2 * row_bytes, most);
+}
+
 Status CodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
   if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
     return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
@@ -219,16 +226,15 @@ Status CodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const 
   }
   const uint64_t row_bytes = matrix_.columns * sizeof(float);
   const uint64_t at_a_time = std::max<uint64_t>(kCodedValuesAtATime / matrix_.columns, 1);
-  std::vector<float> values;
   while (!out.empty()) {
     const uint64_t row = offset_bytes / row_bytes;
     const uint64_t skipped_bytes = offset_bytes % row_bytes;
     const uint64_t wanted = (skipped_bytes + out.size() + row_bytes - 1) / row_bytes;
     const uint64_t count = std::min(wanted, at_a_time);
-    values.resize(count * matrix_.columns);
-    CKPT_TRY(decode_rows(row, count, values));
+    const PooledArray<float> values(count * matrix_.columns);
+    CKPT_TRY(decode_rows(row, count, values.span()));
     const uint64_t size = std::min<uint64_t>(out.size(), count * row_bytes - skipped_bytes);
-    std::memcpy(out.data(), std::as_bytes(std::span(values)).data() + skipped_bytes, size);
+    std::memcpy(out.data(), values.bytes().data() + skipped_bytes, size);
     out = out.subspan(size);
     offset_bytes += size;
   }

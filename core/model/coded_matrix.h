@@ -74,6 +74,7 @@ class CodedSource final : public ByteSource {
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override { return matrix_.rows * matrix_.columns * sizeof(float); }
+  uint64_t scratch_bytes(uint64_t size_bytes) const override;
   const std::string& name() const override { return name_; }
   const CodedMatrix& matrix() const { return matrix_; }
 

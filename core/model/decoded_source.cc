@@ -69,21 +69,27 @@ Status DecodedTensor::read(uint64_t offset_bytes, std::span<std::byte> out) cons
   const uint64_t columns = tensor_.row_values();
   const uint64_t row_bytes = columns * kValueBytes;
   const uint64_t bands = std::max<uint64_t>(kValuesAtATime / (columns * codec.band_rows), 1);
-  std::vector<float> values;
   while (!out.empty()) {
     const uint64_t row = offset_bytes / row_bytes;
     const uint64_t first = row - row % codec.band_rows;
     const uint64_t wanted = (offset_bytes + out.size() + row_bytes - 1) / row_bytes - first;
     const uint64_t count = std::min({wanted, bands * codec.band_rows, tensor_.rows() - first});
-    values.resize(count * columns);
-    CKPT_TRY(decode_rows(first, values));
+    const PooledArray<float> values(count * columns);
+    CKPT_TRY(decode_rows(first, values.span()));
     const uint64_t skipped_bytes = offset_bytes - first * row_bytes;
     const uint64_t size = std::min<uint64_t>(out.size(), count * row_bytes - skipped_bytes);
-    std::memcpy(out.data(), std::as_bytes(std::span(values)).data() + skipped_bytes, size);
+    std::memcpy(out.data(), values.bytes().data() + skipped_bytes, size);
     out = out.subspan(size);
     offset_bytes += size;
   }
   return {};
+}
+
+// A band or more of floats, once more, and what they are decoded from.
+uint64_t DecodedTensor::scratch_bytes(uint64_t size_bytes) const {
+  const uint64_t band_bytes = tensor_.codec->band_rows * tensor_.row_values() * kValueBytes;
+  const uint64_t most = std::max(band_bytes, kValuesAtATime * kValueBytes);
+  return 3 * std::min(size_bytes + 2 * band_bytes, most);
 }
 
 Status DecodedTensor::decode_rows(uint64_t first, std::span<float> values) const {
@@ -92,8 +98,8 @@ Status DecodedTensor::decode_rows(uint64_t first, std::span<float> values) const
   // Rows that share elements with others are read to the end of the last of them.
   const uint64_t band = tensor_.codec->band_rows;
   const uint64_t whole_end = std::min((end + band - 1) / band * band, tensor_.rows());
-  std::vector<float> all((whole_end - first) * columns);
-  std::vector<GatherBuffers> buffers(parts_.size());
+  const PooledArray<float> all((whole_end - first) * columns);
+  std::vector<GatherBuffers> buffers;
   std::vector<std::span<const std::byte>> bytes;
   for (size_t part = 0; part < parts_.size(); ++part) {
     const PartRule& rule = tensor_.codec->parts[part];
@@ -101,10 +107,11 @@ Status DecodedTensor::decode_rows(uint64_t first, std::span<float> values) const
     const uint64_t begin = is_whole ? 0 : part_shape(rule, first, columns).size_bytes;
     const uint64_t stop =
         is_whole ? parts_[part].size_bytes() : part_shape(rule, whole_end, columns).size_bytes;
-    CKPT_ASSIGN(bytes.emplace_back(), gather(parts_[part], begin, stop - begin, buffers[part]));
+    CKPT_ASSIGN(bytes.emplace_back(), gather(parts_[part], begin, stop - begin,
+                                             buffers.emplace_back(BufferPool::shared())));
   }
-  tensor_.codec->decode(bytes, {all, columns});
-  std::copy_n(all.begin(), values.size(), values.begin());
+  tensor_.codec->decode(bytes, {all.span(), columns});
+  std::copy_n(all.span().begin(), values.size(), values.begin());
   return {};
 }
 

@@ -30,25 +30,48 @@ size_t run_end(const Pieces& pieces, size_t first) {
   return next;
 }
 
+// From the first byte to the last of pieces [first, end).
+uint64_t run_bytes(const Pieces& pieces, size_t first, size_t end) {
+  uint64_t out = 0;
+  for (size_t i = first; i < end; ++i) {
+    const uint64_t piece_end = pieces[i].offset_bytes + pieces[i].size_bytes;
+    out = std::max(out, piece_end - pieces[first].offset_bytes);
+  }
+  return out;
+}
+
+void sort_by_place(Pieces& pieces) {
+  std::sort(pieces.begin(), pieces.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.source, a.offset_bytes) < std::tie(b.source, b.offset_bytes);
+  });
+}
+
+// So that what reserves them next finds room already.
+void make_room(AlignedBuffer& buffer, uint64_t size_bytes, BufferPool* pool) {
+  if (pool == nullptr || buffer.capacity_bytes() >= size_bytes) return;
+  pool->give(std::move(buffer));
+  buffer = pool->take(size_bytes);
+}
+
+uint64_t fetch_bytes(const ByteSource& source, uint64_t size_bytes) {
+  return source.memory().empty() ? size_bytes + source.scratch_bytes(size_bytes) : 0;
+}
+
 Result<std::span<const std::byte>> fetch(const ByteSource& source, uint64_t offset_bytes,
                                          uint64_t size_bytes, GatherBuffers& buffers) {
+  // Direct reads begin and end between pages.
+  if (source.memory().empty()) make_room(buffers.raw, size_bytes + 2 * kPageBytes, buffers.pool);
   if (buffers.cache == nullptr) return source.fetch(offset_bytes, size_bytes, buffers.raw);
   return buffers.cache->fetch(source, {offset_bytes, size_bytes, buffers.reading}, buffers.raw);
 }
 
 Status read_runs(Pieces pieces, std::byte* out, GatherBuffers& buffers) {
-  std::sort(pieces.begin(), pieces.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.source, a.offset_bytes) < std::tie(b.source, b.offset_bytes);
-  });
+  sort_by_place(pieces);
   for (size_t first = 0; first < pieces.size();) {
     const size_t end = run_end(pieces, first);
     const SliceIndex::Piece& head = pieces[first];
-    uint64_t run_bytes = 0;
-    for (size_t i = first; i < end; ++i) {
-      run_bytes =
-          std::max(run_bytes, pieces[i].offset_bytes + pieces[i].size_bytes - head.offset_bytes);
-    }
-    CKPT_ASSIGN(const auto run, fetch(*head.source, head.offset_bytes, run_bytes, buffers));
+    const uint64_t size_bytes = run_bytes(pieces, first, end);
+    CKPT_ASSIGN(const auto run, fetch(*head.source, head.offset_bytes, size_bytes, buffers));
     for (size_t i = first; i < end; ++i) {
       const auto& piece = pieces[i];
       std::memcpy(out + piece.target_bytes, run.data() + (piece.offset_bytes - head.offset_bytes),
@@ -59,7 +82,24 @@ Status read_runs(Pieces pieces, std::byte* out, GatherBuffers& buffers) {
   return {};
 }
 
+uint64_t largest_fetch(Pieces pieces) {
+  sort_by_place(pieces);
+  uint64_t largest = 0;
+  for (size_t first = 0; first < pieces.size();) {
+    const size_t end = run_end(pieces, first);
+    largest = std::max(largest, fetch_bytes(*pieces[first].source, run_bytes(pieces, first, end)));
+    first = end;
+  }
+  return largest;
+}
+
 }  // namespace
+
+void GatherBuffers::give_back() {
+  if (pool == nullptr) return;
+  pool->give(std::move(raw));
+  pool->give(std::move(ordered));
+}
 
 SliceIndex::SliceIndex(const std::vector<Slice>& slices) : slices_(slices) {
   starts_.reserve(slices.size() + 1);
@@ -93,9 +133,19 @@ Result<std::span<const std::byte>> gather(const SliceIndex& index, uint64_t firs
   if (pieces.size() == 1) {
     return fetch(*pieces[0].source, pieces[0].offset_bytes, size, buffers);
   }
+  make_room(buffers.ordered, size, buffers.pool);
   std::byte* out = buffers.ordered.reserve(size);
   CKPT_TRY(read_runs(pieces, out, buffers));
   return std::span<const std::byte>(out, size);
+}
+
+uint64_t gather_bytes(const SliceIndex& index, uint64_t first, uint64_t size) {
+  const Pieces pieces = index.pieces(first, size);
+  return largest_fetch(pieces) + (pieces.size() == 1 ? 0 : size);
+}
+
+uint64_t gather_into_bytes(const SliceIndex& index, uint64_t first, uint64_t size) {
+  return largest_fetch(index.pieces(first, size));
 }
 
 Status gather_into(const SliceIndex& index, uint64_t first, std::span<std::byte> out,

@@ -38,16 +38,27 @@ class SliceIndex {
 struct GatherBuffers {
   BlockCache* cache = nullptr;  // to read through; may be null
   BlockCache::Reading reading = BlockCache::Reading::kFirst;
-  AlignedBuffer raw;      // as read
-  AlignedBuffer ordered;  // pieces put in order
+  BufferPool* pool = nullptr;  // where its memory comes from; null: the system
+  AlignedBuffer raw;           // as read
+  AlignedBuffer ordered;       // pieces put in order
+
+  GatherBuffers() = default;
+  explicit GatherBuffers(BufferPool& from) : pool(&from) {}
+  GatherBuffers(GatherBuffers&&) noexcept = default;
+  GatherBuffers& operator=(GatherBuffers&&) noexcept = default;
+  ~GatherBuffers() { give_back(); }
+  void give_back();  // to the pool, where there is one
 };
 
 // Bytes [first, first + size). The result lies in `buffers` or in the source's own memory and is
 // good until the next call with these buffers. Fails as ByteSource::read does.
 Result<std::span<const std::byte>> gather(const SliceIndex& index, uint64_t first, uint64_t size,
                                           GatherBuffers& buffers);
+// Memory that this takes, in the buffers and while it reads; 0 for what lies in memory.
+uint64_t gather_bytes(const SliceIndex& index, uint64_t first, uint64_t size);
 // The same, into memory of the caller's. Requires: out.size() bytes lie inside from `first` on.
 Status gather_into(const SliceIndex& index, uint64_t first, std::span<std::byte> out,
                    GatherBuffers& buffers);
+uint64_t gather_into_bytes(const SliceIndex& index, uint64_t first, uint64_t size);
 
 }  // namespace ckpt

@@ -67,7 +67,8 @@ Status StridedSource::pick(const Rows& rows, uint64_t column, uint64_t columns,
   const uint64_t begin =
       grid_.first + rows.outer * outer_stride + rows.first * row_stride + column * column_stride;
   const uint64_t span = (rows.count - 1) * row_stride + (columns - 1) * column_stride + 1;
-  std::vector<std::byte> read(span * element_bytes_);
+  const PooledArray<std::byte> array(span * element_bytes_);
+  const auto read = array.span();
   CKPT_TRY(from_.source->read(from_.offset_bytes + begin * element_bytes_, read));
   const uint64_t row_elements = grid_.sizes[2];
   if (columns >= rows.count) {
@@ -110,6 +111,11 @@ Status StridedSource::fill(const Rows& rows, std::span<std::byte> out) const {
   return {};
 }
 
+uint64_t StridedSource::scratch_bytes(uint64_t size_bytes) const {
+  const uint64_t row_bytes = grid_.sizes[2] * element_bytes_;
+  return std::min(size_bytes + 2 * row_bytes, std::max(kSpanBytes, row_bytes)) + kSpanBytes;
+}
+
 Status StridedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
   if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
     return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
@@ -117,7 +123,6 @@ Status StridedSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
   }
   const uint64_t row_bytes = grid_.sizes[2] * element_bytes_;
   const uint64_t at_a_time = std::max<uint64_t>(kSpanBytes / row_bytes, 1);
-  std::vector<std::byte> scratch;
   while (!out.empty()) {
     const uint64_t row = offset_bytes / row_bytes;
     const uint64_t skipped_bytes = offset_bytes % row_bytes;
@@ -125,7 +130,8 @@ Status StridedSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
     const uint64_t left = grid_.sizes[1] - row % grid_.sizes[1];  // of the same matrix
     const Rows rows{row / grid_.sizes[1], row % grid_.sizes[1],
                     std::min({wanted, left, at_a_time})};
-    scratch.resize(rows.count * row_bytes);
+    const PooledArray<std::byte> array(rows.count * row_bytes);
+    const auto scratch = array.span();
     CKPT_TRY(fill(rows, scratch));
     const uint64_t size = std::min<uint64_t>(out.size(), scratch.size() - skipped_bytes);
     std::memcpy(out.data(), scratch.data() + skipped_bytes, size);

@@ -30,6 +30,7 @@ class StridedSource final : public ByteSource {
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override;
+  uint64_t scratch_bytes(uint64_t size_bytes) const override;
   const std::string& name() const override { return from_.source->name(); }
   const Slice& from() const { return from_; }
   uint64_t element_bytes() const { return element_bytes_; }

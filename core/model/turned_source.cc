@@ -50,24 +50,32 @@ TurnedSource::TurnedSource(Tensor tensor) : tensor_(std::move(tensor)) {
 Status TurnedSource::decode(const Window& window, uint64_t first_row, std::span<float> out) const {
   const uint64_t rows = out.size() / window.count;
   const uint64_t row = window.matrix * tensor_.shape[1] + first_row;
-  std::vector<std::vector<std::byte>> taken(parts_.size());
+  std::vector<PooledArray<std::byte>> taken;
   std::vector<std::span<const std::byte>> views;
-  GatherBuffers buffers;
+  GatherBuffers buffers(BufferPool::shared());
   for (size_t i = 0; i < parts_.size(); ++i) {
     const PartRule& rule = tensor_.codec->parts[i];
     const uint64_t row_bytes = part_shape(rule, 1, tensor_.shape[2]).size_bytes;
     const uint64_t skipped_bytes = part_shape(rule, 1, window.first).size_bytes;
     const uint64_t window_bytes = part_shape(rule, 1, window.count).size_bytes;
     CKPT_ASSIGN(const auto bytes, gather(parts_[i], row * row_bytes, rows * row_bytes, buffers));
-    taken[i].resize(rows * window_bytes);
+    const std::span<std::byte> to = taken.emplace_back(rows * window_bytes).span();
     for (uint64_t j = 0; j < rows; ++j) {
-      std::memcpy(taken[i].data() + j * window_bytes, bytes.data() + j * row_bytes + skipped_bytes,
+      std::memcpy(to.data() + j * window_bytes, bytes.data() + j * row_bytes + skipped_bytes,
                   window_bytes);
     }
-    views.emplace_back(taken[i]);
+    views.emplace_back(to);
   }
   tensor_.codec->decode(views, {out, window.count});
   return {};
+}
+
+// Whole blocks of columns, and what is read, cut and decoded for some of them.
+uint64_t TurnedSource::scratch_bytes(uint64_t size_bytes) const {
+  const uint64_t block_bytes = tensor_.codec->block_values * tensor_.shape[1] * sizeof(float);
+  const uint64_t turned =
+      std::min(size_bytes + 2 * block_bytes, std::max(kTurnedBytes, block_bytes));
+  return turned + std::min(turned, 2 * kStoredBytes) + 2 * kStoredBytes;
 }
 
 Status TurnedSource::fill(const Window& window, std::span<float> out) const {
@@ -77,12 +85,11 @@ Status TurnedSource::fill(const Window& window, std::span<float> out) const {
     row_bytes += part_shape(rule, 1, tensor_.shape[2]).size_bytes;
   }
   const uint64_t at_a_time = std::max<uint64_t>(kStoredBytes / row_bytes, 1);
-  std::vector<float> values;
   for (uint64_t first = 0; first < rows; first += at_a_time) {
     const uint64_t count = std::min(at_a_time, rows - first);
-    values.resize(count * window.count);
-    CKPT_TRY(decode(window, first, values));
-    turn(values, {count, window.count, rows}, out.data() + first);
+    const PooledArray<float> values(count * window.count);
+    CKPT_TRY(decode(window, first, values.span()));
+    turn(values.span(), {count, window.count, rows}, out.data() + first);
   }
   return {};
 }
@@ -96,7 +103,6 @@ Status TurnedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const
   const uint64_t row_bytes = tensor_.shape[1] * sizeof(float);
   const uint64_t block = tensor_.codec->block_values;
   const uint64_t at_a_time = std::max(kTurnedBytes / row_bytes / block, uint64_t{1}) * block;
-  std::vector<float> turned;
   while (!out.empty()) {
     const uint64_t row = offset_bytes / row_bytes;
     const uint64_t column = row % columns;
@@ -104,9 +110,9 @@ Status TurnedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const
     const uint64_t skipped_bytes = offset_bytes - (row - column + first) * row_bytes;
     const uint64_t wanted = round_up(divide_up(skipped_bytes + out.size(), row_bytes), block);
     const Window window{row / columns, first, std::min({wanted, at_a_time, columns - first})};
-    turned.resize(window.count * tensor_.shape[1]);
-    CKPT_TRY(fill(window, turned));
-    const auto bytes = std::as_bytes(std::span(turned)).subspan(skipped_bytes);
+    const PooledArray<float> turned(window.count * tensor_.shape[1]);
+    CKPT_TRY(fill(window, turned.span()));
+    const auto bytes = turned.bytes().subspan(skipped_bytes);
     const uint64_t size = std::min<uint64_t>(out.size(), bytes.size());
     std::memcpy(out.data(), bytes.data(), size);
     out = out.subspan(size);

@@ -26,6 +26,7 @@ class TurnedSource final : public ByteSource {
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override { return tensor_.values() * sizeof(float); }
+  uint64_t scratch_bytes(uint64_t size_bytes) const override;
   const std::string& name() const override { return tensor_.name; }
   const Tensor& tensor() const { return tensor_; }
 

@@ -49,15 +49,15 @@ class WovenSource final : public ByteSource {
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
     CKPT_TRY(check_range(*this, offset_bytes, out.size()));
     const uint64_t at_a_time = std::max<uint64_t>(kTurnsBytes / turn_bytes_, 1);
-    std::vector<std::byte> woven;
     while (!out.empty()) {
       const uint64_t turn = offset_bytes / turn_bytes_;
       const uint64_t skipped_bytes = offset_bytes % turn_bytes_;
       const uint64_t wanted = divide_up(skipped_bytes + out.size(), turn_bytes_);
-      woven.resize(std::min(wanted, at_a_time) * turn_bytes_);
-      CKPT_TRY(fill(turn, woven));
-      const uint64_t size = std::min<uint64_t>(out.size(), woven.size() - skipped_bytes);
-      std::memcpy(out.data(), woven.data() + skipped_bytes, size);
+      const PooledArray<std::byte> woven(std::min(wanted, at_a_time) * turn_bytes_);
+      const auto bytes = woven.bytes();
+      CKPT_TRY(fill(turn, bytes));
+      const uint64_t size = std::min<uint64_t>(out.size(), bytes.size() - skipped_bytes);
+      std::memcpy(out.data(), bytes.data() + skipped_bytes, size);
       out = out.subspan(size);
       offset_bytes += size;
     }
@@ -66,16 +66,20 @@ class WovenSource final : public ByteSource {
   uint64_t size_bytes() const override {
     return runs_[0].from.size_bytes / runs_[0].size_bytes * turn_bytes_;
   }
+  uint64_t scratch_bytes(uint64_t size_bytes) const override {
+    const uint64_t largest = std::max(kTurnsBytes, turn_bytes_);
+    return 2 * std::min(size_bytes + 2 * turn_bytes_, largest);
+  }
   const std::string& name() const override { return runs_[0].from.source->name(); }
 
  private:
   // Whole turns from `first` on.
   Status fill(uint64_t first, std::span<std::byte> out) const {
     const uint64_t turns = out.size() / turn_bytes_;
-    std::vector<std::byte> strand;
     uint64_t at = 0;
     for (const Run& run : runs_) {
-      strand.resize(turns * run.size_bytes);
+      const PooledArray<std::byte> array(turns * run.size_bytes);
+      const auto strand = array.span();
       CKPT_TRY(run.from.source->read(run.from.offset_bytes + first * run.size_bytes, strand));
       copy_runs(run.size_bytes, strand.data(), turns, out.data() + at, turn_bytes_);
       at += run.size_bytes;
@@ -116,6 +120,12 @@ class RepackedPart final : public ByteSource {
     return {};
   }
   uint64_t size_bytes() const override { return bytes_of(codec_, part_, tensor_.rows()); }
+  // What is read and the parts that are made of it, of the rows that are asked for.
+  uint64_t scratch_bytes(uint64_t size_bytes) const override {
+    const uint64_t row_bytes = bytes_of(*tensor_.codec, 0, 1);
+    const uint64_t rows = divide_up(size_bytes, bytes_of(codec_, part_, 1)) + 1;
+    return 3 * std::min(rows * row_bytes, std::max(kTurnsBytes, row_bytes));
+  }
   const std::string& name() const override { return tensor_.name; }
 
  private:
@@ -124,7 +134,7 @@ class RepackedPart final : public ByteSource {
   }
 
   Status move_rows(uint64_t first, uint64_t rows, std::vector<std::byte>& made) const {
-    GatherBuffers buffers;
+    GatherBuffers buffers(BufferPool::shared());
     const uint64_t begin = bytes_of(*tensor_.codec, 0, first);
     CKPT_ASSIGN(const std::span<const std::byte> from,
                 gather(slices_, begin, bytes_of(*tensor_.codec, 0, rows), buffers));

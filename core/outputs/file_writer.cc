@@ -17,10 +17,9 @@
 namespace ckpt {
 namespace {
 
-// Written but not hashed bytes that one file keeps in memory; of those that come too early by far,
-// so that they leave room for the ones whose turn is near.
+// Written but not hashed bytes that one file keeps in memory; half of that of those that come too
+// early by far, so that they leave room for the ones whose turn is near.
 constexpr uint64_t kMaxKeptBytes = 48 << 20;
-constexpr uint64_t kMaxEarlyBytes = kMaxKeptBytes / 2;
 // How long a hash may stand still while the piece that it waits for is made.
 constexpr std::chrono::milliseconds kMaxStandstill{200};
 constexpr uint64_t kReadBackBytes = 4 << 20;
@@ -200,7 +199,7 @@ uint64_t FileWriter::hashed_before(uint64_t offset_bytes, uint64_t size_bytes) c
 Status FileWriter::hash_in_order(Piece piece, bool is_kept) {
   std::unique_lock lock(mutex_);
   const uint64_t known = hashed_before(piece.offset_bytes, piece.bytes.size());
-  if (is_kept) kept_bytes_ -= known;
+  if (is_kept) let_go(known);
   piece.offset_bytes += known;
   piece.bytes = piece.bytes.subspan(known);
   if (!is_kept || piece.bytes.empty()) pool_.give(std::move(piece.buffer));
@@ -250,7 +249,7 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
     }
     lock.lock();
     hashed_bytes_ += next.size_bytes;
-    if (kept) kept_bytes_ -= next.size_bytes;
+    if (kept) let_go(next.size_bytes);
     hash_moved_.notify_all();
     if (status && hashed_bytes_ - state_.size_bytes >= kStateEveryBytes) state_ = sha256_.state();
   }
@@ -259,19 +258,33 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
   return status;
 }
 
+void FileWriter::keep(uint64_t size_bytes) {
+  kept_bytes_ += size_bytes;
+  if (mode_.room != nullptr) mode_.room->used_bytes += size_bytes;
+}
+
+void FileWriter::let_go(uint64_t size_bytes) {
+  kept_bytes_ -= size_bytes;
+  if (mode_.room != nullptr) mode_.room->used_bytes -= size_bytes;
+}
+
 // Holds back a thread that writes faster than its file is hashed: otherwise all that follows would
 // be read back, which makes the hash slower still. False when the piece cannot be kept.
 bool FileWriter::make_room(const Piece& piece, Turn turn) {
-  const uint64_t limit = turn == Turn::kNext ? kMaxKeptBytes : kMaxEarlyBytes;
+  const uint64_t share = turn == Turn::kNext ? 1 : 2;
   std::unique_lock lock(mutex_);
   const auto fits = [&] {
-    return piece.offset_bytes <= hashed_bytes_ || kept_bytes_ + piece.bytes.size() <= limit;
+    const uint64_t size = piece.bytes.size();
+    const bool has_room =
+        mode_.room == nullptr || mode_.room->used_bytes + size <= mode_.room->limit_bytes / share;
+    return piece.offset_bytes <= hashed_bytes_ ||
+           (kept_bytes_ + size <= kMaxKeptBytes / share && has_room);
   };
   for (bool moves = turn == Turn::kNext; moves && !fits();) {
     moves = hash_moved_.wait_for(lock, kMaxStandstill) == std::cv_status::no_timeout || hashing_;
   }
   if (!fits()) return false;
-  kept_bytes_ += piece.bytes.size();
+  keep(piece.bytes.size());
   return true;
 }
 

@@ -21,10 +21,17 @@
 
 namespace ckpt {
 
+// Bytes of pieces that wait for the hashes of all files of a run. Thread-safe.
+struct WaitingRoom {
+  std::atomic<uint64_t> limit_bytes{uint64_t{64} << 20};
+  std::atomic<uint64_t> used_bytes{0};
+};
+
 struct FileMode {
   bool may_exist = false;  // what is in the file already stays
   bool hashes = true;      // else finish() gives no digest and nothing is read back
   const std::atomic<bool>* interrupted = nullptr;  // ends long reading back
+  WaitingRoom* room = nullptr;                     // shared with other files; null: none is
   int open_flags() const;                          // as Place::make_file() takes them
 };
 
@@ -68,6 +75,8 @@ class FileWriter {
   Status write_all(const OpenOnDemand::Opened& file, bool is_direct,
                    std::span<const std::byte> bytes, uint64_t offset_bytes) const;
   bool make_room(const Piece& piece, Turn turn);
+  void keep(uint64_t size_bytes);
+  void let_go(uint64_t size_bytes);
   uint64_t hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const;
   Status hash_in_order(Piece piece, bool is_kept);
   Status hash_waiting(std::unique_lock<std::mutex>& lock);

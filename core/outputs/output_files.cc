@@ -4,7 +4,8 @@
 
 namespace ckpt {
 
-Status OutputFiles::open(bool force, Leftovers leftovers, const FileMode& mode) {
+Status OutputFiles::open(bool force, Leftovers leftovers, FileMode mode) {
+  mode.room = &room_;
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];
     CKPT_ASSIGN(Place place, Place::make(output, force, leftovers));

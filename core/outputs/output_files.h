@@ -17,11 +17,19 @@ namespace ckpt {
 class OutputFiles {
  public:
   explicit OutputFiles(const Plan& plan) : plan_(plan) {}
+  OutputFiles(const OutputFiles&) = delete;
+  OutputFiles& operator=(const OutputFiles&) = delete;
+  ~OutputFiles() { pool_.set_limit(BufferPool::kUsualBytes); }
 
   // Makes all of them, or takes them over. Fails: as Place::make and FileWriter::create.
-  Status open(bool force, Leftovers leftovers, const FileMode& mode);
+  Status open(bool force, Leftovers leftovers, FileMode mode);
   FileWriter& writer(uint32_t output, uint32_t file) { return *writers_[output][file]; }
   BufferPool& pool() { return pool_; }
+  // Of buffers, and of those the pieces that wait for a hash.
+  void limit_memory(uint64_t buffers_bytes, uint64_t pieces_bytes) {
+    pool_.set_limit(buffers_bytes);
+    room_.limit_bytes = pieces_bytes;
+  }
   // Syncs every file. Requires: all bytes were put.
   Result<std::vector<FileReport>> finish();
   Status publish();
@@ -30,7 +38,8 @@ class OutputFiles {
 
  private:
   const Plan& plan_;
-  BufferPool pool_;
+  BufferPool& pool_ = BufferPool::shared();
+  WaitingRoom room_;
   std::vector<Place> places_;
   std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;  // by output, then file
 };

@@ -279,6 +279,7 @@ constexpr Codec block_codec(std::string_view name, std::string_view help,
           .parts = kBlockParts<kDtype, kSuffix>,
           .band_rows = kTile,
           .block_values = kTile,
+          .decodes_any_rows = true,
           .encode = encode_blocks<kDtype>,
           .decode = decode_blocks<kDtype>,
           .count_extreme = count_extreme_e4m3};
@@ -292,6 +293,7 @@ constexpr Codec ragged_codec(std::string_view name, std::string_view help) {
           .parts = kBlockParts<kDtype, kSuffix>,
           .band_rows = kTile,
           .block_values = 1,
+          .decodes_any_rows = true,
           .decode = decode_ragged_blocks<kDtype>,
           .count_extreme = count_extreme_e4m3};
 }
@@ -330,6 +332,7 @@ constinit const Codec kFp8SpreadCodec = {
     .parts = kSpreadParts,
     .band_rows = kTile,
     .block_values = 1,
+    .decodes_any_rows = true,
     .encode = encode_blocks<Dtype::kF32>,
     .decode = decode_ragged_blocks<Dtype::kF32>,
     .count_extreme = count_extreme_e4m3};

@@ -45,7 +45,8 @@ void read_all(BlockCache& cache, const ByteSource& source, Reading reading) {
 
 TEST(BlockCache, WhatIsReadTwiceIsReadFromTheSourceOnceAndThenForgotten) {
   const MadeSource source;
-  BlockCache cache(2 * kSourceBytes, Use::kTwice);
+  BufferPool pool;
+  BlockCache cache(2 * kSourceBytes, Use::kTwice, pool);
   read_all(cache, source, Reading::kFirst);
   EXPECT_EQ(cache.read_bytes(), kSourceBytes);
   read_all(cache, source, Reading::kLast);
@@ -59,15 +60,26 @@ TEST(BlockCache, WhatIsReadTwiceIsReadFromTheSourceOnceAndThenForgotten) {
 TEST(BlockCache, OfATensorThatIsTooLargeItsFirstPartIsKept) {
   const MadeSource source;
   constexpr uint64_t kCapacity = 8 * kMiB;
-  BlockCache cache(kCapacity, Use::kTwice);
+  BufferPool pool;
+  BlockCache cache(kCapacity, Use::kTwice, pool);
   read_all(cache, source, Reading::kFirst);
   read_all(cache, source, Reading::kLast);
   EXPECT_LE(cache.read_bytes(), 2 * kSourceBytes - kCapacity + 4 * kMiB);
 }
 
+TEST(BlockCache, RangesThatShareBlocksKeepNoMoreThanItHolds) {
+  const MadeSource source;
+  BufferPool pool(0);
+  BlockCache cache(4 * kMiB, Use::kTwice, pool);
+  const uint64_t before = AlignedBuffer::all_bytes();
+  read_all(cache, source, Reading::kFirst);
+  EXPECT_LE(AlignedBuffer::all_bytes() - before, 7 * kMiB);
+}
+
 TEST(BlockCache, EndsOfTensorsMakeRoomForTheNext) {
   const MadeSource source;
-  BlockCache cache(4 * kMiB, Use::kTwice);
+  BufferPool pool;
+  BlockCache cache(4 * kMiB, Use::kTwice, pool);
   AlignedBuffer scratch;
   for (uint64_t at = kMiB / 2; at + kMiB < kSourceBytes; at += 4 * kMiB) {
     for (const Reading reading : {Reading::kFirst, Reading::kLast}) {
@@ -79,7 +91,8 @@ TEST(BlockCache, EndsOfTensorsMakeRoomForTheNext) {
 
 TEST(BlockCache, WhatIsReadOftenStaysAsLongAsItIsUsed) {
   const MadeSource source;
-  BlockCache cache(2 * kSourceBytes, Use::kOften);
+  BufferPool pool;
+  BlockCache cache(2 * kSourceBytes, Use::kOften, pool);
   for (int i = 0; i < 3; ++i) read_all(cache, source, Reading::kLast);
   EXPECT_EQ(cache.read_bytes(), kSourceBytes);
 }

@@ -26,18 +26,38 @@ TEST(BufferPool, KeepsNoMoreThanItMay) {
   std::vector<Piece> pieces;
   for (int i = 0; i < 20; ++i) pieces.push_back(make_piece(pool, 0, 16 << 20));
   for (Piece& piece : pieces) pool.give(std::move(piece.buffer));
-  EXPECT_EQ(pool.free_bytes(), BufferPool::kMaxFreeBytes);
+  EXPECT_EQ(pool.free_bytes(), BufferPool::kUsualBytes);
 }
 
 TEST(BufferPool, GivesWhatIsThereToWhomItFits) {
   BufferPool pool;
-  for (const uint64_t size_bytes : {5u << 20, 1u << 20, 3u << 20}) {
+  for (const uint64_t size_bytes : {5u << 20, 1u << 20, 9u << 18}) {
     AlignedBuffer buffer;
     buffer.reserve(size_bytes);
     pool.give(std::move(buffer));
   }
-  EXPECT_EQ(pool.take(2 << 20).capacity_bytes(), uint64_t{3} << 20);
-  EXPECT_EQ(pool.take(6 << 20).capacity_bytes(), 0u);
+  EXPECT_EQ(pool.take(2 << 20).capacity_bytes(), uint64_t{9} << 18);
+  EXPECT_EQ(pool.take(6 << 20).capacity_bytes(), uint64_t{6} << 20) << "a new one";
+  EXPECT_EQ(pool.free_bytes(), uint64_t{6} << 20) << "the others stay";
+}
+
+// Who takes a buffer may need less of it than was asked for, as direct reads do.
+TEST(BufferPool, WhatWasTakenFitsTheNextWhoAsksForAsMuch) {
+  BufferPool pool;
+  for (int i = 0; i < 3; ++i) {
+    AlignedBuffer buffer = pool.take((2 << 20) + 2 * kPageBytes);
+    buffer.reserve(2 << 20);
+    EXPECT_EQ(pool.free_bytes(), 0u);
+    pool.give(std::move(buffer));
+  }
+  EXPECT_LE(pool.free_bytes(), uint64_t{9} << 18);
+}
+
+TEST(BufferPool, TheLongestUnusedGoesFirst) {
+  BufferPool pool(12 << 20);
+  for (const uint64_t size_bytes : {4u << 20, 5u << 20, 2u << 20}) pool.give(pool.take(size_bytes));
+  pool.give(pool.take(3 << 20));
+  EXPECT_EQ(pool.free_bytes(), uint64_t{10} << 20) << "the one of 4 MiB has gone";
 }
 
 }  // namespace

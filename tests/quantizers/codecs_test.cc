@@ -186,6 +186,34 @@ TEST(Codecs, AnyNumberOfRowsAndBlocksStaysInsideItsParts) {
   }
 }
 
+// The engine decodes a band of such a codec a few rows at a time.
+TEST(Codecs, RowsOfABandDecodedApartAreThoseOfTheWholeBand) {
+  constexpr uint64_t kRowValues = 384;
+  size_t tested = 0;
+  for (const Codec* codec : all_codecs()) {
+    if (!codec->decodes_any_rows || codec->encode == nullptr) continue;
+    ++tested;
+    const Encoded encoded = encode(*codec, weights_like(codec->band_rows, kRowValues), kRowValues);
+    const auto whole = decode(*codec, encoded, codec->band_rows, kRowValues);
+    for (uint64_t row = 0; row < codec->band_rows; row += 5) {
+      const uint64_t rows = std::min<uint64_t>(5, codec->band_rows - row);
+      std::vector<std::span<const std::byte>> parts;
+      for (size_t i = 0; i < codec->parts.size(); ++i) {
+        const PartRule& rule = codec->parts[i];
+        const uint64_t size = part_shape(rule, rows, kRowValues).size_bytes;
+        const uint64_t first = rule.tile_rows == 1 ? row : 0;
+        const uint64_t start = part_shape(rule, first, kRowValues).size_bytes;
+        parts.push_back(encoded.const_parts()[i].subspan(start, size));
+      }
+      std::vector<float> out(rows * kRowValues);
+      codec->decode(parts, {out, kRowValues});
+      const auto* expected = whole.data() + row * kRowValues;
+      EXPECT_TRUE(std::equal(out.begin(), out.end(), expected)) << codec->name << " " << row;
+    }
+  }
+  EXPECT_GE(tested, 5u);
+}
+
 // The engine cuts tensors into runs of rows; the bytes must not show it.
 TEST(Codecs, RowsEncodedApartGiveTheSameBytes) {
   constexpr uint64_t kRowValues = 1024;

@@ -206,7 +206,9 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
   const Quantization* said = on.quantization();
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   if (said == nullptr) return nullptr;
-  if (profile.program == Program::kVllm && on.text_type.starts_with("lfm2")) {
+  // vLLM 0.32 runs them quantized.
+  const bool is_older = profile.program == Program::kVllm && profile.reads_old_tokenizers_alone();
+  if (is_older && on.text_type.starts_with("lfm2")) {
     return has(".conv.") ? &kConvolutions : nullptr;
   }
   if (profile.program != Program::kSglang) return nullptr;

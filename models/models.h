@@ -155,7 +155,8 @@ inline constexpr RopeByLayerType kRopeByLayerType[] = {
     {"olmo3", ""},
 };
 
-// Fields of released configurations that SGLang's class asks for and transformers 5 does not save.
+// Fields of released configurations that classes of SGLang, and of vLLM the second, ask for and
+// transformers 5 does not save.
 // model_types between spaces.
 struct UnsavedField {
   std::string_view name;

@@ -76,6 +76,13 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
   for (const Output& output : plan.outputs) {
     const std::string next = next_command(output, plan);
     if (!next.empty()) console.talk(fmt::format("Next: {}", next));
+    for (const Tensor& tensor : output.checkpoint.tensors) {
+      const auto error = tensor.is_stored() ? std::nullopt : tensor.recoded().second_error;
+      if (!error) continue;
+      console.object(
+          "rounded",
+          {{"out", output.path.string()}, {"tensor", tensor.name}, {"second_error", *error}});
+    }
     const MovedBlocks moved = count_moved(output.checkpoint.tensors);
     console.object("summary", {{"out", output.path.string()},
                                {"dry_run", false},

@@ -65,6 +65,8 @@ void show_tensor(const Console& console, const Output& output, const Tensor& ten
               {"bits_per_weight", sum.rounded_bits()}};
   const uint64_t kept = tensor.is_stored() ? 0 : tensor.recoded().exact_blocks;
   if (kept != 0) row["moved_blocks"] = kept;
+  const auto error = tensor.is_stored() ? std::nullopt : tensor.recoded().second_error;
+  if (error) row["second_error"] = *error;
   console.object("plan", row);
 }
 

@@ -81,6 +81,8 @@ struct Recoded {
       nullptr;                // second moments of what the columns are
                               // multiplied with (core/chunks/error_feedback.h)
   uint64_t exact_blocks = 0;  // of `from`: known to keep their values, where `repack` is not set
+  // Of values that were rounded before, sampled: squared error, as a part of the squares.
+  std::optional<double> second_error = {};
 };
 
 // One plain floating-point number an element, of 16 bits or more.

@@ -41,7 +41,8 @@ for name in one two; do
 done
 echo "--- convolutions"
 "$ckpt" convert "$families/lfm2/hf" lfm2 --to nvfp4-w4a16 --quiet > sums
-"$ckpt" doctor lfm2 --for vllm | grep -A3 '^Q14'
+"$ckpt" doctor lfm2 --for vllm-0.17 | grep -A3 '^Q14'
+"$ckpt" doctor lfm2 --for vllm | grep -c '^Q14'
 "$ckpt" convert "$families/lfm2/hf" kept --to nvfp4-w4a16 --keep '*.conv.*' --quiet > sums
-"$ckpt" doctor kept --for vllm | grep -c '^Q14'
+"$ckpt" doctor kept --for vllm-0.17 | grep -c '^Q14'
 exit 0

@@ -80,3 +80,8 @@ for glob in '*' lm_head '*lm_head*'; do
   "$ckpt" convert "$testdata/qwen3-micro" fp8 --to nvfp4 --preset default-input-scale1 --only '*.o_proj' --fp8 "$glob" 2>&1 >&- | grep note
   "$ckpt" show fp8 | sed -n '/FP8: \|NVFP4 (/p' | cut -c1-160; rm -rf fp8
 done
+echo "== a head that the class ties without a word is listed, as ModelOpt does"
+for family in cohere ernie45; do
+  "$ckpt" convert "$testdata/families/$family/hf" tied --to nvfp4-w4a16 --quiet > sums
+  tr -d ' \n' < tied/hf_quant_config.json | grep -o '"exclude_modules.*'; rm -rf tied
+done

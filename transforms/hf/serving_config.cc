@@ -84,22 +84,14 @@ void add_theta(JsonText& level) {
   level.set_sorted("rope_theta", std::move(value));
 }
 
-// A class that computes logits, and takes the absent field for false.
-bool is_untied_class(const JsonText& config) {
-  const JsonText* classes = config.find("architectures");
-  if (classes == nullptr || !classes->is_array() || classes->items().empty()) return false;
-  const auto name = classes->items().front().as_text();
-  const ParameterTable* table = name ? table_of_architecture(*name) : nullptr;
-  return name && !name->ends_with("Model") && table != nullptr && !ties_head_by_default(*table);
-}
-
 void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& context) {
   const bool has_own_head = checkpoint.has_head();
   JsonText* inner = text_level(config).find("tie_word_embeddings");
   JsonText* outer = config.find("tie_word_embeddings");
   const bool differ = inner != nullptr && outer != nullptr && !(*inner == *outer);
   const JsonText* said = inner != nullptr ? inner : outer;
-  const bool is_untied = said == nullptr ? is_untied_class(config) : said->as_boolean() == false;
+  const bool is_untied =
+      said == nullptr ? ties_head_by_class(config) == false : said->as_boolean() == false;
   const bool lacks_head = is_untied && !has_own_head;
   if (checkpoint.tensors.empty() || !(differ || lacks_head)) return;
   if (said == nullptr) {
@@ -173,6 +165,15 @@ Status mend_generation(Checkpoint& checkpoint) {
 }
 
 }  // namespace
+
+std::optional<bool> ties_head_by_class(const JsonText& config) {
+  const JsonText* classes = config.find("architectures");
+  if (classes == nullptr || !classes->is_array() || classes->items().empty()) return std::nullopt;
+  const auto name = classes->items().front().as_text();
+  const ParameterTable* table = name ? table_of_architecture(*name) : nullptr;
+  if (table == nullptr || name->ends_with("Model")) return std::nullopt;
+  return ties_head_by_default(*table);
+}
 
 Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues&,
                                   const Context& context) {

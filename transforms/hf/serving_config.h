@@ -9,6 +9,8 @@
 // second time.
 #pragma once
 
+#include <optional>
+
 #include "core/json/json_edit.h"
 #include "core/model/transform.h"
 
@@ -17,6 +19,10 @@ namespace ckpt {
 // Fails: kCorrupt: a document that is no JSON object, or no ModelOpt statement where it must be.
 Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context);
+
+// Whether the class of `config` computes logits with its embeddings where nothing is said; nullopt:
+// a class that is not known here, or makes no logits.
+std::optional<bool> ties_head_by_class(const JsonText& config);
 
 // The part of it that concerns quantization: lists, quant_method, group_size, both documents.
 Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context);

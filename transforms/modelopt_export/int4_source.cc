@@ -1,5 +1,7 @@
 #include "transforms/modelopt_export/int4_source.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "core/chunks/evaluate.h"
@@ -79,16 +81,14 @@ Result<Checkpoint> take_int4(Checkpoint checkpoint, const ExportOptions& options
   return checkpoint;
 }
 
-Status note_int4_error(const Checkpoint& checkpoint, const Int4Weights& weights,
-                       const Context& context) {
+Status note_int4_error(Checkpoint& checkpoint, const Int4Weights& weights, const Context& context) {
   if (weights.empty()) return {};
   const uint64_t limit =
       std::clamp(kMeasuredValues / weights.size(), kLeastMeasured, kSampleValues);
   Int4Error all;
-  uint64_t count = 0, exact = 0, kept = 0, total = 0;
-  double worst = 0;
-  std::string worst_name;
-  for (const Tensor& tensor : checkpoint.tensors) {
+  uint64_t exact = 0, kept = 0, total = 0;
+  std::vector<std::pair<double, std::string>> errors;
+  for (Tensor& tensor : checkpoint.tensors) {
     const auto found = weights.find(tensor.name);
     if (found == weights.end()) continue;
     if (tensor.is_plain_float()) {
@@ -97,24 +97,29 @@ Status note_int4_error(const Checkpoint& checkpoint, const Int4Weights& weights,
     }
     CKPT_ASSIGN(const Int4Error error, measured(tensor, found->second, limit));
     all.add(error);
-    ++count;
     total += tensor.values();
     exact += error.exact_blocks == error.blocks ? 1 : 0;
-    if (error.squares.relative() <= worst && !worst_name.empty()) continue;
-    worst = error.squares.relative();
-    worst_name = tensor.name;
+    errors.emplace_back(error.squares.relative(), tensor.name);
+    Recoded made = tensor.recoded();
+    made.second_error = error.squares.relative();
+    tensor.origin = std::move(made);
   }
   if (kept > 0)
     context.note(fmt::format("{} weights of packed integers stay unquantized, as BF16", kept));
-  if (count == 0) return {};
+  if (errors.empty()) return {};
+  std::stable_sort(errors.begin(), errors.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> worst;
+  for (size_t i = 0; i < std::min<size_t>(errors.size(), 3); ++i) {
+    worst.push_back(fmt::format("{:.2e} of '{}'", errors[i].first, errors[i].second));
+  }
   context.note(fmt::format(
       "{} weights of packed integers were decoded and rounded a second time: relative squared "
-      "error {:.2e}, "
-      "at "
-      "most {:.2e} ('{}'); {} weights and {} of {} blocks of 16 keep their values{}",
-      count, all.squares.relative(), worst, worst_name, exact, all.exact_blocks, all.blocks,
+      "error {:.2e}, at most {}; {} weights and {} of {} blocks of 16 keep their values{}",
+      errors.size(), all.squares.relative(), fmt::join(worst, ", "), exact, all.exact_blocks,
+      all.blocks,
       all.values == total ? "" : fmt::format(", measured on {} of {} values", all.values, total)));
-  context.note("ckpt diff --values IN OUT measures each of them");
+  context.note("--json has the error of each; ckpt diff --values IN OUT measures them whole");
   return {};
 }
 

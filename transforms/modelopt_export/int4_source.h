@@ -24,10 +24,9 @@ using Int4Weights = std::map<std::string, Tensor>;  // as they were read, by nam
 Result<Checkpoint> take_int4(Checkpoint checkpoint, const ExportOptions& options,
                              const Context& context, Int4Weights& out);
 
-// Notes the relative squared error of what `checkpoint` makes of them, over all and of the worst,
-// and how many blocks of 16 are exact; of large models measured on rows spread evenly. Reads that
-// part of the weights. Fails: kIo, kCorrupt: NaN or Inf.
-Status note_int4_error(const Checkpoint& checkpoint, const Int4Weights& weights,
-                       const Context& context);
+// Sets second_error of what `checkpoint` makes of them, and notes it over all and of the worst, and
+// how many blocks of 16 are exact; of large models measured on rows spread evenly. Reads that part
+// of the weights. Fails: kIo, kCorrupt: NaN or Inf.
+Status note_int4_error(Checkpoint& checkpoint, const Int4Weights& weights, const Context& context);
 
 }  // namespace ckpt

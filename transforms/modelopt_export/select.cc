@@ -7,6 +7,7 @@
 #include "core/base/glob.h"
 #include "core/model/tensor_names.h"
 #include "transforms/hf/quant_config.h"
+#include "transforms/hf/serving_config.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/mxfp4_cast.h"
 
@@ -225,6 +226,7 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
   if (!config) return out;
   const JsonText* text = config->find("text_config");
+  out.has_tied_head = ties_head_by_class(*config) == true;
   for (const JsonText* scope : {&*config, text}) {
     if (scope == nullptr || !scope->is_object()) continue;
     out.model_type = scope->find_text("model_type").value_or(out.model_type);

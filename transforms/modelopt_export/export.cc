@@ -205,6 +205,7 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   QuantLayers layers = list_layers(checkpoint, selection);
   CKPT_TRY(keep_fp8(checkpoint, fp8, selection, parsed, context));
   CKPT_TRY(make_export_tensors(checkpoint, job));
+  add_kept_scales(checkpoint, fp8);
   CKPT_TRY(note_int4_error(checkpoint, int4, context));
   CKPT_TRY(write_documents(checkpoint, job, fp8, std::move(layers)));
   assign_export_files(checkpoint.tensors);

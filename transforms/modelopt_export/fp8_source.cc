@@ -6,6 +6,7 @@
 #include "core/model/tensor_names.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/quant_statement.h"
+#include "transforms/modelopt_export/mxfp4_cast.h"
 #include "transforms/packed/packed.h"
 
 namespace ckpt {
@@ -32,6 +33,26 @@ Status check_fp8_axes(const Tensor& tensor) {
                         tensor.name, fmt::join(tensor.shape, ", "));
 }
 
+constexpr std::string_view kScaleEnd = ".scale";
+
+std::map<std::string, Fp8Source::Pair> find_scaled_pairs(const Checkpoint& checkpoint) {
+  std::map<std::string, const Tensor*> scales;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (tensor.name.ends_with(kScaleEnd)) scales.emplace(module_of(tensor.name), &tensor);
+  }
+  std::map<std::string, Fp8Source::Pair> out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!tensor.name.ends_with(kWeight)) continue;
+    const auto scale = scales.find(module_of(tensor.name));
+    if (scale != scales.end()) out.emplace(tensor.name, Fp8Source::Pair{tensor, *scale->second});
+  }
+  return out;
+}
+
+// The block that predicts tokens further on, whose layers have a name of their own. NVIDIA's recipe
+// for DeepSeek-V4 leaves it as it is.
+bool is_of_mtp_block(std::string_view name) { return name.starts_with("mtp."); }
+
 // Servers that know moe_quant_algo take every other layer for FP8.
 Status check_experts_alone(const Selection& selection, const Fp8Source& source,
                            const Checkpoint& checkpoint) {
@@ -40,21 +61,40 @@ Status check_experts_alone(const Selection& selection, const Fp8Source& source,
     const std::string& name = checkpoint.tensors[i].name;
     const bool is_expert = is_of_expert(name);
     const bool is_selected = !selection.modules[i].empty();
-    const bool was_fp8 = source.weights.count(name) != 0;
+    const bool was_mxfp4 = mxfp4_of(checkpoint.tensors[i]) != nullptr;
+    const bool was_quantized = was_mxfp4 || source.weights.count(name) != 0;
     if (is_selected && !is_expert) {
       return fail_with_hint(ErrorCode::kUnsupported, hint,
                             "rest=fp8: '{}' is no routed expert; beside FP8 that stays, servers "
                             "take NVFP4 of routed experts alone",
                             selection.modules[i]);
     }
-    if (!is_selected && is_expert && was_fp8) {
+    if (!is_selected && is_expert && was_quantized && !is_of_mtp_block(name)) {
       return fail_with_hint(ErrorCode::kUnsupported, hint,
-                            "rest=fp8: '{}' would stay FP8; beside FP8 that stays, servers take "
+                            "rest=fp8: '{}' would stay {}; beside FP8 that stays, servers take "
                             "all routed experts as NVFP4 or none",
-                            name);
+                            name, was_mxfp4 ? "MXFP4" : "FP8");
     }
   }
   return {};
+}
+
+// Of DeepSeek-V4's MTP block: check_experts_alone lets no other pass.
+void keep_mxfp4(Checkpoint& checkpoint, const Fp8Source& source, const Selection& selection,
+                const Context& context) {
+  uint64_t count = 0;
+  std::string first;
+  for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
+    Tensor& tensor = checkpoint.tensors[i];
+    const auto pair = source.pairs.find(tensor.name);
+    if (pair == source.pairs.end() || !selection.modules[i].empty()) continue;
+    if (mxfp4_of(tensor) == nullptr) continue;
+    if (count++ == 0) first = tensor.name;
+    tensor = pair->second.codes;
+  }
+  if (count == 0) return;
+  context.note(fmt::format(
+      "{} weights of MXFP4 stay as they are, with the same bytes (the first: '{}')", count, first));
 }
 
 }  // namespace
@@ -63,11 +103,16 @@ Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8So
   CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
   if (statement.method != kFp8Method) return checkpoint;
   out.said = statement.said;
+  out.pairs = find_scaled_pairs(checkpoint);
   CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
   const Codec& bf16 = plain_codec(context.codecs, Dtype::kBF16);
   std::vector<Tensor> tensors;
   uint64_t activations = 0;
   for (Tensor& tensor : checkpoint.tensors) {
+    // One that is no part of a weight stays by itself.
+    if (tensor.name.ends_with(kScaleEnd)) {
+      out.pairs.erase(module_of(tensor.name) + std::string(kWeight));
+    }
     if (ends_with_any(tensor.name, kStaticScales)) {
       ++activations;
       continue;
@@ -104,13 +149,15 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
     if (found == source.weights.end() || !selection.modules[i].empty()) continue;
     if (count++ == 0) first = tensor.name;
     if (!options.keeps_fp8) continue;
-    if (is_unpacked(found->second)) {
+    const auto pair = source.pairs.find(tensor.name);
+    if (pair == source.pairs.end() && is_unpacked(found->second)) {
       return fail_with_hint(ErrorCode::kUnsupported, "no --rest, which makes it BF16",
                             "rest=fp8: '{}' has scales of a kind that can only be decoded",
                             tensor.name);
     }
-    tensor = found->second;
+    tensor = pair == source.pairs.end() ? found->second : pair->second.codes;
   }
+  if (options.keeps_fp8) keep_mxfp4(checkpoint, source, selection, context);
   if (count == 0) return {};
   context.note(fmt::format("{} weights of FP8 stay unquantized, as {} (the first: '{}')", count,
                            options.keeps_fp8 ? "FP8 with the same bytes" : "BF16", first));
@@ -120,6 +167,18 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
         "vLLM 0.17 takes none such: without rest=fp8 the layers become BF16");
   }
   return {};
+}
+
+void add_kept_scales(Checkpoint& checkpoint, const Fp8Source& source) {
+  std::vector<Tensor> out;
+  for (Tensor& tensor : checkpoint.tensors) {
+    const auto pair = source.pairs.find(tensor.name);
+    const bool is_kept = pair != source.pairs.end() && tensor.is_stored() &&
+                         tensor.codec == pair->second.codes.codec;
+    out.push_back(std::move(tensor));
+    if (is_kept) out.push_back(pair->second.scale);
+  }
+  checkpoint.tensors = std::move(out);
 }
 
 Status write_fp8_config(Checkpoint& checkpoint, const Fp8Source& source) {

@@ -6,7 +6,8 @@
 //
 // A value is one product of floats, rounded to BF16 once; magnitudes are those of such values.
 // With rest=fp8 config.json keeps its statement, and says of the routed experts what they are now:
-// "moe_quant_algo": "NVFP4".
+// "moe_quant_algo": "NVFP4". DeepSeek-V4's scales are F8_E8M0 and called P.scale; its experts are
+// MXFP4 (mxfp4_cast.h), those of its MTP block too, which then keep their bytes.
 // Sources: NVIDIA Model-Optimizer examples/deepseek/deepseek_v3/quantize_to_nvfp4.py (BF16),
 // examples/deepseek/deepseek_v4/quantize_to_nvfp4.py (FP8 that stays).
 #pragma once
@@ -20,7 +21,12 @@
 namespace ckpt {
 
 struct Fp8Source {
-  std::map<std::string, Tensor> weights;  // as they were read, by name
+  // DeepSeek-V4's weight and scale, as the file has them.
+  struct Pair {
+    Tensor codes, scale;
+  };
+  std::map<std::string, Tensor> weights;  // of FP8 as they were read, by name
+  std::map<std::string, Pair> pairs;      // by name of the weight
   JsonText said = JsonText::object();     // config.json's quantization_config
 };
 
@@ -29,10 +35,13 @@ struct Fp8Source {
 // fit each other; kUnsupported: experts of FP8 in stacks.
 Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8Source& out);
 
-// What is not selected: back to FP8 where `options` say so, else noted. Fails: kUnsupported: a
-// selection that no server takes beside FP8.
+// What is not selected: back to what it was where `options` say so, else noted. Fails:
+// kUnsupported: a selection that no server takes beside FP8.
 Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection& selection,
                 const ExportOptions& options, const Context& context);
+
+// Behind each weight that keep_fp8 put back as codes, its scale.
+void add_kept_scales(Checkpoint& checkpoint, const Fp8Source& source);
 
 // config.json of a folder whose FP8 stays. Fails: kCorrupt: config.json is no JSON object.
 Status write_fp8_config(Checkpoint& checkpoint, const Fp8Source& source);

@@ -64,13 +64,17 @@ Result<PackedWeight> join_expert_blocks(const PackedJob& job, const Tensor& bloc
 
 // ---- DeepSeek-V4 -------------------------------------------------------------------------------
 
+std::string pair_scale_name(const Tensor& codes) { return module_of(codes.name) + ".scale"; }
+
 bool is_packed_pairs(const PackedJob& job, const Tensor& tensor) {
-  return tensor.name.ends_with(kWeight) && is_plain_grid(tensor, Dtype::kI8, 2) &&
-         job.find(module_of(tensor.name) + ".scale") != nullptr;
+  if (!tensor.name.ends_with(kWeight)) return false;
+  return is_plain_grid(tensor, Dtype::kI8, 2) ||
+         (is_plain_grid(tensor, Dtype::kU8, 2) && job.find(pair_scale_name(tensor)) != nullptr);
 }
 
 Result<PackedWeight> join_packed_pairs(const PackedJob& job, const Tensor& codes) {
-  const Tensor& scales = *job.find(module_of(codes.name) + ".scale");
+  CKPT_ASSIGN(const Tensor* found, job.need(pair_scale_name(codes), codes));
+  const Tensor& scales = *found;
   const uint64_t rows = codes.shape[0];
   const uint64_t row_bytes = codes.shape[1];
   if (row_bytes % kBlockBytes != 0) {

@@ -2,6 +2,7 @@
 //
 //   P.weight_quantizer, P.input_quantizer, P.output_quantizer     of a layer
 //   X.experts.gate_up_proj_weight_quantizer, ..._input_quantizer  of experts that are one stack
+//   X.experts.3.w1_weight_quantizer, ...                          of DeepSeek-V4's own model
 //   A.{q,k,v,p}_bmm_quantizer, A.softmax_quantizer                of an attention
 //
 // transformers 5 joins the experts of most families, whatever the file has; so experts are asked
@@ -43,6 +44,11 @@ std::vector<std::string> quantizer_fronts(const RecipeLayer& layer) {
       layer.model_type.starts_with("mixtral") || layer.model_type.starts_with("minimax");
   if (const size_t at = module.find(kSparse); is_renamed && at != module.npos) {
     module.replace(at, kSparse.size(), ".mlp.");
+  }
+  // NVIDIA's scripts run the model that DeepSeek ships with it: ffn.experts.3.w1, and an expert
+  // holds the quantizers of its three layers.
+  if (layer.model_type == "deepseek_v4" && module.find("experts.") != module.npos) {
+    return {module + "_"};
   }
   const auto expert = expert_name(module);
   if (!expert) {

@@ -194,6 +194,7 @@ def wrapped_by_hand(maker, name):
 MAKERS = {
     "gpt-oss-20b": copy_of("families/gpt-oss-mxfp4/hf"),
     "deepseek-v3": copy_of("export/deepseek-v3-nano"),
+    "deepseek-v4": copy_of("packed/methods/fp8-deepseek-v4"),
     "qwen3.5-moe": copy_of("qwen35moe-micro"),
     "kimi-k2": copy_of("families/kimi-int4/hf"),
     "Qwen3-VL-4B": copy_of("families/qwen3-vl/hf"),

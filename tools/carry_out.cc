@@ -61,6 +61,24 @@ void show_serving(const Console& console, const Output& output, const PlannedCon
   }
 }
 
+// Of weights that were quantized before: what is exact, and how far the others moved.
+void show_moves(const Console& console, const Output& output) {
+  for (const Tensor& tensor : output.checkpoint.tensors) {
+    if (tensor.is_stored()) continue;
+    const Recoded& made = tensor.recoded();
+    if (made.second_error) {
+      console.object("rounded", {{"out", output.path.string()},
+                                 {"tensor", tensor.name},
+                                 {"second_error", *made.second_error}});
+    }
+    if (made.exact_blocks != 0) {
+      console.object("moved", {{"out", output.path.string()},
+                               {"tensor", tensor.name},
+                               {"moved_blocks", made.exact_blocks}});
+    }
+  }
+}
+
 void show_report(const Console& console, const Plan& plan, const ExecuteReport& report) {
   for (const FileReport& file : report.files) {
     console.answer(fmt::format("{}  {}", file.sha256, file.path));
@@ -76,13 +94,7 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
   for (const Output& output : plan.outputs) {
     const std::string next = next_command(output, plan);
     if (!next.empty()) console.talk(fmt::format("Next: {}", next));
-    for (const Tensor& tensor : output.checkpoint.tensors) {
-      const auto error = tensor.is_stored() ? std::nullopt : tensor.recoded().second_error;
-      if (!error) continue;
-      console.object(
-          "rounded",
-          {{"out", output.path.string()}, {"tensor", tensor.name}, {"second_error", *error}});
-    }
+    show_moves(console, output);
     const MovedBlocks moved = count_moved(output.checkpoint.tensors);
     console.object("summary", {{"out", output.path.string()},
                                {"dry_run", false},

@@ -16,6 +16,7 @@
 #include "tools/size_target/folder_target.h"
 #include "tools/size_target/size_target.h"
 #include "tools/step_flags.h"
+#include "tools/targets.h"
 #include "tools/type_names.h"
 
 namespace ckpt {
@@ -205,11 +206,22 @@ Status read_sizes(TypedConvert& typed, const Console& console) {
   return {};
 }
 
+Status check_cache_target(const Conversion& conversion) {
+  const std::filesystem::path& cache = conversion.target_cache;
+  CKPT_TRY(refuse_stdout(cache));
+  const bool is_out =
+      !cache.empty() && cache.lexically_normal() == conversion.out.lexically_normal();
+  if (!is_out) return {};
+  return fail_with_hint(ErrorCode::kUsage, "a name of its own",
+                        "--target-cache {}: the name of OUT", cache.string());
+}
+
 // A target becomes types, as if they had been typed.
 Status settle_target(Conversion& conversion, const Console& console, const CommonOptions& common) {
   if (conversion.target_size.empty() && conversion.target_bits.empty()) return {};
   CKPT_TRY(recognize(conversion.in));  // what is wrong with IN comes first
   CKPT_ASSIGN(const auto target, read_size_target(conversion));
+  CKPT_TRY(check_cache_target(conversion));
   const auto choose = is_gguf_path(conversion.out) ? with_chosen_types : with_chosen_layers;
   CKPT_ASSIGN(auto settled, choose(conversion, *target, console, common));
   show_chosen_types(console, *target, settled.second);

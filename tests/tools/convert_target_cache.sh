@@ -35,7 +35,7 @@ done
 "$ckpt" convert m g.gguf --target-size 2MB --target-cache kept --force 2>&1 >/dev/null | said
 echo "-- what is refused, and left as it is"
 echo "my notes" >notes; chmod 600 notes; ln -s kept link; mkdir folder; cp kept shared; chmod 666 shared; mkfifo pipe
-for file in notes link folder shared pipe missing/kept; do
+for file in notes link folder shared pipe missing/kept - ./h.gguf; do
   "$ckpt" convert m h.gguf --target-size 2MB --target-cache "$file"; echo "exit $?"
 done
 cat notes; readlink link

@@ -12,6 +12,7 @@ convert T/qwen3-micro q.gguf --to q8_0 --tokenizer-pre qwen2
 convert T/qwen3-micro y --plan-out plan.json
 convert T/qwen3-micro t.gguf --target-bits 4.6 --tokenizer-pre qwen2
 convert T/qwen3-micro t --target-bits 8 --preset default-input-scale1
+convert T/families/gpt-oss-mxfp4/hf g --to nvfp4 --preset default-input-scale1
 convert T/families/kimi-int4/hf i --to nvfp4 --preset experts-only-input-scale1
 convert T/families/kimi-int4/hf i2 --to nvfp4 --preset experts-only-input-scale1 --dry-run
 execute plan.json --part 1/2

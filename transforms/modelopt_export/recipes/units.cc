@@ -70,11 +70,11 @@ constexpr UnitRow kUnitRows[] = {
     {"kv_fp8", {"*[kv]_bmm_quantizer", "fp8"}},
     {"kv_fp8_affine", {"*[kv]_bmm_quantizer", "fp8"}},
     {"kv_fp8_affine", {"*[kv]_bmm_quantizer", "fp8", RuleMark::kAffine}},
-    {"kv_fp8_cast", {"*[kv]_bmm_quantizer", "fp8", RuleMark::kCast}},
+    {"kv_fp8_cast", {"*[kv]_bmm_quantizer", "fp8", RuleMark::kCastCache}},
     {"kv_nvfp4", {"*[kv]_bmm_quantizer", "nvfp4"}},
     {"kv_nvfp4_affine", {"*[kv]_bmm_quantizer", "nvfp4"}},
     {"kv_nvfp4_affine", {"*[kv]_bmm_quantizer", "nvfp4", RuleMark::kAffine}},
-    {"kv_nvfp4_cast", {"*[kv]_bmm_quantizer", "nvfp4", RuleMark::kCast}},
+    {"kv_nvfp4_cast", {"*[kv]_bmm_quantizer", "nvfp4", RuleMark::kCastCache}},
     {"kv_nvfp4_rotate", {"*q_bmm_quantizer", "", RuleMark::kRotate}},
     {"kv_nvfp4_rotate", {"*k_bmm_quantizer", "nvfp4", RuleMark::kRotate}},
     {"kv_nvfp4_rotate", {"*v_bmm_quantizer", "nvfp4"}},
@@ -130,7 +130,7 @@ std::string_view class_of(RuleMark mark) {
 }
 
 void put_mark(RuleMark mark, JsonValue& cfg) {
-  if (mark == RuleMark::kCast) cfg["use_constant_amax"] = "true";
+  if (mark == RuleMark::kCastCache) cfg["use_constant_amax"] = "true";
   if (mark == RuleMark::kConstantAmax) cfg["constant_amax"] = "2688.0";
   if (mark == RuleMark::kRotate) cfg["rotate"] = "true";
   if (mark == RuleMark::kBlocks128) cfg["block_sizes"] = {{"-1", "128"}, {"-2", "128"}};

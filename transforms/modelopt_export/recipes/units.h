@@ -12,7 +12,7 @@ namespace ckpt {
 // What a rule says beside the numbers.
 enum class RuleMark : uint8_t {
   kNone,
-  kCast,          // use_constant_amax
+  kCastCache,     // use_constant_amax
   kConstantAmax,  // constant_amax: 2688.0, an input_scale of 1.0
   kBlocks128,     // a scale for 128 x 128 values
   kAffine,        // a bias

@@ -67,8 +67,7 @@ Status look_unsaved_fields(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf) return {};
   for (const UnsavedField& field : kUnsavedFields) {
-    // vLLM takes the first for 1.
-    if (look.profile.program == Program::kVllm && field.name == "moe_layer_freq") continue;
+    if (look.profile.program == Program::kVllm && field.is_optional_in_vllm) continue;
     if (!has_word(field.model_types, on.text_type)) continue;
     if (known(on.text_config(), field.name) != nullptr) continue;
     look.report(place_of(on, field.name),

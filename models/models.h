@@ -155,16 +155,16 @@ inline constexpr RopeByLayerType kRopeByLayerType[] = {
     {"olmo3", ""},
 };
 
-// Fields of released configurations that classes of SGLang, and of vLLM the second, ask for and
-// transformers 5 does not save.
-// model_types between spaces.
+// Fields of released configurations that classes of SGLang and vLLM ask for and transformers 5 does
+// not save. model_types between spaces.
 struct UnsavedField {
   std::string_view name;
   std::string_view value;  // JSON: what transformers' class does
   std::string_view model_types;
+  bool is_optional_in_vllm = false;  // its classes do the same without it
 };
 inline constexpr UnsavedField kUnsavedFields[] = {
-    {"moe_layer_freq", "1", " deepseek_v2 deepseek_v3 glm_moe_dsa "},
+    {"moe_layer_freq", "1", " deepseek_v2 deepseek_v3 glm_moe_dsa ", true},
     {"topk_method", "\"noaux_tc\"", " deepseek_v3 glm_moe_dsa "},
 };
 

@@ -16,10 +16,7 @@ void add_activation(JsonText& level) {
 void add_unsaved_fields(JsonText& level, std::string_view model_type) {
   for (const UnsavedField& field : kUnsavedFields) {
     if (!has_word(field.model_types, model_type) || level.find(field.name) != nullptr) continue;
-    const bool is_text = field.value.starts_with('"');
-    level.set_sorted(field.name, is_text
-                                     ? JsonText::text(field.value.substr(1, field.value.size() - 2))
-                                     : JsonText::number(1));
+    if (auto value = JsonText::parse(field.value)) level.set_sorted(field.name, std::move(*value));
   }
 }
 

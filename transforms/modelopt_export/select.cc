@@ -192,7 +192,8 @@ class UnmatchedGlobs {
   }
   void see(std::string_view module, std::string_view tensor) {
     for (List& list : lists_) {
-      if (&list == &lists_[2] && !becomes_fp8(module, tensor, model_, options_)) continue;
+      const bool is_fp8 = &list.globs == &options_.fp8;
+      if (is_fp8 && !becomes_fp8(module, tensor, model_, options_)) continue;
       for (const std::string_view name : {module, tensor}) {
         for (const uint32_t i : list.globs.globs.matching(name)) list.is_matched[i] = true;
       }

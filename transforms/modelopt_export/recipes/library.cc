@@ -88,7 +88,6 @@ constexpr std::string_view kQwen35Attention = "w4a16_nvfp4-fp8_attn-kv_fp8_cast"
 constexpr LayerGroup kAll = LayerGroup::kAll, kAnyExperts = LayerGroup::kAnyExperts,
                      kMlps = LayerGroup::kMlps, kMlpAndOutput = LayerGroup::kMlpAndOutput,
                      kMlpAlone = LayerGroup::kMlpAlone, kRules = LayerGroup::kRules;
-constexpr RuleMark kMeasured = RuleMark::kNone;
 
 // clang-format off
 constexpr RecipeRow kRecipes[] = {
@@ -115,7 +114,7 @@ constexpr RecipeRow kRecipes[] = {
   {"nvfp4_mlp_only-kv_fp8",                   "max", kMlps, "nvfp4", "nvfp4", "kv_fp8"},
   {"nvfp4_mlp_only-kv_fp8_cast",              "max", kMlps, "nvfp4", "nvfp4", "kv_fp8_cast"},
   {"nvfp4_mlp_only-novit-kv_fp8",             "max", kMlps, "nvfp4", "nvfp4", "kv_fp8",
-                                              kMeasured, {}, kNoVision},
+                                              RuleMark::kNone, {}, kNoVision},
   {"nvfp4_mlp_only_mse-kv_fp8_cast",          "mse", kMlps, "nvfp4_static", "nvfp4",
                                               "kv_fp8_cast"},
   {"nvfp4_mlp_weight_only",                   "max", kMlpAlone, "nvfp4_bs32", "", ""},
@@ -125,10 +124,10 @@ constexpr RecipeRow kRecipes[] = {
   {"nvfp4_weight_only-kv_fp16",               "max", kAll, "nvfp4", "", ""},
   {"nvfp4_weight_only-kv_fp8_cast",           "max", kAll, "nvfp4", "", "kv_fp8_cast"},
   {kQwen35Attention,                          "max", kRules, "", "", "kv_fp8_cast",
-                                              kMeasured, kFp8Attention, kFp8AttentionLast,
+                                              RuleMark::kNone, kFp8Attention, kFp8AttentionLast,
                                               kQwen35Folder},
   {"nvfp4_experts-fp8_pb_attention",          "max", kRules, "", "", "",
-                                              kMeasured, kKimiK3, {}, kKimiFolder},
+                                              RuleMark::kNone, kKimiK3, {}, kKimiFolder},
 };
 // clang-format on
 

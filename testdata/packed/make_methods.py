@@ -252,7 +252,8 @@ def others(out):
     first, values = codes8(P0, "float", (), end="qscale_weight")
     second, more = codes8(P1, "float", (3, 2), block=(16, 64), end="weight_scale_inv")
     first[P0 + "qscale_act"] = np.ones((), F32)
-    out.add("fp8-mistral", {"quant_method": "fp8", "weight_block_size": [16, 64]}, first | second, values | more, "bfloat16")
+    out.add("fp8-mistral", {"quant_method": "fp8"}, first, values, "bfloat16")
+    out.add("fp8-block", {"quant_method": "fp8", "weight_block_size": [16, 64]}, second, more, "bfloat16")
     codes, scale = rng.integers(0, 3, (4, 10, 96)), np.array([1.375], np.float16)
     packed_ = sum(codes[i] << 2 * i for i in range(4)).astype(np.uint8)
     out.add("bitnet", {"quant_method": "bitnet"}, {P0 + "weight": packed_, P0 + "weight_scale": scale},

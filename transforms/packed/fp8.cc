@@ -8,6 +8,8 @@
 //
 // Scales of activations stand beside them and are of no use in floats.
 // Source: llama.cpp conversion/base.py (dequant_simple, dequant_bitnet), conversion/deepseek.py.
+#include <algorithm>
+
 #include "core/model/tensor_names.h"
 #include "transforms/packed/job.h"
 #include "transforms/packed/scales.h"
@@ -23,17 +25,29 @@ const Tensor* fp8_scale(const PackedJob& job, const Tensor& codes) {
   return mistral != nullptr ? mistral : job.find(module_of(codes.name) + ".scale");
 }
 
+constexpr std::string_view kBlockKey = "weight_block_size";
+
+// Rows and columns that share a scale; empty where the documents say none.
+Result<std::vector<uint64_t>> said_block(const PackedJob& job) {
+  const JsonText* block = job.statement.said.find(kBlockKey);
+  std::vector<uint64_t> out;
+  if (block == nullptr || block->is_null()) return out;
+  for (const JsonText& item : block->items()) out.push_back(item.as_whole().value_or(0));
+  if (out.size() == 2 && out[0] != 0 && out[1] != 0) return out;
+  return fail(ErrorCode::kCorrupt,
+              "{}: {} is {}; expected two whole numbers above zero: rows and columns that share a "
+              "scale",
+              job.statement.place, kBlockKey, block->dump(0));
+}
+
 bool is_scaled_fp8(const PackedJob& job, const Tensor& tensor) {
   return is_fp8_grid(tensor) && tensor.name.ends_with(kWeight) && fp8_scale(job, tensor) != nullptr;
 }
 
 Result<PackedWeight> join_fp8(const PackedJob& job, const Tensor& codes) {
   const Tensor& scale = *fp8_scale(job, codes);
-  ScaledShape shape{codes.shape[0], codes.shape[1], 0, {}};
-  const JsonText* block = job.statement.said.find("weight_block_size");
-  for (size_t i = 0; block != nullptr && i < block->items().size(); ++i) {
-    shape.block.push_back(block->items()[i].as_whole().value_or(0));
-  }
+  CKPT_ASSIGN(std::vector<uint64_t> block, said_block(job));
+  const ScaledShape shape{codes.shape[0], codes.shape[1], 0, std::move(block)};
   CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, scale, shape));
   PackedWeight out{{}, {&codes, &scale}, fmt::format("FP8 ({})", describe(matrix.scales))};
   for (const char* end : {".activation_scale", ".qscale_act", ".input_scale"}) {
@@ -82,6 +96,25 @@ constexpr PackedKind kFp8Kinds[] = {{"fp8", is_scaled_fp8, join_fp8},
                                     {"bitnet", is_bitnet_codes, join_bitnet}};
 
 }  // namespace
+
+Status check_said_block(const PackedJob& job, const Tensor& tensor) {
+  if (job.statement.method != "fp8" || !tensor.has_scales() || !is_fp8(tensor.codec->scheme)) {
+    return {};
+  }
+  CKPT_ASSIGN(const std::vector<uint64_t> block, said_block(job));
+  const PartRule& scales = tensor.codec->parts[1];
+  const uint64_t tile_rows = scales.tile_rows == 0 ? tensor.rows() : scales.tile_rows;
+  const uint64_t tile_columns = scales.tile_values == 0 ? tensor.row_values() : scales.tile_values;
+  if (block.empty() || (tile_rows == block[0] && tile_columns == block[1])) return {};
+  const bool is_one = tensor.rows() <= std::min(tile_rows, block[0]) &&
+                      tensor.row_values() <= std::min(tile_columns, block[1]);
+  if (is_one) return {};
+  return fail(ErrorCode::kCorrupt,
+              "tensor '{}' has a scale for each {} x {} values; expected {} x {}, which is the {} "
+              "of {}",
+              tensor.name, tile_rows, tile_columns, block[0], block[1], kBlockKey,
+              job.statement.place);
+}
 
 std::span<const PackedKind> fp8_kinds() { return kFp8Kinds; }
 

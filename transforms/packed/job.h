@@ -52,6 +52,8 @@ std::span<const PackedKind> gptq_kinds();
 std::span<const PackedKind> compressed_kinds();
 std::span<const PackedKind> bitsandbytes_kinds();
 std::span<const PackedKind> fp8_kinds();
+// Fails: kCorrupt: FP8 that a codec reads has scales for other tiles than weight_block_size.
+Status check_said_block(const PackedJob& job, const Tensor& tensor);
 std::span<const PackedKind> mxfp4_kinds();
 std::span<const PackedKind> torchao_kinds();
 std::span<const PackedKind> stacked_nvfp4_kinds();

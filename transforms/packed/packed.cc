@@ -50,7 +50,10 @@ Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const Packed
     const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const PackedKind* each) {
       return each->is_first(job, tensor);
     });
-    if (kind == kinds.end()) continue;
+    if (kind == kinds.end()) {
+      CKPT_TRY(check_said_block(job, tensor));
+      continue;
+    }
     CKPT_ASSIGN(PackedWeight made, (*kind)->join(job, tensor));
     if (const Tensor* twice = job.find(made.weight.name); twice != nullptr) {
       const bool is_part = std::count(made.parts.begin(), made.parts.end(), twice) != 0;

@@ -22,6 +22,26 @@ bool is_fp8_grid(const Tensor& tensor) {
   return is_plain_grid(tensor, Dtype::kF8E4M3, 2) || is_plain_grid(tensor, Dtype::kF8E5M2, 2);
 }
 
+namespace {
+
+// Scales for the tiles that `shape` says.
+Result<ScaleGrid> block_scales(ScaleGrid out, const Tensor& scale, const ScaledShape& shape) {
+  const uint64_t tile_rows = shape.block[0], tile_columns = shape.block[1];
+  out.rows = divide_up(shape.rows, tile_rows);
+  out.columns = divide_up(shape.columns, tile_columns);
+  const bool is_one = scale.values() == 1 && out.rows * out.columns == 1;
+  if (!is_one && scale.shape != std::vector<uint64_t>{out.rows, out.columns}) {
+    return wrong_part(scale, fmt::format("[{}, {}], one for each {} x {} values, as the "
+                                         "documents say",
+                                         out.rows, out.columns, tile_rows, tile_columns));
+  }
+  out.tile_rows = tile_rows;
+  out.tile_columns = tile_columns;
+  return out;
+}
+
+}  // namespace
+
 Result<ScaleGrid> scales_of(const Tensor& scale, const ScaledShape& shape) {
   const auto [rows, columns, group, block] = shape;
   const bool is_sound = is_float_grid(scale, scale.shape.size()) ||
@@ -31,20 +51,12 @@ Result<ScaleGrid> scales_of(const Tensor& scale, const ScaledShape& shape) {
   out.dtype = scale.codec->parts[0].dtype;
   const uint64_t across = scale.shape.size() == 2 ? scale.shape[1] : 1;
   const bool is_by_row = !scale.shape.empty() && scale.shape.size() <= 2 && scale.shape[0] == rows;
-  const bool is_by_block = scale.shape.size() == 2 && block.size() == 2 && block[0] != 0 &&
-                           block[1] != 0 && scale.shape[0] == divide_up(rows, block[0]) &&
-                           across == divide_up(columns, block[1]);
+  const bool is_by_block = block.size() == 2 && block[0] != 0 && block[1] != 0;
+  if (is_sound && is_by_block) return block_scales(std::move(out), scale, shape);
   out.rows = out.columns = 1;
   out.tile_rows = rows;
   out.tile_columns = columns;
   if (is_sound && scale.values() == 1) return out;
-  if (is_sound && is_by_block) {
-    out.rows = scale.shape[0];
-    out.columns = across;
-    out.tile_rows = block[0];
-    out.tile_columns = block[1];
-    return out;
-  }
   out.rows = rows;
   out.tile_rows = 1;
   out.columns = across;

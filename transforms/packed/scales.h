@@ -18,8 +18,8 @@ struct ScaledShape {
 
 // E4M3 or E5M2, in two axes.
 bool is_fp8_grid(const Tensor& tensor);
-// For the tensor, each row, groups of a row or blocks, by the shape of `scale`. Fails: kCorrupt: of
-// another shape or type.
+// For the tiles that `shape` says; where it says none, for the tensor, each row or groups of a row
+// by the shape of `scale`. Fails: kCorrupt: of another shape or type.
 Result<ScaleGrid> scales_of(const Tensor& scale, const ScaledShape& shape);
 // "group 32", "channel", "blocks of 128 x 128", "tensor".
 std::string describe(const ScaleGrid& scales);

@@ -271,6 +271,47 @@ TEST(PackedMethods, Mxfp4ThatLiesIsRefusedByName) {
           });
 }
 
+TEST(PackedMethods, Fp8ScalesAreForTheBlocksThatAreSaid) {
+  const std::string weight = "model.layers.1.mlp.down_proj.weight";
+  const auto of_shape = [&](std::vector<uint64_t> shape) {
+    return [&weight, shape](Checkpoint& on) {
+      Tensor& scale = tensor(on, weight + "_scale_inv");
+      scale = make_tensor(scale.name, shape, plain_codec(all_codecs(), Dtype::kF32),
+                          std::vector<std::byte>(shape.empty() ? 4 : 4 * shape[0]));
+    };
+  };
+  for (const std::vector<uint64_t>& shape : {std::vector<uint64_t>{}, {1}, {1, 1}, {40}, {40, 1}}) {
+    refuses("fp8-block", "expected [3, 2], one for each 16 x 64 values, as the documents say",
+            of_shape(shape));
+  }
+  const auto says_block = [](const char* block) {
+    return [block](Checkpoint& on) {
+      on.set_document("config.json", fmt::format(R"({{"quantization_config": {{
+          "quant_method": "fp8", "weight_block_size": {}}}}})",
+                                                 block));
+    };
+  };
+  refuses("fp8-block", "expected [5, 2], one for each 8 x 64 values", says_block("[8, 64]"));
+  for (const char* block : {"[16]", "[0, 64]", "[16, 64, 1]", "[-16, 64]", "\"16\"", "128"}) {
+    refuses("fp8-block", "weight_block_size is", says_block(block));
+  }
+  refuses("fp8-block", "expected floats: one, [40, 1]", says_block("null"));
+}
+
+TEST(PackedMethods, Fp8ThatACodecReadsIsHeldAgainstTheBlocksToo) {
+  const auto refused = [](const char* block) {
+    Checkpoint checkpoint = *open(testdata("export/deepseek-v3-nano"));
+    says(checkpoint, "\"weight_block_size\": [\n      128,\n      128\n    ]",
+         fmt::format("\"weight_block_size\": {}", block));
+    return join_packed_weights(std::move(checkpoint), all_codecs());
+  };
+  EXPECT_TRUE(refused("[128, 128]").has_value());
+  EXPECT_TRUE(refused("null").has_value());
+  expect_error(refused("[64, 128]"), ErrorCode::kCorrupt,
+               "has a scale for each 128 x 128 values; expected 64 x 128, which is the "
+               "weight_block_size of config.json");
+}
+
 TEST(PackedMethods, StackedNvfp4ThatLiesIsRefusedByName) {
   const std::string gate = "model.layers.0.mlp.experts.gate_up_proj";
   refuses("modelopt-stacked-nvfp4", "has no 'model.layers.0.mlp.experts.down_proj_weight_scale_2'",

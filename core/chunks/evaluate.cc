@@ -30,7 +30,12 @@ class Rows {
     return fail(ErrorCode::kUnsupported, "tensor '{}': values of type {} cannot be looked at",
                 tensor_.name, tensor_.codec->name);
   }
+  // Rows that are read together; `least_rows` of them do where the first of a band are among them.
   uint64_t band_rows() const { return grain_.band_rows; }
+  uint64_t least_rows() const {
+    if (!source_.codec->decodes_any_rows) return grain_.band_rows;
+    return tensor_.is_stored() ? 1 : tensor_.codec->band_rows;
+  }
   void set_stats(const Stats& stats) { stats_ = stats; }
   void allow_nonfinite() { allow_nonfinite_ = true; }
 
@@ -97,12 +102,21 @@ struct RowRange {
   uint64_t first, count;
 };
 
-// Whole bands; all of them, or as many as the limit allows at equal distances.
-std::vector<RowRange> choose_rows(const Tensor& tensor, uint64_t band, uint64_t limit_values) {
+// Rows of a band, and the fewest of its first rows that can be looked at without the others.
+struct Band {
+  uint64_t rows, least;
+};
+Band band_of(const Rows& rows) {
+  return {std::max<uint64_t>(1, rows.band_rows()), std::max<uint64_t>(1, rows.least_rows())};
+}
+
+// Whole bands; all of them, or as many as the limit allows at equal distances. Where it does not
+// allow one, the first rows of some.
+std::vector<RowRange> choose_rows(const Tensor& tensor, Band of, uint64_t limit_values) {
   std::vector<RowRange> out;
   const uint64_t rows = tensor.rows(), columns = std::max<uint64_t>(1, tensor.row_values());
   if (rows == 0 || tensor.row_values() == 0) return out;
-  band = std::max<uint64_t>(1, band);
+  const uint64_t band = of.rows;
   const bool all = tensor.values() <= limit_values;
   const uint64_t run = std::max(band, kRunValues / columns / band * band);
   if (all) {
@@ -110,21 +124,35 @@ std::vector<RowRange> choose_rows(const Tensor& tensor, uint64_t band, uint64_t 
     return out;
   }
   const uint64_t bands = (rows + band - 1) / band;
-  const uint64_t chosen = std::clamp<uint64_t>(limit_values / (columns * band), 1, bands);
+  const uint64_t run_rows = limit_values / columns >= band ? band : of.least;
+  const uint64_t chosen = std::clamp<uint64_t>(limit_values / (columns * run_rows), 1, bands);
   for (uint64_t i = 0; i < chosen; ++i) {
     // bands and chosen are row counts: their product is far below 2^64 for any file
     const uint64_t at = i * bands / chosen * band;
-    out.push_back({at, std::min(band, rows - at)});
+    out.push_back({at, std::min(run_rows, rows - at)});
   }
   return out;
 }
 
-// Statistics of the rows that will be looked at, for a tensor that does not know its own.
+// Statistics of the rows that will be looked at, for a tensor that does not know its own; of as
+// many of those that share them.
 Status set_sample_stats(const Tensor& tensor, Rows& rows, const std::vector<RowRange>& ranges) {
   if (tensor.is_stored() || !tensor.codec->needs_stats) return {};
   Stats stats = tensor.recoded().stats.value_or(Stats{});
   if (!tensor.recoded().stats) {
-    for (const RowRange& range : ranges) CKPT_TRY(rows.scan(range.first, range.count, stats));
+    uint64_t seen = 0;
+    for (const RowRange& range : ranges) {
+      CKPT_TRY(rows.scan(range.first, range.count, stats));
+      seen += range.count * tensor.row_values();
+    }
+    stats.own_amax = stats.amax;
+    for (const auto& peer : tensor.recoded().peers) {
+      Rows peer_rows(*peer);
+      peer_rows.allow_nonfinite();
+      for (const RowRange& range : choose_rows(*peer, band_of(peer_rows), seen)) {
+        CKPT_TRY(peer_rows.scan(range.first, range.count, stats));
+      }
+    }
   }
   rows.set_stats(stats);
   return {};
@@ -143,8 +171,9 @@ Status for_each_pair(const Tensor& a, const Tensor& b, uint64_t limit_values, co
   Rows rows_a(a), rows_b(b);
   CKPT_TRY(rows_a.check());
   CKPT_TRY(rows_b.check());
-  const auto ranges =
-      choose_rows(a, std::max(rows_a.band_rows(), rows_b.band_rows()), limit_values);
+  const Band band_a = band_of(rows_a), band_b = band_of(rows_b);
+  const Band band{std::max(band_a.rows, band_b.rows), std::max(band_a.least, band_b.least)};
+  const auto ranges = choose_rows(a, band, limit_values);
   CKPT_TRY(set_sample_stats(a, rows_a, ranges));
   CKPT_TRY(set_sample_stats(b, rows_b, ranges));
   for (const RowRange& range : ranges) {
@@ -160,7 +189,7 @@ Status for_each_pair(const Tensor& a, const Tensor& b, uint64_t limit_values, co
 Result<float> find_amax(const Tensor& tensor) {
   Rows rows(tensor);
   CKPT_TRY(rows.check());
-  const auto ranges = choose_rows(tensor, rows.band_rows(), UINT64_MAX);
+  const auto ranges = choose_rows(tensor, band_of(rows), UINT64_MAX);
   Stats stats;
   for (const RowRange& range : ranges) {
     if (!tensor.is_stored() && tensor.codec->scan != nullptr) {
@@ -213,7 +242,7 @@ Result<RowSample> sample_rows(const Tensor& tensor, uint64_t limit_values) {
   Rows rows(tensor);
   rows.allow_nonfinite();
   CKPT_TRY(rows.check());
-  const auto ranges = choose_rows(tensor, rows.band_rows(), limit_values);
+  const auto ranges = choose_rows(tensor, band_of(rows), limit_values);
   CKPT_TRY(set_sample_stats(tensor, rows, ranges));
   RowSample out;
   for (const RowRange& range : ranges) {

@@ -110,6 +110,7 @@ for name in ("bf16", "fp8"):
     same = [n for n in one if made.get(n) == one[n]]
     print(name, "kept bit for bit:", len(same), "of", len(one), "; scales that stay:", sum(n.endswith(".scale") for n in made))
 print(json.load(open("fp8/config.json"))["quantization_config"])
+print([json.load(open(folder + "/config.json")).get("expert_dtype") for folder in ("one", "fp8", "bf16")])
 print(sorted(json.load(open("fp8/hf_quant_config.json"))["quantization"]["quantized_layers"]))
 PY
 echo "== and back: what stays and what was moved has the source's values"
@@ -174,6 +175,18 @@ done <changes
 cmp x0/model.safetensors fp8/model.safetensors && echo "U8: the same bytes"
 "$ckpt" convert one x $to --rest fp8 --keep '*layers.0.ffn.experts.1.*' 2>&1
 "$ckpt" convert one x --to nvfp4 --preset mlp-only-input-scale1 --rest fp8 --only '*w1' 2>&1 | grep -v note:
-"$ckpt" convert one x --to fp8 --amax-from fp8 2>&1
 test -e x || echo "nothing was written"
-"$ckpt" convert -q one x --step dequantize --to fp8 --only '*.experts.*' --amax-from fp8 >/dev/null && echo "but floats are taken"
+echo "== to FP8 with a scale a tensor"
+"$ckpt" convert one e4m3 --to fp8 --only '*.experts.*' --amax-from fp8 --json 2>said | grep -o '"moved_[a-z]*":[0-9]*'
+grep -v "B read" said
+"$ckpt" convert -q one requantized --step dequantize --to fp8 --only '*.experts.*' --amax-from fp8 >/dev/null
+cmp -s e4m3/model.safetensors requantized/model.safetensors || echo "not what is made of the floats' largest magnitudes"
+echo "== an expert without one of its matrices"
+python3 - <<'PY'
+from make import *
+t = model()
+for end in ("weight", "scale"): del t["layers.0.ffn.experts.1.w3." + end]
+folder("part", [t])
+PY
+"$ckpt" convert part x $to 2>&1
+"$ckpt" convert -q part x --to nvfp4-w4a16 --only 'layers.0.attn.wq_a' >/dev/null && echo "that are not quantized are copied"

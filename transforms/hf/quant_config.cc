@@ -274,4 +274,11 @@ Result<bool> remove_quant_config(Checkpoint& checkpoint) {
   return found || removed != 0;
 }
 
+Status remove_expert_type(Checkpoint& checkpoint) {
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  if (!config || !config->remove("expert_dtype")) return {};
+  checkpoint.set_document(std::string(kModelConfigName), config->dump(2) + "\n");
+  return {};
+}
+
 }  // namespace ckpt

@@ -56,6 +56,8 @@ Status write_quant_config(Checkpoint& checkpoint, const QuantConfig& config);
 // Takes every statement about quantization out of the documents; config.json gets transformers'
 // form (indent 2, newline). True when there was one. Fails: as write_quant_config.
 Result<bool> remove_quant_config(Checkpoint& checkpoint);
+// The same of what DeepSeek-V4's config.json says beside it: what its experts are stored as.
+Status remove_expert_type(Checkpoint& checkpoint);
 
 // config.json as a JSON object; nullopt when there is none. Fails: kCorrupt.
 Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint);

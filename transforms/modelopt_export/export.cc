@@ -12,6 +12,7 @@
 #include "transforms/hf/torch_dtype.h"
 #include "transforms/modelopt_export/export_config.h"
 #include "transforms/modelopt_export/fp8_source.h"
+#include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/int4_source.h"
 #include "transforms/modelopt_export/mxfp4_cast.h"
 #include "transforms/modelopt_export/options.h"
@@ -23,7 +24,7 @@ namespace {
 
 // ---- what is refused at once -------------------------------------------------------------------
 
-Status check_unquantized(const Checkpoint& checkpoint, const ExportOptions& options) {
+Status check_unquantized(const Checkpoint& checkpoint) {
   const std::string hint = "--step dequantize before it";
   CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
   if (config && config->find("quantization_config") != nullptr) {
@@ -35,7 +36,7 @@ Status check_unquantized(const Checkpoint& checkpoint, const ExportOptions& opti
                           tensor.name.ends_with(".weight_scale_inv") ||
                           tensor.name.ends_with(".input_scale");
     if (tensor.codec->parts.size() == 1 && !is_scale) continue;
-    if (options.type != ExportType::kFp8 && mxfp4_of(tensor) != nullptr) continue;
+    if (mxfp4_of(tensor) != nullptr) continue;
     return fail_with_hint(ErrorCode::kUnsupported, hint, "tensor '{}' is quantized already ({})",
                           tensor.name, tensor.codec->name);
   }
@@ -149,6 +150,8 @@ Status complete_generation_config(Checkpoint& checkpoint, const Context& context
 
 Status write_documents(Checkpoint& checkpoint, const ExportJob& job, const Fp8Source& source,
                        QuantLayers layers) {
+  const bool was_fp8 = !source.weights.empty();
+  if (was_fp8 && !job.options.keeps_fp8) CKPT_TRY(remove_expert_type(checkpoint));
   CKPT_TRY(complete_documents(checkpoint, job.context));
   const QuantConfig made = make_export_config(job, std::move(layers));
   if (made.kv_cache_algo && job.calibration.kv_scales.empty()) {
@@ -185,18 +188,19 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   }
   CKPT_ASSIGN(Calibration calibration, take_calibration(checkpoint, parsed, context));
   CKPT_ASSIGN(checkpoint, take_mxfp4(std::move(checkpoint), parsed, context));
-  Int4Weights int4;
+  SourceWeights int4;
   CKPT_ASSIGN(checkpoint, take_int4(std::move(checkpoint), parsed, context, int4));
   Fp8Source fp8;
   CKPT_ASSIGN(checkpoint, take_fp8(std::move(checkpoint), context, fp8));
   CKPT_TRY(check_weights_are_read(checkpoint));
-  CKPT_TRY(check_unquantized(checkpoint, parsed));
+  CKPT_TRY(check_unquantized(checkpoint));
   CKPT_TRY(add_amax_from(calibration, parsed, context));
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
   CKPT_ASSIGN(const Importance importance, read_importance(checkpoint, parsed, context));
   CKPT_TRY(split_experts(checkpoint, model, calibration, parsed));
   CKPT_ASSIGN(const Selection selection, select_modules(checkpoint, model, calibration, parsed));
   CKPT_TRY(check_selection(selection, parsed));
+  CKPT_TRY(check_experts_whole(checkpoint.tensors, selection.modules));
   CKPT_TRY(check_recipe_types(selection, calibration, parsed));
   CKPT_TRY(take_recipe_cache(checkpoint, calibration, parsed));
   const ExportJob job{selection, model, calibration, importance, parsed, context};
@@ -206,7 +210,8 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_TRY(keep_fp8(checkpoint, fp8, selection, parsed, context));
   CKPT_TRY(make_export_tensors(checkpoint, job));
   add_kept_scales(checkpoint, fp8);
-  CKPT_TRY(note_int4_error(checkpoint, int4, context));
+  CKPT_TRY(note_second_rounding(checkpoint, int4, "packed integers", context));
+  CKPT_TRY(note_second_rounding(checkpoint, fp8.weights, "FP8", context));
   CKPT_TRY(write_documents(checkpoint, job, fp8, std::move(layers)));
   assign_export_files(checkpoint.tensors);
   checkpoint.file_metadata.clear();

@@ -4,6 +4,7 @@
 
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
+#include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/quant_statement.h"
 #include "transforms/modelopt_export/mxfp4_cast.h"
@@ -56,7 +57,8 @@ bool is_of_mtp_block(std::string_view name) { return name.starts_with("mtp."); }
 // Servers that know moe_quant_algo take every other layer for FP8.
 Status check_experts_alone(const Selection& selection, const Fp8Source& source,
                            const Checkpoint& checkpoint) {
-  const std::string hint = "--preset experts-only-input-scale1, or no --rest";
+  const std::string hint =
+      "--preset experts-only-input-scale1 without --keep and --only, or no --rest";
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     const std::string& name = checkpoint.tensors[i].name;
     const bool is_expert = is_of_expert(name);
@@ -128,19 +130,19 @@ Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8So
   if (activations > 0) {
     context.note(fmt::format("{} scales of FP8 activations are left out", activations));
   }
+  CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_TRY(remove_quant_config(checkpoint));
   return checkpoint;
 }
 
 Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection& selection,
                 const ExportOptions& options, const Context& context) {
-  if (options.keeps_fp8) {
-    if (source.weights.empty()) {
-      return fail_with_hint(ErrorCode::kUsage, "the same without it",
-                            "rest=fp8: the checkpoint has no FP8 weights");
-    }
-    CKPT_TRY(check_experts_alone(selection, source, checkpoint));
+  if (!options.keeps_fp8) return {};
+  if (source.weights.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "the same without it",
+                          "rest=fp8: the checkpoint has no FP8 weights");
   }
+  CKPT_TRY(check_experts_alone(selection, source, checkpoint));
   uint64_t count = 0;
   std::string first;
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
@@ -148,7 +150,6 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
     const auto found = source.weights.find(tensor.name);
     if (found == source.weights.end() || !selection.modules[i].empty()) continue;
     if (count++ == 0) first = tensor.name;
-    if (!options.keeps_fp8) continue;
     const auto pair = source.pairs.find(tensor.name);
     if (pair == source.pairs.end() && is_unpacked(found->second)) {
       return fail_with_hint(ErrorCode::kUnsupported, "no --rest, which makes it BF16",
@@ -157,15 +158,15 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
     }
     tensor = pair == source.pairs.end() ? found->second : pair->second.codes;
   }
-  if (options.keeps_fp8) keep_mxfp4(checkpoint, source, selection, context);
+  keep_mxfp4(checkpoint, source, selection, context);
   if (count == 0) return {};
-  context.note(fmt::format("{} weights of FP8 stay unquantized, as {} (the first: '{}')", count,
-                           options.keeps_fp8 ? "FP8 with the same bytes" : "BF16", first));
-  if (options.keeps_fp8) {
-    context.note(
-        "FP8 beside experts of NVFP4 is DeepSeek-V4's layout (moe_quant_algo); "
-        "vLLM 0.17 takes none such: without rest=fp8 the layers become BF16");
-  }
+  context.note(
+      fmt::format("{} weights of FP8 stay unquantized, as FP8 with the same bytes (the first: "
+                  "'{}')",
+                  count, first));
+  context.note(
+      "FP8 beside experts of NVFP4 is DeepSeek-V4's layout (moe_quant_algo); "
+      "vLLM 0.17 takes none such: without rest=fp8 the layers become BF16");
   return {};
 }
 

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "core/json/json_edit.h"
+#include "transforms/modelopt_export/second_rounding.h"
 #include "transforms/modelopt_export/select.h"
 
 namespace ckpt {
@@ -25,17 +26,18 @@ struct Fp8Source {
   struct Pair {
     Tensor codes, scale;
   };
-  std::map<std::string, Tensor> weights;  // of FP8 as they were read, by name
-  std::map<std::string, Pair> pairs;      // by name of the weight
-  JsonText said = JsonText::object();     // config.json's quantization_config
+  SourceWeights weights;               // of FP8
+  std::map<std::string, Pair> pairs;   // by name of the weight
+  JsonText said = JsonText::object();  // config.json's quantization_config
 };
 
 // `checkpoint` with FP8 weights as BF16 that is decoded when it is read, and no statement about
 // them in the documents; `out` keeps both. Others as they are. Fails: kCorrupt: parts that do not
-// fit each other; kUnsupported: experts of FP8 in stacks.
+// fit each other; kUnsupported: experts of FP8 in stacks, weights that cannot be
+// decoded.
 Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8Source& out);
 
-// What is not selected: back to what it was where `options` say so, else noted. Fails:
+// What is not selected: back to what it was, with a note, where `options` say so. Fails:
 // kUnsupported: a selection that no server takes beside FP8.
 Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection& selection,
                 const ExportOptions& options, const Context& context);

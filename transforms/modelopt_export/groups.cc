@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/model/tensor_names.h"
 
@@ -64,6 +66,35 @@ SharedGroup find_group(std::string_view module, std::string_view model_type) {
 std::string without_expert(std::string_view module) {
   const auto expert = expert_name(module);
   return expert ? fmt::format("{}*.{}", expert->front, expert->rest) : std::string(module);
+}
+
+Status check_experts_whole(const std::vector<Tensor>& tensors,
+                           const std::vector<std::string>& quantized) {
+  // The numbers of the experts that have a matrix of this name, by front and name.
+  std::map<std::string_view, std::map<std::string_view, std::set<uint64_t>>> layers;
+  for (const std::string& module : quantized) {
+    if (const auto expert = expert_name(module)) layers.try_emplace(expert->front);
+  }
+  std::map<std::string_view, uint64_t> last;
+  for (const Tensor& tensor : tensors) {
+    const auto expert = expert_name(tensor.name);
+    if (!expert || !tensor.name.ends_with(kWeight)) continue;
+    const auto layer = layers.find(expert->front);
+    if (layer == layers.end()) continue;
+    layer->second[expert->rest].insert(expert->number);
+    last[expert->front] = std::max(last[expert->front], expert->number);
+  }
+  for (const auto& [front, matrices] : layers) {
+    for (const auto& [name, numbers] : matrices) {
+      uint64_t missing = 0;
+      while (numbers.count(missing) != 0) ++missing;
+      if (missing > last[front]) continue;
+      return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
+                            "there is no tensor '{}{}.{}', which expert {} has", front, missing,
+                            name, *numbers.rbegin());
+    }
+  }
+  return {};
 }
 
 }  // namespace ckpt

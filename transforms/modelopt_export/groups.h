@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/checkpoint.h"
+
 namespace ckpt {
 
 // A set of modules beside each other that read the same tensor.
@@ -27,5 +29,10 @@ SharedGroup find_group(std::string_view module, std::string_view model_type);
 // "….experts.3.up_proj" as "….experts.*.up_proj": experts of a layer share the scale of their
 // inputs. Other names as they are.
 std::string without_expert(std::string_view module);
+
+// Experts stand beside each other as 0, 1, 2 ..., each with the same matrices. Looks at those of
+// which `quantized` has one. Fails: kCorrupt: one of them has a matrix less than others.
+Status check_experts_whole(const std::vector<Tensor>& tensors,
+                           const std::vector<std::string>& quantized);
 
 }  // namespace ckpt

@@ -9,24 +9,16 @@
 // Source: compressed-tensors compressors/pack_quantized/base.py.
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "transforms/modelopt_export/options.h"
+#include "transforms/modelopt_export/second_rounding.h"
 
 namespace ckpt {
 
-using Int4Weights = std::map<std::string, Tensor>;  // as they were read, by name
-
 // `checkpoint` with INT4 of compressed-tensors as BF16 that is decoded when it is read, and no
 // statement about it in the documents; `out` keeps it as it was. Others as they are. Fails:
-// kCorrupt: parts that do not fit each other; kUnsupported: what join_packed_weights refuses.
+// kCorrupt: parts that do not fit each other; kUnsupported: what join_packed_weights refuses,
+// weights that cannot be decoded.
 Result<Checkpoint> take_int4(Checkpoint checkpoint, const ExportOptions& options,
-                             const Context& context, Int4Weights& out);
-
-// Sets second_error of what `checkpoint` makes of them, and notes it over all and of the worst, and
-// how many blocks of 16 are exact; of large models measured on rows spread evenly. Reads that part
-// of the weights. Fails: kIo, kCorrupt: NaN or Inf.
-Status note_int4_error(Checkpoint& checkpoint, const Int4Weights& weights, const Context& context);
+                             const Context& context, SourceWeights& out);
 
 }  // namespace ckpt

@@ -5,6 +5,7 @@
 
 #include "core/model/mxfp4_blocks.h"
 #include "core/model/turned_source.h"
+#include "transforms/hf/packed_weights.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/quant_statement.h"
 #include "transforms/packed/packed.h"
@@ -16,6 +17,12 @@ constexpr uint64_t kBlockAmaxValues = 16;
 constexpr size_t kNamedWeights = 20;
 constexpr int kLargestPower = 119;  // 448 x 2^k is a finite float
 constexpr int kSmallestPower = -127;
+
+// FP8 with a scale 2^p: 6 x 2^k becomes 6 x 2^(k - p), which E4M3 holds up to 6 x 2^6; and the
+// least of a block, 0.5 x 2^k, is a multiple of E4M3's least, 2^-9, down to k = p - 8.
+constexpr int kFp8Above = 6, kFp8Below = 8;
+constexpr int kLeastFp8Power = -126;  // a scale is no subnormal float
+constexpr float kFp8Largest = 448;
 
 bool is_mxfp4_in_parts(const Tensor& tensor) {
   return tensor.codec->scheme == Scheme::kMxfp4 && tensor.is_stored() &&
@@ -43,9 +50,8 @@ Tensor block_amax_of(const Tensor& weight, Mxfp4BlockAmax::Choice choice, Codecs
   return out;
 }
 
-// Blocks that keep their values when K is `largest`.
-Result<uint64_t> count_exact(const Tensor& own, const Mxfp4Exponents& found, int largest) {
-  const int smallest = largest - kMxfp4Window;
+// Blocks that keep their values when all powers from `smallest` on do.
+Result<uint64_t> count_exact(const Tensor& own, const Mxfp4Exponents& found, int smallest) {
   const uint64_t below = found.below(smallest);
   uint64_t zeros = 0;
   if (below > 0) {
@@ -54,11 +60,71 @@ Result<uint64_t> count_exact(const Tensor& own, const Mxfp4Exponents& found, int
   return found.total() - below + zeros;
 }
 
+// One weight and how it becomes another type.
+struct Cast {
+  Tensor* made;
+  const Tensor* weight;  // as it was read: mxfp4_of() it is not null
+  Mxfp4Exponents found = {};
+  uint64_t exact_blocks = 0;  // of 32 values
+  int window = kMxfp4Window;  // powers of two below the largest that stay exact
+
+  const Tensor& own() const { return *mxfp4_of(*weight); }
+  bool is_stack() const { return &own() != weight; }
+};
+
+Failure too_large(const Cast& cast, int power, int largest) {
+  return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
+                        "tensor '{}': a block scale of 2^{}; expected 2^{} at most",
+                        cast.weight->name, power, largest);
+}
+
+Status cast_to_nvfp4(std::vector<Cast>& group, Codecs codecs) {
+  int largest = kSmallestPower;
+  for (const Cast& cast : group) largest = std::max(largest, cast.found.largest());
+  if (largest > kLargestPower) return too_large(group[0], largest, kLargestPower);
+  for (Cast& cast : group) {
+    // The scripts for experts that are no stack give blocks of zeros the smallest scale; the one
+    // for stacks does so where nothing else lies outside either.
+    const bool is_inside = cast.is_stack() && cast.found.fits_window();
+    const Mxfp4BlockAmax::Choice choice{
+        is_inside ? kSmallestPower : cast.found.largest() - kMxfp4Window,
+        cast.is_stack() ? 0.0f : std::ldexp(6.0f, kSmallestPower)};
+    Recoded& recoded = std::get<Recoded>(cast.made->origin);
+    recoded.block_amax =
+        std::make_shared<const Tensor>(block_amax_of(*cast.weight, choice, codecs));
+    const float amax = std::ldexp(2688.0f, largest - 8);
+    recoded.stats = Stats{amax, amax};
+    CKPT_ASSIGN(cast.exact_blocks, count_exact(cast.own(), cast.found, largest - kMxfp4Window));
+  }
+  return {};
+}
+
+// Byte 0 counts here: no other program's files have to be met.
+int largest_power(const Mxfp4Exponents& found) {
+  const bool is_low = found.total() == found.blocks[0];
+  return is_low ? kSmallestPower : found.largest();
+}
+
+Status cast_to_fp8(std::vector<Cast>& group) {
+  int largest = kSmallestPower;
+  for (const Cast& cast : group) largest = std::max(largest, largest_power(cast.found));
+  if (largest - kFp8Above > kLargestPower) {
+    return too_large(group[0], largest, kLargestPower + kFp8Above);
+  }
+  const int power = std::max(largest - kFp8Above, kLeastFp8Power);
+  for (Cast& cast : group) {
+    const float amax = std::ldexp(kFp8Largest, power);
+    std::get<Recoded>(cast.made->origin).stats = Stats{amax, amax};
+    cast.window = kFp8Above + kFp8Below;
+    CKPT_ASSIGN(cast.exact_blocks, count_exact(cast.own(), cast.found, power - kFp8Below));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Checkpoint> take_mxfp4(Checkpoint checkpoint, const ExportOptions& options,
                               const Context& context) {
-  if (options.type == ExportType::kFp8) return checkpoint;
   CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
   if (statement.method == "mxfp4") {
     CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
@@ -68,6 +134,7 @@ Result<Checkpoint> take_mxfp4(Checkpoint checkpoint, const ExportOptions& option
     return checkpoint;
   }
   CKPT_TRY(check_said_cache(statement, options));
+  CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_TRY(remove_quant_config(checkpoint));
   return checkpoint;
 }
@@ -86,49 +153,36 @@ const Tensor* mxfp4_of(const Tensor& tensor) {
   return turned != nullptr && is_mxfp4_in_parts(turned->tensor()) ? &turned->tensor() : nullptr;
 }
 
-Status cast_mxfp4(std::vector<Mxfp4Cast>& group, Codecs codecs) {
-  std::vector<Mxfp4Exponents> found;
-  for (const Mxfp4Cast& cast : group) {
-    CKPT_ASSIGN(Mxfp4Exponents each, count_mxfp4_exponents(*mxfp4_of(*cast.weight)));
-    found.push_back(each);
+Result<bool> Mxfp4Weights::cast(std::span<Tensor* const> members, ExportType type, Codecs codecs) {
+  std::vector<Cast> group;
+  for (Tensor* member : members) {
+    const auto found = as_read_.find(member->name);
+    if (found != as_read_.end()) group.push_back({member, &found->second});
   }
-  int largest = kSmallestPower;
-  for (const Mxfp4Exponents& each : found) largest = std::max(largest, each.largest());
-  if (largest > kLargestPower) {
-    return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
-                          "tensor '{}': a block scale of 2^{}; expected 2^{} at most",
-                          group[0].weight->name, largest, kLargestPower);
+  if (group.size() != members.size() || type == ExportType::kFp8Blocks) {
+    for (const Cast& cast : group) rounded_.emplace(cast.weight->name, *cast.weight);
+    return false;
   }
-  for (size_t i = 0; i < group.size(); ++i) {
-    Mxfp4Cast& cast = group[i];
-    const Tensor& own = *mxfp4_of(*cast.weight);
-    const bool is_stack = &own != cast.weight;
-    // The scripts for experts that are no stack give blocks of zeros the smallest scale; the one
-    // for stacks does so where nothing else lies outside either.
-    const bool is_inside = is_stack && found[i].fits_window();
-    const Mxfp4BlockAmax::Choice choice{
-        is_inside ? kSmallestPower : found[i].largest() - kMxfp4Window,
-        is_stack ? 0.0f : std::ldexp(6.0f, kSmallestPower)};
-    cast.block_amax = std::make_shared<const Tensor>(block_amax_of(*cast.weight, choice, codecs));
-    cast.stats.amax = cast.stats.own_amax = std::ldexp(2688.0f, largest - 8);
-    cast.blocks = found[i].total();
-    CKPT_ASSIGN(cast.exact_blocks, count_exact(own, found[i], largest));
+  for (Cast& cast : group) {
+    CKPT_ASSIGN(cast.found, count_mxfp4_exponents(cast.own()));
   }
-  return {};
+  CKPT_TRY(is_nvfp4(type) ? cast_to_nvfp4(group, codecs) : cast_to_fp8(group));
+  for (const Cast& cast : group) {
+    std::get<Recoded>(cast.made->origin).exact_blocks = cast.exact_blocks;
+    const uint64_t blocks = cast.found.total();
+    ++weights_;
+    blocks_ += blocks;
+    exact_blocks_ += cast.exact_blocks;
+    if (cast.exact_blocks == blocks) continue;
+    lines_.push_back(fmt::format(
+        "'{}': {} of {} blocks keep their values; the others lie more than 2^{} below the largest "
+        "and were rounded",
+        cast.weight->name, cast.exact_blocks, blocks, cast.window));
+  }
+  return true;
 }
 
-void Mxfp4Notes::add(const Mxfp4Cast& cast) {
-  ++weights_;
-  blocks_ += cast.blocks;
-  exact_blocks_ += cast.exact_blocks;
-  if (cast.exact_blocks == cast.blocks) return;
-  lines_.push_back(fmt::format(
-      "'{}': {} of {} blocks keep their values; the others lie more than 2^{} below the largest "
-      "and were rounded",
-      cast.weight->name, cast.exact_blocks, cast.blocks, kMxfp4Window));
-}
-
-void Mxfp4Notes::say(const Context& context) const {
+Status Mxfp4Weights::say(Checkpoint& checkpoint, const Context& context) const {
   if (weights_ > 0) {
     context.note(fmt::format("{} weights of MXFP4: {} of {} blocks keep their values", weights_,
                              exact_blocks_, blocks_));
@@ -138,11 +192,7 @@ void Mxfp4Notes::say(const Context& context) const {
     context.note(fmt::format("{} more weights have blocks that were rounded",
                              lines_.size() - kNamedWeights));
   }
-  if (!rounded_.empty()) {
-    context.note(fmt::format(
-        "{} weights of MXFP4 share scales with floats and were rounded (the first: '{}')",
-        rounded_.size(), rounded_[0]));
-  }
+  return note_second_rounding(checkpoint, rounded_, "MXFP4", context);
 }
 
 }  // namespace ckpt

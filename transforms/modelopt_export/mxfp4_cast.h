@@ -1,18 +1,21 @@
-// Weights that are MXFP4 already and become NVFP4: their codes are kept where that is exact.
+// Weights that are MXFP4 already and become NVFP4 or FP8: their codes are kept where that is exact.
 //
 //   gpt-oss               P_blocks, P_scales [E, N, K/32]      ──▶  P [E, K, N], one stack
 //   compressed-tensors    P.weight_packed, P.weight_scale      ──▶  P.weight
 //
-// Tensor scale 2^(K - 8), block scales 2^(k - K + 8) (core/model/mxfp4_blocks.h). Blocks that lie
-// too far below the largest one are rounded and counted.
-// Source: NVIDIA Model-Optimizer examples/hf_ptq/cast_mxfp4_to_nvfp4.py.
+// NVFP4: tensor scale 2^(K - 8), block scales 2^(k - K + 8) (core/model/mxfp4_blocks.h). FP8:
+// tensor scale 2^(K - 6), which holds the blocks from 2^(K - 14) on. Blocks that lie too far below
+// the largest one are rounded and counted. Source: NVIDIA Model-Optimizer
+// examples/hf_ptq/cast_mxfp4_to_nvfp4.py.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "transforms/hf/quant_statement.h"
 #include "transforms/modelopt_export/options.h"
+#include "transforms/modelopt_export/second_rounding.h"
 
 namespace ckpt {
 
@@ -28,29 +31,23 @@ Status check_said_cache(const QuantStatement& statement, const ExportOptions& op
 // others.
 const Tensor* mxfp4_of(const Tensor& tensor);
 
-// One weight and how it becomes NVFP4.
-struct Mxfp4Cast {
-  const Tensor* weight = nullptr;  // mxfp4_of() it is not null
-  Stats stats = {};
-  std::shared_ptr<const Tensor> block_amax = nullptr;
-  uint64_t blocks = 0, exact_blocks = 0;  // of 32 values
-};
-// Fills the casts of weights that share a tensor scale. Reads their block scales, and codes of
-// blocks that are not exact. Fails: kCorrupt: block scales that are NaN; kUnsupported: too large
-// for NVFP4; kIo.
-Status cast_mxfp4(std::vector<Mxfp4Cast>& group, Codecs codecs);
-
-// Notes how many blocks of which weights are exact.
-class Mxfp4Notes {
+// The weights of MXFP4 that an export quantizes, from where they are read to what is said of them.
+class Mxfp4Weights {
  public:
-  void add(const Mxfp4Cast& cast);
-  // A weight that could not be cast because it shares scales with floats.
-  void add_rounded(const std::string& name) { rounded_.push_back(name); }
-  void say(const Context& context) const;
+  // Remembers `weight`, which mxfp4_of() knows, as it was read.
+  void take(const Tensor& weight) { as_read_.emplace(weight.name, weight); }
+  // Makes `members`, which are of `type` now and share a scale, keep their codes; reads the block
+  // scales, and codes of blocks that are not exact. False: they are rounded, as not all of them
+  // were MXFP4, or FP8 has a scale for some of their blocks. Fails: kCorrupt: block scales that are
+  // NaN; kUnsupported: too large for the type; kIo.
+  Result<bool> cast(std::span<Tensor* const> members, ExportType type, Codecs codecs);
+  // Notes how many blocks of which weights are exact; as note_second_rounding() for the rest.
+  Status say(Checkpoint& checkpoint, const Context& context) const;
 
  private:
+  SourceWeights as_read_, rounded_;
   uint64_t weights_ = 0, blocks_ = 0, exact_blocks_ = 0;
-  std::vector<std::string> lines_, rounded_;
+  std::vector<std::string> lines_;
 };
 
 }  // namespace ckpt

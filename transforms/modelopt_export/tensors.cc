@@ -28,6 +28,7 @@ class Maker {
     CKPT_TRY(find_input_scales());
     for (const auto& [key, members] : weight_groups_) CKPT_TRY(share_weight_amax(members));
     append_scales();
+    CKPT_TRY(mxfp4_.say(checkpoint_, job_.context));
     note_counts();
     return {};
   }
@@ -56,9 +57,9 @@ class Maker {
   Status recode_weights() {
     for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
       if (module(i).empty()) continue;
-      if (mxfp4_of(tensor(i)) != nullptr && is_nvfp4(type(i))) {
+      if (mxfp4_of(tensor(i)) != nullptr) {
         CKPT_TRY(check_cast(i));
-        mxfp4_.emplace(i, tensor(i));
+        mxfp4_.take(tensor(i));
       }
       CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)),
                                     export_codec(job_.context.codecs, type(i), is_stack(i))));
@@ -81,7 +82,7 @@ class Maker {
   }
 
   Status check_cast(size_t index) const {
-    if (job_.options.encode.search == ScaleSearch::kNone) return {};
+    if (job_.options.encode.search == ScaleSearch::kNone || !is_nvfp4(type(index))) return {};
     return fail_with_hint(
         ErrorCode::kUsage, "the same without search, or --step dequantize before it",
         "search: '{}' is MXFP4, whose codes are kept; there is nothing to search", module(index));
@@ -98,8 +99,10 @@ class Maker {
       CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), bf16));
     }
     if (count == 0) return {};
-    job_.context.note(fmt::format("{} weights of MXFP4 stay unquantized, as BF16 (the first: '{}')",
-                                  count, first));
+    job_.context.note(
+        fmt::format("{} weights of MXFP4 stay unquantized, as BF16 with the same "
+                    "values (the first: '{}')",
+                    count, first));
     return {};
   }
 
@@ -158,30 +161,10 @@ class Maker {
   }
 
   // ---- weights ---------------------------------------------------------------------------------
-  // True when all members are MXFP4, and cast.
-  Result<bool> cast(const Indices& members) {
-    std::vector<Mxfp4Cast> group;
-    for (const size_t i : members) {
-      const auto found = mxfp4_.find(i);
-      if (found != mxfp4_.end()) group.push_back({&found->second});
-    }
-    if (group.size() != members.size()) {
-      for (const Mxfp4Cast& each : group) mxfp4_notes_.add_rounded(each.weight->name);
-      return false;
-    }
-    CKPT_TRY(cast_mxfp4(group, job_.context.codecs));
-    for (size_t at = 0; at < members.size(); ++at) {
-      Recoded& made = recoded(members[at]);
-      made.stats = group[at].stats;
-      made.block_amax = group[at].block_amax;
-      made.exact_blocks = group[at].exact_blocks;
-      mxfp4_notes_.add(group[at]);
-    }
-    return true;
-  }
-
   Status share_weight_amax(const Indices& members) {
-    CKPT_ASSIGN(const bool is_cast, cast(members));
+    std::vector<Tensor*> sharing;
+    for (const size_t i : members) sharing.push_back(&tensor(i));
+    CKPT_ASSIGN(const bool is_cast, mxfp4_.cast(sharing, type(members[0]), job_.context.codecs));
     if (is_cast) return {};
     if (!job_.calibration.is_qat || job_.options.fresh_weight_amax) {
       scan(members);
@@ -357,7 +340,6 @@ class Maker {
   }
 
   void note_counts() const {
-    mxfp4_notes_.say(job_.context);
     const bool has_importance =
         !job_.importance.weights.empty() || !job_.importance.moments.empty();
     if (has_importance && unweighted_ > 0) {
@@ -382,8 +364,7 @@ class Maker {
   const ExportJob& job_;
   std::map<std::string, Indices> weight_groups_, input_groups_;
   std::map<std::string, size_t> joined_;  // the first of those that servers join
-  std::map<size_t, Tensor> mxfp4_;        // weights that are cast, as they were read
-  Mxfp4Notes mxfp4_notes_;
+  Mxfp4Weights mxfp4_;
   std::vector<std::optional<float>> input_scales_;
   uint64_t uncalibrated_ = 0, split_groups_ = 0;
   std::string first_uncalibrated_, first_split_;

@@ -106,14 +106,6 @@ Status check_folds(const Checkpoint& checkpoint) {
       suspects.size(), suspects[0]);
 }
 
-// DeepSeek-V4 says beside that statement what its experts are stored as.
-Status remove_expert_type(Checkpoint& checkpoint) {
-  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
-  if (!config || !config->remove("expert_dtype")) return {};
-  checkpoint.set_document("config.json", config->dump(2) + "\n");
-  return {};
-}
-
 Status set_dtype(Checkpoint& checkpoint, std::string_view name) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
   if (!config) return {};

@@ -115,6 +115,59 @@ TEST(Fp8Source, BesideFp8ThatStaysOnlyAllRoutedExpertsAreNvfp4) {
                "rest=fp8: the checkpoint has no FP8 weights");
 }
 
+// Experts' gates and ups share a scale, so that of one alone would be another number.
+TEST(Fp8Source, HowFarEachWeightMovesIsMeasured) {
+  std::vector<std::string> notes;
+  const auto made = run("export", deepseek(), of_script({{"fp8", "*.o_proj"}}), &notes);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  const Checkpoint written = settle(made);
+  const Checkpoint floats = settle(run("dequantize", deepseek(), options({{"type", "f32"}})));
+  uint64_t measured = 0, plain = 0;
+  for (const Tensor& each : made->tensors) {
+    if (each.is_stored() || !each.recoded().second_error) continue;
+    ++measured;
+    plain += each.is_plain_float() ? 1 : 0;
+    const double error = *each.recoded().second_error;
+    EXPECT_NEAR(error, written_error(written, floats, each.name), error * 1e-6) << each.name;
+    const bool is_nvfp4 = each.codec->scheme == Scheme::kNvfp4;
+    EXPECT_EQ(error > 1e-4, is_nvfp4) << each.name;  // BF16 and FP8 have most of these values
+  }
+  EXPECT_EQ(measured, 28u);
+  EXPECT_EQ(plain, 8u);
+  ASSERT_GE(notes.size(), 3u);
+  EXPECT_EQ(notes[0].substr(0, 49), "8 weights of FP8 stay unquantized, as BF16 (the f")
+      << notes[0];
+  EXPECT_EQ(notes[1].substr(0, 57), "20 weights of FP8 were decoded and rounded a second time:")
+      << notes[1];
+  EXPECT_EQ(notes[1].find("measured on"), std::string::npos) << notes[1];
+}
+
+TEST(Fp8Source, ScalesWithFewBitsKeepEveryValueInBf16) {
+  Checkpoint input = deepseek();
+  const std::string name = "model.layers.0.self_attn.o_proj.weight";
+  auto& slice = std::get<Stored>(tensor(input, name).origin).parts[1][0];
+  const std::vector<float> scales(slice.size_bytes / sizeof(float), 0x1.8p-9f);
+  const auto bytes = std::as_bytes(std::span(scales));
+  slice = {make_blob("made", {bytes.begin(), bytes.end()}), 0, slice.size_bytes};
+  const auto made = run("export", input, of_script());
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(recoded(made, name).second_error, 0.0);
+}
+
+TEST(Fp8Source, WhatLacksAPartIsNamed) {
+  Checkpoint input = deepseek();
+  Tensor& weight = tensor(input, "model.layers.0.self_attn.o_proj.weight");
+  weight = make_tensor(weight.name, {32, 32}, plain_codec(all_codecs(), Dtype::kF8E4M3),
+                       std::vector<std::byte>(32 * 32));
+  expect_error(run("export", input, of_script()), ErrorCode::kUnsupported,
+               "'model.layers.0.self_attn.o_proj.weight' is stored as f8_e4m3 [32, 32] and belongs "
+               "to a quantized weight that cannot be decoded here (config.json says 'fp8')");
+  input = deepseek();
+  drop(input, "model.layers.1.mlp.experts.2.up_proj.weight");
+  expect_error(run("export", input, of_script()), ErrorCode::kCorrupt,
+               "there is no tensor 'model.layers.1.mlp.experts.2.up_proj.weight', which expert");
+}
+
 // As in the real file: layers behind the last are MTP's, and servers read their experts by the
 // same word.
 TEST(Fp8Source, ExpertsForMultiTokenPredictionGoWithTheOthers) {

@@ -10,19 +10,6 @@ namespace {
 const Options kExpertsAlone =
     options({{"type", "nvfp4"}, {"preset", "experts-only-input-scale1"}, {"rounding", "cpu"}});
 
-// The error of one weight, by what a folder that was written decodes to.
-double written_error(const Checkpoint& made, const Checkpoint& source, const std::string& name) {
-  const std::vector<float> after = *read_values(tensor(made, name), 1 << 20);
-  const std::vector<float> before = *read_values(tensor(source, name), 1 << 20);
-  double signal = 0, noise = 0;
-  for (size_t i = 0; i < before.size(); ++i) {
-    const double difference = static_cast<double>(after[i]) - static_cast<double>(before[i]);
-    noise += difference * difference;
-    signal += static_cast<double>(before[i]) * static_cast<double>(before[i]);
-  }
-  return noise / signal;
-}
-
 TEST(Int4Source, TheErrorOfASecondRoundingIsNoted) {
   std::vector<std::string> notes;
   const auto made = run("export", *open(testdata("families/kimi-int4/hf")), kExpertsAlone, &notes);

@@ -73,6 +73,20 @@ inline const Recoded& recoded(const Result<Checkpoint>& made, std::string_view n
   return tensor->recoded();
 }
 
+// The relative squared error of one weight, by what a folder that was written decodes to.
+inline double written_error(const Checkpoint& made, const Checkpoint& source,
+                            const std::string& name) {
+  const std::vector<float> after = *read_values(*made.find_tensor(name), 1 << 20);
+  const std::vector<float> before = *read_values(*source.find_tensor(name), 1 << 20);
+  double signal = 0, noise = 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const double difference = static_cast<double>(after[i]) - static_cast<double>(before[i]);
+    noise += difference * difference;
+    signal += static_cast<double>(before[i]) * static_cast<double>(before[i]);
+  }
+  return noise / signal;
+}
+
 inline std::string quant_config(const Result<Checkpoint>& made) {
   return made->find_document("hf_quant_config.json")->text();
 }

@@ -120,7 +120,9 @@ TEST(Mxfp4Cast, WhatStaysUnquantizedIsBf16) {
   ASSERT_TRUE(made.has_value()) << made.error().text();
   EXPECT_EQ(tensor(*made, kept).codec->name, "bf16");
   EXPECT_EQ(written_values(*made, kept), *read_values(weight, 1 << 20));
-  EXPECT_EQ(notes[0], "1 weights of MXFP4 stay unquantized, as BF16 (the first: '" + kept + "')");
+  EXPECT_EQ(notes[0],
+            "1 weights of MXFP4 stay unquantized, as BF16 with the same values (the first: '" +
+                kept + "')");
 }
 
 TEST(Mxfp4Cast, RefusesWhatCannotBeKept) {
@@ -137,6 +139,66 @@ TEST(Mxfp4Cast, RefusesWhatCannotBeKept) {
                "is MXFP4, whose codes are kept; there is nothing to search");
   expect_error(run("export", of({127, 127}), options({{"type", "nvfp4"}})), ErrorCode::kUsage,
                "1 of 1 layers have no activation maximum");
+}
+
+// ---- FP8 ---------------------------------------------------------------------------------------
+
+// FP8 with maxima of inputs for every layer of `weights`.
+Result<Checkpoint> as_fp8(const std::vector<Tensor>& weights, std::vector<std::string>* notes) {
+  const TemporaryFolder folder;
+  std::string maxima;
+  for (const Tensor& each : weights) {
+    maxima += fmt::format("{}\"{}\": 448", maxima.empty() ? "{" : ", ", module_of(each.name));
+  }
+  write_file(folder / "amax.json", maxima + "}");
+  return run("export", mxfp4_model(weights),
+             options({{"type", "fp8"}, {"amax-from", (folder / "amax.json").string()}}), notes);
+}
+
+TEST(Mxfp4Cast, Fp8KeepsFourteenPowersOfTwo) {
+  const std::string name = "model.layers.0.mlp.down_proj.weight";
+  for (const int largest : {-127, -126, -121, -120, -100, 0, 1, 124, 125}) {
+    std::vector<uint8_t> exponents;
+    for (int power = largest; power >= std::max(-127, largest - 15); --power) {
+      exponents.push_back(static_cast<uint8_t>(power + 127));
+    }
+    const Tensor weight = mxfp4_weight(name, 1, exponents);
+    std::vector<std::string> notes;
+    const auto made = as_fp8({weight}, &notes);
+    ASSERT_TRUE(made.has_value()) << made.error().text();
+    const int scale = std::max(largest - 6, -126);
+    EXPECT_EQ(tensor(*made, name).codec->scheme, Scheme::kFp8Tensor);
+    EXPECT_EQ(recoded(made, name).stats->amax, std::ldexp(448.0f, scale));
+    const std::vector<float> before = *read_values(weight, 1 << 20);
+    const std::vector<float> after = written_values(*made, name);
+    uint64_t exact = 0;
+    for (size_t block = 0; block < exponents.size(); ++block) {
+      const bool is_same = std::equal(before.begin() + static_cast<std::ptrdiff_t>(block * 32),
+                                      before.begin() + static_cast<std::ptrdiff_t>(block * 32 + 32),
+                                      after.begin() + static_cast<std::ptrdiff_t>(block * 32));
+      EXPECT_EQ(is_same, exponents[block] - 127 >= scale - 8) << largest << ' ' << block;
+      exact += is_same ? 1 : 0;
+    }
+    EXPECT_EQ(recoded(made, name).exact_blocks, exact);
+    EXPECT_EQ(notes[0], fmt::format("1 weights of MXFP4: {} of {} blocks keep their values", exact,
+                                    exponents.size()));
+  }
+}
+
+TEST(Mxfp4Cast, Fp8SharesItsScaleWithinAnExpert) {
+  const Tensor gate =
+      mxfp4_weight("model.layers.0.mlp.experts.0.gate_proj.weight", 1, {127, 113, 112});
+  const Tensor up = mxfp4_weight("model.layers.0.mlp.experts.0.up_proj.weight", 1, {120, 127, 110});
+  std::vector<std::string> notes;
+  const auto made = as_fp8({gate, up}, &notes);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(notes[0], "2 weights of MXFP4: 4 of 6 blocks keep their values");
+  EXPECT_EQ(notes[1],
+            "'model.layers.0.mlp.experts.0.gate_proj.weight': 2 of 3 blocks keep their values; the "
+            "others lie more than 2^14 below the largest and were rounded");
+  EXPECT_EQ(recoded(made, gate.name).stats->amax, recoded(made, up.name).stats->amax);
+  expect_error(as_fp8({mxfp4_weight(gate.name, 1, {253})}, nullptr), ErrorCode::kUnsupported,
+               "a block scale of 2^126; expected 2^125 at most");
 }
 
 // ---- stacks of gpt-oss -------------------------------------------------------------------------

@@ -1,0 +1,123 @@
+#include "transforms/modelopt_export/second_rounding.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/chunks/evaluate.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kComparedBlock = 16;
+// Of all weights together, and at least of each.
+constexpr uint64_t kMeasuredValues = uint64_t{1} << 28, kLeastMeasured = uint64_t{1} << 12;
+constexpr size_t kNamedWorst = 3;
+
+struct BlockError {
+  ValueError squares;
+  uint64_t blocks = 0, exact_blocks = 0, values = 0;
+  bool is_exact() const { return exact_blocks == blocks; }
+  void add(const BlockError& other) {
+    squares.signal += other.squares.signal;
+    squares.noise += other.squares.noise;
+    blocks += other.blocks;
+    exact_blocks += other.exact_blocks;
+    values += other.values;
+  }
+};
+
+BlockError compare_blocks(const std::vector<float>& made, const std::vector<float>& codes) {
+  BlockError out;
+  for (size_t at = 0; at < codes.size(); at += kComparedBlock) {
+    double noise = 0;
+    for (size_t i = at; i < std::min(at + kComparedBlock, codes.size()); ++i) {
+      const double difference = static_cast<double>(made[i]) - static_cast<double>(codes[i]);
+      noise += difference * difference;
+      out.squares.signal += static_cast<double>(codes[i]) * static_cast<double>(codes[i]);
+    }
+    out.squares.noise += noise;
+    ++out.blocks;
+    out.exact_blocks += noise == 0 ? 1 : 0;
+  }
+  out.values = codes.size();
+  return out;
+}
+
+Result<BlockError> measured(const Tensor& made, const Tensor& codes, uint64_t limit_values) {
+  CKPT_ASSIGN(const RowSample after, sample_rows(made, limit_values));
+  CKPT_ASSIGN(const RowSample before, sample_rows(codes, limit_values));
+  CKPT_CHECK(after.rows == before.rows);  // both are cut where the same source can be
+  return compare_blocks(after.values, before.values);
+}
+
+// What of one kind of weights became the same type.
+class Tally {
+ public:
+  void add(const Tensor& tensor, const BlockError& error) {
+    all_.add(error);
+    total_values_ += tensor.values();
+    exact_weights_ += error.is_exact() ? 1 : 0;
+    errors_.emplace_back(error.squares.relative(), tensor.name);
+  }
+  bool empty() const { return errors_.empty(); }
+  const std::string& first() const { return errors_[0].second; }
+  size_t weights() const { return errors_.size(); }
+
+  // "relative squared error 7.9e-03, at most …; 0 weights and 31 of 24576 blocks of 16 keep …".
+  std::string text() const {
+    auto sorted = errors_;
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> worst;
+    for (size_t i = 0; i < std::min(sorted.size(), kNamedWorst); ++i) {
+      worst.push_back(fmt::format("{:.2e} of '{}'", sorted[i].first, sorted[i].second));
+    }
+    const std::string of =
+        all_.values == total_values_
+            ? ""
+            : fmt::format(", measured on {} of {} values", all_.values, total_values_);
+    if (all_.is_exact()) return fmt::format("all blocks of 16 keep their values{}", of);
+    return fmt::format(
+        "relative squared error {:.2e}, at most {}; {} weights and {} of {} blocks of 16 keep "
+        "their values{}",
+        all_.squares.relative(), fmt::join(worst, ", "), exact_weights_, all_.exact_blocks,
+        all_.blocks, of);
+  }
+
+ private:
+  BlockError all_;
+  uint64_t exact_weights_ = 0, total_values_ = 0;
+  std::vector<std::pair<double, std::string>> errors_;
+};
+
+}  // namespace
+
+Status note_second_rounding(Checkpoint& checkpoint, const SourceWeights& weights,
+                            std::string_view kind, const Context& context) {
+  if (weights.empty()) return {};
+  const uint64_t limit =
+      std::clamp(kMeasuredValues / weights.size(), kLeastMeasured, kSampleValues);
+  Tally plain, quantized;
+  for (Tensor& tensor : checkpoint.tensors) {
+    const auto found = weights.find(tensor.name);
+    if (found == weights.end() || tensor.is_stored()) continue;
+    CKPT_ASSIGN(const BlockError error, measured(tensor, found->second, limit));
+    (tensor.is_plain_float() ? plain : quantized).add(tensor, error);
+    Recoded made = tensor.recoded();
+    made.second_error = error.squares.relative();
+    tensor.origin = std::move(made);
+  }
+  if (!plain.empty()) {
+    context.note(fmt::format("{} weights of {} stay unquantized, as BF16 (the first: '{}'): {}",
+                             plain.weights(), kind, plain.first(), plain.text()));
+  }
+  if (quantized.empty()) return {};
+  context.note(fmt::format("{} weights of {} were decoded and rounded a second time: {}",
+                           quantized.weights(), kind, quantized.text()));
+  context.note("--json has the error of each; ckpt diff --values IN OUT measures them whole");
+  return {};
+}
+
+}  // namespace ckpt

@@ -26,11 +26,23 @@ struct Totals {
   std::map<std::string_view, std::pair<uint64_t, uint64_t>> by_type;  // tensors, bytes
 };
 
+// What a tensor counts for: codes that are packed by more than one, scales and zero points by none.
+uint64_t values_of(const Tensor& tensor, const PackedForms& forms) {
+  const auto codes = forms.by_codes.find(tensor.name);
+  if (codes == forms.by_codes.end()) {
+    return forms.parts.count(tensor.name) != 0 ? 0 : tensor.values();
+  }
+  Tensor weight = tensor;
+  weight.shape = codes->second.shape;
+  return weight.values();
+}
+
 Totals count(const Checkpoint& checkpoint) {
+  const PackedForms forms = packed_forms(checkpoint);
   Totals totals;
   for (const Tensor& tensor : checkpoint.tensors) {
     const uint64_t bytes = size_bytes(tensor);
-    totals.values += tensor.values();
+    totals.values += values_of(tensor, forms);
     totals.bytes += bytes;
     auto& [tensors, sum] = totals.by_type[tensor.codec->name];
     ++tensors;

@@ -70,6 +70,7 @@ t = model()
 folder("one", [t])
 folder("split", [{n: v for n, v in t.items() if n.endswith(".weight")}, {n: v for n, v in t.items() if n.endswith(".scale")}])
 PY
+"$ckpt" show one | sed -n 2p
 to="--to nvfp4 --preset experts-only-input-scale1"
 "$ckpt" convert one bf16 $to --json 2>said | grep -o '"moved_[a-z]*":[0-9]*'
 grep note: said

@@ -1,6 +1,7 @@
 #include "transforms/modelopt_export/fp8_source.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
@@ -81,6 +82,32 @@ Status check_experts_alone(const Selection& selection, const Fp8Source& source,
   return {};
 }
 
+constexpr uint64_t kMostScales = uint64_t{1} << 26;
+
+// Of weights that are copied nobody else looks at the scales.
+Status check_kept_scales(Tensor scales) {
+  CKPT_ASSIGN(const std::vector<float> values, read_values(scales, kMostScales));
+  const auto bad = std::find_if(values.begin(), values.end(),
+                                [](float scale) { return !std::isfinite(scale) || scale < 0; });
+  if (bad == values.end()) return {};
+  return fail(ErrorCode::kCorrupt,
+              "tensor '{}': value {} is {}; expected a finite number of at least 0, because it "
+              "scales FP8",
+              scales.name, bad - values.begin(), *bad);
+}
+
+Status check_kept(const Tensor& weight, const Fp8Source::Pair* pair, Codecs codecs) {
+  if (pair != nullptr) return check_kept_scales(pair->scale);
+  Tensor scales = weight;
+  const PartRule& rule = weight.codec->parts[1];
+  scales.name += rule.suffix;
+  scales.codec = &plain_codec(codecs, rule.dtype);
+  scales.origin = Stored{{weight.stored().parts[1]}};
+  scales.shape = {part_shape(rule, weight.rows(), weight.row_values()).size_bytes /
+                  size_bytes(rule.dtype)};
+  return check_kept_scales(std::move(scales));
+}
+
 // Of DeepSeek-V4's MTP block: check_experts_alone lets no other pass.
 void keep_mxfp4(Checkpoint& checkpoint, const Fp8Source& source, const Selection& selection,
                 const Context& context) {
@@ -156,7 +183,9 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
                             "rest=fp8: '{}' has scales of a kind that can only be decoded",
                             tensor.name);
     }
-    tensor = pair == source.pairs.end() ? found->second : pair->second.codes;
+    const bool is_pair = pair != source.pairs.end();
+    CKPT_TRY(check_kept(found->second, is_pair ? &pair->second : nullptr, context.codecs));
+    tensor = is_pair ? pair->second.codes : found->second;
   }
   keep_mxfp4(checkpoint, source, selection, context);
   if (count == 0) return {};

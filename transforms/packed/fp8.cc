@@ -49,7 +49,11 @@ Result<PackedWeight> join_fp8(const PackedJob& job, const Tensor& codes) {
   CKPT_ASSIGN(std::vector<uint64_t> block, said_block(job));
   const ScaledShape shape{codes.shape[0], codes.shape[1], 0, std::move(block)};
   CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, scale, shape));
-  PackedWeight out{{}, {&codes, &scale}, fmt::format("FP8 ({})", describe(matrix.scales))};
+  // One number may be that of a block, the last of its rows and columns among them.
+  const std::string of = shape.block.empty()
+                             ? describe(matrix.scales)
+                             : fmt::format("blocks of {} x {}", shape.block[0], shape.block[1]);
+  PackedWeight out{{}, {&codes, &scale}, fmt::format("FP8 ({})", of)};
   for (const char* end : {".activation_scale", ".qscale_act", ".input_scale"}) {
     if (const Tensor* side = job.find(module_of(codes.name) + end)) out.parts.push_back(side);
   }

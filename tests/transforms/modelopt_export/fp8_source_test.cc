@@ -154,6 +154,21 @@ TEST(Fp8Source, ScalesWithFewBitsKeepEveryValueInBf16) {
   EXPECT_EQ(recoded(made, name).second_error, 0.0);
 }
 
+TEST(Fp8Source, ScalesOfWhatStaysAreNumbers) {
+  const std::string name = "model.layers.0.self_attn.o_proj.weight";
+  for (const float scale : {NAN, INFINITY, -1.0f}) {
+    Checkpoint input = deepseek();
+    auto& slice = std::get<Stored>(tensor(input, name).origin).parts[1][0];
+    const std::vector<float> scales(slice.size_bytes / sizeof(float), scale);
+    const auto bytes = std::as_bytes(std::span(scales));
+    slice = {make_blob("made", {bytes.begin(), bytes.end()}), 0, slice.size_bytes};
+    expect_error(run("export", input, kBesideFp8), ErrorCode::kCorrupt,
+                 fmt::format("tensor '{}_scale_inv': value 0 is {}; expected a finite number of at "
+                             "least 0, because it scales FP8",
+                             name, scale));
+  }
+}
+
 TEST(Fp8Source, WhatLacksAPartIsNamed) {
   Checkpoint input = deepseek();
   Tensor& weight = tensor(input, "model.layers.0.self_attn.o_proj.weight");

@@ -222,6 +222,17 @@ Status check_not_repacked(const Tensor& tensor) {
 
 }  // namespace
 
+namespace {
+
+// What was measured of values that are other ones now.
+void forget_measures(Tensor& tensor) {
+  Recoded& made = std::get<Recoded>(tensor.origin);
+  made.exact_blocks = 0;
+  made.second_error.reset();
+}
+
+}  // namespace
+
 Result<Tensor> recode(Tensor tensor, const Codec& codec) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   if (!tensor.is_stored() && tensor.codec == &codec) return tensor;
@@ -240,6 +251,7 @@ Result<Tensor> recode(Tensor tensor, const Codec& codec) {
   }
   CKPT_TRY(in(place, check_shape(tensor.shape, codec)));
   tensor.codec = &codec;
+  forget_measures(tensor);
   return tensor;
 }
 
@@ -254,6 +266,7 @@ Result<Tensor> with_op(Tensor tensor, ValueOp op) {
     tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};
   }
   std::get<Recoded>(tensor.origin).ops.push_back(std::move(op));
+  forget_measures(tensor);
   return tensor;
 }
 

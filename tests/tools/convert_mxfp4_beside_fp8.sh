@@ -116,7 +116,8 @@ print(sorted(json.load(open("fp8/hf_quant_config.json"))["quantization"]["quanti
 PY
 echo "== and back: what stays and what was moved has the source's values"
 "$ckpt" convert -q one floats --to bf16 >/dev/null
-"$ckpt" convert -q fp8 back --to bf16 >/dev/null
+"$ckpt" convert fp8 back --to bf16 2>&1 >/dev/null | grep note:
+"$ckpt" convert one f16 --step dequantize:type=f16 --json 2>&1 | grep -o 'note: .*\|"second_error":[0-9.e-]*' | sort | uniq -c
 "$ckpt" diff floats back --values 2>/dev/null | grep -E '^ *(layers|mtp|embed)|differ|same'
 echo "== NVIDIA's recipe for it, whose experts have quantizers by the names w1_weight_quantizer"
 cat >recipe.yaml <<'YAML'

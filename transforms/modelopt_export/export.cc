@@ -210,8 +210,8 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_TRY(keep_fp8(checkpoint, fp8, selection, parsed, context));
   CKPT_TRY(make_export_tensors(checkpoint, job));
   add_kept_scales(checkpoint, fp8);
-  CKPT_TRY(note_second_rounding(checkpoint, int4, "packed integers", context));
-  CKPT_TRY(note_second_rounding(checkpoint, fp8.weights, "FP8", context));
+  CKPT_TRY(note_second_rounding(checkpoint, int4, {"weights of packed integers"}, context));
+  CKPT_TRY(note_second_rounding(checkpoint, fp8.weights, {"weights of FP8"}, context));
   CKPT_TRY(write_documents(checkpoint, job, fp8, std::move(layers)));
   assign_export_files(checkpoint.tensors);
   checkpoint.file_metadata.clear();

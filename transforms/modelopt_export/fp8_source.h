@@ -16,7 +16,7 @@
 #include <string>
 
 #include "core/json/json_edit.h"
-#include "transforms/modelopt_export/second_rounding.h"
+#include "transforms/packed/second_rounding.h"
 #include "transforms/modelopt_export/select.h"
 
 namespace ckpt {

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "transforms/modelopt_export/options.h"
-#include "transforms/modelopt_export/second_rounding.h"
+#include "transforms/packed/second_rounding.h"
 
 namespace ckpt {
 

@@ -192,7 +192,7 @@ Status Mxfp4Weights::say(Checkpoint& checkpoint, const Context& context) const {
     context.note(fmt::format("{} more weights have blocks that were rounded",
                              lines_.size() - kNamedWeights));
   }
-  return note_second_rounding(checkpoint, rounded_, "MXFP4", context);
+  return note_second_rounding(checkpoint, rounded_, {"weights of MXFP4"}, context);
 }
 
 }  // namespace ckpt

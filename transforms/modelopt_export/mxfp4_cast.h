@@ -15,7 +15,7 @@
 
 #include "transforms/hf/quant_statement.h"
 #include "transforms/modelopt_export/options.h"
-#include "transforms/modelopt_export/second_rounding.h"
+#include "transforms/packed/second_rounding.h"
 
 namespace ckpt {
 

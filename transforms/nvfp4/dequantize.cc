@@ -13,6 +13,7 @@
 #include "transforms/nvfp4/awq_folds.h"
 #include "transforms/nvfp4/mixed_model.h"
 #include "transforms/packed/packed.h"
+#include "transforms/packed/second_rounding.h"
 #include "transforms/steps.h"
 
 namespace ckpt {
@@ -68,6 +69,21 @@ Result<Tensor> rounded(Tensor tensor, const Codec& codec) {
   const Dtype type = codec.parts[0].dtype;
   return type == Dtype::kF32 ? Result<Tensor>(std::move(tensor))
                              : with_op(std::move(tensor), RoundTo{type});
+}
+
+bool is_decoded(const Tensor& tensor) {
+  return is_unpacked(tensor) || is_made_of_words(tensor) || tensor.has_scales();
+}
+
+// Those whose values stay what their codes say.
+SourceWeights decoded_weights(const Checkpoint& checkpoint) {
+  const ColumnScales scales = find_column_scales(checkpoint);
+  SourceWeights out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!is_decoded(tensor) || scales.count(module_of(tensor.name)) != 0) continue;
+    out.emplace(tensor.name, tensor);
+  }
+  return out;
 }
 
 Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Codec& codec) {
@@ -127,7 +143,10 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options
   CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
   CKPT_TRY(check_weights_are_read(checkpoint));
   if (!options.choice<bool>("folds")) CKPT_TRY(check_folds(checkpoint));
+  const SourceWeights weights = decoded_weights(checkpoint);
   CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, plain_codec(context.codecs, type)));
+  const std::string stay = fmt::format("become {}", plain_codec(context.codecs, type).name);
+  CKPT_TRY(note_second_rounding(checkpoint, weights, {"quantized weights", stay}, context));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
   if (was_quantized) CKPT_TRY(remove_expert_type(checkpoint));
   // compressed-tensors' recipe tells how the weights were quantized, AutoGPTQ's document too

@@ -1,4 +1,4 @@
-#include "transforms/modelopt_export/second_rounding.h"
+#include "transforms/packed/second_rounding.h"
 
 #include <fmt/ranges.h>
 
@@ -65,25 +65,29 @@ class Tally {
   const std::string& first() const { return errors_[0].second; }
   size_t weights() const { return errors_.size(); }
 
-  // "relative squared error 7.9e-03, at most …; 0 weights and 31 of 24576 blocks of 16 keep …".
-  std::string text() const {
-    auto sorted = errors_;
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<std::string> worst;
-    for (size_t i = 0; i < std::min(sorted.size(), kNamedWorst); ++i) {
-      worst.push_back(fmt::format("{:.2e} of '{}'", sorted[i].first, sorted[i].second));
-    }
+  // "relative squared error 7.9e-03; 0 weights and 31 of 24576 blocks of 16 keep their values".
+  std::string text(std::string_view worst = "") const {
     const std::string of =
         all_.values == total_values_
             ? ""
             : fmt::format(", measured on {} of {} values", all_.values, total_values_);
     if (all_.is_exact()) return fmt::format("all blocks of 16 keep their values{}", of);
     return fmt::format(
-        "relative squared error {:.2e}, at most {}; {} weights and {} of {} blocks of 16 keep "
-        "their values{}",
-        all_.squares.relative(), fmt::join(worst, ", "), exact_weights_, all_.exact_blocks,
-        all_.blocks, of);
+        "relative squared error {:.2e}{}; {} weights and {} of {} blocks of 16 keep their "
+        "values{}",
+        all_.squares.relative(), worst, exact_weights_, all_.exact_blocks, all_.blocks, of);
+  }
+
+  // ", at most 8.0e-03 of 'x', 7.9e-03 of 'y'".
+  std::string worst() const {
+    auto sorted = errors_;
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> out;
+    for (size_t i = 0; i < std::min(sorted.size(), kNamedWorst); ++i) {
+      out.push_back(fmt::format("{:.2e} of '{}'", sorted[i].first, sorted[i].second));
+    }
+    return fmt::format(", at most {}", fmt::join(out, ", "));
   }
 
  private:
@@ -95,7 +99,7 @@ class Tally {
 }  // namespace
 
 Status note_second_rounding(Checkpoint& checkpoint, const SourceWeights& weights,
-                            std::string_view kind, const Context& context) {
+                            const RoundingWords& words, const Context& context) {
   if (weights.empty()) return {};
   const uint64_t limit =
       std::clamp(kMeasuredValues / weights.size(), kLeastMeasured, kSampleValues);
@@ -110,12 +114,12 @@ Status note_second_rounding(Checkpoint& checkpoint, const SourceWeights& weights
     tensor.origin = std::move(made);
   }
   if (!plain.empty()) {
-    context.note(fmt::format("{} weights of {} stay unquantized, as BF16 (the first: '{}'): {}",
-                             plain.weights(), kind, plain.first(), plain.text()));
+    context.note(fmt::format("{} {} {} (the first: '{}'): {}", plain.weights(), words.weights,
+                             words.stay, plain.first(), plain.text()));
   }
   if (quantized.empty()) return {};
-  context.note(fmt::format("{} weights of {} were decoded and rounded a second time: {}",
-                           quantized.weights(), kind, quantized.text()));
+  context.note(fmt::format("{} {} were decoded and rounded a second time: {}", quantized.weights(),
+                           words.weights, quantized.text(quantized.worst())));
   context.note("--json has the error of each; ckpt diff --values IN OUT measures them whole");
   return {};
 }

@@ -115,6 +115,30 @@ TEST(Experts, ThatDoNotFitEachOtherAreRefusedByName) {
                "[5, 32]; expected f32 [4, 32]");
 }
 
+TEST(Experts, OfOneNumberOrFewerThanConfigSaysAreRefused) {
+  Checkpoint twice = two_experts();
+  twice.tensors.push_back(weight("model.layers.0.mlp.experts.01.up_proj.weight", 4, 32));
+  expect_error(run("experts", twice, kToFused), ErrorCode::kCorrupt,
+               "tensors 'model.layers.0.mlp.experts.1.up_proj.weight' and "
+               "'model.layers.0.mlp.experts.01.up_proj.weight' are both of expert 1");
+  Checkpoint fewer = two_experts();
+  for (const char* word : {"down", "gate", "up"}) {
+    drop(fewer, fmt::format("model.layers.0.mlp.experts.1.{}_proj.weight", word));
+  }
+  expect_error(run("experts", fewer, kToFused), ErrorCode::kCorrupt,
+               "'model.layers.0.mlp.experts.*' are 1 experts; expected 2, the num_local_experts of "
+               "config.json");
+}
+
+// An export's hint, --keep, would change nothing here.
+TEST(Experts, InOneOfTwoStacksAreRefusedWithoutAnExportsHint) {
+  Checkpoint fused = settle(run("experts", two_experts(), kToFused));
+  drop(fused, "model.layers.0.mlp.experts.down_proj");
+  const auto made = run("experts", fused, kToSingle);
+  expect_error(made, ErrorCode::kUnsupported, "other stacks of experts cannot be taken apart");
+  EXPECT_EQ(made.error().hint, "");
+}
+
 TEST(Experts, ThatAreSoAlreadyStayAndAreNoted) {
   std::vector<std::string> notes;
   const auto made = run("experts", two_experts(), kToSingle, &notes);

@@ -67,7 +67,11 @@ Result<Containers> find_single_experts(const Checkpoint& checkpoint) {
                   "tensor '{}': [{}]; expected {}, {} or {} of two axes, which alone have a stack",
                   tensor.name, fmt::join(tensor.shape, ", "), kGateWeight, kUpWeight, kDownWeight);
     }
-    projection->emplace(expert->number, &tensor);
+    const auto [entry, is_new] = projection->emplace(expert->number, &tensor);
+    if (!is_new) {
+      return fail(ErrorCode::kCorrupt, "tensors '{}' and '{}' are both of expert {}; expected one",
+                  entry->second->name, tensor.name, expert->number);
+    }
   }
   return out;
 }
@@ -102,6 +106,26 @@ Status check_whole(const std::string& front, const SingleExperts& experts) {
   return {};
 }
 
+// As many as config.json says, where it does: a stack of fewer would be loaded as if it were whole.
+Status check_counts(const Checkpoint& checkpoint, const Containers& containers) {
+  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
+  if (!config) return {};
+  const JsonText* text = config->find("text_config");
+  const JsonText& level = text != nullptr && text->is_object() ? *text : *config;
+  for (const char* key :
+       {"num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"}) {
+    const std::optional<uint64_t> said = level.find_whole(key);
+    if (!said) continue;
+    for (const auto& [front, experts] : containers) {
+      if (experts.down.size() == *said) continue;
+      return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
+                            "'{}*' are {} experts; expected {}, the {} of config.json", front,
+                            experts.down.size(), *said, key);
+    }
+  }
+  return {};
+}
+
 Result<Tensor> stacked_rows(std::string name, const std::vector<Tensor>& rows, uint64_t experts) {
   CKPT_ASSIGN(Tensor out, concatenate_rows(rows));
   const uint64_t matrix_rows = out.rows() / experts;
@@ -131,6 +155,7 @@ Result<Tensor> fused_down(const std::string& front, const SingleExperts& experts
 Status fuse_experts(Checkpoint& checkpoint) {
   CKPT_ASSIGN(const Containers containers, find_single_experts(checkpoint));
   for (const auto& [front, experts] : containers) CKPT_TRY(check_whole(front, experts));
+  CKPT_TRY(check_counts(checkpoint, containers));
   std::vector<Tensor> out;
   std::set<std::string> made;
   for (const Tensor& tensor : checkpoint.tensors) {
@@ -177,8 +202,12 @@ Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& opt
   }
   CKPT_TRY(check_float_experts(checkpoint));
   const size_t before = checkpoint.tensors.size();
-  CKPT_TRY(form == ExpertForm::kSingle ? split_all_experts(checkpoint, model)
-                                       : fuse_experts(checkpoint));
+  Status moved =
+      form == ExpertForm::kSingle ? split_all_experts(checkpoint, model) : fuse_experts(checkpoint);
+  if (!moved) {
+    moved.error().hint.clear();  // an export's, whose options this step does not have
+    return Failure(std::move(moved.error()));
+  }
   CKPT_TRY(complete_expert_count(checkpoint));
   if (checkpoint.tensors.size() == before) {
     context.note(fmt::format("experts: none is {}; the tensors stay as they are",

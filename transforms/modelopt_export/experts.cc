@@ -38,7 +38,7 @@ Status check_stack(const std::string& container, const ExportModel& model, Stack
   if (stack.gate_up == nullptr || stack.down == nullptr) {
     return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
                           "'{}' has no gate_up_proj and down_proj; other stacks of experts cannot "
-                          "be quantized",
+                          "be taken apart",
                           container);
   }
   const auto& up = stack.gate_up->shape;

@@ -141,7 +141,12 @@ Status TensorList::add_expert(NamedTensor named, const Match& match) {
   CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
   Experts& layer = experts_[match.numbers[0]];
   const std::string name = gguf_name(match.rule->to, match);
-  layer[match.rule].insert({number, Expert{name, std::move(named.tensor)}});
+  const auto [entry, is_new] =
+      layer[match.rule].try_emplace(number, Expert{name, std::move(named.tensor)});
+  if (!is_new) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}': expert {} comes twice",
+                entry->second.tensor.name, number);
+  }
   uint64_t seen = 0;
   for (const auto& [rule, list] : layer) seen += list.size();
   if (seen < count * 3) return {};

@@ -94,6 +94,13 @@ TEST(ToGguf, SeparateExpertsAreStacked) {
       << error_of(other);
 }
 
+TEST(ToGguf, TwoTensorsOfOneExpertAreRefused) {
+  Checkpoint twice = moe(false);
+  const std::string other = "model.layers.0.mlp.experts.00.up_proj.weight";
+  twice.tensors.insert(twice.tensors.begin(), counting(other, {2, 4}));
+  EXPECT_NE(error_of(twice).find("expert 0 comes twice"), std::string::npos) << error_of(twice);
+}
+
 TEST(ToGguf, LlamaRowsBecomePairs) {
   auto out = convert(llama(llama_config()));
   ASSERT_TRUE(out.has_value()) << out.error().text();

@@ -12,12 +12,26 @@ namespace {
 // In the order in which a person would look: files, then what they say, then what they hold.
 std::vector<const Check*> check_list() {
   std::vector<const Check*> out;
-  for (const auto theme :
-       {file_checks(), config_checks(), config_word_checks(), config_number_checks(),
-        strict_type_checks(), rope_checks(), older_field_checks(), weight_checks(),
-        parameter_checks(), quantization_checks(), quantization_statement_checks(),
-        scale_shape_checks(), served_checks(), tokenizer_checks(), tokenizer_schema_checks(),
-        tokenizer_value_checks(), processor_checks(), gguf_checks(), value_checks()}) {
+  for (const auto theme : {file_checks(),
+                           config_checks(),
+                           config_word_checks(),
+                           config_number_checks(),
+                           strict_type_checks(),
+                           rope_checks(),
+                           older_field_checks(),
+                           layer_field_checks(),
+                           weight_checks(),
+                           parameter_checks(),
+                           quantization_checks(),
+                           quantization_statement_checks(),
+                           scale_shape_checks(),
+                           served_checks(),
+                           tokenizer_checks(),
+                           tokenizer_schema_checks(),
+                           tokenizer_value_checks(),
+                           processor_checks(),
+                           gguf_checks(),
+                           value_checks()}) {
     for (const Check& check : theme) out.push_back(&check);
   }
   return out;

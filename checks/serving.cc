@@ -15,8 +15,12 @@ constexpr Rename kVllmWrapper[] = {{"model.visual.", "visual."},
                                    {"lm_head.", "language_model.lm_head."},
                                    {"model.language_model.", "language_model.model."}};
 constexpr Rename kTextNames[] = {{"model.language_model.", "model."}};
+// vLLM 0.32 runs GPT-NeoX by transformers 5. An entry of a list is renamed with what follows it
+// alone, so "embed_out" does not become lm_head, and its tensor does.
+constexpr Rename kNeoXNames[] = {{"gpt_neox.", "model."}, {"embed_out.", "lm_head."}};
 
 std::span<const Rename> renames(const Examined& on, const Profile& profile) {
+  if (on.model_class == "GPTNeoXForCausalLM" && profile.names == Names::kVllm32) return kNeoXNames;
   const bool is_qwen_vl =
       on.model_class.starts_with("Qwen3_5") || on.model_class.starts_with("Qwen3VL");
   if (!is_qwen_vl) return {};
@@ -191,13 +195,18 @@ class Statement {
 
 }  // namespace
 
-// Sources: vLLM model_executor/layers/mamba/short_conv.py; SGLang 0.5.12
+// Sources: vLLM model_executor/layers/mamba/short_conv.py, and of 0.32 models/deepseek_v2.py
+// (Indexer), which takes blocks of FP8 for them too; SGLang 0.5.12
 // python/sglang/srt/models/{qwen3_5,olmo,stablelm}.py.
 const PlainModules* forced_plain(const Examined& on, const Profile& profile,
                                  std::string_view name) {
   static constexpr PlainModules kConvolutions = {
       "LFM2's convolutions", "KeyError: 'layers.0.short_conv.in_proj.input_scale'",
       "convert the unquantized model with --keep '*.conv.*'"};
+  static constexpr PlainModules kIndexer = {
+      "two matrices of the indexer of sparse attention, as one,",
+      "KeyError: 'layers.0.self_attn.indexer.wk_weights_proj.input_scale'",
+      "convert the unquantized model with --keep '*.indexer.wk' --keep '*.indexer.weights_proj'"};
   static constexpr PlainModules kAttentionOfQwen = {"Qwen3.5's attention", {}, {}};
   static constexpr PlainModules kAttention = {
       "the attention of OLMo and StableLM",
@@ -206,6 +215,10 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
   const Quantization* said = on.quantization();
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   if (said == nullptr) return nullptr;
+  const bool is_indexer = has(".indexer.wk") || has(".indexer.weights_proj");
+  if (is_indexer && profile.names == Names::kVllm32 && said->method.starts_with("modelopt")) {
+    return &kIndexer;
+  }
   // vLLM 0.32 runs them quantized.
   const bool is_older = profile.program == Program::kVllm && profile.reads_old_tokenizers_alone();
   if (is_older && on.text_type.starts_with("lfm2")) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -166,6 +167,18 @@ struct UnsavedField {
 inline constexpr UnsavedField kUnsavedFields[] = {
     {"moe_layer_freq", "1", " deepseek_v2 deepseek_v3 glm_moe_dsa ", true},
     {"topk_method", "\"noaux_tc\"", " deepseek_v3 glm_moe_dsa "},
+};
+
+// Models whose first dense layers servers count by first_k_dense_replace, and transformers 5 lists
+// in mlp_layer_types.
+struct DenseLayersByCount {
+  std::string_view model_type;
+  uint64_t listed_by_class;                  // dense layers where config.json lists none
+  std::optional<uint64_t> counted_by_class;  // first_k_dense_replace where it is absent
+};
+inline constexpr DenseLayersByCount kDenseLayersByCount[] = {
+    {"glm_moe_dsa", 3, 3},
+    {"glm4_moe_lite", 1, std::nullopt},
 };
 
 }  // namespace ckpt

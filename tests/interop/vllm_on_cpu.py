@@ -2,6 +2,7 @@
 
 Weights are loaded as they would be on a GPU with FP4; no kernel runs.
 """
+import importlib
 import os
 import sys
 import warnings
@@ -31,12 +32,27 @@ class Blackwell(CpuPlatform):
     def has_device_capability(cls, *args, **kwargs):
         return True
 
+    @classmethod
+    def get_attn_backend_cls(cls, selected_backend, attn_selector_config, *args, **kwargs):
+        if getattr(attn_selector_config, "use_sparse", False):  # of latent attention; what a CPU runs takes the same weights
+            attn_selector_config = attn_selector_config._replace(use_sparse=False)
+        return super().get_attn_backend_cls(selected_backend, attn_selector_config, *args, **kwargs)
+
     is_device_capability = is_device_capability_family = has_device_capability
 
 
 platforms._current_platform = Blackwell()
 for activation in ("silu_and_mul", "gelu_and_mul", "gelu_tanh_and_mul"):  # looked up while a model is built
     setattr(torch.ops._C, activation, None)
+
+
+def inspect_models_here():
+    """Releases ask a process of their own what a model's class can do, and starting one takes longer than all the rest."""
+    from vllm.model_executor.models import registry
+    registry._run_in_subprocess = lambda ask: ask()
+
+
+inspect_models_here()
 
 
 def choose_emulated_linears():
@@ -47,20 +63,42 @@ def choose_emulated_linears():
         from vllm.model_executor.kernels.linear.nvfp4.base import NvFp4LinearLayerConfig
     except ImportError:
         return
+    choose = linear.choose_scaled_mm_linear_kernel
+
+    def choose_any(config, possible_kernels, *args, **kwargs):
+        try:
+            return choose(config, possible_kernels, *args, **kwargs)
+        except ValueError:  # blocks of FP8, without a processor for them
+            return possible_kernels[platforms.current_platform._enum][0]
+
+    replace_everywhere("choose_scaled_mm_linear_kernel", choose_any)
+    replace_everywhere("init_nvfp4_linear_kernel", lambda *args, **kwargs: linear.EmulationNvFp4LinearKernel(
+        NvFp4LinearLayerConfig()))
+
+
+def replace_everywhere(name, made):
+    """In the modules that have imported it too."""
     for module in list(sys.modules.values()):
-        if getattr(module, "init_nvfp4_linear_kernel", None) is not None:
-            module.init_nvfp4_linear_kernel = lambda *args, **kwargs: linear.EmulationNvFp4LinearKernel(
-                NvFp4LinearLayerConfig())
+        if getattr(module, name, None) is not None:
+            setattr(module, name, made)
+
+
+# Module of releases that choose kernels of experts; its backends, of which the first that a release has; what chooses.
+ORACLES = (("nvfp4", "NvFp4MoeBackend", ("EMULATION", "MARLIN"), "select_nvfp4_moe_backend"),
+           ("mxfp4", "Mxfp4MoeBackend", ("EMULATION", "MARLIN"), "select_mxfp4_moe_backend"),
+           ("int_wna16", "WNA16MoEBackend", ("EMULATION", "MARLIN"), "select_wna16_moe_backend"),
+           ("fp8", "Fp8MoeBackend", ("TRITON",), "select_fp8_moe_backend"))
 
 
 def choose_emulated_experts():
-    try:
-        import vllm.model_executor.layers.fused_moe.oracle.nvfp4 as oracle
-        import vllm.model_executor.layers.quantization.modelopt as modelopt
-        kind = getattr(oracle.NvFp4MoeBackend, "EMULATION", None) or oracle.NvFp4MoeBackend.MARLIN
-        made = oracle.backend_to_kernel_cls(kind)
-    except (ImportError, AttributeError):
-        return
-    picked = kind, made[0] if isinstance(made, list) else made
-    for module in (oracle, modelopt):
-        module.select_nvfp4_moe_backend = lambda *args, **kwargs: picked
+    for name, backends, preferred, choose in ORACLES:
+        try:
+            oracle = importlib.import_module(f"vllm.model_executor.layers.fused_moe.oracle.{name}")
+            kinds = getattr(oracle, backends)
+            kind = next(getattr(kinds, one) for one in preferred if hasattr(kinds, one))
+            made = oracle.backend_to_kernel_cls(kind)
+            import vllm.model_executor.layers.quantization.modelopt
+        except (ImportError, AttributeError):
+            continue
+        picked = kind, made[0] if isinstance(made, list) else made
+        replace_everywhere(choose, lambda *args, picked=picked, **kwargs: picked)

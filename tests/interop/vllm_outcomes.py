@@ -39,7 +39,8 @@ CASE_SECONDS = 120
 BYTES = (torch.uint8, torch.int8, torch.float8_e4m3fn)
 MARK = 0xA7
 # Of a cache of keys and values; made by the engine where a checkpoint has none.
-CACHE = (".k_scale", ".v_scale", ".q_scale", ".prob_scale", "_k_scale", "_v_scale", "_q_scale", "_prob_scale")
+CACHE = (".k_scale", ".v_scale", ".q_scale", ".prob_scale", "_k_scale", "_v_scale", "_q_scale", "_prob_scale",
+         ".k_zero_point", ".v_zero_point", ".q_zero_point")
 
 
 class Refusal(Exception):

@@ -1,5 +1,7 @@
 #include "transforms/hf/older_fields.h"
 
+#include <algorithm>
+
 #include "core/base/words.h"
 #include "models/models.h"
 
@@ -18,6 +20,25 @@ void add_unsaved_fields(JsonText& level, std::string_view model_type) {
     if (!has_word(field.model_types, model_type) || level.find(field.name) != nullptr) continue;
     if (auto value = JsonText::parse(field.value)) level.set_sorted(field.name, std::move(*value));
   }
+}
+
+// Nothing where dense layers stand behind others, which no count can say.
+void count_dense_layers(JsonText& level, const DenseLayersByCount& row) {
+  const JsonText* types = level.find("mlp_layer_types");
+  const auto said = level.find_whole("first_k_dense_replace");
+  const std::optional<uint64_t> counted = said ? said : row.counted_by_class;
+  uint64_t dense = row.listed_by_class;
+  if (types == nullptr) {
+    if (counted) return;
+  } else {
+    const auto& list = types->items();
+    const auto is_sparse = [](const JsonText& type) { return type.as_text() != "dense"; };
+    const auto first = std::find_if(list.begin(), list.end(), is_sparse);
+    dense = static_cast<uint64_t>(first - list.begin());
+    if (!std::all_of(first, list.end(), is_sparse)) return;
+    if (counted && std::min<uint64_t>(*counted, list.size()) == dense) return;
+  }
+  level.set_sorted("first_k_dense_replace", JsonText::number(dense));
 }
 
 // Nothing where the two kinds of layers cannot be told in the older fields.
@@ -59,6 +80,9 @@ void add_older_fields(JsonText& level) {
   const std::string type = level.find_text("model_type").value_or("");
   for (const RopeByLayerType& row : kRopeByLayerType) {
     if (row.model_type == type) add_rope(level, row);
+  }
+  for (const DenseLayersByCount& row : kDenseLayersByCount) {
+    if (row.model_type == type) count_dense_layers(level, row);
   }
   add_unsaved_fields(level, type);
 }

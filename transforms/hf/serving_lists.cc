@@ -3,6 +3,7 @@
 //   module            on disk     on the list      becomes
 //   X.mlp.gate        floats      no               every float module by its whole name, "mtp*"
 //   X.mlp.up_proj     codes       yes              taken off with the list it is on
+//   embed_out         floats      under that name  lm_head is listed beside it, a server's name
 //
 // vLLM takes an entry for any part of a name, SGLang for the whole name or one word of it; whole
 // names mean the same to both.
@@ -23,6 +24,15 @@ struct Modules {
   std::vector<std::string> plain, coded;  // linear ones
 };
 
+// Modules that a server calls by another name, which a list has to hold too: it renames tensors and
+// not what is listed.
+// Source: vLLM 0.32 vllm/model_executor/models/transformers/{base,causal}.py, by which it runs
+// GPT-NeoX.
+struct OtherName {
+  std::string_view on_disk, in_server;
+};
+constexpr OtherName kOtherNames[] = {{"embed_out", "lm_head"}};
+
 bool is_linear(const Tensor& tensor) {
   if (tensor.shape.size() != 2) return false;
   // A norm has two axes where it has a row for each head (Command R).
@@ -39,7 +49,11 @@ Modules modules_of(const Checkpoint& checkpoint) {
     std::string name = module_of(tensor.name);
     // Codes whose scales a step before makes anew stand as plain bytes in a plan.
     const bool is_coded = tensor.has_scales() || plain_dtype(*tensor.codec) == Dtype::kU8;
-    (is_coded ? out.coded : out.plain).push_back(std::move(name));
+    std::vector<std::string>& modules = is_coded ? out.coded : out.plain;
+    for (const OtherName& other : kOtherNames) {
+      if (name == other.on_disk) modules.emplace_back(other.in_server);
+    }
+    modules.push_back(std::move(name));
   }
   std::sort(out.plain.begin(), out.plain.end());
   return out;

@@ -53,12 +53,31 @@ Status check_number(const OptionRule& rule, std::string_view value, std::string_
               rule.most);
 }
 
+// The few of `names` that `word` is the beginning of; none where it says too little.
+std::vector<std::string> completions(std::string_view word, const std::vector<std::string>& names) {
+  constexpr size_t kLeastLetters = 4, kMostNames = 5;
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    if (name.size() > word.size() && is_same_word(name.substr(0, word.size()), word)) {
+      out.push_back(name);
+    }
+  }
+  if (word.size() < kLeastLetters || out.size() > kMostNames) out.clear();
+  return out;
+}
+
 Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string_view before) {
   std::vector<std::string> names;
   for (const Choice& choice : choices_of(rule)) names.emplace_back(choice.name);
-  const std::string hint = near_word(value, before, names, "");
+  // Of a path, as other programs know such names by, the last word counts.
+  const size_t slash = rule.file_endings.empty() ? value.npos : value.rfind('/');
+  const std::string_view word = slash == value.npos ? value : value.substr(slash + 1);
+  const std::vector<std::string> longer = completions(word, names);
+  const std::string hint = longer.empty() ? near_word(word, before, names, "")
+                                          : fmt::format("{}{}", before, alternatives(longer));
   std::vector<std::string> words = rule.words();
-  if (!rule.file_ending.empty()) words.push_back(fmt::format("FILE{}", rule.file_ending));
+  if (!rule.file_endings.empty()) words.push_back(fmt::format("FILE{}", rule.file_endings[0]));
+  if (!rule.other_names.empty()) words.emplace_back(rule.other_names);
   return fail_with_hint(ErrorCode::kUsage, hint, "{}{}; expected {}", before, value,
                         alternatives(words));
 }
@@ -99,8 +118,9 @@ std::vector<std::string> OptionRule::words() const {
 
 std::string OptionRule::value() const {
   if (!value_name.empty()) return std::string(value_name);
-  const std::string file = file_ending.empty() ? "" : fmt::format("|FILE{}", file_ending);
-  return fmt::format("{}{}", fmt::join(words(), "|"), file);
+  const std::string file = file_endings.empty() ? "" : fmt::format("|FILE{}", file_endings[0]);
+  const std::string_view other = other_names.empty() ? "" : "|NAME";
+  return fmt::format("{}{}{}", fmt::join(words(), "|"), file, other);
 }
 
 std::string OptionRule::whole_help(std::string_view more) const {

@@ -4,6 +4,7 @@
 //   Options, as given ── read() by the rules, once ──▶ OptionValues, which the step asks
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,7 +49,10 @@ struct OptionRule {
   bool repeats = false;
   bool is_required = false;
   bool may_be_empty = false;
-  std::string_view file_ending = {};  // a choice that may be such a file instead: ".yaml"
+  // A choice that may be a file with one of these endings instead: ".yaml", ".yml". Names of
+  // choices that are not listed are then called `other_names`.
+  std::span<const std::string_view> file_endings = {};
+  std::string_view other_names = {};
 
   // For declarations: kGlobOption.repeated().
   constexpr OptionRule repeated() const { return with(&OptionRule::repeats, true); }
@@ -57,8 +61,9 @@ struct OptionRule {
   constexpr OptionRule by_default(std::string_view value) const {
     return with(&OptionRule::otherwise, value);
   }
-  constexpr OptionRule or_file(std::string_view ending) const {
-    return with(&OptionRule::file_ending, ending);
+  constexpr OptionRule or_file(std::span<const std::string_view> endings,
+                               std::string_view others) const {
+    return with(&OptionRule::file_endings, endings).with(&OptionRule::other_names, others);
   }
   constexpr OptionRule called(std::string_view value) const {
     return with(&OptionRule::value_name, value);
@@ -71,7 +76,7 @@ struct OptionRule {
     return kind == ValueKind::kPath || is_other_file(given);
   }
   bool is_other_file(std::string_view given) const {
-    return !file_ending.empty() && given.ends_with(file_ending);
+    return std::ranges::any_of(file_endings, [&](auto ending) { return given.ends_with(ending); });
   }
   // As help calls the value: "GLOB", "bf16|f16".
   std::string value() const;

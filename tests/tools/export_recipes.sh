@@ -16,6 +16,11 @@ to=nvfp4
 echo "== names that are not quite one, options beside a recipe"
 try nvfp4_weight_only-kv_fp1
 try nvfp4_weight_only-kv_fp16.yaml
+try nvfp4_weight_only
+try general/ptq/nvfp4_weight_only-kv_fp16
+try weight-only --rest fp8
+try nvfp4_experts_only_input_scale1-kv_fp8_cast --keep '*'
+try default-input-scale1 --only '*mlp*' --keep '*mlp*'
 try nvfp4_weight_only-kv_fp16 --fp8 '*o_proj*'
 try nvfp4_weight_only-kv_fp16 --target-bits 6
 "$ckpt" convert "$model" out --preset nvfp4_weight_only-kv_fp16 --dry-run 2>&1
@@ -23,6 +28,16 @@ try nvfp4_weight_only-kv_fp16 --target-bits 6
 echo "== a file, its imports from the program"
 good="$testdata/export/recipes/experts_nvfp4-attention_fp8_blocks.yaml"
 try "$good"
+cp "$good" good.yml; try good.yml
+echo one > value.yaml; try value.yaml
+echo "== lists that import lists ten times each are not followed to their end"
+schema='# modelopt-schema: modelopt.torch.quantization.config.QuantizerCfgListConfig'
+for i in 0 1 2 3 4 5 6 7 8; do
+  { echo "$schema"; echo "imports: {next: wide$((i + 1))}"; echo ---; for j in 1 2 3 4 5 6 7 8 9 10; do echo '- $import: next'; done; } > wide$i.yaml
+done
+{ echo "$schema"; echo '- {quantizer_name: "*k_proj*", enable: false}'; } > wide9.yaml
+sed 's#configs/ptq/units/default_disabled_quantizers#wide0#' "$good" > wide.yaml; try wide.yaml
+rm wide*.yaml
 echo "== its imports beside it"
 mkdir -p lib/general lib/configs/numerics
 cp "$good" lib/general/r.yaml

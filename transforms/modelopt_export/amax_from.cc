@@ -114,6 +114,9 @@ std::string how_to_get_amax(const ExportOptions& options) {
   std::string out =
       "--amax-from FILE.json, which docs/collect_amax.py measures; --amax-from DIR with an earlier "
       "export or a QAT checkpoint of this model; a QAT checkpoint as IN; or ";
+  if (options.recipe != nullptr && options.type == ExportType::kFp8) {
+    return out + "--to nvfp4 with --preset weight-only, which needs none";
+  }
   if (options.recipe != nullptr) {
     return out +
            "--preset weight-only or nvfp4_experts_only_input_scale1-kv_fp8_cast, which need "

@@ -50,15 +50,20 @@ Status check_selection(const Selection& selection, const ExportOptions& options)
   if (selection.has_quantized) return {};
   std::string why = "the checkpoint has no layer that export quantizes";
   std::string hint = "names of layers as ckpt show --tensors prints them";
+  const std::string keep = fmt::format("keep={}", fmt::join(options.keep.words, ", keep="));
+  const bool has_preset = options.preset != ExportPreset::kDefault || options.recipe != nullptr;
   if (!options.only.empty()) {
-    why = fmt::format("only={} matches no layer of those that can be",
-                      fmt::join(options.only.words, ", only="));
-  } else if (options.preset != ExportPreset::kDefault || options.recipe != nullptr) {
+    const std::string only = fmt::format("only={}", fmt::join(options.only.words, ", only="));
+    why = options.keep.empty()
+              ? fmt::format("{} matches no layer of those that can be", only)
+              : fmt::format("{} and {} leave none of those that can be", only, keep);
+  } else if (has_preset && !options.keep.empty()) {
+    why = fmt::format("the preset and {} leave all of them out", keep);
+  } else if (has_preset) {
     why = "the preset leaves all of them out";
     hint = "--preset default-input-scale1, which takes all that servers do";
   } else if (!options.keep.empty()) {
-    why =
-        fmt::format("keep={} matches all that would be", fmt::join(options.keep.words, ", keep="));
+    why = fmt::format("{} matches all that would be", keep);
   }
   return fail_with_hint(ErrorCode::kUsage, hint, "no layer is left to quantize: {}", why);
 }

@@ -9,7 +9,7 @@ namespace {
 constexpr Choice kExportTypes[] = {{"nvfp4", ExportType::kNvfp4},
                                    {"nvfp4-w4a16", ExportType::kNvfp4Weights},
                                    {"fp8", ExportType::kFp8}};
-constexpr std::string_view kRecipeEnding = ".yaml";
+constexpr std::string_view kRecipeEndings[] = {".yaml", ".yml"};
 enum class PresetWord : uint8_t {
   kDefault,
   kMlpOnly,
@@ -75,10 +75,12 @@ ExportPreset layers_of(PresetWord preset) {
 
 // What a preset says beside the layers: which type it is for, and what of the inputs is known.
 Status take_preset(const OptionValues& options, ExportOptions& out) {
-  const bool is_file = options.text("preset").ends_with(kRecipeEnding);
+  const std::string given(options.text("preset"));
+  const bool is_file = std::ranges::any_of(
+      kRecipeEndings, [&](std::string_view ending) { return given.ends_with(ending); });
   const auto word = is_file ? PresetWord::kRecipe : options.choice<PresetWord>("preset");
   if (word == PresetWord::kRecipe) {
-    out.recipe_name = options.text("preset");
+    out.recipe_name = given;
     return {};
   }
   out.preset = layers_of(word);
@@ -119,8 +121,12 @@ Status check_mixed(const ExportOptions& options) {
         "a block; no server takes both in one folder");
   }
   if (options.type == ExportType::kNvfp4) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--to nvfp4", "{} goes with type nvfp4; found {}",
-                        options.keeps_fp8 ? "rest=fp8" : "fp8", options.type_name());
+  const bool has_no_inputs = options.type == ExportType::kNvfp4Weights;  // by --to or by the preset
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      has_no_inputs ? "--to nvfp4 with a preset that ends in -input-scale1" : "--to nvfp4",
+      "{} goes with type nvfp4; found {}", options.keeps_fp8 ? "rest=fp8" : "fp8",
+      options.type_name());
 }
 
 }  // namespace
@@ -132,9 +138,9 @@ constinit const OptionRule kExportOptions[12] = {
     option::choice(
         "preset", kPresets,
         "which layers; -input-scale1 and weight-only need no maxima of activations; or a "
-        "recipe of ModelOpt")
+        "recipe of ModelOpt: a file, or the NAME of one that it ships")
         .by_default("default")
-        .or_file(kRecipeEnding),
+        .or_file(kRecipeEndings, "the name of a recipe of ModelOpt"),
     option::glob("keep", "tensors to leave as they are").repeated(),
     option::glob("only", "tensors to quantize; all others stay").repeated(),
     option::yes_no("fresh-weight-amax",

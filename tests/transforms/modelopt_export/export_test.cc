@@ -165,6 +165,18 @@ TEST(Export, KeepAndOnlyAndPresetChoose) {
       ErrorCode::kUsage, "no layer is left");
 }
 
+// Layers behind num_hidden_layers predict further tokens and stay; without it that would be all.
+TEST(Export, LayersBehindACountThatIsNoneAreRefused) {
+  Checkpoint input = small_export_model();
+  for (const char* layers : {"", R"("num_hidden_layers": "2", )", R"("num_hidden_layers": 0, )"}) {
+    input.set_document(
+        "config.json",
+        fmt::format(R"({{"model_type": "deepseek_v3", {}"num_nextn_predict_layers": 1}})", layers));
+    expect_error(run("export", input, options({{"type", "nvfp4-w4a16"}})), ErrorCode::kCorrupt,
+                 "num_nextn_predict_layers is 1, and num_hidden_layers is no whole number above");
+  }
+}
+
 TEST(Export, TiedHeadsRoutersAndTokensAheadStay) {
   Checkpoint input = small_export_model();
   drop(input, "lm_head.weight");

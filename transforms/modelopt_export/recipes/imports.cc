@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr uint64_t kMaxRecipeBytes = 1'000'000;
 constexpr uint32_t kMaxImportDepth = 16;
 constexpr uint32_t kMaxImports = 200;
+constexpr uint64_t kMaxImportedValues = 100'000;  // each as often as it is put in
 constexpr std::string_view kImport = "$import";
 constexpr std::string_view kSchemaMark = "modelopt-schema:";
 constexpr std::string_view kSchemaFront = "modelopt.torch.quantization.config.";
@@ -75,13 +76,21 @@ Result<SnippetKind> schema_of(std::string_view text) {
   return out;
 }
 
+uint64_t count_values(const JsonValue& value) {
+  uint64_t out = 1;
+  if (value.is_structured()) {
+    for (const JsonValue& each : value) out += count_values(each);
+  }
+  return out;
+}
+
 class RecipeLoader {
  public:
   explicit RecipeLoader(const Context& context) : context_(context) {}
 
   Result<JsonValue> load(const std::string& name) {
     // A name with the ending is a file's.
-    if (!name.ends_with(".yaml")) {
+    if (!name.ends_with(".yaml") && !name.ends_with(".yml")) {
       if (auto shipped = library_recipe(name)) return std::move(*shipped);
     }
     CKPT_CHECK(context_.file_text != nullptr);
@@ -91,7 +100,8 @@ class RecipeLoader {
     CKPT_ASSIGN(std::string text, std::move(read));
     CKPT_ASSIGN(Snippet made, in(name, resolved({std::move(text), fs::path(name)}, 0)));
     if (!made.value.is_object()) {
-      return fail(ErrorCode::kUnsupported, "{}: a list; expected metadata and quantize", name);
+      return fail(ErrorCode::kUnsupported, "{}: {}; expected metadata and quantize", name,
+                  made.value.is_array() ? "a list" : "one value");
     }
     return std::move(made.value);
   }
@@ -200,14 +210,20 @@ class RecipeLoader {
                 is_list ? "list" : "mapping");
   }
 
-  static Result<const Snippet*> find(const JsonValue& name, const Imports& imports) {
+  // What is put in at one place.
+  Result<const Snippet*> find(const JsonValue& name, const Imports& imports) {
     const auto found =
         name.is_string() ? imports.find(name.get_ref<const std::string&>()) : imports.end();
-    if (found != imports.end()) return &found->second;
+    if (found != imports.end()) {
+      imported_values_ += count_values(found->second.value);
+      if (imported_values_ <= kMaxImportedValues) return &found->second;
+      return fail(ErrorCode::kUnsupported, "$import: {}: more than {} values are imported",
+                  name.dump(), kMaxImportedValues);
+    }
     return fail(ErrorCode::kUnsupported, "$import: {}; expected a name of imports", name.dump());
   }
 
-  static Result<JsonValue> put_in(const JsonValue& value, const Imports& imports) {
+  Result<JsonValue> put_in(const JsonValue& value, const Imports& imports) {
     if (value.is_array()) return put_in_list(value, imports);
     if (!value.is_object()) return value;
     JsonValue out = JsonValue::object();
@@ -226,7 +242,7 @@ class RecipeLoader {
     return out;
   }
 
-  static Result<JsonValue> put_in_list(const JsonValue& list, const Imports& imports) {
+  Result<JsonValue> put_in_list(const JsonValue& list, const Imports& imports) {
     JsonValue out = JsonValue::array();
     for (const JsonValue& item : list) {
       const JsonValue* name = item.size() == 1 ? member(item, kImport) : nullptr;
@@ -250,6 +266,7 @@ class RecipeLoader {
 
   const Context& context_;
   uint32_t files_ = 0;
+  uint64_t imported_values_ = 0;
 };
 
 }  // namespace

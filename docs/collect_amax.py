@@ -14,7 +14,8 @@ have none, and ckpt gives the experts of a layer the largest. Refused are stacks
 A checkpoint whose names are not those of the modules (Mixtral's w1, w2, w3) needs the names in FILE.json changed to its own.
 
 MOMENTS.safetensors: P.input_moments F32 [runs, n, n] for the linear layer P, over runs of n = 128 columns (64, 32 or 16 where the layer's
-are no multiple); not of stacked experts. 1 KB of memory a column and layer: 1.5 GB for a model of 9B.
+are no multiple). Stacked experts have one for all of them, over what each of them saw. 1 KB of memory a column and layer: 1.5 GB for a
+model of 9B.
 """
 import collections
 import json
@@ -57,6 +58,8 @@ class StackedExperts(TorchFunctionMode):
             for part in STACKS:
                 if args[1].untyped_storage().data_ptr() == getattr(module, part).untyped_storage().data_ptr():
                     record(f"{name}.{part}", args[0])
+                    if moments_out:
+                        record_moments(f"{name}.{part}", args[0])
         return function(*args, **(kwargs or {}))
 
     def watch(self, name, module):

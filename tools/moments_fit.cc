@@ -50,6 +50,13 @@ std::map<std::string, uint64_t> columns_of_layers(const Checkpoint& model) {
   return out;
 }
 
+// Of a stack of experts the first of those that it is cut into; others as they are.
+std::string first_layer(const std::string& key) {
+  constexpr std::string_view kGateUp = ".experts.gate_up_proj", kDown = ".experts.down_proj";
+  if (key.ends_with(kGateUp)) return fmt::format("{}.*.gate_proj", module_of(key));
+  return key.ends_with(kDown) ? fmt::format("{}.*.down_proj", module_of(key)) : key;
+}
+
 // What exports quantize unless they are told otherwise, as far as names tell.
 bool wants_moments(const std::string& key) {
   constexpr std::string_view kNever[] = {"gate",      "router",    "shared_expert_gate",
@@ -66,7 +73,7 @@ void fit_one(const Tensor& tensor, const std::map<std::string, uint64_t>& column
     return;
   }
   const std::string module = tensor.name.substr(0, tensor.name.size() - kInputMoments.size());
-  const auto layer = columns.find(moments_key(module));
+  const auto layer = columns.find(first_layer(moments_key(module)));
   if (layer == columns.end()) {
     out.unknown.push_back(module);
     return;

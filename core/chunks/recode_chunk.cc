@@ -246,6 +246,14 @@ PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, u
 
 namespace {
 
+// The operations, but for a last one that rounds as the codec will.
+std::span<const ValueOp> ops_before_encoding(const Tensor& tensor) {
+  const std::span<const ValueOp> ops = tensor.recoded().ops;
+  const RoundTo* last = ops.empty() ? nullptr : std::get_if<RoundTo>(&ops.back());
+  const bool is_repeated = last != nullptr && plain_dtype(*tensor.codec) == last->dtype;
+  return ops.first(ops.size() - (is_repeated ? 1 : 0));
+}
+
 // Decodes rows [row, row + rows) of the chunk and applies the operations.
 Result<FloatRows> decode_strip(const RecodeInput& input, RecodeScratch& scratch, uint64_t row,
                                uint64_t rows) {
@@ -263,7 +271,7 @@ Result<FloatRows> decode_strip(const RecodeInput& input, RecodeScratch& scratch,
                              nonfinite_name(values.values[bad]));
     }
   }
-  for (const ValueOp& op : recoded.ops) {
+  for (const ValueOp& op : ops_before_encoding(input.tensor)) {
     std::visit(ApplyOp{values, input.first_row + row, scratch.permuted}, op);
   }
   return values;
@@ -274,7 +282,7 @@ std::span<const std::byte> plain_bf16(const RecodeInput& input) {
   const Recoded& recoded = input.tensor.recoded();
   const Codec& from = *recoded.from->codec;
   const bool is_plain = is_flat(from) && from.parts[0].dtype == Dtype::kBF16;
-  const bool as_it_is = recoded.ops.empty() && recoded.weights == nullptr &&
+  const bool as_it_is = ops_before_encoding(input.tensor).empty() && recoded.weights == nullptr &&
                         recoded.moments == nullptr && input.block_amax.empty();
   return is_plain && as_it_is ? input.source[0] : std::span<const std::byte>();
 }

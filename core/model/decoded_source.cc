@@ -138,4 +138,34 @@ Tensor stored_as_f32(const Tensor& tensor, const Codec& f32) {
   return out;
 }
 
+Result<Tensor> StoredValues::back(Tensor rows) const {
+  if (!is_computed()) return rows;
+  CKPT_ASSIGN(Tensor out, recode(std::move(rows), *codec));
+  for (const ValueOp& op : ops) {
+    CKPT_ASSIGN(out, with_op(std::move(out), op));
+  }
+  return out;
+}
+
+Result<StoredValues> stored_values(const Tensor& tensor, const Codec& f32) {
+  if (tensor.is_stored()) return StoredValues{tensor, tensor.codec};
+  const Recoded& made = tensor.recoded();
+  const bool is_rounded_alone =
+      made.repack == nullptr && made.block_amax == nullptr && !made.stats &&
+      std::all_of(made.ops.begin(), made.ops.end(),
+                  [](const ValueOp& op) { return std::holds_alternative<RoundTo>(op); });
+  if (!is_rounded_alone) {
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "a conversion for the steps before this one, and another for the rest",
+                          "tensor '{}' is computed; its rows cannot be cut or joined", tensor.name);
+  }
+  StoredValues out{tensor, tensor.codec, made.ops};
+  out.values = stored_as_f32(*made.from, f32);
+  out.values.name = tensor.name;
+  out.values.source_name = tensor.source_name;
+  out.values.home = tensor.home;
+  CKPT_ASSIGN(out.values, reshape(std::move(out.values), tensor.shape));
+  return out;
+}
+
 }  // namespace ckpt

@@ -54,4 +54,18 @@ class DecodedTensor final : public ByteSource {
 // decoder.
 Tensor stored_as_f32(const Tensor& tensor, const Codec& f32);
 
+// A tensor as values that are Stored, whose rows can be cut and joined, and what is done to each of
+// them: nothing for one that was Stored.
+struct StoredValues {
+  Tensor values;  // F32 where the tensor was computed
+  const Codec* codec = nullptr;
+  std::vector<ValueOp> ops = {};
+
+  // `rows`, cut from or joined of such values, as the tensor was.
+  Result<Tensor> back(Tensor rows) const;
+  bool is_computed() const { return values.codec != codec || !ops.empty(); }
+};
+// Fails: kUnsupported: something is done to the values that depends on where they stand.
+Result<StoredValues> stored_values(const Tensor& tensor, const Codec& f32);
+
 }  // namespace ckpt

@@ -24,6 +24,19 @@ for each in whole part wrong other none; do
   "$ckpt" doctor "$model" --for llama.cpp --moments $each.safetensors 2>&1 | grep -A9 "$each"
   "$ckpt" doctor "$model" --for llama.cpp --moments $each.safetensors --quiet >/dev/null 2>&1; echo "exit $?"
 done
+echo "-- one for all experts of a stack, as docs/collect_amax.py writes them"
+python3 - <<'EOF'
+import json, struct
+header, at = {}, 0
+for layer in range(4):
+    for name, runs in (("gate_up_proj", 16), ("down_proj", 8)):
+        header[f"model.layers.{layer}.mlp.experts.{name}.input_moments"] = {
+            "dtype": "F32", "shape": [runs, 16, 16], "data_offsets": [at, at + runs * 1024]}
+        at += runs * 1024
+text = json.dumps(header).encode()
+open("stacks.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(at))
+EOF
+"$ckpt" doctor "$testdata/qwen35moe-micro" --for vllm --moments stacks.safetensors 2>&1 | grep -A9 "stacks"
 "$ckpt" doctor "$model" --for llama.cpp --moments part.safetensors --json | grep '"statistics"'
 "$ckpt" convert -q "$model" x.gguf --to bf16 2>/dev/null >&2
 "$ckpt" doctor x.gguf --moments whole.safetensors 2>&1 | tail -1

@@ -54,6 +54,38 @@ TEST(Experts, AndBackAreTheSameBytes) {
   }
 }
 
+// In one run what two give, the first of which writes the values that are only computed in the one.
+TEST(Experts, ThatAreComputedMoveLikeThoseThatAreStored) {
+  const Checkpoint single = *open(testdata("qwen35moe-micro"));
+  const Options nvfp4 = options({{"type", "nvfp4-w4a16"}});
+  const Checkpoint quantized = settle(run("export", single, nvfp4));
+  const std::pair<const char*, Options> steps[] = {{"cast", options({{"type", "f16"}})},
+                                                   {"dequantize", options({{"type", "f32"}})},
+                                                   {"dequantize", options({{"type", "bf16"}})}};
+  for (const auto& [step, given] : steps) {
+    const Checkpoint& from = step == std::string_view("cast") ? single : quantized;
+    const auto computed = run(step, from, given);
+    ASSERT_TRUE(computed.has_value()) << computed.error().text();
+    const auto fused = run("experts", *computed, kToFused);
+    ASSERT_TRUE(fused.has_value()) << fused.error().text();
+    const Checkpoint in_two = settle(run("experts", settle(computed), kToFused));
+    EXPECT_EQ(*hash_when_written(*fused), *hash_when_written(in_two)) << step;
+    EXPECT_EQ(*hash_when_written(*run("experts", *fused, kToSingle)),
+              *hash_when_written(*run("experts", in_two, kToSingle)))
+        << step;
+    EXPECT_EQ(*hash_when_written(*run("export", *fused, nvfp4)),
+              *hash_when_written(*run("export", in_two, nvfp4)))
+        << step;
+  }
+  Checkpoint scaled = two_experts();
+  for (Tensor& each : scaled.tensors) {
+    const auto factors = std::make_shared<const std::vector<float>>(each.row_values(), 2.0f);
+    each = *with_op(std::move(each), ScaleColumns{factors});
+  }
+  expect_error(run("experts", std::move(scaled), kToFused), ErrorCode::kUnsupported,
+               "is computed; its rows cannot be cut or joined");
+}
+
 TEST(Experts, OfAStackAreGateThenUpThenDown) {
   const auto made = run("experts", two_experts(), kToFused);
   ASSERT_TRUE(made.has_value()) << made.error().text();

@@ -68,14 +68,20 @@ Status check_unquantized(const Checkpoint& checkpoint, std::string_view type) {
 
 Result<Checkpoint> cast(Checkpoint checkpoint, const OptionValues& options,
                         const Context& context) {
-  const Codec& codec = plain_codec(context.codecs, options.choice<Dtype>("type"));
+  const auto type = options.choice<Dtype>("type");
+  const Codec& codec = plain_codec(context.codecs, type);
   CKPT_TRY(check_unquantized(checkpoint, codec.name));
   CKPT_TRY(drop_quantizers(checkpoint, GlobList(options.all("keep")), context));
   KeepRules keep(options.all("keep"));
   for (Tensor& tensor : checkpoint.tensors) {
     const bool is_float = tensor.is_plain_float();
     if (keep.matches(tensor, is_float && tensor.codec != &codec) || !is_float) continue;
+    if (tensor.codec == &codec) continue;
     CKPT_ASSIGN(tensor, recode(std::move(tensor), codec));
+    // What is made of them later starts from values of that type.
+    if (type != Dtype::kF32) {
+      CKPT_ASSIGN(tensor, with_op(std::move(tensor), RoundTo{type}));
+    }
   }
   keep.note(context);
   CKPT_TRY(set_config_dtype(checkpoint, codec));

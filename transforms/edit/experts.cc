@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "core/model/decoded_source.h"
 #include "core/model/tensor_names.h"
 #include "transforms/hf/older_fields.h"
 #include "transforms/hf/quant_config.h"
@@ -126,33 +127,53 @@ Status check_counts(const Checkpoint& checkpoint, const Containers& containers) 
   return {};
 }
 
-Result<Tensor> stacked_rows(std::string name, const std::vector<Tensor>& rows, uint64_t experts) {
+// Some may be computed, as what they were decoded from: then all are read as floats.
+Result<Tensor> joined_rows(const std::vector<const Tensor*>& parts, const Codec& f32) {
+  std::vector<Tensor> rows;
+  std::optional<StoredValues> computed;
+  for (const Tensor* part : parts) {
+    CKPT_ASSIGN(StoredValues each, stored_values(*part, f32));
+    rows.push_back(each.values);
+    if (each.is_computed()) computed = std::move(each);
+  }
+  if (!computed) return concatenate_rows(rows);
+  for (Tensor& row : rows) row = stored_as_f32(row, f32);
   CKPT_ASSIGN(Tensor out, concatenate_rows(rows));
+  return computed->back(std::move(out));
+}
+
+Result<Tensor> stacked_rows(std::string name, const std::vector<const Tensor*>& parts,
+                            uint64_t experts, const Codec& f32) {
+  CKPT_ASSIGN(Tensor out, joined_rows(parts, f32));
   const uint64_t matrix_rows = out.rows() / experts;
   CKPT_ASSIGN(out, reshape(std::move(out), {experts, matrix_rows, out.row_values()}));
+  const Tensor& first = *parts[0];
   out.name = std::move(name);
-  out.source_name = rows[0].source_name.empty() ? rows[0].name : rows[0].source_name;
-  out.home = rows[0].home;
+  out.source_name = first.source_name.empty() ? first.name : first.source_name;
+  out.home = first.home;
   return out;
 }
 
-Result<Tensor> fused_gate_up(const std::string& front, const SingleExperts& experts) {
-  std::vector<Tensor> rows;
+Result<Tensor> fused_gate_up(const std::string& front, const SingleExperts& experts,
+                             const Codec& f32) {
+  std::vector<const Tensor*> parts;
   for (const auto& [number, gate] : experts.gate) {
-    rows.push_back(*gate);
-    rows.push_back(*experts.up.at(number));
+    parts.push_back(gate);
+    parts.push_back(experts.up.at(number));
   }
-  return stacked_rows(front + "gate_up_proj", rows, experts.gate.size());
+  return stacked_rows(front + "gate_up_proj", parts, experts.gate.size(), f32);
 }
 
-Result<Tensor> fused_down(const std::string& front, const SingleExperts& experts) {
-  std::vector<Tensor> rows;
-  for (const auto& [number, down] : experts.down) rows.push_back(*down);
-  return stacked_rows(front + "down_proj", rows, experts.down.size());
+Result<Tensor> fused_down(const std::string& front, const SingleExperts& experts,
+                          const Codec& f32) {
+  std::vector<const Tensor*> parts;
+  for (const auto& [number, down] : experts.down) parts.push_back(down);
+  return stacked_rows(front + "down_proj", parts, experts.down.size(), f32);
 }
 
 // Each stack comes where the first of its experts stood.
-Status fuse_experts(Checkpoint& checkpoint) {
+Status fuse_experts(Checkpoint& checkpoint, Codecs codecs) {
+  const Codec& f32 = plain_codec(codecs, Dtype::kF32);
   CKPT_ASSIGN(const Containers containers, find_single_experts(checkpoint));
   for (const auto& [front, experts] : containers) CKPT_TRY(check_whole(front, experts));
   CKPT_TRY(check_counts(checkpoint, containers));
@@ -168,7 +189,8 @@ Status fuse_experts(Checkpoint& checkpoint) {
     const bool is_down = expert->rest == kDownWeight;
     if (!made.insert(front + (is_down ? "down" : "gate_up")).second) continue;
     const SingleExperts& experts = containers.at(front);
-    CKPT_ASSIGN(Tensor stack, is_down ? fused_down(front, experts) : fused_gate_up(front, experts));
+    CKPT_ASSIGN(Tensor stack,
+                is_down ? fused_down(front, experts, f32) : fused_gate_up(front, experts, f32));
     out.push_back(std::move(stack));
   }
   checkpoint.tensors = std::move(out);
@@ -202,10 +224,11 @@ Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& opt
   }
   CKPT_TRY(check_float_experts(checkpoint));
   const size_t before = checkpoint.tensors.size();
-  Status moved =
-      form == ExpertForm::kSingle ? split_all_experts(checkpoint, model) : fuse_experts(checkpoint);
+  Status moved = form == ExpertForm::kSingle ? split_all_experts(checkpoint, context.codecs, model)
+                                             : fuse_experts(checkpoint, context.codecs);
   if (!moved) {
-    moved.error().hint.clear();  // an export's, whose options this step does not have
+    // An export's, whose options this step does not have.
+    if (moved.error().hint.starts_with("--keep")) moved.error().hint.clear();
     return Failure(std::move(moved.error()));
   }
   CKPT_TRY(complete_expert_count(checkpoint));

@@ -175,7 +175,7 @@ Result<Checkpoint> Returner::run() {
   const bool has_experts = std::any_of(
       file_.tensors.begin(), file_.tensors.end(),
       [&](const Tensor& tensor) { return is_nvfp4(tensor) && tensor.shape.size() == 3; });
-  if (has_experts) CKPT_TRY(split_all_experts(base_));
+  if (has_experts) CKPT_TRY(split_all_experts(base_, context_.codecs));
   CKPT_ASSIGN(forward_, run_forward(base_, context_));
   CKPT_TRY(check_model(forward_.model));
   if (has_values_) CKPT_TRY(check_norm());

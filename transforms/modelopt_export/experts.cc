@@ -11,6 +11,7 @@
 // ModelOpt's exports, and here; those of Llama 4 stay stacks there and are refused.
 #include <map>
 
+#include "core/model/decoded_source.h"
 #include "core/model/strided_source.h"
 #include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/select.h"
@@ -75,15 +76,24 @@ Result<Tensor> cut_columns(const Tensor& stack, uint64_t expert, std::string nam
   return out;
 }
 
-Status append_experts(const std::string& container, const Tensor& tensor, bool is_exchanged,
+struct StackOf {
+  const std::string& container;
+  bool is_exchanged;
+};
+
+Status append_experts(const StackOf& stack, const Tensor& tensor, const Codec& f32,
                       std::vector<Tensor>& out) {
+  const auto& [container, is_exchanged] = stack;
   const uint64_t experts = tensor.shape[0], rows = tensor.shape[is_exchanged ? 2 : 1];
   const bool is_down = tensor.name.ends_with(kDown);
+  CKPT_ASSIGN(const StoredValues from, stored_values(tensor, f32));
   for (uint64_t e = 0; e < experts; ++e) {
     const auto add = [&](std::string_view name, uint64_t first, uint64_t count) -> Status {
-      const std::string weight = fmt::format("{}.{}.{}.weight", container, e, name);
-      CKPT_ASSIGN(Tensor each, is_exchanged ? cut_columns(tensor, e, weight, {first, count})
-                                            : cut(tensor, weight, {e * rows + first, count}));
+      const std::string weight = fmt::format("{}.{}.{}.weight", stack.container, e, name);
+      CKPT_ASSIGN(Tensor each, stack.is_exchanged
+                                   ? cut_columns(from.values, e, weight, {first, count})
+                                   : cut(from.values, weight, {e * rows + first, count}));
+      CKPT_ASSIGN(each, from.back(std::move(each)));
       out.push_back(std::move(each));
       return {};
     };
@@ -159,12 +169,12 @@ Status check_kept_stacks(const Stacks& stacks, const Calibration& calibration,
   return {};
 }
 
-Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks) {
+Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks, const Codec& f32) {
   std::vector<Tensor> out;
   for (const Tensor& tensor : checkpoint.tensors) {
     const auto stack = is_stack(tensor) ? stacks.find(module_of(tensor.name)) : stacks.end();
     if (stack != stacks.end()) {
-      CKPT_TRY(append_experts(stack->first, tensor, stack->second.is_exchanged, out));
+      CKPT_TRY(append_experts({stack->first, stack->second.is_exchanged}, tensor, f32, out));
     } else {
       out.push_back(tensor);
     }
@@ -182,14 +192,15 @@ bool takes_exchanged_experts(std::string_view model_type) {
 bool keeps_experts_stacked(std::string_view model_type) { return model_type == "gpt_oss"; }
 
 Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
-                     const Calibration& calibration, const ExportOptions& options) {
+                     const Calibration& calibration, const ExportOptions& options, Codecs codecs) {
   CKPT_ASSIGN(const Stacks stacks, find_stacks(checkpoint, model, calibration, options));
   if (keeps_experts_stacked(model.model_type))
     return check_kept_stacks(stacks, calibration, options);
-  return stacks.empty() ? Status() : split_stacks(checkpoint, stacks);
+  return stacks.empty() ? Status()
+                        : split_stacks(checkpoint, stacks, plain_codec(codecs, Dtype::kF32));
 }
 
-Status split_all_experts(Checkpoint& checkpoint, const ExportModel& model) {
+Status split_all_experts(Checkpoint& checkpoint, Codecs codecs, const ExportModel& model) {
   Stacks stacks;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!is_stack(tensor)) continue;
@@ -198,7 +209,8 @@ Status split_all_experts(Checkpoint& checkpoint, const ExportModel& model) {
     if (tensor.name.ends_with(kDown)) stack.down = &tensor;
   }
   for (auto& [container, stack] : stacks) CKPT_TRY(check_stack(container, model, stack));
-  return stacks.empty() ? Status() : split_stacks(checkpoint, stacks);
+  return stacks.empty() ? Status()
+                        : split_stacks(checkpoint, stacks, plain_codec(codecs, Dtype::kF32));
 }
 
 }  // namespace ckpt

@@ -202,7 +202,7 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_TRY(add_amax_from(calibration, parsed, context));
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
   CKPT_ASSIGN(const Importance importance, read_importance(checkpoint, parsed, context));
-  CKPT_TRY(split_experts(checkpoint, model, calibration, parsed));
+  CKPT_TRY(split_experts(checkpoint, model, calibration, parsed, context.codecs));
   CKPT_ASSIGN(const Selection selection, select_modules(checkpoint, model, calibration, parsed));
   CKPT_TRY(check_selection(selection, parsed));
   CKPT_TRY(check_experts_whole(checkpoint.tensors, selection.modules));

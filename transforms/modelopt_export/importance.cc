@@ -94,12 +94,13 @@ Status read_moments(const std::string& path, const Context& context, Importance&
                         "no tensor in it is named *{}", kMoments);
 }
 
-// "….experts.*.up_proj" as a checkpoint names the stack: "….experts.gate_up_proj".
-std::string stack_name(std::string key) {
+// "….experts.*.up_proj" as a checkpoint names the stack: "….experts.gate_up_proj"; others as they
+// are.
+std::string stack_name(const std::string& key) {
   const size_t star = key.find("*.");
-  if (star == std::string::npos) return key;
-  const std::string word = key.substr(star + 2);
-  return key.substr(0, star) + (word == "down_proj" ? word : "gate_up_proj");
+  const std::string word = star == std::string::npos ? "" : key.substr(star + 2);
+  if (word == "down_proj") return key.substr(0, star) + word;
+  return word == "gate_proj" || word == "up_proj" ? key.substr(0, star) + "gate_up_proj" : key;
 }
 
 }  // namespace
@@ -149,6 +150,10 @@ Result<std::shared_ptr<const Tensor>> find_moments(const Importance& importance,
       if (found != importance.moments.end()) break;
       found = importance.moments.find(input_key(group.parent + std::string(name)));
     }
+  }
+  // One for all experts of a stack.
+  if (found == importance.moments.end()) {
+    found = importance.moments.find(stack_name(without_expert(input_key(module))));
   }
   if (found == importance.moments.end()) return nullptr;
   const std::vector<uint64_t>& shape = found->second->shape;

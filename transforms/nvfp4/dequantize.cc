@@ -65,7 +65,6 @@ Result<Tensor> fold(Tensor weight, const Tensor& scale) {
 
 // What is made of them later starts from values of that type.
 Result<Tensor> rounded(Tensor tensor, const Codec& codec) {
-  CKPT_ASSIGN(tensor, recode(std::move(tensor), codec));
   const Dtype type = codec.parts[0].dtype;
   return type == Dtype::kF32 ? Result<Tensor>(std::move(tensor))
                              : with_op(std::move(tensor), RoundTo{type});
@@ -92,14 +91,15 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.name.ends_with(kColumnScale) || ends_with_any(tensor.name, kDropped)) continue;
     Tensor made = tensor;
-    if (is_unpacked(tensor) || is_made_of_words(tensor)) {
-      CKPT_ASSIGN(made, rounded(std::move(made), codec));
-    } else if (tensor.has_scales()) {
+    if (is_decoded(tensor)) {
       CKPT_ASSIGN(made, recode(std::move(made), codec));
     }
     const auto scale = scales.find(module_of(tensor.name));
     if (scale != scales.end() && tensor.name.ends_with(".weight")) {
       CKPT_ASSIGN(made, fold(std::move(made), *scale->second));
+    }
+    if (is_decoded(tensor)) {
+      CKPT_ASSIGN(made, rounded(std::move(made), codec));
     }
     made.home.clear();  // files grow: they are cut anew
     out.push_back(std::move(made));

@@ -169,6 +169,26 @@ TEST(ExportSearch, MomentsOfOneMemberServeTheGroup) {
   EXPECT_NE(refusal({{"search", "best"}, {"moments", "m"}}).find("no tensor"), std::string::npos);
 }
 
+TEST(ExportSearch, MomentsOfAStackAreThoseOfItsExperts) {
+  const Checkpoint model = open_model(testdata("qwen35moe-micro"));
+  const std::string experts = "model.layers.0.mlp.experts.";
+  Checkpoint moments;
+  moments.tensors = {moments_of(experts + "gate_up_proj.input_moments", 256 / 16, 16),
+                     moments_of(experts + "down_proj.input_moments", 128 / 16, 16),
+                     moments_of(experts + "1.down_proj.input_moments", 128 / 32, 32)};
+  const auto made =
+      export_with(model, {{"search", "best"}, {"moments", "m"}}, nullptr, moments, nullptr);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  const auto runs = [&](const std::string& weight) {
+    const auto& found = recoded(made, experts + weight + ".weight").moments;
+    return found == nullptr ? 0 : found->shape[2];
+  };
+  for (const char* weight : {"0.gate_proj", "0.up_proj", "1.up_proj", "0.down_proj"}) {
+    EXPECT_EQ(runs(weight), 16u) << weight;
+  }
+  EXPECT_EQ(runs("1.down_proj"), 32u) << "an expert's own come first";
+}
+
 // Every search, on every target, with any number of threads: the same file.
 TEST(ExportSearch, BytesDependOnNothingButTheSearch) {
   Checkpoint moments;

@@ -26,8 +26,9 @@ TEST(Dequantize, UndoesAnExport) {
     }
   }
   const auto& down = back->find_tensor("model.layers.0.mlp.down_proj.weight")->recoded();
-  ASSERT_EQ(down.ops.size(), 1u);
+  ASSERT_EQ(down.ops.size(), 2u);
   EXPECT_EQ(std::get<ScaleColumns>(down.ops[0]).factors->at(31), 4);
+  EXPECT_EQ(std::get<RoundTo>(down.ops[1]).dtype, Dtype::kBF16) << "once, after the product";
   EXPECT_EQ(back->find_document("hf_quant_config.json"), nullptr);
   EXPECT_EQ(back->find_document("config.json")->text().find("quantization_config"),
             std::string::npos);

@@ -138,24 +138,52 @@ Status look_class_of_floats(const Look& look) {
   return {};
 }
 
-// Of matrices that are joined on the disk its loader fills the scale of the first part alone, and
-// then takes the largest of all.
+// Matrices that are one on the disk and that servers run as several.
+//   text_types   that have it, between spaces; empty: all
+struct JoinedOnDisk {
+  std::string_view name, text_types;
+  bool is_in_sglang;
+};
+constexpr JoinedOnDisk kJoinedOnDisk[] = {
+    {".qkv_proj", "", true},
+    {".gate_up_proj", "", true},
+    {".conv.in_proj", " lfm2 lfm2_moe ", true},
+    {".attention.query_key_value", " gpt_neox ", false},
+    {".shared_mlp.input_linear", " granitemoeshared granitemoehybrid ", false},
+    {".mamba.in_proj", " granitemoehybrid ", false},
+};
+
+// Of their scales some loaders fill the first alone, and then take the largest of all: what memory
+// held may be that.
 // Source: SGLang 0.5.12 python/sglang/srt/layers/quantization/modelopt_quant.py
-// (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2).
+// (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2); vLLM 0.17.1
+// vllm/model_executor/layers/ of the same names.
 Status look_joined_on_disk(const Look& look) {
   const Examined& on = look.on;
   const Quantization* said = on.quantization();
   if (said == nullptr || said->method != "modelopt") return {};
+  const bool is_sglang = look.profile.program == Program::kSglang;
   Mismatch found;
+  std::set<std::string_view> kept;
   for (const auto& [name, module] : on.modules) {
-    const bool is_convolution = name.ends_with(".conv.in_proj") && on.text_type.starts_with("lfm2");
-    const bool is_joined = name.ends_with(".qkv_proj") || name.ends_with(".gate_up_proj");
-    if (module.form == Form::kNvfp4 && (is_joined || is_convolution)) found.add(name);
+    if (module.form != Form::kNvfp4) continue;
+    for (const JoinedOnDisk& row : kJoinedOnDisk) {
+      const bool is_of_type = row.text_types.empty() || has_word(row.text_types, on.text_type);
+      if (!is_of_type || !name.ends_with(row.name) || (is_sglang && !row.is_in_sglang)) continue;
+      found.add(name);
+      kept.insert(row.name);
+    }
   }
   if (found.count == 0) return {};
-  look.report(found.first, fmt::format("{}; one matrix of what this server runs as several, and it "
-                                       "fills the scales of the first alone",
-                                       found.text_at_first("NVFP4")));
+  std::string advice = "convert the unquantized model with";
+  for (const std::string_view name : kept) advice += fmt::format(" --keep '*{}'", name);
+  look.out.push_back({found.first,
+                      fmt::format("{}; one matrix of what this server runs as several, and it "
+                                  "fills the scales of the first alone",
+                                  found.text_at_first("NVFP4")),
+                      {},
+                      {},
+                      Fix{"", "", advice + ", or serve it with vLLM 0.32", true, 0}});
   return {};
 }
 
@@ -200,10 +228,9 @@ constexpr Check kServedChecks[] = {
     {"Q33", "the class reads quantized weights", "---U----",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'", "",
      "serve the unquantized model, or with vLLM", look_class_of_floats},
-    {"Q34", "matrices joined on the disk are not NVFP4", "---S----",
+    {"Q34", "matrices joined on the disk are not NVFP4", "WW-S----",
      "noise: scales that nothing filled", "",
-     "convert the unquantized model with --keep '*.qkv_proj' --keep '*.gate_up_proj' --keep "
-     "'*.conv.in_proj', or serve it with vLLM",
+     "convert the unquantized model with --keep of what is named, or serve it with vLLM 0.32",
      look_joined_on_disk},
     {"Q32", "stacked experts are in a form that the server reads", "UUUU-U--",
      "KeyError: 'layers.0.mlp.experts.w2_bias'", "", "serve the MXFP4 model, or with TensorRT-LLM",

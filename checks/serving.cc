@@ -29,6 +29,26 @@ std::span<const Rename> renames(const Examined& on, const Profile& profile) {
   return kTextNames;
 }
 
+// Parts of names that vLLM's modules have in another's place, when they ask the list; the list
+// keeps the names on the disk. Source: vLLM
+// vllm/model_executor/models/{granitemoehybrid,minimax_m2}.py.
+struct ModulePart {
+  std::string_view model_class, on_disk, in_server;
+};
+constexpr ModulePart kModuleParts[] = {
+    {"GraniteMoeHybridForCausalLM", ".mamba.", ".mixer."},
+    {"MiniMaxM2ForCausalLM", ".block_sparse_moe.", ".mlp."},
+};
+
+std::string module_name(std::string name, const Examined& on, const Profile& profile) {
+  for (const ModulePart& part : kModuleParts) {
+    if (profile.program != Program::kVllm || part.model_class != on.model_class) continue;
+    const size_t at = name.find(part.on_disk);
+    if (at != name.npos) name.replace(at, part.on_disk.size(), part.in_server);
+  }
+  return name;
+}
+
 std::string renamed(std::string_view name, std::span<const Rename> rules) {
   for (const Rename& rule : rules) {
     if (name.starts_with(rule.from)) {
@@ -45,6 +65,7 @@ struct Fused {
 const std::vector<Fused>& fused() {
   static const std::vector<Fused> kFused = {{"qkv_proj", {"q_proj", "k_proj", "v_proj"}},
                                             {"gate_up_proj", {"gate_proj", "up_proj"}},
+                                            {"w13", {"w1", "w3"}},
                                             {"in_proj_qkvz", {"in_proj_qkv", "in_proj_z"}},
                                             {"in_proj_ba", {"in_proj_b", "in_proj_a"}}};
   return kFused;
@@ -74,6 +95,10 @@ std::string served_name(std::string_view name) {
   const size_t experts = name.find(".experts.");
   if (experts != name.npos) return std::string(name.substr(0, experts + 8));
   const Split parts = split(name);
+  // Granite's, stacked on the disk.
+  const bool is_stack = parts.word == "input_linear" || parts.word == "output_linear";
+  if (is_stack && parts.parent.ends_with(".block_sparse_moe"))
+    return child(parts.parent, "experts");
   const Fused* entry = fused_of(parts.word, true);
   return entry == nullptr ? std::string(name) : child(parts.parent, entry->name);
 }
@@ -124,7 +149,8 @@ class Statement {
     const bool is_old = profile_.names == Names::kVllm16 || profile_.names == Names::kVllm17;
     if (word == "lm_head") return is_old || profile_.program == Program::kSglang;
     if (word == "shared_expert_gate") return true;
-    if (word == "gate" && on_.is_qwen35()) return true;
+    const bool is_router_of_floats = on_.is_qwen35() || on_.model_class == "MiniMaxM2ForCausalLM";
+    if (word == "gate" && is_router_of_floats) return true;
     if (profile_.program == Program::kSglang) return name.find("visual") != name.npos;
     return name.find("vision_tower") != name.npos || name.find("vision_model") != name.npos;
   }
@@ -183,7 +209,12 @@ class Statement {
     served.is_partial = algos.size() > 1;
     if (!algos.empty()) return *algos.begin();
     const auto below = layers_.lower_bound(name + ".");
-    return below != layers_.end() && below->first.starts_with(name + ".") ? below->second : "";
+    if (below != layers_.end() && below->first.starts_with(name + ".")) return below->second;
+    // 0.32 then takes experts for what any module beside them is.
+    if (profile_.names != Names::kVllm32 || parts.word != "experts") return "";
+    const std::string beside = std::string(parts.parent) + ".";
+    const auto other = layers_.lower_bound(beside);
+    return other != layers_.end() && other->first.starts_with(beside) ? other->second : "";
   }
 
   const Examined& on_;
@@ -243,6 +274,7 @@ std::map<std::string, Served> served_modules(const Examined& on, const Profile& 
     if (!module.is_linear() || name.starts_with("mtp.")) continue;
     std::string mapped = renamed(name + ".", rules);
     mapped.pop_back();
+    mapped = module_name(std::move(mapped), on, profile);
     out[served_name(mapped)].shards.push_back(&module);
   }
   const Quantization* said = on.quantization();

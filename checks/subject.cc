@@ -99,7 +99,8 @@ std::string_view form_name(Form form) {
 bool Module::is_linear() const {
   if (weight == nullptr || weight->shape.size() < 2) return false;
   if (weight->shape.size() > 2 &&
-      !has_word(" gate_up_proj down_proj gate_proj up_proj ", last_word(name))) {
+      !has_word(" gate_up_proj down_proj gate_proj up_proj input_linear output_linear ",
+                last_word(name))) {
     return false;  // a convolution; experts are stacked
   }
   const std::string_view word = last_word(name);

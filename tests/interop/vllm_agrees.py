@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What `ckpt doctor --for PROFILE` says of a folder is what vLLM does with it: configuration, tokenizer, model, weights.
 
-usage: PYTHON vllm_agrees.py CKPT TESTDATA [--only TEXT] [--jobs N]
+usage: PYTHON vllm_agrees.py CKPT TESTDATA [--only TEXT] [--form FORM] [--jobs N]
   PYTHON has vllm 0.16, 0.17 or 0.32, which decides the profile; exits 77, "peer missing", without it
   --only TEXT      folders whose name holds TEXT
+  --form FORM      exports of that form alone (NVFP4, W4A16, "NVFP4 and FP8", FP8)
   --jobs N         at a time (1)
 
-Asked of: every checkpoint of testdata as it is, what --for PROFILE makes of those that are refused, and every family as an
-NVFP4 export, made for nobody and, where that is refused, for PROFILE. No GPU is needed: weights are loaded as they would be
+Asked of: every checkpoint of testdata as it is, what --for PROFILE makes of those that are refused, and exports
+of every family, made for nobody and, where that is refused, for PROFILE. No GPU is needed: weights are loaded as they would be
 on one, and no kernel runs. What vLLM cannot do without a GPU is named and left out.
 """
 import argparse
@@ -20,16 +21,22 @@ import sys
 import tempfile
 
 from doctor_mutations import Loader, diagnosis, judged
-from make_exports import header_of, peer_missing
+from make_exports import header_of, peer_missing, write_amax
 
 # vLLM's version begins with, profile.
 PROFILES = {"0.16.": "vllm-0.16", "0.17.": "vllm-0.17", "0.32.": "vllm"}
 # Whole models beside the families.
 OTHERS = ("*-micro", "nvfp4/*", "export/qat-checkpoint")
-NVFP4 = ("--to", "nvfp4", "--preset", "default-input-scale1")
-# Also asked with what the doctor, or ckpt itself, advises to leave as it is.
+# Every family is exported as these; MAXIMA stands for a file of them.
+MAXIMA = "MAXIMA"
+FORMS = {"NVFP4": ("--to", "nvfp4", "--preset", "default-input-scale1"),
+         "W4A16": ("--to", "nvfp4", "--preset", "weight-only"),
+         "NVFP4 and FP8": ("--to", "nvfp4", "--preset", "default-input-scale1", "--fp8", "*attn*"),
+         "FP8": ("--to", "fp8", "--amax-from", MAXIMA)}
+# Also asked with parts that stay as they are, which servers call otherwise or take in floats alone.
 KEPT = {"glm-moe-dsa": ("--keep", "*.indexer.wk", "--keep", "*.indexer.weights_proj"),
-        "llama4": ("--keep", "*feed_forward.experts*")}
+        "granite4-h": ("--keep", "*.mamba.*"), "lfm2": ("--keep", "*.conv.*"),
+        "llama4": ("--keep", "*feed_forward.experts*"), "minimax-m2": ("--keep", "*block_sparse_moe*")}
 
 
 def is_text_of_wrapper(folder):
@@ -42,7 +49,7 @@ def is_text_of_wrapper(folder):
 
 class Run:
     def __init__(self, options, work):
-        self.ckpt, self.testdata, self.only = options.ckpt, options.testdata, options.only
+        self.ckpt, self.testdata, self.only, self.form = options.ckpt, options.testdata, options.only, options.form
         self.work = work
         self.loaders = queue.Queue()
         for _ in range(options.jobs):
@@ -76,9 +83,17 @@ class Run:
                 yield f"{name} --for {self.profile}", self.made(f"{name} fixed", source, "--for", self.profile)
             if not name.startswith("families/"):
                 continue
-            yield from self.exports(name, source, "as NVFP4", NVFP4)
-            if source.parent.name in KEPT:
-                yield from self.exports(name, source, "as NVFP4, parts kept", (*NVFP4, *KEPT[source.parent.name]))
+            for form, options in FORMS.items():
+                if self.form in ("", form):
+                    options = [self.maxima(name, source) if option == MAXIMA else option for option in options]
+                    yield from self.exports(name, source, f"as {form}", options)
+                    if source.parent.name in KEPT:
+                        yield from self.exports(name, source, f"as {form}, parts kept", (*options, *KEPT[source.parent.name]))
+
+    def maxima(self, name, source):
+        path = self.work / f"{name.replace('/', '-')}-amax.json"
+        write_amax(source, path)
+        return path
 
     def exports(self, name, source, what, options):
         """As ckpt makes it, and where that is refused, as it makes it for the profile."""
@@ -114,6 +129,7 @@ def main():
     parser.add_argument("ckpt")
     parser.add_argument("testdata", type=pathlib.Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--form", choices=("", *FORMS), default="")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -15,6 +15,7 @@ import torch
 from vllm import platforms
 from vllm.platforms.cpu import CpuPlatform
 from vllm.platforms.interface import DeviceCapability
+from vllm.v1.attention.backends.registry import AttentionBackendEnum
 
 
 class Blackwell(CpuPlatform):
@@ -22,7 +23,8 @@ class Blackwell(CpuPlatform):
 
     @classmethod
     def check_and_update_config(cls, config):
-        pass
+        if config.cache_config is not None and config.cache_config.block_size is None:
+            config.cache_config.block_size = 16
 
     @classmethod
     def get_device_capability(cls, *args, **kwargs):
@@ -34,15 +36,18 @@ class Blackwell(CpuPlatform):
 
     @classmethod
     def get_attn_backend_cls(cls, selected_backend, attn_selector_config, *args, **kwargs):
-        if getattr(attn_selector_config, "use_sparse", False):  # of latent attention; what a CPU runs takes the same weights
+        if getattr(attn_selector_config, "use_sparse", False):  # of latent attention; any of it takes the same weights
             attn_selector_config = attn_selector_config._replace(use_sparse=False)
-        return super().get_attn_backend_cls(selected_backend, attn_selector_config, *args, **kwargs)
+        try:
+            return super().get_attn_backend_cls(selected_backend, attn_selector_config, *args, **kwargs)
+        except NotImplementedError:
+            return AttentionBackendEnum.TRITON_MLA.get_path()
 
     is_device_capability = is_device_capability_family = has_device_capability
 
 
 platforms._current_platform = Blackwell()
-for activation in ("silu_and_mul", "gelu_and_mul", "gelu_tanh_and_mul"):  # looked up while a model is built
+for activation in ("silu_and_mul", "gelu_and_mul", "gelu_tanh_and_mul", "gelu_new"):  # looked up while a model is built
     setattr(torch.ops._C, activation, None)
 
 
@@ -102,3 +107,9 @@ def choose_emulated_experts():
             continue
         picked = kind, made[0] if isinstance(made, list) else made
         replace_everywhere(choose, lambda *args, picked=picked, **kwargs: picked)
+    try:
+        import vllm.model_executor.layers.quantization.mxfp4 as mxfp4
+        marlin = mxfp4.Mxfp4Backend.MARLIN
+    except (ImportError, AttributeError):  # newer releases have an oracle
+        return
+    replace_everywhere("get_mxfp4_backend", lambda *args, **kwargs: marlin)

@@ -64,8 +64,10 @@ def mark(model):
                 parameter.fill_(float("nan"))
 
 
-def is_marked(name, parameter):
-    """True when some row was never written."""
+def is_marked(name, parameter, stored):
+    """True when some row was never written; `stored`: names of the tensors, without what stands before the layer's number."""
+    if parameter.dim() == 1 and name.endswith((".input_scale", ".weight_scale_2")) and in_layer(name) in stored:
+        parameter = parameter[:1]  # of a matrix that is joined on the disk 0.17.1 fills no others
     if "in_proj_qkvz" in name and parameter.shape == (4,):
         parameter = parameter[[0, 3]]  # 0.17.1 fills no others: in_proj_qkv is taken for the first of three
     if parameter.dtype not in BYTES and not parameter.is_floating_point():
@@ -77,10 +79,24 @@ def is_marked(name, parameter):
     return bool(rows.isnan().all(dim=1).any())
 
 
-def unfilled(model, loaded):
+def in_layer(name):
+    """"0.mlp.gate_up_proj.input_scale" of "model.layers.0.mlp.gate_up_proj.input_scale"."""
+    return name[name.find("layers."):].removeprefix("layers.")
+
+
+def dropped(model):
+    """Parameters that weight-only layers make for checkpoints of other kinds, and drop."""
+    for name, module in model.named_modules():
+        method = getattr(module, "quant_method", None)
+        if getattr(method, "use_a16", False) or (hasattr(method, "spec") and method.spec.activation is None):
+            yield from (f"{name}.{scale}" for scale in ("input_scale", "w13_input_scale", "w2_input_scale"))
+
+
+def unfilled(model, loaded, stored):
     """Parameters that no tensor filled, or only in part: of parts that are run as one, one may be missing."""
-    return sorted(name for name, parameter in model.named_parameters() if not name.endswith(CACHE)
-                  and (name not in loaded or is_marked(name, parameter)))
+    unused = set(dropped(model))
+    return sorted(name for name, parameter in model.named_parameters() if not name.endswith(CACHE) and name not in unused
+                  and (name not in loaded or is_marked(name, parameter, stored)))
 
 
 def outcome(folder, text_only):
@@ -92,17 +108,22 @@ def outcome(folder, text_only):
     with set_current_vllm_config(whole):
         torch.set_default_dtype(config.dtype)
         model = stage("model", lambda: initialize_model(vllm_config=whole))
-        loader, loaded = DefaultModelLoader(whole.load_config), set()
+        loader, loaded, stored = DefaultModelLoader(whole.load_config), set(), set()
         mark(model)
         take = model.load_weights
 
+        def named(weights):
+            for name, tensor in weights:
+                stored.add(in_layer(name))
+                yield name, tensor
+
         def noting(weights):
-            loaded.update(take(weights) or ())
+            loaded.update(take(named(weights)) or ())
             return loaded
 
         model.load_weights = noting
         stage("weights", lambda: loader.load_weights(model, config))
-    left = unfilled(model, loaded)
+    left = unfilled(model, loaded, stored)
     if left:
         return {"outcome": "unfilled", "at": "weights", "says": f"{len(left)} parameters not filled: {', '.join(left[:3])}"}
     return {"outcome": "loads", "at": "", "says": type(model).__name__}

@@ -76,3 +76,28 @@ found neox
 grep -A4 exclude_modules neox/hf_quant_config.json
 found neox
 "$ckpt" patch neox --step serving-config --dry-run | tail -1
+echo "--- modules that vLLM calls otherwise, and stacked experts, when parts stay as they are"
+while read -r name kept; do
+  "$ckpt" convert "$families/$name/hf" kept --to nvfp4 --preset default-input-scale1 --keep "$kept" --quiet > sums
+  found kept
+  "$ckpt" patch kept --step serving-config --quiet > sums
+  found kept
+  grep -E "layers\.0|lm_head" kept/hf_quant_config.json
+  rm -r kept
+done << 'END'
+granite4-h *.mamba.*
+minimax-m2 *block_sparse_moe*
+lfm2-moe *.feed_forward.w1
+END
+"$ckpt" convert "$families/granite4-h/hf" kept --to nvfp4 --preset default-input-scale1 --fp8 '*attn*' --quiet > sums
+found kept
+rm -r kept
+echo "--- matrices that are joined on the disk and run as several"
+for name in granite4-h lfm2-moe; do
+  "$ckpt" convert "$families/$name/hf" joined --to nvfp4 --preset default-input-scale1 --quiet > sums
+  "$ckpt" doctor joined --for vllm-0.17 --for sglang --for vllm | grep -E -A3 "^Q34"
+  rm -r joined
+done
+echo "--- the indexer of sparse attention"
+"$ckpt" convert "$families/glm-moe-dsa/hf" indexer --to nvfp4 --preset default-input-scale1 --for vllm --quiet > sums; echo "exit $?"
+"$ckpt" doctor indexer --for vllm | grep -A3 "^Q14"

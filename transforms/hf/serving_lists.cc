@@ -24,14 +24,25 @@ struct Modules {
   std::vector<std::string> plain, coded;  // linear ones
 };
 
-// Modules that a server calls by another name, which a list has to hold too: it renames tensors and
-// not what is listed.
+// Modules that vLLM calls by another name, which a list has to hold too: tensors are renamed, and
+// what is listed is not. Routers are quantized by none.
 // Source: vLLM 0.32 vllm/model_executor/models/transformers/{base,causal}.py, by which it runs
-// GPT-NeoX.
+// GPT-NeoX, and models/{granitemoehybrid,minimax_m2}.py.
 struct OtherName {
-  std::string_view on_disk, in_server;
+  std::string_view model_type, on_disk, in_server;
 };
-constexpr OtherName kOtherNames[] = {{"embed_out", "lm_head"}};
+constexpr OtherName kOtherNames[] = {{"gpt_neox", "embed_out", "lm_head"},
+                                     {"granitemoehybrid", ".mamba.", ".mixer."},
+                                     {"minimax_m2", ".block_sparse_moe.", ".mlp."}};
+
+std::string other_name(std::string name, std::string_view model_type) {
+  for (const OtherName& other : kOtherNames) {
+    const size_t at = name.find(other.on_disk);
+    if (other.model_type != model_type || at == name.npos || name.ends_with(".gate")) continue;
+    return name.replace(at, other.on_disk.size(), other.in_server);
+  }
+  return {};
+}
 
 bool is_linear(const Tensor& tensor) {
   if (tensor.shape.size() != 2) return false;
@@ -42,16 +53,30 @@ bool is_linear(const Tensor& tensor) {
                       [&](std::string_view other) { return tensor.name.ends_with(other); });
 }
 
-Modules modules_of(const Checkpoint& checkpoint) {
+// The module of stacked experts, as vLLM calls it; empty for another tensor.
+std::string stack_of(const Tensor& tensor) {
+  if (tensor.shape.size() != 3) return {};
+  const size_t experts = tensor.name.find(".experts.");
+  if (experts != tensor.name.npos) return tensor.name.substr(0, experts + 8);
+  constexpr std::string_view kGranite = ".block_sparse_moe.";
+  const size_t block = tensor.name.find(kGranite);
+  if (block == tensor.name.npos) return {};
+  return tensor.name.substr(0, block + kGranite.size()) + "experts";
+}
+
+Modules modules_of(const Checkpoint& checkpoint, std::string_view model_type) {
   Modules out;
   for (const Tensor& tensor : checkpoint.tensors) {
-    if (!tensor.name.ends_with(kWeight) || !is_linear(tensor)) continue;
-    std::string name = module_of(tensor.name);
+    std::string name = stack_of(tensor);
+    if (name.empty()) {
+      if (!tensor.name.ends_with(kWeight) || !is_linear(tensor)) continue;
+      name = module_of(tensor.name);
+    }
     // Codes whose scales a step before makes anew stand as plain bytes in a plan.
     const bool is_coded = tensor.has_scales() || plain_dtype(*tensor.codec) == Dtype::kU8;
     std::vector<std::string>& modules = is_coded ? out.coded : out.plain;
-    for (const OtherName& other : kOtherNames) {
-      if (name == other.on_disk) modules.emplace_back(other.in_server);
+    if (std::string other = other_name(name, model_type); !other.empty()) {
+      modules.push_back(std::move(other));
     }
     modules.push_back(std::move(name));
   }
@@ -68,8 +93,10 @@ bool fits(const NameList& list, const Modules& modules) {
          std::none_of(modules.coded.begin(), modules.coded.end(), listed);
 }
 
-// Whole names; trees that are of floats altogether by their roots.
-std::vector<std::string> explicit_list(const Modules& modules) {
+// Whole names; trees that are of floats altogether by their roots. A head that is listed stays so
+// where it is the embedding: vLLM 0.32 quantizes it otherwise.
+std::vector<std::string> explicit_list(const Modules& modules,
+                                       const std::vector<std::string>& before) {
   std::vector<std::string> out;
   const auto is_coded_below = [&](std::string_view root) {
     return std::any_of(modules.coded.begin(), modules.coded.end(),
@@ -81,7 +108,15 @@ std::vector<std::string> explicit_list(const Modules& modules) {
   const auto add = [&](std::string name) {
     if (out.empty() || out.back() != name) out.push_back(std::move(name));
   };
-  for (const std::string& name : modules.plain) {
+  std::vector<std::string> plain = modules.plain;
+  const auto is_coded = [&](const std::string& name) {
+    return std::find(modules.coded.begin(), modules.coded.end(), name) != modules.coded.end();
+  };
+  for (const std::string& name : before) {
+    if (name.ends_with("lm_head") && !is_coded(name)) plain.push_back(name);
+  }
+  std::sort(plain.begin(), plain.end());
+  for (const std::string& name : plain) {
     if (name.starts_with("mtp.") && !is_mtp_coded) {
       add("mtp*");
     } else if (name.starts_with("model.visual.") && !is_visual_coded) {
@@ -130,10 +165,14 @@ Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context) {
   CKPT_ASSIGN(std::optional<QuantConfig> said, read_quant_config(checkpoint));
   if (!said) return {};
   QuantConfig wanted = *said;
-  const Modules modules = modules_of(checkpoint);
+  CKPT_ASSIGN(auto config, read_json(checkpoint, "config.json"));
+  const std::string model_type =
+      config ? config->root.find_text("model_type").value_or("") : std::string();
+  const Modules modules = modules_of(checkpoint, model_type);
+  const auto before = wanted.exclude_modules.value_or(std::vector<std::string>());
   if (wanted.algo.name != kMixedPrecision && !modules.coded.empty() &&
-      !fits(NameList(wanted.exclude_modules.value_or(std::vector<std::string>())), modules)) {
-    wanted.exclude_modules = explicit_list(modules);
+      !fits(NameList(before), modules)) {
+    wanted.exclude_modules = explicit_list(modules, before);
     context.note(
         fmt::format("the list of modules that are not quantized is written anew: {} entries",
                     wanted.exclude_modules->size()));

@@ -103,11 +103,22 @@ std::string served_name(std::string_view name) {
   return entry == nullptr ? std::string(name) : child(parts.parent, entry->name);
 }
 
+// Classes of vLLM that do not say which names they join: a list is asked for the joined name alone.
+bool joins_in_silence(const Examined& on, const Profile& profile) {
+  if (profile.program != Program::kVllm) return false;
+  if (on.model_class == "StableLmForCausalLM") return true;
+  return on.model_class == "Starcoder2ForCausalLM" && profile.names != Names::kVllm32;
+}
+
 // The statement with the server's names.
 class Statement {
  public:
   Statement(const Examined& on, const Profile& profile, const Quantization& said)
-      : on_(on), profile_(profile), said_(said), excluded_(excluded(profile, said, on)) {
+      : on_(on),
+        profile_(profile),
+        said_(said),
+        excluded_(excluded(profile, said, on)),
+        is_silent_(joins_in_silence(on, profile)) {
     const auto rules = renames(on, profile);
     for (const auto& [name, algo] : said.layers) layers_[renamed(name + ".", rules)] = algo;
   }
@@ -159,7 +170,7 @@ class Statement {
   bool is_named(const std::string& name, bool& is_partial) const {
     const Split parts = split(name);
     const Fused* entry = fused_of(parts.word, false);
-    if (entry == nullptr) {
+    if (entry == nullptr || is_silent_) {
       if (name.find("experts") == name.npos) return excluded_.holds(name);
       return std::any_of(excluded_.entries().begin(), excluded_.entries().end(),
                          [&](const std::string& other) { return other.find(name) != other.npos; });
@@ -200,7 +211,9 @@ class Statement {
     if (const auto found = layers_.find(name + "."); found != layers_.end()) return found->second;
     const Split parts = split(name);
     std::set<std::string> algos;
-    if (const Fused* entry = fused_of(parts.word, false)) {
+    // 0.32 knows q, k, v, gate and up by themselves here.
+    const bool is_joined = !is_silent_ || profile_.names == Names::kVllm32;
+    if (const Fused* entry = is_joined ? fused_of(parts.word, false) : nullptr) {
       for (const std::string_view shard : entry->shards) {
         const auto found = layers_.find(child(parts.parent, shard) + ".");
         if (found != layers_.end()) algos.insert(found->second);
@@ -221,6 +234,7 @@ class Statement {
   const Profile& profile_;
   const Quantization& said_;
   NameList excluded_;
+  bool is_silent_;
   std::map<std::string, std::string> layers_;  // by name and a dot
 };
 

@@ -38,9 +38,9 @@ OF_THIS_MACHINE = ("CPU_ATTN", "Please install", "CUDA", "No module named")
 CASE_SECONDS = 120
 BYTES = (torch.uint8, torch.int8, torch.float8_e4m3fn)
 MARK = 0xA7
-# Of a cache of keys and values; made by the engine where a checkpoint has none.
+# Of a cache of keys and values, and the order of inputs of INT4; made by the engine where a checkpoint has none.
 CACHE = (".k_scale", ".v_scale", ".q_scale", ".prob_scale", "_k_scale", "_v_scale", "_q_scale", "_prob_scale",
-         ".k_zero_point", ".v_zero_point", ".q_zero_point")
+         ".k_zero_point", ".v_zero_point", ".q_zero_point", "_g_idx", "_g_idx_sort_indices")
 
 
 class Refusal(Exception):
@@ -66,7 +66,7 @@ def mark(model):
 
 def is_marked(name, parameter, stored):
     """True when some row was never written; `stored`: names of the tensors, without what stands before the layer's number."""
-    if parameter.dim() == 1 and name.endswith((".input_scale", ".weight_scale_2")) and in_layer(name) in stored:
+    if parameter.dim() == 1 and name.endswith((".input_scale", ".weight_scale", ".weight_scale_2")) and in_layer(name) in stored:
         parameter = parameter[:1]  # of a matrix that is joined on the disk 0.17.1 fills no others
     if "in_proj_qkvz" in name and parameter.shape == (4,):
         parameter = parameter[[0, 3]]  # 0.17.1 fills no others: in_proj_qkv is taken for the first of three

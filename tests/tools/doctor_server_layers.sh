@@ -92,6 +92,22 @@ END
 "$ckpt" convert "$families/granite4-h/hf" kept --to nvfp4 --preset default-input-scale1 --fp8 '*attn*' --quiet > sums
 found kept
 rm -r kept
+echo "--- classes that join q, k and v in silence, and lists of whole names"
+for name in stablelm starcoder2; do
+  "$ckpt" convert "$families/$name/hf" whole --to nvfp4 --preset default-input-scale1 --keep '*self_attn*' --quiet > sums
+  "$ckpt" doctor whole --for vllm --for vllm-0.17 | head -1
+  python3 - << 'END'
+import json
+for file, part, field in (("config.json", "quantization_config", "ignore"), ("hf_quant_config.json", "quantization", "exclude_modules")):
+    document = json.load(open(f"whole/{file}"))
+    document[part][field] = ["lm_head"] + [f"model.layers.{i}.self_attn.{word}_proj" for i in range(2) for word in "qkvo"]
+    json.dump(document, open(f"whole/{file}", "w"), indent=2)
+END
+  "$ckpt" doctor whole --for vllm --for vllm-0.17 | grep -E -A1 "^whole|^Q07"
+  "$ckpt" patch whole --step serving-config --quiet > sums
+  "$ckpt" doctor whole --for vllm --for vllm-0.17 | head -1
+  rm -r whole
+done
 echo "--- matrices that are joined on the disk and run as several"
 for name in granite4-h lfm2-moe; do
   "$ckpt" convert "$families/$name/hf" joined --to nvfp4 --preset default-input-scale1 --quiet > sums

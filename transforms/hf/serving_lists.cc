@@ -27,13 +27,15 @@ struct Modules {
 // Modules that vLLM calls by another name, which a list has to hold too: tensors are renamed, and
 // what is listed is not. Routers are quantized by none.
 // Source: vLLM 0.32 vllm/model_executor/models/transformers/{base,causal}.py, by which it runs
-// GPT-NeoX, and models/{granitemoehybrid,minimax_m2}.py.
+// GPT-NeoX, and models/{granitemoehybrid,minimax_m2,stablelm}.py; of 0.17.1
+// models/starcoder2.py.
 struct OtherName {
   std::string_view model_type, on_disk, in_server;
 };
-constexpr OtherName kOtherNames[] = {{"gpt_neox", "embed_out", "lm_head"},
-                                     {"granitemoehybrid", ".mamba.", ".mixer."},
-                                     {"minimax_m2", ".block_sparse_moe.", ".mlp."}};
+constexpr OtherName kOtherNames[] = {
+    {"gpt_neox", "embed_out", "lm_head"},          {"granitemoehybrid", ".mamba.", ".mixer."},
+    {"minimax_m2", ".block_sparse_moe.", ".mlp."}, {"stablelm", ".q_proj", ".qkv_proj"},
+    {"stablelm", ".gate_proj", ".gate_up_proj"},   {"starcoder2", ".q_proj", ".qkv_proj"}};
 
 std::string other_name(std::string name, std::string_view model_type) {
   for (const OtherName& other : kOtherNames) {

@@ -72,9 +72,9 @@ constexpr uint64_t kBlockRows = 128;
 uint64_t blocks_of(uint64_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }
 
 // Parts that a server runs as one matrix, in its order.
-constexpr std::string_view kRunAsOne[][3] = {{"q_proj", "k_proj", "v_proj"},
-                                             {"gate_proj", "up_proj", ""},
-                                             {"q_a_proj", "kv_a_proj_with_mqa", ""}};
+constexpr std::string_view kBlocksRunAsOne[][3] = {{"q_proj", "k_proj", "v_proj"},
+                                                   {"gate_proj", "up_proj", ""},
+                                                   {"q_a_proj", "kv_a_proj_with_mqa", ""}};
 
 uint64_t rows_in_blocks(const Module& module) {
   const bool is_blocked =
@@ -125,7 +125,7 @@ Status look_parts_of_fp8(const Look& look) {
   Mismatch refused, shifted;
   for (const auto& [name, module] : look.on.modules) {
     const std::string word = name.substr(name.rfind('.') + 1);
-    for (const auto& parts : kRunAsOne) {
+    for (const auto& parts : kBlocksRunAsOne) {
       if (word != parts[0] || rows_in_blocks(module) == 0) continue;
       const auto fault = fault_of_module(look, module, parts);
       if (fault) (*fault == Severity::kUnloaded ? refused : shifted).add(name);

@@ -131,6 +131,11 @@ bool is_kept_stack(const Tensor& tensor, const ExportModel& model) {
 }
 
 Status check_rows(const Tensor& tensor, const std::string& module, ExportType type) {
+  if (tensor.values() == 0) {
+    return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", module),
+                          "tensor '{}' is [{}]: it has no values to quantize", tensor.name,
+                          fmt::join(tensor.shape, ", "));
+  }
   if (!is_nvfp4(type) || tensor.row_values() % 16 == 0) return {};
   return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", module),
                         "tensor '{}': rows of {} values; NVFP4 needs a multiple of 16", tensor.name,

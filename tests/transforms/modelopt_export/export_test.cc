@@ -165,6 +165,18 @@ TEST(Export, KeepAndOnlyAndPresetChoose) {
       ErrorCode::kUsage, "no layer is left");
 }
 
+// Nothing would write the scale of such a weight.
+TEST(Export, WeightsWithoutValuesAreRefusedByName) {
+  for (const char* type : {"nvfp4-w4a16", "fp8"}) {
+    Checkpoint input = small_export_model();
+    tensor(input, "model.layers.0.self_attn.o_proj.weight") =
+        weight("model.layers.0.self_attn.o_proj.weight", 0, 32);
+    expect_error(run("export", input, options({{"type", type}})), ErrorCode::kUnsupported,
+                 "tensor 'model.layers.0.self_attn.o_proj.weight' is [0, 32]: it has no values to "
+                 "quantize");
+  }
+}
+
 // Layers behind num_hidden_layers predict further tokens and stay; without it that would be all.
 TEST(Export, LayersBehindACountThatIsNoneAreRefused) {
   Checkpoint input = small_export_model();

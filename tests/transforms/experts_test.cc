@@ -158,8 +158,7 @@ TEST(Experts, OfOneNumberOrFewerThanConfigSaysAreRefused) {
     drop(fewer, fmt::format("model.layers.0.mlp.experts.1.{}_proj.weight", word));
   }
   expect_error(run("experts", fewer, kToFused), ErrorCode::kCorrupt,
-               "'model.layers.0.mlp.experts.*' are 1 experts; expected 2, the num_local_experts of "
-               "config.json");
+               "'model.layers.0.mlp.experts.*' are 1 experts; expected 2, as config.json says");
 }
 
 // An export's hint, --keep, would change nothing here.

@@ -108,21 +108,12 @@ Status check_whole(const std::string& front, const SingleExperts& experts) {
 }
 
 // As many as config.json says, where it does: a stack of fewer would be loaded as if it were whole.
-Status check_counts(const Checkpoint& checkpoint, const Containers& containers) {
-  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
-  if (!config) return {};
-  const JsonText* text = config->find("text_config");
-  const JsonText& level = text != nullptr && text->is_object() ? *text : *config;
-  for (const char* key :
-       {"num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"}) {
-    const std::optional<uint64_t> said = level.find_whole(key);
-    if (!said) continue;
-    for (const auto& [front, experts] : containers) {
-      if (experts.down.size() == *said) continue;
-      return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
-                            "'{}*' are {} experts; expected {}, the {} of config.json", front,
-                            experts.down.size(), *said, key);
-    }
+Status check_counts(const Containers& containers, const ExportModel& model) {
+  for (const auto& [front, experts] : containers) {
+    if (model.experts == 0 || experts.down.size() == model.experts) continue;
+    return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
+                          "'{}*' are {} experts; expected {}, as config.json says", front,
+                          experts.down.size(), model.experts);
   }
   return {};
 }
@@ -172,11 +163,11 @@ Result<Tensor> fused_down(const std::string& front, const SingleExperts& experts
 }
 
 // Each stack comes where the first of its experts stood.
-Status fuse_experts(Checkpoint& checkpoint, Codecs codecs) {
+Status fuse_experts(Checkpoint& checkpoint, const ExportModel& model, Codecs codecs) {
   const Codec& f32 = plain_codec(codecs, Dtype::kF32);
   CKPT_ASSIGN(const Containers containers, find_single_experts(checkpoint));
   for (const auto& [front, experts] : containers) CKPT_TRY(check_whole(front, experts));
-  CKPT_TRY(check_counts(checkpoint, containers));
+  CKPT_TRY(check_counts(containers, model));
   std::vector<Tensor> out;
   std::set<std::string> made;
   for (const Tensor& tensor : checkpoint.tensors) {
@@ -225,7 +216,7 @@ Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& opt
   CKPT_TRY(check_float_experts(checkpoint));
   const size_t before = checkpoint.tensors.size();
   Status moved = form == ExpertForm::kSingle ? split_all_experts(checkpoint, context.codecs, model)
-                                             : fuse_experts(checkpoint, context.codecs);
+                                             : fuse_experts(checkpoint, model, context.codecs);
   if (!moved) {
     // An export's, whose options this step does not have.
     if (moved.error().hint.starts_with("--keep")) moved.error().hint.clear();

@@ -205,7 +205,9 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_TRY(split_experts(checkpoint, model, calibration, parsed, context.codecs));
   CKPT_ASSIGN(const Selection selection, select_modules(checkpoint, model, calibration, parsed));
   CKPT_TRY(check_selection(selection, parsed));
-  CKPT_TRY(check_experts_whole(checkpoint.tensors, selection.modules));
+  CKPT_ASSIGN(const std::string fewer,
+              check_experts_whole(checkpoint.tensors, selection.modules, model.experts));
+  if (!fewer.empty()) context.note(fewer);
   CKPT_TRY(check_recipe_types(selection, calibration, parsed));
   CKPT_TRY(take_recipe_cache(checkpoint, calibration, parsed));
   const ExportJob job{selection, model, calibration, importance, parsed, context};

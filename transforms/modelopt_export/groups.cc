@@ -68,33 +68,41 @@ std::string without_expert(std::string_view module) {
   return expert ? fmt::format("{}*.{}", expert->front, expert->rest) : std::string(module);
 }
 
-Status check_experts_whole(const std::vector<Tensor>& tensors,
-                           const std::vector<std::string>& quantized) {
+Result<std::string> check_experts_whole(const std::vector<Tensor>& tensors,
+                                        const std::vector<std::string>& quantized, uint64_t count) {
   // The numbers of the experts that have a matrix of this name, by front and name.
   std::map<std::string_view, std::map<std::string_view, std::set<uint64_t>>> layers;
   for (const std::string& module : quantized) {
     if (const auto expert = expert_name(module)) layers.try_emplace(expert->front);
   }
-  std::map<std::string_view, uint64_t> last;
+  std::map<std::string_view, uint64_t> counts;
   for (const Tensor& tensor : tensors) {
     const auto expert = expert_name(tensor.name);
     if (!expert || !tensor.name.ends_with(kWeight)) continue;
     const auto layer = layers.find(expert->front);
     if (layer == layers.end()) continue;
-    layer->second[expert->rest].insert(expert->number);
-    last[expert->front] = std::max(last[expert->front], expert->number);
+    if (!layer->second[expert->rest].insert(expert->number).second) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': expert {} has another '{}'; expected one",
+                  tensor.name, expert->number, expert->rest);
+    }
+    uint64_t& found = counts[expert->front];
+    found = std::max(found, expert->number + 1);
   }
   for (const auto& [front, matrices] : layers) {
     for (const auto& [name, numbers] : matrices) {
       uint64_t missing = 0;
       while (numbers.count(missing) != 0) ++missing;
-      if (missing > last[front]) continue;
+      if (missing >= counts[front]) continue;
       return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
                             "there is no tensor '{}{}.{}', which expert {} has", front, missing,
                             name, *numbers.rbegin());
     }
   }
-  return {};
+  const auto fewer = std::find_if(counts.begin(), counts.end(),
+                                  [&](const auto& layer) { return layer.second < count; });
+  if (fewer == counts.end()) return std::string();
+  return fmt::format("'{}*' are {} experts; config.json says {}", fewer->first, fewer->second,
+                     count);
 }
 
 }  // namespace ckpt

@@ -31,8 +31,10 @@ SharedGroup find_group(std::string_view module, std::string_view model_type);
 std::string without_expert(std::string_view module);
 
 // Experts stand beside each other as 0, 1, 2 ..., each with the same matrices. Looks at those of
-// which `quantized` has one. Fails: kCorrupt: one of them has a matrix less than others.
-Status check_experts_whole(const std::vector<Tensor>& tensors,
-                           const std::vector<std::string>& quantized);
+// which `quantized` has one. Gives the first layer that has fewer than `count` of them (0: not
+// known), in words; "" for none. Fails: kCorrupt: one of them has a matrix less than others, or has
+// one twice.
+Result<std::string> check_experts_whole(const std::vector<Tensor>& tensors,
+                                        const std::vector<std::string>& quantized, uint64_t count);
 
 }  // namespace ckpt

@@ -63,6 +63,9 @@ bool is_next_token_layer(std::string_view module, const ExportModel& model) {
   return parsed.ec == std::errc() && index >= model.layers;
 }
 
+constexpr std::string_view kExpertCountKeys[] = {"num_experts", "num_local_experts",
+                                                 "n_routed_experts", "moe_num_experts"};
+
 GlobList compiled(std::span<const std::string_view> globs) {
   return GlobList({globs.begin(), globs.end()});
 }
@@ -239,6 +242,9 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
     out.layers = scope->find_whole("num_hidden_layers").value_or(out.layers);
     out.next_token_layers =
         scope->find_whole("num_nextn_predict_layers").value_or(out.next_token_layers);
+    for (const std::string_view key : kExpertCountKeys) {
+      out.experts = scope->find_whole(key).value_or(out.experts);
+    }
     const JsonText* tied = scope->find("tie_word_embeddings");
     if (tied != nullptr) out.has_tied_head = tied->token() == "true";
   }

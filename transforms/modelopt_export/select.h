@@ -19,6 +19,7 @@ struct ExportModel {
   bool has_tied_head = false;      // lm_head is the embedding, and not in the file
   uint64_t layers = 0;             // num_hidden_layers
   uint64_t next_token_layers = 0;  // behind the last: they predict tokens further on
+  uint64_t experts = 0;            // routed ones of a layer; 0: not said
 };
 // Fails: kCorrupt: config.json is no JSON object.
 Result<ExportModel> read_export_model(const Checkpoint& checkpoint);

@@ -44,7 +44,9 @@ std::vector<StatedWeights> stated_weights(const PackedJob& job) {
     if (weights == nullptr || !weights->is_object()) continue;
     StatedWeights& one = out.emplace_back();
     one.type = weights->find_text("type").value_or("int");
-    one.bits = weights->find_whole("num_bits").value_or(8);
+    const JsonText* bits = weights->find("num_bits");
+    const bool has_bits = bits != nullptr && !bits->is_null();
+    one.bits = has_bits ? bits->as_whole().value_or(0) : 8;  // 0 fits no weight
     one.group = weights->find_whole("group_size").value_or(0);
     const JsonText* block = weights->find("block_structure");
     for (size_t i = 0; block != nullptr && i < block->items().size(); ++i) {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "core/chunks/evaluate.h"
@@ -108,6 +109,8 @@ Status note_second_rounding(Checkpoint& checkpoint, const SourceWeights& weights
     const auto found = weights.find(tensor.name);
     if (found == weights.end() || tensor.is_stored()) continue;
     CKPT_ASSIGN(const BlockError error, measured(tensor, found->second, limit));
+    // Where it is written, Inf and NaN are refused or asked for.
+    if (!std::isfinite(error.squares.noise + error.squares.signal)) continue;
     (tensor.is_plain_float() ? plain : quantized).add(tensor, error);
     Recoded made = tensor.recoded();
     made.second_error = error.squares.relative();

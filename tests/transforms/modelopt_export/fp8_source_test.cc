@@ -154,6 +154,20 @@ TEST(Fp8Source, ScalesWithFewBitsKeepEveryValueInBf16) {
   EXPECT_EQ(recoded(made, name).second_error, 0.0);
 }
 
+TEST(Fp8Source, WhatIsNoNumberIsNotMeasured) {
+  Checkpoint input = deepseek();
+  auto& slice =
+      std::get<Stored>(tensor(input, "model.layers.0.self_attn.o_proj.weight").origin).parts[1][0];
+  const std::vector<float> scales(slice.size_bytes / sizeof(float), NAN);
+  const auto bytes = std::as_bytes(std::span(scales));
+  slice = {make_blob("made", {bytes.begin(), bytes.end()}), 0, slice.size_bytes};
+  std::vector<std::string> notes;
+  const auto made = run("export", input, of_script(), &notes);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_FALSE(recoded(made, "model.layers.0.self_attn.o_proj.weight").second_error.has_value());
+  for (const std::string& note : notes) EXPECT_EQ(note.find("nan"), note.npos) << note;
+}
+
 TEST(Fp8Source, ScalesOfWhatStaysAreNumbers) {
   const std::string name = "model.layers.0.self_attn.o_proj.weight";
   for (const float scale : {NAN, INFINITY, -1.0f}) {
@@ -177,10 +191,25 @@ TEST(Fp8Source, WhatLacksAPartIsNamed) {
   expect_error(run("export", input, of_script()), ErrorCode::kUnsupported,
                "'model.layers.0.self_attn.o_proj.weight' is stored as f8_e4m3 [32, 32] and belongs "
                "to a quantized weight that cannot be decoded here (config.json says 'fp8')");
+  for (const char* expert : {"2", "3"}) {
+    input = deepseek();
+    const std::string up = fmt::format("model.layers.1.mlp.experts.{}.up_proj.weight", expert);
+    drop(input, up);
+    expect_error(run("export", input, of_script()), ErrorCode::kCorrupt,
+                 fmt::format("there is no tensor '{}', which expert", up));
+  }
   input = deepseek();
-  drop(input, "model.layers.1.mlp.experts.2.up_proj.weight");
+  std::erase_if(input.tensors, [](const Tensor& each) {
+    return each.name.find(".experts.3.") != std::string::npos;
+  });
+  std::vector<std::string> notes;
+  ASSERT_TRUE(run("export", input, of_script(), &notes).has_value());
+  EXPECT_EQ(notes[0], "'model.layers.1.mlp.experts.*' are 3 experts; config.json says 4");
+  input = deepseek();
+  tensor(input, "model.layers.1.mlp.experts.3.up_proj.weight").name =
+      "model.layers.1.mlp.experts.02.up_proj.weight";
   expect_error(run("export", input, of_script()), ErrorCode::kCorrupt,
-               "there is no tensor 'model.layers.1.mlp.experts.2.up_proj.weight', which expert");
+               "expert 2 has another 'up_proj.weight'; expected one");
 }
 
 // As in the real file: layers behind the last are MTP's, and servers read their experts by the

@@ -24,18 +24,25 @@ using DecodeBlocks = void (*)(const Block* in, uint64_t blocks, float* values);
 
 // kWeighted: void (ConstFloatRows, std::span<const float> weights, Block*), or nullptr when the
 // type ignores weights. kSearch: the same type, improves blocks that lie in Block*, for
-// ScaleSearch::kBest; or nullptr when there is none.
+// ScaleSearch::kBest; or nullptr when there is none. With error feedback, which such a type has
+// too, a column counts as much as its inputs, where nothing else is said of it.
 template <class Block, EncodeBlocks<Block> kEncode, auto kWeighted, auto kSearch>
 void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
   auto* out = reinterpret_cast<Block*>(parts[0].data());
   bool done = false;
+  std::span<const float> weights = context.column_weights;
+  if constexpr (!std::is_null_pointer_v<decltype(kSearch)>) {
+    const bool has_own = context.feedback != nullptr && weights.empty();
+    if (has_own) weights = context.feedback->weights;
+  }
   if constexpr (!std::is_null_pointer_v<decltype(kWeighted)>) {
-    done = !context.column_weights.empty();
-    if (done) kWeighted(rows, context.column_weights, out);
+    done = !weights.empty();
+    if (done) kWeighted(rows, weights, out);
   }
   if (!done) kEncode(rows.values.data(), rows.values.size() / Block::kValues, out);
   if constexpr (!std::is_null_pointer_v<decltype(kSearch)>) {
-    if (context.options.search == ScaleSearch::kBest) kSearch(rows, context.column_weights, out);
+    if (context.options.search == ScaleSearch::kBest) kSearch(rows, weights, out);
+    if (context.feedback != nullptr) round_with_feedback(rows, *context.feedback, out);
   }
 }
 

@@ -75,6 +75,7 @@ constexpr OptionRow kRows[] = {
      "importance matrix"},
     {"tokenizer", Kind::kPlan, "IN is a GGUF, which has its own", clear<&Conversion::tokenizer>},
     {"search", Kind::kPlan, "no output is made a quantized type", clear_flag, "search="},
+    {"moments", Kind::kPlan, "no output is made a quantized type", clear_flag},
 };
 
 // Of a flag of a step: globs say themselves when they change nothing.

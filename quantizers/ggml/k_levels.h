@@ -78,4 +78,34 @@ inline void pack_codes(const uint8_t* codes, BlockQ6K& out) {
   }
 }
 
+// The other way.
+inline void unpack_codes(const BlockQ4K& in, uint8_t* codes) {
+  for (uint32_t i = 0; i < 128; ++i) {
+    uint8_t* pair = codes + i / 32 * 64 + i % 32;
+    pair[0] = in.codes[i] & 15;
+    pair[32] = in.codes[i] >> 4;
+  }
+}
+
+inline void unpack_codes(const BlockQ5K& in, uint8_t* codes) {
+  for (uint32_t i = 0; i < 128; ++i) {
+    uint8_t* pair = codes + i / 32 * 64 + i % 32;
+    pair[0] = in.codes[i] & 15;
+    pair[32] = in.codes[i] >> 4;
+  }
+  for (uint32_t i = 0; i < 256; ++i) {
+    codes[i] = static_cast<uint8_t>(codes[i] | (in.high_bits[i % 32] >> (i / 32) & 1) << 4);
+  }
+}
+
+inline void unpack_codes(const BlockQ6K& in, uint8_t* codes) {
+  for (uint32_t i = 0; i < 256; ++i) {
+    const uint32_t half = i / 128, quarter = i % 128 / 32, l = i % 32;
+    const uint8_t low = in.low_bits[64 * half + quarter % 2 * 32 + l];
+    const uint8_t high = in.high_bits[32 * half + l];
+    codes[i] =
+        static_cast<uint8_t>((low >> (quarter / 2 * 4) & 15) | (high >> (quarter * 2) & 3) << 4);
+  }
+}
+
 }  // namespace ckpt

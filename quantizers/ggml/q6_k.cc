@@ -16,6 +16,7 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/block_codec.h"
+#include "quantizers/ggml/k_feedback.h"
 #include "quantizers/ggml/k_levels.h"
 #include "quantizers/ggml/k_quants.h"
 #include "quantizers/ggml/k_search.h"

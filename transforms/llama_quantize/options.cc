@@ -62,7 +62,7 @@ Result<TypeRule> parse_rule(const OptionValues::Value& value, Codecs codecs) {
 
 }  // namespace
 
-constinit const OptionRule kQuantizeOptions[9] = {
+constinit const OptionRule kQuantizeOptions[10] = {
     option::choice("type", kMixtureChoices,
                    "type of the file, as llama-quantize names them: q4_k_m, q8_0, bf16")
         .called("NAME")
@@ -80,6 +80,7 @@ constinit const OptionRule kQuantizeOptions[9] = {
     option::choice("search", kBlockSearches,
                    "q4_k, q5_k, q6_k: blocks that err less than llama-quantize's")
         .by_default("none"),
+    option::path("moments", "FILE", "second moments of the layers' inputs, for search=best"),
 };
 
 TypeRules::TypeRules(std::vector<TypeRule> rules)
@@ -152,6 +153,11 @@ Result<QuantizeOptions> read_quantize_options(const OptionValues& options, Codec
   out.mixture_options.leave_output = options.yes("leave-output-tensor");
   out.allow_requantize = options.yes("allow-requantize");
   out.searches = options.choice<bool>("search");
+  out.moments = options.text("moments");
+  if (!out.moments.empty() && !out.searches) {
+    return fail_with_hint(ErrorCode::kUsage, "--search best",
+                          "moments: only search=best uses them");
+  }
   return out;
 }
 

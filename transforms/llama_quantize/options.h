@@ -18,7 +18,7 @@
 
 namespace ckpt {
 
-extern const OptionRule kQuantizeOptions[9];
+extern const OptionRule kQuantizeOptions[10];
 
 // One "tensor-type=GLOB=TYPE", or one "keep=GLOB" (then `type` is empty).
 struct TypeRule {
@@ -60,6 +60,7 @@ struct QuantizeOptions {
   MixtureOptions mixture_options;  // has_imatrix is left false
   bool allow_requantize = false;
   bool searches = false;  // for the best blocks, where there is a search
+  std::string moments;    // a file for error feedback; empty: none
 };
 
 // The codec that stores `dtype` in a GGUF file and can be encoded; nullptr where there is none.

@@ -12,6 +12,7 @@
 #include "transforms/llama_quantize/metadata.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/options.h"
+#include "transforms/modelopt_export/importance.h"
 #include "transforms/steps.h"
 
 namespace ckpt {
@@ -29,6 +30,9 @@ struct Job {
   std::vector<std::string> without_weights;
   std::vector<std::string> needing_weights;  // of a plan that is only shown
   uint64_t searched = 0;                     // tensors
+  std::optional<Importance> moments = {};    // for error feedback, where they were given
+  std::string model_type = {};               // general.architecture
+  std::vector<std::string> without_moments = {};
 };
 
 bool uses_column_weights(Dtype type) {
@@ -135,6 +139,14 @@ Result<Tensor> round_as_made(Tensor tensor, Dtype made) {
   return with_op(std::move(tensor), RoundTo{made});
 }
 
+Status set_moments(Job& job, Tensor& tensor) {
+  if (!job.moments) return {};
+  CKPT_ASSIGN(auto found, find_gguf_moments(*job.moments, job.model_type, tensor));
+  if (found == nullptr) job.without_moments.push_back(tensor.name);
+  std::get<Recoded>(tensor.origin).moments = std::move(found);
+  return {};
+}
+
 Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   CKPT_TRY(in(place, check_requantize(job, tensor, from, to)));
@@ -155,6 +167,7 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   if (job.options.searches && has_search(to)) {
     recoded.options.search = ScaleSearch::kBest;
     ++job.searched;
+    CKPT_TRY(in(place, set_moments(job, tensor)));
   }
   return tensor;
 }
@@ -259,6 +272,10 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   parsed.rules.take_parts(checkpoint.tensors);
   Job job = make_job(std::move(parsed), context);
   if (job.imatrix != nullptr) CKPT_TRY(check_finite(*job.imatrix));
+  if (!job.options.moments.empty()) {
+    CKPT_ASSIGN(job.moments, read_moments_file(job.options.moments, context));
+    job.model_type = architecture_of(checkpoint);
+  }
   ModelFacts facts;
   if (is_quantized(job.options.mixture->base)) {
     CKPT_ASSIGN(facts, model_facts(checkpoint.metadata));
@@ -285,6 +302,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   note_mxfp4(job, checkpoint.tensors);
   note_tensors(job, chooser.fallbacks(), "got a type that fits their rows instead");
   note_tensors(job, job.needing_weights, "cannot be made without --imatrix FILE");
+  note_tensors(job, job.without_moments, "are rounded without second moments");
   note_tensors(job, job.without_weights, "have no column weights in the importance matrix");
   return checkpoint;
 }

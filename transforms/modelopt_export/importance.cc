@@ -1,5 +1,6 @@
 #include "transforms/modelopt_export/importance.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/model/tensor_names.h"
@@ -105,12 +106,17 @@ std::string stack_name(const std::string& key) {
 
 }  // namespace
 
+Result<Importance> read_moments_file(const std::string& path, const Context& context) {
+  Importance out;
+  CKPT_TRY(in(fmt::format("moments: {}", path), read_moments(path, context, out)));
+  return out;
+}
+
 Result<Importance> read_importance(const Checkpoint& checkpoint, const ExportOptions& options,
                                    const Context& context) {
   Importance out;
   if (!options.moments.empty()) {
-    CKPT_TRY(in(fmt::format("moments: {}", options.moments),
-                read_moments(options.moments, context, out)));
+    CKPT_ASSIGN(out, read_moments_file(options.moments, context));
   }
   if (context.imatrix == nullptr) return out;
   if (options.encode.search == ScaleSearch::kNone) {
@@ -162,6 +168,22 @@ Result<std::shared_ptr<const Tensor>> find_moments(const Importance& importance,
   }
   return fail(ErrorCode::kUsage, "'{}' is for {} x {} columns; '{}' has {}", found->second->name,
               shape[0], shape[2], module, tensor.row_values());
+}
+
+Result<std::shared_ptr<const Tensor>> find_gguf_moments(const Importance& importance,
+                                                        std::string_view model_type,
+                                                        const Tensor& tensor) {
+  const std::vector<ValueOp> none;
+  const std::vector<ValueOp>& ops = tensor.is_stored() ? none : tensor.recoded().ops;
+  const bool is_moved = std::any_of(ops.begin(), ops.end(), [](const ValueOp& op) {
+    return std::holds_alternative<PermuteColumns>(op) || std::holds_alternative<ScaleColumns>(op);
+  });
+  const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+  if (is_moved || tensor.shape.size() < 2) return nullptr;
+  const std::string module = without(source, kWeight);
+  const bool is_stack = tensor.shape.size() == 3;
+  const std::string key = is_stack ? stack_name(without_expert(input_key(module))) : module;
+  return find_moments(importance, key, model_type, tensor);
 }
 
 }  // namespace ckpt

@@ -28,6 +28,9 @@ struct Importance {
 Result<Importance> read_importance(const Checkpoint& checkpoint, const ExportOptions& options,
                                    const Context& context);
 
+// Second moments alone, of a file as docs/SEARCH.md has it. Fails: kUsage, kCorrupt, kIo.
+Result<Importance> read_moments_file(const std::string& path, const Context& context);
+
 // For the weight `tensor` of `module`; null when nothing is known.
 Result<std::shared_ptr<const ColumnWeights>> find_column_weights(const Importance& importance,
                                                                  const std::string& module,
@@ -37,5 +40,10 @@ Result<std::shared_ptr<const Tensor>> find_moments(const Importance& importance,
                                                    const std::string& module,
                                                    std::string_view model_type,
                                                    const Tensor& tensor);
+// The same of a tensor that to-gguf made, by what it was made of; a stack of experts has one. Null,
+// too, where columns were exchanged.
+Result<std::shared_ptr<const Tensor>> find_gguf_moments(const Importance& importance,
+                                                        std::string_view model_type,
+                                                        const Tensor& tensor);
 
 }  // namespace ckpt

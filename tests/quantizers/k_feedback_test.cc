@@ -1,0 +1,130 @@
+// Codes of K-quants rounded with error feedback: never worse than those they replace by what they
+// do to the output, better on the whole, and each row for itself.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "core/chunks/error_feedback.h"
+#include "quantizers/block_codec.h"
+#include "quantizers/quantizers.h"
+#include "tests/quantizers/common.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kFeedbackRows = 11, kFeedbackColumns = 768;  // eight rows go side by side
+
+// Mean of x x^T for inputs that go up and down together in part.
+std::vector<float> joint_moments(uint64_t runs, uint64_t n) {
+  std::mt19937 dice(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> out(runs * n * n);
+  for (uint64_t run = 0; run < runs; ++run) {
+    float* moments = out.data() + run * n * n;
+    for (uint64_t sample = 0; sample < 2 * n; ++sample) {
+      std::vector<float> x(n);
+      const float together = normal(dice);
+      for (float& each : x) each = normal(dice) + 1.5f * together;
+      for (uint64_t i = 0; i < n * n; ++i) {
+        moments[i] += x[i / n] * x[i % n] / static_cast<float>(2 * n);
+      }
+    }
+  }
+  return out;
+}
+
+// What is off in a run of a row, as the output sees it, with the damping of the factors.
+double output_error_of(const std::vector<double>& errors, const float* moments) {
+  const size_t n = errors.size();
+  double sum = 0, trace = 0;
+  for (size_t i = 0; i < n; ++i) trace += double{moments[i * n + i]};
+  for (size_t i = 0; i < n * n; ++i) {
+    const double damping = i / n == i % n ? 0.05 * trace / static_cast<double>(n) : 0;
+    sum += errors[i / n] * (double{moments[i]} + damping) * errors[i % n];
+  }
+  return sum;
+}
+
+// Ordinary rows, one with an outlier, one of zeros, one so small that scales are 0.
+std::vector<float> rows_of_all_kinds() {
+  std::mt19937 dice(3);
+  std::normal_distribution<float> normal(0, 0.02f);
+  std::vector<float> out(kFeedbackRows * kFeedbackColumns);
+  for (float& each : out) each = normal(dice);
+  out[2 * kFeedbackColumns + 100] = 3;
+  std::fill_n(out.begin() + 5 * kFeedbackColumns, kFeedbackColumns, 0.0f);
+  for (uint64_t i = 0; i < kFeedbackColumns; ++i) out[9 * kFeedbackColumns + i] *= 1e-7f;
+  return out;
+}
+
+Bytes encode_rows(const Codec& codec, std::span<const float> values, const ErrorFeedback& feedback,
+                  bool with_feedback) {
+  EncodeContext context;
+  context.options.search = ScaleSearch::kBest;
+  context.column_weights = feedback.weights;
+  context.feedback = with_feedback ? &feedback : nullptr;
+  Bytes out(values.size() / 256 * size_bytes(codec.parts[0].dtype));
+  const std::span<std::byte> part = out;
+  codec.encode({values, kFeedbackColumns}, context, std::span(&part, 1));
+  return out;
+}
+
+std::vector<float> decoded(const Codec& codec, const Bytes& bytes) {
+  std::vector<float> out(kFeedbackRows * kFeedbackColumns);
+  const std::span<const std::byte> part = bytes;
+  codec.decode(std::span(&part, 1), {out, kFeedbackColumns});
+  return out;
+}
+
+class KFeedback : public testing::TestWithParam<std::pair<const char*, uint64_t>> {};
+
+TEST_P(KFeedback, CostsNoMoreInAnyRunAndLessInAll) {
+  const auto [name, n] = GetParam();
+  const Codec& codec = codec_named(name);
+  const uint64_t runs = kFeedbackColumns / n;
+  const std::vector<float> moments = joint_moments(runs, n);
+  const auto bytes = std::as_bytes(std::span(moments));
+  const auto feedback = make_error_feedback(make_tensor("x.input_moments", {runs, n, n},
+                                                        plain_codec(all_codecs(), Dtype::kF32),
+                                                        {bytes.begin(), bytes.end()}));
+  ASSERT_TRUE(feedback.has_value()) << feedback.error().text();
+  const std::vector<float> values = rows_of_all_kinds();
+  const Bytes plain = encode_rows(codec, values, *feedback, false);
+  const Bytes fitted = encode_rows(codec, values, *feedback, true);
+  const std::vector<float> before = decoded(codec, plain), after = decoded(codec, fitted);
+  double all_before = 0, all_after = 0;
+  for (uint64_t at = 0; at < values.size(); at += n) {
+    std::vector<double> old_errors, new_errors;
+    for (uint64_t i = at; i < at + n; ++i) {
+      old_errors.push_back(double{values[i]} - double{before[i]});
+      new_errors.push_back(double{values[i]} - double{after[i]});
+    }
+    const float* own = moments.data() + at % kFeedbackColumns * n;
+    const double old_cost = output_error_of(old_errors, own);
+    const double new_cost = output_error_of(new_errors, own);
+    EXPECT_LE(new_cost, old_cost * 1.001) << at;
+    all_before += old_cost;
+    all_after += new_cost;
+  }
+  EXPECT_LT(all_after, all_before * 0.9);
+  const size_t row_bytes = plain.size() / kFeedbackRows;
+  for (uint64_t row = 0; row < kFeedbackRows; ++row) {
+    const auto one =
+        encode_rows(codec, std::span(values).subspan(row * kFeedbackColumns, kFeedbackColumns),
+                    *feedback, true);
+    EXPECT_TRUE(std::equal(one.begin(), one.end(),
+                           fitted.begin() + static_cast<std::ptrdiff_t>(row * row_bytes)))
+        << row;
+  }
+}
+
+// Runs within a sub-block, across sub-blocks, of a block and longer than one.
+INSTANTIATE_TEST_SUITE_P(All, KFeedback,
+                         testing::Values(std::pair("q4_k", 16), std::pair("q4_k", 48),
+                                         std::pair("q4_k", 384), std::pair("q5_k", 128),
+                                         std::pair("q5_k", 768), std::pair("q6_k", 16),
+                                         std::pair("q6_k", 96), std::pair("q6_k", 256)));
+
+}  // namespace
+}  // namespace ckpt

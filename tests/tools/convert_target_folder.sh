@@ -31,9 +31,30 @@ echo "-- bits as ModelOpt counts them"
 "$ckpt" convert -q "$micro" bits --target-bits 8 $pinned --json | grep -o '"effective_bits":7.9[0-9]*'
 "$ckpt" convert -q "$micro" weights --to nvfp4-w4a16 --target-bits 10 --json | grep -o '"fp8":\[\]'
 grep -o '"quant_algo": "W4A16_NVFP4"' weights/hf_quant_config.json
+echo "-- weights of NVFP4 alone beside FP8"
+small="$testdata/qwen3-micro"
+maxima="--amax-from $testdata/export/collect_amax/qwen3-micro.json"
+"$ckpt" convert -q "$small" beside --to nvfp4-w4a16 --target-bits 9 $maxima --json >beside.json
+python3 - <<'EOF'
+import json
+chosen = next(json.loads(line) for line in open("beside.json") if '"chosen_types"' in line)
+layers = json.load(open("beside/hf_quant_config.json"))["quantization"]["quantized_layers"]
+print(sorted({layer["quant_algo"] for layer in layers.values()}), sorted(set(chosen["types"].values())))
+json.dump({"to": "nvfp4-w4a16", "fp8": chosen["fp8"], "keep": chosen["keep"]}, open("r2.json", "w"))
+EOF
+"$ckpt" convert -q --recipe r2.json "$small" typed $maxima >/dev/null
+cmp beside/model.safetensors typed/model.safetensors && cmp beside/config.json typed/config.json && echo "what --fp8 and --keep make"
+"$ckpt" convert -q "$small" recipe --to nvfp4 --preset w4a16_nvfp4-fp8_attn-kv_fp8_cast $maxima >/dev/null
+"$ckpt" convert -q "$small" words --to nvfp4-w4a16 --only lm_head --only '*mlp*' --fp8 '*self_attn*' --kv-cache fp8 $maxima >/dev/null
+for file in model.safetensors config.json hf_quant_config.json; do cmp recipe/$file words/$file && echo "$file as ModelOpt's recipe has it"; done
+"$ckpt" convert "$small" x --to nvfp4-w4a16 --fp8 '*self_attn*' 2>&1 | grep -o "12 of 21 layers have no activation maximum"
+"$ckpt" convert -q "$small" six --to nvfp4-w4a16 --fp8 '*self_attn*' --preset default-input-scale1 --json >/dev/null && echo "input scales of 6"
+"$ckpt" convert "$small" x --to nvfp4-w4a16 --preset default-input-scale1; echo "exit $?"
 echo "-- what is refused"
 for words in "--target-bits 3" "--target-bits 16" "--target-size 1KB" "--target-size 1GB" "--to fp8 --target-bits 6" "--to q4_k_m --target-bits 6" "--pure --target-bits 6"; do
   "$ckpt" convert "$micro" x $pinned $words; echo "exit $?"
 done
+"$ckpt" convert -q "$small" small.gguf --to bf16 >/dev/null
+"$ckpt" convert small.gguf x --target-bits 8; echo "exit $?"
 "$ckpt" convert "$micro" x --target-bits 6 2>&1 | grep -o "have no activation maximum"
 test -e x || echo "nothing was written"

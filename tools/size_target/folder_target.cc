@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/model/tensor_names.h"
+#include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/commands.h"
 #include "tools/size_target/choice.h"
@@ -34,7 +35,8 @@ struct LayerGroup {
 };
 struct FreeFolder {
   std::vector<LayerGroup> groups;
-  bool has_input_scales = false;  // else there is nothing to quantize inputs by, as FP8 does
+  bool has_input_scales = false;  // else there is nothing to quantize inputs by
+  bool may_be_fp8 = false;        // whose inputs are quantized, whatever those of NVFP4 are
   uint64_t file_bytes = 0;        // all layers NVFP4
   uint64_t plain_bytes = 0;       // the same, or as ModelOpt counts where the target is of bits
   uint64_t weights = 0;           // of all linear layers
@@ -140,6 +142,9 @@ Result<FreeFolder> find_free_layers(const Conversion& plain, const SizeTarget& t
         expert ? glob_of_module(expert->front) + "*" : glob_of_module(modules[i]);
     if (group.globs.empty() || group.globs.back() != glob) group.globs.push_back(glob);
   }
+  // Of NVFP4 for weights alone no scale tells what is known of the inputs.
+  const bool has_maxima = plain.to == "nvfp4-w4a16" && plain.flags.has("amax-from");
+  out.may_be_fp8 = out.has_input_scales || has_maxima;
   const CountedModel counted = count_layers(made);
   out.weights = counted.weights;
   out.file_bytes = bytes_of_files(output);
@@ -234,7 +239,7 @@ std::vector<FreeTensor> group_offers(const FreeFolder& folder, const std::vector
     }
     for (TypeOffer& offer : offers) offer.error /= made.sensitivity;
     made.offers = {offers[kAsNvfp4], offers[kAsFp8], offers[kAsFloats]};
-    if (!folder.has_input_scales) made.offers.erase(made.offers.begin() + kAsFp8);
+    if (!folder.may_be_fp8) made.offers.erase(made.offers.begin() + kAsFp8);
     all_weights += made.weights;
   }
   for (FreeTensor& tensor : out) tensor.least_bits = least_bits(tensor, all_weights, false, false);
@@ -306,6 +311,16 @@ Conversion with_globs(Conversion conversion, const Options& globs) {
   return conversion;
 }
 
+// A GGUF comes back as floats, in a run of its own.
+Status check_source(const Conversion& conversion, const SizeTarget& target) {
+  if (!conversion.steps.empty() || !conversion.recipe_steps.empty()) return {};
+  CKPT_ASSIGN(const Format* format, recognize(conversion.in));
+  if (format->name != "gguf") return {};
+  return fail_with_hint(ErrorCode::kUsage, "this without the target, and then that folder with it",
+                        "{}: {} is a GGUF; types are chosen for the layers of a folder",
+                        target.text, conversion.in.string());
+}
+
 // A recipe says the type of every layer itself.
 Status check_preset(const Conversion& conversion, const SizeTarget& target) {
   const auto preset = conversion.flags.get("preset");
@@ -332,6 +347,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
   conversion.target_size.clear();
   conversion.target_bits.clear();
   if (conversion.to.empty()) conversion.to = "nvfp4";
+  CKPT_TRY(check_source(conversion, target));
   CKPT_TRY(check_preset(conversion, target));
   Conversion quiet = conversion;
   quiet.given.clear();
@@ -358,7 +374,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
     auto choice = choose_types(groups, limit);
     if (!choice) break;
     for (uint32_t& type : choice->offers) {
-      if (type != kAsNvfp4 && !folder.has_input_scales) type = kAsFloats;
+      if (type != kAsNvfp4 && !folder.may_be_fp8) type = kAsFloats;
     }
     out.globs = globs_of(folder, choice->offers);
     Conversion made = with_globs(quiet, out.globs);

@@ -91,13 +91,14 @@ Status take_preset(const OptionValues& options, ExportOptions& out) {
     return fail_with_hint(ErrorCode::kUsage, "--to nvfp4", "preset {} makes NVFP4; found type fp8",
                           name);
   }
+  const bool has_fp8 = !options.all("fp8").empty();  // whose inputs are quantized in any case
   if (is_weight_only) {
     out.type = ExportType::kNvfp4Weights;
-  } else if (out.type == ExportType::kNvfp4Weights) {
+  } else if (out.type == ExportType::kNvfp4Weights && !has_fp8) {
     return fail_with_hint(ErrorCode::kUsage, "--to nvfp4",
                           "preset {}: type nvfp4-w4a16 stores nothing of inputs", name);
   }
-  if (!options.text("amax-from").empty()) {
+  if (!options.text("amax-from").empty() && !(is_weight_only && has_fp8)) {
     return fail_with_hint(
         ErrorCode::kUsage, "one of the two", "preset {} {} and amax-from has maxima of them", name,
         is_weight_only ? "stores nothing of inputs" : "gives all inputs a scale of 1.0");
@@ -120,13 +121,13 @@ Status check_mixed(const ExportOptions& options) {
         "fp8 makes FP8 with a scale a tensor, and rest=fp8 keeps FP8 with a scale "
         "a block; no server takes both in one folder");
   }
-  if (options.type == ExportType::kNvfp4) return {};
   const bool has_no_inputs = options.type == ExportType::kNvfp4Weights;  // by --to or by the preset
+  if (options.type == ExportType::kNvfp4 || (has_no_inputs && !options.keeps_fp8)) return {};
   return fail_with_hint(
       ErrorCode::kUsage,
       has_no_inputs ? "--to nvfp4 with a preset that ends in -input-scale1" : "--to nvfp4",
-      "{} goes with type nvfp4; found {}", options.keeps_fp8 ? "rest=fp8" : "fp8",
-      options.type_name());
+      "{} goes with type nvfp4{}; found {}", options.keeps_fp8 ? "rest=fp8" : "fp8",
+      options.keeps_fp8 ? "" : " or nvfp4-w4a16", options.type_name());
 }
 
 }  // namespace

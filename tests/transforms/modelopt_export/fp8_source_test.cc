@@ -238,7 +238,9 @@ TEST(Fp8Source, LayersThatServersJoinAreOfOneType) {
   expect_error(run("export", deepseek(), of_script({{"fp8", "*.o_proj"}, {"rest", "fp8"}})),
                ErrorCode::kUsage, "no server takes both in one folder");
   expect_error(run("export", deepseek(), options({{"type", "nvfp4-w4a16"}, {"fp8", "*.o_proj"}})),
-               ErrorCode::kUsage, "fp8 goes with type nvfp4; found nvfp4-w4a16");
+               ErrorCode::kUsage, "layers have no activation maximum");
+  expect_error(run("export", deepseek(), options({{"type", "fp8"}, {"fp8", "*.o_proj"}})),
+               ErrorCode::kUsage, "fp8 goes with type nvfp4 or nvfp4-w4a16; found fp8");
 }
 
 TEST(Fp8Source, MixedFoldersComeFromFloatsToo) {

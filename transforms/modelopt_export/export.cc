@@ -158,7 +158,8 @@ Status write_documents(Checkpoint& checkpoint, const ExportJob& job, const Fp8So
   const bool was_fp8 = !source.weights.empty();
   if (was_fp8 && !job.options.keeps_fp8) CKPT_TRY(remove_expert_type(checkpoint));
   CKPT_TRY(complete_documents(checkpoint, job.context));
-  const QuantConfig made = make_export_config(job, std::move(layers));
+  const bool is_of_script = was_fp8 && job.options.recipe == nullptr;
+  const QuantConfig made = make_export_config(job, std::move(layers), is_of_script);
   if (made.kv_cache_algo && job.calibration.kv_scales.empty()) {
     job.context.note(fmt::format("the KV cache is declared {} without scales: servers take 1.0",
                                  *made.kv_cache_algo));

@@ -84,7 +84,7 @@ bool is_of_attention(std::string_view word) {
 
 }  // namespace
 
-QuantConfig make_export_config(const ExportJob& job, QuantLayers layers) {
+QuantConfig make_export_config(const ExportJob& job, QuantLayers layers, bool is_of_script) {
   QuantConfig out;
   out.kv_cache_algo = job.options.kv_cache ? job.options.kv_cache : job.calibration.kv_algo;
   if (out.kv_cache_algo && out.kv_cache_algo->empty()) out.kv_cache_algo.reset();
@@ -98,7 +98,7 @@ QuantConfig make_export_config(const ExportJob& job, QuantLayers layers) {
   const bool is_mixed = types.size() != 1 || job.options.keeps_fp8;
   if (is_mixed) {
     out.algo.name = kMixedPrecision;
-    out.layers = job.options.recipe == nullptr ? list_by_name(job.selection) : std::move(layers);
+    out.layers = is_of_script ? list_by_name(job.selection) : std::move(layers);
     if (!job.options.keeps_fp8) return out;
     out.algo.group_size = algo_of(job.options.type).group_size;
   } else {

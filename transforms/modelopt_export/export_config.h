@@ -9,8 +9,9 @@ namespace ckpt {
 using QuantLayers = std::vector<std::pair<std::string, QuantAlgo>>;
 
 // One algorithm with what stays, or a list of layers where there are several. Experts count under
-// the name of their stack, as in the model that ran.
-QuantConfig make_export_config(const ExportJob& job, QuantLayers layers);
+// the name of their stack, as in the model that ran, but where `is_of_script`: ModelOpt's scripts
+// for FP8 run no model, and list every layer by its name.
+QuantConfig make_export_config(const ExportJob& job, QuantLayers layers, bool is_of_script);
 
 // What each quantized layer is, in ModelOpt's order: "….mlp.experts", {"NVFP4", 16}.
 QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection);

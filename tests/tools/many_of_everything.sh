@@ -81,36 +81,39 @@ diff D/a D/b
 diff D/a.gguf D/b.gguf
 convert D/tensors D/out --dry-run --step cast:type=f32
 convert D/tensors D/out --dry-run --to nvfp4-w4a16
+convert D/tensors D/out --dry-run --to nvfp4-w4a16 --target-bits 8 --json
 patch D/names --dry-run --step rename:from=model.,to=x.
 patch D/globs --dry-run --step serving-config
 patch D/a.gguf --dry-run --step metadata:set=a=b
 convert D/card D/out.gguf --dry-run --tokenizer-pre qwen2
 patch --recipe D/keys.json --dry-run
 imatrix show D/i.gguf --tensors
-imatrix merge D/i.gguf D/j.gguf -o D/merged.gguf
+imatrix merge D/i.gguf D/j.gguf -o D/merged.gguf --force
 doctor D/a.gguf --imatrix D/i.gguf
-report D/tensors -o D/report.html
+report D/tensors -o D/report.html --force
 convert --recipe D/recipe.json --dry-run
 convert --recipe D/steps.json --dry-run""".splitlines()
 
-def seconds(line, folder, **more):
-    words = line.replace("D/", folder + "/").split() + more.get("words", [])
+def seconds(line, folder, more):
+    words = line.replace("D/", folder + "/").split() + more
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([ckpt, *words], stdin=subprocess.DEVNULL, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode in (0, 1), (line, done.returncode, done.stderr[-500:])
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
+# A machine that does other things as well may be slow for a while: what is in proportion is so in one of three attempts.
+def is_in_proportion(line, more=lambda n: []):
+    for attempt in range(3):
+        few, many = (seconds(line, d, more(n)) for d, n in (("few", FEW), ("many", MANY)))
+        if len(sys.argv) > 3: print(f"{few:7.3f} {many:7.3f} {many / few:6.1f}  {line}")
+        if many <= 30 * max(few, 0.05): return True
+    return False
+
 make("few", FEW), make("many", MANY)
-bad = []
-for line in LINES:
-    few, many = seconds(line, "few"), seconds(line, "many")
-    if len(sys.argv) > 3: print(f"{few:7.3f} {many:7.3f} {many / few:6.1f}  {line}")
-    if many > 30 * max(few, 0.05): bad.append((line, few, many))
-for words in [lambda n: [w for i in range(n // 3) for w in ("--keep", f"*layers.{i}.*")]]:
-    few, many = (seconds("convert D/tensors D/out --to bf16 --dry-run", d, words=words(n)) for d, n in (("few", FEW), ("many", MANY)))
-    if len(sys.argv) > 3: print(f"{few:7.3f} {many:7.3f} {many / few:6.1f}  --keep")
-    if many > 30 * max(few, 0.05): bad.append(("--keep", few, many))
+bad = [line for line in LINES if not is_in_proportion(line)]
+keep = lambda n: [w for i in range(n // 3) for w in ("--keep", f"*layers.{i}.*")]
+if not is_in_proportion("convert D/tensors D/out --to bf16 --dry-run", keep): bad.append("--keep")
 assert not bad, bad
 PYTHON
 python3 check.py "$ckpt" "$testdata" ${show_times:-}

@@ -95,7 +95,9 @@ void show_json(const Console& console, const ChosenTypes& chosen, double bits,
                      {"size_bytes", sum.size_bytes},
                      {"sqnr_db", rounded(sum.decibels(), 100)}});
   }
-  for (const ChosenTensor& tensor : chosen.tensors) types[tensor.name] = tensor.type;
+  // Not types[name], which looks through all that are there.
+  auto& rows = types.get_ref<Json::object_t&>();
+  for (const ChosenTensor& tensor : chosen.tensors) rows.emplace_back(tensor.name, tensor.type);
   Json out = {
       {"size_bytes", chosen.out_bytes},
       {"bits_per_weight", rounded(bits, 1000)},

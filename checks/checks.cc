@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "checks/serving.h"
 #include "checks/subject.h"
 
 namespace ckpt {
@@ -119,11 +120,12 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
   const auto index = static_cast<size_t>(&profile - profiles().data());
   Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
   verdict.not_checked = weights_not_checked(on, profile);
+  const ServedModules served = served_modules(on, profile);
   for (const Check* check : check_list()) {
     const auto rated = rating(*check, index);
     if (!rated || (check->is_deep && !examination.deep)) continue;
     std::vector<Found> found;
-    CKPT_TRY(check->look({on, profile, found}));
+    CKPT_TRY(check->look({on, profile, served, found}));
     for (Found& entry : found) {
       Fix fix = fix_of(*check, entry, examination);
       const Severity severity = entry.severity.value_or(*rated);

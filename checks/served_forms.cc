@@ -43,7 +43,7 @@ const Fix kListMend{"serving-config", {}, {}, false, 0};
 Status look_lists(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};
   Mismatch narrow, plain, codes;
-  for (const auto& [name, served] : served_modules(look.on, look.profile)) {
+  for (const auto& [name, served] : look.served) {
     for (const Module* shard : served.shards) {
       const bool is_forced = forced_plain(look.on, look.profile, name) != nullptr;  // Q14
       if (is_forced || served.is_partial || is_expected(shard->form, served.algo)) continue;
@@ -88,7 +88,7 @@ bool is_taken_as_numbers(const Look& look, const Served& served) {
 
 Status look_shards(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};
-  for (const auto& [name, served] : served_modules(look.on, look.profile)) {
+  for (const auto& [name, served] : look.served) {
     const Form form = served.shards.front()->form;
     const bool is_mixture =
         std::any_of(served.shards.begin(), served.shards.end(),
@@ -110,7 +110,7 @@ Status look_forced_plain(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};
   Mismatch found;
   const PlainModules* plain = nullptr;
-  for (const auto& [name, served] : served_modules(look.on, look.profile)) {
+  for (const auto& [name, served] : look.served) {
     const PlainModules* modules = forced_plain(look.on, look.profile, name);
     if (modules == nullptr) continue;
     plain = modules;

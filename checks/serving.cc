@@ -277,8 +277,8 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
   return has(".linear_attn.") || has(".self_attn.") ? &kAttentionOfQwen : nullptr;
 }
 
-std::map<std::string, Served> served_modules(const Examined& on, const Profile& profile) {
-  std::map<std::string, Served> out;
+ServedModules served_modules(const Examined& on, const Profile& profile) {
+  ServedModules out;
   const bool is_known =
       (profile.program == Program::kVllm || profile.program == Program::kSglang) && !on.is_gguf &&
       knows_model_class(profile, on.model_class);

@@ -12,25 +12,15 @@
 // models/qwen3_5.py.
 #pragma once
 
-#include <map>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "checks/subject.h"
 
 namespace ckpt {
 
-// Modules that the server runs as one.
-struct Served {
-  std::vector<const Module*> shards;
-  std::string algo;         // what the server expects: "" floats, else "NVFP4", "FP8", ...
-  bool is_partial = false;  // the list names some shards of it only; the server stops
-};
-
-// By the server's name. Empty where the server's modules are not known here (llama.cpp,
+// Empty where the server's modules are not known here (llama.cpp,
 // TensorRT-LLM, a class that it does not have).
-std::map<std::string, Served> served_modules(const Examined& on, const Profile& profile);
+ServedModules served_modules(const Examined& on, const Profile& profile);
 
 // Modules that a server runs unquantized, whatever is said.
 struct PlainModules {

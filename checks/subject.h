@@ -136,10 +136,19 @@ struct Mismatch {
   std::string text_at_first(std::string_view what) const;  // where the place names it
 };
 
+// Modules that the server runs as one.
+struct Served {
+  std::vector<const Module*> shards;
+  std::string algo;         // what the server expects: "" floats, else "NVFP4", "FP8", ...
+  bool is_partial = false;  // the list names some shards of it only; the server stops
+};
+using ServedModules = std::map<std::string, Served>;  // by the server's names
+
 // What one look of one check has: read only, findings go out.
 struct Look {
   const Examined& on;
   const Profile& profile;
+  const ServedModules& served;
   std::vector<Found>& out;
   void report(std::string place, std::string found) const {
     out.push_back({std::move(place), std::move(found), {}, {}, {}});

@@ -134,6 +134,10 @@ bool ties_head_by_default(const ParameterTable& table);
 Result<uint64_t> number_of_fields(const ParameterTable& table, const JsonValue& config,
                                   std::string_view text);
 
+// Names that classes have for the number of routed experts of a layer, with a space between two.
+inline constexpr std::string_view kExpertCounts =
+    "num_local_experts num_experts n_routed_experts moe_num_experts";
+
 // ---- fields that transformers 5 saves under names, or in a form, that 4.57 does not read --------
 //
 // Sources: transformers 4.57.6 and 5.17.0 src/transformers/models/{qwen3_moe,qwen3_vl_moe,gemma3,

@@ -147,6 +147,14 @@ Result<Tensor> StoredValues::back(Tensor rows) const {
   return out;
 }
 
+bool StoredValues::rounds_as_stored() const {
+  const auto type = plain_dtype(*codec);
+  return std::all_of(ops.begin(), ops.end(), [&](const ValueOp& op) {
+    const auto* rounding = std::get_if<RoundTo>(&op);
+    return rounding != nullptr && type == rounding->dtype;
+  });
+}
+
 Result<StoredValues> stored_values(const Tensor& tensor, const Codec& f32) {
   if (tensor.is_stored()) return StoredValues{tensor, tensor.codec};
   const Recoded& made = tensor.recoded();

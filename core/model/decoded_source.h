@@ -64,6 +64,8 @@ struct StoredValues {
   // `rows`, cut from or joined of such values, as the tensor was.
   Result<Tensor> back(Tensor rows) const;
   bool is_computed() const { return values.codec != codec || !ops.empty(); }
+  // Nothing is done but what storing them as `codec` does.
+  bool rounds_as_stored() const;
 };
 // Fails: kUnsupported: something is done to the values that depends on where they stand.
 Result<StoredValues> stored_values(const Tensor& tensor, const Codec& f32);

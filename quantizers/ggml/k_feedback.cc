@@ -62,7 +62,7 @@ uint8_t nearest_code(const SubBlock& sub, float value, uint8_t given) {
   return static_cast<uint8_t>(round_and_clamp(exact, kLow, kHigh) - kLow);
 }
 
-// Of the rows beside each other: codes and sub-blocks, column by column.
+// Codes and sub-blocks of the rows beside each other, one row after the other.
 struct Lanes {
   std::vector<uint8_t> codes;  // [kLanes][columns]
   std::vector<SubBlock> subs;  // [kLanes][columns / values of a sub-block]
@@ -74,8 +74,8 @@ struct Run {
   uint32_t columns;
 };
 
-// Rounds the values [column][lane], of which it makes what is left of them, to codes that
-// code_of(lane, column, value) gives; the cost of each lane.
+// Rounds `values` [column][lane] to the codes that code_of(lane, column, value) gives, correcting
+// those that follow; `costs` are what each lane then costs.
 template <class Block, class CodeOf, class SubOf>
 void round_lanes(const Run& run, std::vector<float>& values, const SubOf& sub_of,
                  const CodeOf& code_of, float* costs) {

@@ -77,6 +77,12 @@ TEST(Experts, ThatAreComputedMoveLikeThoseThatAreStored) {
               *hash_when_written(*run("export", in_two, nvfp4)))
         << step;
   }
+  // Experts that stayed F32 are not rounded with those that were BF16 for a while.
+  Checkpoint wide = two_experts();
+  Tensor& one = tensor(wide, "model.layers.0.mlp.experts.1.up_proj.weight");
+  one = *with_op(std::move(one), RoundTo{Dtype::kBF16});
+  expect_error(run("experts", std::move(wide), kToFused), ErrorCode::kUnsupported,
+               "and others of its stack were rounded to another type before");
   Checkpoint scaled = two_experts();
   for (Tensor& each : scaled.tensors) {
     const auto factors = std::make_shared<const std::vector<float>>(each.row_values(), 2.0f);
@@ -158,7 +164,7 @@ TEST(Experts, OfOneNumberOrFewerThanConfigSaysAreRefused) {
     drop(fewer, fmt::format("model.layers.0.mlp.experts.1.{}_proj.weight", word));
   }
   expect_error(run("experts", fewer, kToFused), ErrorCode::kCorrupt,
-               "'model.layers.0.mlp.experts.*' are 1 experts; expected 2, as config.json says");
+               "'model.layers.0.mlp.experts.*': 1 experts; expected 2, as config.json says");
 }
 
 // An export's hint, --keep, would change nothing here.

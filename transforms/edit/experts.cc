@@ -112,22 +112,31 @@ Status check_counts(const Containers& containers, const ExportModel& model) {
   for (const auto& [front, experts] : containers) {
     if (model.experts == 0 || experts.down.size() == model.experts) continue;
     return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
-                          "'{}*' are {} experts; expected {}, as config.json says", front,
+                          "'{}*': {} experts; expected {}, as config.json says", front,
                           experts.down.size(), model.experts);
   }
   return {};
 }
 
-// Some may be computed, as what they were decoded from: then all are read as floats.
+// Some may be computed, as what they were decoded from: then all are read as floats. Roundings of
+// some are those of all where the type that is written rounds so anyway.
 Result<Tensor> joined_rows(const std::vector<const Tensor*>& parts, const Codec& f32) {
   std::vector<Tensor> rows;
   std::optional<StoredValues> computed;
+  bool is_one_way = true;
   for (const Tensor* part : parts) {
     CKPT_ASSIGN(StoredValues each, stored_values(*part, f32));
     rows.push_back(each.values);
+    is_one_way = is_one_way && each.rounds_as_stored();
     if (each.is_computed()) computed = std::move(each);
   }
   if (!computed) return concatenate_rows(rows);
+  if (!is_one_way) {
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "a conversion for the steps before this one, and another for the rest",
+                          "tensor '{}' and others of its stack were rounded to another type before",
+                          parts[0]->name);
+  }
   for (Tensor& row : rows) row = stored_as_f32(row, f32);
   CKPT_ASSIGN(Tensor out, concatenate_rows(rows));
   return computed->back(std::move(out));

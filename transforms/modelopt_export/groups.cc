@@ -101,8 +101,7 @@ Result<std::string> check_experts_whole(const std::vector<Tensor>& tensors,
   const auto fewer = std::find_if(counts.begin(), counts.end(),
                                   [&](const auto& layer) { return layer.second < count; });
   if (fewer == counts.end()) return std::string();
-  return fmt::format("'{}*' are {} experts; config.json says {}", fewer->first, fewer->second,
-                     count);
+  return fmt::format("'{}*': {} experts; config.json says {}", fewer->first, fewer->second, count);
 }
 
 }  // namespace ckpt

@@ -73,9 +73,7 @@ Status read_weights(const Checkpoint& checkpoint, const Context& context, Import
 
 // ---- second moments ----------------------------------------------------------------------------
 
-Status read_moments(const std::string& path, const Context& context, Importance& out) {
-  CKPT_CHECK(context.open != nullptr);
-  CKPT_ASSIGN(Checkpoint from, context.open(path));
+Status take_moments(Checkpoint from, Importance& out) {
   for (Tensor& tensor : from.tensors) {
     if (!tensor.name.ends_with(kMoments)) continue;
     const std::vector<uint64_t>& shape = tensor.shape;
@@ -107,8 +105,10 @@ std::string stack_name(const std::string& key) {
 }  // namespace
 
 Result<Importance> read_moments_file(const std::string& path, const Context& context) {
+  CKPT_CHECK(context.open != nullptr);
+  CKPT_ASSIGN(Checkpoint from, in("moments", context.open(path)));
   Importance out;
-  CKPT_TRY(in(fmt::format("moments: {}", path), read_moments(path, context, out)));
+  CKPT_TRY(in(fmt::format("moments: {}", path), take_moments(std::move(from), out)));
   return out;
 }
 

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "core/base/glob.h"
+#include "core/base/words.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 #include "transforms/hf/quant_config.h"
 #include "transforms/hf/serving_config.h"
 #include "transforms/modelopt_export/groups.h"
@@ -62,9 +64,6 @@ bool is_next_token_layer(std::string_view module, const ExportModel& model) {
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   return parsed.ec == std::errc() && index >= model.layers;
 }
-
-constexpr std::string_view kExpertCountKeys[] = {"num_experts", "num_local_experts",
-                                                 "n_routed_experts", "moe_num_experts"};
 
 GlobList compiled(std::span<const std::string_view> globs) {
   return GlobList({globs.begin(), globs.end()});
@@ -242,8 +241,8 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
     out.layers = scope->find_whole("num_hidden_layers").value_or(out.layers);
     out.next_token_layers =
         scope->find_whole("num_nextn_predict_layers").value_or(out.next_token_layers);
-    for (const std::string_view key : kExpertCountKeys) {
-      out.experts = scope->find_whole(key).value_or(out.experts);
+    for (std::string_view keys = kExpertCounts; !keys.empty();) {
+      out.experts = scope->find_whole(take_word(keys)).value_or(out.experts);
     }
     const JsonText* tied = scope->find("tie_word_embeddings");
     if (tied != nullptr) out.has_tied_head = tied->token() == "true";

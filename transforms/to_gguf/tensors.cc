@@ -17,6 +17,7 @@
 #include "core/base/arithmetic.h"
 #include "core/chunks/repack.h"
 #include "core/model/decoded_source.h"
+#include "models/models.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/names.h"
@@ -30,8 +31,6 @@ namespace ckpt {
 namespace {
 
 constexpr size_t kNamesShown = 5;
-constexpr std::string_view kExpertCounts =
-    "num_local_experts num_experts n_routed_experts moe_num_experts";
 
 struct Expert {
   std::string name;  // GGUF's, of the stack

@@ -204,7 +204,7 @@ TEST(Fp8Source, WhatLacksAPartIsNamed) {
   });
   std::vector<std::string> notes;
   ASSERT_TRUE(run("export", input, of_script(), &notes).has_value());
-  EXPECT_EQ(notes[0], "'model.layers.1.mlp.experts.*' are 3 experts; config.json says 4");
+  EXPECT_EQ(notes[0], "'model.layers.1.mlp.experts.*': 3 experts; config.json says 4");
   input = deepseek();
   tensor(input, "model.layers.1.mlp.experts.3.up_proj.weight").name =
       "model.layers.1.mlp.experts.02.up_proj.weight";

@@ -166,7 +166,7 @@ Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const J
   } else {  // what older versions wrote instead of the table
     CKPT_ASSIGN(const auto named, read_object(checkpoint, "special_tokens_map.json"));
     CKPT_ASSIGN(const auto texts, read_object(checkpoint, "added_tokens.json"));
-    if (named) map = std::move(*named);
+    if (named) map = *named;
     if (texts) CKPT_TRY(merge_text_table(*texts, list));
   }
   std::set<std::string> listed;

@@ -1,5 +1,7 @@
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 
+#include <memory>
+
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/byte_fallback.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
@@ -25,15 +27,16 @@ constexpr std::string_view kShownTokens[] = {"<|channel>",   "<channel|>",      
                                              "<|\"|>"};
 
 struct TokenizerFiles {
-  JsonValue tokenizer, config;  // tokenizer.json, null when there is none; tokenizer_config.json
+  std::shared_ptr<const JsonValue> tokenizer;  // tokenizer.json; a null when there is none
+  JsonValue config;                            // tokenizer_config.json
 };
 
 Result<TokenizerFiles> read_files(const Checkpoint& checkpoint) {
-  TokenizerFiles out{JsonValue(), JsonValue::object()};
-  CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
-  if (tokenizer) out.tokenizer = std::move(*tokenizer);
+  TokenizerFiles out{nullptr, JsonValue::object()};
+  CKPT_ASSIGN(out.tokenizer, read_object(checkpoint, "tokenizer.json"));
+  if (out.tokenizer == nullptr) out.tokenizer = std::make_shared<const JsonValue>();
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "tokenizer_config.json"));
-  if (config) out.config = std::move(*config);
+  if (config) out.config = *config;
   return out;
 }
 
@@ -56,7 +59,7 @@ bool reads_piece_file(const Checkpoint& checkpoint, const TokenizerFiles& files,
   const Document* found = checkpoint.find_document("tokenizer.model");
   if (rules.piece_file == PieceFile::kIgnored || found == nullptr) return false;
   if (rules.keeps_added_texts && is_gpt2(files.config)) return false;
-  return files.tokenizer.is_null() || !is_tiktoken(found->text());
+  return files.tokenizer->is_null() || !is_tiktoken(found->text());
 }
 
 Status refuse_missing(const Checkpoint& checkpoint, const TokenizerRules& rules) {
@@ -106,19 +109,20 @@ Status add_merged_keys(const Checkpoint& checkpoint, TokenizerFiles files, Ranke
   }
   SpecialsWanted wanted;
   wanted.named = options.rules.special_tokens;
-  return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), wanted, metadata);
+  return add_special_keys(checkpoint, *files.tokenizer, std::move(files.config), wanted, metadata);
 }
 
 Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
                            const TokenizerOptions& options, Metadata& metadata) {
-  CKPT_TRY(check_kind(files.tokenizer));
+  CKPT_TRY(check_kind(*files.tokenizer));
   RankedVocabulary found;
-  CKPT_ASSIGN(found.vocabulary, read_vocabulary(checkpoint, files.tokenizer, files.config,
+  CKPT_ASSIGN(found.vocabulary, read_vocabulary(checkpoint, *files.tokenizer, files.config,
                                                 options.vocab_size.value_or(0)));
-  CKPT_ASSIGN(found.merges, read_merges(checkpoint, files.tokenizer));
-  CKPT_ASSIGN(std::string pre, options.pre_name ? Result<std::string>(*options.pre_name)
-                                                : recognize_pre_tokenizer(
-                                                      files.tokenizer, files.config, found.merges));
+  CKPT_ASSIGN(found.merges, read_merges(checkpoint, *files.tokenizer));
+  CKPT_ASSIGN(std::string pre,
+              options.pre_name
+                  ? Result<std::string>(*options.pre_name)
+                  : recognize_pre_tokenizer(*files.tokenizer, files.config, found.merges));
   metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
   metadata.append("tokenizer.ggml.pre", MetaValue::text(std::move(pre)));
   return add_merged_keys(checkpoint, std::move(files), std::move(found), options, metadata);
@@ -144,13 +148,13 @@ Status add_piece_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabu
                   MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
   metadata.append("tokenizer.ggml.scores", MetaValue::array(make_f32_array(vocabulary.scores)));
   metadata.append("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(vocabulary.types)));
-  return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), wanted, metadata);
+  return add_special_keys(checkpoint, *files.tokenizer, std::move(files.config), wanted, metadata);
 }
 
 Status add_gemma4_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
                        Metadata& metadata) {
   show_tokens(kShownTokens, vocabulary);
-  CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, files.tokenizer));
+  CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, *files.tokenizer));
   metadata.append("tokenizer.ggml.model", MetaValue::text("gemma4"));
   metadata.append("tokenizer.ggml.tokens",
                   MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
@@ -159,7 +163,7 @@ Status add_gemma4_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocab
   if (!merges.empty()) {
     metadata.append("tokenizer.ggml.merges", MetaValue::array(make_text_array(std::move(merges))));
   }
-  return add_special_keys(checkpoint, files.tokenizer, std::move(files.config), {}, metadata);
+  return add_special_keys(checkpoint, *files.tokenizer, std::move(files.config), {}, metadata);
 }
 
 Status add_vocabulary_keys(const Checkpoint& checkpoint, TokenizerFiles files,
@@ -170,9 +174,9 @@ Status add_vocabulary_keys(const Checkpoint& checkpoint, TokenizerFiles files,
     return add_piece_keys(checkpoint, std::move(files), std::move(vocabulary), metadata);
   }
   const ByteFallback fallback = options.rules.byte_fallback;
-  if (fallback != ByteFallback::kRefused && has_byte_fallback(files.tokenizer)) {
+  if (fallback != ByteFallback::kRefused && has_byte_fallback(*files.tokenizer)) {
     CKPT_ASSIGN(Vocabulary vocabulary,
-                read_byte_fallback(checkpoint, files.tokenizer, files.config));
+                read_byte_fallback(checkpoint, *files.tokenizer, files.config));
     return fallback == ByteFallback::kAsGemma4
                ? add_gemma4_keys(checkpoint, std::move(files), std::move(vocabulary), metadata)
                : add_piece_keys(checkpoint, std::move(files), std::move(vocabulary), metadata);
@@ -180,10 +184,10 @@ Status add_vocabulary_keys(const Checkpoint& checkpoint, TokenizerFiles files,
   const bool is_byte_level = options.rules.piece_file != PieceFile::kRequired ||
                              (options.rules.keeps_added_texts && is_gpt2(files.config));
   const bool has_ranks = checkpoint.find_document("tiktoken.model") != nullptr;
-  if (files.tokenizer.is_null() && has_ranks && !options.rules.ranks.empty()) {
+  if (files.tokenizer->is_null() && has_ranks && !options.rules.ranks.empty()) {
     return add_ranked_keys(checkpoint, std::move(files), options, metadata);
   }
-  if (files.tokenizer.is_null() || !is_byte_level) {
+  if (files.tokenizer->is_null() || !is_byte_level) {
     return refuse_missing(checkpoint, options.rules);
   }
   return add_byte_level_keys(checkpoint, std::move(files), options, metadata);
@@ -205,7 +209,7 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
       has_infill ? std::optional(kInfillEndOfTurn) : rules.end_of_turn_id;
   if (end_of_turn) {
     const SpecialsWanted wanted{UINT64_MAX, {"eot"}, {{"eot", *end_of_turn}}};
-    CKPT_TRY(add_special_ids(checkpoint, files.tokenizer, files.config, wanted, metadata));
+    CKPT_TRY(add_special_ids(checkpoint, *files.tokenizer, files.config, wanted, metadata));
   }
   if (rules.is_llama && options.vocab_size == kNoBosVocabulary) {
     metadata.set("tokenizer.ggml.add_bos_token", MetaValue::boolean(false));

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "core/base/nearest.h"
@@ -41,6 +42,19 @@ CLI::Option* add_target(CLI::App& app, const Option& option) {
                     option.target);
 }
 
+CLI::Validator in_bounds(std::pair<int, int> bounds) {
+  const auto [low, high] = bounds;
+  const auto check = [low, high](const std::string& text) {
+    int value = 0;
+    const bool fits = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+    if (fits) return std::string();
+    return high == std::numeric_limits<int>::max()
+               ? fmt::format("{}; expected {} or more", text, low)
+               : fmt::format("{}; expected {} to {}", text, low, high);
+  };
+  return {check, ""};
+}
+
 void add_option(CLI::App& app, const Option& option) {
   CLI::Option* added = add_target(app, option);
   const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
@@ -52,11 +66,7 @@ void add_option(CLI::App& app, const Option& option) {
   }
   if (option.is_value_optional) added->expected(0, 1);
   if (option.is_required) added->required();
-  if (option.bounds) {
-    CLI::Validator range = CLI::Range(option.bounds->first, option.bounds->second);
-    if (!option.value_name.empty()) range.description("");
-    added->check(range);
-  }
+  if (option.bounds) added->type_name("N")->check(in_bounds(*option.bounds));
   if (!option.value_name.empty()) added->type_name(option.value_name);
   if (!option.excludes.empty()) added->excludes(app.get_option(option.excludes));
 }
@@ -88,6 +98,19 @@ Status check_verb(const std::vector<std::string>& words) {
   return unknown_verb(words, verbs);
 }
 
+// An empty value is a variable of the shell that was not set: the option would have no effect.
+Status check_values(const CLI::App& app, const Verb& verb) {
+  for (const Option& option : verb.options.declared()) {
+    if (!takes_value(option) || option.is_value_optional) continue;
+    const std::string name = option.names.substr(0, option.names.find(','));
+    const std::vector<std::string> values = app.get_option(name)->results();
+    if (std::find(values.begin(), values.end(), "") == values.end()) continue;
+    return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt help {}", verb.command->name),
+                          "{}: an empty value", name);
+  }
+  return {};
+}
+
 // A value that is none of an option's choices.
 Status check_choices(const CLI::App& app, const Verb& verb) {
   for (const Option& option : verb.options.declared()) {
@@ -106,6 +129,28 @@ Status check_choices(const CLI::App& app, const Verb& verb) {
     }
   }
   return {};
+}
+
+// What CLI11 says of a line, in the words of the other messages.
+std::string in_our_words(const CLI::ParseError& error) {
+  std::string text = error.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  const std::string name = text.substr(0, text.find_first_of(": "));
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return name + " is missing";
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    return fmt::format("{} and {}: expected one of them", name, text.substr(text.rfind(' ') + 1));
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return text.ends_with("missing") ? name + ": its value is missing"
+                                     : name + " is typed more than once";
+  }
+  constexpr std::string_view kUnread = "Could not convert: ";  // a flag: all numbers have bounds
+  if (text.starts_with(kUnread)) {
+    text.erase(0, kUnread.size());
+    return text.substr(0, text.find(' ')) + " takes no value";
+  }
+  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) text.erase(name.size(), 1);
+  return text;
 }
 
 // What CLI11 did not expect: an option that the verb does not have, or one word too many.
@@ -170,15 +215,15 @@ Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
   } catch (const CLI::ExtrasError&) {
     return unexpected(words, app);
   } catch (const CLI::ParseError& error) {
-    std::string message = error.what();
-    std::replace(message.begin(), message.end(), '\n', ' ');
-    const bool has_verb = !words.empty() && !words[0].starts_with("-");
-    return fail_with_hint(ErrorCode::kUsage, has_verb ? "ckpt help " + words[0] : "ckpt --help",
-                          "{}", message);
+    if (words.empty() || words[0].starts_with("-")) {
+      return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "expected a command");
+    }
+    return fail_with_hint(ErrorCode::kUsage, "ckpt help " + words[0], "{}", in_our_words(error));
   }
   for (const auto& verb : verbs_) {
     const CLI::App* sub = app.get_subcommand(std::string(verb->command->name));
     if (!sub->parsed()) continue;
+    CKPT_TRY(check_values(*sub, *verb));
     CKPT_TRY(check_choices(*sub, *verb));
     verb->options.set_typed(typed_options(*sub));
     return verb.get();

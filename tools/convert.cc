@@ -165,7 +165,6 @@ Status add_given(const CommandOptions& options, Conversion& conversion) {
   std::vector<GivenOption> typed;
   for (const auto& [name, value, takes_value] : options.typed()) {
     if (name.empty()) continue;  // IN, OUT
-    if (takes_value && value.empty()) return fail(ErrorCode::kUsage, "--{}: an empty value", name);
     typed.push_back({name, value, false});
     if (find_step_flag(name) == nullptr || (!takes_value && conversion.flags.has(name))) continue;
     conversion.flags.add(name, takes_value ? value : "yes");

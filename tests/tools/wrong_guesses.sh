@@ -34,3 +34,21 @@ tried convert Qwen/Qwen3.5-9B o.gguf
 tried show Qwen/Qwen3.5-9B
 tried --frobnicate convert a b
 tried
+echo "-- a variable that was not set"
+cp -r "$m" copy
+tried publish copy --sign ''
+tried doctor copy --moments ''
+tried report copy -o ''
+tried verify ''
+tried convert copy ''
+tried diff copy ''
+tried imatrix show ''
+test -e copy/SHA256SUMS || test -e report.html || echo "nothing was written"
+echo "-- values"
+tried convert $m o --to
+tried convert $m o --to q8_0 --to q4_0
+tried convert $m o -j 0
+tried convert $m o -j many
+tried convert $m o --pure=maybe
+tried diff $m $m --top 0
+tried diff $m

@@ -177,7 +177,11 @@ bool take_tensor(const Tensor& tensor, std::map<std::string, ImatrixTensors>& en
 }
 
 Status read_gguf(const SharedSource& source, bool with_inputs, ImatrixSums& imatrix) {
-  CKPT_ASSIGN(const GgufFile file, read_gguf_source(source, kOnlyFloats));
+  auto read = read_gguf_source(source, kOnlyFloats);
+  if (!read && read.error().code == ErrorCode::kUnsupported) {  // a model's types, say
+    read.error().hint = "an importance matrix, as llama-imatrix writes it";
+  }
+  CKPT_ASSIGN(const GgufFile file, std::move(read));
   CKPT_TRY(read_keys(file.metadata, imatrix));
   std::map<std::string, ImatrixTensors> entries;
   for (const Tensor& tensor : file.tensors) {

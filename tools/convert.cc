@@ -216,11 +216,14 @@ Status check_cache_target(const Conversion& conversion) {
 }
 
 // A target becomes types, as if they had been typed.
-Status settle_target(Conversion& conversion, const Console& console, const CommonOptions& common) {
+Status settle_target(TypedConvert& typed, const Console& console, const CommonOptions& common) {
+  Conversion& conversion = typed.conversion;
   if (conversion.target_size.empty() && conversion.target_bits.empty()) return {};
   CKPT_TRY(recognize(conversion.in));  // what is wrong with IN comes first
   CKPT_ASSIGN(const auto target, read_size_target(conversion));
   CKPT_TRY(check_cache_target(conversion));
+  const bool is_written = !typed.dry_run && typed.plan_out.empty();
+  if (is_written && !conversion.force) CKPT_TRY(check_new_out(conversion.out));
   const auto choose = is_gguf_path(conversion.out) ? with_chosen_types : with_chosen_layers;
   CKPT_ASSIGN(auto settled, choose(conversion, *target, console, common));
   show_chosen_types(console, *target, settled.second);
@@ -241,7 +244,7 @@ Result<int> convert(TypedConvert& typed, const Console& console, const CommonOpt
     return fail_with_hint(ErrorCode::kUsage, "one of them",
                           "--dry-run writes nothing, --plan-out writes the plan");
   }
-  CKPT_TRY(settle_target(typed.conversion, console, common));
+  CKPT_TRY(settle_target(typed, console, common));
   if (!typed.plan_out.empty()) {
     return write_plan(typed.conversion, typed.conversion.allow_nonfinite, typed.plan_out, console);
   }

@@ -42,6 +42,18 @@ Status check_plot(const TypedReport& typed, bool is_json) {
                         "--svg error without --against: errors are those of values");
 }
 
+// A browser goes by the name.
+Status check_name(const TypedReport& typed) {
+  const std::string ending = typed.out.extension().string();
+  const bool is_plot = !typed.svg.empty();
+  if (ending != (is_plot ? ".html" : ".svg")) return {};
+  fs::path fitting = typed.out;
+  fitting.replace_extension(is_plot ? ".svg" : ".html");
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("--out {}", fitting.string()),
+                        "--out {}: {}", typed.out.string(),
+                        is_plot ? "a plot is an SVG file" : "the page is an HTML file");
+}
+
 // The file that is asked for: the page, or one plot.
 Result<std::string> drawn(const TypedReport& typed, const Json& data) {
   const Json& first = data["checkpoints"][0];
@@ -54,6 +66,7 @@ Result<std::string> drawn(const TypedReport& typed, const Json& data) {
 // Under --json the data is the answer, and a page is made only where it is asked for.
 Result<int> report(const TypedReport& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(check_plot(typed, console.json()));
+  CKPT_TRY(check_name(typed));
   fs::path out = typed.out;
   if (out.empty() && !console.json()) {
     out = typed.svg.empty() ? "report.html" : typed.svg + ".svg";

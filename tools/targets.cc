@@ -18,6 +18,7 @@
 #include "formats/formats.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
+#include "tools/added_steps.h"
 #include "tools/commands.h"
 #include "tools/published_report.h"
 
@@ -353,6 +354,13 @@ Result<bool> goes_into(const fs::path& out, const Layout& layout) {
   }
   if (!error) return is_empty || is_begun;
   return io_failure(out, "cannot be listed", error.value());
+}
+
+Status check_new_out(const fs::path& out) {
+  Layout layout;
+  layout.is_folder = !is_gguf_path(out);
+  CKPT_ASSIGN(const bool into, goes_into(out, layout));
+  return into ? Status() : refuse_existing(out);
 }
 
 Status check_targets(const Plan& plan, const std::vector<InputPath>& inputs, bool force) {

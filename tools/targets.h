@@ -37,6 +37,10 @@ struct InputPath {
 // left in it (Output::goes_into). Fails: kIo.
 Result<bool> goes_into(const std::filesystem::path& out, const Layout& layout);
 
+// Whether OUT could be written without `force`: for those who work long before there is a plan.
+// Fails: kUsage; kIo.
+Status check_new_out(const std::filesystem::path& out);
+
 // Looks at everything that carrying the plan out would write, replace or remove. Fails: kUsage,
 // naming the input that would be lost, or what is there and no checkpoint's; kIo.
 Status check_targets(const Plan& plan, const std::vector<InputPath>& inputs, bool force);

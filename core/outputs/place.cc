@@ -15,14 +15,14 @@ constexpr const char* kTemporaryInside = ".ckpt-partial";
 
 fs::path with_ending(const fs::path& path) { return fs::path(path.string() + kTemporaryEnding); }
 
+}  // namespace
+
 Status refuse_existing(const fs::path& path) {
   CKPT_ASSIGN(const bool exists, is_there(path));
   if (!exists) return {};
   return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another OUT",
                         "{}: exists already; expected a new OUT", path.string());
 }
-
-}  // namespace
 
 Place::Place(const Output& output, bool force, Leftovers leftovers, OpenFolder parent)
     : output_(&output), force_(force), leftovers_(leftovers), parent_(std::move(parent)) {}

@@ -19,6 +19,9 @@ namespace ckpt {
 // most its final name.
 enum class Leftovers : uint8_t { kRemove, kKeep, kPublish };
 
+// Fails: kUsage: something is at `path`; kIo.
+Status refuse_existing(const std::filesystem::path& path);
+
 // A file under construction, opened.
 struct NewFile {
   std::filesystem::path path;

@@ -58,3 +58,10 @@ done
 "$ckpt" convert small.gguf x --target-bits 8; echo "exit $?"
 "$ckpt" convert "$micro" x --target-bits 6 2>&1 | grep -o "have no activation maximum"
 test -e x || echo "nothing was written"
+echo "-- an OUT that is there is refused before anything is measured"
+mkdir full empty && echo > full/a && echo > y.gguf
+"$ckpt" convert "$small" full --to nvfp4-w4a16 --target-bits 8 --target-cache c; echo "exit $?"
+"$ckpt" convert "$small" y.gguf --target-bits 5 --target-cache c; echo "exit $?"
+test -e c || echo "nothing was measured"
+"$ckpt" convert "$small" full --to nvfp4-w4a16 --target-bits 8 --dry-run -q >/dev/null && echo "may be there where nothing is written"
+"$ckpt" convert "$small" empty/ --to nvfp4-w4a16 --target-bits 8 -q >/dev/null && cat empty/hf_quant_config.json | head -3

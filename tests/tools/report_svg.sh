@@ -54,3 +54,4 @@ tried q4_0.gguf --svg layers --json
 tried q4_0.gguf --svg bytes --against q4_0.gguf -o y.svg
 tried q4_0.gguf --svg layers --eval data.json -o y.svg
 tried q4_0.gguf --svg layers --force --quiet
+for words in "--svg bytes -o x.html" "-o x.svg"; do "$ckpt" report "$testdata/qwen3-micro" $words 2>&1; done; ls x.* 2>/dev/null || echo "nothing was written"

@@ -95,6 +95,7 @@ tried imatrix fill a.gguf -o ones.gguf; tried imatrix show ones.gguf | tail -4
 tried imatrix fill a.gguf --with mean -o mean.gguf -q; cmp mean.gguf mean.wanted
 tried imatrix fill a.gguf --with mean --min-count 10 -o ten.gguf; cmp ten.gguf ten.wanted
 tried imatrix fill c256.gguf -o same.gguf; cmp same.gguf c256.gguf
+tried imatrix fill c256.gguf --min-count 1000 -o alone.gguf; cmp alone.gguf c256.gguf && echo "no expert: measured is measured"
 tried imatrix fill d.dat -o d2.gguf
 tried imatrix merge ones.gguf b.gguf -o made.gguf
 echo "--- refused"

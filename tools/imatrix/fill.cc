@@ -57,7 +57,10 @@ Result<uint64_t> fill_imatrix(ImatrixSums& imatrix, FillWith with, int64_t least
                           imatrix.file);
   }
   uint64_t filled = 0;
-  for (auto& [name, entry] : imatrix.entries) filled += fill_entry(entry, with, least);
+  for (auto& [name, entry] : imatrix.entries) {
+    const bool is_of_experts = entry.counts.size() > 1;
+    filled += fill_entry(entry, with, is_of_experts ? least : 1);
+  }
   const uint64_t before = imatrix.other_keys.find_unsigned(kFilledKey).value_or(0);
   if (filled > 0) {
     imatrix.other_keys.set(std::string(kFilledKey),

@@ -78,6 +78,7 @@ class CodesFinder {
 
 // A method that nobody has may be one that was spelled wrong.
 std::string describe_method(const QuantStatement& said) {
+  if (said.method.empty()) return fmt::format("{} names no quant_method", said.place);
   std::vector<std::string> known = packed_methods();
   known.insert(known.end(), std::begin(kNamedMethods), std::end(kNamedMethods));
   const bool is_known = std::find(known.begin(), known.end(), said.method) != known.end();

@@ -1,5 +1,9 @@
 #include "transforms/modelopt_export/options.h"
 
+#include <array>
+#include <utility>
+
+#include "transforms/modelopt_export/recipes/rows.h"
 #include "transforms/nvfp4/encode_choices.h"
 
 namespace ckpt {
@@ -20,42 +24,19 @@ enum class PresetWord : uint8_t {
   kWeightOnly,
   kRecipe
 };
-// Recipes that ModelOpt ships are known by their names too (recipe_library.cc).
-constexpr Choice kPresets[] = {
-    {"default", PresetWord::kDefault},
-    {"mlp-only", PresetWord::kMlpOnly},
-    {"experts-only", PresetWord::kExpertsOnly},
-    {"default-input-scale1", PresetWord::kDefaultInputScale1},
-    {"mlp-only-input-scale1", PresetWord::kMlpOnlyInputScale1},
-    {"experts-only-input-scale1", PresetWord::kExpertsOnlyInputScale1},
-    {"weight-only", PresetWord::kWeightOnly},
-    {"fp8_default-kv_fp8", PresetWord::kRecipe, true},
-    {"fp8_default-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"int4_blockwise_weight_only", PresetWord::kRecipe, true},
-    {"mxfp4_mlp_weight_only", PresetWord::kRecipe, true},
-    {"nvfp4_act_headroom-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"nvfp4_default-kv_fp8", PresetWord::kRecipe, true},
-    {"nvfp4_default-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"nvfp4_default-kv_none-gptq", PresetWord::kRecipe, true},
-    {"nvfp4_default-kv_nvfp4_cast", PresetWord::kRecipe, true},
-    {"nvfp4_experts_only-kv_fp8", PresetWord::kRecipe, true},
-    {"nvfp4_experts_only-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"nvfp4_experts_only-kv_fp8_layerwise", PresetWord::kRecipe, true},
-    {"nvfp4_experts_only-kv_fp8_layerwise_offload", PresetWord::kRecipe, true},
-    {"nvfp4_experts_only_input_scale1-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"nvfp4_experts_only_mse-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"nvfp4_mlp_only-kv_fp8", PresetWord::kRecipe, true},
-    {"nvfp4_mlp_only-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"nvfp4_mlp_only-novit-kv_fp8", PresetWord::kRecipe, true},
-    {"nvfp4_mlp_only_mse-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"nvfp4_mlp_weight_only", PresetWord::kRecipe, true},
-    {"nvfp4_omlp_only-kv_fp8", PresetWord::kRecipe, true},
-    {"nvfp4_omlp_only-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"nvfp4_weight_only-kv_fp16", PresetWord::kRecipe, true},
-    {"nvfp4_weight_only-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"w4a16_nvfp4-fp8_attn-kv_fp8_cast", PresetWord::kRecipe, true},
-    {"nvfp4_experts-fp8_pb_attention", PresetWord::kRecipe, true},
-};
+// Recipes that ModelOpt ships are known by their names too.
+template <size_t... kRow>
+constexpr auto presets_with(std::index_sequence<kRow...>) {
+  return std::array{Choice("default", PresetWord::kDefault),
+                    Choice("mlp-only", PresetWord::kMlpOnly),
+                    Choice("experts-only", PresetWord::kExpertsOnly),
+                    Choice("default-input-scale1", PresetWord::kDefaultInputScale1),
+                    Choice("mlp-only-input-scale1", PresetWord::kMlpOnlyInputScale1),
+                    Choice("experts-only-input-scale1", PresetWord::kExpertsOnlyInputScale1),
+                    Choice("weight-only", PresetWord::kWeightOnly),
+                    Choice(kRecipes[kRow].name, PresetWord::kRecipe, true)...};
+}
+constexpr auto kPresets = presets_with(std::make_index_sequence<std::size(kRecipes)>());
 constexpr std::string_view kKvCacheNames[] = {"", "FP8", "NVFP4"};
 constexpr Choice kRests[] = {{"bf16", false}, {"fp8", true}};
 constexpr Choice kKvCaches[] = {{"none", 0}, {"fp8", 1}, {"nvfp4", 2}};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/model/float_convert.h"
+#include "quantizers/ggml/k_feedback_run.h"
 #include "quantizers/ggml/k_levels.h"
 #include "quantizers/rounding.h"
 
@@ -12,11 +13,8 @@ namespace ckpt {
 namespace {
 
 constexpr uint32_t kFeedbackBlock = 256;
-// Rows that are rounded beside each other. Each goes its own way; numbers that lie together are
-// computed together.
-constexpr size_t kLanes = 8;
 
-// Stored value = scale code - minimum, of the values of one sub-block.
+// Stored value = scale x number - minimum, of the values of one sub-block.
 struct SubBlock {
   float scale, minimum;
 };
@@ -46,131 +44,105 @@ constexpr int32_t kLargestCode = kTopCode<Block>;
 template <>
 constexpr int32_t kLargestCode<BlockQ6K> = 63;
 
-template <class Block>
-float stored_value(const SubBlock& sub, uint8_t code) {
-  return sub.scale * static_cast<float>(code - kCodeOffset<Block>) - sub.minimum;
-}
+// ---- the specification of the kernel -----------------------------------------------------------
 
-// The nearest code; `given` where the scale is 0 and all stand for one number.
-template <class Block>
-uint8_t nearest_code(const SubBlock& sub, float value, uint8_t given) {
+// The nearest number; `given` where the scale is 0 and all stand for one value.
+float nearest_number(const KRun& run, const SubBlock& sub, float value, float given) {
   if (sub.scale == 0) return given;
   const float exact = (value + sub.minimum) / sub.scale;
-  constexpr int32_t kLow = -kCodeOffset<Block>, kHigh = kLargestCode<Block> + kLow;
-  if (!(exact > static_cast<float>(kLow))) return 0;
-  if (exact > static_cast<float>(kHigh)) return static_cast<uint8_t>(kHigh - kLow);
-  return static_cast<uint8_t>(round_and_clamp(exact, kLow, kHigh) - kLow);
+  if (!(exact > run.low)) return run.low;
+  if (exact > run.high) return run.high;
+  return static_cast<float>(round_to_int(exact));
 }
 
-// Codes and sub-blocks of the rows beside each other, one row after the other.
-struct Lanes {
-  std::vector<uint8_t> codes;  // [kLanes][columns]
-  std::vector<SubBlock> subs;  // [kLanes][columns / values of a sub-block]
-};
-
-struct Run {
-  const float* factors;  // [columns][columns]
-  uint64_t first;
-  uint32_t columns;
-};
-
-// Rounds `values` [column][lane] to the codes that code_of(lane, column, value) gives, correcting
-// those that follow; `costs` are what each lane then costs.
-template <class Block, class CodeOf, class SubOf>
-void round_lanes(const Run& run, std::vector<float>& values, const SubOf& sub_of,
-                 const CodeOf& code_of, float* costs) {
-  std::fill_n(costs, kLanes, 0.0f);
+// Rounds `values` of one row, of which it makes what is left of them, to what number_of(column,
+// value, sub-block) gives. Gives the cost.
+template <class NumberOf>
+float round_row(const KRun& run, const KRunRows& rows, size_t lane, std::vector<float> values,
+                const NumberOf& number_of) {
+  float cost = 0;
   for (uint32_t i = 0; i < run.columns; ++i) {
-    const float* factors = run.factors + uint64_t{i} * run.columns;
-    float errors[kLanes];
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      const float value = values[i * kLanes + lane];
-      const uint8_t code = code_of(lane, i, value);
-      errors[lane] = value - stored_value<Block>(sub_of(lane, i), code);
-      costs[lane] = costs[lane] + factors[i] * (errors[lane] * errors[lane]);
-    }
-    for (uint32_t k = i + 1; k < run.columns; ++k) {
-      const float factor = factors[k];
-      float* later = values.data() + k * kLanes;
-      for (size_t lane = 0; lane < kLanes; ++lane) {
-        later[lane] = later[lane] - errors[lane] * factor;
-      }
-    }
+    const float* const factors = run.factors + uint64_t{i} * run.columns;
+    const size_t at = (run.before + i) / run.sub_values * kRunRows + lane;
+    const SubBlock sub{rows.scales[at], rows.minimums[at]};
+    const float number = number_of(i, values[i], sub);
+    const float error = values[i] - (sub.scale * number - sub.minimum);
+    cost = cost + factors[i] * (error * error);
+    for (uint32_t k = i + 1; k < run.columns; ++k) values[k] = values[k] - error * factors[k];
   }
+  return cost;
 }
+
+// ---- rows of blocks ----------------------------------------------------------------------------
 
 template <class Block>
 class FeedbackRounding {
  public:
   FeedbackRounding(ConstFloatRows rows, const ErrorFeedback& feedback, Block* blocks)
-      : rows_(rows), feedback_(feedback), blocks_(blocks) {
-    lanes_.codes.resize(kLanes * rows.row_values);
-    lanes_.subs.resize(kLanes * rows.row_values / kSubValues<Block>);
+      : rows_(rows),
+        feedback_(feedback),
+        blocks_(blocks),
+        row_blocks_(rows.row_values / kFeedbackBlock),
+        row_subs_(rows.row_values / kSubValues<Block>),
+        codes_(kRunRows * rows.row_values),
+        scales_(kRunRows * row_subs_),
+        minimums_(scales_.size()),
+        values_(uint64_t{feedback.run_values} * kRunRows),
+        numbers_(values_.size()) {}
+
+  // Rows [first, first + kRunRows), those behind the last left out.
+  void round(uint64_t first) {
+    first_ = first;
+    count_ = std::min<uint64_t>(kRunRows, rows_.rows() - first);
+    each_block([this](size_t lane, uint64_t b, Block& block) { unpack(lane, b, block); });
+    for (uint64_t at = 0; at < rows_.row_values; at += feedback_.run_values) round_run(at);
+    each_block([this](size_t lane, uint64_t b, Block& block) {
+      pack_codes(codes(lane) + b * kFeedbackBlock, block);
+    });
   }
 
-  // Rows [first, first + kLanes), those behind the last left out.
-  void round(uint64_t first) {
-    const uint64_t row_blocks = rows_.row_values / kFeedbackBlock;
-    count_ = std::min<uint64_t>(kLanes, rows_.rows() - first);
-    first_ = first;
+ private:
+  uint8_t* codes(size_t lane) { return codes_.data() + lane * rows_.row_values; }
+
+  template <class Use>
+  void each_block(const Use& use) {
     for (size_t lane = 0; lane < count_; ++lane) {
-      for (uint64_t b = 0; b < row_blocks; ++b)
-        unpack(lane, b, blocks_[(first + lane) * row_blocks + b]);
-    }
-    const uint32_t n = feedback_.run_values;
-    for (uint64_t column = 0; column < rows_.row_values; column += n) {
-      round_run({feedback_.factors.data() + column * n, column, n});
-    }
-    for (size_t lane = 0; lane < count_; ++lane) {
-      for (uint64_t b = 0; b < row_blocks; ++b) {
-        pack_codes(codes(lane) + b * kFeedbackBlock, blocks_[(first + lane) * row_blocks + b]);
+      for (uint64_t b = 0; b < row_blocks_; ++b) {
+        use(lane, b, blocks_[(first_ + lane) * row_blocks_ + b]);
       }
     }
   }
 
- private:
-  uint8_t* codes(size_t lane) { return lanes_.codes.data() + lane * rows_.row_values; }
-
   void unpack(size_t lane, uint64_t b, const Block& block) {
     unpack_codes(block, codes(lane) + b * kFeedbackBlock);
     constexpr uint32_t kSubs = kFeedbackBlock / kSubValues<Block>;
-    const uint64_t row_subs = rows_.row_values / kSubValues<Block>;
-    for (uint32_t sub = 0; sub < kSubs; ++sub) {
-      lanes_.subs[lane * row_subs + b * kSubs + sub] = sub_block_of(block, sub);
+    for (uint32_t s = 0; s < kSubs; ++s) {
+      const SubBlock sub = sub_block_of(block, s);
+      scales_[(b * kSubs + s) * kRunRows + lane] = sub.scale;
+      minimums_[(b * kSubs + s) * kRunRows + lane] = sub.minimum;
     }
   }
 
-  void fill(const Run& run, std::vector<float>& values) const {
-    values.assign(uint64_t{run.columns} * kLanes, 0);
+  // Of the run that begins at column `first`. Lanes without a row hold what the last rows had.
+  void round_run(uint64_t first) {
+    const uint32_t n = feedback_.run_values;
+    constexpr int32_t kOffset = kCodeOffset<Block>;
     for (size_t lane = 0; lane < count_; ++lane) {
-      const float* row = rows_.values.data() + (first_ + lane) * rows_.row_values + run.first;
-      for (uint32_t i = 0; i < run.columns; ++i) values[i * kLanes + lane] = row[i];
+      const float* const row = rows_.values.data() + (first_ + lane) * rows_.row_values + first;
+      for (uint32_t i = 0; i < n; ++i) {
+        values_[i * kRunRows + lane] = row[i];
+        numbers_[i * kRunRows + lane] = static_cast<float>(codes(lane)[first + i] - kOffset);
+      }
     }
-  }
-
-  void round_run(const Run& run) {
-    const uint64_t row_subs = rows_.row_values / kSubValues<Block>;
-    const auto sub_of = [&](size_t lane, uint32_t i) -> const SubBlock& {
-      return lanes_.subs[lane * row_subs + (run.first + i) / kSubValues<Block>];
-    };
-    float given_costs[kLanes], costs[kLanes];
-    fill(run, values_);
-    round_lanes<Block>(
-        run, values_, sub_of,
-        [&](size_t lane, uint32_t i, float) { return codes(lane)[run.first + i]; }, given_costs);
-    fill(run, values_);
-    found_.resize(run.columns * kLanes);
-    round_lanes<Block>(
-        run, values_, sub_of,
-        [&](size_t lane, uint32_t i, float value) {
-          return found_[i * kLanes + lane] =
-                     nearest_code<Block>(sub_of(lane, i), value, codes(lane)[run.first + i]);
-        },
-        costs);
+    const uint64_t sub = first / kSubValues<Block> * kRunRows;
+    round_k_run(
+        {feedback_.factors.data() + first * n, n, kSubValues<Block>,
+         static_cast<uint32_t>(first % kSubValues<Block>), -kOffset, kLargestCode<Block> - kOffset},
+        {values_.data(), scales_.data() + sub, minimums_.data() + sub, numbers_.data()});
     for (size_t lane = 0; lane < count_; ++lane) {
-      if (!(costs[lane] < given_costs[lane])) continue;
-      for (uint32_t i = 0; i < run.columns; ++i) {
-        codes(lane)[run.first + i] = found_[i * kLanes + lane];
+      for (uint32_t i = 0; i < n; ++i) {
+        const float number = numbers_[i * kRunRows + lane];
+        codes(lane)[first + i] = static_cast<uint8_t>(static_cast<int32_t>(number) + kOffset);
       }
     }
   }
@@ -178,21 +150,38 @@ class FeedbackRounding {
   ConstFloatRows rows_;
   const ErrorFeedback& feedback_;
   Block* blocks_;
-  Lanes lanes_;
+  uint64_t row_blocks_, row_subs_;
+  std::vector<uint8_t> codes_;            // [kRunRows][columns]
+  std::vector<float> scales_, minimums_;  // [sub-blocks][kRunRows]
+  std::vector<float> values_, numbers_;   // [columns of a run][kRunRows]
   uint64_t first_ = 0;
   size_t count_ = 0;
-  std::vector<float> values_;
-  std::vector<uint8_t> found_;
 };
 
 template <class Block>
 void round_all(ConstFloatRows rows, const ErrorFeedback& feedback, Block* blocks) {
   if (rows.values.empty()) return;
   FeedbackRounding<Block> rounding(rows, feedback, blocks);
-  for (uint64_t row = 0; row < rows.rows(); row += kLanes) rounding.round(row);
+  for (uint64_t row = 0; row < rows.rows(); row += kRunRows) rounding.round(row);
 }
 
 }  // namespace
+
+void round_k_run_scalar(const KRun& run, const KRunRows& rows) {
+  std::vector<float> values(run.columns), made(run.columns);
+  for (size_t lane = 0; lane < kRunRows; ++lane) {
+    for (uint32_t i = 0; i < run.columns; ++i) values[i] = rows.values[i * kRunRows + lane];
+    const auto given = [&](uint32_t i) -> float& { return rows.numbers[i * kRunRows + lane]; };
+    const float given_cost = round_row(
+        run, rows, lane, values, [&](uint32_t i, float, const SubBlock&) { return given(i); });
+    const float cost =
+        round_row(run, rows, lane, values, [&](uint32_t i, float value, const SubBlock& sub) {
+          return made[i] = nearest_number(run, sub, value, given(i));
+        });
+    if (!(cost < given_cost)) continue;
+    for (uint32_t i = 0; i < run.columns; ++i) given(i) = made[i];
+  }
+}
 
 void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ4K* blocks) {
   round_all(rows, feedback, blocks);

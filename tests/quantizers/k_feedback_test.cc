@@ -1,19 +1,21 @@
 // Codes of K-quants rounded with error feedback: never worse than those they replace by what they
-// do to the output, better on the whole, and each row for itself.
+// do to the output, better on the whole, each row for itself, and the same with any vectors.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "core/chunks/error_feedback.h"
 #include "quantizers/block_codec.h"
 #include "quantizers/quantizers.h"
+#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kFeedbackRows = 11, kFeedbackColumns = 768;  // eight rows go side by side
+constexpr uint64_t kFeedbackRows = 19, kFeedbackColumns = 768;  // 16 rows go side by side
 
 // Mean of x x^T for inputs that go up and down together in part.
 std::vector<float> joint_moments(uint64_t runs, uint64_t n) {
@@ -77,6 +79,13 @@ std::vector<float> decoded(const Codec& codec, const Bytes& bytes) {
   return out;
 }
 
+Result<ErrorFeedback> feedback_of(const std::vector<float>& moments, uint64_t runs, uint64_t n) {
+  const auto bytes = std::as_bytes(std::span(moments));
+  return make_error_feedback(make_tensor("x.input_moments", {runs, n, n},
+                                         plain_codec(all_codecs(), Dtype::kF32),
+                                         {bytes.begin(), bytes.end()}));
+}
+
 class KFeedback : public testing::TestWithParam<std::pair<const char*, uint64_t>> {};
 
 TEST_P(KFeedback, CostsNoMoreInAnyRunAndLessInAll) {
@@ -84,10 +93,7 @@ TEST_P(KFeedback, CostsNoMoreInAnyRunAndLessInAll) {
   const Codec& codec = codec_named(name);
   const uint64_t runs = kFeedbackColumns / n;
   const std::vector<float> moments = joint_moments(runs, n);
-  const auto bytes = std::as_bytes(std::span(moments));
-  const auto feedback = make_error_feedback(make_tensor("x.input_moments", {runs, n, n},
-                                                        plain_codec(all_codecs(), Dtype::kF32),
-                                                        {bytes.begin(), bytes.end()}));
+  const auto feedback = feedback_of(moments, runs, n);
   ASSERT_TRUE(feedback.has_value()) << feedback.error().text();
   const std::vector<float> values = rows_of_all_kinds();
   const Bytes plain = encode_rows(codec, values, *feedback, false);
@@ -119,12 +125,32 @@ TEST_P(KFeedback, CostsNoMoreInAnyRunAndLessInAll) {
   }
 }
 
+TEST_P(KFeedback, SimdGivesTheScalarBytesOnEverySet) {
+  const auto [name, n] = GetParam();
+  const Codec& codec = codec_named(name);
+  const auto feedback =
+      feedback_of(joint_moments(kFeedbackColumns / n, n), kFeedbackColumns / n, n);
+  std::vector<float> values = rows_of_all_kinds();
+  values[3 * kFeedbackColumns + 5] = std::numeric_limits<float>::infinity();
+  values[7 * kFeedbackColumns + 300] = std::numeric_limits<float>::quiet_NaN();
+  values[17 * kFeedbackColumns + 40] = 3e38f;
+  const auto encoded_by = [&](SimdTarget target) {
+    const ForcedSimdTarget forced(target);
+    return encode_rows(codec, values, *feedback, true);
+  };
+  const Bytes wanted = encoded_by(SimdTarget::kScalar);
+  for (const SimdTarget target : simd_targets()) {
+    EXPECT_EQ(encoded_by(target), wanted) << simd_target_name(target);
+  }
+}
+
 // Runs within a sub-block, across sub-blocks, of a block and longer than one.
 INSTANTIATE_TEST_SUITE_P(All, KFeedback,
-                         testing::Values(std::pair("q4_k", 16), std::pair("q4_k", 48),
-                                         std::pair("q4_k", 384), std::pair("q5_k", 128),
-                                         std::pair("q5_k", 768), std::pair("q6_k", 16),
-                                         std::pair("q6_k", 96), std::pair("q6_k", 256)));
+                         testing::Values(std::pair("q4_k", 3), std::pair("q4_k", 16),
+                                         std::pair("q4_k", 48), std::pair("q4_k", 384),
+                                         std::pair("q5_k", 128), std::pair("q5_k", 768),
+                                         std::pair("q6_k", 16), std::pair("q6_k", 96),
+                                         std::pair("q6_k", 256)));
 
 }  // namespace
 }  // namespace ckpt

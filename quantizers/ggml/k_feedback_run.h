@@ -1,0 +1,38 @@
+// One run of columns of K-quants' codes, rounded anew with error feedback: the kernel of
+// k_feedback.h. What a code stands for is a whole number: 0 to 15, or -32 to 31 for Q6_K.
+//
+//   stored value = scale x number - minimum
+//   i from the first column to the last:  number = nearest that (value + minimum) / scale allows
+//     e = value - stored value;  cost += c_i (e e);  value_k -= e F_ik for k > i, one after the
+//     other
+//
+// The same is done with the numbers that are there; they stay where the new ones cost no less.
+// round_k_run_scalar is the specification of round_k_run, which gives the same with vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ckpt {
+
+inline constexpr size_t kRunRows = 16;
+
+struct KRun {
+  const float* factors;  // [columns][columns] of ErrorFeedback: F, with c on its diagonal
+  uint32_t columns;
+  uint32_t sub_values;  // of a sub-block, which shares a scale and a minimum
+  uint32_t before;      // columns of the first sub-block that lie before the run
+  float low, high;      // the least and the largest number
+};
+
+// kRunRows rows, column after column.
+struct KRunRows {
+  const float* values;             // [columns][kRunRows]
+  const float *scales, *minimums;  // [sub-blocks that the run touches][kRunRows]
+  float* numbers;                  // [columns][kRunRows]; those of a row are replaced together
+};
+
+void round_k_run(const KRun& run, const KRunRows& rows);
+void round_k_run_scalar(const KRun& run, const KRunRows& rows);
+
+}  // namespace ckpt

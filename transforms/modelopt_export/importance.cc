@@ -102,6 +102,22 @@ std::string stack_name(const std::string& key) {
   return word == "gate_proj" || word == "up_proj" ? key.substr(0, star) + "gate_up_proj" : key;
 }
 
+// Moments of columns in another order, of which column i was index[i]. Null where a run would get
+// columns of several runs, about which nothing is known together.
+Result<std::shared_ptr<const Tensor>> permuted_moments(const Tensor& moments,
+                                                       const std::vector<uint32_t>& index) {
+  const uint64_t n = moments.row_values();
+  std::vector<RowRun> runs;
+  for (uint64_t i = 0; i < index.size(); ++i) {
+    if (i % n == 0) runs.push_back({index[i], n});
+    const bool is_whole = runs.back().first % n == 0 && index[i] == runs.back().first + i % n;
+    if (!is_whole) return nullptr;
+  }
+  // A run of n columns has n rows.
+  CKPT_ASSIGN(Tensor out, reorder_rows(moments, runs));
+  return std::make_shared<const Tensor>(std::move(out));
+}
+
 }  // namespace
 
 Result<Importance> read_moments_file(const std::string& path, const Context& context) {
@@ -175,15 +191,21 @@ Result<std::shared_ptr<const Tensor>> find_gguf_moments(const Importance& import
                                                         const Tensor& tensor) {
   const std::vector<ValueOp> none;
   const std::vector<ValueOp>& ops = tensor.is_stored() ? none : tensor.recoded().ops;
-  const bool is_moved = std::any_of(ops.begin(), ops.end(), [](const ValueOp& op) {
-    return std::holds_alternative<PermuteColumns>(op) || std::holds_alternative<ScaleColumns>(op);
+  const bool is_scaled = std::any_of(ops.begin(), ops.end(), [](const ValueOp& op) {
+    return std::holds_alternative<ScaleColumns>(op);
   });
   const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
-  if (is_moved || tensor.shape.size() < 2) return nullptr;
+  if (is_scaled || tensor.shape.size() < 2) return nullptr;
   const std::string module = without(source, kWeight);
   const bool is_stack = tensor.shape.size() == 3;
   const std::string key = is_stack ? stack_name(without_expert(input_key(module))) : module;
-  return find_moments(importance, key, model_type, tensor);
+  CKPT_ASSIGN(auto found, find_moments(importance, key, model_type, tensor));
+  for (const ValueOp& op : ops) {
+    const auto* permuted = std::get_if<PermuteColumns>(&op);
+    if (permuted == nullptr || found == nullptr) continue;
+    CKPT_ASSIGN(found, permuted_moments(*found, *permuted->index));
+  }
+  return found;
 }
 
 }  // namespace ckpt

@@ -41,7 +41,7 @@ Result<std::shared_ptr<const Tensor>> find_moments(const Importance& importance,
                                                    std::string_view model_type,
                                                    const Tensor& tensor);
 // The same of a tensor that to-gguf made, by what it was made of; a stack of experts has one. Null,
-// too, where columns were exchanged.
+// too, where columns were exchanged other than in whole runs.
 Result<std::shared_ptr<const Tensor>> find_gguf_moments(const Importance& importance,
                                                         std::string_view model_type,
                                                         const Tensor& tensor);

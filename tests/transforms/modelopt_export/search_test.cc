@@ -121,6 +121,45 @@ TEST(ExportSearch, ExpertsHaveTheirOwnImportance) {
   }
 }
 
+// Qwen3.5's out_proj has value heads of 64 columns, which a GGUF has in another order.
+TEST(GgufSearch, MomentsFollowColumnsThatMoveInWholeRuns) {
+  const std::string kName = "model.layers.0.linear_attn.out_proj.input_moments";
+  Options to_gguf, quantize;
+  to_gguf.add("tokenizer-pre", "qwen35");
+  quantize.add("type", "q4_k_m");
+  quantize.add("search", "best");
+  quantize.add("moments", "m.safetensors");
+  for (const uint64_t n : {32, 64, 128}) {
+    Tensor given = moments_of(kName, 256 / n, n);
+    std::vector<float> values = *read_values(given, 256 * n);
+    for (uint64_t i = 0; i < values.size(); ++i) values[i] *= static_cast<float>(i / (n * n) + 1);
+    const auto bytes = std::as_bytes(std::span(values));
+    given = make_tensor(kName, given.shape, *given.codec, {bytes.begin(), bytes.end()});
+    const auto opened = [&](const fs::path&) -> Result<Checkpoint> {
+      Checkpoint out;
+      out.tensors.push_back(given);
+      return out;
+    };
+    auto made = find_transform("to-gguf")->apply(open_model(testdata("qwen35-micro")), to_gguf,
+                                                 Context{all_codecs()});
+    made = find_transform("quantize")
+               ->apply(std::move(*made), quantize, Context{all_codecs(), nullptr, nullptr, opened});
+    ASSERT_TRUE(made.has_value()) << made.error().text();
+    const Recoded& out = recoded(made, "blk.0.ssm_out.weight");
+    ASSERT_EQ(out.moments != nullptr, n <= 64) << n;
+    if (out.moments == nullptr) continue;
+    const auto& index =
+        *std::get<PermuteColumns>(*std::find_if(out.ops.begin(), out.ops.end(), [](const auto& op) {
+           return std::holds_alternative<PermuteColumns>(op);
+         })).index;
+    EXPECT_NE(index[64], 64u);
+    const std::vector<float> moved = *read_values(*out.moments, 256 * n);
+    for (uint64_t run = 0; run < 256 / n; ++run) {
+      EXPECT_EQ(moved[run * n * n], static_cast<float>(index[run * n] / n + 1)) << run;
+    }
+  }
+}
+
 TEST(ExportSearch, ImportanceThatDoesNotFitIsRefused) {
   Imatrix imatrix;
   imatrix.file = "some.gguf";

@@ -46,6 +46,10 @@ void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts)
   }
 }
 
+// kSearch of types whose scales are not searched for, but whose codes are rounded with feedback.
+template <class Block>
+void only_feedback(ConstFloatRows, std::span<const float>, Block*) {}
+
 // Floats of one piece of plain bf16 stay in the first-level cache.
 template <class Block, EncodeBlocks<Block> kEncode>
 bool encode_bf16_part(std::span<const std::byte> values, const EncodeContext& context,

@@ -19,30 +19,52 @@ struct SubBlock {
   float scale, minimum;
 };
 
+// Values of a sub-block; codes as they are packed, from 0 to kTop, and the number that 0 stands
+// for.
 template <class Block>
-constexpr uint32_t kSubValues = 32;
+struct Form;
 template <>
-constexpr uint32_t kSubValues<BlockQ6K> = 16;
+struct Form<BlockQ2K> {
+  static constexpr uint32_t kSubValues = 16;
+  static constexpr int32_t kTop = 3, kLowest = 0;
+};
+template <>
+struct Form<BlockQ3K> {
+  static constexpr uint32_t kSubValues = 16;
+  static constexpr int32_t kTop = 7, kLowest = -4;
+};
+template <>
+struct Form<BlockQ4K> {
+  static constexpr uint32_t kSubValues = 32;
+  static constexpr int32_t kTop = 15, kLowest = 0;
+};
+template <>
+struct Form<BlockQ5K> {
+  static constexpr uint32_t kSubValues = 32;
+  static constexpr int32_t kTop = 31, kLowest = 0;
+};
+template <>
+struct Form<BlockQ6K> {
+  static constexpr uint32_t kSubValues = 16;
+  static constexpr int32_t kTop = 63, kLowest = -32;
+};
 
-template <class Block>
-SubBlock sub_block_of(const Block& block, uint32_t sub) {
-  if constexpr (std::is_same_v<Block, BlockQ6K>) {
-    const float scale = float_from_f16(block.d) * static_cast<float>(block.scales[sub]);
-    return {scale, 0};
-  } else {
-    const Levels levels = unpack_levels(block.scales);
-    return {float_from_f16(block.d) * static_cast<float>(levels.scales[sub]),
-            float_from_f16(block.dmin) * static_cast<float>(levels.minimums[sub])};
-  }
+SubBlock sub_block_of(const BlockQ2K& block, uint32_t sub) {
+  return {float_from_f16(block.d) * static_cast<float>(block.scales[sub] & 15),
+          float_from_f16(block.dmin) * static_cast<float>(block.scales[sub] >> 4)};
 }
-
-// Codes as they are packed; those of Q6_K stand for numbers 32 below.
-template <class Block>
-constexpr int32_t kCodeOffset = std::is_same_v<Block, BlockQ6K> ? 32 : 0;
-template <class Block>
-constexpr int32_t kLargestCode = kTopCode<Block>;
-template <>
-constexpr int32_t kLargestCode<BlockQ6K> = 63;
+SubBlock sub_block_of(const BlockQ3K& block, uint32_t sub) {
+  return {float_from_f16(block.d) * static_cast<float>(level_at(block, sub)), 0};
+}
+SubBlock sub_block_of(const BlockQ6K& block, uint32_t sub) {
+  return {float_from_f16(block.d) * static_cast<float>(block.scales[sub]), 0};
+}
+template <class Block>  // Q4_K, Q5_K
+SubBlock sub_block_of(const Block& block, uint32_t sub) {
+  const Levels levels = unpack_levels(block.scales);
+  return {float_from_f16(block.d) * static_cast<float>(levels.scales[sub]),
+          float_from_f16(block.dmin) * static_cast<float>(levels.minimums[sub])};
+}
 
 // ---- the specification of the kernel -----------------------------------------------------------
 
@@ -83,7 +105,7 @@ class FeedbackRounding {
         feedback_(feedback),
         blocks_(blocks),
         row_blocks_(rows.row_values / kFeedbackBlock),
-        row_subs_(rows.row_values / kSubValues<Block>),
+        row_subs_(rows.row_values / Form<Block>::kSubValues),
         codes_(kRunRows * rows.row_values),
         scales_(kRunRows * row_subs_),
         minimums_(scales_.size()),
@@ -115,7 +137,7 @@ class FeedbackRounding {
 
   void unpack(size_t lane, uint64_t b, const Block& block) {
     unpack_codes(block, codes(lane) + b * kFeedbackBlock);
-    constexpr uint32_t kSubs = kFeedbackBlock / kSubValues<Block>;
+    constexpr uint32_t kSubs = kFeedbackBlock / Form<Block>::kSubValues;
     for (uint32_t s = 0; s < kSubs; ++s) {
       const SubBlock sub = sub_block_of(block, s);
       scales_[(b * kSubs + s) * kRunRows + lane] = sub.scale;
@@ -126,23 +148,23 @@ class FeedbackRounding {
   // Of the run that begins at column `first`. Lanes without a row hold what the last rows had.
   void round_run(uint64_t first) {
     const uint32_t n = feedback_.run_values;
-    constexpr int32_t kOffset = kCodeOffset<Block>;
+    constexpr int32_t kLowest = Form<Block>::kLowest;
     for (size_t lane = 0; lane < count_; ++lane) {
       const float* const row = rows_.values.data() + (first_ + lane) * rows_.row_values + first;
       for (uint32_t i = 0; i < n; ++i) {
         values_[i * kRunRows + lane] = row[i];
-        numbers_[i * kRunRows + lane] = static_cast<float>(codes(lane)[first + i] - kOffset);
+        numbers_[i * kRunRows + lane] = static_cast<float>(codes(lane)[first + i] + kLowest);
       }
     }
-    const uint64_t sub = first / kSubValues<Block> * kRunRows;
-    round_k_run(
-        {feedback_.factors.data() + first * n, n, kSubValues<Block>,
-         static_cast<uint32_t>(first % kSubValues<Block>), -kOffset, kLargestCode<Block> - kOffset},
-        {values_.data(), scales_.data() + sub, minimums_.data() + sub, numbers_.data()});
+    const uint64_t sub = first / Form<Block>::kSubValues * kRunRows;
+    round_k_run({feedback_.factors.data() + first * n, n, Form<Block>::kSubValues,
+                 static_cast<uint32_t>(first % Form<Block>::kSubValues), kLowest,
+                 Form<Block>::kTop + kLowest},
+                {values_.data(), scales_.data() + sub, minimums_.data() + sub, numbers_.data()});
     for (size_t lane = 0; lane < count_; ++lane) {
       for (uint32_t i = 0; i < n; ++i) {
         const float number = numbers_[i * kRunRows + lane];
-        codes(lane)[first + i] = static_cast<uint8_t>(static_cast<int32_t>(number) + kOffset);
+        codes(lane)[first + i] = static_cast<uint8_t>(static_cast<int32_t>(number) - kLowest);
       }
     }
   }
@@ -183,6 +205,12 @@ void round_k_run_scalar(const KRun& run, const KRunRows& rows) {
   }
 }
 
+void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ2K* blocks) {
+  round_all(rows, feedback, blocks);
+}
+void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ3K* blocks) {
+  round_all(rows, feedback, blocks);
+}
 void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ4K* blocks) {
   round_all(rows, feedback, blocks);
 }

@@ -1,4 +1,4 @@
-// Codes of Q4_K, Q5_K and Q6_K rounded anew with error feedback (core/chunks/error_feedback.h),
+// Codes of Q2_K to Q6_K rounded anew with error feedback (core/chunks/error_feedback.h),
 // under the scales and minimums that the blocks have.
 //
 // For each row and run of columns, on its own: the values are rounded from the first to the last,
@@ -14,6 +14,8 @@ namespace ckpt {
 
 // `blocks` hold what an encoder made of the same rows; their scales stay. Requires: a run divides
 // the row.
+void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ2K* blocks);
+void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ3K* blocks);
 void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ4K* blocks);
 void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ5K* blocks);
 void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ6K* blocks);

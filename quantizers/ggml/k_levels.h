@@ -45,7 +45,34 @@ inline Levels unpack_levels(const uint8_t* packed) {
   return out;
 }
 
+// S - 32 of sub-block j of Q3_K.
+inline int level_at(const BlockQ3K& block, uint32_t j) {
+  const int low = j < 8 ? block.scales[j] & 15 : block.scales[j - 8] >> 4;
+  const int high = block.scales[8 + j % 4] >> (j / 4 * 2) & 3;
+  return (low | high << 4) - 32;
+}
+
+// Two bits of each code, four codes a byte, as Q2_K and Q3_K have them.
+inline void pack_low_bits(const uint8_t* codes, uint8_t* packed) {
+  for (uint32_t i = 0; i < 64; ++i) {
+    const uint8_t* q = codes + i / 32 * 128 + i % 32;
+    packed[i] =
+        static_cast<uint8_t>((q[0] & 3) | (q[32] & 3) << 2 | (q[64] & 3) << 4 | (q[96] & 3) << 6);
+  }
+}
+
 // `codes` are those of the 256 values, in order.
+inline void pack_codes(const uint8_t* codes, BlockQ2K& out) { pack_low_bits(codes, out.codes); }
+
+inline void pack_codes(const uint8_t* codes, BlockQ3K& out) {
+  for (uint32_t l = 0; l < 32; ++l) {
+    uint32_t bits = 0;
+    for (uint32_t g = 0; g < 8; ++g) bits |= static_cast<uint32_t>(codes[32 * g + l] >> 2) << g;
+    out.high_bits[l] = static_cast<uint8_t>(bits);
+  }
+  pack_low_bits(codes, out.codes);
+}
+
 inline void pack_codes(const uint8_t* codes, BlockQ4K& out) {
   for (uint32_t i = 0; i < 128; ++i) {
     const uint8_t* pair = codes + i / 32 * 64 + i % 32;
@@ -79,6 +106,19 @@ inline void pack_codes(const uint8_t* codes, BlockQ6K& out) {
 }
 
 // The other way.
+inline void unpack_codes(const BlockQ2K& in, uint8_t* codes) {
+  for (uint32_t i = 0; i < 256; ++i) {
+    codes[i] = in.codes[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3;
+  }
+}
+
+inline void unpack_codes(const BlockQ3K& in, uint8_t* codes) {
+  for (uint32_t i = 0; i < 256; ++i) {
+    const int low = in.codes[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3;
+    codes[i] = static_cast<uint8_t>(low | (in.high_bits[i % 32] >> (i / 32) & 1) << 2);
+  }
+}
+
 inline void unpack_codes(const BlockQ4K& in, uint8_t* codes) {
   for (uint32_t i = 0; i < 128; ++i) {
     uint8_t* pair = codes + i / 32 * 64 + i % 32;

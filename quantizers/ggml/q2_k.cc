@@ -14,6 +14,8 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/block_codec.h"
+#include "quantizers/ggml/k_feedback.h"
+#include "quantizers/ggml/k_levels.h"
 #include "quantizers/ggml/k_quants.h"
 #include "quantizers/ggml/scale_search.h"
 #include "quantizers/rounding.h"
@@ -41,10 +43,7 @@ void finish(const float* values, uint8_t* codes, BlockQ2K& out) {
       codes[i] = static_cast<uint8_t>(round_and_clamp((values[i] + minimum) / scale, 0, 3));
     }
   }
-  for (uint32_t i = 0; i < 64; ++i) {
-    const uint8_t* q = codes + i / 32 * 128 + i % 32;
-    out.codes[i] = static_cast<uint8_t>(q[0] | q[32] << 2 | q[64] << 4 | q[96] << 6);
-  }
+  pack_codes(codes, out);
 }
 
 // Writes values[j] as 0..15 of the largest into the bits from `shift` on; returns largest / 15.
@@ -136,7 +135,8 @@ void decode_q2_k_scalar(const BlockQ2K* in, uint64_t blocks, float* values) {
 }
 
 constinit const Codec kQ2KCodec =
-    block_codec<Dtype::kQ2K, BlockQ2K, encode_q2_k, encode_q2_k_weighted, decode_q2_k>(
+    block_codec<Dtype::kQ2K, BlockQ2K, encode_q2_k, encode_q2_k_weighted, decode_q2_k,
+                only_feedback<BlockQ2K>>(
         "q2_k", "2 bits, 16 values a scale and minimum of 4 bits; 2.63 bits a value");
 
 }  // namespace ckpt

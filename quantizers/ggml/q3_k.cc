@@ -17,6 +17,8 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/block_codec.h"
+#include "quantizers/ggml/k_feedback.h"
+#include "quantizers/ggml/k_levels.h"
 #include "quantizers/ggml/k_quants.h"
 #include "quantizers/ggml/scale_search.h"
 #include "quantizers/rounding.h"
@@ -40,13 +42,6 @@ void pack_levels(const uint8_t* levels, BlockQ3K& out) {
   }
 }
 
-// S - 32 of sub-block j.
-int level_at(const BlockQ3K& block, uint32_t j) {
-  const int low = j < 8 ? block.scales[j] & 15 : block.scales[j - 8] >> 4;
-  const int high = block.scales[8 + j % 4] >> (j / 4 * 2) & 3;
-  return (low | high << 4) - 32;
-}
-
 // With the rounded scales in `out`, the final codes, except where a scale is 0.
 void finish(const float* values, uint8_t* codes, BlockQ3K& out) {
   for (uint32_t j = 0; j < kSubs; ++j) {
@@ -56,16 +51,7 @@ void finish(const float* values, uint8_t* codes, BlockQ3K& out) {
       codes[i] = static_cast<uint8_t>(round_and_clamp(values[i] / scale, -kTop, kTop - 1) + kTop);
     }
   }
-  for (uint32_t l = 0; l < 32; ++l) {
-    uint32_t bits = 0;
-    for (uint32_t g = 0; g < 8; ++g) bits |= static_cast<uint32_t>(codes[32 * g + l] >> 2) << g;
-    out.high_bits[l] = static_cast<uint8_t>(bits);
-  }
-  for (uint32_t i = 0; i < 64; ++i) {
-    const uint8_t* q = codes + i / 32 * 128 + i % 32;
-    out.codes[i] =
-        static_cast<uint8_t>((q[0] & 3) | (q[32] & 3) << 2 | (q[64] & 3) << 4 | (q[96] & 3) << 6);
-  }
+  pack_codes(codes, out);
 }
 
 void encode_block(const float* values, BlockQ3K& out) {
@@ -146,7 +132,8 @@ void decode_q3_k_scalar(const BlockQ3K* in, uint64_t blocks, float* values) {
 }
 
 constinit const Codec kQ3KCodec =
-    block_codec<Dtype::kQ3K, BlockQ3K, encode_q3_k, encode_q3_k_weighted, decode_q3_k>(
-        "q3_k", "3 bits, 16 values a scale of 6 bits; 3.44 bits a value");
+    block_codec<Dtype::kQ3K, BlockQ3K, encode_q3_k, encode_q3_k_weighted, decode_q3_k,
+                only_feedback<BlockQ3K>>("q3_k",
+                                         "3 bits, 16 values a scale of 6 bits; 3.44 bits a value");
 
 }  // namespace ckpt

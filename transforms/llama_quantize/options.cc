@@ -78,7 +78,8 @@ constinit const OptionRule kQuantizeOptions[10] = {
     option::yes_no("pure", "no mixture: one type for all tensors that are quantized"),
     option::yes_no("leave-output-tensor", "copy output.weight"),
     option::choice("search", kBlockSearches,
-                   "q4_k, q5_k, q6_k: blocks that err less than llama-quantize's")
+                   "q4_k, q5_k, q6_k, with moments q2_k and q3_k: blocks that err less than "
+                   "llama-quantize's")
         .by_default("none"),
     option::path("moments", "FILE", "second moments of the layers' inputs, for search=best"),
 };

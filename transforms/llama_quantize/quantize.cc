@@ -54,6 +54,9 @@ bool has_search(Dtype type) {
   return type == Dtype::kQ4K || type == Dtype::kQ5K || type == Dtype::kQ6K;
 }
 
+// Types that only second moments make better: their scales are not searched for.
+bool has_only_feedback(Dtype type) { return type == Dtype::kQ2K || type == Dtype::kQ3K; }
+
 // The last rule that names the tensor; nullptr when none does.
 const TypeRule* find_rule(Job& job, const Tensor& tensor) {
   const bool has_effect = may_quantize(tensor.name, tensor.shape);
@@ -164,7 +167,8 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
   Recoded& recoded = std::get<Recoded>(tensor.origin);
   recoded.weights = std::move(weights);
-  if (job.options.searches && has_search(to)) {
+  const bool is_fed_back = job.moments && has_only_feedback(to);
+  if (job.options.searches && (has_search(to) || is_fed_back)) {
     recoded.options.search = ScaleSearch::kBest;
     ++job.searched;
     CKPT_TRY(in(place, set_moments(job, tensor)));
@@ -297,7 +301,9 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   update_quantized_metadata(checkpoint.metadata, job.options.mixture->file_type, job.imatrix);
   note_rules(job);
   if (job.options.searches && job.searched == 0) {
-    context.note("search=best has no effect: no tensor is made q4_k, q5_k or q6_k");
+    context.note(
+        "search=best has no effect: no tensor is made q4_k, q5_k or q6_k (with "
+        "moments also q2_k or q3_k)");
   }
   note_mxfp4(job, checkpoint.tensors);
   note_tensors(job, chooser.fallbacks(), "got a type that fits their rows instead");

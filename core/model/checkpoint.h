@@ -141,8 +141,8 @@ Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape);
 
 // `tensor`, to be stored with `codec`. Keeps the law that `from` is Stored: on a Recoded tensor the
 // target codec changes and its operations stay (no rounding through the codec in between; add
-// RoundTo where that is meant). Fails: kUnsupported when the source cannot be decoded or the target
-// cannot be encoded; check_shape's errors.
+// RoundTo where that is meant). Fails: kUnsupported when the source cannot be decoded, the target
+// cannot be encoded, or codes are still to be made, which have no values yet; check_shape's errors.
 Result<Tensor> recode(Tensor tensor, const Codec& codec);
 // Adds an operation; a Stored tensor becomes Recoded with its own codec.
 Result<Tensor> with_op(Tensor tensor, ValueOp op);

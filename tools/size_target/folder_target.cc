@@ -351,6 +351,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
   CKPT_TRY(check_preset(conversion, target));
   Conversion quiet = conversion;
   quiet.given.clear();
+  quiet.profiles.clear();  // whose steps come last: layers are chosen by the names before them
   CKPT_ASSIGN(const FreeFolder folder, find_free_layers(quiet, target));
   const std::vector<RatedTensor> layers = rated_layers(folder);
   CKPT_ASSIGN(const SensitivityFile file,
@@ -378,6 +379,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
     }
     out.globs = globs_of(folder, choice->offers);
     Conversion made = with_globs(quiet, out.globs);
+    made.profiles = conversion.profiles;
     CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(made));
     out.out_bytes = bytes_of_files(planned.plan.outputs[0]);
     if (!counts_bits(target) && out.out_bytes > target.size_bytes) {

@@ -137,6 +137,13 @@ bool has_cache_scales(const Checkpoint& checkpoint) {
       });
 }
 
+// Whether a step before this one quantizes: what is said of the cache was asked for then.
+bool is_made_now(const Checkpoint& checkpoint) {
+  return std::any_of(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(),
+      [](const Tensor& tensor) { return !tensor.is_stored() && !plain_dtype(*tensor.codec); });
+}
+
 // Sets what `wanted` has, leaves all else as it is.
 void edit_embedded(JsonText& config, const QuantConfig& wanted) {
   JsonText* said = config.find("quantization_config");
@@ -180,7 +187,11 @@ Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context) {
                     wanted.exclude_modules->size()));
   }
   if (wanted.algo.name == "NVFP4" && !wanted.algo.group_size) wanted.algo.group_size = 16;
-  if (!has_cache_scales(checkpoint)) wanted.kv_cache_algo.reset();
+  if (wanted.kv_cache_algo && !has_cache_scales(checkpoint) && !is_made_now(checkpoint)) {
+    context.note(fmt::format("the KV cache is no longer said to be {}: it has no scales",
+                             *wanted.kv_cache_algo));
+    wanted.kv_cache_algo.reset();
+  }
   for (const std::string_view path : {std::string_view("config.json"), kQuantConfigName}) {
     CKPT_ASSIGN(auto document, read_json(checkpoint, path));
     if (!document) continue;

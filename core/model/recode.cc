@@ -1,0 +1,73 @@
+// Values that are still to be computed: what they are stored as, and what is done to them.
+#include <utility>
+
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+namespace {
+
+Status check_not_repacked(const Tensor& tensor) {
+  if (tensor.is_stored() || tensor.recoded().repack == nullptr) return {};
+  return fail(
+      ErrorCode::kUnsupported,
+      "its bits are moved from {} to {} by an earlier step, which leaves no values to change",
+      tensor.recoded().from->codec->name, tensor.codec->name);
+}
+
+// What was measured of values that are other ones now.
+void forget_measures(Tensor& tensor) {
+  Recoded& made = std::get<Recoded>(tensor.origin);
+  made.exact_blocks = 0;
+  made.second_error.reset();
+}
+
+// Codes that are still to be made have no values yet: those they are made of would be taken.
+Status check_not_encoded(const Tensor& tensor) {
+  if (tensor.is_stored() || plain_dtype(*tensor.codec)) return {};
+  if (tensor.recoded().from->codec == tensor.codec) return {};
+  return fail_with_hint(ErrorCode::kUnsupported,
+                        "a conversion for the steps up to that one, and another for the rest",
+                        "was made {} by a step before", tensor.codec->name);
+}
+
+}  // namespace
+
+Result<Tensor> recode(Tensor tensor, const Codec& codec) {
+  const std::string place = fmt::format("tensor '{}'", tensor.name);
+  if (!tensor.is_stored() && tensor.codec == &codec) return tensor;
+  CKPT_TRY(in(place, check_not_repacked(tensor)));
+  CKPT_TRY(in(place, check_not_encoded(tensor)));
+  if (tensor.is_stored()) {
+    if (tensor.codec == &codec) return tensor;
+    if (tensor.codec->decode == nullptr) {
+      return fail(ErrorCode::kUnsupported, "{}: stored as {}, which can be copied but not decoded",
+                  place, tensor.codec->name);
+    }
+    auto from = std::make_shared<const Tensor>(tensor);
+    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};
+  }
+  if (codec.encode == nullptr) {
+    return fail(ErrorCode::kUnsupported, "{}: {} can be copied but not encoded", place, codec.name);
+  }
+  CKPT_TRY(in(place, check_shape(tensor.shape, codec)));
+  tensor.codec = &codec;
+  forget_measures(tensor);
+  return tensor;
+}
+
+Result<Tensor> with_op(Tensor tensor, ValueOp op) {
+  CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), check_not_repacked(tensor)));
+  if (tensor.is_stored()) {
+    if (tensor.codec->decode == nullptr || tensor.codec->encode == nullptr) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': values stored as {} cannot be changed",
+                  tensor.name, tensor.codec->name);
+    }
+    auto from = std::make_shared<const Tensor>(tensor);
+    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};
+  }
+  std::get<Recoded>(tensor.origin).ops.push_back(std::move(op));
+  forget_measures(tensor);
+  return tensor;
+}
+
+}  // namespace ckpt

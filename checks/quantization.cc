@@ -150,31 +150,66 @@ Status look_group_size(const Look& look) {
   return {};
 }
 
+// Whether all groups of compressed-tensors quantize the inputs of their layers.
+bool has_quantized_inputs(const Quantization& said) {
+  const JsonValue* groups = member(*said.json, "config_groups");
+  if (groups == nullptr || !groups->is_object() || groups->empty()) return false;
+  return std::all_of(groups->begin(), groups->end(), [](const JsonValue& group) {
+    const JsonValue* inputs = member(group, "input_activations");
+    return inputs != nullptr && inputs->is_object();
+  });
+}
+
+// Layers whose inputs are quantized by a scale that is not there.
+Mismatch without_input_scale(const Examined& on, const Quantization& said) {
+  const bool is_compressed = said.method == "compressed-tensors" && has_quantized_inputs(said);
+  Mismatch out;
+  for (const auto& [name, module] : on.modules) {
+    if (module.form == Form::kPackedNvfp4) {
+      if (is_compressed && on.tensor(name + ".input_global_scale") == nullptr) out.add(name);
+      continue;
+    }
+    const bool is_fp8 = module.form == Form::kFp8;
+    if ((module.form != Form::kNvfp4 && !is_fp8) || module.has_input_scale) continue;
+    const auto layer = said.layers.find(name);
+    const std::string& algo = layer == said.layers.end() ? said.algo : layer->second;
+    if (algo == (is_fp8 ? "FP8" : "NVFP4") && said.method != "compressed-tensors") out.add(name);
+  }
+  return out;
+}
+
+// Codes whose scales are missing or of another shape are not put together by the reader.
+bool are_codes_alone(const Examined& on, const Tensor& codes, const Quantization& said,
+                     const std::string& module) {
+  if (plain_dtype(*codes.codec) != Dtype::kU8 || on.packed.by_codes.contains(codes.name)) {
+    return false;
+  }
+  // In a plan the block scales may be made anew; the reader will put them together.
+  const Tensor* scale = on.tensor(codes.name + "_scale");
+  if (scale != nullptr && !scale->is_stored()) return false;
+  const auto layer = said.layers.find(module);
+  const std::string& algo = layer == said.layers.end() ? said.algo : layer->second;
+  return algo.find("NVFP4") != std::string::npos || said.method == "compressed-tensors";
+}
+
 Status look_quantization_scales(const Look& look) {
   const Quantization* said = look.on.quantization();
   if (said == nullptr) return {};
-  Mismatch found;
+  constexpr const char* kAlone = "codes without scales of fitting shape, for blocks and tensor";
   for (const auto& [name, module] : look.on.modules) {
-    const bool is_fp8 = module.form == Form::kFp8;
-    if ((module.form != Form::kNvfp4 && !is_fp8) || module.has_input_scale) continue;
-    const auto layer = said->layers.find(name);
-    const std::string& algo = layer == said->layers.end() ? said->algo : layer->second;
-    if (algo == (is_fp8 ? "FP8" : "NVFP4") && said->method != "compressed-tensors") {
-      found.add(name);
-    }
+    if (module.weight == nullptr || module.form != Form::kOther) continue;
+    if (!are_codes_alone(look.on, *module.weight, *said, name)) continue;
+    look.report(name, kAlone);
+    return {};
   }
-  // Codes whose scales are missing or of another shape are not put together by the reader.
-  for (const auto& [name, module] : look.on.modules) {
-    if (module.weight == nullptr || plain_dtype(*module.weight->codec) != Dtype::kU8) continue;
-    // In a plan the block scales may be made anew; the reader will put them together.
-    const Tensor* scale = look.on.tensor(module.weight->name + "_scale");
-    if (scale != nullptr && !scale->is_stored()) continue;
-    if (look.on.packed.by_codes.contains(module.weight->name)) continue;
-    if (module.form == Form::kOther && said->algo.find("NVFP4") != std::string::npos) {
-      look.report(name, "codes without a weight_scale and weight_scale_2 of fitting shape");
-      return {};
-    }
+  for (const Tensor* tensor : look.on.stray) {
+    const std::string module = tensor->name.substr(0, tensor->name.rfind('.'));
+    if (last_word(tensor->name) != "weight_packed") continue;
+    if (!are_codes_alone(look.on, *tensor, *said, module)) continue;
+    look.report(module, kAlone);
+    return {};
   }
+  const Mismatch found = without_input_scale(look.on, *said);
   if (found.count != 0) look.report(found.first, found.text_at_first("without an input_scale"));
   return {};
 }

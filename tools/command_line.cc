@@ -45,6 +45,7 @@ CLI::Option* add_target(CLI::App& app, const Option& option) {
 CLI::Validator in_bounds(std::pair<int, int> bounds) {
   const auto [low, high] = bounds;
   const auto check = [low, high](const std::string& text) {
+    if (text.empty()) return std::string("an empty value");
     int value = 0;
     const bool fits = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
     if (fits) return std::string();
@@ -149,7 +150,8 @@ std::string in_our_words(const CLI::ParseError& error) {
     text.erase(0, kUnread.size());
     return text.substr(0, text.find(' ')) + " takes no value";
   }
-  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) text.erase(name.size(), 1);
+  const bool is_value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr;
+  if (is_value && text.find("; ") != text.npos) text.erase(name.size(), 1);  // "--top 0; expected"
   return text;
 }
 

@@ -191,7 +191,10 @@ Status read_sizes(TypedConvert& typed, const Console& console) {
   const char* option = typed.shard_size.empty() ? "--split-size" : "--shard-size";
   if (!size.empty()) {
     CKPT_ASSIGN(typed.conversion.shard_bytes, in(option, parse_size(size)));
-    if (typed.conversion.shard_bytes == 0) return fail(ErrorCode::kUsage, "{} 0", option);
+    if (typed.conversion.shard_bytes == 0) {
+      return fail_with_hint(ErrorCode::kUsage, fmt::format("{} 5GB", option),
+                            "{} {}: files of no size", option, size);
+    }
     note_bytes(console, option, size, typed.conversion.shard_bytes);
   }
   if (!typed.split_tensors.empty()) {

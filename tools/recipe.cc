@@ -1,6 +1,7 @@
 #include "tools/recipe.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/nearest.h"
 #include "core/io/bytes.h"
@@ -39,7 +40,8 @@ class RecipeReader {
 
 Result<std::string> text_of(const JsonText& json, std::string_view key) {
   auto text = json.as_text();
-  if (text && !text->empty()) return std::move(*text);
+  const bool is_c_text = text && text->find('\0') == std::string::npos;  // as a path has to be
+  if (is_c_text && !text->empty()) return std::move(*text);
   return fail(ErrorCode::kUsage, "\"{}\": {}; expected text", key, json.dump(0).substr(0, 80));
 }
 
@@ -199,7 +201,11 @@ Status RecipeReader::read_list(const std::string& key, const JsonText& value,
 Result<Recipe> RecipeReader::read(const JsonText& root) const {
   if (!root.is_object()) return fail(ErrorCode::kUsage, "no JSON object");
   Recipe recipe;
+  std::set<std::string_view> seen;
   for (const auto& [key, value] : root.members()) {
+    if (!seen.insert(key).second) {
+      return fail_with_hint(ErrorCode::kUsage, "one of the two", "\"{}\" stands there twice", key);
+    }
     CKPT_TRY(read_key(key, value, recipe));
   }
   return recipe;

@@ -22,9 +22,11 @@ void forget_measures(Tensor& tensor) {
 }
 
 // Codes that are still to be made have no values yet: those they are made of would be taken.
-Status check_not_encoded(const Tensor& tensor) {
+// Another dialect has the same codes.
+Status check_not_encoded(const Tensor& tensor, const Codec& codec) {
   if (tensor.is_stored() || plain_dtype(*tensor.codec)) return {};
   if (tensor.recoded().from->codec == tensor.codec) return {};
+  if (codec.scheme == tensor.codec->scheme && codec.scheme != Scheme::kPlain) return {};
   return fail_with_hint(ErrorCode::kUnsupported,
                         "a conversion for the steps up to that one, and another for the rest",
                         "was made {} by a step before", tensor.codec->name);
@@ -36,7 +38,7 @@ Result<Tensor> recode(Tensor tensor, const Codec& codec) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   if (!tensor.is_stored() && tensor.codec == &codec) return tensor;
   CKPT_TRY(in(place, check_not_repacked(tensor)));
-  CKPT_TRY(in(place, check_not_encoded(tensor)));
+  CKPT_TRY(in(place, check_not_encoded(tensor, codec)));
   if (tensor.is_stored()) {
     if (tensor.codec == &codec) return tensor;
     if (tensor.codec->decode == nullptr) {

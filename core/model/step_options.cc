@@ -259,6 +259,10 @@ Failure unknown_option(OptionRules rules, std::string_view step, std::string_vie
   std::vector<std::string> names;
   for (const OptionRule& rule : rules) names.emplace_back(rule.name);
   const std::string near = nearest(key, names);
+  if (near == key) {
+    return fail_with_hint(ErrorCode::kUsage, fmt::format("{}:{}=VALUE", step, key),
+                          "step '{}': option '{}' has no value", step, key);
+  }
   return fail_with_hint(ErrorCode::kUsage,
                         near.empty() ? "ckpt list steps" : fmt::format("{}:{}=VALUE", step, near),
                         "step '{}' has no option '{}'; it takes {}", step, key,

@@ -20,6 +20,12 @@ fs::path with_ending(const fs::path& path) { return fs::path(path.string() + kTe
 Status refuse_existing(const fs::path& path) {
   CKPT_ASSIGN(const bool exists, is_there(path));
   if (!exists) return {};
+  std::error_code ignored;
+  if (fs::is_symlink(path, ignored)) {
+    return fail_with_hint(ErrorCode::kUsage, "what it points to as OUT, or another OUT",
+                          "{}: a link, which is neither replaced nor followed; expected a new OUT",
+                          path.string());
+  }
   return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another OUT",
                         "{}: exists already; expected a new OUT", path.string());
 }

@@ -52,3 +52,9 @@ tried convert $m o -j many
 tried convert $m o --pure=maybe
 tried diff $m $m --top 0
 tried diff $m
+tried convert $m o -j ''
+tried convert $m o --shard-size 0
+tried convert $m o --step export:type
+echo '{"in": "a", "out": "b", "out": "c"}' > r.json && tried convert --recipe r.json
+printf '{"in": "a", "out": "b\\u0000c"}' > r.json && tried convert --recipe r.json
+ln -s nowhere link && tried convert $m link --step cast:type=f32

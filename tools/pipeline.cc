@@ -34,8 +34,8 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
   if (conversion.profiles.empty()) return checkpoint;
   const std::vector<std::string> profiles = profiles_of(checkpoint, conversion);
   if (profiles.empty()) {
-    context.note(fmt::format("{} is a GGUF beside a folder: not looked at for {}",
-                             conversion.out.string(), fmt::join(conversion.profiles, ", ")));
+    context.note(fmt::format("a GGUF beside a folder is not looked at for {}",
+                             fmt::join(conversion.profiles, ", ")));
     return checkpoint;
   }
   CKPT_ASSIGN(Fixed fixed,
@@ -196,23 +196,49 @@ Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step
   return apply_steps(steps, std::move(checkpoint), context);
 }
 
+struct OutputNotes {
+  std::string out;
+  std::vector<std::string> notes;
+};
+
+// Adds what was noted of each output; with its name, where it is not true of all.
+void add_notes(const std::vector<OutputNotes>& outputs, std::vector<std::string>& notes) {
+  for (const OutputNotes& output : outputs) {
+    for (const std::string& note : output.notes) {
+      const bool is_common = std::all_of(outputs.begin(), outputs.end(), [&](const auto& other) {
+        return std::find(other.notes.begin(), other.notes.end(), note) != other.notes.end();
+      });
+      notes.push_back(is_common ? note : fmt::format("{}: {}", output.out, note));
+    }
+  }
+}
+
 Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& conversion,
                        Planning& planning) {
   const Context context = planning.context(conversion);
   Plan plan;
-  CKPT_TRY(add_output(plan, checkpoint, {conversion, context, planning.use, planning.verdicts}));
+  std::vector<OutputNotes> noted;
+  const auto add = [&](const Conversion& one) -> Status {
+    const auto before = static_cast<std::ptrdiff_t>(planning.notes.size());
+    CKPT_TRY(add_output(plan, checkpoint, {one, context, planning.use, planning.verdicts}));
+    const auto own = planning.notes.begin() + before;
+    noted.push_back({one.out.string(), {own, planning.notes.end()}});
+    planning.notes.erase(own, planning.notes.end());
+    return {};
+  };
+  CKPT_TRY(add(conversion));
   for (const AlsoOutput& also : conversion.also) {
     Conversion other = conversion;
     other.out = also.out;
     other.to = also.to;
     other.is_beside_export = is_export_type(conversion.to);
     other.is_beside_folder = plan.outputs[0].checkpoint.format != "gguf";
-    CKPT_TRY(add_output(plan, checkpoint, {other, context, planning.use, planning.verdicts}));
+    CKPT_TRY(add(other));
   }
   if (!conversion.mmproj.empty()) {
-    const Conversion other = projector_beside(conversion);
-    CKPT_TRY(add_output(plan, checkpoint, {other, context, planning.use, planning.verdicts}));
+    CKPT_TRY(add(projector_beside(conversion)));
   }
+  add_notes(noted, planning.notes);
   CKPT_TRY(check(plan));
   return plan;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/chunks/repack.h"
+#include "core/model/json_documents.h"
 #include "transforms/llama_quantize/metadata.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/options.h"

@@ -11,6 +11,7 @@
 
 #include "quantizers/quantizers.h"
 #include "tools/command_line.h"
+#include "tools/completion.h"
 #include "tools/habits.h"
 #include "tools/interrupt_guard.h"
 
@@ -122,6 +123,11 @@ int answered(int code) {
 
 int run(int argc, char** argv) {
   const std::vector<std::string> typed(argv + 1, argv + argc);
+  if (!typed.empty() && typed[0] == kCompleteWord) {
+    const std::string words = completions(std::span(typed).subspan(1));
+    std::fwrite(words.data(), 1, words.size(), stdout);
+    return 0;
+  }
   const std::vector<std::string> words = in_own_words(typed);
   CommonOptions options;
   options.command = "ckpt";

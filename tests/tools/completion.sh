@@ -1,19 +1,16 @@
-# every command and option of the help is in every script
-for shell in bash zsh fish; do
-  "$ckpt" completion $shell > $shell || exit 9
-  "$ckpt" --help | sed -n '/^Subcommands/,$s/^  \([a-z][a-z]*\)   .*/\1/p' > verbs
-  for verb in $(cat verbs); do
-    grep -q "$verb" $shell || echo "$shell lacks $verb"
-    for option in $("$ckpt" help "$verb" | sed -n '/^Options/,$s/^  [^ ]*--\([a-z0-9-]*\).*/\1/p'); do
-      case $shell in
-        bash) grep -q -e "  $verb) words=.*--$option[ ']" bash ;;
-        zsh) awk "/^    $verb\)/,/;;/" zsh | grep -q -e "--$option\[" ;;
-        fish) grep -q "from $verb;.* -l $option " fish ;;
-      esac || echo "$shell lacks $verb --$option"
-    done
+# every command and option of the help is completed
+PATH=$(dirname "$ckpt"):$PATH
+"$ckpt" --help | sed -n '/^Subcommands/,$s/^  \([a-z][a-z]*\)   .*/\1/p' > verbs
+ckpt complete '' | cut -f1 > completed
+for verb in $(cat verbs); do
+  grep -qx "$verb" completed || echo "no command $verb"
+  ckpt complete "$verb" -- | cut -f1 > completed-options
+  for option in $("$ckpt" help "$verb" | sed -n '/^Options/,$s/^  [^ ]*\(--[a-z0-9-]*\).*/\1/p'); do
+    grep -qx -e "$option" completed-options || echo "$verb lacks $option"
   done
 done
 [ "$(wc -l < verbs)" -ge 9 ] && echo looked at every command
+for shell in bash zsh fish; do "$ckpt" completion $shell > $shell || exit 9; done
 # what bash completes
 bash -n bash || exit 9
 completes() {
@@ -46,12 +43,18 @@ completes convert in/ out/ --step drop:tensors=
 completes convert in/ out/ --step nosuchstep:
 bash -c 'source ./bash; COMP_WORDBREAKS=" " COMP_WORDS=(ckpt patch m --step cast:type=f) COMP_CWORD=4
          COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}; _ckpt; echo "${COMPREPLY[*]}"'
-for step in $("$ckpt" list steps --json | sed -n 's/.*"schema":1,"name":"\([a-z0-9-]*\)".*/\1/p'); do
-  grep -q "^    $step) keys='" bash || echo "bash lacks step $step"
-  grep -q "^    $step) keys=(" zsh || echo "zsh lacks step $step"
-  grep -q "^    case '$step:\*'" fish || echo "fish lacks step $step"
+for step in $("$ckpt" list steps --json | sed -n '/"options":\[\]/d; s/.*"schema":1,"name":"\([a-z0-9-]*\)".*/\1/p'); do
+  ckpt complete convert --step "$step:" | grep -q "^$step:.*=" || echo "no options of $step"
 done
-grep -c "__ckpt_step)'" fish
-grep -c ":step:_ckpt_step'" zsh
+echo "-- words with a meaning; unfinished words, unknown words and files"
+ckpt complete convert in --to=q4_k
+ckpt complete patch --step dequantize:ty
+ckpt complete doctor --fo
+ckpt complete; ckpt complete nosuch ''; ckpt complete convert --nosuch=''; ckpt complete convert --out ''; ckpt complete help convert ''
+echo "-- other shells, where they are"
+if command -v fish > /dev/null; then
+  fish -c 'source ./fish; complete -C "ckpt convert in --to=q4_k"; complete -C "ckpt completion "' | cut -f1 | tr '\n' ' ' > by_fish
+  [ "$(cat by_fish)" = "--to=q4_k_m --to=q4_k_s bash fish zsh " ] || cat by_fish
+fi
 for shell in zsh fish; do ! command -v $shell >/dev/null || $shell -n ./$shell || echo "$shell does not parse"; done
 "$ckpt" completion tcsh 2>&1; echo $?

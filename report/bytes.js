@@ -148,6 +148,7 @@ function bytesSection(checkpoint) {
     "Bytes",
     legend,
     responsive((width) => treemap(groups, total, width), {class: "treemap-place"}),
+    saveButton("bytes", () => document.querySelector("#bytes .treemap")),
     element(
       "div",
       {class: "columns wide"},

@@ -186,7 +186,13 @@ function imatrixSection(checkpoint) {
     "Importance matrix",
     note(coverageSummary(imatrix, rows)),
     roles.length > 1 ? choice("Role", pairs, roles[0], show) : null,
-    roles.length > 0 ? [coverageLegend(), place] : null,
+    roles.length > 0
+      ? [
+          coverageLegend(),
+          place,
+          saveButton("coverage", () => place.querySelector(".plot")),
+        ]
+      : null,
     rows.length > 0
       ? folded("Figures of each role and layer", () => coverageTable(rows), true)
       : null,

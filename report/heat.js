@@ -292,6 +292,7 @@ function heatSection(checkpoint) {
     ),
     legendPlace,
     scrolling("Map of role by layer", grid),
+    saveButton("layers", () => grid),
     folded("The same as a table", () => cellTable(checkpoint, cells), true),
   );
 }

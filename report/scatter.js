@@ -216,5 +216,6 @@ function scatterSection(checkpoint) {
     "Error against bits",
     choices.length > 1 ? choice("Points", choices, choices[0][0], show) : null,
     place,
+    saveButton("error", () => place.querySelector(".plot")),
   );
 }

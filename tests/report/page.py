@@ -8,6 +8,7 @@ import base64
 import pathlib
 import sys
 import tempfile
+import xml.etree.ElementTree as tree
 
 import browser
 import samples
@@ -211,6 +212,35 @@ def roles_stand_beside_those_of_the_base(chrome, pages):
     check(chrome.run("changeText({own: null, other: {size_bytes: 2}})") == "not known", "a role of one side")
 
 
+def figures_are_saved_as_drawings_of_their_own(chrome, pages):
+    S = "{http://www.w3.org/2000/svg}"
+    kinds = {"svg", "rect", "text", "polygon", "path", "line", "circle", "g", "title"}
+    wanted = {
+        "nine": {"layers": "#layers .square", "bytes": "#bytes .tile", "error": "#error .point"},
+        "hostile": {"layers": "#layers .square", "bytes": "#bytes .tile"},
+    }
+    for name, figures in wanted.items():
+        opened(chrome, pages, name)
+        chrome.settle()
+        chrome.run(
+            "(() => { window.kept = {}; URL.createObjectURL = (blob) => { window.kept.last = blob; return '#'; }; })()"
+        )
+        for id_, marks in figures.items():
+            chrome.run(f"document.querySelector('#{id_} .save').click()")
+            check(chrome.run("window.kept.last.type") == "image/svg+xml", f"{id_} of {name} is saved")
+            find = {"layers": ".heat", "bytes": ".treemap", "error": ".plot"}[id_]
+            root = tree.fromstring(chrome.run(f"svgOf(document.querySelector('#{id_} {find}'))"))
+            seen = {e.tag.removeprefix(S) for e in root.iter()}
+            check(seen <= kinds, f"{id_} of {name} has drawings and text alone", seen)
+            check(not any(key.startswith("on") or "href" in key for e in root.iter() for key in e.attrib), "it is inert")
+            mark = S + ("circle" if id_ == "error" else "rect")
+            count = chrome.run(f"document.querySelectorAll('{marks}').length")
+            check(sum(e.tag == mark for e in root.iter()) >= count > 0, f"{id_} of {name} has all its marks", count)
+            check("var(" not in tree.tostring(root, "unicode"), f"{id_} of {name} needs no style of the page")
+            texts = [t.text for t in root.iter(S + "text")]
+            check(len(texts) > 0, f"{id_} of {name} has its words")
+
+
 def experts_are_named_under_the_pointer(chrome, pages):
     opened(chrome, pages, "deepseek")
     chrome.run(
@@ -302,6 +332,7 @@ TESTS = [
     pareto_front_is_what_nothing_beats,
     points_of_one_type_stand_side_by_side,
     roles_stand_beside_those_of_the_base,
+    figures_are_saved_as_drawings_of_their_own,
     experts_are_named_under_the_pointer,
     checkpoints_have_tabs,
     commands_are_copied,

@@ -47,3 +47,4 @@ echo "--- other models"
 "$ckpt" report q4_0.gguf --against "$testdata/families/lfm2/hf" --json 2>&1; echo "exit $?"
 "$ckpt" report nothing/ 2>&1; echo "exit $?"
 "$ckpt" report 2>&1 | head -1
+"$ckpt" report "$testdata/qwen3-micro" -o x.svg 2>&1; ls x.* 2>/dev/null || echo "nothing was written"

@@ -8,6 +8,7 @@
   headers   a header is included by another file than its own .cc; in ONE_HEADER a .cc has its own, or is a step
   reading   transforms ask core for values by the headers of ASKED alone, and open no file
   codecs    a codec is known by its scheme or dtype, never by its name
+  sources   what computes bytes of others is a ComputedSource, which tells its inputs; no dynamic_cast looks for it
 
 usage: include_laws.py ROOT      prints each breach as "file:line: law" and exits 1
        include_laws.py --planted ROOT   breaks each law in a copy of ROOT and must see it
@@ -26,6 +27,9 @@ ASKED = {"core/chunks/evaluate.h", "core/chunks/repack.h", "core/io/cursor.h"}  
 ONE_HEADER = {"transforms/nvfp4", "transforms/to_gguf", "transforms/tokenizer"}
 READS = re.compile(r"\bopen_file\(|->read\(")
 COMPARES_NAME = re.compile(r"codec(\(\))?(->|\.)name (==|!=)|codec(\(\))?(->|\.)name\.(starts_with|find)")
+OTHER_CAST = re.compile(r"\bdynamic_cast<(?!const CLI::)")
+PLAIN_SOURCE = re.compile(r":\s*(public\s+)?ByteSource\b")
+PLAIN_SOURCES = {"core/io/bytes.cc", "core/model/computed_source.h", "transforms/from_gguf/skeleton.cc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 OTHER_PARSER = re.compile(r"\b(?:json|Json|ordered_json|JsonValue)::(?:parse|sax_parse|accept)\(")
 MAX_SOURCE_LINES, MAX_COLUMNS = 400, 100
@@ -79,6 +83,10 @@ def line_breach(where, line):
         return "transforms open and read no file; Context does"
     if where.parts[0] not in FREE - {"tools"} and COMPARES_NAME.search(code) and str(where) != "core/model/codec.cc":
         return "a codec is known by its scheme or dtype, not by its name"
+    if OTHER_CAST.search(code):
+        return "no dynamic_cast; computed_as() knows the kinds of a source"
+    if where.parts[0] not in {"tests", "bench", "fuzz"} and PLAIN_SOURCE.search(code) and str(where) not in PLAIN_SOURCES:
+        return "a ByteSource that does not tell what it reads; derive from ComputedSource"
     return None
 
 
@@ -134,6 +142,8 @@ PLANTED = {  # file: what is added to it, what must be said
     "transforms/edit/cast.cc": ("auto source = open_file(path);", "Context does"),
     "transforms/nvfp4/stray.cc": ("int stray;", "neither a step nor announced"),
     "checks/weights.cc": ('bool is_ours = codec.name == "nvfp4_ours";', "by its scheme or dtype"),
+    "tools/targets.h": ("inline auto* t = dynamic_cast<const TurnedSource*>(source);", "no dynamic_cast"),
+    "core/model/gather.h": ("class Scaled final : public ByteSource {};", "does not tell what it reads"),
     "transforms/transforms.h": ("// " + "x" * 98, "more than 100 columns"),
 }
 

@@ -34,9 +34,7 @@ std::string shape_text(const Tensor& tensor) {
 // columns exchanged.
 const Tensor& source_of(const Tensor& tensor) {
   const Tensor& from = tensor.is_stored() ? tensor : *tensor.recoded().from;
-  const auto& parts = from.stored().parts;
-  if (parts.size() != 1 || parts[0].size() != 1) return from;
-  const auto* turned = dynamic_cast<const TurnedSource*>(parts[0][0].source.get());
+  const auto* turned = made_by<TurnedSource>(from);
   return turned == nullptr ? from : turned->tensor();
 }
 

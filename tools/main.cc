@@ -9,6 +9,7 @@
 #include <csignal>
 #include <new>
 
+#include "core/io/files_read.h"
 #include "quantizers/quantizers.h"
 #include "tools/command_line.h"
 #include "tools/completion.h"
@@ -128,6 +129,7 @@ int run(int argc, char** argv) {
     std::fwrite(words.data(), 1, words.size(), stdout);
     return 0;
   }
+  const FilesRead files_read;
   const std::vector<std::string> words = in_own_words(typed);
   CommonOptions options;
   options.command = "ckpt";

@@ -13,6 +13,7 @@
 
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
+#include "core/model/computed_source.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
 #include "formats/formats.h"
@@ -28,14 +29,8 @@ namespace {
 
 constexpr size_t kShownNames = 12;
 
-using Identity = ByteSource::Identity;
-struct ByIdentity {
-  bool operator()(const Identity& a, const Identity& b) const {
-    return a.device != b.device ? a.device < b.device : a.inode < b.inode;
-  }
-};
-// What each input file is called in messages.
-using Inputs = std::map<Identity, std::string, ByIdentity>;
+// What each input file is called in messages, by device and inode.
+using Inputs = std::map<std::pair<uint64_t, uint64_t>, std::string>;
 
 // What stands there itself, no link followed; nullopt for nothing.
 Result<std::optional<struct stat>> look_at(const fs::path& path) {
@@ -67,28 +62,6 @@ void add_folder(Inputs& inputs, const InputPath& input) {
   }
 }
 
-void add_source(Inputs& inputs, const SharedSource& source) {
-  if (source == nullptr) return;
-  if (const auto identity = source->identity()) {
-    inputs.try_emplace(*identity, fmt::format("read for it ({})", source->name()));
-  }
-}
-
-void add_tensor(Inputs& inputs, std::set<const ByteSource*>& known, const Tensor& tensor) {
-  if (tensor.is_stored()) {
-    for (const auto& slices : tensor.stored().parts) {
-      for (const Slice& slice : slices) {
-        if (known.insert(slice.source.get()).second) add_source(inputs, slice.source);
-      }
-    }
-    return;
-  }
-  const Recoded& recoded = tensor.recoded();
-  for (const auto& one : {recoded.from, recoded.block_amax, recoded.moments}) {
-    if (one != nullptr && one->is_stored()) add_tensor(inputs, known, *one);
-  }
-}
-
 Inputs files_read(const Plan& plan, const std::vector<InputPath>& paths) {
   Inputs inputs;
   std::error_code ignored;
@@ -99,11 +72,12 @@ Inputs files_read(const Plan& plan, const std::vector<InputPath>& paths) {
       add_file(inputs, input.path, input.what);
     }
   }
-  std::set<const ByteSource*> known;
-  for (const Output& output : plan.outputs) {
-    for (const Tensor& tensor : output.checkpoint.tensors) add_tensor(inputs, known, tensor);
-    for (const OutputFile& file : output.layout.files) add_source(inputs, file.same_as.source);
-  }
+  each_source(plan, [&](const ByteSource& source) {
+    const FileState* state = source.file_state();
+    if (state == nullptr) return;
+    inputs.try_emplace({state->device, state->inode},
+                       fmt::format("read for it ({})", source.name()));
+  });
   return inputs;
 }
 

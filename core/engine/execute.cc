@@ -20,6 +20,7 @@
 #include "core/engine/task_memory.h"
 #include "core/io/block_cache.h"
 #include "core/io/folder.h"
+#include "core/model/computed_source.h"
 #include "core/outputs/output_files.h"
 #include "core/resume/resume.h"
 
@@ -54,6 +55,7 @@ class Engine {
   Status open();
   Status make();
   Status end();
+  Status check_inputs();
   Failure ended_by(Error error);
   void work();
   void do_task(size_t index, Worker& worker);
@@ -100,6 +102,7 @@ class Engine {
   uint64_t done_bytes_ = 0;
   std::atomic<uint64_t> resumed_bytes_{0};
   std::vector<FileReport> reports_;
+  bool inputs_changed_ = false;
 };
 
 void Engine::failed(size_t index, Error error) {
@@ -228,9 +231,6 @@ Status Engine::recode(const Task& task, Worker& worker) {
 }
 
 Status Engine::run_task(const Task& task, Worker& worker) {
-  if (options_.interrupted != nullptr && *options_.interrupted) {
-    return fail(ErrorCode::kInterrupted, "interrupted");
-  }
   switch (task.kind) {
     case Task::Kind::kHeader:
       return write_bytes(task);
@@ -248,9 +248,6 @@ Status Engine::run_task(const Task& task, Worker& worker) {
 
 // An earlier run has done it; what it wrote is still to be hashed.
 Status Engine::pass_over(const Task& task) {
-  if (options_.interrupted != nullptr && *options_.interrupted) {
-    return fail(ErrorCode::kInterrupted, "interrupted");
-  }
   for (const OutputRange& range : ranges_of(jobs_, task)) {
     resumed_bytes_ += range.size_bytes;
     CKPT_TRY(writer(task, range.file).put_written(range.offset_bytes, range.size_bytes));
@@ -283,7 +280,10 @@ void Engine::do_task(size_t index, Worker& worker) {
   }
   const bool is_done = resume_ != nullptr && resume_->is_done(jobs_, task);
   worker.is_scanning = task.kind == Task::Kind::kScan;
-  Status status = is_done ? pass_over(task) : run_task(task, worker);
+  const bool is_interrupted = options_.interrupted != nullptr && *options_.interrupted;
+  Status status = is_interrupted ? Status(fail(ErrorCode::kInterrupted, "interrupted"))
+                  : is_done      ? pass_over(task)
+                                 : run_task(task, worker);
   scans_->ended(jobs_, task);
   if (!status) {
     failed(index, std::move(status.error()));
@@ -334,26 +334,36 @@ Status Engine::make() {
   return {};
 }
 
+// Everything was read that ever will be.
+Status Engine::check_inputs() {
+  Status found = check_inputs_unchanged(plan_);
+  inputs_changed_ = !found && found.error().code == ErrorCode::kCorrupt;
+  return found;
+}
+
 Status Engine::end() {
-  if (resume_ != nullptr && resume_->leftovers() == Leftovers::kPublish) {
+  const bool is_made = resume_ != nullptr && resume_->leftovers() == Leftovers::kPublish;
+  if (is_made) {
     reports_ = resume_->reports();
   } else {
     CKPT_TRY(make());
     CKPT_ASSIGN(reports_, files_.finish());
-    if (is_share()) {
-      files_.keep();
-      return resume_->complete();
-    }
-    if (resume_ != nullptr) CKPT_TRY(resume_->ready(reports_));
   }
+  CKPT_TRY(check_inputs());
+  if (is_share()) {
+    files_.keep();
+    return resume_->complete();
+  }
+  if (resume_ != nullptr && !is_made) CKPT_TRY(resume_->ready(reports_));
   return files_.publish();
 }
 
-// An error that another run may be spared leaves what is finished to that one.
+// An error that another run may be spared leaves what is finished to that one; what was made of
+// inputs that changed is of no use to anyone, a share's ledger included.
 Failure Engine::ended_by(Error error) {
   const bool is_data = error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported;
   if (is_share()) files_.keep();  // it is never alone
-  const bool may_pass = !is_data || is_share();
+  const bool may_pass = !inputs_changed_ && (!is_data || is_share());
   if (resume_ == nullptr || !may_pass || !resume_->keep()) return Failure(std::move(error));
   files_.keep();
   if (error.code == ErrorCode::kIo || error.code == ErrorCode::kInterrupted) {

@@ -38,6 +38,7 @@ class File final : public ByteSource {
   File(std::string path, Descriptor descriptor, const struct stat& status)
       : path_(std::move(path)),
         status_(status),
+        state_(state_of(status)),
         size_bytes_(static_cast<uint64_t>(status.st_size)),
         files_(with_direct(std::move(descriptor)), [this] { return open_again(); }) {}
   File(const File&) = delete;
@@ -70,9 +71,7 @@ class File final : public ByteSource {
                                            AlignedBuffer& scratch) const override;
   uint64_t size_bytes() const override { return size_bytes_; }
   const std::string& name() const override { return path_; }
-  std::optional<Identity> identity() const override {
-    return Identity{status_.st_dev, status_.st_ino};
-  }
+  const FileState* file_state() const override { return &state_; }
 
  private:
   // Where the file system refuses direct I/O, everything goes through the page cache.
@@ -92,6 +91,7 @@ class File final : public ByteSource {
 
   std::string path_;
   struct stat status_;
+  FileState state_;
   uint64_t size_bytes_;
   mutable OpenOnDemand files_;
 };
@@ -183,17 +183,17 @@ Result<std::span<const std::byte>> ByteSource::fetch(uint64_t offset_bytes, uint
   return std::span<const std::byte>(out);
 }
 
-Result<SharedSource> open_file(const std::filesystem::path& path) {
+Result<SharedSource> open_file(const std::filesystem::path& path, ReadAs what) {
   CKPT_ASSIGN(Descriptor file, open_for_reading(path));
-  return open_file(std::move(file), path);
+  return open_file(std::move(file), path, what);
 }
 
-Result<SharedSource> open_file(Descriptor descriptor, const std::filesystem::path& path) {
-  struct stat status {};
-  const bool known = ::fstat(descriptor.get(), &status) == 0;
-  if (!known || !S_ISREG(status.st_mode)) {
-    return fail(known ? ErrorCode::kUsage : ErrorCode::kIo, "{}: {}; expected a file",
-                path.string(), known ? "not a regular file" : errno_text());
+Result<SharedSource> open_file(Descriptor descriptor, const std::filesystem::path& path,
+                               ReadAs what) {
+  auto found = what == ReadAs::kInput ? note_opened(descriptor, path) : status_of(descriptor);
+  CKPT_ASSIGN(const struct stat status, in(path.string(), std::move(found)));
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::kUsage, "{}: not a regular file; expected a file", path.string());
   }
   return SharedSource(std::make_shared<File>(path.string(), std::move(descriptor), status));
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,8 +12,11 @@
 #include "core/base/result.h"
 #include "core/io/buffers.h"
 #include "core/io/descriptor.h"
+#include "core/io/files_read.h"
 
 namespace ckpt {
+
+class ComputedSource;
 
 // A run of bytes of known size. Thread-safe: read() may be called from many threads at once.
 class ByteSource {
@@ -34,20 +36,23 @@ class ByteSource {
                                                    AlignedBuffer& scratch) const;
   // Memory that read() takes beside `out` for so many bytes, about.
   virtual uint64_t scratch_bytes(uint64_t /*size_bytes*/) const { return 0; }
-  // What the file is to the system, so that an output can be kept from being its own input.
-  struct Identity {
-    uint64_t device = 0, inode = 0;
-    bool operator==(const Identity&) const = default;
-  };
-  virtual std::optional<Identity> identity() const { return std::nullopt; }
+  // What the file was to the system when it was opened; nullptr for what is no file.
+  virtual const FileState* file_state() const { return nullptr; }
+  // What computes the bytes of others (core/model/computed_source.h); nullptr where they lie as
+  // they are.
+  virtual const ComputedSource* computed() const { return nullptr; }
 };
 
 using SharedSource = std::shared_ptr<const ByteSource>;
 
+// kOwn: a file that this program keeps for itself and may write or remove before it ends;
+// check_files_read() does not ask for it.
+enum class ReadAs : uint8_t { kInput, kOwn };
 // Opens a regular file (links are followed) for reading. Fails: kIo; kUsage for a folder.
-Result<SharedSource> open_file(const std::filesystem::path& path);
+Result<SharedSource> open_file(const std::filesystem::path& path, ReadAs what = ReadAs::kInput);
 // The same of a file that was opened at `path`.
-Result<SharedSource> open_file(Descriptor descriptor, const std::filesystem::path& path);
+Result<SharedSource> open_file(Descriptor descriptor, const std::filesystem::path& path,
+                               ReadAs what = ReadAs::kInput);
 
 // Bytes made while planning: a header, a computed tensor.
 SharedSource make_blob(std::string name, std::vector<std::byte> bytes);

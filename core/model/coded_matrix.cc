@@ -1,9 +1,11 @@
 #include "core/model/coded_matrix.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "core/base/arithmetic.h"
+#include "core/base/sha256.h"
 #include "core/model/findings.h"
 #include "core/model/float_convert.h"
 
@@ -213,7 +215,36 @@ Status CodedSource::decode_rows(uint64_t first, uint64_t count, std::span<float>
 }
 
 // Floats of some rows, and what they are decoded from.
-uint64_t CodedSource::scratch_bytes(uint64_t size_bytes) const {
+void CodedSource::each_input(const TakeInput& take) const {
+  take(matrix_.codes.bytes);
+  if (matrix_.has_zeros()) take(matrix_.zeros.bytes);
+  take(matrix_.scales.bytes);
+}
+
+std::string CodedSource::operation() const {
+  const auto grid = [](const CodeGrid& codes) {
+    return fmt::format("codes {} {} {} {} {:d} {:d} {:d} {} ", codes.outer, codes.inner, codes.bits,
+                       codes.word_bytes, codes.is_across, codes.is_transposed, codes.is_signed,
+                       fmt::join(codes.places, " "));
+  };
+  const auto values = [](const auto& shared) {
+    Sha256 sha256;
+    if (shared != nullptr) sha256.add(std::as_bytes(std::span(*shared)));
+    return shared == nullptr ? std::string("none") : sha256.finish();
+  };
+  const ScaleGrid& scales = matrix_.scales;
+  return fmt::format("{} {} {} {:d} {:08x} {:08x} ", matrix_.rows, matrix_.columns, matrix_.zero,
+                     matrix_.divides, std::bit_cast<uint32_t>(matrix_.factor),
+                     std::bit_cast<uint32_t>(matrix_.addend)) +
+         grid(matrix_.codes) + grid(matrix_.zeros) +
+         fmt::format("scales {} {} {} {:d} {} {} {:08x} table {} groups {}",
+                     static_cast<unsigned>(scales.dtype), scales.rows, scales.columns,
+                     scales.is_transposed, scales.tile_rows, scales.tile_columns,
+                     std::bit_cast<uint32_t>(scales.factor), values(matrix_.table),
+                     values(matrix_.groups));
+}
+
+uint64_t CodedSource::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t row_bytes = matrix_.columns * sizeof(float);
   const uint64_t most = std::max(kCodedValuesAtATime * sizeof(float), row_bytes);
   return 2 * std::min(size_bytes + 2 * row_bytes, most);

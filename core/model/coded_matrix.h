@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/io/bytes.h"
+#include "core/model/computed_source.h"
 #include "core/model/dtype.h"
 
 namespace ckpt {
@@ -67,15 +68,19 @@ struct CodedMatrix {
   bool has_zeros() const { return zeros.outer != 0; }
 };
 
-class CodedSource final : public ByteSource {
+class CodedSource final : public ComputedSource {
  public:
   // Requires: each grid has the bytes that its sizes say, and every group is below scales.columns.
   CodedSource(std::string name, CodedMatrix matrix);
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override { return matrix_.rows * matrix_.columns * sizeof(float); }
-  uint64_t scratch_bytes(uint64_t size_bytes) const override;
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override;
   const std::string& name() const override { return name_; }
+  static constexpr Kind kKind = Kind::kCoded;
+  Kind kind() const override { return kKind; }
+  void each_input(const TakeInput& take) const override;
+  std::string operation() const override;
   const CodedMatrix& matrix() const { return matrix_; }
 
  private:

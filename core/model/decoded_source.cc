@@ -54,6 +54,12 @@ Status DecodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
   return {};
 }
 
+// Some blocks and their values.
+uint64_t DecodedSource::own_scratch_bytes(uint64_t size_bytes) const {
+  const uint64_t most = std::max<uint64_t>(kValuesAtATime, codec_.block_values) * kValueBytes;
+  return 2 * std::min(size_bytes + 2 * codec_.block_values * kValueBytes, most);
+}
+
 DecodedTensor::DecodedTensor(Tensor tensor) : tensor_(std::move(tensor)) {
   CKPT_CHECK(tensor_.is_stored() && tensor_.codec->decode != nullptr);
   for (const std::vector<Slice>& slices : tensor_.stored().parts) parts_.emplace_back(slices);
@@ -86,7 +92,7 @@ Status DecodedTensor::read(uint64_t offset_bytes, std::span<std::byte> out) cons
 }
 
 // A band or more of floats, once more, and what they are decoded from.
-uint64_t DecodedTensor::scratch_bytes(uint64_t size_bytes) const {
+uint64_t DecodedTensor::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t band_bytes = tensor_.codec->band_rows * tensor_.row_values() * kValueBytes;
   const uint64_t most = std::max(band_bytes, kValuesAtATime * kValueBytes);
   return 3 * std::min(size_bytes + 2 * band_bytes, most);

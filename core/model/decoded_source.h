@@ -10,11 +10,12 @@
 
 #include "core/io/bytes.h"
 #include "core/model/checkpoint.h"
+#include "core/model/computed_source.h"
 #include "core/model/gather.h"
 
 namespace ckpt {
 
-class DecodedSource final : public ByteSource {
+class DecodedSource final : public ComputedSource {
  public:
   // Requires: whole blocks of a codec that has one part, cut by rows and blocks, and a decoder.
   DecodedSource(Slice encoded, const Codec& codec);
@@ -22,8 +23,11 @@ class DecodedSource final : public ByteSource {
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override;
   const std::string& name() const override { return encoded_.source->name(); }
-  const Slice& encoded() const { return encoded_; }
-  const Codec& codec() const { return codec_; }
+  static constexpr Kind kKind = Kind::kDecoded;
+  Kind kind() const override { return kKind; }
+  void each_input(const TakeInput& take) const override { take(encoded_); }
+  std::string operation() const override { return std::string(codec_.name); }
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override;
 
  private:
   Slice encoded_;
@@ -32,16 +36,19 @@ class DecodedSource final : public ByteSource {
 };
 
 // The same of a tensor whose codec has several parts, or rows that are coded together.
-class DecodedTensor final : public ByteSource {
+class DecodedTensor final : public ComputedSource {
  public:
   // Requires: the tensor is Stored and its codec has a decoder.
   explicit DecodedTensor(Tensor tensor);
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override { return tensor_.values() * sizeof(float); }
-  uint64_t scratch_bytes(uint64_t size_bytes) const override;
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override;
   const std::string& name() const override { return tensor_.name; }
-  const Tensor& tensor() const { return tensor_; }
+  static constexpr Kind kKind = Kind::kDecodedTensor;
+  Kind kind() const override { return kKind; }
+  void each_input(const TakeInput& take) const override { each_slice(tensor_, take); }
+  std::string operation() const override { return described(tensor_); }
 
  private:
   Status decode_rows(uint64_t first, std::span<float> values) const;

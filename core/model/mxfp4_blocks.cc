@@ -1,6 +1,7 @@
 #include "core/model/mxfp4_blocks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -124,6 +125,18 @@ Status Mxfp4BlockAmax::fill(uint64_t first_block, std::span<float> out) const {
     out[kHalves * i] = out[kHalves * i + 1] = amax;
   }
   return {};
+}
+
+std::string Mxfp4BlockAmax::operation() const {
+  return fmt::format("{} {} {:08x}", described(tensor_), choice_.smallest,
+                     std::bit_cast<uint32_t>(choice_.when_zeros));
+}
+
+// Magnitudes, and the codes and scales of their blocks.
+uint64_t Mxfp4BlockAmax::own_scratch_bytes(uint64_t size_bytes) const {
+  constexpr uint64_t kPairBytes = kHalves * sizeof(float);
+  const uint64_t pairs = std::min(size_bytes / kPairBytes + 2, kBlocksAtATime);
+  return pairs * (kPairBytes + kMxfp4BlockBytes + 1);
 }
 
 Status Mxfp4BlockAmax::read(uint64_t offset_bytes, std::span<std::byte> out) const {

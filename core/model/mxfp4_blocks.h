@@ -14,6 +14,7 @@
 
 #include "core/io/bytes.h"
 #include "core/model/checkpoint.h"
+#include "core/model/computed_source.h"
 #include "core/model/gather.h"
 
 namespace ckpt {
@@ -40,7 +41,7 @@ Result<uint64_t> count_mxfp4_zeros(const Tensor& tensor, int smallest);
 
 // The magnitude to scale each block of 16 values by, F32 in the order of the values: 6 x 2^k inside
 // the window of the tensor's own K, else the block's largest.
-class Mxfp4BlockAmax final : public ByteSource {
+class Mxfp4BlockAmax final : public ComputedSource {
  public:
   struct Choice {
     int smallest;      // k of the last block inside
@@ -52,8 +53,11 @@ class Mxfp4BlockAmax final : public ByteSource {
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override { return tensor_.values() / 16 * sizeof(float); }
   const std::string& name() const override { return tensor_.name; }
-  const Tensor& tensor() const { return tensor_; }
-  const Choice& choice() const { return choice_; }
+  static constexpr Kind kKind = Kind::kMxfp4BlockAmax;
+  Kind kind() const override { return kKind; }
+  void each_input(const TakeInput& take) const override { each_slice(tensor_, take); }
+  std::string operation() const override;
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override;
 
  private:
   Status fill(uint64_t first_block, std::span<float> out) const;

@@ -111,7 +111,12 @@ Status StridedSource::fill(const Rows& rows, std::span<std::byte> out) const {
   return {};
 }
 
-uint64_t StridedSource::scratch_bytes(uint64_t size_bytes) const {
+std::string StridedSource::operation() const {
+  return fmt::format("{} {} [{}] [{}]", element_bytes_, grid_.first, fmt::join(grid_.sizes, " "),
+                     fmt::join(grid_.strides, " "));
+}
+
+uint64_t StridedSource::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t row_bytes = grid_.sizes[2] * element_bytes_;
   return std::min(size_bytes + 2 * row_bytes, std::max(kSpanBytes, row_bytes)) + kSpanBytes;
 }

@@ -13,6 +13,7 @@
 
 #include "core/io/bytes.h"
 #include "core/model/checkpoint.h"
+#include "core/model/computed_source.h"
 
 namespace ckpt {
 
@@ -22,7 +23,7 @@ struct StridedGrid {
   std::array<uint64_t, 3> strides = {};  // in elements
 };
 
-class StridedSource final : public ByteSource {
+class StridedSource final : public ComputedSource {
  public:
   // Requires: every element of the grid lies in `from`.
   StridedSource(Slice from, uint64_t element_bytes, const StridedGrid& grid)
@@ -30,8 +31,12 @@ class StridedSource final : public ByteSource {
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override;
-  uint64_t scratch_bytes(uint64_t size_bytes) const override;
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override;
   const std::string& name() const override { return from_.source->name(); }
+  static constexpr Kind kKind = Kind::kStrided;
+  Kind kind() const override { return kKind; }
+  void each_input(const TakeInput& take) const override { take(from_); }
+  std::string operation() const override;
   const Slice& from() const { return from_; }
   uint64_t element_bytes() const { return element_bytes_; }
   const StridedGrid& grid() const { return grid_; }

@@ -71,7 +71,7 @@ Status TurnedSource::decode(const Window& window, uint64_t first_row, std::span<
 }
 
 // Whole blocks of columns, and what is read, cut and decoded for some of them.
-uint64_t TurnedSource::scratch_bytes(uint64_t size_bytes) const {
+uint64_t TurnedSource::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t block_bytes = tensor_.codec->block_values * tensor_.shape[1] * sizeof(float);
   const uint64_t turned =
       std::min(size_bytes + 2 * block_bytes, std::max(kTurnedBytes, block_bytes));

@@ -13,11 +13,12 @@
 
 #include "core/io/bytes.h"
 #include "core/model/checkpoint.h"
+#include "core/model/computed_source.h"
 #include "core/model/gather.h"
 
 namespace ckpt {
 
-class TurnedSource final : public ByteSource {
+class TurnedSource final : public ComputedSource {
  public:
   // Whether it can read such a tensor: Stored, three axes, no scale that rows or a whole row share.
   static bool takes(const Tensor& tensor);
@@ -26,8 +27,12 @@ class TurnedSource final : public ByteSource {
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override { return tensor_.values() * sizeof(float); }
-  uint64_t scratch_bytes(uint64_t size_bytes) const override;
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override;
   const std::string& name() const override { return tensor_.name; }
+  static constexpr Kind kKind = Kind::kTurned;
+  Kind kind() const override { return kKind; }
+  void each_input(const TakeInput& take) const override { each_slice(tensor_, take); }
+  std::string operation() const override { return described(tensor_); }
   const Tensor& tensor() const { return tensor_; }
 
  private:

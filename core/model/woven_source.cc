@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/arithmetic.h"
+#include "core/model/computed_source.h"
 #include "core/model/findings.h"
 #include "core/model/gather.h"
 
@@ -36,7 +37,7 @@ Status check_range(const ByteSource& source, uint64_t offset_bytes, uint64_t wan
                         offset_bytes, offset_bytes + wanted_bytes, size)));
 }
 
-class WovenSource final : public ByteSource {
+class WovenSource final : public ComputedSource {
  public:
   struct Run {
     Slice from;
@@ -66,11 +67,20 @@ class WovenSource final : public ByteSource {
   uint64_t size_bytes() const override {
     return runs_[0].from.size_bytes / runs_[0].size_bytes * turn_bytes_;
   }
-  uint64_t scratch_bytes(uint64_t size_bytes) const override {
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override {
     const uint64_t largest = std::max(kTurnsBytes, turn_bytes_);
     return 2 * std::min(size_bytes + 2 * turn_bytes_, largest);
   }
   const std::string& name() const override { return runs_[0].from.source->name(); }
+  Kind kind() const override { return Kind::kWoven; }
+  void each_input(const TakeInput& take) const override {
+    for (const Run& run : runs_) take(run.from);
+  }
+  std::string operation() const override {
+    std::string out;
+    for (const Run& run : runs_) out += fmt::format("{} ", run.size_bytes);
+    return out;
+  }
 
  private:
   // Whole turns from `first` on.
@@ -91,7 +101,7 @@ class WovenSource final : public ByteSource {
   uint64_t turn_bytes_ = 0;
 };
 
-class RepackedPart final : public ByteSource {
+class RepackedPart final : public ComputedSource {
  public:
   RepackedPart(Tensor tensor, const Codec& codec, size_t part)
       : tensor_(std::move(tensor)),
@@ -121,12 +131,17 @@ class RepackedPart final : public ByteSource {
   }
   uint64_t size_bytes() const override { return bytes_of(codec_, part_, tensor_.rows()); }
   // What is read and the parts that are made of it, of the rows that are asked for.
-  uint64_t scratch_bytes(uint64_t size_bytes) const override {
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override {
     const uint64_t row_bytes = bytes_of(*tensor_.codec, 0, 1);
     const uint64_t rows = divide_up(size_bytes, bytes_of(codec_, part_, 1)) + 1;
     return 3 * std::min(rows * row_bytes, std::max(kTurnsBytes, row_bytes));
   }
   const std::string& name() const override { return tensor_.name; }
+  Kind kind() const override { return Kind::kRepacked; }
+  void each_input(const TakeInput& take) const override { each_slice(tensor_, take); }
+  std::string operation() const override {
+    return fmt::format("{} {} {}", described(tensor_), codec_.name, part_);
+  }
 
  private:
   uint64_t bytes_of(const Codec& codec, size_t part, uint64_t rows) const {

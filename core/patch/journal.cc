@@ -56,7 +56,7 @@ bool parse_line(std::string_view text, JournalLine& line) {
 }
 
 Result<BoundJournal> read_journal(const fs::path& path) {
-  CKPT_ASSIGN(const SharedSource source, open_file(journal_of(path)));
+  CKPT_ASSIGN(const SharedSource source, open_file(journal_of(path), ReadAs::kOwn));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxJournalBytes));
   return in(source->name(), parse_journal(text));
 }

@@ -89,6 +89,7 @@ Result<ExecuteReport> Stager::stage() {
     if (!is_whole(file)) staged.sha256.clear();  // only its header was seen
   }
   CKPT_TRY(clone_shifted());
+  CKPT_TRY(check_files_read());
   CKPT_TRY(close_to_others());
   return report;
 }

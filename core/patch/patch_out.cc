@@ -1,6 +1,7 @@
 // A patched checkpoint written elsewhere: what does not change is linked or copied (patch.h).
 #include <set>
 
+#include "core/io/files_read.h"
 #include "core/outputs/place.h"
 #include "core/patch/patch.h"
 
@@ -112,6 +113,7 @@ Result<ExecuteReport> Elsewhere::run() {
   CKPT_ASSIGN(const OpenFolder root, OpenFolder::open(partial_path(out_), true));
   CKPT_ASSIGN(ExecuteReport report, write(files, root));
   CKPT_TRY(link_others(files, root));
+  CKPT_TRY(check_files_read());
   CKPT_TRY(place.publish());
   return report;
 }

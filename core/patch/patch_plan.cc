@@ -58,7 +58,7 @@ struct OnDisk {
   bool exists = false;
   bool is_own_file = false;  // a regular file with one name: may be written over
   uint64_t size_bytes = 0;
-  ByteSource::Identity identity;
+  uint64_t device = 0, inode = 0;
 };
 
 Result<OnDisk> look(const fs::path& path) {
@@ -73,7 +73,8 @@ Result<OnDisk> look(const fs::path& path) {
   }
   out.is_own_file = S_ISREG(own.st_mode) && own.st_nlink == 1;
   out.size_bytes = static_cast<uint64_t>(target.st_size);
-  out.identity = {target.st_dev, target.st_ino};
+  out.device = target.st_dev;
+  out.inode = target.st_ino;
   return out;
 }
 
@@ -98,7 +99,10 @@ std::optional<uint64_t> shift_of(const Output& after, const OutputFile& file, co
     if (moved != *shift || slice.source != source) return std::nullopt;
     end = extent.offset_bytes + extent.size_bytes;
   }
-  if (!shift || source->identity() != disk.identity) return std::nullopt;
+  const FileState* state = shift ? source->file_state() : nullptr;
+  if (state == nullptr || state->device != disk.device || state->inode != disk.inode) {
+    return std::nullopt;
+  }
   return disk.size_bytes + *shift == file.size_bytes ? shift : std::nullopt;
 }
 

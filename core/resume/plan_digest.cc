@@ -1,21 +1,13 @@
 #include "core/resume/plan_digest.h"
 
-#include <sys/stat.h>
-
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <span>
 
 #include "core/base/sha256.h"
-#include "core/model/coded_matrix.h"
-#include "core/model/decoded_source.h"
-#include "core/model/mxfp4_blocks.h"
-#include "core/model/strided_source.h"
-#include "core/model/turned_source.h"
+#include "core/model/computed_source.h"
 
 namespace ckpt {
 namespace {
@@ -23,7 +15,7 @@ namespace {
 class Digester {
  public:
   Result<PlanDigest> run(const Plan& plan, std::string_view version) {
-    say("ckpt-plan 1\nversion {}\n", version);
+    say("ckpt-plan 2\nversion {}\n", version);
     for (const Output& output : plan.outputs) add_output(output);
     flush();
     if (error_) return Failure(std::move(*error_));
@@ -56,83 +48,25 @@ class Digester {
     say(" {} {}\n", values.size(), sha256.finish());
   }
 
-  void add_input(const ByteSource& source, const ByteSource::Identity& identity) {
-    InputFile file{source.name(), source.size_bytes(), 0, identity.inode};
-    struct stat status {};
-    const bool found = ::stat(file.path.c_str(), &status) == 0;
-    if (!found || status.st_ino != identity.inode || status.st_dev != identity.device ||
-        static_cast<uint64_t>(status.st_size) != file.size_bytes) {
-      if (!error_) {
-        error_ = Error{ErrorCode::kIo, file.path,
-                       found ? "became another file while it was read" : std::strerror(errno),
-                       "again when nobody writes to it"};
-      }
-      return;
-    }
-    file.modified_ns = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-    inputs_.push_back(std::move(file));
-  }
-
-  void add_grid(const CodeGrid& grid) {
-    say("codes {} {} {} {} {} {} {} {} ", grid.outer, grid.inner, grid.bits, grid.word_bytes,
-        grid.is_across, grid.is_transposed, grid.is_signed, fmt::join(grid.places, " "));
-    if (grid.outer != 0) add_slice(grid.bytes);
-  }
-
-  void add_coded(const CodedMatrix& matrix) {
-    const ScaleGrid& scales = matrix.scales;
-    say(" coded {} {} {} {} {:08x} {:08x}\n", matrix.rows, matrix.columns, matrix.zero,
-        matrix.divides, std::bit_cast<uint32_t>(matrix.factor),
-        std::bit_cast<uint32_t>(matrix.addend));
-    add_grid(matrix.codes);
-    add_grid(matrix.zeros);
-    say("scales {} {} {} {} {} {} {:08x} ", static_cast<unsigned>(scales.dtype), scales.rows,
-        scales.columns, scales.is_transposed, scales.tile_rows, scales.tile_columns,
-        std::bit_cast<uint32_t>(scales.factor));
-    add_slice(scales.bytes);
-    if (matrix.table != nullptr) add_values(*matrix.table);
-    if (matrix.groups != nullptr) add_values(*matrix.groups);
-  }
-
-  void add_parts(const Tensor& tensor) {
-    for (const auto& part : tensor.stored().parts) {
-      for (const Slice& slice : part) add_slice(slice);
-    }
+  void add_input(const ByteSource& source, const FileState& state) {
+    inputs_.push_back({source.name(), state.size_bytes, state.modified_ns, state.inode});
   }
 
   void add_source(const ByteSource& source) {
     if (is_known(&source)) return;
-    if (const auto* decoded = dynamic_cast<const DecodedSource*>(&source)) {
-      say(" decoded {} ", decoded->codec().name);
-      return add_slice(decoded->encoded());
+    if (const ComputedSource* computed = source.computed()) {
+      say(" computed {} {} ", static_cast<unsigned>(computed->kind()), computed->operation());
+      return computed->each_input([this](const Slice& slice) { add_slice(slice); });
     }
-    if (const auto* decoded = dynamic_cast<const DecodedTensor*>(&source)) {
-      say(" decoded {} ", decoded->tensor().codec->name);
-      return add_parts(decoded->tensor());
-    }
-    if (const auto* turned = dynamic_cast<const TurnedSource*>(&source)) {
-      const Tensor& tensor = turned->tensor();
-      say(" turned {} {} ", tensor.codec->name, fmt::join(tensor.shape, " "));
-      return add_parts(tensor);
-    }
-    if (const auto* amax = dynamic_cast<const Mxfp4BlockAmax*>(&source)) {
-      say(" mxfp4-amax {} {} ", amax->choice().smallest, amax->choice().when_zeros);
-      return add_parts(amax->tensor());
-    }
-    if (const auto* coded = dynamic_cast<const CodedSource*>(&source)) {
-      return add_coded(coded->matrix());
-    }
-    if (const auto* strided = dynamic_cast<const StridedSource*>(&source)) {
-      const StridedGrid& grid = strided->grid();
-      say(" strided {} {} {} {} ", strided->element_bytes(), grid.first, fmt::join(grid.sizes, " "),
-          fmt::join(grid.strides, " "));
-      return add_slice(strided->from());
-    }
-    if (const auto identity = source.identity()) {
+    if (const FileState* state = source.file_state()) {
       const std::string& name = source.name();
       say(" file {} {} {}\n", inputs_.size(), source.size_bytes(),
           name.substr(name.rfind('/') + 1));
-      add_input(source, *identity);
+      return add_input(source, *state);
+    }
+    if (source.memory().size() != source.size_bytes()) {
+      error_ =
+          Error{ErrorCode::kUnsupported, source.name(), "bytes that nothing tells from others", ""};
       return;
     }
     Sha256 sha256;
@@ -163,18 +97,14 @@ class Digester {
     add_values(*op.index);
   }
 
-  void add_tensor_behind(const char* what, const Tensor* tensor) {
-    if (tensor == nullptr) return;
-    say("{} ", what);
-    add_tensor(*tensor);
-  }
-
   void add_recoded(const Recoded& recoded) {
-    add_tensor_behind("from", recoded.from.get());
+    for (const TensorBehind& behind : tensors_behind(recoded)) {
+      say("{} ", behind.what);
+      add_tensor(*behind.tensor);
+    }
     for (const ValueOp& op : recoded.ops) {
       std::visit([this](const auto& one) { add_op(one); }, op);
     }
-    for (const auto& peer : recoded.peers) add_tensor_behind("peer", peer.get());
     if (recoded.weights != nullptr) {
       say("weights ");
       add_values(recoded.weights->weights);
@@ -186,9 +116,7 @@ class Digester {
     const EncodeOptions& options = recoded.options;
     say("encode {} {} {}\n", options.cpu_rounding, static_cast<unsigned>(options.search),
         options.searches_alone);
-    add_tensor_behind("block-amax", recoded.block_amax.get());
     if (recoded.repack != nullptr) say("repack {}\n", recoded.repack->from->name);
-    add_tensor_behind("moments", recoded.moments.get());
   }
 
   // A tensor's name matters where it stands in a header, which has a digest of its own.

@@ -102,7 +102,7 @@ Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file,
         "{}: others may have written to it; expected a file that only this user writes to",
         file.string());
   }
-  CKPT_ASSIGN(const SharedSource source, open_file(std::move(opened), file));
+  CKPT_ASSIGN(const SharedSource source, open_file(std::move(opened), file, ReadAs::kOwn));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxBytes));
   if (!text.starts_with(kMagic)) {
     return fail_with_hint(ErrorCode::kUsage, std::string(kOther),

@@ -8,13 +8,6 @@
 namespace ckpt {
 namespace {
 
-// The grid that all values of `made` are; nullptr for rows that lie as they are.
-const StridedSource* grid_behind(const Tensor& made) {
-  const std::vector<std::vector<Slice>>& parts = stored_of(made).parts;
-  if (parts.empty() || parts[0].size() != 1) return nullptr;
-  return dynamic_cast<const StridedSource*>(parts[0][0].source.get());
-}
-
 // One axis of a grid: how far its elements lie apart in both tensors.
 struct GridAxis {
   uint64_t size, folder_stride, gguf_stride;
@@ -87,7 +80,7 @@ Result<GridMap> find_moved_grids(const std::vector<Tensor>& folder, const std::v
   GridMap out;
   std::vector<size_t> others;
   for (const size_t number : wanted) {
-    const StridedSource* source = grid_behind(made[number]);
+    const auto* source = made_by<StridedSource>(made[number]);  // rows may lie as they are
     if (source == nullptr) {
       others.push_back(number);
       continue;

@@ -29,12 +29,6 @@ bool is_mxfp4_in_parts(const Tensor& tensor) {
          tensor.codec->parts.size() == 2;
 }
 
-const TurnedSource* turned_source_of(const Tensor& tensor) {
-  if (!tensor.is_stored() || tensor.stored().parts.size() != 1) return nullptr;
-  const std::vector<Slice>& slices = tensor.stored().parts[0];
-  return slices.size() != 1 ? nullptr : dynamic_cast<const TurnedSource*>(slices[0].source.get());
-}
-
 // What NVFP4 scales each block by: in the order of `weight`'s values, for its codec's blocks.
 Tensor block_amax_of(const Tensor& weight, Mxfp4BlockAmax::Choice choice, Codecs codecs) {
   const Tensor& own = *mxfp4_of(weight);
@@ -149,7 +143,7 @@ Status check_said_cache(const QuantStatement& statement, const ExportOptions& op
 
 const Tensor* mxfp4_of(const Tensor& tensor) {
   if (is_mxfp4_in_parts(tensor)) return &tensor;
-  const TurnedSource* turned = turned_source_of(tensor);
+  const auto* turned = made_by<TurnedSource>(tensor);
   return turned != nullptr && is_mxfp4_in_parts(turned->tensor()) ? &turned->tensor() : nullptr;
 }
 

@@ -106,7 +106,7 @@ template <class Source>
 const Source* source_of(const Tensor& tensor) {
   if (!tensor.is_stored() || tensor.stored().parts.size() != 1) return nullptr;
   const std::vector<Slice>& slices = tensor.stored().parts[0];
-  return slices.empty() ? nullptr : dynamic_cast<const Source*>(slices[0].source.get());
+  return slices.empty() ? nullptr : computed_as<Source>(*slices[0].source);
 }
 
 }  // namespace

@@ -1,0 +1,125 @@
+#include "core/io/files_read.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace ckpt {
+namespace {
+
+// More than a tick of the clock that the system takes times of files from.
+constexpr int64_t kTickNs = 20'000'000;
+constexpr int kMostTicks = 50;  // of a file that is written to all the time
+
+struct Recorders {
+  std::mutex mutex;
+  std::vector<FilesRead*> all;
+};
+Recorders& recorders() {
+  static Recorders* const made = new Recorders;  // read by objects that outlive main()
+  return *made;
+}
+
+int64_t now_ns() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+}
+
+// Once its last write is older than a tick.
+Result<struct stat> settled_status(const Descriptor& file) {
+  for (int i = 0;; ++i) {
+    CKPT_ASSIGN(const struct stat status, status_of(file));
+    const int64_t age_ns = now_ns() - state_of(status).modified_ns;
+    if (!S_ISREG(status.st_mode) || age_ns < 0 || age_ns >= kTickNs || i == kMostTicks) {
+      return status;
+    }
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs - age_ns));
+  }
+}
+
+Failure changed(const std::filesystem::path& path, std::string what) {
+  return Failure(Error{ErrorCode::kCorrupt, path.string(),
+                       std::move(what) + " while it was read; what was made of it is not kept",
+                       "again when nobody writes to it"});
+}
+
+}  // namespace
+
+FileState state_of(const struct stat& status) {
+  return {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+          int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+Result<struct stat> status_of(const Descriptor& file) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) == 0) return status;
+  return fail(ErrorCode::kIo, "{}", std::strerror(errno));
+}
+
+// Opened, not only looked at: a file system in the network then asks its server.
+Status check_unchanged(const std::filesystem::path& path, const FileState& before) {
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  } while (descriptor < 0 && errno == EINTR);
+  const int error = errno;
+  const Descriptor file(descriptor);
+  if (!file.is_open() && error == ENOENT) return changed(path, "was removed");
+  if (!file.is_open()) {
+    return fail(ErrorCode::kIo, "{}: cannot be opened again: {}", path.string(),
+                std::strerror(error));
+  }
+  CKPT_ASSIGN(const struct stat status, status_of(file));
+  const FileState now = state_of(status);
+  if (now == before) return {};
+  if (now.device != before.device || now.inode != before.inode) {
+    return changed(path, "became another file");
+  }
+  if (now.size_bytes == before.size_bytes) return changed(path, "was written to");
+  return changed(path, fmt::format("went from {} to {} bytes", before.size_bytes, now.size_bytes));
+}
+
+FilesRead::FilesRead() {
+  const std::lock_guard lock(recorders().mutex);
+  recorders().all.push_back(this);
+}
+
+FilesRead::~FilesRead() {
+  const std::lock_guard lock(recorders().mutex);
+  std::erase(recorders().all, this);
+}
+
+Status check_files_read() {
+  std::set<std::pair<std::string, FileState>> files;
+  {
+    const std::lock_guard lock(recorders().mutex);
+    for (const FilesRead* recorder : recorders().all) {
+      files.insert(recorder->files_.begin(), recorder->files_.end());
+    }
+  }
+  for (const auto& [path, state] : files) CKPT_TRY(check_unchanged(path, state));
+  return {};
+}
+
+Result<struct stat> note_opened(const Descriptor& file, const std::filesystem::path& path) {
+  bool is_noted = false;
+  {
+    const std::lock_guard lock(recorders().mutex);
+    is_noted = !recorders().all.empty();
+  }
+  if (!is_noted) return status_of(file);
+  CKPT_ASSIGN(const struct stat status, settled_status(file));
+  const std::lock_guard lock(recorders().mutex);
+  for (FilesRead* recorder : recorders().all) {
+    recorder->files_.emplace(path.string(), state_of(status));
+  }
+  return status;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,83 @@
+// Bytes that are computed while they are read, of bytes that lie elsewhere.
+//
+//   digest of a plan, inputs of a ledger, what may be overwritten,      each_source ─▶ each_input
+//   inputs that changed while they were read, memory
+//
+// Whoever asks what a plan reads asks here, and every kind must answer: a kind that is forgotten
+// does not compile, and tests/core/computed_source_test.cc makes each of the list below.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/io/bytes.h"
+#include "core/model/checkpoint.h"
+#include "core/model/plan.h"
+
+namespace ckpt {
+
+class ComputedSource : public ByteSource {
+ public:
+  enum class Kind : uint8_t {
+    kDecoded,
+    kDecodedTensor,
+    kTurned,
+    kStrided,
+    kWoven,
+    kRepacked,
+    kCoded,
+    kMxfp4BlockAmax,
+    kCount,
+  };
+  using TakeInput = std::function<void(const Slice&)>;
+
+  virtual Kind kind() const = 0;
+  // Every slice that read() may read, in the order in which the operation has them.
+  virtual void each_input(const TakeInput& take) const = 0;
+  // What is done to them, with every number that the bytes depend on.
+  virtual std::string operation() const = 0;
+  // Memory that read() takes itself, beside what its inputs take while they are read.
+  virtual uint64_t own_scratch_bytes(uint64_t size_bytes) const = 0;
+
+  uint64_t scratch_bytes(uint64_t size_bytes) const final;
+  const ComputedSource* computed() const final { return this; }
+};
+
+// `source` as the kind T; nullptr where it is another.
+template <class T>
+const T* computed_as(const ByteSource& source) {
+  const ComputedSource* computed = source.computed();
+  return computed == nullptr || computed->kind() != T::kKind ? nullptr
+                                                             : static_cast<const T*>(computed);
+}
+
+// The source of kind T that all bytes of a Stored tensor's first part come from, or nullptr.
+template <class T>
+const T* made_by(const Tensor& tensor) {
+  if (!tensor.is_stored() || tensor.stored().parts.empty()) return nullptr;
+  const std::vector<Slice>& slices = tensor.stored().parts[0];
+  return slices.size() != 1 ? nullptr : computed_as<T>(*slices[0].source);
+}
+
+// Every slice of a Stored tensor, part after part.
+void each_slice(const Tensor& tensor, const ComputedSource::TakeInput& take);
+// Its codec, its shape and how its slices are divided among parts, for operation().
+std::string described(const Tensor& tensor);
+
+// The tensors that a computed one reads, with what each is to it.
+struct TensorBehind {
+  const char* what;
+  const Tensor* tensor;
+};
+std::vector<TensorBehind> tensors_behind(const Recoded& recoded);
+
+// Everything that carrying `plan` out reads: each source once, computed ones before their inputs.
+void each_source(const Plan& plan, const std::function<void(const ByteSource&)>& take);
+
+// Requires that every file which carrying `plan` out reads, and every one that a FilesRead has
+// written down, is what it was when it was opened. Fails: as check_unchanged().
+Status check_inputs_unchanged(const Plan& plan);
+
+}  // namespace ckpt

@@ -1,0 +1,260 @@
+// Whatever computes bytes of others tells all of its inputs: to the digest of a plan, to a ledger,
+// and to those who ask whether an input has changed.
+#include "core/model/computed_source.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <set>
+
+#include "core/engine/execute.h"
+#include "core/model/coded_matrix.h"
+#include "core/model/decoded_source.h"
+#include "core/model/mxfp4_blocks.h"
+#include "core/model/strided_source.h"
+#include "core/model/turned_source.h"
+#include "core/model/woven_source.h"
+#include "core/resume/plan_digest.h"
+#include "quantizers/quantizers.h"
+#include "tests/pipeline/ended_run.h"
+#include "tests/support/files.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = ComputedSource::Kind;
+
+// Makes an input of so many bytes.
+using MakeInput = std::function<SharedSource(uint64_t size_bytes)>;
+
+constexpr uint64_t kRows = 2048, kColumns = 256;
+
+Slice whole(const SharedSource& source) { return {source, 0, source->size_bytes()}; }
+
+// A tensor whose parts lie in two inputs each.
+Tensor in_pieces(const char* codec, std::vector<uint64_t> shape, const MakeInput& input) {
+  Tensor out;
+  out.name = "t";
+  out.shape = std::move(shape);
+  out.codec = find_codec(all_codecs(), codec);
+  Stored stored;
+  for (size_t part = 0; part < out.codec->parts.size(); ++part) {
+    const uint64_t size = part_size_bytes(out, part);
+    stored.parts.push_back({whole(input(size / 2)), whole(input(size - size / 2))});
+  }
+  out.origin = std::move(stored);
+  return out;
+}
+
+Tensor plain(const MakeInput& input) {
+  Tensor out;
+  out.name = "t";
+  out.shape = {kRows, kColumns};
+  out.codec = find_codec(all_codecs(), "f32");
+  out.origin = Stored{{{whole(input(kRows * kColumns * sizeof(float)))}}};
+  return out;
+}
+
+SharedSource only_source(const Tensor& tensor) { return tensor.stored().parts[0][0].source; }
+
+SharedSource coded(const MakeInput& input) {
+  CodedMatrix matrix;
+  matrix.rows = kRows;
+  matrix.columns = kColumns;
+  matrix.codes.outer = kRows;
+  matrix.codes.inner = kColumns;
+  matrix.codes.bytes = whole(input(matrix.codes.size_bytes()));
+  matrix.zeros.outer = kRows;
+  matrix.zeros.inner = kColumns / 32;
+  matrix.zeros.bytes = whole(input(matrix.zeros.size_bytes()));
+  matrix.scales = {.bytes = whole(input(kRows * kColumns / 32 * sizeof(float))),
+                   .rows = kRows,
+                   .columns = kColumns / 32,
+                   .tile_columns = 32};
+  return std::make_shared<const CodedSource>("t", std::move(matrix));
+}
+
+// A kind without a case does not compile.
+SharedSource make_kind(Kind kind, const MakeInput& input) {
+  switch (kind) {
+    case Kind::kDecoded:
+      return std::make_shared<const DecodedSource>(whole(input(kRows * kColumns * 2)),
+                                                   *find_codec(all_codecs(), "bf16"));
+    case Kind::kDecodedTensor:
+      return std::make_shared<const DecodedTensor>(in_pieces("mxfp4_ct", {kRows, kColumns}, input));
+    case Kind::kTurned:
+      return std::make_shared<const TurnedSource>(
+          in_pieces("mxfp4_ct", {4, kRows, kColumns}, input));
+    case Kind::kStrided:
+      return only_source(take_every(plain(input), 0, 2).value());
+    case Kind::kWoven:
+      return only_source(
+          weave({{plain(input), 2}, {plain(input), 2}}, {kRows, 2 * kColumns}).value());
+    case Kind::kRepacked:
+      return repacked_part(in_pieces("mxfp4", {kRows, kColumns}, input),
+                           *find_codec(all_codecs(), "mxfp4_ct"), 0);
+    case Kind::kCoded:
+      return coded(input);
+    case Kind::kMxfp4BlockAmax:  // codes are read where a block lies below the smallest power
+      return std::make_shared<const Mxfp4BlockAmax>(in_pieces("mxfp4_ct", {kRows, kColumns}, input),
+                                                    Mxfp4BlockAmax::Choice{300, 1});
+    case Kind::kCount:
+      break;
+  }
+  return nullptr;
+}
+
+std::vector<Kind> all_kinds() {
+  std::vector<Kind> out;
+  for (int i = 0; i < static_cast<int>(Kind::kCount); ++i) out.push_back(static_cast<Kind>(i));
+  return out;
+}
+
+// Small numbers: no NaN under any codec.
+std::vector<std::byte> bytes_of(uint64_t size, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> out(size);
+  for (std::byte& each : out) each = std::byte(random() % 0x38);
+  return out;
+}
+
+// Writes down what is read of it.
+class HeardSource final : public ByteSource {
+ public:
+  HeardSource(uint64_t size, uint32_t seed) : bytes_(bytes_of(size, seed)) {}
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
+    if (offset_bytes > bytes_.size() || out.size() > bytes_.size() - offset_bytes) {
+      return fail(ErrorCode::kCorrupt, "past the end");
+    }
+    std::copy_n(bytes_.begin() + static_cast<long>(offset_bytes), out.size(), out.begin());
+    read_bytes += out.size();
+    return {};
+  }
+  uint64_t size_bytes() const override { return bytes_.size(); }
+  const std::string& name() const override { return name_; }
+  mutable uint64_t read_bytes = 0;
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::string name_ = "heard";
+};
+
+TEST(ComputedSource, EveryKindTellsEveryInputThatItReads) {
+  for (const Kind kind : all_kinds()) {
+    std::vector<std::shared_ptr<const HeardSource>> made;
+    const SharedSource source = make_kind(kind, [&](uint64_t size) {
+      return made.emplace_back(
+          std::make_shared<const HeardSource>(size, static_cast<uint32_t>(made.size())));
+    });
+    ASSERT_NE(source->computed(), nullptr);
+    EXPECT_EQ(source->computed()->kind(), kind);
+    std::set<const ByteSource*> told;
+    source->computed()->each_input([&](const Slice& slice) { told.insert(slice.source.get()); });
+    std::vector<std::byte> all(source->size_bytes());
+    ASSERT_TRUE(source->read(0, all));
+    for (const auto& input : made) {
+      EXPECT_GT(input->read_bytes, 0u) << static_cast<int>(kind);
+      EXPECT_TRUE(told.contains(input.get())) << static_cast<int>(kind);
+    }
+    EXPECT_EQ(told.size(), made.size());
+    EXPECT_GT(source->scratch_bytes(1 << 20), 0u) << static_cast<int>(kind);
+  }
+}
+
+// ---- killed, and an input is another one before the same is run again ---------------------------
+
+struct Made {
+  fs::path folder;
+  std::vector<fs::path> inputs;  // in the order in which they were made
+
+  SharedSource make(Kind kind) {
+    inputs.clear();
+    return make_kind(kind, [this](uint64_t size) {
+      const fs::path path = folder / fmt::format("input{}", inputs.size());
+      if (!fs::exists(path)) {
+        const auto bytes = bytes_of(size, static_cast<uint32_t>(inputs.size()));
+        write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      }
+      inputs.push_back(path);
+      return open_file(path).value();
+    });
+  }
+  // One output file: the source's bytes as they are.
+  Plan plan(Kind kind) {
+    const SharedSource source = make(kind);
+    Plan out;
+    Output& output = out.outputs.emplace_back();
+    output.path = folder / "out";
+    Tensor& tensor = output.checkpoint.tensors.emplace_back();
+    tensor.name = "t";
+    tensor.shape = {source->size_bytes()};
+    tensor.codec = find_codec(all_codecs(), "u8");
+    tensor.origin = Stored{{{whole(source)}}};
+    OutputFile& file = output.layout.files.emplace_back();
+    file.path = "out";
+    file.size_bytes = source->size_bytes();
+    file.extents = {{0, 0, 0, source->size_bytes()}};
+    return out;
+  }
+};
+
+void change(const fs::path& path) {
+  std::string text = read_file(path);
+  text.back() = static_cast<char>(text.back() ^ 1);
+  const auto before = fs::last_write_time(path);
+  write_file(path, text);
+  fs::last_write_time(path, before + std::chrono::milliseconds(5));
+}
+
+TEST(ComputedSource, ARunOfAnyKindIsNotGoneOnWithWhenAnyInputHasChanged) {
+  for (const Kind kind : all_kinds()) {
+    for (size_t i = 0;; ++i) {
+      const TemporaryFolder folder;
+      Made made{folder.path(), {}};
+      Ender ender(1);
+      ASSERT_FALSE(execute(made.plan(kind), options_for(ender, 1, 1 << 14))) << "ended too late";
+      if (i == made.inputs.size()) {  // none has changed: it goes on
+        Ender never(UINT64_MAX);
+        const auto report = execute(made.plan(kind), options_for(never));
+        ASSERT_TRUE(report) << report.error().text();
+        EXPECT_GT(report->resumed_bytes, 0u);
+        break;
+      }
+      change(made.inputs[i]);
+      Ender never(UINT64_MAX);
+      const auto report = execute(made.plan(kind), options_for(never));
+      ASSERT_FALSE(report) << "kind " << static_cast<int>(kind) << ", input " << i;
+      EXPECT_NE(report.error().text().find("begun before its input changed"), std::string::npos)
+          << report.error().text();
+      EXPECT_FALSE(fs::exists(folder / "out"));
+    }
+  }
+}
+
+// ---- an input is written to while it is read ----------------------------------------------------
+
+TEST(ComputedSource, ARunOfAnyKindGivesNoNameWhenAnyInputChangedMeanwhile) {
+  for (const Kind kind : all_kinds()) {
+    for (size_t i = 0, count = 1; i < count; ++i) {
+      const TemporaryFolder folder;
+      Made made{folder.path(), {}};
+      const Plan plan = made.plan(kind);
+      count = made.inputs.size();
+      Ender ender(UINT64_MAX);
+      ender.at_end = [&] { change(made.inputs[i]); };
+      const auto report = execute(plan, options_for(ender));
+      ASSERT_FALSE(report) << "kind " << static_cast<int>(kind) << ", input " << i;
+      EXPECT_EQ(report.error().code, ErrorCode::kCorrupt);
+      EXPECT_NE(report.error().text().find("was written to while it was read"), std::string::npos)
+          << report.error().text();
+      for (const auto& entry : fs::directory_iterator(folder.path())) {
+        EXPECT_TRUE(entry.path().filename().string().starts_with("input")) << entry.path();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -34,7 +34,7 @@ std::string shape_text(const Tensor& tensor) {
 // columns exchanged.
 const Tensor& source_of(const Tensor& tensor) {
   const Tensor& from = tensor.is_stored() ? tensor : *tensor.recoded().from;
-  const auto* turned = made_by<TurnedSource>(from);
+  const auto* turned = made_by<TurnedSource>(from.stored());
   return turned == nullptr ? from : turned->tensor();
 }
 

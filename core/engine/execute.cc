@@ -295,6 +295,7 @@ void Engine::do_task(size_t index, Worker& worker) {
 
 Status Engine::open() {
   CKPT_TRY(check(plan_));
+  CKPT_TRY(check_inputs());
   if (options_.resume.enabled) {
     CKPT_ASSIGN(resume_, Resume::begin(plan_, options_));
   }
@@ -334,7 +335,6 @@ Status Engine::make() {
   return {};
 }
 
-// Everything was read that ever will be.
 Status Engine::check_inputs() {
   Status found = check_inputs_unchanged(plan_);
   inputs_changed_ = !found && found.error().code == ErrorCode::kCorrupt;

@@ -53,12 +53,11 @@ const T* computed_as(const ByteSource& source) {
                                                              : static_cast<const T*>(computed);
 }
 
-// The source of kind T that all bytes of a Stored tensor's first part come from, or nullptr.
+// The source of kind T that all bytes of the first part come from, or nullptr.
 template <class T>
-const T* made_by(const Tensor& tensor) {
-  if (!tensor.is_stored() || tensor.stored().parts.empty()) return nullptr;
-  const std::vector<Slice>& slices = tensor.stored().parts[0];
-  return slices.size() != 1 ? nullptr : computed_as<T>(*slices[0].source);
+const T* made_by(const Stored& stored) {
+  if (stored.parts.empty() || stored.parts[0].size() != 1) return nullptr;
+  return computed_as<T>(*stored.parts[0][0].source);
 }
 
 // Every slice of a Stored tensor, part after part.

@@ -80,8 +80,8 @@ Result<GridMap> find_moved_grids(const std::vector<Tensor>& folder, const std::v
   GridMap out;
   std::vector<size_t> others;
   for (const size_t number : wanted) {
-    const auto* source = made_by<StridedSource>(made[number]);  // rows may lie as they are
-    if (source == nullptr) {
+    const auto* source = made_by<StridedSource>(stored_of(made[number]));
+    if (source == nullptr) {  // rows that lie as they are
       others.push_back(number);
       continue;
     }

@@ -143,7 +143,8 @@ Status check_said_cache(const QuantStatement& statement, const ExportOptions& op
 
 const Tensor* mxfp4_of(const Tensor& tensor) {
   if (is_mxfp4_in_parts(tensor)) return &tensor;
-  const auto* turned = made_by<TurnedSource>(tensor);
+  if (!tensor.is_stored()) return nullptr;
+  const auto* turned = made_by<TurnedSource>(tensor.stored());
   return turned != nullptr && is_mxfp4_in_parts(turned->tensor()) ? &turned->tensor() : nullptr;
 }
 

@@ -5,7 +5,7 @@ while_changing() {
   (while :; do eval "$1"; sleep 0.005; done) &
   changing=$!
   shift
-  "$@" >/dev/null; echo "exit $?"
+  "$@" 2>&1 >/dev/null; echo "exit $?"
   kill $changing; wait $changing 2>/dev/null
 }
 echo '--- weights'

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "core/base/arithmetic.h"
 #include "core/base/pickle.h"
 #include "core/base/utf8.h"
+#include "core/base/words.h"
 #include "core/io/zip.h"
 #include "formats/sniff.h"
 
@@ -41,7 +43,8 @@ constexpr StorageType kStorageTypes[] = {{"torch FloatStorage", Dtype::kF32},
                                          {"torch float8_e8m0fnu", Dtype::kF8E8M0},
                                          {"torch uint16", Dtype::kU16},
                                          {"torch uint32", Dtype::kU32},
-                                         {"torch uint64", Dtype::kU64}};
+                                         {"torch uint64", Dtype::kU64},
+                                         {"torch.storage UntypedStorage", Dtype::kU8}};
 
 std::optional<Dtype> storage_dtype(std::string_view name) {
   for (const StorageType& each : kStorageTypes) {
@@ -50,24 +53,47 @@ std::optional<Dtype> storage_dtype(std::string_view name) {
   return std::nullopt;
 }
 
-// The entries that PyTorch writes, by what stands behind the archive's name.
+struct TorchStorage {
+  Slice bytes;
+  std::string type;
+};
+
+// The entries that PyTorch writes, by what stands behind the archive's name, which they share.
 struct TorchArchive {
   SharedSource source;
   std::map<std::string, const ZipEntry*> storages;  // by key
   const ZipEntry *pickle = nullptr, *byte_order = nullptr;
-  std::map<std::string, Slice> found;  // of storages that were asked for
+  std::map<std::string, TorchStorage> found;  // those that were asked for
 };
 
-TorchArchive sorted_archive(const SharedSource& source, const std::vector<ZipEntry>& entries) {
+// PyTorch looks names up without regard to case, and of two that are one it takes either.
+Result<TorchArchive> sorted_archive(const SharedSource& source,
+                                    const std::vector<ZipEntry>& entries) {
   TorchArchive out{source, {}, nullptr, nullptr, {}};
+  const std::string first = entries.empty() ? std::string() : entries.front().name;
+  const std::string root = first.substr(0, first.find('/') + 1);
+  std::set<std::string> names;
   for (const ZipEntry& entry : entries) {
-    const size_t slash = entry.name.find('/');
-    const std::string rest = slash == entry.name.npos ? "" : entry.name.substr(slash + 1);
+    if (!names.insert(lower_case(entry.name)).second) {
+      return fail(ErrorCode::kCorrupt, "the zip has two entries of the name '{}'", entry.name);
+    }
+    if (!entry.name.starts_with(root)) {
+      return fail(ErrorCode::kCorrupt,
+                  "entry '{}' lies outside '{}', the folder of the first one; expected one folder",
+                  entry.name, root);
+    }
+    const std::string rest = entry.name.substr(root.size());
     if (rest == "data.pkl") out.pickle = &entry;
     if (rest == "byteorder") out.byte_order = &entry;
     if (rest.starts_with("data/")) out.storages.emplace(rest.substr(5), &entry);
+    if (rest == "constants.pkl") {
+      return fail_with_hint(ErrorCode::kUnsupported, kSaveAgain,
+                            "a program of TorchScript; expected a state_dict");
+    }
   }
-  return out;
+  if (out.pickle != nullptr && !root.empty()) return out;
+  return fail(ErrorCode::kUnsupported, "a zip without {}data.pkl; expected one of torch.save",
+              root.empty() ? "NAME/" : root);
 }
 
 class TorchReader {
@@ -121,11 +147,16 @@ class TorchReader {
     for (int depth = 0; depth < kMaxWrappers; ++depth) {
       const Node* arguments = arguments_of(*node, callee);
       if (arguments == nullptr || arguments->items.empty()) break;
-      if (callee == "torch._utils _rebuild_tensor_v2") return view(*arguments, {});
-      if (callee == "torch._utils _rebuild_tensor_v3" && arguments->items.size() >= 7) {
-        return view(*arguments, item(*arguments, 6).text);
+      if (node->is_changed) {
+        return fail_with_hint(ErrorCode::kUnsupported, kSaveAgain,
+                              "a tensor whose state is set after it is made, which is not read");
       }
-      if (!callee.starts_with("torch._utils _rebuild_parameter")) break;
+      if (callee == "torch._utils _rebuild_tensor_v2") return plain_view(*arguments, false);
+      if (callee == "torch._utils _rebuild_tensor_v3") return plain_view(*arguments, true);
+      if (callee != "torch._utils _rebuild_parameter" &&
+          callee != "torch._utils _rebuild_parameter_with_state") {
+        break;
+      }
       node = &item(*arguments, 0);
     }
     return fail_with_hint(
@@ -133,16 +164,37 @@ class TorchReader {
         callee.empty() ? "a value of another kind" : fmt::format("made by '{}'", callee));
   }
 
-  struct Storage {
-    Slice bytes;
-    std::string type;
-  };
+  // A view without anything that PyTorch does when it is read: the last argument says so. The one
+  // before it is a type, where `has_type`.
+  Result<SafetensorsEntry> plain_view(const Node& arguments, bool has_type) {
+    const size_t least = has_type ? 7 : 4, metadata = has_type ? 7 : 6;
+    const size_t count = arguments.items.size();
+    if (count < least || count > metadata + 1) {
+      return fail(ErrorCode::kCorrupt, "made of {} parts", count);
+    }
+    if (count > metadata) CKPT_TRY(check_lazy(item(arguments, metadata)));
+    return view(arguments, has_type ? item(arguments, 6).text : std::string());
+  }
+
+  // {"neg": True}: the values are to be negated when they are read; "conj" is of complex ones.
+  // PyTorch sets a bit that is named, whatever is said of it.
+  Status check_lazy(const Node& metadata) const {
+    if (metadata.kind == Kind::kNone) return {};
+    if (metadata.kind != Kind::kDict) return fail(ErrorCode::kCorrupt, "its metadata are no dict");
+    if (metadata.items.empty()) return {};
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "saving it again as tensor.resolve_neg().resolve_conj()",
+                          "saved with the bit '{}', which changes its values when they are read; "
+                          "expected plain values",
+                          item(metadata, 0).text);
+  }
 
   // ('storage', type, key, location, number of values)
-  Result<Storage> storage(const Node& node) {
+  Result<TorchStorage> storage(const Node& node) {
     const bool is_id = node.kind == Kind::kCall && node.items.size() == 1;
     const Node* id = is_id ? &item(node, 0) : nullptr;
-    if (id == nullptr || id->kind != Kind::kList || id->items.size() < 5) {
+    if (id == nullptr || id->kind != Kind::kList || id->items.size() != 5 ||
+        item(*id, 0).text != "storage") {
       return fail(ErrorCode::kCorrupt, "no storage; expected one of the file");
     }
     const std::string& key = item(*id, 2).text;
@@ -150,12 +202,38 @@ class TorchReader {
     if (entry == archive_.storages.end()) {
       return fail(ErrorCode::kCorrupt, "storage '{}' is not in the file", key);
     }
+    if (item(*id, 3).text == "meta") {
+      return fail(ErrorCode::kUnsupported, "of the device 'meta', whose tensors have no values");
+    }
     auto found = archive_.found.find(key);
     if (found == archive_.found.end()) {
       CKPT_ASSIGN(Slice slice, find_zip_entry(archive_.source, *entry->second));
-      found = archive_.found.emplace(key, std::move(slice)).first;
+      TorchStorage storage{std::move(slice), item(*id, 1).text};
+      found = archive_.found.emplace(key, std::move(storage)).first;
     }
-    return Storage{found->second, item(*id, 1).text};
+    CKPT_TRY(check_storage(*id, found->second));
+    return found->second;
+  }
+
+  // PyTorch takes the type of whoever asks first, and as many values as are said.
+  Status check_storage(const Node& id, const TorchStorage& storage) const {
+    const std::string &type = item(id, 1).text, &key = item(id, 2).text;
+    if (storage.type != type) {
+      return fail(ErrorCode::kCorrupt, "storage '{}' is of two types, '{}' and '{}'", key,
+                  storage.type, type);
+    }
+    const auto dtype = storage_dtype(type);
+    if (!dtype) {
+      return fail(ErrorCode::kUnsupported, "values of type '{}', which is not read", type);
+    }
+    const Node& values = item(id, 4);
+    const uint64_t unit = size_bytes(*dtype), size = storage.bytes.size_bytes;
+    if (values.kind == Kind::kInt && values.whole >= 0 &&
+        static_cast<uint64_t>(values.whole) == size / unit) {
+      return {};
+    }
+    return fail(ErrorCode::kCorrupt, "storage '{}' has {} bytes; expected {} values of {} bytes",
+                key, size, values.whole, unit);
   }
 
   Result<std::vector<uint64_t>> whole_numbers(const Node& list) const {
@@ -173,8 +251,7 @@ class TorchReader {
 
   // (storage, offset, shape, strides, ...); offset and strides count values.
   Result<SafetensorsEntry> view(const Node& arguments, std::string_view type) {
-    if (arguments.items.size() < 4) return fail(ErrorCode::kCorrupt, "made of too few parts");
-    CKPT_ASSIGN(const Storage from, storage(item(arguments, 0)));
+    CKPT_ASSIGN(const TorchStorage from, storage(item(arguments, 0)));
     const std::string name(type.empty() ? from.type : type);
     const auto dtype = storage_dtype(name);
     if (!dtype)
@@ -280,10 +357,7 @@ Result<SafetensorsHeader> read_torch_header(const SharedSource& source) {
     return fail(ErrorCode::kUnsupported, "not a file of PyTorch; expected a zip");
   }
   CKPT_ASSIGN(const std::vector<ZipEntry> entries, read_zip_directory(*source));
-  const TorchArchive archive = sorted_archive(source, entries);
-  if (archive.pickle == nullptr) {
-    return fail(ErrorCode::kUnsupported, "a zip without data.pkl; expected one of torch.save");
-  }
+  CKPT_ASSIGN(const TorchArchive archive, sorted_archive(source, entries));
   CKPT_TRY(check_byte_order(archive));
   CKPT_ASSIGN(const Slice slice, find_zip_entry(source, *archive.pickle));
   if (slice.size_bytes > kMaxTorchPickleBytes) {

@@ -99,7 +99,7 @@ class PickleMachine {
     CKPT_ASSIGN(const uint64_t size, number(1));
     if (size == 0 || size > 8) {
       CKPT_TRY(take(size));
-      push(Kind::kInt);
+      push(size == 0 ? Kind::kInt : Kind::kNone);
       return {};
     }
     return push_whole(size, true);
@@ -156,7 +156,7 @@ class PickleMachine {
     const std::string& name = out_.nodes_[callee].text;
     if (name == "torch Size" && out_.nodes_[arguments].items.size() == 1) {
       stack_.push_back(out_.nodes_[arguments].items[0]);
-    } else if (name == "collections OrderedDict") {
+    } else if (name == "collections OrderedDict" && out_.nodes_[arguments].items.empty()) {
       push(Kind::kDict);
     } else {
       push(Kind::kCall).items = {callee, arguments};
@@ -166,14 +166,18 @@ class PickleMachine {
   // State that would be set on an object is dropped: the object was never made.
   Status drop_state() {
     CKPT_TRY(pop());
-    CKPT_TRY(top());
+    CKPT_ASSIGN(const NodeIndex target, top());
+    out_.nodes_[target].is_changed = true;
     return {};
   }
   Status append_items(std::vector<NodeIndex> items, bool in_pairs) {
     CKPT_ASSIGN(const NodeIndex target, top());
     Pickle::Node& node = out_.nodes_[target];
     if (in_pairs && items.size() % 2 != 0) return bad("a key without a value");
-    if (node.kind == Kind::kCall) return {};
+    if (node.kind == Kind::kCall) {
+      node.is_changed = true;
+      return {};
+    }
     if (node.kind != (in_pairs ? Kind::kDict : Kind::kList)) return bad("items of no container");
     node.items.insert(node.items.end(), items.begin(), items.end());
     return {};

@@ -4,9 +4,9 @@
 //
 // In a pickle "call f(x)" is an ordinary value. Here it becomes a node that says so (kCall), and
 // only two calls are read as what they stand for: torch.Size(x), which is its tuple, and
-// collections.OrderedDict(), which is a dict. Nodes refer to each other by number, so that a pickle
-// can neither nest until the stack ends nor hold itself alive.
-// Source: CPython Lib/pickletools.py.
+// collections.OrderedDict() of nothing, which is a dict. A number of more than 8 bytes is kNone.
+// Nodes refer to each other by number, so that a pickle can neither nest until the stack ends nor
+// hold itself alive. Source: CPython Lib/pickletools.py.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,7 @@ class Pickle {
     std::string text;              // kText, kBytes; kName: "torch bfloat16"
     std::vector<NodeIndex> items;  // kList (tuples too); kDict: key, value, key, value;
                                    // kCall: what is called, its arguments
+    bool is_changed = false;       // kCall: a state or items are set on what it makes
   };
 
   // Fails: kCorrupt: ends early, pops from an empty stack; kUnsupported: an opcode it has no use

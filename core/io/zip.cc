@@ -1,13 +1,14 @@
 #include "core/io/zip.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ckpt {
 namespace {
 
 constexpr uint64_t kZipEndBytes = 22, kZipEntryBytes = 46, kZipLocalBytes = 30;
 constexpr uint64_t kZipLocatorBytes = 20, kZip64EndBytes = 56, kMaxZipCommentBytes = 65535;
-constexpr uint64_t kInZip64 = 0xFFFFFFFF;
+constexpr uint64_t kInZip64 = 0xFFFFFFFF, kZipLocator = 0x07064B50;
 
 // Numbers of some bytes, checked before they are read.
 class ZipBytes {
@@ -49,10 +50,11 @@ Failure not_in_zip(const ByteSource& source, uint64_t at, std::string_view what)
 
 struct ZipDirectory {
   uint64_t entries = 0, start = 0, size_bytes = 0;
+  bool operator==(const ZipDirectory&) const = default;
 };
 
 Result<ZipDirectory> read_zip64_end(const ByteSource& source, const ZipBytes& tail, uint64_t end) {
-  if (end < kZipLocatorBytes || tail.number(end - kZipLocatorBytes, 4) != 0x07064B50) {
+  if (end < kZipLocatorBytes || tail.number(end - kZipLocatorBytes, 4) != kZipLocator) {
     return not_in_zip(source, tail.place(end), "zip64 locator before it");
   }
   const uint64_t at = tail.number(end - kZipLocatorBytes + 8, 8);
@@ -77,30 +79,32 @@ Result<ZipDirectory> find_zip_directory(const ByteSource& source) {
                            tail.number(at + 12, 4)};
     const bool is_large =
         out.entries == 0xFFFF || out.start == kInZip64 || out.size_bytes == kInZip64;
-    return is_large ? read_zip64_end(source, tail, at) : Result<ZipDirectory>(out);
+    const bool has_zip64 =
+        at >= kZipLocatorBytes && tail.number(at - kZipLocatorBytes, 4) == kZipLocator;
+    if (!is_large && !has_zip64) return out;
+    CKPT_ASSIGN(const ZipDirectory large, read_zip64_end(source, tail, at));
+    if (is_large || large == out) return large;
+    return fail(ErrorCode::kCorrupt,
+                "at byte {}: the zip has two directories, and programs read one or the other",
+                tail.place(at));
   }
   return not_in_zip(source, source.size_bytes(), "end of the directory");
 }
 
-// Numbers that do not fit 32 bits stand in an extra field, in this order.
-void read_zip64_extra(const ZipBytes& bytes, uint64_t at, uint64_t end, ZipEntry& entry) {
+// Numbers that do not fit 32 bits stand in an extra field, those alone and in this order.
+void read_zip64_extra(const ZipBytes& bytes, uint64_t at, uint64_t end,
+                      const std::array<uint64_t*, 3>& numbers) {
   while (at + 4 <= end) {
     const uint64_t id = bytes.number(at, 2), size = bytes.number(at + 2, 2);
     at += 4;
     if (size > end - at) return;
-    if (id == 1) {
-      // Of stored entries the size stands twice.
-      uint64_t next = at;
-      const uint64_t stop = at + size;
-      if (entry.size_bytes == kInZip64 && next + 8 <= stop) {
-        entry.size_bytes = bytes.number(next, 8);
-        next += 16;
-      }
-      if (entry.header_bytes == kInZip64 && next + 8 <= stop) {
-        entry.header_bytes = bytes.number(next, 8);
-      }
-      return;
+    uint64_t next = at;
+    for (uint64_t* number : numbers) {
+      if (id != 1 || *number != kInZip64 || next + 8 > at + size) continue;
+      *number = bytes.number(next, 8);
+      next += 8;
     }
+    if (id == 1) return;
     at += size;
   }
 }
@@ -131,9 +135,12 @@ Result<std::vector<ZipEntry>> read_zip_directory(const ByteSource& source) {
     }
     const bool is_encrypted = (bytes.number(at + 8, 2) & 1) != 0;
     ZipEntry& entry = out.emplace_back(ZipEntry{bytes.text(name_at, name), bytes.number(at + 24, 4),
-                                                bytes.number(at + 42, 4),
-                                                bytes.number(at + 10, 2) == 0 && !is_encrypted});
-    read_zip64_extra(bytes, name_at + name, name_at + name + extra, entry);
+                                                bytes.number(at + 42, 4), false});
+    uint64_t packed_bytes = bytes.number(at + 20, 4);
+    read_zip64_extra(bytes, name_at + name, name_at + name + extra,
+                     {&entry.size_bytes, &packed_bytes, &entry.header_bytes});
+    entry.is_stored =
+        bytes.number(at + 10, 2) == 0 && !is_encrypted && packed_bytes == entry.size_bytes;
     at = name_at + name + extra + bytes.number(at + 32, 2);
   }
   return out;

@@ -63,6 +63,23 @@ TEST(Torch, WhatIsNoStateDictIsRefused) {
       {"trainer", "tensor 'state_dict': a value of another kind; expected a tensor"},
       {"list", "the pickle holds no dict"},
       {"calls_a_program", "made by '__builtin__ print'"},
+      {"negated", "tensor 'a': saved with the bit 'neg', which changes its values"},
+      {"negated_if_named", "tensor 'a': saved with the bit 'neg'"},
+      {"negated_parameter", "tensor 'a': saved with the bit 'conj'"},
+      {"unknown_wrapper", "made by 'torch._utils _rebuild_parameter_of_tomorrow'"},
+      {"state", "a tensor whose state is set after it is made"},
+      {"doubled_name", "two entries of the name 'doubled_name/data/0'"},
+      {"doubled_case", "two entries of the name 'doubled_case/DATA/0'"},
+      {"other_root", "entry 'other_root/data.pkl' lies outside 'first/'"},
+      {"two_roots", "entry 'another/data.pkl' lies outside 'two_roots/'"},
+      {"no_root", "a zip without NAME/data.pkl"},
+      {"script", "a program of TorchScript"},
+      {"two_types", "storage '0' is of two types, 'torch FloatStorage' and 'torch IntStorage'"},
+      {"fewer_said", "storage '0' has 24 bytes; expected 5 values of 4 bytes"},
+      {"more_said", "storage '0' has 24 bytes; expected 7 values of 4 bytes"},
+      {"meta", "of the device 'meta'"},
+      {"wide_offset", "does not lie in its storage of 24 bytes"},
+      {"ordered_pairs", "the pickle holds no dict"},
       {"cut", "no end of the directory; expected one: the zip of"},
       {"legacy", "saved by a PyTorch before 1.6"}};
   for (const auto& [name, sentence] : kCases) {
@@ -70,6 +87,12 @@ TEST(Torch, WhatIsNoStateDictIsRefused) {
     ASSERT_FALSE(found.has_value()) << name;
     EXPECT_NE(found.error().text().find(sentence), std::string::npos) << found.error().text();
   }
+}
+
+TEST(Torch, BitsThatAreNotSetChangeNothing) {
+  const auto found = contents(testdata("torch/plain_bits.bin"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found.at("a").shape, std::vector<uint64_t>{6});
 }
 
 // The index and the files are held against each other as those of safetensors are.

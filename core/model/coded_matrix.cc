@@ -54,6 +54,8 @@ Window window_of(bool is_transposed, uint64_t first, uint64_t count, uint64_t co
   return {first, count, 0, columns};
 }
 
+uint64_t numbers_of_word(const CodeGrid& grid) { return uint64_t{grid.word_bytes} * 8 / grid.bits; }
+
 // The words of a window and where numbers are in them. Words that numbers run along are taken from
 // the one with the first number on.
 class CodeReader {
@@ -61,25 +63,24 @@ class CodeReader {
   CodeReader(const CodeGrid& grid, const Window& window) : grid_(grid), window_(window) {}
 
   Status read() {
-    const uint64_t word_bits = uint64_t{grid_.word_bytes} * 8;
     // Whole runs of numbers that end where a word does: eight words at most.
-    const uint64_t run = 32;
+    const uint64_t run = grid_.keeps_to_words ? numbers_of_word(grid_) : 32;
     if (grid_.is_across) {
       first_number_ = window_.outer_first / run * run;
-      const uint64_t first = first_number_ * grid_.bits / word_bits;
+      const uint64_t first = grid_.words_of(first_number_);
       const uint64_t end_number =
           std::min(round_up(window_.outer_first + window_.outer_count, run), grid_.outer);
-      const uint64_t end = divide_up(end_number * grid_.bits, word_bits);
+      const uint64_t end = grid_.words_of(end_number);
       line_bytes_ = window_.inner_count * grid_.word_bytes;
       return read_rectangle(
           grid_.bytes, grid_.line_bytes(),
           {first, end - first, window_.inner_first * grid_.word_bytes, line_bytes_}, bytes_);
     }
     first_number_ = window_.inner_first / run * run;
-    const uint64_t begin = first_number_ * grid_.bits / word_bits * grid_.word_bytes;
+    const uint64_t begin = grid_.words_of(first_number_) * grid_.word_bytes;
     const uint64_t end_number = window_.inner_first + window_.inner_count;
-    const uint64_t end = std::min(round_up(round_up(end_number, run) * grid_.bits, word_bits) / 8,
-                                  grid_.line_bytes());
+    const uint64_t end =
+        std::min(grid_.words_of(round_up(end_number, run)) * grid_.word_bytes, grid_.line_bytes());
     line_bytes_ = end - begin;
     return read_rectangle(grid_.bytes, grid_.line_bytes(),
                           {window_.outer_first, window_.outer_count, begin, line_bytes_}, bytes_);
@@ -97,10 +98,16 @@ class CodeReader {
     const bool is_across = grid_.is_across;
     uint64_t place = is_across ? window_.outer_first + outer : window_.inner_first + inner;
     if (!is_across && grid_.bits == 4) place = place / 8 * 8 + grid_.places[place % 8];
-    const uint64_t bit = (place - first_number_) * grid_.bits;
+    const uint64_t bit = bit_of(place - first_number_);
     uint32_t both = byte_at(outer, inner, bit / 8);
     if (bit % 8 + grid_.bits > 8) both |= byte_at(outer, inner, bit / 8 + 1) << 8;
     return both >> (bit % 8) & ((1u << grid_.bits) - 1);
+  }
+
+  uint64_t bit_of(uint64_t number) const {
+    if (!grid_.keeps_to_words) return number * grid_.bits;
+    const uint64_t of_word = numbers_of_word(grid_);
+    return number / of_word * grid_.word_bytes * 8 + number % of_word * grid_.bits;
   }
 
   // Byte `byte` of the stream of bits that the number lies in.
@@ -165,14 +172,15 @@ void finish_row(std::span<float> values, const CodedMatrix& matrix) {
 
 }  // namespace
 
-uint64_t CodeGrid::line_bytes() const {
-  if (is_across) return inner * word_bytes;
-  return divide_up(inner * bits, uint64_t{word_bytes} * 8) * word_bytes;
+uint64_t CodeGrid::words_of(uint64_t numbers) const {
+  return keeps_to_words ? divide_up(numbers, numbers_of_word(*this))
+                        : divide_up(numbers * bits, uint64_t{word_bytes} * 8);
 }
 
+uint64_t CodeGrid::line_bytes() const { return (is_across ? inner : words_of(inner)) * word_bytes; }
+
 uint64_t CodeGrid::size_bytes() const {
-  return is_across ? divide_up(outer * bits, uint64_t{word_bytes} * 8) * line_bytes()
-                   : outer * line_bytes();
+  return (is_across ? words_of(outer) : outer) * line_bytes();
 }
 
 CodedSource::CodedSource(std::string name, CodedMatrix matrix)
@@ -181,6 +189,8 @@ CodedSource::CodedSource(std::string name, CodedMatrix matrix)
   CKPT_CHECK(matrix_.codes.bits <= 8 &&
              matrix_.codes.size_bytes() == matrix_.codes.bytes.size_bytes);
   CKPT_CHECK(matrix_.zeros.size_bytes() == matrix_.zeros.bytes.size_bytes);
+  CKPT_CHECK(!matrix_.has_zeros() || (matrix_.zeros.rows() == matrix_.scales.rows &&
+                                      matrix_.zeros.columns() == matrix_.scales.columns));
 }
 
 Status CodedSource::decode_rows(uint64_t first, uint64_t count, std::span<float> out) const {
@@ -188,17 +198,18 @@ Status CodedSource::decode_rows(uint64_t first, uint64_t count, std::span<float>
   CodeReader codes(matrix.codes,
                    window_of(matrix.codes.is_transposed, first, count, matrix.columns));
   CKPT_TRY(codes.read());
-  CodeReader zeros(matrix.zeros,
-                   window_of(matrix.zeros.is_transposed, first, count, matrix.zeros.columns()));
-  if (matrix.has_zeros()) CKPT_TRY(zeros.read());
   CKPT_ASSIGN(const Scales scales, read_scales(matrix.scales, first, count));
+  const uint64_t scale_rows = scales.values.size() / matrix.scales.columns;
+  CodeReader zeros(matrix.zeros, window_of(matrix.zeros.is_transposed, scales.first_row, scale_rows,
+                                           matrix.zeros.columns()));
+  if (matrix.has_zeros()) CKPT_TRY(zeros.read());
   const std::vector<uint32_t> groups = groups_of(matrix);
   std::vector<float> row_zeros(matrix.scales.columns, static_cast<float>(matrix.zero));
   for (uint64_t row = 0; row < count; ++row) {
     const uint64_t scale_row = (first + row) / matrix.scales.tile_rows - scales.first_row;
     const float* row_scales = scales.values.data() + scale_row * matrix.scales.columns;
     for (uint64_t g = 0; matrix.has_zeros() && g < row_zeros.size(); ++g) {
-      row_zeros[g] = static_cast<float>(zeros.at(row, g) + matrix.zero);
+      row_zeros[g] = static_cast<float>(zeros.at(scale_row, g) + matrix.zero);
     }
     float* values = out.data() + row * matrix.columns;
     for (uint64_t k = 0; k < matrix.columns; ++k) {
@@ -223,9 +234,9 @@ void CodedSource::each_input(const TakeInput& take) const {
 
 std::string CodedSource::operation() const {
   const auto grid = [](const CodeGrid& codes) {
-    return fmt::format("codes {} {} {} {} {:d} {:d} {:d} {} ", codes.outer, codes.inner, codes.bits,
-                       codes.word_bytes, codes.is_across, codes.is_transposed, codes.is_signed,
-                       fmt::join(codes.places, " "));
+    return fmt::format("codes {} {} {} {} {:d} {:d} {:d} {:d} {} ", codes.outer, codes.inner,
+                       codes.bits, codes.word_bytes, codes.is_across, codes.is_transposed,
+                       codes.is_signed, codes.keeps_to_words, fmt::join(codes.places, " "));
   };
   const auto values = [](const auto& shared) {
     Sha256 sha256;

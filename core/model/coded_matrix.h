@@ -31,14 +31,16 @@ struct CodeGrid {
   uint32_t bits = 4;  // up to 8
   uint32_t word_bytes = 4;
   bool is_across = false;
-  bool is_transposed = false;  // a line is a column of the matrix, not a row
-  bool is_signed = false;      // two's complement
+  bool is_transposed = false;   // a line is a column of the matrix, not a row
+  bool is_signed = false;       // two's complement
+  bool keeps_to_words = false;  // no number runs on into the next word; what is left of one is 0
   // The place, in units of `bits`, of each of eight numbers that follow each other; only for 4 bits
   // along a line.
   std::array<uint8_t, 8> places = {0, 1, 2, 3, 4, 5, 6, 7};
 
   uint64_t rows() const { return is_transposed ? inner : outer; }
   uint64_t columns() const { return is_transposed ? outer : inner; }
+  uint64_t words_of(uint64_t numbers) const;
   uint64_t line_bytes() const;  // of words, as stored
   uint64_t size_bytes() const;
 };
@@ -57,8 +59,8 @@ struct CodedMatrix {
   uint64_t rows = 0, columns = 0;
   CodeGrid codes;
   std::shared_ptr<const std::vector<float>> table;  // a value for each code; null: the code itself
-  CodeGrid zeros;    // one number for each row and group; outer == 0: none
-  int32_t zero = 0;  // taken off each code too
+  CodeGrid zeros;                                   // one number for each scale; outer == 0: none
+  int32_t zero = 0;                                 // taken off each code too
   ScaleGrid scales;
   bool divides = false;  // by the scale, instead of multiplying with it
   // The group of each column; null: column / scales.tile_columns.

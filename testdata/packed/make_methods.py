@@ -197,7 +197,7 @@ def compressed_tensors(out):
     compressed(out, "ct-int4-asymmetric", pack, groups_of((down, weights(4, "group", group=32, symmetric=False))),
                packed(P0, 4, 32, symmetric=False), packed(P1, 4, 32, symmetric=False, outputs=36, scale="F16"))
     compressed(out, "ct-int4-g16-g-idx", pack, groups_of((down, weights(4, "group", group=16))), packed(P0, 4, 16, act=True))
-    compressed(out, "ct-int3-padded", pack, groups_of((down, weights(3, "channel"))), packed(P0, 3, inputs=90))
+    compressed(out, "ct-int3-padded", pack, groups_of((down, weights(3, "channel"))), packed(P0, 3, inputs=90), version="0.19.0")
     compressed(out, "ct-mixed-groups", "mixed-precision",
                groups_of(("re:.*0.*", int4), ("re:.*1.*", weights(8, "channel", symmetric=False)), ("re:.*2.*", weights(8, "channel", "float"))),
                packed(P0, 4, 32), packed(P1, 8, symmetric=False), codes8(P2, "float", (40, 1)))
@@ -330,6 +330,85 @@ def stacked_nvfp4(out):
             tensors, values, "bfloat16")
 
 
+# ---- what fills no word, block or group -----------------------------------------------------------------------------
+def in_words(numbers, bits):
+    """Along the rows, plus 2^(bits - 1), as many to a word as it holds whole: compressed-tensors before 0.18."""
+    of_word = 32 // bits
+    n, k = numbers.shape
+    padded = np.zeros((n, -(-k // of_word), of_word), np.uint64)
+    padded.reshape(n, -1)[:, :k] = numbers + (1 << bits - 1)
+    return (padded << (np.arange(of_word, dtype=np.uint64) * np.uint64(bits))).sum(2).astype(np.uint32).view(np.int32)
+
+
+def packed_in_words(stem, bits, group, inputs, outputs):
+    """(tensors, values) of one layer with zero points."""
+    low, high, count = -(1 << bits - 1), 1 << bits - 1, -(-inputs // group)
+    q, z = rng.integers(low, high, (outputs, inputs)), rng.integers(low, high, (outputs, count))
+    s, stored = bf16((rng.random((outputs, count)) * 0.02 + 0.001).astype(F32))
+    g = np.arange(inputs) // group
+    return ({stem + "weight_packed": in_words(q, bits), stem + "weight_zero_point": in_words(z.T, bits).T, stem + "weight_scale": stored,
+             stem + "weight_shape": np.array([outputs, inputs], np.int64)}, {stem + "weight": (q - z[:, g]).astype(F32) * s[:, g]})
+
+
+def tiles_with_zeros(stem, rows, columns, inputs=96, outputs=48):
+    """(tensors, values): 8 bits with a scale and a zero point for each tile, `rows` x `columns` of them."""
+    codes, z = rng.integers(-128, 128, (outputs, inputs)).astype(np.int8), rng.integers(-20, 20, (rows, columns)).astype(np.int8)
+    s = (rng.random((rows, columns)) * 0.02 + 0.001).astype(F32)
+    wide = lambda x: np.repeat(np.repeat(x.astype(F32), outputs // rows, 0), inputs // columns, 1)
+    shape = (1,) if rows * columns == 1 else (rows, columns)
+    return ({stem + "weight": codes, stem + "weight_scale": s.reshape(shape), stem + "weight_zero_point": z.reshape(shape)},
+            {stem + "weight": (codes.astype(F32) - wide(z)) * wide(s)})
+
+
+def ragged_four_bits(stem, nested, shape, block=64):
+    """The last block of a flat weight is shorter, and the last byte may be half full."""
+    count = shape[0] * shape[1]
+    whole = -(-count // block)
+    tensors, values = four_bits(stem, "nf4", nested, (whole, block), block)
+    name = stem + "weight"
+    key = name + ".quant_state.bitsandbytes__nf4"
+    tensors[key] = np.frombuffer(json.dumps(json.loads(tensors[key].tobytes()) | {"shape": list(shape)}).encode(), np.uint8)
+    codes = tensors[name][:-(-count // 2)].copy()
+    if count % 2:
+        codes[-1] &= 0xF0
+    tensors[name] = codes
+    return tensors, {name: values[name].reshape(-1)[:count].reshape(shape)}
+
+
+def unfilled(out):
+    down = "Linear"
+    for version, bits in (("0.13.0", 3), ("0.13.0", 5), ("0.15.0", 6), ("0.17.0", 7)):
+        groups = groups_of((down, weights(bits, "group", group=32, symmetric=False)))
+        compressed(out, f"ct-int{bits}-in-words", "pack-quantized", groups, packed_in_words(P0, bits, 32, 96, 44),
+                   packed_in_words(P1, bits, 32, 160, 25), version=version)
+    for name, strategy, rows, columns in (("block", "block", 3, 2), ("tensor", "tensor", 1, 1)):
+        groups = groups_of((down, weights(8, strategy, symmetric=False, block=[16, 48] if strategy == "block" else None)))
+        compressed(out, f"ct-int8-{name}-zeros", "int-quantized", groups, tiles_with_zeros(P0, rows, columns))
+    tensors, values = codes8(P0, "int", (40, 3), symmetric=False)
+    order = rng.permutation(np.arange(96) // 32)
+    columns = np.argsort(np.argsort(order, kind="stable"), kind="stable")
+    tensors[P0 + "weight"] = tensors[P0 + "weight"][:, columns]
+    tensors[P0 + "weight_g_idx"] = order.astype(np.int32)
+    values[P0 + "weight"] = values[P0 + "weight"][:, columns]
+    compressed(out, "ct-int8-g-idx", "int-quantized", groups_of((down, weights(8, "group", group=32, symmetric=False))), (tensors, values))
+    first, one = ragged_four_bits(P0, True, (7, 13))
+    second, two = ragged_four_bits(P1, False, (5, 7))
+    third, three = ragged_four_bits(P2, False, (30, 33), 32)
+    out.add("bitsandbytes-4-ragged", {"quant_method": "bitsandbytes", "load_in_4bit": True}, first | second | third,
+            one | two | three, "bfloat16")
+    gptq_rules(out)
+
+
+def gptq_rules(out):
+    """A row of inputs that its groups do not fill, and rules for single layers."""
+    q, z, s = draw(320, 32, 128, 4)
+    p = "model.layers.0.mlp.down_proj."
+    out.add("gptq-4-dynamic-no-g-idx", {"bits": 4, "group_size": 128, "desc_act": False, "sym": False, "quant_method": "gptq",
+                                        "checkpoint_format": "gptq", "dynamic": {"-:.*lm_head.*": {}, "+:.*up_proj.*": {"group_size": 64}}},
+            {p + "qweight": stream(q, 4), p + "qzeros": stream((z - 1).T, 4).T, p + "scales": s},
+            {p + "weight": worth(q, z, s, np.arange(320) // 128)})
+
+
 def main(folder):
     out = Out(folder)
     for bits in (2, 3, 4, 8):
@@ -345,6 +424,7 @@ def main(folder):
     mxfp4_folders(out)
     torchao_folder(out)
     stacked_nvfp4(out)
+    unfilled(out)
     (folder / "expected.tsv").write_text("".join("\t".join(row) + "\n" for row in out.rows))
 
 

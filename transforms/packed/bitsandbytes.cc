@@ -77,7 +77,7 @@ Result<Slice> largest_of_blocks(const PackedJob& job, const Tensor& weight, cons
                                 PackedWeight& out) {
   CKPT_ASSIGN(const Tensor* absmax, job.need(weight.name + ".absmax", weight));
   out.parts.push_back(absmax);
-  const uint64_t blocks = state.values / state.block;
+  const uint64_t blocks = divide_up(state.values, state.block);
   if (is_plain_grid(*absmax, Dtype::kF32, 1) && absmax->values() == blocks) {
     return only_slice(*absmax);
   }
@@ -110,6 +110,36 @@ Result<Slice> largest_of_blocks(const PackedJob& job, const Tensor& weight, cons
   return Slice{source, 0, source->size_bytes()};
 }
 
+// The codes, their values and the largest value of each block.
+struct BlockedCodes {
+  Slice codes, largest;
+  std::shared_ptr<const std::vector<float>> table;
+};
+
+// Blocks that follow each other: `rows` of `columns` values.
+CodedMatrix matrix_of_blocks(const BlockedCodes& from, uint64_t first_value, uint64_t first_block,
+                             uint64_t rows, uint64_t columns) {
+  CodedMatrix out;
+  out.rows = rows;
+  out.columns = columns;
+  out.codes = {.bytes = from.codes,
+               .outer = rows,
+               .inner = columns,
+               .bits = 4,
+               .word_bytes = columns % 8 == 0 ? 4u : 1u,
+               .places = kHighFirst};
+  out.codes.bytes.offset_bytes += first_value / 2;
+  out.codes.bytes.size_bytes = out.codes.size_bytes();
+  out.table = from.table;
+  out.scales.bytes = from.largest;
+  out.scales.bytes.offset_bytes += first_block * sizeof(float);
+  out.scales.bytes.size_bytes = rows * sizeof(float);
+  out.scales.rows = rows;
+  out.scales.columns = 1;
+  out.scales.tile_columns = columns;
+  return out;
+}
+
 Result<PackedWeight> join_four_bits(const PackedJob& job, const Tensor& weight) {
   const Tensor& state_tensor = *find_bits_state(job, weight);
   CKPT_ASSIGN(const BitsState state, read_bits_state(state_tensor));
@@ -120,25 +150,26 @@ Result<PackedWeight> join_four_bits(const PackedJob& job, const Tensor& weight) 
   out.label = fmt::format("{} (blocks of {})", is_nf4 ? "NF4" : "FP4", state.block);
   const bool is_stored = weight.is_stored() && weight.stored().parts.size() == 1 &&
                          weight.stored().parts[0].size() == 1;
-  if (!is_stored || size_bytes(weight) != state.values / 2 || state.values % state.block != 0) {
-    return wrong_part(
-        weight, fmt::format("{} bytes: [{}] in whole blocks of {}, two a byte", state.values / 2,
-                            fmt::join(state.shape, ", "), state.block));
+  const uint64_t code_bytes = divide_up(state.values, 2);
+  if (!is_stored || size_bytes(weight) != code_bytes) {
+    return wrong_part(weight, fmt::format("{} bytes: [{}], two values a byte", code_bytes,
+                                          fmt::join(state.shape, ", ")));
   }
-  CodedMatrix matrix;
-  matrix.rows = state.values / state.block;
-  matrix.columns = state.block;
-  matrix.codes = {.bytes = only_slice(weight),
-                  .outer = matrix.rows,
-                  .inner = matrix.columns,
-                  .bits = 4,
-                  .places = kHighFirst};
-  CKPT_ASSIGN(matrix.table, read_map(*map, 16));
-  CKPT_ASSIGN(matrix.scales.bytes, largest_of_blocks(job, weight, state, out));
-  matrix.scales.rows = matrix.rows;
-  matrix.scales.columns = 1;
-  matrix.scales.tile_columns = state.block;
-  out.weight = coded_tensor(job, weight, weight.name, std::move(matrix));
+  BlockedCodes from{only_slice(weight), {}, {}};
+  CKPT_ASSIGN(from.table, read_map(*map, 16));
+  CKPT_ASSIGN(from.largest, largest_of_blocks(job, weight, state, out));
+  // The last block may hold fewer values than the others.
+  const uint64_t blocks = state.values / state.block, rest = state.values % state.block;
+  const auto join = [&](uint64_t first, uint64_t rows, uint64_t columns) {
+    return coded_tensor(job, weight, weight.name,
+                        matrix_of_blocks(from, first * state.block, first, rows, columns));
+  };
+  out.weight = blocks == 0 ? join(0, 1, rest) : join(0, blocks, state.block);
+  if (blocks != 0 && rest != 0 && !job.codecs.empty()) {
+    const Tensor last = join(blocks, 1, rest);
+    auto& slices = std::get<Stored>(out.weight.origin).parts[0];
+    slices.push_back(last.stored().parts[0][0]);
+  }
   out.weight.shape = state.shape;
   return out;
 }

@@ -4,16 +4,19 @@
 //   codes              P.weight_packed I32 [N, K bits / 32]    P.weight I8, F8_E4M3, F8_E5M2 [N, K]
 //   P.weight_scale     [N, K / group], [N, 1], [1]             the same; of blocks [N / a, K / b]
 //   P.weight_zero_point  I32 [N bits / 32, K / group]          I8, one for each scale
+//                        I8 [1], for the tensor
 //   P.weight_shape     N, K
-//   P.weight_g_idx     I32 [K]: the group of each input        -
+//   P.weight_g_idx     I32 [K]: the group of each input        the same
 //   value              (q - z) x scale
 //
 // Packed numbers are a stream of bits along a row, those of zero points down a column; each is
-// stored plus 2^(bits - 1). Several groups of config.json may each have a layout of their own: what
-// a weight is follows from its tensors, and one of the groups must say so.
-// Sources: compressed-tensors 0.19 compressors/pack_quantized, compressors/naive_quantized;
-// llama.cpp conversion/base.py (dequant_packed, dequant_simple).
+// stored plus 2^(bits - 1). Before 0.18 a word holds whole numbers only: of 3 bits ten, of 5 six,
+// of 6 five, of 7 four. Several groups of config.json may each have a layout of their own: what a
+// weight is follows from its tensors, and one of the groups must say so. Sources:
+// compressed-tensors 0.19 compressors/pack_quantized, compressors/naive_quantized; llama.cpp
+// conversion/base.py (dequant_packed, dequant_simple).
 #include <algorithm>
+#include <cstdio>
 
 #include "core/base/arithmetic.h"
 #include "core/model/float_convert.h"
@@ -88,7 +91,63 @@ bool is_packed_words(const PackedJob&, const Tensor& tensor) {
 
 struct PackedShape {
   uint64_t rows, columns, bits;
+  bool keeps_to_words = false;
 };
+
+CodeGrid packed_line(const PackedShape& shape) {
+  return {.bytes = {},
+          .outer = shape.rows,
+          .inner = shape.columns,
+          .bits = static_cast<uint32_t>(shape.bits),
+          .keeps_to_words = shape.keeps_to_words};
+}
+
+const char* packing_words(const PackedShape& shape) {
+  return shape.keeps_to_words ? " that keep to words" : "";
+}
+
+// Whether words hold whole numbers only, by the version that wrote them; nullopt: not said.
+std::optional<bool> said_packing(const PackedJob& job) {
+  const std::string version = job.statement.said.find_text("version").value_or("");
+  unsigned major = 0, minor = 0;
+  if (std::sscanf(version.c_str(), "%u.%u", &major, &minor) != 2) return std::nullopt;
+  return major == 0 && minor < 18;
+}
+
+// Which of the widths, and which of the two ways to pack them, takes as many words; of numbers that
+// fill words whole, or one word alone, the two are one.
+Status find_packing(const PackedJob& job, const Tensor& packed, const std::vector<uint64_t>& widths,
+                    PackedShape& shape) {
+  const auto said = stated_weights(job).empty() ? false : said_packing(job);
+  std::vector<PackedShape> found;
+  for (const bool keeps_to_words : {said.value_or(false), !said.value_or(false)}) {
+    if (said && keeps_to_words != *said && !found.empty()) break;
+    for (const uint64_t bits : widths) {
+      const PackedShape one{shape.rows, shape.columns, bits, keeps_to_words};
+      const bool is_same = 32 % bits == 0 || shape.columns <= 32 / bits;
+      const bool is_known = std::any_of(found.begin(), found.end(), [&](const PackedShape& each) {
+        return each.bits == bits && is_same;
+      });
+      const bool fits = packed_line(one).words_of(shape.columns) == packed.shape[1];
+      if (fits && !is_known) found.push_back(one);
+    }
+  }
+  if (found.size() == 1) {
+    shape = found[0];
+    return {};
+  }
+  if (found.empty()) {
+    return wrong_part(
+        packed, fmt::format("{} columns: {} numbers of {} bits",
+                            divide_up(shape.columns * widths[0], 32), shape.columns, widths[0]));
+  }
+  return wrong_part(
+      packed, fmt::format("a width that tells how its {} numbers are packed: of {} bits{} "
+                          "and of {} bits{} they take as many words{}",
+                          shape.columns, found[0].bits, packing_words(found[0]), found[1].bits,
+                          packing_words(found[1]),
+                          said ? "" : ", and the version of compressed-tensors is not said"));
+}
 
 // Rows and columns from the tensor of them, bits from how many words they take.
 Result<PackedShape> packed_shape(const PackedJob& job, const Tensor& packed, const Tensor& shape) {
@@ -111,21 +170,14 @@ Result<PackedShape> packed_shape(const PackedJob& job, const Tensor& packed, con
                 packed.name, out.rows, words);
   }
   out.columns = static_cast<uint64_t>((*numbers)[1]);
-  for (const uint64_t bits : widths) {
-    if (divide_up(out.columns * bits, 32) != words) continue;
-    out.bits = bits;
-    return out;
-  }
-  return wrong_part(packed,
-                    fmt::format("{} columns: {} numbers of {} bits",
-                                divide_up(out.columns * widths[0], 32), out.columns, widths[0]));
+  CKPT_TRY(find_packing(job, packed, widths, out));
+  return out;
 }
 
 Result<std::shared_ptr<const std::vector<uint32_t>>> input_order(const Tensor& g_idx,
-                                                                 const PackedShape& shape,
-                                                                 uint64_t groups) {
-  if (g_idx.shape != std::vector<uint64_t>{shape.columns}) {
-    return wrong_part(g_idx, fmt::format("i32 [{}], one for each input", shape.columns));
+                                                                 uint64_t inputs, uint64_t groups) {
+  if (g_idx.shape != std::vector<uint64_t>{inputs}) {
+    return wrong_part(g_idx, fmt::format("i32 [{}], one for each input", inputs));
   }
   CKPT_ASSIGN(const auto read, read_integers(g_idx, kMaxIndexedInputs));
   if (!read) return wrong_part(g_idx, "i32");
@@ -164,24 +216,39 @@ Tensor joined_words(const PackedJob& job, const Tensor& packed, std::string name
   return out;
 }
 
-Status add_packed_zeros(const Tensor* zeros, const ScaleGrid& scales, CodedMatrix& matrix) {
-  if (zeros == nullptr) {
-    matrix.zero = 1 << (matrix.codes.bits - 1);
-    return {};
+// One I8 for each scale.
+Status add_byte_zeros(const Tensor& zeros, const Tensor& scale, CodedMatrix& matrix) {
+  const uint64_t rows = matrix.scales.rows, columns = matrix.scales.columns;
+  if (!is_plain_grid(zeros, Dtype::kI8, zeros.shape.size()) || zeros.values() != rows * columns) {
+    return wrong_part(zeros, fmt::format("i8, one for each scale of '{}'", scale.name));
   }
-  if (scales.tile_rows != 1) return wrong_part(*zeros, "none, or one for each row or group");
-  const uint64_t words = divide_up(scales.rows * matrix.codes.bits, 32);
+  matrix.zeros = {.bytes = only_slice(zeros),
+                  .outer = rows,
+                  .inner = columns,
+                  .bits = 8,
+                  .word_bytes = 1,
+                  .is_signed = true};
+  return {};
+}
+
+Status add_packed_zeros(const Tensor* zeros, const Tensor& scale, CodedMatrix& matrix) {
+  const ScaleGrid& scales = matrix.scales;
+  if (zeros == nullptr || scales.tile_rows != 1) matrix.zero = 1 << (matrix.codes.bits - 1);
+  if (zeros == nullptr) return {};
+  // Those of a whole tensor are not packed.
+  if (scales.tile_rows != 1) return add_byte_zeros(*zeros, scale, matrix);
+  CodeGrid grid =
+      packed_line({scales.rows, scales.columns, matrix.codes.bits, matrix.codes.keeps_to_words});
+  grid.is_across = true;
+  const uint64_t words = grid.words_of(scales.rows);
   if (!is_plain_grid(*zeros, Dtype::kI32, 2) ||
       zeros->shape != std::vector<uint64_t>{words, scales.columns}) {
     return wrong_part(*zeros, fmt::format("i32 [{}, {}]: zero points of {} bits, packed down "
                                           "the columns",
                                           words, scales.columns, matrix.codes.bits));
   }
-  matrix.zeros = {.bytes = only_slice(*zeros),
-                  .outer = scales.rows,
-                  .inner = scales.columns,
-                  .bits = matrix.codes.bits,
-                  .is_across = true};
+  grid.bytes = only_slice(*zeros);
+  matrix.zeros = std::move(grid);
   return {};
 }
 
@@ -200,11 +267,9 @@ Result<PackedWeight> join_words(const PackedJob& job, const Tensor& packed) {
   matrix.rows = shape.rows;
   matrix.columns = shape.columns;
   CKPT_ASSIGN(matrix.scales, scales_of(*scale, scaled));
-  matrix.codes = {.bytes = only_slice(packed),
-                  .outer = shape.rows,
-                  .inner = shape.columns,
-                  .bits = static_cast<uint32_t>(shape.bits)};
-  CKPT_TRY(add_packed_zeros(zeros, matrix.scales, matrix));
+  matrix.codes = packed_line(shape);
+  matrix.codes.bytes = only_slice(packed);
+  CKPT_TRY(add_packed_zeros(zeros, *scale, matrix));
   PackedWeight out;
   out.label = fmt::format("INT{}{} ({})", shape.bits, zeros == nullptr ? "" : " with zero points",
                           describe(matrix.scales));
@@ -213,7 +278,7 @@ Result<PackedWeight> join_words(const PackedJob& job, const Tensor& packed) {
   if (const Tensor* g_idx = job.find(weight + "_g_idx")) {
     out.parts.push_back(g_idx);
     if (job.reads_values) {
-      CKPT_ASSIGN(matrix.groups, input_order(*g_idx, shape, matrix.scales.columns));
+      CKPT_ASSIGN(matrix.groups, input_order(*g_idx, shape.columns, matrix.scales.columns));
     }
   }
   add_sides(job, module_of(packed.name), out);
@@ -247,17 +312,13 @@ Result<PackedWeight> join_codes(const PackedJob& job, const Tensor& codes) {
   const Tensor* zeros = job.find(codes.name + "_zero_point");
   if (zeros != nullptr) {
     out.parts.push_back(zeros);
-    if (!is_plain_grid(*zeros, Dtype::kI8, zeros->shape.size()) ||
-        zeros->values() != matrix.scales.rows * matrix.scales.columns) {
-      return wrong_part(*zeros, fmt::format("i8, one for each scale of '{}'", scale.name));
+    CKPT_TRY(add_byte_zeros(*zeros, scale, matrix));
+  }
+  if (const Tensor* g_idx = job.find(codes.name + "_g_idx")) {
+    out.parts.push_back(g_idx);
+    if (job.reads_values) {
+      CKPT_ASSIGN(matrix.groups, input_order(*g_idx, shape.columns, matrix.scales.columns));
     }
-    if (matrix.scales.tile_rows != 1) return wrong_part(*zeros, "one for each row or group");
-    matrix.zeros = {.bytes = only_slice(*zeros),
-                    .outer = matrix.scales.rows,
-                    .inner = matrix.scales.columns,
-                    .bits = 8,
-                    .word_bytes = 1,
-                    .is_signed = true};
   }
   out.label = fmt::format("{}{} ({})", type == "int" ? "INT8" : "FP8",
                           zeros == nullptr ? "" : " with zero points", describe(matrix.scales));

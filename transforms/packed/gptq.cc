@@ -15,6 +15,8 @@
 // Sources: ModelCloud/GPTQModel gptqmodel/nn_modules/qlinear/__init__.py; casper-hansen/AutoAWQ
 // awq/utils/packing_utils.py; llama.cpp conversion/base.py (dequant_gptq).
 #include <algorithm>
+#include <bit>
+#include <set>
 
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"
@@ -71,17 +73,52 @@ Result<GptqParts> find_gptq_parts(const PackedJob& job, const Tensor& qweight) {
   return GptqParts{qweight, *zeros, *scales, job.find(stem + ".g_idx")};
 }
 
-// How many values of a row share a scale; -1 in the document: all of them. `inputs`: how many there
-// are.
+// A group size as a document says it; -1: all inputs. 0: it says none.
+uint64_t said_group(const JsonText* said, uint64_t inputs) {
+  if (said == nullptr) return 0;
+  return said->token() == "-1" ? inputs : said->as_whole().value_or(0);
+}
+
+// Every group size that config.json has for some layer.
+std::vector<uint64_t> said_groups(const PackedJob& job, uint64_t inputs) {
+  const JsonText& said = job.statement.said;
+  const JsonText* own = said.find("group_size");
+  std::vector<uint64_t> out{said_group(own != nullptr ? own : said.find("q_group_size"), inputs)};
+  if (has_rules_by_layer(job)) {
+    for (const auto& [pattern, rule] : said.find("dynamic")->members()) {
+      if (rule.is_object()) out.push_back(said_group(rule.find("group_size"), inputs));
+    }
+  }
+  std::erase(out, 0);
+  return out;
+}
+
+// How many values of a row share a scale: what is said, of several what fits the scales. Where
+// nothing is said, groups of a power of two that fill the row, or one.
 Result<uint64_t> gptq_group_size(const PackedJob& job, const GptqParts& parts, uint64_t inputs) {
-  const JsonText* said = job.statement.said.find("group_size");
-  const bool is_one = said != nullptr && said->token() == "-1";
-  const auto stated = is_one ? inputs : stated_number(job, "group_size", "q_group_size");
-  const bool is_stated = stated && *stated > 0 && !has_rules_by_layer(job);
-  const uint64_t group = is_stated ? *stated : divide_up(inputs, parts.groups());
-  if (divide_up(inputs, group) == parts.groups()) return group;
+  const std::vector<uint64_t> said = said_groups(job, inputs);
+  const uint64_t groups = parts.groups();
+  std::set<uint64_t> fitting;
+  for (const uint64_t group : said) {
+    if (divide_up(inputs, group) == groups) fitting.insert(std::min(group, inputs));
+  }
+  const bool is_even = groups != 0 && inputs % groups == 0;
+  if (said.empty() && is_even && (groups == 1 || std::has_single_bit(inputs / groups))) {
+    return inputs / groups;
+  }
+  if (fitting.size() == 1) return *fitting.begin();
+  if (fitting.size() > 1) {
+    return wrong_part(parts.scales, fmt::format("rows of one group size: {} inputs in groups of {} "
+                                                "and of {} have as many",
+                                                inputs, *fitting.begin(), *fitting.rbegin()));
+  }
+  if (said.empty()) {
+    return wrong_part(parts.scales, fmt::format("a group_size in {}, as {} rows for {} inputs "
+                                                "do not say it",
+                                                job.statement.place, groups, inputs));
+  }
   return wrong_part(parts.scales, fmt::format("{} rows: {} inputs in groups of {}",
-                                              divide_up(inputs, group), inputs, group));
+                                              divide_up(inputs, said[0]), inputs, said[0]));
 }
 
 // The group of each input; null where they follow each other, `group` at a time.

@@ -31,12 +31,6 @@ Checkpoint folder_of(const std::string& method) {
   return *open(testdata("packed/methods/" + method));
 }
 
-std::string sha256_of(std::string_view bytes) {
-  Sha256 sha256;
-  sha256.add(std::as_bytes(std::span(bytes)));
-  return sha256.finish();
-}
-
 void drop(Checkpoint& checkpoint, std::string_view end) {
   std::erase_if(checkpoint.tensors, [&](const Tensor& each) { return each.name.ends_with(end); });
 }
@@ -179,6 +173,35 @@ TEST(PackedMethods, GptqThatLiesIsRefusedByName) {
   });
 }
 
+// Groups of one size fit as many scales as groups of another, or none is said.
+TEST(PackedMethods, GptqWhoseGroupsAreNotSaidIsRefused) {
+  const char* const folder = "gptq-4-dynamic-no-g-idx";
+  refuses(folder, "320 inputs in groups of 112 and of 128 have as many",
+          [](Checkpoint& on) { says(on, "\"group_size\": 64", "\"group_size\": 112"); });
+  refuses(folder, "expected 5 rows: 320 inputs in groups of 64",
+          [](Checkpoint& on) { says(on, "\"group_size\": 128", "\"group_size\": 64"); });
+  refuses(folder, "expected a group_size in config.json", [](Checkpoint& on) {
+    says(on, "\"group_size\": 128", "\"unsaid\": 0");
+    says(on, "\"group_size\": 64", "\"unsaid\": 0");
+  });
+}
+
+// 90 numbers of 3 bits take nine words as a stream, and nine in words that hold ten.
+TEST(PackedMethods, PackingThatTwoVersionsWroteOtherwiseFollowsTheVersion) {
+  refuses("ct-int3-padded", "the version of compressed-tensors is not said",
+          [](Checkpoint& on) { says(on, "\"version\"", "\"unsaid\""); });
+  Checkpoint older = folder_of("ct-int3-padded");
+  says(older, "0.19.0", "0.17.0");
+  const auto joined = join_packed_weights(older, all_codecs());
+  ASSERT_TRUE(joined) << joined.error().text();
+  const auto expected = join_packed_weights(folder_of("ct-int3-padded"), all_codecs());
+  ASSERT_TRUE(expected);
+  const auto bytes_of = [](const Checkpoint& of) {
+    return part_bytes(*of.find_tensor(std::string(kDown) + ".weight"));
+  };
+  EXPECT_NE(bytes_of(*joined), bytes_of(*expected));
+}
+
 TEST(PackedMethods, AwqThatLiesIsRefusedByName) {
   refuses("awq", "quantization_config.version is 'gemv'; of awq only 'gemm' is read here",
           [](Checkpoint& on) { says(on, "gemm", "gemv"); });
@@ -208,7 +231,7 @@ TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
             tensor(on, std::string(kDown) + ".weight_zero_point").shape = {3, 5};
           });
   // Zero points of rows beside one scale for all of them.
-  refuses("ct-int4-asymmetric", "expected none, or one for each row or group", [](Checkpoint& on) {
+  refuses("ct-int4-asymmetric", "expected i8, one for each scale of", [](Checkpoint& on) {
     tensor(on, std::string(kDown) + ".weight_scale").shape = {1};
     tensor(on, std::string(kDown) + ".weight_zero_point").shape = {1, 1};
   });
@@ -233,10 +256,9 @@ TEST(PackedMethods, BitsandbytesThatLieAreRefusedByName) {
   refuses("bitsandbytes-4", "expected f32 [16], a value for each code", [](Checkpoint& on) {
     tensor(on, std::string(kDown) + ".weight.quant_map").shape = {15};
   });
-  refuses("bitsandbytes-4", "expected 576 bytes: [24, 48] in whole blocks of 64, two a byte",
-          [](Checkpoint& on) {
-            tensor(on, std::string(kDown) + ".weight").shape = {575, 1};
-          });
+  refuses("bitsandbytes-4", "expected 576 bytes: [24, 48], two values a byte", [](Checkpoint& on) {
+    tensor(on, std::string(kDown) + ".weight").shape = {575, 1};
+  });
   refuses("bitsandbytes-4", "expected f32, one for each 4 of 18 blocks", [](Checkpoint& on) {
     tensor(on, std::string(kDown) + ".weight.nested_absmax").shape = {4};
   });

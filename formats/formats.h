@@ -28,11 +28,16 @@ bool holds_torch_weights(const std::filesystem::path& path);
 // the blobs of the hub's cache. Of the whole run: call it before anything is read.
 void follow_links(bool anywhere);
 
+// The index of a Hugging Face folder and the files at its top that it names; without an index, the
+// weights that would be read, where they are named as a model's are. Fails: as reading would.
+Result<std::vector<std::string>> files_of_weights(const std::filesystem::path& folder);
 // Whether a file of this name, relative to a Hugging Face folder, is one of those documents, the
 // index, or weights as they are named when a model is saved. Looks at no file.
 bool is_checkpoint_file(const std::string& path);
 // Whether read_documents() takes a file of this name, relative to the folder.
 bool is_document(const std::string& path);
+// Whether it is one that people write: a card, a license.
+bool is_written_by_people(const std::string& path);
 // Whether a file of this name can be one of the checkpoint `path`. `name` is relative to the folder
 // that `path` is (documents, weights, the index) or lies in (the file itself, the parts of a split
 // GGUF).

@@ -61,7 +61,10 @@ constexpr auto kDocuments = std::to_array<std::string_view>({
     "config_sentence_transformers.json",
     "?_Pooling/config.json",
     "?_Normalize/config.json",
-    // words
+});
+
+// Those that people write.
+constexpr auto kWords = std::to_array<std::string_view>({
     "README.md",
     "LICENSE",
     "LICENSE.*",
@@ -119,6 +122,11 @@ Result<Document> read_document(const std::filesystem::path& folder, const std::s
 
 bool is_document(const std::string& path) {
   static const GlobList list({kDocuments.begin(), kDocuments.end()});
+  return list.matches_any(path) || is_written_by_people(path);
+}
+
+bool is_written_by_people(const std::string& path) {
+  static const GlobList list({kWords.begin(), kWords.end()});
   return list.matches_any(path);
 }
 

@@ -322,6 +322,24 @@ Status find_weights(const fs::path& folder) {
   return in_file(folder.string(), find());
 }
 
+Result<Names> files_of_weights(const fs::path& folder) {
+  CKPT_ASSIGN(const Names names, list_files(folder));
+  const std::string_view listed = index_name(names);
+  Names out;
+  if (!contains(names, listed)) {
+    CKPT_ASSIGN(Names shards, find_shards(folder, names));
+    std::erase_if(shards, [](const std::string& name) { return !is_checkpoint_file(name); });
+    return shards;
+  }
+  CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed));
+  std::set<std::string> shards{std::string(listed)};
+  for (const auto& [tensor, file] : index.weight_map) {
+    const bool is_weights = file.ends_with(kSafetensorsEnding) || is_torch_weights(file);
+    if (is_weights && file.find('/') == file.npos) shards.insert(file);
+  }
+  return Names(shards.begin(), shards.end());
+}
+
 bool holds_torch_weights(const fs::path& path) {
   if (!is_folder(path)) return path.extension() != kSafetensorsEnding && is_torch_file(path);
   const auto names = list_files(path);

@@ -6,6 +6,7 @@
 
 #include "core/chunks/repack.h"
 #include "core/model/turned_source.h"
+#include "core/outputs/space.h"
 
 namespace ckpt {
 namespace {
@@ -113,6 +114,15 @@ void show_output(const Console& console, const Output& output) {
 
 void show_plan(const Console& console, const Plan& plan) {
   for (const Output& output : plan.outputs) show_output(console, output);
+  for (const SpaceNeed& need : space_needs(plan, Leftovers::kKeep)) {
+    console.object("space", {{"folder", need.folder.string()},
+                             {"needed_bytes", need.needed_bytes},
+                             {"free_bytes", need.free_bytes}});
+    const std::string both =
+        fmt::format("{}: needs {}, {} are free", need.folder.string(),
+                    human_bytes(need.needed_bytes), human_bytes(need.free_bytes));
+    need.fits() ? console.talk(both) : console.warn(both + "; the outputs do not fit");
+  }
 }
 
 }  // namespace ckpt

@@ -90,7 +90,8 @@ Status write_lfs_folder(const std::string& path, const fs::path& from,
   fs::create_directories(lfs.parent_path(), error);
   CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(lfs.parent_path()));
   const std::string name = lfs.filename().string();
-  const std::string temporary = name + ".partial";
+  // No other program's, and no other command's: what has this name is removed.
+  const std::string temporary = fmt::format(".ckpt-lfs-{}.partial", name);
   CKPT_TRY(require_ours(parent.path() / temporary, Guard::kOwner));
   fs::remove_all(parent.path() / temporary, error);  // of an earlier run that was killed
   const auto write = [&]() -> Status {

@@ -157,6 +157,7 @@ int main(int argc, char** argv) {
 #endif
   // The work goes on, and its exit code is true, whatever became of the pipe that it talks into.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // then the write fails, and says so
   std::signal(SIGINT, ckpt::on_signal);
   std::signal(SIGTERM, ckpt::on_signal);
   return ckpt::answered(ckpt::run(argc, argv));

@@ -86,10 +86,8 @@ class Publication {
   // Adds or replaces what was just written into the folder.
   Status write(std::string_view name, std::string_view content) {
     CKPT_TRY(replace_file(folder_ / name, content));
-    Sha256 hash;
-    hash.add(std::as_bytes(std::span(content)));
     std::erase_if(files_, [&](const FileDigest& file) { return file.name == name; });
-    files_.push_back({std::string(name), hash.finish(), content.size()});
+    files_.push_back({std::string(name), sha256_of(content), content.size()});
     said(folder_ / name, files_.back());
     return {};
   }
@@ -316,8 +314,11 @@ Status Publication::write_card() {
     return {};
   }
   const std::string name = published_name(folder_, typed_.card);
+  CKPT_ASSIGN(const bool had_card, is_there(typed_.card));
+  const bool is_ours_alone = !had_card || remembered_digest(typed_.card);
   CKPT_ASSIGN(const std::string card, edited_card(typed_.card, name, folder_, files_));
   CKPT_TRY(name.empty() ? replace_file(typed_.card, card) : write(name, card));
+  if (is_ours_alone) remember_digest(typed_.card, sha256_of(card));
   std::error_code error;
   if (!name.empty() && !times_.empty()) times_[name] = fs::last_write_time(folder_ / name, error);
   return {};

@@ -17,17 +17,14 @@
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
 #include "formats/formats.h"
-#include "publish/publish.h"
 #include "quantizers/quantizers.h"
 #include "tools/added_steps.h"
 #include "tools/commands.h"
-#include "tools/published_report.h"
+#include "tools/replaced_folder.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr size_t kShownNames = 12;
 
 // What each input file is called in messages, by device and inode.
 using Inputs = std::map<std::pair<uint64_t, uint64_t>, std::string>;
@@ -128,69 +125,19 @@ Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs
 
 // ---- what --force replaces ----------------------------------------------------------------------
 
-bool belongs_to_checkpoint(const fs::path& folder, const FolderEntry& entry,
-                           const std::set<std::string>& planned) {
-  constexpr std::array<std::string_view, 4> kPublished = {kSumsName, kSignatureName,
-                                                          kProvenanceName, ".gitattributes"};
-  if (entry.kind == FolderEntry::Kind::kOther) return false;
-  const std::string& path = entry.path;
-  return planned.contains(path) || is_checkpoint_file(path) ||
-         path.starts_with(".cache/huggingface/") ||
-         std::find(kPublished.begin(), kPublished.end(), path) != kPublished.end() ||
-         (path == kReportName && has_published_report(folder)) ||
-         (entry.kind == FolderEntry::Kind::kFile && remembered_digest(folder / path));
-}
-
-// ".git (12 files), notes.txt": by what lies in the folder itself.
-std::string shown(const std::vector<std::string>& paths) {
-  std::map<std::string, size_t> files;
-  std::set<std::string> folders;
-  for (const std::string& path : paths) {
-    const size_t slash = path.find('/');
-    const std::string name = path.substr(0, slash);
-    ++files[name];
-    if (slash != path.npos) folders.insert(name);
-  }
-  std::vector<std::string> names;
-  for (const auto& [name, count] : files) {
-    if (names.size() == kShownNames) break;
-    names.push_back(folders.contains(name)
-                        ? fmt::format("{}/ ({} file{})", name, count, count == 1 ? "" : "s")
-                        : name);
-  }
-  const size_t left = files.size() - names.size();
-  return fmt::format("{}{}", fmt::join(names, ", "),
-                     left == 0 ? "" : fmt::format(" and {} more", left));
-}
-
 bool is_mount_point(const fs::path& path) {
   struct statx status {};
   return ::statx(AT_FDCWD, path.c_str(), AT_NO_AUTOMOUNT, STATX_TYPE, &status) == 0 &&
          (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-Status check_replaceable_folder(const Output& output) {
+Status check_replaceable_folder(Output& output) {
   if (is_mount_point(output.path)) {
     return fail_with_hint(ErrorCode::kUsage, (output.path / "NAME").string(),
                           "{}: a mount point, which --force cannot replace", output.path.string());
   }
-  CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(output.path, {}));
-  std::set<std::string> planned;
-  for (const OutputFile& file : output.layout.files) planned.insert(file.path);
-  std::vector<std::string> others;
-  for (const FolderEntry& entry : entries) {
-    if (!belongs_to_checkpoint(output.path, entry, planned)) others.push_back(entry.path);
-  }
-  if (!others.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "another OUT, or move them out of it",
-                          "{}: --force would remove what is no checkpoint's: {}",
-                          output.path.string(), shown(others));
-  }
-  if (entries.empty() || recognize(output.path)) return {};
-  return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
-                        "{}: exists and does not look like a checkpoint; --force replaces only "
-                        "checkpoints",
-                        output.path.string());
+  CKPT_ASSIGN(output.replaced, replaceable_files(output));
+  return {};
 }
 
 // By content: what is removed must not hang on a name.
@@ -208,7 +155,7 @@ Status check_replaceable_file(const fs::path& path) {
                         path.string());
 }
 
-Status check_replaceable(const Output& output) {
+Status check_replaceable(Output& output) {
   const bool is_folder = output.layout.is_folder;
   std::vector<fs::path> names{output.path};
   if (!is_folder) {
@@ -229,7 +176,7 @@ Status check_replaceable(const Output& output) {
   return {};
 }
 
-Status check_output(const Plan& plan, const Output& output, const Inputs& inputs, bool force) {
+Status check_output(const Plan& plan, Output& output, const Inputs& inputs, bool force) {
   std::vector<fs::path> temporaries, finals;
   if (output.layout.is_folder) {
     temporaries.push_back(partial_path(output));
@@ -245,6 +192,7 @@ Status check_output(const Plan& plan, const Output& output, const Inputs& inputs
     CKPT_TRY(refuse_inputs_in(inputs, path));
     CKPT_TRY(refuse_unknown_leftovers(plan, output, path));
   }
+  if (output.layout.is_folder) CKPT_TRY(check_unfinished_folder(output));
   CKPT_TRY(refuse_input(inputs, ledger_path(output)));
   if (!force || output.goes_into) return {};
   for (const fs::path& path : finals) CKPT_TRY(refuse_inputs_in(inputs, path));
@@ -337,10 +285,10 @@ Status check_new_out(const fs::path& out) {
   return into ? Status() : refuse_existing(out);
 }
 
-Status check_targets(const Plan& plan, const std::vector<InputPath>& inputs, bool force) {
+Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, bool force) {
   CKPT_TRY(check_outputs_apart(plan));
   const Inputs files = files_read(plan, inputs);
-  for (const Output& output : plan.outputs) CKPT_TRY(check_output(plan, output, files, force));
+  for (Output& output : plan.outputs) CKPT_TRY(check_output(plan, output, files, force));
   return {};
 }
 

@@ -3,7 +3,7 @@
 //
 //   OUT, OUT.partial, OUT.partial.ledger   compared with every file that is read, by device and
 //                                          inode: a split's other parts and what links lead to too
-//   OUT with --force                       replaced when all of it is a checkpoint's
+//   OUT with --force                       replaced when all of it is a checkpoint's (replaced_folder.h)
 //   a model card, a plan, a report         new, or one that ckpt wrote
 //   an importance matrix                   new, or with --force one that can be read
 //
@@ -41,9 +41,10 @@ Result<bool> goes_into(const std::filesystem::path& out, const Layout& layout);
 // Fails: kUsage; kIo.
 Status check_new_out(const std::filesystem::path& out);
 
-// Looks at everything that carrying the plan out would write, replace or remove. Fails: kUsage,
-// naming the input that would be lost, or what is there and no checkpoint's; kIo.
-Status check_targets(const Plan& plan, const std::vector<InputPath>& inputs, bool force);
+// Looks at everything that carrying the plan out would write, replace or remove, and notes in the
+// plan what goes. Fails: kUsage, naming the input that would be lost, or what is there and no
+// checkpoint's; kIo.
+Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, bool force);
 
 // ---- single files (small_targets.cc) ------------------------------------------------------------
 

@@ -76,4 +76,10 @@ std::optional<Sha256> Sha256::from(const Sha256State& state) {
   return out;
 }
 
+std::string sha256_of(std::string_view bytes) {
+  Sha256 hash;
+  hash.add(std::as_bytes(std::span(bytes)));
+  return hash.finish();
+}
+
 }  // namespace ckpt

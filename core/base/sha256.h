@@ -39,4 +39,7 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
+// Of bytes that are all there.
+std::string sha256_of(std::string_view bytes);
+
 }  // namespace ckpt

@@ -355,7 +355,7 @@ Status Engine::end() {
     return resume_->complete();
   }
   if (resume_ != nullptr && !is_made) CKPT_TRY(resume_->ready(reports_));
-  return files_.publish();
+  return files_.publish(options_.progress);
 }
 
 // An error that another run may be spared leaves what is finished to that one; what was made of

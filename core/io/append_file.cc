@@ -1,7 +1,6 @@
 #include "core/io/append_file.h"
 
 #include <fcntl.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,14 +14,13 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-Failure write_failure(const fs::path& path, uint64_t written_bytes, int error) {
-  struct statvfs space {};
-  if (error == ENOSPC && ::statvfs(parent_of(path).c_str(), &space) == 0) {
-    return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
-                          "{}: the disk is full after {} bytes; {} are free", path.string(),
-                          written_bytes, static_cast<uint64_t>(space.f_bavail) * space.f_frsize);
-  }
-  return io_failure(path, "cannot be written", error);
+Failure append_failure(const fs::path& path, uint64_t written_bytes, int error) {
+  return write_failure(path, error, fmt::format("{} bytes of the file are written", written_bytes));
+}
+
+// No other program's, and no other command's: what has this name is removed.
+fs::path temporary_of(const fs::path& path) {
+  return parent_of(path) / fmt::format(".ckpt-{}.partial", path.filename().string());
 }
 
 }  // namespace
@@ -42,7 +40,7 @@ AppendFile::~AppendFile() {
   if (!is_published_) ::unlink(temporary().c_str());
 }
 
-fs::path AppendFile::temporary() const { return path_.string() + ".partial"; }
+fs::path AppendFile::temporary() const { return temporary_of(path_); }
 
 Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
   CKPT_TRY(check_parent(path));
@@ -57,12 +55,12 @@ Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
     return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another name",
                           "{}: exists already; expected a new file", path.string());
   }
-  const std::string temporary = path.string() + ".partial";
+  const fs::path temporary = temporary_of(path);
   CKPT_TRY(require_ours(temporary, Guard::kOwner));
   ::unlink(temporary.c_str());  // of an earlier run that was killed
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const int descriptor = retried([&] { return ::open(temporary.c_str(), flags, 0600); });
-  if (descriptor < 0) return write_failure(path, 0, errno);
+  if (descriptor < 0) return append_failure(path, 0, errno);
   return AppendFile(path, descriptor);
 }
 
@@ -71,7 +69,7 @@ Status AppendFile::add(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return write_failure(path_, size_bytes_, count < 0 ? errno : EIO);
+    if (count <= 0) return append_failure(path_, size_bytes_, count < 0 ? errno : EIO);
     bytes = bytes.subspan(static_cast<size_t>(count));
     size_bytes_ += static_cast<uint64_t>(count);
   }
@@ -84,10 +82,10 @@ Result<std::string> AppendFile::publish() {
   CKPT_TRY(parent.publish_mode(name));
   CKPT_TRY(parent.publish_owner(name, parent));
   if (retried([&] { return ::fsync(descriptor_); }) != 0) {
-    return write_failure(path_, size_bytes_, errno);
+    return append_failure(path_, size_bytes_, errno);
   }
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
-    return write_failure(path_, size_bytes_, errno);
+    return append_failure(path_, size_bytes_, errno);
   }
   if (::rename(temporary().c_str(), path_.c_str()) != 0) {
     return io_failure(path_, "cannot take its final name", errno);

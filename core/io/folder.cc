@@ -1,7 +1,9 @@
 #include "core/io/folder.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -36,12 +38,55 @@ std::optional<std::string> file_stamp(const fs::path& path) {
                      status.st_ino);
 }
 
+std::string digest_attribute(const fs::path& path) {
+  std::string value(256, '\0');
+  const ssize_t size = ::getxattr(path.c_str(), kDigestAttribute, value.data(), value.size());
+  value.resize(size < 0 ? 0 : static_cast<size_t>(size));
+  return value;
+}
+
+std::optional<std::string> digest_in(const std::string& value) {
+  if (value.size() < 65) return std::nullopt;
+  std::string digest = value.substr(0, 64);
+  if (digest.find_first_not_of("0123456789abcdef") != digest.npos) return std::nullopt;
+  return digest;
+}
+
 }  // namespace
 
 Failure io_failure(const fs::path& path, const char* doing, int error, const char* hint_if_denied) {
+  // A limit has its own sentence; those end here that name what was being done.
+  if (error == EDQUOT || error == EFBIG) return write_failure(path, error, doing);
   const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
   return fail_with_hint(ErrorCode::kIo, is_denied ? hint_if_denied : "", "{}: {}: {}",
                         path.string(), doing, std::strerror(error));
+}
+
+Failure write_failure(const fs::path& path, int error, const std::string& size) {
+  struct statvfs space {};
+  if (error == ENOSPC && ::statvfs(parent_of(path).c_str(), &space) == 0) {
+    return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
+                          "{}: the disk is full; {} and {} are free", path.string(), size,
+                          static_cast<uint64_t>(space.f_bavail) * space.f_frsize);
+  }
+  if (error == EDQUOT) {
+    return fail_with_hint(ErrorCode::kIo, "another place, or remove files of yours",
+                          "{}: this user's disk quota is used up; {}", path.string(), size);
+  }
+  if (error == EFBIG) {
+    struct rlimit limit {
+      RLIM_INFINITY, RLIM_INFINITY
+    };
+    (void)!::getrlimit(RLIMIT_FSIZE, &limit);
+    const bool is_limited = limit.rlim_cur != RLIM_INFINITY;
+    return fail_with_hint(
+        ErrorCode::kIo, is_limited ? "ulimit -f unlimited, or smaller files" : "another place",
+        "{}: larger than files may be here ({}); {}", path.string(),
+        is_limited ? fmt::format("ulimit -f: {} bytes", static_cast<uint64_t>(limit.rlim_cur))
+                   : "as the file system says",
+        size);
+  }
+  return io_failure(path, "cannot be written", error);
 }
 
 bool is_ignored(std::string_view path, const std::vector<std::string>& ignored) {
@@ -153,14 +198,14 @@ void remember_digest(const fs::path& path, std::string_view sha256) {
 }
 
 std::optional<std::string> remembered_digest(const fs::path& path) {
-  char value[256];
-  const ssize_t size = ::getxattr(path.c_str(), kDigestAttribute, value, sizeof value);
+  const std::string value = digest_attribute(path);
+  const auto digest = digest_in(value);
   const auto stamp = file_stamp(path);
-  if (size < 65 || !stamp) return std::nullopt;
-  const std::string_view text(value, static_cast<size_t>(size));
-  const std::string_view digest = text.substr(0, 64);
-  if (digest.find_first_not_of("0123456789abcdef") != digest.npos) return std::nullopt;
-  return text.substr(64) == " " + *stamp ? std::optional(std::string(digest)) : std::nullopt;
+  return digest && stamp && value.substr(64) == " " + *stamp ? digest : std::nullopt;
+}
+
+std::optional<std::string> recorded_digest(const fs::path& path) {
+  return digest_in(digest_attribute(path));
 }
 
 }  // namespace ckpt

@@ -16,6 +16,10 @@ namespace ckpt {
 Failure io_failure(const std::filesystem::path& path, const char* doing, int error,
                    const char* hint_if_denied = "");
 
+// kIo: bytes could not be written to `path`. A full disk, a quota and a limit on the size of files
+// are told with what there is of it; `size` says how far the file is, or what it needs.
+Failure write_failure(const std::filesystem::path& path, int error, const std::string& size);
+
 struct FolderEntry {
   enum class Kind : uint8_t { kFile, kLink, kOther };
   std::string path;  // relative, with '/'
@@ -64,5 +68,7 @@ uint64_t birth_ns(const std::filesystem::path& path);
 // systems have no such attributes.
 void remember_digest(const std::filesystem::path& path, std::string_view sha256);
 std::optional<std::string> remembered_digest(const std::filesystem::path& path);
+// The SHA-256 that was remembered of it, whether the file is still as it was or not.
+std::optional<std::string> recorded_digest(const std::filesystem::path& path);
 
 }  // namespace ckpt

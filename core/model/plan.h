@@ -18,6 +18,8 @@ struct Output {
   // OUT is a folder that is there and empty, perhaps a mount point: it stays, and the files of the
   // layout, a folder's, are put into it.
   bool goes_into = false;
+  // Files of the folder at `path` that this output replaces; nothing else of it is removed.
+  std::vector<std::string> replaced = {};
 };
 
 // Several outputs are made from one reading of the source.

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/printable.h"
+#include "core/io/folder.h"
 #include "core/outputs/place.h"
 
 namespace ckpt {
@@ -27,15 +27,7 @@ constexpr uint64_t kReadBackBytes = 4 << 20;
 constexpr uint64_t kStateEveryBytes = 1 << 20;
 
 Failure file_failure(const std::filesystem::path& path, uint64_t size_bytes, int error) {
-  struct statvfs space {};
-  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
-  if (error == ENOSPC && ::statvfs(folder.c_str(), &space) == 0) {
-    return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
-                          "{}: the disk is full; the file needs {} bytes and {} are free",
-                          path.string(), size_bytes,
-                          static_cast<uint64_t>(space.f_bavail) * space.f_frsize);
-  }
-  return fail(ErrorCode::kIo, "{}: cannot be written: {}", path.string(), std::strerror(error));
+  return write_failure(path, error, fmt::format("the file needs {} bytes", size_bytes));
 }
 
 }  // namespace
@@ -54,8 +46,10 @@ Status FileWriter::claim_space(const Descriptor& file) const {
     return file_failure(path_, size_bytes_, errno);
   }
   if (retried([&] { return ::fallocate(file.get(), 0, 0, size); }) == 0) return {};
-  if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) {
-    return file_failure(path_, size_bytes_, errno);
+  if (const int error = errno; error == ENOSPC || error == EFBIG || error == EDQUOT) {
+    // What was claimed of a full disk is given back, and not missing in what is told to be free.
+    if (!mode_.may_exist) (void)!::ftruncate(file.get(), 0);
+    return file_failure(path_, size_bytes_, error);
   }
   if (retried([&] { return ::ftruncate(file.get(), size); }) == 0) return {};
   return file_failure(path_, size_bytes_, errno);

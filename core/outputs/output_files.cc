@@ -1,11 +1,13 @@
 #include "core/outputs/output_files.h"
 
 #include "core/io/folder.h"
+#include "core/outputs/space.h"
 
 namespace ckpt {
 
 Status OutputFiles::open(bool force, Leftovers leftovers, FileMode mode) {
   mode.room = &room_;
+  CKPT_TRY(check_space(plan_, leftovers));
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];
     CKPT_ASSIGN(Place place, Place::make(output, force, leftovers));
@@ -40,8 +42,11 @@ Result<std::vector<FileReport>> OutputFiles::finish() {
   return reports;
 }
 
-Status OutputFiles::publish() {
-  for (Place& place : places_) CKPT_TRY(place.publish());
+Status OutputFiles::publish(Progress* progress) {
+  for (Place& place : places_) {
+    CKPT_ASSIGN(const std::string note, place.publish());
+    if (!note.empty() && progress != nullptr) progress->note(note);
+  }
   return {};
 }
 

@@ -21,7 +21,8 @@ class OutputFiles {
   OutputFiles& operator=(const OutputFiles&) = delete;
   ~OutputFiles() { pool_.set_limit(BufferPool::kUsualBytes); }
 
-  // Makes all of them, or takes them over. Fails: as Place::make and FileWriter::create.
+  // Makes all of them, or takes them over. Fails: as check_space, Place::make and
+  // FileWriter::create.
   Status open(bool force, Leftovers leftovers, FileMode mode);
   FileWriter& writer(uint32_t output, uint32_t file) { return *writers_[output][file]; }
   BufferPool& pool() { return pool_; }
@@ -32,7 +33,8 @@ class OutputFiles {
   }
   // Syncs every file. Requires: all bytes were put.
   Result<std::vector<FileReport>> finish();
-  Status publish();
+  // `progress` is told what was kept of a folder that was replaced.
+  Status publish(Progress* progress);
   // Leaves all under their temporary names.
   void keep();
 

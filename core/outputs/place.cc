@@ -1,8 +1,10 @@
 #include "core/outputs/place.h"
 
+#include <functional>
 #include <set>
 #include <utility>
 
+#include "core/base/printable.h"
 #include "core/io/folder.h"
 
 namespace ckpt {
@@ -30,6 +32,45 @@ Status refuse_existing(const fs::path& path) {
                         "{}: exists already; expected a new OUT", path.string());
 }
 
+Status check_temporary_folder(const Output& output,
+                              const std::function<bool(const std::string&)>& is_of_run) {
+  const fs::path folder = partial_path(output);
+  CKPT_ASSIGN(const bool exists, is_there(folder));
+  if (!exists) return {};
+  const auto refused = [&](const std::string& found) {
+    return fail_with_hint(
+        ErrorCode::kUsage,
+        fmt::format("mv {} elsewhere, or another OUT", shell_word(folder.string())),
+        "{}: is in the way, and not what a run that was interrupted leaves ({})", folder.string(),
+        found);
+  };
+  std::error_code error;
+  if (fs::symlink_status(folder, error).type() != fs::file_type::directory) {
+    return refused("it is no folder");
+  }
+  CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(folder, {}));
+  for (const FolderEntry& entry : entries) {
+    if (!is_of_run(entry.path)) return refused(fmt::format("it holds {}", entry.path));
+  }
+  return {};
+}
+
+Status check_temporary_folder(const Output& output) {
+  const fs::path ledger = partial_path(output).string() + ".ledger";
+  CKPT_ASSIGN(const bool has_ledger, is_there(ledger));
+  if (has_ledger) {
+    return fail_with_hint(ErrorCode::kUsage, "another OUT, or that command again",
+                          "{}: another command is not done with it, as {} says",
+                          partial_path(output).string(), ledger.string());
+  }
+  std::set<std::string> names;
+  for (const OutputFile& file : output.layout.files) names.insert(file.path);
+  return check_temporary_folder(output, [&](const std::string& path) {
+    return names.contains(path) || path.starts_with(".written/") ||
+           path.starts_with(".written.partial/");
+  });
+}
+
 Place::Place(const Output& output, bool force, Leftovers leftovers, OpenFolder parent)
     : output_(&output), force_(force), leftovers_(leftovers), parent_(std::move(parent)) {}
 
@@ -38,7 +79,8 @@ Place::Place(Place&& other) noexcept
       force_(other.force_),
       leftovers_(other.leftovers_),
       parent_(std::move(other.parent_)),
-      folder_(std::move(other.folder_)) {}
+      folder_(std::move(other.folder_)),
+      note_(std::move(other.note_)) {}
 
 Place::~Place() {
   if (output_ != nullptr) remove_temporaries();
@@ -176,9 +218,30 @@ Status Place::publish_folder() {
   }
   CKPT_TRY(replace_folder(temporary, name));
   CKPT_TRY(folder_->publish_owner({}, parent_));
-  std::error_code ignored;
-  fs::remove_all(temporary_folder(), ignored);
+  remove_replaced(temporary, name);
   return {};
+}
+
+// What was put into OUT after it was looked at is not in the list: a conversion takes hours.
+void Place::remove_replaced(const std::string& temporary, const std::string& name) {
+  const fs::path old = temporary_folder();
+  std::set<fs::path, std::greater<>> folders{old};
+  for (const std::string& file : output_->replaced) {
+    (void)parent_.remove((fs::path(temporary) / file).string());
+    for (fs::path above = fs::path(file).parent_path(); !above.empty();
+         above = above.parent_path()) {
+      folders.insert(old / above);
+    }
+  }
+  std::error_code error;
+  for (const fs::path& folder : folders) fs::remove(folder, error);
+  const auto is_left = parent_.has(temporary);
+  if (!is_left || !*is_left) return;
+  const std::string kept = name + ".replaced";
+  const bool has_name = parent_.rename(temporary, kept, false).has_value();
+  note_ = fmt::format("{}: holds what came into {} while it was replaced, or could not be removed",
+                      (parent_.path() / (has_name ? kept : temporary)).string(),
+                      output_->path.string());
 }
 
 Status Place::publish_files() const {
@@ -221,13 +284,14 @@ Status Place::publish_into() const {
   return {};
 }
 
-Status Place::publish() {
+Result<std::string> Place::publish() {
   CKPT_TRY(has_one_name(*output_)      ? publish_folder()
            : output_->layout.is_folder ? publish_into()
                                        : publish_files());
   const std::string shown = output_->path.string();
   output_ = nullptr;
-  return in(shown, parent_.sync());
+  CKPT_TRY(in(shown, parent_.sync()));
+  return std::move(note_);
 }
 
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,14 @@ enum class Leftovers : uint8_t { kRemove, kKeep, kPublish };
 
 // Fails: kUsage: something is at `path`; kIo.
 Status refuse_existing(const std::filesystem::path& path);
+
+// Requires that all of the temporary folder of an output, where it is there, is of a run of ckpt:
+// `is_of_run` is asked for each file. Fails: kUsage, naming one that is not; kIo.
+Status check_temporary_folder(const Output& output,
+                              const std::function<bool(const std::string&)>& is_of_run);
+// The same for work that keeps no ledger: what lies there was made for this layout and is no other
+// run's that could go on.
+Status check_temporary_folder(const Output& output);
 
 // A file under construction, opened.
 struct NewFile {
@@ -42,8 +51,9 @@ class Place {
   // Where the bytes of `file` are written for now; `flags` as for open(2). Fails: kIo; kCorrupt
   // when a link stands in the way (core/io/open_folder.h).
   Result<NewFile> make_file(const OutputFile& file, int flags) const;
-  // Gives every file its final name, replacing what is there when that was allowed.
-  Status publish();
+  // Gives every file its final name, replacing what is there when that was allowed. A sentence
+  // where a folder that was replaced holds more than Output::replaced by now, and is kept.
+  Result<std::string> publish();
   // Leaves everything under its temporary name, for another run.
   void keep() { output_ = nullptr; }
 
@@ -57,6 +67,7 @@ class Place {
   Status replace_folder(const std::string& temporary, const std::string& name) const;
   Status publish_modes();
   Status publish_folder();
+  void remove_replaced(const std::string& temporary, const std::string& name);
   Status publish_files() const;
   Status publish_into() const;
 
@@ -65,6 +76,7 @@ class Place {
   Leftovers leftovers_;
   OpenFolder parent_;                 // that OUT is put into
   std::optional<OpenFolder> folder_;  // OUT.partial, where OUT is a folder
+  std::string note_;
 };
 
 // True where OUT as a whole gets its name, and not each of its files.

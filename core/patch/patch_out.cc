@@ -108,6 +108,7 @@ Status Elsewhere::link_others(const std::set<size_t>& written, const OpenFolder&
 }
 
 Result<ExecuteReport> Elsewhere::run() {
+  CKPT_TRY(check_temporary_folder(out_));
   CKPT_ASSIGN(Place place, Place::make(out_, false));
   const std::set<size_t> files = engine_files();
   CKPT_ASSIGN(const OpenFolder root, OpenFolder::open(partial_path(out_), true));

@@ -5,7 +5,8 @@ NAME.sh is run by sh in a fresh folder, with $ckpt (the binary) and $testdata. B
   NAME.exit          the exit code, when it is not 0
   NAME.stdout.exact  all of stdout      NAME.stdout.glob  the same with * for any run of characters
   NAME.stderr.exact  all of stderr      NAME.stderr.glob  the same
-A stream without a file is not looked at. The folder's path is shown as DIR, testdata's as TESTDATA.
+A stream without a file is not looked at. The folder's path is shown as DIR, testdata's as TESTDATA,
+what is free on the disk as N.
 
 usage: run.py CKPT [--accept] [--without=NAME] [NAME ...]     --accept rewrites .exact files and .exit
 """
@@ -26,13 +27,18 @@ def glob_fits(pattern, text):
     return re.fullmatch(".*".join(re.escape(p) for p in pattern.split("*")), text, re.S) is not None
 
 
+def without_room(text):
+    """What is free on this disk."""
+    return re.sub(r'"free_bytes":\d+', '"free_bytes":N', re.sub(r"(: needs .+, )\S+ \S+ are free", r"\1N are free", text))
+
+
 def run(script, binary):
     with tempfile.TemporaryDirectory() as folder:
         env = dict(os.environ, ckpt=str(binary), testdata=str(TESTDATA), LC_ALL="C.UTF-8", TZ="UTC")
         env.pop("NO_COLOR", None)
         done = subprocess.run(["sh", "-u", str(script)], cwd=folder, env=env, timeout=300,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
-        hide = lambda text: text.replace(str(TESTDATA), "TESTDATA").replace(folder, "DIR")
+        hide = lambda text: without_room(text.replace(str(TESTDATA), "TESTDATA").replace(folder, "DIR"))
         return done.returncode, hide(done.stdout), hide(done.stderr)
 
 

@@ -31,12 +31,6 @@ constexpr std::string_view kOther = "a name that is free, or that an earlier run
 // By key, by type.
 using KeptErrors = std::map<std::string, std::map<std::string, double>>;
 
-std::string sha256_of(std::string_view text) {
-  Sha256 sha256;
-  sha256.add(std::as_bytes(std::span(text)));
-  return sha256.finish();
-}
-
 // ---- the file -----------------------------------------------------------------------------------
 
 std::string_view take_until(std::string_view& text, char end) {

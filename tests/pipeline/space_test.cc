@@ -7,9 +7,12 @@
 
 #include <fstream>
 
+#include "core/base/sha256.h"
+#include "core/io/folder.h"
 #include "core/outputs/file_writer.h"
 #include "core/outputs/place.h"
 #include "tests/pipeline/pipeline.h"
+#include "tools/replaced_folder.h"
 
 namespace ckpt {
 namespace {
@@ -109,6 +112,31 @@ TEST(Replacing, LeavesNothingWhereAllWasListed) {
   EXPECT_EQ(*note, "");
   EXPECT_FALSE(fs::exists(folder / "out.replaced"));
   EXPECT_FALSE(fs::exists(folder / "out.partial"));
+}
+
+// Cards too: those that ckpt wrote go, those that people wrote or changed stay.
+TEST(Replacing, ADocumentThatWasChangedSinceCkptWroteItStays) {
+  const TemporaryFolder folder;
+  fs::copy(testdata("llama-micro"), folder / "out");
+  std::ofstream(folder / "out/README.md") << "made";
+  for (const char* name : {"config.json", "README.md"}) {
+    remember_digest(folder / "out" / name, sha256_of(read_file(folder / "out" / name)));
+  }
+  if (!remembered_digest(folder / "out/config.json")) {
+    GTEST_SKIP() << "no extended attributes here";
+  }
+  const Output output = folder_output(folder / "out", {});
+  const auto gone = replaceable_files(output);
+  ASSERT_TRUE(gone) << gone.error().text();
+  EXPECT_EQ(std::count(gone->begin(), gone->end(), "README.md"), 1);
+  std::ofstream(folder / "out/config.json", std::ios::app) << "\n";
+  std::ofstream(folder / "out/README.md", std::ios::app) << "by hand";
+  const auto refused = replaceable_files(output);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text().find("README.md (changed since ckpt wrote it), config.json "
+                                        "(changed since ckpt wrote it)"),
+            std::string::npos)
+      << refused.error().text();
 }
 
 TEST(Leftovers, OfSomebodyElseAreNotRemovedByWorkWithoutALedger) {

@@ -3,31 +3,12 @@
 //   value    u32 type | number of that size, text, or array
 //   text     u64 bytes | bytes
 //   array    u32 type of its elements | u64 count | elements, packed
-#include <array>
 #include <bit>
 
 #include "formats/gguf.h"
 
 namespace ckpt {
 namespace {
-
-struct TypeRow {
-  uint32_t id;
-  Dtype dtype;
-};
-
-// ggml/include/ggml.h `enum ggml_type`; 4, 5, 31 to 33 and 36 to 38 were removed.
-constexpr auto kTypes = std::to_array<TypeRow>({
-    {0, Dtype::kF32},     {1, Dtype::kF16},    {2, Dtype::kQ4_0},    {3, Dtype::kQ4_1},
-    {6, Dtype::kQ5_0},    {7, Dtype::kQ5_1},   {8, Dtype::kQ8_0},    {9, Dtype::kQ8_1},
-    {10, Dtype::kQ2K},    {11, Dtype::kQ3K},   {12, Dtype::kQ4K},    {13, Dtype::kQ5K},
-    {14, Dtype::kQ6K},    {15, Dtype::kQ8K},   {16, Dtype::kIq2Xxs}, {17, Dtype::kIq2Xs},
-    {18, Dtype::kIq3Xxs}, {19, Dtype::kIq1S},  {20, Dtype::kIq4Nl},  {21, Dtype::kIq3S},
-    {22, Dtype::kIq2S},   {23, Dtype::kIq4Xs}, {24, Dtype::kI8},     {25, Dtype::kI16},
-    {26, Dtype::kI32},    {27, Dtype::kI64},   {28, Dtype::kF64},    {29, Dtype::kIq1M},
-    {30, Dtype::kBF16},   {34, Dtype::kTq1_0}, {35, Dtype::kTq2_0},  {39, Dtype::kMxfp4},
-    {40, Dtype::kNvfp4},  {41, Dtype::kQ1_0},  {42, Dtype::kQ2_0},
-});
 
 Result<MetaType> read_type(Cursor& cursor) {
   const uint64_t at = cursor.position_bytes();
@@ -110,15 +91,13 @@ Result<MetaArray> read_array(Cursor& cursor, uint64_t nesting) {
 }  // namespace
 
 std::optional<uint32_t> ggml_type(Dtype dtype) {
-  for (const TypeRow& row : kTypes) {
-    if (row.dtype == dtype) return row.id;
-  }
-  return std::nullopt;
+  const int32_t type = info(dtype).ggml_type;
+  return type < 0 ? std::nullopt : std::optional<uint32_t>(type);
 }
 
 std::optional<Dtype> dtype_of_ggml_type(uint32_t type) {
-  for (const TypeRow& row : kTypes) {
-    if (row.id == type) return row.dtype;
+  for (uint32_t i = 0; i < kDtypeCount; ++i) {
+    if (ggml_type(static_cast<Dtype>(i)) == type) return static_cast<Dtype>(i);
   }
   return std::nullopt;
 }

@@ -15,36 +15,24 @@
 namespace ckpt {
 namespace {
 
-struct DtypeName {
-  Dtype dtype;
-  std::string_view name;
-};
+using DtypeName = std::array<char, 16>;
 
-// safetensors/src/tensor.rs `enum Dtype`
-constexpr std::array<DtypeName, 22> kDtypeNames = {{
-    {Dtype::kBool, "BOOL"},
-    {Dtype::kF4, "F4"},
-    {Dtype::kF6E2M3, "F6_E2M3"},
-    {Dtype::kF6E3M2, "F6_E3M2"},
-    {Dtype::kU8, "U8"},
-    {Dtype::kI8, "I8"},
-    {Dtype::kF8E5M2, "F8_E5M2"},
-    {Dtype::kF8E4M3, "F8_E4M3"},
-    {Dtype::kF8E8M0, "F8_E8M0"},
-    {Dtype::kF8E4M3Fnuz, "F8_E4M3FNUZ"},
-    {Dtype::kF8E5M2Fnuz, "F8_E5M2FNUZ"},
-    {Dtype::kI16, "I16"},
-    {Dtype::kU16, "U16"},
-    {Dtype::kF16, "F16"},
-    {Dtype::kBF16, "BF16"},
-    {Dtype::kI32, "I32"},
-    {Dtype::kU32, "U32"},
-    {Dtype::kF32, "F32"},
-    {Dtype::kC64, "C64"},
-    {Dtype::kF64, "F64"},
-    {Dtype::kI64, "I64"},
-    {Dtype::kU64, "U64"},
-}};
+constexpr std::array<DtypeName, kNumberDtypeCount> capital_names() {
+  std::array<DtypeName, kNumberDtypeCount> out{};
+  constexpr std::string_view kSmall[] = {
+#define CKPT_ROW(enumerator, name, ...) name,
+      CKPT_DTYPES_OF_NUMBERS(CKPT_ROW)
+#undef CKPT_ROW
+  };
+  for (size_t i = 0; i < kNumberDtypeCount; ++i) {
+    for (size_t at = 0; at < kSmall[i].size(); ++at) {
+      const char c = kSmall[i][at];
+      out[i][at] = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    }
+  }
+  return out;
+}
+constexpr std::array<DtypeName, kNumberDtypeCount> kDtypeNames = capital_names();
 
 constexpr uint64_t kLengthBytes = sizeof(uint64_t);  // before the JSON
 
@@ -179,15 +167,13 @@ class HeaderEvents final : public JsonEvents {
 }  // namespace
 
 std::optional<std::string_view> safetensors_name(Dtype dtype) {
-  for (const DtypeName& row : kDtypeNames) {
-    if (row.dtype == dtype) return row.name;
-  }
-  return std::nullopt;
+  if (is_block_type(dtype)) return std::nullopt;
+  return kDtypeNames[static_cast<size_t>(dtype)].data();
 }
 
 std::optional<Dtype> safetensors_dtype(std::string_view name) {
-  for (const DtypeName& row : kDtypeNames) {
-    if (row.name == name) return row.dtype;
+  for (size_t i = 0; i < kNumberDtypeCount; ++i) {
+    if (name == kDtypeNames[i].data()) return static_cast<Dtype>(i);
   }
   return std::nullopt;
 }

@@ -9,36 +9,40 @@ namespace ckpt {
 template <Dtype kDtype, uint32_t kValues>
 inline constexpr PartRule kOnePart[1] = {{"", kDtype, 1, kValues}};
 
-// plain.cc: numbers that are floats
-extern const Codec kF64Codec, kF32Codec, kF16Codec, kBf16Codec;
-extern const Codec kF8E4M3Codec, kF8E5M2Codec, kF8E8M0Codec;
+// In the order in which lists show them.
+// clang-format off
+#define CKPT_CODECS(ROW) \
+  /* plain.cc: numbers that are floats */ \
+  ROW(kF64Codec) ROW(kF32Codec) ROW(kF16Codec) ROW(kBf16Codec) ROW(kF8E4M3Codec) \
+  ROW(kF8E5M2Codec) ROW(kF8E8M0Codec) \
+  /* ggml/: q8_0.cc, q6_k.cc, q4_k_q5_k.cc, q4_q5.cc, q3_k.cc, q2_k.cc, iq4.cc */ \
+  ROW(kQ8_0Codec) ROW(kQ6KCodec) ROW(kQ5KCodec) ROW(kQ5_0Codec) ROW(kQ5_1Codec) ROW(kQ4KCodec) \
+  ROW(kQ4_0Codec) ROW(kQ4_1Codec) ROW(kQ3KCodec) ROW(kQ2KCodec) ROW(kIq4NlCodec) \
+  ROW(kIq4XsCodec) \
+  /* nvfp4/: blocks of ggml in fp4.cc; in several parts: checkpoint.cc, repack.cc */ \
+  ROW(kMxfp4Codec) ROW(kNvfp4BlockCodec) ROW(kNvfp4ModeloptCodec) ROW(kNvfp4CtCodec) \
+  ROW(kNvfp4GgufCodec) \
+  /* fp8/: scaled.cc, packed_int4.cc, mx_checkpoint.cc */ \
+  ROW(kFp8TensorCodec) ROW(kFp8TensorVectorCodec) ROW(kFp8TensorCtCodec) ROW(kFp8ChannelCodec) \
+  ROW(kFp8ChannelColumnCodec) ROW(kFp8ChannelCtCodec) ROW(kFp8BlockCodec) \
+  ROW(kFp8BlockBf16Codec) ROW(kFp8BlockScaleCodec) ROW(kFp8SpreadCodec) ROW(kFp8BlockCtCodec) \
+  ROW(kFp8RaggedCodec) ROW(kFp8RaggedBf16Codec) ROW(kInt4Group32Codec) ROW(kInt4Group128Codec) \
+  ROW(kMxfp8Codec) ROW(kMxfp8E8m0Codec) ROW(kMxfp4CtCodec) ROW(kMxfp4ModeloptCodec) \
+  /* copied.cc: stored as they are, never decoded */ \
+  ROW(kBoolCodec) ROW(kU8Codec) ROW(kI8Codec) ROW(kI16Codec) ROW(kU16Codec) ROW(kI32Codec) \
+  ROW(kU32Codec) ROW(kI64Codec) ROW(kU64Codec) ROW(kC64Codec) ROW(kF4Codec) ROW(kF6E2M3Codec) \
+  ROW(kF6E3M2Codec) ROW(kF8E4M3FnuzCodec) ROW(kF8E5M2FnuzCodec) ROW(kQ8_1Codec) ROW(kQ8KCodec) \
+  /* ggml/: iq2.cc, iq3.cc, iq1.cc, tq.cc */ \
+  ROW(kIq2XxsCodec) ROW(kIq2XsCodec) ROW(kIq2SCodec) ROW(kIq3XxsCodec) ROW(kIq3SCodec) \
+  ROW(kIq1SCodec) ROW(kIq1MCodec) ROW(kTq1_0Codec) ROW(kTq2_0Codec) \
+  /* copied.cc */ \
+  ROW(kQ1_0Codec) ROW(kQ2_0Codec) \
+  /* nvfp4/stacked.cc */ \
+  ROW(kNvfp4StackedCodec)
+// clang-format on
 
-// copied.cc: stored as they are, never decoded
-extern const Codec kBoolCodec, kU8Codec, kI8Codec, kI16Codec, kU16Codec, kI32Codec, kU32Codec;
-extern const Codec kI64Codec, kU64Codec, kC64Codec;
-extern const Codec kF4Codec, kF6E2M3Codec, kF6E3M2Codec, kF8E4M3FnuzCodec, kF8E5M2FnuzCodec;
-extern const Codec kQ8_1Codec, kQ8KCodec, kQ1_0Codec, kQ2_0Codec;
-
-// q4_q5.cc, q8_0.cc
-extern const Codec kQ4_0Codec, kQ4_1Codec, kQ5_0Codec, kQ5_1Codec, kQ8_0Codec;
-// q2_k.cc, q3_k.cc, q4_k_q5_k.cc, q6_k.cc
-extern const Codec kQ2KCodec, kQ3KCodec, kQ4KCodec, kQ5KCodec, kQ6KCodec;
-// iq4.cc, fp4.cc
-extern const Codec kIq4NlCodec, kIq4XsCodec, kMxfp4Codec, kNvfp4BlockCodec;
-// iq1.cc, iq2.cc, iq3.cc, tq.cc
-extern const Codec kIq1SCodec, kIq1MCodec, kIq2XxsCodec, kIq2XsCodec, kIq2SCodec;
-extern const Codec kIq3XxsCodec, kIq3SCodec, kTq1_0Codec, kTq2_0Codec;
-
-// Of quantized checkpoints, in several parts: nvfp4_checkpoint.cc, fp8_scaled.cc, mx_checkpoint.cc
-extern const Codec kNvfp4ModeloptCodec, kNvfp4CtCodec;
-extern const Codec kNvfp4GgufCodec;     // nvfp4_repack.cc
-extern const Codec kNvfp4StackedCodec;  // stacked.cc
-extern const Codec kFp8TensorCodec, kFp8TensorVectorCodec, kFp8TensorCtCodec;
-extern const Codec kFp8ChannelCodec, kFp8ChannelColumnCodec, kFp8ChannelCtCodec;
-extern const Codec kFp8BlockCodec, kFp8BlockBf16Codec, kFp8BlockScaleCodec, kFp8BlockCtCodec,
-    kFp8SpreadCodec;
-extern const Codec kInt4Group32Codec, kInt4Group128Codec;  // packed_int4.cc
-extern const Codec kFp8RaggedCodec, kFp8RaggedBf16Codec;
-extern const Codec kMxfp8Codec, kMxfp8E8m0Codec, kMxfp4CtCodec, kMxfp4ModeloptCodec;
+#define CKPT_DECLARED(name) extern const Codec name;
+CKPT_CODECS(CKPT_DECLARED)
+#undef CKPT_DECLARED
 
 }  // namespace ckpt

@@ -11,48 +11,17 @@
 namespace ckpt {
 namespace {
 
-constexpr std::array<Mixture, 34> kMixtures = {{
-    {"f32", FileType::kF32, Dtype::kF32},
-    {"f16", FileType::kF16, Dtype::kF16},
-    {"bf16", FileType::kBF16, Dtype::kBF16},
-    {"q8_0", FileType::kQ8_0, Dtype::kQ8_0},
-    {"q4_0", FileType::kQ4_0, Dtype::kQ4_0},
-    {"q4_1", FileType::kQ4_1, Dtype::kQ4_1},
-    {"q5_0", FileType::kQ5_0, Dtype::kQ5_0},
-    {"q5_1", FileType::kQ5_1, Dtype::kQ5_1},
-    {"iq4_nl", FileType::kIq4Nl, Dtype::kIq4Nl},
-    {"iq4_xs", FileType::kIq4Xs, Dtype::kIq4Xs},
-    {"q2_k", FileType::kQ2K, Dtype::kQ2K},
-    {"q2_k_s", FileType::kQ2KS, Dtype::kQ2K},
-    {"q3_k_s", FileType::kQ3KS, Dtype::kQ3K},
-    {"q3_k_m", FileType::kQ3KM, Dtype::kQ3K},
-    {"q3_k_l", FileType::kQ3KL, Dtype::kQ3K},
-    {"q4_k_s", FileType::kQ4KS, Dtype::kQ4K},
-    {"q4_k_m", FileType::kQ4KM, Dtype::kQ4K},
-    {"q5_k_s", FileType::kQ5KS, Dtype::kQ5K},
-    {"q5_k_m", FileType::kQ5KM, Dtype::kQ5K},
-    {"q6_k", FileType::kQ6K, Dtype::kQ6K},
-    {"iq3_m", FileType::kIq3M, Dtype::kIq3S},
-    {"iq3_s", FileType::kIq3S, Dtype::kIq3S},
-    {"iq3_xs", FileType::kIq3Xs, Dtype::kIq3S},
-    {"iq3_xxs", FileType::kIq3Xxs, Dtype::kIq3Xxs},
-    {"iq2_m", FileType::kIq2M, Dtype::kIq2S},
-    {"iq2_s", FileType::kIq2S, Dtype::kIq2Xs},
-    {"iq2_xs", FileType::kIq2Xs, Dtype::kIq2Xs},
-    {"iq2_xxs", FileType::kIq2Xxs, Dtype::kIq2Xxs},
-    {"iq1_m", FileType::kIq1M, Dtype::kIq1M},
-    {"iq1_s", FileType::kIq1S, Dtype::kIq1S},
-    {"tq2_0", FileType::kTq2_0, Dtype::kTq2_0},
-    {"tq1_0", FileType::kTq1_0, Dtype::kTq1_0},
-    {"mxfp4_moe", FileType::kMxfp4Moe, Dtype::kMxfp4},
-    {"nvfp4-ggml", FileType::kNvfp4, Dtype::kNvfp4},
-}};
+constexpr Mixture kMixtures[] = {
+#define CKPT_ROW(enumerator, number, name, base) {name, FileType::enumerator, Dtype::base},
+    CKPT_MIXTURES(CKPT_ROW)
+#undef CKPT_ROW
+};
 
 constexpr size_t mixture_index(std::string_view name) {
-  for (size_t i = 0; i < kMixtures.size(); ++i) {
+  for (size_t i = 0; i < kMixtureCount; ++i) {
     if (kMixtures[i].name == name) return i;
   }
-  return kMixtures.size();
+  return kMixtureCount;
 }
 
 bool is_token_embedding(std::string_view name) {
@@ -77,73 +46,30 @@ Result<uint64_t> expert_layer(std::string_view name, uint64_t layers) {
 
 std::span<const Mixture> all_mixtures() { return kMixtures; }
 
-constinit const std::array<Choice, 38> kMixtureChoices =
+constinit const std::array<Choice, kMixtureCount + 4> kMixtureChoices =
     []<size_t... kIndex>(std::index_sequence<kIndex...>) {
-  return std::array<Choice, 38>{
+  return std::array<Choice, kMixtureCount + 4>{
       Choice(kMixtures[kIndex].name, kIndex)..., Choice("q3_k", mixture_index("q3_k_m"), true),
       Choice("q4_k", mixture_index("q4_k_m"), true), Choice("q5_k", mixture_index("q5_k_m"), true),
       Choice("mxfp4", mixture_index("mxfp4_moe"), true)};
 }
-(std::make_index_sequence<kMixtures.size()>());
-
-bool is_quantized(Dtype dtype) { return dtype >= Dtype::kQ4_0; }
+(std::make_index_sequence<kMixtureCount>());
 
 Result<Dtype> fitting_type(Dtype target, uint64_t row_values) {
   if (row_values % element_values(target) == 0) return target;
-  Dtype second = target;
-  switch (target) {
-    case Dtype::kQ2K:
-    case Dtype::kQ3K:
-    case Dtype::kTq1_0:
-    case Dtype::kTq2_0:
-    case Dtype::kQ2_0:
-      second = Dtype::kQ4_0;
-      break;
-    case Dtype::kQ4K:
-      second = Dtype::kQ5_0;
-      break;
-    case Dtype::kQ5K:
-      second = Dtype::kQ5_1;
-      break;
-    case Dtype::kQ6K:
-      second = Dtype::kQ8_0;
-      break;
-    case Dtype::kIq1S:
-    case Dtype::kIq1M:
-    case Dtype::kIq2Xxs:
-    case Dtype::kIq2Xs:
-    case Dtype::kIq2S:
-    case Dtype::kIq3Xxs:
-    case Dtype::kIq3S:
-    case Dtype::kIq4Xs:
-      second = Dtype::kIq4Nl;
-      break;
-    default:
-      if (element_values(target) > 32) {
-        return fail(ErrorCode::kUnsupported,
-                    "rows of {} values; {} needs a multiple of {}, and no type stands in for it",
-                    row_values, info(target).name, element_values(target));
-      }
-      break;
+  const Dtype second = info(target).in_short_rows;
+  if (second == target && element_values(target) > 32) {
+    return fail(ErrorCode::kUnsupported,
+                "rows of {} values; {} needs a multiple of {}, and no type stands in for it",
+                row_values, info(target).name, element_values(target));
   }
   return row_values % element_values(second) == 0 ? second : Dtype::kF16;
 }
 
 bool needs_column_weights(std::string_view name, Dtype target, const Mixture& mixture) {
   if (is_token_embedding(name) || name == "output.weight") return false;
-  switch (target) {
-    case Dtype::kIq1S:
-    case Dtype::kIq1M:
-    case Dtype::kIq2Xxs:
-    case Dtype::kIq2Xs:
-    case Dtype::kIq2S:
-    case Dtype::kIq3Xxs:
-      return true;
-    case Dtype::kQ2K:
-      return mixture.file_type == FileType::kQ2KS;
-    default:
-      return false;
-  }
+  return info(target).importance == ImportanceUse::kNeeded ||
+         (target == Dtype::kQ2K && mixture.file_type == FileType::kQ2KS);
 }
 
 MixtureChooser::MixtureChooser(const Mixture& mixture, ModelFacts facts, MixtureOptions options,
@@ -219,7 +145,7 @@ Result<Dtype> MixtureChooser::choose(const MixtureTensor& tensor) {
     return *options_.token_embedding;
   }
   if (options_.output && category == Category::kOutput) return *options_.output;
-  if (!tensor.given && !is_quantized(mixture_.base)) return mixture_.base;
+  if (!tensor.given && !is_block_type(mixture_.base)) return mixture_.base;
   Dtype type = tensor.given.value_or(mixture_.base);
   if (!tensor.given && !options_.pure) {
     CKPT_ASSIGN(type, by_rule(tensor, category));

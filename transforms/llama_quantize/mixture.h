@@ -26,42 +26,51 @@
 
 namespace ckpt {
 
-// llama.cpp's numbers, stored as general.file_type (include/llama.h `enum llama_ftype`).
+// One row a mixture: its enumerator, llama.cpp's number, stored as general.file_type
+// (include/llama.h `enum llama_ftype`; llama-quantize knows of NVFP4 the type alone), its name on
+// the command line, and the type of tensors without a rule of their own.
+// clang-format off
+#define CKPT_MIXTURES(ROW) \
+  ROW(kF32, 0, "f32", kF32) \
+  ROW(kF16, 1, "f16", kF16) \
+  ROW(kBF16, 32, "bf16", kBF16) \
+  ROW(kQ8_0, 7, "q8_0", kQ8_0) \
+  ROW(kQ4_0, 2, "q4_0", kQ4_0) \
+  ROW(kQ4_1, 3, "q4_1", kQ4_1) \
+  ROW(kQ5_0, 8, "q5_0", kQ5_0) \
+  ROW(kQ5_1, 9, "q5_1", kQ5_1) \
+  ROW(kIq4Nl, 25, "iq4_nl", kIq4Nl) \
+  ROW(kIq4Xs, 30, "iq4_xs", kIq4Xs) \
+  ROW(kQ2K, 10, "q2_k", kQ2K) \
+  ROW(kQ2KS, 21, "q2_k_s", kQ2K) \
+  ROW(kQ3KS, 11, "q3_k_s", kQ3K) \
+  ROW(kQ3KM, 12, "q3_k_m", kQ3K) \
+  ROW(kQ3KL, 13, "q3_k_l", kQ3K) \
+  ROW(kQ4KS, 14, "q4_k_s", kQ4K) \
+  ROW(kQ4KM, 15, "q4_k_m", kQ4K) \
+  ROW(kQ5KS, 16, "q5_k_s", kQ5K) \
+  ROW(kQ5KM, 17, "q5_k_m", kQ5K) \
+  ROW(kQ6K, 18, "q6_k", kQ6K) \
+  ROW(kIq3M, 27, "iq3_m", kIq3S) \
+  ROW(kIq3S, 26, "iq3_s", kIq3S) \
+  ROW(kIq3Xs, 22, "iq3_xs", kIq3S) \
+  ROW(kIq3Xxs, 23, "iq3_xxs", kIq3Xxs) \
+  ROW(kIq2M, 29, "iq2_m", kIq2S) \
+  ROW(kIq2S, 28, "iq2_s", kIq2Xs) \
+  ROW(kIq2Xs, 20, "iq2_xs", kIq2Xs) \
+  ROW(kIq2Xxs, 19, "iq2_xxs", kIq2Xxs) \
+  ROW(kIq1M, 31, "iq1_m", kIq1M) \
+  ROW(kIq1S, 24, "iq1_s", kIq1S) \
+  ROW(kTq2_0, 37, "tq2_0", kTq2_0) \
+  ROW(kTq1_0, 36, "tq1_0", kTq1_0) \
+  ROW(kMxfp4Moe, 38, "mxfp4_moe", kMxfp4) \
+  ROW(kNvfp4, 39, "nvfp4-ggml", kNvfp4)
+// clang-format on
+
 enum class FileType : uint32_t {
-  kF32 = 0,
-  kF16 = 1,
-  kQ4_0 = 2,
-  kQ4_1 = 3,
-  kQ8_0 = 7,
-  kQ5_0 = 8,
-  kQ5_1 = 9,
-  kQ2K = 10,
-  kQ3KS = 11,
-  kQ3KM = 12,
-  kQ3KL = 13,
-  kQ4KS = 14,
-  kQ4KM = 15,
-  kQ5KS = 16,
-  kQ5KM = 17,
-  kQ6K = 18,
-  kIq2Xxs = 19,
-  kIq2Xs = 20,
-  kQ2KS = 21,
-  kIq3Xs = 22,
-  kIq3Xxs = 23,
-  kIq1S = 24,
-  kIq4Nl = 25,
-  kIq3S = 26,
-  kIq3M = 27,
-  kIq2S = 28,
-  kIq2M = 29,
-  kIq4Xs = 30,
-  kIq1M = 31,
-  kBF16 = 32,
-  kTq1_0 = 36,
-  kTq2_0 = 37,
-  kMxfp4Moe = 38,
-  kNvfp4 = 39,  // llama-quantize has no mixture of this number, only its type
+#define CKPT_ENUMERATOR(name, number, ...) name = number,
+  CKPT_MIXTURES(CKPT_ENUMERATOR)
+#undef CKPT_ENUMERATOR
 };
 
 struct Mixture {
@@ -70,13 +79,13 @@ struct Mixture {
   Dtype base;  // of tensors without a rule of their own
 };
 
+#define CKPT_COUNTED(...) +1
+inline constexpr size_t kMixtureCount = 0 CKPT_MIXTURES(CKPT_COUNTED);
+#undef CKPT_COUNTED
 std::span<const Mixture> all_mixtures();
 // By name and by index in all_mixtures(); "q3_k", "q4_k" and "q5_k" stand for their "_m", "mxfp4"
 // for "mxfp4_moe".
-extern const std::array<Choice, 38> kMixtureChoices;
-
-// True for the block types, whose values were rounded to a grid before.
-bool is_quantized(Dtype dtype);
+extern const std::array<Choice, kMixtureCount + 4> kMixtureChoices;
 
 // What the rules ask of a model.
 struct ModelFacts {

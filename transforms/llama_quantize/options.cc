@@ -130,7 +130,7 @@ std::vector<uint32_t> TypeRules::matching(const Tensor& tensor) const {
 }
 
 const Codec* find_target_codec(Codecs codecs, Dtype dtype) {
-  if ((!is_float(dtype) && !is_quantized(dtype)) || is_compute_only(dtype)) return nullptr;
+  if ((!is_float(dtype) && !is_block_type(dtype)) || is_compute_only(dtype)) return nullptr;
   for (const Codec* codec : codecs) {
     if (codec->encode != nullptr && plain_dtype(*codec) == dtype) return codec;
   }

@@ -36,21 +36,6 @@ struct Job {
   std::vector<std::string> without_moments = {};
 };
 
-bool uses_column_weights(Dtype type) {
-  switch (type) {
-    case Dtype::kQ8_0:
-    case Dtype::kMxfp4:
-    case Dtype::kNvfp4:
-    case Dtype::kTq1_0:
-    case Dtype::kTq2_0:
-    case Dtype::kQ1_0:
-    case Dtype::kQ2_0:
-      return false;
-    default:
-      return is_quantized(type);
-  }
-}
-
 bool has_search(Dtype type) {
   return type == Dtype::kQ4K || type == Dtype::kQ5K || type == Dtype::kQ6K;
 }
@@ -116,13 +101,13 @@ Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) 
   }
   const bool needs_them = needs_column_weights(tensor.name, target, *job.options.mixture);
   if (weights == nullptr && needs_them) CKPT_TRY(miss_weights(job, tensor, target));
-  if (!uses_column_weights(target)) return nullptr;
+  if (info(target).importance == ImportanceUse::kIgnored) return nullptr;
   if (weights == nullptr && job.imatrix != nullptr) job.without_weights.push_back(tensor.name);
   return weights;
 }
 
 Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype to) {
-  if (!is_quantized(from)) return {};
+  if (!is_block_type(from)) return {};
   if (!job.options.allow_requantize) {
     return fail_with_hint(ErrorCode::kUsage,
                           "a BF16 or F32 checkpoint as input, or --allow-requantize (of a step: "
@@ -282,7 +267,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
     job.model_type = architecture_of(checkpoint);
   }
   ModelFacts facts;
-  if (is_quantized(job.options.mixture->base)) {
+  if (is_block_type(job.options.mixture->base)) {
     CKPT_ASSIGN(facts, model_facts(checkpoint.metadata));
   }
   const auto before = [](const Tensor& a, const Tensor& b) {

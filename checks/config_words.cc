@@ -18,12 +18,36 @@ namespace {
 constexpr std::string_view kDtypes =
     " float32 float16 bfloat16 float64 float half double int8 int16 int32 int64 uint8 bool"
     " float8_e4m3fn float8_e5m2 float4_e2m1fn_x2 ";
-// vLLM's for parts without a gate.
+// vLLM's for parts without a gate, and with one.
 constexpr std::string_view kActivations =
     " gelu gelu_fast gelu_new gelu_pytorch_tanh relu relu2 silu quick_gelu tanh sigmoid xielu ";
+constexpr std::string_view kGatedActivations = " gelu silu geglu swigluoai ";
 // Text models whose feed-forward part multiplies by silu, and nothing else.
 constexpr std::string_view kSiluTypes =
     " llama mistral qwen2 qwen3 qwen2_moe qwen3_moe qwen3_next qwen3_5_text qwen3_5_moe_text ";
+
+// Where else vLLM looks an activation up.
+//   level   of the field: "text_config", "vision_config", or "" for the wrapper itself
+//   types   model_type of the text part, between spaces; of a tower, that of the wrapper
+//   known   the names that are taken; in any case of letters where `folds`
+struct ActivationRule {
+  std::string_view level, field, types, known;
+  bool folds = false;
+};
+constexpr ActivationRule kActivationRules[] = {
+    {"text_config", "hidden_act",
+     " deepseek_v2 deepseek_v3 kimi_k2 ernie4_5 ernie4_5_moe exaone4 glm4 glm4_moe granite"
+     " granitemoeshared granitemoehybrid seed_oss phi3 smollm3 qwen2_vl qwen2_vl_text qwen2_5_vl"
+     " qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text arcee ",
+     " silu "},
+    {"text_config", "hidden_act", " gpt_neox phi starcoder2 ", kActivations, true},
+    {"text_config", "hidden_activation", " gemma ", " gelu gelu_pytorch_tanh "},
+    {"text_config", "hidden_activation", " gemma3_text ", " gelu_pytorch_tanh "},
+    {"vision_config", "hidden_act", " qwen3_vl qwen3_vl_moe ", kActivations},
+    {"vision_config", "hidden_act", " qwen2_5_vl mistral3 ", kGatedActivations, true},
+    {"vision_config", "hidden_act", " gemma3 ", kActivations, true},
+    {"", "projector_hidden_act", " mistral3 ", kActivations, true},
+};
 
 // The configuration, and those inside of it.
 struct WordLevel {
@@ -57,9 +81,51 @@ Status look_dtype_word(const Look& look) {
   return {};
 }
 
+std::string in_small_letters(std::string text) {
+  for (char& letter : text) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return text;
+}
+
+// Experts of two families multiply by silu whatever is said, and their dense layers ask.
+bool has_dense_part(const Examined& on) {
+  if (!has_word(" ernie4_5_moe granitemoehybrid granitemoeshared ", on.text_type)) return true;
+  return std::any_of(on.modules.begin(), on.modules.end(), [](const auto& entry) {
+    const std::string& name = entry.first;
+    return name.ends_with(".mlp.gate_proj") || name.find("shared_") != name.npos;
+  });
+}
+
+void look_activation_rules(const Look& look) {
+  const Examined& on = look.on;
+  for (const ActivationRule& rule : kActivationRules) {
+    const bool is_text = rule.level == "text_config";
+    if (!has_word(rule.types, is_text ? on.text_type : on.model_type)) continue;
+    if ((is_text && !has_dense_part(on)) || (!is_text && !on.has_vision_tensors())) continue;
+    const JsonValue* level = rule.level.empty() ? &on.config : nullptr;
+    if (is_text) level = &on.text_config();
+    if (level == nullptr) level = known(on.config, rule.level);
+    const JsonValue* said = level == nullptr ? nullptr : member(*level, rule.field);
+    if (said == nullptr) continue;
+    const bool may_be_null = rule.types == " gemma " || rule.level.empty();
+    if (said->is_null() && may_be_null) continue;
+    const auto* name = said->get_ptr<const std::string*>();
+    const bool is_known =
+        name != nullptr && has_word(rule.known, rule.folds ? in_small_letters(*name) : *name);
+    if (is_known) continue;
+    const bool is_nested = !rule.level.empty() && (!is_text || on.has_text_config());
+    look.report(fmt::format("config.json: {}{}{}", is_nested ? rule.level : "",
+                            is_nested ? "." : "", rule.field),
+                fmt::format("{}, which this server does not take; it takes{}", said->dump(),
+                            rule.known.substr(0, rule.known.size() - 1)));
+  }
+}
+
 Status look_activation(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf) return {};
+  if (look.profile.program == Program::kVllm) look_activation_rules(look);
   const JsonValue* said = member(on.text_config(), "hidden_act");
   if (said != nullptr && has_word(kSiluTypes, on.text_type) && *said != "silu") {
     look.report("config.json: hidden_act",
@@ -130,6 +196,17 @@ constexpr std::array kClassTypes = {
     ClassTypes{"DeepseekV3", " deepseek_v3 kimi_k2 "},
 };
 
+// A configuration of another type keeps what config.json says; the class's own defaults it lacks.
+bool has_all_fields(const Examined& on) {
+  const ParameterTable* table = on.parameters.table;
+  if (table == nullptr || on.has_text_config()) return false;
+  constexpr std::string_view kOfTables =
+      " decoder_sparse_step head_dim num_key_value_heads tie_word_embeddings ";
+  return std::all_of(table->defaults.begin(), table->defaults.end(), [&](const FieldValue& entry) {
+    return has_word(kOfTables, entry.field) || member(on.config, entry.field) != nullptr;
+  });
+}
+
 Status look_class_type(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf || on.model_class.empty() || on.model_type.empty()) return {};
@@ -152,7 +229,7 @@ Status look_class_type(const Look& look) {
     const bool is_of_stem =
         on.model_class.starts_with(entry.stem) &&
         (rest.starts_with("For") || rest.starts_with("Model") || rest.starts_with("LMHead"));
-    if (is_of_stem && !has_word(entry.types, on.model_type)) report();
+    if (is_of_stem && !has_word(entry.types, on.model_type) && !has_all_fields(on)) report();
   }
   return {};
 }
@@ -169,9 +246,32 @@ Status look_encoder(const Look& look) {
   return {};
 }
 
+// Wrappers that look up the classes of their parts by model_type.
+constexpr std::string_view kLookUpParts =
+    " mistral3 llava lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
+
+void look_part_types(const Look& look) {
+  const Names names = look.profile.names;
+  const bool has_list = names != Names::kSglang && look.profile.program != Program::kTensorrt &&
+                        look.profile.program != Program::kLlamaCpp;
+  if (!has_list || !has_word(kLookUpParts, look.on.model_type)) return;
+  const Profile& classes =
+      look.profile.reads_old_tokenizers_alone() ? *find_profile("transformers-4.57") : look.profile;
+  for (const std::string_view part : {"text_config", "vision_config"}) {
+    const JsonValue* inner = known(look.on.config, part);
+    const JsonValue* type = inner == nullptr ? nullptr : member(*inner, "model_type");
+    if (type == nullptr) continue;
+    const auto* name = type->get_ptr<const std::string*>();
+    if (name != nullptr && knows_model_type(classes, *name)) continue;
+    look.report(fmt::format("config.json: {}.model_type", part),
+                fmt::format("{}, which {} does not have", type->dump(), look.profile.help));
+  }
+}
+
 Status look_nesting(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* inner = member(on.config, "text_config");
+  if (!on.is_gguf) look_part_types(look);
   if (on.is_gguf || inner == nullptr || inner->is_null()) return {};
   if (!inner->is_object()) {
     look.report("config.json: text_config",

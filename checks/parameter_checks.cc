@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "checks/subject.h"
+#include "core/base/words.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -125,10 +126,18 @@ bool is_cut_silently(const Deviation& wrong) {
   return true;
 }
 
+// One expert as a stack of one: vLLM takes it for the stack of all, and gives each that expert.
+bool is_stack_of_one(const Deviation& wrong) {
+  if (wrong.name.find(".experts.") == std::string::npos || wrong.expected.size() != 2) return false;
+  return wrong.found.size() == 3 && wrong.found[0] == 1 &&
+         std::equal(wrong.expected.begin(), wrong.expected.end(), wrong.found.begin() + 1);
+}
+
 Rating rate_shape(const Look& look, const Deviation& wrong) {
   if (!is_asked(look, wrong.part)) return std::nullopt;
   if (!is_server(look)) return Severity::kUnloaded;
   if (wrong.part == ModelPart::kMtp) return Severity::kWarning;
+  if (look.profile.program == Program::kVllm && is_stack_of_one(wrong)) return Severity::kUnsound;
   return is_cut_silently(wrong) ? Severity::kUnsound : Severity::kUnloaded;
 }
 
@@ -178,17 +187,41 @@ bool names_fused_part(std::string_view name) {
   return false;
 }
 
+// Types whose classes of vLLM 0.17.1 look up every bias; others pass over those they do not have.
+constexpr std::string_view kAskForBiases = " starcoder2 gpt_neox lfm2 ";
+// Types whose classes pass over scales that no parameter waits for.
+constexpr std::string_view kPassOverScales = " qwen3_moe qwen3_vl_moe_text ";
+
+// What vLLM never looks for: layers for multi-token prediction behind the last, by their number,
+// and in some classes scales.
+bool is_passed_over(const Look& look, const Extra& extra) {
+  const Examined& on = look.on;
+  const JsonValue* count = known(on.text_config(), "num_nextn_predict_layers");
+  const bool counts = on.parameters.table->has_nextn && count != nullptr;
+  const JsonValue* layers = known(on.text_config(), "num_hidden_layers");
+  if (extra.is_beyond && counts && layers != nullptr) {
+    const uint64_t first = whole(*layers).value_or(UINT64_MAX);
+    for (uint64_t i = 0; i < std::min<uint64_t>(whole(*count).value_or(0), kMaxModelLayers); ++i) {
+      if (extra.name.find(fmt::format("layers.{}.", first + i)) != extra.name.npos) return true;
+    }
+  }
+  const bool is_scale = extra.name.ends_with("_scale");
+  return is_scale && has_word(kPassOverScales, on.text_type);
+}
+
 // Whether the loader stops at it; else it passes over it.
 bool is_refused(const Look& look, const Extra& extra) {
   const ParameterTable* table = look.on.parameters.table;
   const bool is_qwen35 = table == &kQwen35Parameters || table == &kQwen35MoeParameters;
-  const bool is_dense_qwen = table == &kQwen2Parameters || table == &kQwen3Parameters;
+  const bool is_dense_qwen = table == &kQwen2Parameters || table == &kQwen3Parameters ||
+                             table == &kQwen2VlParameters || table == &kQwen25VlParameters;
   switch (look.profile.program) {
     case Program::kVllm:
+      if (is_passed_over(look, extra)) return false;
       if (extra.is_tower) return true;
       if (look.profile.names == Names::kVllm32) return !extra.is_bias;
       if (extra.is_outermost) return true;
-      if (extra.is_bias) return false;
+      if (extra.is_bias) return has_word(kAskForBiases, look.on.text_type);
       return extra.is_of_expert || (!is_qwen35 && (!is_dense_qwen || names_fused_part(extra.name)));
     case Program::kSglang:
       return !is_qwen35 && !extra.is_bias && !extra.is_beyond && names_fused_part(extra.name);

@@ -24,8 +24,10 @@ constexpr std::array<std::string_view, 6> kBuffers = {"rotary_emb.inv_freq",
                                                       "rotary_emb.sin_cached",
                                                       ".attn.bias",
                                                       ".attn.masked_bias"};
-constexpr std::array<std::string_view, 4> kOtherTowers = {"vision_tower.", "vision_model.",
-                                                          "multi_modal_projector.", "visual."};
+bool is_in_tower(std::string_view name) {
+  return std::any_of(std::begin(kTowerRoots), std::end(kTowerRoots),
+                     [name](std::string_view root) { return name.starts_with(root); });
+}
 // The last words of what stands beside a weight when it is quantized.
 constexpr std::string_view kSides =
     " weight_scale weight_scale_2 weight_scale_inv weight_packed weight_global_scale weight_shape"
@@ -33,7 +35,8 @@ constexpr std::string_view kSides =
     " k_scale v_scale kv_scale q_scale k_zero_point v_zero_point _amax _blocks _scales ";
 constexpr std::string_view kCacheScales = " k_scale v_scale kv_scale q_scale ";
 
-// One spelling for all: "model." before the text part and "model.visual." before the tower.
+// One spelling for all: "model." before the text part and "model.visual." before Qwen's towers;
+// others stand without it.
 std::string canonical(std::string_view name) {
   constexpr std::string_view kLanguage = "language_model.";
   std::string out(name);
@@ -41,7 +44,10 @@ std::string canonical(std::string_view name) {
   if (at == 0 || (at == 6 && out.starts_with("model."))) out.erase(at, kLanguage.size());
   const bool is_bare = out.starts_with("layers.") || out.starts_with("embed_tokens.") ||
                        out.starts_with("norm.") || out.starts_with("visual.");
-  return is_bare ? "model." + out : out;
+  if (is_bare) return "model." + out;
+  const bool is_other = out.starts_with("model.") && !out.starts_with("model.visual.") &&
+                        is_in_tower(std::string_view(out).substr(6));
+  return is_other ? out.substr(6) : out;
 }
 
 // What canonical() took away, put back as the other tensors of this checkpoint have it.
@@ -103,9 +109,10 @@ class Comparison {
     const ParameterTable* defaults = table_of_model_type(on_.text_type);
     const JsonValue* vision = known(on_.config, "vision_config");
     if (vision != nullptr && !vision->is_object()) vision = nullptr;
-    const auto expected = expected_parameters(
-        {*out_.table, defaults == nullptr ? *out_.table : *defaults, on_.text_config(), vision},
-        form());
+    const auto expected =
+        expected_parameters({*out_.table, defaults == nullptr ? *out_.table : *defaults,
+                             on_.text_config(), vision, &on_.config},
+                            form());
     if (!expected) {
       out_.bad_field = expected.error().what;
       out_.is_beyond_limits = expected.error().code == ErrorCode::kUnsupported;
@@ -128,7 +135,7 @@ class Comparison {
     for (const auto& [name, tensor] : held_) {
       out.has_stacked_experts |= name.find(".mlp.experts.gate_up_proj") != name.npos ||
                                  name.find(".mlp.experts.down_proj") != name.npos;
-      out.has_vision |= out_.table->has_vision && is_wrapper && name.starts_with("model.visual.");
+      out.has_vision |= out_.table->tower != nullptr && is_wrapper && is_in_tower(name);
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
       out.has_mtp |= out_.table->has_nextn && layer_of(name).value_or(0) >= layer_count();
     }
@@ -220,7 +227,6 @@ class Comparison {
     if (used_.count(&tensor) != 0 || has_any(tensor.name, kBuffers)) return;
     if (on_.packed.parts.contains(tensor.name)) return;
     const std::string name = canonical(tensor.name);
-    if (out_.table->has_other_tower && has_any(name, kOtherTowers)) return;
     if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
     if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
     Extra extra{tensor.name};
@@ -229,11 +235,17 @@ class Comparison {
     extra.is_beyond = layer && *layer >= layer_count();
     extra.is_of_expert = is_of_expert(name);
     extra.is_bias = name.ends_with(".bias");
-    extra.is_tower = name.starts_with("model.visual.");
+    extra.is_tower = is_in_tower(name);
     const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
-    extra.is_outermost =
-        is_wrapper ? !extra.is_tower && name == tensor.name : !name.starts_with("model.");
+    extra.is_outermost = is_wrapper
+                             ? !extra.is_tower && name == tensor.name && !is_below_root(tensor.name)
+                             : !name.starts_with("model.");
     out_.extra.push_back(std::move(extra));
+  }
+
+  // Of wrappers whose text part stands where a text model's does.
+  bool is_below_root(std::string_view name) const {
+    return out_.root == "model." && name.starts_with("model.");
   }
 
   const Examined& on_;

@@ -11,6 +11,7 @@
 
 #include "checks/subject.h"
 #include "core/base/words.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {

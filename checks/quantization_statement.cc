@@ -76,6 +76,33 @@ Status look_statement_method(const Look& look) {
   return {};
 }
 
+bool is_list_of_texts(const JsonValue& json) {
+  return json.is_array() && std::all_of(json.begin(), json.end(),
+                                        [](const JsonValue& item) { return item.is_string(); });
+}
+
+// Of compressed-tensors: a group says which modules it is of, and there is one.
+std::vector<std::pair<std::string, std::string>> faults_of_groups(const JsonValue& json) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const JsonValue* ignore = member(json, "ignore");
+  if (ignore != nullptr && !is_list_of_texts(*ignore)) {
+    out.emplace_back("ignore", fmt::format("{}; expected a list of names", ignore->dump()));
+  }
+  const JsonValue* groups = member(json, "config_groups");
+  if (groups == nullptr) return out;
+  if (!groups->is_object() || groups->empty()) {
+    out.emplace_back("config_groups", "no object of groups");
+    return out;
+  }
+  for (const auto& item : groups->items()) {
+    if (!item.value().is_object()) continue;
+    const JsonValue* targets = member(item.value(), "targets");
+    if (targets != nullptr && is_list_of_texts(*targets) && !targets->empty()) continue;
+    out.emplace_back(fmt::format("config_groups.{}.targets", item.key()), "no list of names");
+  }
+  return out;
+}
+
 Status look_statement_keys(const Look& look) {
   const JsonValue* json = statement(look.on);
   const Quantization* said = look.on.quantization();
@@ -92,6 +119,9 @@ Status look_statement_keys(const Look& look) {
       if (!has) report(spellings.front(), fmt::format("absent; {} needs it", said->method));
     }
   }
+  if (said->method == "compressed-tensors" && look.profile.program == Program::kVllm) {
+    for (const auto& [key, fault] : faults_of_groups(*json)) report(key, fault);
+  }
   if (!said->method.starts_with("modelopt") || member(*json, "quantization") != nullptr) return {};
   const JsonValue* algo = member(*json, "quant_algo");
   if (!is_truthy(algo) || !algo->is_string()) {
@@ -102,10 +132,7 @@ Status look_statement_keys(const Look& look) {
   }
   const JsonValue* ignore = member(*json, "ignore");
   if (ignore == nullptr) return {};
-  const bool is_list =
-      ignore->is_array() && std::all_of(ignore->begin(), ignore->end(),
-                                        [](const JsonValue& item) { return item.is_string(); });
-  if (!is_list) report("ignore", "no list of names");
+  if (!is_list_of_texts(*ignore)) report("ignore", "no list of names");
   return {};
 }
 

@@ -134,6 +134,7 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
     // 5.x takes max_position_embeddings for it.
     if (value == nullptr && rope.is_first && key.starts_with("original_")) continue;
     if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
+    if (value->is_boolean() && value->get<bool>()) continue;  // counts as 1
     if (!value->is_number()) {
       return fmt::format("{} is {}; expected a number", key, value->dump());
     }
@@ -177,8 +178,70 @@ std::string fault_of_keys(const Rope& rope) {
   return {};
 }
 
+// Classes of 4.57 that ask for fields of rope_scaling in their own way, or for nothing.
+constexpr std::string_view kTwoFields = " olmo olmo2 ", kThreeFields = " phi3 ";
+constexpr std::string_view kNeedNewName =
+    " qwen3_next granite granitemoe granitemoeshared granitemoehybrid qwen3_vl_text"
+    " qwen3_vl_moe_text cohere cohere2 gemma3_text olmo3 ";
+constexpr std::string_view kAskForNothing =
+    " mistral mixtral gemma gemma2 glm4 lfm2 lfm2_moe llama4_text exaone4 ";
+// Of vLLM, whose class takes every type but "default" for DeepSeek's yarn.
+constexpr std::string_view kYarnAlways = " deepseek_v2 deepseek_v3 kimi_k2 glm_moe_dsa ";
+
+// What the class of 4.57 finds wrong with rope_scaling itself.
+std::string fault_of_class(const Examined& on, const Rope& rope) {
+  const JsonValue& said = *rope.said;
+  if (!said.is_object()) return {};
+  const std::string* type = text_of(said, "type");
+  if (has_word(kTwoFields, on.text_type)) {
+    const JsonValue* factor = known(said, "factor");
+    const bool is_scaling = type != nullptr && has_word(" linear dynamic ", *type);
+    const bool fits = said.size() == 2 && is_scaling && factor != nullptr &&
+                      factor->is_number_float() && factor->get<double>() > 1;
+    return fits ? "" : "expected the fields type, linear or dynamic, and factor, above 1.0";
+  }
+  if (has_word(kThreeFields, on.text_type)) {
+    const bool is_long = type != nullptr && has_word(" longrope su yarn ", *type);
+    return said.size() == 3 && is_long
+               ? ""
+               : "expected the fields type, longrope, short_factor and long_factor";
+  }
+  const bool is_asked = type != nullptr && text_of(said, "rope_type") == nullptr &&
+                        has_word(" default linear dynamic yarn longrope llama3 ", *type);
+  if (is_asked && has_word(kNeedNewName, on.text_type)) {
+    return "type, without rope_type, which this class reads";
+  }
+  return {};
+}
+
+// Numbers of yarn that are computed with; "" where all are numbers.
+std::string fault_of_yarn(const JsonValue& said, bool is_deepseek) {
+  for (const std::string_view key : {"mscale", "mscale_all_dim", "beta_fast", "beta_slow",
+                                     "attn_factor", "extrapolation_factor"}) {
+    if (!is_deepseek && key.starts_with("mscale")) continue;
+    const JsonValue* value = member(said, key);
+    if (value == nullptr || value->is_number() || value->is_boolean()) continue;
+    return fmt::format("{} is {}; expected a number", key, value->dump());
+  }
+  return {};
+}
+
 std::string fault_of(const Look& look, const Rope& rope) {
   if (!look.profile.serves()) return fault_of_keys(rope);
+  const JsonValue* position = known(look.on.text_config(), "position_embedding_type");
+  const bool is_object = rope.said->is_object();
+  if (is_object && position != nullptr && *position != "rope" &&
+      look.on.text_type == "granitemoehybrid") {
+    return {};  // rotates nothing
+  }
+  const bool is_old_class = look.profile.reads_old_tokenizers_alone();
+  const bool is_scaling = rope.place.ends_with("rope_scaling");
+  if (is_old_class && is_scaling) {
+    std::string fault = fault_of_class(look.on, rope);
+    if (!fault.empty()) return fault;
+    const bool asks = !has_word(kAskForNothing, look.on.text_type);
+    if (!asks && !is_truthy(rope.said)) return {};
+  }
   const JsonValue& said = *rope.said;
   // An empty one counts as none, but for the classes of transformers.
   const bool is_checked_by_class =
@@ -190,8 +253,15 @@ std::string fault_of(const Look& look, const Rope& rope) {
   if (name == "mrope") {
     return member(said, "mrope_section") == nullptr ? "type 'mrope' without mrope_section" : "";
   }
+  const bool is_deepseek = look.profile.program == Program::kVllm &&
+                           has_word(kYarnAlways, look.on.text_type) && name != "default";
+  const std::string_view computed = is_deepseek ? "deepseek_yarn" : std::string_view(name);
+  if (computed.ends_with("yarn")) {
+    std::string fault = fault_of_yarn(said, is_deepseek);
+    if (!fault.empty()) return fault;
+  }
   const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                  [&](const RopeType& entry) { return entry.name == name; });
+                                  [&](const RopeType& entry) { return entry.name == computed; });
   const bool is_later = look.profile.names != Names::kVllm32 &&
                         has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
   const bool has_types = look.profile.program == Program::kVllm;

@@ -140,9 +140,11 @@ Status look_class_of_floats(const Look& look) {
 
 // Matrices that are one on the disk and that servers run as several.
 //   text_types   that have it, between spaces; empty: all
+//   beside       what a server joins with it, which must be kept with it
 struct JoinedOnDisk {
   std::string_view name, text_types;
   bool is_in_sglang;
+  std::string_view beside = {};
 };
 constexpr JoinedOnDisk kJoinedOnDisk[] = {
     {".qkv_proj", "", true},
@@ -151,7 +153,18 @@ constexpr JoinedOnDisk kJoinedOnDisk[] = {
     {".attention.query_key_value", " gpt_neox ", false},
     {".shared_mlp.input_linear", " granitemoeshared granitemoehybrid ", false},
     {".mamba.in_proj", " granitemoehybrid ", false},
+    {".linear_attn.in_proj_qkv", " qwen3_5_text qwen3_5_moe_text ", false,
+     ".linear_attn.in_proj_z"},
 };
+
+// Whether the scales that nothing fills are computed with. Those of NVFP4 hold what memory held; of
+// FP8 the lowest number there is, which matters only where parts behind the joined ones have scales
+// of their own: then the joined parts are computed anew with it.
+bool counts_unfilled(const Module& module, const JoinedOnDisk& row) {
+  if (module.form == Form::kNvfp4) return true;
+  if (row.beside.empty() || module.weight == nullptr) return false;
+  return module.form == Form::kPackedNvfp4 || module.weight->codec->scheme == Scheme::kFp8Tensor;
+}
 
 // Of their scales some loaders fill the first alone, and then take the largest of all: what memory
 // held may be that.
@@ -161,17 +174,21 @@ constexpr JoinedOnDisk kJoinedOnDisk[] = {
 Status look_joined_on_disk(const Look& look) {
   const Examined& on = look.on;
   const Quantization* said = on.quantization();
-  if (said == nullptr || said->method != "modelopt") return {};
+  if (said == nullptr) return {};
   const bool is_sglang = look.profile.program == Program::kSglang;
   Mismatch found;
   std::set<std::string_view> kept;
+  Form form = Form::kNvfp4;
   for (const auto& [name, module] : on.modules) {
-    if (module.form != Form::kNvfp4) continue;
     for (const JoinedOnDisk& row : kJoinedOnDisk) {
       const bool is_of_type = row.text_types.empty() || has_word(row.text_types, on.text_type);
-      if (!is_of_type || !name.ends_with(row.name) || (is_sglang && !row.is_in_sglang)) continue;
+      const bool is_of_method = said->method == "modelopt" || !row.beside.empty();
+      if (!is_of_type || !is_of_method || !counts_unfilled(module, row)) continue;
+      if (!name.ends_with(row.name) || (is_sglang && !row.is_in_sglang)) continue;
+      if (found.count == 0) form = module.form;
       found.add(name);
       kept.insert(row.name);
+      if (!row.beside.empty()) kept.insert(row.beside);
     }
   }
   if (found.count == 0) return {};
@@ -180,7 +197,7 @@ Status look_joined_on_disk(const Look& look) {
   look.out.push_back({found.first,
                       fmt::format("{}; one matrix of what this server runs as several, and it "
                                   "fills the scales of the first alone",
-                                  found.text_at_first("NVFP4")),
+                                  found.text_at_first(form_name(form))),
                       {},
                       {},
                       Fix{"", "", advice + ", or serve it with vLLM 0.32", true, 0}});
@@ -228,8 +245,8 @@ constexpr Check kServedChecks[] = {
     {"Q33", "the class reads quantized weights", "---U----",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'", "",
      "serve the unquantized model, or with vLLM", look_class_of_floats},
-    {"Q34", "matrices joined on the disk are not NVFP4", "WW-S----",
-     "noise: scales that nothing filled", "",
+    {"Q34", "scales of matrices joined on the disk are all filled", "SS-S----",
+     "noise, or not, from one start to the next: scales that nothing filled", "",
      "convert the unquantized model with --keep of what is named, or serve it with vLLM 0.32",
      look_joined_on_disk},
     {"Q32", "stacked experts are in a form that the server reads", "UUUU-U--",

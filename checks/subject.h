@@ -176,6 +176,7 @@ std::span<const Check> config_word_checks();
 std::span<const Check> rope_checks();
 std::span<const Check> older_field_checks();
 std::span<const Check> layer_field_checks();
+std::span<const Check> table_field_checks();
 std::span<const Check> strict_type_checks();
 std::span<const Check> tokenizer_checks();
 std::span<const Check> tokenizer_schema_checks();

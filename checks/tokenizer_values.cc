@@ -28,7 +28,23 @@ bool is_number_text(const std::string& text) {
                                       [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
+// 4.57 reads it where tokenizer_config.json has no added_tokens_decoder.
+void look_special_map(const Look& look) {
+  constexpr std::string_view kMap = "special_tokens_map.json";
+  if (!look.profile.reads_old_tokenizers_alone()) return;
+  const Document* document = look.on.checkpoint.find_document(kMap);
+  if (document == nullptr || member(look.on.tokenizer_config, "added_tokens_decoder") != nullptr) {
+    return;
+  }
+  const auto json = document->values();
+  if (json && (*json)->is_object()) return;
+  look.report(std::string(kMap),
+              json ? fmt::format("a JSON {}; expected an object", (*json)->type_name())
+                   : json.error().what);
+}
+
 Status look_special(const Look& look) {
+  look_special_map(look);
   const JsonValue& config = look.on.tokenizer_config;
   for (const std::string_view key : kSpecial) {
     const JsonValue* value = known(config, key);

@@ -46,6 +46,6 @@ constinit const ParameterTable kLlama4Parameters{
     .model_types = "llama4_text llama4",
     .text = kLlama4Rules,
     .defaults = kLlama4Fields,
-    .has_other_tower = true};
+    .tower = &kLlama4VisionTower};
 
 }  // namespace ckpt

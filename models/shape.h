@@ -11,9 +11,16 @@ namespace ckpt {
 
 class Fields {
  public:
-  Fields(const JsonValue& config, std::span<const FieldValue> defaults)
-      : config_(config), defaults_(defaults) {}
+  // `others` fill in what neither config.json nor `defaults` has.
+  Fields(const JsonValue& config, std::span<const FieldValue> defaults,
+         std::span<const FieldValue> others = {})
+      : config_(config), defaults_(defaults), others_(others) {}
 
+  // For a tower: what "wrapper." and "text." stand for before the name of a field.
+  void stand_in(const JsonValue& wrapper, const Fields& text) {
+    wrapper_ = &wrapper;
+    text_ = &text;
+  }
   // What config.json says, else what the model's class fills in.
   // Fails: kCorrupt: no whole number of 32 bits, or there is neither.
   Result<uint64_t> count(std::string_view field) const { return count(field, 0); }
@@ -35,7 +42,9 @@ class Fields {
   const FieldValue* default_of(std::string_view field) const;
 
   const JsonValue& config_;
-  std::span<const FieldValue> defaults_;
+  std::span<const FieldValue> defaults_, others_;
+  const JsonValue* wrapper_ = nullptr;
+  const Fields* text_ = nullptr;
 };
 
 }  // namespace ckpt

@@ -11,7 +11,7 @@ import struct
 
 import mutations_by_hand
 
-DTYPE_BYTES = {"F64": 8, "I64": 8, "F32": 4, "F16": 2, "BF16": 2, "U8": 1, "F8_E4M3": 1, "I8": 1}
+DTYPE_BYTES = {"F64": 8, "I64": 8, "F32": 4, "F16": 2, "BF16": 2, "U8": 1, "F8_E4M3": 1, "I8": 1, "I32": 4}
 
 
 class Folder:
@@ -137,7 +137,7 @@ def kind_of(name):
 
 def retyped(entry):
     """The same number of values in another type."""
-    other = {"BF16": "F32", "F32": "BF16", "F16": "F32", "U8": "F32", "F8_E4M3": "BF16"}[entry[0]]
+    other = {"BF16": "F32", "F32": "BF16", "F16": "F32", "U8": "F32", "F8_E4M3": "BF16", "I32": "F32"}[entry[0]]
     count = len(entry[2]) // DTYPE_BYTES[entry[0]]
     return [other, entry[1], bytes(count * DTYPE_BYTES[other])]
 

@@ -47,7 +47,8 @@ class Blackwell(CpuPlatform):
 
 
 platforms._current_platform = Blackwell()
-for activation in ("silu_and_mul", "gelu_and_mul", "gelu_tanh_and_mul", "gelu_new"):  # looked up while a model is built
+for activation in ("silu_and_mul", "gelu_and_mul", "gelu_tanh_and_mul", "gelu_new", "gelu_fast", "gelu_quick"):
+    # looked up while a model is built
     setattr(torch.ops._C, activation, None)
 
 

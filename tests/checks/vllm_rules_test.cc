@@ -1,0 +1,183 @@
+// What vLLM 0.17.1 makes of configurations, towers and scales, as its loader was seen to do.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "checks/checks.h"
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Checkpoint family(const std::string& name) {
+  const fs::path path = fs::path(CKPT_TESTDATA) / "families" / name / "hf";
+  const auto format = recognize(path);
+  EXPECT_TRUE(format.has_value());
+  auto checkpoint = (*format)->read(path, all_codecs());
+  EXPECT_TRUE(checkpoint.has_value());
+  return std::move(*checkpoint);
+}
+
+// Sets the field at a path of names between slashes, as "vision_config/depth".
+void set(Checkpoint& model, const std::string& path, const Json& value) {
+  Json json = Json::parse(model.find_document("config.json")->text());
+  json[Json::json_pointer("/" + path)] = value;
+  model.set_document("config.json", json.dump(2));
+}
+
+// Checks that say no, between blanks.
+std::string refusals(const Checkpoint& model) {
+  const auto diagnosis = diagnose(model, {{"vllm-0.17"}, false, {}, nullptr});
+  EXPECT_TRUE(diagnosis.has_value());
+  std::string out = " ";
+  for (const Finding& finding : diagnosis->findings) {
+    if (finding.severity == Severity::kUnloaded) out += finding.check + " ";
+  }
+  return out;
+}
+
+bool says(const Checkpoint& model, const std::string& check) {
+  return refusals(model).find(" " + check + " ") != std::string::npos;
+}
+
+Tensor& tensor_of(Checkpoint& model, std::string_view name) {
+  const auto found = std::find_if(model.tensors.begin(), model.tensors.end(),
+                                  [&](const Tensor& tensor) { return tensor.name == name; });
+  EXPECT_NE(found, model.tensors.end()) << name;
+  return *found;
+}
+
+struct Tower {
+  const char *family, *tensor, *field;
+};
+const Tower kTowers[] = {
+    {"qwen3-vl", "model.visual.deepstack_merger_list.0.norm.weight", "depth"},
+    {"qwen3-vl-moe", "model.visual.blocks.2.attn.proj.weight", "num_position_embeddings"},
+    {"qwen25-vl", "visual.blocks.0.mlp.gate_proj.weight", "intermediate_size"},
+    {"mistral3", "multi_modal_projector.linear_1.weight", "num_hidden_layers"},
+    {"gemma3-vl", "vision_tower.vision_model.encoder.layers.0.layer_norm1.weight", "image_size"},
+    {"llama4", "vision_model.vision_adapter.mlp.fc2.weight", "projector_output_dim"},
+};
+
+TEST(VllmRules, TowersAreComparedWithTheirConfiguration) {
+  for (const Tower& tower : kTowers) {
+    const Checkpoint good = family(tower.family);
+    EXPECT_FALSE(says(good, "W02") || says(good, "W09") || says(good, "W10")) << tower.family;
+    Checkpoint renamed = good;
+    tensor_of(renamed, tower.tensor).name += "s";
+    EXPECT_TRUE(says(renamed, "W02") && says(renamed, "W10")) << tower.family;
+    Checkpoint halved = good;
+    Tensor& tensor = tensor_of(halved, tower.tensor);
+    ASSERT_FALSE(tensor.shape.empty());
+    tensor.shape.back() /= 2;
+    EXPECT_TRUE(says(halved, "W09")) << tower.family;
+    Checkpoint other = good;
+    set(other, std::string("vision_config/") + tower.field, 1000);
+    EXPECT_TRUE(says(other, "W02") || says(other, "W09")) << tower.family;
+    set(other, std::string("vision_config/") + tower.field, "seven");
+    EXPECT_TRUE(says(other, "C42")) << tower.family;
+  }
+}
+
+TEST(VllmRules, HeadsOfATowerDivideItsWidth) {
+  Checkpoint model = family("qwen3-vl");
+  for (const Json& value : {Json(3), Json(0), Json(-2), Json("two"), Json(nullptr)}) {
+    set(model, "vision_config/num_heads", value);
+    EXPECT_TRUE(says(model, "C42")) << value;
+  }
+}
+
+TEST(VllmRules, ActivationsAreOnesThatTheClassLooksUp) {
+  const std::pair<const char*, const char*> kFields[] = {
+      {"deepseek-v3", "hidden_act"},
+      {"glm4-moe", "hidden_act"},
+      {"granite4-h", "hidden_act"},
+      {"starcoder2", "hidden_act"},
+      {"gpt-neox", "hidden_act"},
+      {"qwen3-vl", "text_config/hidden_act"},
+      {"qwen3-vl", "vision_config/hidden_act"},
+      {"gemma3-vl", "text_config/hidden_activation"},
+      {"mistral3", "projector_hidden_act"},
+      {"mistral3", "vision_config/hidden_act"},
+  };
+  for (const auto& [name, field] : kFields) {
+    Checkpoint model = family(name);
+    EXPECT_FALSE(says(model, "C27")) << name;
+    set(model, field, "no-such-thing");
+    EXPECT_TRUE(says(model, "C27")) << name << " " << field;
+  }
+}
+
+TEST(VllmRules, NumbersOfShapesThatAreNoneAreRefusedForEveryFamily) {
+  for (const char* name : {"olmo2", "mixtral", "phi3", "seed-oss", "exaone4", "gpt-oss"}) {
+    for (const Json& value : {Json("seven"), Json::array({64}), Json(64.5), Json(nullptr)}) {
+      Checkpoint model = family(name);
+      set(model, "hidden_size", value);
+      EXPECT_TRUE(says(model, "C42")) << name << " " << value;
+    }
+  }
+  Checkpoint model = family("olmo2");
+  set(model, "num_key_value_heads", 3);
+  EXPECT_TRUE(says(model, "C42"));
+}
+
+TEST(VllmRules, RopeIsAskedForAsTheClassAsks) {
+  const Json yarn = {
+      {"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 64}};
+  const Json old_name = {{"type", "linear"}, {"factor", 2.0}};
+  Checkpoint model = family("olmo2");
+  set(model, "rope_scaling", yarn);
+  EXPECT_TRUE(says(model, "C17"));
+  set(model, "rope_scaling", old_name);
+  EXPECT_FALSE(says(model, "C17"));
+  model = family("qwen3-vl");
+  set(model, "text_config/rope_scaling", old_name);
+  EXPECT_TRUE(says(model, "C17"));
+  model = family("deepseek-v3");
+  set(model, "rope_scaling", Json{{"rope_type", "linear"}, {"factor", 2.0}});
+  EXPECT_TRUE(says(model, "C17"));
+  Json wrong = yarn;
+  wrong["mscale"] = Json::array({1});
+  set(model, "rope_scaling", wrong);
+  EXPECT_TRUE(says(model, "C17"));
+  set(model, "rope_scaling", yarn);
+  EXPECT_FALSE(says(model, "C17"));
+}
+
+TEST(VllmRules, PartsOfAWrapperAreOfTypesThatAreKnown) {
+  for (const char* part : {"text_config/model_type", "vision_config/model_type"}) {
+    Checkpoint model = family("mistral3");
+    EXPECT_FALSE(says(model, "C31"));
+    set(model, part, "no-such-thing");
+    EXPECT_TRUE(says(model, "C31")) << part;
+  }
+}
+
+TEST(VllmRules, TensorsOfMultiTokenPredictionAreNoFinding) {
+  Checkpoint model = family("glm4-moe");
+  ASSERT_FALSE(says(model, "W10"));
+  tensor_of(model, "model.layers.2.enorm.weight").name += "s";
+  EXPECT_FALSE(says(model, "W10"));
+  tensor_of(model, "model.layers.0.input_layernorm.weight").name += "s";
+  EXPECT_TRUE(says(model, "W10"));
+}
+
+// Of one expert, vLLM takes a shape [1, out, in] for the stack of all.
+TEST(VllmRules, AnExpertAsAStackOfOneLoadsAndIsUnsound) {
+  Checkpoint model = family("olmoe");
+  Tensor& expert = tensor_of(model, "model.layers.0.mlp.experts.3.gate_proj.weight");
+  expert.shape.insert(expert.shape.begin(), 1);
+  EXPECT_FALSE(says(model, "W09"));
+  const auto diagnosis = diagnose(model, {{"vllm-0.17"}, false, {}, nullptr});
+  ASSERT_TRUE(diagnosis.has_value());
+  EXPECT_FALSE(diagnosis->verdicts.front().sound);
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -52,6 +52,10 @@ void look_computed(const Look& look, const std::string& prefix, const JsonValue&
     if (field == "sliding_window" && !may_slide) continue;
     look.report(prefix + std::string(field), fmt::format("{}; expected a number", said->dump()));
   }
+  // Of LFM2's class, intermediate_size is not asked for.
+  if (look.on.text_type == "lfm2" && member(json, "block_ff_dim") == nullptr) {
+    look.report(prefix + "block_ff_dim", "absent");
+  }
   for (const std::string_view field :
        {"hidden_size", "vocab_size", "num_hidden_layers", "num_attention_heads"}) {
     const JsonValue* said = known(json, field);

@@ -185,7 +185,18 @@ void look_model(const JsonValue* model, Faults& out) {
   if (type != nullptr && *type == "BPE") look_merges(*model, words, out);
 }
 
+// 4.57 makes Llama's tokenizer anew of tokenizer.model where add_prefix_space is said, and never
+// reads tokenizer.json then. Source: transformers 4.57.6 models/llama/tokenization_llama_fast.py.
+bool is_made_of_model(const Look& look) {
+  const JsonValue& config = look.on.tokenizer_config;
+  const std::string* name = text_of(config, "tokenizer_class");
+  return look.profile.reads_old_tokenizers_alone() && name != nullptr &&
+         (*name == "LlamaTokenizer" || *name == "LlamaTokenizerFast") &&
+         known(config, "add_prefix_space") != nullptr && look.on.has_document("tokenizer.model");
+}
+
 Status look_schema(const Look& look) {
+  if (is_made_of_model(look)) return {};
   for (const TokenizerFault& fault : look.on.tokenizer_faults) {
     look.report(fault.place, fault.found);
   }

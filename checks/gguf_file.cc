@@ -12,6 +12,7 @@
 // some have one has lost the others.
 #include <algorithm>
 
+#include "checks/gguf_rules.h"
 #include "checks/subject.h"
 #include "core/model/tensor_names.h"
 
@@ -23,8 +24,8 @@ constexpr std::string_view kArchitectures =
     " bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert"
     " bloom stablelm qwen qwen2 qwen2moe qwen2vl qwen3 qwen3moe qwen3next qwen3vl qwen3vlmoe"
     " qwen35 qwen35moe qwen4exp phi2 phi3 phimoe plamo plamo2 plamo3 codeshell orion"
-    " internlm2 minicpm minicpm3 gemma gemma2 gemma3 gemma3n gemma4 gemma4-assistant gemma-"
-    " embedding starcoder2 mamba mamba2 maple jamba falcon-h1 xverse command-r cohere2"
+    " internlm2 minicpm minicpm3 gemma gemma2 gemma3 gemma3n gemma4 gemma4-assistant"
+    " gemma-embedding starcoder2 mamba mamba2 maple jamba falcon-h1 xverse command-r cohere2"
     " cohere2moe dbrx olmo olmo2 olmoe muse-glimmer openelm arctic deepseek deepseek2"
     " deepseek2-ocr deepseek32 deepseek4 chatglm glm4 glm4moe glm-dsa bitnet t5 t5encoder"
     " jais jais2 nemotron nemotron_h nemotron_h_moe exaone exaone4 exaone-moe rwkv6"
@@ -43,8 +44,8 @@ constexpr std::string_view kPreTokenizers =
     " exaone-moe exaone4 f2llmv2 falcon falcon-h1 falcon3 gemma4 gigachat glm4 gpt-2 gpt-4o"
     " gpt3-finnish granite-docling granite-embed-multi-311m granite-embed-multi-97m grok-2"
     " hunyuan hunyuan-dense hy_v4 jais jais-2 jina-de jina-es jina-v1-en jina-v2-code"
-    " jina-v2-de jina-v2-es jina-v5-nano joyai-llm kanana2 kimi-k2 kormo laguna lfm2 llada-"
-    " moe llama-bpe llama-v3 llama3 llama4 megrez mellum mellum2 midm-2.0 minerva-7b"
+    " jina-v2-de jina-v2-es jina-v5-nano joyai-llm kanana2 kimi-k2 kormo laguna lfm2 llada-moe"
+    " llama-bpe llama-v3 llama3 llama4 megrez mellum mellum2 midm-2.0 minerva-7b"
     " minicpm5 minimax-m2 modern-bert mpt olmo phi-2 pixtral poro-chat qwen2 qwen35 refact"
     " roberta-bpe sarvam-moe seed-coder smaug-bpe smollm solar-open spark2_5 stablelm2"
     " starcoder superbpe talkie tekken tiny_aya trillion ufakzeka viking whitespace youtu"
@@ -116,13 +117,11 @@ Status look_keys(const Look& look) {
   for (const std::string_view key : {"context_length", "embedding_length", "block_count"}) {
     const std::string full = fmt::format("{}.{}", architecture(look), key);
     const auto value = keys(look).find_unsigned(full);
-    if (!value) {
-      look.report(full, keys(look).find(full) == nullptr ? "missing" : "no whole number");
-    } else if (*value == 0 || (key == "block_count" && *value > kMaxBlocks)) {
+    if (value && (*value == 0 || (key == "block_count" && *value > kMaxBlocks))) {
       look.report(full, fmt::format("{}", *value));
     }
   }
-  return {};
+  return look_gguf_keys(look, architecture(look));
 }
 
 Status look_tokenizer(const Look& look) {
@@ -139,6 +138,7 @@ Status look_tokenizer(const Look& look) {
     return {};
   }
   const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
+  CKPT_TRY(look_gguf_tokens(look));
   const bool needs_merges = is_in(kMergingModels, *model) && (pre == nullptr || *pre != "kimi-k2");
   if (needs_merges && !array_count(look, "tokenizer.ggml.merges")) {
     look.report("tokenizer.ggml.merges", "missing");
@@ -201,6 +201,12 @@ std::optional<uint64_t> block_of(std::string_view name) {
 Status look_blocks(const Look& look) {
   if (!is_asked(look)) return {};
   const auto count = keys(look).find_unsigned(architecture(look) + ".block_count");
+  const GgufArchitecture* rules = find_gguf_architecture(architecture(look));
+  if (rules != nullptr) {
+    std::vector<Found> faults;  // without its keys, what the tensors should be is not known
+    CKPT_TRY(look_keys({look.on, look.profile, look.served, faults}));
+    return faults.empty() ? look_gguf_tensors(look, *rules) : Status();
+  }
   if (!count || *count > kMaxBlocks || !is_in(kArchitectures, architecture(look))) return {};
   std::vector<bool> has(*count);
   std::string beyond;
@@ -319,7 +325,7 @@ Status look_other_programs(const Look& look) {
 constexpr Check kGgufChecks[] = {
     {"G01", "llama.cpp knows the architecture of a GGUF", "-----U--", "unknown model architecture",
      "", "convert the source model again, or a newer llama.cpp", look_architecture},
-    {"G02", "a GGUF says its sizes", "-----U--", "key not found in model", "",
+    {"G02", "a GGUF has its keys, of their types", "-----U--", "key not found in model", "",
      "convert the source model again", look_keys},
     {"G03", "a GGUF holds its tokenizer", "-----U--", "cannot find tokenizer in model file", "",
      "convert the source model again", look_tokenizer},
@@ -328,7 +334,7 @@ constexpr Check kGgufChecks[] = {
      look_pre_tokenizer},
     {"G05", "special tokens of a GGUF are tokens", "-----W--", "special token ignored", "",
      "convert the source model again", look_special_tokens},
-    {"G06", "every block of a GGUF has tensors", "-----U--", "missing tensor", "",
+    {"G06", "tensors of a GGUF are those of its architecture", "-----U--", "missing tensor", "",
      "convert the source model again", look_blocks},
     {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "-----S--",
      "wrong answers: weights are off by a factor", "", "convert the source model again",
@@ -339,6 +345,13 @@ constexpr Check kGgufChecks[] = {
 };
 
 }  // namespace
+
+std::string gguf_not_checked(const Examined& on) {
+  const std::string* name = on.checkpoint.metadata.find_text("general.architecture");
+  if (name == nullptr || find_gguf_architecture(*name) != nullptr) return {};
+  return fmt::format("the weights: no list of the tensors and keys of the architecture '{}'",
+                     *name);
+}
 
 std::span<const Check> gguf_checks() { return kGgufChecks; }
 

@@ -12,14 +12,15 @@ namespace {
 
 // Known to 4.57 and to 5.x.
 constexpr std::string_view kTypesAll =
-    " aimv2 aimv2_vision_model albert align altclip apertus arcee aria aria_text audio-"
-    " spectrogram-transformer autoformer aya_vision bamba bark bart beit bert bert-generation"
+    " aimv2 aimv2_vision_model albert align altclip apertus arcee aria aria_text"
+    " audio-spectrogram-transformer autoformer aya_vision bamba bark bart beit bert bert-generation"
     " big_bird bigbird_pegasus biogpt bit bitnet blenderbot blenderbot-small blip blip-2"
     " blip_2_qformer bloom blt bridgetower bros camembert canine chameleon chinese_clip"
     " chinese_clip_vision_model clap clip clip_text_model clip_vision_model clipseg clvp codegen"
     " cohere cohere2 cohere2_vision colpali colqwen2 conditional_detr convbert convnext"
-    " convnextv2 cpmant csm ctrl cvt d_fine dab-detr dac data2vec-audio data2vec-text data2vec-"
-    " vision dbrx deberta deberta-v2 decision_transformer deepseek_v2 deepseek_v3 deepseek_vl"
+    " convnextv2 cpmant csm ctrl cvt d_fine dab-detr dac data2vec-audio data2vec-text"
+    " data2vec-vision dbrx deberta deberta-v2 decision_transformer deepseek_v2 deepseek_v3 "
+    "deepseek_vl"
     " deepseek_vl_hybrid deformable_detr deit depth_anything depth_pro detr dia diffllama dinat"
     " dinov2 dinov2_with_registers dinov3_convnext dinov3_vit distilbert doge donut-swin dots1"
     " dpr dpt edgetam edgetam_video edgetam_vision_model efficientloftr efficientnet electra"
@@ -56,8 +57,8 @@ constexpr std::string_view kTypesAll =
     " unispeech unispeech-sat univnet upernet vaultgemma video_llava videomae vilt vipllava"
     " vision-encoder-decoder vision-text-dual-encoder visual_bert vit vit_mae vit_msn vitdet"
     " vitmatte vitpose vitpose_backbone vits vivit vjepa2 voxtral voxtral_encoder wav2vec2"
-    " wav2vec2-bert wav2vec2-conformer wavlm whisper xclip xcodec xglm xlm xlm-roberta xlm-"
-    " roberta-xl xlnet xlstm xmod yolos yoso zamba zamba2 zoedepth ";
+    " wav2vec2-bert wav2vec2-conformer wavlm whisper xclip xcodec xglm xlm xlm-roberta"
+    " xlm-roberta-xl xlnet xlstm xmod yolos yoso zamba zamba2 zoedepth ";
 
 // Known to 4.57, gone in 5.x.
 constexpr std::string_view kTypesUntil4 =

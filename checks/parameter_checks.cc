@@ -264,7 +264,7 @@ constexpr Check kParameterChecks[] = {
 
 std::string weights_not_checked(const Examined& on, const Profile& profile) {
   if (on.is_gguf) {
-    if (profile.program == Program::kLlamaCpp) return {};
+    if (profile.program == Program::kLlamaCpp) return gguf_not_checked(on);
     if (!profile.reads_gguf()) return "the weights: GGUF files are not read at all";
     return profile.serves()
                ? "the weights: of a GGUF, only the architecture and types are looked at"

@@ -169,6 +169,9 @@ struct Check {
 // Reads every tensor once, in pieces of rows. Fails: kIo; kInterrupted.
 Result<ValueFacts> read_value_facts(const Examined& on, const Examination& examination);
 
+// What llama.cpp asks of a GGUF and is not known here; empty: all of it is.
+std::string gguf_not_checked(const Examined& on);
+
 // The themes, one file each.
 std::span<const Check> config_checks();
 std::span<const Check> config_number_checks();

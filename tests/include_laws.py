@@ -9,6 +9,7 @@
   reading   transforms ask core for values by the headers of ASKED alone, and open no file
   codecs    a codec is known by its scheme or dtype, never by its name
   sources   what computes bytes of others is a ComputedSource, which tells its inputs; no dynamic_cast looks for it
+  words     a list of words over several lines breaks at spaces, never within a word
 
 usage: include_laws.py ROOT      prints each breach as "file:line: law" and exits 1
        include_laws.py --planted ROOT   breaks each law in a copy of ROOT and must see it
@@ -30,6 +31,7 @@ COMPARES_NAME = re.compile(r"codec(\(\))?(->|\.)name (==|!=)|codec(\(\))?(->|\.)
 OTHER_CAST = re.compile(r"\bdynamic_cast<(?!const CLI::)")
 PLAIN_SOURCE = re.compile(r":\s*(public\s+)?ByteSource\b")
 PLAIN_SOURCES = {"core/io/bytes.cc", "core/model/computed_source.h", "transforms/from_gguf/skeleton.cc"}
+BROKEN_WORD = re.compile(r'^\s+" [^"]*\w-"$')  # a line of a list begins with a space
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 OTHER_PARSER = re.compile(r"\b(?:json|Json|ordered_json|JsonValue)::(?:parse|sax_parse|accept)\(")
 MAX_SOURCE_LINES, MAX_COLUMNS = 400, 100
@@ -87,6 +89,8 @@ def line_breach(where, line):
         return "no dynamic_cast; computed_as() knows the kinds of a source"
     if where.parts[0] not in {"tests", "bench", "fuzz"} and PLAIN_SOURCE.search(code) and str(where) not in PLAIN_SOURCES:
         return "a ByteSource that does not tell what it reads; derive from ComputedSource"
+    if where.parts[0] not in FREE and BROKEN_WORD.match(line):
+        return "a list of words breaks within a word, which is then never found"
     return None
 
 
@@ -144,6 +148,7 @@ PLANTED = {  # file: what is added to it, what must be said
     "checks/weights.cc": ('bool is_ours = codec.name == "nvfp4_ours";', "by its scheme or dtype"),
     "tools/targets.h": ("inline auto* t = dynamic_cast<const TurnedSource*>(source);", "no dynamic_cast"),
     "core/model/gather.h": ("class Scaled final : public ByteSource {};", "does not tell what it reads"),
+    "checks/known_types.cc": ('    " gemma gemma-"', "breaks within a word"),
     "transforms/transforms.h": ("// " + "x" * 98, "more than 100 columns"),
 }
 

@@ -23,6 +23,14 @@ std::string projector_words(const Plan& plan) {
                                          : fmt::format(" --mmproj {}", first_path(*projector));
 }
 
+// A GGUF file that llama.cpp does not take.
+bool is_refused(const Checkpoint& checkpoint) {
+  Examination examination;
+  examination.profiles = {"llama.cpp"};
+  const auto diagnosis = diagnose(checkpoint, examination);
+  return diagnosis && !diagnosis->verdicts[0].loads;
+}
+
 // What a person does with the output: a GGUF file is run, with its projector where the plan makes
 // one; a folder is looked at as a server would. "": said with another output.
 std::string next_command(const Output& output, const Plan& plan) {
@@ -32,6 +40,9 @@ std::string next_command(const Output& output, const Plan& plan) {
   const auto is_model = [](const Output& each) {
     return each.checkpoint.format == "gguf" && !each.checkpoint.is_projector();
   };
+  if (is_refused(output.checkpoint)) {
+    return fmt::format("ckpt doctor {} --for llama.cpp", first_path(output));
+  }
   if (output.checkpoint.is_projector()) {
     if (std::ranges::any_of(plan.outputs, is_model)) return {};
     return fmt::format("llama-mtmd-cli -m MODEL.gguf --mmproj {}", first_path(output));

@@ -18,6 +18,8 @@
 namespace ckpt {
 namespace {
 
+constexpr int kNotChecked = 3;  // no verdict is no, and some are not of everything
+
 struct TypedDoctor {
   std::filesystem::path path, out, imatrix, moments;
   std::vector<std::string> profiles;
@@ -138,7 +140,8 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
   console.object("summary", {{"path", path.string()},
                              {"good", report.diagnosis.is_good()},
                              {"findings", report.diagnosis.findings.size()}});
-  return report.diagnosis.is_good() && fits ? 0 : 1;
+  if (!report.diagnosis.is_good() || !fits) return 1;
+  return report.diagnosis.is_checked() ? 0 : kNotChecked;
 }
 
 Run declare_doctor(CommandOptions& options) {

@@ -23,4 +23,9 @@ bool Diagnosis::is_good() const {
                      [](const Verdict& verdict) { return verdict.loads && verdict.sound; });
 }
 
+bool Diagnosis::is_checked() const {
+  return std::all_of(verdicts.begin(), verdicts.end(),
+                     [](const Verdict& verdict) { return verdict.not_checked.empty(); });
+}
+
 }  // namespace ckpt

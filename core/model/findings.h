@@ -59,7 +59,8 @@ struct Verdict {
 struct Diagnosis {
   std::vector<Verdict> verdicts;  // in the order in which profiles were asked for
   std::vector<Finding> findings;  // by verdict, then by check
-  bool is_good() const;           // every verdict is yes, twice
+  bool is_good() const;           // no verdict is no
+  bool is_checked() const;        // every verdict is of all there is
 };
 
 }  // namespace ckpt

@@ -31,6 +31,10 @@ Checkpoint sound() {
   keys.set("llama.context_length", MetaValue::u32(4096));
   keys.set("llama.embedding_length", MetaValue::u32(64));
   keys.set("llama.block_count", MetaValue::u32(2));
+  keys.set("llama.feed_forward_length", MetaValue::u32(2));
+  keys.set("llama.attention.head_count", MetaValue::u32(2));
+  keys.set("llama.attention.head_count_kv", MetaValue::u32(1));
+  keys.set("llama.attention.layer_norm_rms_epsilon", MetaValue::f32(1e-5));
   keys.set("tokenizer.ggml.model", MetaValue::text("gpt2"));
   keys.set("tokenizer.ggml.pre", MetaValue::text("llama-bpe"));
   keys.set("tokenizer.ggml.tokens", MetaValue::array(make_text_array({"a", "b", "c", "d"})));
@@ -41,6 +45,21 @@ Checkpoint sound() {
   for (const char* block : {"blk.0", "blk.1"}) {
     out.tensors.push_back(gguf_tensor(fmt::format("{}.ffn_up.weight", block), {2, 64}, "nvfp4"));
     out.tensors.push_back(gguf_tensor(fmt::format("{}.ffn_up.scale", block), {1}, "f32"));
+  }
+  out.tensors.push_back(gguf_tensor("output_norm.weight", {64}, "f32"));
+  for (const char* block : {"blk.0", "blk.1"}) {
+    const auto add = [&](std::string_view name, std::vector<uint64_t> shape) {
+      out.tensors.push_back(
+          gguf_tensor(fmt::format("{}.{}.weight", block, name), std::move(shape), "f32"));
+    };
+    add("attn_norm", {64});
+    add("attn_q", {64, 64});
+    add("attn_k", {32, 64});
+    add("attn_v", {32, 64});
+    add("attn_output", {64, 64});
+    add("ffn_norm", {64});
+    add("ffn_gate", {2, 64});
+    add("ffn_down", {64, 2});
   }
   return out;
 }
@@ -80,7 +99,7 @@ TEST(DoctorGguf, ArchitectureAndSizes) {
   EXPECT_EQ(told_after([](Checkpoint& c) {
               c.metadata.set("llama.embedding_length", MetaValue::text("64"));
             }),
-            "does not load\nG02 llama.embedding_length: no whole number");
+            "does not load\nG02 llama.embedding_length: text; expected u32");
 }
 
 TEST(DoctorGguf, Tokenizer) {
@@ -110,17 +129,77 @@ TEST(DoctorGguf, Tokenizer) {
             "loads\nG05 tokenizer.ggml.eos_token_id: 4 of 4 tokens");
 }
 
-TEST(DoctorGguf, Blocks) {
-  EXPECT_EQ(
-      told_after([](Checkpoint& c) { c.metadata.set("llama.block_count", MetaValue::u32(3)); }),
-      "does not load\nG06 blk.2: no tensor; block_count is 3");
-  EXPECT_EQ(
-      told_after([](Checkpoint& c) { c.metadata.set("llama.block_count", MetaValue::u32(1)); }),
-      "does not load\nG06 blk.1.ffn_up.weight: block_count is 1");
+Tensor& tensor_of(Checkpoint& checkpoint, std::string_view name) {
+  return *std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                       [&](const Tensor& tensor) { return tensor.name == name; });
+}
+
+// What llama.cpp v0.5.0 stops at: tensors that are missing, too many, of another shape or type.
+TEST(DoctorGguf, TensorsAreThoseOfTheArchitecture) {
+  EXPECT_EQ(told_after([](Checkpoint& c) { tensor_of(c, "blk.1.attn_k.weight").name += "2"; }),
+            "does not load\nG06 blk.1.attn_k.weight: missing\n"
+            "G06 blk.1.attn_k.weight2: no tensor of this architecture");
+  EXPECT_EQ(told_after([](Checkpoint& c) { tensor_of(c, "blk.0.ffn_gate.weight").shape[0] = 1; }),
+            "does not load\nG06 blk.0.ffn_gate.weight: [1, 64]; expected [2, 64]");
+  EXPECT_EQ(told_after([](Checkpoint& c) {
+              tensor_of(c, "blk.0.attn_norm.weight") =
+                  gguf_tensor("blk.0.attn_norm.weight", {64}, "f16");
+            }),
+            "does not load\nG06 blk.0.attn_norm.weight: in f16; expected f32");
+  EXPECT_EQ(told_after([](Checkpoint& c) {
+              c.tensors.push_back(gguf_tensor("blk.1.attn_q.bias", {64}, "f32"));
+            }),
+            "loads, unsound\nG06 blk.0.attn_q.bias: missing; 'blk.1.attn_q.bias' is there");
+  EXPECT_EQ(told_after([](Checkpoint& c) {
+              c.metadata.set("llama.block_count", MetaValue::u32(1));
+            }).substr(0, 48),
+            "does not load\nG06 blk.1.ffn_up.weight: no tensor");
+}
+
+TEST(DoctorGguf, KeysHaveTheirTypes) {
+  const auto told = [](std::string_view key, MetaValue value) {
+    return told_after([&](Checkpoint& c) { c.metadata.set(std::string(key), std::move(value)); });
+  };
+  EXPECT_EQ(told("llama.attention.head_count", MetaValue::i32(2)).substr(0, 45),
+            "does not load\nG02 llama.attention.head_count:");
+  EXPECT_NE(told("llama.attention.head_count_kv", MetaValue::array(make_i32_array({1})))
+                .find("1 values; expected 2"),
+            std::string::npos);
+  EXPECT_EQ(told("llama.attention.head_count_kv", MetaValue::array(make_i32_array({1, 1}))),
+            "loads");
+  EXPECT_NE(told("llama.rope.dimension_count", MetaValue::u32(16)).find("heads have 32 values"),
+            std::string::npos);
+  EXPECT_NE(told("llama.expert_used_count", MetaValue::u32(2)).find("2 of 0 experts are used"),
+            std::string::npos);
+  EXPECT_NE(told("tokenizer.ggml.tokens", MetaValue::array(make_text_array({"a", "b", "c", "a"})))
+                .find("the text of an earlier token"),
+            std::string::npos);
+}
+
+TEST(DoctorGguf, NamesWithHyphensAreFound) {
+  for (const char* name : {"gemma-embedding", "nomic-bert-moe", "ernie4_5-moe"}) {
+    const std::string said = told_after(
+        [&](Checkpoint& c) { c.metadata.set("general.architecture", MetaValue::text(name)); });
+    EXPECT_EQ(said.find("G01"), std::string::npos) << name;
+  }
+  EXPECT_EQ(told_after([](Checkpoint& c) {
+              c.metadata.set("tokenizer.ggml.pre", MetaValue::text("llada-moe"));
+            }),
+            "loads");
+}
+
+// What no table has is not said to be sound.
+TEST(DoctorGguf, OtherArchitecturesAreNotChecked) {
+  Checkpoint other = sound();
+  other.metadata.set("general.architecture", MetaValue::text("gpt2"));
+  const auto diagnosis = diagnose(other, {{"llama.cpp"}, false, {}, nullptr});
+  ASSERT_TRUE(diagnosis);
+  EXPECT_NE(diagnosis->verdicts.at(0).not_checked.find("'gpt2'"), std::string::npos);
+  EXPECT_FALSE(diagnosis->is_checked());
 }
 
 TEST(DoctorGguf, ScalesOfNvfp4) {
-  EXPECT_EQ(told_after([](Checkpoint& c) { c.tensors.pop_back(); }),
+  EXPECT_EQ(told_after([](Checkpoint& c) { c.tensors.erase(c.tensors.begin() + 4); }),
             "loads, unsound\nG07 .scale: 'blk.1.ffn_up.weight' without one; 1 weights have theirs");
   // As llama-quantize writes them: none has one.
   EXPECT_EQ(told_after([](Checkpoint& c) {

@@ -343,5 +343,19 @@ TEST(Doctor, ServeCommandsFollowTheFiles) {
   EXPECT_EQ(serve_command("vllm", *model, "x.gguf"), "");
 }
 
+// tests/include_laws.py sees to it that no list of words breaks within one.
+TEST(Doctor, TypesWithHyphensAreFound) {
+  for (const char* type : {"audio-spectrogram-transformer", "data2vec-vision", "xlm-roberta-xl",
+                           "xlm-roberta", "wav2vec2-bert"}) {
+    for (const Profile& profile : profiles()) {
+      EXPECT_TRUE(knows_model_type(profile, type)) << profile.name << ' ' << type;
+    }
+  }
+  for (const char* part :
+       {"audio-", "data2vec-", "xlm-", "spectrogram-transformer", "roberta-xl"}) {
+    EXPECT_FALSE(knows_model_type(*find_profile("transformers-5"), part)) << part;
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

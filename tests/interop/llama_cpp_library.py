@@ -33,13 +33,15 @@ llama.llama_get_logits.restype, llama.llama_get_logits.argtypes = c.POINTER(c.c_
 llama.llama_free.argtypes = llama.llama_model_free.argtypes = [c.c_void_p]
 
 
-def logits(path):
-    """The logits after a fixed run of tokens, as bytes; None when the file is refused."""
+def logits(path, run=range(40, 56)):
+    """The logits after a run of tokens, as bytes; None when the file is refused."""
     model = llama.llama_model_load_from_file(str(path).encode(), llama.llama_model_default_params())
     if not model:
         return None
     context = llama.llama_init_from_model(model, llama.llama_context_default_params())
-    tokens = (c.c_int32 * 16)(*range(40, 56))
+    if not context:
+        return None
+    tokens = (c.c_int32 * len(run))(*run)
     if llama.llama_decode(context, llama.llama_batch_get_one(tokens, len(tokens))) != 0:
         return None
     count = llama.llama_vocab_n_tokens(llama.llama_model_get_vocab(model))

@@ -16,7 +16,7 @@ Value = Union[str, int, float, bool, "os.PathLike[str]", None]
 OptionValue = Union[Value, Sequence[Value]]
 Object = Dict[str, Any]
 
-_DONE, _ANSWER_IS_NO = 0, 1
+_DONE, _ANSWER_IS_NO, _NOT_CHECKED = 0, 1, 3
 
 
 class CkptError(Exception):
@@ -136,7 +136,7 @@ def run(verb: str, positionals: Sequence[Value], options: dict[str, OptionValue]
             raise
         talk.seek(0)
         text = talk.read()
-    if process.returncode not in (_DONE, _ANSWER_IS_NO):
+    if process.returncode not in (_DONE, _ANSWER_IS_NO, _NOT_CHECKED):
         raise _failure(objects, text, process.returncode)
     notes = [line.removeprefix("ckpt: note: ") for line in text.splitlines() if line.startswith("ckpt: note: ")]
     return Said(objects, notes, process.returncode == _DONE)

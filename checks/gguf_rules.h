@@ -1,0 +1,111 @@
+// What llama.cpp v0.5.0 expects of a GGUF of each architecture, as data: keys with their types, and
+// tensors with their shapes; private to checks/.
+//
+//   keys of the file ── numbers of a layer ──▶ rows of the architecture ──▶ names and shapes
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+
+// A tensor of the file; one a layer where {} is in the name.
+//   name    "blk.{}.attn_{q,k,v}" is one fused matrix or three, with biases or without; its shape
+//           counts inputs, then what each of the three gives. "blk.{}.ffn_{gate,up}_exps" is one
+//           stack of both or two
+//   shape   as GGUF orders dimensions; numbers of the layer (gguf_numbers.cc), as in
+//   models/models.h when    words that must all hold: numbers of the layer that are not 0, or with
+//   ! that are. And:
+//           optional, it may be left out, but of all layers together; alone, of any layer;
+//           biased, the biases of an optional kind are part of the model
+struct GgufRow {
+  std::string_view name, shape, when = {};
+};
+
+// When key and value heads of a layer may have the sizes of sliding attention.
+enum class Sliding : uint8_t {
+  kNever,
+  kAlways,
+  kIfSaid,      // where the file has a window
+  kUnlessZero,  // unless the file has a window of 0
+  kOf64Layers,
+};
+
+//   names   of general.architecture, between spaces
+//   keys    "name:type" below the architecture's name, with ! where it must be there; the types are
+//           u, f, b and t for a number, a float, a flag and a text, U for a number or one a block,
+//           T the same without the blocks for multi-token prediction, S for four sections of rope,
+//           P for a number or flags, A for flags
+struct GgufArchitecture {
+  std::string_view names;
+  std::span<const std::span<const GgufRow>> rows;
+  std::string_view keys;
+  bool needs_experts = false;
+  bool has_nextn = false;       // the rows are those of blocks for multi-token prediction too
+  bool may_lack_nextn = false;  // which may be in a file of their own
+  bool has_mlp_blocks = false;  // blocks are recurrent, attention or an MLP, not two of these
+  Sliding sliding = Sliding::kNever;
+  uint64_t sliding_pattern = 0;  // the last of so many layers has full attention
+};
+
+extern const std::string_view kGgufCommonKeys;
+// nullptr: no table has it.
+const GgufArchitecture* find_gguf_architecture(std::string_view name);
+
+// The tables, by families of names.
+std::span<const GgufArchitecture> gguf_dense_architectures();
+std::span<const GgufArchitecture> gguf_expert_architectures();
+std::span<const GgufArchitecture> gguf_hybrid_architectures();
+
+// Rows that architectures share.
+namespace gguf_rows {
+extern const std::span<const GgufRow> kFrame, kTiedHead, kHead, kNorms, kDense, kRope, kExperts;
+extern const std::span<const GgufRow> kAttention, kSquareAttention, kHeadNorms, kNextn;
+}  // namespace gguf_rows
+
+struct Look;
+// Keys that must be there, their types, and numbers that do not go together.
+Status look_gguf_keys(const Look& look, const std::string& architecture);
+// Lists of tokens: their types, and texts that stand twice.
+Status look_gguf_tokens(const Look& look);
+// Tensors that are missing, too many or of another shape.
+Status look_gguf_tensors(const Look& look, const GgufArchitecture& rules);
+
+// Of the file as a whole, then of one block; both hold numbers by name.
+class GgufNumbers {
+ public:
+  GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& rules);
+  uint64_t blocks() const { return blocks_; }
+  uint64_t trunk() const { return blocks_ - nextn_; }
+  JsonValue of(uint64_t block) const;
+  // What llama.cpp refuses of the numbers themselves; empty: nothing.
+  std::string fault() const;
+
+ private:
+  uint64_t number(std::string_view key, uint64_t otherwise = 0) const {
+    return number_of(key, 0, otherwise);
+  }
+  // Of a key with a number, or one a block.
+  uint64_t number_of(std::string_view key, uint64_t block, uint64_t otherwise = 0) const;
+  uint64_t rows_of_vocabulary() const;
+  bool slides(uint64_t block) const;
+  bool is_recurrent(uint64_t block) const;
+  void add_file(JsonValue& out) const;
+  void add_latent(JsonValue& out) const;
+  void add_heads(JsonValue& out, uint64_t block, std::string_view end) const;
+  void add_experts(JsonValue& out, uint64_t block) const;
+  void add_kinds(JsonValue& out, uint64_t block) const;
+  std::string fault_of_experts() const;
+
+  const Checkpoint& checkpoint_;
+  const GgufArchitecture& rules_;
+  std::string prefix_;
+  uint64_t blocks_ = 0, nextn_ = 0;
+};
+
+}  // namespace ckpt

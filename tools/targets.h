@@ -3,7 +3,8 @@
 //
 //   OUT, OUT.partial, OUT.partial.ledger   compared with every file that is read, by device and
 //                                          inode: a split's other parts and what links lead to too
-//   OUT with --force                       replaced when all of it is a checkpoint's (replaced_folder.h)
+//   OUT with --force                       replaced when all of it is a checkpoint's
+//                                          (replaced_folder.h)
 //   a model card, a plan, a report         new, or one that ckpt wrote
 //   an importance matrix                   new, or with --force one that can be read
 //

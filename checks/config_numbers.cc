@@ -37,8 +37,8 @@ constexpr NumberRule kQwen35[] = {
     {"linear_num_value_heads", 'U', 'U', 'U', 'S'},
     {"linear_value_head_dim", 'U', 'U', 'U', 'U'},
 };
-constexpr NumberRule kDense[] = {{"intermediate_size", 'U', 'U', 'U', 'S'}};
-constexpr NumberRule kExperts[] = {
+constexpr NumberRule kDenseNumbers[] = {{"intermediate_size", 'U', 'U', 'U', 'S'}};
+constexpr NumberRule kExpertNumbers[] = {
     {"num_experts", 'U', 'U', 'U', 'U'},
     {"moe_intermediate_size", 'U', 'S', 'U', 'S'},
     {"shared_expert_intermediate_size", 'U', 'S', 'S', 'S'},
@@ -89,7 +89,8 @@ std::vector<Level> levels_of(const Examined& on) {
   if (on.is_qwen35()) {
     out.push_back({prefix, &text, kQwen35});
     const bool has_experts = on.text_type == "qwen3_5_moe_text";
-    out.push_back({prefix, &text, has_experts ? std::span<const NumberRule>(kExperts) : kDense});
+    out.push_back(
+        {prefix, &text, has_experts ? std::span<const NumberRule>(kExpertNumbers) : kDenseNumbers});
   } else if (has_word(" llama mistral qwen2 qwen3 ", on.text_type)) {
     out.push_back({prefix, &text, kText});
   }

@@ -20,10 +20,6 @@ constexpr std::string_view kScaled =
     " nextn.shared_head_head ";
 constexpr std::string_view kScaledExperts = " ffn_gate_exps ffn_down_exps ffn_up_exps ";
 
-std::string shape_text(const std::vector<uint64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
 // One row for the blocks that it is for.
 struct RowUse {
   std::vector<std::string> missing, found;

@@ -35,10 +35,6 @@ bool is_asked(const Look& look, ModelPart part) {
   return part != ModelPart::kVision || program != Program::kLlamaCpp;
 }
 
-std::string shape_text(const std::vector<uint64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
 // Findings of one check: one a severity, however many tensors.
 class Gathered {
  public:

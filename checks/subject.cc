@@ -1,5 +1,7 @@
 #include "checks/subject.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
@@ -219,6 +221,10 @@ bool Examined::has_document(std::string_view path) const {
 
 std::vector<std::string> Examined::layer_types() const {
   return texts_of(member(text_config(), "layer_types"));
+}
+
+std::string shape_text(const std::vector<uint64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
 }  // namespace ckpt

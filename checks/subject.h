@@ -195,4 +195,6 @@ std::span<const Check> file_checks();
 std::span<const Check> gguf_checks();
 std::span<const Check> value_checks();
 
+std::string shape_text(const std::vector<uint64_t>& shape);  // "[2, 3]"
+
 }  // namespace ckpt

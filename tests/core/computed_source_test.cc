@@ -29,7 +29,7 @@ using Kind = ComputedSource::Kind;
 // Makes an input of so many bytes.
 using MakeInput = std::function<SharedSource(uint64_t size_bytes)>;
 
-constexpr uint64_t kRows = 2048, kColumns = 256;
+constexpr uint64_t kComputedRows = 2048, kComputedColumns = 256;
 
 Slice whole(const SharedSource& source) { return {source, 0, source->size_bytes()}; }
 
@@ -51,9 +51,9 @@ Tensor in_pieces(const char* codec, std::vector<uint64_t> shape, const MakeInput
 Tensor plain(const MakeInput& input) {
   Tensor out;
   out.name = "t";
-  out.shape = {kRows, kColumns};
+  out.shape = {kComputedRows, kComputedColumns};
   out.codec = find_codec(all_codecs(), "f32");
-  out.origin = Stored{{{whole(input(kRows * kColumns * sizeof(float)))}}};
+  out.origin = Stored{{{whole(input(kComputedRows * kComputedColumns * sizeof(float)))}}};
   return out;
 }
 
@@ -61,17 +61,17 @@ SharedSource only_source(const Tensor& tensor) { return tensor.stored().parts[0]
 
 SharedSource coded(const MakeInput& input) {
   CodedMatrix matrix;
-  matrix.rows = kRows;
-  matrix.columns = kColumns;
-  matrix.codes.outer = kRows;
-  matrix.codes.inner = kColumns;
+  matrix.rows = kComputedRows;
+  matrix.columns = kComputedColumns;
+  matrix.codes.outer = kComputedRows;
+  matrix.codes.inner = kComputedColumns;
   matrix.codes.bytes = whole(input(matrix.codes.size_bytes()));
-  matrix.zeros.outer = kRows;
-  matrix.zeros.inner = kColumns / 32;
+  matrix.zeros.outer = kComputedRows;
+  matrix.zeros.inner = kComputedColumns / 32;
   matrix.zeros.bytes = whole(input(matrix.zeros.size_bytes()));
-  matrix.scales = {.bytes = whole(input(kRows * kColumns / 32 * sizeof(float))),
-                   .rows = kRows,
-                   .columns = kColumns / 32,
+  matrix.scales = {.bytes = whole(input(kComputedRows * kComputedColumns / 32 * sizeof(float))),
+                   .rows = kComputedRows,
+                   .columns = kComputedColumns / 32,
                    .tile_columns = 32};
   return std::make_shared<const CodedSource>("t", std::move(matrix));
 }
@@ -80,26 +80,29 @@ SharedSource coded(const MakeInput& input) {
 SharedSource make_kind(Kind kind, const MakeInput& input) {
   switch (kind) {
     case Kind::kDecoded:
-      return std::make_shared<const DecodedSource>(whole(input(kRows * kColumns * 2)),
-                                                   *find_codec(all_codecs(), "bf16"));
+      return std::make_shared<const DecodedSource>(
+          whole(input(kComputedRows * kComputedColumns * 2)), *find_codec(all_codecs(), "bf16"));
     case Kind::kDecodedTensor:
-      return std::make_shared<const DecodedTensor>(in_pieces("mxfp4_ct", {kRows, kColumns}, input));
+      return std::make_shared<const DecodedTensor>(
+          in_pieces("mxfp4_ct", {kComputedRows, kComputedColumns}, input));
     case Kind::kTurned:
       return std::make_shared<const TurnedSource>(
-          in_pieces("mxfp4_ct", {4, kRows, kColumns}, input));
+          in_pieces("mxfp4_ct", {4, kComputedRows, kComputedColumns}, input));
     case Kind::kStrided:
       return only_source(take_every(plain(input), 0, 2).value());
     case Kind::kWoven:
       return only_source(
-          weave({{plain(input), 2}, {plain(input), 2}}, {kRows, 2 * kColumns}).value());
+          weave({{plain(input), 2}, {plain(input), 2}}, {kComputedRows, 2 * kComputedColumns})
+              .value());
     case Kind::kRepacked:
-      return repacked_part(in_pieces("mxfp4", {kRows, kColumns}, input),
+      return repacked_part(in_pieces("mxfp4", {kComputedRows, kComputedColumns}, input),
                            *find_codec(all_codecs(), "mxfp4_ct"), 0);
     case Kind::kCoded:
       return coded(input);
     case Kind::kMxfp4BlockAmax:  // codes are read where a block lies below the smallest power
-      return std::make_shared<const Mxfp4BlockAmax>(in_pieces("mxfp4_ct", {kRows, kColumns}, input),
-                                                    Mxfp4BlockAmax::Choice{300, 1});
+      return std::make_shared<const Mxfp4BlockAmax>(
+          in_pieces("mxfp4_ct", {kComputedRows, kComputedColumns}, input),
+          Mxfp4BlockAmax::Choice{300, 1});
     case Kind::kCount:
       break;
   }

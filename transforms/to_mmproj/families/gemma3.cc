@@ -17,7 +17,7 @@ constexpr TowerPrefix kGemma3Prefixes[] = {
 };
 
 // clang-format off
-constexpr TowerRule kGemma3Tower[] = {
+constexpr TowerRule kGemma3TowerNames[] = {
     {"projector.mm_input_projection_weight", "mm.input_projection.weight",
      TowerChange::kNone, TowerStore::kF16},
     {"projector.mm_input_projection.weight", "mm.input_projection.weight",
@@ -87,7 +87,7 @@ const ProjectorFamily kGemma3Projector = {
     .vision_defaults = kSiglipVisionDefaults,
     .text_defaults = R"({"hidden_size": 2304})",
     .prefixes = kGemma3Prefixes,
-    .names = kGemma3Tower,
+    .names = kGemma3TowerNames,
     .add_keys = add_gemma3_keys,
 };
 

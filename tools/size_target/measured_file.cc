@@ -183,6 +183,7 @@ Result<std::vector<std::vector<double>>> measure_types_once(
   console.talk(fmt::format("{}: errors of {} of {} tensors were measured before", file.string(),
                            tensors.size() - missing.size(), tensors.size()));
   CKPT_ASSIGN(const auto measured, measure_types(missing, options));
+  CKPT_TRY(check_files_read());  // else errors of a mixture would be kept under the old state
   for (size_t i = 0; i < missing.size(); ++i) {
     auto& errors = kept[keys[places[i]]];
     for (size_t k = 0; k < measured[i].size(); ++k) {

@@ -16,6 +16,7 @@
 
 #include "core/base/sha256.h"
 #include "core/io/bytes.h"
+#include "core/io/files_read.h"
 #include "core/io/open_folder.h"
 #include "core/resume/plan_digest.h"
 #include "tools/version.h"

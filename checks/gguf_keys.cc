@@ -145,7 +145,7 @@ Status look_gguf_keys(const Look& look, const std::string& architecture) {
   const GgufNumbers numbers(look.on.checkpoint, *rules);
   if (blocks == 0 || blocks > 512) return {};
   if (std::string fault = numbers.fault(); !fault.empty()) {
-    look.out.push_back({architecture, std::move(fault), {}, "GGML_ASSERT while loading", {}});
+    look.out.push_back({architecture, std::move(fault), {}, "GGML_ASSERT(...) failed", {}});
   }
   return {};
 }

@@ -93,7 +93,7 @@ void GgufNumbers::add_file(JsonValue& out) const {
   out["vocab"] = rows_of_vocabulary();
   out["out"] = number("embedding_length_out", embd);
   out["latent"] = number("moe_latent_size") == 0 ? embd : number("moe_latent_size");
-  out["two"] = 2;
+  out["two"] = uint64_t{2};
   out["trunk_count"] = trunk();
   out["plus"] = trunk() >= 64;
   const MetaValue* labels = checkpoint_.metadata.find(prefix_ + "classifier.output_labels");
@@ -218,6 +218,36 @@ std::string GgufNumbers::fault_of_experts() const {
   return is_share ? "" : fmt::format("{} of {} groups of experts are used", of_them, groups);
 }
 
+// Layers that share keys and values take those of the last but one or the last before them.
+std::string GgufNumbers::fault_of_sharing() const {
+  const uint64_t shared = number("attention.shared_kv_layers");
+  if (shared + 2 > blocks_) {
+    return fmt::format("{} of {} layers share keys and values", shared, blocks_);
+  }
+  const uint64_t own = blocks_ - shared;
+  for (uint64_t block = own; block < blocks_; ++block) {
+    const uint64_t source = own - (slides(block) ? 2 : 1);
+    if (slides(block) == slides(source)) continue;
+    return fmt::format(
+        "layer {} would share the keys of layer {}, whose attention is of another kind", block,
+        source);
+  }
+  return {};
+}
+
+// What ends the program when it makes its graph.
+std::string GgufNumbers::fault_of_graph() const {
+  if (prefix_ == "gemma4.") return fault_of_sharing();
+  const uint64_t deep = number("n_deepstack_layers");
+  if (prefix_.starts_with("qwen3vl") && deep >= trunk()) {
+    return fmt::format("n_deepstack_layers is {} of {} layers", deep, trunk());
+  }
+  if (prefix_ == "llama4." && number("attention.sliding_window", 1) > 0 && trunk() < 4) {
+    return fmt::format("{} layers, of which none is without rope; expected 4 at least", trunk());
+  }
+  return {};
+}
+
 std::string GgufNumbers::fault() const {
   if (number("nextn_predict_layers") > blocks_) return "more blocks for prediction than blocks";
   if (std::string of_experts = fault_of_experts(); !of_experts.empty()) return of_experts;
@@ -235,7 +265,7 @@ std::string GgufNumbers::fault() const {
                        all["inner"].dump());
   }
   if (prefix_ == "glm-dsa." && all["mla"] == false) return "no attention.key_length_mla";
-  return {};
+  return fault_of_graph();
 }
 
 }  // namespace ckpt

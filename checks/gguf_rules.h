@@ -101,6 +101,8 @@ class GgufNumbers {
   void add_experts(JsonValue& out, uint64_t block) const;
   void add_kinds(JsonValue& out, uint64_t block) const;
   std::string fault_of_experts() const;
+  std::string fault_of_sharing() const;
+  std::string fault_of_graph() const;
 
   const Checkpoint& checkpoint_;
   const GgufArchitecture& rules_;

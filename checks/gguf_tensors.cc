@@ -111,14 +111,20 @@ class GgufTensors {
     return true;
   }
 
-  // Norms, biases and the like are added to and multiplied with F32.
   void look_type(const Tensor& tensor, const std::vector<uint64_t>& shape) {
     const auto type = plain_dtype(*tensor.codec);
-    if (type == Dtype::kF64 || is_whole_number(type)) {
-      unread_types_.push_back(&tensor);
-    } else if (shape.size() == 1 && type != Dtype::kF32 && !is_unread_) {
+    const bool must_be_float = !is_unread_ && is_added_or_multiplied(tensor.name, shape);
+    if (type == Dtype::kF64 || is_whole_number(type) || (must_be_float && type != Dtype::kF32)) {
       unread_types_.push_back(&tensor);
     }
+  }
+
+  // Norms, biases, convolutions and the like; matrices that are multiplied with may have any type.
+  static bool is_added_or_multiplied(std::string_view name, const std::vector<uint64_t>& shape) {
+    if (name.ends_with("ffn_gate_inp_shexp.weight")) return false;
+    return shape.size() == 1 || name.ends_with("norm.weight") || name.ends_with(".bias") ||
+           name.ends_with("conv.weight") || name.ends_with("conv1d.weight") ||
+           name.ends_with(".ssm_a") || name.ends_with(".ssm_d");
   }
 
   static bool is_whole_number(std::optional<Dtype> type) {

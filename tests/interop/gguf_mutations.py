@@ -3,7 +3,8 @@
 as they are and each changed in one thing: a tensor, a key, a type, the tokenizer, the file's length.
 
 usage: gguf_mutations.py CKPT TESTDATA [options]
-  --lib DIR        the library, as get_llama_cpp.sh puts it there; without it what it said before is read from --table
+  --lib DIR        the library, as get_llama_cpp.sh puts it there; without it what it said before is read from --table,
+                   whose families are asked alone
   --table FILE     what it said, case by case (TESTDATA/doctor/llama.cpp.tsv)
   --record         writes the table
   --families DIR   of other checkpoints, DIR/NAME/hf each, instead of TESTDATA's
@@ -345,6 +346,7 @@ def main():
     typed = parser.parse_args()
     table = typed.table or typed.testdata / "doctor" / "llama.cpp.tsv"
     said = dict(line.split("\t")[::-1] for line in table.read_text().splitlines() if line[0] != "#") if not typed.lib else {}
+    recorded = {name.split("/")[0] for name in said}
     library = None
     if typed.lib:
         os.environ["GGML_NO_BACKTRACE"] = "1"   # else a debugger is started where it aborts
@@ -358,6 +360,8 @@ def main():
         work = pathlib.Path(work)
         changed = work / "changed.gguf"
         for family, path in files_of(typed.ckpt, folders, work):
+            if not typed.lib and family not in recorded:
+                continue
             architecture = architecture_of(path)
             if architecture not in architectures:
                 architectures.append(architecture)

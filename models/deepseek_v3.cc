@@ -13,11 +13,13 @@ constexpr ParameterRule kMlaAttention[] = {
     {".self_attn.q_proj.weight",
      "num_attention_heads*qk_nope_head_dim+num_attention_heads*qk_rope_head_dim hidden_size",
      ServerCut::kRows, "optional"},  // in the place of q_a and q_b where q_lora_rank is null
-    {".self_attn.q_a_proj.weight",      "q_lora_rank hidden_size", ServerCut::kRows, "optional"},
-    {".self_attn.q_a_layernorm.weight", "q_lora_rank", ServerCut::kWhole, "optional"},
+    {".self_attn.q_a_proj.weight",      "q_lora_rank hidden_size", ServerCut::kRows,
+     "q_lora_rank optional"},
+    {".self_attn.q_a_layernorm.weight", "q_lora_rank", ServerCut::kWhole,
+     "q_lora_rank optional"},
     {".self_attn.q_b_proj.weight",
      "num_attention_heads*qk_nope_head_dim+num_attention_heads*qk_rope_head_dim q_lora_rank",
-     ServerCut::kRows, "optional"},
+     ServerCut::kRows, "q_lora_rank optional"},
     {".self_attn.kv_a_proj_with_mqa.weight", "kv_lora_rank+qk_rope_head_dim hidden_size",
      ServerCut::kRows},
     {".self_attn.kv_a_layernorm.weight",     "kv_lora_rank"},
@@ -29,7 +31,7 @@ constexpr ParameterRule kMlaAttention[] = {
 };
 constexpr ParameterRule kDsaIndexer[] = {
     {".self_attn.indexer.wq_b.weight", "index_n_heads*index_head_dim q_lora_rank",
-     ServerCut::kWhole, "optional"},
+     ServerCut::kWhole, "q_lora_rank optional"},
     {".self_attn.indexer.wk.weight",     "index_head_dim hidden_size", ServerCut::kWhole,
      "optional"},
     {".self_attn.indexer.k_norm.weight", "index_head_dim", ServerCut::kWhole, "optional"},

@@ -41,7 +41,8 @@ struct ParameterRule {
 
 class Fields;
 
-// What a model class fills in: a number, or fields as in a shape; or a value it computes.
+// What a model class fills in: a number, or fields as in a shape; or a value it computes. A field
+// that is null stays null where that is a number: zero and untrue, and no size.
 struct FieldValue {
   std::string_view field, value;
   Result<uint64_t> (*compute)(const Fields& fields) = nullptr;

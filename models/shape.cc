@@ -19,6 +19,20 @@ std::string_view take(std::string_view& text, char mark) {
   return out;
 }
 
+// What classes put in the place of null where their default is another number.
+constexpr FieldValue kNullValues[] = {{"num_key_value_heads", "num_attention_heads"},
+                                      {"head_dim", "hidden_size/num_attention_heads"}};
+
+const FieldValue* find_value(std::span<const FieldValue> list, std::string_view field) {
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [field](const FieldValue& row) { return row.field == field; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+bool is_number(const FieldValue& row) {
+  return row.compute == nullptr && row.value[0] >= '0' && row.value[0] <= '9';
+}
+
 Failure too_large(std::string_view text) {
   return fail(ErrorCode::kUnsupported, "config.json: {} is beyond 64 bits", text);
 }
@@ -26,12 +40,11 @@ Failure too_large(std::string_view text) {
 }  // namespace
 
 const FieldValue* Fields::default_of(std::string_view field) const {
-  for (const auto& list : {defaults_, others_}) {
-    for (const FieldValue& entry : list) {
-      if (entry.field == field) return &entry;
-    }
-  }
-  return nullptr;
+  const FieldValue* found = find_value(defaults_, field);
+  if (found == nullptr) found = find_value(others_, field);
+  const JsonValue* null = member(config_, field);
+  if (null == nullptr || !null->is_null()) return found;
+  return found != nullptr && is_number(*found) ? find_value(kNullValues, field) : found;
 }
 
 const JsonValue* Fields::said(std::string_view field) const {
@@ -61,7 +74,8 @@ Result<uint64_t> Fields::count(std::string_view field, int depth) const {
   }
   const FieldValue* value = default_of(field);
   if (value == nullptr || depth > kMaxDepth) {
-    return fail(ErrorCode::kCorrupt, "config.json: no {}", field);
+    if (!config_.contains(field)) return fail(ErrorCode::kCorrupt, "config.json: no {}", field);
+    return fail(ErrorCode::kCorrupt, "config.json: {} is null; expected a whole number", field);
   }
   return value->compute != nullptr ? value->compute(*this) : sum(value->value, depth + 1);
 }

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
 
 #include "core/engine/execute.h"
+#include "core/json/json_read.h"
 #include "core/model/strided_source.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
@@ -98,22 +100,55 @@ TEST_P(FamilyReference, IsTheFileOfLlamaCpp) {
   EXPECT_EQ(*made, GetParam().sha256);
 }
 
-// A folder that transformers 5 saved has the released file's values, its experts turned.
-TEST(Families, ExpertsOfQwen3VlThatAreSavedOutInGiveTheSameTensors) {
+Checkpoint qwen3_vl_moe() {
   const std::filesystem::path folder = kFamilyFolders / "qwen3-vl-moe" / "hf";
-  const auto read = (*recognize(folder))->read(folder, all_codecs());
-  ASSERT_TRUE(read);
-  Checkpoint turned = *read;
-  for (Tensor& tensor : turned.tensors) {
-    if (tensor.name.find(".mlp.experts.") == std::string::npos) continue;
-    const uint64_t in = tensor.shape[1], out = tensor.shape[2];
-    auto grid = take_grid(tensor, {0, {tensor.shape[0], out, in}, {in * out, 1, out}});
-    ASSERT_TRUE(grid);
-    tensor = std::move(*grid);
+  return (*recognize(folder))->read(folder, all_codecs()).value();
+}
+
+// The first values of each axis, and of those that `axes` names in another order.
+Tensor part_of(const Tensor& tensor, std::array<uint64_t, 3> sizes, std::array<size_t, 3> axes) {
+  std::array<uint64_t, 3> steps = {1, 1, 1};
+  for (size_t i = tensor.shape.size(); i-- > 1;) steps[i - 1] = steps[i] * tensor.shape[i];
+  StridedGrid grid;
+  for (size_t i = 0; i < 3; ++i) {
+    grid.sizes[i] = sizes[axes[i]];
+    grid.strides[i] = steps[axes[i]];
   }
+  Tensor out = take_grid(tensor, grid).value();
+  out.shape.resize(tensor.shape.size());
+  return out;
+}
+
+// The first 32 of 96 values of the model, as wide as its experts.
+Checkpoint as_wide_as_its_experts(Checkpoint input) {
+  for (Tensor& tensor : input.tensors) {
+    if (tensor.name.find("visual.") != std::string::npos) continue;
+    std::array<uint64_t, 3> sizes = {1, 1, 1};
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      sizes[i] = tensor.shape[i] == 96 ? 32 : tensor.shape[i];
+    }
+    tensor = part_of(tensor, sizes, {0, 1, 2});
+  }
+  JsonValue config = *input.find_document("config.json")->values().value();
+  config["text_config"]["hidden_size"] = 32;
+  input.set_document("config.json", config.dump());
+  return input;
+}
+
+// As transformers 5 saves it.
+Checkpoint with_turned_experts(Checkpoint input) {
+  for (Tensor& tensor : input.tensors) {
+    if (tensor.name.find(".mlp.experts.") == std::string::npos) continue;
+    tensor = part_of(tensor, {tensor.shape[0], tensor.shape[1], tensor.shape[2]}, {0, 2, 1});
+  }
+  return input;
+}
+
+// A folder that transformers 5 saved has the released file's values, its experts turned.
+void expect_turned_experts_give_the_same(const Checkpoint& input) {
   const Options options{{"outtype", "f32"}, {"tokenizer-pre", "qwen2"}};
-  const auto released = step("to-gguf", *read, options);
-  const auto saved = step("to-gguf", turned, options);
+  const auto released = step("to-gguf", input, options);
+  const auto saved = step("to-gguf", with_turned_experts(input), options);
   ASSERT_TRUE(released && saved) << (saved ? "" : saved.error().text());
   ASSERT_EQ(released->tensors.size(), saved->tensors.size());
   for (size_t i = 0; i < saved->tensors.size(); ++i) {
@@ -127,6 +162,14 @@ TEST(Families, ExpertsOfQwen3VlThatAreSavedOutInGiveTheSameTensors) {
     };
     EXPECT_EQ(values_of(tensor).value(), values_of(released->tensors[i]).value()) << tensor.name;
   }
+}
+
+TEST(Families, ExpertsOfQwen3VlThatAreSavedOutInGiveTheSameTensors) {
+  expect_turned_experts_give_the_same(qwen3_vl_moe());
+}
+
+TEST(Families, ExpertsOfQwen3VlAsWideAsTheModelAreToldApartByTheirGateAndUp) {
+  expect_turned_experts_give_the_same(as_wide_as_its_experts(qwen3_vl_moe()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, FamilyReference, testing::ValuesIn(family_files()),

@@ -45,6 +45,7 @@ struct KeyWriter {
   const JsonValue* found(const KeyRule& rule) const;
   Status counts_where(const KeyRule& rule, LayerMixer wanted) const;
   Status rope_field(const KeyRule& rule) const;
+  Result<const JsonValue*> list(const KeyRule& rule) const;  // nullptr where there is none
   Status full_layers(const KeyRule& rule) const;
   Status no_window(const KeyRule& rule) const;
   Status write(const KeyRule& rule) const;
@@ -83,6 +84,12 @@ Status KeyWriter::set(std::string_view key, MetaType type, const JsonValue& valu
 }
 
 Status KeyWriter::rope_scaling() const {
+  for (const char* key : {"rope_type", "type"}) {
+    const JsonValue* said = member(rope(), key);
+    if (said == nullptr || said->is_string()) continue;
+    return fail(ErrorCode::kCorrupt, "config.json: {} of the rotary scaling is {}; expected a text",
+                key, said->dump());
+  }
   const std::string* type = text_of(rope(), "rope_type");
   if (type == nullptr) return {};
   if (*type == "su" || *type == "longrope") {
@@ -94,7 +101,7 @@ Status KeyWriter::rope_scaling() const {
   out.set(full("rope.scaling.type"), MetaValue::text(*type));
   CKPT_TRY(set("rope.scaling.factor", MetaType::kF32, *factor));
   if (*type == "linear") return {};
-  const JsonValue* context = known(rope(), "original_max_position_embeddings");
+  const JsonValue* context = member(rope(), "original_max_position_embeddings");
   if (context == nullptr) context = model.field("max_position_embeddings");
   if (context == nullptr) {
     return fail(ErrorCode::kCorrupt,
@@ -229,8 +236,15 @@ Status KeyWriter::counts_where(const KeyRule& rule, LayerMixer wanted) const {
   return {};
 }
 
+Result<const JsonValue*> KeyWriter::list(const KeyRule& rule) const {
+  const JsonValue* found = model.field(rule.fields);
+  if (found == nullptr || found->is_array()) return found;
+  return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a list", rule.fields,
+              found->dump());
+}
+
 Status KeyWriter::full_layers(const KeyRule& rule) const {
-  const JsonValue* types = model.field(rule.fields);
+  CKPT_ASSIGN(const JsonValue* types, list(rule));
   if (types == nullptr) return {};
   std::vector<bool> flags;
   for (const JsonValue& type : *types) flags.push_back(type == "full");
@@ -239,8 +253,8 @@ Status KeyWriter::full_layers(const KeyRule& rule) const {
 }
 
 Status KeyWriter::no_window(const KeyRule& rule) const {
-  const JsonValue* types = model.field(rule.fields);
-  if (types == nullptr || !types->is_array()) return {};
+  CKPT_ASSIGN(const JsonValue* types, list(rule));
+  if (types == nullptr) return {};
   for (const JsonValue& type : *types) {
     if (type != "full_attention") return {};
   }
@@ -328,7 +342,7 @@ Status KeyWriter::write(const KeyRule& rule) const {
     case KeySource::kRecurrentLayers:
       return recurrent_layers();
     case KeySource::kAttentionInterval: {
-      const JsonValue* value = model.field(rule.fields);
+      const JsonValue* value = member(model.config, rule.fields);
       return value == nullptr ? set_count(rule.key, 4) : set(rule.key, rule.type, *value);
     }
     case KeySource::kPartialRotary:

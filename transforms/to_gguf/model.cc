@@ -99,23 +99,10 @@ const JsonValue* find_text_config(const JsonValue& root) {
   return thinker == nullptr ? nullptr : known(*thinker, "text_config");
 }
 
-void fill_default(JsonValue& config, const FieldDefault& field) {
-  const std::string key(field.field);
-  // Configurations know these by two names, of which one is enough.
-  if (key == "num_experts" && known(config, "num_local_experts") != nullptr) return;
-  if (known(config, key) != nullptr) return;
-  if (!field.unless.empty() && config.contains(field.unless)) return;
-  if (!field.null_as.empty() && config.contains(key)) {
-    if (const JsonValue* other = known(config, field.null_as)) config[key] = *other;
-    return;
-  }
-  if (field.same_as.empty()) {
-    const bool is_whole = field.value == std::floor(field.value);
-    config[key] = is_whole ? JsonValue(static_cast<uint64_t>(field.value)) : JsonValue(field.value);
-    return;
-  }
-  if (field.same_as != "head_dim") {
-    if (const JsonValue* other = known(config, field.same_as)) config[key] = *other;
+// Puts what `source` is at `key`: another field, or "head_dim".
+void fill_as(JsonValue& config, const std::string& key, std::string_view source) {
+  if (source != "head_dim") {
+    if (const JsonValue* other = known(config, source)) config[key] = *other;
     return;
   }
   const JsonValue* hidden = known(config, "hidden_size");
@@ -124,6 +111,29 @@ void fill_default(JsonValue& config, const FieldDefault& field) {
   const auto width = whole(*hidden);
   const auto count = whole(*heads);
   if (width && count && *count > 0) config[key] = *width / *count;
+}
+
+Status fill_default(const JsonValue& rope, JsonValue& config, const FieldDefault& field) {
+  const std::string key(field.field);
+  // Configurations know these by two names, of which one is enough.
+  if (key == "num_experts" && known(config, "num_local_experts") != nullptr) return {};
+  if (known(config, key) != nullptr) return {};
+  if (!field.unless.empty() && config.contains(field.unless)) return {};
+  if (!field.same_as.empty()) {
+    fill_as(config, key, field.same_as);
+    return {};
+  }
+  if (config.contains(key)) {
+    if (!field.null_as.empty()) fill_as(config, key, field.null_as);
+    // The rotary parameters have it where the root says null.
+    if (!field.null_as.empty() || known(rope, key) != nullptr) return {};
+    return fail_with_hint(ErrorCode::kCorrupt,
+                          fmt::format("config.json without the field, for {}", field.value),
+                          "config.json: {} is null; expected a number", key);
+  }
+  const bool is_whole = field.value == std::floor(field.value);
+  config[key] = is_whole ? JsonValue(static_cast<uint64_t>(field.value)) : JsonValue(field.value);
+  return {};
 }
 
 // Whether no class of transformers fills in what config.json lacks.
@@ -254,7 +264,9 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(model.family, variant_of(model.family, model.config));
   model.rope = complete_rope(model.config);
   if (!is_bare(model)) {
-    for (const FieldDefault& field : model.family->defaults) fill_default(model.config, field);
+    for (const FieldDefault& field : model.family->defaults) {
+      CKPT_TRY(fill_default(model.rope, model.config, field));
+    }
   }
   if (!model.rope.contains("full_attention")) {
     mirror(model.rope, model.config, "rope_theta", "rope_theta");

@@ -119,16 +119,19 @@ void note_towers(const Model& model, const Context& context) {
 }
 
 // transformers 5 saves some stacked experts [expert, out, in] that are released [expert, in, out];
-// the converter turns them all the same.
+// the converter turns them all the same. Of a square down_proj gate_up_proj tells which.
 Result<bool> has_turned_experts(const std::vector<NamedTensor>& tensors, const Model& model) {
-  const auto down = std::find_if(tensors.begin(), tensors.end(), [](const NamedTensor& named) {
-    return named.name.ends_with(".mlp.experts.down_proj");
-  });
-  if (down == tensors.end() || down->tensor.shape.size() != 3) return false;
-  CKPT_ASSIGN(const uint64_t width, model.count("hidden_size"));
-  CKPT_ASSIGN(const uint64_t inner, model.count("moe_intermediate_size"));
-  const std::vector<uint64_t>& shape = down->tensor.shape;
-  return width != inner && shape[1] == width && shape[2] == inner;
+  for (const NamedTensor& named : tensors) {
+    const bool is_down = named.name.ends_with(".mlp.experts.down_proj");
+    if (!is_down && !named.name.ends_with(".mlp.experts.gate_up_proj")) continue;
+    CKPT_ASSIGN(const uint64_t width, model.count("hidden_size"));
+    CKPT_ASSIGN(const uint64_t inner, model.count("moe_intermediate_size"));
+    const uint64_t out = is_down ? width : 2 * inner;
+    const uint64_t in = is_down ? inner : width;
+    const std::vector<uint64_t>& shape = named.tensor.shape;
+    if (in != out && shape.size() == 3) return shape[1] == out && shape[2] == in;
+  }
+  return false;
 }
 
 Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const Context& context) {

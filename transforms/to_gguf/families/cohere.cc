@@ -47,8 +47,8 @@ constexpr FieldDefault kCohere2Defaults[] = {
     {"num_attention_heads", 64}, {"num_key_value_heads", 0, "num_attention_heads"},
     {"layer_norm_eps", 1e-5},    {"rope_theta", 10000},
     {"vocab_size", 256000},      {"max_position_embeddings", 8192},
-    {"logit_scale", 0.0625},     {"sliding_window", 4096, "", "sliding_window"},
-    {"head_dim", 0, "head_dim"},
+    {"logit_scale", 0.0625},     {"sliding_window", 4096},
+    {"head_dim", 0, "head_dim", "head_dim"},
 };
 // clang-format on
 

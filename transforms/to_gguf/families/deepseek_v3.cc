@@ -67,15 +67,15 @@ constexpr KeyRule kGlm4MoeLiteKeys[] = {
 
 constexpr FieldDefault kDeepseekV3Defaults[] = {
     {"hidden_size", 7168},         {"intermediate_size", 18432},
-    {"num_attention_heads", 128},  {"num_key_value_heads", 128},
-    {"qk_rope_head_dim", 64},      {"head_dim", 0, "qk_rope_head_dim"},
+    {"num_attention_heads", 128},  {"num_key_value_heads", 128, "", "", "num_attention_heads"},
+    {"qk_rope_head_dim", 64},      {"head_dim", 0, "qk_rope_head_dim", "head_dim"},
     {"rms_norm_eps", 1e-6},        {"rope_theta", 10000},
     {"vocab_size", 129280},        {"max_position_embeddings", 4096},
     {"q_lora_rank", 1536, "", "q_lora_rank"}, {"moe_intermediate_size", 2048},
     {"n_routed_experts", 256},     {"n_shared_experts", 1},
     {"num_experts_per_tok", 8},    {"routed_scaling_factor", 2.5},
-    {"n_group", 8},                {"topk_group", 4},
-    {"norm_topk_prob", 1},
+    {"n_group", 8, "", "n_group"}, {"topk_group", 4, "", "topk_group"},
+    {"norm_topk_prob", 1, "", "norm_topk_prob"},
 };
 
 constexpr FieldDefault kDeepseekV2Defaults[] = {
@@ -105,7 +105,7 @@ constexpr FieldDefault kGlm4MoeLiteDefaults[] = {
 constexpr FieldDefault kGlmMoeDsaDefaults[] = {
     {"hidden_size", 6144},         {"intermediate_size", 12288},
     {"num_attention_heads", 64},   {"num_key_value_heads", 64},
-    {"qk_rope_head_dim", 64},      {"head_dim", 0, "qk_rope_head_dim"},
+    {"qk_rope_head_dim", 64},      {"head_dim", 0, "qk_rope_head_dim", "head_dim"},
     {"rms_norm_eps", 1e-5},        {"rope_theta", 10000},
     {"vocab_size", 154880},        {"max_position_embeddings", 202752},
     {"q_lora_rank", 2048, "", "q_lora_rank"}, {"moe_intermediate_size", 2048},

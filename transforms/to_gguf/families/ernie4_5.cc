@@ -32,7 +32,7 @@ constexpr KeyRule kErnieMoeKeys[] = {
 constexpr FieldDefault kErnieDefaults[] = {
     {"hidden_size", 1024},       {"intermediate_size", 3072},
     {"num_attention_heads", 16}, {"num_key_value_heads", 2, "", "", "num_attention_heads"},
-    {"head_dim", 128, "", "head_dim"}, {"rms_norm_eps", 1e-5},
+    {"head_dim", 128, "", "", "head_dim"}, {"rms_norm_eps", 1e-5},
     {"rope_theta", 500000},      {"vocab_size", 103424},
     {"max_position_embeddings", 131072},
 };

@@ -22,7 +22,7 @@ constexpr KeyRule kExaone4Keys[] = {
 
 constexpr FieldDefault kExaone4Defaults[] = {
     {"hidden_size", 4096},       {"intermediate_size", 16384},
-    {"num_attention_heads", 32}, {"num_key_value_heads", 32, "", "", "num_attention_heads"},
+    {"num_attention_heads", 32}, {"num_key_value_heads", 32},
     {"rms_norm_eps", 1e-5},      {"rope_theta", 10000},
     {"vocab_size", 102400},      {"max_position_embeddings", 2048},
     {"sliding_window", 4096, "", "sliding_window"},

@@ -72,7 +72,7 @@ enum class KeySource : uint8_t {
   kNextnLayers,        // layers for multi-token prediction, when there are any
   kProduct,            // of the two `fields`
   kRecurrentLayers,    // one flag a block: layer_types says linear_attention
-  kAttentionInterval,  // full_attention_interval, 4 when absent
+  kAttentionInterval,  // full_attention_interval, 4 when absent, not when null
   kPartialRotary,      // head size x partial_rotary_factor; when absent, the number in `fields`
   kRotary,             // head size
   kNumber,           // `fields` as in a shape (models/models.h): "hidden_size/num_attention_heads"
@@ -115,13 +115,16 @@ struct KeyRule {
 // Layers that config.json's num_nextn_predict_layers counts behind the last.
 enum class NextnLayers : uint8_t { kUnknown, kKept, kLeftOut };
 
-// A field that its model class fills in when config.json lacks it.
+// A field that its model class fills in when config.json lacks it. One that is there, but null,
+// stays null in transformers: it is refused where the default is a number that the class computes
+// with.
 struct FieldDefault {
   std::string_view field;
   double value = 0;
   std::string_view same_as = {};  // of another field; "head_dim": hidden_size / attention heads
-  std::string_view unless = {};   // nothing is filled in where this field is there, be it null
-  std::string_view null_as = {};  // a field that is there, but null, gets the value of this one
+  std::string_view unless = {};   // nothing is filled in where this field is there, be it null:
+                                  // itself where null means that there is none
+  std::string_view null_as = {};  // null is as this field, which classes compute, not as absent
 };
 
 struct Family;

@@ -57,7 +57,7 @@ constexpr KeyRule kMistral3Keys[] = {
 
 constexpr FieldDefault kMinistral3Defaults[] = {
     {"hidden_size", 4096},       {"intermediate_size", 14336},
-    {"num_attention_heads", 32}, {"num_key_value_heads", 8, "", "", "num_attention_heads"},
+    {"num_attention_heads", 32}, {"num_key_value_heads", 8},
     {"head_dim", 128},           {"rms_norm_eps", 1e-5},
     {"rope_theta", 1000000},     {"vocab_size", 131072},
     {"max_position_embeddings", 262144},

@@ -24,7 +24,7 @@ constexpr KeyRule kMiniMaxM2Keys[] = {
 
 constexpr FieldDefault kMiniMaxM2Defaults[] = {
     {"hidden_size", 3072},       {"intermediate_size", 1536},
-    {"num_attention_heads", 48}, {"num_key_value_heads", 8, "", "", "num_attention_heads"},
+    {"num_attention_heads", 48}, {"num_key_value_heads", 8},
     {"head_dim", 128},           {"rms_norm_eps", 1e-6},
     {"rope_theta", 5000000},     {"vocab_size", 200064},
     {"num_local_experts", 256},  {"num_experts_per_tok", 8},

@@ -43,7 +43,7 @@ constexpr FieldDefault kQwen3VlMoeDefaults[] = {
     {"num_attention_heads", 16},   {"num_key_value_heads", 16, "", "", "num_attention_heads"},
     {"rms_norm_eps", 1e-6},        {"rope_theta", 5000000},
     {"vocab_size", 151936},        {"max_position_embeddings", 128000},
-    {"moe_intermediate_size", 1408},
+    {"moe_intermediate_size", 1408}, {"head_dim", 0, "head_dim"},
     {"num_experts_per_tok", 4},    {"num_experts", 60},
 };
 // clang-format on

@@ -15,7 +15,7 @@ constexpr NameRule kSeedOssNames[] = {   // before the common rows: the first ma
 constexpr FieldDefault kSeedOssDefaults[] = {
     {"hidden_size", 4096},       {"intermediate_size", 27648},
     {"num_attention_heads", 80}, {"num_key_value_heads", 8, "", "", "num_attention_heads"},
-    {"head_dim", 128},           {"rms_norm_eps", 1e-6},
+    {"head_dim", 128, "", "", "head_dim"},         {"rms_norm_eps", 1e-6},
     {"rope_theta", 10000},       {"vocab_size", 155136},
     {"max_position_embeddings", 524288},
 };

@@ -27,7 +27,7 @@ constexpr FieldDefault kStableLmDefaults[] = {
     {"num_attention_heads", 32}, {"num_key_value_heads", 32},
     {"layer_norm_eps", 1e-5},    {"rope_theta", 10000},
     {"vocab_size", 50304},       {"max_position_embeddings", 4096},
-    {"use_parallel_residual", 0},
+    {"use_parallel_residual", 0}, {"partial_rotary_factor", 0.25},
 };
 // clang-format on
 

@@ -46,7 +46,7 @@ bool says(const Checkpoint& model, const std::string& check) {
   return refusals(model).find(" " + check + " ") != std::string::npos;
 }
 
-Tensor& tensor_of(Checkpoint& model, std::string_view name) {
+Tensor& tensor_of_rule(Checkpoint& model, std::string_view name) {
   const auto found = std::find_if(model.tensors.begin(), model.tensors.end(),
                                   [&](const Tensor& tensor) { return tensor.name == name; });
   EXPECT_NE(found, model.tensors.end()) << name;
@@ -70,10 +70,10 @@ TEST(VllmRules, TowersAreComparedWithTheirConfiguration) {
     const Checkpoint good = family(tower.family);
     EXPECT_FALSE(says(good, "W02") || says(good, "W09") || says(good, "W10")) << tower.family;
     Checkpoint renamed = good;
-    tensor_of(renamed, tower.tensor).name += "s";
+    tensor_of_rule(renamed, tower.tensor).name += "s";
     EXPECT_TRUE(says(renamed, "W02") && says(renamed, "W10")) << tower.family;
     Checkpoint halved = good;
-    Tensor& tensor = tensor_of(halved, tower.tensor);
+    Tensor& tensor = tensor_of_rule(halved, tower.tensor);
     ASSERT_FALSE(tensor.shape.empty());
     tensor.shape.back() /= 2;
     EXPECT_TRUE(says(halved, "W09")) << tower.family;
@@ -162,16 +162,16 @@ TEST(VllmRules, PartsOfAWrapperAreOfTypesThatAreKnown) {
 TEST(VllmRules, TensorsOfMultiTokenPredictionAreNoFinding) {
   Checkpoint model = family("glm4-moe");
   ASSERT_FALSE(says(model, "W10"));
-  tensor_of(model, "model.layers.2.enorm.weight").name += "s";
+  tensor_of_rule(model, "model.layers.2.enorm.weight").name += "s";
   EXPECT_FALSE(says(model, "W10"));
-  tensor_of(model, "model.layers.0.input_layernorm.weight").name += "s";
+  tensor_of_rule(model, "model.layers.0.input_layernorm.weight").name += "s";
   EXPECT_TRUE(says(model, "W10"));
 }
 
 // Of one expert, vLLM takes a shape [1, out, in] for the stack of all.
 TEST(VllmRules, AnExpertAsAStackOfOneLoadsAndIsUnsound) {
   Checkpoint model = family("olmoe");
-  Tensor& expert = tensor_of(model, "model.layers.0.mlp.experts.3.gate_proj.weight");
+  Tensor& expert = tensor_of_rule(model, "model.layers.0.mlp.experts.3.gate_proj.weight");
   expert.shape.insert(expert.shape.begin(), 1);
   EXPECT_FALSE(says(model, "W09"));
   const auto diagnosis = diagnose(model, {{"vllm-0.17"}, false, {}, nullptr});

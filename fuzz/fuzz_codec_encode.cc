@@ -13,12 +13,12 @@ namespace {
 using namespace ckpt;
 using namespace ckpt::fuzz;
 
-struct Choice {
+struct EncodeChoice {
   bool is_weighted, is_bf16, has_blocks;
   EncodeOptions options;
 };
 
-Choice take_choice(Input& input) {
+EncodeChoice take_choice(Input& input) {
   const uint8_t bits = input.byte();
   EncodeOptions options;
   options.cpu_rounding = (bits & 1) != 0;
@@ -106,7 +106,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Input input(data, size);
   const CodecShape shape = take_shape(input);
   if (shape.codec->encode == nullptr) return 0;
-  const Choice choice = take_choice(input);
+  const EncodeChoice choice = take_choice(input);
   const std::vector<float> values = take_floats(shape.values(), input.rest(), choice.is_bf16);
   const std::vector<float> weights = weights_of(values, shape.row_values);
   constexpr uint64_t kBlockValues = 16;  // of NVFP4, which alone has them

@@ -10,7 +10,7 @@ namespace {
 
 using namespace ckpt;
 
-Result<Checkpoint> read(std::string_view bytes) {
+Result<Checkpoint> read_gguf_text(std::string_view bytes) {
   CKPT_ASSIGN(GgufFile file, read_gguf_source(fuzz::exact_source(bytes), all_codecs()));
   Checkpoint checkpoint;
   checkpoint.format = kGguf.name;
@@ -34,14 +34,14 @@ void split_and_read(const Checkpoint& checkpoint) {
   options.out_name = "model.gguf";
   options.max_file_bytes = 64;
   for (const std::string& part : fuzz::lay_out(checkpoint, kGguf, options, all_codecs())) {
-    FUZZ_LAW(read(part).has_value());
+    FUZZ_LAW(read_gguf_text(part).has_value());
   }
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto checkpoint = read(fuzz::as_text(data, size));
+  const auto checkpoint = read_gguf_text(fuzz::as_text(data, size));
   if (!checkpoint || checkpoint->tensors.size() > 40) return 0;
   // Which way it is laid out, the size says, so that an execution costs one.
   if (size % 4 == 0) {
@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.header_slack_bytes = options.keep_places ? size % 3 * 32 : 0;
   const std::string bytes = lay_out_one(*checkpoint, options);
   if (bytes.empty()) return 0;
-  const auto again = read(bytes);
+  const auto again = read_gguf_text(bytes);
   FUZZ_LAW(again.has_value());
   FUZZ_LAW(again->tensors.size() == checkpoint->tensors.size());
   FUZZ_LAW(again->metadata.entries.size() == checkpoint->metadata.entries.size());

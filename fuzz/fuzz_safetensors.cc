@@ -10,7 +10,7 @@ namespace {
 
 using namespace ckpt;
 
-Result<Checkpoint> read(std::string_view bytes) {
+Result<Checkpoint> read_safetensors_text(std::string_view bytes) {
   const SharedSource source = fuzz::exact_source(bytes);
   CKPT_ASSIGN(SafetensorsHeader header, read_safetensors_header(source, all_codecs()));
   uint64_t data_bytes = bytes.size() - header.data_start;
@@ -38,7 +38,7 @@ void expect_same(const Checkpoint& a, const Checkpoint& b) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto checkpoint = read(fuzz::as_text(data, size));
+  const auto checkpoint = read_safetensors_text(fuzz::as_text(data, size));
   if (!checkpoint || checkpoint->tensors.size() > 40) return 0;
   LayoutOptions options;
   options.out_name = "model.safetensors";
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.header_slack_bytes = size % 3 * 40;
   const auto files = fuzz::lay_out(*checkpoint, kSafetensors, options, all_codecs());
   if (files.empty()) return 0;
-  const auto again = read(files[0]);
+  const auto again = read_safetensors_text(files[0]);
   FUZZ_LAW(again.has_value());
   expect_same(*checkpoint, *again);
   return 0;

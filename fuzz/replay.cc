@@ -1,18 +1,19 @@
 // Runs a fuzz target over files instead of a fuzzer: every file of the folders that are named.
 //
-//   replay_TARGET FOLDER...     a folder that is not there holds no files; none at all is an error
+//   replay TARGET FOLDER...     a folder that is not there holds no files; none at all is an error
 //
 // Memory is limited, as -malloc_limit_mb does it for the fuzzer, where no sanitizer needs more.
+#include "fuzz/replay.h"
+
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <vector>
-
-#include "fuzz/fuzz.h"
 
 namespace fs = std::filesystem;
 
@@ -29,8 +30,16 @@ void limit_memory() {
 
 int main(int count, char** arguments) {
   limit_memory();
+  const auto& targets = replay_targets();
+  const auto target = std::find_if(targets.begin(), targets.end(), [&](const ReplayTarget& one) {
+    return count > 1 && one.name == arguments[1];
+  });
+  if (target == targets.end()) {
+    std::fprintf(stderr, "usage: replay TARGET FOLDER...\n");
+    return 1;
+  }
   std::set<fs::path> files;
-  for (int i = 1; i < count; ++i) {
+  for (int i = 2; i < count; ++i) {
     const fs::path folder = arguments[i];
     if (fs::is_regular_file(folder)) files.insert(folder);
     if (!fs::is_directory(folder)) continue;
@@ -45,7 +54,7 @@ int main(int count, char** arguments) {
     const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
     // A copy of exactly that size: a vector read from a stream has room at its end.
     const std::vector<uint8_t> exact(bytes.begin(), bytes.end());
-    LLVMFuzzerTestOneInput(exact.data(), exact.size());
+    target->run(exact.data(), exact.size());
   }
   std::printf("%zu files\n", files.size());
   return files.empty() ? 1 : 0;

@@ -114,7 +114,7 @@ Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text) {
 }
 
 std::string render_lfs_pointer(const FileDigest& file) {
-  // The pointer of an empty file is an empty file (git-lfs: docs/spec.md).
+  // The pointer of an empty file is an empty file (git-lfs, spec.md).
   if (file.size_bytes == 0) return "";
   return fmt::format("version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize {}\n",
                      file.sha256, file.size_bytes);

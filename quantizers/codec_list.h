@@ -29,9 +29,10 @@ extern const Codec kIq4NlCodec, kIq4XsCodec, kMxfp4Codec, kNvfp4BlockCodec;
 extern const Codec kIq1SCodec, kIq1MCodec, kIq2XxsCodec, kIq2XsCodec, kIq2SCodec;
 extern const Codec kIq3XxsCodec, kIq3SCodec, kTq1_0Codec, kTq2_0Codec;
 
-// Of quantized checkpoints, in several parts: nvfp4_checkpoint.cc, fp8_scaled.cc, mx_checkpoint.cc
+// Of quantized checkpoints, in several parts: checkpoint.cc of nvfp4/, scaled.cc and
+// mx_checkpoint.cc
 extern const Codec kNvfp4ModeloptCodec, kNvfp4CtCodec;
-extern const Codec kNvfp4GgufCodec;     // nvfp4_repack.cc
+extern const Codec kNvfp4GgufCodec;     // repack.cc
 extern const Codec kNvfp4StackedCodec;  // stacked.cc
 extern const Codec kFp8TensorCodec, kFp8TensorVectorCodec, kFp8TensorCtCodec;
 extern const Codec kFp8ChannelCodec, kFp8ChannelColumnCodec, kFp8ChannelCtCodec;

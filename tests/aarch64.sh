@@ -2,7 +2,7 @@
 # Builds the quantizers for 64-bit Arm and runs their identity tests under qemu-user.
 #
 #   tests/aarch64.sh [BUILD_FOLDER]        default build-aarch64
-#   tests/aarch64.sh --compile             only compiles them, unoptimized; needs no qemu
+#   tests/aarch64.sh --compile             only compiles their kernels, unoptimized; needs no qemu
 #   CKPT_AARCH64_FILTER=...                GoogleTest filter, default all tests of vector kernels
 #   CKPT_AARCH64_COUNT=1                   also counts instructions per weight
 #
@@ -12,7 +12,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$root/build-aarch64}
 tools="aarch64-linux-gnu-g++ cmake" flags= target=all
 if [ "$build" = --compile ]; then
-  build=$root/build/aarch64 flags="-DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0" target=quantizers
+  build=$root/build/aarch64 flags="-DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0" target=kernels
 else
   tools="$tools qemu-aarch64-static"
 fi

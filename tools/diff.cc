@@ -35,6 +35,11 @@ class Differences {
   void add(std::string_view what, std::string_view kind, std::string_view detail) {
     found_.push_back({std::string(what), std::string(kind), std::string(detail)});
   }
+  // Adds what is of this kind.
+  auto adder(std::string_view kind) {
+    return
+        [this, kind](std::string_view what, std::string_view detail) { add(what, kind, detail); };
+  }
   uint64_t count() const { return found_.size(); }
   uint64_t count(std::string_view kind) const {
     return static_cast<uint64_t>(std::count_if(
@@ -131,10 +136,11 @@ bool is_same(const MetaValue& a, const MetaValue& b) {
          (std::isnan(*left) && std::isnan(*right));
 }
 
-// Calls `both` with what is in both, by the key that `key_of` gives; tells what is in one alone.
-template <class Item, class KeyOf, class Both>
-void pair_up(const std::vector<Item>& a, const std::vector<Item>& b, std::string_view kind,
-             Differences& out, const KeyOf& key_of, const Both& both) {
+// Calls `both` with what is in both, by the key that `key_of` gives; `alone` with the key of what
+// is in one.
+template <class Item, class KeyOf, class Both, class Alone>
+void pair_up(const std::vector<Item>& a, const std::vector<Item>& b, const KeyOf& key_of,
+             const Both& both, const Alone& alone) {
   std::map<std::string_view, const Item*> of_b;
   std::set<std::string_view> of_a;
   for (const Item& item : b) of_b.emplace(key_of(item), &item);
@@ -142,13 +148,13 @@ void pair_up(const std::vector<Item>& a, const std::vector<Item>& b, std::string
     of_a.insert(key_of(item));
     const auto found = of_b.find(key_of(item));
     if (found == of_b.end()) {
-      out.add(key_of(item), kind, "only in A");
+      alone(key_of(item), "only in A");
     } else {
       both(item, *found->second);
     }
   }
   for (const Item& item : b) {
-    if (!of_a.contains(key_of(item))) out.add(key_of(item), kind, "only in B");
+    if (!of_a.contains(key_of(item))) alone(key_of(item), "only in B");
   }
 }
 
@@ -159,7 +165,7 @@ void compare_metadata(const Metadata& a, const Metadata& b, Differences& out) {
             fmt::format("{} -> {}", meta_text(left.value), meta_text(right.value)));
   };
   const auto key_of = [](const MetaEntry& entry) -> const std::string& { return entry.key; };
-  pair_up(a.entries, b.entries, "metadata", out, key_of, compare);
+  pair_up(a.entries, b.entries, key_of, compare, out.adder("metadata"));
 }
 
 void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& out) {
@@ -167,7 +173,7 @@ void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& ou
     if (left.text() != right.text()) out.add(left.path, "document", "differs");
   };
   const auto key_of = [](const Document& document) -> const std::string& { return document.path; };
-  pair_up(a.documents, b.documents, "document", out, key_of, compare);
+  pair_up(a.documents, b.documents, key_of, compare, out.adder("document"));
 }
 
 Result<Checkpoint> read_any(const std::string& path) {

@@ -41,9 +41,8 @@ std::map<std::string, uint64_t> columns_of_layers(const Checkpoint& model) {
     } else if (tensor.shape.size() == 3 && key.ends_with(".experts")) {
       const bool is_down = tensor.name.ends_with(".down_proj");
       for (const char* word : {"gate_proj", "up_proj", "down_proj"}) {
-        if ((word == std::string_view("down_proj")) == is_down) {
-          out[fmt::format("{}.*.{}", key, word)] = tensor.row_values();
-        }
+        if ((word == std::string_view("down_proj")) != is_down) continue;
+        out[fmt::format("{}.*.{}", key, word)] = tensor.row_values();
       }
     }
   }

@@ -119,13 +119,13 @@ size_t ValueChunks::count() const {
   return jobs_.empty() ? 0 : jobs_.back().first_chunk + jobs_.back().chunks;
 }
 
-Status ValueChunks::decode_rows(const Side& side, const Grain& grain, uint64_t first, uint64_t rows,
-                                Scratch& scratch, ChunkSide& out) {
+Status ValueChunks::decode_rows(const Side& side, const Grain& grain, Rows rows, Scratch& scratch,
+                                ChunkSide& out) {
   const std::span<const PartRule> rules = side.codec().parts;
   if (scratch.buffers.size() < rules.size()) scratch.buffers.resize(rules.size());
   std::vector<std::span<const std::byte>> source;
   for (size_t i = 0; i < rules.size(); ++i) {
-    const PartRange range = part_range(rules[i], grain, first, rows);
+    const PartRange range = part_range(rules[i], grain, rows.first, rows.count);
     CKPT_ASSIGN(const auto bytes,
                 gather(side.slices[i], range.first_bytes, range.size_bytes, scratch.buffers[i]));
     source.push_back(bytes);
@@ -135,8 +135,8 @@ Status ValueChunks::decode_rows(const Side& side, const Grain& grain, uint64_t f
     out.extreme = side.codec().count_extreme(source, out.values.size());
   }
   const std::span<std::byte> bytes = std::as_writable_bytes(out.values);
-  return recode_chunk({side.tensor, grain, first, rows, source, {}, true}, scratch.recode,
-                      std::span(&bytes, 1));
+  return recode_chunk({side.tensor, grain, rows.first, rows.count, source, {}, true},
+                      scratch.recode, std::span(&bytes, 1));
 }
 
 Status ValueChunks::visit_chunk(size_t index, Scratch& scratch,
@@ -145,16 +145,16 @@ Status ValueChunks::visit_chunk(size_t index, Scratch& scratch,
       jobs_.begin(), jobs_.end(), index,
       [](size_t chunk, const Job& one) { return chunk < one.first_chunk + one.chunks; });
   const uint64_t first = (index - job->first_chunk) * job->chunk_rows;
-  const uint64_t rows = std::min(job->chunk_rows, job->grain.rows - first);
+  const Rows rows{first, std::min(job->chunk_rows, job->grain.rows - first)};
   ValueChunk chunk{static_cast<size_t>(job - jobs_.begin()), index, {}, {}};
   for (size_t i = 0; i < 2; ++i) {
     const Side& side = job->sides[i];
     ChunkSide& out = i == 0 ? chunk.a : chunk.b;
-    scratch.floats[i].resize(rows * job->grain.row_values);
+    scratch.floats[i].resize(rows.count * job->grain.row_values);
     out.values = scratch.floats[i];
     out.codec = &side.codec();
     CKPT_TRY(in(side.tensor.home, in(fmt::format("tensor '{}'", side.tensor.name),
-                                     decode_rows(side, job->grain, first, rows, scratch, out))));
+                                     decode_rows(side, job->grain, rows, scratch, out))));
   }
   visitor(chunk);
   return {};

@@ -78,8 +78,11 @@ class ValueChunks {
   static Result<Side> make_side(const Tensor& tensor, const Codec& floats);
   static Result<Job> make_job(const ValuePair& pair, const Codec& floats, size_t first_chunk);
   static Grain common_grain(const Side& a, const Side& b);
-  static Status decode_rows(const Side& side, const Grain& grain, uint64_t first, uint64_t rows,
-                            Scratch& scratch, ChunkSide& out);
+  struct Rows {
+    uint64_t first, count;
+  };
+  static Status decode_rows(const Side& side, const Grain& grain, Rows rows, Scratch& scratch,
+                            ChunkSide& out);
   Status visit_chunk(size_t index, Scratch& scratch,
                      const std::function<void(const ValueChunk&)>& visitor) const;
   unsigned thread_count(const CompareOptions& options) const;

@@ -11,21 +11,26 @@ namespace {
 // What is read, and what is put in order, at a time.
 constexpr uint64_t kSpanBytes = 4 << 20;
 
+// Elements that lie `step` elements apart.
+template <class Byte>
+struct Spread {
+  Byte* at;
+  uint64_t step;
+};
+
 template <size_t kBytes>
-void copy_elements(const std::byte* from, uint64_t step, uint64_t count, std::byte* to,
-                   uint64_t to_step) {
+void copy_elements(Spread<const std::byte> from, uint64_t count, Spread<std::byte> to) {
   for (uint64_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * to_step * kBytes, from + i * step * kBytes, kBytes);
+    std::memcpy(to.at + i * to.step * kBytes, from.at + i * from.step * kBytes, kBytes);
   }
 }
 
-// Steps are in elements.
-void copy_elements(uint64_t element_bytes, const std::byte* from, uint64_t step, uint64_t count,
-                   std::byte* to, uint64_t to_step) {
-  if (element_bytes == 2) return copy_elements<2>(from, step, count, to, to_step);
-  if (element_bytes == 4) return copy_elements<4>(from, step, count, to, to_step);
+void copy_elements(uint64_t bytes, Spread<const std::byte> from, uint64_t count,
+                   Spread<std::byte> to) {
+  if (bytes == 2) return copy_elements<2>(from, count, to);
+  if (bytes == 4) return copy_elements<4>(from, count, to);
   for (uint64_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * to_step * element_bytes, from + i * step * element_bytes, element_bytes);
+    std::memcpy(to.at + i * to.step * bytes, from.at + i * from.step * bytes, bytes);
   }
 }
 
@@ -73,14 +78,15 @@ Status StridedSource::pick(const Rows& rows, uint64_t column, uint64_t columns,
   const uint64_t row_elements = grid_.sizes[2];
   if (columns >= rows.count) {
     for (uint64_t row = 0; row < rows.count; ++row) {
-      copy_elements(element_bytes_, read.data() + row * row_stride * element_bytes_, column_stride,
-                    columns, out.data() + (row * row_elements + column) * element_bytes_, 1);
+      copy_elements(element_bytes_,
+                    {read.data() + row * row_stride * element_bytes_, column_stride}, columns,
+                    {out.data() + (row * row_elements + column) * element_bytes_, 1});
     }
     return {};
   }
   for (uint64_t i = 0; i < columns; ++i) {
-    copy_elements(element_bytes_, read.data() + i * column_stride * element_bytes_, row_stride,
-                  rows.count, out.data() + (column + i) * element_bytes_, row_elements);
+    copy_elements(element_bytes_, {read.data() + i * column_stride * element_bytes_, row_stride},
+                  rows.count, {out.data() + (column + i) * element_bytes_, row_elements});
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Kernels of fp8_scaled.h, a vector after the other, tails one by one.
+// Kernels of scaled.h, a vector after the other, tails one by one.
 //
 // Note: magnitudes are compared as integers, which order as floats do and
 // leave no question about NaN.

@@ -44,12 +44,11 @@ Iq1Cut cut_iq1_16_scalar(const Iq1Sums& sums) {
   for (uint32_t i = 0; i <= n; ++i) {
     for (uint32_t j = i; j <= n; ++j) {
       float wqx[2][2], wqq[2][2];  // of a half, moved up or down
-      for (uint32_t half = 0; half < 2; ++half) {
-        for (uint32_t down = 0; down < 2; ++down) {
-          const Iq1Levels& levels = down == 0 ? kIq1Up : kIq1Down;
-          wqx[half][down] = half_wqx(sums.wx[half], n, i, j, levels);
-          wqq[half][down] = half_wqq(sums.w[half], n, i, j, levels);
-        }
+      for (uint32_t k = 0; k < 4; ++k) {
+        const uint32_t half = k >> 1, down = k & 1;
+        const Iq1Levels& levels = down == 0 ? kIq1Up : kIq1Down;
+        wqx[half][down] = half_wqx(sums.wx[half], n, i, j, levels);
+        wqq[half][down] = half_wqq(sums.w[half], n, i, j, levels);
       }
       for (const uint32_t down : {0u, 2u, 1u, 3u}) {
         best.offer(wqx[0][down & 1] + wqx[1][down >> 1], wqq[0][down & 1] + wqq[1][down >> 1],

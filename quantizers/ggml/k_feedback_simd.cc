@@ -32,20 +32,22 @@ struct Attempts {
   Float given_cost = hn::Zero(kF), made_cost = hn::Zero(kF);
 };
 
+// Of the first `count` columns of a block.
 struct Errors {
   Float given[kBlock], made[kBlock];
+  uint32_t count = 0;
 };
 
 struct Pair {
   Float given, made;
 };
 
-// Column `at`, corrected by the errors of `count` columns, whose factors for it begin at `factors`.
+// Column `at`, corrected by errors, whose factors for it begin at `factors`.
 HWY_INLINE Pair corrected(const Attempts& attempts, uint64_t at, const float* factors,
-                          const KRun& run, const Errors& errors, uint32_t count) {
+                          const KRun& run, const Errors& errors) {
   Pair out{hn::LoadU(kF, attempts.given.data() + at * kLanes),
            hn::LoadU(kF, attempts.made.data() + at * kLanes)};
-  for (uint32_t p = 0; p < count; ++p, factors += run.columns) {
+  for (uint32_t p = 0; p < errors.count; ++p, factors += run.columns) {
     const Float factor = splat(*factors);
     out.given = hn::Sub(out.given, hn::Mul(errors.given[p], factor));
     out.made = hn::Sub(out.made, hn::Mul(errors.made[p], factor));
@@ -64,9 +66,11 @@ HWY_INLINE Float nearest_number(const KRun& run, Float value, Float scale, Float
   return hn::IfThenElse(hn::Eq(scale, hn::Zero(kF)), given, number);
 }
 
-// Rounds columns [first, first + count) of the rows from `lane` on.
+// Rounds the block of columns from `first` on of the rows from `lane` on.
 HWY_INLINE void round_block(const KRun& run, const KRunRows& rows, size_t lane, uint32_t first,
-                            uint32_t count, Attempts& attempts, Errors& errors) {
+                            Attempts& attempts) {
+  Errors errors;
+  const uint32_t count = std::min(kBlock, run.columns - first);
   const float* const factors = run.factors + uint64_t{first} * run.columns;
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t at = first + i;
@@ -75,7 +79,8 @@ HWY_INLINE void round_block(const KRun& run, const KRunRows& rows, size_t lane, 
     const Float minimum = hn::LoadU(kF, rows.minimums + sub);
     const Float weight = splat(factors[uint64_t{i} * run.columns + at]);
     const Float given = hn::LoadU(kF, rows.numbers + at * kRunRows + lane);
-    const Pair values = corrected(attempts, at, factors + at, run, errors, i);
+    errors.count = i;
+    const Pair values = corrected(attempts, at, factors + at, run, errors);
     const Float made = nearest_number(run, values.made, scale, minimum, given);
     errors.given[i] = hn::Sub(values.given, hn::Sub(hn::Mul(scale, given), minimum));
     errors.made[i] = hn::Sub(values.made, hn::Sub(hn::Mul(scale, made), minimum));
@@ -86,8 +91,9 @@ HWY_INLINE void round_block(const KRun& run, const KRunRows& rows, size_t lane, 
     hn::StoreU(made, kF, attempts.numbers.data() + at * kLanes);
   }
   if (count < kBlock) return;  // the last ones
+  errors.count = kBlock;
   for (uint64_t k = first + kBlock; k < run.columns; ++k) {
-    const Pair values = corrected(attempts, k, factors + k, run, errors, kBlock);
+    const Pair values = corrected(attempts, k, factors + k, run, errors);
     hn::StoreU(values.given, kF, attempts.given.data() + k * kLanes);
     hn::StoreU(values.made, kF, attempts.made.data() + k * kLanes);
   }
@@ -100,9 +106,8 @@ void round_lanes(const KRun& run, const KRunRows& rows, size_t lane) {
     hn::StoreU(value, kF, attempts.given.data() + i * kLanes);
     hn::StoreU(value, kF, attempts.made.data() + i * kLanes);
   }
-  Errors errors;
   for (uint32_t first = 0; first < run.columns; first += kBlock) {
-    round_block(run, rows, lane, first, std::min(kBlock, run.columns - first), attempts, errors);
+    round_block(run, rows, lane, first, attempts);
   }
   const Mask is_less = hn::Lt(attempts.made_cost, attempts.given_cost);
   for (uint64_t i = 0; i < run.columns; ++i) {

@@ -1,9 +1,9 @@
 // The kernel that encodes Q2_K without weights.
 //
-// A batch is kLanes blocks (simd_batch.h):
+// A batch is kLanes blocks (simd/batch.h):
 //
 //   search of each sub-block, two groups of lanes at a time, with w = |x| and the absolute error
-//   (simd_affine.h) -> levels 0..15 of each block's scales and minimums, one block a lane -> final
+//   (simd/affine.h) -> levels 0..15 of each block's scales and minimums, one block a lane -> final
 //   codes in memory order -> packed bytes
 //
 // Note: a negative scale or minimum would spill into the neighbor's four

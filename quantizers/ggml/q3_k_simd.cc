@@ -1,6 +1,6 @@
 // The kernel that encodes Q3_K without weights.
 //
-// A batch is kLanes blocks (simd_batch.h). fit_signed_stepwise of scale_search.h, one sub-block a
+// A batch is kLanes blocks (simd/batch.h). fit_signed_stepwise of scale_search.h, one sub-block a
 // lane:
 //
 //   l = round(-4 / x0 x);  P = sum (w x) l;  Q = sum (w l) l;  w = x^2

@@ -1,10 +1,10 @@
 // Kernels that encode Q4_K, Q5_K and Q2_K with column weights.
 //
-// A batch is kLanes blocks (simd_batch.h):
+// A batch is kLanes blocks (simd/batch.h):
 //
 //   variance of each block -> weights -> search of each sub-block, two groups of lanes at a time
-//   (simd_affine.h) -> levels of each block's scales and minimums, one block a lane
-//   (simd_positive.h) -> final codes in memory order -> packed bytes
+//   (simd/affine.h) -> levels of each block's scales and minimums, one block a lane
+//   (simd/positive.h) -> final codes in memory order -> packed bytes
 //
 // A block with a sub-block or level that the searches call bad is done by the scalar twin.
 // Note: a sub-block whose rounded scale is 0 keeps its search's codes.

@@ -1,7 +1,7 @@
 // Kernels that encode Q4_0, Q4_1, Q5_0 and Q5_1 with column weights.
 //
 // A block of 32 values is one run of a search, one block a lane: fit_signed for Qn_0
-// (simd_signed.h), fit_affine for Qn_1 (simd_affine.h). The blocks of kLanes rows are one sequence,
+// (simd/signed.h), fit_affine for Qn_1 (simd/affine.h). The blocks of kLanes rows are one sequence,
 // cut into groups of lanes; the weights of a block need the mean square of its whole row.
 //
 // Note: the codes are those of the search, made with the float scale; the

@@ -1,9 +1,9 @@
 // Kernels that encode Q6_K and Q3_K with column weights.
 //
-// A batch is kLanes blocks (simd_batch.h):
+// A batch is kLanes blocks (simd/batch.h):
 //
-//   weights -> search of each sub-block (simd_signed.h) -> levels of each block's scales, one block
-//   a lane -> final codes in memory order -> packed bytes (simd_signed_pack.h)
+//   weights -> search of each sub-block (simd/signed.h) -> levels of each block's scales, one block
+//   a lane -> final codes in memory order -> packed bytes (simd/signed_pack.h)
 //
 // Q6_K takes the column weights as they are and gives the scale of largest magnitude level -128.
 // Q3_K weighs with the variance of the block too and searches for its levels like for codes.

@@ -1,4 +1,4 @@
-// Kernels of nvfp4_bf16.h for vectors of two or four times 128 bits.
+// Kernels of bf16.h for vectors of two or four times 128 bits.
 //
 // Values stay 16-bit integers. Eight vectors are transposed within their 128-bit lanes, so that
 // a lane holds value e of eight blocks; half a block is in one lane, its other half in the next:

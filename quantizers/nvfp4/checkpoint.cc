@@ -19,7 +19,7 @@
 //                    with searches_alone as if A were the tensor's own
 //   sweep, best      the best of all E4M3 codes
 // Better is a smaller sum of squared errors, with column weights where there are any. best with
-// error feedback rounds as nvfp4_feedback.h says.
+// error feedback rounds as feedback.h says.
 //
 // Note: a GPU divides by a constant as it multiplies by the reciprocal,
 // and exports are made on GPUs, so that is the default. A block of zeros has s = 1, or 0.125 in

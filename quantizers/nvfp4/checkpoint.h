@@ -54,7 +54,7 @@ void find_e2m1_errors_scalar(const E2m1Block& block, const float* divisors, uint
 // The E2M1 number nearest to a magnitude, ties to even; 6 for NaN.
 float nearest_e2m1_scalar(float magnitude);
 
-// Searches NVFP4 block scales (nvfp4_checkpoint_search.cc). `tensor_scale` is the tensor's,
+// Searches NVFP4 block scales (checkpoint_search.cc). `tensor_scale` is the tensor's,
 // `weights` the importance of each value of the block.
 // The best of all codes from 2^-9 to 448, the smallest of equally good ones. Requires: `amax` is
 // the block's largest magnitude, above 0 and finite.

@@ -1,4 +1,4 @@
-// Kernels of nvfp4_checkpoint.h.
+// Kernels of checkpoint.h.
 //
 // Largest magnitudes of kLanes blocks come from a tree: halves of vectors are interleaved and
 // compared until lane b holds block b. Codes of eight vectors meet in one:

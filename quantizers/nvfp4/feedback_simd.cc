@@ -1,4 +1,4 @@
-// Kernel of nvfp4_feedback.h: a row in each lane.
+// Kernel of feedback.h: a row in each lane.
 //
 // Columns go in blocks of 16. Within one, each is corrected by all errors before it when its turn
 // comes; then all columns behind the block are corrected by its 16 errors at once, first to last,

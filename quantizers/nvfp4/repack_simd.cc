@@ -1,4 +1,4 @@
-// Kernel of nvfp4_repack.h: 16 bytes of codes at a time, two sub-blocks of 16 values.
+// Kernel of repack.h: 16 bytes of codes at a time, two sub-blocks of 16 values.
 //
 //   codes        | v1v0 v3v2 ... v15v14 | w1w0 ... w15w14 |
 //   low, high    | v0 v2 ... v14 | w0 ... |   | v1 v3 ... v15 | w1 ... |

@@ -3,7 +3,7 @@
 //   8 bytes of a block   v8v0 v9v1 v10v2 ... v15v7        low halves: values 0..7, high: 8..15
 //   8 bytes of a row     v1v0 v3v2 ... v7v6 | v9v8 ... v15v14
 //
-// Drawings of both: nvfp4_repack.h. Note: ggml reads scale 0x7F as zero
+// Drawings of both: repack.h. Note: ggml reads scale 0x7F as zero
 // and overlooks the sign bit, where E4M3 has NaN and negative numbers: rows with such are refused.
 #include <cstring>
 

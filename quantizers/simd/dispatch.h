@@ -4,7 +4,7 @@
 //
 //   #include "quantizers/simd/dispatch.h"           before Highway: it limits the targets
 //   #undef HWY_TARGET_INCLUDE
-//   #define HWY_TARGET_INCLUDE "quantizers/x_simd.cc"
+//   #define HWY_TARGET_INCLUDE ".../x_simd.cc"
 //   #include "hwy/foreach_target.h"
 //   #include "hwy/highway.h"
 //   #if CKPT_SIMD_TARGET                            not in the pass for machines without vectors

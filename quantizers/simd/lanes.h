@@ -2,7 +2,7 @@
 //
 // A vector holds kLanes floats: 4, 8 or 16.
 //
-// Note: nothing here may fuse or approximate; see simd_dispatch.h. All is
+// Note: nothing here may fuse or approximate; see dispatch.h. All is
 // in an unnamed namespace, since kernel files share their namespaces.
 // Included once for each target by *_simd.cc files only.
 #if defined(CKPT_SIMD_LANES_H) == defined(HWY_TARGET_TOGGLE)

@@ -71,12 +71,13 @@ TEST(StridedSource, AnyRangeIsThatOfTheGrid) {
 
 // More than is read at a time, in both directions.
 TEST(StridedSource, LargeMatricesAreReadInPieces) {
-  constexpr uint64_t kRows = 1500;
-  constexpr uint64_t kColumns = 2100;
-  const std::vector<uint16_t> values = counting_up(kRows * kColumns);
+  constexpr uint64_t kManyRows = 1500;
+  constexpr uint64_t kManyColumns = 2100;
+  const std::vector<uint16_t> values = counting_up(kManyRows * kManyColumns);
   const Slice slice{make_blob("b", bytes_of(values)), 0, values.size() * 2};
-  for (const StridedGrid& grid : {StridedGrid{0, {1, kColumns, kRows}, {0, 1, kColumns}},
-                                  StridedGrid{1, {1, kRows, kColumns / 2}, {0, kColumns, 2}}}) {
+  for (const StridedGrid& grid :
+       {StridedGrid{0, {1, kManyColumns, kManyRows}, {0, 1, kManyColumns}},
+        StridedGrid{1, {1, kManyRows, kManyColumns / 2}, {0, kManyColumns, 2}}}) {
     const StridedSource source(slice, 2, grid);
     std::vector<std::byte> out(source.size_bytes());
     ASSERT_TRUE(source.read(0, out).has_value());

@@ -10,16 +10,16 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kOneMiB = uint64_t{1} << 20;
 
 TEST(TaskMemory, SharesAndWhatIsThereAlreadyStayBelowTheLimit) {
-  for (const uint64_t resident : {uint64_t{0}, 20 * kMiB, 150 * kMiB}) {
+  for (const uint64_t resident : {uint64_t{0}, 20 * kOneMiB, 150 * kOneMiB}) {
     for (const unsigned threads : {3u, 24u, 96u}) {
-      const MemoryShares shares = share_memory(512 * kMiB, resident, threads);
+      const MemoryShares shares = share_memory(512 * kOneMiB, resident, threads);
       EXPECT_LE(shares.blocks_bytes + shares.tasks_bytes + shares.pieces_bytes,
                 shares.buffers_bytes);
-      EXPECT_LE(shares.buffers_bytes + resident + threads * (256 << 10), 512 * kMiB);
-      EXPECT_GE(shares.buffers_bytes, 256 * kMiB) << resident << " " << threads;
+      EXPECT_LE(shares.buffers_bytes + resident + threads * (256 << 10), 512 * kOneMiB);
+      EXPECT_GE(shares.buffers_bytes, 256 * kOneMiB) << resident << " " << threads;
     }
   }
 }
@@ -35,9 +35,9 @@ Jobs jobs_of(const std::vector<uint64_t>& sizes) {
 
 TEST(TaskMemory, TasksAtWorkStayBelowTheLimitAndBeginInOrder) {
   std::vector<uint64_t> sizes;
-  for (uint64_t i = 0; i < 200; ++i) sizes.push_back((1 + i % 5) * kMiB);
+  for (uint64_t i = 0; i < 200; ++i) sizes.push_back((1 + i % 5) * kOneMiB);
   const Jobs jobs = jobs_of(sizes);
-  TaskGate gate(12 * kMiB);
+  TaskGate gate(12 * kOneMiB);
   std::atomic<uint64_t> used{0}, most{0}, done{0};
   std::atomic<bool> is_past = false;
   std::vector<std::thread> threads;
@@ -47,7 +47,7 @@ TEST(TaskMemory, TasksAtWorkStayBelowTheLimitAndBeginInOrder) {
         const TaskGate::Turn turn = gate.begin(jobs);
         if (turn.index >= sizes.size()) return;
         const uint64_t now = used += sizes[turn.index];
-        if (now > 12 * kMiB) is_past = true;
+        if (now > 12 * kOneMiB) is_past = true;
         if (now > most) most = now;
         std::this_thread::yield();
         used -= sizes[turn.index];
@@ -62,8 +62,8 @@ TEST(TaskMemory, TasksAtWorkStayBelowTheLimitAndBeginInOrder) {
 }
 
 TEST(TaskMemory, ATaskLargerThanTheLimitRunsAlone) {
-  const Jobs jobs = jobs_of({kMiB, 100 * kMiB, kMiB});
-  TaskGate gate(2 * kMiB);
+  const Jobs jobs = jobs_of({kOneMiB, 100 * kOneMiB, kOneMiB});
+  TaskGate gate(2 * kOneMiB);
   const TaskGate::Turn first = gate.begin(jobs);
   std::atomic<int> begun{0};
   std::thread other([&] {

@@ -1,9 +1,15 @@
 #!/bin/sh
-# $ckpt of the scripts that advice_of_tools.py runs: passes on what the program prints, and has
+# $ckpt of the scripts that tests/tools/run.py --try-advice runs: passes on what the program prints, and has
 # the advice in it tried; most lines have none, and need no Python.
 printed=$ADVICE_LOG.$$
-"$REAL_CKPT" "$@" > "$printed.out" 2> "$printed.err"
-code=$?
+if [ /proc/$$/fd/1 -ef /proc/$$/fd/2 ]; then   # 2>&1: in the order in which both were written
+  "$REAL_CKPT" "$@" > "$printed.out" 2>&1
+  code=$?
+  : > "$printed.err"
+else
+  "$REAL_CKPT" "$@" > "$printed.out" 2> "$printed.err"
+  code=$?
+fi
 cat "$printed.out"
 cat "$printed.err" >&2
 if grep -qE '^Next: |^ +fix: ckpt |Try: ' "$printed.out" "$printed.err"; then

@@ -47,7 +47,7 @@ uint64_t resident_bytes() {
 const uint64_t kStartBytes = resident_bytes();  // of the program, before any test
 
 // Of reading in a child; the program's own start is part of it, what tests have left behind is not.
-Cost cost_of(const std::function<bool()>& read) {
+Cost cost_of_reading(const std::function<bool()>& read) {
   ::malloc_trim(0);  // what tests before this one have freed would be memory for nothing
   const uint64_t before_bytes = resident_bytes();
   const pid_t child = ::fork();
@@ -256,7 +256,7 @@ TEST_P(ReaderLimits, MemoryAndTimeFollowTheSize) {
   for (const size_t count : {worst.count, 4 * worst.count}) {
     const std::string bytes = worst.make(count);
     write_file(path, bytes);
-    Cost cost = cost_of([&] { return worst.read(path, bytes); });
+    Cost cost = cost_of_reading([&] { return worst.read(path, bytes); });
     cost.memory_bytes += bytes.size();  // the caller's copy
     RecordProperty("bytes_a_byte", static_cast<int>(cost.memory_bytes / bytes.size()));
     EXPECT_EQ(cost.is_accepted, worst.is_accepted);

@@ -192,9 +192,7 @@ TEST(TakeShare, CoversEveryTaskForAnyCutAndCount) {
       for (uint32_t i = 1; i <= count; ++i) {
         Jobs jobs = count == 1 ? all : cut(planned->plan, chunk_bytes);
         take_share(jobs, planned->plan, i, count);
-        for (const Task& task : jobs.tasks) {
-          (task.kind == Task::Kind::kScan ? scans : tasks) += 1;
-        }
+        for (const Task& task : jobs.tasks) (task.kind == Task::Kind::kScan ? scans : tasks) += 1;
         bytes += jobs.output_bytes;
         if (count == 5000u && i > 40) break;
       }

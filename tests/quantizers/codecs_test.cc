@@ -226,13 +226,15 @@ TEST(Codecs, RowsEncodedApartGiveTheSameBytes) {
       const std::span<const float> used = weighted ? weights : std::span<const float>{};
       const Encoded together = encode(*codec, values, kRowValues, used);
       std::vector<std::vector<std::byte>> joined(codec->parts.size());
-      for (uint64_t band = 0; band < 3; ++band) {
-        const auto* first = values.data() + band * rows * kRowValues;
-        const Encoded apart = encode(*codec, {first, first + rows * kRowValues}, kRowValues, used);
+      const auto join = [&](const Encoded& apart) {
         for (size_t part = 0; part < joined.size(); ++part) {
           const auto bytes = apart.bytes(part);
           joined[part].insert(joined[part].end(), bytes.begin(), bytes.end());
         }
+      };
+      for (uint64_t band = 0; band < 3; ++band) {
+        const auto* first = values.data() + band * rows * kRowValues;
+        join(encode(*codec, {first, first + rows * kRowValues}, kRowValues, used));
       }
       for (size_t part = 0; part < joined.size(); ++part) {
         EXPECT_EQ(joined[part], together.bytes(part)) << codec->name << " weighted " << weighted;

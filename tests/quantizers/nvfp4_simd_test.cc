@@ -1,4 +1,4 @@
-// The kernels of nvfp4_checkpoint.h and fp8_scaled.h against their scalar twins, on every target.
+// The kernels of nvfp4/checkpoint.h and fp8/scaled.h against their scalar twins, on every target.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -231,7 +231,7 @@ TEST(SimdNvfp4, ErrorsOfManyDivisorsOnEverySet) {
   }
 }
 
-// ---- fp8_scaled.h -------------------------------------------------------------------------------
+// ---- fp8/scaled.h -------------------------------------------------------------------------------
 
 void check_run(const std::vector<float>& values, size_t count, const std::string& what) {
   const float* in = values.data() + 1;  // aligned to a float only

@@ -94,14 +94,15 @@ TEST(SimdBf16, InfAndNanAreSeenWhileBf16IsDecoded) {
       std::vector<float> values(count), expected(count);
       const auto bytes = [&] { return std::as_bytes(std::span(codes)).data(); };
       EXPECT_TRUE(decode_finite_bf16(bytes(), count, values.data()));
+      const auto expect_seen = [&](uint64_t at, uint16_t bad) {
+        const uint16_t good = std::exchange(codes[at], bad);
+        EXPECT_FALSE(decode_finite_bf16(bytes(), count, values.data()));
+        decode_bf16(bytes(), count, expected.data());
+        EXPECT_EQ(bits_of(values), bits_of(expected));
+        codes[at] = good;
+      };
       for (const uint16_t bad : std::vector<uint16_t>{0x7F80, 0xFF80, 0x7FC0, 0x7F81, 0xFFFF}) {
-        for (uint64_t at = 0; at < count; ++at) {
-          const uint16_t good = std::exchange(codes[at], bad);
-          EXPECT_FALSE(decode_finite_bf16(bytes(), count, values.data()));
-          decode_bf16(bytes(), count, expected.data());
-          EXPECT_EQ(bits_of(values), bits_of(expected));
-          codes[at] = good;
-        }
+        for (uint64_t at = 0; at < count; ++at) expect_seen(at, bad);
       }
     }
   }

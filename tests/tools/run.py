@@ -7,9 +7,11 @@ NAME.sh is run by sh in a fresh folder, with $ckpt (the binary) and $testdata. B
   NAME.stderr.exact  all of stderr      NAME.stderr.glob  the same
 A stream without a file is not looked at. The folder's path is shown as DIR, testdata's as TESTDATA.
 
-usage: run.py CKPT [--accept] [--without=NAME] [NAME ...]     --accept rewrites .exact files and .exit
+usage: run.py CKPT [--accept] [--try-advice] [NAME ...]
+  --accept       rewrites .exact files and .exit
+  --try-advice   also types what ckpt advises in a script, where it advises it (docs/advice_of_tools.py)
 """
-import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -19,6 +21,19 @@ import tempfile
 
 HERE = pathlib.Path(__file__).parent
 TESTDATA = HERE.parent.parent / "testdata"
+DOCS = HERE.parent / "docs"
+
+
+# Scripts whose advice is not typed, and why.
+NOT_TRIED = {
+    "completion": "it calls the program by its name",
+    "hostile_names_are_escaped": "its folders hold names and nothing that could be fixed",
+    "many_of_everything": "its folders hold numbers of things and nothing that could be fixed",
+    "patch_interrupted": "the journal of a patch is bound to its folder, so that a copy is refused",
+    "plan_of_a_large_mixture": "its folder is sparse, and a copy of it would not be",
+    "progress_on_a_terminal": "it advises nothing, and its terminal is for the program, not for noting_advice.sh",
+    "signals_end_every_command": "it advises nothing, and noting_advice.sh does not pass signals on",
+}
 
 
 def glob_fits(pattern, text):
@@ -26,19 +41,28 @@ def glob_fits(pattern, text):
     return re.fullmatch(".*".join(re.escape(p) for p in pattern.split("*")), text, re.S) is not None
 
 
-def run(script, binary):
-    with tempfile.TemporaryDirectory() as folder:
+def notes_of(log):
+    """What tests/docs/advice_of_tools.py noted: the advice that does not work."""
+    calls = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return [f"advice of: {call['line']}\n    {problem}" for call in calls for problem in call["problems"]]
+
+
+def run(script, binary, tries_advice):
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as noted:
+        log = pathlib.Path(noted) / "log"
         env = dict(os.environ, ckpt=str(binary), testdata=str(TESTDATA), LC_ALL="C.UTF-8", TZ="UTC")
         env.pop("NO_COLOR", None)
+        if tries_advice:
+            env.update(ckpt=str(DOCS / "noting_advice.sh"), REAL_CKPT=str(binary), ADVICE_LOG=str(log),
+                       ADVICE_OF_TOOLS=str(DOCS / "advice_of_tools.py"))
         done = subprocess.run(["sh", "-u", str(script)], cwd=folder, env=env, timeout=300,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
         hide = lambda text: text.replace(str(TESTDATA), "TESTDATA").replace(folder, "DIR")
-        return done.returncode, hide(done.stdout), hide(done.stderr)
+        return done.returncode, hide(done.stdout), hide(done.stderr), notes_of(log)
 
 
-def check(script, binary, accept):
-    code, out, err = run(script, binary)
-    problems = []
+def check(script, binary, accept, tries_advice):
+    code, out, err, problems = run(script, binary, tries_advice and script.stem not in NOT_TRIED)
     exit_file = script.with_suffix(".exit")
     wanted = int(exit_file.read_text()) if exit_file.exists() else 0
     if accept and code != wanted:
@@ -59,12 +83,16 @@ def check(script, binary, accept):
 
 
 binary = pathlib.Path(sys.argv[1]).resolve()
-accept = "--accept" in sys.argv
+accept, tries_advice = "--accept" in sys.argv, "--try-advice" in sys.argv
 names = [a for a in sys.argv[2:] if not a.startswith("--")]
-without = {a.split("=", 1)[1] for a in sys.argv[2:] if a.startswith("--without=")}
-scripts = sorted(s for s in HERE.glob("*.sh") if s.stem not in without and (not names or s.stem in names))
-with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-    fits = list(pool.map(lambda script: check(script, binary, accept), scripts))
+scripts = sorted(s for s in HERE.glob("*.sh") if not names or s.stem in names)
+job = lambda script: check(script, binary, accept, tries_advice)
+if len(scripts) == 1:
+    fits = [job(scripts[0])]
+else:
+    import concurrent.futures  # half of the start of a run of one
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        fits = list(pool.map(job, scripts))
 failed = [script.stem for script, fit in zip(scripts, fits) if not fit]
 print(f"{len(scripts) - len(failed)} passed, {len(failed)} failed" + "".join(f"\n  {n}" for n in failed))
 sys.exit(1 if failed or not scripts else 0)

@@ -65,6 +65,14 @@ class Renaming {
  public:
   Renaming(const NewName& rename, RenamedModules& out) : rename_(rename), out_(out) {}
 
+  // What config.json says of quantization, or its text_config.
+  void walk_statements(JsonText& config) {
+    for (const std::string_view key : {"quantization_config", "compression_config"}) {
+      JsonText* quant = config.find(key);
+      if (quant != nullptr) walk(*quant);
+    }
+  }
+
   void walk(JsonText& root) {
     for (auto& [key, value] : root.members()) {
       if (std::find(std::begin(kModuleLists), std::end(kModuleLists), key) !=
@@ -114,13 +122,9 @@ Result<RenamedModules> rename_quant_modules(Checkpoint& checkpoint, const NewNam
     if (path == "hf_quant_config.json") {
       renaming.walk(document->root);
     } else {
+      renaming.walk_statements(document->root);
       JsonText* text = document->root.find("text_config");
-      for (JsonText* root : {&document->root, text}) {
-        for (const std::string_view key : {"quantization_config", "compression_config"}) {
-          JsonText* quant = root == nullptr ? nullptr : root->find(key);
-          if (quant != nullptr) renaming.walk(*quant);
-        }
-      }
+      if (text != nullptr) renaming.walk_statements(*text);
     }
     if (out.renamed != before) write_json(checkpoint, path, *document);
   }

@@ -16,8 +16,8 @@
 #include <string>
 
 #include "core/json/json_edit.h"
-#include "transforms/packed/second_rounding.h"
 #include "transforms/modelopt_export/select.h"
+#include "transforms/packed/second_rounding.h"
 
 namespace ckpt {
 

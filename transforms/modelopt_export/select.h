@@ -46,8 +46,7 @@ inline bool is_stacked_module(std::string_view module, const Tensor& tensor) {
 // Experts that are stacked in one tensor are cut into a tensor for each, as ModelOpt names them,
 // where they will be quantized. Fails: kUnsupported: stacks of another shape.
 Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
-                     const Calibration& calibration, const ExportOptions& options,
-                     Codecs codecs);
+                     const Calibration& calibration, const ExportOptions& options, Codecs codecs);
 // The same for every stack.
 Status split_all_experts(Checkpoint& checkpoint, Codecs codecs, const ExportModel& model = {});
 

@@ -25,7 +25,7 @@ constexpr std::string_view kLayoutInputScale = ".input_scale";
 constexpr size_t kTensorScalePart = 2;
 constexpr size_t kNotedTensors = 256;
 
-// One side of the table in nvfp4_layout.h.
+// One side of the table in layout.h.
 struct Side {
   std::string_view name;
   Dialect dialect;

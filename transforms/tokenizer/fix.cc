@@ -1,7 +1,7 @@
 // tokenizer:for=transformers-4.57: tokenizer_config.json as both transformers 4.57 and 5 read it.
 //
 //   5.x writes                                    becomes
-//   tokenizer_class: TokenizersBackend, ...       a class that 4.57 has (tokenizer_classes.cc)
+//   tokenizer_class: TokenizersBackend, ...       a class that 4.57 has (classes.cc)
 //   extra_special_tokens: [..]                    additional_special_tokens: [..]
 //   model_specific_special_tokens: {..}           extra_special_tokens: {..}
 //   backend, is_local, local_files_only,          nothing

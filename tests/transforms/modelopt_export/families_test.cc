@@ -34,7 +34,7 @@ std::vector<ExportedFamily> exported_families() {
   return out;
 }
 
-Result<Checkpoint> exported(const std::string& folder, const Options& given) {
+Result<Checkpoint> exported_as(const std::string& folder, const Options& given) {
   auto floats = open(testdata("families/" + folder + "/hf"));
   CKPT_CHECK(floats.has_value());
   return run("export", std::move(*floats), given);
@@ -57,7 +57,7 @@ TEST(ExportFamilies, EachIsExportedOrRefusedByName) {
   for (const ExportedFamily& row : expected) {
     seen.insert(row.folder);
     const ExportedFamily found =
-        described(row.folder, exported(row.folder, {{"type", "nvfp4-w4a16"}}));
+        described(row.folder, exported_as(row.folder, {{"type", "nvfp4-w4a16"}}));
     EXPECT_EQ(found.count, row.count) << row.folder;
     EXPECT_EQ(found.rest, row.rest) << row.folder;
   }
@@ -76,7 +76,7 @@ TEST(ExportFamilies, QuantizedWeightsAreModelOpts) {
     std::string folder, count, digest;
     words >> folder >> count >> digest;
     const Checkpoint made =
-        settle(exported(folder, {{"type", "nvfp4-w4a16"}, {"rounding", "cpu"}}));
+        settle(exported_as(folder, {{"type", "nvfp4-w4a16"}, {"rounding", "cpu"}}));
     std::map<std::string, const Tensor*> quantized;
     for (const Tensor& tensor : made.tensors) {
       if (tensor.has_scales()) quantized[tensor.name] = &tensor;
@@ -141,13 +141,13 @@ TEST(ExportFamilies, ScalesFitTheirWeights) {
   const TemporaryFolder folder;
   for (const ExportedFamily& row : exported_families()) {
     if (row.count == "-") continue;
-    const auto weights_alone = exported(row.folder, {{"type", "nvfp4-w4a16"}});
+    const auto weights_alone = exported_as(row.folder, {{"type", "nvfp4-w4a16"}});
     ASSERT_TRUE(weights_alone.has_value()) << row.folder;
     const std::string maxima = (folder / (row.folder + ".json")).string();
     write_file(maxima, made_up_maxima(*weights_alone));
     const bool has_stacks = std::ranges::any_of(weights_alone->tensors, is_stacked);
     for (const std::string type : {"nvfp4", "fp8"}) {
-      const auto made = exported(row.folder, {{"type", type}, {"amax-from", maxima}});
+      const auto made = exported_as(row.folder, {{"type", type}, {"amax-from", maxima}});
       if (has_stacks && type == "fp8") {
         EXPECT_FALSE(made.has_value()) << row.folder;
         continue;
@@ -161,10 +161,9 @@ TEST(ExportFamilies, ScalesFitTheirWeights) {
         const std::string side = is_stacked(tensor) ? tensor.name + "_input_scale"
                                                     : module_of(tensor.name) + ".input_scale";
         EXPECT_EQ(names.count(side), 1u) << tensor.name;
-        for (size_t part = 0; part < tensor.codec->parts.size(); ++part) {
+        for (size_t part = 0; part < tensor.codec->parts.size(); ++part)
           EXPECT_EQ(part_size_bytes(tensor, part), part_bytes_expected(tensor, part))
               << tensor.name;
-        }
       }
     }
   }

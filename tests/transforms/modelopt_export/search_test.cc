@@ -262,9 +262,8 @@ TEST(ExportSearch, BytesDependOnNothingButTheSearch) {
         options.chunk_bytes = threads == 1 ? 1 << 16 : 1 << 20;
         const auto report = execute(plan, options);
         ASSERT_TRUE(report.has_value()) << report.error().text();
-        for (const FileReport& file : report->files) {
+        for (const FileReport& file : report->files)
           if (file.path.ends_with(".safetensors")) found.insert(file.sha256);
-        }
       }
     }
     EXPECT_EQ(found.size(), 1u) << pairs.back().second;

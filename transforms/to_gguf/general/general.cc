@@ -13,7 +13,7 @@ namespace {
 
 using Text = std::optional<std::string>;
 
-// Texts of a card that are scalars or lists; numbers are texts already (gguf_general_yaml.h).
+// Texts of a card that are scalars or lists; numbers are texts already.
 struct General {
   Text name, author, version, organization, finetune, basename, description, size_label;
   Text license, license_name, license_link;

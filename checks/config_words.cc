@@ -25,6 +25,8 @@ constexpr std::string_view kGatedActivations = " gelu silu geglu swigluoai ";
 // Text models whose feed-forward part multiplies by silu, and nothing else.
 constexpr std::string_view kSiluTypes =
     " llama mistral qwen2 qwen3 qwen2_moe qwen3_moe qwen3_next qwen3_5_text qwen3_5_moe_text ";
+constexpr std::string_view kSiluClasses =
+    " LlamaForCausalLM MistralForCausalLM Qwen2ForCausalLM Qwen3ForCausalLM ";
 
 // Where else vLLM looks an activation up.
 //   level   of the field: "text_config", "vision_config", or "" for the wrapper itself
@@ -88,9 +90,11 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
-// Experts of two families multiply by silu whatever is said, and their dense layers ask.
+// Experts of these families multiply by silu whatever is said, and their dense layers ask.
 bool has_dense_part(const Examined& on) {
-  if (!has_word(" ernie4_5_moe granitemoehybrid granitemoeshared ", on.text_type)) return true;
+  if (!has_word(" ernie4_5_moe granitemoehybrid granitemoeshared qwen3_moe qwen3_vl_moe_text ",
+                on.text_type))
+    return true;
   return std::any_of(on.modules.begin(), on.modules.end(), [](const auto& entry) {
     const std::string& name = entry.first;
     return name.ends_with(".mlp.gate_proj") || name.find("shared_") != name.npos;
@@ -102,7 +106,7 @@ void look_activation_rules(const Look& look) {
   for (const ActivationRule& rule : kActivationRules) {
     const bool is_text = rule.level == "text_config";
     if (!has_word(rule.types, is_text ? on.text_type : on.model_type)) continue;
-    if ((is_text && !has_dense_part(on)) || (!is_text && !on.has_vision_tensors())) continue;
+    if (!is_text && !on.has_vision_tensors()) continue;
     const JsonValue* level = rule.level.empty() ? &on.config : nullptr;
     if (is_text) level = &on.text_config();
     if (level == nullptr) level = known(on.config, rule.level);
@@ -115,10 +119,15 @@ void look_activation_rules(const Look& look) {
         name != nullptr && has_word(rule.known, rule.folds ? in_small_letters(*name) : *name);
     if (is_known) continue;
     const bool is_nested = !rule.level.empty() && (!is_text || on.has_text_config());
-    look.report(fmt::format("config.json: {}{}{}", is_nested ? rule.level : "",
-                            is_nested ? "." : "", rule.field),
-                fmt::format("{}, which this server does not take; it takes{}", said->dump(),
-                            rule.known.substr(0, rule.known.size() - 1)));
+    const auto severity =
+        is_text && !has_dense_part(on) ? std::optional(Severity::kUnsound) : std::nullopt;
+    look.out.push_back({fmt::format("config.json: {}{}{}", is_nested ? rule.level : "",
+                                    is_nested ? "." : "", rule.field),
+                        fmt::format("{}, which this server does not take; it takes{}", said->dump(),
+                                    rule.known.substr(0, rule.known.size() - 1)),
+                        severity,
+                        {},
+                        {}});
   }
 }
 
@@ -127,9 +136,17 @@ Status look_activation(const Look& look) {
   if (on.is_gguf) return {};
   if (look.profile.program == Program::kVllm) look_activation_rules(look);
   const JsonValue* said = member(on.text_config(), "hidden_act");
-  if (said != nullptr && has_word(kSiluTypes, on.text_type) && *said != "silu") {
-    look.report("config.json: hidden_act",
-                fmt::format("{}; models of type {} have \"silu\"", said->dump(), on.text_type));
+  const bool is_vllm = look.profile.program == Program::kVllm;
+  const bool has_silu =
+      has_word(kSiluTypes, on.text_type) || (is_vllm && has_word(kSiluClasses, on.model_class));
+  if (said != nullptr && has_silu && *said != "silu") {
+    const bool is_passed = is_vllm && !has_dense_part(on);
+    look.out.push_back(
+        {"config.json: hidden_act",
+         fmt::format("{}; models of type {} have \"silu\"", said->dump(), on.text_type),
+         is_passed ? std::optional(Severity::kUnsound) : std::nullopt,
+         {},
+         {}});
   }
   const JsonValue* vision = known(on.config, "vision_config");
   said = vision == nullptr || !on.is_qwen35() ? nullptr : member(*vision, "hidden_act");

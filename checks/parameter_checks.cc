@@ -209,16 +209,18 @@ bool is_passed_over(const Look& look, const Extra& extra) {
 bool is_refused(const Look& look, const Extra& extra) {
   const ParameterTable* table = look.on.parameters.table;
   const bool is_qwen35 = table == &kQwen35Parameters || table == &kQwen35MoeParameters;
+  const bool is_hybrid = is_qwen35 || table == &kQwen3NextParameters;
   const bool is_dense_qwen = table == &kQwen2Parameters || table == &kQwen3Parameters ||
                              table == &kQwen2VlParameters || table == &kQwen25VlParameters;
   switch (look.profile.program) {
     case Program::kVllm:
       if (is_passed_over(look, extra)) return false;
-      if (extra.is_tower) return true;
+      if (extra.is_tower && table != &kGptOssParameters) return true;
       if (look.profile.names == Names::kVllm32) return !extra.is_bias;
       if (extra.is_outermost) return true;
+      if (table == &kGptOssParameters) return false;
       if (extra.is_bias) return has_word(kAskForBiases, look.on.text_type);
-      return extra.is_of_expert || (!is_qwen35 && (!is_dense_qwen || names_fused_part(extra.name)));
+      return extra.is_of_expert || (!is_hybrid && (!is_dense_qwen || names_fused_part(extra.name)));
     case Program::kSglang:
       return !is_qwen35 && !extra.is_bias && !extra.is_beyond && names_fused_part(extra.name);
     case Program::kLlamaCpp:

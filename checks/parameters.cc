@@ -6,6 +6,7 @@
 #include <set>
 
 #include "checks/subject.h"
+#include "checks/towers.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 
@@ -109,16 +110,16 @@ class Comparison {
     const ParameterTable* defaults = table_of_model_type(on_.text_type);
     const JsonValue* vision = known(on_.config, "vision_config");
     if (vision != nullptr && !vision->is_object()) vision = nullptr;
-    const auto expected =
-        expected_parameters({*out_.table, defaults == nullptr ? *out_.table : *defaults,
-                             on_.text_config(), vision, &on_.config},
-                            form());
+    const auto expected = expected_parameters(
+        {*out_.table, defaults == nullptr ? *out_.table : *defaults, on_.text_config(), vision},
+        form());
     if (!expected) {
       out_.bad_field = expected.error().what;
       out_.is_beyond_limits = expected.error().code == ErrorCode::kUnsupported;
       return std::move(out_);
     }
     for (const Parameter& parameter : *expected) compare(parameter);
+    if (!compare_tower()) return std::move(out_);
     for (Deviation& missing : out_.missing) {
       missing.is_partly_there = filled_.count(served_parameter(missing.name)) != 0;
       missing.name = spelled_as(out_.root, missing.name);
@@ -128,14 +129,30 @@ class Comparison {
   }
 
  private:
-  ModelForm form() const {
+  // False where its configuration could not be followed.
+  bool compare_tower() {
+    const TowerTable* tower = tower_of(on_.model_type);
+    if (tower == nullptr || !has_tower_) return true;
+    const auto hidden = number_of_fields(*out_.table, on_.text_config(), "hidden_size");
+    const auto expected = expected_tower(*tower, on_.config, hidden ? *hidden : 0);
+    if (!expected) {
+      out_.bad_field = expected.error().what;
+      out_.is_beyond_limits = expected.error().code == ErrorCode::kUnsupported;
+      return false;
+    }
+    for (const Parameter& parameter : *expected) compare(parameter);
+    return true;
+  }
+
+  ModelForm form() {
     ModelForm out;
     out.has_head = !on_.model_class.ends_with("Model");
     const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
     for (const auto& [name, tensor] : held_) {
       out.has_stacked_experts |= name.find(".mlp.experts.gate_up_proj") != name.npos ||
                                  name.find(".mlp.experts.down_proj") != name.npos;
-      out.has_vision |= out_.table->tower != nullptr && is_wrapper && is_in_tower(name);
+      out.has_vision |= out_.table->has_vision && is_wrapper && name.starts_with("model.visual.");
+      has_tower_ |= is_wrapper && is_in_tower(name);
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
       out.has_mtp |= out_.table->has_nextn && layer_of(name).value_or(0) >= layer_count();
     }
@@ -250,6 +267,7 @@ class Comparison {
 
   const Examined& on_;
   ParameterReport out_;
+  bool has_tower_ = false;
   std::unordered_map<std::string, const Tensor*> held_;        // by canonical name
   std::unordered_map<std::string, const PackedForm*> packed_;  // the same, of packed weights
   std::set<const Tensor*> used_;

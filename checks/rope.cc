@@ -74,9 +74,11 @@ std::vector<Rope> ropes_of(const Look& look) {
   std::vector<Rope> out;
   const JsonValue& text = on.text_config();
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  // 4.57's class of gpt-oss has a rope_scaling of its own, which goes before rope_parameters.
+  const bool has_own = !is_first && on.text_type == "gpt_oss";
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
     const JsonValue* said = known(text, key);
-    if (said == nullptr) continue;
+    if (said == nullptr || (has_own && key == "rope_parameters")) continue;
     const std::string place = fmt::format("{}{}", prefix, key);
     const bool is_nested = said->is_object() && !said->empty() &&
                            std::all_of(said->items().begin(), said->items().end(), [](auto& item) {
@@ -182,9 +184,9 @@ std::string fault_of_keys(const Rope& rope) {
 constexpr std::string_view kTwoFields = " olmo olmo2 ", kThreeFields = " phi3 ";
 constexpr std::string_view kNeedNewName =
     " qwen3_next granite granitemoe granitemoeshared granitemoehybrid qwen3_vl_text"
-    " qwen3_vl_moe_text cohere cohere2 gemma3_text olmo3 ";
+    " qwen3_vl_moe_text cohere cohere2 gemma3_text ";
 constexpr std::string_view kAskForNothing =
-    " mistral mixtral gemma gemma2 glm4 lfm2 lfm2_moe llama4_text exaone4 ";
+    " mistral mixtral gemma gemma2 glm4 lfm2 lfm2_moe llama4_text exaone4 olmo3 ";
 // Of vLLM, whose class takes every type but "default" for DeepSeek's yarn.
 constexpr std::string_view kYarnAlways = " deepseek_v2 deepseek_v3 kimi_k2 glm_moe_dsa ";
 
@@ -205,6 +207,12 @@ std::string fault_of_class(const Examined& on, const Rope& rope) {
     return said.size() == 3 && is_long
                ? ""
                : "expected the fields type, longrope, short_factor and long_factor";
+  }
+  if (on.text_type == "phimoe") {
+    for (const std::string_view key : {"short_mscale", "long_mscale"}) {
+      const JsonValue* value = member(said, key);
+      if (value == nullptr || !value->is_number()) return fmt::format("{} is no number", key);
+    }
   }
   const bool is_asked = type != nullptr && text_of(said, "rope_type") == nullptr &&
                         has_word(" default linear dynamic yarn longrope llama3 ", *type);
@@ -259,6 +267,9 @@ std::string fault_of(const Look& look, const Rope& rope) {
   if (computed.ends_with("yarn")) {
     std::string fault = fault_of_yarn(said, is_deepseek);
     if (!fault.empty()) return fault;
+    const JsonValue* theta = rope.find("rope_theta");
+    const auto base = theta == nullptr ? std::nullopt : number(*theta);
+    if (base && *base <= 0) return fmt::format("rope_theta is {}, without a logarithm", *base);
   }
   const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
                                   [&](const RopeType& entry) { return entry.name == computed; });

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "checks/subject.h"
+#include "checks/towers.h"
 #include "core/base/words.h"
 
 namespace ckpt {
@@ -70,7 +71,8 @@ void look_heads(const Look& look, const std::string& prefix, const ParameterTabl
   if (known(text, "kv_lora_rank") != nullptr) return;  // latent attention has one
   const auto heads = number_of_fields(table, text, "num_attention_heads");
   const auto shared = number_of_fields(table, text, "num_key_value_heads");
-  if (!heads || !shared || *heads == 0 || *shared == 0 || *heads % *shared == 0) return;
+  if (!heads || !shared || *heads == 0) return;
+  if (*shared != 0 && *heads % *shared == 0) return;
   look.report(prefix + "num_key_value_heads",
               fmt::format("{}, of which num_attention_heads, {}, is no multiple", *shared, *heads));
 }
@@ -109,7 +111,7 @@ Status look_table_fields(const Look& look) {
   look_heads(look, prefix, *defaults);
   look_computed(look, prefix, on.text_config());
   const JsonValue* vision = known(on.config, "vision_config");
-  const TowerTable* tower = report.table->tower;
+  const TowerTable* tower = tower_of(on.model_type);
   const bool has_tower = tower != nullptr && vision != nullptr && vision->is_object();
   if (!has_tower || !on.has_vision_tensors()) return {};
   look_nulls(look, "config.json: vision_config.", *vision, tower->defaults);

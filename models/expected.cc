@@ -1,7 +1,8 @@
 // All parameters of a model: the rows of its table, once for each layer and expert.
 //
-// Sources: as tables.cc and towers.cc; which layers are sparse: transformers
-// modeling_qwen{2,3}_moe.py. The shape of a row is the same for all layers, so it is made once.
+// Sources: as tables.cc; which layers are sparse: transformers modeling_qwen{2,3}_moe.py; the
+// tower: models/qwen3_vl/modeling_qwen3_vl.py (Qwen3VLVisionModel), defaults of
+// Qwen3_5VisionConfig. The shape of a row is the same for all layers, so it is made once.
 #include <algorithm>
 
 #include "models/models.h"
@@ -11,6 +12,41 @@ namespace ckpt {
 namespace {
 
 // clang-format off
+constexpr ParameterRule kTower[] = {
+    {"patch_embed.proj.weight",
+     "hidden_size in_channels temporal_patch_size patch_size patch_size"},
+    {"patch_embed.proj.bias", "hidden_size"},
+    {"pos_embed.weight",      "num_position_embeddings hidden_size"},
+    {"merger.norm.weight",    "hidden_size"},
+    {"merger.norm.bias",      "hidden_size"},
+    {"merger.linear_fc1.weight",
+     "hidden_size*spatial_merge_size*spatial_merge_size"
+     " hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kRows},
+    {"merger.linear_fc1.bias", "hidden_size*spatial_merge_size*spatial_merge_size",
+     ServerCut::kRows},
+    {"merger.linear_fc2.weight",
+     "out_hidden_size hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kColumns},
+    {"merger.linear_fc2.bias", "out_hidden_size"},
+    {".norm1.weight",     "hidden_size"},
+    {".norm1.bias",       "hidden_size"},
+    {".norm2.weight",     "hidden_size"},
+    {".norm2.bias",       "hidden_size"},
+    {".attn.qkv.weight",  "3*hidden_size hidden_size", ServerCut::kRows},
+    {".attn.qkv.bias",    "3*hidden_size", ServerCut::kRows},
+    {".attn.proj.weight", "hidden_size hidden_size", ServerCut::kColumns},
+    {".attn.proj.bias",   "hidden_size"},
+    {".mlp.linear_fc1.weight", "intermediate_size hidden_size", ServerCut::kRows},
+    {".mlp.linear_fc1.bias",   "intermediate_size", ServerCut::kRows},
+    {".mlp.linear_fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
+    {".mlp.linear_fc2.bias",   "hidden_size"},
+};
+constexpr FieldValue kTowerFields[] = {
+    {"depth", "27"},              {"hidden_size", "1152"},
+    {"intermediate_size", "4304"}, {"in_channels", "3"},
+    {"patch_size", "16"},         {"spatial_merge_size", "2"},
+    {"temporal_patch_size", "2"}, {"out_hidden_size", "3584"},
+    {"num_position_embeddings", "2304"},
+};
 constexpr ParameterRule kMtp[] = {
     {"mtp.fc.weight",                     "hidden_size 2*hidden_size"},
     {"mtp.norm.weight",                   "hidden_size"},
@@ -50,7 +86,7 @@ class Expansion {
       for (const ParameterRule& rule : list) CKPT_TRY(add_text(rule));
     }
     if (form_.has_mtp && !configs_.rules.has_nextn) CKPT_TRY(add_mtp());
-    if (form_.has_vision && configs_.rules.tower != nullptr) CKPT_TRY(add_tower());
+    if (form_.has_vision) CKPT_TRY(add_tower());
     return std::move(out_);
   }
 
@@ -65,8 +101,6 @@ class Expansion {
                       const std::vector<uint64_t>& shape, ModelPart part);
   Status add_mtp();
   Status add_tower();
-  Status add_tower_rule(const ParameterRule& rule, const Fields& vision, uint64_t depth);
-  Result<uint64_t> count_mergers(const Fields& vision) const;
   bool holds(std::string_view when, const LayerKind& kind) const;
   std::string_view root() const {
     return configs_.rules.root.empty() ? std::string_view(form_.root) : configs_.rules.root;
@@ -235,45 +269,25 @@ Status Expansion::add_mtp() {
   return {};
 }
 
-Result<uint64_t> Expansion::count_mergers(const Fields& vision) const {
-  const JsonValue* said = vision.said("deepstack_visual_indexes");
-  if (said == nullptr || !said->is_array()) return vision.count("deepstack_visual_indexes");
-  return said->size();
-}
-
-Status Expansion::add_tower_rule(const ParameterRule& rule, const Fields& vision, uint64_t depth) {
-  if (!rule.when.empty() && !vision.is_true(rule.when)) return {};
-  CKPT_ASSIGN(const auto shape, vision.shape(rule.shape));
-  const size_t blank = rule.name.find("{}");
-  uint64_t count = 1;
-  if (blank != rule.name.npos) {
-    CKPT_ASSIGN(count, count_mergers(vision));
-  } else if (rule.name.starts_with('.')) {
-    count = depth;
-  }
-  if (count > kMaxModelLayers) {
-    return fail(ErrorCode::kUnsupported, "config.json: vision_config: {} layers; at most {}", count,
-                kMaxModelLayers);
-  }
-  for (uint64_t i = 0; i < count; ++i) {
-    std::string name(rule.name);
-    if (blank != rule.name.npos) name.replace(blank, 2, std::to_string(i));
-    if (rule.name.starts_with('.')) {
-      name = fmt::format("{}.{}{}", configs_.rules.tower->layers, i, rule.name);
-    }
-    CKPT_TRY(add(std::move(name), rule, shape, ModelPart::kVision));
-  }
-  return {};
-}
-
 Status Expansion::add_tower() {
   static const JsonValue kNothing = JsonValue::object();
-  const TowerTable& tower = *configs_.rules.tower;
-  Fields vision(configs_.vision == nullptr ? kNothing : *configs_.vision, tower.defaults);
-  vision.stand_in(configs_.wrapper == nullptr ? kNothing : *configs_.wrapper, text_);
-  CKPT_ASSIGN(const uint64_t depth, vision.count(tower.depth));
-  for (const auto& list : tower.lists) {
-    for (const ParameterRule& rule : list) CKPT_TRY(add_tower_rule(rule, vision, depth));
+  const Fields vision(configs_.vision == nullptr ? kNothing : *configs_.vision, kTowerFields);
+  CKPT_ASSIGN(const uint64_t depth, vision.count("depth"));
+  if (depth > kMaxModelLayers) {
+    return fail(ErrorCode::kUnsupported, "config.json: vision_config.depth is {}; at most {}",
+                depth, kMaxModelLayers);
+  }
+  constexpr std::string_view kRoot = "model.visual.";
+  for (const ParameterRule& rule : kTower) {
+    CKPT_ASSIGN(const auto shape, vision.shape(rule.shape));
+    if (!rule.name.starts_with('.')) {
+      CKPT_TRY(add(fmt::format("{}{}", kRoot, rule.name), rule, shape, ModelPart::kVision));
+      continue;
+    }
+    for (uint64_t block = 0; block < depth; ++block) {
+      CKPT_TRY(add(fmt::format("{}blocks.{}{}", kRoot, block, rule.name), rule, shape,
+                   ModelPart::kVision));
+    }
   }
   return {};
 }

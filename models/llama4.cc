@@ -46,6 +46,6 @@ constinit const ParameterTable kLlama4Parameters{
     .model_types = "llama4_text llama4",
     .text = kLlama4Rules,
     .defaults = kLlama4Fields,
-    .tower = &kLlama4VisionTower};
+    .has_other_tower = true};
 
 }  // namespace ckpt

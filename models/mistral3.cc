@@ -33,6 +33,6 @@ constinit const ParameterTable kMistral3Parameters{
     .model_types = "mistral3",
     .text = kMistral3Rules,
     .defaults = kMistral3Fields,
-    .tower = &kMistral3Tower};
+    .has_other_tower = true};
 
 }  // namespace ckpt

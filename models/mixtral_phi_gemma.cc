@@ -125,9 +125,9 @@ constinit const ParameterTable kGemma3Parameters{
     .model_types = "gemma3_text gemma3",
     .text = kGemma3Rules,
     .defaults = kGemma3Fields,
-    .tower = &kGemma3Tower};
+    .has_other_tower = true};
 
 constinit const ParameterTable kGemma4Parameters{
-    "Gemma4ForCausalLM", "gemma4_text", kGemma4Rules, kGemma4Fields, nullptr, false, true};
+    "Gemma4ForCausalLM", "gemma4_text", kGemma4Rules, kGemma4Fields, false, false, true};
 
 }  // namespace ckpt

@@ -48,35 +48,17 @@ struct FieldValue {
   Result<uint64_t> (*compute)(const Fields& fields) = nullptr;
 };
 
-// What of a wrapper's model looks at images, and the projector behind it. Fields of its shapes are
-// those of vision_config; "text.hidden_size" is the text part's, "wrapper.X" stands beside both.
-//   layers   before the number of a layer: "model.visual.blocks"
-//   depth    the field that counts them
-//   heads    the field that counts heads of its attention
-// A rule whose name has {} is there once for each entry of deepstack_visual_indexes; `when` is a
-// field that must be true.
-struct TowerTable {
-  std::string_view layers, depth, heads;
-  std::span<const std::span<const ParameterRule>> lists;
-  std::span<const FieldValue> defaults;
-};
-extern const TowerTable kQwen35Tower, kQwen3VlTower, kQwen25VlTower, kQwen2VlTower;
-extern const TowerTable kMistral3Tower, kGemma3Tower, kLlama4VisionTower;
-
-// Names of towers and projectors begin with these.
-inline constexpr std::string_view kTowerRoots[] = {"model.visual.", "vision_tower.",
-                                                   "vision_model.", "multi_modal_projector."};
-
 struct ParameterTable {
   std::string_view architectures;  // of config.json, separated by spaces
   std::string_view model_types;    // the text part's, then the wrapper's
   std::span<const std::span<const ParameterRule>> text;
   std::span<const FieldValue> defaults;
-  const TowerTable* tower = nullptr;  // under a wrapper
-  bool has_mtp = false;               // mtp.* may stand beside the model
-  bool is_partial = false;     // rows for some parameters only: shapes are compared, nothing missed
-  bool has_nextn = false;      // num_nextn_predict_layers may stand behind the last
-  std::string_view root = {};  // in the place of "model.", before "layers.7"
+  bool has_vision = false;  // under a wrapper, Qwen3.5's tower
+  bool has_mtp = false;     // mtp.* may stand beside the model
+  bool is_partial = false;  // rows for some parameters only: shapes are compared, nothing missed
+  bool has_nextn = false;   // num_nextn_predict_layers may stand behind the last
+  bool has_other_tower = false;  // under a wrapper, one that no table describes
+  std::string_view root = {};    // in the place of "model.", before "layers.7"
 };
 
 extern const ParameterTable kLlamaParameters, kMistralParameters;
@@ -136,7 +118,6 @@ struct ModelConfigs {
   const ParameterTable& defaults;
   const JsonValue& text;
   const JsonValue* vision = nullptr;
-  const JsonValue* wrapper = nullptr;  // what both stand in
 };
 Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
                                                    const ModelForm& form);

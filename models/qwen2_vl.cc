@@ -25,12 +25,12 @@ constinit const ParameterTable kQwen2VlParameters{
     .model_types = "qwen2_vl_text qwen2_vl",
     .text = kQwen2VlRules,
     .defaults = kQwen2VlFields,
-    .tower = &kQwen2VlTower};
+    .has_other_tower = true};
 constinit const ParameterTable kQwen25VlParameters{
     .architectures = "Qwen2_5_VLForConditionalGeneration",
     .model_types = "qwen2_5_vl_text qwen2_5_vl",
     .text = kQwen2VlRules,
     .defaults = kQwen2VlFields,
-    .tower = &kQwen25VlTower};
+    .has_other_tower = true};
 
 }  // namespace ckpt

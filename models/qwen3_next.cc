@@ -43,6 +43,6 @@ constexpr std::span<const ParameterRule> kQwen3NextRules[] = {
 }  // namespace
 
 constinit const ParameterTable kQwen3NextParameters{
-    "Qwen3NextForCausalLM", "qwen3_next", kQwen3NextRules, kQwen3NextFields, nullptr, true};
+    "Qwen3NextForCausalLM", "qwen3_next", kQwen3NextRules, kQwen3NextFields, false, true};
 
 }  // namespace ckpt

@@ -60,18 +60,18 @@ constinit const ParameterTable kQwen3VlParameters{
     .model_types = "qwen3_vl_text qwen3_vl",
     .text = kQwen3VlRules,
     .defaults = kQwen3VlFields,
-    .tower = &kQwen3VlTower};
+    .has_vision = true};
 constinit const ParameterTable kQwen3VlMoeTurnedParameters{
     .architectures = "Qwen3VLMoeForConditionalGeneration",
     .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
     .text = kQwen3VlMoeTurnedRules,
     .defaults = kQwen3VlMoeFields,
-    .tower = &kQwen3VlTower};
+    .has_vision = true};
 constinit const ParameterTable kQwen3VlMoeParameters{
     .architectures = "Qwen3VLMoeForConditionalGeneration",
     .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
     .text = kQwen3VlMoeRules,
     .defaults = kQwen3VlMoeFields,
-    .tower = &kQwen3VlTower};
+    .has_vision = true};
 
 }  // namespace ckpt

@@ -48,13 +48,6 @@ const FieldValue* Fields::default_of(std::string_view field) const {
 }
 
 const JsonValue* Fields::said(std::string_view field) const {
-  constexpr std::string_view kText = "text.", kWrapper = "wrapper.";
-  if (text_ != nullptr && field.starts_with(kText)) {
-    return text_->said(field.substr(kText.size()));
-  }
-  if (wrapper_ != nullptr && field.starts_with(kWrapper)) {
-    return known(*wrapper_, field.substr(kWrapper.size()));
-  }
   if (const JsonValue* found = known(config_, field)) return found;
   if (field == "num_experts") return known(config_, "num_local_experts");
   return field == "num_local_experts" ? known(config_, "num_experts") : nullptr;
@@ -67,10 +60,6 @@ Result<uint64_t> Fields::count(std::string_view field, int depth) const {
     if (value && *value <= UINT32_MAX) return *value;
     return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a whole number", field,
                 found->dump(-1, ' ', true, JsonValue::error_handler_t::replace));
-  }
-  constexpr std::string_view kText = "text.";
-  if (text_ != nullptr && field.starts_with(kText)) {
-    return text_->count(field.substr(kText.size()), depth);
   }
   const FieldValue* value = default_of(field);
   if (value == nullptr || depth > kMaxDepth) {

@@ -16,11 +16,6 @@ class Fields {
          std::span<const FieldValue> others = {})
       : config_(config), defaults_(defaults), others_(others) {}
 
-  // For a tower: what "wrapper." and "text." stand for before the name of a field.
-  void stand_in(const JsonValue& wrapper, const Fields& text) {
-    wrapper_ = &wrapper;
-    text_ = &text;
-  }
   // What config.json says, else what the model's class fills in.
   // Fails: kCorrupt: no whole number of 32 bits, or there is neither.
   Result<uint64_t> count(std::string_view field) const { return count(field, 0); }
@@ -44,8 +39,6 @@ class Fields {
 
   const JsonValue& config_;
   std::span<const FieldValue> defaults_, others_;
-  const JsonValue* wrapper_ = nullptr;
-  const Fields* text_ = nullptr;
 };
 
 }  // namespace ckpt

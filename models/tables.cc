@@ -155,14 +155,14 @@ constinit const ParameterTable kQwen35Parameters{
     "qwen3_5_text qwen3_5",
     kQwen35Rules,
     kQwen35Fields,
-    &kQwen35Tower,
+    true,
     true};
 constinit const ParameterTable kQwen35MoeParameters{
     "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",
     "qwen3_5_moe_text qwen3_5_moe",
     kQwen35MoeRules,
     kQwen35MoeFields,
-    &kQwen35Tower,
+    true,
     true};
 
 const ParameterTable* table_of_architecture(std::string_view architecture) {

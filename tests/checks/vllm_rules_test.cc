@@ -15,14 +15,15 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-Checkpoint family(const std::string& name) {
-  const fs::path path = fs::path(CKPT_TESTDATA) / "families" / name / "hf";
+Checkpoint open_folder(const std::string& name) {
+  const fs::path path = fs::path(CKPT_TESTDATA) / name;
   const auto format = recognize(path);
   EXPECT_TRUE(format.has_value());
   auto checkpoint = (*format)->read(path, all_codecs());
   EXPECT_TRUE(checkpoint.has_value());
   return std::move(*checkpoint);
 }
+Checkpoint family(const std::string& name) { return open_folder("families/" + name + "/hf"); }
 
 // Sets the field at a path of names between slashes, as "vision_config/depth".
 void set(Checkpoint& model, const std::string& path, const Json& value) {
@@ -177,6 +178,27 @@ TEST(VllmRules, AnExpertAsAStackOfOneLoadsAndIsUnsound) {
   const auto diagnosis = diagnose(model, {{"vllm-0.17"}, false, {}, nullptr});
   ASSERT_TRUE(diagnosis.has_value());
   EXPECT_FALSE(diagnosis->verdicts.front().sound);
+}
+
+// Of in_proj_qkvz's four scales 0.17.1 fills two; 0.32 fills all.
+TEST(VllmRules, ScalesOfLinearAttentionThatNothingFillsAreUnsound) {
+  for (const char* name : {"nvfp4/qwen35-micro-ct", "nvfp4/qwen35-micro-mixed"}) {
+    const Checkpoint model = open_folder(name);
+    const auto diagnosis = diagnose(model, {{"vllm-0.17", "vllm"}, false, {}, nullptr});
+    ASSERT_TRUE(diagnosis.has_value());
+    size_t found = 0;
+    for (const Finding& finding : diagnosis->findings) {
+      if (finding.check != "Q34") continue;
+      ++found;
+      EXPECT_EQ(finding.profile, "vllm-0.17");
+      EXPECT_EQ(finding.severity, Severity::kUnsound);
+      EXPECT_NE(finding.fix.advice.find("--keep '*.linear_attn.in_proj_qkv' "
+                                        "--keep '*.linear_attn.in_proj_z'"),
+                std::string::npos)
+          << finding.fix.advice;
+    }
+    EXPECT_EQ(found, 1U) << name;
+  }
 }
 
 }  // namespace

@@ -5,41 +5,17 @@
 // {modeling,configuration}_*.py (names, shapes, defaults); vLLM 0.17.1
 // vllm/model_executor/models/{qwen2_vl,qwen2_5_vl,qwen3_vl,pixtral,mistral3,siglip,mllama4}.py
 // (what is split between devices).
-#include "models/rows.h"
+#include "checks/towers.h"
+
+#include <algorithm>
+
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kQwen3VlBlocks[] = {
-    {"model.visual.patch_embed.proj.weight",
-     "hidden_size in_channels temporal_patch_size patch_size patch_size"},
-    {"model.visual.patch_embed.proj.bias", "hidden_size"},
-    {"model.visual.pos_embed.weight",      "num_position_embeddings hidden_size"},
-    {"model.visual.merger.norm.weight",    "hidden_size"},
-    {"model.visual.merger.norm.bias",      "hidden_size"},
-    {"model.visual.merger.linear_fc1.weight",
-     "hidden_size*spatial_merge_size*spatial_merge_size"
-     " hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kRows},
-    {"model.visual.merger.linear_fc1.bias", "hidden_size*spatial_merge_size*spatial_merge_size",
-     ServerCut::kRows},
-    {"model.visual.merger.linear_fc2.weight",
-     "out_hidden_size hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kColumns},
-    {"model.visual.merger.linear_fc2.bias", "out_hidden_size"},
-    {".norm1.weight",     "hidden_size"},
-    {".norm1.bias",       "hidden_size"},
-    {".norm2.weight",     "hidden_size"},
-    {".norm2.bias",       "hidden_size"},
-    {".attn.qkv.weight",  "3*hidden_size hidden_size", ServerCut::kRows},
-    {".attn.qkv.bias",    "3*hidden_size", ServerCut::kRows},
-    {".attn.proj.weight", "hidden_size hidden_size", ServerCut::kColumns},
-    {".attn.proj.bias",   "hidden_size"},
-    {".mlp.linear_fc1.weight", "intermediate_size hidden_size", ServerCut::kRows},
-    {".mlp.linear_fc1.bias",   "intermediate_size", ServerCut::kRows},
-    {".mlp.linear_fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
-    {".mlp.linear_fc2.bias",   "hidden_size"},
-};
-// One for each entry of deepstack_visual_indexes; Qwen3.5's class has none.
+// One for each entry of deepstack_visual_indexes; the rest is Qwen3.5's (models/expected.cc).
 constexpr ParameterRule kQwen3VlMergers[] = {
     {"model.visual.deepstack_merger_list.{}.norm.weight",
      "hidden_size*spatial_merge_size*spatial_merge_size"},
@@ -238,32 +214,97 @@ constexpr FieldValue kLlama4TowerFields[] = {
 // clang-format on
 
 using Rules = std::span<const ParameterRule>;
-constexpr Rules kQwen35Lists[] = {kQwen3VlBlocks};
-constexpr Rules kQwen3VlLists[] = {kQwen3VlBlocks, kQwen3VlMergers};
+constexpr Rules kQwen3VlLists[] = {kQwen3VlMergers};
 constexpr Rules kQwen25VlLists[] = {kQwen25VlBlocks};
 constexpr Rules kQwen2VlLists[] = {kQwen2VlBlocks};
 constexpr Rules kMistral3Lists[] = {kPixtralLayers, kMistral3Projector};
 constexpr Rules kGemma3Lists[] = {kSiglipLayers, kGemma3Projector};
 constexpr Rules kLlama4Lists[] = {kLlama4Tower};
 
+constexpr TowerTable kTowers[] = {
+    {" qwen3_vl qwen3_vl_moe ", "model.visual.blocks", "depth", "num_heads", kQwen3VlLists,
+     kQwen3VlTowerFields},
+    {" qwen2_5_vl ", "model.visual.blocks", "depth", "num_heads", kQwen25VlLists,
+     kQwen25VlTowerFields},
+    {" qwen2_vl ", "model.visual.blocks", "depth", "num_heads", kQwen2VlLists, kQwen2VlTowerFields},
+    {" mistral3 ", "vision_tower.transformer.layers", "num_hidden_layers", "num_attention_heads",
+     kMistral3Lists, kMistral3TowerFields},
+    {" gemma3 ", "vision_tower.vision_model.encoder.layers", "num_hidden_layers",
+     "num_attention_heads", kGemma3Lists, kGemma3TowerFields},
+    {" llama4 ", "vision_model.model.layers", "num_hidden_layers", "num_attention_heads",
+     kLlama4Lists, kLlama4TowerFields},
+};
+
+// vision_config, with what shapes take from around it.
+JsonValue fields_of(const JsonValue& wrapper, uint64_t hidden) {
+  const JsonValue* vision = known(wrapper, "vision_config");
+  JsonValue out = vision != nullptr && vision->is_object() ? *vision : JsonValue::object();
+  out["text.hidden_size"] = hidden;
+  for (const std::string_view field : {"spatial_merge_size", "multimodal_projector_bias"}) {
+    const JsonValue* said = known(wrapper, field);
+    if (said != nullptr) out[fmt::format("wrapper.{}", field)] = *said;
+  }
+  const JsonValue* mergers = known(out, "deepstack_visual_indexes");
+  if (mergers != nullptr && mergers->is_array()) {
+    out["deepstack_visual_indexes"] = static_cast<uint64_t>(mergers->size());
+  }
+  return out;
+}
+
+Result<std::vector<uint64_t>> shape_of(const ParameterTable& table, const JsonValue& fields,
+                                       std::string_view text) {
+  std::vector<uint64_t> out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    CKPT_ASSIGN(const uint64_t size, number_of_fields(table, fields, text.substr(0, end)));
+    out.push_back(size);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+// How often a rule's name is there.
+Result<uint64_t> count_of(const TowerTable& tower, const ParameterTable& table,
+                          const JsonValue& fields, const ParameterRule& rule) {
+  const bool is_merger = rule.name.find("{}") != rule.name.npos;
+  if (!is_merger && !rule.name.starts_with('.')) return 1;
+  const std::string_view field = is_merger ? "deepstack_visual_indexes" : tower.depth;
+  CKPT_ASSIGN(const uint64_t count, number_of_fields(table, fields, field));
+  if (count <= kMaxModelLayers) return count;
+  return fail(ErrorCode::kUnsupported, "config.json: vision_config.{} is {}; at most {}", field,
+              count, kMaxModelLayers);
+}
+
 }  // namespace
 
-constinit const TowerTable kQwen35Tower{"model.visual.blocks", "depth", "num_heads", kQwen35Lists,
-                                        kQwen3VlTowerFields};
-constinit const TowerTable kQwen3VlTower{"model.visual.blocks", "depth", "num_heads", kQwen3VlLists,
-                                         kQwen3VlTowerFields};
-constinit const TowerTable kQwen25VlTower{"model.visual.blocks", "depth", "num_heads",
-                                          kQwen25VlLists, kQwen25VlTowerFields};
-constinit const TowerTable kQwen2VlTower{"model.visual.blocks", "depth", "num_heads", kQwen2VlLists,
-                                         kQwen2VlTowerFields};
-constinit const TowerTable kMistral3Tower{"vision_tower.transformer.layers", "num_hidden_layers",
-                                          "num_attention_heads", kMistral3Lists,
-                                          kMistral3TowerFields};
-constinit const TowerTable kGemma3Tower{"vision_tower.vision_model.encoder.layers",
-                                        "num_hidden_layers", "num_attention_heads", kGemma3Lists,
-                                        kGemma3TowerFields};
-constinit const TowerTable kLlama4VisionTower{"vision_model.model.layers", "num_hidden_layers",
-                                              "num_attention_heads", kLlama4Lists,
-                                              kLlama4TowerFields};
+const TowerTable* tower_of(std::string_view wrapper_type) {
+  const auto* found =
+      std::find_if(std::begin(kTowers), std::end(kTowers),
+                   [&](const TowerTable& tower) { return has_word(tower.types, wrapper_type); });
+  return found == std::end(kTowers) ? nullptr : found;
+}
+
+Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const JsonValue& wrapper,
+                                              uint64_t hidden) {
+  const ParameterTable table{"", "", {}, tower.defaults};
+  const JsonValue fields = fields_of(wrapper, hidden);
+  std::vector<Parameter> out;
+  for (const auto& list : tower.lists) {
+    for (const ParameterRule& rule : list) {
+      const JsonValue* when = rule.when.empty() ? nullptr : known(fields, rule.when);
+      if (!rule.when.empty() && !is_truthy(when)) continue;
+      CKPT_ASSIGN(const auto shape, shape_of(table, fields, rule.shape));
+      CKPT_ASSIGN(const uint64_t count, count_of(tower, table, fields, rule));
+      const size_t blank = rule.name.find("{}");
+      for (uint64_t i = 0; i < count; ++i) {
+        std::string name(rule.name);
+        if (blank != rule.name.npos) name.replace(blank, 2, std::to_string(i));
+        if (name.starts_with('.')) name = fmt::format("{}.{}{}", tower.layers, i, rule.name);
+        out.push_back({std::move(name), shape, rule.cut, ModelPart::kVision});
+      }
+    }
+  }
+  return out;
+}
 
 }  // namespace ckpt

@@ -1,0 +1,38 @@
+// Towers of vision models whose tables stand beside those of models/ (models.h: has_other_tower),
+// and what Qwen3-VL's has beyond Qwen3.5's; private to checks/.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/json/json_read.h"
+#include "models/models.h"
+
+namespace ckpt {
+
+// What of a wrapper's model looks at images, and the projector behind it. Fields of its shapes are
+// those of vision_config; "text.hidden_size" is the text part's, "wrapper.X" stands beside both.
+//   types    model_type of the wrapper, between spaces
+//   layers   before the number of a layer: "vision_tower.transformer.layers"
+//   depth    the field that counts them
+//   heads    the field that counts heads of its attention
+// A rule whose name has {} is there once for each entry of deepstack_visual_indexes; `when` is a
+// field that must be true.
+struct TowerTable {
+  std::string_view types, layers, depth, heads;
+  std::span<const std::span<const ParameterRule>> lists;
+  std::span<const FieldValue> defaults;
+};
+// nullptr where there is none.
+const TowerTable* tower_of(std::string_view wrapper_type);
+
+// Names of towers and projectors begin with these.
+inline constexpr std::string_view kTowerRoots[] = {"model.visual.", "vision_tower.",
+                                                   "vision_model.", "multi_modal_projector."};
+
+// `hidden` is the text part's hidden_size. Fails as expected_parameters() does.
+Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const JsonValue& wrapper,
+                                              uint64_t hidden);
+
+}  // namespace ckpt

@@ -6,6 +6,7 @@
 
 #include "core/io/folder.h"
 #include "core/patch/journal.h"
+#include "core/resume/unfinished.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
@@ -75,6 +76,7 @@ Result<const Format*> recognize(const fs::path& path) {
     return fail(ErrorCode::kUsage, "{}: nothing is there; expected {}", path.string(), kAccepted);
   }
   CKPT_TRY(refuse_unfinished_patch(path));
+  CKPT_TRY(refuse_unfinished_output(path));
   // GGUF goes first: it has a magic number, where a safetensors file has only a plausible start.
   if (kGguf.recognizes(path)) return &kGguf;
   if (kSafetensors.recognizes(path)) return &kSafetensors;

@@ -11,8 +11,8 @@ Formats all_formats();
 const Format* find_format(std::string_view name);
 
 // Which format reads `path`. Fails: kUsage when there is nothing at `path`, or a patch of it was
-// interrupted (core/patch/journal.h); kUnsupported, saying what was found there and what is
-// accepted.
+// interrupted (core/patch/journal.h), or a run has not finished it (core/resume/unfinished.h);
+// kUnsupported, saying what was found there and what is accepted.
 Result<const Format*> recognize(const std::filesystem::path& path);
 
 // The small files of a Hugging Face folder that belong to a model (config, tokenizer, card; the

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,11 +12,9 @@
 namespace ckpt {
 
 struct ArchiveOptions {
-  unsigned threads = 0;       // 0 = all cores
-  uint64_t memory_bytes = 0;  // what frames in the making may take
-  bool force = false;         // replace what is there
-  // Asked when all is written and nothing has its name yet; an error ends it.
-  std::function<Status()> before_rename = {};
+  unsigned threads = 0;                // 0 = all cores
+  uint64_t memory_bytes = 0;           // what frames in the making may take
+  bool force = false;                  // replace what is there
   std::string_view doing = "reading";  // what the line of progress calls a reading
 };
 
@@ -27,7 +24,8 @@ struct ArchiveWritten {
   uint64_t tar_bytes = 0;  // before compression
 };
 // Writes `files` of `folder`, and the folders that they lie in, to the archive `out`; equal files
-// give equal bytes. Fails: kUsage; kIo, also when a file no longer has the size that is given.
+// give equal bytes. Fails: kUsage; kIo, also when a file no longer has the size and the digest that
+// are given.
 Result<ArchiveWritten> write_archive(const std::filesystem::path& folder,
                                      const std::vector<FileDigest>& files,
                                      const std::filesystem::path& out, const Console& console,

@@ -4,8 +4,10 @@
 #include <cstring>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "core/base/arithmetic.h"
+#include "core/base/sha256.h"
 #include "core/chunks/in_order.h"
 #include "core/io/append_file.h"
 #include "tools/archive.h"
@@ -31,6 +33,7 @@ class Tar {
     std::map<std::string, TarMember> members;  // by name; a folder's ends in '/'
     for (const FileDigest& file : files) {
       members[file.name] = {file.name, file.size_bytes, false};
+      digests_.emplace(file.name, file.sha256);
       for (size_t at = file.name.find('/'); at != std::string::npos;
            at = file.name.find('/', at + 1)) {
         members[file.name.substr(0, at + 1)] = {file.name.substr(0, at), 0, true};
@@ -46,6 +49,26 @@ class Tar {
   }
 
   uint64_t size_bytes() const { return size_bytes_; }
+
+  // Takes what goes into the archive, in order. Fails: kIo at the end of a file whose bytes are not
+  // those that were hashed, and that sums and signature speak of.
+  Status check(std::span<const std::byte> bytes) {
+    const uint64_t end = checked_bytes_ + bytes.size();
+    for (; checked_ < placed_.size(); ++checked_) {
+      const Placed& placed = placed_[checked_];
+      const uint64_t content = placed.offset_bytes + placed.header.size();
+      const auto [first, count] =
+          overlap(content, placed.member.size_bytes, checked_bytes_, bytes.size());
+      if (count > 0) hash_.add(bytes.subspan(first - checked_bytes_, count));
+      if (end < content + placed.member.size_bytes) break;
+      const std::string digest = std::exchange(hash_, Sha256()).finish();
+      if (placed.member.is_folder || digest == digests_.at(placed.member.name)) continue;
+      return fail(ErrorCode::kIo, "{}: was changed while it was published",
+                  (folder_ / placed.member.name).string());
+    }
+    checked_bytes_ = end;
+    return {};
+  }
 
   // Fills `out` from `offset_bytes` of the tar on.
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const {
@@ -93,7 +116,11 @@ class Tar {
 
   fs::path folder_;
   std::vector<Placed> placed_;
+  std::map<std::string, std::string> digests_;  // of files, by name
   uint64_t size_bytes_ = 0;
+  size_t checked_ = 0;  // members
+  uint64_t checked_bytes_ = 0;
+  Sha256 hash_;  // of the next one
 };
 
 unsigned worker_count(const ArchiveOptions& options) {
@@ -107,7 +134,7 @@ unsigned worker_count(const ArchiveOptions& options) {
 Result<ArchiveWritten> write_archive(const fs::path& folder, const std::vector<FileDigest>& files,
                                      const fs::path& out, const Console& console,
                                      const ArchiveOptions& options) {
-  const Tar tar(folder, files);
+  Tar tar(folder, files);
   const uint64_t count = divide_up(tar.size_bytes(), kFrameBytes);
   CKPT_ASSIGN(AppendFile file, AppendFile::create(out, options.force));
   const unsigned workers = worker_count(options);
@@ -124,6 +151,7 @@ Result<ArchiveWritten> write_archive(const fs::path& folder, const std::vector<F
     return {};
   };
   const auto take = [&](size_t worker, size_t i) -> Status {
+    CKPT_TRY(tar.check(contents[worker]));
     frames.push_back(made[worker].frame);
     progress.advanced(std::min((i + 1) * kFrameBytes, tar.size_bytes()), tar.size_bytes());
     return file.add(std::as_bytes(std::span(made[worker].bytes)));
@@ -133,7 +161,6 @@ Result<ArchiveWritten> write_archive(const fs::path& folder, const std::vector<F
   const std::string table = render_seek_table(frames);
   CKPT_TRY(file.add(std::as_bytes(std::span(table))));
   ArchiveWritten written{{}, file.size_bytes(), tar.size_bytes()};
-  if (options.before_rename) CKPT_TRY(options.before_rename());
   CKPT_ASSIGN(written.sha256, file.publish());
   return written;
 }

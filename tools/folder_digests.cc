@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "core/engine/compare.h"
+#include "core/resume/unfinished.h"
 #include "tools/commands.h"
 #include "tools/listing.h"
 
@@ -38,8 +39,9 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
   return out;
 }
 
-Result<std::vector<FileDigest>> digest_source(const fs::path& path, bool use_known,
+Result<std::vector<FileDigest>> digest_source(const fs::path& path, bool trust_remembered,
                                               const Console& console, unsigned threads) {
+  CKPT_TRY(refuse_unfinished_output(path));
   std::error_code error;
   const bool is_folder = fs::is_directory(path, error);
   const fs::path folder = is_folder ? path : path.has_parent_path() ? path.parent_path() : ".";
@@ -57,7 +59,7 @@ Result<std::vector<FileDigest>> digest_source(const fs::path& path, bool use_kno
         {path.filename().string(), FolderEntry::Kind::kFile, fs::file_size(path, error)});
     if (error) return fail(ErrorCode::kUsage, "--source {}: {}", path.string(), error.message());
   }
-  return digest_files(folder, entries, use_known, console, threads);
+  return digest_files(folder, entries, trust_remembered, console, threads);
 }
 
 }  // namespace ckpt

@@ -42,11 +42,12 @@ class Comparison {
   }
 
   void check_named(const Listing& listing) {
+    const auto unlisted = unlisted_files(listing);
     for (const FileDigest& file : listing.listed) {
       if (told_.contains(file.name)) continue;
       const auto at = found_.find(file.name);
       if (at == found_.end()) {
-        bad(file.name, fmt::format("missing; {} lists it", listing.name));
+        tell_missing(listing, file, unlisted);
       } else if (at->second != file.sha256) {
         bad(file.name, fmt::format("changed: SHA-256 is {}; {} says {}", at->second, listing.name,
                                    file.sha256));
@@ -56,16 +57,10 @@ class Comparison {
 
   void check_extra(const Listing& listing) {
     const std::set<std::string> names = names_of(listing);
-    const Digests missing = missing_names(listing);
     for (const FolderEntry& entry : entries_) {
       if (told_.contains(entry.path) || names.contains(entry.path)) continue;
       if (may_be_unlisted(listing, entry.path)) continue;
-      const auto digest = found_.find(entry.path);
-      const auto before = digest == found_.end() ? missing.end() : missing.find(digest->second);
-      bad(entry.path,
-          before == missing.end()
-              ? fmt::format("extra; {} does not list it", listing.name)
-              : fmt::format("renamed; {} lists it as {}", listing.name, before->second));
+      bad(entry.path, fmt::format("extra; {} does not list it", listing.name));
     }
   }
 
@@ -85,14 +80,27 @@ class Comparison {
     findings_.bad(name, found);
   }
 
-  // The listed names that are not there, by digest: what a file that nobody lists was called
-  // before.
-  Digests missing_names(const Listing& listing) const {
-    Digests out;
-    for (const FileDigest& file : listing.listed) {
-      if (!found_.contains(file.name)) out.emplace(file.sha256, file.name);
+  // The names of files that the list should have and has not, by digest.
+  std::multimap<std::string, std::string> unlisted_files(const Listing& listing) const {
+    const std::set<std::string> names = names_of(listing);
+    std::multimap<std::string, std::string> out;
+    for (const FolderEntry& entry : entries_) {
+      if (names.contains(entry.path) || may_be_unlisted(listing, entry.path)) continue;
+      const auto digest = found_.find(entry.path);
+      if (digest != found_.end()) out.emplace(digest->second, entry.path);
     }
     return out;
+  }
+
+  // A file of that content under another name is the one that is missed: one finding, not two.
+  void tell_missing(const Listing& listing, const FileDigest& file,
+                    const std::multimap<std::string, std::string>& unlisted) {
+    const auto [first, last] = unlisted.equal_range(file.sha256);
+    const auto now =
+        std::find_if(first, last, [&](const auto& one) { return !told_.contains(one.second); });
+    if (now == last) return bad(file.name, fmt::format("missing; {} lists it", listing.name));
+    told_.insert(file.name);
+    bad(now->second, fmt::format("renamed; {} lists it as {}", listing.name, file.name));
   }
 
   Digests found_;

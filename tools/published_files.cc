@@ -7,6 +7,7 @@
 #include "publish/publish.h"
 #include "tools/commands.h"
 #include "tools/listing.h"
+#include "tools/unpublished.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -57,6 +58,7 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
                               "{}: a git-LFS pointer; expected the weights", where);
       }
     }
+    CKPT_TRY(refuse_secret(folder, entry));
   }
   if (entries.empty()) return fail(ErrorCode::kUsage, "{}: an empty folder", folder.string());
   return entries;

@@ -13,7 +13,7 @@ namespace ckpt {
 
 // Everything that is published, without what is made for it. Fails: kUsage, naming what cannot be
 // hashed or must not be shipped: links, special files, names that are not UTF-8, git-LFS pointers,
-// leftovers of interrupted work; kIo.
+// leftovers of interrupted work, secrets (tools/unpublished.h); kIo.
 Result<std::vector<FolderEntry>> list_published(const std::filesystem::path& folder);
 
 // Says that a downloader's files are among them: they count like all others, or anything could be

@@ -1,49 +1,16 @@
 #include "tools/verify_file.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "tools/folder_digests.h"
 #include "tools/listing.h"
+#include "tools/numbered_name.h"
 #include "tools/published_files.h"
 #include "tools/verify_structure.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-// "NAME-00002-of-00003.safetensors"
-struct NumberedName {
-  std::string prefix, ending;
-  unsigned number = 0, count = 0;
-
-  std::string of(unsigned i) const {
-    return fmt::format("{}-{:05}-of-{:05}{}", prefix, i, count, ending);
-  }
-};
-
-std::optional<unsigned> five_digits(std::string_view text) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::optional<NumberedName> parse_numbered(const fs::path& path) {
-  NumberedName out;
-  out.ending = path.extension().string();
-  if (out.ending != ".gguf" && out.ending != ".safetensors") return std::nullopt;
-  const std::string stem = path.stem().string();
-  constexpr size_t kTail = std::string_view("-00001-of-00001").size();
-  if (stem.size() <= kTail) return std::nullopt;
-  out.prefix = stem.substr(0, stem.size() - kTail);
-  const std::string_view tail = std::string_view(stem).substr(out.prefix.size());
-  const auto number = five_digits(tail.substr(1, 5)), count = five_digits(tail.substr(10, 5));
-  if (tail[0] != '-' || tail.substr(6, 4) != "-of-" || !number || !count) return std::nullopt;
-  out.number = *number;
-  out.count = *count;
-  return out.number >= 1 && out.number <= out.count ? std::optional(out) : std::nullopt;
-}
 
 struct FileSet {
   std::vector<std::string> present, missing;  // names in the folder

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "core/base/printable.h"
+#include "core/io/descriptor.h"
 #include "core/io/open_folder.h"
 #include "core/io/shift.h"
 
@@ -31,16 +32,15 @@ FolderEntry::Kind kind_of(const fs::file_status& status) {
 }
 
 // "size mtime-seconds mtime-nanoseconds inode": what a digest was taken of.
-std::optional<std::string> file_stamp(const fs::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+std::string file_stamp(const struct stat& status) {
   return fmt::format("{} {} {} {}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
                      status.st_ino);
 }
 
-std::string digest_attribute(const fs::path& path) {
+// "" where there is none.
+std::string digest_attribute(int file) {
   std::string value(256, '\0');
-  const ssize_t size = ::getxattr(path.c_str(), kDigestAttribute, value.data(), value.size());
+  const ssize_t size = ::fgetxattr(file, kDigestAttribute, value.data(), value.size());
   value.resize(size < 0 ? 0 : static_cast<size_t>(size));
   return value;
 }
@@ -50,6 +50,12 @@ std::optional<std::string> digest_in(const std::string& value) {
   std::string digest = value.substr(0, 64);
   if (digest.find_first_not_of("0123456789abcdef") != digest.npos) return std::nullopt;
   return digest;
+}
+
+// Another user who may write to a file can give it any attribute, and one who may write to its
+// folder can put a file there that has one.
+bool is_closed_to_others(const struct stat& status) {
+  return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 }  // namespace
@@ -191,21 +197,44 @@ uint64_t birth_ns(const fs::path& path) {
 }
 
 void remember_digest(const fs::path& path, std::string_view sha256) {
-  const auto stamp = file_stamp(path);
-  if (!stamp) return;
-  const std::string value = fmt::format("{} {}", sha256, *stamp);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  const std::string value = fmt::format("{} {}", sha256, file_stamp(status));
   (void)!::setxattr(path.c_str(), kDigestAttribute, value.data(), value.size(), 0);
 }
 
-std::optional<std::string> remembered_digest(const fs::path& path) {
-  const std::string value = digest_attribute(path);
+namespace {
+
+// The digest of a file's attribute, where `counts(value, file, folder)` says that it counts.
+template <class Counts>
+std::optional<std::string> digest_of(const fs::path& path, Counts counts) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);  // the folder of a link says nothing
+  if (error) return std::nullopt;
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const Descriptor file(retried([&] { return ::open(real.c_str(), kFlags); }));
+  struct stat status {
+  }, folder{};
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      ::stat(real.parent_path().c_str(), &folder) != 0) {
+    return std::nullopt;
+  }
+  const std::string value = digest_attribute(file.get());
   const auto digest = digest_in(value);
-  const auto stamp = file_stamp(path);
-  return digest && stamp && value.substr(64) == " " + *stamp ? digest : std::nullopt;
+  return digest && counts(value, status, folder) ? digest : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> remembered_digest(const fs::path& path) {
+  return digest_of(path, [](std::string_view value, const auto& file, const auto& folder) {
+    return is_closed_to_others(file) && is_closed_to_others(folder) &&
+           value.substr(64) == " " + file_stamp(file);
+  });
 }
 
 std::optional<std::string> recorded_digest(const fs::path& path) {
-  return digest_in(digest_attribute(path));
+  return digest_of(path, [](const auto&...) { return true; });
 }
 
 }  // namespace ckpt

@@ -64,8 +64,8 @@ Status replace_file(const std::filesystem::path& path, std::string_view content)
 uint64_t birth_ns(const std::filesystem::path& path);
 
 // The SHA-256 of a file, remembered in an extended attribute beside its size, modification time and
-// inode, so that it need not be read again while these agree. Forgetting is no error: many file
-// systems have no such attributes.
+// inode, and used while these agree. Forgetting is no error: many file systems have no attributes.
+// A digest counts only where nobody else may write to the file and its folder, and both are ours.
 void remember_digest(const std::filesystem::path& path, std::string_view sha256);
 std::optional<std::string> remembered_digest(const std::filesystem::path& path);
 // The SHA-256 that was remembered of it, whether the file is still as it was or not.

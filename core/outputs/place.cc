@@ -95,6 +95,12 @@ fs::path partial_path(const Output& output, const OutputFile& file) {
                                  : with_ending(final_path(output, file));
 }
 
+bool is_partial_name(std::string_view name) {
+  return name.ends_with(kTemporaryEnding) || name == kTemporaryInside;
+}
+
+std::string_view partial_name_inside() { return kTemporaryInside; }
+
 fs::path Place::temporary_folder() const { return partial_path(*output_); }
 
 Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers) {

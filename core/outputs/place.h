@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/result.h"
 #include "core/io/open_folder.h"
@@ -87,5 +88,9 @@ inline bool has_one_name(const Output& output) {
 std::filesystem::path partial_path(const Output& output, const OutputFile& file);
 // The same for the whole output: a folder, or the file that OUT becomes.
 std::filesystem::path partial_path(const Output& output);
+// Whether a file or folder of this name can be one of these.
+bool is_partial_name(std::string_view name);
+// The name of the temporary folder in a folder that an output is put into (Output::goes_into).
+std::string_view partial_name_inside();
 
 }  // namespace ckpt

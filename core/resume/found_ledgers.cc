@@ -92,9 +92,8 @@ Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file) {
   return birth == 0 || known == 0 || birth == known;
 }
 
-Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head) {
-  const fs::path first = ledger_path(plan.outputs[0]);
-  const fs::path folder = first.has_parent_path() ? first.parent_path() : fs::path(".");
+Result<std::vector<FoundLedger>> ledgers_at(const fs::path& first) {
+  const fs::path folder = parent_of(first);
   const std::string name = first.filename().string();
   std::vector<FoundLedger> out;
   std::error_code error;
@@ -105,15 +104,6 @@ Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead
     found.path = folder / found_name;
     if (!found_name.starts_with(name)) continue;
     if (!read_ending(std::string_view(found_name).substr(name.size()), found)) continue;
-    CKPT_ASSIGN(auto content, peek_ledger(found.path));
-    if (content) {
-      found.content = std::move(*content);
-      found.is_ours = found.content.head.plan == head.plan &&
-                      changed_input(found.content.head.inputs, head.inputs, false).empty();
-      if (found.is_ours) {
-        CKPT_ASSIGN(found.is_complete, is_complete(plan, found.content));
-      }
-    }
     out.push_back(std::move(found));
   }
   if (error) {
@@ -121,6 +111,21 @@ Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead
   }
   std::sort(out.begin(), out.end(),
             [](const FoundLedger& a, const FoundLedger& b) { return a.path < b.path; });
+  return out;
+}
+
+Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head) {
+  CKPT_ASSIGN(auto out, ledgers_at(ledger_path(plan.outputs[0])));
+  for (FoundLedger& found : out) {
+    CKPT_ASSIGN(auto content, peek_ledger(found.path));
+    if (!content) continue;
+    found.content = std::move(*content);
+    found.is_ours = found.content.head.plan == head.plan &&
+                    changed_input(found.content.head.inputs, head.inputs, false).empty();
+    if (found.is_ours) {
+      CKPT_ASSIGN(found.is_complete, is_complete(plan, found.content));
+    }
+  }
   return out;
 }
 

@@ -29,6 +29,10 @@ Result<PlanDigest> digest_of(const Plan& plan, const ExecuteOptions& options);
 std::filesystem::path ledger_path(const Output& output);
 std::filesystem::path share_ledger_path(const Output& output, const ResumeOptions& options);
 
+// The files beside `first`, a path as ledger_path() gives it, that have its name or the name of a
+// share's ledger; not opened. Fails: kIo.
+Result<std::vector<FoundLedger>> ledgers_at(const std::filesystem::path& first);
+
 // Those of the first output, sorted by path. Fails: kIo.
 Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head);
 

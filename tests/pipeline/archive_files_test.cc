@@ -195,8 +195,8 @@ TEST_F(ArchiveFiles, StreamsAreReadToo) {
   } all, little;
   CommonOptions common;
   common.quiet = true;
-  ASSERT_TRUE(read_archive(**source, all, Console(common), {2, 1 << 30, false, {}}));
-  ASSERT_TRUE(read_archive(**source, little, Console(common), {2, 1, false, {}}));
+  ASSERT_TRUE(read_archive(**source, all, Console(common), {2, 1 << 30, false}));
+  ASSERT_TRUE(read_archive(**source, little, Console(common), {2, 1, false}));
   EXPECT_EQ(all.bytes, little.bytes);
   EXPECT_GT(all.bytes, 3000u);
 }
@@ -210,14 +210,15 @@ TEST_F(ArchiveFiles, EveryNumberOfThreadsWritesTheSame) {
   }
   write_file(from / "a.bin", large);
   write_file(from / "sub" / "b", "b");
-  const std::vector<FileDigest> files = {{"a.bin", "", large.size()}, {"sub/b", "", 1}};
+  const std::vector<FileDigest> files = {{"a.bin", digest_of(large), large.size()},
+                                         {"sub/b", digest_of("b"), 1}};
   CommonOptions common;
   common.quiet = true;
   std::string first;
   for (const unsigned threads : {1, 2, 5}) {
     const fs::path path = folder.path() / "t.tar.zst";
     const auto written =
-        write_archive(from, files, path, Console(common), {threads, 512 << 20, true, {}});
+        write_archive(from, files, path, Console(common), {threads, 512 << 20, true});
     ASSERT_TRUE(written) << written.error().text();
     const std::string bytes = read_file(path);
     EXPECT_EQ(written->sha256, digest_of(bytes));
@@ -227,12 +228,14 @@ TEST_F(ArchiveFiles, EveryNumberOfThreadsWritesTheSame) {
   }
   // A file that no longer is what was hashed ends it, and nothing is left.
   fs::remove(folder.path() / "t.tar.zst");
-  write_file(from / "sub" / "b", "bb");
-  const auto changed = write_archive(from, files, folder.path() / "t.tar.zst", Console(common),
-                                     {2, 512 << 20, false, {}});
-  ASSERT_FALSE(changed);
-  EXPECT_NE(changed.error().text().find("it was changed meanwhile"), std::string::npos);
-  EXPECT_EQ(names(), std::vector<std::string>{"in"});
+  for (const char* content : {"bb", "c"}) {
+    write_file(from / "sub" / "b", content);
+    const auto changed =
+        write_archive(from, files, folder.path() / "t.tar.zst", Console(common), {2, 512 << 20});
+    ASSERT_FALSE(changed) << content;
+    EXPECT_NE(changed.error().text().find("changed"), std::string::npos) << content;
+    EXPECT_EQ(names(), std::vector<std::string>{"in"});
+  }
 }
 
 }  // namespace

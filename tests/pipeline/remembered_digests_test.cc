@@ -1,8 +1,9 @@
-// Digests that were computed while converting: used again while size, time and inode agree, and
-// never with --rehash.
+// Digests that were computed while converting: used again while size, time and inode agree, where
+// nobody else could have put them there; never with --rehash, and never for what is signed.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -59,6 +60,96 @@ TEST(RememberedDigests, OfAConversionAreUsedWhileTheFileIsTheSame) {
   ASSERT_EQ(::setxattr(weights.c_str(), "user.ckpt.sha256", value, static_cast<size_t>(size), 0),
             0);
   EXPECT_EQ(published(out), real) << "another inode";
+}
+
+// A folder whose weights carry a digest that is not theirs.
+fs::path planted(const TemporaryFolder& folder) {
+  fs::path out = folder / "out";
+  run(fmt::format("convert '{}' '{}'", testdata("qwen3-micro").string(), out.string()));
+  remember_digest(out / "model.safetensors", std::string(64, 'a'));
+  return out;
+}
+#define SKIP_UNLESS_REMEMBERED(out)                    \
+  if (!remembered_digest((out) / "model.safetensors")) \
+  GTEST_SKIP() << "no extended attributes in " << (out)
+
+// The owner of a file could otherwise have another user sign a digest of bytes yet to come.
+TEST(RememberedDigests, AreNothingToASignature) {
+  TemporaryFolder folder;
+  const fs::path out = planted(folder);
+  SKIP_UNLESS_REMEMBERED(out);
+  const std::string real = hash_file(out / "model.safetensors").value();
+  const std::string key = testdata("publish/p256.pem").string();
+  EXPECT_EQ(published(out, fmt::format("--sign '{}'", key)), real);
+  EXPECT_NE(read_file(out / "model.sig").size(), 0u);
+  run(fmt::format("verify '{}' --public-key '{}'", out.string(),
+                  testdata("publish/p256.pub").string()));
+}
+
+// What a signature covers says what the model was made from, too.
+TEST(RememberedDigests, OfSourcesAreNothingToASignature) {
+  TemporaryFolder folder;
+  const fs::path source = planted(folder), out = folder / "next";
+  SKIP_UNLESS_REMEMBERED(source);
+  fs::copy(testdata("qwen3-micro"), out);
+  const std::string real = hash_file(source / "model.safetensors").value();
+  published(out, fmt::format("--source '{}'", source.string()));
+  EXPECT_NE(read_file(out / "provenance.json").find(std::string(64, 'a')), std::string::npos);
+  published(out, fmt::format("--source '{}' --sign '{}'", source.string(),
+                             testdata("publish/p256.pem").string()));
+  EXPECT_EQ(read_file(out / "provenance.json").find(std::string(64, 'a')), std::string::npos);
+  EXPECT_NE(read_file(out / "provenance.json").find(real), std::string::npos);
+}
+
+TEST(RememberedDigests, CountOnlyWhereOthersCannotWrite) {
+  TemporaryFolder folder;
+  const fs::path out = planted(folder), weights = out / "model.safetensors";
+  SKIP_UNLESS_REMEMBERED(out);
+  const std::string real = hash_file(weights).value(), other(64, 'a');
+  for (const fs::path& path : {weights, out}) {
+    for (const fs::perms perms : {fs::perms::group_write, fs::perms::others_write}) {
+      fs::permissions(path, perms, fs::perm_options::add);
+      EXPECT_FALSE(remembered_digest(weights)) << path;
+      EXPECT_EQ(published(out), real) << path;
+      fs::permissions(path, perms, fs::perm_options::remove);
+      EXPECT_EQ(published(out), other) << path;
+    }
+  }
+  // Through a link it is the folder that the file is in that counts.
+  fs::create_directories(folder / "links");
+  fs::create_symlink(weights, folder / "links/model.safetensors");
+  EXPECT_TRUE(remembered_digest(folder / "links/model.safetensors"));
+  fs::permissions(out, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_FALSE(remembered_digest(folder / "links/model.safetensors"));
+}
+
+TEST(RememberedDigests, OfAnotherUserDoNotCount) {
+  if (::geteuid() != 0) GTEST_SKIP() << "not root: nobody else to be";
+  constexpr uid_t kOther = 4102;
+  TemporaryFolder folder;
+  const fs::path out = planted(folder), weights = out / "model.safetensors";
+  SKIP_UNLESS_REMEMBERED(out);
+  const std::string real = hash_file(weights).value();
+  for (const fs::path& path : {weights, out}) {
+    ASSERT_EQ(::chown(path.c_str(), kOther, kOther), 0);
+    EXPECT_FALSE(remembered_digest(weights)) << path;
+    EXPECT_EQ(published(out), real) << path;
+    ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+    EXPECT_TRUE(remembered_digest(weights)) << path;
+  }
+}
+
+// The archive is hashed as it is written, and its sums are those of what is in it.
+TEST(RememberedDigests, ThatAreWrongMakeNoArchive) {
+  TemporaryFolder folder;
+  const fs::path out = planted(folder), archive = folder / "out.tar.zst";
+  SKIP_UNLESS_REMEMBERED(out);
+  const std::string words = fmt::format("'{}' publish '{}' --archive '{}' >/dev/null 2>&1",
+                                        CKPT_BINARY, out.string(), archive.string());
+  EXPECT_EQ(WEXITSTATUS(std::system(words.c_str())), 2);
+  EXPECT_FALSE(fs::exists(archive));
+  run(fmt::format("publish '{}' --archive '{}' --rehash", out.string(), archive.string()));
+  run(fmt::format("verify '{}'", archive.string()));
 }
 
 // verify trusts nothing that is remembered.

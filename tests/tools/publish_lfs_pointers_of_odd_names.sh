@@ -4,5 +4,5 @@ tab=$(printf '\t')
 for name in 'a b.gguf' 'c[1].gguf' 'd"e.gguf' 'f*?.gguf' 'g\h.gguf' 'grüße.gguf' 'plain.gguf' "tab${tab}here.gguf"; do
   printf x > "m/$name"
 done
-"$ckpt" publish m --lfs git/ --quiet > /dev/null; echo $?
+"$ckpt" publish m --force --lfs git/ --quiet > /dev/null; echo $?
 cat git/.gitattributes

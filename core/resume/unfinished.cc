@@ -1,0 +1,134 @@
+#include "core/resume/unfinished.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/io/folder.h"
+#include "core/outputs/place.h"
+#include "core/resume/found_ledgers.h"
+#include "core/resume/range_set.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+using Kind = LedgerEntry::Kind;
+
+// What stands under its temporary name, and where its ledger would be.
+struct Temporary {
+  fs::path path;
+  fs::path ledger;
+};
+
+// "NAME-00001-of-00003.gguf.partial" is one of the files of NAME.gguf.
+std::string name_without_number(const std::string& name) {
+  constexpr std::string_view kNumber = "-00001-of-00001";
+  const size_t end = name.rfind(".gguf");
+  if (end == name.npos || end < kNumber.size()) return name;
+  const size_t begin = end - kNumber.size();
+  const std::string_view number = std::string_view(name).substr(begin, kNumber.size());
+  for (size_t i = 0; i < number.size(); ++i) {
+    const bool is_digit = number[i] >= '0' && number[i] <= '9';
+    if (kNumber[i] >= '0' && kNumber[i] <= '9' ? !is_digit : number[i] != kNumber[i]) return name;
+  }
+  return name.substr(0, begin) + name.substr(end);
+}
+
+std::vector<Temporary> possible_temporaries(const fs::path& path) {
+  std::vector<Temporary> out;
+  const auto add = [&](const fs::path& one) {
+    const std::string name = one.filename().string();
+    if (!is_partial_name(name)) return;
+    out.push_back({one, one.parent_path() / (name + ".ledger")});
+    const std::string first = name_without_number(name);
+    if (first != name) out.push_back({one, one.parent_path() / (first + ".ledger")});
+  };
+  add(path);
+  if (path.has_relative_path()) add(path.parent_path());
+  for (const fs::path& folder : {path, path.parent_path()}) {
+    std::error_code error;
+    const fs::path inside = folder / partial_name_inside();
+    if (fs::is_directory(fs::symlink_status(inside, error))) add(inside);
+  }
+  return out;
+}
+
+// Sizes of the files under a temporary name, by inode.
+Result<std::map<uint64_t, uint64_t>> sizes_of(const fs::path& temporary) {
+  std::map<uint64_t, uint64_t> out;
+  const auto add = [&](const fs::path& path) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    out.emplace(status.st_ino, static_cast<uint64_t>(status.st_size));
+  };
+  add(temporary);
+  std::error_code error;
+  if (!fs::is_directory(temporary, error)) return out;
+  CKPT_ASSIGN(const auto entries, list_folder(temporary, {}));
+  for (const FolderEntry& entry : entries) add(temporary / entry.path);
+  return out;
+}
+
+// How much of the temporary the ledgers call finished; nullopt where they do not speak of it, as
+// those of second outputs.
+Result<std::optional<unsigned>> percent_done(const fs::path& temporary,
+                                             const std::vector<FoundLedger>& ledgers) {
+  using FileNumber = std::pair<uint64_t, uint64_t>;
+  CKPT_ASSIGN(const auto sizes, sizes_of(temporary));
+  std::map<FileNumber, uint64_t> known;
+  std::map<FileNumber, RangeSet> written;
+  for (const FoundLedger& ledger : ledgers) {
+    for (const LedgerEntry& entry : ledger.content.entries) {
+      const FileNumber file{entry.numbers[0], entry.numbers[1]};
+      const auto size = sizes.find(entry.numbers[2]);
+      if (entry.kind == Kind::kFile && size != sizes.end()) known[file] = size->second;
+      if (entry.kind == Kind::kWrote) written[file].add(entry.numbers[2], entry.numbers[3]);
+    }
+  }
+  double total = 0, done = 0;
+  for (const auto& [file, size] : known) {
+    total += static_cast<double>(size);
+    done += static_cast<double>(std::min(size, written[file].size()));
+  }
+  if (total == 0) return std::nullopt;
+  return std::optional(static_cast<unsigned>(100 * done / total));
+}
+
+}  // namespace
+
+Status refuse_unfinished_output(const fs::path& path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  if (error) return {};  // nothing there: who opens it says so
+  for (const Temporary& temporary : possible_temporaries(real)) {
+    CKPT_ASSIGN(auto ledgers, ledgers_at(temporary.ledger));
+    if (ledgers.empty()) continue;
+    std::string command;
+    const bool is_shared = ledgers.front().share_count > 0;
+    for (FoundLedger& ledger : ledgers) {
+      auto content = peek_ledger(ledger.path);
+      // Of another user, or torn: what it says is not repeated.
+      if (!content || !*content) continue;
+      ledger.content = std::move(**content);
+      if (command.empty()) command = ledger.content.head.command;
+    }
+    CKPT_ASSIGN(const auto percent, percent_done(temporary.path, ledgers));
+    const std::string done = percent ? fmt::format(" ({} %)", *percent) : "";
+    if (command.empty()) {
+      return fail_with_hint(ErrorCode::kUsage, "the command that began it, which finishes it",
+                            "{}: unfinished output of a run of ckpt{}", path.string(), done);
+    }
+    return fail(ErrorCode::kUsage, "{}: unfinished output of `{}`{}; run {}", path.string(),
+                command, done, is_shared ? "the shares that are not done" : "it again");
+  }
+  return {};
+}
+
+}  // namespace ckpt

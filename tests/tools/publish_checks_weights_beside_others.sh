@@ -1,0 +1,11 @@
+# Weights that the checkpoint of the folder does not take are looked at, too.
+cp -r "$testdata/qwen3-micro" m && mkdir m/original
+head -c 5000 m/model.safetensors > m/original/consolidated.safetensors
+"$ckpt" publish m; echo $?
+"$ckpt" verify m; echo $?
+cp m/model.safetensors m/original/consolidated.safetensors
+"$ckpt" publish m --quiet > /dev/null; echo $?
+"$ckpt" verify m; echo $?
+head -c 5000 "$testdata/qwen3-micro/model.safetensors" > m/model.safetensors
+"$ckpt" publish m; echo $?
+"$ckpt" publish m --force --quiet > /dev/null; echo $?

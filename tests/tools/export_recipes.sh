@@ -39,19 +39,17 @@ done
 sed 's#configs/ptq/units/default_disabled_quantizers#wide0#' "$good" > wide.yaml; try wide.yaml
 rm wide*.yaml
 echo "== its imports beside it"
-mkdir -p lib/general lib/configs/numerics
-cp "$good" lib/general/r.yaml
-printf '# modelopt-schema: modelopt.torch.quantization.config.QuantizerAttributeConfig\nnum_bits: 4\n' > lib/configs/numerics/nvfp4.yaml
-try lib/general/r.yaml
-printf 'num_bits: e2m1\n' > lib/configs/numerics/nvfp4.yaml
-try lib/general/r.yaml
-echo "== one that is too large is no missing one; the current folder comes first"
-truncate -s 1000001 lib/configs/numerics/nvfp4.yaml
-try lib/general/r.yaml
-mkdir -p configs/numerics
-printf '# modelopt-schema: modelopt.torch.quantization.config.QuantizerAttributeConfig\nnum_bits: 5\n' > configs/numerics/nvfp4.yaml
-try lib/general/r.yaml
-rm -r lib configs
+lib=modelopt_recipes
+mkdir -p $lib/general $lib/own
+sed 's#configs/numerics/nvfp4#own/nvfp4#' "$good" > $lib/general/r.yaml
+printf '# modelopt-schema: modelopt.torch.quantization.config.QuantizerAttributeConfig\nnum_bits: 4\n' > $lib/own/nvfp4.yaml
+try $lib/general/r.yaml | sed "s#$PWD#PWD#"
+printf 'num_bits: e2m1\n' > $lib/own/nvfp4.yaml
+try $lib/general/r.yaml
+echo "== one that is too large is no missing one"
+truncate -s 1000001 $lib/own/nvfp4.yaml
+try $lib/general/r.yaml | sed "s#$PWD#PWD#g"
+rm -r $lib
 echo "== one thing changed at a time"
 change() { echo "-- $1"; sed "$1" "$good" > changed.yaml; cmp -s "$good" changed.yaml && echo "NOT CHANGED"; try changed.yaml; }
 change 's/recipe_type: ptq/recipe_type: auto_quantize/'

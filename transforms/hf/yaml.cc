@@ -12,8 +12,11 @@ namespace ckpt {
 namespace {
 
 constexpr uint32_t kMaxYamlDepth = 32;
-// Values, those that aliases repeat included: a card of a few lines can ask for billions.
-constexpr size_t kMaxYamlValues = 4'000'000;
+constexpr size_t kMaxYamlValues = 4'000'000;  // as they are written
+// What anchors keep and aliases repeat: a few lines can ask for billions of values, or for a long
+// text as often. Counted before it is made: what a value takes, and its text.
+constexpr size_t kMaxYamlCopiedBytes = size_t{8} << 20;
+constexpr size_t kYamlValueBytes = 128;
 
 class YamlEvent {
  public:
@@ -129,11 +132,15 @@ class YamlReader {
     CKPT_TRY(check_strict(event));
     const std::string name = event.name();
     if (event.type() == YAML_ALIAS_EVENT) return repeated(event, name);
-    const size_t before = values_ - 1;
+    const size_t before = bytes_;
+    bytes_ += kYamlValueBytes;
+    if (event.type() == YAML_SCALAR_EVENT) bytes_ += event.scalar().size();
     Result<JsonValue> out = event.type() == YAML_SCALAR_EVENT           ? yaml_scalar(event)
                             : event.type() == YAML_SEQUENCE_START_EVENT ? list(depth)
                                                                         : map(depth);
-    if (out && !name.empty()) anchors_[name] = {*out, values_ - before};
+    if (!out || name.empty()) return out;
+    CKPT_TRY(count_copy(event, bytes_ - before));
+    anchors_[name] = {*out, bytes_ - before};
     return out;
   }
 
@@ -156,6 +163,7 @@ class YamlReader {
       if (event.type() == YAML_MAPPING_END_EVENT) return out;
       if (event.type() != YAML_SCALAR_EVENT) return wrong(event, "a key that is no text");
       const std::string key(event.scalar());
+      bytes_ += key.size();
       CKPT_TRY(check_strict(event));
       if (is_strict_ && out.contains(key)) return wrong(event, "a key that is there already");
       if (is_strict_ && key == "<<") return wrong(event, "a merge (<<), which is not read");
@@ -168,9 +176,16 @@ class YamlReader {
   Result<JsonValue> repeated(const YamlEvent& event, const std::string& name) {
     const auto found = anchors_.find(name);
     if (found == anchors_.end()) return wrong(event, "an alias of nothing before it");
-    values_ += found->second.second;
-    if (values_ > kMaxYamlValues) return wrong(event, "too many values");
+    CKPT_TRY(count_copy(event, found->second.second));
+    bytes_ += found->second.second;
     return found->second.first;
+  }
+
+  Status count_copy(const YamlEvent& event, size_t bytes) {
+    copied_bytes_ += bytes;
+    if (copied_bytes_ <= kMaxYamlCopiedBytes) return {};
+    return fail(ErrorCode::kUnsupported, "line {}: anchors and aliases repeat more than {} bytes",
+                event.line(), kMaxYamlCopiedBytes);
   }
 
   Status check_strict(const YamlEvent& event) const {
@@ -190,8 +205,8 @@ class YamlReader {
   yaml_parser_t parser_{};
   bool is_ready_ = false;
   bool is_strict_;
-  size_t values_ = 0;
-  std::map<std::string, std::pair<JsonValue, size_t>> anchors_;  // with the values in each
+  size_t values_ = 0, bytes_ = 0, copied_bytes_ = 0;
+  std::map<std::string, std::pair<JsonValue, size_t>> anchors_;  // with the bytes of each
 };
 
 }  // namespace

@@ -3,14 +3,18 @@
 //   {$import: NAME, key: value}    the mapping that NAME stands for, with these keys over its own
 //   - $import: NAME                a list: its items; one item: itself
 //
-// What is imported says what it is in a comment: "# modelopt-schema: modelopt....". It is looked
-// for in the current folder, in that of the recipe and those above it, then among what ModelOpt
-// ships.
+// What is imported says what it is in a comment: "# modelopt-schema: modelopt....". Names that
+// ModelOpt ships are its own; others are looked for in the folder of the recipe that was named, in
+// modelopt_recipes there, and in the modelopt_recipes that the recipe lies in. Nowhere else: a
+// folder above may be another user's, and so may a file.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
 
+#include "core/model/trusted_path.h"
 #include "transforms/hf/yaml.h"
 #include "transforms/modelopt_export/recipes/library.h"
 #include "transforms/modelopt_export/recipes/recipe.h"
@@ -24,6 +28,7 @@ constexpr uint64_t kMaxRecipeBytes = 1'000'000;
 constexpr uint32_t kMaxImportDepth = 16;
 constexpr uint32_t kMaxImports = 200;
 constexpr uint64_t kMaxImportedValues = 100'000;  // each as often as it is put in
+constexpr std::string_view kRecipeFolder = "modelopt_recipes";
 constexpr std::string_view kImport = "$import";
 constexpr std::string_view kSchemaMark = "modelopt-schema:";
 constexpr std::string_view kSchemaFront = "modelopt.torch.quantization.config.";
@@ -36,12 +41,6 @@ constexpr SnippetSchema kSchemas[] = {{"QuantizeConfig", SnippetKind::kQuantConf
                                       {"QuantizerAttributeConfig", SnippetKind::kAttributes},
                                       {"QuantizerCfgEntry", SnippetKind::kEntry},
                                       {"QuantizerCfgListConfig", SnippetKind::kEntries}};
-
-// A file as it was found.
-struct RecipeText {
-  std::string text;
-  fs::path path;
-};
 
 std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -97,8 +96,9 @@ class RecipeLoader {
     auto read = context_.file_text(name, kMaxRecipeBytes);
     const std::string stem = fs::path(name).stem();
     if (!read && library_recipe(stem)) read.error().hint = fmt::format("--preset {}", stem);
-    CKPT_ASSIGN(std::string text, std::move(read));
-    CKPT_ASSIGN(Snippet made, in(name, resolved({std::move(text), fs::path(name)}, 0)));
+    CKPT_ASSIGN(const std::string text, std::move(read));
+    find_folders(name);
+    CKPT_ASSIGN(Snippet made, in(name, resolved(text, 0)));
     if (!made.value.is_object()) {
       return fail(ErrorCode::kUnsupported, "{}: {}; expected metadata and quantize", name,
                   made.value.is_array() ? "a list" : "one value");
@@ -106,40 +106,49 @@ class RecipeLoader {
     return std::move(made.value);
   }
 
+  // Those that imports were read from, each once.
+  const std::vector<fs::path>& files() const { return read_; }
+
  private:
   using Imports = std::map<std::string, Snippet>;
 
-  // The file that an import of `from` means; ModelOpt looks in the current folder alone.
-  Result<std::optional<RecipeText>> find_file(const std::string& name, const RecipeText& from) {
-    std::vector<fs::path> folders = {fs::path()};
-    for (fs::path folder = from.path.parent_path();; folder = folder.parent_path()) {
-      folders.push_back(folder);
-      if (folder == folder.parent_path()) break;
+  void find_folders(const fs::path& recipe) {
+    const fs::path beside = recipe.parent_path();
+    folders_ = {{beside, ""}, {beside, kRecipeFolder}};
+    for (fs::path folder = fs::absolute(recipe).parent_path(); folder.has_relative_path();
+         folder = folder.parent_path()) {
+      if (folder.filename() == kRecipeFolder) folders_.emplace_back(folder, "");
     }
-    const bool has_ending = name.ends_with(".yaml") || name.ends_with(".yml");
-    for (const fs::path& folder : folders) {
-      for (const char* ending : {".yml", ".yaml"}) {
-        const fs::path file = folder / (has_ending ? name : name + ending);
-        std::error_code error;
-        if (!fs::is_regular_file(file, error)) continue;
-        CKPT_ASSIGN(std::string text, context_.file_text(file, kMaxRecipeBytes));
-        return std::optional(RecipeText{std::move(text), file});
-      }
-    }
-    return std::optional<RecipeText>();
   }
 
-  // What `name` of an import in `from` stands for.
-  Result<Snippet> find_import(const std::string& name, const RecipeText& from, uint32_t depth) {
+  // The text of the file that an import means.
+  Result<std::optional<std::string>> read_file(const std::string& name) {
+    const bool has_ending = name.ends_with(".yaml") || name.ends_with(".yml");
+    for (const auto& [folder, below] : folders_) {
+      for (const char* ending : {".yml", ".yaml"}) {
+        const fs::path file = below / (has_ending ? name : name + ending);
+        CKPT_ASSIGN(const bool is_there, is_trusted_file(folder, file));
+        if (!is_there) continue;
+        const fs::path path = folder / file;
+        CKPT_ASSIGN(std::string text, context_.file_text(path, kMaxRecipeBytes));
+        if (std::find(read_.begin(), read_.end(), path) == read_.end()) read_.push_back(path);
+        return std::optional(std::move(text));
+      }
+    }
+    return std::optional<std::string>();
+  }
+
+  // What `name` of an import stands for.
+  Result<Snippet> find_import(const std::string& name, uint32_t depth) {
     const fs::path path(name);
     const bool leaves = std::find(path.begin(), path.end(), "..") != path.end();
     if (name.empty() || path.is_absolute() || leaves) {
       return fail(ErrorCode::kUnsupported, "imports: '{}'; expected a path below modelopt_recipes",
                   name);
     }
-    CKPT_ASSIGN(auto beside, find_file(name, from));
-    if (beside) return in(name, resolved(*beside, depth + 1));
     if (auto shipped = library_snippet(name)) return std::move(*shipped);
+    CKPT_ASSIGN(const auto beside, in(fmt::format("imports: '{}'", name), read_file(name)));
+    if (beside) return in(name, resolved(*beside, depth + 1));
     return fail_with_hint(ErrorCode::kUsage, "the recipe inside the modelopt_recipes it came with",
                           "imports: '{}' is neither beside the recipe nor one that ModelOpt 0.47 "
                           "ships",
@@ -147,15 +156,15 @@ class RecipeLoader {
   }
 
   // The text as a value, without "imports" and "$import".
-  Result<Snippet> resolved(const RecipeText& file, uint32_t depth) {
+  Result<Snippet> resolved(const std::string& text, uint32_t depth) {
     if (depth > kMaxImportDepth || ++files_ > kMaxImports) {
       return fail(ErrorCode::kUnsupported, "imports go round in a circle, or are too many");
     }
     Snippet out;
     if (depth > 0) {
-      CKPT_ASSIGN(out.kind, schema_of(file.text));
+      CKPT_ASSIGN(out.kind, schema_of(text));
     }
-    CKPT_ASSIGN(std::vector<JsonValue> documents, parse_strict_yaml(file.text));
+    CKPT_ASSIGN(std::vector<JsonValue> documents, parse_strict_yaml(text));
     if (documents.empty() || documents.size() > 2 ||
         (documents.size() == 2 && !documents[0].is_object())) {
       return fail(ErrorCode::kUnsupported, "{} YAML documents; expected one, or imports and one",
@@ -166,7 +175,7 @@ class RecipeLoader {
     Imports imports;
     const JsonValue* said = member(documents[0], "imports");
     if (said != nullptr && !said->is_null()) {
-      CKPT_ASSIGN(imports, read_imports(*said, file, depth));
+      CKPT_ASSIGN(imports, read_imports(*said, depth));
     }
     if (body.is_object()) body.erase("imports");
     CKPT_ASSIGN(out.value, put_in(body, imports));
@@ -185,7 +194,7 @@ class RecipeLoader {
     return {};
   }
 
-  Result<Imports> read_imports(const JsonValue& said, const RecipeText& file, uint32_t depth) {
+  Result<Imports> read_imports(const JsonValue& said, uint32_t depth) {
     if (!said.is_object()) {
       return fail(ErrorCode::kUnsupported, "imports: expected names and paths");
     }
@@ -193,7 +202,7 @@ class RecipeLoader {
     for (const auto& [name, path] : said.items()) {
       if (!path.is_string()) return fail(ErrorCode::kUnsupported, "imports: '{}': no path", name);
       const std::string& where = path.get_ref<const std::string&>();
-      CKPT_ASSIGN(out[name], find_import(where, file, depth));
+      CKPT_ASSIGN(out[name], find_import(where, depth));
       if (out[name].kind == SnippetKind::kNone) {
         return fail(ErrorCode::kUnsupported,
                     "imports: '{}' has no comment that says its modelopt-schema", where);
@@ -265,6 +274,8 @@ class RecipeLoader {
   }
 
   const Context& context_;
+  std::vector<std::pair<fs::path, fs::path>> folders_;  // and what stands before an import's name
+  std::vector<fs::path> read_;
   uint32_t files_ = 0;
   uint64_t imported_values_ = 0;
 };
@@ -272,7 +283,14 @@ class RecipeLoader {
 }  // namespace
 
 Result<JsonValue> load_quant_recipe(const std::string& name, const Context& context) {
-  return RecipeLoader(context).load(name);
+  RecipeLoader loader(context);
+  CKPT_ASSIGN(JsonValue out, loader.load(name));
+  std::vector<std::string> files;
+  for (const fs::path& file : loader.files()) files.push_back(file.string());
+  if (!files.empty()) {
+    context.note(fmt::format("preset {}: its imports are of {}", name, fmt::join(files, ", ")));
+  }
+  return out;
 }
 
 }  // namespace ckpt

@@ -174,7 +174,23 @@ TEST(GgufGeneralYaml, AliasesOfAliasesHaveAnEnd) {
   }
   const auto read = parse_yaml(text);
   ASSERT_FALSE(read);
-  EXPECT_NE(read.error().text().find("too many values"), std::string::npos) << read.error().text();
+  EXPECT_NE(read.error().text().find("repeat more than"), std::string::npos) << read.error().text();
+}
+
+// What is counted are bytes: one long text a thousand times, and anchors inside of each other, of
+// which each keeps what the next one holds.
+TEST(GgufGeneralYaml, AliasesOfLongTextsHaveAnEnd) {
+  std::string text = "a: &a " + std::string(1'000'000, 'x') + "\nb: [";
+  for (int i = 0; i < 1000; ++i) text += "*a, ";
+  const auto repeated = parse_yaml(text + "]\n");
+  ASSERT_FALSE(repeated);
+  EXPECT_NE(repeated.error().text().find("repeat more than"), std::string::npos);
+  std::string nested = "a: ";
+  for (int i = 0; i < 30; ++i) nested += fmt::format("&a{} [", i);
+  nested += std::string(1'000'000, 'x') + std::string(30, ']') + "\n";
+  EXPECT_FALSE(parse_yaml(nested));
+  const auto few = parse_yaml("a: &a " + std::string(1000, 'x') + "\nb: [*a, *a, *a]\n");
+  EXPECT_TRUE(few);
 }
 
 // As the converter's reader has them.

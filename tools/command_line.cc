@@ -11,6 +11,7 @@
 #include "core/base/nearest.h"
 #include "tools/habits.h"
 #include "tools/type_names.h"
+#include "tools/typed_words.h"
 #include "tools/version.h"
 
 namespace ckpt {
@@ -45,7 +46,6 @@ CLI::Option* add_target(CLI::App& app, const Option& option) {
 CLI::Validator in_bounds(std::pair<int, int> bounds) {
   const auto [low, high] = bounds;
   const auto check = [low, high](const std::string& text) {
-    if (text.empty()) return std::string("an empty value");
     int value = 0;
     const bool fits = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
     if (fits) return std::string();
@@ -59,8 +59,7 @@ CLI::Validator in_bounds(std::pair<int, int> bounds) {
 void add_option(CLI::App& app, const Option& option) {
   CLI::Option* added = add_target(app, option);
   const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
-  const bool stands_alone = !option.names.starts_with('-');
-  if (is_list && stands_alone) {
+  if (is_list && stands_alone(option)) {
     added->expected(1, CLI::detail::expected_max_vector_size);
   } else if (is_list || option.may_repeat) {
     take_one_at_a_time(added);
@@ -99,15 +98,12 @@ Status check_verb(const std::vector<std::string>& words) {
   return unknown_verb(words, verbs);
 }
 
-// An empty value is a variable of the shell that was not set: the option would have no effect.
-Status check_values(const CLI::App& app, const Verb& verb) {
-  for (const Option& option : verb.options.declared()) {
-    if (!takes_value(option) || option.is_value_optional) continue;
-    const std::string name = option.names.substr(0, option.names.find(','));
-    const std::vector<std::string> values = app.get_option(name)->results();
-    if (std::find(values.begin(), values.end(), "") == values.end()) continue;
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt help {}", verb.command->name),
-                          "{}: an empty value", name);
+// Whatever else is wrong with the line: a parser that took a wrong word for a value misleads.
+Status check_words(const std::vector<std::string>& words,
+                   const std::vector<std::unique_ptr<Verb>>& verbs) {
+  for (const auto& verb : verbs) {
+    if (words.empty() || verb->command->name != words[0]) continue;
+    return check_typed_words(words[0], std::span(words).subspan(1), verb->options);
   }
   return {};
 }
@@ -207,6 +203,7 @@ CommandLine::CommandLine(CommonOptions& common, std::string& memory)
 
 Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
   CKPT_TRY(check_verb(words));
+  CKPT_TRY(check_words(words, verbs_));
   CLI::App& app = parser_->app;
   std::vector<std::string> from_back(words.rbegin(), words.rend());  // as CLI11 takes its vector
   try {
@@ -225,7 +222,6 @@ Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
   for (const auto& verb : verbs_) {
     const CLI::App* sub = app.get_subcommand(std::string(verb->command->name));
     if (!sub->parsed()) continue;
-    CKPT_TRY(check_values(*sub, *verb));
     CKPT_TRY(check_choices(*sub, *verb));
     verb->options.set_typed(typed_options(*sub));
     return verb.get();

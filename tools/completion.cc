@@ -9,6 +9,7 @@
 #include "checks/checks.h"
 #include "tools/commands.h"
 #include "tools/type_names.h"
+#include "tools/typed_words.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -40,13 +41,8 @@ std::vector<std::string> listed_values(std::string_view names) {
 }
 
 CompletedOption completed(const Option& option) {
-  CompletedOption out{
-      {}, option.help.substr(0, option.help.find('\n')), takes_value(option), option.choices};
-  for (size_t at = 0; option.names.starts_with('-') && at < option.names.size();) {
-    const size_t end = std::min(option.names.find(',', at), option.names.size());
-    out.names.push_back(option.names.substr(at, end - at));
-    at = end + 1;
-  }
+  CompletedOption out{names_of(option), option.help.substr(0, option.help.find('\n')),
+                      takes_value(option), option.choices};
   if (out.values.empty()) out.values = listed_values(option.names);
   return out;
 }

@@ -170,3 +170,45 @@ def write_large(path, size=1 << 32):
         out.write(struct.pack("<Q", len(header)) + header)
         out.truncate(8 + len(header) + size)
     (path / "config.json").write_text("{}")
+
+
+# Whoever builds options from variables that are not set must not get less than was asked for.
+@pytest.mark.parametrize("value", ["", True, "--", "--json", [""], ["a", ""]])
+@pytest.mark.parametrize("verb, option", [(ckpt.verify, "ignore"), (ckpt.verify, "public_key"), (ckpt.publish, "sign"),
+                                          (ckpt.publish, "password_file"), (ckpt.doctor, "for_"), (ckpt.patch, "out")])
+def test_a_missing_value_is_refused(folder, verb, option, value):
+    shutil.copytree(MODEL, "m")
+    before = sorted(pathlib.Path(".").rglob("*"))
+    with pytest.raises(ckpt.CkptError) as refused:
+        verb("m", **{option: value})
+    assert (refused.value.code, refused.value.exit_code) == ("usage", 2)
+    assert "empty value" in str(refused.value) or "its value is missing" in str(refused.value)
+    assert sorted(pathlib.Path(".").rglob("*")) == before
+
+
+@pytest.mark.parametrize("value", [b"a", {"a"}, {"a": "b"}, [None], [True], [["a"]], object()])
+def test_a_value_that_is_no_text_is_refused(folder, value):
+    with pytest.raises(TypeError):
+        ckpt.verify(MODEL, ignore=value)
+
+
+@pytest.mark.parametrize("path", ["", None, True, b"m", []])
+def test_a_path_is_a_path(folder, path):
+    with pytest.raises((TypeError, ckpt.CkptError)):
+        ckpt.show(path)
+
+
+def test_what_is_left_out_is_no_option(folder):
+    shutil.copytree(MODEL, "m")
+    assert ckpt.convert("m", "o", dry_run=True, keep=[], force=False, to=None, header_slack=0).ok
+
+
+def test_an_empty_ignore_does_not_end_the_signature_check(folder):
+    shutil.copytree(MODEL, "m")
+    for name in ("own", "stranger"):
+        subprocess.run(f"openssl ecparam -name prime256v1 -genkey -noout -out {name}.pem && "
+                       f"openssl pkey -in {name}.pem -pubout -out {name}.pub", shell=True, check=True, capture_output=True)
+    ckpt.publish("m", sign="stranger.pem")
+    assert not ckpt.verify("m", public_key="own.pub").sound
+    with pytest.raises(ckpt.CkptError):
+        ckpt.verify("m", ignore="", public_key="own.pub")

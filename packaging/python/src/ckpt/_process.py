@@ -9,6 +9,7 @@ import subprocess
 import sysconfig
 import tempfile
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, Callable, Dict, Sequence, Union
 
@@ -75,17 +76,27 @@ def find_binary() -> str:
     return found
 
 
+def _text(name: str, value: Any) -> str:
+    """What may be a word of a command line: a text, a path, a number. All else would be written as Python shows it."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, str) or (isinstance(value, Real) and not isinstance(value, bool)):
+        return str(value)
+    raise TypeError(f"{name}: {value!r}; expected a text, a path or a number")
+
+
 def words_of(options: dict[str, OptionValue]) -> list[str]:
-    """shard_size="5GB" as --shard-size=5GB; a list as the option several times."""
+    """shard_size="5GB" as --shard-size=5GB; a list or tuple as the option several times; True as a flag; None, False and
+    an empty list as no option at all. The program refuses an empty text, and True for an option with a value."""
     words: list[str] = []
     for key, value in options.items():
         name = "--" + key.rstrip("_").replace("_", "-")
-        values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-        for each in values:
-            if each is True:
-                words.append(name)
-            elif each is not None and each is not False:
-                words.append(f"{name}={os.fspath(each) if isinstance(each, os.PathLike) else each}")
+        if value is True:
+            words.append(name)
+        elif isinstance(value, (list, tuple)):
+            words += [f"{name}={_text(key, each)}" for each in value]
+        elif value is not None and value is not False:
+            words.append(f"{name}={_text(key, value)}")
     return words
 
 
@@ -115,7 +126,7 @@ def run(verb: str, positionals: Sequence[Value], options: dict[str, OptionValue]
     words = [find_binary(), verb, "--json", *words_of(options)]
     if progress is not None:
         words.append("--progress=json")
-    words += ["--", *(os.fspath(one) if isinstance(one, os.PathLike) else str(one) for one in positionals)]
+    words += ["--", *(_text("path", one) for one in positionals)]
     objects: list[Object] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as talk:
         # A session of its own: Ctrl-C comes to Python alone, which then ends the program once; a second signal would

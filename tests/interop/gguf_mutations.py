@@ -9,7 +9,7 @@ usage: gguf_mutations.py CKPT TESTDATA [options]
   --record         writes the table
   --families DIR   of other checkpoints, DIR/NAME/hf each, instead of TESTDATA's
   --half 0|1       only every second architecture
-  --many N         changes of a kind for each file (2)
+  --many N         changes of a kind for each file (1)
   --limit SHARE    of false yes and of false no (0.01)
 
 A false yes: the library refuses the file, stops or computes nothing, and the doctor says that it loads. A false no: it
@@ -341,7 +341,7 @@ def main():
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--families", type=pathlib.Path)
     parser.add_argument("--half", type=int)
-    parser.add_argument("--many", type=int, default=2)
+    parser.add_argument("--many", type=int, default=1)
     parser.add_argument("--limit", type=float, default=0.01)
     typed = parser.parse_args()
     table = typed.table or typed.testdata / "doctor" / "llama.cpp.tsv"

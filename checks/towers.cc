@@ -218,8 +218,8 @@ constexpr Rules kQwen3VlLists[] = {kQwen3VlMergers};
 constexpr Rules kQwen25VlLists[] = {kQwen25VlBlocks};
 constexpr Rules kQwen2VlLists[] = {kQwen2VlBlocks};
 constexpr Rules kMistral3Lists[] = {kPixtralLayers, kMistral3Projector};
-constexpr Rules kGemma3Lists[] = {kSiglipLayers, kGemma3Projector};
-constexpr Rules kLlama4Lists[] = {kLlama4Tower};
+constexpr Rules kGemma3TowerLists[] = {kSiglipLayers, kGemma3Projector};
+constexpr Rules kLlama4TowerLists[] = {kLlama4Tower};
 
 constexpr TowerTable kTowers[] = {
     {" qwen3_vl qwen3_vl_moe ", "model.visual.blocks", "depth", "num_heads", kQwen3VlLists,
@@ -230,9 +230,9 @@ constexpr TowerTable kTowers[] = {
     {" mistral3 ", "vision_tower.transformer.layers", "num_hidden_layers", "num_attention_heads",
      kMistral3Lists, kMistral3TowerFields},
     {" gemma3 ", "vision_tower.vision_model.encoder.layers", "num_hidden_layers",
-     "num_attention_heads", kGemma3Lists, kGemma3TowerFields},
+     "num_attention_heads", kGemma3TowerLists, kGemma3TowerFields},
     {" llama4 ", "vision_model.model.layers", "num_hidden_layers", "num_attention_heads",
-     kLlama4Lists, kLlama4TowerFields},
+     kLlama4TowerLists, kLlama4TowerFields},
 };
 
 // vision_config, with what shapes take from around it.

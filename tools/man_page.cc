@@ -7,6 +7,7 @@
 #include "core/base/words.h"
 #include "tools/commands.h"
 #include "tools/type_names.h"
+#include "tools/typed_words.h"
 #include "tools/version.h"
 #include "transforms/transforms.h"
 
@@ -84,8 +85,6 @@ std::string what_it_does(std::string_view help) {
   if (!out.empty() && out[0] >= 'A' && out[0] <= 'Z') out[0] = static_cast<char>(out[0] + 32);
   return out;
 }
-
-bool stands_alone(const Option& option) { return !option.names.starts_with("-"); }
 
 // As help calls the value; empty for a flag.
 std::string value_word(const Option& option) {

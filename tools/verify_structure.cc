@@ -14,10 +14,10 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-using Verdict = StructureFinding::Verdict;
+using StructureVerdict = StructureFinding::Verdict;
 
 void add_bad(std::vector<StructureFinding>& found, const std::string& path, Error error) {
-  const Verdict verdict = error.code == ErrorCode::kCorrupt ? Verdict::kBad : Verdict::kUnsupported;
+  const StructureVerdict verdict = error.code == ErrorCode::kCorrupt ? StructureVerdict::kBad : StructureVerdict::kUnsupported;
   std::string hint = std::exchange(error.hint, {});
   std::string text = error.text();
   const std::string where = path + ": ";
@@ -49,7 +49,7 @@ Status judge_loose_file(const Format& format, const fs::path& path,
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
   if (exists) return judge(format, path, found).map([](const std::set<std::string>&) {});
   found.push_back({path.string(), "missing; the first of the files that the model was cut into",
-                   Verdict::kBad, "downloading it"});
+                   StructureVerdict::kBad, "downloading it"});
   return {};
 }
 
@@ -97,7 +97,7 @@ Result<std::vector<StructureFinding>> find_structure(const fs::path& path) {
     return Failure(format.error());
   }
   if (!is_folder) return found;
-  const bool is_unsound = !found.empty() && found.front().verdict != Verdict::kSound;
+  const bool is_unsound = !found.empty() && found.front().verdict != StructureVerdict::kSound;
   const auto is_judged = [&](const std::string& name) {
     return is_unsound ? is_file_of(path, name) : files.contains(name);
   };
@@ -108,7 +108,7 @@ Result<std::vector<StructureFinding>> find_structure(const fs::path& path) {
 Status check_structure(const fs::path& path, bool may_be_other, Findings& findings) {
   CKPT_ASSIGN(const auto found, find_structure(path));
   for (const StructureFinding& one : found) {
-    if (one.verdict == Verdict::kSound) {
+    if (one.verdict == StructureVerdict::kSound) {
       findings.good(one.path, one.found);
       findings.checked("structure");
     } else {

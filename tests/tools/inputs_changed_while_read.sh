@@ -5,8 +5,10 @@ while_changing() {
   (while :; do eval "$1"; sleep 0.005; done) &
   changing=$!
   shift
-  "$@" 2>&1 >/dev/null; echo "exit $?"
+  "$@" > /dev/null 2> said; echo "exit $?"
   kill $changing; wait $changing 2>/dev/null
+  # A new file may have got the number of the one before it.
+  sed 's/became another file/was written to/' said; rm said
 }
 echo '--- weights'
 while_changing 'touch in/model.safetensors' "$ckpt" convert in out --quiet

@@ -14,6 +14,13 @@ namespace {
 
 uint64_t divided(uint64_t over, uint64_t under) { return under == 0 ? 0 : over / under; }
 
+// Graphs that stop where rope turns a part of a head alone, and those that do not ask for values as
+// wide as keys.
+constexpr std::string_view kTurnedWhole =
+    " llama granite granitemoe llama4 mistral3 ernie4_5 ernie4_5-moe exaone4 olmo olmo2 olmoe qwen2"
+    " qwen2moe qwen2vl qwen3 qwen3moe qwen3vl qwen3vlmoe seed_oss smollm3 starcoder2 ";
+constexpr std::string_view kOtherValues =
+    " gemma gemma2 gemma3 gpt-oss phimoe deepseek2 glm-dsa lfm2 lfm2moe ";
 constexpr std::string_view kRopeScalings = " none linear yarn longrope ";
 
 }  // namespace
@@ -256,7 +263,12 @@ std::string GgufNumbers::fault() const {
     return fmt::format("rope.scaling.type is '{}'", *scaling);
   }
   const JsonValue all = of(0);
-  if (prefix_ == "llama." && all["head"] != 0 && all["rot"] != all["k"]) {
+  const std::string_view name = std::string_view(prefix_).substr(0, prefix_.size() - 1);
+  if (!has_word(kOtherValues, name) && all["k"] != all["v"]) {
+    return fmt::format("attention.key_length is {} and value_length {}", all["k"].dump(),
+                       all["v"].dump());
+  }
+  if (has_word(kTurnedWhole, name) && all["rot"] != all["k"]) {
     return fmt::format("rope.dimension_count is {}; heads have {} values", all["rot"].dump(),
                        all["k"].dump());
   }

@@ -122,7 +122,8 @@ TEST(DoctorGguf, Tokenizer) {
   EXPECT_EQ(told_after([](Checkpoint& c) {
               c.tensors[0] = gguf_tensor("token_embd.weight", {5, 64}, "f32");
             }),
-            "does not load\nG03 tokenizer.ggml.tokens: 4 tokens; token_embd.weight has 5 rows");
+            "does not load\nG03 tokenizer.ggml.tokens: 4 tokens; token_embd.weight has 5 rows\n"
+            "G06 token_embd.weight: [5, 64]; expected [4, 64]");
   EXPECT_EQ(told_after([](Checkpoint& c) {
               c.metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(4));
             }),

@@ -17,7 +17,8 @@ namespace {
 using StructureVerdict = StructureFinding::Verdict;
 
 void add_bad(std::vector<StructureFinding>& found, const std::string& path, Error error) {
-  const StructureVerdict verdict = error.code == ErrorCode::kCorrupt ? StructureVerdict::kBad : StructureVerdict::kUnsupported;
+  const StructureVerdict verdict =
+      error.code == ErrorCode::kCorrupt ? StructureVerdict::kBad : StructureVerdict::kUnsupported;
   std::string hint = std::exchange(error.hint, {});
   std::string text = error.text();
   const std::string where = path + ": ";

@@ -60,7 +60,7 @@ struct Tower {
 const Tower kTowers[] = {
     {"qwen3-vl", "model.visual.deepstack_merger_list.0.norm.weight", "depth"},
     {"qwen3-vl-moe", "model.visual.blocks.2.attn.proj.weight", "num_position_embeddings"},
-    {"qwen25-vl", "visual.blocks.0.mlp.gate_proj.weight", "intermediate_size"},
+    {"qwen25-vl", "visual.blocks.0.mlp.down_proj.weight", "intermediate_size"},
     {"mistral3", "multi_modal_projector.linear_1.weight", "num_hidden_layers"},
     {"gemma3-vl", "vision_tower.vision_model.encoder.layers.0.layer_norm1.weight", "image_size"},
     {"llama4", "vision_model.vision_adapter.mlp.fc2.weight", "projector_output_dim"},

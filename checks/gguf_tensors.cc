@@ -21,7 +21,7 @@ constexpr std::string_view kScaled =
 constexpr std::string_view kScaledExperts = " ffn_gate_exps ffn_down_exps ffn_up_exps ";
 
 // "attn_q.bias" of "blk.3.attn_q.bias".
-std::string_view kind_of(std::string_view name) {
+std::string_view tensor_kind(std::string_view name) {
   return name.substr(std::min(name.size(), name.find('.', 4)));
 }
 
@@ -259,9 +259,9 @@ class GgufTensors {
       if (use.found.empty() || !lost_.empty()) continue;
       std::vector<std::string> missing;  // here; a model may have one of three biases
       for (const std::string& name : use.missing) {
-        const bool is_found =
-            std::any_of(use.found.begin(), use.found.end(),
-                        [&](const std::string& other) { return kind_of(other) == kind_of(name); });
+        const bool is_found = std::any_of(
+            use.found.begin(), use.found.end(),
+            [&](const std::string& other) { return tensor_kind(other) == tensor_kind(name); });
         if (is_found) missing.push_back(name);
       }
       tell_of(missing, fmt::format("missing; '{}' is there", use.found.front()),

@@ -145,7 +145,7 @@ class Comparison {
   }
 
   ModelForm form() {
-    ModelForm out;
+    ModelForm out = form_of(on_.checkpoint.tensors);
     out.has_head = !on_.model_class.ends_with("Model");
     const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
     for (const auto& [name, tensor] : held_) {

@@ -94,6 +94,7 @@ class Expansion {
   Status find_kinds();
   Status add_nextn_kinds();
   bool is_sparse(uint64_t layer) const;
+  Status check_room(uint64_t count) const;
   Status add(std::string name, const ParameterRule& rule, const std::vector<uint64_t>& shape,
              ModelPart part);
   Status add_text(const ParameterRule& rule);
@@ -203,13 +204,19 @@ bool Expansion::holds(std::string_view when, const LayerKind& kind) const {
   return true;
 }
 
+Status Expansion::check_room(uint64_t count) const {
+  const uint64_t most =
+      std::min(kMaxModelParameters, kMaxParametersBeyond + 4 * std::min(form_.held, kMaxTensors));
+  if (count <= most && out_.size() <= most - count) return {};
+  return fail(ErrorCode::kUnsupported,
+              "config.json: {} layers of {} experts are more than {} parameters; {} tensors are "
+              "there",
+              layers_, experts_, most, form_.held);
+}
+
 Status Expansion::add(std::string name, const ParameterRule& rule,
                       const std::vector<uint64_t>& shape, ModelPart part) {
-  if (out_.size() >= kMaxModelParameters) {
-    return fail(ErrorCode::kUnsupported,
-                "config.json: {} layers of {} experts are more than {} parameters", layers_,
-                experts_, kMaxModelParameters);
-  }
+  CKPT_TRY(check_room(1));
   const bool is_tied = rule.when == "head" && text_.is_true("tie_word_embeddings");
   const bool is_optional = rule.when.find("optional") != rule.when.npos;
   out_.push_back({std::move(name), shape, rule.cut, part, !is_tied && !is_optional});
@@ -220,6 +227,7 @@ Status Expansion::add_in_layer(std::string_view layer, const ParameterRule& rule
                                const std::vector<uint64_t>& shape, ModelPart part) {
   const size_t blank = rule.name.find("{}");
   if (blank == rule.name.npos) return add(fmt::format("{}{}", layer, rule.name), rule, shape, part);
+  CKPT_TRY(check_room(experts_));
   for (uint64_t expert = 0; expert < experts_; ++expert) {
     CKPT_TRY(add(fmt::format("{}{}{}{}", layer, rule.name.substr(0, blank), expert,
                              rule.name.substr(blank + 2)),
@@ -293,6 +301,16 @@ Status Expansion::add_tower() {
 }
 
 }  // namespace
+
+uint64_t held_by(const Tensor& tensor) {
+  return tensor.shape.size() == 3 ? std::clamp<uint64_t>(tensor.shape[0], 1, kMaxTensors) : 1;
+}
+
+ModelForm form_of(const std::vector<Tensor>& tensors) {
+  ModelForm out;
+  for (const Tensor& tensor : tensors) out.held += held_by(tensor);
+  return out;
+}
 
 Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
                                                    const ModelForm& form) {

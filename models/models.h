@@ -17,6 +17,7 @@
 
 #include "core/base/result.h"
 #include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
 
 namespace ckpt {
 
@@ -95,7 +96,10 @@ struct ModelForm {
   bool has_head = true;         // of a class that computes logits
   bool has_stacked_experts = false;
   bool has_vision = false, has_mtp = false;
+  uint64_t held = 0;  // tensors that are there, each expert of a stack as one
 };
+uint64_t held_by(const Tensor& tensor);
+ModelForm form_of(const std::vector<Tensor>& tensors);  // all else as it is above
 
 struct Parameter {
   std::string name;
@@ -108,6 +112,9 @@ struct Parameter {
 // More layers, or experts of all layers, than any model has.
 inline constexpr uint64_t kMaxModelLayers = 10'000;
 inline constexpr uint64_t kMaxModelParameters = 4'000'000;
+// A few bytes of config.json can ask for any number of parameters: those of a model of which few
+// tensors are there have another bound, four times what is held and these.
+inline constexpr uint64_t kMaxParametersBeyond = 100'000;
 
 // All parameters of a model by `rules`; `defaults` is the table of the configuration's class, which
 // is another one when architectures and model_type disagree. `text` is the text part's

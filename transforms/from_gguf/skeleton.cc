@@ -89,7 +89,7 @@ Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonV
     }
     return out;
   }
-  ModelForm form;
+  ModelForm form = form_of(file.tensors);
   const std::string nextn = std::string(family.name) + ".nextn_predict_layers";
   form.has_mtp = file.metadata.find_unsigned(nextn).value_or(0) > 0;
   return expected_parameters({*family.parameters, *family.parameters, config}, form);

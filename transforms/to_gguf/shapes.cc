@@ -47,6 +47,7 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
   ModelForm form;
   form.has_mtp = model.mtp_layers != 0;
   for (const NamedTensor& named : tensors) {
+    form.held += held_by(named.tensor);
     form.has_stacked_experts |= named.name.find(".experts.gate_up_proj") != std::string::npos ||
                                 named.name.find(".experts.down_proj") != std::string::npos;
   }

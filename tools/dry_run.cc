@@ -113,7 +113,6 @@ void show_output(const Console& console, const Output& output) {
 }  // namespace
 
 void show_plan(const Console& console, const Plan& plan) {
-  for (const Output& output : plan.outputs) show_output(console, output);
   for (const SpaceNeed& need : space_needs(plan, Leftovers::kKeep)) {
     console.object("space", {{"folder", need.folder.string()},
                              {"needed_bytes", need.needed_bytes},
@@ -121,8 +120,10 @@ void show_plan(const Console& console, const Plan& plan) {
     const std::string both =
         fmt::format("{}: needs {}, {} are free", need.folder.string(),
                     human_bytes(need.needed_bytes), human_bytes(need.free_bytes));
-    need.fits() ? console.talk(both) : console.warn(both + "; the outputs do not fit");
+    if (!need.fits()) console.warn(both + "; the outputs do not fit");
+    if (need.fits()) console.answer(both);
   }
+  for (const Output& output : plan.outputs) show_output(console, output);
 }
 
 }  // namespace ckpt

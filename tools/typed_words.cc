@@ -58,7 +58,7 @@ class TypedWords {
     const std::string_view name = word.substr(0, equals);
     const Option* option = find(name);
     if (option == nullptr) return {};  // which the parser says
-    if (equals != word.npos) return check_value(name, "=", word.substr(equals + 1));
+    if (equals != word.npos) return check_value(*option, name, "=", word.substr(equals + 1));
     return check_next(name, *option);
   }
 
@@ -71,7 +71,7 @@ class TypedWords {
       if (!takes_value(*option)) continue;
       const std::string_view rest = word.substr(letter + 1);
       if (rest.empty()) return check_next(name, *option);
-      return check_value(name, "", rest == "=" ? std::string_view() : rest);
+      return check_value(*option, name, "", rest == "=" ? std::string_view() : rest);
     }
     return {};
   }
@@ -79,15 +79,16 @@ class TypedWords {
   // The value is the next word, which the parser takes whatever it is.
   Status check_next(std::string_view name, const Option& option) {
     if (!takes_value(option) || option.is_value_optional || at_ + 1 == words_.size()) return {};
-    return check_value(name, " ", words_[++at_]);
+    return check_value(option, name, " ", words_[++at_]);
   }
 
-  Status check_value(std::string_view name, std::string_view between,
+  Status check_value(const Option& option, std::string_view name, std::string_view between,
                      std::string_view value) const {
     if (value.empty()) return is_empty(name);
     const bool is_mistyped = between == " " && value.starts_with("--");
     if (value != "--" && !is_mistyped && !is_own_option(value)) return {};
-    const std::string meant = value == "--"
+    const bool is_file = std::holds_alternative<std::filesystem::path*>(option.target);
+    const std::string meant = value == "--" || !is_file
                                   ? fmt::format("ckpt help {}", command_)
                                   : fmt::format("{}{}{} for a file of that name", name, between,
                                                 shell_word(fmt::format("./{}", value)));

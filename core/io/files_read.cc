@@ -75,7 +75,7 @@ Status check_unchanged(const std::filesystem::path& path, const FileState& befor
     return fail(ErrorCode::kIo, "{}: cannot be opened again: {}", path.string(),
                 std::strerror(error));
   }
-  CKPT_ASSIGN(const struct stat status, status_of(file));
+  CKPT_ASSIGN(const struct stat status, in(path.string(), status_of(file)));
   const FileState now = state_of(status);
   if (now == before) return {};
   if (now.device != before.device || now.inode != before.inode) {
@@ -113,8 +113,8 @@ Result<struct stat> note_opened(const Descriptor& file, const std::filesystem::p
     const std::lock_guard lock(recorders().mutex);
     is_noted = !recorders().all.empty();
   }
-  if (!is_noted) return status_of(file);
-  CKPT_ASSIGN(const struct stat status, settled_status(file));
+  if (!is_noted) return in(path.string(), status_of(file));
+  CKPT_ASSIGN(const struct stat status, in(path.string(), settled_status(file)));
   const std::lock_guard lock(recorders().mutex);
   for (FilesRead* recorder : recorders().all) {
     recorder->files_.emplace(path.string(), state_of(status));

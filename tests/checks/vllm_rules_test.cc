@@ -26,7 +26,7 @@ Checkpoint open_folder(const std::string& name) {
 Checkpoint family(const std::string& name) { return open_folder("families/" + name + "/hf"); }
 
 // Sets the field at a path of names between slashes, as "vision_config/depth".
-void set(Checkpoint& model, const std::string& path, const Json& value) {
+void set_at(Checkpoint& model, const std::string& path, const Json& value) {
   Json json = Json::parse(model.find_document("config.json")->text());
   json[Json::json_pointer("/" + path)] = value;
   model.set_document("config.json", json.dump(2));
@@ -79,9 +79,9 @@ TEST(VllmRules, TowersAreComparedWithTheirConfiguration) {
     tensor.shape.back() /= 2;
     EXPECT_TRUE(says(halved, "W09")) << tower.family;
     Checkpoint other = good;
-    set(other, std::string("vision_config/") + tower.field, 1000);
+    set_at(other, std::string("vision_config/") + tower.field, 1000);
     EXPECT_TRUE(says(other, "W02") || says(other, "W09")) << tower.family;
-    set(other, std::string("vision_config/") + tower.field, "seven");
+    set_at(other, std::string("vision_config/") + tower.field, "seven");
     EXPECT_TRUE(says(other, "C42")) << tower.family;
   }
 }
@@ -89,7 +89,7 @@ TEST(VllmRules, TowersAreComparedWithTheirConfiguration) {
 TEST(VllmRules, HeadsOfATowerDivideItsWidth) {
   Checkpoint model = family("qwen3-vl");
   for (const Json& value : {Json(3), Json(0), Json(-2), Json("two"), Json(nullptr)}) {
-    set(model, "vision_config/num_heads", value);
+    set_at(model, "vision_config/num_heads", value);
     EXPECT_TRUE(says(model, "C42")) << value;
   }
 }
@@ -110,7 +110,7 @@ TEST(VllmRules, ActivationsAreOnesThatTheClassLooksUp) {
   for (const auto& [name, field] : kFields) {
     Checkpoint model = family(name);
     EXPECT_FALSE(says(model, "C27")) << name;
-    set(model, field, "no-such-thing");
+    set_at(model, field, "no-such-thing");
     EXPECT_TRUE(says(model, "C27")) << name << " " << field;
   }
 }
@@ -119,12 +119,12 @@ TEST(VllmRules, NumbersOfShapesThatAreNoneAreRefusedForEveryFamily) {
   for (const char* name : {"olmo2", "mixtral", "phi3", "seed-oss", "exaone4", "gpt-oss"}) {
     for (const Json& value : {Json("seven"), Json::array({64}), Json(64.5), Json(nullptr)}) {
       Checkpoint model = family(name);
-      set(model, "hidden_size", value);
+      set_at(model, "hidden_size", value);
       EXPECT_TRUE(says(model, "C42")) << name << " " << value;
     }
   }
   Checkpoint model = family("olmo2");
-  set(model, "num_key_value_heads", 3);
+  set_at(model, "num_key_value_heads", 3);
   EXPECT_TRUE(says(model, "C42"));
 }
 
@@ -133,21 +133,21 @@ TEST(VllmRules, RopeIsAskedForAsTheClassAsks) {
       {"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 64}};
   const Json old_name = {{"type", "linear"}, {"factor", 2.0}};
   Checkpoint model = family("olmo2");
-  set(model, "rope_scaling", yarn);
+  set_at(model, "rope_scaling", yarn);
   EXPECT_TRUE(says(model, "C17"));
-  set(model, "rope_scaling", old_name);
+  set_at(model, "rope_scaling", old_name);
   EXPECT_FALSE(says(model, "C17"));
   model = family("qwen3-vl");
-  set(model, "text_config/rope_scaling", old_name);
+  set_at(model, "text_config/rope_scaling", old_name);
   EXPECT_TRUE(says(model, "C17"));
   model = family("deepseek-v3");
-  set(model, "rope_scaling", Json{{"rope_type", "linear"}, {"factor", 2.0}});
+  set_at(model, "rope_scaling", Json{{"rope_type", "linear"}, {"factor", 2.0}});
   EXPECT_TRUE(says(model, "C17"));
   Json wrong = yarn;
   wrong["mscale"] = Json::array({1});
-  set(model, "rope_scaling", wrong);
+  set_at(model, "rope_scaling", wrong);
   EXPECT_TRUE(says(model, "C17"));
-  set(model, "rope_scaling", yarn);
+  set_at(model, "rope_scaling", yarn);
   EXPECT_FALSE(says(model, "C17"));
 }
 
@@ -155,7 +155,7 @@ TEST(VllmRules, PartsOfAWrapperAreOfTypesThatAreKnown) {
   for (const char* part : {"text_config/model_type", "vision_config/model_type"}) {
     Checkpoint model = family("mistral3");
     EXPECT_FALSE(says(model, "C31"));
-    set(model, part, "no-such-thing");
+    set_at(model, part, "no-such-thing");
     EXPECT_TRUE(says(model, "C31")) << part;
   }
 }

@@ -84,14 +84,18 @@ TEST(Failure, OutThatExistsStaysUnlessForced) {
   EXPECT_EQ(read_file(folder / "out.gguf"), "precious");
 }
 
-TEST(Failure, ForceReplacesACheckpointWhole) {
+TEST(Failure, ForceReplacesACheckpointWholeAndNothingElse) {
   const TemporaryFolder folder;
   fs::copy(testdata("qwen3-micro"), folder / "out");
-  write_file(folder / "out" / "model-00009-of-00009.safetensors", "left over");
+  const fs::path other = folder / "out" / "model-00009-of-00009.safetensors";  // of no index
+  write_file(other, "left over");
   Conversion conversion;
   conversion.in = testdata("llama-micro");
   conversion.out = folder / "out";
   conversion.force = true;
+  EXPECT_NE(error_of(conversion).find("model-00009-of-00009.safetensors"), std::string::npos);
+  fs::remove(other);
+  EXPECT_EQ(listing(folder / "out"), listing(testdata("qwen3-micro")));
   EXPECT_EQ(error_of(conversion), "no error");
   EXPECT_EQ(listing(folder / "out"), listing(testdata("llama-micro")));
   EXPECT_EQ(listing(folder.path()).find("partial"), std::string::npos);

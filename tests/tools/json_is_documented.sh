@@ -20,6 +20,7 @@ diff T/qwen3-micro q
 diff T/qwen3-micro q --values --fail-if sqnr<99
 patch q --step config:set=a=1 --dry-run
 patch q --step config:set=a=1
+publish q --dry-run
 publish q
 verify q
 report q.gguf

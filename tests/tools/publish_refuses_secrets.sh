@@ -2,8 +2,8 @@
 cp -r "$testdata/qwen3-micro" m; before=$(ls -aR m | sha256sum)
 body=MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7
 token=hf_abcdefghijKLMNOPQRSTuvwxyzABCDEFGH
-refused() { mkdir -p "m/$(dirname "$1")"; printf "$2" > "m/$1"; "$ckpt" publish m --force 2>&1; echo $?; rm "m/$1"; rmdir -p "m/$(dirname "$1")" 2>/dev/null; }
-passes() { printf "$2" > "m/$1"; "$ckpt" publish m -q > /dev/null; echo "$1: $?"; rm "m/$1" m/SHA256SUMS; }
+refused() { mkdir -p "m/$(dirname "$1")"; printf '%b' "$2" > "m/$1"; "$ckpt" publish m --force 2>&1; echo $?; rm "m/$1"; rmdir -p "m/$(dirname "$1")" 2>/dev/null; }
+passes() { printf '%b' "$2" > "m/$1"; "$ckpt" publish m -q > /dev/null; echo "$1: $?"; rm "m/$1" m/SHA256SUMS; }
 refused .env 'A=1'
 refused prod.env 'A=1'
 refused release.PEM x

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <initializer_list>
 #include <string>
@@ -79,11 +80,17 @@ inline Status write_folder(Checkpoint checkpoint, const std::filesystem::path& o
   return {};
 }
 
+// A folder for inputs, which have to be there until what is made of them has its name.
+inline const TemporaryFolder& kept_folder() {
+  static std::deque<TemporaryFolder> all;
+  return all.emplace_back();
+}
+
 // Written and read again, so that every tensor is Stored; aborts when that fails.
 inline Checkpoint settle(Result<Checkpoint> made) {
   if (!made) ADD_FAILURE() << made.error().text();
   CKPT_CHECK(made.has_value());
-  const TemporaryFolder folder;
+  const TemporaryFolder& folder = kept_folder();
   const auto written = write_folder(std::move(*made), folder / "out");
   if (!written) ADD_FAILURE() << written.error().text();
   auto read = open(folder / "out");

@@ -9,7 +9,7 @@ ckpt = sys.argv[1]
 tried, taken, wrong = 0, set(), 0
 for verb in open("verbs").read().split():
     help_of = subprocess.run([ckpt, "help", verb], capture_output=True, text=True).stdout
-    options = re.findall(r"^  (-[^ \n]+)(?: (\[?[A-Za-z0-9].*?))?(?:  .*)?$", help_of.split("\nOptions:")[1], re.M)
+    options = re.findall(r"^  (-[^ \n]+)(?: (?!Excludes:)(\[?[A-Za-z0-9].*?))?(?:  .*| Excludes:.*)?$", help_of.split("\nOptions:")[1], re.M)
     flags = [names.split(",")[-1] for names, value in options if not value] + ["-q", "--help"]
     with_value = [(names.split(","), value) for names, value in options if value]
     words = ["m"] if verb not in ("convert", "diff") else ["m", "o"]

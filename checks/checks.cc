@@ -142,6 +142,17 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
   return {};
 }
 
+void add_unreadable(const Error& error, const Profile& profile, Diagnosis& out) {
+  out.verdicts.push_back({std::string(profile.name), false, false, {}});
+  out.findings.push_back({"W08",
+                          std::string(profile.name),
+                          Severity::kUnloaded,
+                          error.where,
+                          error.what,
+                          "invalid header, missing files or incomplete metadata",
+                          {{}, {}, error.hint, false, 0}});
+}
+
 }  // namespace
 
 std::vector<CheckInfo> all_checks() {
@@ -168,19 +179,35 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   return out;
 }
 
+Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const Error& error,
+                                 const Examination& examination) {
+  const Examined on(checkpoint, examination.packed_forms != nullptr
+                                    ? examination.packed_forms(checkpoint)
+                                    : PackedForms());
+  CKPT_ASSIGN(const auto asked, chosen(examination, &on));
+  Diagnosis out;
+  for (const Profile* profile : asked) {
+    if (!profile->takes_files_alone()) {
+      add_unreadable(error, *profile, out);
+      continue;
+    }
+    out.findings.push_back({"W08",
+                            std::string(profile->name),
+                            Severity::kWarning,
+                            error.where,
+                            error.what,
+                            "passed over: this program reads all tensors of the files that the "
+                            "index names; others refuse the folder",
+                            {{}, {}, error.hint, false, 0}});
+    CKPT_TRY(examine_for(on, *profile, examination, out));
+  }
+  return out;
+}
+
 Result<Diagnosis> unreadable(const Error& error, const Examination& examination) {
   CKPT_ASSIGN(const auto asked, chosen(examination, nullptr));
   Diagnosis out;
-  for (const Profile* profile : asked) {
-    out.verdicts.push_back({std::string(profile->name), false, false, {}});
-    out.findings.push_back({"W08",
-                            std::string(profile->name),
-                            Severity::kUnloaded,
-                            error.where,
-                            error.what,
-                            "invalid header, missing files or incomplete metadata",
-                            {{}, {}, error.hint, false, 0}});
-  }
+  for (const Profile* profile : asked) add_unreadable(error, *profile, out);
   return out;
 }
 

@@ -54,6 +54,12 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
 // What is said of a folder that cannot be read at all: no for every profile.
 Result<Diagnosis> unreadable(const Error& error, const Examination& examination);
 
+// The same of a folder whose index does not fit its files, for which reading failed with `error`:
+// `checkpoint` is what programs have of it that take the files alone, and for others the answer is
+// that of unreadable().
+Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const Error& error,
+                                 const Examination& examination);
+
 // The steps that the findings of errors and warnings ask for: each once, in the order in which they
 // must be applied. Those that rewrite weights are left out unless `rewrite_weights`.
 std::vector<Fix> fixes(const Diagnosis& diagnosis, bool rewrite_weights);

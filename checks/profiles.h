@@ -22,6 +22,9 @@ struct Profile {
 
   // Of GGUF, what these make of an architecture and of types is known; the rest is not.
   bool reads_gguf() const { return program != Program::kTensorrt && names != Names::kVllm32; }
+  // Of an index, takes the names of the files alone. Source: vLLM 0.17.1
+  // vllm/model_executor/model_loader/weight_utils.py (filter_duplicate_safetensors_files).
+  bool takes_files_alone() const { return program == Program::kVllm; }
   bool serves() const { return program != Program::kTransformers; }
   bool reads_old_tokenizers_alone() const {
     return names == Names::kVllm16 || names == Names::kVllm17 || names == Names::kTransformers4;

@@ -20,6 +20,11 @@ Result<const Format*> recognize(const std::filesystem::path& path);
 // elsewhere; kUnsupported for a document that is only an LFS pointer, or larger than any is.
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder);
 
+// A folder of safetensors as servers read it, whose index only says which files there are: all
+// tensors of those are taken, wherever the index puts them. Fails: as reading does; kUnsupported
+// where nothing is named by an index.
+Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codecs codecs);
+
 // Whether `path`, a folder or a file, holds weights as PyTorch saves them, which are read but not
 // changed in place.
 bool holds_torch_weights(const std::filesystem::path& path);

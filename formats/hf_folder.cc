@@ -280,7 +280,18 @@ std::string name_of(const fs::path& folder) {
   return path.filename().string();
 }
 
-Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs) {
+// The files that the index names and that are there.
+Result<Names> shards_there(const fs::path& folder, const SafetensorsIndex& index) {
+  std::set<std::string> shards;
+  for (const auto& [tensor, file] : index.weight_map) {
+    if (shards.count(file) != 0) continue;
+    CKPT_ASSIGN(const bool exists, is_there(folder / file, Links::kFollow));
+    if (exists) shards.insert(file);
+  }
+  return Names(shards.begin(), shards.end());
+}
+
+Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, bool trusts_index = true) {
   CKPT_ASSIGN(const Names names, list_files(folder));
   Checkpoint checkpoint;
   std::vector<SafetensorsFile> files;
@@ -288,10 +299,11 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs) {
   const std::string_view listed = index_name(names);
   if (contains(names, listed)) {
     CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed));
-    CKPT_ASSIGN(const Names shards, shards_of(folder, index, names));
+    CKPT_ASSIGN(const Names shards,
+                trusts_index ? shards_of(folder, index, names) : shards_there(folder, index));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
     CKPT_ASSIGN(entries, index_entries(files));
-    CKPT_TRY(check_index(index, files, entries, listed));
+    if (trusts_index) CKPT_TRY(check_index(index, files, entries, listed));
     checkpoint.file_metadata[std::string(kIndexName)] = index.metadata;
   } else {
     CKPT_ASSIGN(const Names shards, find_shards(folder, names));
@@ -338,6 +350,16 @@ Result<Names> files_of_weights(const fs::path& folder) {
     if (is_weights && file.find('/') == file.npos) shards.insert(file);
   }
   return Names(shards.begin(), shards.end());
+}
+
+Result<Checkpoint> read_despite_index(const fs::path& folder, Codecs codecs) {
+  const auto read = [&]() -> Result<Checkpoint> {
+    CKPT_ASSIGN(const Names names, list_files(folder));
+    if (!contains(names, kIndexName)) return fail(ErrorCode::kUnsupported, "no {}", kIndexName);
+    return read_folder(folder, codecs, false);
+  };
+  if (!is_folder(folder)) return fail(ErrorCode::kUnsupported, "{} is no folder", folder.string());
+  return in_file(folder.string(), read());
 }
 
 bool holds_torch_weights(const fs::path& path) {

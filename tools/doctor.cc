@@ -74,8 +74,15 @@ Result<Report> examine(const TypedDoctor& typed, const std::filesystem::path& pa
   CKPT_ASSIGN(const Format* format, recognize(path));
   auto checkpoint = format->read(path, all_codecs());
   if (!checkpoint) {
-    if (checkpoint.error().code != ErrorCode::kCorrupt) return Failure(checkpoint.error());
-    CKPT_ASSIGN(report.diagnosis, unreadable(checkpoint.error(), examination));
+    const Error error = checkpoint.error();
+    if (error.code != ErrorCode::kCorrupt) return Failure(error);
+    auto files = read_despite_index(path, all_codecs());
+    if (!files) {
+      CKPT_ASSIGN(report.diagnosis, unreadable(error, examination));
+      return report;
+    }
+    CKPT_ASSIGN(report.diagnosis, diagnose_files(*files, error, examination));
+    find_serving(*files, report);
     return report;
   }
   CKPT_ASSIGN(report.diagnosis, diagnose(*checkpoint, examination));

@@ -93,7 +93,7 @@ class Loader:
 def diagnosis(ckpt, folder, profile):
     """loads (None: not checked), sound, and the checks that said no."""
     done = subprocess.run([ckpt, "doctor", str(folder), "--for", profile, "--json"], capture_output=True, text=True)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1, 3):  # 3: something was not checked
         return False, False, [f"exit {done.returncode}: {done.stderr.strip()[:80]}"]
     objects = [json.loads(line) for line in done.stdout.splitlines()]
     (found,) = [entry for entry in objects if entry["type"] == "verdict"]

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <new>
 
@@ -28,6 +29,8 @@ void on_signal(int) {
 // No memory is left to say it with: the sentence is made already. What was begun stays under its
 // temporary name, as after a kill.
 [[noreturn]] void out_of_memory() {
+  static std::atomic_flag is_said;
+  while (is_said.test_and_set()) ::pause();  // another thread says it and ends them all
   static constexpr std::string_view kSentence =
       "ckpt: out of memory. Try: a smaller --memory, or fewer --threads\n";
   (void)!::write(STDERR_FILENO, kSentence.data(), kSentence.size());

@@ -125,13 +125,13 @@ TEST(RememberedDigests, CountOnlyWhereOthersCannotWrite) {
 
 TEST(RememberedDigests, OfAnotherUserDoNotCount) {
   if (::geteuid() != 0) GTEST_SKIP() << "not root: nobody else to be";
-  constexpr uid_t kOther = 4102;
+  constexpr uid_t kStranger = 4102;
   TemporaryFolder folder;
   const fs::path out = planted(folder), weights = out / "model.safetensors";
   SKIP_UNLESS_REMEMBERED(out);
   const std::string real = hash_file(weights).value();
   for (const fs::path& path : {weights, out}) {
-    ASSERT_EQ(::chown(path.c_str(), kOther, kOther), 0);
+    ASSERT_EQ(::chown(path.c_str(), kStranger, kStranger), 0);
     EXPECT_FALSE(remembered_digest(weights)) << path;
     EXPECT_EQ(published(out), real) << path;
     ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);

@@ -41,6 +41,7 @@ NOT_TRIED = {
 # Scripts whose advice is typed in a run of its own, which would not print the same.
 APART = {
     "completion": "it calls the program by its name",
+    "convert_mmproj": "its plan names whole paths, so that advice is not typed in a copy",
     "execute_shares": "its plans name whole paths, so that advice is not typed in a copy",
     "stdout_full": "a full disk stands behind noting_advice.sh, not behind the program",
 }

@@ -64,7 +64,7 @@ def run(script, binary, tries_advice):
         if tries_advice:
             env.update(ckpt=str(DOCS / "noting_advice.sh"), REAL_CKPT=str(binary), ADVICE_LOG=str(log),
                        ADVICE_OF_TOOLS=str(DOCS / "advice_of_tools.py"))
-        done = subprocess.run(["sh", "-u", str(script)], cwd=folder, env=env, timeout=300,
+        done = subprocess.run(["sh", "-u", str(script)], cwd=folder, env=env, timeout=900,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
         hide = lambda text: text.replace(str(TESTDATA), "TESTDATA").replace(folder, "DIR")
         return done.returncode, hide(done.stdout), hide(done.stderr), notes_of(log)

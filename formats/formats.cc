@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "core/base/printable.h"
 #include "core/io/folder.h"
 #include "core/patch/journal.h"
 #include "core/resume/unfinished.h"
@@ -69,8 +70,8 @@ Result<const Format*> recognize(const fs::path& path) {
     if (!name.empty()) {
       return fail_with_hint(
           ErrorCode::kUsage,
-          fmt::format("hf download {} --local-dir {}, and then {}", name, path.filename().string(),
-                      path.filename().string()),
+          fmt::format("hf download {} --local-dir {}, and then {}", name,
+                      shell_path(path.filename().string()), shell_path(path.filename().string())),
           "{}: nothing is there; a model of the Hugging Face hub has to be fetched first", name);
     }
     return fail(ErrorCode::kUsage, "{}: nothing is there; expected {}", path.string(), kAccepted);

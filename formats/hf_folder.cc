@@ -106,7 +106,7 @@ Failure no_weights(const fs::path& folder, const Names& names) {
   if (names.empty()) return fail(ErrorCode::kUnsupported, "an empty folder; {}", kExpected);
   const Names gguf = matching(names, "*.gguf");
   if (!gguf.empty()) {
-    return fail_with_hint(ErrorCode::kUnsupported, shell_word((folder / gguf.front()).string()),
+    return fail_with_hint(ErrorCode::kUnsupported, shell_path((folder / gguf.front()).string()),
                           "a folder with the GGUF file '{}' in it; {}", gguf.front(), kExpected);
   }
   for (const std::string_view pattern : {"*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack"}) {
@@ -115,7 +115,7 @@ Failure no_weights(const fs::path& folder, const Names& names) {
     return fail_with_hint(ErrorCode::kUnsupported,
                           pattern == "*.h5" || pattern == "*.msgpack"
                               ? "converting it to safetensors with transformers' save_pretrained"
-                              : shell_word((folder / other.front()).string()),
+                              : shell_path((folder / other.front()).string()),
                           "a folder with '{}', which is not read unless it is named; {}",
                           other.front(), kExpected);
   }
@@ -123,7 +123,7 @@ Failure no_weights(const fs::path& folder, const Names& names) {
     const auto snapshots = list_files(folder / "snapshots");
     if (snapshots && !snapshots->empty()) {
       return fail_with_hint(ErrorCode::kUsage,
-                            shell_word((folder / "snapshots" / snapshots->front()).string()),
+                            shell_path((folder / "snapshots" / snapshots->front()).string()),
                             "the hub's cache of a model; {}", kExpected);
     }
   }

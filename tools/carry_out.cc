@@ -12,7 +12,7 @@ namespace ckpt {
 namespace {
 
 std::string first_path(const Output& output) {
-  return shell_word(final_path(output, output.layout.files[0]).string());
+  return shell_path(final_path(output, output.layout.files[0]).string());
 }
 
 // " --mmproj FILE" with the projector that the plan makes; "" where it makes none.
@@ -35,7 +35,7 @@ bool is_refused(const Checkpoint& checkpoint) {
 // one; a folder is looked at as a server would. "": said with another output.
 std::string next_command(const Output& output, const Plan& plan) {
   if (output.layout.is_folder)
-    return fmt::format("ckpt doctor {}", shell_word(output.path.string()));
+    return fmt::format("ckpt doctor {}", shell_path(output.path.string()));
   if (output.checkpoint.format != "gguf") return fmt::format("ckpt show {}", first_path(output));
   const auto is_model = [](const Output& each) {
     return each.checkpoint.format == "gguf" && !each.checkpoint.is_projector();
@@ -65,7 +65,7 @@ void show_serving(const Console& console, const Output& output, const PlannedCon
     const std::string path = output.layout.is_folder
                                  ? output.path.string()
                                  : final_path(output, output.layout.files[0]).string();
-    std::string command = serve_command(profile, output.checkpoint, shell_word(path));
+    std::string command = serve_command(profile, output.checkpoint, shell_path(path));
     if (command.empty()) continue;
     if (output.checkpoint.format == "gguf") command += projector_words(planned.plan);
     console.talk(fmt::format("{}: {}", profile, command));

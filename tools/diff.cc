@@ -216,7 +216,7 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
   const uint64_t types = are_in_one_form(a, b) ? out.count("type") : 0;
   if (types > 0) {
     console.talk(fmt::format("{} tensors have another type. Next: ckpt diff {} {} --values", types,
-                             shell_word(typed.a), shell_word(typed.b)));
+                             shell_path(typed.a), shell_path(typed.b)));
   }
   console.object("summary", {{"a", typed.a},
                              {"b", typed.b},

@@ -33,7 +33,7 @@ void find_serving(const Checkpoint& checkpoint, Report& report) {
   for (const Verdict& verdict : report.diagnosis.verdicts) {
     const bool is_good = verdict.loads && verdict.sound && verdict.not_checked.empty();
     if (!is_good) continue;
-    const std::string path = shell_word(report.path.string());
+    const std::string path = shell_path(report.path.string());
     std::string command = serve_command(verdict.profile, checkpoint, path);
     const bool is_new = std::none_of(report.serve.begin(), report.serve.end(),
                                      [&](const auto& entry) { return entry.second == command; });

@@ -25,7 +25,7 @@ bool is_fixed(const Report& report, const Fix& fix) {
 // The command line that takes a finding away; empty where a person must.
 std::string fix_command(const Report& report, const Fix& fix) {
   if (fix.step.empty() || find_idle(report, fix) != nullptr) return {};
-  const std::string word = shell_word(report.path.string());
+  const std::string word = shell_path(report.path.string());
   if (fix.rewrites_weights) {
     return fmt::format("ckpt convert {} OUT --step {}", word, shell_word(fix.step));
   }
@@ -35,10 +35,10 @@ std::string fix_command(const Report& report, const Fix& fix) {
 // The one that fixes all that steps can.
 std::string fix_all_command(const Report& report) {
   if (report.steps.empty()) return {};
-  std::string out = fmt::format("ckpt doctor {} --fix", shell_word(report.path.string()));
+  std::string out = fmt::format("ckpt doctor {} --fix", shell_path(report.path.string()));
   if (report.rewrites_weights) out += " --rewrite-weights";
   for (const std::string& profile : report.profiles) out += " --for " + shell_word(profile);
-  if (!report.base.empty()) out += " --base " + shell_word(report.base);
+  if (!report.base.empty()) out += " --base " + shell_path(report.base);
   return out;
 }
 

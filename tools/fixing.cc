@@ -94,7 +94,7 @@ std::string with_patch_command(std::string text, const std::filesystem::path& pa
   constexpr std::string_view kTry = "Try: ";
   const size_t at = text.find("Try: --step ");
   if (at == text.npos) return text;
-  return text.insert(at + kTry.size(), fmt::format("ckpt patch {} ", shell_word(path.string())));
+  return text.insert(at + kTry.size(), fmt::format("ckpt patch {} ", shell_path(path.string())));
 }
 
 std::vector<IdleStep> idle_alone(const Checkpoint& checkpoint, const Diagnosis& diagnosis,

@@ -101,9 +101,9 @@ std::string resized(const Resizing& asked) {
   std::string out = asked.out.empty() ? "OUT" : asked.out;
   if (is_gguf && !out.ends_with(".gguf")) out += ".gguf";
   const auto name = [](const std::string& path) {
-    return path == "OUT" || path == "OUT.gguf" ? path : shell_word(path);
+    return path == "OUT" || path == "OUT.gguf" ? path : shell_path(path);
   };
-  std::string line = fmt::format("ckpt convert {} {}", shell_word(in), name(out));
+  std::string line = fmt::format("ckpt convert {} {}", shell_path(in), name(out));
   const std::string_view size = asked.size.empty() ? "5G" : std::string_view(asked.size);
   if (asked.splits && is_gguf && !asked.tensors.empty()) {
     line += fmt::format(" --split-tensors {}", shell_word(asked.tensors));

@@ -38,8 +38,8 @@ Status check_imatrix_options(const TypedImatrix& typed) {
   }
   if (typed.what != "merge" && typed.files.size() > 1) {
     return fail_with_hint(ErrorCode::kUsage,
-                          "ckpt imatrix merge " + shell_word(typed.files[0]) + " " +
-                              shell_word(typed.files[1]) + " -o all.gguf",
+                          "ckpt imatrix merge " + shell_path(typed.files[0]) + " " +
+                              shell_path(typed.files[1]) + " -o all.gguf",
                           "imatrix {}: {} files; expected one", typed.what, typed.files.size());
   }
   if (typed.what == "show" || !typed.out.empty()) return {};
@@ -83,7 +83,7 @@ Status write_imatrix(const TypedImatrix& typed, const ImatrixSums& sums, const C
     console.object("file",
                    {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
   }
-  console.talk("Next: ckpt imatrix show " + shell_word(typed.out.string()));
+  console.talk("Next: ckpt imatrix show " + shell_path(typed.out.string()));
   return {};
 }
 

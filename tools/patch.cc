@@ -119,7 +119,7 @@ Status take_recipe(TypedPatch& typed) {
     CKPT_ASSIGN(Recipe recipe, read_recipe(typed.recipe));
     if (!recipe.to.empty() || !recipe.also.empty() || !recipe.profiles.empty() ||
         !recipe.options.empty()) {
-      return fail_with_hint(ErrorCode::kUsage, "ckpt convert --recipe " + shell_word(typed.recipe),
+      return fail_with_hint(ErrorCode::kUsage, "ckpt convert --recipe " + shell_path(typed.recipe),
                             "{}: \"{}\" is for conversions; a patch takes \"in\", \"out\" and "
                             "\"steps\"",
                             typed.recipe, conversion_key(recipe));
@@ -201,7 +201,7 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
   show_files(console, plan);
   show_summary(console, typed, plan, &report);
   const auto& out = typed.out.empty() ? typed.path : typed.out;
-  console.talk(fmt::format("Next: ckpt {} {}", next_verb(out), shell_word(out.string())));
+  console.talk(fmt::format("Next: ckpt {} {}", next_verb(out), shell_path(out.string())));
   return 0;
 }
 

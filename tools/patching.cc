@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/base/printable.h"
 #include "core/io/folder.h"
 #include "formats/formats.h"
 #include "publish/publish.h"
@@ -94,10 +95,11 @@ bool is_folder_of_documents(const fs::path& path, const Result<const Format*>& f
 
 Result<Patch> plan_all(const Patching& patching, const Format& format, const Context& context) {
   if (holds_torch_weights(patching.path)) {
-    return fail_with_hint(
-        ErrorCode::kUnsupported,
-        fmt::format("ckpt convert {} OUT, which makes safetensors of them", patching.path.string()),
-        "{}: the weights are files of PyTorch, which are not patched", patching.path.string());
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          fmt::format("ckpt convert {} OUT, which makes safetensors of them",
+                                      shell_path(patching.path.string())),
+                          "{}: the weights are files of PyTorch, which are not patched",
+                          patching.path.string());
   }
   CKPT_ASSIGN(Checkpoint before, format.read(patching.path, all_codecs()));
   CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));

@@ -373,7 +373,7 @@ Result<int> write_plan(Conversion conversion, bool allow_nonfinite, const fs::pa
   console.object(
       "plan-file",
       {{"path", path.string()}, {"digest", file.digest}, {"files", files}, {"size_bytes", bytes}});
-  console.talk(fmt::format("Next: ckpt execute {}", shell_word(path.string())));
+  console.talk(fmt::format("Next: ckpt execute {}", shell_path(path.string())));
   return 0;
 }
 

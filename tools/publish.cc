@@ -59,7 +59,7 @@ Status check_archive_name(const TypedPublish& typed) {
   if (fs::is_symlink(found)) {
     const fs::path target =
         fs::path(typed.archive).parent_path() / fs::read_symlink(typed.archive, error);
-    return fail_with_hint(ErrorCode::kUsage, "--archive " + shell_word(target.string()),
+    return fail_with_hint(ErrorCode::kUsage, "--archive " + shell_path(target.string()),
                           "--archive {}: is a link; expected the name of a file", typed.archive);
   }
   if (!fs::exists(found) || (typed.force && is_archive(typed.archive))) return {};
@@ -92,7 +92,7 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) return fail(ErrorCode::kUsage, "{}: there is no such folder", typed.path);
   if (!fs::is_directory(typed.path, error)) {
-    const std::string path = shell_word(typed.path);
+    const std::string path = shell_path(typed.path);
     return fail_with_hint(
         ErrorCode::kUsage,
         fmt::format("mkdir release && cp {} release/ && ckpt publish release", path),

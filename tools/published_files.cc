@@ -36,8 +36,8 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
     if (entry.kind == FolderEntry::Kind::kLink) {
       const std::string plain = fs::path(folder / "").parent_path().string();
       return fail_with_hint(ErrorCode::kUsage,
-                            fmt::format("cp -rL {0} {1} && ckpt publish {1}", shell_word(plain),
-                                        shell_word(plain + "-files")),
+                            fmt::format("cp -rL {0} {1} && ckpt publish {1}", shell_path(plain),
+                                        shell_path(plain + "-files")),
                             "{}: a symbolic link; a published folder holds files", where);
     }
     if (entry.kind == FolderEntry::Kind::kOther) {
@@ -73,7 +73,7 @@ void note_bookkeeping(const fs::path& folder, const std::vector<FolderEntry>& en
   const std::string cache = (folder / ".cache").string();
   console.warn(fmt::format("{}: {} published too, and hubs leave such folders out. Try: rm -r {}",
                            cache, count == 1 ? "1 file is" : fmt::format("{} files are", count),
-                           shell_word(cache)));
+                           shell_path(cache)));
 }
 
 }  // namespace ckpt

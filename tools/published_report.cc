@@ -29,7 +29,7 @@ Status check_published_report(const std::filesystem::path& folder) {
   if (!exists) return {};
   CKPT_TRY(refuse_link_at(path));
   if (has_published_report(folder)) return {};
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_word(path.string())),
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_path(path.string())),
                         "{}: is no report of ckpt, and --report would replace it", path.string());
 }
 

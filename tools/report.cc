@@ -21,7 +21,7 @@ struct TypedReport {
 Status check_name(const fs::path& out) {
   if (out.extension() != ".svg") return {};
   return fail_with_hint(
-      ErrorCode::kUsage, fmt::format("--out {}", fs::path(out).replace_extension(".html").string()),
+      ErrorCode::kUsage, "--out " + shell_path(fs::path(out).replace_extension(".html").string()),
       "--out {}: the page is an HTML file; its figures are saved from it as SVG", out.string());
 }
 

@@ -26,10 +26,10 @@ Result<TrustedPem> read_trusted(const TrustFiles& trusted) {
   CKPT_ASSIGN(out.certificates.certificate_pem, read(trusted.certificate));
   CKPT_ASSIGN(out.certificates.authorities_pem, read(trusted.authorities));
   if (out.public_key.find("PRIVATE KEY-----") != std::string::npos) {
-    const std::string key = shell_word(trusted.public_key);
+    const std::string key = shell_path(trusted.public_key);
     return fail_with_hint(ErrorCode::kUsage,
                           fmt::format("openssl pkey -in {} -pubout -out {}", key,
-                                      shell_word(trusted.public_key + ".pub")),
+                                      shell_path(trusted.public_key + ".pub")),
                           "{}: a private key; expected the public one that belongs to it",
                           trusted.public_key);
   }

@@ -91,14 +91,14 @@ Status refuse_link(const fs::path& path, std::string_view option) {
   std::error_code error;
   if (!fs::is_symlink(fs::symlink_status(path, error))) return {};
   const fs::path target = fs::canonical(path, error);
-  const std::string name = error ? "another name" : shell_word(target.string());
+  const std::string name = error ? "another name" : shell_path(target.string());
   return link_failure(path, option.empty() || error ? name : fmt::format("{} {}", option, name));
 }
 
 Status refuse_link_at(const fs::path& path) {
   std::error_code error;
   if (!fs::is_symlink(fs::symlink_status(path, error))) return {};
-  return link_failure(path, "rm " + shell_word(path.string()));
+  return link_failure(path, "rm " + shell_path(path.string()));
 }
 
 Status check_plan_target(const fs::path& path, bool force) {
@@ -138,7 +138,7 @@ Status check_published_targets(const fs::path& folder) {
     CKPT_TRY(refuse_link_at(path));
     CKPT_ASSIGN(const std::string text, read_small(path, kMaxRecordBytes));
     if (is_record(name, text)) continue;
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_word(path.string())),
+    return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_path(path.string())),
                           "{}: is not what ckpt publish writes under this name", path.string());
   }
   return {};

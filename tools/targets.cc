@@ -117,7 +117,7 @@ Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs
   if (!exists || has_ledger(output) || has_ledger(plan.outputs[0])) return {};
   return fail_with_hint(
       ErrorCode::kUsage,
-      fmt::format("mv {} elsewhere, or another OUT", shell_word(partial.string())),
+      fmt::format("mv {} elsewhere, or another OUT", shell_path(partial.string())),
       "{}: is in the way, and not what a run that was interrupted leaves (it has "
       "no ledger)",
       partial.string());
@@ -133,7 +133,7 @@ bool is_mount_point(const fs::path& path) {
 
 Status check_replaceable_folder(Output& output) {
   if (is_mount_point(output.path)) {
-    return fail_with_hint(ErrorCode::kUsage, (output.path / "NAME").string(),
+    return fail_with_hint(ErrorCode::kUsage, shell_path((output.path / "NAME").string()),
                           "{}: a mount point, which --force cannot replace", output.path.string());
   }
   CKPT_ASSIGN(output.replaced, replaceable_files(output));
@@ -167,7 +167,7 @@ Status check_replaceable(Output& output) {
     CKPT_ASSIGN(const auto status, look_at(name));
     if (!status) continue;
     if (S_ISDIR(status->st_mode) && !is_folder) {
-      return fail_with_hint(ErrorCode::kUsage, fmt::format("{}/NAME.gguf", name.string()),
+      return fail_with_hint(ErrorCode::kUsage, shell_path((name / "NAME.gguf").string()),
                             "{}: is a folder; expected a file or nothing", name.string());
     }
     CKPT_TRY(S_ISDIR(status->st_mode) ? check_replaceable_folder(output)
@@ -233,7 +233,7 @@ Result<fs::path> target_path(const fs::path& typed) {
   while (!out.has_filename() && out.has_relative_path()) out = out.parent_path();
   const bool is_file_name = out.extension() == ".gguf" || out.extension() == ".safetensors";
   if (out != typed && is_file_name) {
-    return fail_with_hint(ErrorCode::kUsage, out.string(),
+    return fail_with_hint(ErrorCode::kUsage, shell_path(out.string()),
                           "{}: the name of a folder; '{}' is the name of one file", typed.string(),
                           out.filename().string());
   }

@@ -122,7 +122,7 @@ bool holds_token(std::string_view text) {
 
 Failure secret(const fs::path& path, const char* what) {
   return fail_with_hint(ErrorCode::kUsage,
-                        fmt::format("mv {} somewhere else", shell_word(path.string())),
+                        fmt::format("mv {} somewhere else", shell_path(path.string())),
                         "{}: {}; what is published cannot be taken back", path.string(), what);
 }
 

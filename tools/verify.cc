@@ -103,7 +103,7 @@ Status check_folder(const TypedVerify& typed, const Console& console, unsigned t
   return {};
 }
 
-std::string folder_of(const std::string& path) { return shell_word(parent_of(path).string()); }
+std::string folder_of(const std::string& path) { return shell_path(parent_of(path).string()); }
 
 Status check_checkpoint(const TypedVerify& typed, const Console& console,
                         const CommonOptions& common, Findings& findings) {

@@ -231,7 +231,7 @@ Status check_archive(const ArchiveQuestion& question, const Console& console,
   }
   if (listings.empty()) {
     return fail_with_hint(
-        ErrorCode::kUsage, fmt::format("ckpt verify {} without --unpack", shell_word(path)),
+        ErrorCode::kUsage, fmt::format("ckpt verify {} without --unpack", shell_path(path)),
         "{}: no {} in it; only what that or a signature lists is unpacked", path, kSumsName);
   }
   CKPT_ASSIGN(auto unpacking,

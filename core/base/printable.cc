@@ -88,4 +88,8 @@ std::string shell_word(std::string_view text) {
   return "$'" + rewritten(quoted, escape) + "'";
 }
 
+std::string shell_path(std::string_view path) {
+  return shell_word(path.starts_with('-') ? fmt::format("./{}", path) : std::string(path));
+}
+
 }  // namespace ckpt

@@ -28,4 +28,7 @@ std::string printable_json(std::string_view json);
 // where it holds what printable() would change.
 std::string shell_word(std::string_view text);
 
+// A path as one word of a command line: "./-g" for the file -g, which would be an option.
+std::string shell_path(std::string_view path);
+
 }  // namespace ckpt

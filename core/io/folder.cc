@@ -157,7 +157,7 @@ Status check_parent(const fs::path& path) {
   } else if (errno != ENOENT && errno != ENOTDIR) {
     return io_failure(path, "its folder cannot be looked at", errno);
   }
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", shell_word(parent.string())),
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", shell_path(parent.string())),
                         "{}: there is no such folder to write into", parent.string());
 }
 

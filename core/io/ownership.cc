@@ -95,7 +95,7 @@ Status require_ours(const fs::path& path, const struct stat& status, Guard guard
                           "{}: belongs to user {}; expected what a run of this user ({}) has left",
                           path.string(), status.st_uid, ::geteuid());
   }
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("rm -r {}", shell_word(path.string())),
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("rm -r {}", shell_path(path.string())),
                         "{}: others may write to it (mode {:o}); expected what only this user's "
                         "runs have written to",
                         path.string(), status.st_mode & 07777);

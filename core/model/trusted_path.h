@@ -18,7 +18,7 @@ inline Status require_trusted(const std::filesystem::path& path, const struct st
     checked.error().hint = fmt::format(is_ours(path, status, Guard::kOwner)
                                            ? fmt::runtime("chmod go-w {}")
                                            : fmt::runtime("a copy of {} that is yours"),
-                                       shell_word(path.string()));
+                                       shell_path(path.string()));
   }
   return checked;
 }

@@ -40,7 +40,7 @@ Status check_temporary_folder(const Output& output,
   const auto refused = [&](const std::string& found) {
     return fail_with_hint(
         ErrorCode::kUsage,
-        fmt::format("mv {} elsewhere, or another OUT", shell_word(folder.string())),
+        fmt::format("mv {} elsewhere, or another OUT", shell_path(folder.string())),
         "{}: is in the way, and not what a run that was interrupted leaves ({})", folder.string(),
         found);
   };

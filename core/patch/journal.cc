@@ -131,7 +131,7 @@ Status sync_folders(const OpenFolder& base, const Journal& journal) {
 // Nothing of it was carried out by this run yet.
 Failure foreign_journal(const fs::path& path, const std::string& why) {
   return fail_with_hint(ErrorCode::kUsage,
-                        fmt::format("rm -r {}", shell_word(staging_of(path).string())),
+                        fmt::format("rm -r {}", shell_path(staging_of(path).string())),
                         "{}: {}; nothing was changed", journal_of(path).string(), why);
 }
 
@@ -142,7 +142,7 @@ Status judge_journal(const fs::path& path, const Belongs& belongs) {
   if (!found) {
     Error error = std::move(found.error());
     if (error.hint.empty())
-      error.hint = fmt::format("rm -r {}", shell_word(staging_of(path).string()));
+      error.hint = fmt::format("rm -r {}", shell_path(staging_of(path).string()));
     return Failure(std::move(error));
   }
   const BoundJournal& journal = *found;

@@ -35,7 +35,7 @@ Failure without_out(Error error) {
 // Finishes a decided patch of another user. --out would not: it reads a checkpoint that is between
 // two states.
 std::string as_user(uid_t user, const fs::path& target) {
-  return fmt::format("sudo -u '#{}' ckpt patch {}", user, shell_word(target.string()));
+  return fmt::format("sudo -u '#{}' ckpt patch {}", user, shell_path(target.string()));
 }
 
 // Whose `path` is when it is another user's.
@@ -61,7 +61,7 @@ Status require_own(const fs::path& target, const fs::path& path) {
   }
   Error error = std::move(ours.error());
   if (error.hint.starts_with("rm -r"))
-    error.hint = fmt::format("rm -r {}", shell_word(staging.string()));
+    error.hint = fmt::format("rm -r {}", shell_path(staging.string()));
   return without_out(std::move(error));
 }
 
@@ -141,7 +141,7 @@ Status refuse_unfinished_patch(const fs::path& path) {
                           "in place; only that user, not this one ({}), can finish it",
                           path.string(), *other, ::geteuid());
   }
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", shell_word(path.string())),
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", shell_path(path.string())),
                         "{}: a patch of it was interrupted before its last file was in place; "
                         "running it again finishes it",
                         path.string());

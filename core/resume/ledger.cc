@@ -303,7 +303,7 @@ Result<Ledger> Ledger::open(const fs::path& path) {
   }
   // What is begun anew is emptied: never another file that was given this name.
   if (!S_ISREG(held.st_mode) || held.st_nlink != 1) {
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_word(path.string())),
+    return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_path(path.string())),
                           "{}: no file of its own, as an earlier run would have left it",
                           path.string());
   }

@@ -78,5 +78,12 @@ TEST(ShellWord, IsReadAsTheTextThatItStandsFor) {
   }
 }
 
+TEST(ShellPath, IsNoOption) {
+  EXPECT_EQ(shell_path("-g"), "./-g");
+  EXPECT_EQ(shell_path("-a b"), "'./-a b'");
+  EXPECT_EQ(shell_path("a/-g"), "a/-g");
+  EXPECT_EQ(shell_path(""), shell_word(""));
+}
+
 }  // namespace
 }  // namespace ckpt

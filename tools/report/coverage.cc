@@ -13,7 +13,7 @@ Result<Json> report_coverage(const ImatrixSums& imatrix, const Checkpoint& check
   CKPT_ASSIGN(const ImatrixFit fit, in(imatrix.file, fit_imatrix(checkpoint, imatrix)));
   if (fit.entries.empty() || !fit.wrong.empty()) {
     return fail_with_hint(
-        ErrorCode::kUsage, "ckpt imatrix show " + shell_word(imatrix.file),
+        ErrorCode::kUsage, "ckpt imatrix show " + shell_path(imatrix.file),
         "{}: not of this model: {}", imatrix.file,
         fit.wrong.empty() ? fmt::format("it has no tensor '{}'", fit.unknown[0]) : fit.wrong[0]);
   }

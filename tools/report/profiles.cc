@@ -20,7 +20,7 @@ Result<std::string> fix_command(const std::filesystem::path& path, const Checkpo
   const Fixing fixing{{profile}, "", true};
   CKPT_ASSIGN(const Fixed fixed, fix_checkpoint(checkpoint, fixing, step_context(&notes)));
   if (fixed.steps.empty() || !fixed.left.is_good()) return std::string();
-  return fmt::format("ckpt doctor {} --for {} --fix{}", shell_word(path.string()), profile,
+  return fmt::format("ckpt doctor {} --for {} --fix{}", shell_path(path.string()), profile,
                      fixed.rewrites_weights ? " --rewrite-weights" : "");
 }
 
@@ -55,7 +55,7 @@ Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint
     if (!is_good) {
       CKPT_ASSIGN(fix, fix_command(path, checkpoint, verdict.profile));
     } else if (verdict.not_checked.empty()) {
-      serve = serve_command(verdict.profile, checkpoint, shell_word(path.string()));
+      serve = serve_command(verdict.profile, checkpoint, shell_path(path.string()));
     }
     out.push_back({{"name", verdict.profile},
                    {"loads", verdict_word(verdict.loads, verdict)},

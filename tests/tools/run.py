@@ -31,6 +31,7 @@ NOT_TRIED = {
     "hostile_names_are_escaped": "its folders hold names and nothing that could be fixed",
     "many_of_everything": "its folders hold numbers of things and nothing that could be fixed",
     "options_need_their_values": "of a thousand lines each has one thing wrong, and others that are made up",
+    "paths_in_advice_are_words": "it types what it can, and its plans name whole paths",
     "patch_interrupted": "the journal of a patch is bound to its folder, so that a copy is refused",
     "plan_of_a_large_mixture": "its folder is sparse, and a copy of it would not be",
     "progress_on_a_terminal": "it advises nothing, and its terminal is for the program, not for noting_advice.sh",

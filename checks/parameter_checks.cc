@@ -10,6 +10,7 @@
 // dimension than config.json says is cut without a word; and what they run as one counts as loaded
 // as soon as one piece of it was.
 #include <algorithm>
+#include <charconv>
 
 #include "checks/subject.h"
 #include "core/base/words.h"
@@ -188,6 +189,20 @@ constexpr std::string_view kAskForBiases = " starcoder2 gpt_neox lfm2 ";
 // Types whose classes pass over scales that no parameter waits for.
 constexpr std::string_view kPassOverScales = " qwen3_moe qwen3_vl_moe_text ";
 
+// "model.layers.61.mlp.gate": whether 61 is one of `count` numbers from `first` on.
+bool has_layer_in(std::string_view name, uint64_t first, uint64_t count) {
+  constexpr std::string_view kLayers = "layers.";
+  for (size_t at = name.find(kLayers); at != name.npos; at = name.find(kLayers, at)) {
+    at += kLayers.size();
+    const std::string_view rest = name.substr(at);
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    const bool is_whole = error == std::errc() && end != rest.data() + rest.size() && *end == '.';
+    if (is_whole && number >= first && number - first < count) return true;
+  }
+  return false;
+}
+
 // What vLLM never looks for: layers for multi-token prediction behind the last, by their number,
 // and in some classes scales.
 bool is_passed_over(const Look& look, const Extra& extra) {
@@ -197,9 +212,7 @@ bool is_passed_over(const Look& look, const Extra& extra) {
   const JsonValue* layers = known(on.text_config(), "num_hidden_layers");
   if (extra.is_beyond && counts && layers != nullptr) {
     const uint64_t first = whole(*layers).value_or(UINT64_MAX);
-    for (uint64_t i = 0; i < std::min<uint64_t>(whole(*count).value_or(0), kMaxModelLayers); ++i) {
-      if (extra.name.find(fmt::format("layers.{}.", first + i)) != extra.name.npos) return true;
-    }
+    if (has_layer_in(extra.name, first, whole(*count).value_or(0))) return true;
   }
   const bool is_scale = extra.name.ends_with("_scale");
   return is_scale && has_word(kPassOverScales, on.text_type);

@@ -11,6 +11,7 @@
 #include "core/base/glob.h"
 #include "core/io/folder.h"
 #include "core/model/transform.h"
+#include "core/resume/unfinished.h"
 #include "formats/linked_documents.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
@@ -141,6 +142,7 @@ bool is_checkpoint_file(const std::string& path) {
 }
 
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder) {
+  CKPT_TRY(refuse_unfinished_output(folder));
   std::set<std::string> paths;
   CKPT_TRY(list(folder, "", paths));
   std::vector<Document> documents;

@@ -16,6 +16,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/io/cursor.h"
+#include "core/resume/unfinished.h"
 #include "formats/formats.h"
 #include "formats/gguf.h"
 #include "formats/sniff.h"
@@ -255,11 +256,13 @@ Result<Imatrix> read_imatrix(const SharedSource& source) {
 }
 
 Result<Imatrix> read_imatrix(const std::filesystem::path& path) {
+  CKPT_TRY(refuse_unfinished_output(path));
   CKPT_ASSIGN(const SharedSource source, open_file(path));
   return read_imatrix(source);
 }
 
 Result<ImatrixSums> read_imatrix_sums(const std::filesystem::path& path) {
+  CKPT_TRY(refuse_unfinished_output(path));
   CKPT_ASSIGN(const SharedSource source, open_file(path));
   return read_imatrix_sums(source);
 }

@@ -4,6 +4,7 @@
 // tower: models/qwen3_vl/modeling_qwen3_vl.py (Qwen3VLVisionModel), defaults of
 // Qwen3_5VisionConfig. The shape of a row is the same for all layers, so it is made once.
 #include <algorithm>
+#include <set>
 
 #include "models/models.h"
 #include "models/shape.h"
@@ -114,32 +115,44 @@ class Expansion {
   uint64_t layers_ = 0, experts_ = 0;
   uint64_t sparse_step_ = 0;  // every n-th layer has experts; 0: none has
   uint64_t leading_dense_ = 0;
+  std::set<uint64_t> dense_;      // mlp_only_layers
   std::vector<LayerKind> kinds_;  // with those for multi-token prediction
   std::vector<Parameter> out_;
 };
 
-// Of a model that has no layer_types.
-std::string_view attention_of(const JsonValue& config, uint64_t layer) {
+// The numbers that a list of config.json holds: each layer looks itself up there.
+std::set<uint64_t> numbers_in(const JsonValue& config, std::string_view key) {
+  std::set<uint64_t> out;
+  const JsonValue* list = known(config, key);
+  if (list == nullptr || !list->is_array()) return out;
+  for (const JsonValue& number : *list) {
+    if (const auto value = whole(number)) out.insert(*value);
+  }
+  return out;
+}
+
+// Of a model that has no layer_types; `full`: those of full_attn_idxs.
+std::string_view attention_of(const JsonValue& config, const std::set<uint64_t>& full,
+                              uint64_t layer) {
   if (const std::string* pattern = text_of(config, "hybrid_override_pattern")) {
     const char letter = layer < pattern->size() ? (*pattern)[layer] : '?';
     return letter == 'M' ? "mamba" : letter == '*' ? "attention" : letter == '-' ? "mlp" : "";
   }
-  const JsonValue* full = known(config, "full_attn_idxs");
-  if (full == nullptr || !full->is_array()) return "full_attention";
-  const bool is_full = std::any_of(full->begin(), full->end(), [layer](const JsonValue& number) {
-    return whole(number) == layer;
-  });
-  return is_full ? "full_attention" : "conv";
+  const JsonValue* indices = known(config, "full_attn_idxs");
+  if (indices == nullptr || !indices->is_array()) return "full_attention";
+  return full.contains(layer) ? "full_attention" : "conv";
 }
 
 Status Expansion::find_kinds() {
   const JsonValue* types = known(configs_.text, "layer_types");
+  const std::set<uint64_t> full = numbers_in(configs_.text, "full_attn_idxs");
+  dense_ = numbers_in(configs_.text, "mlp_only_layers");
   uint64_t interval = 0;
   if (types == nullptr) {
     CKPT_ASSIGN(interval, text_.count_or_zero("full_attention_interval"));
   }
   for (uint64_t layer = 0; layer < layers_; ++layer) {
-    LayerKind kind{attention_of(configs_.text, layer)};
+    LayerKind kind{attention_of(configs_.text, full, layer)};
     const bool is_said = types != nullptr && types->is_array() && layer < types->size();
     const std::string* type = is_said ? (*types)[layer].get_ptr<const std::string*>() : nullptr;
     if (type != nullptr) {
@@ -160,10 +173,7 @@ bool Expansion::is_sparse(uint64_t layer) const {
     return (*types)[layer] == "sparse";
   }
   if (layer < leading_dense_ || (layer + 1) % sparse_step_ != 0) return false;
-  const JsonValue* dense = known(configs_.text, "mlp_only_layers");
-  return dense == nullptr || !dense->is_array() ||
-         std::none_of(dense->begin(), dense->end(),
-                      [layer](const JsonValue& number) { return whole(number) == layer; });
+  return !dense_.contains(layer);
 }
 
 Status Expansion::add_nextn_kinds() {

@@ -53,7 +53,7 @@ Result<std::string> render_provenance(const Provenance& provenance) {
           {"internalParameters", Json::object()},
           {"resolvedDependencies", std::move(inputs)}}},
         {"runDetails",
-         {{"builder", {{"id", "urn:ckpt"}, {"version", {{"ckpt", provenance.tool_version}}}}},
+         {{"builder", {{"id", kBuilderId}, {"version", {{"ckpt", provenance.tool_version}}}}},
           {"metadata", std::move(metadata)}}}}}};
   return statement.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -89,6 +89,7 @@ struct Trust {
 Result<std::string> verify_with_certificates(const Bundle& bundle, const Trust& trust);
 
 // ---- provenance ------------------------------------------------------------------------------
+inline constexpr std::string_view kBuilderId = "urn:ckpt";
 struct Provenance {
   std::vector<FileDigest> made;
   struct Input {

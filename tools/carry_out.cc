@@ -179,7 +179,7 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
     const ErrorCode code = report.error().code;
     return Failure(code == ErrorCode::kIo || code == ErrorCode::kInterrupted
                        ? std::move(report.error())
-                       : std::move(report.error()).in(conversion.in.string()));
+                       : in_input(std::move(report.error()), conversion.in));
   }
   if (is_share && (report->was_made || report->is_ended_elsewhere || report->files.empty())) {
     return show_share(console, options, *report);

@@ -1,10 +1,9 @@
 #include "tools/folder_digests.h"
 
-#include <sys/stat.h>
-
 #include <mutex>
 
 #include "core/engine/compare.h"
+#include "core/io/bytes.h"
 #include "core/resume/unfinished.h"
 #include "tools/commands.h"
 #include "tools/listing.h"
@@ -12,31 +11,19 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 
-std::string state_text(const fs::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return {};
-  return fmt::format("{} {} {} {} {}", status.st_size, status.st_mtim.tv_sec,
-                     status.st_mtim.tv_nsec, status.st_dev, status.st_ino);
-}
-
-Status check_state(const fs::path& path, const std::string& before) {
-  if (state_text(path) == before) return {};
-  return fail_with_hint(ErrorCode::kIo, "again when nobody writes to it",
-                        "{}: was changed while it was read", path.string());
-}
-
 Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
                                              const std::vector<FolderEntry>& entries,
                                              bool trust_remembered, const Console& console,
                                              unsigned threads) {
   std::vector<FileDigest> out;
-  std::vector<std::string> states;
   uint64_t total_bytes = 0;
   for (const FolderEntry& entry : entries) {
     if (entry.kind != FolderEntry::Kind::kFile) continue;
-    states.push_back(state_text(folder / entry.path));
     FileDigest digest{entry.path, {}, entry.size_bytes};
-    if (trust_remembered) digest.sha256 = remembered_digest(folder / entry.path).value_or("");
+    if (trust_remembered) {
+      CKPT_TRY(open_file(folder / entry.path));  // check_files_read() then asks for it, too
+      digest.sha256 = remembered_digest(folder / entry.path).value_or("");
+    }
     if (digest.sha256.empty()) total_bytes += entry.size_bytes;
     out.push_back(std::move(digest));
   }
@@ -53,9 +40,6 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
     return {};
   }));
   progress.clear();
-  for (size_t i = 0; i < out.size(); ++i) {
-    CKPT_TRY(check_state(folder / out[i].name, states[i]));
-  }
   return out;
 }
 

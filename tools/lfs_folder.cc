@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "core/base/sha256.h"
 #include "core/io/open_folder.h"
 #include "core/io/shift.h"
 #include "tools/published_files.h"
@@ -11,9 +12,6 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-// Larger files are pointers in a git repository, smaller ones lie in it (the hub's own limit).
-constexpr uint64_t kLargestGitFileBytes = 10'000'000;
 
 // The pattern of gitattributes(5) that matches this one name: what globs mean is escaped, and what
 // would end the pattern is put into C-style quotes.
@@ -54,6 +52,10 @@ Status write_below(const OpenFolder& folder, const fs::path& from,
           fmt::format("{} filter=lfs diff=lfs merge=lfs -text\n", attributes_pattern(file.name));
     } else {
       CKPT_ASSIGN(text, read_small(from / file.name, kLargestGitFileBytes));
+      if (sha256_of(text) != file.sha256) {
+        return fail(ErrorCode::kIo, "{}: was changed while it was published",
+                    (from / file.name).string());
+      }
     }
     CKPT_TRY(write_synced({folder, file.name}, std::as_bytes(std::span(text))));
   }

@@ -5,6 +5,7 @@
 #include "core/io/folder.h"
 #include "tools/commands.h"
 #include "tools/man_page.h"
+#include "tools/published_files.h"
 #include "tools/targets.h"
 
 namespace ckpt {
@@ -16,14 +17,27 @@ struct TypedMan {
   fs::path into;
 };
 
+// Requires that nothing has this name but an earlier page of ours.
+Status check_page(const fs::path& path, const ManPage& page) {
+  constexpr uint64_t kMaxManBytes = 1 << 20;
+  CKPT_TRY(refuse_link_at(path));
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
+  CKPT_ASSIGN(const std::string text, read_small(path, kMaxManBytes));
+  const std::string_view title = std::string_view(page.text).substr(0, page.text.find(" 1 "));
+  if (text.starts_with(title)) return {};
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_path(path.string())),
+                        "{}: exists and is not a manual page of ckpt", path.string());
+}
+
 Result<int> write_pages(const std::vector<ManPage>& pages, const fs::path& folder,
                         const Console& console) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return io_failure(folder, "cannot be made", error.value());
+  for (const ManPage& page : pages) CKPT_TRY(check_page(folder / (page.name + ".1"), page));
   for (const ManPage& page : pages) {
     const fs::path path = folder / (page.name + ".1");
-    CKPT_TRY(refuse_link_at(path));
     CKPT_TRY(replace_file(path, page.text));
     console.object("file", {{"path", path.string()}, {"size_bytes", page.text.size()}});
     console.answer(path.string());

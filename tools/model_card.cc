@@ -6,6 +6,7 @@
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/console.h"
+#include "tools/numbered_name.h"
 #include "tools/targets.h"
 
 namespace ckpt {
@@ -58,6 +59,9 @@ Result<std::string> render_model_card(const fs::path& folder,
   }
   for (const FileDigest& file : files) {
     if (!file.name.ends_with(".gguf")) continue;
+    // Its first file stands for a split.
+    const auto numbered = parse_numbered(fs::path(file.name).filename());
+    if (numbered && numbered->of(1) != fs::path(file.name).filename()) continue;
     CKPT_ASSIGN(const Format* gguf, recognize(folder / file.name));
     CKPT_ASSIGN(const Checkpoint checkpoint, gguf->read(folder / file.name, all_codecs()));
     out += fmt::format("### {}\n\n{}\n", file.name, table_of(checkpoint));

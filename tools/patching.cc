@@ -9,6 +9,7 @@
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
 #include "tools/published_report.h"
+#include "tools/targets.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -130,6 +131,24 @@ Status check_names(const Patch& patch) {
   return {};
 }
 
+// What somebody else wrote, or only the holder of a key can write again, stays.
+Status leave_or_remove(const fs::path& folder, std::string_view name, Patch& patch,
+                       std::vector<std::string>& notes) {
+  CKPT_ASSIGN(const bool is_known, is_stale_record(folder, name));
+  if (is_known) {
+    CKPT_TRY(remove_also(patch, std::string(name)));
+    notes.push_back(fmt::format("{} is removed: it is about the files before this patch", name));
+    return {};
+  }
+  CKPT_ASSIGN(const bool is_left, is_there(folder / name));
+  if (!is_left || name == kReportName) return {};
+  notes.push_back(fmt::format(
+      "{} stays: it is about the files before this patch, and {}", name,
+      name == kSignatureName ? "ckpt publish replaces it (--sign KEY) or removes it (--unsigned)"
+                             : "ckpt publish did not write it for this folder as it is"));
+  return {};
+}
+
 }  // namespace
 
 Result<PatchState> finish_earlier_patch(const fs::path& path, const StepHook& hook) {
@@ -155,10 +174,7 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
   if (!patch) return Failure(std::move(patch.error()));
   if (in_folder && !patching.elsewhere && !patch->changes_nothing()) {
     for (const std::string_view name : kStale) {
-      if (name == kReportName && !has_published_report(patching.path)) continue;
-      CKPT_ASSIGN(const bool removes, remove_also(*patch, std::string(name)));
-      if (!removes) continue;
-      notes.push_back(fmt::format("{} is removed: it is about the files before this patch", name));
+      CKPT_TRY(leave_or_remove(patching.path, name, *patch, notes));
     }
   }
   if (!patching.elsewhere) CKPT_TRY(check_names(*patch));

@@ -108,7 +108,7 @@ std::vector<InputPath> input_paths(const Conversion& conversion, const std::vect
 Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   auto converted = apply_added_steps(std::move(checkpoint), planning);
-  if (!converted) return Failure(std::move(converted.error()).in(conversion.in.string()));
+  if (!converted) return Failure(in_input(std::move(converted.error()), conversion.in));
   CKPT_ASSIGN(converted, mended_for(std::move(*converted), planning));
   CKPT_ASSIGN(Layout layout, lay_out_for(*converted, conversion));
   CKPT_ASSIGN(const bool into, goes_into(conversion.out, layout));
@@ -323,6 +323,15 @@ class IdleOptions {
 };
 
 }  // namespace
+
+Error in_input(Error error, const fs::path& input) {
+  const std::string text = error.text();
+  const std::string place = (input / "").parent_path().string();  // without a final '/'
+  const std::string_view rest = std::string_view(text).substr(std::min(place.size(), text.size()));
+  const bool is_named =
+      text.starts_with(place) && (rest.starts_with('/') || rest.starts_with(": "));
+  return is_named ? std::move(error) : std::move(error).in(input.string());
+}
 
 Result<PlannedConversion> plan_conversion(const Conversion& typed) {
   PlannedConversion out;

@@ -70,4 +70,7 @@ struct PlannedConversion {
 // Fails: kUsage, kCorrupt, kUnsupported, kIo; nothing was written.
 Result<PlannedConversion> plan_conversion(const Conversion& conversion);
 
+// `error` with the input in front, unless it begins with it or with a file in it.
+Error in_input(Error error, const std::filesystem::path& input);
+
 }  // namespace ckpt

@@ -7,6 +7,7 @@
 
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"
+#include "core/io/files_read.h"
 #include "core/io/open_folder.h"
 #include "tools/archive.h"
 #include "tools/commands.h"
@@ -34,6 +35,20 @@ std::vector<std::pair<std::string, std::string>> sorted_pairs(
   return out;
 }
 
+// The recipes of ModelOpt that a recipe names, and what they import, named from its folder.
+Result<std::vector<FileDigest>> recipe_inputs(const fs::path& path, const std::string& text) {
+  std::vector<FileDigest> out;
+  CKPT_ASSIGN(const Recipe recipe, parse_recipe(path, text));
+  CKPT_ASSIGN(const auto files, preset_files(recipe));
+  for (const fs::path& file : files) {
+    std::string name = file.lexically_relative(path.parent_path()).generic_string();
+    if (name.empty() || name.starts_with("..")) name = file.filename().string();
+    CKPT_ASSIGN(std::string sha256, hash_file(file, &interrupted));
+    out.push_back({std::move(name), std::move(sha256), 0});
+  }
+  return out;
+}
+
 // Else the card is for stdout, or not asked for.
 bool has_card_file(const TypedPublish& typed) { return !typed.card.empty() && typed.card != "-"; }
 
@@ -45,15 +60,31 @@ Status Publication::run() {
   note_bookkeeping(folder_, entries, console_);
   note_unserved(folder_, entries, console_);
   CKPT_TRY(check_files_whole());
+  const Status room = check_room_for_copies(entries);
   if (typed_.is_dry_run) {
+    if (!room) console_.warn(room.error().text());
     tell_dry_run(entries);
     return {};
   }
+  CKPT_TRY(room);
   CKPT_TRY(make(entries));
+  CKPT_TRY(check_files_read());
   CKPT_TRY(write_made());
   CKPT_TRY(write_archive_file());
   // Last: where this is there, everything is.
   return write_pointers();
+}
+
+// Before hours of hashing: all of the archive, whose size is known when it is written, and what a
+// git repository gets.
+Status Publication::check_room_for_copies(const std::vector<FolderEntry>& entries) const {
+  uint64_t archive_bytes = 0, lfs_bytes = 0;
+  for (const FolderEntry& entry : entries) {
+    archive_bytes += entry.size_bytes;
+    lfs_bytes += entry.size_bytes < kLargestGitFileBytes ? entry.size_bytes : 0;
+  }
+  if (!typed_.archive.empty()) CKPT_TRY(check_room(typed_.archive, archive_bytes));
+  return typed_.lfs.empty() ? Status() : check_room(typed_.lfs, lfs_bytes);
 }
 
 // A publication that was killed leaves these, and they must not be shipped.
@@ -193,6 +224,8 @@ Status Publication::make_provenance() {
   }
   if (!typed_.recipe.empty()) {
     CKPT_ASSIGN(std::string recipe, read_small(typed_.recipe, kMaxRecipeBytes));
+    CKPT_ASSIGN(auto files, in(typed_.recipe, recipe_inputs(typed_.recipe, recipe)));
+    if (!files.empty()) provenance.inputs.push_back({"recipe", std::move(files)});
     provenance.recipe = without_comments(std::move(recipe));
   }
   provenance.command = typed_.command;
@@ -241,6 +274,9 @@ Status Publication::keep_or_drop_signature() {
 }
 
 Status Publication::write_made() {
+  uint64_t made_bytes = outer_card_.size();
+  for (const Made& made : made_) made_bytes += made.content.size();
+  CKPT_TRY(check_room(folder_ / kSumsName, made_bytes));
   if (!outer_card_.empty()) CKPT_TRY(replace_file(typed_.card, outer_card_));
   if (drops_signature_) {
     const fs::path path = folder_ / kSignatureName;

@@ -17,6 +17,19 @@ Result<std::string> read_small(const fs::path& path, uint64_t limit_bytes) {
   return read_text(*source, limit_bytes);
 }
 
+namespace {
+
+// Of work that was interrupted, or in a folder of such work.
+bool is_left_over(const fs::path& path) {
+  return std::any_of(path.begin(), path.end(), [](const fs::path& part) {
+    const std::string name = part.string();
+    return name.ends_with(".partial") || name.starts_with(".ckpt-") ||
+           name.find(".partial.ledger") != name.npos;
+  });
+}
+
+}  // namespace
+
 std::string published_name(const fs::path& folder, const fs::path& path) {
   std::error_code error;
   const std::string name = fs::weakly_canonical(fs::absolute(path, error), error)
@@ -47,7 +60,7 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
       return fail(ErrorCode::kUsage, "{}: its name is not UTF-8", where);
     }
     const std::string name = fs::path(entry.path).filename().string();
-    if (name.ends_with(".partial") || name.starts_with(".ckpt-")) {
+    if (is_left_over(entry.path)) {
       return fail_with_hint(ErrorCode::kUsage, "the command that left it, once more",
                             "{}: left by work that was interrupted", where);
     }

@@ -8,6 +8,7 @@
 #include "core/json/json_edit.h"
 #include "tools/conversion_fields.h"
 #include "tools/step_flags.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
@@ -222,6 +223,28 @@ Result<Recipe> parse_recipe(const fs::path& path, const std::string& text) {
   }
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   return RecipeReader(folder).read(*root);
+}
+
+Result<std::vector<fs::path>> preset_files(const Recipe& recipe) {
+  std::vector<std::string> presets;
+  for (const auto& [name, value] : recipe.options) {
+    if (name == "preset") presets.push_back(value);
+  }
+  for (const Step& step : recipe.steps) {
+    for (std::string& value : step.options.all("preset")) presets.push_back(std::move(value));
+  }
+  const Transform* const exporting = find_transform("export");
+  CKPT_CHECK(exporting != nullptr);
+  std::vector<std::string> notes;
+  std::vector<fs::path> out;
+  for (const std::string& preset : presets) {
+    if (!is_path_option(*exporting, "preset", preset)) continue;
+    CKPT_ASSIGN(const auto files, quant_recipe_files(preset, step_context(&notes)));
+    for (const fs::path& file : files) {
+      if (std::find(out.begin(), out.end(), file) == out.end()) out.push_back(file);
+    }
+  }
+  return out;
 }
 
 std::string without_comments(std::string json) {

@@ -39,6 +39,9 @@ Result<Recipe> read_recipe(const std::filesystem::path& path);
 // The recipe `text`, as if it lay at `path`. Fails: as read_recipe, but kIo.
 Result<Recipe> parse_recipe(const std::filesystem::path& path, const std::string& text);
 
+// The files that its presets are read from, imports too, each once. Fails: as the export step does.
+Result<std::vector<std::filesystem::path>> preset_files(const Recipe& recipe);
+
 // `json` with every comment made blank, so that places in it stay what they were.
 std::string without_comments(std::string json);
 

@@ -1,14 +1,18 @@
 // Single files: what stands where one is to be written is looked at before it is replaced.
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "core/base/words.h"
 #include "core/io/folder.h"
 #include "core/json/json_edit.h"
+#include "core/resume/unfinished.h"
 #include "formats/formats.h"
 #include "publish/publish.h"
 #include "tools/commands.h"
+#include "tools/listing.h"
 #include "tools/published_files.h"
+#include "tools/published_report.h"
 #include "tools/report/page.h"
 #include "tools/targets.h"
 
@@ -30,7 +34,29 @@ bool is_record(std::string_view name, const std::string& text) {
   if (name == kSumsName) return parse_sha256sums(text).has_value();
   if (name == kSignatureName) return parse_bundle(text).has_value();
   const auto json = JsonText::parse(text);
-  return json && json->find_text("_type").value_or("").starts_with("https://in-toto.io/");
+  if (!json || !json->find_text("_type").value_or("").starts_with("https://in-toto.io/")) {
+    return false;
+  }
+  const JsonText* at = &*json;
+  for (const char* key : {"predicate", "runDetails", "builder"}) {
+    at = at == nullptr ? nullptr : at->find(key);
+  }
+  return at != nullptr && at->find_text("id") == std::string(kBuilderId);
+}
+
+// Whether sums list what publish would list: somebody's own list of some files says more than the
+// folder can tell again.
+Result<bool> lists_whole_folder(const fs::path& folder, const std::string& text) {
+  const auto sums = parse_sha256sums(text);
+  if (!sums) return false;
+  std::vector<std::string> left_out = unpublished_paths();
+  left_out.emplace_back(kSumsName);
+  left_out.emplace_back(kSignatureName);
+  CKPT_ASSIGN(const auto entries, list_folder(folder, left_out));
+  std::set<std::string_view> listed, present;
+  for (const FileDigest& file : *sums) listed.insert(file.name);
+  for (const FolderEntry& entry : entries) present.insert(entry.path);
+  return listed == present;
 }
 
 bool is_plan(const fs::path& path) {
@@ -115,6 +141,7 @@ Status check_imatrix_target(const fs::path& path, bool force) {
 }
 
 Result<std::string> read_card(const fs::path& path) {
+  CKPT_TRY(refuse_unfinished_output(parent_of(path)));
   CKPT_TRY(check_parent(path));
   CKPT_TRY(refuse_link(path, "--card"));
   CKPT_ASSIGN(const bool exists, is_there(path));
@@ -128,6 +155,16 @@ Result<std::string> read_card(const fs::path& path) {
   CKPT_ASSIGN(std::string text, read_small(path, kMaxCardBytes));
   if (text.find('\0') != text.npos) return refused("exists and is no text");
   return text;
+}
+
+Result<bool> is_stale_record(const fs::path& folder, std::string_view name) {
+  const fs::path path = folder / name;
+  std::error_code error;
+  if (fs::symlink_status(path, error).type() != fs::file_type::regular) return false;
+  CKPT_ASSIGN(const std::string text, read_small(path, kMaxRecordBytes));
+  if (name == kReportName) return text.find(kReportMark) != text.npos;
+  if (name == kSumsName) return lists_whole_folder(folder, text);
+  return name == kProvenanceName && is_record(name, text);
 }
 
 Status check_published_targets(const fs::path& folder) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/nearest.h"
+#include "core/resume/unfinished.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
@@ -16,6 +17,7 @@ Result<Checkpoint> open_checkpoint(const std::filesystem::path& path) {
 }
 
 Result<std::string> read_file_text(const std::filesystem::path& path, uint64_t limit_bytes) {
+  CKPT_TRY(refuse_unfinished_output(path));
   CKPT_ASSIGN(const SharedSource source, open_file(path));
   return read_text(*source, limit_bytes);
 }

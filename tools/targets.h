@@ -14,6 +14,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -65,6 +66,9 @@ Result<std::string> read_card(const std::filesystem::path& path);
 // Requires that what has the name of a file that `ckpt publish` writes into `folder` is one of its
 // kind. Fails: kUsage; kIo.
 Status check_published_targets(const std::filesystem::path& folder);
+// Whether `name` in `folder` is what ckpt publish wrote about the folder and would write again, so
+// that a patch, after which it is no longer true, may remove it. Never for a signature. Fails: kIo.
+Result<bool> is_stale_record(const std::filesystem::path& folder, std::string_view name);
 
 // "-" is stdout to other programs, and here would be a file of that name. Fails: kUsage.
 Status refuse_stdout(const std::filesystem::path& path);

@@ -18,13 +18,46 @@ constexpr size_t kShownUnserved = 8;
 
 // Of a file; case does not count.
 const GlobList& secret_names() {
-  static const GlobList names(
-      {".env",      ".env.*",   "*.env",      "*.pem",       "*.key",
-       "*.p12",     "*.pfx",    "*.jks",      "*.keystore",  "id_rsa",
-       "id_dsa",    "id_ecdsa", "id_ed25519", ".netrc",      "_netrc",
-       ".pypirc",   ".npmrc",   ".htpasswd",  ".pgpass",     ".git-credentials",
-       ".hf_token", "hf_token", "hf_token.*", "credentials", "credentials.json",
-       ".s3cfg",    ".boto",    "kaggle.json"});
+  static const GlobList names({".env",
+                               ".env.*",
+                               "*.env",
+                               "*.pem",
+                               "*.key",
+                               "*.p12",
+                               "*.pfx",
+                               "*.jks",
+                               "*.keystore",
+                               "id_rsa",
+                               "id_dsa",
+                               "id_ecdsa",
+                               "id_ed25519",
+                               ".netrc",
+                               "_netrc",
+                               ".pypirc",
+                               ".npmrc",
+                               ".htpasswd",
+                               ".pgpass",
+                               ".git-credentials",
+                               ".hf_token",
+                               "hf_token",
+                               "hf_token.*",
+                               "credentials",
+                               "credentials.json",
+                               ".s3cfg",
+                               ".boto",
+                               "kaggle.json",
+                               ".envrc",
+                               "*.ppk",
+                               "*.kdbx",
+                               "id_*_sk",
+                               "id_rsa.bak",
+                               ".dockercfg",
+                               ".vault-token",
+                               "secrets.json",
+                               "secrets.y*ml",
+                               "secrets.toml",
+                               "client_secret*.json",
+                               "*_credentials.json"});
   return names;
 }
 // Templates hold no values.
@@ -35,7 +68,9 @@ const GlobList& templates_of_secrets() {
 // Of a path: what huggingface_hub, ssh, gpg and the cloud's programs keep.
 const GlobList& secret_paths() {
   static const GlobList paths({"*huggingface/token", "*huggingface/stored_tokens", ".ssh/*",
-                               "*/.ssh/*", ".aws/*", "*/.aws/*", ".gnupg/*", "*/.gnupg/*"});
+                               "*/.ssh/*", ".aws/*", "*/.aws/*", ".gnupg/*", "*/.gnupg/*",
+                               ".kube/*", "*/.kube/*", ".azure/*", "*/.azure/*",
+                               "*.docker/config.json", "*.config/gcloud/*", "*.config/gh/*"});
   return paths;
 }
 
@@ -106,16 +141,26 @@ bool holds_private_key(std::string_view text) {
   return false;
 }
 
-// "hf_" and 34 letters and digits, as the hub's access tokens are written, and not within a word.
-bool holds_token(std::string_view text) {
-  constexpr std::string_view kBegin = "hf_";
-  constexpr size_t kTokenBytes = 34;
+// A kind of access token: letters and digits behind what it begins with, and not within a word.
+struct TokenKind {
+  std::string_view begin;
+  ptrdiff_t size;
+  const char* what;
+};
+constexpr TokenKind kTokenKinds[] = {
+    {"hf_", 34, "holds an access token of the Hugging Face hub"},
+    {"ghp_", 36, "holds an access token of GitHub"},
+    {"gho_", 36, "holds an access token of GitHub"},
+    {"AKIA", 16, "holds an access key of AWS"},
+};
+
+bool holds_token(std::string_view text, const TokenKind& kind) {
   const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  for (size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, at + 1)) {
+  for (size_t at = text.find(kind.begin); at != text.npos; at = text.find(kind.begin, at + 1)) {
     if (at > 0 && (is_letter(text[at - 1]) || text[at - 1] == '_')) continue;
-    const std::string_view token = text.substr(at + kBegin.size());
+    const std::string_view token = text.substr(at + kind.begin.size());
     const auto end = std::find_if_not(token.begin(), token.end(), is_letter);
-    if (end - token.begin() == kTokenBytes && (end == token.end() || *end != '_')) return true;
+    if (end - token.begin() == kind.size && (end == token.end() || *end != '_')) return true;
   }
   return false;
 }
@@ -142,9 +187,12 @@ Status refuse_secret(const fs::path& folder, const FolderEntry& entry) {
   }
   if (entry.size_bytes > kMaxSearchedBytes) return {};
   CKPT_ASSIGN(const SharedSource source, open_file(path));
-  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxSearchedBytes));
+  CKPT_ASSIGN(std::string text, read_text(*source, kMaxSearchedBytes));
+  std::erase(text, '\0');  // of UTF-16
   if (holds_private_key(text)) return secret(path, "holds a private key");
-  if (holds_token(text)) return secret(path, "holds an access token of the Hugging Face hub");
+  for (const TokenKind& kind : kTokenKinds) {
+    if (holds_token(text, kind)) return secret(path, kind.what);
+  }
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/io/files_read.h"
 #include "tools/archive.h"
 #include "tools/commands.h"
 #include "tools/folder_digests.h"
@@ -139,7 +140,11 @@ Status check(const TypedVerify& typed, const Console& console, const CommonOptio
   const ArchiveQuestion question{typed.path, typed.signature, typed.trusted, typed.ignored,
                                  typed.unpack};
   CKPT_TRY(check_archive(question, console, common, findings));
-  if (typed.unpack.empty() || findings.bad_count() != 0) return {};
+  if (typed.unpack.empty()) {
+    findings.not_checked("structure not checked, --unpack DIR checks it");
+    return {};
+  }
+  if (findings.bad_count() != 0) return {};
   return check_structure(typed.unpack, true, findings);
 }
 
@@ -160,7 +165,8 @@ Status normalize_ignored(std::vector<std::string>& ignored) {
 Result<int> verify(TypedVerify typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(normalize_ignored(typed.ignored));
   Findings findings(console);
-  const Status done = check(typed, console, common, findings);
+  const Status done =
+      check(typed, console, common, findings).and_then([] { return check_files_read(); });
   if (!done) {
     findings.say_bad();
     return Failure(done.error());

@@ -8,11 +8,11 @@
 
 #include "core/base/sha256.h"
 #include "core/io/buffers.h"
+#include "core/io/files_read.h"
 #include "core/outputs/file_writer.h"
 #include "core/outputs/place.h"
 #include "tools/archive.h"
 #include "tools/commands.h"
-#include "tools/folder_digests.h"
 #include "tools/published_files.h"
 
 namespace ckpt {
@@ -210,11 +210,10 @@ Status check_archive(const ArchiveQuestion& question, const Console& console,
   if (!question.unpack.empty()) CKPT_TRY(check_new(question.unpack));
   const std::string path = question.path.string();
   ArchiveOptions options{.threads = common.threads, .memory_bytes = common.memory_bytes};
-  const std::string before = state_text(question.path);
   CKPT_ASSIGN(const SharedSource source, open_file(question.path));
   Contents contents;
   CKPT_TRY(read_archive(*source, contents, console, options));
-  CKPT_TRY(check_state(question.path, before));
+  CKPT_TRY(check_files_read());
   findings.good(path, fmt::format("a sound archive of {} files, {}", contents.files.size(),
                                   human_bytes(contents.size_bytes)));
   findings.checked("the archive");

@@ -61,6 +61,11 @@ struct CardFacts {
 };
 CardFacts card_facts(const Checkpoint& checkpoint);
 
+// The files that a recipe of ModelOpt and its imports are read from, its own first; empty for one
+// that ships. Fails: as the export step does.
+Result<std::vector<std::filesystem::path>> quant_recipe_files(const std::string& name,
+                                                              const Context& context);
+
 // Puts the tokenizer's files among `documents`, those of the folder `where`, into `checkpoint`.
 // Fails: kUsage when there are none.
 Status take_tokenizer_files(const std::vector<Document>& documents, std::string_view where,

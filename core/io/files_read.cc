@@ -44,8 +44,7 @@ Result<struct stat> settled_status(const Descriptor& file) {
 }
 
 Failure changed(const std::filesystem::path& path, std::string what) {
-  return Failure(Error{ErrorCode::kCorrupt, path.string(),
-                       std::move(what) + " while it was read; what was made of it is not kept",
+  return Failure(Error{ErrorCode::kCorrupt, path.string(), std::move(what) + " while it was read",
                        "again when nobody writes to it"});
 }
 

@@ -95,6 +95,13 @@ Failure write_failure(const fs::path& path, int error, const std::string& size) 
   return io_failure(path, "cannot be written", error);
 }
 
+Status check_room(const fs::path& path, uint64_t size_bytes) {
+  struct statvfs space {};
+  if (::statvfs(parent_of(path).c_str(), &space) != 0 || space.f_blocks == 0) return {};
+  if (size_bytes <= static_cast<uint64_t>(space.f_bavail) * space.f_frsize) return {};
+  return write_failure(path, ENOSPC, fmt::format("it may need {} bytes", size_bytes));
+}
+
 bool is_ignored(std::string_view path, const std::vector<std::string>& ignored) {
   return std::any_of(ignored.begin(), ignored.end(), [&](const std::string& one) {
     return path == one || (path.starts_with(one) && path.substr(one.size()).starts_with('/'));

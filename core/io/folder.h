@@ -20,6 +20,10 @@ Failure io_failure(const std::filesystem::path& path, const char* doing, int err
 // are told with what there is of it; `size` says how far the file is, or what it needs.
 Failure write_failure(const std::filesystem::path& path, int error, const std::string& size);
 
+// Requires that `size_bytes` more fit on the disk that `path` is on, or will be on. Fails: kIo, as
+// write_failure().
+Status check_room(const std::filesystem::path& path, uint64_t size_bytes);
+
 struct FolderEntry {
   enum class Kind : uint8_t { kFile, kLink, kOther };
   std::string path;  // relative, with '/'

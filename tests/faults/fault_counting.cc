@@ -61,10 +61,19 @@ int error_number(const char* name) {
   static constexpr struct {
     const char* name;
     int number;
-  } kErrors[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EINTR", EINTR},
-                 {"EACCES", EACCES}, {"ENOMEM", ENOMEM}, {"EDQUOT", EDQUOT},
-                 {"EMFILE", EMFILE}, {"EROFS", EROFS},   {"EPERM", EPERM},
-                 {"EAGAIN", EAGAIN}, {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};
+  } kErrors[] = {{"EIO", EIO},
+                 {"ENOSPC", ENOSPC},
+                 {"EINTR", EINTR},
+                 {"EACCES", EACCES},
+                 {"ENOMEM", ENOMEM},
+                 {"EDQUOT", EDQUOT},
+                 {"EFBIG", EFBIG},
+                 {"EMFILE", EMFILE},
+                 {"EROFS", EROFS},
+                 {"EPERM", EPERM},
+                 {"EAGAIN", EAGAIN},
+                 {"ENOSYS", ENOSYS},
+                 {"EOPNOTSUPP", EOPNOTSUPP}};
   for (const auto& each : kErrors) {
     if (std::strcmp(each.name, name) == 0) return each.number;
   }

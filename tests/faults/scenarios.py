@@ -34,8 +34,8 @@ def small_folder(folder, spaces=0):
         "model.a.weight": one, "model.b.weight": one, "lm_head.weight": two}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     (folder / "config.json").write_text('{\n    "eps": 1e-06,\n    "layers": 2\n}\n')
-    (folder / "SHA256SUMS").write_text("0" * 64 + "  stale.txt\n")
     (folder / "notes.txt").write_text("not ours")
+    (folder / "SHA256SUMS").write_text("".join(f"{'0' * 64}  {path.name}\n" for path in sorted(folder.iterdir())))
 
 
 class Scenario:

@@ -13,6 +13,16 @@ refused .cache/huggingface/token x
 refused notes.txt "see below\n-----BEGIN EC PRIVATE KEY-----\n$body\n"
 refused account.json "{\"private_key\": \"-----BEGIN PRIVATE KEY-----\\\\n$body\\\\n\"}"
 refused run.sh "HF_TOKEN=$token python train.py\n"
+refused .env.local 'A=1'
+refused .envrc 'export A=1'
+refused store.kdbx x
+refused keys/putty.ppk x
+refused application_default_credentials.json '{}'
+refused .kube/config x
+refused .docker/config.json '{}'
+refused secrets.yaml 'a: b'
+refused push.sh "git push https://ghp_abcdefghijKLMNOPQRSTuvwxyzABCDEFGHab@github.com/a/b\n"
+refused env.txt "AWS_ACCESS_KEY_ID=AKIAABCDEFGHIJKLMNOP\n"
 passes README.md 'A key begins with -----BEGIN PRIVATE KEY----- and then comes the key.\n'
 passes names.txt "an$token ${token}a hf_token\n"
 passes .env.example 'A=\n'

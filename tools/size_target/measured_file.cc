@@ -17,7 +17,9 @@
 #include "core/base/sha256.h"
 #include "core/io/bytes.h"
 #include "core/io/files_read.h"
+#include "core/io/folder.h"
 #include "core/io/open_folder.h"
+#include "core/io/shift.h"
 #include "core/resume/plan_digest.h"
 #include "tools/version.h"
 
@@ -118,22 +120,10 @@ std::string text_of(KeptErrors& kept, const std::vector<std::string>& keys) {
   return render_kept(kept);
 }
 
-Status write_bytes(const Descriptor& file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return fail(ErrorCode::kIo, "{}", std::strerror(errno));
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return ::fsync(file.get()) == 0 ? Status() : fail(ErrorCode::kIo, "{}", std::strerror(errno));
-}
-
 Status write_kept(const OpenFolder& folder, const std::string& name, std::string_view text) {
   const std::string partial = name + ".partial";
   CKPT_TRY(folder.remove(partial));
-  CKPT_ASSIGN(const Descriptor file,
-              folder.open_file(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC));
-  const Status written = write_bytes(file, text);
+  const Status written = write_synced({folder, partial}, std::as_bytes(std::span(text)));
   if (written) return folder.rename(partial, name);
   (void)folder.remove(partial);
   return written;
@@ -154,6 +144,14 @@ Result<std::string> key_of(const TypesToMeasure& asked) {
     text += fmt::format(" {} {} {}", input.size_bytes, input.modified_ns, input.inode);
   }
   return sha256_of(text);
+}
+
+// For what will be kept, at most: what was kept before, and what is to be measured.
+uint64_t room_for(const KeptErrors& kept, const std::vector<TypesToMeasure>& missing) {
+  constexpr uint64_t kTensorBytes = 256, kErrorBytes = 64;
+  uint64_t out = missing.empty() ? 0 : render_kept(kept).size();
+  for (const TypesToMeasure& each : missing) out += kTensorBytes + kErrorBytes * each.codecs.size();
+  return std::min(out, 2 * kMaxBytes);
 }
 
 bool holds_all(const KeptErrors& kept, const std::string& key, const TypesToMeasure& asked) {
@@ -183,6 +181,7 @@ Result<std::vector<std::vector<double>>> measure_types_once(
   }
   console.talk(fmt::format("{}: errors of {} of {} tensors were measured before", file.string(),
                            tensors.size() - missing.size(), tensors.size()));
+  CKPT_TRY(check_room(file, room_for(kept, missing)));
   CKPT_ASSIGN(const auto measured, measure_types(missing, options));
   CKPT_TRY(check_files_read());  // else errors of a mixture would be kept under the old state
   for (size_t i = 0; i < missing.size(); ++i) {

@@ -74,6 +74,9 @@ Status compare_tokenizer(const Checkpoint& file, const ReturnedFolder& found,
   TokenizerOptions options;
   const JsonValue* size = found.forward.model.field("vocab_size");
   if (size != nullptr) options.vocab_size = whole(*size);
+  if (const Tensor* tokens = file.find_tensor("token_embd.weight")) {
+    options.most_tokens = tokens->rows();
+  }
   options.rules = found.forward.model.family->tokenizer;
   if (const std::string* pre = file.metadata.find_text("tokenizer.ggml.pre")) {
     options.pre_name = *pre;

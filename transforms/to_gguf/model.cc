@@ -214,11 +214,10 @@ std::vector<LayerMixer> mixers_without_types(const Model& model) {
   const bool is_list = full != nullptr && full->is_array();
   std::vector<LayerMixer> out(model.layers,
                               is_list ? LayerMixer::kConvolution : LayerMixer::kAttention);
-  for (uint64_t layer = 0; is_list && layer < model.layers; ++layer) {
-    if (std::any_of(full->begin(), full->end(),
-                    [layer](const JsonValue& number) { return whole(number) == layer; })) {
-      out[layer] = LayerMixer::kAttention;
-    }
+  if (!is_list) return out;
+  for (const JsonValue& number : *full) {
+    const uint64_t layer = whole(number).value_or(model.layers);
+    if (layer < model.layers) out[layer] = LayerMixer::kAttention;
   }
   return out;
 }

@@ -29,6 +29,7 @@
 namespace ckpt {
 namespace {
 
+constexpr std::string_view kTokenTensor = "token_embd.weight";
 constexpr int kSourceType = -1;
 constexpr Choice kOutTypeNames[] = {{"auto", kSourceType},
                                     {"f32", OutType::kF32},
@@ -63,7 +64,7 @@ Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& ten
   if (tokens == nullptr) return {};
   const uint64_t count = std::get<MetaArray>(tokens->value).count();
   for (const Tensor& tensor : tensors) {
-    if (tensor.name != "token_embd.weight" || tensor.rows() == count) continue;
+    if (tensor.name != kTokenTensor || tensor.rows() == count) continue;
     if (count < tensor.rows()) {
       context.note(
           fmt::format("vocab_size is {}, but the embedding has {} rows; llama.cpp will not "
@@ -97,6 +98,9 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
   const uint64_t multiple = model.family->vocabulary_multiple;
   if (tokenizer.vocab_size && *tokenizer.vocab_size <= UINT32_MAX) {
     *tokenizer.vocab_size = (*tokenizer.vocab_size + multiple - 1) / multiple * multiple;
+  }
+  for (const Tensor& tensor : tensors) {
+    if (tensor.name == kTokenTensor) tokenizer.most_tokens = tensor.rows() + multiple - 1;
   }
   tokenizer.rules = model.family->tokenizer;
   CKPT_TRY(add_tokenizer_keys(input, tokenizer, context, out));

@@ -41,10 +41,19 @@ Result<Heads> linear_heads(const Model& model) {
   return heads;
 }
 
-Status check_rows(const Tensor& tensor, uint64_t found, uint64_t expected, const char* what) {
-  if (found == expected) return {};
-  return fail(ErrorCode::kCorrupt, "tensor '{}' has {} {}; config.json makes it {}", tensor.name,
-              found, what, expected);
+// Rows or columns by heads: `count` of `size` each, behind `kept`.
+struct HeadRows {
+  uint64_t kept = 0, count = 0, size = 0;
+};
+
+// Goes before every loop over heads: their number is bounded by what is there.
+Status check_rows(const Tensor& tensor, uint64_t found, HeadRows heads, const char* what) {
+  const auto behind = multiply(heads.count, heads.size);
+  const auto expected = behind ? add(*behind, heads.kept) : behind;
+  if (expected == found && heads.count <= found) return {};
+  return fail(
+      ErrorCode::kCorrupt, "tensor '{}' has {} {}; config.json makes it {}", tensor.name, found,
+      what, expected ? fmt::to_string(*expected) : fmt::format("{} x {}", heads.count, heads.size));
 }
 
 // Applies a row edit to the bytes below: to the tensor itself, or to what it is decoded from.
@@ -78,13 +87,14 @@ Result<Tensor> reordered(Tensor tensor, const std::vector<RowRun>& runs) {
 }
 
 uint64_t row_count(const Tensor& tensor) {
-  return tensor.shape.size() >= 2 ? tensor.rows() : tensor.values();
+  const uint64_t values = tensor.values();
+  return tensor.shape.size() >= 2 && values > 0 ? tensor.rows() : values;
 }
 
 // Value heads of `size` rows from grouped to tiled, behind the first `kept` rows.
 Result<Tensor> tile_rows(Tensor tensor, const Heads& heads, uint64_t kept, uint64_t size) {
   if (!heads.reorders()) return tensor;
-  CKPT_TRY(check_rows(tensor, row_count(tensor), kept + heads.value * size, "rows"));
+  CKPT_TRY(check_rows(tensor, row_count(tensor), {kept, heads.value, size}, "rows"));
   std::vector<RowRun> runs;
   if (kept > 0) runs.push_back({0, kept});
   for (uint64_t head = 0; head < heads.value; ++head) {
@@ -101,7 +111,7 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
                 "tensor '{}': its blocks have stored maxima, which cannot change columns",
                 tensor.name);
   }
-  CKPT_TRY(check_rows(tensor, tensor.row_values(), heads.value * size, "columns"));
+  CKPT_TRY(check_rows(tensor, tensor.row_values(), {0, heads.value, size}, "columns"));
   auto index = std::make_shared<std::vector<uint32_t>>();
   for (uint64_t head = 0; head < heads.value; ++head) {
     const uint64_t first = heads.source_of(head) * size;
@@ -114,7 +124,7 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
 
 Result<Tensor> pair_rows(Tensor tensor, uint64_t heads) {
   const uint64_t rows = row_count(tensor);
-  if (heads == 0 || rows % heads != 0 || rows / heads % 2 != 0) {
+  if (heads == 0 || heads > rows || rows % heads != 0 || rows / heads % 2 != 0) {
     return fail(ErrorCode::kCorrupt, "tensor '{}' has {} rows; expected {} heads of an even size",
                 tensor.name, rows, heads);
   }
@@ -134,7 +144,7 @@ namespace {
 Result<Tensor> qkv_of_heads(Tensor tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads"));
   const uint64_t rows = row_count(tensor);
-  if (heads == 0 || rows % (3 * heads) != 0) {
+  if (heads == 0 || heads > rows / 3 || rows % (3 * heads) != 0) {
     return fail(ErrorCode::kCorrupt, "tensor '{}' has {} rows; expected q, k and v of {} heads",
                 tensor.name, rows, heads);
   }
@@ -214,7 +224,7 @@ Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model)
   const uint64_t values = heads.value / heads.key * heads.value_values;  // of one key head
   const uint64_t sizes[] = {heads.key_values, heads.key_values, values, values};
   const uint64_t head_rows = 2 * heads.key_values + 2 * values;
-  CKPT_TRY(check_rows(tensor, tensor.rows(), heads.key * head_rows, "rows"));
+  CKPT_TRY(check_rows(tensor, row_count(tensor), {0, heads.key, head_rows}, "rows"));
   if (!tensor.is_stored()) {
     return fail(ErrorCode::kUnsupported, "tensor '{}': computed values cannot be split",
                 tensor.name);

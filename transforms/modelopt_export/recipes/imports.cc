@@ -18,6 +18,7 @@
 #include "transforms/hf/yaml.h"
 #include "transforms/modelopt_export/recipes/library.h"
 #include "transforms/modelopt_export/recipes/recipe.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
@@ -87,11 +88,13 @@ class RecipeLoader {
  public:
   explicit RecipeLoader(const Context& context) : context_(context) {}
 
+  // A name with the ending is a file's.
+  static bool is_file(const std::string& name) {
+    return name.ends_with(".yaml") || name.ends_with(".yml") || !library_recipe(name);
+  }
+
   Result<JsonValue> load(const std::string& name) {
-    // A name with the ending is a file's.
-    if (!name.ends_with(".yaml") && !name.ends_with(".yml")) {
-      if (auto shipped = library_recipe(name)) return std::move(*shipped);
-    }
+    if (!is_file(name)) return *library_recipe(name);
     CKPT_CHECK(context_.file_text != nullptr);
     auto read = context_.file_text(name, kMaxRecipeBytes);
     const std::string stem = fs::path(name).stem();
@@ -290,6 +293,15 @@ Result<JsonValue> load_quant_recipe(const std::string& name, const Context& cont
   if (!files.empty()) {
     context.note(fmt::format("preset {}: its imports are of {}", name, fmt::join(files, ", ")));
   }
+  return out;
+}
+
+Result<std::vector<fs::path>> quant_recipe_files(const std::string& name, const Context& context) {
+  if (!RecipeLoader::is_file(name)) return std::vector<fs::path>();
+  RecipeLoader loader(context);
+  CKPT_TRY(loader.load(name));
+  std::vector<fs::path> out = loader.files();
+  out.insert(out.begin(), fs::path(name));
   return out;
 }
 

@@ -146,11 +146,7 @@ Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& co
   const Document* file = checkpoint.find_document("tokenizer.model");
   CKPT_CHECK(file != nullptr);
   CKPT_ASSIGN(SentencePieceModel model, in(file->path, read_sentencepiece(file->text())));
-  const uint64_t size =
-      options.vocab_size.value_or(0) != 0 ? *options.vocab_size : uint64_t{model.pieces.size()};
-  if (size > kMaxTokens) {
-    return fail(ErrorCode::kCorrupt, "config.json: vocab_size {}; at most {}", size, kMaxTokens);
-  }
+  CKPT_ASSIGN(const uint64_t size, token_count(model.pieces.size(), options));
   if (model.model != PieceModel::kBpe) {
     context.note("tokenizer.model is not of BPE; llama.cpp cuts texts as if it were");
   }

@@ -147,15 +147,12 @@ Result<std::map<uint64_t, std::string>> named_tokens(const JsonValue& config) {
 }  // namespace
 
 Result<RankedVocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
-                                    uint64_t vocab_size) {
+                                    const TokenizerOptions& options) {
   const Document* file = checkpoint.find_document(kRanksFile);
   CKPT_CHECK(file != nullptr);
   CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_lines(file->text()));
   CKPT_ASSIGN(const auto named, named_tokens(config));
-  const uint64_t size = vocab_size == 0 ? tokens.size() : vocab_size;
-  if (size > kMaxTokens) {
-    return fail(ErrorCode::kCorrupt, "config.json: vocab_size {}; at most {}", size, kMaxTokens);
-  }
+  CKPT_ASSIGN(const uint64_t size, token_count(tokens.size(), options));
   RankedVocabulary out;
   out.vocabulary.tokens.resize(size);
   out.vocabulary.types.resize(size, static_cast<int32_t>(TokenType::kUnused));

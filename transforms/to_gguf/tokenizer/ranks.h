@@ -8,13 +8,13 @@
 
 namespace ckpt {
 
-// Tokens and merges of tiktoken.model, which must be there. `config` is tokenizer_config.json; 0
-// for vocab_size: no special tokens. Fails: kCorrupt, naming the line.
+// Tokens and merges of tiktoken.model, which must be there. `config` is tokenizer_config.json;
+// without a vocab_size, no special tokens. Fails: kCorrupt, naming the line; as token_count().
 struct RankedVocabulary {
   Vocabulary vocabulary;
   std::vector<std::string> merges;
 };
 Result<RankedVocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
-                                    uint64_t vocab_size);
+                                    const TokenizerOptions& options);
 
 }  // namespace ckpt

@@ -116,8 +116,8 @@ Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
                            const TokenizerOptions& options, Metadata& metadata) {
   CKPT_TRY(check_kind(*files.tokenizer));
   RankedVocabulary found;
-  CKPT_ASSIGN(found.vocabulary, read_vocabulary(checkpoint, *files.tokenizer, files.config,
-                                                options.vocab_size.value_or(0)));
+  CKPT_ASSIGN(found.vocabulary,
+              read_vocabulary(checkpoint, *files.tokenizer, files.config, options));
   CKPT_ASSIGN(found.merges, read_merges(checkpoint, *files.tokenizer));
   CKPT_ASSIGN(std::string pre,
               options.pre_name
@@ -130,8 +130,7 @@ Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
 
 Status add_ranked_keys(const Checkpoint& checkpoint, TokenizerFiles files,
                        const TokenizerOptions& options, Metadata& metadata) {
-  CKPT_ASSIGN(RankedVocabulary found,
-              read_ranks(checkpoint, files.config, options.vocab_size.value_or(0)));
+  CKPT_ASSIGN(RankedVocabulary found, read_ranks(checkpoint, files.config, options));
   metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
   metadata.append("tokenizer.ggml.pre",
                   MetaValue::text(options.pre_name.value_or(std::string(options.rules.ranks))));

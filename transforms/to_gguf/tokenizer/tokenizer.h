@@ -40,13 +40,14 @@ struct TokenizerRules {
 
 struct TokenizerOptions {
   std::optional<uint64_t> vocab_size = {};   // of config.json; nullopt: as many as there are tokens
+  std::optional<uint64_t> most_tokens = {};  // that the embedding has rows for, where it is known
   std::optional<std::string> pre_name = {};  // given by hand
   TokenizerRules rules = {};
 };
 
 // Fails: kUsage without a tokenizer; kUnsupported for kinds of tokenizers that the rules do not
 // take, and for a pre-tokenizer that is not recognized; kCorrupt, also for more tokens than
-// vocab_size.
+// vocab_size or `most_tokens`, before they are made.
 Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
                           const Context& context, Metadata& metadata);
 

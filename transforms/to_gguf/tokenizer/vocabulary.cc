@@ -74,22 +74,34 @@ std::vector<std::string> merges_of_text(std::string_view text) {
   return out;
 }
 
+// Beyond those that the files give, in a checkpoint without an embedding.
+constexpr uint64_t kMostUnused = 65'536;
+
 }  // namespace
 
+Result<uint64_t> token_count(uint64_t held, const TokenizerOptions& options) {
+  const uint64_t stated = options.vocab_size.value_or(0);
+  const uint64_t count = stated == 0 ? held : stated;
+  const uint64_t most =
+      std::min(kMaxTokens, options.most_tokens.value_or(std::min(kMaxTokens, held) + kMostUnused));
+  if (count <= most) return count;
+  return fail_with_hint(
+      ErrorCode::kCorrupt, "a tokenizer that belongs to these weights, with --tokenizer DIR",
+      "{} is {}; {} {}", stated == 0 ? "the number of tokens" : "config.json's vocab_size", count,
+      options.most_tokens ? "the embedding has rows for" : "expected at most", most);
+}
+
 Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
-                                   const JsonValue& config, uint64_t vocab_size) {
+                                   const JsonValue& config, const TokenizerOptions& options) {
   CKPT_ASSIGN(VocabularyTokens tokens, base_tokens(tokenizer));
   CKPT_TRY(add_added_tokens(checkpoint, tokenizer, config, tokens));
   const uint64_t needed = tokens.empty() ? 0 : tokens.rbegin()->first + 1;
-  const uint64_t size = vocab_size == 0 ? needed : vocab_size;
+  CKPT_ASSIGN(const uint64_t size, token_count(needed, options));
   if (needed > size) {
     return fail_with_hint(
         ErrorCode::kCorrupt, "a tokenizer that belongs to these weights, with --tokenizer DIR",
         "tokenizer.json has token '{}' as number {}; config.json's vocab_size is {}",
         tokens.rbegin()->second.text, needed - 1, size);
-  }
-  if (size > kMaxTokens) {
-    return fail(ErrorCode::kCorrupt, "config.json: vocab_size {}; at most {}", size, kMaxTokens);
   }
   Vocabulary out;
   for (uint64_t i = 0; i < size; ++i) {

@@ -7,6 +7,7 @@
 
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
+#include "transforms/to_gguf/tokenizer/tokenizer.h"
 
 namespace ckpt {
 
@@ -22,6 +23,11 @@ enum class TokenType : int32_t {
 
 inline constexpr uint64_t kMaxTokens = 16'000'000;
 
+// How many tokens to make: config.json's vocab_size, or `held`, those that the files give. Fails:
+// kCorrupt when that is more than the embedding has rows for, or, where it is not known, far more
+// than the files give.
+Result<uint64_t> token_count(uint64_t held, const TokenizerOptions& options);
+
 struct Vocabulary {
   std::vector<std::string> tokens;
   std::vector<int32_t> types;
@@ -29,9 +35,9 @@ struct Vocabulary {
 };
 
 // Tokens by number, holes filled with "[PAD<i>]". `config` is tokenizer_config.json or null.
-// Fails: kCorrupt for ids that are no whole numbers below `vocab_size` (0: as many as needed).
+// Fails: kCorrupt for ids that are no whole numbers below token_count().
 Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
-                                   const JsonValue& config, uint64_t vocab_size);
+                                   const JsonValue& config, const TokenizerOptions& options);
 
 // Texts by number; those from `base_count` on are not of model.vocab.
 struct TokenTexts {

@@ -121,7 +121,8 @@ std::string text_of(KeptErrors& kept, const std::vector<std::string>& keys) {
 }
 
 Status write_kept(const OpenFolder& folder, const std::string& name, std::string_view text) {
-  const std::string partial = name + ".partial";
+  // No other program's, and no other output's.
+  const std::string partial = fmt::format(".ckpt-{}.partial", name);
   CKPT_TRY(folder.remove(partial));
   const Status written = write_synced({folder, partial}, std::as_bytes(std::span(text)));
   if (written) return folder.rename(partial, name);

@@ -11,6 +11,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/printable.h"
+#include "core/base/trace.h"
 #include "core/io/folder.h"
 #include "core/outputs/place.h"
 
@@ -108,6 +109,7 @@ Status FileWriter::refuse_other_files(const Descriptor& file) const {
 
 Status FileWriter::write_all(const OpenOnDemand::Opened& file, bool is_direct,
                              std::span<const std::byte> bytes, uint64_t offset_bytes) const {
+  const TraceSpan span("write");
   while (!bytes.empty()) {
     const int descriptor = (is_direct ? file.direct : file.plain).get();
     const ssize_t written =
@@ -145,6 +147,7 @@ Status FileWriter::write(std::span<const std::byte> bytes, uint64_t offset_bytes
 }
 
 Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
+  const TraceSpan span("read back and hash");
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   AlignedBuffer buffer = pool_.take(kReadBackBytes);
   while (size_bytes > 0) {
@@ -236,6 +239,7 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
     if (!kept) join_written(start, next);
     lock.unlock();
     if (kept) {
+      const TraceSpan span("hash");
       sha256_.add(next.piece.bytes);
       pool_.give(std::move(next.piece.buffer));
     } else {
@@ -274,6 +278,7 @@ bool FileWriter::make_room(const Piece& piece, Turn turn) {
     return piece.offset_bytes <= hashed_bytes_ ||
            (kept_bytes_ + size <= kMaxKeptBytes / share && has_room);
   };
+  const TraceSpan span("wait for the hash");
   for (bool moves = turn == Turn::kNext; moves && !fits();) {
     moves = hash_moved_.wait_for(lock, kMaxStandstill) == std::cv_status::no_timeout || hashing_;
   }

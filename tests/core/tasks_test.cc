@@ -49,7 +49,7 @@ Plan scale_first_plan() {
 // is read back: so nothing that could be hashed at once may come before them.
 TEST(Tasks, ATensorWhoseScaleBeginsTheFileComesBeforeTheCopiesBehindIt) {
   const Plan plan = scale_first_plan();
-  const Jobs jobs = cut(plan, 1 << 17);
+  const Jobs jobs = cut(plan, {1 << 17, 1});
   std::string kinds;
   for (const Task& task : jobs.tasks) {
     const char kind = "hcrss"[static_cast<size_t>(task.kind)];
@@ -61,7 +61,7 @@ TEST(Tasks, ATensorWhoseScaleBeginsTheFileComesBeforeTheCopiesBehindIt) {
 // Direct I/O writes whole pages; a page that two pieces share is written twice, through the cache.
 TEST(Tasks, CopiesAreCutBetweenPagesOfTheFile) {
   const Plan plan = scale_first_plan();
-  const Jobs jobs = cut(plan, 1 << 17);
+  const Jobs jobs = cut(plan, {1 << 17, 1});
   uint64_t next = 104, pieces = 0;
   for (const Task& task : jobs.tasks) {
     if (task.kind != Task::Kind::kCopy) continue;

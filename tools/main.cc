@@ -10,6 +10,7 @@
 #include <csignal>
 #include <new>
 
+#include "core/base/trace.h"
 #include "core/io/files_read.h"
 #include "quantizers/quantizers.h"
 #include "tools/command_line.h"
@@ -125,6 +126,32 @@ int answered(int code) {
   return 2;
 }
 
+// Times of all threads, written when the command has ended: for whoever looks for a hold-up.
+class TraceFile {
+ public:
+  TraceFile() {
+    const char* path = std::getenv("CKPT_TRACE");
+    if (path == nullptr || *path == '\0') return;
+    file_ = std::fopen(path, "we");
+    if (file_ == nullptr) {
+      fmt::print(stderr, "ckpt: CKPT_TRACE: cannot write {}\n", shell_path(path));
+    } else {
+      Trace::start();
+    }
+  }
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+  ~TraceFile() {
+    if (file_ == nullptr) return;
+    const std::string text = Trace::json();
+    std::fwrite(text.data(), 1, text.size(), file_);
+    std::fclose(file_);
+  }
+
+ private:
+  std::FILE* file_ = nullptr;
+};
+
 int run(int argc, char** argv) {
   const std::vector<std::string> typed(argv + 1, argv + argc);
   if (!typed.empty() && typed[0] == kCompleteWord) {
@@ -132,6 +159,7 @@ int run(int argc, char** argv) {
     std::fwrite(words.data(), 1, words.size(), stdout);
     return 0;
   }
+  const TraceFile trace;
   const FilesRead files_read;
   const std::vector<std::string> words = in_own_words(typed);
   CommonOptions options;

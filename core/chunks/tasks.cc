@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <compare>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "core/base/arithmetic.h"
@@ -42,13 +43,20 @@ struct SourcePlace {
 
 class Cutter {
  public:
-  Cutter(const Plan& plan, uint64_t chunk_bytes) : plan_(plan), chunk_bytes_(chunk_bytes) {}
+  Cutter(const Plan& plan, const Cut& how)
+      : plan_(plan), chunk_bytes_(how.chunk_bytes), parallel_files_(how.parallel_files) {}
 
   Jobs run() {
     for (uint32_t output = 0; output < plan_.outputs.size(); ++output) cut_output(output);
     order_by_first_byte();
     if (plan_.outputs.size() > 1) order_by_first_output();
+    cut_scans();
     put_scans_before_their_use();
+    number();
+    if (plan_.outputs.size() == 1 && parallel_files_ > 1) {
+      interleave_files();
+      put_scans_before_their_use();
+    }
     return std::move(jobs_);
   }
 
@@ -159,30 +167,82 @@ class Cutter {
     for (size_t i = 0; i < ordered.size(); ++i) jobs_.tasks[i] = ordered[i].second;
   }
 
-  void emit_scan(uint32_t index, std::vector<Task>& out) {
-    ScanJob& job = jobs_.scans[index];
-    if (job.tasks > 0) return;
-    const uint64_t step = task_rows(*job.tensor, job.grain, chunk_bytes_ / sizeof(float));
-    for (uint64_t row = 0; row < job.grain.rows; row += step) {
-      out.push_back(
-          {Task::Kind::kScan, 0, 0, index, 0, 0, row, std::min(step, job.grain.rows - row)});
-      ++job.tasks;
+  void cut_scans() {
+    for (uint32_t i = 0; i < jobs_.scans.size(); ++i) {
+      ScanJob& job = jobs_.scans[i];
+      auto& tasks = scan_tasks_.emplace_back();
+      const uint64_t step = task_rows(*job.tensor, job.grain, chunk_bytes_ / sizeof(float));
+      for (uint64_t row = 0; row < job.grain.rows; row += step) {
+        tasks.push_back(
+            {Task::Kind::kScan, 0, 0, i, 0, 0, row, std::min(step, job.grain.rows - row)});
+      }
+      job.tasks = static_cast<uint32_t>(tasks.size());
     }
   }
 
   // A task may wait for scans, and never for one that nobody has begun.
   void put_scans_before_their_use() {
-    if (jobs_.scans.empty()) return;
+    std::vector<bool> is_put(scan_tasks_.size());
     std::vector<Task> ordered;
     for (const Task& task : jobs_.tasks) {
       if (task.kind == Task::Kind::kRecode) {
         for (const uint32_t scan : jobs_.tensors[task.output][task.job].scans) {
-          emit_scan(scan, ordered);
+          if (is_put[scan]) continue;
+          is_put[scan] = true;
+          ordered.insert(ordered.end(), scan_tasks_[scan].begin(), scan_tasks_[scan].end());
         }
       }
       ordered.push_back(task);
     }
     jobs_.tasks = std::move(ordered);
+  }
+
+  // Scans too, so that they carry their numbers wherever they are put again.
+  void number() {
+    for (auto& tasks : scan_tasks_) tasks.clear();
+    for (size_t i = 0; i < jobs_.tasks.size(); ++i) {
+      Task& task = jobs_.tasks[i];
+      task.order = i;
+      if (task.kind == Task::Kind::kScan) scan_tasks_[task.job].push_back(task);
+    }
+  }
+
+  // A file of those that are written in parallel.
+  struct Lane {
+    std::span<const Task> tasks;  // still to come
+    uint64_t written_bytes = 0;
+  };
+
+  // Next comes a task of the file that is least far; where a file ends, the next one begins.
+  void interleave_files() {
+    std::vector<Task> tasks = std::move(jobs_.tasks);
+    std::erase_if(tasks, [](const Task& task) { return task.kind == Task::Kind::kScan; });
+    std::vector<std::span<const Task>> files;
+    for (size_t first = 0, end = 0; first < tasks.size(); first = end) {
+      while (end < tasks.size() && tasks[end].file == tasks[first].file) ++end;
+      files.push_back(std::span(tasks).subspan(first, end - first));
+    }
+    const size_t lane_count = std::min<size_t>(parallel_files_, files.size());
+    std::vector<Lane> lanes(lane_count);
+    for (size_t i = 0; i < lane_count; ++i) lanes[i].tasks = files[i];
+    size_t next_file = lane_count;
+    jobs_.tasks.clear();
+    while (!lanes.empty()) {
+      const auto lane = std::min_element(
+          lanes.begin(), lanes.end(),
+          [](const Lane& a, const Lane& b) { return a.written_bytes < b.written_bytes; });
+      jobs_.tasks.push_back(lane->tasks.front());
+      for (const OutputRange& range : ranges_of(jobs_, lane->tasks.front())) {
+        lane->written_bytes += range.size_bytes;
+      }
+      lane->tasks = lane->tasks.subspan(1);
+      if (!lane->tasks.empty()) continue;
+      if (next_file < files.size()) {
+        lane->tasks = files[next_file++];
+      } else {
+        lanes.erase(lane);
+      }
+    }
   }
 
   // `element`: bytes that stay together. Pages of the file are cut through where that is needed.
@@ -237,13 +297,15 @@ class Cutter {
 
   const Plan& plan_;
   uint64_t chunk_bytes_;
+  unsigned parallel_files_;
   Jobs jobs_;
   std::map<const Tensor*, uint32_t> scan_by_source_;
+  std::vector<std::vector<Task>> scan_tasks_;  // by Jobs::scans
 };
 
 }  // namespace
 
-Jobs cut(const Plan& plan, uint64_t chunk_bytes) { return Cutter(plan, chunk_bytes).run(); }
+Jobs cut(const Plan& plan, const Cut& how) { return Cutter(plan, how).run(); }
 
 Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task) {
   std::vector<float> values;

@@ -13,6 +13,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/threads.h"
+#include "core/base/trace.h"
 #include "core/chunks/error_feedback.h"
 #include "core/chunks/scan_board.h"
 #include "core/chunks/tasks.h"
@@ -26,6 +27,9 @@
 
 namespace ckpt {
 namespace {
+
+// Of the memory for pieces that wait for a hash, for each file that is written at a time.
+constexpr uint64_t kPieceOfFileBytes = 6 << 20;
 
 // Memory of one thread.
 struct Worker {
@@ -57,6 +61,7 @@ class Engine {
   Status end();
   Status check_inputs();
   Failure ended_by(Error error);
+  TaskGate::Turn next_turn();
   void work();
   void do_task(size_t index, Worker& worker);
   Status run_task(const Task& task, Worker& worker);
@@ -73,9 +78,12 @@ class Engine {
     bool is_scanned;
   };
   Result<Source> load(const Stored& stored, const Task& task, Worker& worker);
+  template <class Work>
+  Status compute(const char* name, const Work& work);
+  Stats wait_for_scans(const TensorJob& job);
   Status recode(const Task& task, Worker& worker);
   Status scan(const Task& task, Worker& worker);
-  void failed(size_t index, Error error);
+  void failed(size_t order, Error error);
   void advanced(uint64_t bytes);
   using Turn = FileWriter::Turn;
   FileWriter& writer(const Task& task, uint32_t file) { return files_.writer(task.output, file); }
@@ -97,7 +105,7 @@ class Engine {
 
   std::atomic<uint64_t> read_bytes_{0};
   std::mutex mutex_;
-  std::atomic<size_t> error_index_{SIZE_MAX};
+  std::atomic<size_t> error_order_{SIZE_MAX};
   std::optional<Error> error_;
   uint64_t done_bytes_ = 0;
   std::atomic<uint64_t> resumed_bytes_{0};
@@ -105,10 +113,10 @@ class Engine {
   bool inputs_changed_ = false;
 };
 
-void Engine::failed(size_t index, Error error) {
+void Engine::failed(size_t order, Error error) {
   const std::lock_guard lock(mutex_);
-  if (index >= error_index_) return;
-  error_index_ = index;
+  if (order >= error_order_) return;
+  error_order_ = order;
   error_ = std::move(error);
 }
 
@@ -144,7 +152,10 @@ Status Engine::copy_part(const Task& task, Worker& worker) {
   const TensorJob& job = jobs_.tensors[task.output][task.job];
   Piece piece = make_piece(pool_, task.offset_bytes, task.count);
   GatherBuffers& memory = buffers(worker, 1, false)[0];
-  CKPT_TRY(gather_into(job.slices[task.part], task.first, piece.bytes, memory));
+  {
+    const TraceSpan span("read");
+    CKPT_TRY(gather_into(job.slices[task.part], task.first, piece.bytes, memory));
+  }
   if (memory.cache == nullptr) worker.read_bytes += task.count;
   if (!options_.allow_nonfinite) {
     const Codec& codec = *job.tensor->codec;
@@ -157,7 +168,10 @@ Status Engine::copy_part(const Task& task, Worker& worker) {
 Status Engine::copy_file(const Task& task, Worker& worker) {
   const Slice& source = plan_.outputs[task.output].layout.files[task.file].same_as;
   Piece piece = make_piece(pool_, task.offset_bytes, task.count);
-  CKPT_TRY(source.source->read(source.offset_bytes + task.first, piece.bytes));
+  {
+    const TraceSpan span("read");
+    CKPT_TRY(source.source->read(source.offset_bytes + task.first, piece.bytes));
+  }
   worker.read_bytes += task.count;
   return writer(task, task.file).put(std::move(piece));
 }
@@ -169,6 +183,7 @@ Result<Engine::Source> Engine::load(const Stored& stored, const Task& task, Work
   Source source;
   for (size_t i = 0; i < rules.size(); ++i) {
     const PartRange range = part_range(rules[i], stored.grain, task.first, task.count);
+    const TraceSpan span("read");
     CKPT_ASSIGN(const auto bytes,
                 gather(stored.slices[i], range.first_bytes, range.size_bytes, memory[i]));
     if (memory[i].cache == nullptr) worker.read_bytes += range.size_bytes;
@@ -177,18 +192,35 @@ Result<Engine::Source> Engine::load(const Stored& stored, const Task& task, Work
   return source;
 }
 
+// On as many threads at a time as there are cores to use.
+template <class Work>
+Status Engine::compute(const char* name, const Work& work) {
+  {
+    const TraceSpan span("wait for a core");
+    computing_.acquire();
+  }
+  const TraceSpan span(name);
+  Status status = work();
+  computing_.release();
+  return status;
+}
+
+Stats Engine::wait_for_scans(const TensorJob& job) {
+  const TraceSpan span("wait for scans");
+  return scans_->wait_for(jobs_, job);
+}
+
 Status Engine::scan(const Task& task, Worker& worker) {
   const ScanJob& job = jobs_.scans[task.job];
   CKPT_ASSIGN(const Source source,
               load({*job.tensor->recoded().from, job.slices, job.grain, true}, task, worker));
   Stats stats;
   worker.scratch.values = pool_.take(strip_bytes(*job.tensor, job.grain));
-  computing_.acquire();
-  const Status status = scan_chunk(
-      {*job.tensor, job.grain, task.first, task.count, source, {}, options_.allow_nonfinite},
-      worker.scratch, stats);
-  computing_.release();
-  CKPT_TRY(status);
+  CKPT_TRY(compute("scan", [&] {
+    return scan_chunk(
+        {*job.tensor, job.grain, task.first, task.count, source, {}, options_.allow_nonfinite},
+        worker.scratch, stats);
+  }));
   worker.found = stats;
   scans_->add(task.job, stats);
   return {};
@@ -197,7 +229,7 @@ Status Engine::scan(const Task& task, Worker& worker) {
 Status Engine::recode(const Task& task, Worker& worker) {
   const TensorJob& job = jobs_.tensors[task.output][task.job];
   const Tensor& tensor = *job.tensor;
-  const Stats stats = scans_->wait_for(jobs_, job);
+  const Stats stats = wait_for_scans(job);
   const Stored stored{*tensor.recoded().from, job.slices, job.grain, !job.scans.empty()};
   CKPT_ASSIGN(const Source source, load(stored, task, worker));
   CKPT_ASSIGN(const std::vector<float> block_amax, load_block_amax(job, task));
@@ -212,12 +244,11 @@ Status Engine::recode(const Task& task, Worker& worker) {
     out.push_back(pieces.back().bytes);
   }
   worker.scratch.values = pool_.take(strip_bytes(tensor, job.grain));
-  computing_.acquire();
-  const Status status = recode_chunk({tensor, job.grain, task.first, task.count, source, stats,
-                                      options_.allow_nonfinite, block_amax, feedback.get()},
-                                     worker.scratch, out);
-  computing_.release();
-  CKPT_TRY(status);
+  CKPT_TRY(compute("recode", [&] {
+    return recode_chunk({tensor, job.grain, task.first, task.count, source, stats,
+                         options_.allow_nonfinite, block_amax, feedback.get()},
+                        worker.scratch, out);
+  }));
   for (size_t i = 0; i < pieces.size(); ++i) {
     // A part of the whole tensor is the same in every chunk: the first one writes it.
     if (rules[i].tile_rows == 0 && task.first > 0) {
@@ -255,13 +286,18 @@ Status Engine::pass_over(const Task& task) {
   return {};
 }
 
+TaskGate::Turn Engine::next_turn() {
+  const TraceSpan span("wait for memory");
+  return gate_->begin(jobs_);
+}
+
 void Engine::work() {
   // Output bytes are those of IEEE arithmetic: a caller that flushes denormals must not change
   // them.
   std::fesetenv(FE_DFL_ENV);
   Worker worker;
   for (;;) {
-    const TaskGate::Turn turn = gate_->begin(jobs_);
+    const TaskGate::Turn turn = next_turn();
     if (turn.index >= jobs_.tasks.size()) break;
     do_task(turn.index, worker);
     for (GatherBuffers& each : worker.buffers) each.give_back();
@@ -274,7 +310,7 @@ void Engine::work() {
 void Engine::do_task(size_t index, Worker& worker) {
   const Task& task = jobs_.tasks[index];
   // Tasks before a failed one still run, so that the error told is always the first in the plan.
-  if (index > error_index_) {
+  if (task.order > error_order_) {
     scans_->ended(jobs_, task);
     return;
   }
@@ -286,7 +322,7 @@ void Engine::do_task(size_t index, Worker& worker) {
                                  : run_task(task, worker);
   scans_->ended(jobs_, task);
   if (!status) {
-    failed(index, std::move(status.error()));
+    failed(task.order, std::move(status.error()));
     return;
   }
   if (resume_ != nullptr && !is_done) resume_->finished(jobs_, task, worker.found);
@@ -309,7 +345,10 @@ Status Engine::open() {
 // Every byte of every file.
 Status Engine::make() {
   MemoryShares shares = share_memory(options_.memory_bytes, resident_bytes(), workers_);
-  jobs_ = cut(plan_, chunk_bytes(shares, workers_, options_.chunk_bytes));
+  // As many hashes as cores compute, as far as pieces that wait for them have room.
+  const auto parallel_files = static_cast<unsigned>(
+      std::clamp<uint64_t>(shares.pieces_bytes / kPieceOfFileBytes, 1, threads_));
+  jobs_ = cut(plan_, {chunk_bytes(shares, workers_, options_.chunk_bytes), parallel_files});
   shares = share_memory(options_.memory_bytes, resident_bytes(),
                         workers_);  // the jobs are there as well
   files_.limit_memory(shares.buffers_bytes, shares.pieces_bytes);

@@ -1,7 +1,9 @@
 #include "core/outputs/file_writer.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/printable.h"
+#include "core/base/trace.h"
 #include "core/io/folder.h"
 #include "core/outputs/place.h"
 
@@ -23,6 +26,9 @@ constexpr uint64_t kMaxKeptBytes = 48 << 20;
 // How long a hash may stand still while the piece that it waits for is made.
 constexpr std::chrono::milliseconds kMaxStandstill{200};
 constexpr uint64_t kReadBackBytes = 4 << 20;
+// Threads that wait for room are woken this often, or when the hash stops: woken for each piece, they
+// hold up the one that hashes.
+constexpr uint64_t kWakeEveryBytes = 16 << 20;
 // What a run that goes on hashes again, at most, beside what it makes again.
 constexpr uint64_t kStateEveryBytes = 1 << 20;
 
@@ -36,6 +42,13 @@ FileWriter::FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPo
                        FileMode mode)
     : path_(std::move(path)), size_bytes_(size_bytes), pool_(pool), mode_(mode) {}
 
+// A memory file system claims space by clearing every page, on one thread: a third of the time of a
+// whole conversion there. check_space() has asked for the room.
+bool claims_by_clearing(const Descriptor& file) {
+  struct statfs status {};
+  return ::fstatfs(file.get(), &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
 // Space is claimed at the start, so that a full disk is told before the work and not after it.
 Status FileWriter::claim_space(const Descriptor& file) const {
   if (size_bytes_ == 0) return {};
@@ -45,8 +58,11 @@ Status FileWriter::claim_space(const Descriptor& file) const {
       ::ftruncate(file.get(), size) != 0) {
     return file_failure(path_, size_bytes_, errno);
   }
-  if (retried([&] { return ::fallocate(file.get(), 0, 0, size); }) == 0) return {};
-  if (const int error = errno; error == ENOSPC || error == EFBIG || error == EDQUOT) {
+  const auto claim = [&] { return ::fallocate(file.get(), 0, 0, size); };
+  const bool is_cleared = claims_by_clearing(file);
+  if (!is_cleared && retried(claim) == 0) return {};
+  if (const int error = is_cleared ? 0 : errno;
+      error == ENOSPC || error == EFBIG || error == EDQUOT) {
     // What was claimed of a full disk is given back, and not missing in what is told to be free.
     if (!mode_.may_exist) (void)!::ftruncate(file.get(), 0);
     return file_failure(path_, size_bytes_, error);
@@ -108,6 +124,7 @@ Status FileWriter::refuse_other_files(const Descriptor& file) const {
 
 Status FileWriter::write_all(const OpenOnDemand::Opened& file, bool is_direct,
                              std::span<const std::byte> bytes, uint64_t offset_bytes) const {
+  const TraceSpan span("write");
   while (!bytes.empty()) {
     const int descriptor = (is_direct ? file.direct : file.plain).get();
     const ssize_t written =
@@ -145,6 +162,7 @@ Status FileWriter::write(std::span<const std::byte> bytes, uint64_t offset_bytes
 }
 
 Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
+  const TraceSpan span("read back and hash");
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   AlignedBuffer buffer = pool_.take(kReadBackBytes);
   while (size_bytes > 0) {
@@ -227,6 +245,7 @@ void FileWriter::join_written(uint64_t start_bytes, Waiting& run) {
 Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
   if (hashing_) return {};
   hashing_ = true;
+  uint64_t woken_at_bytes = hashed_bytes_;
   Status status;
   while (status && !waiting_.empty() && waiting_.begin()->first == hashed_bytes_) {
     Waiting next = std::move(waiting_.begin()->second);
@@ -236,6 +255,7 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
     if (!kept) join_written(start, next);
     lock.unlock();
     if (kept) {
+      const TraceSpan span("hash");
       sha256_.add(next.piece.bytes);
       pool_.give(std::move(next.piece.buffer));
     } else {
@@ -244,7 +264,10 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
     lock.lock();
     hashed_bytes_ += next.size_bytes;
     if (kept) let_go(next.size_bytes);
-    hash_moved_.notify_all();
+    if (hashed_bytes_ - woken_at_bytes >= kWakeEveryBytes) {
+      woken_at_bytes = hashed_bytes_;
+      hash_moved_.notify_all();
+    }
     if (status && hashed_bytes_ - state_.size_bytes >= kStateEveryBytes) state_ = sha256_.state();
   }
   hashing_ = false;
@@ -274,6 +297,7 @@ bool FileWriter::make_room(const Piece& piece, Turn turn) {
     return piece.offset_bytes <= hashed_bytes_ ||
            (kept_bytes_ + size <= kMaxKeptBytes / share && has_room);
   };
+  const TraceSpan span("wait for the hash");
   for (bool moves = turn == Turn::kNext; moves && !fits();) {
     moves = hash_moved_.wait_for(lock, kMaxStandstill) == std::cv_status::no_timeout || hashing_;
   }

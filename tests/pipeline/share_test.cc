@@ -185,12 +185,12 @@ TEST(TakeShare, CoversEveryTaskForAnyCutAndCount) {
   const auto planned = plan_conversion(make(folder.path()));
   ASSERT_TRUE(planned);
   for (const uint64_t chunk_bytes : {uint64_t{1} << 14, uint64_t{1} << 20}) {
-    const Jobs all = cut(planned->plan, chunk_bytes);
+    const Jobs all = cut(planned->plan, {chunk_bytes, 1});
     for (const uint32_t count : {1u, 2u, 7u, 5000u}) {
       size_t tasks = 0, scans = 0;
       uint64_t bytes = 0;
       for (uint32_t i = 1; i <= count; ++i) {
-        Jobs jobs = count == 1 ? all : cut(planned->plan, chunk_bytes);
+        Jobs jobs = count == 1 ? all : cut(planned->plan, {chunk_bytes, 1});
         take_share(jobs, planned->plan, i, count);
         for (const Task& task : jobs.tasks) (task.kind == Task::Kind::kScan ? scans : tasks) += 1;
         bytes += jobs.output_bytes;

@@ -182,26 +182,32 @@ class Run:
         folder = self.work / "cases" / hashlib.sha256(full.encode()).hexdigest()[:16]
         mutations.made(base, apply).write(folder)
         try:
-            outcome, at, says = self.real_outcome(full, folder, not base.has_vision and base.is_wrapper)
+            outcome, at, says = self.real_outcome(full, folder, base.is_text_only)
             loads, sound, reasons = diagnosis(self.options.ckpt, folder, self.options.profile)
         finally:
-            for file in folder.iterdir():
-                file.unlink()
-            folder.rmdir()
+            shutil.rmtree(folder)
         return full, outcome, at, says, judged(outcome, loads, sound), reasons
 
 
 def collected(run, folders):
+    """Of the bases that the loader takes unchanged, the results of all cases; and of the others, what it says."""
     (run.work / "cases").mkdir()
+    refused = []
     with concurrent.futures.ThreadPoolExecutor(run.options.jobs) as pool:
-        waiting = []
-        for path in folders:
+
+        def started(path):
+            """The base's cases at work; none of a base that the loader does not take."""
             base = mutations.Folder(path)
-            base.is_wrapper = "text_config" in base.json()
-            for name, apply in mutations.cases(base, run.options.share):
-                if run.options.only in f"{path.name}/{name}":
-                    waiting.append(pool.submit(run.case, base, name, apply))
-        return [future.result() for future in waiting]
+            (name, apply), *changes = mutations.cases(base, run.options.share)
+            _, outcome, at, says, *_ = run.case(base, name, apply)
+            if outcome != "loads":
+                refused.append(f"{path.name} is not a base: unchanged, the loader answers {outcome} ({at}: {says})")
+                return []
+            wanted = [case for case in [(name, apply), *changes] if run.options.only in f"{path.name}/{case[0]}"]
+            return [pool.submit(run.case, base, *case) for case in wanted]
+
+        waiting = [future for path in folders for future in started(path)]
+        return [future.result() for future in waiting], refused
 
 
 def summary(results, known, limits):
@@ -263,9 +269,10 @@ def main():
         folders = options.folders or make_bases(options.ckpt, options.testdata, run.work)
         if options.record or options.extend:
             run.start_loaders(folders[0])
-        results = collected(run, folders)
+        results, refused = collected(run, folders)
         limits = {**LIMITS, "false yes": options.limit, "false no": options.limit}
         lines, good = summary(results, run.known, limits)
+        lines += refused
         if options.record or options.extend or options.accept:
             rows = {} if options.record else dict(run.known)
             rows.update({full: Row(outcome, at, kind, says) for full, outcome, at, says, kind, _ in results})
@@ -273,7 +280,7 @@ def main():
     print("\n".join(lines))
     if options.report:
         options.report.write_text("\n".join(lines) + "\n")
-    return 0 if good else 1
+    return 0 if good and not refused else 1
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ constexpr ComputedField kComputedFields[] = {
     {"text_config", "moe_layer_interval", " ernie4_5_moe ", "tlnz"},
     {"text_config", "no_rope_layer_interval", " llama4_text ", "tlnz"},
     {"vision_config", "pixel_shuffle_ratio", " llama4 ", "tlnz"},
+    {"vision_config", "projector_input_dim", " llama4 ", "z"},
     {"vision_config", "image_size", " mistral3 ", "tln"},
     {"vision_config", "intermediate_size", " qwen2_5_vl qwen3_vl qwen3_vl_moe ", "z"},
 };
@@ -99,6 +100,19 @@ void look_mamba_heads(const Look& look) {
                                   is_made ? "a share" : said->dump(), *width));
 }
 
+// Which layers rotate, one entry a layer; an empty list counts as none.
+void look_rotating_layers(const Look& look) {
+  const JsonValue& text = look.on.text_config();
+  if (!has_word(" llama4_text smollm3 ", look.on.text_type)) return;
+  const JsonValue* said = known(text, "no_rope_layers");
+  const JsonValue* count = known(text, "num_hidden_layers");
+  if (said == nullptr || count == nullptr || !said->is_array() || said->empty()) return;
+  const uint64_t layers = whole(*count).value_or(0);
+  if (said->size() >= layers) return;
+  look.report("config.json: no_rope_layers",
+              fmt::format("{} entries; num_hidden_layers is {}", said->size(), layers));
+}
+
 // What vLLM's classes do not read, and compute as if it were the usual.
 void look_unread(const Look& look) {
   const Examined& on = look.on;
@@ -125,6 +139,7 @@ Status look_computed_fields(const Look& look) {
   if (vision != nullptr && vision->is_object()) look_rows(look, "vision_config", *vision);
   look_mamba_heads(look);
   look_unread(look);
+  look_rotating_layers(look);
   return {};
 }
 

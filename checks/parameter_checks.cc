@@ -104,6 +104,7 @@ Rating rate_missing(const Look& look, const Deviation& missing) {
     case Program::kVllm:
       if (missing.part == ModelPart::kMtp) return Severity::kWarning;
       // Only models of floats are checked for parameters that were never filled.
+      if (runs_by_fallback(look.profile, look.on.model_class)) return Severity::kUnloaded;
       return look.on.quantization() == nullptr && !missing.is_partly_there ? Severity::kUnloaded
                                                                            : Severity::kUnsound;
     case Program::kSglang:
@@ -221,6 +222,19 @@ constexpr PassedOver kPassedOver[] = {
 // Types whose classes pass over scales that no parameter waits for.
 constexpr std::string_view kPassOverScales = " qwen3_moe qwen3_vl_moe_text ";
 
+// Types whose classes pass over all of a head that is tied.
+constexpr std::string_view kSkipTiedHead =
+    " llama mistral exaone4 gemma gemma2 gemma3_text glm4 granite granitemoe granitemoeshared lfm2"
+    " lfm2_moe qwen2 qwen3 seed_oss ernie4_5 gpt_oss llama4_text cohere cohere2 ";
+
+bool is_head_skipped(const Look& look) {
+  if (look.on.model_class.ends_with("Model")) return true;  // for embeddings
+  const JsonValue* said = member(look.on.text_config(), "tie_word_embeddings");
+  const bool is_tied =
+      said == nullptr ? ties_head_by_default(*look.on.parameters.table) : is_truthy(said);
+  return is_tied && has_word(kSkipTiedHead, ruling_type(look));
+}
+
 // What vLLM never looks for: layers for multi-token prediction behind the last, by their number,
 // and in some classes scales.
 bool is_passed_over(const Look& look, const Extra& extra) {
@@ -234,8 +248,7 @@ bool is_passed_over(const Look& look, const Extra& extra) {
       if (extra.name.find(fmt::format("layers.{}.", first + i)) != extra.name.npos) return true;
     }
   }
-  const bool is_for_embeddings = on.model_class.ends_with("Model");
-  if (is_for_embeddings && extra.name.starts_with("lm_head.")) return true;
+  if (extra.name.starts_with("lm_head.") && is_head_skipped(look)) return true;
   for (const PassedOver& rule : kPassedOver) {
     const bool is_of_type = has_word(rule.types, ruling_type(look));
     if (is_of_type && extra.name.find(rule.part) != extra.name.npos) return true;

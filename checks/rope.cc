@@ -297,9 +297,9 @@ std::string fault_of(const Look& look, const Rope& rope) {
                                   [&](const RopeType& entry) { return entry.name == computed; });
   const bool is_later = look.profile.names != Names::kVllm32 &&
                         has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
-  const bool has_types = look.profile.program == Program::kVllm &&
-                         (is_scaling || !runs_by_fallback(look.profile, look.on.model_class));
-  if (type == std::end(kTypes) || is_later) {
+  const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);
+  const bool has_types = look.profile.program == Program::kVllm && !is_free;
+  if (type == std::end(kTypes) || is_later || is_free) {
     // transformers takes types that it does not know, with a warning.
     return has_types ? fmt::format("type '{}', which {} does not have", name, look.profile.help)
                      : std::string();

@@ -15,6 +15,7 @@ std::vector<const Check*> check_list() {
   std::vector<const Check*> out;
   for (const auto theme : {file_checks(),
                            config_checks(),
+                           tied_head_checks(),
                            config_word_checks(),
                            config_number_checks(),
                            strict_type_checks(),
@@ -22,6 +23,7 @@ std::vector<const Check*> check_list() {
                            older_field_checks(),
                            layer_field_checks(),
                            table_field_checks(),
+                           computed_field_checks(),
                            weight_checks(),
                            parameter_checks(),
                            quantization_checks(),

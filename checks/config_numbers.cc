@@ -175,6 +175,8 @@ Status look_theta_number(const Look& look) {
   const bool reads_inner = !look.profile.reads_old_tokenizers_alone() || on.is_qwen35();
   if (theta == nullptr && rope != nullptr && reads_inner) theta = member(*rope, "rope_theta");
   if (theta == nullptr || theta->is_number() || theta->is_boolean()) return {};
+  const bool is_by_layer = theta->is_array() && look.on.text_type == "step3p5";
+  if (is_by_layer && look.profile.program == Program::kVllm) return {};
   look.report("config.json: rope_theta", fmt::format("{}; expected a number", theta->dump()));
   return {};
 }

@@ -25,8 +25,6 @@ constexpr std::string_view kGatedActivations = " gelu silu geglu swigluoai ";
 // Text models whose feed-forward part multiplies by silu, and nothing else.
 constexpr std::string_view kSiluTypes =
     " llama mistral qwen2 qwen3 qwen2_moe qwen3_moe qwen3_next qwen3_5_text qwen3_5_moe_text ";
-constexpr std::string_view kSiluClasses =
-    " LlamaForCausalLM MistralForCausalLM Qwen2ForCausalLM Qwen3ForCausalLM ";
 
 // Where else vLLM looks an activation up.
 //   level   of the field: "text_config", "vision_config", or "" for the wrapper itself
@@ -40,8 +38,9 @@ constexpr ActivationRule kActivationRules[] = {
     {"text_config", "hidden_act",
      " deepseek_v2 deepseek_v3 kimi_k2 ernie4_5 ernie4_5_moe exaone4 glm4 glm4_moe granite"
      " granitemoeshared granitemoehybrid seed_oss phi3 smollm3 qwen2_vl qwen2_vl_text qwen2_5_vl"
-     " qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text arcee ",
+     " qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text ",
      " silu "},
+    {"text_config", "hidden_act", " arcee ", " relu2 "},
     {"text_config", "hidden_act", " gpt_neox phi starcoder2 ", kActivations, true},
     {"text_config", "hidden_activation", " gemma ", " gelu gelu_pytorch_tanh "},
     {"text_config", "hidden_activation", " gemma3_text ", " gelu_pytorch_tanh "},
@@ -105,7 +104,7 @@ void look_activation_rules(const Look& look) {
   const Examined& on = look.on;
   for (const ActivationRule& rule : kActivationRules) {
     const bool is_text = rule.level == "text_config";
-    if (!has_word(rule.types, is_text ? on.text_type : on.model_type)) continue;
+    if (!has_word(rule.types, is_text ? ruling_type(look) : on.model_type)) continue;
     if (!is_text && !on.has_vision_tensors()) continue;
     const JsonValue* level = rule.level.empty() ? &on.config : nullptr;
     if (is_text) level = &on.text_config();
@@ -137,8 +136,7 @@ Status look_activation(const Look& look) {
   if (look.profile.program == Program::kVllm) look_activation_rules(look);
   const JsonValue* said = member(on.text_config(), "hidden_act");
   const bool is_vllm = look.profile.program == Program::kVllm;
-  const bool has_silu =
-      has_word(kSiluTypes, on.text_type) || (is_vllm && has_word(kSiluClasses, on.model_class));
+  const bool has_silu = has_word(kSiluTypes, ruling_type(look));
   if (said != nullptr && has_silu && *said != "silu") {
     const bool is_passed = is_vllm && !has_dense_part(on);
     look.out.push_back(
@@ -236,7 +234,7 @@ Status look_class_type(const Look& look) {
   // Over a flat file these read what the wrapper's class makes of it (C04).
   const bool reads_any = !on.has_text_config() && (on.model_class.starts_with("Llama") ||
                                                    on.model_class.starts_with("Mistral"));
-  if (is_wrapper && !reads_any && !on.model_class.starts_with("Qwen3_5")) {
+  if (is_wrapper && !reads_any && !on.model_class.starts_with("Qwen3_5") && !has_all_fields(on)) {
     report();
     return {};
   }

@@ -69,7 +69,8 @@ Status look_unsaved_fields(const Look& look) {
   for (const UnsavedField& field : kUnsavedFields) {
     if (look.profile.program == Program::kVllm && field.is_optional_in_vllm) continue;
     if (!has_word(field.model_types, on.text_type)) continue;
-    if (known(on.text_config(), field.name) != nullptr) continue;
+    const JsonValue* said = known(on.text_config(), field.name);
+    if (said != nullptr && !said->is_structured()) continue;
     look.report(place_of(on, field.name),
                 fmt::format("absent, as transformers 5 leaves it out; expected {}", field.value));
     return {};

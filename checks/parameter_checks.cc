@@ -73,14 +73,39 @@ class Gathered {
 
 // ---- missing ------------------------------------------------------------------------------------
 
+// Parts of names that classes pass over, by type.
+struct PassedOver {
+  std::string_view types, part;
+};
+
+// Types for which vLLM 0.17.1's classes have biases that a field speaks of, and those of
+// transformers have none; and the other way round.
+constexpr std::string_view kBiasesInVllm = " mistral ministral3 phi3 exaone4 ";
+constexpr PassedOver kNoBiasesInVllm[] = {
+    {" cohere cohere2 granitemoe granitemoeshared gemma olmoe llama4_text ", ".self_attn."},
+    {" qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text ernie4_5 seed_oss ", ".o_proj."},
+    {" seed_oss ", ".mlp."},
+};
+
+bool has_bias_there(const Look& look, const Deviation& missing) {
+  if (!missing.name.ends_with(".bias") || missing.part != ModelPart::kText) return true;
+  const std::string_view type = ruling_type(look);
+  if (look.profile.program != Program::kVllm) return !has_word(kBiasesInVllm, type);
+  return std::none_of(
+      std::begin(kNoBiasesInVllm), std::end(kNoBiasesInVllm), [&](const PassedOver& rule) {
+        return has_word(rule.types, type) && missing.name.find(rule.part) != missing.name.npos;
+      });
+}
+
 Rating rate_missing(const Look& look, const Deviation& missing) {
   if (!is_asked(look, missing.part)) return std::nullopt;
   const bool is_head = missing.name.ends_with("lm_head.weight");
-  if (is_head) return std::nullopt;  // C10
+  if (is_head || !has_bias_there(look, missing)) return std::nullopt;  // C10
   switch (look.profile.program) {
     case Program::kVllm:
       if (missing.part == ModelPart::kMtp) return Severity::kWarning;
       // Only models of floats are checked for parameters that were never filled.
+      if (runs_by_fallback(look.profile, look.on.model_class)) return Severity::kUnloaded;
       return look.on.quantization() == nullptr && !missing.is_partly_there ? Severity::kUnloaded
                                                                            : Severity::kUnsound;
     case Program::kSglang:
@@ -184,8 +209,17 @@ bool names_fused_part(std::string_view name) {
   return false;
 }
 
+bool names_attention_part(std::string_view name) {
+  return name.find(".q_proj") != name.npos || name.find(".k_proj") != name.npos ||
+         name.find(".v_proj") != name.npos;
+}
+
 // Types whose classes of vLLM 0.17.1 look up every bias; others pass over those they do not have.
-constexpr std::string_view kAskForBiases = " starcoder2 gpt_neox lfm2 ";
+constexpr std::string_view kAskForBiases = " starcoder2 gpt_neox lfm2 granitemoehybrid ";
+constexpr PassedOver kPassedOver[] = {
+    {" ernie4_5_moe ", "mtp"},
+    {" phimoe ", "lm_head.bias"},  // it has one, whatever lm_head_bias says
+};
 // Types whose classes pass over scales that no parameter waits for.
 constexpr std::string_view kPassOverScales = " qwen3_moe qwen3_vl_moe_text ";
 
@@ -203,6 +237,19 @@ bool has_layer_in(std::string_view name, uint64_t first, uint64_t count) {
   return false;
 }
 
+// Types whose classes pass over all of a head that is tied.
+constexpr std::string_view kSkipTiedHead =
+    " llama mistral exaone4 gemma gemma2 gemma3_text glm4 granite granitemoe granitemoeshared lfm2"
+    " lfm2_moe qwen2 qwen3 seed_oss ernie4_5 gpt_oss llama4_text cohere cohere2 ";
+
+bool is_head_skipped(const Look& look) {
+  if (look.on.model_class.ends_with("Model")) return true;  // for embeddings
+  const JsonValue* said = member(look.on.text_config(), "tie_word_embeddings");
+  const bool is_tied =
+      said == nullptr ? ties_head_by_default(*look.on.parameters.table) : is_truthy(said);
+  return is_tied && has_word(kSkipTiedHead, ruling_type(look));
+}
+
 // What vLLM never looks for: layers for multi-token prediction behind the last, by their number,
 // and in some classes scales.
 bool is_passed_over(const Look& look, const Extra& extra) {
@@ -213,6 +260,11 @@ bool is_passed_over(const Look& look, const Extra& extra) {
   if (extra.is_beyond && counts && layers != nullptr) {
     const uint64_t first = whole(*layers).value_or(UINT64_MAX);
     if (has_layer_in(extra.name, first, whole(*count).value_or(0))) return true;
+  }
+  if (extra.name.starts_with("lm_head.") && is_head_skipped(look)) return true;
+  for (const PassedOver& rule : kPassedOver) {
+    const bool is_of_type = has_word(rule.types, ruling_type(look));
+    if (is_of_type && extra.name.find(rule.part) != extra.name.npos) return true;
   }
   const bool is_scale = extra.name.ends_with("_scale");
   return is_scale && has_word(kPassOverScales, on.text_type);
@@ -230,9 +282,11 @@ bool is_refused(const Look& look, const Extra& extra) {
       if (is_passed_over(look, extra)) return false;
       if (extra.is_tower && table != &kGptOssParameters) return true;
       if (look.profile.names == Names::kVllm32) return !extra.is_bias;
+      if (runs_by_fallback(look.profile, look.on.model_class)) return true;
       if (extra.is_outermost) return true;
-      if (table == &kGptOssParameters) return false;
+      if (table == &kGptOssParameters) return names_attention_part(extra.name);
       if (extra.is_bias) return has_word(kAskForBiases, look.on.text_type);
+      if (table == &kQwen3NextParameters) return false;
       return extra.is_of_expert || (!is_hybrid && (!is_dense_qwen || names_fused_part(extra.name)));
     case Program::kSglang:
       return !is_qwen35 && !extra.is_bias && !extra.is_beyond && names_fused_part(extra.name);
@@ -245,9 +299,50 @@ bool is_refused(const Look& look, const Extra& extra) {
   return false;
 }
 
+// Classes of vLLM 0.17.1 that look up scales of a cache as they stand.
+constexpr PassedOver kLookUpCacheScales[] = {
+    {" gpt_oss lfm2 lfm2_moe olmo olmo2 olmo3 olmoe gemma granitemoehybrid phi stablelm gpt_neox ",
+     "_scale"},
+    {" mixtral ", "_proj.k_scale"},
+    {" mixtral ", "_proj.v_scale"},
+};
+
+void look_cache_scales(const Look& look, Gathered& found) {
+  const Examined& on = look.on;
+  const bool is_old =
+      look.profile.program == Program::kVllm && look.profile.reads_old_tokenizers_alone();
+  if (!is_old || on.quantization() != nullptr) return;
+  for (const Tensor* tensor : on.stray) {
+    const std::string& name = tensor->name;
+    if (!name.ends_with(".k_scale") && !name.ends_with(".v_scale")) continue;
+    for (const PassedOver& rule : kLookUpCacheScales) {
+      const bool is_found = has_word(rule.types, ruling_type(look)) && name.ends_with(rule.part);
+      if (is_found) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
+    }
+  }
+}
+
+// Classes of transformers 4.57 have no default for their number, and without one vLLM looks for
+// their tensors in the model.
+void look_uncounted(const Look& look) {
+  const Examined& on = look.on;
+  const bool is_counted = member(on.text_config(), "num_nextn_predict_layers") != nullptr;
+  const bool asks = look.profile.program == Program::kVllm &&
+                    look.profile.reads_old_tokenizers_alone() &&
+                    has_word(" deepseek_v3 glm4_moe ", ruling_type(look));
+  if (!asks || is_counted || !on.parameters.has_nextn) return;
+  look.out.push_back({"config.json: num_nextn_predict_layers",
+                      "absent, and there are layers behind the last",
+                      Severity::kUnloaded,
+                      "KeyError: 'model.layers.2.eh_proj.weight'",
+                      {}});
+}
+
 Status look_extra(const Look& look) {
   if (!is_asked(look, ModelPart::kText)) return {};
+  look_uncounted(look);
   Gathered found;
+  look_cache_scales(look, found);
   for (const Extra& extra : look.on.parameters.extra) {
     const Severity passed_over = extra.is_in_layer ? Severity::kUnsound : Severity::kWarning;
     found.add(is_refused(look, extra) ? Severity::kUnloaded : passed_over, extra.name,

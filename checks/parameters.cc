@@ -154,8 +154,9 @@ class Comparison {
       out.has_vision |= out_.table->has_vision && is_wrapper && name.starts_with("model.visual.");
       has_tower_ |= is_wrapper && is_in_tower(name);
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
-      out.has_mtp |= out_.table->has_nextn && layer_of(name).value_or(0) >= layer_count();
+      out_.has_nextn |= out_.table->has_nextn && layer_of(name).value_or(0) >= layer_count();
     }
+    out.has_mtp |= out_.has_nextn;
     return out;
   }
 

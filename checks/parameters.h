@@ -45,6 +45,7 @@ struct ParameterReport {
   bool is_beyond_limits = false;          // `bad_field` is a number larger than any model's
   std::vector<Deviation> missing, wrong;
   std::vector<Extra> extra;
+  bool has_nextn = false;          // layers for multi-token prediction behind the last
   bool has_unknown_codes = false;  // some weights are stored in ways whose shape is not known here
 
   bool is_compared() const { return table != nullptr; }

@@ -79,10 +79,16 @@ Fix mend_of_algo(const Examined& on, const Quantization& said) {
           0};
 }
 
+// vLLM reads quant_algo for ModelOpt's methods alone.
+bool is_algo_read(const Look& look, const Quantization& said) {
+  if (look.profile.program != Program::kVllm || said.is_nested || said.method.empty()) return true;
+  return said.method.starts_with("modelopt") || member(*said.json, "producer") != nullptr;
+}
+
 Status look_algo(const Look& look) {
   const Quantization* said = look.on.quantization();
   if (said == nullptr || said->algo.empty() || look.on.is_gguf) return {};
-  if (has_word(look.profile.algos, said->algo)) return {};
+  if (has_word(look.profile.algos, said->algo) || !is_algo_read(look, *said)) return {};
   if (look.profile.program == Program::kSglang && said->algo == "MIXED_PRECISION")
     return {};  // Q03
   Found found{said->place,

@@ -63,6 +63,10 @@ Status look_object(const Look& look) {
   return {};
 }
 
+// Words of compressed-tensors that its own classes check.
+constexpr std::string_view kStrategies =
+    " tensor channel group block token tensor_group attn_head ";
+
 Status look_statement_method(const Look& look) {
   const JsonValue* said = statement(look.on);
   const JsonValue* method = said == nullptr ? nullptr : member(*said, "quant_method");
@@ -88,6 +92,10 @@ std::vector<std::pair<std::string, std::string>> faults_of_groups(const JsonValu
   if (ignore != nullptr && !is_list_of_texts(*ignore)) {
     out.emplace_back("ignore", fmt::format("{}; expected a list of names", ignore->dump()));
   }
+  const JsonValue* format = known(json, "format");
+  if (format != nullptr && !format->is_string()) {
+    out.emplace_back("format", fmt::format("{}; expected a text", format->dump()));
+  }
   const JsonValue* groups = member(json, "config_groups");
   if (groups == nullptr) return out;
   if (!groups->is_object() || groups->empty()) {
@@ -96,6 +104,13 @@ std::vector<std::pair<std::string, std::string>> faults_of_groups(const JsonValu
   }
   for (const auto& item : groups->items()) {
     if (!item.value().is_object()) continue;
+    const JsonValue* weights = known(item.value(), "weights");
+    const JsonValue* strategy = weights == nullptr ? nullptr : known(*weights, "strategy");
+    const auto* word = strategy == nullptr ? nullptr : strategy->get_ptr<const std::string*>();
+    if (strategy != nullptr && (word == nullptr || !has_word(kStrategies, *word))) {
+      out.emplace_back(fmt::format("config_groups.{}.weights.strategy", item.key()),
+                       fmt::format("{}; expected one of{}", strategy->dump(), kStrategies));
+    }
     const JsonValue* targets = member(item.value(), "targets");
     if (targets != nullptr && is_list_of_texts(*targets) && !targets->empty()) continue;
     out.emplace_back(fmt::format("config_groups.{}.targets", item.key()), "no list of names");

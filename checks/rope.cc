@@ -234,8 +234,28 @@ std::string fault_of_yarn(const JsonValue& said, bool is_deepseek) {
   return {};
 }
 
+// What older vLLM asks of yarn, which it computes for gpt-oss whatever type is said.
+std::string fault_of_length(const Look& look, const Rope& rope) {
+  const JsonValue& said = *rope.said;
+  const bool is_asked = look.profile.program == Program::kVllm && said.is_object() &&
+                        look.profile.reads_old_tokenizers_alone() &&
+                        look.on.model_type.find("gemma3") == std::string::npos;
+  if (!is_asked) return {};
+  constexpr std::string_view kLength = "original_max_position_embeddings";
+  if (look.on.parameters.table == &kGptOssParameters) {
+    constexpr std::string_view kKeys[] = {"factor", kLength, "beta_fast", "beta_slow"};
+    for (const std::string_view key : kKeys) {
+      const JsonValue* value = member(said, key);
+      if (value == nullptr || !value->is_number()) return fmt::format("{} is no number", key);
+    }
+  }
+  if (type_of(rope) != "yarn" || rope.find(kLength) != nullptr) return {};
+  return fmt::format("type 'yarn' without {}", kLength);
+}
+
 std::string fault_of(const Look& look, const Rope& rope) {
   if (!look.profile.serves()) return fault_of_keys(rope);
+  if (std::string fault = fault_of_length(look, rope); !fault.empty()) return fault;
   const JsonValue* position = known(look.on.text_config(), "position_embedding_type");
   const bool is_object = rope.said->is_object();
   if (is_object && position != nullptr && *position != "rope" &&
@@ -246,6 +266,8 @@ std::string fault_of(const Look& look, const Rope& rope) {
   const bool is_scaling = rope.place.ends_with("rope_scaling");
   if (is_old_class && is_scaling) {
     std::string fault = fault_of_class(look.on, rope);
+    if (!fault.empty()) return fault;
+    if (has_word(kYarnAlways, look.on.text_type)) fault = fault_of_keys(rope);
     if (!fault.empty()) return fault;
     const bool asks = !has_word(kAskForNothing, look.on.text_type);
     if (!asks && !is_truthy(rope.said)) return {};
@@ -275,8 +297,9 @@ std::string fault_of(const Look& look, const Rope& rope) {
                                   [&](const RopeType& entry) { return entry.name == computed; });
   const bool is_later = look.profile.names != Names::kVllm32 &&
                         has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
-  const bool has_types = look.profile.program == Program::kVllm;
-  if (type == std::end(kTypes) || is_later) {
+  const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);
+  const bool has_types = look.profile.program == Program::kVllm && !is_free;
+  if (type == std::end(kTypes) || is_later || is_free) {
     // transformers takes types that it does not know, with a warning.
     return has_types ? fmt::format("type '{}', which {} does not have", name, look.profile.help)
                      : std::string();

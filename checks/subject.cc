@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
@@ -70,6 +71,35 @@ Quantization read_quantization(std::string place, const JsonValue& json) {
   if (layers == nullptr || !layers->is_object()) return out;
   for (const auto& [name, layer] : layers->items()) {
     out.layers[name] = upper_case(text_or_empty(layer, "quant_algo"));
+  }
+  return out;
+}
+
+// The code unit of an escape \uXXXX at `at`; 0 where there is none.
+unsigned unit_at(std::string_view text, size_t at) {
+  unsigned out = 0;
+  const char* begin = text.data() + std::min(at + 2, text.size());
+  if (text.substr(std::min(at, text.size()), 2) != "\\u" || text.size() < at + 6) return 0;
+  const auto parsed = std::from_chars(begin, begin + 4, out, 16);
+  return parsed.ec == std::errc() && parsed.ptr == begin + 4 ? out : 0;
+}
+
+// Python keeps half a surrogate pair as it is; no UTF-8 holds one, so U+FFFD stands for it.
+std::string without_halves(std::string_view text) {
+  std::string out(text);
+  for (size_t at = 0; at < out.size(); ++at) {
+    if (out[at] != '\\') continue;
+    const unsigned unit = unit_at(out, at);
+    const unsigned next = unit_at(out, at + 6);
+    const bool is_high = unit >= 0xD800 && unit < 0xDC00, is_low = unit >= 0xDC00 && unit < 0xE000;
+    if (is_high && next >= 0xDC00 && next < 0xE000) {
+      at += 11;
+    } else if (is_high || is_low) {
+      out.replace(at + 2, 4, "FFFD");
+      at += 5;
+    } else {
+      ++at;  // what is escaped is no escape
+    }
   }
   return out;
 }
@@ -152,6 +182,11 @@ Examined::Examined(const Checkpoint& from, PackedForms forms)
 const JsonValue& Examined::object_of(std::string_view path) {
   static const JsonValue kNone;
   const auto read = read_object(checkpoint, path);
+  if (!read) {
+    const Document* document = checkpoint.find_document(path);
+    auto taken = parse_json(path, document == nullptr ? "" : without_halves(document->text()));
+    if (taken && taken->is_object()) return repaired[std::string(path)] = std::move(*taken);
+  }
   if (!read) broken[std::string(path)] = fault_of(read.error(), path);
   return read && *read ? **read : kNone;  // the checkpoint keeps it
 }
@@ -221,6 +256,15 @@ bool Examined::has_document(std::string_view path) const {
 
 std::vector<std::string> Examined::layer_types() const {
   return texts_of(member(text_config(), "layer_types"));
+}
+
+std::string_view ruling_type(const Look& look) {
+  const std::string_view type = look.on.text_type;
+  const ParameterTable* table = look.on.parameters.table;
+  const bool goes_by_class = look.profile.program == Program::kVllm && !look.on.has_text_config();
+  if (!goes_by_class || table == nullptr) return type;
+  const std::string_view types = table->model_types;
+  return has_word(types, type) ? type : types.substr(0, types.find(' '));
 }
 
 std::string shape_text(const std::vector<uint64_t>& shape) {

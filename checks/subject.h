@@ -87,6 +87,7 @@ class Examined {
   const Checkpoint& checkpoint;
   const PackedForms packed;
   std::map<std::string, std::string> broken;
+  std::map<std::string, JsonValue> repaired;  // documents that only Python reads as they are
   // Of the files named so, with .json; null if there is none.
   const JsonValue &config, &tokenizer_config, &tokenizer, &generation_config, &preprocessor;
   std::map<std::string, Module> modules;
@@ -155,6 +156,10 @@ struct Look {
   }
 };
 
+// The text model's type whose rules hold: vLLM goes by the class, whatever type config.json names;
+// the class of a wrapper's text part follows from its type.
+std::string_view ruling_type(const Look& look);
+
 // One entry of a check list.
 //   ratings   one letter a profile, in their order: U unloaded, S unsound, W warning, I info, - not
 //             asked
@@ -174,12 +179,14 @@ std::string gguf_not_checked(const Examined& on);
 
 // The themes, one file each.
 std::span<const Check> config_checks();
+std::span<const Check> tied_head_checks();
 std::span<const Check> config_number_checks();
 std::span<const Check> config_word_checks();
 std::span<const Check> rope_checks();
 std::span<const Check> older_field_checks();
 std::span<const Check> layer_field_checks();
 std::span<const Check> table_field_checks();
+std::span<const Check> computed_field_checks();
 std::span<const Check> strict_type_checks();
 std::span<const Check> tokenizer_checks();
 std::span<const Check> tokenizer_schema_checks();

@@ -24,7 +24,7 @@ constexpr std::string_view kMayBeNull =
     " num_key_value_heads head_dim num_experts num_local_experts n_routed_experts q_lora_rank"
     " n_shared_experts first_k_dense_replace decoder_sparse_step full_attention_interval"
     " tie_word_embeddings num_nextn_predict_layers shared_intermediate_size"
-    " deepstack_visual_indexes ";
+    " deepstack_visual_indexes moe_k ";
 
 void look_nulls(const Look& look, const std::string& prefix, const JsonValue& json,
                 std::span<const FieldValue> defaults) {
@@ -36,27 +36,7 @@ void look_nulls(const Look& look, const std::string& prefix, const JsonValue& js
   }
 }
 
-// Numbers that constructors compute with, beside those of shapes.
-constexpr std::string_view kComputed[] = {"attention_multiplier",
-                                          "query_pre_attn_scalar",
-                                          "logits_scaling",
-                                          "sliding_window",
-                                          "block_dim",
-                                          "block_ff_dim"};
-
-void look_computed(const Look& look, const std::string& prefix, const JsonValue& json) {
-  const JsonValue* slides = member(json, "use_sliding_window");
-  const bool may_slide = slides == nullptr || is_truthy(slides);
-  for (const std::string_view field : kComputed) {
-    const JsonValue* said = known(json, field);
-    if (said == nullptr || said->is_number() || said->is_boolean()) continue;
-    if (field == "sliding_window" && !may_slide) continue;
-    look.report(prefix + std::string(field), fmt::format("{}; expected a number", said->dump()));
-  }
-  // Of LFM2's class, intermediate_size is not asked for.
-  if (look.on.text_type == "lfm2" && member(json, "block_ff_dim") == nullptr) {
-    look.report(prefix + "block_ff_dim", "absent");
-  }
+void look_zeros(const Look& look, const std::string& prefix, const JsonValue& json) {
   for (const std::string_view field :
        {"hidden_size", "vocab_size", "num_hidden_layers", "num_attention_heads"}) {
     const JsonValue* said = known(json, field);
@@ -109,7 +89,7 @@ Status look_table_fields(const Look& look) {
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
   look_nulls(look, prefix, on.text_config(), defaults->defaults);
   look_heads(look, prefix, *defaults);
-  look_computed(look, prefix, on.text_config());
+  look_zeros(look, prefix, on.text_config());
   const JsonValue* vision = known(on.config, "vision_config");
   const TowerTable* tower = tower_of(on.model_type);
   const bool has_tower = tower != nullptr && vision != nullptr && vision->is_object();

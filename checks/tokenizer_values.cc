@@ -43,12 +43,23 @@ void look_special_map(const Look& look) {
                    : json.error().what);
 }
 
+// Its tokens go before those of tokenizer_config.json then.
+bool is_replaced(const Look& look, std::string_view key) {
+  const Document* document = look.on.checkpoint.find_document("special_tokens_map.json");
+  const bool is_read = look.profile.reads_old_tokenizers_alone() && document != nullptr &&
+                       member(look.on.tokenizer_config, "added_tokens_decoder") == nullptr;
+  if (!is_read) return false;
+  const auto json = document->values();
+  return json && (*json)->is_object() && member(**json, key) != nullptr;
+}
+
 Status look_special(const Look& look) {
   look_special_map(look);
   const JsonValue& config = look.on.tokenizer_config;
   for (const std::string_view key : kSpecial) {
     const JsonValue* value = known(config, key);
     if (value == nullptr || value->is_string() || is_added_token(*value)) continue;
+    if (is_replaced(look, key)) continue;
     look.report(
         fmt::format("{}: {}", kPlace, key),
         fmt::format("{}; expected a text, or an object of __type AddedToken", value->dump()));
@@ -101,10 +112,23 @@ Status look_decoder(const Look& look) {
   return {};
 }
 
+// Classes whose fast form changes tokenizer.json's normalizer, less "Tokenizer" or "TokenizerFast".
+constexpr std::string_view kAskNormalizer =
+    " Bert ConvBert DistilBert Electra Funnel LayoutLM LayoutLMv2 Lxmert MobileBert MPNet RoFormer"
+    " Splinter SqueezeBert ";
+
+void look_normalizer(const Look& look, std::string_view name) {
+  const bool is_read = look.on.has_document("tokenizer.json") && look.on.tokenizer.is_object();
+  const bool asks = has_word(kAskNormalizer, name.substr(0, name.find("Tokenizer")));
+  if (!is_read || !asks || known(look.on.tokenizer, "normalizer") != nullptr) return;
+  look.report("tokenizer.json: normalizer", fmt::format("none, and {} changes it", name));
+}
+
 // Classes that put bos_token before every text, unless add_bos_token is false.
 Status look_first_token(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;
   const std::string* name = text_of(config, "tokenizer_class");
+  if (name != nullptr) look_normalizer(look, *name);
   if (name == nullptr ||
       !has_word(" LlamaTokenizer LlamaTokenizerFast CodeLlamaTokenizer CodeLlamaTokenizerFast"
                 " GemmaTokenizer GemmaTokenizerFast ",
@@ -119,6 +143,9 @@ Status look_first_token(const Look& look) {
   return {};
 }
 
+// Types for which 4.57 knows a class without a fast form.
+constexpr std::string_view kSlowByType = " granite granitemoe granitemoehybrid granitemoeshared ";
+
 // Without a class the model's is taken, which transformers finds by model_type.
 Status look_tokenizer_class(const Look& look) {
   const Examined& on = look.on;
@@ -131,6 +158,14 @@ Status look_tokenizer_class(const Look& look) {
   }
   if (name != nullptr && name->is_string()) return {};
   if (text_of(on.config, "tokenizer_class") != nullptr) return {};
+  const bool has_words = on.has_document("vocab.json") && on.has_document("merges.txt");
+  if (has_word(kSlowByType, on.model_type) && !has_words) {
+    look.report(std::string(kPlace),
+                fmt::format("no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
+                            "merges.txt are not there",
+                            on.model_type));
+    return {};
+  }
   if (knows_model_type(*find_profile("transformers-4.57"), on.model_type)) return {};
   look.report(
       std::string(kPlace),
@@ -164,9 +199,9 @@ constexpr Check kTokenizerValueChecks[] = {
     {"T16", "added_tokens_decoder is of its form", "UUUU--UU",
      "'NoneType' object has no attribute 'items'; invalid literal for int()", "",
      "take tokenizer_config.json from the source model", look_decoder},
-    {"T17", "a class that begins with bos_token has one", "UU----U-",
-     "add_bos_token = True but bos_token = None", "",
-     "take tokenizer_config.json from the source model", look_first_token},
+    {"T17", "the class that is named finds what it asks for", "UU----U-",
+     "add_bos_token = True but bos_token = None; the JSON object must be str, bytes or bytearray",
+     "", "take tokenizer_config.json from the source model", look_first_token},
     {"T18", "tokenizer_class is said, or follows from the model", "UUW---U-",
      "The checkpoint you are trying to load has model type ... but Transformers does not recognize "
      "this architecture",

@@ -51,7 +51,9 @@ Status look_prefix(const Look& look) {
                 fmt::format("names of the text model; '{}' wants model.language_model.layers.*",
                             on.model_class));
   }
-  if (!on.parameters.is_compared()) return {};
+  const bool finds_any =
+      look.profile.program == Program::kVllm && runs_by_fallback(look.profile, on.model_class);
+  if (!on.parameters.is_compared() || finds_any) return {};
   // Of text classes, Qwen3.5's alone take the wrapper's names too.
   const bool is_bare =
       (root.empty() && !on.model_class.ends_with("Model")) || root == "language_model.";
@@ -113,11 +115,11 @@ Status look_packed(const Look& look) {
 
 // Families whose class reads stacks of experts; transformers 5 has all others' so in memory alone.
 constexpr std::string_view kStackedFamilies =
-    " qwen3_5_moe qwen3_5_moe_text qwen3_vl_moe qwen3_vl_moe_text llama4 llama4_text gpt_oss ";
+    " qwen3_5_moe_text qwen3_vl_moe_text llama4_text gpt_oss ";
 
 Status look_stacks(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || has_word(kStackedFamilies, on.model_type)) return {};
+  if (on.is_gguf || has_word(kStackedFamilies, ruling_type(look))) return {};
   for (const Tensor& tensor : on.checkpoint.tensors) {
     if (!tensor.name.ends_with(".experts.gate_up_proj") || tensor.shape.size() != 3) continue;
     look.report(tensor.name, "all experts in one tensor, as transformers 5 has them in memory");

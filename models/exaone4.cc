@@ -22,8 +22,10 @@ constexpr FieldValue kExaone4Fields[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kExaone4Rules[] = {kExaone4Frame, rows::kAttention,
-                                                            rows::kAttentionNorms, rows::kMlp};
+constexpr std::span<const ParameterRule> kExaone4Rules[] = {
+    kExaone4Frame,        rows::kAttention, rows::kAttentionNorms,
+    rows::kAttentionBias,  // vLLM's alone
+    rows::kMlp,           rows::kMlpBias};
 
 }  // namespace
 

@@ -81,6 +81,7 @@ class Expansion {
     }
     CKPT_ASSIGN(sparse_step_, text_.count_or_zero("decoder_sparse_step"));
     CKPT_ASSIGN(leading_dense_, text_.count_or_zero("first_k_dense_replace"));
+    CKPT_ASSIGN(sparse_every_, text_.count_or_zero("moe_layer_freq"));
     CKPT_TRY(find_kinds());
     CKPT_TRY(add_nextn_kinds());
     for (const auto& list : configs_.rules.text) {
@@ -116,6 +117,7 @@ class Expansion {
   uint64_t sparse_step_ = 0;  // every n-th layer has experts; 0: none has
   uint64_t leading_dense_ = 0;
   std::set<uint64_t> dense_;      // mlp_only_layers
+  uint64_t sparse_every_ = 0;     // the same of DeepSeek, counted from layer 0
   std::vector<LayerKind> kinds_;  // with those for multi-token prediction
   std::vector<Parameter> out_;
 };
@@ -173,6 +175,9 @@ bool Expansion::is_sparse(uint64_t layer) const {
     return (*types)[layer] == "sparse";
   }
   if (layer < leading_dense_ || (layer + 1) % sparse_step_ != 0) return false;
+  if (sparse_every_ != 0 && layer % sparse_every_ != 0) return false;
+  const JsonValue* last = known(configs_.text, "moe_layer_end_index");
+  if (last != nullptr && layer > whole(*last).value_or(UINT64_MAX)) return false;
   return !dense_.contains(layer);
 }
 

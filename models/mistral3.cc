@@ -21,8 +21,9 @@ constexpr FieldValue kMistral3Fields[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kMistral3Rules[] = {rows::kFrame, rows::kAttention,
-                                                             rows::kMlp};
+// vLLM's class alone has the biases.
+constexpr std::span<const ParameterRule> kMistral3Rules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
 
 }  // namespace
 

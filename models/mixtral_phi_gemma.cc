@@ -24,6 +24,14 @@ constexpr ParameterRule kFusedLayer[] = {
     {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", ServerCut::kRows},
     {".mlp.down_proj.weight",    "hidden_size intermediate_size", ServerCut::kColumns},
 };
+// Of vLLM's class alone.
+constexpr ParameterRule kFusedBias[] = {
+    {".self_attn.qkv_proj.bias", "num_attention_heads*head_dim+2*num_key_value_heads*head_dim",
+     ServerCut::kRows, "attention_bias"},
+    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_bias"},
+    {".mlp.gate_up_proj.bias", "2*intermediate_size", ServerCut::kRows, "mlp_bias"},
+    {".mlp.down_proj.bias",    "hidden_size", ServerCut::kWhole, "mlp_bias"},
+};
 constexpr ParameterRule kMlpNorms[] = {
     {".pre_feedforward_layernorm.weight",  "hidden_size"},
     {".post_feedforward_layernorm.weight", "hidden_size"},
@@ -103,7 +111,7 @@ constexpr FieldValue kGemma4Fields[] = {
 using RuleList = std::span<const ParameterRule>;
 constexpr RuleList kMixtralRules[] = {rows::kFrame, rows::kAttention, kMixtralExperts};
 constexpr RuleList kGemma4Rules[] = {kGemma4Rows};
-constexpr RuleList kPhi3Rules[] = {rows::kFrame, kFusedLayer};
+constexpr RuleList kPhi3Rules[] = {rows::kFrame, kFusedLayer, kFusedBias};
 constexpr RuleList kGemmaRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
                                     rows::kMlp};
 constexpr RuleList kGemma2Rules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,

@@ -103,7 +103,9 @@ constexpr FieldValue kQwen35MoeFields[] = {
 using Rules = std::span<const ParameterRule>;
 constexpr Rules kLlamaRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp,
                                  rows::kMlpBias};
-constexpr Rules kMistralRules[] = {rows::kFrame, rows::kAttention, rows::kMlp};
+// vLLM's class alone has the biases.
+constexpr Rules kMistralRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp,
+                                   rows::kMlpBias};
 constexpr Rules kQwen2Rules[] = {rows::kFrame, rows::kAttention, rows::kQkvBias, rows::kMlp};
 constexpr Rules kQwen3Rules[] = {rows::kFrame, rows::kAttention, rows::kAttentionNorms,
                                  rows::kAttentionBias, rows::kMlp};

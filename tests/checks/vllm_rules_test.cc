@@ -160,12 +160,151 @@ TEST(VllmRules, PartsOfAWrapperAreOfTypesThatAreKnown) {
   }
 }
 
+TEST(VllmRules, NumbersThatOnlyConstructorsComputeWithAreOnesThatTheyTake) {
+  struct Case {
+    const char *family, *field;
+    Json value;
+  };
+  const Case kRefused[] = {
+      {"deepseek-v3", "moe_layer_freq", 0},
+      {"deepseek-v3", "moe_layer_freq", "1"},
+      {"deepseek-v3", "n_group", nullptr},
+      {"deepseek-v2", "topk_group", nullptr},
+      {"glm4-moe", "n_group", "1"},
+      {"ernie45-moe", "moe_layer_end_index", nullptr},
+      {"gemma3", "query_pre_attn_scalar", -16},
+      {"gemma3", "rope_local_base_freq", nullptr},
+      {"seed-oss", "head_dim", 0},
+      {"granite4", "mamba_n_heads", 0},
+      {"granite4", "mamba_d_head", 5},
+      {"granite4", "logits_scaling", 0},
+      {"llama4", "text_config/no_rope_layer_interval", "4"},
+      {"llama4", "vision_config/pixel_shuffle_ratio", Json::object()},
+      {"mistral3", "vision_config/image_size", "1540"},
+      {"olmo", "num_key_value_heads", 2},
+      {"stablelm", "use_parallel_residual", true},
+  };
+  for (const Case& entry : kRefused) {
+    Checkpoint model = family(entry.family);
+    EXPECT_FALSE(says(model, "C43")) << entry.family;
+    set_at(model, entry.field, entry.value);
+    EXPECT_TRUE(says(model, "C43")) << entry.family << " " << entry.field << " " << entry.value;
+  }
+  Checkpoint model = family("cohere2");
+  set_at(model, "logit_scale", "seven");  // not computed with before a request comes
+  EXPECT_FALSE(says(model, "C43"));
+}
+
+TEST(VllmRules, LayersOfDeepseekAreSparseAsItsFrequencySays) {
+  Checkpoint model = family("deepseek-v3");
+  ASSERT_FALSE(says(model, "W02"));
+  set_at(model, "moe_layer_freq", 2);  // layer 1 is dense then
+  EXPECT_TRUE(says(model, "W02"));
+  model = family("ernie45-moe");
+  set_at(model, "moe_layer_end_index", 0);
+  EXPECT_TRUE(says(model, "W02"));
+}
+
+TEST(VllmRules, AHeadIsTiedAsTheClassTiesIt) {
+  for (const char* name : {"gpt-oss", "phi2"}) {  // have a head of their own
+    Checkpoint model = family(name);
+    EXPECT_FALSE(says(model, "C10")) << name;
+    set_at(model, "tie_word_embeddings", true);
+    EXPECT_TRUE(says(model, "C10")) << name;
+  }
+  for (const Json& value : {Json(nullptr), Json(false), Json("")}) {  // all untied in Python
+    Checkpoint model = family("gemma3");
+    set_at(model, "tie_word_embeddings", value);
+    EXPECT_TRUE(says(model, "C10")) << value;
+  }
+}
+
+TEST(VllmRules, BiasesAreAskedForByTheClassAlone) {
+  Checkpoint model = family("granite4");
+  set_at(model, "attention_bias", true);
+  EXPECT_TRUE(says(model, "W02"));
+  model = family("olmoe");  // vLLM's class has none
+  set_at(model, "attention_bias", true);
+  EXPECT_FALSE(says(model, "W02"));
+  model = family("mistral3");  // vLLM's class has them, transformers' has not
+  set_at(model, "text_config/mlp_bias", true);
+  EXPECT_TRUE(says(model, "W02"));
+}
+
+TEST(VllmRules, OtherTensorsAreRefusedOrPassedOverAsTheClassReadsThem) {
+  struct Case {
+    const char *family, *tensor, *name;
+    bool is_refused;
+  };
+  const Case kCases[] = {
+      {"gpt-oss", "model.layers.0.self_attn.k_proj.weight", "model.layers.0.self_attn.k_proj.x",
+       true},
+      {"gpt-oss", "model.norm.weight", "model.layers.0.no_such.weight", false},
+      {"granite4-h", "model.norm.weight", "model.layers.0.mamba.no_such.bias", true},
+      {"ernie45-moe", "model.norm.weight", "model.mtp_block.0.weight", false},
+      {"smollm3", "model.norm.weight", "model.layers.0.self_attn.q_proj.bias", true},
+      {"qwen3-next", "model.norm.weight", "model.layers.0.mlp.experts.0.up_proj.weight_2", false},
+  };
+  for (const Case& entry : kCases) {
+    Checkpoint model = family(entry.family);
+    Tensor other = tensor_of_rule(model, entry.tensor);
+    other.name = entry.name;
+    model.tensors.push_back(std::move(other));
+    EXPECT_EQ(says(model, "W10"), entry.is_refused) << entry.name;
+  }
+}
+
+TEST(VllmRules, YarnNeedsItsLengthWhateverIsRotated) {
+  Checkpoint model = family("granite4");  // rotates nothing
+  set_at(model, "rope_scaling", Json{{"rope_type", "yarn"}, {"factor", 4.0}});
+  EXPECT_TRUE(says(model, "C17"));
+  model = family("gpt-oss");  // computes yarn whatever is said
+  set_at(model, "rope_scaling", Json{{"rope_type", "default"}});
+  EXPECT_TRUE(says(model, "C17"));
+}
+
+TEST(VllmRules, RulesFollowTheClassAndNotTheType) {
+  Checkpoint model = family("gemma");
+  set_at(model, "model_type", "llama");
+  EXPECT_FALSE(says(model, "C27"));
+  model = family("gpt-oss");
+  set_at(model, "model_type", "llama");
+  EXPECT_FALSE(says(model, "W12"));
+}
+
+TEST(VllmRules, HalfASurrogateIsReadAsPythonReadsIt) {
+  Checkpoint model = family("olmo");
+  std::string text(model.find_document("config.json")->text());
+  text.insert(text.find('{') + 1, "\"x\": \"\\ud800\", \"\\\\ud800\": \"\\ud83d\\ude00\",");
+  model.set_document("config.json", std::move(text));
+  EXPECT_FALSE(says(model, "C01"));
+}
+
+TEST(VllmRules, ClassesThatChangeANormalizerNeedOne) {
+  Checkpoint model = family("granite4");
+  Json json = Json::parse(model.find_document("tokenizer_config.json")->text());
+  json["tokenizer_class"] = "BertTokenizer";
+  model.set_document("tokenizer_config.json", json.dump());
+  Json tokenizer = Json::parse(model.find_document("tokenizer.json")->text());
+  tokenizer["normalizer"] = nullptr;
+  model.set_document("tokenizer.json", tokenizer.dump());
+  EXPECT_TRUE(says(model, "T17"));
+  tokenizer["normalizer"] = {{"type", "NFC"}};
+  model.set_document("tokenizer.json", tokenizer.dump());
+  EXPECT_FALSE(says(model, "T17"));
+}
+
 TEST(VllmRules, TensorsOfMultiTokenPredictionAreNoFinding) {
   Checkpoint model = family("glm4-moe");
   ASSERT_FALSE(says(model, "W10"));
   tensor_of_rule(model, "model.layers.2.enorm.weight").name += "s";
   EXPECT_FALSE(says(model, "W10"));
   tensor_of_rule(model, "model.layers.0.input_layernorm.weight").name += "s";
+  EXPECT_TRUE(says(model, "W10"));
+  Json json = Json::parse(model.find_document("config.json")->text());
+  json.erase("num_nextn_predict_layers");  // the class of 4.57 has no default
+  model = family("glm4-moe");
+  model.set_document("config.json", json.dump());
   EXPECT_TRUE(says(model, "W10"));
 }
 

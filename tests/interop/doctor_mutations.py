@@ -9,9 +9,11 @@ usage: doctor_mutations.py CKPT TESTDATA [FOLDER...] [options]
   --record         asks the loader anew and writes the table; CKPT_VLLM_PYTHON names a Python with vllm, for the
                    profiles of transformers CKPT_TRANSFORMERS_PYTHON one with that. Exits 77, "peer missing",
                    without one
-  --accept         writes what differs into the table's third column, asking no loader
-  --extend         the same, but asks only for cases that the table lacks, and keeps the others
-  --share S        of the changes of single fields and tensors, how many (0.1); of those made by hand thrice as many
+  --accept         writes what differs into the table's third column, asking no loader; cases that are not
+                   made any more go
+  --extend         the same, but asks only for cases that the table lacks
+  --share S        of the changes of single fields and tensors, how many (0.1); of those made by hand thrice as many.
+                   Of the bases by default SHARES says which part of them
   --only TEXT      cases whose name holds TEXT
   --jobs N         at a time (2)
   --limit SHARE    of false yes and of false no (0.01)
@@ -44,6 +46,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 BASES = (("llama", "llama-micro", ""), ("llama-fp8", "llama-micro", "fp8"), ("qwen3", "qwen3-micro", ""),
          ("qwen3-nvfp4", "qwen3-micro", "nvfp4"), ("qwen35", "qwen35-micro", ""),
          ("qwen35vl-nvfp4", "qwen35vl-micro", "nvfp4"), ("qwen35moe", "qwen35moe-micro", ""))
+# Bases too, each with fewer changes.
+FAMILIES = ("cohere2", "deepseek-v3", "ernie45-moe", "gemma3", "glm4-moe", "gpt-oss", "granite4-h", "llama4", "mistral3",
+            "olmoe", "qwen3-next", "seed-oss", "smollm3")
+SHARES = {**{name: 0.6 for name, _, _ in BASES}, **{name: 0.2 for name in FAMILIES}}
 LIMITS = {"false yes": 0.01, "false no": 0.01, "not checked": 0.05}
 # Which Python, named by an environment variable, and which script ask a profile's program.
 LOADERS = {"vllm": ("CKPT_VLLM_PYTHON", "vllm_outcomes.py"),
@@ -53,11 +59,11 @@ SERVED = "vllm-0.17"  # the bases are made for it
 
 def make_bases(ckpt, testdata, work):
     out = []
-    for name, model, to in BASES:
+    for name, model, to in BASES + tuple((name, f"families/{name}/hf", "") for name in FAMILIES):
         if to:
             made = export(ckpt, testdata, model, work, to, "--for", SERVED)
         else:
-            made = work / f"{model}-plain"
+            made = work / f"{name}-plain"
             convert(ckpt, testdata / model, made, "--for", SERVED)
         out.append(made.rename(work / name))
     return out
@@ -182,26 +188,32 @@ class Run:
         folder = self.work / "cases" / hashlib.sha256(full.encode()).hexdigest()[:16]
         mutations.made(base, apply).write(folder)
         try:
-            outcome, at, says = self.real_outcome(full, folder, not base.has_vision and base.is_wrapper)
+            outcome, at, says = self.real_outcome(full, folder, base.is_text_only)
             loads, sound, reasons = diagnosis(self.options.ckpt, folder, self.options.profile)
         finally:
-            for file in folder.iterdir():
-                file.unlink()
-            folder.rmdir()
+            shutil.rmtree(folder)
         return full, outcome, at, says, judged(outcome, loads, sound), reasons
 
 
 def collected(run, folders):
+    """Of the bases that the loader takes unchanged, the results of all cases; and of the others, what it says."""
     (run.work / "cases").mkdir()
+    refused = []
     with concurrent.futures.ThreadPoolExecutor(run.options.jobs) as pool:
-        waiting = []
-        for path in folders:
+
+        def started(path):
+            """The base's cases at work; none of a base that the loader does not take."""
             base = mutations.Folder(path)
-            base.is_wrapper = "text_config" in base.json()
-            for name, apply in mutations.cases(base, run.options.share):
-                if run.options.only in f"{path.name}/{name}":
-                    waiting.append(pool.submit(run.case, base, name, apply))
-        return [future.result() for future in waiting]
+            (name, apply), *changes = mutations.cases(base, run.options.share * SHARES.get(path.name, 1))
+            _, outcome, at, says, *_ = run.case(base, name, apply)
+            if outcome != "loads":
+                refused.append(f"{path.name} is not a base: unchanged, the loader answers {outcome} ({at}: {says})")
+                return []
+            wanted = [case for case in [(name, apply), *changes] if run.options.only in f"{path.name}/{case[0]}"]
+            return [pool.submit(run.case, base, *case) for case in wanted]
+
+        waiting = [future for path in folders for future in started(path)]
+        return [future.result() for future in waiting], refused
 
 
 def summary(results, known, limits):
@@ -263,17 +275,18 @@ def main():
         folders = options.folders or make_bases(options.ckpt, options.testdata, run.work)
         if options.record or options.extend:
             run.start_loaders(folders[0])
-        results = collected(run, folders)
+        results, refused = collected(run, folders)
         limits = {**LIMITS, "false yes": options.limit, "false no": options.limit}
         lines, good = summary(results, run.known, limits)
+        lines += refused
         if options.record or options.extend or options.accept:
-            rows = {} if options.record else dict(run.known)
+            rows = dict(run.known) if options.only else {}
             rows.update({full: Row(outcome, at, kind, says) for full, outcome, at, says, kind, _ in results})
             write_table(options.table, rows)
     print("\n".join(lines))
     if options.report:
         options.report.write_text("\n".join(lines) + "\n")
-    return 0 if good else 1
+    return 0 if good and not refused else 1
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ import pathlib
 import subprocess
 import sys
 
+from make_exports import has_tower, header_of
+
 PROFILES = ("vllm-0.16", "vllm-0.17", "vllm", "sglang")
 # A machine without the accelerator cannot say.
 UNDECIDED = ("driver", "CUDA", "No module named")
@@ -34,12 +36,7 @@ def says_yes(line):
 
 
 def has_vision(folder):
-    for path in pathlib.Path(folder).glob("*.safetensors"):
-        with open(path, "rb") as file:
-            header = file.read(int.from_bytes(file.read(8), "little"))
-        if b"visual." in header:
-            return True
-    return False
+    return has_tower(name for path in pathlib.Path(folder).glob("*.safetensors") for name in header_of(path))
 
 
 def lines_of(profile, folders):

@@ -10,6 +10,8 @@ import subprocess
 import sys
 
 MISSING = 77
+# A vision-language model's tensors with one of these in their names are its tower's.
+TOWERS = ("visual.", "vision_tower.", "vision_model.")
 
 
 def peer_missing(what, error):
@@ -20,6 +22,10 @@ def peer_missing(what, error):
 def header_of(path):
     with open(path, "rb") as file:
         return json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+
+
+def has_tower(names):
+    return any(part in name for name in names for part in TOWERS)
 
 
 def write_amax(source, path):

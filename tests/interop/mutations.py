@@ -10,6 +10,7 @@ import re
 import struct
 
 import mutations_by_hand
+from make_exports import has_tower
 
 DTYPE_BYTES = {"F64": 8, "I64": 8, "F32": 4, "F16": 2, "BF16": 2, "U8": 1, "F8_E4M3": 1, "I8": 1, "I32": 4}
 
@@ -19,8 +20,8 @@ class Folder:
 
     def __init__(self, path):
         self.path = path
-        self.files = {file.name: file.read_bytes() for file in sorted(path.iterdir())
-                      if file.is_file() and file.suffix != ".safetensors"}
+        self.files = {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*"))
+                      if file.is_file() and file != path / "model.safetensors"}
         raw = (path / "model.safetensors").read_bytes()
         size = struct.unpack("<Q", raw[:8])[0]
         header = json.loads(raw[8:8 + size])
@@ -29,7 +30,8 @@ class Folder:
                                raw[8 + size + entry["data_offsets"][0]:8 + size + entry["data_offsets"][1]]]
                         for name, entry in header.items()}
         self.are_tensors_changed = False
-        self.has_vision = any("visual." in name for name in self.tensors)
+        # A wrapper without its tower is served with --language-model-only.
+        self.is_text_only = "text_config" in self.json() and not has_tower(self.tensors)
 
     def copy(self):
         out = copy.copy(self)
@@ -46,8 +48,9 @@ class Folder:
     def write(self, path):
         path.mkdir()
         for name, content in self.files.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
             (path / name).write_bytes(content)
-        if self.tensors is None or any(name.endswith(".safetensors") for name in self.files):
+        if self.tensors is None or any(name.endswith(".safetensors") and "/" not in name for name in self.files):
             return
         if self.are_tensors_changed:
             (path / "model.safetensors").write_bytes(packed(self.tensors, self.metadata))

@@ -163,7 +163,7 @@ def quantization_cases(folder):
 
 # ---- tokenizer and the rest of the documents ---------------------------------------------------
 
-def tokenizer_cases():
+def tokenizer_cases(folder):
     file = "tokenizer.json"
     changes = {
         "model-removed": lambda t: t.pop("model"), "model-null": lambda t: t.update(model=None),
@@ -201,7 +201,7 @@ def tokenizer_cases():
         "version-removed": lambda t: t.pop("version"), "version-other": lambda t: t.update(version="9.9"),
         "truncation-text": lambda t: t.update(truncation="yes"), "unknown-key": lambda t: t.update(unknown=7),
     }
-    for name, change in changes.items():
+    for name, change in changes.items() if file in folder.files else ():
         yield f"tokenizer/{name}", edited(change, file)
     settings = {
         "class-fast": {"tokenizer_class": "PreTrainedTokenizerFast"},
@@ -236,7 +236,8 @@ def document_cases(folder):
         yield f"spelling/config.json={name}", respelled(change)
         if name in ("cut", "empty", "array", "null", "empty-object", "byte-order-mark", "trailing-comma"):
             for file in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
-                yield f"spelling/{file}={name}", respelled(change, file)
+                if file in folder.files:
+                    yield f"spelling/{file}={name}", respelled(change, file)
     for key, value in (("temperature", 0.7), ("temperature", -1), ("temperature", "hot"), ("top_k", 20),
                        ("eos_token_id", [987, 988]), ("eos_token_id", "987"), ("max_new_tokens", 64),
                        ("repetition_penalty", -1)):
@@ -332,7 +333,7 @@ def cases(folder, packed):
     nested = any(name.startswith("model.language_model.") for name in folder.tensors)
     yield from config_cases(folder)
     yield from quantization_cases(folder)
-    yield from tokenizer_cases()
+    yield from tokenizer_cases(folder)
     yield from document_cases(folder)
     yield from stray_cases(folder, "model.language_model." if nested else "model.")
     yield from file_cases(packed)

@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 from doctor_mutations import Loader, diagnosis, judged
-from make_exports import header_of, peer_missing, write_amax
+from make_exports import has_tower, header_of, peer_missing, write_amax
 
 # vLLM's version begins with, profile.
 PROFILES = {"0.16.": "vllm-0.16", "0.17.": "vllm-0.17", "0.32.": "vllm"}
@@ -43,8 +43,7 @@ def is_text_of_wrapper(folder):
     """True for a wrapper's folder without its tower; it is served with --language-model-only."""
     if "text_config" not in json.loads((folder / "config.json").read_text()):
         return False
-    return not any("visual." in name or "vision_tower." in name
-                   for file in folder.glob("*.safetensors") for name in header_of(file))
+    return not has_tower(name for file in folder.glob("*.safetensors") for name in header_of(file))
 
 
 class Run:

@@ -15,9 +15,9 @@
 
 #include "core/patch/patch.h"
 #include "formats/formats.h"
+#include "plan/conversion/patching.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"
-#include "tools/patching.h"
 
 namespace ckpt::patch_test {
 

@@ -7,8 +7,8 @@
 
 #include <map>
 
+#include "plan/conversion/patching.h"
 #include "tests/pipeline/patch_folder.h"
-#include "tools/patching.h"
 
 namespace ckpt {
 using namespace patch_test;

@@ -1,0 +1,31 @@
+// The digests of a folder's files, hashed side by side with one line of progress.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/io/folder.h"
+#include "publish/publish.h"
+#include "tools/say/console.h"
+
+namespace ckpt {
+
+// Size, time of the last change and inode of a file, links followed; empty where there is none.
+std::string state_text(const std::filesystem::path& path);
+// Fails with kIo when a file is no longer as it was: what was read of it may be a mixture.
+Status check_state(const std::filesystem::path& path, const std::string& before);
+
+// Digests of those entries that are files, in their order. With `trust_remembered`, a file whose
+// digest was remembered and that has not changed since is not read. Fails: kIo, also when a
+// file was changed meanwhile; kInterrupted.
+Result<std::vector<FileDigest>> digest_files(const std::filesystem::path& folder,
+                                             const std::vector<FolderEntry>& entries,
+                                             bool trust_remembered, const Console& console,
+                                             unsigned threads);
+// The digests of a file, or of all files of a folder, whether they lie there or are linked.
+Result<std::vector<FileDigest>> digest_source(const std::filesystem::path& path,
+                                              bool trust_remembered, const Console& console,
+                                              unsigned threads);
+
+}  // namespace ckpt

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "core/base/printable.h"
+#include "formats/formats.h"
 #include "plan/conversion/steps.h"
+#include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -56,6 +58,28 @@ IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
 }  // namespace
 
 bool is_given_step(std::string_view name) { return find_transform(name) != nullptr; }
+
+Result<Examined> examine(const std::filesystem::path& path, const Examination& examination) {
+  Examined out;
+  CKPT_ASSIGN(const Format* format, recognize(path));
+  auto checkpoint = format->read(path, all_codecs());
+  if (checkpoint) {
+    CKPT_ASSIGN(out.diagnosis, diagnose(*checkpoint, examination));
+    out.checkpoint = std::move(*checkpoint);
+    return out;
+  }
+  const Error error = checkpoint.error();
+  if (error.code != ErrorCode::kCorrupt) return Failure(error);
+  auto files = read_despite_index(path, all_codecs());
+  if (!files) {
+    CKPT_ASSIGN(out.diagnosis, unreadable(error, examination));
+    return out;
+  }
+  CKPT_ASSIGN(out.diagnosis, diagnose_files(*files, error, examination));
+  out.checkpoint = std::move(*files);
+  out.is_whole = false;
+  return out;
+}
 
 Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context) {
   Fixed out{std::move(checkpoint), {}, {}, {}, false};

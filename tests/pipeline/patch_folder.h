@@ -98,8 +98,8 @@ inline Result<PlannedPatch> plan(const fs::path& path, const std::vector<std::st
   return plan_patching(patching);
 }
 
-inline Status patch(const fs::path& path, const std::vector<std::string>& steps,
-                    bool rewrite_weights = false, const StepHook& hook = {}) {
+inline Status run_patch(const fs::path& path, const std::vector<std::string>& steps,
+                        bool rewrite_weights = false, const StepHook& hook = {}) {
   CKPT_TRY(finish_earlier_patch(path, hook));
   CKPT_ASSIGN(const PlannedPatch planned, plan(path, steps, rewrite_weights));
   PatchOptions options;

@@ -4,16 +4,14 @@
 
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
-#include "plan/conversion/imatrix_fit.h"
 #include "plan/conversion/pipeline.h"
 #include "plan/conversion/step_flags.h"
 #include "plan/conversion/targets.h"
 #include "plan/size_target/folder_target.h"
 #include "plan/size_target/size_target.h"
 #include "plan/text/conversion_fields.h"
-#include "plan/text/profile_names.h"
 #include "plan/text/recipe.h"
-#include "plan/text/type_names.h"
+#include "plan/text/settled_names.h"
 #include "tools/commands/carry_out.h"
 #include "tools/commands/write_plan.h"
 #include "tools/line/commands.h"
@@ -119,47 +117,6 @@ Status take_places(TypedConvert& typed) {
                         conversion.in.empty() ? "IN" : "OUT");
 }
 
-// Types and profiles in our spelling.
-Status settle_names(Conversion& conversion) {
-  if (!conversion.to.empty()) {
-    CKPT_ASSIGN(conversion.to, target_type_named("--to ", conversion.to));
-  }
-  for (AlsoOutput& also : conversion.also) {
-    CKPT_ASSIGN(also.to, target_type_named(fmt::format("--also {}=", also.out.string()), also.to));
-  }
-  const Options typed = std::exchange(conversion.flags, {});
-  for (const auto& [name, value] : typed.pairs()) {
-    const OptionRule& rule = find_step_flag(name)->rule();
-    const std::string known = rule.kind == ValueKind::kType ? tensor_type_named(value)
-                              : name == "tensor-type"       ? rule_with_type_named(value)
-                                                            : value;
-    auto checked = check_value(rule, known, fmt::format("--{} ", name));
-    if (!checked && checked.error().hint.empty()) checked.error().hint = "ckpt help convert";
-    CKPT_TRY(std::move(checked));
-    conversion.flags.add(name, known);
-  }
-  CKPT_ASSIGN(conversion.profiles, profiles_named(conversion.profiles));
-  return {};
-}
-
-// An importance matrix is the diagonal of second moments: what --imatrix takes.
-Status settle_moments(Conversion& conversion, const Console& console) {
-  const auto moments = conversion.flags.get("moments");
-  if (!moments || !is_imatrix_file(*moments)) return {};
-  if (!conversion.imatrix.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "one of them",
-                          "--moments {} and --imatrix {}: two importance matrices", *moments,
-                          conversion.imatrix);
-  }
-  console.warn(note_of_imatrix_as_moments(*moments));
-  conversion.imatrix = *moments;
-  conversion.flags.remove("moments");
-  for (GivenOption& given : conversion.given) {
-    if (given.name == "moments") given.name = "imatrix";
-  }
-  return {};
-}
-
 // What was typed: the flags of steps, and all of it for the rule that every option has an effect.
 // Before what a recipe says.
 Status add_given(const CommandOptions& options, Conversion& conversion) {
@@ -244,7 +201,8 @@ Result<int> convert(TypedConvert& typed, const Console& console, const CommonOpt
   CKPT_TRY(read_also(typed));
   CKPT_TRY(take_places(typed));
   CKPT_TRY(settle_names(typed.conversion));
-  CKPT_TRY(settle_moments(typed.conversion, console));
+  ConsoleObserver observer(console, &interrupted);
+  CKPT_TRY(settle_moments(typed.conversion, observer));
   if (typed.dry_run && !typed.plan_out.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "one of them",
                           "--dry-run writes nothing, --plan-out writes the plan");

@@ -62,8 +62,8 @@ Status try_fixes(Checkpoint checkpoint, Report& report) {
   return {};
 }
 
-Result<Report> examine(const TypedDoctor& typed, const std::filesystem::path& path,
-                       const Console& console) {
+Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& path,
+                         const Console& console) {
   ProgressLine progress(console, "reading");
   const Examination examination{typed.profiles, typed.deep, typed.base,  is_given_step,
                                 packed_forms,   &progress,  &interrupted};
@@ -71,23 +71,11 @@ Result<Report> examine(const TypedDoctor& typed, const std::filesystem::path& pa
   report.path = path;
   report.profiles = typed.profiles;
   report.base = typed.base;
-  CKPT_ASSIGN(const Format* format, recognize(path));
-  auto checkpoint = format->read(path, all_codecs());
-  if (!checkpoint) {
-    const Error error = checkpoint.error();
-    if (error.code != ErrorCode::kCorrupt) return Failure(error);
-    auto files = read_despite_index(path, all_codecs());
-    if (!files) {
-      CKPT_ASSIGN(report.diagnosis, unreadable(error, examination));
-      return report;
-    }
-    CKPT_ASSIGN(report.diagnosis, diagnose_files(*files, error, examination));
-    find_serving(*files, report);
-    return report;
-  }
-  CKPT_ASSIGN(report.diagnosis, diagnose(*checkpoint, examination));
-  find_serving(*checkpoint, report);
-  CKPT_TRY(try_fixes(std::move(*checkpoint), report));
+  CKPT_ASSIGN(Examined examined, examine(path, examination));
+  report.diagnosis = std::move(examined.diagnosis);
+  if (!examined.checkpoint) return report;
+  find_serving(*examined.checkpoint, report);
+  if (examined.is_whole) CKPT_TRY(try_fixes(std::move(*examined.checkpoint), report));
   return report;
 }
 
@@ -127,7 +115,7 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
     const auto out = typed.out.has_filename() ? typed.out : typed.out.parent_path();
     CKPT_ASSIGN(path, apply_fixes({typed.path, out, fixing, typed.dry_run}, console, common));
   }
-  CKPT_ASSIGN(const Report report, examine(typed, path, console));
+  CKPT_ASSIGN(const Report report, report_of(typed, path, console));
   show_diagnosis(console, report);
   bool fits = true;
   if (sums) {

@@ -16,8 +16,8 @@
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"
 #include "core/outputs/file_writer.h"
+#include "plan/conversion/pipeline.h"
 #include "quantizers/quantizers.h"
-#include "tools/pipeline.h"
 
 namespace ckpt {
 namespace {

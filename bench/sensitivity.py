@@ -3,7 +3,7 @@
 
   sensitivity.py kl SOURCE TEXT FOLDER...     KL divergence of the next token of each FOLDER from SOURCE
   sensitivity.py roles SOURCE TEXT [CHUNKS]   KL for a relative error of 1, tensor by tensor, then by role:
-                                              the numbers behind tools/size_target/sensitivity.cc
+                                              the numbers behind plan/size_target/sensitivity.cc
 
 SOURCE and FOLDER are Hugging Face folders of Llama, Qwen3 or Qwen3.5 (dense, untied) with float weights: a GGUF becomes one
 by `ckpt convert x.gguf folder/ --to f32`. TEXT is cut into chunks of 256 tokens, of which the first 40 count.

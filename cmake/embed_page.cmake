@@ -37,7 +37,7 @@ while(start LESS length)
   math(EXPR start "${start} + ${piece}")
 endwhile()
 file(WRITE ${OUT} "// Written by cmake/embed_page.cmake.
-#include \"tools/report_page.h\"
+#include \"tools/report/report_page.h\"
 
 namespace ckpt {
 

@@ -27,24 +27,28 @@ install(DIRECTORY ${said}/fish/ COMPONENT runtime
 install(FILES README.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
-# find_package(ckpt): ckpt::core, ckpt::formats, ckpt::quantizers, and the headers that these three
-# include; all others stay private.
+# find_package(ckpt): ckpt::plan, ckpt::core, ckpt::formats, ckpt::quantizers, and the headers that
+# these include; all others stay private.
 set(headers core/base/result.h core/engine/execute.h core/io/buffers.h core/io/bytes.h
   core/io/descriptor.h core/io/files_read.h core/model/checkpoint.h core/model/codec.h core/model/document.h
-  core/model/dtype.h core/model/format.h core/model/imatrix.h core/model/metadata.h
-  core/model/plan.h core/outputs/execute_options.h formats/formats.h quantizers/quantizers.h)
+  core/model/dtype.h core/model/findings.h core/model/format.h core/model/imatrix.h
+  core/model/metadata.h core/model/plan.h core/model/step_options.h core/model/transform.h
+  core/outputs/execute_options.h formats/formats.h plan/plan.h plan/conversion/observer.h
+  quantizers/quantizers.h)
 foreach(header ${headers})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ckpt/${folder}
     COMPONENT development)
 endforeach()
-foreach(name core formats quantizers)
+set(libraries core formats quantizers models transforms checks publish plan)
+foreach(name ${libraries})
   set_target_properties(ckpt_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(ckpt_${name} INTERFACE
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/ckpt>)
   target_compile_features(ckpt_${name} INTERFACE cxx_std_20)
 endforeach()
-install(TARGETS ckpt_core ckpt_formats ckpt_quantizers EXPORT ckpt COMPONENT development)
+list(TRANSFORM libraries PREPEND ckpt_ OUTPUT_VARIABLE targets)
+install(TARGETS ${targets} EXPORT ckpt COMPONENT development)
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/ckpt)
 install(EXPORT ckpt NAMESPACE ckpt:: DESTINATION ${config} FILE ckptTargets.cmake
   COMPONENT development)

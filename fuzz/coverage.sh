@@ -29,7 +29,7 @@ for target in "${targets[@]}"; do
 done
 llvm-profdata-14 merge -o "$build/all.profdata" "${profiles[@]}"
 folders=()
-for folder in core models formats transforms checks publish tools; do folders+=("$root/$folder"); done
+for folder in core models formats transforms checks publish plan tools; do folders+=("$root/$folder"); done
 llvm-cov-14 report "$build/fuzz/replay_${targets[0]}" "${objects[@]}" \
   -instr-profile "$build/all.profdata" "${folders[@]}" |
   awk '/\.(cc|h) |TOTAL/ {printf "%-44s %6d lines %7s\n", $1, $8, $10}'

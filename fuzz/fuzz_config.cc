@@ -7,8 +7,8 @@
 #include "checks/checks.h"
 #include "formats/formats.h"
 #include "fuzz/fuzz.h"
+#include "plan/conversion/steps.h"
 #include "quantizers/quantizers.h"
-#include "tools/steps.h"
 #include "transforms/transforms.h"
 
 namespace {

@@ -2,7 +2,7 @@
 //
 // Laws: what is read is written and read as the same words; reading it touches no file.
 #include "fuzz/fuzz.h"
-#include "tools/plan_file.h"
+#include "plan/text/plan_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ckpt;

@@ -1,6 +1,6 @@
 // A recipe: comments, steps and their options.
 #include "fuzz/fuzz.h"
-#include "tools/recipe.h"
+#include "plan/text/recipe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ckpt;

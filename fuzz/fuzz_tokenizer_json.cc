@@ -3,8 +3,8 @@
 // The input holds several files (fuzz.h split_files); those under "base/" are the other folder's.
 // Law: fixing what was fixed changes nothing.
 #include "fuzz/fuzz.h"
+#include "plan/conversion/steps.h"
 #include "quantizers/quantizers.h"
-#include "tools/steps.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/compare.h"
 #include "transforms/tokenizer/file.h"

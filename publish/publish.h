@@ -105,4 +105,8 @@ struct Provenance {
 // An in-toto statement of SLSA provenance, indented. Fails: kCorrupt: the recipe is no JSON.
 Result<std::string> render_provenance(const Provenance& provenance);
 
+// git's own files, which no published folder's sums or signature speak of: the paths that
+// sigstore/model-transparency 1.1.1 ignores by default, and no others.
+std::vector<std::string> unpublished_paths();
+
 }  // namespace ckpt

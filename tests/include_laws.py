@@ -2,7 +2,7 @@
 """Holds the include laws of docs/ARCHITECTURE.md. Also the file limits.
 
   folders   core includes nothing else, models includes core, leaves are strangers to each other and see
-            core and models, a folder shows one header, only tools and tests see everything
+            core and models, a folder shows one header; plan sees leaves, tools see plan, tests see everything
   floors    in the folders of FLOORS, a folder includes its own files and those of the floors below
   cycles    x.h and x.cc are one unit; at most two units include each other, in a circle of any length,
             and folders never do (CYCLES lists what still does)
@@ -24,6 +24,8 @@ import sys
 
 LEAVES = {"formats", "quantizers", "transforms", "checks", "publish"}
 BELOW = {"models"}  # leaves may include its header
+PLAN = "plan"  # above leaves, below tools; a library without a terminal
+TERMINAL = re.compile(r"\bCLI::|CLI/|\bstd(out|err)[,);]|\bstd::(cout|cerr|fwrite|printf)|\bfmt::print\(|^(static|extern) (?!const)")
 FREE = {"tools", "tests", "bench", "fuzz"}
 FLOORS = {  # lowest first; "." is the folder itself
     "core": ["base", "json", "io", "model", "chunks", "outputs", "resume", "engine", "patch"],
@@ -49,14 +51,14 @@ def sources(root):
     found = {}
     for path in sorted(root.glob("*/**/*")):
         folder = path.relative_to(root).parts[0]
-        if path.suffix in {".cc", ".h"} and folder in LEAVES | BELOW | FREE | {"core"}:
+        if path.suffix in {".cc", ".h"} and folder in LEAVES | BELOW | FREE | {"core", PLAN}:
             found[path.relative_to(root)] = path.read_text(encoding="utf-8")
     return found
 
 
 def folder_breach(where, target):
     folder, other = where.parts[0], target.split("/")[0]
-    if other not in LEAVES | BELOW | FREE | {"core"}:
+    if other not in LEAVES | BELOW | FREE | {"core", PLAN}:
         return None
     if folder == "core" and other != "core":
         return f"core includes {target}; core knows no other folder"
@@ -64,6 +66,8 @@ def folder_breach(where, target):
         return f"{folder} includes {target}; {folder} knows core alone"
     if folder in LEAVES and other not in BELOW | {folder, "core"}:
         return f"{folder} includes {target}; leaves know core and models"
+    if folder == PLAN and other in FREE:
+        return f"plan includes {target}; plan knows no tool"
     is_private = other in LEAVES | BELOW and target != f"{other}/{other}.h"
     if folder not in {other, "tests", "bench", "fuzz"} and is_private:
         return f"{target} is private to {other}; include {other}/{other}.h"
@@ -101,6 +105,8 @@ def line_breach(where, line):
         return "transforms open and read no file; Context does"
     if where.parts[0] not in FREE - {"tools"} and COMPARES_NAME.search(code) and str(where) != "core/model/codec.cc":
         return "a codec is known by its scheme or dtype, not by its name"
+    if where.parts[0] == PLAN and TERMINAL.search(code):
+        return "plan has no terminal and no state of the process; an Observer is told"
     if OTHER_CAST.search(code):
         return "no dynamic_cast; computed_as() knows the kinds of a source"
     if where.parts[0] not in {"tests", "bench", "fuzz"} and PLAIN_SOURCE.search(code) and str(where) not in PLAIN_SOURCES:
@@ -206,7 +212,7 @@ def breaches(texts):
             users.setdefault(target, set()).add(str(where))
     yield from cycle_breaches(includes)
     for header, including in sorted(users.items()):
-        if header.split("/")[0] in LEAVES | BELOW | {"core", "tools"} and not including - {header[:-2] + ".cc"}:
+        if header.split("/")[0] in LEAVES | BELOW | {"core", "tools", PLAN} and not including - {header[:-2] + ".cc"}:
             yield f"{header}:1: no other file includes it; its .cc can hold what it says"
 
 
@@ -216,15 +222,18 @@ PLANTED = {  # file: what is added to it, what must be said
     "core/stray.h": ("", "on no floor of core"),
     "models/models.h": ('#include "checks/checks.h"', "models knows core alone"),
     "formats/formats.h": ('#include "quantizers/quantizers.h"', "leaves know core and models"),
-    "tools/commands.h": ('#include "checks/profile.h"', "is private to checks"),
+    "tools/line/commands.h": ('#include "checks/profile.h"', "is private to checks"),
+    "plan/conversion/pipeline.h": ('#include "tools/say/console.h"', "plan knows no tool"),
+    "plan/conversion/steps.h": ("inline void say() { fmt::print(stderr, text); }", "plan has no terminal"),
+    "plan/conversion/targets.cc": ("static bool was_asked = false;", "no state of the process"),
     "publish/lonely.h": ("", "no other file includes it"),
-    "tools/carry_out.h": ("inline auto j = nlohmann::json::parse(text);", "another parser of JSON"),
+    "tools/commands/carry_out.h": ("inline auto j = nlohmann::json::parse(text);", "another parser of JSON"),
     "checks/checks.h": ("//\n" * 600, "more than 600 lines"),
     "transforms/edit/drop.cc": ('#include "core/engine/execute.h"', "transforms include core/engine/execute.h"),
     "transforms/edit/cast.cc": ("auto source = open_file(path);", "Context does"),
     "transforms/nvfp4/stray.cc": ("int stray;", "neither a step nor announced"),
     "checks/weights.cc": ('bool is_ours = codec.name == "nvfp4_ours";', "by its scheme or dtype"),
-    "tools/targets.h": ("inline auto* t = dynamic_cast<const TurnedSource*>(source);", "no dynamic_cast"),
+    "plan/conversion/targets.h": ("inline auto* t = dynamic_cast<const TurnedSource*>(source);", "no dynamic_cast"),
     "core/model/gather.h": ("class Scaled final : public ByteSource {};", "does not tell what it reads"),
     "checks/known_types.cc": ('    " gemma gemma-"', "breaks within a word"),
     "transforms/transforms.h": ("// " + "x" * 98, "more than 100 columns"),

@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/.."
 status=0
-for folder in core formats models publish checks transforms tools tests/checks tests/core tests/formats tests/pipeline tests/publish tests/quantizers tests/transforms; do
+for folder in core formats models publish checks transforms plan tools tests/checks tests/core tests/formats tests/pipeline tests/publish tests/quantizers tests/transforms; do
   find "$folder" -name '*.cc' ! -name main.cc ! -name contraction_probe.cc | sort | sed 's/.*/#include "&"/' |
     "$1" -std=c++20 -I. -DFMT_SHARED -DCKPT_VERSION='"x"' -DCKPT_TESTDATA='"x"' -DCKPT_BINARY='"x"' -fsyntax-only -x c++ - || status=1
 done

@@ -13,10 +13,10 @@
 #include "core/base/trace.h"
 #include "core/io/files_read.h"
 #include "quantizers/quantizers.h"
-#include "tools/command_line.h"
-#include "tools/completion.h"
-#include "tools/habits.h"
-#include "tools/interrupt_guard.h"
+#include "tools/line/command_line.h"
+#include "tools/line/completion.h"
+#include "tools/line/habits.h"
+#include "tools/line/interrupt_guard.h"
 
 namespace ckpt {
 

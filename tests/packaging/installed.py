@@ -3,7 +3,7 @@
 
 usage: installed.py BUILD_FOLDER      of a build that is complete
 
-The example of docs/LIBRARY.md is compiled outside of the source and writes the bytes that the program writes; every header
+The examples of docs/LIBRARY.md are compiled outside of the source and write the bytes that the program writes; every header
 that is installed compiles by itself, and includes none that is not.
 """
 import pathlib
@@ -15,6 +15,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "tests/packaging/library"
 MODEL = ROOT / "testdata/llama-micro"
+CONVERTED = ROOT / "testdata/qwen35-micro"
 TENSOR = "model.layers.1.mlp.down_proj.weight"      # blk.1.ffn_down.weight in GGUF
 
 
@@ -44,7 +45,7 @@ def check_headers(prefix):
     needed = set()
     for header in headers:
         needed.update(re.findall(r'^#include "([^"]+)"', header.read_text(), re.M))
-    roots = {"formats/formats.h", "quantizers/quantizers.h", "core/engine/execute.h"}
+    roots = {"plan/plan.h", "formats/formats.h", "quantizers/quantizers.h", "core/engine/execute.h"}
     unused = {str(path.relative_to(include)) for path in headers} - needed - roots
     assert not unused, f"installed, and included by none: {unused}"
 
@@ -66,7 +67,7 @@ def last_bytes(path, count):
 
 def check_library(prefix, folder):
     page = (ROOT / "docs/LIBRARY.md").read_text(encoding="utf-8")
-    for name in ("quantize_one.cc", "CMakeLists.txt"):
+    for name in ("convert_one.cc", "quantize_one.cc", "CMakeLists.txt"):
         text = (EXAMPLE / name).read_text(encoding="utf-8")
         assert text in page, f"docs/LIBRARY.md does not show {name} as it is"
         (folder / name).write_text(text)
@@ -79,6 +80,9 @@ def check_library(prefix, folder):
         "--tensor-type", f"{TENSOR}=q4_k")
     tensor = last_bytes(folder / "one.gguf", 512 * 256 // 256 * 144)     # a block of 144 bytes for 256 values
     assert tensor in (folder / "all.gguf").read_bytes(), "other bytes than the program's"
+    run(folder / "build/convert_one", CONVERTED, folder / "library.gguf")
+    run(ckpt, "convert", CONVERTED, folder / "program.gguf", "--to", "q4_k_m")
+    assert (folder / "library.gguf").read_bytes() == (folder / "program.gguf").read_bytes(), "convert() writes other bytes"
 
 
 def main():

@@ -6,8 +6,8 @@
 
 #include "core/base/sha256.h"
 #include "tests/support/files.h"
-#include "tools/archive.h"
-#include "tools/verify_archive.h"
+#include "tools/published/archive.h"
+#include "tools/published/verify_archive.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

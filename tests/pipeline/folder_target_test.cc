@@ -1,13 +1,13 @@
 // Targets of folders: bits as ModelOpt counts them, sensitivities by layers' names, errors of NVFP4
 // and FP8.
-#include "tools/size_target/folder_target.h"
+#include "plan/size_target/folder_target.h"
 
 #include <random>
 
+#include "plan/size_target/measure.h"
+#include "plan/size_target/sensitivity.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/pipeline.h"
-#include "tools/size_target/measure.h"
-#include "tools/size_target/sensitivity.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

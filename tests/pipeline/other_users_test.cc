@@ -252,7 +252,8 @@ TEST_F(OtherUsers, APatchedFileKeepsItsOwnerAndAttributes) {
       ::setxattr(config.c_str(), "system.posix_acl_access", acl, sizeof acl, 0) == 0;
   const mode_t mode = mode_of(config);
   if (is_root()) give(path, kVictim);
-  ASSERT_EQ(error_of(patch(path, {"config:set=layers=3", "rename:from=model.,to=m."})), "no error");
+  ASSERT_EQ(error_of(run_patch(path, {"config:set=layers=3", "rename:from=model.,to=m."})),
+            "no error");
   EXPECT_EQ(mode_of(config), mode);
   for (const auto& entry : fs::directory_iterator(path)) {
     struct stat status {};

@@ -15,9 +15,9 @@
 
 #include "core/patch/patch.h"
 #include "formats/formats.h"
+#include "plan/conversion/patching.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"
-#include "tools/patching.h"
 
 namespace ckpt::patch_test {
 
@@ -104,8 +104,8 @@ inline Result<PlannedPatch> plan(const fs::path& path, const std::vector<std::st
   return plan_patching(patching);
 }
 
-inline Status patch(const fs::path& path, const std::vector<std::string>& steps,
-                    bool rewrite_weights = false, const StepHook& hook = {}) {
+inline Status run_patch(const fs::path& path, const std::vector<std::string>& steps,
+                        bool rewrite_weights = false, const StepHook& hook = {}) {
   CKPT_TRY(finish_earlier_patch(path, hook));
   CKPT_ASSIGN(const PlannedPatch planned, plan(path, steps, rewrite_weights));
   PatchOptions options;

@@ -29,7 +29,7 @@ TEST(PatchGguf, AKeyOfTheSameSizeChangesItsBytesAlone) {
   const fs::path path = make_gguf(folder);
   const std::string old = read_file(path);
   const uint64_t inode = stamp(path).inode;
-  ASSERT_EQ(error_of(patch(path, {"metadata:set=qwen3.context_length=77"})), "no error");
+  ASSERT_EQ(error_of(run_patch(path, {"metadata:set=qwen3.context_length=77"})), "no error");
   const std::string now = read_file(path);
   ASSERT_EQ(now.size(), old.size());
   size_t differing = 0;
@@ -47,7 +47,7 @@ TEST(PatchGguf, AHeaderThatShrinksAndGrowsAgainStaysInPlace) {
   const std::string data = data_of(path);
   const uint64_t size = fs::file_size(path);
   const std::string name = *read(path).metadata.find_text("general.name");
-  ASSERT_EQ(error_of(patch(path, {"metadata:remove=tokenizer.chat_template"})), "no error");
+  ASSERT_EQ(error_of(run_patch(path, {"metadata:remove=tokenizer.chat_template"})), "no error");
   EXPECT_EQ(read(path).metadata.find("tokenizer.chat_template"), nullptr);
   EXPECT_EQ(fs::file_size(path), size);
   const std::string longer(200, 'n');
@@ -55,7 +55,7 @@ TEST(PatchGguf, AHeaderThatShrinksAndGrowsAgainStaysInPlace) {
   ASSERT_TRUE(planned) << planned.error().text();
   ASSERT_EQ(planned->patch.files.size(), 1u);
   EXPECT_EQ(planned->patch.files[0].change, FileChange::kHeader);
-  ASSERT_EQ(error_of(patch(path, {"metadata:set=general.name=" + longer})), "no error");
+  ASSERT_EQ(error_of(run_patch(path, {"metadata:set=general.name=" + longer})), "no error");
   EXPECT_EQ(*read(path).metadata.find_text("general.name"), longer);
   EXPECT_EQ(data_of(path), data);
 }
@@ -64,7 +64,7 @@ TEST(PatchGguf, AHeaderThatOutgrowsItsRoomKeepsTheTensors) {
   const TemporaryFolder folder;
   const fs::path path = make_gguf(folder);
   const std::string data = data_of(path), longer(9000, 'n');
-  ASSERT_EQ(error_of(patch(path, {"metadata:set=general.name=" + longer})), "no error");
+  ASSERT_EQ(error_of(run_patch(path, {"metadata:set=general.name=" + longer})), "no error");
   EXPECT_EQ(*read(path).metadata.find_text("general.name"), longer);
   EXPECT_EQ(data_of(path), data);
 }

@@ -31,14 +31,16 @@ void expect_all_or_nothing(const std::vector<std::string>& steps, bool rewrite_w
   const TemporaryFolder folder;
   make_checkpoint(folder / "old");
   make_checkpoint(folder / "new");
-  ASSERT_EQ(error_of(patch(folder / "new", steps, rewrite_weights)), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "new", steps, rewrite_weights)), "no error");
   const auto before = snapshot(folder / "old"), after = snapshot(folder / "new");
   ASSERT_NE(before, after);
   int undone = 0, finished = 0;
   for (int at = 0;; ++at) {
     const fs::path path = folder / fmt::format("m{}", at);
     make_checkpoint(path);
-    const auto job = [&](const StepHook& hook) { (void)patch(path, steps, rewrite_weights, hook); };
+    const auto job = [&](const StepHook& hook) {
+      (void)run_patch(path, steps, rewrite_weights, hook);
+    };
     if (!killed_at(at, job)) break;
     const bool committed = patch_state(path) == PatchState::kUnfinished;
     EXPECT_EQ(recognize(path).has_value(), !committed);
@@ -54,7 +56,7 @@ void expect_all_or_nothing(const std::vector<std::string>& steps, bool rewrite_w
     undone += state == before ? 1 : 0;
     finished += state == after ? 1 : 0;
     if (state == after) continue;
-    ASSERT_EQ(error_of(patch(path, steps, rewrite_weights)), "no error");
+    ASSERT_EQ(error_of(run_patch(path, steps, rewrite_weights)), "no error");
     EXPECT_EQ(snapshot(path), after);
   }
   EXPECT_GE(undone, 3);
@@ -85,8 +87,9 @@ TEST(PatchKilled, WithOneDocument) {
     const auto before = snapshot(path);
     auto after = before;
     after["config.json"] = "{\n    \"eps\": 1e-06,\n    \"layers\": 3\n}\n";
-    const bool killed = killed_at(
-        at, [&](const StepHook& hook) { (void)patch(path, {"config:set=layers=3"}, false, hook); });
+    const bool killed = killed_at(at, [&](const StepHook& hook) {
+      (void)run_patch(path, {"config:set=layers=3"}, false, hook);
+    });
     EXPECT_TRUE(recognize(path));
     ASSERT_TRUE(finish_earlier_patch(path));
     const auto state = snapshot(path);
@@ -104,7 +107,7 @@ TEST(PatchKilled, TwoAtOnceAreRefused) {
   PatchOptions options;
   std::string second;
   options.hook = [&](std::string_view step) {
-    if (step == "commit") second = error_of(patch(folder / "m", {"config:set=layers=4"}));
+    if (step == "commit") second = error_of(run_patch(folder / "m", {"config:set=layers=4"}));
   };
   ASSERT_TRUE(apply_patch(planned->patch, options));
   EXPECT_NE(second.find("another ckpt is patching it"), std::string::npos) << second;
@@ -118,8 +121,9 @@ TEST(PatchKilled, AJournalThatLeavesTheFolderIsRefused) {
   for (const char* line : {"remove ../victim\n", "replace 0 ../victim\n", "remove /etc\n", "x\n"}) {
     write_file(journal_of(folder / "m"),
                fmt::format("ckpt-patch 2\nof {}\n{}end\n", std::string(64, '0'), line));
-    EXPECT_NE(error_of(patch(folder / "m", {"config:set=layers=3"})).find("no journal of a patch"),
-              std::string::npos);
+    EXPECT_NE(
+        error_of(run_patch(folder / "m", {"config:set=layers=3"})).find("no journal of a patch"),
+        std::string::npos);
   }
   EXPECT_EQ(read_file(folder / "victim"), "precious");
 }

@@ -7,8 +7,8 @@
 
 #include <map>
 
+#include "plan/conversion/patching.h"
 #include "tests/pipeline/patch_folder.h"
-#include "tools/patching.h"
 
 namespace ckpt {
 using namespace patch_test;
@@ -27,7 +27,7 @@ TEST(Patch, ADocumentChangesAndNothingElseIsTouched) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
   const Stamp shard = stamp(folder / "m" / kShard1), index = stamp(folder / "m" / kIndex);
-  ASSERT_EQ(error_of(patch(folder / "m", {"config:set=layers=3"})), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "m", {"config:set=layers=3"})), "no error");
   EXPECT_EQ(read_file(folder / "m" / "config.json"),
             "{\n    \"eps\": 1e-06,\n    \"layers\": 3\n}\n");
   EXPECT_EQ(stamp(folder / "m" / kShard1), shard);
@@ -41,7 +41,7 @@ TEST(Patch, DocumentsArePatchedWhereWeightsCannotBeRead) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
   write_file(folder / "m" / kShard1, "no header at all");
-  EXPECT_EQ(error_of(patch(folder / "m", {"config:set=layers=3"})), "no error");
+  EXPECT_EQ(error_of(run_patch(folder / "m", {"config:set=layers=3"})), "no error");
   EXPECT_EQ(read_file(folder / "m" / kShard1), "no header at all");
 }
 
@@ -53,7 +53,7 @@ TEST(Patch, WhatIsSoAlreadyIsNotWritten) {
   const auto planned = plan(folder / "m", {"config:set=layers=2", "metadata:set=format=pt"});
   ASSERT_TRUE(planned) << planned.error().text();
   EXPECT_TRUE(planned->patch.changes_nothing());
-  ASSERT_EQ(error_of(patch(folder / "m", {"config:set=layers=2", "metadata:set=format=pt"})),
+  ASSERT_EQ(error_of(run_patch(folder / "m", {"config:set=layers=2", "metadata:set=format=pt"})),
             "no error");
   EXPECT_EQ(snapshot(folder / "m"), before);
   EXPECT_EQ(stamp(folder / "m" / "config.json"), config);
@@ -71,7 +71,7 @@ TEST(Patch, AShorterNameOverwritesTheHeaderAndMovesNothing) {
   EXPECT_EQ(find(planned->patch, kShard2), nullptr);
   const std::string old = read_file(folder / "m" / kShard1);
   const uint64_t inode = stamp(folder / "m" / kShard1).inode;
-  ASSERT_EQ(error_of(patch(folder / "m", {"rename:from=model.,to=m."})), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "m", {"rename:from=model.,to=m."})), "no error");
   EXPECT_EQ(stamp(folder / "m" / kShard1).inode, inode);
   EXPECT_EQ(stamp(folder / "m" / kShard2), other);
   const std::string now = read_file(folder / "m" / kShard1);
@@ -95,7 +95,7 @@ TEST(Patch, AHeaderThatGrowsKeepsTheBytes) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
   const std::string to = "model." + std::string(300, 'x') + ".";
-  ASSERT_EQ(error_of(patch(folder / "m", {"rename:from=model.,to=" + to})), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "m", {"rename:from=model.,to=" + to})), "no error");
   const std::map<std::string, int> expected{
       {"lm_head.weight", 3}, {to + "a.weight", 2}, {to + "b.weight", 1}};
   EXPECT_EQ(fills(folder / "m"), expected);
@@ -104,12 +104,12 @@ TEST(Patch, AHeaderThatGrowsKeepsTheBytes) {
 TEST(Patch, ADroppedTensorLeavesFilesAndIndex) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
-  ASSERT_EQ(error_of(patch(folder / "m", {"drop:tensors=lm_head.*"})), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "m", {"drop:tensors=lm_head.*"})), "no error");
   EXPECT_FALSE(fs::exists(folder / "m" / kShard2));
   const std::map<std::string, int> expected{{"model.a.weight", 2}, {"model.b.weight", 1}};
   EXPECT_EQ(fills(folder / "m"), expected);
   EXPECT_NE(read_file(folder / "m" / kIndex).find("\"total_size\": 128"), std::string::npos);
-  ASSERT_EQ(error_of(patch(folder / "m", {"drop:tensors=*.b.weight"})), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "m", {"drop:tensors=*.b.weight"})), "no error");
   const std::map<std::string, int> left{{"model.a.weight", 2}};
   EXPECT_EQ(fills(folder / "m"), left);
 }
@@ -122,21 +122,21 @@ TEST(Patch, GraftedTensorsHaveAFileOfTheirOwn) {
              safetensors("\"format\":\"pt\"", {{"mtp.fc.weight", 9}, {"lm_head.weight", 8}}));
   const Stamp shard = stamp(folder / "m" / kShard1);
   const std::string from = "from=" + (folder / "other").string();
-  ASSERT_EQ(error_of(patch(folder / "m", {"graft:" + from + ",tensors=mtp.*"})), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "m", {"graft:" + from + ",tensors=mtp.*"})), "no error");
   EXPECT_EQ(stamp(folder / "m" / kShard1), shard);
   std::map<std::string, int> expected{
       {"lm_head.weight", 3}, {"model.a.weight", 2}, {"model.b.weight", 1}, {"mtp.fc.weight", 9}};
   EXPECT_EQ(fills(folder / "m"), expected);
   EXPECT_TRUE(fs::exists(folder / "m" / "model-grafted.safetensors"));
   const auto before = snapshot(folder / "m");
-  EXPECT_NE(error_of(patch(folder / "m", {"graft:" + from + ",tensors=lm_head.weight"}))
+  EXPECT_NE(error_of(run_patch(folder / "m", {"graft:" + from + ",tensors=lm_head.weight"}))
                 .find("is in both"),
             std::string::npos);
   const std::string replaced = "graft:" + from + ",tensors=lm_head.weight,replace=yes";
-  EXPECT_NE(error_of(patch(folder / "m", {replaced})).find("changes the values of tensor"),
+  EXPECT_NE(error_of(run_patch(folder / "m", {replaced})).find("changes the values of tensor"),
             std::string::npos);
   EXPECT_EQ(snapshot(folder / "m"), before);
-  ASSERT_EQ(error_of(patch(folder / "m", {replaced}, true)), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "m", {replaced}, true)), "no error");
   expected["lm_head.weight"] = 8;
   EXPECT_EQ(fills(folder / "m"), expected);
 }
@@ -145,12 +145,12 @@ TEST(Patch, ValuesChangeOnlyWhenAskedFor) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
   const auto before = snapshot(folder / "m");
-  EXPECT_NE(error_of(patch(folder / "m", {"cast:type=f32"})).find("--rewrite-weights"),
+  EXPECT_NE(error_of(run_patch(folder / "m", {"cast:type=f32"})).find("--rewrite-weights"),
             std::string::npos);
   EXPECT_EQ(snapshot(folder / "m"), before);
-  EXPECT_EQ(error_of(patch(folder / "m", {"cast:type=bf16"})), "no error");  // is bf16 already
+  EXPECT_EQ(error_of(run_patch(folder / "m", {"cast:type=bf16"})), "no error");  // is bf16 already
   EXPECT_EQ(snapshot(folder / "m"), before);
-  ASSERT_EQ(error_of(patch(folder / "m", {"cast:type=f32"}, true)), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "m", {"cast:type=f32"}, true)), "no error");
   for (const Tensor& tensor : read(folder / "m").tensors) EXPECT_EQ(tensor.codec->name, "f32");
 }
 
@@ -165,7 +165,8 @@ TEST(Patch, FilesBehindLinksAreNotWritten) {
     fs::create_symlink(folder / "blobs" / name, m / name);
   }
   const auto blobs = snapshot(folder / "blobs");
-  ASSERT_EQ(error_of(patch(m, {"rename:from=model.,to=m.", "config:set=layers=3"})), "no error");
+  ASSERT_EQ(error_of(run_patch(m, {"rename:from=model.,to=m.", "config:set=layers=3"})),
+            "no error");
   EXPECT_EQ(snapshot(folder / "blobs"), blobs);
   EXPECT_FALSE(fs::is_symlink(m / kShard1));
   EXPECT_TRUE(fs::is_symlink(m / kShard2));
@@ -178,7 +179,7 @@ TEST(Patch, FilesWithASecondNameAreNotWrittenOver) {
   make_checkpoint(folder / "m");
   fs::create_hard_link(folder / "m" / kShard1, folder / "second");
   const std::string old = read_file(folder / "second");
-  ASSERT_EQ(error_of(patch(folder / "m", {"rename:from=model.,to=m."})), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "m", {"rename:from=model.,to=m."})), "no error");
   EXPECT_EQ(read_file(folder / "second"), old);
   EXPECT_EQ(fills(folder / "m").count("m.a.weight"), 1u);
 }
@@ -189,7 +190,7 @@ TEST(Patch, LinksInACircleAreSaid) {
   fs::remove(folder / "m" / "config.json");
   fs::create_symlink("config.json", folder / "m" / "config.json");
   const auto before = snapshot(folder / "m");
-  EXPECT_NE(error_of(patch(folder / "m", {"config:set=layers=3"})).find("cannot be opened"),
+  EXPECT_NE(error_of(run_patch(folder / "m", {"config:set=layers=3"})).find("cannot be opened"),
             std::string::npos);
   EXPECT_EQ(snapshot(folder / "m"), before);
 }
@@ -208,7 +209,7 @@ TEST(Patch, AFolderOfSomebodyElseStaysAsItIs) {
     const pid_t child = ::fork();
     if (child == 0) {
       if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(2);
-      const std::string error = error_of(patch(folder / "m", {step}));
+      const std::string error = error_of(run_patch(folder / "m", {step}));
       (void)!::write(pipe[1], error.data(), error.size());
       ::_exit(0);
     }
@@ -247,7 +248,7 @@ TEST(PatchOut, LinksWhatStaysAndLeavesThePatchedOneAlone) {
     EXPECT_EQ(listing(folder.path()).find("partial"), std::string::npos);
   }
   // A second patch, of the one with hard links, must not reach through them.
-  ASSERT_EQ(error_of(patch(folder / "out1", {"rename:from=lm_head.,to=head."})), "no error");
+  ASSERT_EQ(error_of(run_patch(folder / "out1", {"rename:from=lm_head.,to=head."})), "no error");
   EXPECT_EQ(snapshot(folder / "m"), before);
 }
 

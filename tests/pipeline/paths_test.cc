@@ -5,8 +5,8 @@
 #include "core/outputs/place.h"
 #include "core/patch/journal.h"
 #include "core/resume/ledger.h"
+#include "plan/conversion/patching.h"
 #include "tests/pipeline/pipeline.h"
-#include "tools/patching.h"
 
 namespace ckpt {
 namespace {

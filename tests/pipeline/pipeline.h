@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/engine/execute.h"
+#include "plan/conversion/pipeline.h"
 #include "tests/support/files.h"
-#include "tools/pipeline.h"
 
 namespace ckpt {
 

@@ -1,10 +1,11 @@
 // Plans as files: every word of a command comes back, nothing unknown is taken, and what has
 // changed since is named.
-#include "tools/plan_file.h"
+#include "plan/text/plan_file.h"
 
 #include "core/engine/compare.h"
 #include "core/resume/found_ledgers.h"
 #include "tests/pipeline/pipeline.h"
+#include "tools/commands/write_plan.h"
 
 namespace ckpt {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tools/console.h"
+#include "tools/say/console.h"
 
 namespace ckpt {
 namespace {

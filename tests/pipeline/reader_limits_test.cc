@@ -19,10 +19,10 @@
 #include "core/json/json_read.h"
 #include "core/patch/journal.h"
 #include "formats/formats.h"
+#include "plan/text/recipe.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"
-#include "tools/recipe.h"
 #include "transforms/modelopt_export/state.h"
 
 namespace ckpt {

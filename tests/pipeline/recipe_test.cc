@@ -1,5 +1,5 @@
 // Recipes: what they say, relative to where they lie, and what they refuse.
-#include "tools/recipe.h"
+#include "plan/text/recipe.h"
 
 #include "tests/pipeline/pipeline.h"
 

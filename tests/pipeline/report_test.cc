@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "formats/formats.h"
+#include "plan/conversion/targets.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/pipeline.h"
 #include "tools/report/cells.h"

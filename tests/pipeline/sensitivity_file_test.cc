@@ -1,17 +1,11 @@
 // Measured sensitivities: what a file's divergences make of the factors of roles.
-#include "tools/size_target/sensitivity_file.h"
+#include "plan/size_target/sensitivity_file.h"
 
+#include "plan/size_target/sensitivity.h"
 #include "tests/pipeline/pipeline.h"
-#include "tools/size_target/sensitivity.h"
 
 namespace ckpt {
 namespace {
-
-Console silent() {
-  CommonOptions options;
-  options.quiet = true;
-  return Console(options);
-}
 
 std::vector<RatedTensor> four_tensors() {
   std::vector<RatedTensor> out(4);
@@ -24,7 +18,8 @@ Result<SensitivityFile> parsed_as(const std::string& name, const std::string& te
                                   const std::vector<RatedTensor>& tensors = four_tensors()) {
   const TemporaryFolder folder;
   write_file(folder / name, text);
-  return fitting_sensitivities(folder / name, tensors, silent());
+  Observer silent;
+  return fitting_sensitivities(folder / name, tensors, silent);
 }
 
 // The factors that a file gives to four tensors.

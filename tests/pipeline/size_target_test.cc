@@ -1,15 +1,15 @@
 // Types for a size: the knapsack against all combinations, floors, and what is measured.
-#include "tools/size_target/size_target.h"
+#include "plan/size_target/size_target.h"
 
 #include <cmath>
 #include <random>
 
+#include "plan/size_target/choice.h"
+#include "plan/size_target/knapsack.h"
+#include "plan/size_target/measure.h"
+#include "plan/size_target/sensitivity.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/pipeline.h"
-#include "tools/size_target/choice.h"
-#include "tools/size_target/knapsack.h"
-#include "tools/size_target/measure.h"
-#include "tools/size_target/sensitivity.h"
 
 namespace ckpt {
 namespace {

@@ -11,8 +11,8 @@
 #include "core/io/folder.h"
 #include "core/outputs/file_writer.h"
 #include "core/outputs/place.h"
+#include "plan/conversion/replaced_folder.h"
 #include "tests/pipeline/pipeline.h"
-#include "tools/replaced_folder.h"
 
 namespace ckpt {
 namespace {

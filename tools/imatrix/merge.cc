@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "tools/imatrix/fit.h"
+#include "plan/conversion/imatrix_fit.h"
 
 namespace ckpt {
 namespace {

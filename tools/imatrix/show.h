@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/model/imatrix.h"
-#include "tools/console.h"
+#include "tools/say/console.h"
 
 namespace ckpt {
 

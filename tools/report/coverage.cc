@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/printable.h"
-#include "tools/imatrix/fit.h"
+#include "plan/conversion/imatrix_fit.h"
 
 namespace ckpt {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/model/imatrix.h"
-#include "tools/console.h"
 #include "tools/report/cells.h"
+#include "tools/say/console.h"
 
 namespace ckpt {
 

@@ -5,17 +5,17 @@
 
 #include "core/model/json_documents.h"
 #include "formats/formats.h"
+#include "plan/conversion/evaluation.h"
+#include "plan/conversion/version.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
-#include "tools/commands.h"
+#include "tools/line/commands.h"
 #include "tools/report/cells.h"
 #include "tools/report/coverage.h"
-#include "tools/report/evaluation.h"
 #include "tools/report/files.h"
 #include "tools/report/memory.h"
 #include "tools/report/profiles.h"
 #include "tools/report/values.h"
-#include "tools/version.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

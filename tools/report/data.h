@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "tools/console.h"
+#include "tools/say/console.h"
 
 namespace ckpt {
 

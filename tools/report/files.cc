@@ -7,8 +7,8 @@
 #include "core/json/json_read.h"
 #include "formats/formats.h"
 #include "publish/publish.h"
-#include "tools/listing.h"
-#include "tools/published_files.h"
+#include "tools/published/listing.h"
+#include "tools/published/published_files.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

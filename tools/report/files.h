@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tools/console.h"
+#include "tools/say/console.h"
 
 namespace ckpt {
 

@@ -1,7 +1,7 @@
 #include "tools/report/page.h"
 
 #include "core/base/result.h"
-#include "tools/report_page.h"
+#include "tools/report/report_page.h"
 
 namespace ckpt {
 

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
-#include "tools/commands.h"
-#include "tools/doctor_report.h"
-#include "tools/fixing.h"
-#include "tools/steps.h"
+#include "plan/conversion/fixing.h"
+#include "plan/conversion/steps.h"
+#include "tools/doctor/doctor_report.h"
+#include "tools/line/commands.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/model/checkpoint.h"
-#include "tools/console.h"
+#include "tools/say/console.h"
 
 namespace ckpt {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/conversion/value_sides.h"
 #include "quantizers/quantizers.h"
-#include "tools/commands.h"
-#include "tools/value_pairs.h"
-#include "tools/value_sides.h"
+#include "tools/compare/value_pairs.h"
+#include "tools/line/commands.h"
 
 namespace ckpt {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/engine/value_histogram.h"
-#include "tools/console.h"
 #include "tools/report/cells.h"
+#include "tools/say/console.h"
 
 namespace ckpt {
 

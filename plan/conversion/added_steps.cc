@@ -1,0 +1,211 @@
+#include "plan/conversion/added_steps.h"
+
+#include <algorithm>
+
+#include "core/model/codec.h"
+#include "plan/conversion/step_flags.h"
+#include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+// Searches that only NVFP4 has mean another output, where there is one.
+bool is_meant_for(std::string_view step, const Options::Pair& flag, const Conversion& conversion) {
+  if (step != "quantize" || flag.first != "search") return true;
+  const auto exports = [](const AlsoOutput& also) { return is_export_type(also.to); };
+  const bool beside = conversion.is_beside_export ||
+                      std::any_of(conversion.also.begin(), conversion.also.end(), exports);
+  return flag.second == "best" || flag.second == "none" || !beside;
+}
+
+// Runs the step with the flags that it takes, which are noted as used.
+Result<Checkpoint> run_step(std::string_view name, Options options, Checkpoint checkpoint,
+                            const OutputPlanning& planning) {
+  const Transform* step = find_transform(name);
+  CKPT_CHECK(step != nullptr);
+  for (const Options::Pair& given : planning.conversion.flags.pairs()) {
+    const StepFlag* flag = find_step_flag(given.first);
+    CKPT_CHECK(flag != nullptr);
+    const OptionRule* rule = find_rule(step->options, flag->key);
+    if (rule == nullptr || !is_meant_for(name, given, planning.conversion)) continue;
+    CKPT_TRY(in(fmt::format("step {}", name),
+                check_value(*rule, given.second, fmt::format("--{} ", flag->name))));
+    options.add(std::string(flag->key),
+                flag->takes_value() ? given.second : std::string(flag->value));
+    planning.use.add(flag->name);
+  }
+  return step->apply(std::move(checkpoint), options, planning.context);
+}
+
+Result<Checkpoint> made_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const std::string& to = planning.conversion.to;
+  Options options{{"outtype", is_float_type(to) ? to : "auto"}};
+  if (!planning.conversion.mmproj.empty()) options.add("note-towers", "no");
+  return run_step("to-gguf", std::move(options), std::move(checkpoint), planning);
+}
+
+// --to names the type of OUT, which is the projector; beside another output --mmproj-type does.
+Result<Checkpoint> made_projector(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  const std::string& to = conversion.to;
+  if (!is_gguf_path(conversion.out)) {
+    return fail(ErrorCode::kUsage,
+                "OUT '{}': a projector is a file that ends in .gguf (--mmproj-only)",
+                conversion.out.string());
+  }
+  const bool has_type = conversion.flags.has("mmproj-type");
+  if (!to.empty() && has_type && conversion.mmproj.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "one of them",
+                          "--to {} and --mmproj-type: with --mmproj-only both are OUT's type", to);
+  }
+  if (!to.empty() && !is_float_type(to) && to != "q8_0") {
+    return fail_with_hint(ErrorCode::kUsage, "--to q8_0",
+                          "--to {}: a projector is f32, f16, bf16 or q8_0", to);
+  }
+  Options options;
+  if (!to.empty() && !has_type) options.add("mmproj-type", to);
+  return run_step("to-mmproj", std::move(options), std::move(checkpoint), planning);
+}
+
+Result<Checkpoint> quantized(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const std::string& to = planning.conversion.to;
+  if (!is_float_type(to)) planning.use.add("imatrix");
+  return run_step("quantize", {{"type", to}}, std::move(checkpoint), planning);
+}
+
+bool chooses_types(const Conversion& conversion) {
+  constexpr std::string_view kNames[] = {"keep", "only", "tensor-type", "output-tensor-type",
+                                         "token-embedding-type"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view name) { return conversion.flags.has(name); });
+}
+
+// Weights as inference servers take them: NVFP4 and FP8 with their scales and configuration.
+Result<Checkpoint> exported(Checkpoint checkpoint, const OutputPlanning& planning) {
+  planning.use.add("imatrix");
+  return run_step("export", {{"type", planning.conversion.to}}, std::move(checkpoint), planning);
+}
+
+// Weights that GGUF can hold as they are.
+bool holds_nvfp4(const Checkpoint& checkpoint) {
+  const Codec& blocks = plain_codec(all_codecs(), Dtype::kNvfp4);
+  return std::any_of(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(),
+      [&](const Tensor& tensor) { return find_repack(*tensor.codec, blocks) != nullptr; });
+}
+
+// Codes of 4 bits stay what they are, or become floats and are rounded a second time.
+Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  const bool may_requantize = conversion.flags.has("allow-requantize");
+  if (may_requantize) planning.use.add("allow-requantize");
+  if (!is_float_type(conversion.to) && !may_requantize) {
+    return fail_with_hint(ErrorCode::kUsage,
+                          "no --to, which keeps them, the checkpoint they were made from, or "
+                          "--allow-requantize",
+                          "weights are NVFP4; making them {} would round them a second time",
+                          conversion.to);
+  }
+  return run_step("dequantize", {}, std::move(checkpoint), planning);
+}
+
+// What export made FP8 would be floats in a GGUF, rounded for nothing.
+Status refuse_exported_fp8(const Checkpoint& checkpoint) {
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (tensor.is_stored() || !is_fp8(tensor.codec->scheme)) continue;
+    return fail_with_hint(ErrorCode::kUsage, "--keep instead of --fp8, or an OUT that is a folder",
+                          "tensor '{}' would be FP8, which a GGUF does not hold", tensor.name);
+  }
+  return {};
+}
+
+Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  const bool made_here = checkpoint.format != "gguf";
+  const bool wants_nvfp4 = is_export_type(conversion.to) && conversion.to != "fp8";
+  if (made_here) {
+    const bool has_nvfp4 = holds_nvfp4(checkpoint);
+    if (wants_nvfp4 && !has_nvfp4) {
+      CKPT_ASSIGN(checkpoint, exported(std::move(checkpoint), planning));
+      CKPT_TRY(refuse_exported_fp8(checkpoint));
+    } else if (has_nvfp4 && !wants_nvfp4 && !conversion.to.empty()) {
+      CKPT_ASSIGN(checkpoint, dequantized_for(std::move(checkpoint), planning));
+    }
+    CKPT_ASSIGN(checkpoint, made_gguf(std::move(checkpoint), planning));
+  } else if (wants_nvfp4) {
+    return fail_with_hint(ErrorCode::kUsage,
+                          "--to nvfp4-ggml, llama.cpp's own encoder without tensor scales",
+                          "--to {} takes a Hugging Face folder as IN", conversion.to);
+  }
+  // What the converter writes is a float file already; llama-quantize would sort it anew.
+  const bool done = conversion.to.empty() || wants_nvfp4 ||
+                    (made_here && is_float_type(conversion.to) && !chooses_types(conversion));
+  if (done) return checkpoint;
+  return quantized(std::move(checkpoint), planning);
+}
+
+// Weights as GGUF stores them become floats; NVFP4 has a form in both.
+Result<Checkpoint> returned_to_folder(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  const Codec& nvfp4 = plain_codec(all_codecs(), Dtype::kNvfp4);
+  const bool has_nvfp4 = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                     [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
+  const bool keeps = conversion.to.empty() || (has_nvfp4 && conversion.to.starts_with("nvfp4"));
+  if (!keeps && (has_nvfp4 || !is_float_type(conversion.to))) {
+    return fail_with_hint(ErrorCode::kUsage, "no --to, and then that folder to the other type",
+                          "--to {}: {}", conversion.to,
+                          has_nvfp4 ? "NVFP4 of a GGUF comes back as it is"
+                                    : "a GGUF comes back as f32, f16 or bf16");
+  }
+  Options options;
+  if (!keeps) options.add("type", conversion.to);
+  if (!conversion.base.empty()) {
+    options.add("base", conversion.base);
+    planning.use.add("base");
+  }
+  if (!conversion.tokenizer.empty()) {
+    options.add("tokenizer", conversion.tokenizer);
+    planning.use.add("tokenizer");
+  }
+  return run_step("from-gguf", std::move(options), std::move(checkpoint), planning);
+}
+
+Result<Checkpoint> towards_folder(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  if (checkpoint.format == "gguf") return returned_to_folder(std::move(checkpoint), planning);
+  if (conversion.to.empty()) return checkpoint;
+  if (is_export_type(conversion.to)) return exported(std::move(checkpoint), planning);
+  if (!is_float_type(conversion.to)) {
+    return fail_with_hint(ErrorCode::kUsage, "an OUT that ends in .gguf",
+                          "--to {} is a GGUF type; OUT '{}' is a folder", conversion.to,
+                          conversion.out.string());
+  }
+  if (holds_packed_weights(checkpoint)) {
+    // Such models are often of another float type than the one that is asked for.
+    CKPT_ASSIGN(checkpoint,
+                run_step("dequantize", {{"type", conversion.to}}, std::move(checkpoint), planning));
+    return run_step("cast", {{"type", conversion.to}}, std::move(checkpoint), planning);
+  }
+  const bool has_codes = checkpoint.first_with_scales() != nullptr;
+  return run_step(has_codes ? "dequantize" : "cast", {{"type", conversion.to}},
+                  std::move(checkpoint), planning);
+}
+
+}  // namespace
+
+bool is_export_type(std::string_view type) {
+  return type == "nvfp4" || type == "nvfp4-w4a16" || type == "fp8";
+}
+bool is_float_type(std::string_view type) {
+  return type == "f32" || type == "f16" || type == "bf16";
+}
+bool is_gguf_path(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
+
+Result<Checkpoint> apply_added_steps(Checkpoint checkpoint, const OutputPlanning& planning) {
+  if (planning.conversion.mmproj_only) return made_projector(std::move(checkpoint), planning);
+  return is_gguf_path(planning.conversion.out) ? towards_gguf(std::move(checkpoint), planning)
+                                               : towards_folder(std::move(checkpoint), planning);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,138 @@
+#include "plan/conversion/fixing.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/printable.h"
+#include "formats/formats.h"
+#include "plan/conversion/steps.h"
+#include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+constexpr int kMaxRounds = 8;
+
+bool is_same(const Tensor& a, const Tensor& b) {
+  return a.name == b.name && a.shape == b.shape && a.codec == b.codec && a.is_stored() &&
+         b.is_stored() && a.stored().parts == b.stored().parts;
+}
+
+bool is_same(const Checkpoint& a, const Checkpoint& b) {
+  const auto are_documents_same = [](const Document& x, const Document& y) {
+    return x.path == y.path && x.text() == y.text();
+  };
+  const auto are_tensors_same = [](const Tensor& x, const Tensor& y) { return is_same(x, y); };
+  return std::equal(a.documents.begin(), a.documents.end(), b.documents.begin(), b.documents.end(),
+                    are_documents_same) &&
+         a.metadata == b.metadata && a.file_metadata == b.file_metadata &&
+         std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
+                    are_tensors_same);
+}
+
+// True when something changed; a step that fails leaves the checkpoint as it was, and `error` is
+// what it says.
+bool apply_step(Checkpoint& checkpoint, const std::string& text, const Context& context,
+                std::optional<Error>& error) {
+  const auto step = parse_step(text);
+  if (!step) {
+    error = step.error();
+    return false;
+  }
+  auto made = step->transform->apply(checkpoint, step->options, context);
+  if (!made) {
+    error = std::move(made.error());
+    return false;
+  }
+  if (is_same(checkpoint, *made)) return false;
+  checkpoint = std::move(*made);
+  return true;
+}
+
+IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
+  return {step, error ? error->text() : std::string()};
+}
+
+}  // namespace
+
+bool is_given_step(std::string_view name) { return find_transform(name) != nullptr; }
+
+Result<Examined> examine(const std::filesystem::path& path, const Examination& examination) {
+  Examined out;
+  CKPT_ASSIGN(const Format* format, recognize(path));
+  auto checkpoint = format->read(path, all_codecs());
+  if (checkpoint) {
+    CKPT_ASSIGN(out.diagnosis, diagnose(*checkpoint, examination));
+    out.checkpoint = std::move(*checkpoint);
+    return out;
+  }
+  const Error error = checkpoint.error();
+  if (error.code != ErrorCode::kCorrupt) return Failure(error);
+  auto files = read_despite_index(path, all_codecs());
+  if (!files) {
+    CKPT_ASSIGN(out.diagnosis, unreadable(error, examination));
+    return out;
+  }
+  CKPT_ASSIGN(out.diagnosis, diagnose_files(*files, error, examination));
+  out.checkpoint = std::move(*files);
+  out.is_whole = false;
+  return out;
+}
+
+Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context) {
+  Fixed out{std::move(checkpoint), {}, {}, {}, false};
+  const Examination examination{fixing.profiles, false, fixing.base, is_given_step, packed_forms};
+  std::set<std::string> settled;        // applied, or found to change nothing
+  std::map<std::string, Error> failed;  // what another step fixes first may let these through
+  for (int round = 0; round < kMaxRounds; ++round) {
+    CKPT_ASSIGN(out.left, diagnose(out.checkpoint, examination));
+    bool changed = false;
+    for (const Fix& each : fixes(out.left, fixing.rewrite_weights)) {
+      if (!each.is_automatic() || settled.count(each.step) != 0) continue;
+      std::optional<Error> error;
+      if (apply_step(out.checkpoint, each.step, context, error)) {
+        changed = true;
+        out.rewrites_weights |= each.rewrites_weights;
+        out.steps.push_back(each.step);
+      } else if (!error) {
+        out.idle.push_back({each.step, {}});
+      }
+      if (!error || each.rewrites_weights) settled.insert(each.step);
+      failed.erase(each.step);
+      if (error) failed.emplace(each.step, std::move(*error));
+      // Which steps come next, and what they do, may be otherwise now.
+      if (changed && (!failed.empty() || each.step.starts_with("config:"))) break;
+    }
+    if (!changed) break;
+  }
+  for (auto& [step, error] : failed) {
+    out.idle.push_back(idle_step(step, error));
+    context.note(std::move(error).in(fmt::format("step {}", step)).text());
+  }
+  return out;
+}
+
+std::string with_patch_command(std::string text, const std::filesystem::path& path) {
+  constexpr std::string_view kTry = "Try: ";
+  const size_t at = text.find("Try: --step ");
+  if (at == text.npos) return text;
+  return text.insert(at + kTry.size(), fmt::format("ckpt patch {} ", shell_path(path.string())));
+}
+
+std::vector<IdleStep> idle_alone(const Checkpoint& checkpoint, const Diagnosis& diagnosis,
+                                 const Context& context) {
+  std::vector<IdleStep> out;
+  std::set<std::string> tried;
+  for (const Finding& finding : diagnosis.findings) {
+    const Fix& fix = finding.fix;
+    if (!fix.is_automatic() || fix.rewrites_weights || !tried.insert(fix.step).second) continue;
+    Checkpoint copy = checkpoint;
+    std::optional<Error> error;
+    if (!apply_step(copy, fix.step, context, error)) out.push_back(idle_step(fix.step, error));
+  }
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,61 @@
+// Fixes: the steps that a diagnosis asks for, applied to a checkpoint that is being planned.
+//
+//   diagnose ─▶ fixes ─▶ steps ─▶ diagnose ... until nothing that a step could fix is left
+//
+// One fix uncovers the next finding (a wrapper wants processor files), so one round is not enough.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checks/checks.h"
+#include "core/model/transform.h"
+
+namespace ckpt {
+
+// Examination::has_step of this program.
+bool is_given_step(std::string_view name);
+
+struct Examined {
+  Diagnosis diagnosis;
+  std::optional<Checkpoint> checkpoint;  // none where it cannot be read at all
+  bool is_whole = true;                  // else it is what programs have that take the files alone
+};
+// Reads `path` and diagnoses it; one that is damaged gets its verdicts too. Fails: as recognize(),
+// as reading but for kCorrupt, and as diagnose().
+Result<Examined> examine(const std::filesystem::path& path, const Examination& examination);
+
+// A step that a finding asks for and that changes nothing.
+struct IdleStep {
+  std::string step;
+  std::string why;  // what it fails with; empty: it runs, and leaves everything as it was
+};
+
+struct Fixed {
+  Checkpoint checkpoint;
+  std::vector<std::string> steps;  // as they were applied; each changed something
+  std::vector<IdleStep> idle;      // those that were asked for and changed nothing
+  Diagnosis left;                  // what the last look found
+  bool rewrites_weights = false;   // some of `steps` do
+};
+
+struct Fixing {
+  std::vector<std::string> profiles;
+  std::string base;  // the unquantized model's folder; may be empty
+  bool rewrite_weights = false;
+};
+// Steps that cannot be applied are noted and left out; so, unnoted, are those that change nothing.
+// Fails: kUsage: an unknown profile.
+Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context);
+
+// The "Try: --step ..." of a step that failed, as a command line of its own.
+std::string with_patch_command(std::string text, const std::filesystem::path& path);
+
+// Which steps of `diagnosis` do nothing when each is typed alone. Those that rewrite weights are
+// not tried: planning one may read all of them.
+std::vector<IdleStep> idle_alone(const Checkpoint& checkpoint, const Diagnosis& diagnosis,
+                                 const Context& context);
+
+}  // namespace ckpt

@@ -1,0 +1,26 @@
+// Who watches while something is planned: is told what a person should know, and may cancel it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string_view>
+
+#include "core/outputs/execute_options.h"
+
+namespace ckpt {
+
+// Does nothing and never cancels. Called by the thread that asked for the plan.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // Something that a person should know.
+  virtual void note(std::string_view) {}
+  // What is being done, for those who want to hear of it.
+  virtual void talk(std::string_view) {}
+  // Told how far `what` has come, until it is destroyed; may be null.
+  virtual std::unique_ptr<Progress> progress(std::string_view /*what*/) { return nullptr; }
+  // Read by any thread; work ends with kInterrupted soon after it is true. May be null.
+  virtual const std::atomic<bool>* cancelled() const { return nullptr; }
+};
+
+}  // namespace ckpt

@@ -1,0 +1,46 @@
+// Options that had no effect, all of them, in one place (docs/OPTIONS.md).
+//
+//   given ── taken by no step of any output ──▶ exit 2; a note for what a recipe says
+//         ── taken, and the plan is the same without it ──▶ a note
+//
+// The second is found by planning again without the option and comparing digests, so that it holds
+// for every option and every model; plans come from headers and take little time.
+//
+// An option must stand in the table of option_use.cc, or convert refuses it; so a new one cannot be
+// forgotten.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/model/transform.h"
+#include "plan/conversion/conversion.h"
+
+namespace ckpt {
+
+// The options that steps of a plan took.
+class OptionUse {
+ public:
+  void add(std::string_view name) { names_.emplace(name); }
+  bool has(std::string_view name) const { return names_.contains(name); }
+
+ private:
+  std::set<std::string, std::less<>> names_;
+};
+
+// Fails: kUsage: typed options that nothing took, each with the reason. Those of a recipe are
+// noted.
+Status check_options_used(const Conversion& conversion, const OptionUse& use,
+                          const Context& context);
+
+// Names of the given options that are worth a plan without them, each once: those of the table
+// that change what is made, and of which `notes` does not speak.
+std::vector<std::string> options_to_compare(const Conversion& conversion,
+                                            const std::vector<std::string>& notes);
+// `conversion` as if `name` had not been given.
+Conversion without_option(Conversion conversion, std::string_view name);
+
+}  // namespace ckpt

@@ -1,0 +1,184 @@
+#include "plan/conversion/patching.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/base/printable.h"
+#include "core/io/folder.h"
+#include "formats/formats.h"
+#include "plan/conversion/targets.h"
+#include "publish/publish.h"
+#include "quantizers/quantizers.h"
+#include "plan/conversion/targets.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+// What was published about the files as they were.
+constexpr std::string_view kStale[] = {kSumsName, kSignatureName, kProvenanceName, kReportName};
+
+Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
+                          const ShiftAbility& shift) {
+  const Format* format = find_format(checkpoint.format);
+  CKPT_CHECK(format != nullptr);
+  LayoutOptions options;
+  // A folder has no name that a format would care for.
+  if (!is_folder(patching.path)) {
+    options.out_name = patching.path.filename().string();
+  }
+  options.header_slack_bytes = patching.header_slack_bytes;
+  options.keep_places = true;
+  options.shift_bytes = shift.block_bytes;
+  CKPT_ASSIGN(Layout layout, format->lay_out(checkpoint, options, all_codecs()));
+  if (layout.is_folder != options.out_name.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "another name", "{}: its name says no format",
+                          patching.path.string());
+  }
+  return Output{patching.path, std::move(checkpoint), std::move(layout)};
+}
+
+bool same_contents(const Tensor& a, const Tensor& b) {
+  const auto same_slice = [](const Slice& x, const Slice& y) {
+    return x.source == y.source && x.offset_bytes == y.offset_bytes && x.size_bytes == y.size_bytes;
+  };
+  return std::equal(a.stored().parts.begin(), a.stored().parts.end(), b.stored().parts.begin(),
+                    b.stored().parts.end(), [&](const auto& x, const auto& y) {
+                      return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_slice);
+                    });
+}
+
+// A tensor of `after` that is to be encoded, or whose name stood for other bytes in `before`; null
+// when there is none. New names are no such change, wherever their bytes come from.
+const Tensor* find_new_values(const Checkpoint& before, const Checkpoint& after) {
+  std::unordered_map<std::string_view, const Tensor*> known;
+  for (const Tensor& tensor : before.tensors) known[tensor.name] = &tensor;
+  for (const Tensor& tensor : after.tensors) {
+    if (!tensor.is_stored()) return &tensor;
+    const auto found = known.find(tensor.name);
+    if (found != known.end() && !same_contents(*found->second, tensor)) return &tensor;
+  }
+  return nullptr;
+}
+
+Status check_values(const Patching& patching, const Checkpoint& before, const Checkpoint& after) {
+  if (patching.rewrite_weights || patching.elsewhere) return {};
+  const auto payload =
+      std::find_if(patching.steps.begin(), patching.steps.end(),
+                   [](const Step& step) { return step.transform->touches == Touches::kValues; });
+  if (payload == patching.steps.end()) return {};
+  const Tensor* changed = find_new_values(before, after);
+  if (changed == nullptr) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--rewrite-weights, or --out DIR",
+                        "{}: step {} changes the values of tensor '{}'; in place that is only "
+                        "done when asked for",
+                        patching.path.string(), payload->transform->name, changed->name);
+}
+
+Result<Patch> plan_documents(const Patching& patching, const Context& context) {
+  Checkpoint before;
+  before.format = "safetensors";
+  before.name = patching.path.filename().string();
+  CKPT_ASSIGN(before.documents, read_documents(patching.path));
+  CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
+  CKPT_CHECK(after.tensors.empty());
+  Output now{patching.path, {}, lay_out_documents(before)};
+  Output then{patching.path, {}, lay_out_documents(after)};
+  return plan_patch(patching.path, now, std::move(then), {});
+}
+
+// A tokenizer and configurations whose weights lie elsewhere, or are of a kind that is not read.
+bool is_folder_of_documents(const fs::path& path, const Result<const Format*>& format) {
+  if (format || format.error().code != ErrorCode::kUnsupported || !is_folder(path)) return false;
+  const auto documents = read_documents(path);
+  return documents && !documents->empty();
+}
+
+Result<Patch> plan_all(const Patching& patching, const Format& format, const Context& context) {
+  if (holds_torch_weights(patching.path)) {
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          fmt::format("ckpt convert {} OUT, which makes safetensors of them",
+                                      shell_path(patching.path.string())),
+                          "{}: the weights are files of PyTorch, which are not patched",
+                          patching.path.string());
+  }
+  CKPT_ASSIGN(Checkpoint before, format.read(patching.path, all_codecs()));
+  CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
+  if (after.format != before.format) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt convert",
+                          "{}: the steps make {} of {}; a patch keeps the format",
+                          patching.path.string(), after.format, before.format);
+  }
+  CKPT_TRY(check_values(patching, before, after));
+  const ShiftAbility shift = probe_shift(base_of(patching.path));
+  CKPT_ASSIGN(const Output now, lay_out_at(patching, std::move(before), shift));
+  CKPT_ASSIGN(Output then, lay_out_at(patching, std::move(after), shift));
+  return plan_patch(patching.path, now, std::move(then), shift);
+}
+
+// What a journal may name (core/patch/journal.h), so that each patch can be finished.
+bool may_change(const fs::path& path, const std::string& name) {
+  const bool is_stale = std::find(std::begin(kStale), std::end(kStale), name) != std::end(kStale);
+  return is_file_of(path, name) || (is_stale && is_folder(path));
+}
+
+Status check_names(const Patch& patch) {
+  for (const PatchedFile& file : patch.files) {
+    if (may_change(patch.path, file.path)) continue;
+    return fail(ErrorCode::kUnsupported, "{}: '{}' has no name that files of a checkpoint have",
+                patch.path.string(), file.path);
+  }
+  return {};
+}
+
+// What somebody else wrote, or only the holder of a key can write again, stays.
+Status leave_or_remove(const fs::path& folder, std::string_view name, Patch& patch,
+                       std::vector<std::string>& notes) {
+  CKPT_ASSIGN(const bool is_known, is_stale_record(folder, name));
+  if (is_known) {
+    CKPT_TRY(remove_also(patch, std::string(name)));
+    notes.push_back(fmt::format("{} is removed: it is about the files before this patch", name));
+    return {};
+  }
+  CKPT_ASSIGN(const bool is_left, is_there(folder / name));
+  if (!is_left || name == kReportName) return {};
+  notes.push_back(fmt::format(
+      "{} stays: it is about the files before this patch, and {}", name,
+      name == kSignatureName ? "ckpt publish replaces it (--sign KEY) or removes it (--unsigned)"
+                             : "ckpt publish did not write it for this folder as it is"));
+  return {};
+}
+
+}  // namespace
+
+Result<PatchState> finish_earlier_patch(const fs::path& path, const StepHook& hook) {
+  return recover_patch(
+      path, [&](const std::string& name) { return may_change(path, name); }, hook);
+}
+
+Result<PlannedPatch> plan_patching(const Patching& patching) {
+  std::vector<std::string> notes;
+  const Context context = step_context(&notes);
+  const bool in_folder = is_folder(patching.path);
+  const bool documents_only = touches(patching.steps) == Touches::kDocuments;
+  auto found = recognize(patching.path);
+  const bool needs_weights = !documents_only || !is_folder_of_documents(patching.path, found);
+  if (!found && needs_weights) return Failure(std::move(found.error()));
+  if (documents_only && !in_folder) {
+    return fail(ErrorCode::kUsage, "{}: step {} edits documents; this is one file, without any",
+                patching.path.string(), patching.steps[0].transform->name);
+  }
+  auto patch = documents_only && (!patching.elsewhere || !found)
+                   ? plan_documents(patching, context)
+                   : plan_all(patching, **found, context);
+  if (!patch) return Failure(std::move(patch.error()));
+  if (in_folder && !patching.elsewhere && !patch->changes_nothing()) {
+    for (const std::string_view name : kStale) {
+      CKPT_TRY(leave_or_remove(patching.path, name, *patch, notes));
+    }
+  }
+  if (!patching.elsewhere) CKPT_TRY(check_names(*patch));
+  return PlannedPatch{std::move(*patch), std::move(notes)};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,376 @@
+#include "plan/conversion/pipeline.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/model/codec.h"
+#include "core/resume/plan_digest.h"
+#include "formats/formats.h"
+#include "plan/conversion/added_steps.h"
+#include "plan/conversion/fixing.h"
+#include "plan/conversion/lora_adapter.h"
+#include "plan/conversion/step_flags.h"
+#include "plan/conversion/targets.h"
+#include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+// A GGUF that is made beside the folder that --for is about is meant for llama.cpp.
+std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Conversion& conversion) {
+  std::vector<std::string> out = conversion.profiles;
+  if (checkpoint.format == "gguf" && conversion.is_beside_folder) {
+    std::erase_if(out, [](const std::string& profile) { return profile != "llama.cpp"; });
+  }
+  return out;
+}
+
+// --for: the fixes that the doctor would ask for, and what is left to say; of a GGUF, too.
+Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  const Context& context = planning.context;
+  if (conversion.profiles.empty()) return checkpoint;
+  const std::vector<std::string> profiles = profiles_of(checkpoint, conversion);
+  if (profiles.empty()) {
+    context.note(fmt::format("a GGUF beside a folder is not looked at for {}",
+                             fmt::join(conversion.profiles, ", ")));
+    return checkpoint;
+  }
+  CKPT_ASSIGN(Fixed fixed,
+              fix_checkpoint(std::move(checkpoint), {profiles, conversion.base, true}, context));
+  const std::string steps = fmt::format("{}", fmt::join(fixed.steps, ", "));
+  if (!conversion.base.empty() && steps.find(conversion.base) != steps.npos) {
+    planning.use.add("base");
+  }
+  const std::string unchanged =
+      fixed.left.is_good() ? "nothing had to be changed" : "nothing that a step can fix";
+  context.note(
+      fmt::format("for {}: {}", fmt::join(profiles, ", "), steps.empty() ? unchanged : steps));
+  for (const Finding& finding : fixed.left.findings) {
+    if (finding.severity < Severity::kUnsound) continue;
+    const bool needs_base = finding.fix.needs.starts_with("BASE") && conversion.base.empty();
+    const std::string needs = needs_base ? "Try: --base DIR, the unquantized model's folder"
+                              : finding.fix.needs.empty() ? finding.fix.advice
+                                                          : finding.fix.needs;
+    context.note(fmt::format("{} will not {} it: {}: {}: {}{}{}", finding.profile,
+                             finding.severity == Severity::kUnloaded ? "load" : "run",
+                             finding.check, finding.place, finding.found, needs.empty() ? "" : "; ",
+                             needs));
+  }
+  for (const Verdict& verdict : fixed.left.verdicts) {
+    if (verdict.loads && verdict.sound && !verdict.not_checked.empty()) {
+      context.note(fmt::format("{}: not checked: {}", verdict.profile, verdict.not_checked));
+    }
+    planning.verdicts.push_back({conversion.out, verdict});
+  }
+  return std::move(fixed.checkpoint);
+}
+
+Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conversion) {
+  const Format* format = find_format(checkpoint.format);
+  CKPT_CHECK(format != nullptr);
+  LayoutOptions options;
+  options.out_name = conversion.out.filename().string();
+  options.max_file_bytes = conversion.shard_bytes;
+  options.max_file_tensors = conversion.split_tensors;
+  if (conversion.split_tensors != 0 && checkpoint.format != "gguf") {
+    return fail_with_hint(ErrorCode::kUsage,
+                          "an OUT that ends in .gguf, or --shard-size SIZE instead",
+                          "--split-tensors: {} is {}; only .gguf files are split by tensors",
+                          conversion.out.string(), checkpoint.format);
+  }
+  options.header_slack_bytes = conversion.header_slack_bytes;
+  return format->lay_out(checkpoint, options, all_codecs());
+}
+
+// The files and folders that `conversion` names, beside what its plan reads.
+std::vector<InputPath> input_paths(const Conversion& conversion, const std::vector<Step>& steps) {
+  std::vector<InputPath> paths{{"IN", conversion.in},
+                               {"--tokenizer", conversion.tokenizer},
+                               {"--base", conversion.base},
+                               {"--imatrix", conversion.imatrix}};
+  for (const auto& [name, value] : conversion.flags.pairs()) {
+    if (is_path_flag(name, value)) paths.push_back({fmt::format("--{}", name), value});
+  }
+  for (const Step& step : steps) {
+    for (const auto& [key, value] : step.options.pairs()) {
+      if (!is_path_option(*step.transform, key, value)) continue;
+      paths.push_back({fmt::format("--step {}:{}", step.transform->name, key), value});
+    }
+  }
+  std::erase_if(paths, [](const InputPath& input) { return input.path.empty(); });
+  return paths;
+}
+
+// The output that `planning` asks for, made from `checkpoint`, at the end of the plan.
+Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  auto converted = apply_added_steps(std::move(checkpoint), planning);
+  if (!converted) return Failure(in_input(std::move(converted.error()), conversion.in));
+  CKPT_ASSIGN(converted, mended_for(std::move(*converted), planning));
+  CKPT_ASSIGN(Layout layout, lay_out_for(*converted, conversion));
+  CKPT_ASSIGN(const bool into, goes_into(conversion.out, layout));
+  plan.outputs.push_back({conversion.out, std::move(*converted), std::move(layout), into});
+  return {};
+}
+
+// What is typed of a projector and cannot be meant.
+Status check_projector_options(const Conversion& conversion, const Checkpoint& checkpoint) {
+  const bool beside = !conversion.mmproj.empty();
+  if (!beside && !conversion.mmproj_only) return {};
+  const std::string_view option = beside ? "--mmproj" : "--mmproj-only";
+  if (beside && conversion.mmproj_only) {
+    return fail_with_hint(ErrorCode::kUsage, "one of them",
+                          "--mmproj {} and --mmproj-only, which makes OUT the projector",
+                          conversion.mmproj.string());
+  }
+  if (beside && !is_gguf_path(conversion.mmproj)) {
+    return fail(ErrorCode::kUsage, "--mmproj {}: a projector is a file that ends in .gguf",
+                conversion.mmproj.string());
+  }
+  if (checkpoint.format == "gguf") {
+    return fail_with_hint(ErrorCode::kUsage, "the Hugging Face folder that it was made from",
+                          "{}: IN is a GGUF, which holds no towers to make a projector of", option);
+  }
+  if (conversion.mmproj_only && (conversion.shard_bytes != 0 || conversion.split_tensors != 0)) {
+    return fail_with_hint(ErrorCode::kUsage, "the same command without it",
+                          "{}: llama.cpp reads a projector from one file",
+                          conversion.shard_bytes != 0 ? "--split-size" : "--split-tensors");
+  }
+  if (conversion.mmproj_only && !conversion.profiles.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "--for where the language model is made",
+                          "--for {}: a projector alone is checked for no program",
+                          fmt::join(conversion.profiles, ", "));
+  }
+  return {};
+}
+
+// The conversion that makes the projector beside OUT: one file, of OUT's type where that is a type
+// of floats.
+Conversion projector_beside(const Conversion& conversion) {
+  Conversion out = conversion;
+  out.out = conversion.mmproj;
+  out.mmproj_only = true;
+  if (!is_float_type(out.to)) out.to.clear();
+  out.shard_bytes = 0;
+  out.split_tensors = 0;
+  out.profiles.clear();
+  return out;
+}
+
+// What planning leaves beside the plan.
+struct Planning {
+  const Imatrix& imatrix;
+  OptionUse use = {};
+  std::vector<std::string> notes = {};
+  std::vector<OutputVerdict> verdicts = {};
+
+  Context context(const Conversion& conversion) {
+    Context out = step_context(&notes);
+    out.is_only_shown = conversion.is_only_shown;
+    if (!conversion.imatrix.empty()) out.imatrix = &imatrix;
+    return out;
+  }
+};
+
+Result<Checkpoint> read_checkpoint(const fs::path& path) {
+  CKPT_ASSIGN(const Format* format, recognize(path));
+  return format->read(path, all_codecs());
+}
+
+// A person's own steps, and the tokenizer that was asked for.
+Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step>& steps,
+                                   const Conversion& conversion, Planning& planning) {
+  const Context context = planning.context(conversion);
+  if (!conversion.tokenizer.empty() && checkpoint.format != "gguf") {
+    CKPT_ASSIGN(const std::vector<Document> documents, read_documents(conversion.tokenizer));
+    CKPT_TRY(take_tokenizer_files(documents, conversion.tokenizer.string(), checkpoint));
+    planning.use.add("tokenizer");
+  }
+  for (const Step& step : steps) {
+    const std::string_view name = step.transform->name;
+    if (name == "quantize" || name == "export") planning.use.add("imatrix");
+  }
+  return apply_steps(steps, std::move(checkpoint), context);
+}
+
+struct OutputNotes {
+  std::string out;
+  std::vector<std::string> notes;
+};
+
+// Adds what was noted of each output; with its name, where it is not true of all.
+void add_notes(const std::vector<OutputNotes>& outputs, std::vector<std::string>& notes) {
+  for (const OutputNotes& output : outputs) {
+    for (const std::string& note : output.notes) {
+      const bool is_common = std::all_of(outputs.begin(), outputs.end(), [&](const auto& other) {
+        return std::find(other.notes.begin(), other.notes.end(), note) != other.notes.end();
+      });
+      notes.push_back(is_common ? note : fmt::format("{}: {}", output.out, note));
+    }
+  }
+}
+
+Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& conversion,
+                       Planning& planning) {
+  const Context context = planning.context(conversion);
+  Plan plan;
+  std::vector<OutputNotes> noted;
+  const auto add = [&](const Conversion& one) -> Status {
+    const auto before = static_cast<std::ptrdiff_t>(planning.notes.size());
+    CKPT_TRY(add_output(plan, checkpoint, {one, context, planning.use, planning.verdicts}));
+    const auto own = planning.notes.begin() + before;
+    noted.push_back({one.out.string(), {own, planning.notes.end()}});
+    planning.notes.erase(own, planning.notes.end());
+    return {};
+  };
+  CKPT_TRY(add(conversion));
+  for (const AlsoOutput& also : conversion.also) {
+    Conversion other = conversion;
+    other.out = also.out;
+    other.to = also.to;
+    other.is_beside_export = is_export_type(conversion.to);
+    other.is_beside_folder = plan.outputs[0].checkpoint.format != "gguf";
+    CKPT_TRY(add(other));
+  }
+  if (!conversion.mmproj.empty()) {
+    CKPT_TRY(add(projector_beside(conversion)));
+  }
+  add_notes(noted, planning.notes);
+  CKPT_TRY(check(plan));
+  return plan;
+}
+
+constexpr size_t kMaxComparedSteps = 16;
+
+// Notes what was taken and makes no difference for this model, by plans without it. Where such a
+// plan cannot be made, the option is needed.
+class IdleOptions {
+ public:
+  // `prepared`: what was read, after `steps`, the own ones. `plan`: what was made of it.
+  IdleOptions(const Checkpoint& prepared, const std::vector<Step>& steps,
+              const Conversion& conversion, const Plan& plan, Planning& planning)
+      : prepared_(prepared), steps_(steps), conversion_(conversion), planning_(planning) {
+    const std::vector<Tensor>& made = plan.outputs[0].checkpoint.tensors;
+    quantizes_ = std::any_of(made.begin(), made.end(), [](const Tensor& tensor) {
+      const bool has_codes = tensor.has_scales() || tensor.codec->block_values > 1;
+      return has_codes && !tensor.is_stored() && tensor.recoded().repack == nullptr;
+    });
+    // Fixes that --for asked for may read weights, and say themselves what they did.
+    conversion_.profiles.clear();
+  }
+
+  Status note() {
+    std::vector<std::string> names = options_to_compare(conversion_, planning_.notes);
+    if (quantizes_) std::erase(names, "to");  // seen without another plan
+    const bool compares_steps = may_repeat_steps();
+    if (names.empty() && !compares_steps) return {};
+    CKPT_ASSIGN(const std::string whole, digest(prepared_, conversion_));
+    for (const std::string& name : names) {
+      const Conversion other = without_option(conversion_, name);
+      const bool is_first = name == "tokenizer";  // taken before the steps
+      if (is_first && !compares_steps && !steps_.empty()) continue;
+      const auto found = is_first ? digest_from_start(steps_, other) : digest(prepared_, other);
+      if (found && *found == whole) say(fmt::format("--{}", name));
+    }
+    for (size_t i = 0; compares_steps && i < steps_.size(); ++i) {
+      std::vector<Step> others = steps_;
+      others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+      const auto found = digest_from_start(others, conversion_);
+      if (found && *found == whole) say(fmt::format("step {}", steps_[i].transform->name));
+    }
+    return {};
+  }
+
+ private:
+  void say(const std::string& option) {
+    planning_.notes.push_back(
+        fmt::format("{} has no effect: the output is the same without it", option));
+  }
+
+  Result<std::string> digest(const Checkpoint& checkpoint, const Conversion& tried) const {
+    Planning unsaid{planning_.imatrix};
+    CKPT_ASSIGN(const Plan plan, make_plan(checkpoint, tried, unsaid));
+    CKPT_ASSIGN(PlanDigest found, digest_of(plan, CKPT_VERSION));
+    return std::move(found.sha256);
+  }
+
+  Result<std::string> digest_from_start(const std::vector<Step>& steps,
+                                        const Conversion& tried) const {
+    Planning unsaid{planning_.imatrix};
+    CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(tried.in));
+    CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, tried, unsaid));
+    return digest(checkpoint, tried);
+  }
+
+  // Each is left out once, and all others are run again: for the few that a person types. Steps
+  // that read all weights to make a plan are run once.
+  bool may_repeat_steps() const {
+    if (steps_.empty() || steps_.size() > kMaxComparedSteps) return false;
+    return std::none_of(steps_.begin(), steps_.end(), [](const Step& step) {
+      const std::string_view name = step.transform->name;
+      return name == "mixed-to-nvfp4" || name == "awq-fold-repair";
+    });
+  }
+
+  const Checkpoint& prepared_;
+  const std::vector<Step>& steps_;
+  Conversion conversion_;
+  Planning& planning_;
+  bool quantizes_ = false;
+};
+
+}  // namespace
+
+Error in_input(Error error, const fs::path& input) {
+  const std::string text = error.text();
+  const std::string place = (input / "").parent_path().string();  // without a final '/'
+  const std::string_view rest = std::string_view(text).substr(std::min(place.size(), text.size()));
+  const bool is_named =
+      text.starts_with(place) && (rest.starts_with('/') || rest.starts_with(": "));
+  return is_named ? std::move(error) : std::move(error).in(input.string());
+}
+
+Result<PlannedConversion> plan_conversion(const Conversion& typed) {
+  PlannedConversion out;
+  Conversion conversion = typed;
+  CKPT_ASSIGN(conversion.out, target_path(typed.out));
+  CKPT_TRY(check_apart(conversion.in, conversion.out));
+  for (AlsoOutput& also : conversion.also) {
+    CKPT_ASSIGN(also.out, target_path(also.out));
+    CKPT_TRY(check_apart(conversion.in, also.out));
+  }
+  if (!conversion.mmproj.empty()) {
+    CKPT_ASSIGN(conversion.mmproj, target_path(conversion.mmproj));
+    CKPT_TRY(check_apart(conversion.in, conversion.mmproj));
+  }
+  CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(conversion.in));
+  CKPT_TRY(check_projector_options(conversion, checkpoint));
+  out.in_format = checkpoint.format;
+  Imatrix imatrix;
+  if (!conversion.imatrix.empty()) {
+    CKPT_ASSIGN(imatrix, read_imatrix(conversion.imatrix));
+  }
+  Planning planning{imatrix};
+  CKPT_TRY(check_whole_model(checkpoint, conversion, planning.context(conversion)));
+  CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
+  if (steps.empty()) steps = conversion.recipe_steps;
+  CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, conversion, planning));
+  CKPT_ASSIGN(out.plan, make_plan(checkpoint, conversion, planning));
+  CKPT_TRY(check_options_used(conversion, planning.use, step_context(&planning.notes)));
+  if (!conversion.given.empty()) {
+    CKPT_TRY(IdleOptions(checkpoint, steps, conversion, out.plan, planning).note());
+  }
+  CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), conversion.force));
+  // Several outputs of one source are told the same once.
+  for (std::string& note : planning.notes) {
+    const bool is_new = std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end();
+    if (is_new) out.notes.push_back(std::move(note));
+  }
+  out.verdicts = std::move(planning.verdicts);
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,21 @@
+// Sizes, counts and times, as people write and read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace ckpt {
+
+// "5.81 GB" (powers of ten, as disks are sold), "812 bytes".
+std::string human_bytes(uint64_t bytes);
+std::string human_count(uint64_t count);    // "9.41 B", "752 M", "1024"
+std::string human_seconds(double seconds);  // "4.2 s", "3 min 12 s"
+
+// "512M", "2GiB", "5GB", "1048576": K M G T mean powers of 1024 with "i" or alone, of 1000 with
+// "B".
+Result<uint64_t> parse_size(std::string_view text);
+
+}  // namespace ckpt

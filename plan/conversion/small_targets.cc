@@ -1,0 +1,207 @@
+// Single files: what stands where one is to be written is looked at before it is replaced.
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "core/base/printable.h"
+#include "core/base/words.h"
+#include "core/io/bytes.h"
+#include "core/io/folder.h"
+#include "core/json/json_edit.h"
+#include "core/resume/unfinished.h"
+#include "formats/formats.h"
+#include "plan/conversion/targets.h"
+#include "publish/publish.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kMaxPlanFileBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxReportBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxCardBytes = uint64_t{32} << 20;
+constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
+
+bool is_markdown_name(const fs::path& path) {
+  const std::string ending = lower_case(path.extension().string());
+  return ending == ".md" || ending == ".markdown" || ending == ".txt";
+}
+
+bool is_record(std::string_view name, const std::string& text) {
+  if (name == kSumsName) return parse_sha256sums(text).has_value();
+  if (name == kSignatureName) return parse_bundle(text).has_value();
+  const auto json = JsonText::parse(text);
+  if (!json || !json->find_text("_type").value_or("").starts_with("https://in-toto.io/")) {
+    return false;
+  }
+  const JsonText* at = &*json;
+  for (const char* key : {"predicate", "runDetails", "builder"}) {
+    at = at == nullptr ? nullptr : at->find(key);
+  }
+  return at != nullptr && at->find_text("id") == std::string(kBuilderId);
+}
+
+// Whether sums list what publish would list: somebody's own list of some files says more than the
+// folder can tell again.
+Result<bool> lists_whole_folder(const fs::path& folder, const std::string& text) {
+  const auto sums = parse_sha256sums(text);
+  if (!sums) return false;
+  std::vector<std::string> left_out = unpublished_paths();
+  left_out.emplace_back(kSumsName);
+  left_out.emplace_back(kSignatureName);
+  CKPT_ASSIGN(const auto entries, list_folder(folder, left_out));
+  std::set<std::string_view> listed, present;
+  for (const FileDigest& file : *sums) listed.insert(file.name);
+  for (const FolderEntry& entry : entries) present.insert(entry.path);
+  return listed == present;
+}
+
+bool is_plan(const fs::path& path) {
+  const auto text = read_small(path, kMaxPlanFileBytes);
+  if (!text) return false;
+  const auto json = JsonText::parse(*text);
+  return json && json->find("ckpt_plan") != nullptr;
+}
+
+bool is_report(const fs::path& path) {
+  const auto text = read_small(path, kMaxReportBytes);
+  return text && text->find(kReportMark) != text->npos;
+}
+
+bool is_imatrix(const fs::path& path) { return read_imatrix_sums(path).has_value(); }
+
+// A kind of file that --force replaces, and no other.
+struct OwnKind {
+  std::string_view option, name, names;
+  bool (*is_one)(const fs::path& path);
+};
+
+Status check_own_target(const fs::path& path, bool force, const OwnKind& kind) {
+  CKPT_TRY(refuse_stdout(path));
+  CKPT_TRY(check_parent(path));
+  CKPT_TRY(refuse_link(path, kind.option));
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
+  if (!force) {
+    return fail_with_hint(ErrorCode::kUsage,
+                          fmt::format("another name, or --force if it is an older {}", kind.name),
+                          "{} {}: exists already", kind.option, path.string());
+  }
+  if (kind.is_one(path)) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another name",
+                        "{} {}: exists and is no {}; --force replaces only {}", kind.option,
+                        path.string(), kind.name, kind.names);
+}
+
+Status link_failure(const fs::path& path, const std::string& hint) {
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  const fs::path shown = error ? fs::read_symlink(path, error) : target;
+  return fail_with_hint(ErrorCode::kUsage, hint,
+                        "{}: a link to {}; links are neither replaced nor followed", path.string(),
+                        shown.string());
+}
+
+}  // namespace
+
+Status refuse_stdout(const fs::path& path) {
+  if (path != "-") return {};
+  return fail_with_hint(ErrorCode::kUsage, "a file name, or ./- for a file called that",
+                        "-: only a plan goes to stdout (--plan-out -)");
+}
+
+Status refuse_link(const fs::path& path, std::string_view option) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(path, error))) return {};
+  const fs::path target = fs::canonical(path, error);
+  const std::string name = error ? "another name" : shell_path(target.string());
+  return link_failure(path, option.empty() || error ? name : fmt::format("{} {}", option, name));
+}
+
+Status refuse_link_at(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(path, error))) return {};
+  return link_failure(path, "rm " + shell_path(path.string()));
+}
+
+Status check_plan_target(const fs::path& path, bool force) {
+  return check_own_target(path, force, {"--plan-out", "plan", "plans", is_plan});
+}
+
+Status check_report_target(const fs::path& path, bool force) {
+  return check_own_target(path, force, {"--out", "report", "reports", is_report});
+}
+
+Status check_imatrix_target(const fs::path& path, bool force) {
+  return check_own_target(path, force,
+                          {"--out", "importance matrix", "importance matrices", is_imatrix});
+}
+
+Result<std::string> read_card(const fs::path& path) {
+  CKPT_TRY(refuse_unfinished_output(parent_of(path)));
+  CKPT_TRY(check_parent(path));
+  CKPT_TRY(refuse_link(path, "--card"));
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return std::string();
+  const auto refused = [&](std::string_view found) {
+    return fail_with_hint(ErrorCode::kUsage, "--card README.md",
+                          "--card {}: {}; expected a new file, or Markdown to put the block into",
+                          path.string(), found);
+  };
+  if (!is_markdown_name(path)) return refused("exists already");
+  CKPT_ASSIGN(std::string text, read_small(path, kMaxCardBytes));
+  if (text.find('\0') != text.npos) return refused("exists and is no text");
+  return text;
+}
+
+Result<bool> is_stale_record(const fs::path& folder, std::string_view name) {
+  const fs::path path = folder / name;
+  std::error_code error;
+  if (fs::symlink_status(path, error).type() != fs::file_type::regular) return false;
+  CKPT_ASSIGN(const std::string text, read_small(path, kMaxRecordBytes));
+  if (name == kReportName) return text.find(kReportMark) != text.npos;
+  if (name == kSumsName) return lists_whole_folder(folder, text);
+  return name == kProvenanceName && is_record(name, text);
+}
+
+Status check_published_targets(const fs::path& folder) {
+  for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
+    const fs::path path = folder / name;
+    CKPT_ASSIGN(const bool exists, is_there(path));
+    if (!exists) continue;
+    CKPT_TRY(refuse_link_at(path));
+    CKPT_ASSIGN(const std::string text, read_small(path, kMaxRecordBytes));
+    if (is_record(name, text)) continue;
+    return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_path(path.string())),
+                          "{}: is not what ckpt publish writes under this name", path.string());
+  }
+  return {};
+}
+
+bool has_published_report(const fs::path& folder) {
+  constexpr uint64_t kMaxPageBytes = uint64_t{64} << 20;
+  const fs::path path = folder / kReportName;
+  std::error_code error;
+  if (fs::symlink_status(path, error).type() != fs::file_type::regular) {
+    return false;
+  }
+  const auto text = read_small(path, kMaxPageBytes);
+  return text && text->find(kReportMark) != text->npos;
+}
+
+Status check_published_report(const fs::path& folder) {
+  const fs::path path = folder / kReportName;
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
+  CKPT_TRY(refuse_link_at(path));
+  if (has_published_report(folder)) return {};
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_path(path.string())),
+                        "{}: is no report of ckpt, and --report would replace it", path.string());
+}
+
+Result<std::string> read_small(const fs::path& path, uint64_t limit_bytes) {
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  return read_text(*source, limit_bytes);
+}
+
+}  // namespace ckpt

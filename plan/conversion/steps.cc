@@ -1,0 +1,126 @@
+#include "plan/conversion/steps.h"
+
+#include <algorithm>
+
+#include "core/base/nearest.h"
+#include "core/resume/unfinished.h"
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+Result<Checkpoint> open_checkpoint(const std::filesystem::path& path) {
+  CKPT_ASSIGN(const Format* format, recognize(path));
+  return format->read(path, all_codecs());
+}
+
+Result<std::string> read_file_text(const std::filesystem::path& path, uint64_t limit_bytes) {
+  CKPT_TRY(refuse_unfinished_output(path));
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  return read_text(*source, limit_bytes);
+}
+
+// Where the value that starts with a double quote ends: at a quote with nothing or another option
+// behind it, so that JSON may stand between; npos when there is none.
+size_t closing_quote(std::string_view text, const Transform& transform) {
+  const auto ends_value = [&](std::string_view rest) {
+    if (rest.empty()) return true;
+    if (rest[0] != ',') return false;
+    const std::string_view key = rest.substr(1, rest.find('=') - 1);
+    return find_rule(transform.options, key) != nullptr;
+  };
+  size_t quote = text.find('"', 1);
+  while (quote != text.npos && !ends_value(text.substr(quote + 1)))
+    quote = text.find('"', quote + 1);
+  return quote;
+}
+
+}  // namespace
+
+Status add_option(Step& step, std::string_view key, std::string value) {
+  const Transform& transform = *step.transform;
+  const OptionRule* rule = find_rule(transform.options, key);
+  if (rule == nullptr) return unknown_option(transform.options, transform.name, key);
+  auto checked = check_value(*rule, value, fmt::format("{}:{}=", transform.name, key));
+  if (!checked) {
+    if (checked.error().hint.empty()) checked.error().hint = "ckpt list steps";
+    return checked;
+  }
+  step.options.add(std::string(key), std::move(value));
+  return {};
+}
+
+Result<Step> parse_step(std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  Step step{find_transform(name), {}};
+  if (step.transform == nullptr) {
+    std::vector<std::string> names;
+    for (const Transform* each : all_transforms()) names.emplace_back(each->name);
+    const std::string near = nearest(name, names);
+    return fail_with_hint(ErrorCode::kUsage,
+                          near.empty() ? "ckpt list steps" : fmt::format("--step {}", near),
+                          "step '{}' is not known", name);
+  }
+  std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
+  while (!rest.empty()) {
+    const size_t equals = rest.find('=');
+    const std::string_view key = rest.substr(0, equals);
+    const OptionRules rules = step.transform->options;
+    if (equals == rest.npos || find_rule(rules, key) == nullptr) {
+      return unknown_option(rules, name, key);
+    }
+    rest.remove_prefix(equals + 1);
+    const bool quoted = !rest.empty() && rest[0] == '"';
+    const size_t end = quoted ? closing_quote(rest, *step.transform) : rest.find(',');
+    if (quoted && end == rest.npos) {
+      return fail(ErrorCode::kUsage, "step '{}': a double quote is not closed", text);
+    }
+    std::string value(rest.substr(quoted ? 1 : 0, end - (quoted ? 1 : 0)));
+    CKPT_TRY(add_option(step, key, std::move(value)));
+    rest.remove_prefix(std::min(rest.size(), end == rest.npos ? end : end + (quoted ? 1 : 0)));
+    if (!rest.empty() && rest[0] == ',') rest.remove_prefix(1);
+  }
+  return step;
+}
+
+Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts) {
+  std::vector<Step> steps;
+  for (const std::string& text : texts) {
+    CKPT_ASSIGN(Step step, parse_step(text));
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+bool is_path_option(const Transform& step, std::string_view key, std::string_view value) {
+  const OptionRule* rule = find_rule(step.options, key);
+  return rule != nullptr && rule->is_path(value);
+}
+
+Touches touches(const std::vector<Step>& steps) {
+  Touches most = Touches::kDocuments;
+  for (const Step& step : steps) most = std::max(most, step.transform->touches);
+  return most;
+}
+
+Context step_context(std::vector<std::string>* notes) {
+  return {all_codecs(), nullptr, notes, open_checkpoint, read_documents, read_file_text};
+}
+
+Result<Checkpoint> apply_steps(const std::vector<Step>& steps, Checkpoint checkpoint,
+                               const Context& context) {
+  if (steps.size() > kMaxSteps) {
+    return fail(ErrorCode::kUsage, "{} steps; expected at most {}", steps.size(), kMaxSteps);
+  }
+  for (const Step& step : steps) {
+    CKPT_ASSIGN(checkpoint,
+                in(fmt::format("step {}", step.transform->name),
+                   step.transform->apply(std::move(checkpoint), step.options, context)));
+  }
+  return checkpoint;
+}
+
+}  // namespace ckpt

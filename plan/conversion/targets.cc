@@ -1,0 +1,295 @@
+#include "plan/conversion/targets.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/base/printable.h"
+#include "core/io/folder.h"
+#include "core/io/ownership.h"
+#include "core/model/computed_source.h"
+#include "core/outputs/place.h"
+#include "core/resume/found_ledgers.h"
+#include "formats/formats.h"
+#include "plan/conversion/added_steps.h"
+#include "plan/conversion/replaced_folder.h"
+#include "quantizers/quantizers.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+// What each input file is called in messages, by device and inode.
+using Inputs = std::map<std::pair<uint64_t, uint64_t>, std::string>;
+
+// What stands there itself, no link followed; nullopt for nothing.
+Result<std::optional<struct stat>> look_at(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+  return io_failure(path, "cannot be looked at", errno);
+}
+
+// ---- what is read -------------------------------------------------------------------------------
+
+void add_file(Inputs& inputs, const fs::path& path, const std::string& what) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  inputs.try_emplace({status.st_dev, status.st_ino}, fmt::format("{} ({})", what, path.string()));
+}
+
+// The files of a folder and of those in it: weights that lie deeper come with the plan.
+void add_folder(Inputs& inputs, const InputPath& input) {
+  std::error_code error, ignored;
+  for (fs::directory_iterator entry(input.path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    add_file(inputs, entry->path(), input.what);
+    if (!entry->is_directory(ignored)) continue;
+    fs::directory_iterator below(entry->path(), ignored);
+    for (; !ignored && below != end; below.increment(ignored)) {
+      add_file(inputs, below->path(), input.what);
+    }
+  }
+}
+
+Inputs files_read(const Plan& plan, const std::vector<InputPath>& paths) {
+  Inputs inputs;
+  std::error_code ignored;
+  for (const InputPath& input : paths) {
+    if (fs::is_directory(input.path, ignored)) {
+      add_folder(inputs, input);
+    } else {
+      add_file(inputs, input.path, input.what);
+    }
+  }
+  each_source(plan, [&](const ByteSource& source) {
+    const FileState* state = source.file_state();
+    if (state == nullptr) return;
+    inputs.try_emplace({state->device, state->inode},
+                       fmt::format("read for it ({})", source.name()));
+  });
+  return inputs;
+}
+
+// ---- what is written ----------------------------------------------------------------------------
+
+Status refuse_input(const Inputs& inputs, const fs::path& target) {
+  CKPT_ASSIGN(const auto status, look_at(target));
+  if (!status || !S_ISREG(status->st_mode)) return {};
+  const auto found = inputs.find({status->st_dev, status->st_ino});
+  if (found == inputs.end()) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another OUT, in a folder without inputs",
+                        "{}: would be replaced, and is {}", target.string(), found->second);
+}
+
+// A file, or all files of a folder.
+Status refuse_inputs_in(const Inputs& inputs, const fs::path& target) {
+  CKPT_ASSIGN(const auto status, look_at(target));
+  if (!status) return {};
+  if (!S_ISDIR(status->st_mode)) return refuse_input(inputs, target);
+  CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(target, {}));
+  for (const FolderEntry& entry : entries) CKPT_TRY(refuse_input(inputs, target / entry.path));
+  return {};
+}
+
+// Whether a run, or a share of one, has left a ledger of this output.
+bool has_ledger(const Output& output) {
+  const fs::path ledger = ledger_path(output);
+  std::error_code error;
+  for (fs::directory_iterator entry(parent_of(ledger), error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(ledger.filename().string())) return true;
+  }
+  return false;
+}
+
+// "OUT.partial" that no ledger speaks of was made by somebody else. Shares have ledgers beside the
+// first output alone.
+Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs::path& partial) {
+  CKPT_ASSIGN(const bool exists, is_there(partial));
+  if (!exists || has_ledger(output) || has_ledger(plan.outputs[0])) return {};
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      fmt::format("mv {} elsewhere, or another OUT", shell_path(partial.string())),
+      "{}: is in the way, and not what a run that was interrupted leaves (it has "
+      "no ledger)",
+      partial.string());
+}
+
+// ---- what --force replaces ----------------------------------------------------------------------
+
+bool is_mount_point(const fs::path& path) {
+  struct statx status {};
+  return ::statx(AT_FDCWD, path.c_str(), AT_NO_AUTOMOUNT, STATX_TYPE, &status) == 0 &&
+         (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+Status check_replaceable_folder(Output& output) {
+  if (is_mount_point(output.path)) {
+    return fail_with_hint(ErrorCode::kUsage, shell_path((output.path / "NAME").string()),
+                          "{}: a mount point, which --force cannot replace", output.path.string());
+  }
+  CKPT_ASSIGN(output.replaced, replaceable_files(output));
+  return {};
+}
+
+// By content: what is removed must not hang on a name.
+Status check_replaceable_file(const fs::path& path) {
+  const auto source = open_file(path);
+  std::array<std::byte, 4> magic{};
+  const bool is_gguf =
+      source && (*source)->read(0, magic) && std::memcmp(magic.data(), "GGUF", 4) == 0;
+  const Format* safetensors = find_format("safetensors");
+  CKPT_CHECK(safetensors != nullptr);
+  if (is_gguf || safetensors->read(path, all_codecs())) return {};
+  return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
+                        "{}: exists and does not look like a checkpoint; --force replaces only "
+                        "checkpoints",
+                        path.string());
+}
+
+Status check_replaceable(Output& output) {
+  const bool is_folder = output.layout.is_folder;
+  std::vector<fs::path> names{output.path};
+  if (!is_folder) {
+    names.clear();
+    for (const OutputFile& file : output.layout.files) names.push_back(final_path(output, file));
+  }
+  for (const fs::path& name : names) {
+    CKPT_TRY(refuse_link(name, ""));
+    CKPT_ASSIGN(const auto status, look_at(name));
+    if (!status) continue;
+    if (S_ISDIR(status->st_mode) && !is_folder) {
+      return fail_with_hint(ErrorCode::kUsage, shell_path((name / "NAME.gguf").string()),
+                            "{}: is a folder; expected a file or nothing", name.string());
+    }
+    CKPT_TRY(S_ISDIR(status->st_mode) ? check_replaceable_folder(output)
+                                      : check_replaceable_file(name));
+  }
+  return {};
+}
+
+Status check_output(const Plan& plan, Output& output, const Inputs& inputs, bool force) {
+  std::vector<fs::path> temporaries, finals;
+  if (output.layout.is_folder) {
+    temporaries.push_back(partial_path(output));
+    finals.push_back(output.path);
+  } else {
+    for (const OutputFile& file : output.layout.files) {
+      temporaries.push_back(partial_path(output, file));
+      finals.push_back(final_path(output, file));
+    }
+  }
+  for (const fs::path& path : temporaries) {
+    CKPT_TRY(require_ours(path, Guard::kOwner));
+    CKPT_TRY(refuse_inputs_in(inputs, path));
+    CKPT_TRY(refuse_unknown_leftovers(plan, output, path));
+  }
+  if (output.layout.is_folder) CKPT_TRY(check_unfinished_folder(output));
+  CKPT_TRY(refuse_input(inputs, ledger_path(output)));
+  if (!force || output.goes_into) return {};
+  for (const fs::path& path : finals) CKPT_TRY(refuse_inputs_in(inputs, path));
+  return check_replaceable(output);
+}
+
+bool is_inside(const fs::path& inner, const fs::path& outer) {
+  const auto [outer_end, inner_at] =
+      std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return outer_end == outer.end();
+}
+
+// One output that replaces a folder must not take another one with it.
+Status check_outputs_apart(const Plan& plan) {
+  std::vector<std::pair<fs::path, const Output*>> paths;
+  std::error_code error;
+  for (const Output& output : plan.outputs) {
+    const fs::path own = fs::weakly_canonical(output.path, error);
+    const fs::path partial = fs::weakly_canonical(partial_path(output), error);
+    for (const auto& [path, other] : paths) {
+      if (other == &output) continue;
+      if (!is_inside(own, path) && !is_inside(path, own) && !is_inside(partial, path)) continue;
+      return fail_with_hint(ErrorCode::kUsage, "outputs beside each other",
+                            "{} and {}: one output lies where the other is made",
+                            output.path.string(), other->path.string());
+    }
+    paths.emplace_back(own, &output);
+    paths.emplace_back(partial, &output);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<fs::path> target_path(const fs::path& typed) {
+  CKPT_TRY(refuse_stdout(typed));
+  fs::path out = typed;
+  while (!out.has_filename() && out.has_relative_path()) out = out.parent_path();
+  const bool is_file_name = out.extension() == ".gguf" || out.extension() == ".safetensors";
+  if (out != typed && is_file_name) {
+    return fail_with_hint(ErrorCode::kUsage, shell_path(out.string()),
+                          "{}: the name of a folder; '{}' is the name of one file", typed.string(),
+                          out.filename().string());
+  }
+  if (out.filename() != "." && out.filename() != "..") return out;
+  std::error_code error;
+  const fs::path named = fs::weakly_canonical(fs::absolute(out, error), error);
+  return error ? out : named;
+}
+
+Status check_apart(const fs::path& in, const fs::path& out) {
+  std::error_code error;
+  const fs::path source = fs::weakly_canonical(in, error);
+  const fs::path target = fs::weakly_canonical(out, error);
+  if (source.empty() || target.empty()) return {};
+  if (source == target || fs::equivalent(in, out, error)) {
+    return fail_with_hint(ErrorCode::kUsage, "another OUT", "{}: OUT is IN", out.string());
+  }
+  if (is_inside(target, source)) {
+    return fail_with_hint(ErrorCode::kUsage, "an OUT beside IN", "{}: OUT lies inside IN ({})",
+                          out.string(), in.string());
+  }
+  if (is_inside(source, target)) {
+    return fail_with_hint(ErrorCode::kUsage, "an OUT beside IN", "{}: IN ({}) lies inside OUT",
+                          out.string(), in.string());
+  }
+  return {};
+}
+
+Result<bool> goes_into(const fs::path& out, const Layout& layout) {
+  constexpr std::string_view kTemporary = ".ckpt-partial";
+  std::error_code error;
+  if (!layout.is_folder || !fs::is_directory(out, error)) return false;
+  bool is_empty = true, is_begun = false;
+  fs::directory_iterator entry(out, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    // Of the file system, at the top of many a disk.
+    is_empty = is_empty && (name == "lost+found" || name.starts_with(kTemporary));
+    is_begun = is_begun || name.starts_with(std::string(kTemporary) + ".ledger");
+  }
+  if (!error) return is_empty || is_begun;
+  return io_failure(out, "cannot be listed", error.value());
+}
+
+Status check_new_out(const fs::path& out) {
+  Layout layout;
+  layout.is_folder = !is_gguf_path(out);
+  CKPT_ASSIGN(const bool into, goes_into(out, layout));
+  return into ? Status() : refuse_existing(out);
+}
+
+Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, bool force) {
+  CKPT_TRY(check_outputs_apart(plan));
+  const Inputs files = files_read(plan, inputs);
+  for (Output& output : plan.outputs) CKPT_TRY(check_output(plan, output, files, force));
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,56 @@
+// ckpt::plan, for programs: what the commands do, as functions (docs/LIBRARY.md). They print
+// nothing and keep no state of the process; several may run at a time, each in its own thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/model/findings.h"
+#include "core/outputs/execute_options.h"
+#include "plan/conversion/observer.h"
+
+namespace ckpt {
+
+// Options in the words of the commands, which docs/RECIPES.md lists.
+struct ConvertOptions {
+  std::string to = {};                     // "q4_k_m", "nvfp4"; empty: keep existing types
+  std::vector<std::string> profiles = {};  // programs that OUT is fixed for: "vllm-0.17"
+  std::vector<std::string> steps = {};     // "name:key=value,..."
+  // All others by their names: {"imatrix", "imatrix.gguf"}, {"pure", "yes"}.
+  std::vector<std::pair<std::string, std::string>> more = {};
+  bool force = false;    // replace OUT, if it holds nothing but a checkpoint
+  unsigned threads = 0;  // 0 = all cores
+  uint64_t memory_bytes = uint64_t{512} << 20;
+};
+
+struct Converted {
+  ExecuteReport report;
+  std::vector<Verdict> verdicts;  // of `profiles`
+};
+
+// Reads IN, a Hugging Face folder or a file, and writes OUT, a .gguf file or a folder, which
+// appears complete or not at all. Fails: as `ckpt convert`; kInterrupted when `observer` cancels.
+Result<Converted> convert(const std::filesystem::path& in, const std::filesystem::path& out,
+                          const ConvertOptions& options = {}, Observer* observer = nullptr);
+
+// Changes a checkpoint in place by `steps`: all files that differ, or none. Finishes a patch that
+// was interrupted first. Fails: as `ckpt patch`.
+Result<ExecuteReport> patch(const std::filesystem::path& path,
+                            const std::vector<std::string>& steps, Observer* observer = nullptr);
+
+struct DoctorOptions {
+  std::vector<std::string> profiles = {};  // empty: every profile that knows the model
+  std::string base = {};                   // the unquantized model, for fixes that need it
+  bool deep = false;                       // read the tensors too
+};
+
+// Whether programs will load `path` and compute what it means, and what fixes it. Fails: as
+// `ckpt doctor`; a checkpoint that cannot be read gets its verdicts.
+Result<Diagnosis> doctor(const std::filesystem::path& path, const DoctorOptions& options = {},
+                         Observer* observer = nullptr);
+
+}  // namespace ckpt

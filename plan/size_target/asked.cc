@@ -1,0 +1,74 @@
+#include <charconv>
+
+#include "plan/conversion/added_steps.h"
+#include "plan/conversion/sizes.h"
+#include "plan/size_target/size_target.h"
+
+namespace ckpt {
+namespace {
+
+constexpr double kMostBits = 32;
+
+// What says types beside a target: each would take the choice away.
+Status check_alone(const Conversion& conversion, const std::string& target) {
+  const auto refuse = [&](std::string_view option, std::string_view why) {
+    return fail_with_hint(ErrorCode::kUsage, "one of them", "{} and {}: {}", target, option, why);
+  };
+  const bool is_folder = !is_gguf_path(conversion.out);
+  const bool has_folder_type = is_export_type(conversion.to) && conversion.to != "fp8";
+  if (!conversion.to.empty() && !(is_folder && has_folder_type)) {
+    return refuse(fmt::format("--to {}", conversion.to),
+                  is_folder ? "layers of a folder become nvfp4 (or nvfp4-w4a16), fp8 or stay"
+                            : "a target chooses the types itself");
+  }
+  if (conversion.flags.has("pure")) return refuse("--pure", "one type leaves nothing to choose");
+  if (!conversion.also.empty()) {
+    return refuse("--also",
+                  "the types are chosen for one file; make the other by a second command");
+  }
+  if (conversion.mmproj_only) return refuse("--mmproj-only", "a projector is not quantized so far");
+  return {};
+}
+
+Result<double> parse_bits(const std::string& text) {
+  double bits = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, bits);
+  if (error == std::errc() && rest == end && bits > 0 && bits <= kMostBits) return bits;
+  return fail(ErrorCode::kUsage, "--target-bits '{}'; expected bits a weight, like 4.6", text);
+}
+
+// "24 GB" is what people write.
+Result<uint64_t> parse_target_size(std::string text) {
+  const size_t space = text.find(' ');
+  const bool is_between = space != text.npos && space > 0 && space + 1 < text.size() &&
+                          text[space - 1] >= '0' && text[space - 1] <= '9' &&
+                          !(text[space + 1] >= '0' && text[space + 1] <= '9');
+  if (is_between) text.erase(space, 1);
+  CKPT_ASSIGN(const uint64_t bytes, in("--target-size", parse_size(text)));
+  if (bytes > 0) return bytes;
+  return fail(ErrorCode::kUsage, "--target-size {}: no file; expected a size, like 24GB", text);
+}
+
+}  // namespace
+
+Result<std::optional<SizeTarget>> read_size_target(const Conversion& conversion) {
+  const bool has_size = !conversion.target_size.empty(), has_bits = !conversion.target_bits.empty();
+  if (!has_size && !has_bits) return std::optional<SizeTarget>();
+  if (has_size && has_bits) {
+    return fail_with_hint(ErrorCode::kUsage, "one of them", "--target-size {} and --target-bits {}",
+                          conversion.target_size, conversion.target_bits);
+  }
+  SizeTarget out;
+  if (has_size) {
+    out.text = fmt::format("--target-size {}", conversion.target_size);
+    CKPT_ASSIGN(out.size_bytes, parse_target_size(conversion.target_size));
+  } else {
+    out.text = fmt::format("--target-bits {}", conversion.target_bits);
+    CKPT_ASSIGN(out.bits, parse_bits(conversion.target_bits));
+  }
+  CKPT_TRY(check_alone(conversion, out.text));
+  return std::optional(std::move(out));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,169 @@
+#include "plan/size_target/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <optional>
+
+#include "core/base/threads.h"
+#include "core/chunks/evaluate.h"
+
+namespace ckpt {
+namespace {
+
+// Sampled rows that lie in one matrix of a stack, whose columns have the same weights.
+struct MatrixRows {
+  ConstFloatRows rows;
+  std::span<const float> weights;  // empty: all the same
+};
+
+std::vector<MatrixRows> split_by_matrix(const TypesToMeasure& tensor, const RowSample& sample) {
+  const uint64_t columns = tensor.values.row_values();
+  const uint64_t matrices =
+      tensor.weights == nullptr ? 1 : tensor.weights->weights.size() / columns;
+  const uint64_t matrix_rows = std::max<uint64_t>(1, tensor.values.rows() / matrices);
+  std::vector<MatrixRows> out;
+  for (size_t first = 0, end = 0; first < sample.rows.size(); first = end) {
+    const uint64_t matrix = sample.rows[first] / matrix_rows;
+    while (end < sample.rows.size() && sample.rows[end] / matrix_rows == matrix) ++end;
+    const auto values = std::span(sample.values).subspan(first * columns, (end - first) * columns);
+    std::span<const float> weights;
+    if (tensor.weights != nullptr) {
+      weights = std::span(tensor.weights->weights).subspan(matrix * columns, columns);
+    }
+    out.push_back({{values, columns}, weights});
+  }
+  return out;
+}
+
+struct Squares {
+  double signal = 0, noise = 0;
+};
+
+void add_squares(const MatrixRows& matrix, std::span<const float> decoded, Squares& out) {
+  const uint64_t columns = matrix.rows.row_values;
+  for (size_t i = 0; i < decoded.size(); ++i) {
+    const double weight = matrix.weights.empty() ? 1 : double{matrix.weights[i % columns]};
+    const double value = matrix.rows.values[i], error = value - double{decoded[i]};
+    out.signal += weight * value * value;
+    out.noise += weight * error * error;
+  }
+}
+
+bool searches(const Codec& codec, ScaleSearch search) {
+  const auto type = plain_dtype(codec);
+  const bool has_best = type == Dtype::kQ4K || type == Dtype::kQ5K || type == Dtype::kQ6K;
+  return codec.scheme == Scheme::kNvfp4 || (has_best && search == ScaleSearch::kBest);
+}
+
+// Bytes of rows in each part of a codec.
+struct CodedRows {
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<std::span<std::byte>> parts;
+  std::vector<std::span<const std::byte>> written;
+
+  CodedRows(const Codec& codec, uint64_t rows, uint64_t columns) {
+    for (const PartRule& rule : codec.parts) {
+      bytes.emplace_back(part_shape(rule, rows, columns).size_bytes);
+    }
+    for (auto& part : bytes) parts.emplace_back(part);
+    for (auto& part : bytes) written.emplace_back(part);
+  }
+};
+
+double error_of(const Codec& codec, const std::vector<MatrixRows>& matrices, ScaleSearch search) {
+  Squares sum;
+  Stats stats;
+  if (codec.needs_stats) {
+    for (const MatrixRows& matrix : matrices) codec.scan(matrix.rows, stats);
+    stats.own_amax = stats.amax;
+  }
+  std::vector<float> decoded;
+  for (const MatrixRows& matrix : matrices) {
+    const uint64_t rows = matrix.rows.rows(), columns = matrix.rows.row_values;
+    CodedRows coded(codec, rows, columns);
+    decoded.resize(matrix.rows.values.size());
+    EncodeContext context{stats, matrix.weights};
+    if (searches(codec, search)) context.options.search = search;
+    codec.encode(matrix.rows, context, coded.parts);
+    codec.decode(coded.written, {decoded, columns});
+    add_squares(matrix, decoded, sum);
+  }
+  return sum.signal > 0 ? sum.noise / sum.signal : 0;
+}
+
+// Threads take tensor after tensor.
+class Measuring {
+ public:
+  Measuring(const std::vector<TypesToMeasure>& tensors, const MeasureOptions& options)
+      : tensors_(tensors), options_(options), errors_(tensors.size()) {
+    for (const TypesToMeasure& tensor : tensors) total_ += work_of(tensor);
+  }
+
+  Result<std::vector<std::vector<double>>> run() {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    const unsigned count = options_.threads == 0 ? cores : options_.threads;
+    auto threads = start_threads(count - 1, [this] { work(); });
+    work();
+    for (std::thread& thread : threads) thread.join();
+    if (failure_) return std::move(*failure_);
+    return std::move(errors_);
+  }
+
+ private:
+  static uint64_t work_of(const TypesToMeasure& tensor) {
+    return std::min(tensor.values.values(), kMeasuredValues) * tensor.codecs.size();
+  }
+
+  void work() {
+    while (true) {
+      const size_t i = next_.fetch_add(1);
+      if (i >= tensors_.size() || is_failed_.load()) return;
+      auto measured = measure(tensors_[i]);
+      const std::lock_guard lock(mutex_);
+      if (!measured) {
+        // The first in order is reported, however many threads there are.
+        if (i < failed_at_) failure_.emplace(std::move(measured.error()));
+        failed_at_ = std::min(failed_at_, i);
+        is_failed_.store(true);
+        return;
+      }
+      errors_[i] = std::move(*measured);
+      done_ += work_of(tensors_[i]);
+      if (options_.progress != nullptr) options_.progress->advanced(done_, total_);
+    }
+  }
+
+  Result<std::vector<double>> measure(const TypesToMeasure& tensor) const {
+    CKPT_ASSIGN(RowSample sample, sample_rows(tensor.values, kMeasuredValues));
+    for (float& value : sample.values) value = std::isfinite(value) ? value : 0;
+    const std::vector<MatrixRows> matrices = split_by_matrix(tensor, sample);
+    std::vector<double> out;
+    for (const Codec* codec : tensor.codecs) {
+      if (options_.interrupted != nullptr && options_.interrupted->load()) {
+        return fail(ErrorCode::kInterrupted, "interrupted; nothing was written");
+      }
+      out.push_back(error_of(*codec, matrices, tensor.search));
+    }
+    return out;
+  }
+
+  const std::vector<TypesToMeasure>& tensors_;
+  const MeasureOptions& options_;
+  std::vector<std::vector<double>> errors_;
+  std::mutex mutex_;
+  std::atomic<size_t> next_ = 0;
+  std::atomic<bool> is_failed_ = false;
+  std::optional<Failure> failure_;
+  size_t failed_at_ = SIZE_MAX;
+  uint64_t done_ = 0, total_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<std::vector<double>>> measure_types(const std::vector<TypesToMeasure>& tensors,
+                                                       const MeasureOptions& options) {
+  return Measuring(tensors, options).run();
+}
+
+}  // namespace ckpt

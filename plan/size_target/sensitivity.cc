@@ -1,0 +1,123 @@
+#include "plan/size_target/sensitivity.h"
+
+#include <fmt/format.h>
+
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+// Measured as the KL divergence of the next token, a unit of relative error, when Gaussian noise is
+// added to one tensor (bench/sensitivity.py), on three models of 2 to 3 million weights: one that
+// was trained (qwen35-micro) and two of random weights. Over ffn_up the trained one has 11 for
+// output, 4 for token_embd, 1.7 for attn_v and ffn_down, 1.2 for attn_output; the others 2, 6 to
+// 18, 3 to 5, 1 and 3 to 5. Numbers below lie between, nearer to the trained one's. They order
+// roles; a large model's own may well be others by a factor of two (docs/TARGETS.md).
+struct RoleFactor {
+  std::string_view role;
+  double factor;
+};
+constexpr RoleFactor kRoleFactors[] = {
+    {"output", 8},          {"token_embd", 4},  {"per_layer_token_embd", 1}, {"attn_v", 2.2},
+    {"attn_v_b", 2.2},      {"attn_kv_b", 2.2}, {"attn_kv_a_mqa", 2.2},      {"attn_qkv", 1.4},
+    {"attn_k", 1.3},        {"attn_q", 1},      {"attn_output", 1.8},        {"attn_gate", 0.6},
+    {"ssm_out", 1.6},       {"ffn_down", 1.6},  {"ffn_down_exps", 1.6},      {"ffn_gate", 1.2},
+    {"ffn_gate_exps", 1.2}, {"ssm_alpha", 0.1}, {"ssm_beta", 0.1},
+};
+constexpr double kOtherFactor = 1;    // ffn_up, and what nobody has measured
+constexpr double kFirstFactor = 1.8;  // of the first layer, over the others
+constexpr double kLastFactor = 1;
+
+// What GGUF calls the role of a layer, by the last word of its name in a folder.
+struct LayerRole {
+  std::string_view word, role;
+};
+constexpr LayerRole kLayerRoles[] = {
+    {"q_proj", "attn_q"},
+    {"k_proj", "attn_k"},
+    {"v_proj", "attn_v"},
+    {"o_proj", "attn_output"},
+    {"out_proj", "ssm_out"},
+    {"dense", "attn_output"},
+    {"qkv_proj", "attn_qkv"},
+    {"in_proj_qkv", "attn_qkv"},
+    {"in_proj_z", "attn_gate"},
+    {"kv_b_proj", "attn_kv_b"},
+    {"gate_proj", "ffn_gate"},
+    {"kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+    {"up_proj", "ffn_up"},
+    {"down_proj", "ffn_down"},
+    {"w1", "ffn_gate"},
+    {"w2", "ffn_down"},
+    {"w3", "ffn_up"},
+    {"fc2", "ffn_down"},
+    {"lm_head", "output"},
+    {"query_key_value", "attn_qkv"},
+    {"dense_4h_to_h", "ffn_down"},
+    {"in_proj_qkvz", "attn_qkv"},
+};
+
+// The N of "blk.N."; -1 outside of blocks.
+int64_t layer_of_name(std::string_view tensor) {
+  if (!tensor.starts_with("blk.")) return -1;
+  int64_t layer = 0;
+  for (const char c : tensor.substr(4)) {
+    if (c < '0' || c > '9' || layer > 1'000'000) break;
+    layer = layer * 10 + (c - '0');
+  }
+  return layer;
+}
+
+std::string_view role_of_layer(std::string_view module) {
+  const std::string_view word = last_word(module);
+  for (const LayerRole& each : kLayerRoles) {
+    if (each.word == word) return each.role;
+  }
+  return word;
+}
+
+std::string gguf_name(std::string_view module, std::string_view role) {
+  constexpr std::string_view kLayers = "layers.";
+  const size_t at = module.find(kLayers);
+  if (at == module.npos) return fmt::format("{}.weight", role);
+  const int64_t layer = layer_of_name(fmt::format("blk.{}", module.substr(at + kLayers.size())));
+  return fmt::format("blk.{}.{}.weight", layer, role);
+}
+
+}  // namespace
+
+std::string role_of(std::string_view tensor) {
+  if (tensor.starts_with("blk.")) {
+    const size_t dot = tensor.find('.', 4);
+    if (dot != tensor.npos) tensor = tensor.substr(dot + 1);
+  }
+  if (tensor.ends_with(".weight")) tensor.remove_suffix(7);
+  return std::string(tensor);
+}
+
+double sensitivity_of(std::string_view tensor, uint64_t layers, bool is_tied) {
+  std::string role = role_of(tensor);
+  if (is_tied && role == "token_embd") role = "output";
+  double factor = kOtherFactor;
+  for (const RoleFactor& each : kRoleFactors) {
+    if (each.role == role) factor = each.factor;
+  }
+  const int64_t layer = layer_of_name(tensor);
+  if (layer == 0) return factor * kFirstFactor;
+  const bool is_last = layer > 0 && static_cast<uint64_t>(layer) + 1 == layers;
+  return is_last ? factor * kLastFactor : factor;
+}
+
+double sensitivity_of_layer(std::string_view module) {
+  return sensitivity_of(gguf_name(module, role_of_layer(module)), 0, false);
+}
+
+std::string gguf_name_of_layer(std::string_view module) {
+  const bool is_shared = module.find("shared_expert") != module.npos;
+  return gguf_name(module, fmt::format("{}{}", role_of_layer(module),
+                                       is_shared              ? "_shexp"
+                                       : is_of_expert(module) ? "_exps"
+                                                              : ""));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,179 @@
+#include "plan/size_target/sensitivity_file.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "plan/conversion/evaluation.h"
+
+namespace ckpt {
+namespace {
+
+// Below, a number is as good as 0; above, it is something else. Ratios stay finite.
+constexpr double kLeastDivergence = 1e-12, kMostDivergence = 1e4;
+constexpr std::string_view kTypedFigures[] = {"kl of ", "value of "};
+
+// "q4_K" is q4_k; "iq1_m_r4" holds the values of iq1_m in another order.
+std::string type_of_figure(std::string_view figure) {
+  for (const std::string_view start : kTypedFigures) {
+    if (figure.starts_with(start)) figure.remove_prefix(start.size());
+  }
+  std::string out;
+  for (const char c : figure) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (out.ends_with("_r4") || out.ends_with("_r8")) out.resize(out.size() - 3);
+  return out == "kl" || out == "value" ? "" : out;
+}
+
+bool is_divergence(std::string_view figure) {
+  return figure == "kl" || figure == "value" ||
+         std::ranges::any_of(kTypedFigures,
+                             [&](std::string_view start) { return figure.starts_with(start); });
+}
+
+// What the file says of a tensor, and whether that is of the whole stack; null for nothing.
+struct FoundTensor {
+  const std::map<std::string, double>* divergences = nullptr;
+  const std::string* name = nullptr;
+  bool is_stack = false;
+};
+
+FoundTensor find_in_file(const SensitivityFile& file, const RatedTensor& tensor) {
+  for (const std::string& name : tensor.names) {
+    const auto found = file.divergences.find(name);
+    if (found != file.divergences.end()) return {&found->second, &found->first, false};
+  }
+  const auto found = file.divergences.find(tensor.stack_name);
+  if (tensor.stack_name.empty() || found == file.divergences.end()) return {};
+  return {&found->second, &found->first, true};
+}
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// Of each tensor of which the file says something about `type`: divergence over error.
+std::map<size_t, double> ratios_of_type(const std::vector<FoundTensor>& found,
+                                        const std::vector<RatedTensor>& tensors,
+                                        const std::string& type) {
+  std::map<size_t, double> out;
+  bool has_errors = true;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].divergences == nullptr || !found[i].divergences->contains(type)) continue;
+    out[i] = found[i].divergences->at(type);
+    const auto error = tensors[i].errors.find(type);
+    has_errors &= error != tensors[i].errors.end() && error->second > 0;
+  }
+  for (auto& [i, ratio] : out) {
+    if (has_errors) ratio /= tensors[i].errors.at(type);
+  }
+  return out;
+}
+
+Result<SensitivityFile> read_sensitivity_file(const std::filesystem::path& path) {
+  SensitivityFile out{path.string(), {}};
+  CKPT_ASSIGN(const Json evaluation, read_evaluation(path));
+  bool has_perplexities = false;
+  for (const Json& row : evaluation.at("rows")) {
+    const auto [place, is_new] = out.divergences.try_emplace(row.at("name").get<std::string>());
+    if (!is_new) {
+      return fail(ErrorCode::kCorrupt, "{}: '{}' is there twice", out.name, place->first);
+    }
+    for (const auto& [figure, value] : row.items()) {
+      has_perplexities |= figure.starts_with("perplexity");
+      if (!is_divergence(figure) || !value.is_number()) continue;
+      const double divergence = value.get<double>();
+      if (divergence > kMostDivergence) {
+        return fail(ErrorCode::kCorrupt, "{}: '{}' has {}; expected a KL divergence, at most {}",
+                    out.name, place->first, divergence, kMostDivergence);
+      }
+      if (divergence >= kLeastDivergence) place->second[type_of_figure(figure)] = divergence;
+    }
+  }
+  std::erase_if(out.divergences, [](const auto& each) { return each.second.empty(); });
+  if (!out.divergences.empty()) return out;
+  return fail_with_hint(ErrorCode::kUsage, "a kld_results.csv, or lines of name,kl",
+                        "{}: {}; expected the KL divergence that each tensor alone causes",
+                        out.name, has_perplexities ? "perplexities" : "no number above 0");
+}
+
+Status check_sensitivity_file(const SensitivityFile& file, const std::vector<RatedTensor>& tensors,
+                              Observer& observer) {
+  std::set<std::string> used;
+  const RatedTensor* missing = nullptr;
+  size_t count = 0;
+  for (const RatedTensor& tensor : tensors) {
+    const FoundTensor found = find_in_file(file, tensor);
+    if (found.name != nullptr) {
+      used.insert(*found.name);
+    } else if (count++ == 0) {
+      missing = &tensor;
+    }
+  }
+  const auto unknown = std::ranges::find_if(
+      file.divergences, [&](const auto& each) { return !used.contains(each.first); });
+  if (used.empty()) {
+    return fail_with_hint(
+        ErrorCode::kUsage, "a file of this model, with a column a tensor",
+        "{}: none of its {} tensors (the first: '{}') is one whose type is chosen here; "
+        "expected names like '{}'",
+        file.name, file.divergences.size(), unknown->first, missing->names[0]);
+  }
+  if (unknown != file.divergences.end()) {
+    observer.note(fmt::format("{}: no types are chosen for {} of its {} tensors (the first: '{}')",
+                              file.name, file.divergences.size() - used.size(),
+                              file.divergences.size(), unknown->first));
+  }
+  if (count > 0) {
+    observer.note(
+        fmt::format("{}: nothing about {} of {} tensors (the first: '{}'), which keep "
+                    "the factors of their roles",
+                    file.name, count, tensors.size(), missing->names[0]));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SensitivityFile> fitting_sensitivities(const std::filesystem::path& path,
+                                              const std::vector<RatedTensor>& tensors,
+                                              Observer& observer) {
+  if (path.empty()) return SensitivityFile();
+  CKPT_ASSIGN(SensitivityFile file, read_sensitivity_file(path));
+  CKPT_TRY(check_sensitivity_file(file, tensors, observer));
+  return file;
+}
+
+void rate_tensors(const SensitivityFile& file, std::vector<RatedTensor>& tensors) {
+  std::vector<FoundTensor> found;
+  std::set<std::string> types;
+  for (const RatedTensor& tensor : tensors) {
+    found.push_back(find_in_file(file, tensor));
+    if (found.back().divergences == nullptr) continue;
+    for (const auto& each : *found.back().divergences) types.insert(each.first);
+  }
+  std::map<size_t, std::vector<double>> parts;
+  for (const std::string& type : types) {
+    const std::map<size_t, double> ratios = ratios_of_type(found, tensors, type);
+    std::vector<double> all;
+    for (const auto& each : ratios) all.push_back(each.second);
+    const double median = median_of(std::move(all));
+    for (const auto& [i, ratio] : ratios) parts[i].push_back(ratio / median);
+  }
+  std::vector<double> over_roles;
+  for (auto& [i, values] : parts) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    values = {sum / static_cast<double>(values.size())};
+    over_roles.push_back(values[0] / tensors[i].factor);
+  }
+  if (over_roles.empty()) return;
+  const double level = median_of(std::move(over_roles));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const bool is_rated = parts.contains(i);
+    tensors[i].factor = is_rated ? parts[i][0] : tensors[i].factor * level;
+    if (!is_rated || found[i].is_stack) tensors[i].factor *= tensors[i].share;
+  }
+}
+
+}  // namespace ckpt

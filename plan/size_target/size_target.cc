@@ -1,0 +1,371 @@
+#include "plan/size_target/size_target.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "plan/conversion/sizes.h"
+#include "plan/size_target/choice.h"
+#include "plan/size_target/measured_file.h"
+#include "plan/size_target/sensitivity.h"
+#include "plan/size_target/sensitivity_file.h"
+#include "quantizers/quantizers.h"
+
+namespace ckpt {
+namespace {
+
+// llama-quantize's mixtures, about the larger first. Those that cannot be made of this model, or
+// without an importance matrix, are passed over.
+constexpr std::string_view kComparedMixtures[] = {
+    "q8_0",   "q6_k",   "q5_k_m", "q5_k_s",  "q4_k_m", "q4_k_s", "iq4_nl",  "iq4_xs",
+    "q3_k_l", "q3_k_m", "iq3_m",  "iq3_s",   "q3_k_s", "iq3_xs", "iq3_xxs", "q2_k",
+    "iq2_m",  "iq2_s",  "iq2_xs", "iq2_xxs", "iq1_m",  "iq1_s"};
+// Their order depends on the model: so many behind the first that fits are looked at, too.
+constexpr int kNeighbors = 2;
+// A choice must promise this part of the mixture's error, or the mixture is taken.
+constexpr double kClearGain = 0.95;
+constexpr int kMaxSplitRounds = 8;  // of splits, whose headers depend on where files end
+
+// In the order in which equals are preferred. The first row needs column weights.
+constexpr Dtype kWeightedTypes[] = {Dtype::kIq1S,  Dtype::kIq1M, Dtype::kIq2Xxs,
+                                    Dtype::kIq2Xs, Dtype::kIq2S, Dtype::kIq3Xxs};
+constexpr Dtype kWideTypes[] = {Dtype::kQ2K,   Dtype::kQ3K,  Dtype::kIq3S, Dtype::kIq4Xs,
+                                Dtype::kIq4Nl, Dtype::kQ4K,  Dtype::kQ5K,  Dtype::kQ6K,
+                                Dtype::kQ8_0,  Dtype::kBF16, Dtype::kF16};
+constexpr Dtype kNarrowTypes[] = {Dtype::kQ4_0, Dtype::kQ4_1, Dtype::kQ5_0, Dtype::kQ5_1};
+
+Result<PlannedConversion> plan_as(Conversion conversion, std::string_view type, bool is_pure) {
+  conversion.to = type;
+  conversion.given.clear();
+  conversion.mmproj.clear();
+  conversion.is_only_shown = false;
+  if (is_pure) conversion.flags.add("pure", "yes");
+  return plan_conversion(conversion);
+}
+
+uint64_t layout_bytes(const Output& output) {
+  uint64_t total = 0;
+  for (const OutputFile& file : output.layout.files) total += file.size_bytes;
+  return total;
+}
+
+uint64_t coded_bytes(const Tensor& tensor, const Codec& codec) {
+  return part_shape(codec.parts[0], tensor.rows(), tensor.row_values()).size_bytes;
+}
+
+// A model as it will be: what is free in it, and how much the rest takes.
+struct FreeModel {
+  std::vector<Tensor> tensors;  // Recoded
+  std::vector<size_t> places;   // of them, in the checkpoint
+  uint64_t fixed_bytes = 0;     // of the files, without these tensors
+  uint64_t alignment = 1;
+  uint64_t layers = 0, weights = 0;
+  bool has_experts = false, is_tied = false;
+
+  uint64_t counted(uint64_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
+};
+
+uint64_t metadata_number(const Checkpoint& checkpoint, std::string_view key) {
+  const std::string* arch = checkpoint.metadata.find_text("general.architecture");
+  if (arch == nullptr) return 0;
+  return checkpoint.metadata.find_unsigned(fmt::format("{}.{}", *arch, key)).value_or(0);
+}
+
+// A tensor is free when it takes the type that a file is made of.
+Result<FreeModel> find_free(const Conversion& conversion, const SizeTarget& target) {
+  CKPT_ASSIGN(const PlannedConversion wide, plan_as(conversion, "q8_0", true));
+  CKPT_ASSIGN(const PlannedConversion narrow, plan_as(conversion, "q4_k_s", true));
+  const Output &a = wide.plan.outputs[0], &b = narrow.plan.outputs[0];
+  CKPT_CHECK(a.checkpoint.tensors.size() == b.checkpoint.tensors.size());
+  FreeModel out;
+  // Sizes of bits are those of the tensors alone.
+  const bool counts_files = target.size_bytes != 0;
+  out.alignment =
+      counts_files ? std::max<uint64_t>(
+                         1, a.checkpoint.metadata.find_unsigned("general.alignment").value_or(32))
+                   : 1;
+  out.fixed_bytes = counts_files ? layout_bytes(a) : 0;
+  out.layers = metadata_number(a.checkpoint, "block_count");
+  out.has_experts = metadata_number(a.checkpoint, "expert_count") > 1;
+  out.is_tied = a.checkpoint.find_tensor("output.weight") == nullptr;
+  for (size_t i = 0; i < a.checkpoint.tensors.size(); ++i) {
+    const Tensor &first = a.checkpoint.tensors[i], &second = b.checkpoint.tensors[i];
+    if (first.codec == second.codec) continue;
+    out.places.push_back(i);
+    out.weights += first.values();
+    if (counts_files) out.fixed_bytes -= out.counted(coded_bytes(first, *first.codec));
+    out.tensors.push_back(second.is_stored() ? first : second);
+  }
+  if (!out.tensors.empty()) return out;
+  return fail_with_hint(ErrorCode::kUsage, "--to TYPE, or fewer options that say types",
+                        "{}: no tensor is left whose type can be chosen", target.text);
+}
+
+// What may be chosen of a tensor, without errors.
+FreeTensor offers_for(const Tensor& tensor, const FreeModel& model) {
+  FreeTensor out{tensor.name, tensor.values(), 1, 0, {}};
+  const auto add = [&](Dtype type) {
+    if (tensor.row_values() % element_values(type) != 0) return;
+    const Codec& codec = plain_codec(all_codecs(), type);
+    out.offers.push_back({&codec, model.counted(coded_bytes(tensor, codec)), 0});
+  };
+  if (tensor.recoded().weights != nullptr) {
+    for (const Dtype type : kWeightedTypes) add(type);
+  }
+  for (const Dtype type : kWideTypes) add(type);
+  if (tensor.row_values() % 256 != 0) {
+    for (const Dtype type : kNarrowTypes) add(type);
+  }
+  return out;
+}
+
+std::vector<FreeTensor> all_offers(const FreeModel& model) {
+  std::vector<FreeTensor> out;
+  for (const Tensor& tensor : model.tensors) {
+    FreeTensor& made = out.emplace_back(offers_for(tensor, model));
+    made.sensitivity = sensitivity_of(tensor.name, model.layers, model.is_tied);
+    const bool is_output = tensor.name == (model.is_tied ? "token_embd.weight" : "output.weight");
+    made.least_bits = least_bits(made, model.weights, model.has_experts, is_output);
+  }
+  return out;
+}
+
+uint64_t limit_of(const SizeTarget& target, const FreeModel& model) {
+  if (target.size_bytes == 0) {
+    return static_cast<uint64_t>(target.bits * static_cast<double>(model.weights) / 8);
+  }
+  return target.size_bytes - std::min(target.size_bytes, model.fixed_bytes);
+}
+
+// Fails: kUsage: the smallest types take more.
+Status check_reachable(const std::vector<FreeTensor>& tensors, const FreeModel& model,
+                       const SizeTarget& target) {
+  uint64_t least = model.fixed_bytes, most = model.fixed_bytes;
+  for (const FreeTensor& tensor : tensors) {
+    const auto [low, high] = std::minmax_element(
+        tensor.offers.begin(), tensor.offers.end(),
+        [](const TypeOffer& a, const TypeOffer& b) { return a.size_bytes < b.size_bytes; });
+    least += low->size_bytes;
+    most += high->size_bytes;
+  }
+  if (least <= model.fixed_bytes + limit_of(target, model) &&
+      (target.size_bytes == 0 || target.size_bytes >= model.fixed_bytes)) {
+    return {};
+  }
+  const auto said = [&](uint64_t bytes) {
+    return target.size_bytes != 0
+               ? fmt::format("{} bytes ({})", bytes, human_bytes(bytes))
+               : fmt::format("{:.3f} bits",
+                             8 * static_cast<double>(bytes) / static_cast<double>(model.weights));
+  };
+  const bool has_weights = std::ranges::any_of(
+      model.tensors, [](const Tensor& each) { return each.recoded().weights != nullptr; });
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      has_weights ? "a target in between"
+                  : "a target in between, or --imatrix FILE, with which smaller types can be made",
+      "{}: too small for this model; possible are {} to {}", target.text, said(least), said(most));
+}
+
+// The largest mixture that fits, and what it makes of the free tensors.
+struct FittingMixture {
+  std::string_view name;
+  std::vector<const Codec*> types;
+  uint64_t size_bytes = 0, out_bytes = 0;
+};
+
+Result<std::optional<FittingMixture>> find_mixture(const Conversion& conversion,
+                                                   const FreeModel& model,
+                                                   const SizeTarget& target) {
+  std::optional<FittingMixture> largest;
+  int behind = 0;
+  for (const std::string_view name : kComparedMixtures) {
+    if (largest && behind++ == kNeighbors) break;
+    auto planned = plan_as(conversion, name, false);
+    if (!planned) continue;
+    const Output& output = planned->plan.outputs[0];
+    FittingMixture out{name, {}, 0, layout_bytes(output)};
+    for (const size_t place : model.places) {
+      const Tensor& tensor = output.checkpoint.tensors[place];
+      out.types.push_back(tensor.codec);
+      out.size_bytes += model.counted(coded_bytes(tensor, *tensor.codec));
+    }
+    const bool fits = target.size_bytes != 0 ? out.out_bytes <= target.size_bytes
+                                             : out.size_bytes <= limit_of(target, model);
+    if (fits && (!largest || out.size_bytes > largest->size_bytes)) largest = std::move(out);
+  }
+  return largest;
+}
+
+// A type that only the mixture uses is measured, too.
+void offer_types_of(const FittingMixture& mixture, const FreeModel& model,
+                    std::vector<FreeTensor>& tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Codec* codec = mixture.types[i];
+    const bool is_known = std::ranges::count(tensors[i].offers, codec, &TypeOffer::codec) > 0;
+    if (is_known) continue;
+    tensors[i].offers.push_back({codec, model.counted(coded_bytes(model.tensors[i], *codec)), 0});
+  }
+}
+
+Status measure(const FreeModel& model, const Conversion& conversion,
+               std::vector<FreeTensor>& tensors, Observer& observer, unsigned threads) {
+  const bool searches = std::ranges::any_of(conversion.flags.pairs(), [](const auto& flag) {
+    return flag.first == "search" && flag.second == "best";
+  });
+  std::vector<TypesToMeasure> asked;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    TypesToMeasure& one = asked.emplace_back();
+    one.values = model.tensors[i];
+    one.search = searches ? ScaleSearch::kBest : ScaleSearch::kNone;
+    one.values.codec = &plain_codec(all_codecs(), Dtype::kF32);
+    Recoded& recoded = std::get<Recoded>(one.values.origin);
+    recoded.options = {};
+    one.weights = std::exchange(recoded.weights, nullptr);
+    for (const TypeOffer& offer : tensors[i].offers) one.codecs.push_back(offer.codec);
+  }
+  const std::unique_ptr<Progress> progress = observer.progress("measuring");
+  const MeasureOptions options{threads, observer.cancelled(), progress.get()};
+  auto errors = measure_types_once(conversion.target_cache, asked, options, observer);
+  if (!errors) return Failure(std::move(errors.error()));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    for (size_t k = 0; k < tensors[i].offers.size(); ++k) {
+      tensors[i].offers[k].error = (*errors)[i][k];
+    }
+  }
+  return {};
+}
+
+std::vector<RatedTensor> rated_tensors(const std::vector<FreeTensor>& tensors,
+                                       const FreeModel& model) {
+  std::vector<RatedTensor> out;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    RatedTensor& made = out.emplace_back();
+    made.names = {tensors[i].name, model.tensors[i].source_name};
+    made.factor = tensors[i].sensitivity;
+    for (const TypeOffer& offer : tensors[i].offers) {
+      made.errors[std::string(offer.codec->name)] = offer.error;
+    }
+  }
+  return out;
+}
+
+void use_sensitivities(const SensitivityFile& file, const FreeModel& model,
+                       std::vector<FreeTensor>& tensors) {
+  std::vector<RatedTensor> rated = rated_tensors(tensors, model);
+  rate_tensors(file, rated);
+  for (size_t i = 0; i < tensors.size(); ++i) tensors[i].sensitivity = rated[i].factor;
+}
+
+// A name as a glob that matches nothing else.
+std::string glob_of_name(std::string_view name) {
+  std::string out = "out:";
+  for (const char c : name) {
+    const bool is_special = c == '*' || c == '?' || c == '[';
+    out += is_special ? fmt::format("[{}]", c) : std::string(1, c);
+  }
+  return out;
+}
+
+Conversion with_types(Conversion conversion, const std::vector<FreeTensor>& tensors,
+                      const TypeChoice& choice, std::string_view mixture) {
+  conversion.to = mixture;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Codec& codec = *tensors[i].offers[choice.offers[i]].codec;
+    conversion.flags.add("tensor-type",
+                         fmt::format("{}={}", glob_of_name(tensors[i].name), codec.name));
+  }
+  return conversion;
+}
+
+void add_tensors(const std::vector<FreeTensor>& tensors, const std::vector<const Codec*>& types,
+                 ChosenTypes& out) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const FreeTensor& tensor = tensors[i];
+    const auto found = std::ranges::find(tensor.offers, types[i], &TypeOffer::codec);
+    const double error = found == tensor.offers.end() ? 0 : found->error;
+    const uint64_t size = found == tensor.offers.end() ? 0 : found->size_bytes;
+    out.tensors.push_back({tensor.name, role_of(tensor.name), std::string(types[i]->name),
+                           tensor.weights, size, error});
+  }
+}
+
+// What is said where every tensor has the best type that is offered: a person may have meant
+// another number. Else "".
+std::string note_of_room(const std::vector<FreeTensor>& tensors, const TypeChoice& choice,
+                         const SizeTarget& target, const FreeModel& model) {
+  double least_cost = 0;
+  for (const FreeTensor& tensor : tensors) {
+    const auto best = std::ranges::min_element(tensor.offers, {}, &TypeOffer::error);
+    least_cost += tensor.sensitivity * best->error;
+  }
+  if (choice.cost > least_cost) return {};
+  const double bits =
+      8 * static_cast<double>(choice.size_bytes) / static_cast<double>(model.weights);
+  const uint64_t bytes = model.fixed_bytes + choice.size_bytes;
+  return fmt::format(
+      "{}: every tensor has the best type there is, which takes {}; a smaller target chooses types",
+      target.text,
+      target.size_bytes != 0 ? fmt::format("{} bytes ({})", bytes, human_bytes(bytes))
+                             : fmt::format("{:.3f} bits a weight", bits));
+}
+
+}  // namespace
+
+Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& asked,
+                                                             const SizeTarget& target,
+                                                             Observer& observer, unsigned threads) {
+  Conversion conversion = asked;
+  conversion.target_size.clear();
+  conversion.target_bits.clear();
+  CKPT_ASSIGN(const FreeModel model, find_free(conversion, target));
+  std::vector<FreeTensor> tensors = all_offers(model);
+  CKPT_TRY(check_reachable(tensors, model, target));
+  CKPT_ASSIGN(
+      const SensitivityFile file,
+      fitting_sensitivities(conversion.sensitivity, rated_tensors(tensors, model), observer));
+  CKPT_ASSIGN(const auto mixture, find_mixture(conversion, model, target));
+  if (mixture) offer_types_of(*mixture, model, tensors);
+  CKPT_TRY(measure(model, conversion, tensors, observer, threads));
+  use_sensitivities(file, model, tensors);
+  ChosenTypes out;
+  // 0: there is none, or none that loses anything.
+  const double mixture_cost = mixture ? cost_of(tensors, mixture->types).value_or(0) : 0;
+  if (mixture) {
+    out.mixture = mixture->name;
+    out.mixture_bytes = mixture->out_bytes;
+  }
+  uint64_t limit = limit_of(target, model);
+  for (int round = 0; round < kMaxSplitRounds; ++round) {
+    const auto choice = choose_types(tensors, limit);
+    if (!choice) break;
+    out.keeps_floors = choice->keeps_floors;
+    out.note = note_of_room(tensors, *choice, target, model);
+    if (mixture_cost > 0) out.against = choice->cost / mixture_cost;
+    if (mixture_cost > 0 && choice->cost > kClearGain * mixture_cost) {
+      out.is_mixture = true;
+      out.out_bytes = mixture->out_bytes;
+      add_tensors(tensors, mixture->types, out);
+      conversion.to = mixture->name;
+      return std::pair(std::move(conversion), std::move(out));
+    }
+    const Conversion made =
+        with_types(conversion, tensors, *choice, mixture ? mixture->name : "q2_k");
+    CKPT_ASSIGN(const PlannedConversion planned, plan_as(made, made.to, false));
+    out.out_bytes = layout_bytes(planned.plan.outputs[0]);
+    if (target.size_bytes == 0 || out.out_bytes <= target.size_bytes) {
+      std::vector<const Codec*> types;
+      for (size_t i = 0; i < tensors.size(); ++i) {
+        types.push_back(tensors[i].offers[choice->offers[i]].codec);
+      }
+      add_tensors(tensors, types, out);
+      return std::pair(std::move(made), std::move(out));
+    }
+    limit -= std::min(limit, out.out_bytes - target.size_bytes);
+  }
+  return fail_with_hint(ErrorCode::kUsage, "a larger target, or fewer files",
+                        "{}: the headers of {} files do not fit", target.text,
+                        conversion.out.string());
+}
+
+}  // namespace ckpt

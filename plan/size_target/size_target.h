@@ -1,0 +1,60 @@
+// convert --target-size and --target-bits: a type for each tensor, so that OUT has at most that
+// size and loses least (docs/TARGETS.md). Of a GGUF:
+//
+//   plans as q8_0 and q4_k ──▶ tensors whose type is free, what all else takes
+//   their values, sampled ──▶ error of each type (measure.h) ──▶ choice (choice.h)
+//   ──▶ the conversion with --to MIXTURE and a --tensor-type for each
+//
+// Of a folder: plans as nvfp4 ──▶ layers, those that servers join taken together ──▶ the conversion
+// with --fp8 and --keep for those that are to be FP8 and to stay (folder_target.h).
+//
+// What comes out is a conversion as a person could type it: planning and execution know of no
+// target.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan/conversion/observer.h"
+#include "plan/conversion/pipeline.h"
+
+namespace ckpt {
+
+struct SizeTarget {
+  std::string text;         // as typed, with the option: "--target-size 24GB"
+  uint64_t size_bytes = 0;  // of all files of OUT together; or
+  double bits = 0;          // of a weight, in the tensors whose type is free
+};
+
+// nullopt: none was asked for. Fails: kUsage: both, no size, no number of bits, or an option beside
+// it that says types, too.
+Result<std::optional<SizeTarget>> read_size_target(const Conversion& conversion);
+
+struct ChosenTensor {
+  std::string name, role, type;
+  uint64_t weights, size_bytes;
+  double error;
+};
+struct ChosenTypes {
+  std::vector<ChosenTensor> tensors;  // in the order of the file
+  // The largest of llama-quantize's that fits, or "" for none; of a folder the type of all layers.
+  std::string mixture;
+  // Of a folder: as ModelOpt counts them; and what a recipe says, "fp8" and "keep" with globs.
+  std::optional<double> effective_bits;
+  Options globs;
+  std::optional<double> against;  // cost, as a part of that mixture's
+  uint64_t mixture_bytes = 0, out_bytes = 0;
+  bool is_mixture = false;   // it was taken, because the gain was not clear
+  bool keeps_floors = true;  // choice.h
+  std::string note;          // what else a person should know; or ""
+};
+
+// `conversion` with types, and without the target. Fails: kUsage: a target that is too small, with
+// the sizes that are possible; nothing to choose for; as plan_conversion, measure_types.
+Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& conversion,
+                                                             const SizeTarget& target,
+                                                             Observer& observer, unsigned threads);
+
+}  // namespace ckpt

@@ -1,0 +1,362 @@
+#include "plan/text/plan_file.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/json/json_edit.h"
+#include "core/resume/found_ledgers.h"
+#include "plan/conversion/step_flags.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kPlanFileVersion = 1;
+
+// ---- the fields of a conversion, each under its flag's name -------------------------------------
+
+struct TextField {
+  std::string_view key;
+  std::string Conversion::*field;
+  bool is_path = false;
+};
+constexpr TextField kTexts[] = {
+    {"to", &Conversion::to},
+    {"imatrix", &Conversion::imatrix, true},
+    {"base", &Conversion::base, true},
+};
+template <class T>
+struct Field {
+  std::string_view key;
+  T Conversion::*field;
+};
+constexpr Field<fs::path> kPaths[] = {{"in", &Conversion::in},
+                                      {"out", &Conversion::out},
+                                      {"tokenizer", &Conversion::tokenizer},
+                                      {"mmproj", &Conversion::mmproj}};
+constexpr Field<uint64_t> kSizes[] = {{"shard-size", &Conversion::shard_bytes},
+                                      {"split-tensors", &Conversion::split_tensors},
+                                      {"header-slack", &Conversion::header_slack_bytes}};
+
+template <class Fields>
+auto find_field(const Fields& fields, std::string_view key) {
+  return std::find_if(std::begin(fields), std::end(fields),
+                      [&](const auto& field) { return field.key == key; });
+}
+
+// Where a flag of a step stands: in one of two lists of pairs, or as a key of its own.
+std::string_view list_of(const StepFlag& flag) {
+  if (flag.rule().repeats) return "rules";
+  return flag.step == "export" ? "export" : "";
+}
+
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const fs::path out = path.empty() ? fs::path() : fs::absolute(path, error);
+  return error ? path : out.string();
+}
+
+// ---- writing -----------------------------------------------------------------------------------
+
+using Pairs = std::vector<Options::Pair>;
+
+JsonText pairs_json(const Pairs& pairs) {
+  JsonText out = JsonText::array();
+  for (const auto& [key, value] : pairs) out.items().push_back(JsonText::texts({key, value}));
+  return out;
+}
+
+JsonText conversion_json(const Conversion& conversion, bool allow_nonfinite) {
+  JsonText out = JsonText::object();
+  for (const auto& field : kPaths) {
+    const std::string text = (conversion.*field.field).string();
+    if (!text.empty()) out.set(field.key, JsonText::text(text));
+  }
+  for (const TextField& field : kTexts) {
+    const std::string& text = conversion.*field.field;
+    if (!text.empty()) out.set(field.key, JsonText::text(text));
+  }
+  std::map<std::string_view, Pairs> lists;
+  for (const auto& [name, value] : conversion.flags.pairs()) {
+    const StepFlag& flag = *find_step_flag(name);
+    if (const auto list = list_of(flag); !list.empty()) {
+      lists[list].emplace_back(name, value);
+    } else {
+      out.set(name, flag.takes_value() ? JsonText::text(value) : JsonText::boolean(true));
+    }
+  }
+  for (const auto& field : kSizes) {
+    if (conversion.*field.field > 0) out.set(field.key, JsonText::number(conversion.*field.field));
+  }
+  if (conversion.mmproj_only) out.set("mmproj-only", JsonText::boolean(true));
+  if (allow_nonfinite) out.set("allow-nonfinite", JsonText::boolean(true));
+  if (!conversion.profiles.empty()) out.set("for", JsonText::texts(conversion.profiles));
+  for (const auto& [list, pairs] : lists) out.set(list, pairs_json(pairs));
+  JsonText steps = JsonText::array(), also = JsonText::array();
+  for (const Step& step : conversion.recipe_steps) {
+    JsonText& json = steps.items().emplace_back(JsonText::object());
+    json.set("name", JsonText::text(step.transform->name));
+    json.set("options", pairs_json(step.options.pairs()));
+  }
+  for (const AlsoOutput& one : conversion.also) {
+    JsonText& json = also.items().emplace_back(JsonText::object());
+    json.set("out", JsonText::text(one.out.string()));
+    json.set("to", JsonText::text(one.to));
+  }
+  if (!steps.items().empty()) out.set("steps", std::move(steps));
+  if (!also.items().empty()) out.set("also", std::move(also));
+  return out;
+}
+
+// ---- reading -----------------------------------------------------------------------------------
+
+Failure bad_value(std::string_view key, const JsonText& value, std::string_view expected) {
+  return fail(ErrorCode::kUsage, "\"{}\": {}; expected {}", key, value.dump(0).substr(0, 80),
+              expected);
+}
+
+class Reader {
+ public:
+  explicit Reader(fs::path folder) : folder_(std::move(folder)) {}
+
+  Result<PlanFile> read(const JsonText& root) const {
+    PlanFile file;
+    if (root.find_whole("ckpt_plan") != kPlanFileVersion) {
+      return fail(ErrorCode::kUsage, "no plan of ckpt; expected \"ckpt_plan\": {}",
+                  kPlanFileVersion);
+    }
+    for (const auto& [key, value] : root.members()) {
+      if (key == "convert") {
+        CKPT_TRY(in("\"convert\"", read_conversion(value, file)));
+      } else if (key == "inputs") {
+        CKPT_TRY(in("\"inputs\"", read_inputs(value, file)));
+      } else if (key == "version" || key == "digest") {
+        CKPT_ASSIGN((key == "version" ? file.version : file.digest), text_of(key, value));
+      } else if (key != "ckpt_plan" && key != "files") {
+        return fail(ErrorCode::kUsage, "key \"{}\" is not known", key);
+      }
+    }
+    if (!file.conversion.in.empty() && !file.conversion.out.empty()) return file;
+    return fail(ErrorCode::kUsage, "no \"in\" or no \"out\" in \"convert\"");
+  }
+
+ private:
+  std::string resolve(const std::string& text) const {
+    const fs::path path(text);
+    return path.empty() || path.is_absolute() ? text : (folder_ / path).string();
+  }
+  static Result<std::string> text_of(std::string_view key, const JsonText& value) {
+    auto text = value.as_text();
+    if (!text) return bad_value(key, value, "text");
+    return std::move(*text);
+  }
+
+  static Result<Pairs> pairs_of(std::string_view key, const JsonText& value) {
+    Pairs out;
+    for (const JsonText& item : value.items()) {
+      if (item.items().size() != 2) return bad_value(key, item, "[\"NAME\", \"VALUE\"]");
+      auto& [name, content] = out.emplace_back();
+      CKPT_ASSIGN(name, text_of(key, item.items()[0]));
+      CKPT_ASSIGN(content, text_of(key, item.items()[1]));
+    }
+    return out;
+  }
+
+  Result<Step> read_step(const JsonText& json) const {
+    CKPT_ASSIGN(const std::string name,
+                text_of("name", json.find("name") ? *json.find("name") : JsonText::null()));
+    const Transform* transform = find_transform(name);
+    if (transform == nullptr) return fail(ErrorCode::kUsage, "no step is called '{}'", name);
+    Step step{transform, {}};
+    const JsonText* options = json.find("options");
+    if (options == nullptr) return step;
+    CKPT_ASSIGN(const Pairs pairs, pairs_of("options", *options));
+    for (const auto& [key, value] : pairs) {
+      const bool is_path = is_path_option(*transform, key, value);
+      CKPT_TRY(add_option(step, key, is_path ? resolve(value) : value));
+    }
+    return step;
+  }
+
+  Status read_list(std::string_view key, const JsonText& value, Conversion& out) const {
+    if (!value.is_array()) return bad_value(key, value, "an array");
+    if (key == "rules" || key == "export") {
+      CKPT_ASSIGN(const Pairs pairs, pairs_of(key, value));
+      for (const auto& [name, content] : pairs) {
+        const StepFlag* flag = find_step_flag(name);
+        if (flag == nullptr || list_of(*flag) != key) {
+          return fail(ErrorCode::kUsage, "\"{}\": option '{}' is not known", key, name);
+        }
+        out.flags.add(name, is_path_flag(name, content) ? resolve(content) : content);
+      }
+      return {};
+    }
+    for (const JsonText& item : value.items()) {
+      if (key == "for") {
+        CKPT_ASSIGN(out.profiles.emplace_back(), text_of(key, item));
+      } else if (key == "steps") {
+        CKPT_ASSIGN(Step step, read_step(item));
+        out.recipe_steps.push_back(std::move(step));
+      } else {
+        const auto to_path = item.find_text("out"), type = item.find_text("to");
+        if (!to_path || !type) return bad_value(key, item, "{\"out\": OUT, \"to\": TYPE}");
+        out.also.push_back({resolve(*to_path), *type});
+      }
+    }
+    return {};
+  }
+
+  Status read_conversion(const JsonText& json, PlanFile& file) const {
+    if (!json.is_object()) return bad_value("convert", json, "an object");
+    for (const auto& [key, value] : json.members()) CKPT_TRY(read_field(key, value, file));
+    return {};
+  }
+
+  Status read_field(std::string_view key, const JsonText& value, PlanFile& file) const {
+    constexpr std::array<std::string_view, 5> kLists = {"for", "rules", "export", "steps", "also"};
+    Conversion& out = file.conversion;
+    if (std::find(kLists.begin(), kLists.end(), key) != kLists.end()) {
+      return read_list(key, value, out);
+    }
+    if (const auto field = find_field(kPaths, key); field != std::end(kPaths)) {
+      CKPT_ASSIGN(const std::string text, text_of(key, value));
+      out.*field->field = resolve(text);
+      return {};
+    }
+    if (const auto field = find_field(kTexts, key); field != std::end(kTexts)) {
+      CKPT_ASSIGN(std::string text, text_of(key, value));
+      out.*field->field = field->is_path ? resolve(text) : std::move(text);
+      return {};
+    }
+    if (const auto field = find_field(kSizes, key); field != std::end(kSizes)) {
+      const auto size = value.as_whole();
+      if (!size) return bad_value(key, value, "a whole number");
+      out.*field->field = *size;
+      return {};
+    }
+    const StepFlag* flag = find_step_flag(key);
+    if (flag != nullptr && flag->takes_value() && list_of(*flag).empty()) {
+      CKPT_ASSIGN(std::string text, text_of(key, value));
+      out.flags.add(std::string(key), std::move(text));
+      return {};
+    }
+    const bool is_own = key == "allow-nonfinite" || key == "mmproj-only";
+    if ((flag == nullptr || !list_of(*flag).empty()) && !is_own) {
+      return fail(ErrorCode::kUsage, "key \"{}\" is not known", key);
+    }
+    const auto is_on = value.as_boolean();
+    if (!is_on) return bad_value(key, value, "true or false");
+    if (is_own) (key == "mmproj-only" ? out.mmproj_only : file.allow_nonfinite) = *is_on;
+    if (flag != nullptr && *is_on) out.flags.add(std::string(key), "yes");
+    return {};
+  }
+
+  Status read_inputs(const JsonText& json, PlanFile& file) const {
+    for (const JsonText& item : json.items()) {
+      const auto path = item.find_text("path");
+      const auto size = item.find_whole("size_bytes"), modified = item.find_whole("modified_ns");
+      if (!path || !size || !modified || *modified > INT64_MAX) {
+        return bad_value("inputs", item, "path, size_bytes, modified_ns");
+      }
+      file.inputs.push_back({*path, *size, static_cast<int64_t>(*modified), 0});
+    }
+    return {};
+  }
+
+  fs::path folder_;
+};
+
+}  // namespace
+
+Result<PlanFile> parse_plan_file(std::string_view text, const fs::path& folder) {
+  auto root = JsonText::parse(text);
+  if (!root) {
+    root.error().code = ErrorCode::kUsage;
+    return Failure(std::move(root.error()));
+  }
+  return Reader(folder).read(*root);
+}
+
+std::string render_plan_file(const PlanFile& file, const Plan& plan) {
+  JsonText root = JsonText::object();
+  root.set("ckpt_plan", JsonText::number(kPlanFileVersion));
+  root.set("version", JsonText::text(file.version));
+  root.set("digest", JsonText::text(file.digest));
+  root.set("convert", conversion_json(file.conversion, file.allow_nonfinite));
+  JsonText inputs = JsonText::array(), files = JsonText::array();
+  for (const InputFile& input : file.inputs) {
+    JsonText& json = inputs.items().emplace_back(JsonText::object());
+    json.set("path", JsonText::text(input.path));
+    json.set("size_bytes", JsonText::number(input.size_bytes));
+    const auto modified_ns = std::max<int64_t>(0, input.modified_ns);
+    json.set("modified_ns", JsonText::number(static_cast<uint64_t>(modified_ns)));
+  }
+  for (const Output& output : plan.outputs) {
+    for (const OutputFile& one : output.layout.files) {
+      JsonText& json = files.items().emplace_back(JsonText::object());
+      json.set("path", JsonText::text(final_path(output, one).string()));
+      json.set("size_bytes", JsonText::number(one.size_bytes));
+    }
+  }
+  root.set("inputs", std::move(inputs));
+  root.set("files", std::move(files));
+  return root.dump(2) + "\n";
+}
+
+Result<Conversion> settled(Conversion conversion) {
+  for (const auto& field : kPaths) {
+    conversion.*field.field = absolute((conversion.*field.field).string());
+  }
+  for (const TextField& field : kTexts) {
+    if (field.is_path) conversion.*field.field = absolute(conversion.*field.field);
+  }
+  for (AlsoOutput& also : conversion.also) also.out = absolute(also.out.string());
+  const Options flags = std::exchange(conversion.flags, {});
+  for (const auto& [name, value] : flags.pairs())
+    conversion.flags.add(name, is_path_flag(name, value) ? absolute(value) : value);
+  CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
+  if (steps.empty()) steps = std::move(conversion.recipe_steps);
+  conversion.steps.clear();
+  conversion.recipe_steps.clear();
+  for (const Step& step : steps) {
+    Step& out = conversion.recipe_steps.emplace_back(Step{step.transform, {}});
+    for (const auto& [key, value] : step.options.pairs()) {
+      out.options.add(key, is_path_option(*step.transform, key, value) ? absolute(value) : value);
+    }
+  }
+  return conversion;
+}
+
+Result<PlanFile> plan_file_of(Conversion conversion, const Plan& plan, bool allow_nonfinite) {
+  ExecuteOptions options;
+  options.allow_nonfinite = allow_nonfinite;
+  options.resume.version = CKPT_VERSION;
+  CKPT_ASSIGN(PlanDigest digest, digest_of(plan, options));
+  return PlanFile{CKPT_VERSION, digest.sha256, std::move(conversion), allow_nonfinite,
+                  std::move(digest.inputs)};
+}
+
+Result<PlannedConversion> plan_again(const PlanFile& file, const ExecuteOptions& options) {
+  CKPT_ASSIGN(PlannedConversion planned, plan_conversion(file.conversion));
+  CKPT_ASSIGN(const PlanDigest digest, digest_of(planned.plan, options));
+  const std::string changed = changed_input(file.inputs, digest.inputs, false);
+  const std::string hint = "the command that made the plan again, with --plan-out";
+  if (!changed.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, hint, "an input changed since the plan was made: {}",
+                          changed);
+  }
+  if (digest.sha256 == file.digest) return planned;
+  if (file.version != CKPT_VERSION) {
+    return fail_with_hint(ErrorCode::kUsage, hint, "the plan was made by ckpt {}; this is {}",
+                          file.version, CKPT_VERSION);
+  }
+  return fail_with_hint(ErrorCode::kUsage, hint,
+                        "this is another plan by now: documents of IN ({}) or files that options "
+                        "name have changed",
+                        file.conversion.in.string());
+}
+
+}  // namespace ckpt

@@ -1,0 +1,58 @@
+#include "plan/text/profile_names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "checks/checks.h"
+#include "core/base/nearest.h"
+
+namespace ckpt {
+namespace {
+
+// Letters and digits; the dot of a version counts, others do not.
+std::string profile_letters(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool in_version =
+        text[i] == '.' && i > 0 && std::isdigit(static_cast<unsigned char>(text[i - 1])) != 0;
+    if (std::isalnum(byte) != 0 || in_version) out += static_cast<char>(std::tolower(byte));
+  }
+  return out;
+}
+
+Result<std::string> profile_named(std::string_view text) {
+  std::vector<std::string> names;
+  for (const ProfileInfo& profile : all_profiles()) names.emplace_back(profile.name);
+  const std::string letters = profile_letters(text);
+  for (const std::string& name : names) {
+    const std::string own = profile_letters(name);
+    // A patch release behaves as its release.
+    const bool has_version = std::isdigit(static_cast<unsigned char>(own.back())) != 0;
+    if (letters == own || (has_version && letters.starts_with(own + "."))) return name;
+  }
+  const std::string near = nearest(text, names);
+  return fail_with_hint(ErrorCode::kUsage,
+                        near.empty() ? "ckpt list profiles" : fmt::format("--for {}", near),
+                        "profile '{}' is not known", text);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> profiles_named(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts) {
+    size_t start = 0;
+    while (start <= text.size()) {
+      const size_t end = std::min(text.find(',', start), text.size());
+      CKPT_ASSIGN(std::string name,
+                  profile_named(std::string_view(text).substr(start, end - start)));
+      if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(std::move(name));
+      start = end + 1;
+    }
+  }
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,284 @@
+#include "plan/text/recipe.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/nearest.h"
+#include "core/io/bytes.h"
+#include "core/json/json_edit.h"
+#include "plan/conversion/step_flags.h"
+#include "plan/text/conversion_fields.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxRecipeFileBytes = uint64_t{16} << 20;
+
+class RecipeReader {
+ public:
+  explicit RecipeReader(fs::path folder) : folder_(std::move(folder)) {}
+  Result<Recipe> read(const JsonText& root) const;
+
+ private:
+  fs::path resolve(const std::string& text) const {
+    const fs::path path(text);
+    return path.is_absolute() ? path : folder_ / path;
+  }
+  Result<Step> read_step(const JsonText& json) const;
+  Status read_option(Step& step, const std::string& key, const JsonText& value) const;
+  Result<std::string> option_text(const OptionRule& rule, const JsonText& value) const;
+  Status read_also(const JsonText& json, Recipe& recipe) const;
+  Status read_key(const std::string& key, const JsonText& value, Recipe& recipe) const;
+  Status read_field(const ConversionField& field, const JsonText& value, Recipe& recipe) const;
+  Status read_rules(const std::string& name, const JsonText& value, Recipe& recipe) const;
+  Status read_list(const std::string& key, const JsonText& value, Recipe& recipe) const;
+
+  fs::path folder_;
+};
+
+Result<std::string> text_of(const JsonText& json, std::string_view key) {
+  auto text = json.as_text();
+  const bool is_c_text = text && text->find('\0') == std::string::npos;  // as a path has to be
+  if (is_c_text && !text->empty()) return std::move(*text);
+  return fail(ErrorCode::kUsage, "\"{}\": {}; expected text", key, json.dump(0).substr(0, 80));
+}
+
+Result<std::string> RecipeReader::option_text(const OptionRule& rule, const JsonText& value) const {
+  if (const auto text = value.as_text()) {
+    return rule.is_path(*text) ? resolve(*text).string() : *text;
+  }
+  if (const auto boolean = value.as_boolean()) return std::string(*boolean ? "yes" : "no");
+  if (value.kind() == JsonText::Kind::kToken && !value.is_null()) return value.token();
+  return fail(ErrorCode::kUsage, "\"{}\": {}; expected text, a number, true or false", rule.name,
+              value.dump(0).substr(0, 80));
+}
+
+// One value, several in an array, or members of an object, each as "key=value".
+Status RecipeReader::read_option(Step& step, const std::string& key, const JsonText& value) const {
+  const Transform& transform = *step.transform;
+  const OptionRule* rule = find_rule(transform.options, key);
+  if (rule == nullptr) return unknown_option(transform.options, transform.name, key);
+  if (value.is_array()) {
+    if (!rule->repeats && value.items().size() > 1) {
+      return fail(ErrorCode::kUsage, "step '{}': \"{}\" takes one value", transform.name, key);
+    }
+    for (const JsonText& item : value.items()) {
+      CKPT_ASSIGN(std::string text, option_text(*rule, item));
+      CKPT_TRY(add_option(step, key, std::move(text)));
+    }
+    return {};
+  }
+  if (value.is_object() && rule->repeats && rule->kind == ValueKind::kPair) {
+    const bool as_json = rule->value_name.ends_with("JSON");
+    for (const auto& [name, member] : value.members()) {
+      std::string text = member.dump(0);
+      if (!as_json) {
+        CKPT_ASSIGN(text, option_text(*rule, member));
+      }
+      CKPT_TRY(add_option(step, key, fmt::format("{}={}", name, text)));
+    }
+    return {};
+  }
+  CKPT_ASSIGN(std::string text, option_text(*rule, value));
+  return add_option(step, key, std::move(text));
+}
+
+Result<Step> RecipeReader::read_step(const JsonText& json) const {
+  if (const auto text = json.as_text()) {
+    CKPT_ASSIGN(const Step typed, parse_step(*text));
+    Step step{typed.transform, {}};
+    for (const auto& [key, value] : typed.options.pairs()) {
+      const bool is_path = is_path_option(*typed.transform, key, value);
+      step.options.add(key, is_path ? resolve(value).string() : value);
+    }
+    return step;
+  }
+  const auto name = json.find_text("name");
+  if (!name) {
+    return fail(ErrorCode::kUsage, "{}; expected {{\"name\": STEP, ...}}",
+                json.dump(0).substr(0, 80));
+  }
+  CKPT_ASSIGN(Step step, parse_step(*name));
+  for (const auto& [key, value] : json.members()) {
+    if (key != "name") CKPT_TRY(read_option(step, key, value));
+  }
+  return step;
+}
+
+Status RecipeReader::read_also(const JsonText& json, Recipe& recipe) const {
+  for (const JsonText& item : json.items()) {
+    const auto out = item.find_text("out"), to = item.find_text("to");
+    if (!out || !to || item.members().size() != 2) {
+      return fail(ErrorCode::kUsage, "{}; expected {{\"out\": OUT, \"to\": TYPE}}",
+                  item.dump(0).substr(0, 80));
+    }
+    recipe.also.emplace_back(resolve(*out), *to);
+  }
+  return {};
+}
+
+// An option of the command line, under its own name.
+Status RecipeReader::read_field(const ConversionField& field, const JsonText& value,
+                                Recipe& recipe) const {
+  const std::string name(field.name);
+  const auto add = [&](std::string text) { recipe.options.emplace_back(name, std::move(text)); };
+  if (field.kind == FieldKind::kFlag) {
+    const auto flag = value.as_boolean();
+    if (!flag) {
+      return fail(ErrorCode::kUsage, "\"{}\": {}; expected true or false", name,
+                  value.dump(0).substr(0, 80));
+    }
+    if (*flag) add("yes");
+    return {};
+  }
+  if (field.kind == FieldKind::kRules) return read_rules(name, value, recipe);
+  CKPT_ASSIGN(std::string text, text_of(value, name));
+  const bool is_path = field.kind == FieldKind::kPath || is_path_flag(name, text);
+  add(is_path ? resolve(text).string() : std::move(text));
+  return {};
+}
+
+// One text, several in an array, or {"GLOB": "TYPE"}.
+Status RecipeReader::read_rules(const std::string& name, const JsonText& value,
+                                Recipe& recipe) const {
+  if (value.is_object() && name == "tensor-type") {
+    for (const auto& [glob, type] : value.members()) {
+      CKPT_ASSIGN(const std::string text, text_of(type, name));
+      recipe.options.emplace_back(name, fmt::format("{}={}", glob, text));
+    }
+    return {};
+  }
+  const std::vector<JsonText> alone{value};
+  for (const JsonText& item : value.is_array() ? value.items() : alone) {
+    CKPT_ASSIGN(std::string text, text_of(item, name));
+    recipe.options.emplace_back(name, std::move(text));
+  }
+  return {};
+}
+
+Failure unknown_key(const std::string& key) {
+  std::vector<std::string> keys = {"in", "out", "to", "steps", "also", "for"};
+  for (const ConversionField& field : conversion_fields()) keys.emplace_back(field.name);
+  const std::string near = nearest(key, keys);
+  return fail_with_hint(ErrorCode::kUsage,
+                        near.empty() ? "one of those" : fmt::format("\"{}\"", near),
+                        "key \"{}\"; expected one of {}", key, fmt::join(keys, ", "));
+}
+
+Status RecipeReader::read_key(const std::string& key, const JsonText& value, Recipe& recipe) const {
+  if (key == "steps" || key == "also" || key == "for") return read_list(key, value, recipe);
+  if (const auto field = find_conversion_field(key)) {
+    return read_field(*field, value, recipe);
+  }
+  if (key != "in" && key != "out" && key != "to") return unknown_key(key);
+  CKPT_ASSIGN(const std::string text, text_of(value, key));
+  if (key == "to") {
+    recipe.to = text;
+  } else {
+    (key == "in" ? recipe.in : recipe.out) = resolve(text);
+  }
+  return {};
+}
+
+Status RecipeReader::read_list(const std::string& key, const JsonText& value,
+                               Recipe& recipe) const {
+  if (!value.is_array()) return fail(ErrorCode::kUsage, "\"{}\" is no array", key);
+  if (key == "also") return in("\"also\"", read_also(value, recipe));
+  for (const JsonText& item : value.items()) {
+    if (key == "for") {
+      CKPT_ASSIGN(std::string profile, text_of(item, key));
+      recipe.profiles.push_back(std::move(profile));
+    } else {
+      CKPT_ASSIGN(Step step, in("\"steps\"", read_step(item)));
+      recipe.steps.push_back(std::move(step));
+    }
+  }
+  return {};
+}
+
+Result<Recipe> RecipeReader::read(const JsonText& root) const {
+  if (!root.is_object()) return fail(ErrorCode::kUsage, "no JSON object");
+  Recipe recipe;
+  std::set<std::string_view> seen;
+  for (const auto& [key, value] : root.members()) {
+    if (!seen.insert(key).second) {
+      return fail_with_hint(ErrorCode::kUsage, "one of the two", "\"{}\" stands there twice", key);
+    }
+    CKPT_TRY(read_key(key, value, recipe));
+  }
+  return recipe;
+}
+
+}  // namespace
+
+Result<Recipe> parse_recipe(const fs::path& path, const std::string& text) {
+  auto root = JsonText::parse(without_comments(text));
+  if (!root) {
+    Error error = std::move(root.error());
+    error.code = ErrorCode::kUsage;
+    return Failure(std::move(error));
+  }
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  return RecipeReader(folder).read(*root);
+}
+
+Result<std::vector<fs::path>> preset_files(const Recipe& recipe) {
+  std::vector<std::string> presets;
+  for (const auto& [name, value] : recipe.options) {
+    if (name == "preset") presets.push_back(value);
+  }
+  for (const Step& step : recipe.steps) {
+    for (std::string& value : step.options.all("preset")) presets.push_back(std::move(value));
+  }
+  const Transform* const exporting = find_transform("export");
+  CKPT_CHECK(exporting != nullptr);
+  std::vector<std::string> notes;
+  std::vector<fs::path> out;
+  for (const std::string& preset : presets) {
+    if (!is_path_option(*exporting, "preset", preset)) continue;
+    CKPT_ASSIGN(const auto files, quant_recipe_files(preset, step_context(&notes)));
+    for (const fs::path& file : files) {
+      if (std::find(out.begin(), out.end(), file) == out.end()) out.push_back(file);
+    }
+  }
+  return out;
+}
+
+std::string without_comments(std::string json) {
+  bool in_text = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    if (in_text) {
+      if (json[i] == '\\')
+        ++i;
+      else if (json[i] == '"')
+        in_text = false;
+      continue;
+    }
+    in_text = json[i] == '"';
+    if (json[i] != '/' || i + 1 == json.size()) continue;
+    size_t end = i;
+    if (json[i + 1] == '/') {
+      end = std::min(json.find('\n', i), json.size());
+    } else if (json[i + 1] == '*') {
+      const size_t close = json.find("*/", i + 2);
+      end = close == json.npos ? json.size() : close + 2;
+    }
+    if (end == i) continue;
+    const auto at = [&](size_t place) { return json.begin() + static_cast<ptrdiff_t>(place); };
+    std::replace_if(
+        at(i), at(end), [](char c) { return c != '\n'; }, ' ');
+    i = end - 1;
+  }
+  return json;
+}
+
+Result<Recipe> read_recipe(const fs::path& path) {
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxRecipeFileBytes));
+  return in(path.string(), parse_recipe(path, text));
+}
+
+}  // namespace ckpt

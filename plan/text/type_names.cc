@@ -1,0 +1,94 @@
+#include "plan/text/type_names.h"
+
+#include <cctype>
+
+#include "core/base/nearest.h"
+#include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+struct Alias {
+  std::string_view name, type;
+};
+constexpr Alias kAliases[] = {{"fp16", "f16"},      {"float16", "f16"},    {"half", "f16"},
+                              {"fp32", "f32"},      {"float32", "f32"},    {"float", "f32"},
+                              {"bfloat16", "bf16"}, {"q3k", "q3_k_m"},     {"q4k", "q4_k_m"},
+                              {"q5k", "q5_k_m"},    {"mxfp4", "mxfp4_moe"}};
+
+std::string type_letters(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '_' || c == '-') continue;
+    out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return out;
+}
+
+// The name of `names` that is `text` but for case and signs; "" when none is.
+std::string same_letters(std::string_view text, const std::vector<std::string>& names) {
+  const std::string letters = type_letters(text);
+  for (const std::string& name : names) {
+    if (type_letters(name) == letters) return name;
+  }
+  return {};
+}
+
+std::string alias_of(std::string_view text) {
+  const std::string letters = type_letters(text);
+  for (const Alias& alias : kAliases) {
+    if (alias.name == letters) return std::string(alias.type);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<TargetType> target_types() {
+  std::vector<TargetType> out;
+  for (const TypeInfo& type : all_types()) {
+    out.push_back({type.name, "mixture",
+                   fmt::format("--to: mostly {}, by llama-quantize's rules", type.base)});
+  }
+  out.push_back(
+      {"nvfp4", "export",
+       "--to: 4-bit floats in blocks of 16, weights and inputs, as ModelOpt exports them; "
+       "needs activation maxima"});
+  out.push_back({"nvfp4-w4a16", "export", "--to: the same for weights alone"});
+  out.push_back({"fp8", "export",
+                 "--to: 8-bit floats, weights and inputs, as ModelOpt exports them; needs "
+                 "activation maxima"});
+  return out;
+}
+
+Result<std::string> target_type_named(std::string_view before, std::string_view text) {
+  std::vector<std::string> names;
+  for (const TargetType& type : target_types()) names.emplace_back(type.name);
+  std::string found = same_letters(text, names);
+  if (found.empty()) found = alias_of(text);
+  if (!found.empty()) return found;
+  const std::string near = nearest(text, names);
+  return fail_with_hint(ErrorCode::kUsage,
+                        near.empty() ? "ckpt list types" : fmt::format("{}{}", before, near),
+                        "{}{}: no type is called '{}'; expected one of {}", before, text, text,
+                        fmt::join(names, ", "));
+}
+
+std::string tensor_type_named(std::string_view text) {
+  std::vector<std::string> names;
+  for (const Codec* codec : all_codecs()) {
+    if (codec->parts.size() == 1 && codec->encode != nullptr) names.emplace_back(codec->name);
+  }
+  std::string found = same_letters(text, names);
+  if (found.empty()) found = alias_of(text);
+  return found.empty() ? std::string(text) : found;
+}
+
+std::string rule_with_type_named(std::string_view rule) {
+  const size_t equals = rule.rfind('=');
+  if (equals == rule.npos) return std::string(rule);
+  return fmt::format("{}={}", rule.substr(0, equals), tensor_type_named(rule.substr(equals + 1)));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,94 @@
+// ckpt::plan: conversions as a program asks for them.
+#include "plan/plan.h"
+
+#include <atomic>
+#include <thread>
+
+#include "core/io/bytes.h"
+#include "tests/pipeline/pipeline.h"
+
+namespace ckpt {
+namespace {
+
+const std::filesystem::path kModel = std::filesystem::path(CKPT_TESTDATA) / "llama-micro";
+
+ConvertOptions to_q4() {
+  return {.to = "Q4_K_M", .more = {{"tokenizer-pre", "llama-bpe"}}, .threads = 2};
+}
+
+// Cancels when the plan is made and work begins.
+class Impatient final : public Observer {
+ public:
+  std::unique_ptr<Progress> progress(std::string_view) override {
+    cancelled_ = true;
+    return nullptr;
+  }
+  const std::atomic<bool>* cancelled() const override { return &cancelled_; }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+class NoteKeeper final : public Observer {
+ public:
+  void note(std::string_view text) override { notes.emplace_back(text); }
+  std::vector<std::string> notes;
+};
+
+TEST(Plan, ConvertsAsTheCommandDoes) {
+  const TemporaryFolder folder;
+  const auto made = convert(kModel, folder / "a.gguf", to_q4());
+  ASSERT_TRUE(made) << made.error().text();
+  Conversion typed;
+  typed.in = kModel;
+  typed.out = folder / "b.gguf";
+  typed.to = "q4_k_m";
+  typed.flags.add("tokenizer-pre", "llama-bpe");
+  EXPECT_EQ(made->report.files[0].sha256, digest_of(typed));
+}
+
+TEST(Plan, RejectsAnOptionThatIsNotKnownOrHasNoEffect) {
+  const TemporaryFolder folder;
+  const auto unknown = convert(kModel, folder / "a.gguf", {.more = {{"tensors", "4"}}});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().what, "option 'tensors' is not known");
+  const auto idle = convert(kModel, folder / "out", {.to = "bf16", .more = {{"pure", "yes"}}});
+  ASSERT_FALSE(idle);
+  EXPECT_NE(idle.error().text().find("--pure has no effect"), std::string::npos);
+}
+
+TEST(Plan, CancellingOneOfTwoConversionsLeavesTheOther) {
+  const TemporaryFolder folder;
+  Impatient impatient;
+  Result<Converted> cancelled = fail(ErrorCode::kUsage, "not run"), whole = cancelled;
+  std::thread other([&] {
+    ConvertOptions one = to_q4();
+    one.threads = 1;
+    cancelled = convert(kModel, folder / "cancelled.gguf", one, &impatient);
+  });
+  whole = convert(kModel, folder / "whole.gguf", to_q4());
+  other.join();
+  ASSERT_TRUE(whole) << whole.error().text();
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().code, ErrorCode::kInterrupted);
+  EXPECT_FALSE(std::filesystem::exists(folder / "cancelled.gguf"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  const auto again = convert(kModel, folder / "again.gguf", to_q4());
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->report.files[0].sha256, whole->report.files[0].sha256);
+}
+
+TEST(Plan, PatchesAndDiagnosesWithoutATerminal) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(kModel, folder / "m");
+  NoteKeeper keeper;
+  const auto patched = patch(folder / "m", {"config:set=max_position_embeddings=40960"}, &keeper);
+  ASSERT_TRUE(patched) << patched.error().text();
+  const auto diagnosis = doctor(folder / "m", {.profiles = {"vllm-0.17"}});
+  ASSERT_TRUE(diagnosis) << diagnosis.error().text();
+  ASSERT_EQ(diagnosis->verdicts.size(), 1U);
+  EXPECT_EQ(diagnosis->verdicts[0].profile, "vllm-0.17");
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,194 @@
+#include "tools/commands/carry_out.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "checks/checks.h"
+#include "core/chunks/repack.h"
+#include "core/engine/share.h"
+#include "tools/line/commands.h"
+
+namespace ckpt {
+namespace {
+
+std::string first_path(const Output& output) {
+  return shell_path(final_path(output, output.layout.files[0]).string());
+}
+
+// " --mmproj FILE" with the projector that the plan makes; "" where it makes none.
+std::string projector_words(const Plan& plan) {
+  const auto projector = std::ranges::find_if(
+      plan.outputs, [](const Output& each) { return each.checkpoint.is_projector(); });
+  return projector == plan.outputs.end() ? std::string()
+                                         : fmt::format(" --mmproj {}", first_path(*projector));
+}
+
+// A GGUF file that llama.cpp does not take.
+bool is_refused(const Checkpoint& checkpoint) {
+  Examination examination;
+  examination.profiles = {"llama.cpp"};
+  const auto diagnosis = diagnose(checkpoint, examination);
+  return diagnosis && !diagnosis->verdicts[0].loads;
+}
+
+// What a person does with the output: a GGUF file is run, with its projector where the plan makes
+// one; a folder is looked at as a server would. "": said with another output.
+std::string next_command(const Output& output, const Plan& plan) {
+  if (output.layout.is_folder)
+    return fmt::format("ckpt doctor {}", shell_path(output.path.string()));
+  if (output.checkpoint.format != "gguf") return fmt::format("ckpt show {}", first_path(output));
+  const auto is_model = [](const Output& each) {
+    return each.checkpoint.format == "gguf" && !each.checkpoint.is_projector();
+  };
+  if (is_refused(output.checkpoint)) {
+    return fmt::format("ckpt doctor {} --for llama.cpp", first_path(output));
+  }
+  if (output.checkpoint.is_projector()) {
+    if (std::ranges::any_of(plan.outputs, is_model)) return {};
+    return fmt::format("llama-mtmd-cli -m MODEL.gguf --mmproj {}", first_path(output));
+  }
+  const std::string projector = projector_words(plan);
+  return fmt::format("{} -m {}{}", projector.empty() ? "llama-cli" : "llama-mtmd-cli",
+                     first_path(output), projector);
+}
+
+// The commands that serve the output where it was made for, and where it will load.
+void show_serving(const Console& console, const Output& output, const PlannedConversion& planned,
+                  const std::vector<std::string>& profiles) {
+  if (output.checkpoint.is_projector()) return;  // served with the model
+  for (const std::string& profile : profiles) {
+    const bool is_bad = std::any_of(
+        planned.verdicts.begin(), planned.verdicts.end(), [&](const OutputVerdict& each) {
+          return each.out == output.path && !each.is_good() && each.verdict.profile == profile;
+        });
+    if (is_bad) continue;
+    const std::string path = output.layout.is_folder
+                                 ? output.path.string()
+                                 : final_path(output, output.layout.files[0]).string();
+    std::string command = serve_command(profile, output.checkpoint, shell_path(path));
+    if (command.empty()) continue;
+    if (output.checkpoint.format == "gguf") command += projector_words(planned.plan);
+    console.talk(fmt::format("{}: {}", profile, command));
+  }
+}
+
+// Of weights that were quantized before: what is exact, and how far the others moved.
+void show_moves(const Console& console, const Output& output) {
+  for (const Tensor& tensor : output.checkpoint.tensors) {
+    if (tensor.is_stored()) continue;
+    const Recoded& made = tensor.recoded();
+    if (made.second_error) {
+      console.object("rounded", {{"out", output.path.string()},
+                                 {"tensor", tensor.name},
+                                 {"second_error", *made.second_error}});
+    }
+    if (made.exact_blocks != 0) {
+      console.object("moved", {{"out", output.path.string()},
+                               {"tensor", tensor.name},
+                               {"moved_blocks", made.exact_blocks}});
+    }
+  }
+}
+
+void show_report(const Console& console, const Plan& plan, const ExecuteReport& report) {
+  for (const FileReport& file : report.files) {
+    console.answer(fmt::format("{}  {}", file.sha256, file.path));
+    console.object("file",
+                   {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+  }
+  const double seconds = std::max(report.seconds, 1e-3);
+  console.talk(
+      fmt::format("{} read, {} written in {} ({}/s)", human_bytes(report.read_bytes),
+                  human_bytes(report.written_bytes), human_seconds(report.seconds),
+                  human_bytes(static_cast<uint64_t>(
+                      static_cast<double>(report.read_bytes + report.written_bytes) / seconds))));
+  for (const Output& output : plan.outputs) {
+    const std::string next = next_command(output, plan);
+    if (!next.empty()) console.talk(fmt::format("Next: {}", next));
+    show_moves(console, output);
+    const MovedBlocks moved = count_moved(output.checkpoint.tensors);
+    console.object("summary", {{"out", output.path.string()},
+                               {"dry_run", false},
+                               {"tensors", output.checkpoint.tensors.size()},
+                               {"moved_tensors", moved.tensors},
+                               {"moved_blocks", moved.blocks},
+                               {"files", output.layout.files.size()},
+                               {"read_bytes", report.read_bytes},
+                               {"written_bytes", report.written_bytes},
+                               {"seconds", report.seconds}});
+  }
+}
+
+// What a share of several says that was not the last one.
+int show_share(const Console& console, const ExecuteOptions& options, const ExecuteReport& report) {
+  const std::string share =
+      fmt::format("{}/{}", options.resume.share_number, options.resume.share_count);
+  std::string state = fmt::format("still to be done: {}", fmt::join(report.missing_shares, ", "));
+  if (report.is_ended_elsewhere)
+    state = "all are done; another ckpt gives the final names just now";
+  if (report.was_made) state = "the output is complete already";
+  console.answer(fmt::format("share {} done; {}", share, state));
+  console.object("share", {{"share", share},
+                           {"written_bytes", report.written_bytes},
+                           {"missing", report.missing_shares},
+                           {"complete", report.was_made}});
+  return 0;
+}
+
+}  // namespace
+
+ExecuteOptions with_common(ExecuteOptions options, const CommonOptions& common) {
+  options.threads = common.threads;
+  options.memory_bytes = common.memory_bytes;
+  options.interrupted = &interrupted;
+  options.resume.enabled = true;
+  options.resume.version = CKPT_VERSION;
+  options.resume.command = common.command;
+  return options;
+}
+
+int show_verdicts(const PlannedConversion& planned, const Console& console) {
+  int code = 0;
+  for (const OutputVerdict& each : planned.verdicts) {
+    const Verdict& verdict = each.verdict;
+    console.object("verdict", {{"out", each.out.string()},
+                               {"profile", verdict.profile},
+                               {"loads", verdict.loads},
+                               {"sound", verdict.sound},
+                               {"weights_checked", verdict.not_checked.empty()},
+                               {"not_checked", verdict.not_checked}});
+    if (each.is_good()) continue;
+    code = 1;
+    console.warn(
+        fmt::format("{}: {} {}", each.out.string(), verdict.profile,
+                    verdict.loads ? "loads it and computes something else" : "will not load it"));
+  }
+  return code;
+}
+
+Result<int> carry_out(const PlannedConversion& planned, const Conversion& conversion,
+                      ExecuteOptions options, const Console& console, const CommonOptions& common) {
+  const Plan& plan = planned.plan;
+  options = with_common(std::move(options), common);
+  ProgressLine progress(console, plan.outputs[0].path.filename().string());
+  options.progress = &progress;
+  const bool is_share = options.resume.share_count > 0;
+  auto report = is_share ? execute_share(plan, options) : execute(plan, options);
+  progress.clear();
+  if (!report) {
+    const ErrorCode code = report.error().code;
+    return Failure(code == ErrorCode::kIo || code == ErrorCode::kInterrupted
+                       ? std::move(report.error())
+                       : in_input(std::move(report.error()), conversion.in));
+  }
+  if (is_share && (report->was_made || report->is_ended_elsewhere || report->files.empty())) {
+    return show_share(console, options, *report);
+  }
+  show_report(console, plan, *report);
+  for (const Output& output : plan.outputs) {
+    show_serving(console, output, planned, conversion.profiles);
+  }
+  return show_verdicts(planned, console);
+}
+
+}  // namespace ckpt

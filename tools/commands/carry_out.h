@@ -1,0 +1,21 @@
+// Carries a planned conversion out, as a command does: progress, what was made, what to do next.
+#pragma once
+
+#include "core/engine/execute.h"
+#include "plan/conversion/pipeline.h"
+#include "tools/say/console.h"
+
+namespace ckpt {
+
+// `options`: force, allow_nonfinite and the share; the rest is filled in here. Gives the exit code.
+// 1 where a program that --for names will not load what was made, or not compute what it means.
+Result<int> carry_out(const PlannedConversion& planned, const Conversion& conversion,
+                      ExecuteOptions options, const Console& console, const CommonOptions& common);
+
+// Says the verdicts; gives the exit code of those.
+int show_verdicts(const PlannedConversion& planned, const Console& console);
+
+// The options that carry_out() would use: digests of plans depend on them.
+ExecuteOptions with_common(ExecuteOptions options, const CommonOptions& common);
+
+}  // namespace ckpt

@@ -1,0 +1,290 @@
+// ckpt diff A B: what differs between two checkpoints. Exit 1 when anything does.
+//
+// Two that are stored in different forms (a folder and GGUF, a text model and a wrapped one) are
+// compared by their values; others by their bytes, unless --values asks.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/engine/compare.h"
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "tools/compare/diff_values.h"
+#include "tools/line/commands.h"
+#include "tools/say/meta_text.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+struct TypedDiff {
+  std::string a, b;
+  bool values = false;
+  std::string tensors;
+  std::vector<std::string> fail_if;
+  uint64_t top = UINT64_MAX;
+};
+
+// What differs, gathered, so that the verdict comes first.
+class Differences {
+ public:
+  void add(std::string_view what, std::string_view kind, std::string_view detail) {
+    found_.push_back({std::string(what), std::string(kind), std::string(detail)});
+  }
+  // Adds what is of this kind.
+  auto adder(std::string_view kind) {
+    return
+        [this, kind](std::string_view what, std::string_view detail) { add(what, kind, detail); };
+  }
+  uint64_t count() const { return found_.size(); }
+  uint64_t count(std::string_view kind) const {
+    return static_cast<uint64_t>(std::count_if(
+        found_.begin(), found_.end(), [&](const Difference& one) { return one.kind == kind; }));
+  }
+
+  // Prints "what  kind  detail", `top` of them.
+  void print(const Console& console, uint64_t top) const {
+    const size_t shown = std::min<size_t>(found_.size(), top);
+    for (size_t i = 0; i < shown; ++i) {
+      const auto& [what, kind, detail] = found_[i];
+      console.answer(fmt::format("{}  {}  {}", what, kind, detail));
+      console.object("difference", {{"what", what}, {"kind", kind}, {"detail", detail}});
+    }
+    if (shown < found_.size()) {
+      console.answer(fmt::format("... and {} more", found_.size() - shown));
+    }
+  }
+
+ private:
+  struct Difference {
+    std::string what, kind, detail;
+  };
+  std::vector<Difference> found_;
+};
+
+std::string diff_shape(const Tensor& tensor) {
+  return fmt::format("[{}]", fmt::join(tensor.shape, ","));
+}
+
+using Pair = std::pair<const Tensor*, const Tensor*>;
+
+// Tensors of the same name, type and shape; all other differences are told.
+std::vector<Pair> compare_headers(const Checkpoint& a, const Checkpoint& b, Differences& out) {
+  std::map<std::string_view, const Tensor*> of_b;
+  for (const Tensor& tensor : b.tensors) of_b[tensor.name] = &tensor;
+  std::set<std::string_view> of_a;
+  std::vector<Pair> pairs;
+  for (const Tensor& tensor : a.tensors) {
+    of_a.insert(tensor.name);
+    const auto found = of_b.find(tensor.name);
+    if (found == of_b.end()) {
+      out.add(tensor.name, "tensor", "only in A");
+      continue;
+    }
+    const Tensor& other = *found->second;
+    const bool same_shape = tensor.shape == other.shape;
+    if (!same_shape) {
+      out.add(tensor.name, "shape", fmt::format("{} -> {}", diff_shape(tensor), diff_shape(other)));
+    }
+    if (tensor.codec != other.codec) {
+      out.add(tensor.name, "type", fmt::format("{} -> {}", tensor.codec->name, other.codec->name));
+    } else if (same_shape) {
+      pairs.emplace_back(&tensor, &other);
+    }
+  }
+  for (const Tensor& tensor : b.tensors) {
+    if (!of_a.contains(tensor.name)) out.add(tensor.name, "tensor", "only in B");
+  }
+  return pairs;
+}
+
+Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, const Console& console,
+                     Differences& out) {
+  std::vector<char> same(pairs.size(), 1);
+  uint64_t done_bytes = 0, total_bytes = 0;
+  for (const Pair& pair : pairs) total_bytes += 2 * size_bytes(*pair.first);
+  ProgressLine progress(console, "comparing");
+  std::mutex mutex;  // of the progress
+  const auto advanced = [&](uint64_t bytes) -> Status {
+    if (interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
+    const std::lock_guard lock(mutex);
+    progress.advanced(done_bytes += 2 * bytes, total_bytes);
+    return {};
+  };
+  CKPT_TRY(for_each_parallel(pairs.size(), threads, [&](size_t i) -> Status {
+    CKPT_ASSIGN(const bool equal, same_bytes(*pairs[i].first, *pairs[i].second, advanced));
+    same[i] = equal ? 1 : 0;
+    return {};
+  }));
+  progress.clear();
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (same[i] == 0) out.add(pairs[i].first->name, "bytes", "differ");
+  }
+  return {};
+}
+
+// A NaN is the same as a NaN here: the payload of neither is kept.
+bool is_same(const MetaValue& a, const MetaValue& b) {
+  const auto* left = std::get_if<double>(&a.value);
+  const auto* right = std::get_if<double>(&b.value);
+  if (left == nullptr || right == nullptr || a.type != b.type) return a == b;
+  return std::bit_cast<uint64_t>(*left) == std::bit_cast<uint64_t>(*right) ||
+         (std::isnan(*left) && std::isnan(*right));
+}
+
+// Calls `both` with what is in both, by the key that `key_of` gives; `alone` with the key of what
+// is in one.
+template <class Item, class KeyOf, class Both, class Alone>
+void pair_up(const std::vector<Item>& a, const std::vector<Item>& b, const KeyOf& key_of,
+             const Both& both, const Alone& alone) {
+  std::map<std::string_view, const Item*> of_b;
+  std::set<std::string_view> of_a;
+  for (const Item& item : b) of_b.emplace(key_of(item), &item);
+  for (const Item& item : a) {
+    of_a.insert(key_of(item));
+    const auto found = of_b.find(key_of(item));
+    if (found == of_b.end()) {
+      alone(key_of(item), "only in A");
+    } else {
+      both(item, *found->second);
+    }
+  }
+  for (const Item& item : b) {
+    if (!of_a.contains(key_of(item))) alone(key_of(item), "only in B");
+  }
+}
+
+void compare_metadata(const Metadata& a, const Metadata& b, Differences& out) {
+  const auto compare = [&](const MetaEntry& left, const MetaEntry& right) {
+    if (is_same(left.value, right.value)) return;
+    out.add(left.key, "metadata",
+            fmt::format("{} -> {}", meta_text(left.value), meta_text(right.value)));
+  };
+  const auto key_of = [](const MetaEntry& entry) -> const std::string& { return entry.key; };
+  pair_up(a.entries, b.entries, key_of, compare, out.adder("metadata"));
+}
+
+void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& out) {
+  const auto compare = [&](const Document& left, const Document& right) {
+    if (left.text() != right.text()) out.add(left.path, "document", "differs");
+  };
+  const auto key_of = [](const Document& document) -> const std::string& { return document.path; };
+  pair_up(a.documents, b.documents, key_of, compare, out.adder("document"));
+}
+
+Result<Checkpoint> read_any(const std::string& path) {
+  CKPT_ASSIGN(const Format* format, recognize(path));
+  return format->read(path, all_codecs());
+}
+
+// A checkpoint that cannot be read has no answer but no: exit 1, unless the disk is to blame.
+Result<int> unsound(const Console& console, const Error& error) {
+  if (error.code != ErrorCode::kCorrupt) return Failure(error);
+  console.error(error);
+  return 1;
+}
+
+Result<ValueQuestion> question_of(const TypedDiff& typed) {
+  ValueQuestion question;
+  if (!typed.tensors.empty()) question.tensors = typed.tensors;
+  question.top = typed.top;
+  for (const std::string& text : typed.fail_if) {
+    CKPT_ASSIGN(Gate gate, parse_gate(text));
+    question.gates.push_back(std::move(gate));
+  }
+  return question;
+}
+
+// By names and bytes, with metadata and documents.
+Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkpoint& b,
+                       const Console& console, const CommonOptions& common) {
+  Differences out;
+  const std::vector<Pair> pairs = compare_headers(a, b, out);
+  CKPT_TRY(compare_bytes(pairs, common.threads, console, out));
+  compare_metadata(a.metadata, b.metadata, out);
+  compare_documents(a, b, out);
+  console.answer(
+      out.count() == 0
+          ? fmt::format("same: {} tensors, metadata and documents", pairs.size())
+          : fmt::format("{} {}", out.count(), out.count() == 1 ? "difference" : "differences"));
+  out.print(console, typed.top);
+  // Of two forms the values were tried before.
+  const uint64_t types = are_in_one_form(a, b) ? out.count("type") : 0;
+  if (types > 0) {
+    console.talk(fmt::format("{} tensors have another type. Next: ckpt diff {} {} --values", types,
+                             shell_path(typed.a), shell_path(typed.b)));
+  }
+  console.object("summary", {{"a", typed.a},
+                             {"b", typed.b},
+                             {"same", out.count() == 0},
+                             {"differences", out.count()},
+                             {"compared_tensors", pairs.size()}});
+  return out.count() == 0 ? 0 : 1;
+}
+
+Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOptions& common) {
+  CKPT_ASSIGN(const ValueQuestion question, question_of(typed));
+  const bool wants_values = typed.values || !typed.fail_if.empty() || !typed.tensors.empty();
+  const Result<Checkpoint> a = read_any(typed.a);
+  if (!a) return unsound(console, a.error());
+  const Result<Checkpoint> b = read_any(typed.b);
+  if (!b) return unsound(console, b.error());
+  if (!wants_values && are_in_one_form(*a, *b)) {
+    return diff_bytes(typed, *a, *b, console, common);
+  }
+  const Result<ValueSides> sides = value_sides(*a, *b);
+  if (!sides && wants_values) return Failure(sides.error());
+  if (!sides) {
+    console.warn(
+        fmt::format("compared name by name, for their values cannot be: {}", sides.error().text()));
+    return diff_bytes(typed, *a, *b, console, common);
+  }
+  CKPT_ASSIGN(const bool is_well, diff_values(*sides, question, console, common));
+  return is_well ? 0 : 1;
+}
+
+std::string fail_if_help() {
+  std::string out =
+      "exit 1, naming the tensors, where one (or the total) is below or above a limit; may repeat; "
+      "< <= > >=, and these metrics:";
+  for (const Metric& metric : all_metrics()) {
+    out += fmt::format("{} {} ({})", &metric == all_metrics().data() ? "" : ",", metric.name,
+                       metric.help);
+  }
+  return out;
+}
+
+Run declare_diff(CommandOptions& options) {
+  auto typed = std::make_shared<TypedDiff>();
+  options.add("A", &typed->a, "a checkpoint").is_required = true;
+  options.add("B", &typed->b, "another").is_required = true;
+  options.add("--values", &typed->values,
+              "say how far the values are apart, whatever their types; metadata and documents are "
+              "not looked at");
+  options.add("--tensors", &typed->tensors, "with --values: of tensors like GLOB alone")
+      .value_name = "GLOB";
+  declare_follow_links(options);
+  Option& top = options.add("--top", &typed->top, "show the N differences that are worst");
+  top.bounds = {1, std::numeric_limits<int>::max()};
+  top.value_name = "N";
+  options.add("--fail-if", &typed->fail_if, fail_if_help()).value_name = "[total.]METRIC<N";
+  return [typed](const Console& console, const CommonOptions& common) {
+    return diff(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+constinit const Command kDiffCommand{
+    "diff", "Says what differs between two checkpoints: tensors, bytes, metadata, documents.",
+    "  ckpt diff a.gguf b.gguf\n"
+    "  ckpt diff before/ after/ --json\n"
+    "  ckpt diff Qwen3.5-9B/ Qwen3.5-9B-NVFP4/ --values --fail-if 'sqnr<18' --fail-if "
+    "'total.cosine<0.99'",
+    declare_diff};
+
+}  // namespace ckpt

@@ -1,0 +1,97 @@
+// ckpt execute PLAN: carries out a plan that `ckpt convert --plan-out` wrote, or a share of it.
+#include <sys/stat.h>
+
+#include <charconv>
+
+#include "plan/text/plan_file.h"
+#include "tools/commands/carry_out.h"
+#include "tools/line/commands.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxPlanBytes = uint64_t{64} << 20;
+constexpr uint32_t kMaxShares = 1'000'000;
+
+struct TypedExecute {
+  fs::path plan;
+  std::string part, index;
+  bool force = false;
+};
+
+// "I/N", I counted from `first`.
+Status read_part(std::string_view option, std::string_view text, uint32_t first,
+                 ResumeOptions& resume) {
+  if (text.empty()) return {};
+  const size_t slash = std::min(text.find('/'), text.size());
+  const auto read = [&](std::string_view digits, uint32_t& number) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return error == std::errc() && end == digits.data() + digits.size();
+  };
+  const bool sound = slash < text.size() && read(text.substr(0, slash), resume.share_number) &&
+                     read(text.substr(slash + 1), resume.share_count);
+  if (sound && resume.share_number >= first && resume.share_number - first < resume.share_count &&
+      resume.share_count <= kMaxShares) {
+    resume.share_number += 1 - first;
+    return {};
+  }
+  return fail(ErrorCode::kUsage, "{} '{}'; expected I/N, I from {}", option, text,
+              first == 1 ? "1 to N" : "0 to N-1");
+}
+
+// When the plan was made, by the clock of the file system.
+int64_t modified_ns(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return 0;
+  return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+Result<int> run(const TypedExecute& typed, const Console& console, const CommonOptions& common) {
+  CKPT_ASSIGN(const SharedSource source, open_file(typed.plan));
+  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxPlanBytes));
+  const std::string place = typed.plan.string();
+  std::error_code error;
+  const fs::path folder = fs::absolute(typed.plan, error).parent_path();
+  CKPT_ASSIGN(PlanFile file, in(place, parse_plan_file(text, folder)));
+  file.conversion.force = typed.force;
+  ExecuteOptions options;
+  options.allow_nonfinite = file.allow_nonfinite;
+  options.force = typed.force;
+  CKPT_TRY(read_part("--part", typed.part, 1, options.resume));
+  CKPT_TRY(read_part("--index", typed.index, 0, options.resume));
+  options.resume.since_ns = modified_ns(typed.plan);
+  CKPT_ASSIGN(const PlannedConversion planned,
+              in(place, plan_again(file, with_common(options, common))));
+  for (const std::string& note : planned.notes) console.warn(note);
+  return carry_out(planned, file.conversion, options, console, common);
+}
+
+Run declare_execute(CommandOptions& options) {
+  auto typed = std::make_shared<TypedExecute>();
+  options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote").is_required = true;
+  options.add("--part", &typed->part,
+              "I/N: only this share of the work; the last of N to finish ends it");
+  options
+      .add("--index", &typed->index,
+           "the same counted from 0, as Kubernetes' JOB_COMPLETION_INDEX is")
+      .excludes = "--part";
+  options.add("--force", &typed->force, "replace OUT, if it holds nothing but a checkpoint");
+  declare_follow_links(options);
+  return [typed](const Console& console, const CommonOptions& common) {
+    return run(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+constinit const Command kExecuteCommand{
+    "execute", "Carries out a plan, or one share of it on each of many machines.",
+    "  ckpt convert base/ out/ --to nvfp4-w4a16 --plan-out plan.json\n"
+    "  ckpt execute plan.json\n"
+    "  ckpt execute plan.json --part 3/8\n"
+    "  ckpt execute plan.json --index 2/8",
+    declare_execute};
+
+}  // namespace ckpt

@@ -1,0 +1,157 @@
+// ckpt list: what this program knows, printed from the lists that it works with.
+#include <nlohmann/json.hpp>
+
+#include "checks/checks.h"
+#include "formats/formats.h"
+#include "plan/text/type_names.h"
+#include "quantizers/quantizers.h"
+#include "tools/line/commands.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+struct TypedList {
+  std::string what;
+};
+
+void list_formats(const Console& console) {
+  Table table({"format", "what"});
+  for (const Format* format : all_formats()) {
+    table.add({std::string(format->name), std::string(format->help)});
+    console.object("format", {{"name", format->name}, {"help", format->help}});
+  }
+  for (const std::string& line : table.lines({false, false})) console.answer(line);
+}
+
+// What --to takes, and then what tensors are stored as; a name may be both.
+void list_types(const Console& console) {
+  Table table({"type", "kind", "what"});
+  const auto add = [&](std::string_view name, std::string_view kind, std::string_view help) {
+    table.add({std::string(name), std::string(kind), std::string(help)});
+    console.object("type", {{"name", name}, {"kind", kind}, {"help", help}});
+  };
+  for (const TargetType& type : target_types()) add(type.name, type.kind, type.help);
+  for (const Codec* codec : all_codecs()) {
+    const std::string_view kind = codec->encode != nullptr   ? "encode, decode"
+                                  : codec->decode != nullptr ? "decode"
+                                                             : "copy";
+    add(codec->name, kind, codec->help);
+  }
+  for (const std::string& line : table.lines({false, false, false})) console.answer(line);
+}
+
+Json rule_json(const OptionRule& rule) {
+  Json out = {{"name", rule.name},          {"value", rule.value()},
+              {"help", rule.help},          {"repeats", rule.repeats},
+              {"kind", name_of(rule.kind)}, {"required", rule.is_required}};
+  if (!rule.words().empty()) out["choices"] = rule.words();
+  if (!rule.otherwise.empty()) out["default"] = rule.otherwise;
+  if (rule.kind == ValueKind::kNumber) out["range"] = {rule.least, rule.most};
+  return out;
+}
+
+void list_steps(const Console& console) {
+  for (const Transform* step : all_transforms()) {
+    console.answer_headed(step->name, fmt::format("  ({}) {}", step->effect(), step->help));
+    Json options = Json::array();
+    for (const OptionRule& rule : step->options) {
+      console.answer(fmt::format("    {}={}  {}", rule.name, rule.value(), rule.whole_help()));
+      options.push_back(rule_json(rule));
+    }
+    console.object("step", {{"name", step->name},
+                            {"effect", step->effect()},
+                            {"help", step->help},
+                            {"options", options}});
+  }
+}
+
+// Which exports take all linear layers of a family.
+std::string_view export_of(const FamilyInfo& family, bool for_json) {
+  if (!family.has_export) return for_json ? "all but experts" : "no experts";
+  if (!family.has_fp8_export) return for_json ? "all as nvfp4" : "nvfp4";
+  return for_json ? "all" : "yes";
+}
+
+void list_families(const Console& console) {
+  Table table({"family", "--mmproj", "vl-wrap", "from GGUF", "nvfp4, fp8", "architectures"});
+  for (const FamilyInfo& family : all_families()) {
+    table.add({std::string(family.name), family.has_projector ? "yes" : "-",
+               family.has_wrapper ? "yes" : "-", family.comes_back ? "yes" : "-",
+               std::string(export_of(family, false)), std::string(family.architectures)});
+    console.object("family", {{"name", family.name},
+                              {"architectures", family.architectures},
+                              {"projector", family.has_projector},
+                              {"vl_wrap", family.has_wrapper},
+                              {"from_gguf", family.comes_back},
+                              {"export", export_of(family, true)}});
+  }
+  for (const std::string& line : table.lines(std::vector<bool>(6))) console.answer(line);
+}
+
+void list_checks(const Console& console) {
+  std::vector<std::string> heading = {"check", "what"};
+  for (const ProfileInfo& profile : all_profiles()) heading.emplace_back(profile.name);
+  Table table(heading);
+  for (const CheckInfo& check : all_checks()) {
+    std::vector<std::string> row = {
+        std::string(check.id), fmt::format("{}{}", check.title, check.is_deep ? " (--deep)" : "")};
+    Json severities = Json::object();
+    for (size_t i = 0; i < check.severities.size(); ++i) {
+      const auto& severity = check.severities[i];
+      row.emplace_back(severity ? severity_name(*severity) : "-");
+      if (severity) severities[heading[i + 2]] = severity_name(*severity);
+    }
+    table.add(std::move(row));
+    console.object("check", {{"id", check.id},
+                             {"title", check.title},
+                             {"deep", check.is_deep},
+                             {"severities", severities}});
+  }
+  for (const std::string& line : table.lines(std::vector<bool>(heading.size()))) {
+    console.answer(line);
+  }
+}
+
+void list_profiles(const Console& console) {
+  Table table({"profile", "what"});
+  for (const ProfileInfo& profile : all_profiles()) {
+    table.add({std::string(profile.name), std::string(profile.help)});
+    console.object("profile", {{"name", profile.name}, {"help", profile.help}});
+  }
+  for (const std::string& line : table.lines({false, false})) console.answer(line);
+}
+
+Result<int> list(const TypedList& typed, const Console& console) {
+  struct List {
+    std::string_view name;
+    void (*print)(const Console&);
+  };
+  static constexpr List kLists[] = {{"formats", list_formats}, {"types", list_types},
+                                    {"steps", list_steps},     {"families", list_families},
+                                    {"checks", list_checks},   {"profiles", list_profiles}};
+  for (const List& entry : kLists) {
+    if (!typed.what.empty() && typed.what != entry.name) continue;
+    if (typed.what.empty()) console.answer_headed(entry.name, "");
+    entry.print(console);
+    if (typed.what.empty()) console.answer("");
+  }
+  return 0;
+}
+
+Run declare_list(CommandOptions& options) {
+  auto typed = std::make_shared<TypedList>();
+  options
+      .add("WHAT", &typed->what,
+           "formats, types, steps, families, checks or profiles; default: all")
+      .choices = {"formats", "types", "steps", "families", "checks", "profiles"};
+  return [typed](const Console& console, const CommonOptions&) { return list(*typed, console); };
+}
+
+}  // namespace
+
+constinit const Command kListCommand{"list",
+                                     "Lists formats, types, steps, families, checks and profiles.",
+                                     "  ckpt list\n  ckpt list types", declare_list};
+
+}  // namespace ckpt

@@ -1,0 +1,329 @@
+#include "tools/commands/publication.h"
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "core/base/sha256.h"
+#include "core/engine/compare.h"
+#include "core/io/files_read.h"
+#include "core/io/open_folder.h"
+#include "plan/text/recipe.h"
+#include "tools/line/commands.h"
+#include "tools/published/archive.h"
+#include "tools/published/folder_digests.h"
+#include "tools/published/lfs_folder.h"
+#include "tools/published/listing.h"
+#include "tools/published/model_card.h"
+#include "tools/published/published_files.h"
+#include "tools/published/unpublished.h"
+#include "tools/published/verify_structure.h"
+#include "tools/report/published_report.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kMaxRecipeBytes = 1 << 20;
+
+std::vector<std::pair<std::string, std::string>> sorted_pairs(
+    const std::vector<FileDigest>& files) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const FileDigest& file : files) out.emplace_back(file.name, file.sha256);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// The recipes of ModelOpt that a recipe names, and what they import, named from its folder.
+Result<std::vector<FileDigest>> recipe_inputs(const fs::path& path, const std::string& text) {
+  std::vector<FileDigest> out;
+  CKPT_ASSIGN(const Recipe recipe, parse_recipe(path, text));
+  CKPT_ASSIGN(const auto files, preset_files(recipe));
+  for (const fs::path& file : files) {
+    std::string name = file.lexically_relative(path.parent_path()).generic_string();
+    if (name.empty() || name.starts_with("..")) name = file.filename().string();
+    CKPT_ASSIGN(std::string sha256, hash_file(file, &interrupted));
+    out.push_back({std::move(name), std::move(sha256), 0});
+  }
+  return out;
+}
+
+// Else the card is for stdout, or not asked for.
+bool has_card_file(const TypedPublish& typed) { return !typed.card.empty() && typed.card != "-"; }
+
+}  // namespace
+
+Status Publication::run() {
+  if (!typed_.is_dry_run) CKPT_TRY(remove_leftovers());
+  CKPT_ASSIGN(const auto entries, list_published(folder_));
+  note_bookkeeping(folder_, entries, console_);
+  note_unserved(folder_, entries, console_);
+  CKPT_TRY(check_files_whole());
+  const Status room = check_room_for_copies(entries);
+  if (typed_.is_dry_run) {
+    if (!room) console_.warn(room.error().text());
+    tell_dry_run(entries);
+    return {};
+  }
+  CKPT_TRY(room);
+  CKPT_TRY(make(entries));
+  CKPT_TRY(check_files_read());
+  CKPT_TRY(write_made());
+  CKPT_TRY(write_archive_file());
+  // Last: where this is there, everything is.
+  return write_pointers();
+}
+
+// Before hours of hashing: all of the archive, whose size is known when it is written, and what a
+// git repository gets.
+Status Publication::check_room_for_copies(const std::vector<FolderEntry>& entries) const {
+  uint64_t archive_bytes = 0, lfs_bytes = 0;
+  for (const FolderEntry& entry : entries) {
+    archive_bytes += entry.size_bytes;
+    lfs_bytes += entry.size_bytes < kLargestGitFileBytes ? entry.size_bytes : 0;
+  }
+  if (!typed_.archive.empty()) CKPT_TRY(check_room(typed_.archive, archive_bytes));
+  return typed_.lfs.empty() ? Status() : check_room(typed_.lfs, lfs_bytes);
+}
+
+// A publication that was killed leaves these, and they must not be shipped.
+Status Publication::remove_leftovers() const {
+  CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(folder_));
+  for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
+    CKPT_TRY(folder.remove(temporary_name(name)));
+  }
+  return {};
+}
+
+// Damaged weights are found by whoever loads them, long after they were shipped.
+Status Publication::check_files_whole() const {
+  CKPT_ASSIGN(const auto found, find_structure(folder_));
+  for (const StructureFinding& one : found) {
+    if (one.verdict == StructureFinding::Verdict::kSound) continue;
+    if (one.verdict == StructureFinding::Verdict::kUnsupported) {
+      console_.warn(fmt::format("{}: its structure was not checked: {}", one.path, one.found));
+    } else if (typed_.force) {
+      console_.warn(fmt::format("{}: published with --force: {}", one.path, one.found));
+    } else {
+      return fail_with_hint(
+          ErrorCode::kCorrupt,
+          one.hint + (one.hint.empty() ? "" : ", or ") + "--force to publish it as it is", "{}: {}",
+          one.path, one.found);
+    }
+  }
+  return {};
+}
+
+bool Publication::has_provenance() const {
+  return typed_.provenance || !typed_.sources.empty() || !typed_.recipe.empty() ||
+         !typed_.command.empty();
+}
+
+void Publication::tell_dry_run(const std::vector<FolderEntry>& entries) const {
+  uint64_t total_bytes = 0;
+  const auto tell = [&](const fs::path& path, const char* what, const Json& size) {
+    console_.object("publish", {{"path", path.string()}, {"size_bytes", size}, {"change", what}});
+  };
+  for (const FolderEntry& entry : entries) {
+    total_bytes += entry.size_bytes;
+    tell(folder_ / entry.path, "published", entry.size_bytes);
+    console_.answer(fmt::format("{:>9}  {}", human_bytes(entry.size_bytes), entry.path));
+  }
+  std::vector<std::string> written;
+  if (!typed_.card.empty() && typed_.card != "-") written.push_back(typed_.card);
+  const auto add_own = [&](bool is_made, std::string_view name) {
+    if (is_made) written.push_back((folder_ / name).string());
+  };
+  add_own(typed_.report, kReportName);
+  add_own(has_provenance(), kProvenanceName);
+  add_own(true, kSumsName);
+  add_own(!typed_.key.empty(), kSignatureName);
+  for (const std::string& other : {typed_.archive, typed_.lfs}) {
+    if (!other.empty()) written.push_back(other);
+  }
+  for (const std::string& path : written) tell(path, "written", nullptr);
+  console_.answer(fmt::format("{} {}, {}; without --dry-run written: {}", entries.size(),
+                              entries.size() == 1 ? "file" : "files", human_bytes(total_bytes),
+                              fmt::join(written, ", ")));
+}
+
+// Nothing is written before all is known: what is refused leaves the folder as it was.
+Status Publication::make(const std::vector<FolderEntry>& entries) {
+  CKPT_ASSIGN(files_,
+              digest_files(folder_, entries, trusts_remembered(), console_, common_.threads));
+  // A card in the folder is one of the files that sums and signature cover.
+  CKPT_TRY(make_card());
+  CKPT_TRY(make_report());
+  CKPT_TRY(make_provenance());
+  add(kSumsName, render_sha256sums(files_));
+  return typed_.key.empty() ? keep_or_drop_signature() : make_signature();
+}
+
+void Publication::add(std::string_view name, std::string content) {
+  std::erase_if(files_, [&](const FileDigest& file) { return file.name == name; });
+  files_.push_back({std::string(name), sha256_of(content), content.size()});
+  made_.push_back({std::string(name), std::move(content)});
+}
+
+const FileDigest* Publication::find(std::string_view name) const {
+  const auto at = std::find_if(files_.begin(), files_.end(),
+                               [&](const FileDigest& file) { return file.name == name; });
+  return at == files_.end() ? nullptr : &*at;
+}
+
+void Publication::said(const fs::path& path, const FileDigest& file) const {
+  console_.answer(fmt::format("{}  {}", file.sha256, path.string()));
+  console_.object(
+      "file", {{"path", path.string()}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+}
+
+Status Publication::make_card() {
+  if (typed_.card.empty()) return {};
+  if (!has_card_file(typed_)) {
+    CKPT_ASSIGN(const std::string block, render_model_card(folder_, files_));
+    console_.answer_lines(block);
+    return {};
+  }
+  const std::string name = published_name(folder_, typed_.card);
+  CKPT_ASSIGN(const bool had_card, is_there(typed_.card));
+  is_card_ours_alone_ = !had_card || remembered_digest(typed_.card).has_value();
+  CKPT_ASSIGN(std::string card, edited_card(typed_.card, name, folder_, files_));
+  if (name.empty()) {
+    outer_card_ = std::move(card);
+  } else {
+    add(name, std::move(card));
+  }
+  return {};
+}
+
+// Beside the card, and as it covered by sums and signature.
+Status Publication::make_report() {
+  if (!typed_.report) return {};
+  CKPT_ASSIGN(std::string page,
+              published_report(folder_, files_, !typed_.key.empty(), console_, common_));
+  add(kReportName, std::move(page));
+  return {};
+}
+
+Status Publication::make_provenance() {
+  if (!has_provenance()) return {};
+  Provenance provenance;
+  for (const FileDigest& file : files_) {
+    if (file.name != kProvenanceName) provenance.made.push_back(file);
+  }
+  for (const std::string& source : typed_.sources) {
+    CKPT_ASSIGN(auto files, digest_source(source, trusts_remembered(), console_, common_.threads));
+    fs::path name = fs::path(source).filename();
+    if (name.empty() || name == "." || name == "..") {
+      std::error_code error;
+      name = fs::weakly_canonical(source, error).filename();
+    }
+    if (name.empty()) name = fs::path(source).parent_path().filename();
+    provenance.inputs.push_back({name.string(), std::move(files)});
+  }
+  if (!typed_.recipe.empty()) {
+    CKPT_ASSIGN(std::string recipe, read_small(typed_.recipe, kMaxRecipeBytes));
+    CKPT_ASSIGN(auto files, in(typed_.recipe, recipe_inputs(typed_.recipe, recipe)));
+    if (!files.empty()) provenance.inputs.push_back({"recipe", std::move(files)});
+    provenance.recipe = without_comments(std::move(recipe));
+  }
+  provenance.command = typed_.command;
+  provenance.tool_version = CKPT_VERSION;
+  if (typed_.with_time) {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    provenance.time = text;
+  }
+  CKPT_ASSIGN(std::string json, in(typed_.recipe, render_provenance(provenance)));
+  add(kProvenanceName, std::move(json));
+  return {};
+}
+
+Status Publication::make_signature() {
+  Manifest manifest;
+  std::error_code error;
+  manifest.model = fs::weakly_canonical(folder_, error).filename().string();
+  uncovered_ = unpublished_paths();
+  uncovered_.emplace_back(kSignatureName);
+  manifest.ignored = uncovered_;
+  manifest.files = files_;
+  CKPT_ASSIGN(const Bundle bundle, in(typed_.key, sign(render_statement(manifest), signer_)));
+  add(kSignatureName, render_bundle(bundle));
+  return {};
+}
+
+// A signature of an earlier state would only tell that something changed, and one that still signs
+// what is there stays.
+Status Publication::keep_or_drop_signature() {
+  const fs::path path = folder_ / kSignatureName;
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return {};
+  // What cannot be read is not known to be stale: it stays.
+  CKPT_ASSIGN(const std::string text, read_small(path, kMaxSumsBytes));
+  const auto manifest =
+      parse_bundle(text).and_then([](const Bundle& one) { return parse_statement(one.payload); });
+  drops_signature_ =
+      typed_.is_unsigned || !manifest || sorted_pairs(manifest->files) != sorted_pairs(files_);
+  if (!drops_signature_ || typed_.is_unsigned) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--sign KEY for a new one, or --unsigned to remove it",
+                        "{}: signs another state of the folder than is published", path.string());
+}
+
+Status Publication::write_made() {
+  uint64_t made_bytes = outer_card_.size();
+  for (const Made& made : made_) made_bytes += made.content.size();
+  CKPT_TRY(check_room(folder_ / kSumsName, made_bytes));
+  if (!outer_card_.empty()) CKPT_TRY(replace_file(typed_.card, outer_card_));
+  if (drops_signature_) {
+    const fs::path path = folder_ / kSignatureName;
+    CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(folder_));
+    CKPT_TRY(folder.remove(std::string(kSignatureName)));
+    console_.warn(fmt::format("{}: removed, as --unsigned says", path.string()));
+  }
+  for (const Made& made : made_) {
+    CKPT_TRY(replace_file(folder_ / made.name, made.content));
+    if (made.name == kSignatureName) {
+      console_.talk(fmt::format("signed {} files; not covered: {}", files_.size() - 1,
+                                fmt::join(uncovered_, ", ")));
+    }
+    said(folder_ / made.name, *find(made.name));
+  }
+  if (is_card_ours_alone_) {
+    CKPT_ASSIGN(const std::string card, read_small(typed_.card, kMaxSumsBytes));
+    remember_digest(typed_.card, sha256_of(card));
+  }
+  return {};
+}
+
+Status Publication::write_pointers() const {
+  if (typed_.lfs.empty()) return {};
+  CKPT_TRY(write_lfs_folder(typed_.lfs, folder_, files_));
+  console_.talk(fmt::format("{}: pointers and small files, for a git repository", typed_.lfs));
+  return {};
+}
+
+Status Publication::write_archive_file() const {
+  if (typed_.archive.empty()) return {};
+  std::vector<FileDigest> files = files_;
+  CKPT_ASSIGN(const bool is_signed, is_there(folder_ / kSignatureName));
+  // An earlier signature that still signs what is there.
+  if (is_signed && find(kSignatureName) == nullptr) {
+    std::error_code error;
+    const fs::path path = folder_ / kSignatureName;
+    CKPT_ASSIGN(std::string sha256, hash_file(path, &interrupted));
+    files.push_back({std::string(kSignatureName), std::move(sha256), fs::file_size(path, error)});
+  }
+  const ArchiveOptions options{common_.threads, common_.memory_bytes, typed_.force};
+  CKPT_ASSIGN(const ArchiveWritten written,
+              write_archive(folder_, files, typed_.archive, console_, options));
+  said(typed_.archive, {typed_.archive, written.sha256, written.size_bytes});
+  console_.talk(fmt::format("{}: {} files, {} from {}", typed_.archive, files.size(),
+                            human_bytes(written.size_bytes), human_bytes(written.tar_bytes)));
+  return {};
+}
+
+}  // namespace ckpt

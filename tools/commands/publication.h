@@ -1,0 +1,74 @@
+// A folder that is published: looked at and read whole, then written to.
+//
+//   list ▸ structure ▸ digests ▸ card, report, provenance, sums, signature, all in memory
+//        ▸ is every file still as it was read? ▸ write ▸ archive ▸ pointers
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/io/folder.h"
+#include "publish/publish.h"
+#include "tools/say/console.h"
+
+namespace ckpt {
+
+struct TypedPublish {
+  std::string path, key, certificate, password_file, lfs, recipe, command, card, archive;
+  std::vector<std::string> sources;
+  bool rehash = false, report = false, provenance = false, with_time = false, force = false;
+  bool is_unsigned = false, is_dry_run = false;
+};
+
+class Publication {
+ public:
+  // The arguments must outlive it. `signer` has no key where nothing is signed.
+  Publication(const TypedPublish& typed, const Signer& signer, const Console& console,
+              const CommonOptions& common)
+      : typed_(typed), signer_(signer), console_(console), common_(common), folder_(typed.path) {}
+
+  // Requires: what was typed can be carried out (publish.cc).
+  Status run();
+
+ private:
+  // Written into the folder once all of them are known; in this order.
+  struct Made {
+    std::string name, content;
+  };
+
+  Status remove_leftovers() const;
+  Status check_room_for_copies(const std::vector<FolderEntry>& entries) const;
+  Status check_files_whole() const;
+  void tell_dry_run(const std::vector<FolderEntry>& entries) const;
+  bool trusts_remembered() const { return !typed_.rehash && typed_.key.empty(); }
+  bool has_provenance() const;
+  Status make(const std::vector<FolderEntry>& entries);
+  Status make_card();
+  Status make_report();
+  Status make_provenance();
+  Status make_signature();
+  Status keep_or_drop_signature();
+  Status write_made();
+  Status write_archive_file() const;
+  Status write_pointers() const;
+  void add(std::string_view name, std::string content);
+  void said(const std::filesystem::path& path, const FileDigest& file) const;
+  const FileDigest* find(std::string_view name) const;
+
+  const TypedPublish& typed_;
+  const Signer& signer_;
+  const Console& console_;
+  const CommonOptions& common_;
+  std::filesystem::path folder_;
+  std::vector<FileDigest> files_;  // what is published; with what is made for it
+  std::vector<Made> made_;
+  std::string outer_card_;              // the new content of a card that lies elsewhere
+  bool is_card_ours_alone_ = false;     // no person has written into it
+  bool drops_signature_ = false;        // the one that is there, and signs another state
+  std::vector<std::string> uncovered_;  // by the signature that is made
+};
+
+}  // namespace ckpt

@@ -1,0 +1,161 @@
+// ckpt publish PATH: sums, signature, pointers and records of a folder that is to be shipped.
+#include <memory>
+
+#include "core/io/folder.h"
+#include "core/resume/unfinished.h"
+#include "plan/conversion/targets.h"
+#include "tools/commands/publication.h"
+#include "tools/line/commands.h"
+#include "tools/published/archive.h"
+#include "tools/published/published_files.h"
+#include "tools/published/verify_command.h"
+#include "tools/report/published_report.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kMaxKeyBytes = 1 << 20;
+
+Result<Signer> read_signer(const TypedPublish& typed) {
+  Signer out;
+  if (typed.key.empty()) return out;
+  CKPT_ASSIGN(out.private_key_pem, read_small(typed.key, kMaxKeyBytes));
+  if (!typed.certificate.empty()) {
+    CKPT_ASSIGN(out.certificate_pem, read_small(typed.certificate, kMaxKeyBytes));
+  }
+  if (!typed.password_file.empty()) {
+    CKPT_ASSIGN(out.password, read_small(typed.password_file, kMaxKeyBytes));
+    while (out.password.ends_with('\n')) out.password.pop_back();
+  }
+  // A key that cannot sign is refused before a folder of many gigabytes is hashed.
+  CKPT_TRY(in(typed.key, sign("{}", out)));
+  return out;
+}
+
+// True for the folder that is published and all that lies in it.
+bool is_in_published(const TypedPublish& typed, const std::string& path) {
+  std::error_code error;
+  const fs::path other = fs::weakly_canonical(fs::absolute(path, error), error);
+  const fs::path own = fs::canonical(typed.path, error);
+  const std::string inside = other.lexically_relative(own).generic_string();
+  return inside == "." || !inside.starts_with("..");
+}
+
+// Said before a folder of many gigabytes is hashed.
+Status check_archive_name(const TypedPublish& typed) {
+  if (typed.archive.empty()) return {};
+  if (!typed.archive.ends_with(".tar.zst")) {
+    return fail(ErrorCode::kUsage, "--archive {}: expected a name that ends in .tar.zst",
+                typed.archive);
+  }
+  if (is_in_published(typed, typed.archive)) {
+    return fail(ErrorCode::kUsage, "--archive {}: inside {}, which it is to hold", typed.archive,
+                typed.path);
+  }
+  CKPT_TRY(check_parent(typed.archive));
+  std::error_code error;
+  const fs::file_status found = fs::symlink_status(typed.archive, error);
+  if (fs::is_symlink(found)) {
+    const fs::path target =
+        fs::path(typed.archive).parent_path() / fs::read_symlink(typed.archive, error);
+    return fail_with_hint(ErrorCode::kUsage, "--archive " + shell_path(target.string()),
+                          "--archive {}: is a link; expected the name of a file", typed.archive);
+  }
+  if (!fs::exists(found) || (typed.force && is_archive(typed.archive))) return {};
+  const char* const other = !fs::is_regular_file(found) ? " and is no file"
+                            : is_archive(typed.archive) ? ""
+                                                        : " and is no archive";
+  return fail_with_hint(ErrorCode::kUsage,
+                        *other ? "another name" : "--force to replace it, or another name",
+                        "--archive {}: exists{}", typed.archive, *other ? other : " already");
+}
+
+Status check_lfs_folder(const TypedPublish& typed) {
+  if (typed.lfs.empty()) return {};
+  std::error_code error;
+  const fs::path lfs = typed.lfs;
+  if (is_in_published(typed, typed.lfs)) {
+    return fail(ErrorCode::kUsage, "--lfs {}: inside {}; pointers never replace weights", typed.lfs,
+                typed.path);
+  }
+  if (!fs::exists(lfs, error) || (fs::is_directory(lfs, error) && fs::is_empty(lfs, error))) {
+    return {};
+  }
+  return fail(ErrorCode::kUsage, "--lfs {}: exists already; expected a new or empty folder",
+              typed.lfs);
+}
+
+Result<int> publish(const TypedPublish& typed, const Console& console,
+                    const CommonOptions& common) {
+  std::error_code error;
+  CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
+  if (!exists) return fail(ErrorCode::kUsage, "{}: there is no such folder", typed.path);
+  if (!fs::is_directory(typed.path, error)) {
+    const std::string path = shell_path(typed.path);
+    return fail_with_hint(
+        ErrorCode::kUsage,
+        fmt::format("mkdir release && cp {} release/ && ckpt publish release", path),
+        "{}: expected a folder", typed.path);
+  }
+  if (typed.key.empty() && !typed.certificate.empty()) {
+    return fail(ErrorCode::kUsage, "--certificate without --sign KEY");
+  }
+  CKPT_TRY(refuse_unfinished_output(typed.path));
+  CKPT_ASSIGN(const Signer signer, read_signer(typed));
+  CKPT_TRY(check_lfs_folder(typed));
+  CKPT_TRY(check_archive_name(typed));
+  CKPT_TRY(check_published_targets(typed.path));
+  if (!typed.card.empty() && typed.card != "-") CKPT_TRY(read_card(typed.card));
+  if (typed.report) CKPT_TRY(check_published_report(typed.path));
+  CKPT_TRY(Publication(typed, signer, console, common).run());
+  if (typed.is_dry_run) return 0;
+  const PublishedWith with{typed.path, typed.key, typed.certificate, typed.password_file};
+  console.talk("Next: " + verify_command(with, signer));
+  return 0;
+}
+
+Run declare_publish(CommandOptions& options) {
+  auto typed = std::make_shared<TypedPublish>();
+  options.add("PATH", &typed->path, "the folder to ship").is_required = true;
+  options.add("--sign", &typed->key, "PEM of a private EC key: writes model.sig");
+  options.add("--certificate", &typed->certificate,
+              "PEM of the signer's certificate, then its issuers'");
+  options.add("--password-file", &typed->password_file, "file with the private key's password");
+  options.add("--lfs", &typed->lfs, "new folder for git-LFS pointers and the small files");
+  options.add("--archive", &typed->archive,
+              "FILE.tar.zst for all of it in one file; equal folders give equal bytes");
+  options.add(
+      "--force", &typed->force,
+      "replace the archive that is there; publish weights that are damaged or not all there");
+  options.add("--unsigned", &typed->is_unsigned, "remove model.sig where there is one").excludes =
+      "--sign";
+  options.add("--dry-run", &typed->is_dry_run,
+              "show what would be published and written; hash and write nothing");
+  options.add("--source", &typed->sources,
+              "what PATH was made from, for provenance.json (may repeat)");
+  options.add("--recipe", &typed->recipe, "the recipe it was made with, for provenance.json");
+  options.add("--made-by", &typed->command, "the command it was made with, for provenance.json");
+  options.add("--provenance", &typed->provenance, "write provenance.json in any case");
+  options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)");
+  options.add("--card", &typed->card,
+              "FILE.md (- for stdout): puts a block with types and hashes into a model card");
+  options.add("--report", &typed->report,
+              "write report.html, what ckpt report shows of PATH, into it");
+  options.add("--rehash", &typed->rehash, "read every file, also those hashed while converting");
+  return [typed](const Console& console, const CommonOptions& common) {
+    return publish(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+constinit const Command kPublishCommand{
+    "publish", "Writes SHA256SUMS, and on request a signature, LFS pointers and provenance.",
+    "  ckpt publish out/\n"
+    "  ckpt publish out/ --sign release.pem --source checkpoint-162/\n"
+    "  ckpt publish out/ --lfs repository/\n"
+    "  ckpt publish out/ --archive out.tar.zst",
+    declare_publish};
+
+}  // namespace ckpt

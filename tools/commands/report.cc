@@ -1,0 +1,83 @@
+// ckpt report PATH...: a page that shows what is in checkpoints, and how far they are from a base.
+#include <nlohmann/json.hpp>
+
+#include "core/io/folder.h"
+#include "plan/conversion/targets.h"
+#include "tools/line/commands.h"
+#include "tools/report/data.h"
+#include "tools/report/page.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+struct TypedReport {
+  std::vector<std::string> paths;
+  fs::path against, imatrix, evaluation, out;
+  bool force = false;
+};
+
+// A browser goes by the name.
+Status check_name(const fs::path& out) {
+  if (out.extension() != ".svg") return {};
+  return fail_with_hint(
+      ErrorCode::kUsage, "--out " + shell_path(fs::path(out).replace_extension(".html").string()),
+      "--out {}: the page is an HTML file; its figures are saved from it as SVG", out.string());
+}
+
+// Under --json the data is the answer, and a page is made only where it is asked for.
+Result<int> report(const TypedReport& typed, const Console& console, const CommonOptions& common) {
+  CKPT_TRY(check_name(typed.out));
+  const fs::path out = typed.out.empty() && !console.json() ? "report.html" : typed.out;
+  if (!out.empty()) CKPT_TRY(check_report_target(out, typed.force));
+  ReportQuestion question;
+  question.against = typed.against;
+  question.imatrix = typed.imatrix;
+  question.evaluation = typed.evaluation;
+  question.paths.assign(typed.paths.begin(), typed.paths.end());
+  CKPT_ASSIGN(Json data, report_data(question, console, common));
+  console.object("report", data);
+  if (out.empty()) return 0;
+  const std::string page = report_page(data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  CKPT_TRY(replace_file(out, page));
+  console.answer(out.string());
+  console.talk(
+      fmt::format("{} of {}: {}. Next: open it in a browser", human_bytes(page.size()),
+                  typed.paths.size() == 1 ? "one checkpoint"
+                                          : fmt::format("{} checkpoints", typed.paths.size()),
+                  typed.against.empty() ? "values were not read (--against BASE compares them)"
+                                        : "values compared with " + typed.against.string()));
+  return 0;
+}
+
+Run declare_report(CommandOptions& options) {
+  auto typed = std::make_shared<TypedReport>();
+  options.add("PATH", &typed->paths, "Hugging Face folders, .safetensors or .gguf files")
+      .is_required = true;
+  options
+      .add("--against", &typed->against,
+           "the checkpoint that they were made from: its values are compared with theirs")
+      .value_name = "BASE";
+  options.add("--imatrix", &typed->imatrix,
+              "importance matrix (GGUF or .dat): what each expert saw of its text");
+  options.add("--eval", &typed->evaluation,
+              "figures of an evaluation, JSON or CSV, shown as they are (docs/REPORT.md)");
+  options.add("--out,-o", &typed->out, "the page (default: report.html; with --json none)");
+  options.add("--force", &typed->force, "replace an older report");
+  declare_follow_links(options);
+  return [typed](const Console& console, const CommonOptions& common) {
+    return report(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+constinit const Command kReportCommand{
+    "report", "Makes a page that shows checkpoints: bytes, types, errors, verdicts, memory.",
+    "  ckpt report served/\n"
+    "  ckpt report q4.gguf q6.gguf --against bf16.gguf -o report.html\n"
+    "  ckpt report q4.gguf --imatrix imatrix.gguf --eval kld_results.csv\n"
+    "  ckpt report served/ --json",
+    declare_report};
+
+}  // namespace ckpt

@@ -1,0 +1,216 @@
+// ckpt show PATH: what is in a checkpoint, at one glance.
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/base/glob.h"
+#include "core/model/json_documents.h"
+#include "core/model/transform.h"
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "tools/line/commands.h"
+#include "tools/say/meta_text.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+struct TypedShow {
+  std::string path;
+  bool all_tensors = false;
+  std::string tensors;  // a glob
+  bool metadata = false;
+};
+
+struct Totals {
+  uint64_t values = 0, bytes = 0;
+  std::map<std::string_view, std::pair<uint64_t, uint64_t>> by_type;  // tensors, bytes
+};
+
+// What a tensor counts for: codes that are packed by more than one, scales and zero points by none.
+uint64_t values_of(const Tensor& tensor, const PackedForms& forms) {
+  const auto codes = forms.by_codes.find(tensor.name);
+  if (codes == forms.by_codes.end()) {
+    return forms.parts.count(tensor.name) != 0 ? 0 : tensor.values();
+  }
+  Tensor weight = tensor;
+  weight.shape = codes->second.shape;
+  return weight.values();
+}
+
+Totals count(const Checkpoint& checkpoint) {
+  const PackedForms forms = packed_forms(checkpoint);
+  Totals totals;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const uint64_t bytes = size_bytes(tensor);
+    totals.values += values_of(tensor, forms);
+    totals.bytes += bytes;
+    auto& [tensors, sum] = totals.by_type[tensor.codec->name];
+    ++tensors;
+    sum += bytes;
+  }
+  return totals;
+}
+
+void show_summary(const Console& console, const Checkpoint& checkpoint, const TypedShow& typed) {
+  const Totals totals = count(checkpoint);
+  const std::string model = architecture_of(checkpoint);
+  Json types = Json::object();
+  console.answer_headed(
+      typed.path, fmt::format("  {}{}{}{}", checkpoint.format, model.empty() ? "" : ", ", model,
+                              checkpoint.is_projector() ? ", a projector" : ""));
+  console.answer(fmt::format(
+      "  {} tensors, {} values, {} ({:.2f} bits a value)", checkpoint.tensors.size(),
+      human_count(totals.values), human_bytes(totals.bytes),
+      totals.values == 0
+          ? 0.0
+          : 8.0 * static_cast<double>(totals.bytes) / static_cast<double>(totals.values)));
+  Table table({"type", "tensors", "bytes"});
+  for (const auto& [type, sums] : totals.by_type) {
+    table.add({std::string(type), fmt::format("{}", sums.first), human_bytes(sums.second)});
+    types[std::string(type)] = {{"tensors", sums.first}, {"size_bytes", sums.second}};
+  }
+  for (const std::string& line : table.lines({false, true, true})) console.answer("  " + line);
+  Json documents = Json::array();
+  std::string names;
+  for (const Document& document : checkpoint.documents) {
+    documents.push_back(document.path);
+    names += (names.empty() ? "" : ", ") + document.path;
+  }
+  if (!names.empty()) console.answer(fmt::format("  beside them: {}", names));
+  if (!checkpoint.metadata.entries.empty()) {
+    console.answer(fmt::format("  {} metadata keys{}", checkpoint.metadata.entries.size(),
+                               typed.metadata ? "" : " (--metadata shows them)"));
+  }
+  console.object("checkpoint", {{"path", typed.path},
+                                {"format", checkpoint.format},
+                                {"name", checkpoint.name},
+                                {"architecture", model},
+                                {"tensors", checkpoint.tensors.size()},
+                                {"values", totals.values},
+                                {"size_bytes", totals.bytes},
+                                {"types", types},
+                                {"documents", documents},
+                                {"metadata_keys", checkpoint.metadata.entries.size()}});
+}
+
+void show_groups(const Console& console, const QuantSummary& summary) {
+  for (const QuantSummary::Group& group : summary.groups) {
+    std::string names = fmt::format("{}", fmt::join(group.names, ", "));
+    if (group.vectors > 0) {
+      names += fmt::format("{}{} of one axis", names.empty() ? "" : ", ", group.vectors);
+    }
+    console.answer(fmt::format("  {}: {} layers: {}", group.algorithm, group.layers, names));
+    console.object("group", {{"algorithm", group.algorithm},
+                             {"layers", group.layers},
+                             {"vectors", group.vectors},
+                             {"names", group.names}});
+  }
+}
+
+// Nothing for a checkpoint of plain floats.
+void show_quantization(const Console& console, const QuantSummary& summary) {
+  if (!summary.is_quantized && summary.stated.empty()) return;
+  if (!summary.stated.empty()) {
+    console.answer(fmt::format("  quantization: {}{}", summary.stated,
+                               summary.producer.empty() ? "" : ", by " + summary.producer));
+  }
+  if (!summary.kv_cache.empty()) console.answer("  KV cache: " + summary.kv_cache);
+  console.object("quantization", {{"stated", summary.stated},
+                                  {"producer", summary.producer},
+                                  {"kv_cache", summary.kv_cache},
+                                  {"disagreements", summary.disagreements}});
+  show_groups(console, summary);
+  for (const std::string& note : summary.disagreements) console.answer("  note: " + note);
+}
+
+void show_metadata(const Console& console, const Checkpoint& checkpoint) {
+  for (const MetaEntry& entry : checkpoint.metadata.entries) {
+    console.answer(fmt::format("{} = {}", entry.key, meta_text(entry.value)));
+    console.object("metadata", {{"key", entry.key},
+                                {"value_type", meta_type_name(entry.value)},
+                                {"value", meta_json(entry.value)}});
+  }
+  for (const auto& [file, metadata] : checkpoint.file_metadata) {
+    for (const MetaEntry& entry : metadata.entries) {
+      console.answer(fmt::format("{}: {} = {}", file, entry.key, meta_text(entry.value)));
+      console.object("metadata", {{"file", file},
+                                  {"key", entry.key},
+                                  {"value_type", meta_type_name(entry.value)},
+                                  {"value", meta_json(entry.value)}});
+    }
+  }
+}
+
+Status show_tensors(const Console& console, const Checkpoint& checkpoint,
+                    const QuantSummary& summary, const TypedShow& typed) {
+  const Glob glob(typed.tensors.empty() ? "*" : typed.tensors);
+  Table table({"tensor", "shape", "type", "algorithm", "bytes"});
+  bool found = false;
+  for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
+    const Tensor& tensor = checkpoint.tensors[i];
+    if (!glob.matches(tensor.name)) continue;
+    found = true;
+    const uint64_t bytes = size_bytes(tensor);
+    table.add({tensor.name, fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
+               std::string(tensor.codec->name), summary.algorithms[i], fmt::format("{}", bytes)});
+    console.object("tensor", {{"name", tensor.name},
+                              {"shape", tensor.shape},
+                              {"tensor_type", tensor.codec->name},
+                              {"algorithm", summary.algorithms[i]},
+                              {"size_bytes", bytes},
+                              {"file", tensor.home}});
+  }
+  if (!found && !typed.tensors.empty()) {
+    return fail(ErrorCode::kUsage, "{}: no tensor is called like '{}'", typed.path, typed.tensors);
+  }
+  for (const std::string& line : table.lines({false, false, false, false, true}))
+    console.answer(line);
+  return {};
+}
+
+Result<int> show(const TypedShow& typed, const Console& console) {
+  CKPT_ASSIGN(const Format* format, recognize(typed.path));
+  CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs()));
+  QuantSummary summary;
+  if (auto found = summarize_quantization(checkpoint)) {
+    summary = std::move(*found);
+  } else {  // Documents that cannot be read hide nothing else.
+    console.warn(found.error().text());
+    summary.algorithms.resize(checkpoint.tensors.size());
+  }
+  show_summary(console, checkpoint, typed);
+  show_quantization(console, summary);
+  if (typed.metadata) show_metadata(console, checkpoint);
+  if (typed.all_tensors || !typed.tensors.empty()) {
+    CKPT_TRY(show_tensors(console, checkpoint, summary, typed));
+  }
+  return 0;
+}
+
+Run declare_show(CommandOptions& options) {
+  auto typed = std::make_shared<TypedShow>();
+  options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf").is_required =
+      true;
+  Option& tensors = options.add(
+      "--tensors",
+      [typed](const std::string& glob) {
+        typed->all_tensors = true;
+        typed->tensors = glob;
+      },
+      "list tensors, or those like GLOB");
+  tensors.is_value_optional = true;
+  tensors.value_name = "[GLOB]";
+  options.add("--metadata", &typed->metadata, "list metadata");
+  declare_follow_links(options);
+  return [typed](const Console& console, const CommonOptions&) { return show(*typed, console); };
+}
+
+}  // namespace
+
+constinit const Command kShowCommand{"show", "Shows what is in a checkpoint; reads headers only.",
+                                     "  ckpt show model.gguf\n"
+                                     "  ckpt show Qwen3.5-9B/ --tensors='*.mlp.*'\n"
+                                     "  ckpt show model.gguf --metadata --json",
+                                     declare_show};
+
+}  // namespace ckpt

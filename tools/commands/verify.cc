@@ -1,0 +1,215 @@
+// ckpt verify PATH: structure, hashes and signature. Exit 1 when one of them does not hold.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/io/files_read.h"
+#include "tools/line/commands.h"
+#include "tools/published/archive.h"
+#include "tools/published/folder_digests.h"
+#include "tools/published/published_files.h"
+#include "tools/published/verify_archive.h"
+#include "tools/published/verify_file.h"
+#include "tools/published/verify_structure.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+struct TypedVerify {
+  std::string path, signature, unpack;
+  TrustFiles trusted;
+  std::vector<std::string> ignored;
+};
+
+// The name that `signature` has in `folder`; empty when it lies elsewhere.
+std::string own_name(const fs::path& folder, const fs::path& signature) {
+  std::error_code error;
+  const fs::path place = fs::weakly_canonical(parent_of(signature), error) / signature.filename();
+  const std::string name =
+      place.lexically_relative(fs::weakly_canonical(folder, error)).generic_string();
+  return name.starts_with("..") ? std::string() : name;
+}
+
+// The list of the signature; none, after a word, where nobody said whose it must be.
+Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Console& console,
+                                              Findings& findings) {
+  const fs::path folder = typed.path;
+  const fs::path signature =
+      typed.signature.empty() ? folder / kSignatureName : fs::path(typed.signature);
+  if (typed.trusted.is_given()) {
+    CKPT_ASSIGN(const std::string bundle, read_small(signature, kMaxSumsBytes));
+    CKPT_ASSIGN(auto listing, check_signature(signature.string(), bundle, typed.trusted, findings));
+    const std::string own = own_name(folder, signature);
+    if (listing && !own.empty()) listing->own_files.push_back(own);
+    return listing;
+  }
+  CKPT_ASSIGN(const bool has_signature, is_there(signature));
+  if (has_signature) {
+    findings.not_checked(fmt::format("{} not checked", signature.filename().string()));
+    console.talk(
+        fmt::format("{}: not checked; say whose it must be with --public-key, "
+                    "--certificate or --ca",
+                    signature.string()));
+  }
+  return std::nullopt;
+}
+
+// What a downloader leaves in .cache is extra, as anything is that nobody published.
+void note_cache(const TypedVerify& typed, const std::vector<FolderEntry>& entries,
+                const std::vector<Listing>& listings, const Console& console) {
+  const std::set<std::string> covered = covered_names(listings);
+  const bool is_extra = std::any_of(entries.begin(), entries.end(), [&](const FolderEntry& entry) {
+    return entry.path.starts_with(".cache/") && !covered.contains(entry.path) &&
+           !is_ignored(entry.path, listings.front().ignored);
+  });
+  if (!is_extra) return;
+  console.talk(
+      fmt::format("{}: nothing covers what a downloader leaves there. Try: the same "
+                  "command with --ignore .cache",
+                  (fs::path(typed.path) / ".cache").string()));
+}
+
+Status check_folder(const TypedVerify& typed, const Console& console, unsigned threads,
+                    Findings& findings) {
+  const fs::path folder = typed.path;
+  std::vector<Listing> listings;  // the signature's first: it counts more
+  CKPT_ASSIGN(auto signed_files, read_signature(typed, console, findings));
+  CKPT_ASSIGN(const bool has_sums, is_there(folder / kSumsName));
+  if (signed_files) listings.push_back(std::move(*signed_files));
+  if (has_sums) {
+    const fs::path path = folder / kSumsName;
+    CKPT_ASSIGN(const std::string text, read_small(path, kMaxSumsBytes));
+    auto sums = read_sums(path.string(), text, findings);
+    if (sums) {
+      if (!listings.empty()) {
+        sums->own_files.insert(sums->own_files.end(), listings[0].own_files.begin(),
+                               listings[0].own_files.end());
+      }
+      listings.push_back(std::move(*sums));
+    }
+  }
+  if (listings.empty()) {
+    findings.not_checked(fmt::format("no {} to compare with", kSumsName));
+    return {};
+  }
+  for (Listing& listing : listings) {
+    listing.ignored.insert(listing.ignored.end(), typed.ignored.begin(), typed.ignored.end());
+  }
+  CKPT_ASSIGN(const auto entries, list_folder(folder, {}));
+  CKPT_ASSIGN(const auto files,
+              digest_files(folder, entries_to_hash(listings, entries), false, console, threads));
+  check_listings(listings, files, entries, findings);
+  tell_uncovered(listings, entries, findings);
+  note_cache(typed, entries, listings, console);
+  return {};
+}
+
+std::string folder_of(const std::string& path) { return shell_path(parent_of(path).string()); }
+
+Status check_checkpoint(const TypedVerify& typed, const Console& console,
+                        const CommonOptions& common, Findings& findings) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(typed.path, error);
+  if (!is_folder && typed.trusted.is_given()) {
+    return fail_with_hint(ErrorCode::kUsage, "the same command with " + folder_of(typed.path),
+                          "{}: a file; model signatures are of folders", typed.path);
+  }
+  if (!typed.unpack.empty()) {
+    return fail(ErrorCode::kUsage, "{}: no archive; --unpack expects FILE.tar.zst", typed.path);
+  }
+  if (!is_folder) return check_file(typed.path, console, common, findings);
+  // A folder that only its sums and signature describe (several GGUF files, say) has no structure
+  // of ours.
+  CKPT_ASSIGN(const bool has_sums, is_there(fs::path(typed.path) / kSumsName));
+  const bool has_list = has_sums || typed.trusted.is_given();
+  CKPT_TRY(check_structure(typed.path, has_list, findings));
+  return check_folder(typed, console, common.threads, findings);
+}
+
+Status check(const TypedVerify& typed, const Console& console, const CommonOptions& common,
+             Findings& findings) {
+  CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
+  if (!exists) {
+    return fail(ErrorCode::kUsage, "{}: there is no such file or folder", typed.path);
+  }
+  if (!typed.signature.empty() && !typed.trusted.is_given()) {
+    return fail(ErrorCode::kUsage,
+                "--signature alone; expected --public-key, --certificate or --ca too");
+  }
+  if (!is_archive(typed.path)) return check_checkpoint(typed, console, common, findings);
+  const ArchiveQuestion question{typed.path, typed.signature, typed.trusted, typed.ignored,
+                                 typed.unpack};
+  CKPT_TRY(check_archive(question, console, common, findings));
+  if (typed.unpack.empty()) {
+    findings.not_checked("structure not checked, --unpack DIR checks it");
+    return {};
+  }
+  if (findings.bad_count() != 0) return {};
+  return check_structure(typed.unpack, true, findings);
+}
+
+// "./.cache/" is ".cache".
+Status normalize_ignored(std::vector<std::string>& ignored) {
+  for (std::string& path : ignored) {
+    fs::path plain = fs::path(path).lexically_normal();
+    if (!plain.has_filename()) plain = plain.parent_path();
+    if (plain.empty() || plain == "." || plain.is_absolute() || *plain.begin() == "..") {
+      return fail(ErrorCode::kUsage, "--ignore '{}'; expected a path as it is called in the folder",
+                  path);
+    }
+    path = plain.generic_string();
+  }
+  return {};
+}
+
+Result<int> verify(TypedVerify typed, const Console& console, const CommonOptions& common) {
+  CKPT_TRY(normalize_ignored(typed.ignored));
+  Findings findings(console);
+  const Status done =
+      check(typed, console, common, findings).and_then([] { return check_files_read(); });
+  if (!done) {
+    findings.say_bad();
+    return Failure(done.error());
+  }
+  const bool is_sound = findings.bad_count() == 0;
+  findings.say(typed.path);
+  console.object("summary", {{"path", typed.path},
+                             {"sound", is_sound},
+                             {"findings", findings.bad_count()},
+                             {"verdict", findings.verdict()},
+                             {"not_covered", findings.uncovered()}});
+  return is_sound ? 0 : 1;
+}
+
+Run declare_verify(CommandOptions& options) {
+  auto typed = std::make_shared<TypedVerify>();
+  options.add("PATH", &typed->path, "a checkpoint, or an archive of one").is_required = true;
+  options.add("--unpack", &typed->unpack,
+              "new or empty folder for what an archive holds, when it agrees with its sums");
+  options.add("--signature", &typed->signature, "a model signature; default: PATH/model.sig");
+  options.add("--public-key", &typed->trusted.public_key, "PEM of the key that signed");
+  options
+      .add("--certificate", &typed->trusted.certificate,
+           "PEM of the signer's certificate, or of one that issued it")
+      .excludes = "--public-key";
+  options.add("--ca", &typed->trusted.authorities, "PEM of authorities that the chain must lead to")
+      .excludes = "--public-key";
+  options.add(
+      "--ignore", &typed->ignored,
+      "relative path that may be there without being listed, a folder with all in it (may repeat)");
+  return [typed](const Console& console, const CommonOptions& common) {
+    return verify(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+constinit const Command kVerifyCommand{
+    "verify", "Checks a checkpoint's structure, and its hashes and signature when they are there.",
+    "  ckpt verify model.gguf\n"
+    "  ckpt verify out/ && echo sound\n"
+    "  ckpt verify out/ --public-key release.pub\n"
+    "  ckpt verify out.tar.zst --public-key release.pub --unpack out/",
+    declare_verify};
+
+}  // namespace ckpt

@@ -1,0 +1,103 @@
+#include "tools/compare/diff_gates.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace ckpt {
+namespace {
+
+using Number = std::optional<double>;
+
+Number nonfinite_of(const ValueDifference& difference) {
+  return static_cast<double>(difference.sides[0].nonfinite + difference.sides[1].nonfinite);
+}
+
+Number flushed_of(const ValueDifference& difference) {
+  const ValueSide& side = coded_side(difference);
+  if (side.blocks == 0) return std::nullopt;
+  return static_cast<double>(side.flushed_blocks);
+}
+
+constexpr Metric kMetrics[] = {
+    {"rmse", "root of the mean squared difference",
+     [](const ValueDifference& d) -> Number { return d.rmse(); }},
+    {"relative", "rmse / root mean square of A",
+     [](const ValueDifference& d) -> Number { return d.relative(); }},
+    {"sqnr", "10 log10(squares of A / squared differences), in dB",
+     [](const ValueDifference& d) -> Number { return d.sqnr_db(); }},
+    {"cosine", "cosine of the angle between A and B",
+     [](const ValueDifference& d) -> Number { return d.cosine(); }},
+    {"max", "largest difference", [](const ValueDifference& d) -> Number { return d.max_error; }},
+    {"saturated", "share of values with the first or last code of their type",
+     [](const ValueDifference& d) -> Number { return coded_side(d).saturated(); }},
+    {"flushed", "blocks that became all zeros", flushed_of},
+    {"nonfinite", "values that are NaN or Inf, of both sides", nonfinite_of},
+};
+
+Failure bad_gate(std::string_view text) {
+  std::string names;
+  for (const Metric& metric : kMetrics) {
+    names += (names.empty() ? "" : ", ") + std::string(metric.name);
+  }
+  return fail_with_hint(
+      ErrorCode::kUsage, "--fail-if 'sqnr<20', 'total.cosine<0.99' or 'max>0.5'; metrics: " + names,
+      "--fail-if '{}'; expected [total.]METRIC, one of < <= > >=, and a number", text);
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::span<const Metric> all_metrics() { return kMetrics; }
+
+const ValueSide& coded_side(const ValueDifference& difference) {
+  const auto& [a, b] = difference.sides;
+  return b.codes + b.blocks == 0 && a.codes + a.blocks > 0 ? a : b;
+}
+
+bool Gate::fails(double value) const {
+  switch (order) {
+    case Order::kLess:
+      return !(value >= limit);
+    case Order::kLessOrEqual:
+      return !(value > limit);
+    case Order::kGreater:
+      return !(value <= limit);
+    case Order::kGreaterOrEqual:
+      return !(value < limit);
+  }
+  return true;
+}
+
+Result<Gate> parse_gate(std::string_view text) {
+  constexpr std::string_view kTotal = "total.";
+  const size_t at = text.find_first_of("<>");
+  if (at == std::string_view::npos) return bad_gate(text);
+  const bool or_equal = text.substr(at + 1).starts_with('=');
+  Gate out{std::string(text), nullptr, false, Gate::Order::kLess, 0};
+  std::string_view name = trimmed(text.substr(0, at));
+  if (name.starts_with(kTotal)) {
+    out.of_total = true;
+    name.remove_prefix(kTotal.size());
+  }
+  for (const Metric& metric : kMetrics) {
+    if (metric.name == name) out.metric = &metric;
+  }
+  using Order = Gate::Order;
+  if (text[at] == '<') out.order = or_equal ? Order::kLessOrEqual : Order::kLess;
+  if (text[at] == '>') out.order = or_equal ? Order::kGreaterOrEqual : Order::kGreater;
+  const std::string_view number = trimmed(text.substr(at + (or_equal ? 2 : 1)));
+  const char* end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, out.limit);
+  if (out.metric == nullptr || number.empty() || error != std::errc() || stop != end ||
+      !std::isfinite(out.limit)) {
+    return bad_gate(text);
+  }
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,232 @@
+// The one file that includes CLI11, which takes its time to compile.
+#include "tools/line/command_line.h"
+
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "core/base/nearest.h"
+#include "plan/conversion/version.h"
+#include "plan/text/type_names.h"
+#include "tools/line/habits.h"
+#include "tools/line/typed_words.h"
+
+namespace ckpt {
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+// One value each time it is typed: what follows is a positional or another option.
+void take_one_at_a_time(CLI::Option* option) {
+  option->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
+
+CLI::Option* add_target(CLI::App& app, const Option& option) {
+  const std::string &names = option.names, &help = option.help;
+  return std::visit(Overloaded{[&](std::monostate) { return app.add_option(names, help); },
+                               [&](bool* flag) { return app.add_flag(names, *flag, help); },
+                               [&](const std::function<void()>& call) {
+                                 return app.add_flag_callback(names, call, help);
+                               },
+                               [&](const std::function<void(const std::string&)>& call) {
+                                 return app.add_option_function<std::string>(names, call, help);
+                               },
+                               [&](auto* value) { return app.add_option(names, *value, help); }},
+                    option.target);
+}
+
+CLI::Validator in_bounds(std::pair<int, int> bounds) {
+  const auto [low, high] = bounds;
+  const auto check = [low, high](const std::string& text) {
+    int value = 0;
+    const bool fits = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+    if (fits) return std::string();
+    return high == std::numeric_limits<int>::max()
+               ? fmt::format("{}; expected {} or more", text, low)
+               : fmt::format("{}; expected {} to {}", text, low, high);
+  };
+  return {check, ""};
+}
+
+void add_option(CLI::App& app, const Option& option) {
+  CLI::Option* added = add_target(app, option);
+  const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
+  if (is_list && stands_alone(option)) {
+    added->expected(1, CLI::detail::expected_max_vector_size);
+  } else if (is_list || option.may_repeat) {
+    take_one_at_a_time(added);
+  }
+  if (option.is_value_optional) added->expected(0, 1);
+  if (option.is_required) added->required();
+  if (option.bounds) added->type_name("N")->check(in_bounds(*option.bounds));
+  if (!option.value_name.empty()) added->type_name(option.value_name);
+  if (!option.excludes.empty()) added->excludes(app.get_option(option.excludes));
+}
+
+std::string first_name(const CLI::Option& option) {
+  return option.get_lnames().empty() ? "" : option.get_lnames()[0];
+}
+
+std::vector<TypedOption> typed_options(const CLI::App& app) {
+  std::vector<TypedOption> out;
+  std::map<const CLI::Option*, size_t> taken;
+  for (const CLI::Option* option : app.parse_order()) {
+    const size_t number = taken[option]++;
+    const bool has_value = option->get_items_expected_max() > 0;
+    const auto& values = option->results();
+    if (!has_value && number < values.size() && values[number] == "false") continue;  // --pure=no
+    out.push_back({first_name(*option), has_value && number < values.size() ? values[number] : "",
+                   has_value});
+  }
+  return out;
+}
+
+Status check_verb(const std::vector<std::string>& words) {
+  std::vector<std::string> verbs;
+  for (const Command* command : all_commands()) verbs.emplace_back(command->name);
+  const bool is_verb = words.empty() || words[0].starts_with("-") ||
+                       std::find(verbs.begin(), verbs.end(), words[0]) != verbs.end();
+  if (is_verb) return {};
+  return unknown_verb(words, verbs);
+}
+
+// Whatever else is wrong with the line: a parser that took a wrong word for a value misleads.
+Status check_words(const std::vector<std::string>& words,
+                   const std::vector<std::unique_ptr<Verb>>& verbs) {
+  for (const auto& verb : verbs) {
+    if (words.empty() || verb->command->name != words[0]) continue;
+    return check_typed_words(words[0], std::span(words).subspan(1), verb->options);
+  }
+  return {};
+}
+
+// A value that is none of an option's choices.
+Status check_choices(const CLI::App& app, const Verb& verb) {
+  for (const Option& option : verb.options.declared()) {
+    if (option.choices.empty() || option.is_checked_later) continue;
+    const std::string name = option.names.substr(0, option.names.find(','));
+    for (const std::string& value : app.get_option(name)->results()) {
+      const auto& choices = option.choices;
+      if (std::find(choices.begin(), choices.end(), value) != choices.end()) continue;
+      const bool is_alone = !name.starts_with("-");
+      const std::string near = nearest(value, choices);
+      const std::string hint = near.empty() ? fmt::format("ckpt help {}", verb.command->name)
+                               : is_alone   ? fmt::format("ckpt {} {}", verb.command->name, near)
+                                            : fmt::format("{} {}", name, near);
+      return fail_with_hint(ErrorCode::kUsage, hint, "{} {}; expected {}", name, value,
+                            alternatives(choices));
+    }
+  }
+  return {};
+}
+
+// What CLI11 says of a line, in the words of the other messages.
+std::string in_our_words(const CLI::ParseError& error) {
+  std::string text = error.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  const std::string name = text.substr(0, text.find_first_of(": "));
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return name + " is missing";
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    return fmt::format("{} and {}: expected one of them", name, text.substr(text.rfind(' ') + 1));
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return text.ends_with("missing") ? name + ": its value is missing"
+                                     : name + " is typed more than once";
+  }
+  constexpr std::string_view kUnread = "Could not convert: ";  // a flag: all numbers have bounds
+  if (text.starts_with(kUnread)) {
+    text.erase(0, kUnread.size());
+    return text.substr(0, text.find(' ')) + " takes no value";
+  }
+  const bool is_value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr;
+  if (is_value && text.find("; ") != text.npos) text.erase(name.size(), 1);  // "--top 0; expected"
+  return text;
+}
+
+// What CLI11 did not expect: an option that the verb does not have, or one word too many.
+Failure unexpected(const std::vector<std::string>& words, const CLI::App& app) {
+  if (words[0].starts_with("-")) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "{}: expected a command first",
+                          words[0]);
+  }
+  const CLI::App* verb = app.get_subcommand(words[0]);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (word.size() < 2 || word[0] != '-') continue;
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return unknown_option(name, words[0], names);
+    }
+  }
+  const std::vector<std::string> rest = verb->remaining();
+  const auto type = target_type_named("", rest.empty() ? "" : rest[0]);
+  const bool is_type = type && words[0] == "convert";
+  return fail_with_hint(ErrorCode::kUsage, is_type ? "--to " + *type : "ckpt help " + words[0],
+                        "{}: more words than ckpt {} takes", fmt::join(rest, " "), words[0]);
+}
+
+}  // namespace
+
+struct CommandLine::Parser {
+  CLI::App app{"Converts and patches LLM checkpoints: safetensors and GGUF.", "ckpt"};
+};
+
+CommandLine::~CommandLine() = default;
+
+CommandLine::CommandLine(CommonOptions& common, std::string& memory)
+    : parser_(std::make_unique<Parser>()) {
+  CLI::App& app = parser_->app;
+  app.set_version_flag("--version", version_line);
+  app.require_subcommand(1);
+  for (const Command* command : all_commands()) {
+    Verb& verb = *verbs_.emplace_back(std::make_unique<Verb>(Verb{command, {}, {}}));
+    declare_common(verb.options, common, memory);
+    verb.run = command->declare(verb.options);
+    CLI::App* sub = app.add_subcommand(std::string(command->name));
+    sub->formatter(std::make_shared<CLI::Formatter>());
+    sub->description(fmt::format("{}\n\nExamples:\n{}", command->help, command->examples));
+    for (const Option& option : verb.options.declared()) add_option(*sub, option);
+  }
+}
+
+Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
+  CKPT_TRY(check_verb(words));
+  CKPT_TRY(check_words(words, verbs_));
+  CLI::App& app = parser_->app;
+  std::vector<std::string> from_back(words.rbegin(), words.rend());  // as CLI11 takes its vector
+  try {
+    app.parse(from_back);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    app.exit(asked);
+    return nullptr;
+  } catch (const CLI::ExtrasError&) {
+    return unexpected(words, app);
+  } catch (const CLI::ParseError& error) {
+    if (words.empty() || words[0].starts_with("-")) {
+      return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "expected a command");
+    }
+    return fail_with_hint(ErrorCode::kUsage, "ckpt help " + words[0], "{}", in_our_words(error));
+  }
+  for (const auto& verb : verbs_) {
+    const CLI::App* sub = app.get_subcommand(std::string(verb->command->name));
+    if (!sub->parsed()) continue;
+    CKPT_TRY(check_choices(*sub, *verb));
+    verb->options.set_typed(typed_options(*sub));
+    return verb.get();
+  }
+  return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "expected a command");
+}
+
+}  // namespace ckpt

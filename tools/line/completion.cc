@@ -1,0 +1,220 @@
+// ckpt completion SHELL: a script that lets a shell complete commands, options and their values.
+// The script asks `ckpt complete WORD...`, which answers from what commands and steps declare, so
+// a new option or step needs no line here.
+#include "tools/line/completion.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "checks/checks.h"
+#include "plan/text/type_names.h"
+#include "tools/line/commands.h"
+#include "tools/line/typed_words.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+// A word that may stand where one is typed.
+struct Candidate {
+  std::string word, help;
+};
+
+struct CompletedOption {
+  std::vector<std::string> names;  // with dashes; empty: what stands alone
+  std::string help;
+  bool takes_value = false;
+  std::vector<std::string> values;  // empty: a file, or nothing that could be listed
+};
+
+// What `--to`, `--step` and `--for` take.
+std::vector<std::string> listed_values(std::string_view names) {
+  std::vector<std::string> out;
+  if (names.starts_with("--to,") || names == "--to") {
+    for (const TargetType& type : target_types()) out.emplace_back(type.name);
+  } else if (names.starts_with("--step")) {
+    for (const Transform* step : all_transforms()) out.emplace_back(step->name);
+  } else if (names.starts_with("--for")) {
+    for (const ProfileInfo& profile : all_profiles()) out.emplace_back(profile.name);
+  }
+  return out;
+}
+
+CompletedOption completed(const Option& option) {
+  CompletedOption out{names_of(option), option.help.substr(0, option.help.find('\n')),
+                      takes_value(option), option.choices};
+  if (out.values.empty()) out.values = listed_values(option.names);
+  return out;
+}
+
+// What a command declares. What it would put into place is thrown away.
+std::vector<CompletedOption> options_of(const Command& command) {
+  CommonOptions common;
+  std::string memory;
+  CommandOptions shared, own;
+  declare_common(shared, common, memory);
+  const Run run = command.declare(own);
+  std::vector<CompletedOption> out{
+      {{"--help", "-h"}, "Print this help message and exit", false, {}}};
+  for (const CommandOptions* declared : {&shared, &own}) {
+    for (const Option& option : declared->declared()) out.push_back(completed(option));
+  }
+  return out;
+}
+
+// `--step NAME:key=value,...`: names, then the keys of that step, then the words of that key.
+std::vector<Candidate> step_values(std::string_view typed) {
+  const size_t colon = typed.find(':');
+  std::vector<Candidate> out;
+  for (const Transform* step : all_transforms()) {
+    if (colon == typed.npos) out.push_back({std::string(step->name), std::string(step->help)});
+    if (colon == typed.npos || typed.substr(0, colon) != step->name) continue;
+    const std::string_view before = typed.substr(0, typed.find_last_of(":,") + 1);
+    const bool has_key = typed.find('=', before.size()) != typed.npos;
+    for (const OptionRule& rule : step->options) {
+      const std::string key = fmt::format("{}{}=", before, rule.name);
+      if (!has_key) out.push_back({key, std::string(rule.help)});
+      if (!has_key) continue;
+      for (const std::string& word : rule.words()) out.push_back({key + word, ""});
+    }
+  }
+  return out;
+}
+
+std::vector<Candidate> values_of(const CompletedOption& option, std::string_view typed) {
+  const bool is_step = !option.names.empty() && option.names[0] == "--step";
+  if (is_step) return step_values(typed);
+  std::vector<Candidate> out;
+  for (const std::string& value : option.values) out.push_back({value, ""});
+  return out;
+}
+
+std::vector<Candidate> command_names() {
+  std::vector<Candidate> out;
+  for (const Command* command : all_commands()) {
+    out.push_back({std::string(command->name), std::string(command->help)});
+  }
+  out.push_back({"help", "Says what a command takes."});
+  return out;
+}
+
+const CompletedOption* named(const std::vector<CompletedOption>& options, std::string_view name) {
+  const auto found = std::find_if(options.begin(), options.end(), [&](const auto& option) {
+    return std::find(option.names.begin(), option.names.end(), name) != option.names.end();
+  });
+  return found == options.end() ? nullptr : &*found;
+}
+
+// For the last word of a command line, which is typed up to `last`.
+std::vector<Candidate> words_of_command(const Command& command, std::string_view before,
+                                        std::string_view last) {
+  const std::vector<CompletedOption> options = options_of(command);
+  std::vector<Candidate> out;
+  const size_t equal = last.starts_with("--") ? last.find('=') : last.npos;
+  if (equal != last.npos) {
+    const CompletedOption* option = named(options, last.substr(0, equal));
+    if (option == nullptr) return out;
+    out = values_of(*option, last.substr(equal + 1));
+    for (Candidate& one : out) one.word.insert(0, last.substr(0, equal + 1));
+    return out;
+  }
+  const CompletedOption* option = named(options, before);
+  if (option != nullptr && option->takes_value) return values_of(*option, last);
+  for (const CompletedOption& one : options) {
+    if (!last.starts_with('-') && one.names.empty()) {
+      for (const std::string& value : one.values) out.push_back({value, ""});
+    }
+    for (const std::string& name : one.names) {
+      if (last.starts_with('-') && name.starts_with("--")) out.push_back({name, one.help});
+    }
+  }
+  return out;
+}
+
+std::vector<Candidate> candidates(std::span<const std::string> words) {
+  if (words.empty()) return {};
+  if (words.size() == 1 || (words[0] == "help" && words.size() == 2)) return command_names();
+  for (const Command* command : all_commands()) {
+    if (command->name != words[0]) continue;
+    return words_of_command(*command, words.size() > 2 ? words[words.size() - 2] : "",
+                            words.back());
+  }
+  return {};
+}
+
+constexpr std::string_view kBash =
+    R"(# Completion of ckpt for bash:  source <(ckpt completion bash)
+_ckpt() {
+  # bash cuts its own words at : and =, which stand inside of ours, and replaces the last piece
+  local line=${COMP_LINE:0:COMP_POINT} breaks=${COMP_WORDBREAKS//[^:=]/} kept words
+  read -ra words <<< "$line"
+  if [[ $line == *[[:space:]] ]]; then words+=(''); fi
+  mapfile -t COMPREPLY < <("${words[0]}" complete "${words[@]:1}" 2>/dev/null)
+  COMPREPLY=("${COMPREPLY[@]%%$'\t'*}")
+  if [[ ${COMPREPLY[0]} == *= ]]; then compopt -o nospace 2>/dev/null; fi
+  if [ -z "$breaks" ]; then return; fi
+  kept=${words[-1]%"${words[-1]##*[$breaks]}"}
+  COMPREPLY=("${COMPREPLY[@]#"$kept"}")
+}
+complete -o default -F _ckpt ckpt
+)";
+
+constexpr std::string_view kZsh =
+    R"(#compdef ckpt
+# Completion of ckpt for zsh:  ckpt completion zsh > "${fpath[1]}/_ckpt"
+_ckpt() {
+  local -a lines found said suffix
+  lines=("${(@f)$(${(Q)words[1]} complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+  if [[ -z "$lines" ]]; then _files; return; fi
+  found=("${(@)lines%%$'\t'*}")
+  said=("${(@)lines//$'\t'/  -- }")
+  if [[ $found[1] == *= ]]; then suffix=(-S ''); fi
+  compadd "${suffix[@]}" -l -d said -a found
+}
+if [ "$funcstack[1]" = _ckpt ]; then _ckpt "$@"; else compdef _ckpt ckpt; fi
+)";
+
+constexpr std::string_view kFish =
+    R"(# Completion of ckpt for fish:  ckpt completion fish > ~/.config/fish/completions/ckpt.fish
+function __ckpt_complete
+  set -l words (commandline -opc) (commandline -ct | string collect --allow-empty)
+  $words[1] complete $words[2..] 2>/dev/null
+end
+# without words of its own a place takes a file, which fish completes
+complete -c ckpt -n 'count (__ckpt_complete) >/dev/null' -f -a '(__ckpt_complete)'
+)";
+
+Run declare_completion(CommandOptions& options) {
+  auto shell = std::make_shared<std::string>();
+  Option& name = options.add("SHELL", shell.get(), "bash, zsh or fish");
+  name.is_required = true;
+  name.choices = {"bash", "zsh", "fish"};
+  return [shell](const Console& console, const CommonOptions&) -> Result<int> {
+    std::string script(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
+    console.object("completion", {{"shell", *shell}, {"script", script}});
+    script.pop_back();  // an answer is a line
+    console.answer_lines(script);
+    return 0;
+  };
+}
+
+}  // namespace
+
+std::string completions(std::span<const std::string> words) {
+  std::string out;
+  for (const Candidate& one : candidates(words)) {
+    if (!one.word.starts_with(words.back())) continue;
+    out += one.help.empty() ? one.word + "\n" : fmt::format("{}\t{}\n", one.word, one.help);
+  }
+  return out;
+}
+
+constinit const Command kCompletionCommand{
+    "completion", "Prints a script that lets a shell complete commands, options and values.",
+    "  source <(ckpt completion bash)                                    # in ~/.bashrc\n"
+    "  ckpt completion zsh > \"${fpath[1]}/_ckpt\"\n"
+    "  mkdir -p ~/.config/fish/completions && ckpt completion fish > "
+    "~/.config/fish/completions/ckpt.fish",
+    declare_completion};
+
+}  // namespace ckpt

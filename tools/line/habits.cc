@@ -1,0 +1,166 @@
+#include "tools/line/habits.h"
+
+#include <algorithm>
+
+#include "core/base/nearest.h"
+#include "core/base/printable.h"
+
+namespace ckpt {
+namespace {
+
+struct WordPair {
+  std::string_view from, to;
+};
+constexpr WordPair kVerbs[] = {
+    {"quantize", "convert"}, {"info", "show"}, {"inspect", "show"}, {"dump", "show"}};
+// Common options, which may stand before the verb; true: a value follows.
+constexpr std::pair<std::string_view, bool> kCommon[] = {
+    {"--json", false}, {"--quiet", false}, {"-q", false},      {"--threads", true},
+    {"-j", true},      {"-t", true},       {"--memory", true}, {"--color", true}};
+// What is done in other words here.
+constexpr WordPair kOtherVerbs[] = {{"download", "hf download ORG/NAME --local-dir NAME"},
+                                    {"hash", "ckpt publish PATH, and ckpt verify PATH"},
+                                    {"check", "ckpt doctor PATH, or ckpt verify PATH"},
+                                    {"validate", "ckpt doctor PATH, or ckpt verify PATH"}};
+constexpr WordPair kOtherOptions[] = {
+    {"-v", "without it: progress and notes are shown, and -q hides them"},
+    {"--verbose", "without it: progress and notes are shown, and -q hides them"},
+    {"--type", "--to"},
+    {"--dtype", "--to"},
+    {"--output", "-o"},
+    {"--split-max-size", "--split-size"},
+    {"--split-max-tensors", "--split-tensors"},
+    {"--max-shard-size", "--shard-size"},
+    {"--override-kv", "--step metadata:set=KEY=VALUE"},
+    {"--yes", "--force"},
+    {"--overwrite", "--force"}};
+
+template <size_t kCount>
+std::string_view find(const WordPair (&pairs)[kCount], std::string_view word) {
+  const auto found = std::find_if(std::begin(pairs), std::end(pairs),
+                                  [&](const WordPair& pair) { return pair.from == word; });
+  return found == std::end(pairs) ? std::string_view() : found->to;
+}
+
+// Common options before the verb, each with its value, go to the end.
+void move_common(std::vector<std::string>& words) {
+  std::vector<std::string> moved;
+  while (!words.empty()) {
+    const std::string name = words[0].substr(0, words[0].find('='));
+    const auto found = std::find_if(std::begin(kCommon), std::end(kCommon),
+                                    [&](const auto& each) { return each.first == name; });
+    if (found == std::end(kCommon)) break;
+    const bool has_value = found->second && name == words[0] && words.size() > 1;
+    const auto end = words.begin() + (has_value ? 2 : 1);
+    moved.insert(moved.end(), words.begin(), end);
+    words.erase(words.begin(), end);
+  }
+  words.insert(words.begin() + (words.empty() ? 0 : 1), moved.begin(), moved.end());
+}
+
+// `split IN OUT --split-max-size 2G` of llama-gguf-split, and what people type for folders.
+struct Resizing {
+  explicit Resizing(const std::vector<std::string>& words) : splits(words[0] == "split") {
+    for (size_t i = 1; i < words.size(); ++i) {
+      const std::string name = words[i].substr(0, words[i].find('='));
+      const bool has_value = name != words[i];
+      if (!name.starts_with("-")) {
+        paths.push_back(words[i]);
+      } else if (name.ends_with("-size")) {
+        if (has_value) size = words[i].substr(name.size() + 1);
+        if (!has_value && i + 1 < words.size()) size = words[++i];
+      } else if (name.ends_with("-tensors")) {
+        if (has_value) tensors = words[i].substr(name.size() + 1);
+        if (!has_value && i + 1 < words.size()) tensors = words[++i];
+      } else if (name == "-o" || name == "--out" || name == "--outfile" || name == "--output") {
+        if (has_value) out = words[i].substr(name.size() + 1);
+        if (!has_value && i + 1 < words.size()) out = words[++i];
+      }
+    }
+    // Merging takes one path or all parts; where there are more, the last is what is made.
+    if (out.empty() && paths.size() > 1 && !(is_part(paths[0]) && is_part(paths.back()))) {
+      out = paths.back();
+      paths.pop_back();
+    }
+  }
+  static bool is_part(std::string_view path) {  // NAME-00001-of-00004.gguf
+    return path.find("-of-") != path.npos;
+  }
+
+  bool splits;
+  std::vector<std::string> paths;
+  std::string out, size, tensors;
+};
+
+// The line that does it here. A size that everything fits into makes one .safetensors file.
+std::string resized(const Resizing& asked) {
+  const std::string example = asked.splits ? "IN.gguf" : "NAME-00001-of-00004.gguf";
+  const auto first = std::min_element(asked.paths.begin(), asked.paths.end());
+  const std::string in = first == asked.paths.end() ? example : *first;
+  const bool is_gguf = in.ends_with(".gguf");
+  std::string out = asked.out.empty() ? "OUT" : asked.out;
+  if (is_gguf && !out.ends_with(".gguf")) out += ".gguf";
+  const auto name = [](const std::string& path) {
+    return path == "OUT" || path == "OUT.gguf" ? path : shell_path(path);
+  };
+  std::string line = fmt::format("ckpt convert {} {}", shell_path(in), name(out));
+  const std::string_view size = asked.size.empty() ? "5G" : std::string_view(asked.size);
+  if (asked.splits && is_gguf && !asked.tensors.empty()) {
+    line += fmt::format(" --split-tensors {}", shell_word(asked.tensors));
+  } else if (asked.splits) {
+    line += fmt::format(" {} {}", is_gguf ? "--split-size" : "--shard-size", shell_word(size));
+  } else if (!is_gguf) {
+    line += " --shard-size 1000T";
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> in_own_words(std::vector<std::string> words) {
+  if (words.empty()) return words;
+  if (words[0] == "help") {
+    words.erase(words.begin());
+    words.push_back("--help");
+    if (words.size() == 1) return words;
+  }
+  move_common(words);
+  const std::string verb = words[0];
+  if (words.size() == 1 && (verb == "-v" || verb == "-V")) return {"--version"};
+  const std::string_view own = find(kVerbs, verb);
+  if (own.empty()) return words;
+  words[0] = own;
+  // llama-quantize's third word is the type.
+  const auto is_plain = [](const std::string& word) { return !word.starts_with("-"); };
+  if (verb == "quantize" && words.size() > 3 &&
+      std::all_of(words.begin() + 1, words.begin() + 4, is_plain)) {
+    words.insert(words.begin() + 3, "--to");
+  }
+  return words;
+}
+
+Failure unknown_verb(const std::vector<std::string>& words, const std::vector<std::string>& verbs) {
+  const std::string& word = words[0];
+  std::string hint(find(kOtherVerbs, word));
+  if (word == "split" || word == "merge") hint = resized(Resizing(words));
+  if (hint.empty()) {
+    const std::string near = nearest(word, verbs);
+    hint = near.empty() ? "ckpt --help" : fmt::format("ckpt {}", near);
+  }
+  return fail_with_hint(ErrorCode::kUsage, hint, "'{}' is no command; expected one of {}", word,
+                        fmt::join(verbs, ", "));
+}
+
+Failure unknown_option(std::string_view word, std::string_view verb,
+                       const std::vector<std::string>& options) {
+  const std::string_view name = word.substr(0, word.find('='));
+  std::string hint(find(kOtherOptions, name));
+  const bool is_option = hint.starts_with("-");
+  const std::string first = hint.substr(0, hint.find(' '));
+  if (is_option && std::find(options.begin(), options.end(), first) == options.end()) hint.clear();
+  if (hint.empty() && name.starts_with("--")) hint = nearest(name, options);
+  if (hint.empty()) hint = fmt::format("ckpt help {}", verb);
+  return fail_with_hint(ErrorCode::kUsage, hint, "{}: ckpt {} has no such option", name, verb);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,210 @@
+#include "tools/published/listing.h"
+
+#include <algorithm>
+#include <map>
+
+namespace ckpt {
+namespace {
+
+using Digests = std::map<std::string, std::string>;  // by name
+
+std::set<std::string> names_of(const Listing& listing) {
+  std::set<std::string> out;
+  for (const FileDigest& file : listing.listed) out.insert(file.name);
+  return out;
+}
+
+// True when an entry of that name needs no line in the list.
+bool may_be_unlisted(const Listing& listing, const std::string& path) {
+  return is_ignored(path, listing.ignored) ||
+         std::find(listing.own_files.begin(), listing.own_files.end(), path) !=
+             listing.own_files.end();
+}
+
+// Compares lists with what is there; a file that one list finds bad is not told again for the next.
+class Comparison {
+ public:
+  Comparison(const std::vector<FileDigest>& files, const std::vector<FolderEntry>& entries,
+             Findings& findings)
+      : entries_(entries), findings_(findings) {
+    for (const FileDigest& file : files) found_.emplace(file.name, file.sha256);
+  }
+
+  void check_kinds() {
+    for (const FolderEntry& entry : entries_) {
+      if (entry.kind == FolderEntry::Kind::kFile) continue;
+      bad(entry.path,
+          entry.kind == FolderEntry::Kind::kLink
+              ? fmt::format("a symbolic link to {}; expected a file of the folder's own",
+                            entry.target)
+              : "neither file nor folder");
+    }
+  }
+
+  void check_named(const Listing& listing) {
+    const auto unlisted = unlisted_files(listing);
+    for (const FileDigest& file : listing.listed) {
+      if (told_.contains(file.name)) continue;
+      const auto at = found_.find(file.name);
+      if (at == found_.end()) {
+        tell_missing(listing, file, unlisted);
+      } else if (at->second != file.sha256) {
+        bad(file.name, fmt::format("changed: SHA-256 is {}; {} says {}", at->second, listing.name,
+                                   file.sha256));
+      }
+    }
+  }
+
+  void check_extra(const Listing& listing) {
+    const std::set<std::string> names = names_of(listing);
+    for (const FolderEntry& entry : entries_) {
+      if (told_.contains(entry.path) || names.contains(entry.path)) continue;
+      if (may_be_unlisted(listing, entry.path)) continue;
+      bad(entry.path, fmt::format("extra; {} does not list it", listing.name));
+    }
+  }
+
+  void tell_good(const Listing& listing) {
+    uint64_t count = 0;
+    for (const FileDigest& file : listing.listed) {
+      if (told_.contains(file.name)) continue;
+      findings_.good_file(file.name, "SHA-256 as listed");
+      ++count;
+    }
+    findings_.checked(fmt::format("SHA-256 of {} {}", count, count == 1 ? "file" : "files"));
+  }
+
+ private:
+  void bad(const std::string& name, std::string_view found) {
+    told_.insert(name);
+    findings_.bad(name, found);
+  }
+
+  // The names of files that the list should have and has not, by digest.
+  std::multimap<std::string, std::string> unlisted_files(const Listing& listing) const {
+    const std::set<std::string> names = names_of(listing);
+    std::multimap<std::string, std::string> out;
+    for (const FolderEntry& entry : entries_) {
+      if (names.contains(entry.path) || may_be_unlisted(listing, entry.path)) continue;
+      const auto digest = found_.find(entry.path);
+      if (digest != found_.end()) out.emplace(digest->second, entry.path);
+    }
+    return out;
+  }
+
+  // A file of that content under another name is the one that is missed: one finding, not two.
+  void tell_missing(const Listing& listing, const FileDigest& file,
+                    const std::multimap<std::string, std::string>& unlisted) {
+    const auto [first, last] = unlisted.equal_range(file.sha256);
+    const auto now =
+        std::find_if(first, last, [&](const auto& one) { return !told_.contains(one.second); });
+    if (now == last) return bad(file.name, fmt::format("missing; {} lists it", listing.name));
+    told_.insert(file.name);
+    bad(now->second, fmt::format("renamed; {} lists it as {}", listing.name, file.name));
+  }
+
+  Digests found_;
+  const std::vector<FolderEntry>& entries_;
+  Findings& findings_;
+  std::set<std::string> told_;
+};
+
+// The topmost folder above `path` in which nothing is covered; `path` itself where there is none.
+std::string uncovered_root(const std::string& path, const std::set<std::string>& kept) {
+  for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+    const std::string folder = path.substr(0, at + 1);
+    const auto inside = kept.lower_bound(folder);
+    if (inside == kept.end() || !inside->starts_with(folder)) return folder;
+  }
+  return path;
+}
+
+}  // namespace
+
+std::optional<Listing> read_sums(std::string_view where, std::string_view text,
+                                 Findings& findings) {
+  auto sums = parse_sha256sums(text);
+  if (!sums) {
+    findings.bad(where, sums.error().text());
+    return std::nullopt;
+  }
+  if (sums->empty()) {
+    findings.bad(where, "lists no file; expected a line for each");
+    return std::nullopt;
+  }
+  return Listing{.name = kSumsName,
+                 .listed = std::move(*sums),
+                 .ignored = unpublished_paths(),
+                 .own_files = {std::string(kSumsName), std::string(kSignatureName)}};
+}
+
+std::vector<FolderEntry> entries_to_hash(const std::vector<Listing>& listings,
+                                         const std::vector<FolderEntry>& entries) {
+  std::vector<FolderEntry> out;
+  std::set<std::string> named;
+  for (const Listing& listing : listings) named.merge(names_of(listing));
+  const auto must_be_named = [&](const std::string& path) {
+    return std::any_of(listings.begin(), listings.end(),
+                       [&](const Listing& listing) { return !may_be_unlisted(listing, path); });
+  };
+  std::copy_if(entries.begin(), entries.end(), std::back_inserter(out),
+               [&](const FolderEntry& entry) {
+                 return named.contains(entry.path) || must_be_named(entry.path);
+               });
+  return out;
+}
+
+void check_listings(const std::vector<Listing>& listings, const std::vector<FileDigest>& files,
+                    const std::vector<FolderEntry>& entries, Findings& findings) {
+  if (listings.empty()) return;
+  Comparison comparison(files, entries, findings);
+  comparison.check_kinds();
+  for (const Listing& listing : listings) {
+    comparison.check_named(listing);
+    comparison.check_extra(listing);
+  }
+  comparison.tell_good(listings.front());
+}
+
+std::set<std::string> covered_names(const std::vector<Listing>& listings) {
+  std::set<std::string> out;
+  const auto signature = std::find_if(listings.begin(), listings.end(),
+                                      [](const Listing& listing) { return listing.is_signed; });
+  const bool is_signed = signature != listings.end();
+  if (is_signed) out = names_of(*signature);
+  const bool sums_count = !is_signed || out.contains(std::string(kSumsName));
+  for (const Listing& listing : listings) {
+    if (!listing.is_signed && sums_count) out.merge(names_of(listing));
+  }
+  return out;
+}
+
+void tell_uncovered(const std::vector<Listing>& listings, const std::vector<FolderEntry>& entries,
+                    Findings& findings) {
+  if (listings.empty()) return;
+  std::set<std::string> kept = covered_names(listings);
+  const bool is_signed = std::any_of(listings.begin(), listings.end(),
+                                     [](const Listing& listing) { return listing.is_signed; });
+  for (const Listing& listing : listings) {
+    if (listing.is_signed != is_signed) continue;
+    // Of the sums' own files only themselves are a list that was read.
+    for (const std::string& name : listing.own_files) {
+      if (is_signed || name == kSumsName) kept.insert(name);
+    }
+  }
+  std::map<std::string, uint64_t> roots;  // and how many files there are
+  for (const FolderEntry& entry : entries) {
+    if (entry.kind != FolderEntry::Kind::kFile || kept.contains(entry.path)) continue;
+    const bool passes = std::all_of(listings.begin(), listings.end(), [&](const Listing& listing) {
+      return may_be_unlisted(listing, entry.path);
+    });
+    if (passes) ++roots[uncovered_root(entry.path, kept)];
+  }
+  for (const auto& [root, count] : roots) {
+    const bool is_folder = root.ends_with('/');
+    findings.not_covered(
+        is_folder ? fmt::format("{} ({} {})", root, count, count == 1 ? "file" : "files") : root);
+  }
+}
+
+}  // namespace ckpt

@@ -1,0 +1,49 @@
+// Lists of digests (SHA256SUMS, a model signature) against the files that are there.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/io/folder.h"
+#include "publish/publish.h"
+#include "tools/say/findings.h"
+
+namespace ckpt {
+
+// What one list says. Nothing of it depends on where or by whom it is checked.
+struct Listing {
+  std::string_view name;  // of the list, for messages
+  std::vector<FileDigest> listed;
+  std::vector<std::string> ignored = {};  // may be there unlisted; a folder with all that is in it
+  std::vector<std::string> own_files = {};  // the same, but never folders: the lists themselves
+  bool is_signed = false;                   // by whom it must be
+};
+
+// A list in the text of a SHA256SUMS; nullopt, after a finding, when it is none. `where` is its
+// name in findings.
+std::optional<Listing> read_sums(std::string_view where, std::string_view text, Findings& findings);
+
+// Which of `entries` must be hashed: those that a list names, and those that one of them does not
+// let pass unnamed.
+std::vector<FolderEntry> entries_to_hash(const std::vector<Listing>& listings,
+                                         const std::vector<FolderEntry>& entries);
+
+// One finding for each file that is changed, missing, extra or renamed, and for each entry that is
+// no file, listed or ignored (a link could lead anywhere). `files` are the digests of what
+// entries_to_hash() named. The list that counts most comes first.
+void check_listings(const std::vector<Listing>& listings, const std::vector<FileDigest>& files,
+                    const std::vector<FolderEntry>& entries, Findings& findings);
+
+// The names that the lists vouch for: those of the signature, and those of the sums where the
+// signature covers them or there is none.
+std::set<std::string> covered_names(const std::vector<Listing>& listings);
+
+// Tells `findings` of every file that may be there though nothing covers it, save the lists
+// themselves; folders in which nothing is covered are told as one.
+void tell_uncovered(const std::vector<Listing>& listings, const std::vector<FolderEntry>& entries,
+                    Findings& findings);
+
+}  // namespace ckpt

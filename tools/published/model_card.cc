@@ -1,0 +1,110 @@
+#include "tools/published/model_card.h"
+
+#include <map>
+
+#include "core/model/checkpoint.h"
+#include "formats/formats.h"
+#include "plan/conversion/targets.h"
+#include "quantizers/quantizers.h"
+#include "plan/conversion/targets.h"
+#include "tools/published/numbered_name.h"
+#include "tools/say/console.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kBegin = "<!-- ckpt: begin -->";
+constexpr std::string_view kEnd = "<!-- ckpt: end -->";
+
+bool comes_once(const std::string& text, std::string_view line) {
+  const size_t at = text.find(line);
+  return at != text.npos && text.find(line, at + 1) == text.npos;
+}
+
+std::string table_of(const Checkpoint& checkpoint) {
+  struct Sum {
+    uint64_t tensors = 0, values = 0, size_bytes = 0;
+  };
+  std::map<std::string_view, Sum> by_type;
+  Sum total;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    for (Sum* sum : {&by_type[tensor.codec->name], &total}) {
+      ++sum->tensors;
+      sum->values += tensor.values();
+      sum->size_bytes += size_bytes(tensor);
+    }
+  }
+  const auto row = [](std::string_view name, const Sum& sum) {
+    const double bits =
+        sum.values == 0 ? 0
+                        : 8 * static_cast<double>(sum.size_bytes) / static_cast<double>(sum.values);
+    return fmt::format("| {} | {} | {} | {} | {:.2f} |\n", name, sum.tensors,
+                       human_count(sum.values), human_bytes(sum.size_bytes), bits);
+  };
+  std::string out =
+      "| type | tensors | weights | size | bits per weight |\n|---|---:|---:|---:|---:|\n";
+  for (const auto& [name, sum] : by_type) out += row(name, sum);
+  return out + row("all", total);
+}
+
+}  // namespace
+
+Result<std::string> render_model_card(const fs::path& folder,
+                                      const std::vector<FileDigest>& files) {
+  std::string out = fmt::format("{}\n## Quantization\n\n", kBegin);
+  const Result<const Format*> format = recognize(folder);
+  if (format) {
+    CKPT_ASSIGN(const Checkpoint checkpoint, (*format)->read(folder, all_codecs()));
+    out += table_of(checkpoint) + "\n";
+  }
+  for (const FileDigest& file : files) {
+    if (!file.name.ends_with(".gguf")) continue;
+    // Its first file stands for a split.
+    const auto numbered = parse_numbered(fs::path(file.name).filename());
+    if (numbered && numbered->of(1) != fs::path(file.name).filename()) continue;
+    CKPT_ASSIGN(const Format* gguf, recognize(folder / file.name));
+    CKPT_ASSIGN(const Checkpoint checkpoint, gguf->read(folder / file.name, all_codecs()));
+    out += fmt::format("### {}\n\n{}\n", file.name, table_of(checkpoint));
+  }
+  out += "## Files\n\n| file | size | SHA-256 |\n|---|---:|---|\n";
+  for (const FileDigest& file : files) {
+    if (file.name == kSumsName || file.name == kSignatureName || file.name == kProvenanceName) {
+      continue;
+    }
+    out +=
+        fmt::format("| {} | {} | `{}` |\n", file.name, human_bytes(file.size_bytes), file.sha256);
+  }
+  return out +
+         fmt::format("\nChecked with `sha256sum -c SHA256SUMS` or `ckpt verify`.\n{}\n", kEnd);
+}
+
+Result<std::string> edited_card(const fs::path& path, std::string_view own_name,
+                                const fs::path& folder, std::vector<FileDigest> files) {
+  std::erase_if(files, [&](const FileDigest& file) { return file.name == own_name; });
+  CKPT_ASSIGN(std::string block, render_model_card(folder, files));
+  CKPT_ASSIGN(const std::string card, read_card(path));
+  return in(path.string(), with_block(card, std::move(block)));
+}
+
+Result<std::string> with_block(const std::string& card, std::string block) {
+  if (card.find("\r\n") != card.npos) {
+    for (size_t at = block.find('\n'); at != block.npos; at = block.find('\n', at + 2)) {
+      block.insert(at, 1, '\r');
+    }
+  }
+  const std::string line_end = block.ends_with("\r\n") ? "\r\n" : "\n";
+  const size_t begin = card.find(kBegin), end = card.find(kEnd);
+  if (begin == card.npos && end == card.npos) {
+    if (card.empty()) return block;
+    return card + (card.ends_with('\n') ? "" : line_end) + line_end + block;
+  }
+  if (!comes_once(card, kBegin) || !comes_once(card, kEnd) || begin > end) {
+    return fail_with_hint(ErrorCode::kUsage, "removing these lines from it",
+                          "'{}' and '{}' do not stand once each, in this order", kBegin, kEnd);
+  }
+  block.resize(block.size() - line_end.size());  // the card's own line ends behind it
+  return card.substr(0, begin) + block + card.substr(end + kEnd.size());
+}
+
+}  // namespace ckpt

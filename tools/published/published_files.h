@@ -1,0 +1,31 @@
+// The files of a folder that is about to be shipped.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/io/folder.h"
+#include "plan/conversion/targets.h"
+#include "tools/say/console.h"
+
+namespace ckpt {
+
+// Everything that is published, without what is made for it. Fails: kUsage, naming what cannot be
+// hashed or must not be shipped: links, special files, names that are not UTF-8, git-LFS pointers,
+// leftovers of interrupted work, secrets (tools/published/unpublished.h); kIo.
+Result<std::vector<FolderEntry>> list_published(const std::filesystem::path& folder);
+
+// Says that a downloader's files are among them: they count like all others, or anything could be
+// put among them unnoticed.
+void note_bookkeeping(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries,
+                      const Console& console);
+
+inline constexpr uint64_t kMaxSumsBytes = 256 << 20;  // a sums file, a bundle
+
+// The name that the file `path` has among those that are published of `folder`; empty where it is
+// none of them.
+std::string published_name(const std::filesystem::path& folder, const std::filesystem::path& path);
+
+}  // namespace ckpt

@@ -1,0 +1,89 @@
+#include "tools/published/signed_by.h"
+
+#include <algorithm>
+
+#include "tools/line/commands.h"
+#include "tools/published/published_files.h"
+
+namespace ckpt {
+namespace {
+
+// What the files of TrustFiles hold.
+struct TrustedPem {
+  std::string public_key;
+  Trust certificates;
+};
+
+Result<TrustedPem> read_trusted(const TrustFiles& trusted) {
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    if (path.empty()) return std::string();
+    CKPT_ASSIGN(std::string pem, read_small(path, kMaxSumsBytes));
+    if (pem.find("-----BEGIN ") != pem.npos) return pem;
+    return fail(ErrorCode::kUsage, "{}: holds no PEM; expected text with -----BEGIN ...", path);
+  };
+  TrustedPem out;
+  CKPT_ASSIGN(out.public_key, read(trusted.public_key));
+  CKPT_ASSIGN(out.certificates.certificate_pem, read(trusted.certificate));
+  CKPT_ASSIGN(out.certificates.authorities_pem, read(trusted.authorities));
+  if (out.public_key.find("PRIVATE KEY-----") != std::string::npos) {
+    const std::string key = shell_path(trusted.public_key);
+    return fail_with_hint(ErrorCode::kUsage,
+                          fmt::format("openssl pkey -in {} -pubout -out {}", key,
+                                      shell_path(trusted.public_key + ".pub")),
+                          "{}: a private key; expected the public one that belongs to it",
+                          trusted.public_key);
+  }
+  return out;
+}
+
+// Whose signature it is; errors are what verify answers with exit 1, save those of usage.
+Result<std::string> check_signer(const Bundle& bundle, const TrustedPem& trusted) {
+  if (trusted.public_key.empty()) return verify_with_certificates(bundle, trusted.certificates);
+  return verify_with_key(bundle, trusted.public_key).transform([] {
+    return std::string("the key given");
+  });
+}
+
+// What may be there unsigned. A statement that does not say it, and lists one of git's paths, was
+// made with none ignored.
+std::vector<std::string> ignored_by(const Manifest& manifest) {
+  if (manifest.ignored) return *manifest.ignored;
+  const std::vector<std::string> paths = unpublished_paths();
+  const bool lists_them =
+      std::any_of(manifest.files.begin(), manifest.files.end(),
+                  [&](const FileDigest& file) { return is_ignored(file.name, paths); });
+  return lists_them ? std::vector<std::string>() : paths;
+}
+
+}  // namespace
+
+Result<std::optional<Listing>> check_signature(std::string_view where, std::string_view bundle,
+                                               const TrustFiles& trusted, Findings& findings) {
+  CKPT_ASSIGN(const TrustedPem pem, read_trusted(trusted));
+  std::string who;
+  auto manifest = parse_bundle(bundle).and_then([&](const Bundle& parsed) -> Result<Manifest> {
+    CKPT_ASSIGN(who, check_signer(parsed, pem));
+    return parse_statement(parsed.payload);
+  });
+  if (!manifest && manifest.error().code != ErrorCode::kCorrupt) {
+    return Failure(std::move(manifest.error()).in(where));
+  }
+  if (!manifest) {
+    findings.bad(where, manifest.error().text());
+    return std::nullopt;
+  }
+  std::vector<std::string> ignored = ignored_by(*manifest);
+  Listing out{.name = "the signature",
+              .listed = std::move(manifest->files),
+              .ignored = std::move(ignored),
+              .is_signed = true};
+  findings.good(
+      where,
+      fmt::format("signed by {}, {} files; may be there unsigned: {}", who, out.listed.size(),
+                  out.ignored.empty() ? std::string("nothing")
+                                      : fmt::format("{}", fmt::join(out.ignored, ", "))));
+  findings.checked(fmt::format("signature by {}", who));
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,217 @@
+#include "tools/published/unpublished.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+#include "core/base/glob.h"
+#include "core/base/printable.h"
+#include "core/io/bytes.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kMaxSearchedBytes = 1 << 20;
+constexpr size_t kShownUnserved = 8;
+
+// Of a file; case does not count.
+const GlobList& secret_names() {
+  static const GlobList names({".env",
+                               ".env.*",
+                               "*.env",
+                               "*.pem",
+                               "*.key",
+                               "*.p12",
+                               "*.pfx",
+                               "*.jks",
+                               "*.keystore",
+                               "id_rsa",
+                               "id_dsa",
+                               "id_ecdsa",
+                               "id_ed25519",
+                               ".netrc",
+                               "_netrc",
+                               ".pypirc",
+                               ".npmrc",
+                               ".htpasswd",
+                               ".pgpass",
+                               ".git-credentials",
+                               ".hf_token",
+                               "hf_token",
+                               "hf_token.*",
+                               "credentials",
+                               "credentials.json",
+                               ".s3cfg",
+                               ".boto",
+                               "kaggle.json",
+                               ".envrc",
+                               "*.ppk",
+                               "*.kdbx",
+                               "id_*_sk",
+                               "id_rsa.bak",
+                               ".dockercfg",
+                               ".vault-token",
+                               "secrets.json",
+                               "secrets.y*ml",
+                               "secrets.toml",
+                               "client_secret*.json",
+                               "*_credentials.json"});
+  return names;
+}
+// Templates hold no values.
+const GlobList& templates_of_secrets() {
+  static const GlobList names({".env.example", ".env.sample", ".env.template", ".env.dist"});
+  return names;
+}
+// Of a path: what huggingface_hub, ssh, gpg and the cloud's programs keep.
+const GlobList& secret_paths() {
+  static const GlobList paths({"*huggingface/token", "*huggingface/stored_tokens", ".ssh/*",
+                               "*/.ssh/*", ".aws/*", "*/.aws/*", ".gnupg/*", "*/.gnupg/*",
+                               ".kube/*", "*/.kube/*", ".azure/*", "*/.azure/*",
+                               "*.docker/config.json", "*.config/gcloud/*", "*.config/gh/*"});
+  return paths;
+}
+
+// Of "/" and a path: torch, transformers' Trainer, accelerate, DeepSpeed, FSDP, Megatron; editors
+// and operating systems.
+const GlobList& unserved_paths() {
+  static const GlobList paths({"*/optimizer.pt",
+                               "*/optimizer.bin",
+                               "*/optimizer*.pt",
+                               "*/optim*.pt",
+                               "*/optimizer_*/*",
+                               "*_optim_states.pt",
+                               "*_model_states.pt",
+                               "*/optimizer.safetensors",
+                               "*/scheduler.pt",
+                               "*/scheduler.bin",
+                               "*/scaler.pt",
+                               "*/sampler.bin",
+                               "*/rng_state*.pth",
+                               "*/random_states_*.pkl",
+                               "*/trainer_state.json",
+                               "*/training_args.bin",
+                               "*/global_step*/*",
+                               "*/pytorch_model_fsdp_*/*",
+                               "*/zero_to_fp32.py",
+                               "*/events.out.tfevents.*",
+                               "*/wandb/*",
+                               "*/__pycache__/*",
+                               "*.pyc",
+                               "*/.ipynb_checkpoints/*",
+                               "*/.DS_Store",
+                               "*/._*",
+                               "*/Thumbs.db",
+                               "*/desktop.ini",
+                               "*.bak",
+                               "*.orig",
+                               "*~",
+                               "*.swp",
+                               "*/.idea/*",
+                               "*/.vscode/*"});
+  return paths;
+}
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool is_base64(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '=';
+}
+
+// A text that only speaks of keys has no body between the lines.
+bool holds_private_key(std::string_view text) {
+  constexpr std::string_view kBegin = "-----BEGIN ", kEnd = "PRIVATE KEY";
+  constexpr size_t kMaxKindBytes = 32, kMinBodyBytes = 40, kMaxKeyBytes = 16384;
+  for (size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, at + 1)) {
+    const std::string_view rest = text.substr(at + kBegin.size(), kMaxKeyBytes);
+    const size_t kind = rest.find(kEnd);
+    if (kind == rest.npos || kind > kMaxKindBytes) continue;
+    size_t run = 0;
+    for (const char c : rest.substr(kind + kEnd.size())) {
+      run = is_base64(c) ? run + 1 : 0;
+      if (run == kMinBodyBytes) return true;
+    }
+  }
+  return false;
+}
+
+// A kind of access token: letters and digits behind what it begins with, and not within a word.
+struct TokenKind {
+  std::string_view begin;
+  ptrdiff_t size;
+  const char* what;
+};
+constexpr TokenKind kTokenKinds[] = {
+    {"hf_", 34, "holds an access token of the Hugging Face hub"},
+    {"ghp_", 36, "holds an access token of GitHub"},
+    {"gho_", 36, "holds an access token of GitHub"},
+    {"AKIA", 16, "holds an access key of AWS"},
+};
+
+bool holds_token(std::string_view text, const TokenKind& kind) {
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  for (size_t at = text.find(kind.begin); at != text.npos; at = text.find(kind.begin, at + 1)) {
+    if (at > 0 && (is_letter(text[at - 1]) || text[at - 1] == '_')) continue;
+    const std::string_view token = text.substr(at + kind.begin.size());
+    const auto end = std::find_if_not(token.begin(), token.end(), is_letter);
+    if (end - token.begin() == kind.size && (end == token.end() || *end != '_')) return true;
+  }
+  return false;
+}
+
+Failure secret(const fs::path& path, const char* what) {
+  return fail_with_hint(ErrorCode::kUsage,
+                        fmt::format("mv {} somewhere else", shell_path(path.string())),
+                        "{}: {}; what is published cannot be taken back", path.string(), what);
+}
+
+bool is_unserved(const FolderEntry& entry) {
+  return unserved_paths().matches_any("/" + entry.path);
+}
+
+}  // namespace
+
+Status refuse_secret(const fs::path& folder, const FolderEntry& entry) {
+  const fs::path path = folder / entry.path;
+  const std::string name = lower_case(path.filename().string());
+  const bool is_template = templates_of_secrets().matches_any(name);
+  if (!is_template &&
+      (secret_names().matches_any(name) || secret_paths().matches_any(lower_case(entry.path)))) {
+    return secret(path, "a file of this name holds keys, passwords or tokens");
+  }
+  if (entry.size_bytes > kMaxSearchedBytes) return {};
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  CKPT_ASSIGN(std::string text, read_text(*source, kMaxSearchedBytes));
+  std::erase(text, '\0');  // of UTF-16
+  if (holds_private_key(text)) return secret(path, "holds a private key");
+  for (const TokenKind& kind : kTokenKinds) {
+    if (holds_token(text, kind)) return secret(path, kind.what);
+  }
+  return {};
+}
+
+void note_unserved(const fs::path& folder, const std::vector<FolderEntry>& entries,
+                   const Console& console) {
+  uint64_t size_bytes = 0;
+  std::vector<std::string> names;
+  for (const FolderEntry& entry : entries) {
+    if (!is_unserved(entry)) continue;
+    size_bytes += entry.size_bytes;
+    names.push_back(entry.path);
+  }
+  if (names.empty()) return;
+  const size_t count = names.size();
+  names.resize(std::min(count, kShownUnserved));
+  console.warn(fmt::format(
+      "{}: {} {}, {}, that no server reads: {}{}", folder.string(), count,
+      count == 1 ? "file" : "files", human_bytes(size_bytes), fmt::join(names, ", "),
+      count > names.size() ? fmt::format(" and {} more", count - names.size()) : std::string()));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,245 @@
+#include "tools/published/verify_archive.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "core/base/sha256.h"
+#include "core/io/buffers.h"
+#include "core/io/files_read.h"
+#include "core/outputs/file_writer.h"
+#include "core/outputs/place.h"
+#include "tools/line/commands.h"
+#include "tools/published/archive.h"
+#include "tools/published/folder_digests.h"
+#include "tools/published/published_files.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+// Sums and signatures of archives, kept in memory: a million files with long names have less.
+constexpr uint64_t kMaxKeptBytes = 64 << 20;
+
+// Digests of all that an archive holds, and the files that speak of them.
+class Contents final : public TarSink {
+ public:
+  Status begin(const TarMember& member) override {
+    is_folder_ = member.is_folder;
+    if (is_folder_) return {};
+    entries.push_back({member.name, FolderEntry::Kind::kFile, member.size_bytes});
+    files.push_back({member.name, {}, member.size_bytes});
+    kept_ = member.name == kSumsName        ? &sums.emplace()
+            : member.name == kSignatureName ? &signature.emplace()
+                                            : nullptr;
+    if (kept_ != nullptr && member.size_bytes > kMaxKeptBytes) {
+      return fail(ErrorCode::kUnsupported, "{} of {} bytes; expected at most {}", member.name,
+                  member.size_bytes, kMaxKeptBytes);
+    }
+    hash_ = Sha256();
+    return {};
+  }
+  Status add(std::span<const std::byte> content) override {
+    if (kept_ != nullptr) {
+      kept_->append(reinterpret_cast<const char*>(content.data()), content.size());
+    }
+    hash_.add(content);
+    return {};
+  }
+  Status end() override {
+    if (is_folder_) return {};
+    size_bytes += files.back().size_bytes;
+    files.back().sha256 = hash_.finish();
+    return {};
+  }
+
+  std::vector<FolderEntry> entries;
+  std::vector<FileDigest> files;
+  std::optional<std::string> sums, signature;
+  uint64_t size_bytes = 0;
+
+ private:
+  bool is_folder_ = false;
+  std::string* kept_ = nullptr;
+  Sha256 hash_;
+};
+
+// The second reading: writes the members that are wanted below a folder that carries its name only
+// when all is well. What lies in no wanted folder is never on the disk, not for a moment.
+class Unpacking final : public TarSink {
+ public:
+  // `wanted`: digests by name.
+  static Result<std::unique_ptr<Unpacking>> make(const std::string& folder,
+                                                 std::map<std::string, std::string> wanted) {
+    std::unique_ptr<Unpacking> out(new Unpacking(std::move(wanted)));
+    out->output_.path = folder;
+    while (!out->output_.path.has_filename()) out->output_.path = out->output_.path.parent_path();
+    out->output_.layout.is_folder = true;
+    ::rmdir(out->output_.path.c_str());  // an empty folder; all else stays, and is named below
+    CKPT_TRY(check_temporary_folder(
+        out->output_, [&](const std::string& path) { return out->wanted_.contains(path); }));
+    CKPT_ASSIGN(Place place, Place::make(out->output_, false));
+    out->place_.emplace(std::move(place));
+    return out;
+  }
+
+  Status begin(const TarMember& member) override {
+    current_ = member.is_folder ? wanted_.end() : wanted_.find(member.name);
+    if (current_ == wanted_.end()) return {};
+    OutputFile file;
+    file.path = member.name;
+    file.size_bytes = member.size_bytes;
+    CKPT_ASSIGN(NewFile opened, place_->make_file(file, FileMode{}.open_flags()));
+    CKPT_ASSIGN(writer_, FileWriter::create(std::move(opened), member.size_bytes, pool_));
+    output_.layout.files.push_back(std::move(file));
+    written_bytes_ = 0;
+    return {};
+  }
+  Status add(std::span<const std::byte> content) override {
+    if (current_ == wanted_.end()) return {};
+    Piece piece = make_piece(pool_, written_bytes_, content.size());
+    std::copy(content.begin(), content.end(), piece.bytes.begin());
+    written_bytes_ += content.size();
+    return writer_->put(std::move(piece));
+  }
+  Status end() override {
+    if (current_ == wanted_.end()) return {};
+    CKPT_ASSIGN(const std::string digest, writer_->finish());
+    if (digest == current_->second) return {};
+    return changed();
+  }
+
+  Status publish() {
+    if (output_.layout.files.size() != wanted_.size()) return changed();
+    CKPT_TRY(place_->publish());
+    for (const auto& [name, digest] : wanted_) remember_digest(output_.path / name, digest);
+    return {};
+  }
+
+ private:
+  explicit Unpacking(std::map<std::string, std::string> wanted) : wanted_(std::move(wanted)) {}
+  static Failure changed() {
+    return fail(ErrorCode::kIo, "the archive was changed while it was unpacked");
+  }
+
+  std::map<std::string, std::string> wanted_;
+  std::map<std::string, std::string>::const_iterator current_;
+  Output output_;
+  std::optional<Place> place_;
+  BufferPool pool_;
+  std::unique_ptr<FileWriter> writer_;
+  uint64_t written_bytes_ = 0;
+};
+
+// Requires a name that is free or an empty folder's.
+Status check_new(fs::path folder) {
+  while (!folder.has_filename() && folder.has_relative_path()) folder = folder.parent_path();
+  CKPT_ASSIGN(const bool exists, is_there(folder));
+  if (!exists) return {};
+  std::error_code error;
+  const bool is_folder = fs::symlink_status(folder, error).type() == fs::file_type::directory;
+  if (is_folder && fs::is_empty(folder, error) && !error) return {};
+  return fail(ErrorCode::kUsage, "--unpack {}: exists already; expected a new or empty folder",
+              folder.string());
+}
+
+// The list of the signature; none, after a word, where nobody said whose it must be.
+Result<std::optional<Listing>> read_signature(const ArchiveQuestion& question,
+                                              const Contents& contents, const Console& console,
+                                              Findings& findings) {
+  const bool is_outside = !question.signature.empty();
+  const std::string where = is_outside
+                                ? question.signature
+                                : fmt::format("{}: {}", question.path.string(), kSignatureName);
+  if (!question.trusted.is_given()) {
+    if (contents.signature) {
+      findings.not_checked(fmt::format("{} not checked", kSignatureName));
+      console.talk(
+          fmt::format("{}: not checked; say whose it must be with --public-key, "
+                      "--certificate or --ca",
+                      where));
+    }
+    return std::nullopt;
+  }
+  std::string bundle = contents.signature.value_or("");
+  if (is_outside) {
+    CKPT_ASSIGN(bundle, read_small(question.signature, kMaxSumsBytes));
+  } else if (!contents.signature) {
+    findings.bad(where, "missing; the archive is not signed");
+    return std::nullopt;
+  }
+  CKPT_ASSIGN(auto listing, check_signature(where, bundle, question.trusted, findings));
+  if (listing && !is_outside) listing->own_files.emplace_back(kSignatureName);
+  return listing;
+}
+
+Result<std::vector<Listing>> read_lists(const ArchiveQuestion& question, const Contents& contents,
+                                        const Console& console, Findings& findings) {
+  std::vector<Listing> out;  // the signature's first: it counts more
+  CKPT_ASSIGN(auto signed_files, read_signature(question, contents, console, findings));
+  if (signed_files) out.push_back(std::move(*signed_files));
+  if (contents.sums) {
+    auto sums = read_sums(fmt::format("{}: {}", question.path.string(), kSumsName), *contents.sums,
+                          findings);
+    if (sums) out.push_back(std::move(*sums));
+  }
+  for (Listing& listing : out) {
+    listing.ignored.insert(listing.ignored.end(), question.ignored.begin(), question.ignored.end());
+  }
+  return out;
+}
+
+// What is unpacked: what is covered, and the lists themselves.
+std::map<std::string, std::string> wanted_files(const std::vector<Listing>& listings,
+                                                const Contents& contents) {
+  std::set<std::string> names = covered_names(listings);
+  names.emplace(kSumsName);
+  names.emplace(kSignatureName);
+  std::map<std::string, std::string> out;
+  for (const FileDigest& file : contents.files) {
+    if (names.contains(file.name)) out.emplace(file.name, file.sha256);
+  }
+  return out;
+}
+
+}  // namespace
+
+Status check_archive(const ArchiveQuestion& question, const Console& console,
+                     const CommonOptions& common, Findings& findings) {
+  if (!question.unpack.empty()) CKPT_TRY(check_new(question.unpack));
+  const std::string path = question.path.string();
+  ArchiveOptions options{.threads = common.threads, .memory_bytes = common.memory_bytes};
+  CKPT_ASSIGN(const SharedSource source, open_file(question.path));
+  Contents contents;
+  CKPT_TRY(read_archive(*source, contents, console, options));
+  CKPT_TRY(check_files_read());
+  findings.good(path, fmt::format("a sound archive of {} files, {}", contents.files.size(),
+                                  human_bytes(contents.size_bytes)));
+  findings.checked("the archive");
+  CKPT_ASSIGN(const auto listings, read_lists(question, contents, console, findings));
+  check_listings(listings, contents.files, contents.entries, findings);
+  tell_uncovered(listings, contents.entries, findings);
+  if (listings.empty() && findings.bad_count() == 0) {
+    findings.not_checked(fmt::format("no {} in it that says what the files must be", kSumsName));
+  }
+  if (question.unpack.empty()) return {};
+  if (findings.bad_count() != 0) {
+    console.talk(fmt::format("{}: not made", question.unpack));
+    return {};
+  }
+  if (listings.empty()) {
+    return fail_with_hint(
+        ErrorCode::kUsage, fmt::format("ckpt verify {} without --unpack", shell_path(path)),
+        "{}: no {} in it; only what that or a signature lists is unpacked", path, kSumsName);
+  }
+  CKPT_ASSIGN(auto unpacking,
+              in("--unpack " + question.unpack,
+                 Unpacking::make(question.unpack, wanted_files(listings, contents))));
+  options.doing = "unpacking";
+  CKPT_TRY(read_archive(*source, *unpacking, console, options));
+  return in(path, unpacking->publish());
+}
+
+}  // namespace ckpt

@@ -1,0 +1,125 @@
+#include "tools/published/verify_structure.h"
+
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "core/io/folder.h"
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
+#include "tools/published/listing.h"
+#include "tools/published/numbered_name.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+using StructureVerdict = StructureFinding::Verdict;
+
+void add_bad(std::vector<StructureFinding>& found, const std::string& path, Error error) {
+  const StructureVerdict verdict =
+      error.code == ErrorCode::kCorrupt ? StructureVerdict::kBad : StructureVerdict::kUnsupported;
+  std::string hint = std::exchange(error.hint, {});
+  std::string text = error.text();
+  const std::string where = path + ": ";
+  if (text.starts_with(where)) text.erase(0, where.size());
+  found.push_back({path, std::move(text), verdict, std::move(hint)});
+}
+
+// Returns the names of the files that the checkpoint is in, where it is sound.
+Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
+                                    std::vector<StructureFinding>& found) {
+  const Result<Checkpoint> checkpoint = format.read(path, all_codecs());
+  std::set<std::string> files;
+  if (checkpoint) {
+    found.push_back({path.string(), fmt::format("{} structure is sound, {} tensors", format.name,
+                                                checkpoint->tensors.size())});
+    for (const Tensor& tensor : checkpoint->tensors) files.insert(tensor.home);
+    return files;
+  }
+  const ErrorCode code = checkpoint.error().code;
+  if (code != ErrorCode::kCorrupt && code != ErrorCode::kUnsupported) {
+    return Failure(checkpoint.error());  // no judgement on what is there
+  }
+  add_bad(found, path.string(), checkpoint.error());
+  return files;
+}
+
+Status judge_loose_file(const Format& format, const fs::path& path,
+                        std::vector<StructureFinding>& found) {
+  CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
+  if (exists) return judge(format, path, found).map([](const std::set<std::string>&) {});
+  found.push_back({path.string(), "missing; the first of the files that the model was cut into",
+                   StructureVerdict::kBad, "downloading it"});
+  return {};
+}
+
+const Format* loose_format(const fs::path& path) {
+  const Format* const gguf = find_format("gguf");
+  CKPT_CHECK(gguf != nullptr);
+  if (gguf->recognizes(path)) return gguf;
+  return path.extension() == ".safetensors" ? find_format("safetensors") : nullptr;
+}
+
+// `is_judged`: with the folder, as one of its checkpoint's files.
+Status judge_loose_files(const fs::path& folder,
+                         const std::function<bool(const std::string&)>& is_judged,
+                         std::vector<StructureFinding>& found) {
+  CKPT_ASSIGN(const auto entries, list_folder(folder, unpublished_paths()));
+  std::set<fs::path> judged;
+  for (const FolderEntry& entry : entries) {
+    std::error_code error;
+    fs::path path = folder / entry.path;
+    if (!fs::is_regular_file(path, error) || is_judged(entry.path)) continue;
+    const Format* const format = loose_format(path);
+    if (format == nullptr) continue;
+    // A split is read from its first file on.
+    const auto numbered = parse_numbered(path);
+    if (numbered && numbered->ending == ".gguf") path.replace_filename(numbered->of(1));
+    if (judged.insert(path).second) CKPT_TRY(judge_loose_file(*format, path, found));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<StructureFinding>> find_structure(const fs::path& path) {
+  follow_links(true);  // links are named where files are compared
+  std::vector<StructureFinding> found;
+  std::set<std::string> files;
+  std::error_code error;
+  const bool is_folder = fs::is_directory(path, error);
+  const Result<const Format*> format = recognize(path);
+  if (format) {
+    CKPT_ASSIGN(files, judge(**format, path, found));
+  } else if (is_folder && format.error().code == ErrorCode::kCorrupt) {
+    add_bad(found, path.string(), format.error());
+  } else if (!is_folder || format.error().code != ErrorCode::kUnsupported) {
+    return Failure(format.error());
+  }
+  if (!is_folder) return found;
+  const bool is_unsound = !found.empty() && found.front().verdict != StructureVerdict::kSound;
+  const auto is_judged = [&](const std::string& name) {
+    return is_unsound ? is_file_of(path, name) : files.contains(name);
+  };
+  CKPT_TRY(judge_loose_files(path, is_judged, found));
+  return found;
+}
+
+Status check_structure(const fs::path& path, bool may_be_other, Findings& findings) {
+  CKPT_ASSIGN(const auto found, find_structure(path));
+  for (const StructureFinding& one : found) {
+    if (one.verdict == StructureVerdict::kSound) {
+      findings.good(one.path, one.found);
+      findings.checked("structure");
+    } else {
+      findings.bad(one.path, one.found + (one.hint.empty() ? std::string() : ". Try: " + one.hint));
+    }
+  }
+  if (!found.empty()) return {};
+  if (!may_be_other) return recognize(path).map([](const Format*) {});
+  findings.not_checked("structure not checked, there is no checkpoint that ckpt reads");
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,126 @@
+// How commands talk: answers on stdout, talk on stderr, JSON lines on request, colors and progress
+// only for a person at a terminal.
+//
+// The one gate to the terminal: texts from files and names of files go through printable() here,
+// so that callers may hand them over as they are. One call writes one line.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/engine/execute.h"
+#include "plan/conversion/observer.h"
+#include "plan/conversion/sizes.h"
+
+namespace ckpt {
+
+using Json = nlohmann::ordered_json;
+
+// How far work has come: not at all, as a line every half minute, as one that is drawn over, as
+// objects among those of --json.
+enum class ProgressMode : uint8_t { kNone, kPlain, kDrawn, kJson };
+
+// What every command takes.
+struct CommonOptions {
+  bool json = false;
+  bool quiet = false;
+  unsigned threads = 0;
+  uint64_t memory_bytes = uint64_t{512} << 20;
+  std::string color = "auto";
+  std::string progress = "auto";
+  std::string command;  // all that was typed, as a shell takes it
+};
+
+class Console {
+ public:
+  explicit Console(const CommonOptions& options);
+
+  bool json() const { return json_; }
+  ProgressMode progress() const { return progress_; }
+  // One answer line on stdout; nothing under --json.
+  void answer(std::string_view line) const;
+  // The same, its first words in bold where there are colors.
+  void answer_headed(std::string_view head, std::string_view rest) const;
+  // A text of our own that has several lines, each of them answered.
+  void answer_lines(std::string_view text) const;
+  // One object on stdout under --json, "type" first and "schema": 1 second; else nothing. Requires:
+  // `fields` has neither.
+  void object(std::string_view type, Json fields) const;
+  // A line on stderr; not under --quiet.
+  void talk(std::string_view line) const;
+  void warn(std::string_view line) const;
+  // The one error line: "ckpt: ..." on stderr, and an object under --json.
+  void error(const Error& error) const;
+
+ private:
+  bool json_, quiet_, color_;
+  ProgressMode progress_;
+};
+
+// The exit code that an error stands for: 2, or 130 when interrupted.
+int exit_code(const Error& error);
+
+// Columns of text, aligned; numbers flush right. The first row is the heading. Cells come out as
+// they are printed, so that columns stay aligned.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
+  void add(std::vector<std::string> row);
+  size_t size() const { return rows_.size(); }  // the heading is one
+  std::vector<std::string> lines(const std::vector<bool>& flush_right) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// How long a progress line stands before the next.
+struct ProgressPace {
+  std::chrono::milliseconds drawn{100};    // on a terminal
+  std::chrono::milliseconds told{30'000};  // elsewhere
+};
+
+// What, done and total, rate, time left: on a terminal one line that is drawn over, elsewhere a
+// line now and then. On stderr, never on stdout, but for --progress json: an object for the first
+// bytes, the last, and as often as a line is drawn.
+class ProgressLine final : public Progress {
+ public:
+  ProgressLine(const Console& console, std::string_view what, ProgressPace pace = {});
+  ~ProgressLine() override;
+  void advanced(uint64_t done_bytes, uint64_t total_bytes) override;
+  void note(const std::string& text) override;
+  void clear();  // takes the line off the screen
+
+ private:
+  const Console& console_;
+  std::string what_;
+  ProgressPace pace_;
+  bool is_due(uint64_t done_bytes, uint64_t total_bytes);
+  void draw(uint64_t done_bytes, uint64_t total_bytes);
+
+  bool drawn_ = false, is_first_ = true;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+// Notes, talk and progress of planning, on a console.
+class ConsoleObserver final : public Observer {
+ public:
+  ConsoleObserver(const Console& console, const std::atomic<bool>* cancelled)
+      : console_(console), cancelled_(cancelled) {}
+  void note(std::string_view text) override { console_.warn(text); }
+  void talk(std::string_view text) override { console_.talk(text); }
+  std::unique_ptr<Progress> progress(std::string_view what) override {
+    return std::make_unique<ProgressLine>(console_, what);
+  }
+  const std::atomic<bool>* cancelled() const override { return cancelled_; }
+
+ private:
+  const Console& console_;
+  const std::atomic<bool>* cancelled_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,129 @@
+#include "tools/say/dry_run.h"
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/chunks/repack.h"
+#include "core/model/turned_source.h"
+#include "core/outputs/space.h"
+
+namespace ckpt {
+namespace {
+
+// Tensors, and how much they take.
+struct PlannedSum {
+  uint64_t tensors = 0, weights = 0, size_bytes = 0;
+
+  void add(uint64_t more_weights, uint64_t more_bytes) {
+    ++tensors;
+    weights += more_weights;
+    size_bytes += more_bytes;
+  }
+  double bits() const {
+    return weights == 0 ? 0 : 8 * static_cast<double>(size_bytes) / static_cast<double>(weights);
+  }
+  // To the hundredth, so that the same plan gives the same text everywhere.
+  double rounded_bits() const { return std::round(bits() * 100) / 100; }
+};
+
+std::string shape_text(const Tensor& tensor) {
+  return fmt::format("[{}]", fmt::join(tensor.shape, ", "));
+}
+
+// The tensor that the values come from, as it is stored: also where it is read with rows and
+// columns exchanged.
+const Tensor& source_of(const Tensor& tensor) {
+  const Tensor& from = tensor.is_stored() ? tensor : *tensor.recoded().from;
+  const auto* turned = made_by<TurnedSource>(from.stored());
+  return turned == nullptr ? from : turned->tensor();
+}
+
+uint64_t weights_of(const Tensor& tensor) {
+  uint64_t count = 1;
+  for (const uint64_t axis : tensor.shape) count *= axis;
+  return count;
+}
+
+void show_tensor(const Console& console, const Output& output, const Tensor& tensor, Table& table) {
+  const Tensor& source = source_of(tensor);
+  const uint64_t bytes = size_bytes(tensor), source_bytes = size_bytes(source);
+  PlannedSum sum;
+  sum.add(weights_of(tensor), bytes);
+  table.add({tensor.name, shape_text(tensor), std::string(source.codec->name),
+             fmt::format("{}", source_bytes), std::string(tensor.codec->name),
+             fmt::format("{}", bytes)});
+  Json row = {{"out", output.path.string()},
+              {"tensor", tensor.name},
+              {"source", tensor.source_name.empty() ? tensor.name : tensor.source_name},
+              {"shape", tensor.shape},
+              {"from", source.codec->name},
+              {"to", tensor.codec->name},
+              {"source_bytes", source_bytes},
+              {"size_bytes", bytes},
+              {"bits_per_weight", sum.rounded_bits()}};
+  const uint64_t kept = tensor.is_stored() ? 0 : tensor.recoded().exact_blocks;
+  if (kept != 0) row["moved_blocks"] = kept;
+  const auto error = tensor.is_stored() ? std::nullopt : tensor.recoded().second_error;
+  if (error) row["second_error"] = *error;
+  console.object("plan", row);
+}
+
+void show_output(const Console& console, const Output& output) {
+  Table table({"tensor", "shape", "from", "bytes", "to", "bytes"});
+  std::map<std::string_view, PlannedSum> by_type;
+  PlannedSum before, after;
+  for (const Tensor& tensor : output.checkpoint.tensors) {
+    const uint64_t weights = weights_of(tensor);
+    by_type[tensor.codec->name].add(weights, size_bytes(tensor));
+    after.add(weights, size_bytes(tensor));
+    before.add(weights_of(source_of(tensor)), size_bytes(source_of(tensor)));
+    show_tensor(console, output, tensor, table);
+  }
+  for (const std::string& line : table.lines({false, false, false, true, false, true})) {
+    console.answer(line);
+  }
+  uint64_t total = 0;
+  for (const OutputFile& file : output.layout.files) total += file.size_bytes;
+  console.answer("");
+  for (const auto& [type, sums] : by_type) {
+    console.answer(fmt::format("{:>6} tensors  {:<8} {:>10}", sums.tensors, type,
+                               human_bytes(sums.size_bytes)));
+  }
+  console.answer(fmt::format("{} of tensors, {:.2f} bits a weight, become {}, {:.2f} bits a weight",
+                             human_bytes(before.size_bytes), before.bits(),
+                             human_bytes(after.size_bytes), after.bits()));
+  console.answer(fmt::format("{}: {} file(s), {} ({} bytes); nothing was written (--dry-run)",
+                             output.path.string(), output.layout.files.size(), human_bytes(total),
+                             total));
+  const MovedBlocks moved = count_moved(output.checkpoint.tensors);
+  console.object("summary", {{"out", output.path.string()},
+                             {"dry_run", true},
+                             {"tensors", output.checkpoint.tensors.size()},
+                             {"moved_tensors", moved.tensors},
+                             {"moved_blocks", moved.blocks},
+                             {"files", output.layout.files.size()},
+                             {"size_bytes", total},
+                             {"source_tensor_bytes", before.size_bytes},
+                             {"tensor_bytes", after.size_bytes},
+                             {"source_bits_per_weight", before.rounded_bits()},
+                             {"bits_per_weight", after.rounded_bits()}});
+}
+
+}  // namespace
+
+void show_plan(const Console& console, const Plan& plan) {
+  for (const SpaceNeed& need : space_needs(plan, Leftovers::kKeep)) {
+    console.object("space", {{"folder", need.folder.string()},
+                             {"needed_bytes", need.needed_bytes},
+                             {"free_bytes", need.free_bytes}});
+    const std::string both =
+        fmt::format("{}: needs {}, {} are free", need.folder.string(),
+                    human_bytes(need.needed_bytes), human_bytes(need.free_bytes));
+    if (!need.fits()) console.warn(both + "; the outputs do not fit");
+    if (need.fits()) console.answer(both);
+  }
+  for (const Output& output : plan.outputs) show_output(console, output);
+}
+
+}  // namespace ckpt

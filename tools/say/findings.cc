@@ -1,0 +1,59 @@
+#include "tools/say/findings.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace ckpt {
+
+void Findings::bad(std::string_view what, std::string_view found) {
+  bad_.push_back(fmt::format("{}: {}", what, found));
+  console_.object("check", {{"what", what}, {"ok", false}, {"found", found}});
+}
+
+void Findings::good(std::string_view what, std::string_view found) {
+  good_.push_back(fmt::format("{}: {}", what, found));
+  console_.object("check", {{"what", what}, {"ok", true}, {"found", found}});
+}
+
+void Findings::good_file(std::string_view what, std::string_view found) {
+  console_.object("check", {{"what", what}, {"ok", true}, {"found", found}});
+  auto at = std::find_if(good_files_.begin(), good_files_.end(),
+                         [&](const auto& group) { return group.first == found; });
+  if (at == good_files_.end()) at = good_files_.insert(at, {std::string(found), {}});
+  at->second.emplace_back(what);
+}
+
+void Findings::checked(std::string what) {
+  if (std::find(checked_.begin(), checked_.end(), what) == checked_.end()) {
+    checked_.push_back(std::move(what));
+  }
+}
+
+std::string Findings::verdict() const {
+  if (!bad_.empty()) {
+    return fmt::format("not sound: {} {}", bad_.size(), bad_.size() == 1 ? "finding" : "findings");
+  }
+  std::string out = checked_.empty() ? std::string("nothing was checked")
+                                     : fmt::format("sound: {}", fmt::join(checked_, ", "));
+  if (!not_checked_.empty()) out += fmt::format("; {}", fmt::join(not_checked_, ", "));
+  return out;
+}
+
+void Findings::say_bad() const {
+  for (const std::string& line : bad_) console_.answer(line);
+}
+
+void Findings::say(std::string_view path) const {
+  console_.answer_headed(fmt::format("{}: {}", path, verdict()), "");
+  say_bad();
+  if (!not_covered_.empty()) {
+    console_.answer(fmt::format("not covered: {}", fmt::join(not_covered_, ", ")));
+  }
+  for (const std::string& line : good_) console_.answer(line);
+  for (const auto& [found, files] : good_files_) {
+    console_.answer(files.size() == 1 ? fmt::format("{}: {}", files[0], found)
+                                      : fmt::format("{} files: {}", files.size(), found));
+  }
+}
+
+}  // namespace ckpt

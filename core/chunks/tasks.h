@@ -1,6 +1,7 @@
 // Cuts a plan into tasks: what one thread does at a time, ordered by where the output lies; all
-// tasks of a tensor that is encoded by where its first part does. Of an output of several files some
-// are written in parallel: each file's SHA-256 is a chain that one core computes, 1 to 2 GB/s of it.
+// tasks of a tensor that is encoded by where its first part does. Of an output of several files
+// some are written in parallel: each file's SHA-256 is a chain that one core computes, at 1 to 2 GB
+// a second.
 #pragma once
 
 #include <compare>

@@ -9,7 +9,6 @@
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
-#include "plan/conversion/targets.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -6,7 +6,6 @@
 #include "formats/formats.h"
 #include "plan/conversion/targets.h"
 #include "quantizers/quantizers.h"
-#include "plan/conversion/targets.h"
 #include "tools/published/numbered_name.h"
 #include "tools/say/console.h"
 

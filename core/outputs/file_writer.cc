@@ -26,9 +26,6 @@ constexpr uint64_t kMaxKeptBytes = 48 << 20;
 // How long a hash may stand still while the piece that it waits for is made.
 constexpr std::chrono::milliseconds kMaxStandstill{200};
 constexpr uint64_t kReadBackBytes = 4 << 20;
-// Threads that wait for room are woken this often, or when the hash stops: woken for each piece, they
-// hold up the one that hashes.
-constexpr uint64_t kWakeEveryBytes = 16 << 20;
 // What a run that goes on hashes again, at most, beside what it makes again.
 constexpr uint64_t kStateEveryBytes = 1 << 20;
 
@@ -37,6 +34,16 @@ Failure file_failure(const std::filesystem::path& path, uint64_t size_bytes, int
 }
 
 }  // namespace
+
+// Memory that one thread hashes while another writes it to the file.
+struct FileWriter::Held {
+  BufferPool& pool;
+  Piece piece;
+  Held(BufferPool& of, Piece held) : pool(of), piece(std::move(held)) {}
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { pool.give(std::move(piece.buffer)); }
+};
 
 FileWriter::FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool,
                        FileMode mode)
@@ -208,18 +215,21 @@ uint64_t FileWriter::hashed_before(uint64_t offset_bytes, uint64_t size_bytes) c
   return std::min(size_bytes, resumed_bytes_ - std::min(resumed_bytes_, offset_bytes));
 }
 
-Status FileWriter::hash_in_order(Piece piece, bool is_kept) {
+// Hashed by whichever thread comes to it, while this one writes it: the chain of the hash does not
+// wait for the file system.
+Status FileWriter::put_kept(Piece piece) {
+  const auto held = std::make_shared<Held>(pool_, std::move(piece));
+  const std::span<const std::byte> bytes = held->piece.bytes;
+  const uint64_t offset = held->piece.offset_bytes;
   std::unique_lock lock(mutex_);
-  const uint64_t known = hashed_before(piece.offset_bytes, piece.bytes.size());
-  if (is_kept) let_go(known);
-  piece.offset_bytes += known;
-  piece.bytes = piece.bytes.subspan(known);
-  if (!is_kept || piece.bytes.empty()) pool_.give(std::move(piece.buffer));
-  if (piece.bytes.empty()) return {};
-  const uint64_t offset = piece.offset_bytes;
-  Waiting entry{piece.bytes.size(), {}};
-  if (is_kept) entry.piece = std::move(piece);
-  waiting_.emplace(offset, std::move(entry));
+  const uint64_t known = hashed_before(offset, bytes.size());
+  let_go(known);
+  if (known < bytes.size()) {
+    waiting_.emplace(offset + known, Waiting{bytes.size() - known, bytes.subspan(known), held});
+  }
+  lock.unlock();
+  CKPT_TRY(write(bytes, offset));
+  lock.lock();
   return hash_waiting(lock);
 }
 
@@ -228,7 +238,7 @@ Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
   std::unique_lock lock(mutex_);
   const uint64_t known = hashed_before(offset_bytes, size_bytes);
   if (known == size_bytes) return {};
-  waiting_.emplace(offset_bytes + known, Waiting{size_bytes - known, {}});
+  waiting_.emplace(offset_bytes + known, Waiting{size_bytes - known, {}, {}});
   return hash_waiting(lock);
 }
 
@@ -236,7 +246,7 @@ Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
 void FileWriter::join_written(uint64_t start_bytes, Waiting& run) {
   for (auto next = waiting_.begin(); next != waiting_.end() && run.size_bytes < kMaxKeptBytes;
        next = waiting_.erase(next)) {
-    if (next->first != start_bytes + run.size_bytes || !next->second.piece.bytes.empty()) return;
+    if (next->first != start_bytes + run.size_bytes || !next->second.bytes.empty()) return;
     run.size_bytes += next->second.size_bytes;
   }
 }
@@ -245,33 +255,29 @@ void FileWriter::join_written(uint64_t start_bytes, Waiting& run) {
 Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
   if (hashing_) return {};
   hashing_ = true;
-  uint64_t woken_at_bytes = hashed_bytes_;
   Status status;
   while (status && !waiting_.empty() && waiting_.begin()->first == hashed_bytes_) {
     Waiting next = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());
     const uint64_t start = hashed_bytes_;
-    const bool kept = !next.piece.bytes.empty();
+    const bool kept = next.memory != nullptr;
     if (!kept) join_written(start, next);
     lock.unlock();
     if (kept) {
       const TraceSpan span("hash");
-      sha256_.add(next.piece.bytes);
-      pool_.give(std::move(next.piece.buffer));
+      sha256_.add(next.bytes);
+      next.memory.reset();
     } else {
       status = read_back(start, next.size_bytes);
     }
     lock.lock();
     hashed_bytes_ += next.size_bytes;
     if (kept) let_go(next.size_bytes);
-    if (hashed_bytes_ - woken_at_bytes >= kWakeEveryBytes) {
-      woken_at_bytes = hashed_bytes_;
-      hash_moved_.notify_all();
-    }
+    admit_waiters();
     if (status && hashed_bytes_ - state_.size_bytes >= kStateEveryBytes) state_ = sha256_.state();
   }
   hashing_ = false;
-  hash_moved_.notify_all();
+  hash_stopped_.notify_all();
   return status;
 }
 
@@ -285,25 +291,49 @@ void FileWriter::let_go(uint64_t size_bytes) {
   if (mode_.room != nullptr) mode_.room->used_bytes -= size_bytes;
 }
 
+bool FileWriter::fits(uint64_t offset_bytes, uint64_t size_bytes, Turn turn) const {
+  const uint64_t share = turn == Turn::kNext ? 1 : 2;
+  const bool has_room = mode_.room == nullptr ||
+                        mode_.room->used_bytes + size_bytes <= mode_.room->limit_bytes / share;
+  return offset_bytes <= hashed_bytes_ ||
+         (kept_bytes_ + size_bytes <= kMaxKeptBytes / share && has_room);
+}
+
+// In the order of the file, and none but those that fit is woken: woken for each piece, all of them
+// would hold up the thread that hashes.
+void FileWriter::admit_waiters() {
+  while (!waiters_.empty()) {
+    const auto first = waiters_.begin();
+    Waiter& waiter = *first->second;
+    if (!fits(first->first, waiter.size_bytes, Turn::kNext)) return;
+    keep(waiter.size_bytes);
+    waiter.is_admitted = true;
+    waiters_.erase(first);
+    waiter.changed.notify_one();
+  }
+}
+
 // Holds back a thread that writes faster than its file is hashed: otherwise all that follows would
 // be read back, which makes the hash slower still. False when the piece cannot be kept.
 bool FileWriter::make_room(const Piece& piece, Turn turn) {
-  const uint64_t share = turn == Turn::kNext ? 1 : 2;
   std::unique_lock lock(mutex_);
-  const auto fits = [&] {
-    const uint64_t size = piece.bytes.size();
-    const bool has_room =
-        mode_.room == nullptr || mode_.room->used_bytes + size <= mode_.room->limit_bytes / share;
-    return piece.offset_bytes <= hashed_bytes_ ||
-           (kept_bytes_ + size <= kMaxKeptBytes / share && has_room);
-  };
-  const TraceSpan span("wait for the hash");
-  for (bool moves = turn == Turn::kNext; moves && !fits();) {
-    moves = hash_moved_.wait_for(lock, kMaxStandstill) == std::cv_status::no_timeout || hashing_;
+  const uint64_t size_bytes = piece.bytes.size();
+  if (fits(piece.offset_bytes, size_bytes, turn)) {
+    keep(size_bytes);
+    return true;
   }
-  if (!fits()) return false;
-  keep(piece.bytes.size());
-  return true;
+  if (turn == Turn::kLater) return false;
+  const TraceSpan span("wait for the hash");
+  Waiter waiter{size_bytes, false, {}};
+  waiters_.emplace(piece.offset_bytes, &waiter);
+  for (bool moves = true; moves && !waiter.is_admitted;) {
+    const uint64_t before = hashed_bytes_;
+    waiter.changed.wait_for(lock, kMaxStandstill);
+    admit_waiters();  // another file may have left room
+    moves = hashing_ || hashed_bytes_ > before;
+  }
+  if (!waiter.is_admitted) waiters_.erase(piece.offset_bytes);
+  return waiter.is_admitted;
 }
 
 Status FileWriter::put(Piece piece, Turn turn) {
@@ -316,15 +346,15 @@ Status FileWriter::put(Piece piece, Turn turn) {
     pool_.give(std::move(piece.buffer));
     return {};
   }
-  const bool is_kept = make_room(piece, turn);
-  if (is_kept) {
-    CKPT_TRY(write(piece.bytes, piece.offset_bytes));
-  } else {
+  if (make_room(piece, turn)) return put_kept(std::move(piece));
+  {
     // Through the page cache: where memory is free, it is read back from there, not from the disk.
     CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
     CKPT_TRY(write_all(*file, false, piece.bytes, piece.offset_bytes));
   }
-  return hash_in_order(std::move(piece), is_kept);
+  const uint64_t offset_bytes = piece.offset_bytes, size_bytes = piece.bytes.size();
+  pool_.give(std::move(piece.buffer));
+  return put_written(offset_bytes, size_bytes);
 }
 
 // What could not be written back is told to whoever syncs next, by another descriptor too.
@@ -337,7 +367,7 @@ Status FileWriter::sync_data() {
 Result<std::string> FileWriter::finish() {
   if (mode_.hashes) {
     std::unique_lock lock(mutex_);
-    hash_moved_.wait(lock, [this] { return !hashing_; });
+    hash_stopped_.wait(lock, [this] { return !hashing_; });
     CKPT_CHECK(waiting_.empty() && hashed_bytes_ == size_bytes_);
   }
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());

@@ -49,7 +49,7 @@ class FileWriter {
 
   // Whether the bytes before a piece are in other hands already, or come only after it was put.
   enum class Turn { kNext, kLater };
-  // Writes the piece, then hashes it and whatever waited for it, or keeps it until the bytes before
+  // Writes the piece and hashes it and whatever waited for it, or keeps it until the bytes before
   // it are there. Where there is no room to keep it: waits for the hash as long as that moves on;
   // else, and for kLater at once, the piece is given up, and read back when its turn comes.
   // Thread-safe. Pieces never overlap and together fill the file.
@@ -74,11 +74,14 @@ class FileWriter {
   Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
   Status write_all(const OpenOnDemand::Opened& file, bool is_direct,
                    std::span<const std::byte> bytes, uint64_t offset_bytes) const;
+  bool fits(uint64_t offset_bytes, uint64_t size_bytes, Turn turn) const;
   bool make_room(const Piece& piece, Turn turn);
+  void admit_waiters();
   void keep(uint64_t size_bytes);
   void let_go(uint64_t size_bytes);
   uint64_t hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const;
-  Status hash_in_order(Piece piece, bool is_kept);
+  struct Held;
+  Status put_kept(Piece piece);
   Status hash_waiting(std::unique_lock<std::mutex>& lock);
   Status read_back(uint64_t offset_bytes, uint64_t size_bytes);
 
@@ -89,21 +92,29 @@ class FileWriter {
   OpenOnDemand::Lease always_open_;        // where it cannot be opened again
   std::optional<OpenOnDemand> on_demand_;  // else
 
-  // Bytes that were written but not yet hashed; without a buffer: only on disk.
+  // Bytes that are not yet hashed; without memory: only on disk.
   struct Waiting {
     uint64_t size_bytes;
-    Piece piece;
+    std::span<const std::byte> bytes;
+    std::shared_ptr<Held> memory;  // also of the thread that writes it
+  };
+  // A thread that waits for room for its piece.
+  struct Waiter {
+    uint64_t size_bytes;
+    bool is_admitted = false;
+    std::condition_variable changed;
   };
   void join_written(uint64_t start_bytes, Waiting& run);
   std::mutex mutex_;
   std::map<uint64_t, Waiting> waiting_;  // by offset
   uint64_t kept_bytes_ = 0;              // in buffers of waiting_, or about to be
   uint64_t hashed_bytes_ = 0;            // from the start of the file
-  bool hashing_ = false;                // a thread is at it; it takes what others leave in waiting_
-  std::condition_variable hash_moved_;  // a piece further, or stopped
-  Sha256 sha256_;                       // of the thread that is hashing_
-  Sha256State state_;                   // of a moment ago
-  uint64_t resumed_bytes_ = 0;          // hashed by an earlier run
+  std::map<uint64_t, Waiter*> waiters_;  // by the offset of their pieces
+  bool hashing_ = false;  // a thread is at it; it takes what others leave in waiting_
+  std::condition_variable hash_stopped_;
+  Sha256 sha256_;               // of the thread that is hashing_
+  Sha256State state_;           // of a moment ago
+  uint64_t resumed_bytes_ = 0;  // hashed by an earlier run
 };
 
 }  // namespace ckpt

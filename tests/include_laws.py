@@ -27,10 +27,12 @@ BELOW = {"models"}  # leaves may include its header
 FREE = {"tools", "tests", "bench", "fuzz"}
 FLOORS = {  # lowest first; "." is the folder itself
     "core": ["base", "json", "io", "model", "chunks", "outputs", "resume", "engine", "patch"],
+    "transforms": ["facts", "packed", "vl", "to_gguf/tokenizer", "to_gguf/families", "to_gguf/general",
+                   "to_mmproj/families", "to_gguf", "modelopt_export/recipes", "modelopt_export", "llama_quantize",
+                   "nvfp4", "to_mmproj", "tokenizer", "from_gguf", "edit", "."],
 }
-# How many still include each other in the largest circle of a folder; elsewhere two files and no folders.
-CYCLES = {"transforms": 45, "tools": 11, "checks": 5, "core": 4, "formats": 3}
-FOLDER_CYCLES = {"transforms": 16, "quantizers": 5, "tools": 4}
+CYCLES = {"tools": 11, "quantizers": 2, "checks": 5, "core": 4, "formats": 3}  # units in the largest; 2 elsewhere
+FOLDER_CYCLES = {"tools", "quantizers"}
 ASKED = {"core/chunks/evaluate.h", "core/chunks/repack.h", "core/io/cursor.h"}  # beside base, json and model
 ONE_HEADER = {"transforms/nvfp4", "transforms/to_gguf", "transforms/tokenizer"}
 READS = re.compile(r"\bopen_file\(|->read\(")
@@ -113,8 +115,7 @@ def line_breach(where, line):
 def has_no_header(texts, where, lines):
     if str(where.parent) not in ONE_HEADER or where.suffix != ".cc" or where.with_suffix(".h") in texts:
         return False
-    return not any(line.startswith(("constinit const Transform", "const Transform", '#include "transforms/transforms.h"'))
-                   for line in lines)
+    return not any(line.startswith(("extern constinit const Transform", "extern const Transform")) for line in lines)
 
 
 @functools.cache
@@ -180,7 +181,7 @@ def cycle_breaches(includes):
         if len(cycle) > CYCLES.get(cycle[0].split("/")[0], 2):
             yield f"{cycle[0]}.h:1: {len(cycle)} files include each other in a circle: {', '.join(cycle)}"
     for cycle in cycles(folders):
-        if len(cycle) > FOLDER_CYCLES.get(cycle[0].split("/")[0], 1):
+        if not {each.split("/")[0] for each in cycle} & FOLDER_CYCLES:
             yield f"{cycle[0]}:1: folders include each other in a circle: {', '.join(cycle)}"
 
 
@@ -214,6 +215,9 @@ PLANTED = {  # file: what is added to it, what must be said
     "core/base/result.h": ('#include "formats/formats.h"', "core knows no other folder"),
     "core/io/folder.h": ('#include "core/engine/execute.h"', "engine is a floor above"),
     "core/stray.h": ("", "on no floor of core"),
+    "transforms/facts/quant_statement.h": ('#include "transforms/packed/packed.h"', "packed/packed.h; packed is a floor above"),
+    "transforms/nvfp4/layout.h": ('#include "transforms/transforms.h"', ". is a floor above"),
+    "transforms/stray/stray.cc": ("", "on no floor of transforms"),
     "models/models.h": ('#include "checks/checks.h"', "models knows core alone"),
     "formats/formats.h": ('#include "quantizers/quantizers.h"', "leaves know core and models"),
     "tools/commands.h": ('#include "checks/profile.h"', "is private to checks"),
@@ -232,8 +236,7 @@ PLANTED = {  # file: what is added to it, what must be said
 
 
 CIRCLES = [  # files: what is added to each, what must be said
-    ({"publish/a.h": '#include "publish/b.h"', "publish/b.h": '#include "publish/c.h"', "publish/c.h": '#include "publish/a.h"'},
-     "3 files include each other in a circle: publish/a, publish/b, publish/c"),
+    ({"transforms/to_gguf/mxfp4.h": '#include "transforms/to_gguf/rope.h"'}, "3 files include each other in a circle"),
     ({"publish/stray/stray.h": '#include "publish/publish.h"', "publish/publish.cc": '#include "publish/stray/stray.h"'},
      "folders include each other in a circle: publish, publish/stray"),
 ]

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "core/base/glob.h"
+#include "core/model/transform.h"
 #include "transforms/edit/rename_modules.h"
-#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {
@@ -136,7 +136,7 @@ Result<Checkpoint> rename_tensors(Checkpoint checkpoint, const OptionValues& opt
 
 }  // namespace
 
-constinit const Transform kRename{"rename", "gives tensors other names", kRenameOptions,
-                                  rename_tensors, Touches::kNames};
+extern constinit const Transform kRename{"rename", "gives tensors other names", kRenameOptions,
+                                         rename_tensors, Touches::kNames};
 
 }  // namespace ckpt

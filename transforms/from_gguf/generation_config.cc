@@ -1,6 +1,6 @@
 #include "transforms/from_gguf/generation_config.h"
 
-#include "transforms/from_gguf/config.h"
+#include "transforms/from_gguf/config_fields.h"
 
 namespace ckpt {
 

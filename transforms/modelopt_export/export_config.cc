@@ -123,13 +123,6 @@ QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection
   return out;
 }
 
-const Codec& export_codec(Codecs codecs, ExportType type, bool is_stack) {
-  if (type == ExportType::kFp8) return scheme_codec(codecs, Scheme::kFp8Tensor, Dialect::kModelopt);
-  if (!is_nvfp4(type)) return scheme_codec(codecs, Scheme::kFp8Block, Dialect::kSpread);
-  return scheme_codec(codecs, Scheme::kNvfp4,
-                      is_stack ? Dialect::kModeloptStack : Dialect::kModelopt);
-}
-
 bool needs_activations(const Selection& selection) {
   for (size_t i = 0; i < selection.modules.size(); ++i) {
     if (!selection.modules[i].empty() && has_inputs(selection.types[i]) &&

@@ -1,7 +1,7 @@
 // What the documents of an export say of its layers.
 #pragma once
 
-#include "transforms/hf/quant_config.h"
+#include "transforms/facts/quant_config.h"
 #include "transforms/modelopt_export/tensors.h"
 
 namespace ckpt {
@@ -15,9 +15,6 @@ QuantConfig make_export_config(const ExportJob& job, QuantLayers layers, bool is
 
 // What each quantized layer is, in ModelOpt's order: "….mlp.experts", {"NVFP4", 16}.
 QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection);
-
-// What a weight of this type is stored as; a stack of experts has a layout of its own.
-const Codec& export_codec(Codecs codecs, ExportType type, bool is_stack);
 
 // Whether some layer's inputs are measured.
 bool needs_activations(const Selection& selection);

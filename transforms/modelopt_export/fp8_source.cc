@@ -5,11 +5,11 @@
 
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
-#include "transforms/hf/packed_weights.h"
-#include "transforms/hf/quant_config.h"
-#include "transforms/hf/quant_statement.h"
+#include "transforms/facts/quant_config.h"
+#include "transforms/facts/quant_statement.h"
 #include "transforms/modelopt_export/mxfp4_cast.h"
 #include "transforms/packed/packed.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {

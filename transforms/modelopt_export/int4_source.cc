@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "transforms/hf/packed_weights.h"
-#include "transforms/hf/quant_config.h"
-#include "transforms/hf/quant_statement.h"
+#include "transforms/facts/quant_config.h"
+#include "transforms/facts/quant_statement.h"
 #include "transforms/modelopt_export/mxfp4_cast.h"
 #include "transforms/packed/packed.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "transforms/hf/quant_statement.h"
+#include "transforms/facts/quant_statement.h"
 #include "transforms/modelopt_export/options.h"
 #include "transforms/packed/second_rounding.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "transforms/modelopt_export/calibration.h"
-#include "transforms/modelopt_export/recipes/layers.h"
+#include "transforms/modelopt_export/recipe_layers.h"
 
 namespace ckpt {
 

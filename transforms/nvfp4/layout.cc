@@ -7,10 +7,10 @@
 #include <set>
 
 #include "core/model/tensor_names.h"
-#include "transforms/hf/packed_weights.h"
-#include "transforms/hf/quant_config.h"
+#include "core/model/transform.h"
+#include "transforms/facts/quant_config.h"
 #include "transforms/nvfp4/layout_config.h"
-#include "transforms/steps.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -272,7 +272,7 @@ Result<Nvfp4Modules> find_modelopt_modules(const Checkpoint& checkpoint) {
   return find_modules(checkpoint, kModelopt);
 }
 
-constinit const Transform kNvfp4Layout{
+extern constinit const Transform kNvfp4Layout{
     "nvfp4-layout", "NVFP4 weights between ModelOpt's and compressed-tensors' layout; bits stay",
     kLayoutOptions, change_layout};
 

@@ -5,7 +5,7 @@
 #include "transforms/nvfp4/layout_config.h"
 
 #include "core/model/json_documents.h"
-#include "transforms/hf/quant_config.h"
+#include "transforms/facts/quant_config.h"
 
 namespace ckpt {
 namespace {

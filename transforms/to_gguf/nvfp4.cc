@@ -70,10 +70,6 @@ void share_tensor_scale(Tensor& tensor, const Tensor& first) {
 
 }  // namespace
 
-bool is_nvfp4(const Tensor& tensor, Codecs codecs) {
-  return find_repack(*tensor.codec, block_codec(codecs)) != nullptr;
-}
-
 Status Nvfp4Tensors::add(const NamedTensor& named) {
   const std::optional<Match> match = find_name_rule(*model_.family, named.name);
   CKPT_TRY(check_rule(named, match ? &*match : nullptr, model_));

@@ -21,9 +21,6 @@
 
 namespace ckpt {
 
-// True for weights whose bits GGUF's NVFP4 can hold, and for those that are yet to be encoded so.
-bool is_nvfp4(const Tensor& tensor, Codecs codecs);
-
 class Nvfp4Tensors {
  public:
   Nvfp4Tensors(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {}

@@ -1,7 +1,7 @@
 // Keys of a projector: what llama.cpp must know of the towers.
 #pragma once
 
-#include "transforms/to_mmproj/model.h"
+#include "transforms/to_mmproj/families/model.h"
 
 namespace ckpt {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "transforms/to_mmproj/model.h"
+#include "transforms/to_mmproj/families/model.h"
 
 namespace ckpt {
 

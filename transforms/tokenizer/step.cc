@@ -1,5 +1,5 @@
 // The step's options, and which of the three jobs they ask for.
-#include "transforms/steps.h"
+#include "core/model/transform.h"
 #include "transforms/tokenizer/compare.h"
 #include "transforms/tokenizer/fix.h"
 #include "transforms/tokenizer/from.h"
@@ -48,7 +48,7 @@ Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const OptionValues& op
 
 }  // namespace
 
-constinit const Transform kTokenizer = {
+extern constinit const Transform kTokenizer = {
     "tokenizer", "mend the tokenizer's files for older readers, or take them from another folder",
     kTokenizerOptions, apply_tokenizer, Touches::kDocuments};
 

@@ -21,4 +21,11 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
                         const std::optional<std::string>& model_name, const Context& context,
                         Metadata& metadata);
 
+// What a model card or GGUF's keys say of a model; empty where they say nothing, or cannot be read.
+struct CardFacts {
+  std::string license;                   // "apache-2.0"
+  std::vector<std::string> base_models;  // "Qwen/Qwen3-8B", or an address
+};
+CardFacts card_facts(const Checkpoint& checkpoint);
+
 }  // namespace ckpt

@@ -12,7 +12,7 @@
 #include "core/base/glob.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
-#include "transforms/facts/quant_config_ignore.h"
+#include "transforms/facts/quant_config.h"
 
 namespace ckpt {
 namespace {

@@ -1,4 +1,3 @@
-#include "transforms/facts/quant_config_ignore.h"
 
 #include <algorithm>
 

@@ -11,11 +11,8 @@
 #include "core/model/transform.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/from_gguf/folder.h"
-#include "transforms/from_gguf/generation_config.h"
 #include "transforms/from_gguf/graph_constants.h"
 #include "transforms/from_gguf/mxfp4_parts.h"
-#include "transforms/from_gguf/nvfp4_into_base.h"
-#include "transforms/from_gguf/vocabulary.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/files.h"
 

@@ -15,7 +15,6 @@
 #include "core/chunks/repack.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
-#include "transforms/llama_quantize/metadata.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/options.h"
 #include "transforms/modelopt_export/importance.h"

@@ -11,12 +11,9 @@
 #include "transforms/facts/base_weights.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/torch_dtype.h"
-#include "transforms/modelopt_export/export_config.h"
-#include "transforms/modelopt_export/fp8_source.h"
 #include "transforms/modelopt_export/groups.h"
-#include "transforms/modelopt_export/int4_source.h"
-#include "transforms/modelopt_export/mxfp4_cast.h"
 #include "transforms/modelopt_export/options.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 #include "transforms/modelopt_export/tensors.h"
 #include "transforms/packed/packed_weights.h"
 

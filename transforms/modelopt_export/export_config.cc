@@ -1,11 +1,10 @@
-#include "transforms/modelopt_export/export_config.h"
-
 #include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
 
 #include "core/model/tensor_names.h"
+#include "transforms/modelopt_export/tensors.h"
 
 namespace ckpt {
 namespace {

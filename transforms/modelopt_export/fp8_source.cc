@@ -1,4 +1,3 @@
-#include "transforms/modelopt_export/fp8_source.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +6,7 @@
 #include "core/model/tensor_names.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/quant_statement.h"
-#include "transforms/modelopt_export/mxfp4_cast.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 #include "transforms/packed/packed.h"
 #include "transforms/packed/packed_weights.h"
 

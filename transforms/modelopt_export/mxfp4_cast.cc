@@ -1,5 +1,3 @@
-#include "transforms/modelopt_export/mxfp4_cast.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -7,6 +5,7 @@
 #include "core/model/turned_source.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/quant_statement.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 #include "transforms/packed/packed.h"
 #include "transforms/packed/packed_weights.h"
 

@@ -7,11 +7,10 @@
 //
 // transformers 5 joins the experts of most families, whatever the file has; so experts are asked
 // for under both names, and a recipe that tells them apart is refused.
-#include "transforms/modelopt_export/recipe_layers.h"
-
 #include <array>
 
 #include "core/model/tensor_names.h"
+#include "transforms/modelopt_export/select.h"
 
 namespace ckpt {
 namespace {

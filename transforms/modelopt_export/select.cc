@@ -11,7 +11,7 @@
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/serving_config.h"
 #include "transforms/modelopt_export/groups.h"
-#include "transforms/modelopt_export/mxfp4_cast.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 
 namespace ckpt {
 namespace {

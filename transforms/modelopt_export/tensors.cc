@@ -8,7 +8,7 @@
 #include "core/model/tensor_names.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/modelopt_export/groups.h"
-#include "transforms/modelopt_export/mxfp4_cast.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 
 namespace ckpt {
 namespace {

@@ -1,5 +1,4 @@
 
-#include "transforms/nvfp4/layout.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +24,7 @@ constexpr std::string_view kLayoutInputScale = ".input_scale";
 constexpr size_t kTensorScalePart = 2;
 constexpr size_t kNotedTensors = 256;
 
-// One side of the table in layout.h.
+// One side of the table in layout_config.h.
 struct Side {
   std::string_view name;
   Dialect dialect;

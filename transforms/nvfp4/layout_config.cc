@@ -1,4 +1,4 @@
-// The configurations of both layouts of NVFP4 (transforms/nvfp4/layout.h).
+// The configurations of both layouts of NVFP4.
 //
 // ModelOpt excludes by patterns, compressed-tensors ignores by module names, of which the joined
 // layers of a server each need their own.

@@ -69,4 +69,22 @@ struct MixedJob {
   }
 };
 
+// Where the scales of AWQ go on the way to plain NVFP4.
+
+// Moves pre_quant_scales out of layers: into norms, into the layer before; what is left becomes
+// LayerPlan::columns. Fails: kCorrupt: scales that are no positive numbers; kIo.
+Status fold_scales(MixedJob& job);
+
+// What servers join becomes one: which layers change, and how.
+
+// Decides fates; layers that servers join get one algorithm, weight scale and input scale. Fails:
+// kCorrupt: partners that are missing; kIo.
+Status assign_fates(MixedJob& job);
+
+// What is said of the layers that changed, and how far they moved.
+
+// Measures and notes what was done, layer by layer; before the tensors are built. Fails:
+// kUnsupported: a layer falls below fail_below_db; kIo.
+Status report_layers(const MixedJob& job);
+
 }  // namespace ckpt

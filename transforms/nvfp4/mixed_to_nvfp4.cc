@@ -16,10 +16,7 @@
 #include "transforms/modelopt_export/options.h"
 #include "transforms/nvfp4/awq_folds.h"
 #include "transforms/nvfp4/mixed_build.h"
-#include "transforms/nvfp4/mixed_folds.h"
-#include "transforms/nvfp4/mixed_groups.h"
 #include "transforms/nvfp4/mixed_job.h"
-#include "transforms/nvfp4/mixed_report.h"
 #include "transforms/nvfp4/mixed_weights.h"
 #include "transforms/packed/packed_weights.h"
 

@@ -1,11 +1,11 @@
-#include "transforms/packed/name_ranges.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
+
+#include "transforms/packed/quant_summary.h"
 
 namespace ckpt {
 namespace {

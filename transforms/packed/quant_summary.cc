@@ -22,7 +22,6 @@
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "transforms/facts/quant_config.h"
-#include "transforms/packed/name_ranges.h"
 #include "transforms/packed/packed.h"
 
 namespace ckpt {

@@ -1,11 +1,10 @@
-#include "transforms/to_gguf/nvfp4.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/chunks/repack.h"
 #include "core/model/stack_name.h"
 #include "core/model/tensor_names.h"
+#include "transforms/to_gguf/tensors.h"
 #include "transforms/to_gguf/values.h"
 
 namespace ckpt {

@@ -21,7 +21,6 @@
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/packed_int4.h"
 #include "transforms/to_gguf/select.h"
-#include "transforms/to_gguf/shapes.h"
 #include "transforms/to_gguf/tensors.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/to_mmproj/families/families.h"

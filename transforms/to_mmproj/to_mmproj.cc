@@ -12,8 +12,7 @@
 #include "transforms/facts/qat_quantizers.h"
 #include "transforms/to_gguf/general/general.h"
 #include "transforms/to_mmproj/families/model.h"
-#include "transforms/to_mmproj/keys.h"
-#include "transforms/to_mmproj/tensors.h"
+#include "transforms/to_mmproj/projector.h"
 
 namespace ckpt {
 namespace {

@@ -1,9 +1,7 @@
 // The step's options, and which of the three jobs they ask for.
 #include "core/model/transform.h"
 #include "transforms/tokenizer/compare.h"
-#include "transforms/tokenizer/fix.h"
-#include "transforms/tokenizer/from.h"
-#include "transforms/tokenizer/gguf.h"
+#include "transforms/tokenizer/jobs.h"
 
 namespace ckpt {
 namespace {

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "quantizers/quantizers.h"
-#include "transforms/llama_quantize/mixture_rules.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

@@ -1,8 +1,9 @@
 // What a checkpoint's tensors amount to, and where its documents say something else.
+#include "transforms/packed/quant_summary.h"
+
 #include <gtest/gtest.h>
 
 #include "quantizers/quantizers.h"
-#include "transforms/packed/name_ranges.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

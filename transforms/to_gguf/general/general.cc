@@ -6,7 +6,6 @@
 #include "core/model/json_documents.h"
 #include "core/model/stack_name.h"
 #include "transforms/facts/yaml.h"
-#include "transforms/to_gguf/general/names.h"
 
 namespace ckpt {
 namespace {

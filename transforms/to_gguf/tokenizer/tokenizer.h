@@ -15,8 +15,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/model/transform.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
 
@@ -49,5 +51,16 @@ struct TokenizerOptions {
 // vocab_size.
 Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
                           const Context& context, Metadata& metadata);
+
+// Vocabulary of tiktoken.model: tokens and their ranks.
+
+// Tokens and merges of tiktoken.model, which must be there. `config` is tokenizer_config.json; 0
+// for vocab_size: no special tokens. Fails: kCorrupt, naming the line.
+struct RankedVocabulary {
+  Vocabulary vocabulary;
+  std::vector<std::string> merges;
+};
+Result<RankedVocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
+                                    uint64_t vocab_size);
 
 }  // namespace ckpt

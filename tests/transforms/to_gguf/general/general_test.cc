@@ -8,7 +8,6 @@
 
 #include "quantizers/quantizers.h"
 #include "transforms/facts/yaml.h"
-#include "transforms/to_gguf/general/names.h"
 
 namespace ckpt {
 namespace {

@@ -1,13 +1,31 @@
-// Classes of tokenizers that transformers 4.57 and 5 have, and the one to name for both.
+// What the step does, each job in a source of its own name.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "core/model/transform.h"
 #include "transforms/tokenizer/file.h"
 #include "transforms/tokenizer/model.h"
 
 namespace ckpt {
+
+// A tokenizer that transformers 5 wrote, readable for 4.57 too.
+
+// Fails: kUsage, kCorrupt, kUnsupported.
+Status fix_tokenizer(Checkpoint& checkpoint, const OptionValues& options, const Context& context);
+
+// The tokenizer of another folder, where it is proven to be the same.
+
+Status take_tokenizer_from(Checkpoint& checkpoint, const OptionValues& options,
+                           const Context& context);
+
+// The tokenizer of a folder, into a GGUF.
+
+Status take_tokenizer_into_gguf(Checkpoint& checkpoint, const OptionValues& options,
+                                const Context& context);
+
+// Classes of tokenizers that transformers 4.57 and 5 have, and the one to name for both.
 
 // Whether transformers 4.57 has a class of that name, or one with "Fast" behind it.
 bool is_class_of_4_57(std::string_view name);

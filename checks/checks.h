@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/engine/execute.h"
 #include "core/model/checkpoint.h"
 #include "core/model/findings.h"
 #include "core/model/packed_forms.h"
+#include "core/outputs/execute_options.h"
 
 namespace ckpt {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "fuzz/fuzz.h"
-#include "transforms/to_gguf/tokenizer/sentencepiece_model.h"
+#include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

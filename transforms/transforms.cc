@@ -4,23 +4,23 @@
 #include <algorithm>
 
 #include "core/base/words.h"
+#include "transforms/facts/serving_config.h"
 #include "transforms/from_gguf/folder.h"
-#include "transforms/hf/serving_config.h"
 #include "transforms/llama_quantize/mixture.h"
-#include "transforms/llama_quantize/quantize.h"
 #include "transforms/modelopt_export/export.h"
 #include "transforms/modelopt_export/select.h"
-#include "transforms/nvfp4/awq_fold_repair.h"
-#include "transforms/nvfp4/dequantize.h"
-#include "transforms/nvfp4/mixed_to_nvfp4.h"
-#include "transforms/steps.h"
 #include "transforms/to_gguf/families/families.h"
 #include "transforms/to_mmproj/families/families.h"
 #include "transforms/vl/families.h"
 #include "transforms/vl/preprocessor.h"
-#include "transforms/vl/wrap.h"
 
 namespace ckpt {
+
+// The steps, one source file each.
+extern const Transform kToGguf, kQuantize, kCast, kExport, kNvfp4Layout, kFromGguf, kToMmproj,
+    kDequantize, kMixedToNvfp4, kAwqFoldRepair, kVlWrap, kVlUnwrap, kPreprocessor, kTokenizer,
+    kServingConfig, kConfigEdit, kMetadataEdit, kGraft, kDrop, kRename, kExperts;
+
 namespace {
 
 const Transform* const kTransforms[] = {

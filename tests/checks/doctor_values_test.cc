@@ -12,7 +12,6 @@
 #include "checks/profiles.h"
 #include "core/base/words.h"
 #include "core/json/json_read.h"
-#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {

@@ -17,7 +17,6 @@
 #include <cstdlib>
 
 #include "tests/faults/fault_counting.h"
-#include "transforms/steps.h"
 
 using namespace ckpt_fault;
 

@@ -25,8 +25,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "transforms/steps.h"
-
 namespace ckpt_fault {
 
 std::atomic<bool> ready{false};

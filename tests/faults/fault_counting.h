@@ -5,8 +5,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "transforms/steps.h"
-
 namespace ckpt_fault {
 
 enum Kind {

@@ -9,10 +9,10 @@
 
 #include "core/base/glob.h"
 #include "core/model/json_documents.h"
-#include "transforms/hf/packed_weights.h"
-#include "transforms/hf/torch_dtype.h"
-#include "transforms/modelopt_export/qat_quantizers.h"
-#include "transforms/steps.h"
+#include "core/model/transform.h"
+#include "transforms/facts/qat_quantizers.h"
+#include "transforms/facts/torch_dtype.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -90,7 +90,7 @@ Result<Checkpoint> cast(Checkpoint checkpoint, const OptionValues& options,
 
 }  // namespace
 
-constinit const Transform kCast{"cast", "stores plain floats in another plain float type",
-                                kCastOptions, cast};
+extern constinit const Transform kCast{"cast", "stores plain floats in another plain float type",
+                                       kCastOptions, cast};
 
 }  // namespace ckpt

@@ -11,7 +11,7 @@
 #include <charconv>
 
 #include "core/model/json_documents.h"
-#include "transforms/steps.h"
+#include "core/model/transform.h"
 
 namespace ckpt {
 namespace {
@@ -122,7 +122,8 @@ Result<Checkpoint> edit_config(Checkpoint checkpoint, const OptionValues& option
 
 }  // namespace
 
-constinit const Transform kConfigEdit{"config", "sets and removes members of a JSON document",
-                                      kConfigOptions, edit_config, Touches::kDocuments};
+extern constinit const Transform kConfigEdit{"config",
+                                             "sets and removes members of a JSON document",
+                                             kConfigOptions, edit_config, Touches::kDocuments};
 
 }  // namespace ckpt

@@ -3,7 +3,7 @@
 // A glob sees whole names of tensors: of a quantized weight "….weight", whose scales go with it.
 
 #include "core/base/glob.h"
-#include "transforms/steps.h"
+#include "core/model/transform.h"
 
 namespace ckpt {
 namespace {
@@ -29,6 +29,7 @@ Result<Checkpoint> drop(Checkpoint checkpoint, const OptionValues& options, cons
 
 }  // namespace
 
-constinit const Transform kDrop{"drop", "leaves tensors out", kDropOptions, drop, Touches::kNames};
+extern constinit const Transform kDrop{"drop", "leaves tensors out", kDropOptions, drop,
+                                       Touches::kNames};
 
 }  // namespace ckpt

@@ -14,10 +14,10 @@
 
 #include "core/model/decoded_source.h"
 #include "core/model/tensor_names.h"
-#include "transforms/hf/older_fields.h"
-#include "transforms/hf/quant_config.h"
+#include "core/model/transform.h"
+#include "transforms/facts/older_fields.h"
+#include "transforms/facts/quant_config.h"
 #include "transforms/modelopt_export/select.h"
-#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {
@@ -241,8 +241,8 @@ Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& opt
 
 }  // namespace
 
-constinit const Transform kExperts{"experts",
-                                   "experts one by one, or in stacks as transformers 5 has them",
-                                   kExpertsOptions, change_experts};
+extern constinit const Transform kExperts{
+    "experts", "experts one by one, or in stacks as transformers 5 has them", kExpertsOptions,
+    change_experts};
 
 }  // namespace ckpt

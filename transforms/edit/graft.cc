@@ -11,8 +11,8 @@
 
 #include "core/base/glob.h"
 #include "core/model/tensor_names.h"
-#include "transforms/hf/quant_config_ignore.h"
-#include "transforms/steps.h"
+#include "core/model/transform.h"
+#include "transforms/facts/quant_config.h"
 
 namespace ckpt {
 namespace {
@@ -109,7 +109,7 @@ Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
 
 }  // namespace
 
-constinit const Transform kGraft{"graft", "takes tensors of another checkpoint", kGraftOptions,
-                                 graft, Touches::kValues};
+extern constinit const Transform kGraft{"graft", "takes tensors of another checkpoint",
+                                        kGraftOptions, graft, Touches::kValues};
 
 }  // namespace ckpt

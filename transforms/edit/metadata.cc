@@ -15,7 +15,7 @@
 #include <map>
 
 #include "core/base/glob.h"
-#include "transforms/steps.h"
+#include "core/model/transform.h"
 
 namespace ckpt {
 namespace {
@@ -206,8 +206,8 @@ Result<Checkpoint> edit_metadata(Checkpoint checkpoint, const OptionValues& opti
 
 }  // namespace
 
-constinit const Transform kMetadataEdit{"metadata",
-                                        "sets and removes GGUF keys or safetensors' __metadata__",
-                                        kMetadataOptions, edit_metadata, Touches::kNames};
+extern constinit const Transform kMetadataEdit{
+    "metadata", "sets and removes GGUF keys or safetensors' __metadata__", kMetadataOptions,
+    edit_metadata, Touches::kNames};
 
 }  // namespace ckpt

@@ -5,10 +5,8 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"
+#include "transforms/from_gguf/config_fields.h"
 #include "transforms/from_gguf/graph_constants.h"
-#include "transforms/from_gguf/layer_fields.h"
-#include "transforms/from_gguf/rope.h"
-#include "transforms/from_gguf/tensor_fields.h"
 
 namespace ckpt {
 namespace {
@@ -356,16 +354,6 @@ Result<JsonValue> ConfigReader::run(std::string_view dtype) {
 }
 
 }  // namespace
-
-JsonValue json_of(const MetaValue& value) {
-  if (value.type == MetaType::kBool) return std::get<uint64_t>(value.value) != 0;
-  if (const auto* count = std::get_if<uint64_t>(&value.value)) return *count;
-  if (const auto* count = std::get_if<int64_t>(&value.value)) return *count;
-  const auto* real = std::get_if<double>(&value.value);
-  if (real == nullptr || !std::isfinite(*real)) return {};
-  if (value.type != MetaType::kF32) return *real;
-  return std::strtod(fmt::format("{}", static_cast<float>(*real)).c_str(), nullptr);
-}
 
 Result<JsonValue> returned_config(const Checkpoint& file, const Family& family,
                                   std::string_view dtype) {

@@ -20,7 +20,4 @@ namespace ckpt {
 Result<JsonValue> returned_config(const Checkpoint& file, const Family& family,
                                   std::string_view dtype);
 
-// A number of the file as JSON; a float as the shortest decimal that is that float.
-JsonValue json_of(const MetaValue& value);
-
 }  // namespace ckpt

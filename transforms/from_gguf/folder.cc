@@ -4,11 +4,10 @@
 #include <map>
 
 #include "core/base/words.h"
+#include "transforms/facts/torch_dtype.h"
 #include "transforms/from_gguf/config.h"
 #include "transforms/from_gguf/mxfp4_parts.h"
 #include "transforms/from_gguf/token_table.h"
-#include "transforms/from_gguf/weights.h"
-#include "transforms/hf/torch_dtype.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/vl/families.h"
 

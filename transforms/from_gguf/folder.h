@@ -2,7 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+#include "core/model/transform.h"
+#include "transforms/from_gguf/rows.h"
 #include "transforms/from_gguf/skeleton.h"
 #include "transforms/vl/families.h"
 
@@ -45,5 +51,65 @@ std::optional<ReturnedClass> returned_class(std::string_view architecture);
 // those of the wrapper. Gives the class; "" for what is a text model. Fails: kUnsupported: a
 // wrapper whose text part has no class.
 Result<std::string> name_text_class(ReturnedFolder& found);
+
+// generation_config.json from the keys of a GGUF.
+
+// Ids of special tokens, and how llama.cpp would sample ("general.sampling.*").
+JsonValue returned_generation_config(const Checkpoint& file);
+
+// tokenizer.json and tokenizer_config.json from the keys of a GGUF.
+//
+//   tokens, token_type ─▶ model.vocab, added_tokens      pre ─▶ pre_tokenizer
+//   merges, scores     ─▶ model.merges                   bos, add_bos_token ─▶ post_processor
+//
+// Sources: llama.cpp src/llama-vocab.cpp (rules and flags of each name); transformers 5
+// convert_slow_tokenizer.py (SentencePiece's models as BPE). What the file does not say: the
+// normalizer (taken from the name of the rules), lstrip and rstrip of added tokens, the class.
+
+// Adds tokenizer.json, tokenizer_config.json, chat_template.jinja and, for SentencePiece's kind,
+// tokenizer.model to the documents of `folder`; says in `guessed` what the file does not tell.
+// Fails: kUnsupported: a kind of tokenizer, or rules, that are not known; kCorrupt.
+Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
+                               std::vector<std::string>& guessed);
+
+// The tensors of a folder from those of a GGUF: to-gguf's changes, undone.
+//
+//   folder's q_proj, rows 0 1 2 3 ──▶ GGUF's attn_q, rows 0 2 1 3
+//   with_rows_of(attn_q, "0 2 1 3") ──▶ q_proj, in the GGUF's own type or decoded
+//
+// Rows move as bytes of the file, whatever their type; columns, sums and exponentials are undone in
+// F32 and rounded once. Values whose axes were exchanged move as bytes too where they are plain,
+// and are decoded where they are not.
+
+// What lies where: to-gguf's tensors, and the file's of the same names, by number.
+struct TensorPairs {
+  const std::vector<Tensor>& made;
+  const std::vector<const Tensor*>& found;
+};
+
+struct TargetTypes {
+  const Codec& target;
+  const Codec& f32;
+};
+
+// `like` of the folder, whose rows lie where `rows` say, stored as `types.target`; one that is
+// MXFP4 as ggml's blocks of it. Fails: kUnsupported: values that were changed in a way that has no
+// inverse, and MXFP4 of another type.
+Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedRows>& rows,
+                               const TensorPairs& pairs, const TargetTypes& types);
+// The same of values that lie in another order.
+Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedGrid>& grids,
+                               const TensorPairs& pairs, const TargetTypes& types);
+
+// NVFP4 weights of a GGUF in the folder that it was made from; all other tensors are the folder's.
+
+// A ModelOpt folder. `base`: the folder, unquantized. Fails: kUsage: a folder of another model;
+// kUnsupported: rows with several scales.
+Result<Checkpoint> nvfp4_into_base(const Checkpoint& file, Checkpoint base, const Context& context);
+
+// The same without a base: `skeleton` has the headers and documents that the file's keys give,
+// `others` its tensors with the file's values, of which those that are not NVFP4 are taken.
+Result<Checkpoint> nvfp4_into_skeleton(const Checkpoint& file, Checkpoint skeleton,
+                                       const std::vector<Tensor>& others, const Context& context);
 
 }  // namespace ckpt

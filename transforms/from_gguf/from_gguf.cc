@@ -8,14 +8,11 @@
 // a configuration counts only when the keys made from it are the file's.
 #include <algorithm>
 
+#include "core/model/transform.h"
+#include "transforms/facts/torch_dtype.h"
 #include "transforms/from_gguf/folder.h"
-#include "transforms/from_gguf/generation_config.h"
 #include "transforms/from_gguf/graph_constants.h"
 #include "transforms/from_gguf/mxfp4_parts.h"
-#include "transforms/from_gguf/nvfp4_into_base.h"
-#include "transforms/from_gguf/vocabulary.h"
-#include "transforms/hf/torch_dtype.h"
-#include "transforms/steps.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/files.h"
 
@@ -203,7 +200,7 @@ Result<Checkpoint> from_gguf(Checkpoint checkpoint, const OptionValues& options,
 
 }  // namespace
 
-constinit const Transform kFromGguf{
+extern constinit const Transform kFromGguf{
     "from-gguf",
     "GGUF to Hugging Face folder: names, configuration, tokenizer, weights; NVFP4 stays packed",
     kFromGgufOptions, from_gguf};

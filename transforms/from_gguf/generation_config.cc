@@ -1,6 +1,5 @@
-#include "transforms/from_gguf/generation_config.h"
-
-#include "transforms/from_gguf/config.h"
+#include "transforms/from_gguf/config_fields.h"
+#include "transforms/from_gguf/folder.h"
 
 namespace ckpt {
 

@@ -1,4 +1,3 @@
-#include "transforms/from_gguf/grids.h"
 
 #include <algorithm>
 

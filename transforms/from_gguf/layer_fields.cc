@@ -1,6 +1,7 @@
-#include "transforms/from_gguf/layer_fields.h"
-
 #include <algorithm>
+#include <cmath>
+
+#include "transforms/from_gguf/config_fields.h"
 
 namespace ckpt {
 namespace {
@@ -85,6 +86,16 @@ void take_heads_of_kinds(const LayerNumbers& heads, JsonValue& config) {
 }
 
 }  // namespace
+
+JsonValue json_of(const MetaValue& value) {
+  if (value.type == MetaType::kBool) return std::get<uint64_t>(value.value) != 0;
+  if (const auto* count = std::get_if<uint64_t>(&value.value)) return *count;
+  if (const auto* count = std::get_if<int64_t>(&value.value)) return *count;
+  const auto* real = std::get_if<double>(&value.value);
+  if (real == nullptr || !std::isfinite(*real)) return {};
+  if (value.type != MetaType::kF32) return *real;
+  return std::strtod(fmt::format("{}", static_cast<float>(*real)).c_str(), nullptr);
+}
 
 bool take_layer_list(const KeyRule& rule, const MetaValue& value, const LayerLists& lists,
                      JsonValue& config) {

@@ -1,5 +1,3 @@
-#include "transforms/from_gguf/nvfp4_into_base.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,11 +5,11 @@
 
 #include "core/chunks/repack.h"
 #include "core/model/tensor_names.h"
+#include "transforms/from_gguf/folder.h"
 #include "transforms/from_gguf/rows.h"
 #include "transforms/from_gguf/skeleton.h"
 #include "transforms/modelopt_export/export.h"
 #include "transforms/modelopt_export/select.h"
-#include "transforms/nvfp4/layout.h"
 #include "transforms/nvfp4/layout_config.h"
 
 namespace ckpt {

@@ -1,9 +1,7 @@
-#include "transforms/from_gguf/rope.h"
-
 #include <algorithm>
 #include <cmath>
 
-#include "transforms/from_gguf/config.h"
+#include "transforms/from_gguf/config_fields.h"
 
 namespace ckpt {
 namespace {

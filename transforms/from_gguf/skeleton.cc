@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "core/base/arithmetic.h"
-#include "transforms/from_gguf/config.h"
+#include "transforms/from_gguf/config_fields.h"
 #include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/select.h"

@@ -1,7 +1,7 @@
-#include "transforms/from_gguf/tensor_fields.h"
-
 #include <algorithm>
 #include <set>
+
+#include "transforms/from_gguf/config_fields.h"
 
 namespace ckpt {
 namespace {

@@ -1,8 +1,7 @@
-#include "transforms/from_gguf/weights.h"
-
 #include <algorithm>
 
 #include "core/model/decoded_source.h"
+#include "transforms/from_gguf/folder.h"
 #include "transforms/to_gguf/mxfp4.h"
 
 namespace ckpt {

@@ -1,9 +1,9 @@
-#include "transforms/llama_quantize/metadata.h"
-
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
+
+#include "transforms/llama_quantize/options.h"
 
 namespace ckpt {
 namespace {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/words.h"
-#include "transforms/llama_quantize/mixture_rules.h"
 
 namespace ckpt {
 namespace {

@@ -1,4 +1,4 @@
-#include "transforms/llama_quantize/mixture_rules.h"
+#include "transforms/llama_quantize/mixture.h"
 
 namespace ckpt {
 namespace {

@@ -1,5 +1,9 @@
-#include "transforms/llama_quantize/quantize.h"
-
+// The quantize step: a GGUF checkpoint in, the one llama-quantize would write out.
+//
+// Changed are: the types of tensors (mixture.h), their order (by block, then by name), leading axes
+// of one, which are dropped, and a few keys (metadata.h). Everything else passes through.
+// A reader would expect a tensor made as BF16 by an earlier step to be quantized from its original
+// values; it is rounded to BF16 first, so that one run equals two.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -10,11 +14,10 @@
 
 #include "core/chunks/repack.h"
 #include "core/model/json_documents.h"
-#include "transforms/llama_quantize/metadata.h"
+#include "core/model/transform.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/options.h"
 #include "transforms/modelopt_export/importance.h"
-#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {
@@ -250,8 +253,9 @@ Job make_job(QuantizeOptions options, const Context& context) {
           0};
 }
 
-}  // namespace
-
+// Requires: a checkpoint of format "gguf". Fails: kUsage for options and for requantizing without
+// leave; kCorrupt for metadata or an importance matrix that disagrees with the tensors;
+// kUnsupported for a tensor whose type cannot be decoded.
 Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
                             const Context& context) {
   if (checkpoint.format != "gguf") {
@@ -299,7 +303,9 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   return checkpoint;
 }
 
-constinit const Transform kQuantize = {
+}  // namespace
+
+extern constinit const Transform kQuantize = {
     "quantize", "quantize a GGUF checkpoint as llama-quantize does", kQuantizeOptions, quantize};
 
 }  // namespace ckpt

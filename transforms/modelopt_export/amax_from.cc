@@ -10,7 +10,8 @@
 #include <set>
 
 #include "core/model/tensor_names.h"
-#include "transforms/hf/quant_config.h"
+#include "transforms/facts/base_weights.h"
+#include "transforms/facts/quant_config.h"
 #include "transforms/modelopt_export/calibration.h"
 
 namespace ckpt {

@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "core/model/tensor_names.h"
-#include "transforms/hf/quant_config.h"
+#include "transforms/facts/base_weights.h"
+#include "transforms/facts/qat_quantizers.h"
+#include "transforms/facts/quant_config.h"
 #include "transforms/modelopt_export/groups.h"
-#include "transforms/modelopt_export/qat_quantizers.h"
 #include "transforms/modelopt_export/state.h"
 
 namespace ckpt {
@@ -190,14 +191,6 @@ Status take_state(Checkpoint& checkpoint, const ExportOptions& options, const Co
 }
 
 }  // namespace
-
-std::string input_key(std::string_view module) {
-  std::string out(module);
-  constexpr std::string_view kWrapper = "language_model.";
-  const size_t at = out.find(kWrapper);
-  if (at != std::string::npos && (at == 0 || out[at - 1] == '.')) out.erase(at, kWrapper.size());
-  return out;
-}
 
 namespace {
 

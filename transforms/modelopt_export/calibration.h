@@ -42,9 +42,6 @@ struct Calibration {
   std::optional<std::string> kv_algo;
 };
 
-// A module's name without the wrapper that vision models put around the language model.
-std::string input_key(std::string_view module);
-
 // Takes the quantizer tensors out of `checkpoint`; notes what is not used. Fails: kCorrupt: a
 // maximum that cannot be read; kUnsupported: quantizers of a kind that has no export here.
 Result<Calibration> take_quantizers(Checkpoint& checkpoint, const ExportOptions& options,

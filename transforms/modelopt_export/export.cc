@@ -7,17 +7,15 @@
 
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
-#include "transforms/hf/packed_weights.h"
-#include "transforms/hf/quant_config.h"
-#include "transforms/hf/torch_dtype.h"
-#include "transforms/modelopt_export/export_config.h"
-#include "transforms/modelopt_export/fp8_source.h"
+#include "core/model/transform.h"
+#include "transforms/facts/base_weights.h"
+#include "transforms/facts/quant_config.h"
+#include "transforms/facts/torch_dtype.h"
 #include "transforms/modelopt_export/groups.h"
-#include "transforms/modelopt_export/int4_source.h"
-#include "transforms/modelopt_export/mxfp4_cast.h"
 #include "transforms/modelopt_export/options.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 #include "transforms/modelopt_export/tensors.h"
-#include "transforms/steps.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -226,7 +224,7 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   return checkpoint;
 }
 
-constinit const Transform kExport = {
+extern constinit const Transform kExport = {
     "export", "NVFP4 or FP8 weights with scales and configuration, as ModelOpt exports them",
     kExportOptions, export_quantized};
 

@@ -1,11 +1,10 @@
-#include "transforms/modelopt_export/export_config.h"
-
 #include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
 
 #include "core/model/tensor_names.h"
+#include "transforms/modelopt_export/tensors.h"
 
 namespace ckpt {
 namespace {
@@ -121,13 +120,6 @@ QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection
                         [](const auto& a, const auto& b) { return a.first == b.first; }),
             out.end());
   return out;
-}
-
-const Codec& export_codec(Codecs codecs, ExportType type, bool is_stack) {
-  if (type == ExportType::kFp8) return scheme_codec(codecs, Scheme::kFp8Tensor, Dialect::kModelopt);
-  if (!is_nvfp4(type)) return scheme_codec(codecs, Scheme::kFp8Block, Dialect::kSpread);
-  return scheme_codec(codecs, Scheme::kNvfp4,
-                      is_stack ? Dialect::kModeloptStack : Dialect::kModelopt);
 }
 
 bool needs_activations(const Selection& selection) {

@@ -37,4 +37,10 @@ std::string without_expert(std::string_view module);
 Result<std::string> check_experts_whole(const std::vector<Tensor>& tensors,
                                         const std::vector<std::string>& quantized, uint64_t count);
 
+// For each of `modules`, linear layers of `checkpoint`: a text that is the same for those that
+// servers run as one, and so in one type: q, k and v; gate and up; all experts of a layer. Fails:
+// kCorrupt: config.json is no JSON object.
+Result<std::vector<std::string>> joined_layers(const Checkpoint& checkpoint,
+                                               const std::vector<std::string>& modules);
+
 }  // namespace ckpt

@@ -1,12 +1,11 @@
-#include "transforms/modelopt_export/int4_source.h"
 
 #include <algorithm>
 
-#include "transforms/hf/packed_weights.h"
-#include "transforms/hf/quant_config.h"
-#include "transforms/hf/quant_statement.h"
-#include "transforms/modelopt_export/mxfp4_cast.h"
+#include "transforms/facts/quant_config.h"
+#include "transforms/facts/quant_statement.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 #include "transforms/packed/packed.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {

@@ -3,7 +3,6 @@
 #include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/select.h"
-#include "transforms/transforms.h"
 
 namespace ckpt {
 

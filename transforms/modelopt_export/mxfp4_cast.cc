@@ -1,14 +1,13 @@
-#include "transforms/modelopt_export/mxfp4_cast.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/model/mxfp4_blocks.h"
 #include "core/model/turned_source.h"
-#include "transforms/hf/packed_weights.h"
-#include "transforms/hf/quant_config.h"
-#include "transforms/hf/quant_statement.h"
+#include "transforms/facts/quant_config.h"
+#include "transforms/facts/quant_statement.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 #include "transforms/packed/packed.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "transforms/modelopt_export/recipes/rows.h"
-#include "transforms/nvfp4/encode_choices.h"
 
 namespace ckpt {
 

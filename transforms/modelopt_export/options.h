@@ -66,6 +66,13 @@ inline bool is_nvfp4(ExportType type) {
 inline float activation_divisor(ExportType type) { return is_nvfp4(type) ? 2688.0f : 448.0f; }
 std::string_view algo_name(ExportType type);  // "W4A16_NVFP4"
 
+// How NVFP4 is encoded, as the options of several steps say it.
+inline constexpr Choice kScaleSearches[] = {{"none", ScaleSearch::kNone},
+                                            {"four-over-six", ScaleSearch::kFourOverSix},
+                                            {"sweep", ScaleSearch::kSweep},
+                                            {"best", ScaleSearch::kBest}};
+inline constexpr Choice kRoundings[] = {{"gpu", false}, {"cpu", true}};  // EncodeOptions
+
 extern const OptionRule kExportOptions[12];
 // Fails: kUsage: options that do not go together.
 Result<ExportOptions> read_export_options(const OptionValues& options);

@@ -8,10 +8,10 @@
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "models/models.h"
-#include "transforms/hf/quant_config.h"
-#include "transforms/hf/serving_config.h"
+#include "transforms/facts/quant_config.h"
+#include "transforms/facts/serving_config.h"
 #include "transforms/modelopt_export/groups.h"
-#include "transforms/modelopt_export/mxfp4_cast.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 
 namespace ckpt {
 namespace {

@@ -20,8 +20,6 @@
 
 namespace ckpt {
 
-inline constexpr std::string_view kModeloptStateName = "modelopt_state.pth";
-
 // How one quantizer rounds.
 struct QuantizerFormat {
   int64_t exponent_bits = 0;  // 0: a whole number of `mantissa_bits` bits

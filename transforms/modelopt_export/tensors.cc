@@ -6,9 +6,9 @@
 #include <set>
 
 #include "core/model/tensor_names.h"
-#include "transforms/modelopt_export/export_config.h"
+#include "transforms/facts/base_weights.h"
 #include "transforms/modelopt_export/groups.h"
-#include "transforms/modelopt_export/mxfp4_cast.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 
 namespace ckpt {
 namespace {
@@ -16,6 +16,14 @@ namespace {
 using Indices = std::vector<size_t>;  // into Checkpoint::tensors
 
 bool is_usable(float amax) { return std::isfinite(amax) && amax > 0; }
+
+// What a weight of this type is stored as; a stack of experts has a layout of its own.
+const Codec& export_codec(Codecs codecs, ExportType type, bool is_stack) {
+  if (type == ExportType::kFp8) return scheme_codec(codecs, Scheme::kFp8Tensor, Dialect::kModelopt);
+  if (!is_nvfp4(type)) return scheme_codec(codecs, Scheme::kFp8Block, Dialect::kSpread);
+  return scheme_codec(codecs, Scheme::kNvfp4,
+                      is_stack ? Dialect::kModeloptStack : Dialect::kModelopt);
+}
 
 class Maker {
  public:

@@ -1,7 +1,11 @@
-#include "transforms/nvfp4/awq_fold_repair.h"
-
+// The awq-fold-repair step: norms that ModelOpt folded AWQ scales into as if they multiplied by w,
+// although the model computes 1 + w (Qwen3.5, Qwen3-Next); awq_folds.h has the formulas.
+//
+//   norm           w s            ──▶ (1 + w) s - 1
+//   in_proj_a, in_proj_b, gates   ──▶ columns divided by s
+//   everything else, documents    ──▶ as they are
+#include "core/model/transform.h"
 #include "transforms/nvfp4/awq_folds.h"
-#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {
@@ -10,8 +14,7 @@ constexpr OptionRule kAwqFoldRepairOptions[] = {
     option::path("base", "DIR", "the float checkpoint that was quantized; needed"),
 };
 
-}  // namespace
-
+// Fails: kUsage: no base; otherwise as read_mixed_model, BaseWeights::open, repair_norm_folds.
 Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const OptionValues& options,
                                     const Context& context) {
   CKPT_ASSIGN(const MixedModel model, read_mixed_model(checkpoint));
@@ -38,7 +41,9 @@ Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const OptionValues& o
   return checkpoint;
 }
 
-constinit const Transform kAwqFoldRepair = {
+}  // namespace
+
+extern constinit const Transform kAwqFoldRepair = {
     "awq-fold-repair", "repair AWQ scales folded into norms that compute (1 + w)",
     kAwqFoldRepairOptions, repair_awq_folds};
 

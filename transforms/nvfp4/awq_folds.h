@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "transforms/hf/base_weights.h"
+#include "transforms/facts/base_weights.h"
 #include "transforms/nvfp4/mixed_model.h"
 
 namespace ckpt {

@@ -1,20 +1,26 @@
-#include "transforms/nvfp4/dequantize.h"
-
+// The dequantize step: weights of every quantized kind back to plain floats.
+//
+//   P.weight U8 + _scale + _scale_2 [+ P.pre_quant_scale] ──▶ P.weight BF16
+//   P.input_scale, A.k_proj.k_scale, A.v_proj.v_scale     ──▶ dropped
+//   quantization_config, hf_quant_config.json             ──▶ dropped
+//
+// An AWQ weight is stored divided by pre_quant_scale, column by column, and the scale that would be
+// applied to its input has to be multiplied back into it.
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
-#include "transforms/hf/packed_weights.h"
-#include "transforms/hf/quant_config.h"
-#include "transforms/hf/quant_statement.h"
-#include "transforms/hf/torch_dtype.h"
+#include "core/model/transform.h"
+#include "transforms/facts/quant_config.h"
+#include "transforms/facts/quant_statement.h"
+#include "transforms/facts/torch_dtype.h"
 #include "transforms/nvfp4/awq_folds.h"
 #include "transforms/nvfp4/mixed_model.h"
 #include "transforms/packed/packed.h"
+#include "transforms/packed/packed_weights.h"
 #include "transforms/packed/second_rounding.h"
-#include "transforms/steps.h"
 
 namespace ckpt {
 namespace {
@@ -131,8 +137,8 @@ Status set_dtype(Checkpoint& checkpoint, std::string_view name) {
   return {};
 }
 
-}  // namespace
-
+// Fails: kUsage for options; kUnsupported: weights whose scales are of no kind that is known;
+// kCorrupt: a pre_quant_scale that does not fit its weight.
 Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options,
                               const Context& context) {
   if (checkpoint.format != "safetensors") {
@@ -160,8 +166,10 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options
   return checkpoint;
 }
 
-constinit const Transform kDequantize = {"dequantize",
-                                         "weights of every quantized kind back to plain floats",
-                                         kDequantizeOptions, dequantize};
+}  // namespace
+
+extern constinit const Transform kDequantize = {
+    "dequantize", "weights of every quantized kind back to plain floats", kDequantizeOptions,
+    dequantize};
 
 }  // namespace ckpt

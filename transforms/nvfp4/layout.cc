@@ -1,5 +1,4 @@
 
-#include "transforms/nvfp4/layout.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +6,10 @@
 #include <set>
 
 #include "core/model/tensor_names.h"
-#include "transforms/hf/packed_weights.h"
-#include "transforms/hf/quant_config.h"
+#include "core/model/transform.h"
+#include "transforms/facts/quant_config.h"
 #include "transforms/nvfp4/layout_config.h"
-#include "transforms/steps.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -25,7 +24,7 @@ constexpr std::string_view kLayoutInputScale = ".input_scale";
 constexpr size_t kTensorScalePart = 2;
 constexpr size_t kNotedTensors = 256;
 
-// One side of the table in layout.h.
+// One side of the table in layout_config.h.
 struct Side {
   std::string_view name;
   Dialect dialect;
@@ -272,7 +271,7 @@ Result<Nvfp4Modules> find_modelopt_modules(const Checkpoint& checkpoint) {
   return find_modules(checkpoint, kModelopt);
 }
 
-constinit const Transform kNvfp4Layout{
+extern constinit const Transform kNvfp4Layout{
     "nvfp4-layout", "NVFP4 weights between ModelOpt's and compressed-tensors' layout; bits stay",
     kLayoutOptions, change_layout};
 

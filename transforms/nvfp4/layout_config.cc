@@ -1,11 +1,11 @@
-// The configurations of both layouts of NVFP4 (transforms/nvfp4/layout.h).
+// The configurations of both layouts of NVFP4.
 //
 // ModelOpt excludes by patterns, compressed-tensors ignores by module names, of which the joined
 // layers of a server each need their own.
 #include "transforms/nvfp4/layout_config.h"
 
 #include "core/model/json_documents.h"
-#include "transforms/hf/quant_config.h"
+#include "transforms/facts/quant_config.h"
 
 namespace ckpt {
 namespace {

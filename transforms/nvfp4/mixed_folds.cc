@@ -12,7 +12,6 @@
 // values one (8e-3). So what can go to another layer goes there, unless measuring says otherwise.
 // An error in a column counts as much as its input is large, which is what p tells: inputs times p
 // are about equal, so columns are weighed by 1 / p^2.
-#include "transforms/nvfp4/mixed_folds.h"
 
 #include <algorithm>
 #include <cmath>

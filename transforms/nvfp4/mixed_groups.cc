@@ -7,7 +7,6 @@
 // Experts' gate and up share weight_scale_2 inside one expert, and input_scale over all experts of
 // a layer. A server runs all experts of a layer alike, so that one of them that must stay plain
 // takes the others along.
-#include "transforms/nvfp4/mixed_groups.h"
 
 #include <algorithm>
 #include <cmath>

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "transforms/hf/base_weights.h"
+#include "transforms/facts/base_weights.h"
 #include "transforms/nvfp4/mixed_model.h"
 
 namespace ckpt {
@@ -68,5 +68,23 @@ struct MixedJob {
     return checkpoint.tensors[model.layers[layer].weight];
   }
 };
+
+// Where the scales of AWQ go on the way to plain NVFP4.
+
+// Moves pre_quant_scales out of layers: into norms, into the layer before; what is left becomes
+// LayerPlan::columns. Fails: kCorrupt: scales that are no positive numbers; kIo.
+Status fold_scales(MixedJob& job);
+
+// What servers join becomes one: which layers change, and how.
+
+// Decides fates; layers that servers join get one algorithm, weight scale and input scale. Fails:
+// kCorrupt: partners that are missing; kIo.
+Status assign_fates(MixedJob& job);
+
+// What is said of the layers that changed, and how far they moved.
+
+// Measures and notes what was done, layer by layer; before the tensors are built. Fails:
+// kUnsupported: a layer falls below fail_below_db; kIo.
+Status report_layers(const MixedJob& job);
 
 }  // namespace ckpt

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/model/transform.h"
-#include "transforms/hf/norm_readers.h"
-#include "transforms/hf/quant_config.h"
+#include "transforms/facts/norm_readers.h"
+#include "transforms/facts/quant_config.h"
 
 namespace ckpt {
 

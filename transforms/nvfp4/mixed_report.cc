@@ -6,7 +6,6 @@
 // A signal-to-noise ratio is over the weight as the layer computes with it now, with the factors
 // that moved to or from other layers taken into account. Without a base "after" is the loss of this
 // step alone, which adds to what the source had lost.
-#include "transforms/nvfp4/mixed_report.h"
 
 #include <algorithm>
 #include <map>

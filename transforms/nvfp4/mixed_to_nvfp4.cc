@@ -1,17 +1,24 @@
-#include "transforms/nvfp4/mixed_to_nvfp4.h"
-
+// The mixed-to-nvfp4 step: checkpoints of FP8, NVFP4 and NVFP4_AWQ layers become plain NVFP4, which
+// every server takes.
+//
+//   NVFP4                     as it is, bit for bit
+//   NVFP4_AWQ                 pre_quant_scale folded into the layer or norm before where that is
+//                             exact; what is left into the columns, encoded anew
+//   FP8                       encoded anew, from the base where there is one; or plain
+//   joined by servers         one algorithm, weight_scale_2 and input_scale
+//   documents                 one quant_algo with exclude_modules, the same in both
+//
+// Dropping pre_quant_scale or renaming the algorithm gives wrong products, since weights are stored
+// divided by it.
 #include <algorithm>
 
-#include "transforms/hf/packed_weights.h"
+#include "core/model/transform.h"
+#include "transforms/modelopt_export/options.h"
 #include "transforms/nvfp4/awq_folds.h"
-#include "transforms/nvfp4/encode_choices.h"
 #include "transforms/nvfp4/mixed_build.h"
-#include "transforms/nvfp4/mixed_folds.h"
-#include "transforms/nvfp4/mixed_groups.h"
 #include "transforms/nvfp4/mixed_job.h"
-#include "transforms/nvfp4/mixed_report.h"
 #include "transforms/nvfp4/mixed_weights.h"
-#include "transforms/steps.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -71,8 +78,8 @@ Status mend_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWei
   return {};
 }
 
-}  // namespace
-
+// Fails: kUsage for options; kUnsupported and kCorrupt as read_mixed_model says; kCorrupt: layers
+// whose partners are missing.
 Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context) {
   const MixedOptions parsed = mixed_options(options);
@@ -101,8 +108,10 @@ Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const OptionValues& opt
   return checkpoint;
 }
 
-constinit const Transform kMixedToNvfp4 = {"mixed-to-nvfp4",
-                                           "FP8, NVFP4 and NVFP4_AWQ layers to plain NVFP4",
-                                           kMixedOptions, mixed_to_nvfp4};
+}  // namespace
+
+extern constinit const Transform kMixedToNvfp4 = {"mixed-to-nvfp4",
+                                                  "FP8, NVFP4 and NVFP4_AWQ layers to plain NVFP4",
+                                                  kMixedOptions, mixed_to_nvfp4};
 
 }  // namespace ckpt

@@ -10,7 +10,7 @@
 
 #include "core/model/checkpoint.h"
 #include "core/model/coded_matrix.h"
-#include "transforms/hf/quant_statement.h"
+#include "transforms/facts/quant_statement.h"
 
 namespace ckpt {
 

@@ -5,7 +5,6 @@
 
 #include "core/model/turned_source.h"
 #include "transforms/packed/job.h"
-#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "core/model/checkpoint.h"
 #include "core/model/codec.h"
+#include "core/model/packed_forms.h"
 
 namespace ckpt {
 
@@ -31,5 +32,12 @@ Result<std::map<std::string, std::string>> describe_packed_weights(const Checkpo
 
 // Methods whose layouts are read here, as quant_method spells them.
 std::vector<std::string> packed_methods();
+
+// Whether weights are stored as codes in another program's layout, which dequantize and to-gguf
+// read: GPTQ, AWQ and the like.
+bool holds_packed_weights(const Checkpoint& checkpoint);
+
+// What such weights decode to. Reads headers, and of tensors the few numbers that are shapes.
+PackedForms packed_forms(const Checkpoint& checkpoint);
 
 }  // namespace ckpt

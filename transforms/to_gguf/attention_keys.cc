@@ -3,8 +3,7 @@
 //
 // A field of the layers with full attention stands at the root ("global_head_dim"), or in
 // per_layer_config under the number of such a layer.
-#include "transforms/to_gguf/attention_keys.h"
-
+#include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/rope.h"
 

@@ -2,11 +2,10 @@
 // latent, pairs that lie in turn (llama.cpp conversion/{gpt_oss,llama,deepseek}.py modify_tensors).
 //
 // MXFP4 experts lie as [out, in] already, so nothing but their rows is told apart.
-#include "transforms/to_gguf/grids.h"
-
 #include "core/model/decoded_source.h"
 #include "core/model/strided_source.h"
 #include "transforms/to_gguf/model.h"
+#include "transforms/to_gguf/values.h"
 
 namespace ckpt {
 namespace {

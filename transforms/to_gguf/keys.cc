@@ -8,7 +8,6 @@
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
-#include "transforms/to_gguf/attention_keys.h"
 #include "transforms/to_gguf/model.h"
 
 namespace ckpt {

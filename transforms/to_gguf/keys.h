@@ -1,6 +1,8 @@
 // Hyper-parameters of a model as keys of a GGUF.
 #pragma once
 
+#include <optional>
+
 #include "transforms/to_gguf/model.h"
 
 namespace ckpt {
@@ -10,5 +12,10 @@ Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata
 
 // The keys that stand before all others of the model.
 Status add_early_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata);
+
+// Keys of attention that follow from several fields of config.json.
+
+// The value of a key that follows from several fields: the sources from kSlidingPattern on.
+Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model& model);
 
 }  // namespace ckpt

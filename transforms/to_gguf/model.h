@@ -7,12 +7,11 @@
 
 #include "core/json/json_read.h"
 #include "core/model/transform.h"
+#include "transforms/facts/torch_dtype.h"
 #include "transforms/to_gguf/families/families.h"
 #include "transforms/to_gguf/mxfp4.h"
 
 namespace ckpt {
-
-enum class OutType : uint8_t { kF32, kF16, kBF16, kQ8_0 };
 
 // What config.json says, ready to be asked.
 struct Model {

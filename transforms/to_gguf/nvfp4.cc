@@ -1,11 +1,10 @@
-#include "transforms/to_gguf/nvfp4.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/chunks/repack.h"
 #include "core/model/stack_name.h"
 #include "core/model/tensor_names.h"
+#include "transforms/to_gguf/tensors.h"
 #include "transforms/to_gguf/values.h"
 
 namespace ckpt {
@@ -69,10 +68,6 @@ void share_tensor_scale(Tensor& tensor, const Tensor& first) {
 }
 
 }  // namespace
-
-bool is_nvfp4(const Tensor& tensor, Codecs codecs) {
-  return find_repack(*tensor.codec, block_codec(codecs)) != nullptr;
-}
 
 Status Nvfp4Tensors::add(const NamedTensor& named) {
   const std::optional<Match> match = find_name_rule(*model_.family, named.name);

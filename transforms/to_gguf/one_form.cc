@@ -1,19 +1,11 @@
-// Two checkpoints of one model that are stored in different forms, as tensors that can be compared.
-//
-//   form                                      differs between
-//   names, order and shapes of the format     a Hugging Face folder and a GGUF file
-//   "model.language_model." before the names  a text model and one inside a wrapper
-//   experts one by one, or as a stack         versions of one model
-//
-// GGUF has one form for all of them, so what is not GGUF is taken there, as 32-bit floats, which
-// round nothing.
+#include "transforms/to_gguf/one_form.h"
+
 #include <algorithm>
 
 #include "core/model/tensor_names.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/select.h"
 #include "transforms/to_gguf/tensors.h"
-#include "transforms/transforms.h"
 #include "transforms/vl/names.h"
 
 namespace ckpt {

@@ -12,11 +12,11 @@
 #include <cmath>
 #include <map>
 
+#include "core/chunks/repack.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/packed.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
-#include "transforms/to_gguf/nvfp4.h"
 
 namespace ckpt {
 namespace {
@@ -191,6 +191,10 @@ bool is_of_no_use(const Family& family, const std::string& name) {
 }
 
 }  // namespace
+
+bool is_nvfp4(const Tensor& tensor, Codecs codecs) {
+  return find_repack(*tensor.codec, plain_codec(codecs, Dtype::kNvfp4)) != nullptr;
+}
 
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
                                                 Model& model, Codecs codecs) {

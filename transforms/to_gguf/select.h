@@ -16,6 +16,9 @@ struct NamedTensor {
   std::optional<float> input_scale = {};  // of an NVFP4 weight that has one
 };
 
+// True for weights whose bits GGUF's NVFP4 can hold, and for those that are yet to be encoded so.
+bool is_nvfp4(const Tensor& tensor, Codecs codecs);
+
 // Tensors in the order in which they are converted, without vision and other towers, whose
 // names go to model.towers; counts the layers for multi-token prediction into model.mtp_layers
 // unless they are to be dropped.

@@ -3,14 +3,13 @@
 //
 // Rows of the embedding that are more than vocab_size says are a note (to_gguf.cc), because files
 // are padded so; axes of length 1 count for nothing, as the converter drops them.
-#include "transforms/to_gguf/shapes.h"
-
 #include <algorithm>
 #include <unordered_map>
 
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/select.h"
+#include "transforms/to_gguf/tensors.h"
 
 namespace ckpt {
 namespace {

@@ -21,7 +21,6 @@
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/names.h"
-#include "transforms/to_gguf/nvfp4.h"
 #include "transforms/to_gguf/packed_int4.h"
 #include "transforms/to_gguf/rope.h"
 #include "transforms/to_gguf/select.h"

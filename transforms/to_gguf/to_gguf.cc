@@ -12,16 +12,15 @@
 // for byte.
 #include <algorithm>
 
-#include "transforms/modelopt_export/qat_quantizers.h"
+#include "core/model/transform.h"
+#include "transforms/facts/qat_quantizers.h"
 #include "transforms/packed/packed.h"
-#include "transforms/steps.h"
 #include "transforms/to_gguf/general/general.h"
 #include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/packed_int4.h"
 #include "transforms/to_gguf/select.h"
-#include "transforms/to_gguf/shapes.h"
 #include "transforms/to_gguf/tensors.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/to_mmproj/families/families.h"
@@ -175,7 +174,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
 
 }  // namespace
 
-const Transform kToGguf = {
+extern const Transform kToGguf = {
     .name = "to-gguf",
     .help = "Hugging Face checkpoint to GGUF, as llama.cpp's converter writes it",
     .options = kToGgufOptions,

@@ -11,7 +11,6 @@
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
-#include "transforms/to_gguf/grids.h"
 #include "transforms/to_gguf/model.h"
 
 namespace ckpt {

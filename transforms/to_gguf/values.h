@@ -18,4 +18,11 @@ Result<Tensor> pair_rows(Tensor tensor, uint64_t heads);
 // With an operation that adds; of F16 rounded to it, as the converter's arithmetic in F16 is.
 Result<Tensor> with_sum(Tensor tensor, ValueOp op);
 
+// Matrices that a family stores turned around.
+
+// The changes that turn matrices around; others are change_values' own. `f32` is the codec of
+// values that had to be decoded for it.
+Result<std::vector<Tensor>> change_grid(const Tensor& given, Change change, const Model& model,
+                                        const Codec& f32);
+
 }  // namespace ckpt

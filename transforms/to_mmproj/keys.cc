@@ -1,8 +1,7 @@
 // The common keys, in the order in which they are written (llama.cpp conversion/base.py
 // MmprojModel.set_gguf_parameters), before those of the family.
-#include "transforms/to_mmproj/keys.h"
-
 #include "transforms/to_mmproj/families/families.h"
+#include "transforms/to_mmproj/projector.h"
 
 namespace ckpt {
 namespace {

@@ -8,7 +8,7 @@
 //   else                                     the outtype; Q8_0 where rows are no whole blocks: F16
 //
 // Files by name, in a file tensors by name, compared as bytes: layer 10 comes before layer 2.
-#include "transforms/to_mmproj/tensors.h"
+#include "transforms/to_gguf/tensors.h"
 
 #include <algorithm>
 #include <set>
@@ -16,9 +16,8 @@
 #include "core/base/words.h"
 #include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/select.h"
-#include "transforms/to_gguf/tensors.h"
 #include "transforms/to_mmproj/families/families.h"
-#include "transforms/to_mmproj/values.h"
+#include "transforms/to_mmproj/projector.h"
 
 namespace ckpt {
 namespace {

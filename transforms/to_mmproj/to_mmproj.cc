@@ -8,12 +8,11 @@
 // outtype=auto takes F32 checkpoints as F32, where that converter rounds them to F16, and colors of
 // the preprocessor are F32 even where it writes whole numbers; everything else is the same byte for
 // byte. Layers and their sizes are held against the configuration, which it does not do.
-#include "transforms/modelopt_export/qat_quantizers.h"
-#include "transforms/steps.h"
+#include "core/model/transform.h"
+#include "transforms/facts/qat_quantizers.h"
 #include "transforms/to_gguf/general/general.h"
-#include "transforms/to_mmproj/keys.h"
-#include "transforms/to_mmproj/model.h"
-#include "transforms/to_mmproj/tensors.h"
+#include "transforms/to_mmproj/families/model.h"
+#include "transforms/to_mmproj/projector.h"
 
 namespace ckpt {
 namespace {
@@ -60,7 +59,7 @@ Result<Checkpoint> to_mmproj(Checkpoint input, const OptionValues& options,
 
 }  // namespace
 
-const Transform kToMmproj = {
+extern const Transform kToMmproj = {
     .name = "to-mmproj",
     .help =
         "the towers of a Hugging Face checkpoint to a projector (mmproj), as llama.cpp's "

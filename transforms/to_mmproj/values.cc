@@ -3,13 +3,13 @@
 //
 //   a convolution over two frames   {out, in, 2, h, w}   ─▶  {out, in, h, w} twice
 //   patches with colors last        {out, h w rgb}       ─▶  {out, rgb, h, w}
-#include "transforms/to_mmproj/values.h"
+#include "transforms/to_gguf/values.h"
 
 #include <cmath>
 
 #include "core/model/decoded_source.h"
 #include "core/model/strided_source.h"
-#include "transforms/to_gguf/values.h"
+#include "transforms/to_mmproj/projector.h"
 
 namespace ckpt {
 namespace {

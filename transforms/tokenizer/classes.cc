@@ -11,12 +11,11 @@
 // models/qwen2/tokenization_qwen2.py, models/qwen3_5/tokenization_qwen3_5.py; processors of 4.57:
 // models/*/processing_*.py (tokenizer_class). The class that hub checkpoints of Qwen3.5 name,
 // Qwen2Tokenizer, makes transformers 5 cut combining marks otherwise.
-#include "transforms/tokenizer/classes.h"
-
 #include <algorithm>
 #include <array>
 
 #include "transforms/tokenizer/file.h"
+#include "transforms/tokenizer/jobs.h"
 #include "transforms/tokenizer/model.h"
 
 namespace ckpt {

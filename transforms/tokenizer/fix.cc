@@ -14,13 +14,11 @@
 // tokenization_utils_base.py, tokenization_utils_fast.py, models/llama/tokenization_llama_fast.py;
 // v5.17.0 tokenization_utils_base.py. In 4.57 extra_special_tokens is an object, and in 5 the old
 // additional_special_tokens is only read when the new key is absent.
-#include "transforms/tokenizer/fix.h"
-
 #include <algorithm>
 
 #include "core/model/json_documents.h"
-#include "transforms/tokenizer/classes.h"
 #include "transforms/tokenizer/file.h"
+#include "transforms/tokenizer/jobs.h"
 #include "transforms/tokenizer/model.h"
 
 namespace ckpt {

@@ -4,13 +4,12 @@
 // Without a tokenizer to compare with, the model says little: how many rows the embedding has, and
 // the ids of a few special tokens; that is checked, and said. Chat templates are no part of the
 // proof: the model keeps its own, unless chat-template=donor.
-#include "transforms/tokenizer/from.h"
-
 #include <algorithm>
 
 #include "core/model/json_documents.h"
 #include "transforms/tokenizer/compare.h"
 #include "transforms/tokenizer/file.h"
+#include "transforms/tokenizer/jobs.h"
 #include "transforms/tokenizer/model.h"
 
 namespace ckpt {

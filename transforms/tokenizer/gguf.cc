@@ -7,14 +7,13 @@
 // Tokens, merges and the pre-tokenizer must be the same ones; types, ids of special tokens, flags
 // and the chat template are what is fixed. A token that only fills up the vocabulary ("[PAD7]") is
 // equal to any other filler, and types are no part of identity.
-#include "transforms/tokenizer/gguf.h"
-
 #include <algorithm>
 #include <array>
 
 #include "transforms/to_gguf/families/families.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/compare.h"
+#include "transforms/tokenizer/jobs.h"
 
 namespace ckpt {
 namespace {

@@ -1,9 +1,7 @@
 // The step's options, and which of the three jobs they ask for.
-#include "transforms/steps.h"
+#include "core/model/transform.h"
 #include "transforms/tokenizer/compare.h"
-#include "transforms/tokenizer/fix.h"
-#include "transforms/tokenizer/from.h"
-#include "transforms/tokenizer/gguf.h"
+#include "transforms/tokenizer/jobs.h"
 
 namespace ckpt {
 namespace {
@@ -48,7 +46,7 @@ Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const OptionValues& op
 
 }  // namespace
 
-constinit const Transform kTokenizer = {
+extern constinit const Transform kTokenizer = {
     "tokenizer", "mend the tokenizer's files for older readers, or take them from another folder",
     kTokenizerOptions, apply_tokenizer, Touches::kDocuments};
 

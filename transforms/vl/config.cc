@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "transforms/hf/torch_dtype.h"
+#include "transforms/facts/torch_dtype.h"
 
 namespace ckpt {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/model/json_documents.h"
-#include "transforms/steps.h"
+#include "core/model/transform.h"
 #include "transforms/vl/config.h"
 
 namespace ckpt {
@@ -183,7 +183,7 @@ Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues&
   return checkpoint;
 }
 
-constinit const Transform kPreprocessor = {
+extern constinit const Transform kPreprocessor = {
     "preprocessor",
     "the files that say how images and videos are prepared, which servers want of every "
     "vision-language class",

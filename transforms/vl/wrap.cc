@@ -1,11 +1,22 @@
-#include "transforms/vl/wrap.h"
-
+// The steps vl-wrap and vl-unwrap: a text model becomes the text part of a vision-language one, and
+// the other way. No byte of a tensor changes, only names.
+//
+//   config.json            nested (config.h)
+//   tensors                model.layers.* ⇄ model.language_model.layers.* (names.h)
+//   quantization lists     the same names, in hf_quant_config.json and config.json; tower and MTP
+//                          layers are listed as not quantized
+//   processor files        from BASE, else the usual ones (preprocessor.h); unwrapping drops
+//                          them and the tower
+//
+// Why anyone does it: vLLM 0.17 and SGLang know Qwen3.5 only by its vision-language class.
+// Which of the five a folder lacks varies; each is fixed alone, so wrapping what is wrapped changes
+// nothing.
 #include <algorithm>
 
 #include "core/model/json_documents.h"
-#include "transforms/hf/quant_config.h"
-#include "transforms/hf/torch_dtype.h"
-#include "transforms/steps.h"
+#include "core/model/transform.h"
+#include "transforms/facts/quant_config.h"
+#include "transforms/facts/torch_dtype.h"
 #include "transforms/vl/config.h"
 #include "transforms/vl/names.h"
 #include "transforms/vl/preprocessor.h"
@@ -119,8 +130,6 @@ Status check_format(const Checkpoint& checkpoint) {
               checkpoint.format);
 }
 
-}  // namespace
-
 Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const OptionValues& options,
                            const Context& context) {
   CKPT_TRY(check_format(checkpoint));
@@ -189,11 +198,13 @@ Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const OptionValues& options,
   return checkpoint;
 }
 
-constinit const Transform kVlWrap = {
+}  // namespace
+
+extern constinit const Transform kVlWrap = {
     "vl-wrap",
     "a text model as the text part of its vision-language class: configuration and names",
     kWrapOptions, vl_wrap, Touches::kNames};
-constinit const Transform kVlUnwrap = {
+extern constinit const Transform kVlUnwrap = {
     "vl-unwrap", "the text model out of a vision-language one; the vision tower is dropped",
     kUnwrapOptions, vl_unwrap, Touches::kNames};
 

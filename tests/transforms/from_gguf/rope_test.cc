@@ -1,11 +1,11 @@
 // Divisors of rotary frequencies become a rule that gives them again.
-#include "transforms/from_gguf/rope.h"
+#include "transforms/to_gguf/rope.h"
 
 #include <gtest/gtest.h>
 
 #include "quantizers/quantizers.h"
+#include "transforms/from_gguf/config_fields.h"
 #include "transforms/from_gguf/graph_constants.h"
-#include "transforms/to_gguf/rope.h"
 
 namespace ckpt {
 namespace {

@@ -9,8 +9,7 @@
 #include <set>
 
 #include "quantizers/quantizers.h"
-#include "transforms/llama_quantize/mixture_rules.h"
-#include "transforms/steps.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
@@ -104,7 +103,7 @@ void expect_run(const OrderedJson& model, const OrderedJson& run, const Checkpoi
                 const OrderedJson& codes) {
   const Imatrix imatrix = make_imatrix(input);
   Context context{permissive_codecs(), run["imatrix"].get<bool>() ? &imatrix : nullptr, nullptr};
-  const auto made = kQuantize.apply(input, to_options(run), context);
+  const auto made = find_transform("quantize")->apply(input, to_options(run), context);
   const std::string what = fmt::format("{} {}", model["name"].get<std::string>(), run.dump());
   ASSERT_EQ(made.has_value(), !run["types"].is_null()) << what << (made ? "" : made.error().text());
   if (!made) return;

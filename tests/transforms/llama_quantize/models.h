@@ -9,7 +9,7 @@
 #include "core/model/checkpoint.h"
 #include "quantizers/quantizers.h"
 #include "tests/transforms/run_step.h"
-#include "transforms/steps.h"
+#include "transforms/transforms.h"
 
 namespace ckpt::quantize_test {
 
@@ -50,7 +50,8 @@ inline Checkpoint small_float_model() {
 inline Result<Checkpoint> run(Checkpoint input, const Options& given,
                               const Imatrix* imatrix = nullptr,
                               std::vector<std::string>* notes = nullptr) {
-  return kQuantize.apply(std::move(input), given, Context{all_codecs(), imatrix, notes});
+  return find_transform("quantize")
+      ->apply(std::move(input), given, Context{all_codecs(), imatrix, notes});
 }
 
 inline std::string codec_of(const Result<Checkpoint>& made, std::string_view name) {

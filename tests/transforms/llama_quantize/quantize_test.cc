@@ -1,5 +1,4 @@
 // Options, importance matrices and refusals of the quantize step.
-#include "transforms/llama_quantize/quantize.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include "core/model/strided_source.h"
 #include "core/model/tensor_names.h"
 #include "tests/transforms/run_step.h"
-#include "transforms/hf/quant_config.h"
+#include "transforms/facts/quant_config.h"
 
 namespace ckpt {
 using namespace step_test;

@@ -1,6 +1,5 @@
 // awq-fold-repair on two layers of a real export of ModelOpt 0.47 (Qwen3.5, NVFP4_AWQ), and on
 // checkpoints whose folds are sound.
-#include "transforms/nvfp4/awq_fold_repair.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +12,6 @@
 #include "tests/support/files.h"
 #include "tests/transforms/run_step.h"
 #include "transforms/nvfp4/awq_folds.h"
-#include "transforms/steps.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

@@ -1,6 +1,5 @@
 // mixed-to-nvfp4: what stays bit for bit, what equals an export, groups of two kinds, what is
 // refused.
-#include "transforms/nvfp4/mixed_to_nvfp4.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/json/json_read.h"
-#include "transforms/steps.h"
 #include "transforms/tokenizer/file.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
@@ -82,7 +82,7 @@ FixedFolder fix_checkpoint(const Input& input) {
   FixedFolder out;
   Context context;
   context.notes = &out.notes;
-  auto result = kTokenizer.apply(std::move(checkpoint), options, context);
+  auto result = find_transform("tokenizer")->apply(std::move(checkpoint), options, context);
   if (!result) {
     out.error = result.error().text();
     return out;

@@ -3,8 +3,8 @@
 
 #include "core/json/json_read.h"
 #include "quantizers/quantizers.h"
-#include "transforms/steps.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
@@ -74,7 +74,7 @@ Taken take(Checkpoint checkpoint, const Case& input) {
     EXPECT_EQ(path, "D");
     return input.donor();
   };
-  auto result = kTokenizer.apply(std::move(checkpoint), options, context);
+  auto result = find_transform("tokenizer")->apply(std::move(checkpoint), options, context);
   if (result) out.checkpoint = std::move(*result);
   if (!result) out.error = result.error().text();
   return out;

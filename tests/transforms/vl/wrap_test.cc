@@ -1,6 +1,5 @@
 // Text models into vision-language wrappers and out again: documents and names, held to what
 // transformers and ModelOpt wrote for the same weights; and what is refused.
-#include "transforms/vl/wrap.h"
 
 #include <gtest/gtest.h>
 

@@ -15,10 +15,9 @@
 #include <optional>
 
 #include "core/model/trusted_path.h"
-#include "transforms/hf/yaml.h"
+#include "transforms/facts/yaml.h"
 #include "transforms/modelopt_export/recipes/library.h"
 #include "transforms/modelopt_export/recipes/recipe.h"
-#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {

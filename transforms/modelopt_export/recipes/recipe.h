@@ -13,6 +13,7 @@
 // config_loader.py, modelopt/torch/quantization/config.py.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,11 @@ struct QuantRecipe {
 // A recipe's text with its imports in their places. `name` is a path, or a name of the library.
 // Fails: kUsage: no such file, or imports that do not resolve; kUnsupported: no YAML.
 Result<JsonValue> load_quant_recipe(const std::string& name, const Context& context);
+
+// The files that a recipe of ModelOpt and its imports are read from, its own first; empty for one
+// that ships. Fails: as load_quant_recipe.
+Result<std::vector<std::filesystem::path>> quant_recipe_files(const std::string& name,
+                                                              const Context& context);
 
 // Fails: as load_quant_recipe; kUnsupported, naming the key: what has no export here.
 Result<QuantRecipe> read_quant_recipe(const std::string& name, const Context& context);

@@ -1,9 +1,9 @@
 // The numbers and groups of rules that ModelOpt's recipes import.
 //
 // Source: NVIDIA Model-Optimizer 0.47 modelopt_recipes/configs/{numerics,ptq/units}.
-#include "transforms/modelopt_export/recipes/units.h"
-
 #include <string>
+
+#include "transforms/modelopt_export/recipes/rows.h"
 
 namespace ckpt {
 namespace {

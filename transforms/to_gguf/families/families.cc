@@ -4,8 +4,6 @@
 // set_gguf_parameters); a field that is absent gives no key.
 #include "transforms/to_gguf/families/families.h"
 
-#include "transforms/transforms.h"
-
 namespace ckpt {
 namespace {
 

@@ -1,7 +1,7 @@
 // What a model card says of license and origin, for those who only show it.
 #include "core/model/json_documents.h"
-#include "transforms/hf/yaml.h"
-#include "transforms/transforms.h"
+#include "transforms/facts/yaml.h"
+#include "transforms/to_gguf/general/general.h"
 
 namespace ckpt {
 namespace {

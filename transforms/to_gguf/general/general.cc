@@ -5,8 +5,7 @@
 
 #include "core/model/json_documents.h"
 #include "core/model/stack_name.h"
-#include "transforms/hf/yaml.h"
-#include "transforms/to_gguf/general/names.h"
+#include "transforms/facts/yaml.h"
 
 namespace ckpt {
 namespace {

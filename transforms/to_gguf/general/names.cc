@@ -1,5 +1,3 @@
-#include "transforms/to_gguf/general/names.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "core/base/words.h"
+#include "transforms/to_gguf/general/general.h"
 
 namespace ckpt {
 namespace {

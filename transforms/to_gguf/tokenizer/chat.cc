@@ -1,13 +1,12 @@
 // Chat templates (llama.cpp gguf-py/gguf/vocab.py SpecialVocab, gguf_writer.py add_chat_template).
 //
 // Without tokenizer_config.json no template is looked for.
-#include "transforms/to_gguf/tokenizer/chat.h"
-
 #include <map>
 
 #include "core/base/utf8.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
+#include "transforms/to_gguf/tokenizer/special.h"
 
 namespace ckpt {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "core/base/utf8.h"
+#include "transforms/facts/byte_level_bpe.h"
 #include "transforms/to_gguf/tokenizer/added.h"
-#include "transforms/tokenizer/byte_level_bpe.h"
 
 namespace ckpt {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/sha256.h"
-#include "transforms/tokenizer/byte_level_bpe.h"
+#include "transforms/facts/byte_level_bpe.h"
 
 namespace ckpt {
 namespace {

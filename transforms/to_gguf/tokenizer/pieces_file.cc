@@ -12,7 +12,6 @@
 
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
-#include "transforms/to_gguf/tokenizer/sentencepiece_model.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {

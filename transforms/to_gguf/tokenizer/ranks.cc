@@ -6,12 +6,11 @@
 // Behind the last rank come special tokens: those that tokenizer_config.json names under their
 // numbers, others as <|reserved_token_i|>, up to vocab_size. A merge is what a token splits into
 // when only lower ranks are merged; tokens that split into more than two have none.
-#include "transforms/to_gguf/tokenizer/ranks.h"
-
 #include <array>
 #include <map>
 #include <unordered_map>
 
+#include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {

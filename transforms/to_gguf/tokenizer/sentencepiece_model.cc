@@ -1,15 +1,113 @@
-#include "transforms/to_gguf/tokenizer/sentencepiece_model.h"
-
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <tuple>
 
 #include "core/base/utf8.h"
+#include "core/io/cursor.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 #include "transforms/to_gguf/tokenizer/byte_fallback.h"
-#include "transforms/to_gguf/tokenizer/protobuf.h"
+#include "transforms/to_gguf/tokenizer/pieces_file.h"
 
 namespace ckpt {
+
+// Fields of a protocol buffer message, read without trust.
+//
+//   message   (key, value) (key, value) ...      key = number << 3 | wire type
+//   wire type 0: varint    1: 8 bytes    2: length as a varint, bytes    5: 4 bytes
+//
+// Source: protobuf.dev/programming-guides/encoding. A varint has ten bytes at most; groups (wire
+// types 3 and 4) are not read, no file of interest has them.
+
+enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+struct ProtoField {
+  uint32_t number = 0;
+  WireType type = WireType::kVarint;
+  uint64_t value = 0;  // the number or its bits; of kBytes: how many follow, all there
+};
+
+// One message, from where `cursor` stands. Bytes of a field are left to the caller, who takes or
+// skips them before the next field.
+class ProtoMessage {
+ public:
+  // Requires: `size_bytes` are left.
+  ProtoMessage(Cursor& cursor, uint64_t size_bytes)
+      : cursor_(cursor), end_(cursor.position_bytes() + size_bytes) {}
+
+  bool has_more() const { return cursor_.position_bytes() < end_; }
+  // Fails: kCorrupt: cut short, a wire type that is not known, a length beyond the message.
+  Result<ProtoField> next();
+
+ private:
+  Result<uint64_t> varint();
+  Status expect_bytes(uint64_t count) const;
+
+  Cursor& cursor_;
+  uint64_t end_;
+};
+
+namespace {
+
+constexpr int kMaxVarintBytes = 10;
+constexpr uint64_t kMaxFieldNumber = (1u << 29) - 1;
+
+}  // namespace
+
+Status ProtoMessage::expect_bytes(uint64_t count) const {
+  const uint64_t left = end_ - cursor_.position_bytes();
+  if (count <= left) return {};
+  return fail(ErrorCode::kCorrupt, "at byte {}: {} bytes are left of the message; expected {}",
+              cursor_.position_bytes(), left, count);
+}
+
+Result<uint64_t> ProtoMessage::varint() {
+  const uint64_t start = cursor_.position_bytes();
+  uint64_t out = 0;
+  for (int i = 0; i < kMaxVarintBytes; ++i) {
+    CKPT_TRY(expect_bytes(1));
+    CKPT_ASSIGN(const uint8_t byte, cursor_.u8());
+    out |= static_cast<uint64_t>(byte & 0x7F) << (7 * i);
+    if (byte < 0x80) return out;
+  }
+  return fail(ErrorCode::kCorrupt, "at byte {}: a number of more than {} bytes", start,
+              kMaxVarintBytes);
+}
+
+Result<ProtoField> ProtoMessage::next() {
+  const uint64_t start = cursor_.position_bytes();
+  CKPT_ASSIGN(const uint64_t key, varint());
+  const uint64_t number = key >> 3;
+  if (number == 0 || number > kMaxFieldNumber) {
+    return fail(ErrorCode::kCorrupt, "at byte {}: field number {}; expected 1 to {}", start, number,
+                kMaxFieldNumber);
+  }
+  ProtoField field{static_cast<uint32_t>(number), static_cast<WireType>(key & 7)};
+  switch (field.type) {
+    case WireType::kVarint: {
+      CKPT_ASSIGN(field.value, varint());
+      return field;
+    }
+    case WireType::kFixed64: {
+      CKPT_TRY(expect_bytes(8));
+      CKPT_ASSIGN(field.value, cursor_.u64());
+      return field;
+    }
+    case WireType::kBytes: {
+      CKPT_ASSIGN(field.value, varint());
+      CKPT_TRY(expect_bytes(field.value));
+      return field;
+    }
+    case WireType::kFixed32: {
+      CKPT_TRY(expect_bytes(4));
+      CKPT_ASSIGN(field.value, cursor_.u32());
+      return field;
+    }
+  }
+  return fail(ErrorCode::kCorrupt, "at byte {}: field {} has wire type {}; expected 0, 1, 2 or 5",
+              start, number, key & 7);
+}
+
 namespace {
 
 constexpr uint64_t kBytePieces = 256;

@@ -8,7 +8,6 @@
 
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
-#include "transforms/to_gguf/tokenizer/chat.h"
 
 namespace ckpt {
 namespace {

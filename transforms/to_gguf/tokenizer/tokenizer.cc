@@ -6,7 +6,6 @@
 #include "transforms/to_gguf/tokenizer/byte_fallback.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
-#include "transforms/to_gguf/tokenizer/ranks.h"
 #include "transforms/to_gguf/tokenizer/special.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 

@@ -15,8 +15,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/model/transform.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
 
@@ -50,5 +52,16 @@ struct TokenizerOptions {
 // vocab_size or `most_tokens`, before they are made.
 Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
                           const Context& context, Metadata& metadata);
+
+// Vocabulary of tiktoken.model: tokens and their ranks.
+
+// Tokens and merges of tiktoken.model, which must be there. `config` is tokenizer_config.json;
+// without a vocab_size, no special tokens. Fails: kCorrupt, naming the line; as token_count().
+struct RankedVocabulary {
+  Vocabulary vocabulary;
+  std::vector<std::string> merges;
+};
+Result<RankedVocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
+                                    const TokenizerOptions& options);
 
 }  // namespace ckpt

@@ -7,7 +7,6 @@
 
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
-#include "transforms/to_gguf/tokenizer/tokenizer.h"
 
 namespace ckpt {
 
@@ -20,6 +19,8 @@ enum class TokenType : int32_t {
   kUnused = 5,
   kByte = 6,
 };
+
+struct TokenizerOptions;  // tokenizer.h
 
 inline constexpr uint64_t kMaxTokens = 16'000'000;
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "transforms/to_mmproj/model.h"
+#include "transforms/to_mmproj/families/model.h"
 
 namespace ckpt {
 

@@ -7,8 +7,7 @@
 #include <sstream>
 
 #include "quantizers/quantizers.h"
-#include "transforms/hf/yaml.h"
-#include "transforms/to_gguf/general/names.h"
+#include "transforms/facts/yaml.h"
 
 namespace ckpt {
 namespace {

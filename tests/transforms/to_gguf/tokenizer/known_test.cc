@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "tests/support/files.h"
+#include "transforms/facts/byte_level_bpe.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
-#include "transforms/tokenizer/byte_level_bpe.h"
 
 namespace ckpt {
 namespace {

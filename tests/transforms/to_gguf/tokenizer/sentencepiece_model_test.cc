@@ -1,9 +1,8 @@
 // Reading tokenizer.model: what is taken from it, and what is refused, in one sentence.
-#include "transforms/to_gguf/tokenizer/sentencepiece_model.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/transforms/to_gguf/tokenizer/sentencepiece.h"
+#include "transforms/to_gguf/tokenizer/pieces_file.h"
 
 namespace ckpt {
 using namespace sentencepiece_test;

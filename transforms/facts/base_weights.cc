@@ -1,0 +1,67 @@
+#include "transforms/facts/base_weights.h"
+
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+
+std::string input_key(std::string_view module) {
+  std::string out(module);
+  constexpr std::string_view kWrapper = "language_model.";
+  const size_t at = out.find(kWrapper);
+  if (at != std::string::npos && (at == 0 || out[at - 1] == '.')) out.erase(at, kWrapper.size());
+  return out;
+}
+
+Result<BaseWeights> BaseWeights::open(const std::string& folder, const Context& context) {
+  if (!context.open) return fail(ErrorCode::kUsage, "base: no other checkpoint can be opened here");
+  BaseWeights out;
+  out.folder_ = folder;
+  CKPT_ASSIGN(out.checkpoint_, in("base", context.open(folder)));
+  const std::vector<Tensor>& tensors = out.checkpoint_.tensors;
+  if (const Tensor* quantized = out.checkpoint_.first_with_scales()) {
+    return fail(ErrorCode::kUsage,
+                "base: {}: tensor '{}' is {}; expected the floats that IN was made from", folder,
+                quantized->name, quantized->codec->name);
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].is_plain_float()) out.positions_.emplace(input_key(tensors[i].name), i);
+  }
+  if (!out.positions_.empty()) return out;
+  return fail(ErrorCode::kUsage, "base: {}: no weights of floats", folder);
+}
+
+const Tensor* BaseWeights::find_tensor(std::string_view name) const {
+  const auto found = positions_.find(input_key(name));
+  return found == positions_.end() ? nullptr : &checkpoint_.tensors[found->second];
+}
+
+// "….experts.3.up_proj": rows of "….experts.gate_up_proj" [E, 2I, H] or "….down_proj" [E, H, I].
+std::optional<Tensor> BaseWeights::find_expert(std::string_view module) const {
+  const auto expert = expert_name(module);
+  if (!expert) return std::nullopt;
+  const std::string_view word = expert->rest;
+  const bool is_down = word == "down_proj";
+  if (!is_down && word != "gate_proj" && word != "up_proj") return std::nullopt;
+  const Tensor* stack =
+      find_tensor(fmt::format("{}{}", expert->front, is_down ? "down_proj" : "gate_up_proj"));
+  if (stack == nullptr || stack->shape.size() != 3 || expert->number >= stack->shape[0]) {
+    return std::nullopt;
+  }
+  const uint64_t rows = is_down ? stack->shape[1] : stack->shape[1] / 2;
+  const uint64_t first = expert->number * stack->shape[1] + (word == "up_proj" ? rows : 0);
+  auto taken = take_rows(*stack, first, rows);
+  return taken ? std::optional(std::move(*taken)) : std::nullopt;
+}
+
+std::optional<Tensor> BaseWeights::find(std::string_view module,
+                                        const std::vector<uint64_t>& shape) const {
+  std::optional<Tensor> out;
+  if (const Tensor* found = find_tensor(fmt::format("{}.weight", module))) {
+    out = *found;
+  } else {
+    out = find_expert(module);
+  }
+  return out && out->shape == shape ? out : std::nullopt;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,112 @@
+#include "transforms/facts/norm_readers.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+// Beginnings of model types.
+constexpr std::string_view kKnown[] = {"llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma"};
+// Layers in which more happens between norm and linear, or between two linears.
+constexpr std::string_view kOthers[] = {"llama4", "gemma3n", "gemma4", "mistral4"};
+constexpr std::string_view kOnePlus[] = {"qwen3_5", "qwen3_next", "gemma"};
+
+constexpr std::string_view kAttention[] = {
+    "self_attn.q_proj",        "self_attn.k_proj",         "self_attn.v_proj",
+    "linear_attn.in_proj_qkv", "linear_attn.in_proj_z",    "linear_attn.in_proj_a",
+    "linear_attn.in_proj_b",   "linear_attn.in_proj_qkvz", "linear_attn.in_proj_ba"};
+constexpr std::string_view kMlp[] = {"mlp.gate_proj",
+                                     "mlp.up_proj",
+                                     "mlp.gate",
+                                     "mlp.shared_expert_gate",
+                                     "mlp.shared_expert.gate_proj",
+                                     "mlp.shared_expert.up_proj",
+                                     "block_sparse_moe.gate"};
+// Of every expert.
+constexpr std::string_view kExpertInputs[] = {"gate_proj", "up_proj", "w1", "w3"};
+
+bool starts_with_any(std::string_view name, std::span<const std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view each) { return name.starts_with(each); });
+}
+
+void add_experts(const TensorIndex& index, const std::string& parent, NormReaders& out) {
+  for (const std::string_view group : {"mlp.experts.", "block_sparse_moe.experts."}) {
+    for (const std::string& name : index.starting_with(parent + std::string(group))) {
+      if (!name.ends_with(kWeight)) continue;
+      const std::string module = module_of(name);
+      const std::string word(last_word(module));
+      const auto& inputs = kExpertInputs;
+      if (std::find(std::begin(inputs), std::end(inputs), word) != std::end(inputs)) {
+        out.readers.push_back(module);
+      }
+    }
+  }
+}
+
+NormReaders readers_of(const TensorIndex& index, const std::string& parent, std::string_view norm,
+                       std::span<const std::string_view> names) {
+  NormReaders out{parent + std::string(norm), {}};
+  for (const std::string_view name : names) {
+    const std::string module = parent + std::string(name);
+    if (index.has(module + std::string(kWeight))) out.readers.push_back(module);
+  }
+  return out;
+}
+
+}  // namespace
+
+TensorIndex::TensorIndex(const std::vector<Tensor>& tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) positions_.emplace(tensors[i].name, i);
+}
+
+int64_t TensorIndex::find(std::string_view name) const {
+  const auto found = positions_.find(name);
+  return found == positions_.end() ? -1 : static_cast<int64_t>(found->second);
+}
+
+std::vector<std::string> TensorIndex::starting_with(std::string_view prefix) const {
+  std::vector<std::string> out;
+  for (auto at = positions_.lower_bound(prefix);
+       at != positions_.end() && at->first.starts_with(prefix); ++at) {
+    out.push_back(at->first);
+  }
+  return out;
+}
+
+bool has_known_layers(std::string_view model_type) {
+  return starts_with_any(model_type, kKnown) && !starts_with_any(model_type, kOthers);
+}
+
+bool adds_one_to_norms(std::string_view model_type) {
+  return starts_with_any(model_type, kOnePlus) && !model_type.starts_with("gemma3n") &&
+         !model_type.starts_with("gemma4");
+}
+
+std::vector<NormReaders> find_norm_readers(const TensorIndex& index, std::string_view model_type) {
+  std::vector<NormReaders> out;
+  if (!has_known_layers(model_type)) return out;
+  constexpr std::string_view kFirst = "input_layernorm.weight";
+  for (const std::string& name : index.starting_with("")) {
+    if (!name.ends_with(kFirst)) continue;
+    const std::string parent = name.substr(0, name.size() - kFirst.size());
+    out.push_back(readers_of(index, parent, "input_layernorm", kAttention));
+    // Gemma 2 and 3 have norms behind attention and MLP too: the name says where it stands.
+    const bool is_sandwich = index.has(parent + "pre_feedforward_layernorm.weight");
+    const std::string_view second =
+        is_sandwich ? "pre_feedforward_layernorm" : "post_attention_layernorm";
+    if (!index.has(parent + std::string(second) + std::string(kWeight))) continue;
+    out.push_back(readers_of(index, parent, second, kMlp));
+    add_experts(index, parent, out.back());
+    const std::string stack = parent + "mlp.experts.gate_up_proj";
+    if (index.has(stack)) out.back().readers.push_back(stack);
+  }
+  std::erase_if(out, [](const NormReaders& norm) { return norm.readers.empty(); });
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,59 @@
+#include "transforms/facts/qat_quantizers.h"
+
+#include <algorithm>
+
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+// Of quantizers that keep more than a maximum.
+constexpr std::string_view kOtherStates[] = {"._pre_quant_scale", "._amax_post",    "._amax_pre",
+                                             "._scale",           "._double_scale", "._bias_value"};
+
+}  // namespace
+
+bool is_quantizer(std::string_view name) {
+  return name.find("_quantizer.") != std::string_view::npos ||
+         name.find("_weight_quantizers.") != std::string_view::npos;
+}
+
+Status refuse_other_quantizers(const Tensor& tensor) {
+  if (!ends_with_any(tensor.name, kOtherStates) &&
+      tensor.name.find("svdquant_lora") == std::string::npos) {
+    return {};
+  }
+  return fail_with_hint(ErrorCode::kUnsupported, "exporting it with ModelOpt",
+                        "a quantizer of AWQ, SVDQuant, LSQ or packed weights; expected one "
+                        "that has an _amax alone");
+}
+
+Status drop_quantizers(Checkpoint& checkpoint, const GlobList& keep, const Context& context) {
+  std::vector<Tensor> others;
+  std::string first;
+  size_t dropped = 0;
+  for (Tensor& tensor : checkpoint.tensors) {
+    if (!is_quantizer(tensor.name) || keep.matches_any(tensor.name)) {
+      others.push_back(std::move(tensor));
+      continue;
+    }
+    CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), refuse_other_quantizers(tensor)));
+    if (dropped++ == 0) first = tensor.name;
+  }
+  const size_t states = std::erase_if(checkpoint.documents, [](const Document& document) {
+    return document.path == kModeloptStateName;
+  });
+  checkpoint.tensors = std::move(others);
+  if (dropped > 0) {
+    context.note(
+        fmt::format("{} quantizer tensors of a training with fake quantization are left "
+                    "out (the first: '{}'); the weights are whole without them",
+                    dropped, first));
+  }
+  if (states > 0) {
+    context.note(fmt::format("{} is left out: it is about those quantizers", kModeloptStateName));
+  }
+  return {};
+}
+
+}  // namespace ckpt

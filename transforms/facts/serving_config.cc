@@ -1,0 +1,196 @@
+#include "transforms/facts/serving_config.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/model/json_documents.h"
+#include "core/model/transform.h"
+#include "models/models.h"
+#include "transforms/facts/older_fields.h"
+#include "transforms/facts/torch_dtype.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kConfig = "config.json";
+constexpr std::string_view kGeneration = "generation_config.json";
+
+// The text model's level.
+JsonText& text_level(JsonText& config) {
+  JsonText* inner = config.find("text_config");
+  return inner != nullptr && inner->is_object() ? *inner : config;
+}
+
+// n when exactly every n-th layer has full attention; SGLang derives the others from it.
+std::optional<uint64_t> interval_of(const JsonText& types) {
+  if (!types.is_array()) return std::nullopt;
+  const auto& items = types.items();
+  const auto is_full = [&](size_t layer) { return items[layer].as_text() == "full_attention"; };
+  size_t first = 0;
+  while (first < items.size() && !is_full(first)) ++first;
+  if (first == items.size()) return std::nullopt;
+  for (size_t layer = 0; layer < items.size(); ++layer) {
+    if (is_full(layer) != ((layer + 1) % (first + 1) == 0)) return std::nullopt;
+  }
+  return first + 1;
+}
+
+void add_interval(JsonText& text) {
+  const auto type = text.find_text("model_type");
+  if (!type || !type->starts_with("qwen3_5")) return;
+  const JsonText* types = text.find("layer_types");
+  if (types == nullptr || text.find("full_attention_interval") != nullptr) return;
+  const auto interval = interval_of(*types);
+  if (interval) text.set_sorted("full_attention_interval", JsonText::number(*interval));
+}
+
+// The first of these types that a plain weight has; empty when there are none.
+std::string_view dtype_of(const Checkpoint& checkpoint) {
+  std::set<std::string_view> found;
+  for (const Tensor& tensor : checkpoint.tensors) found.insert(torch_name(*tensor.codec));
+  for (const std::string_view name : {"bfloat16", "float16", "float32"}) {
+    if (found.contains(name)) return name;
+  }
+  return {};
+}
+
+void add_dtype(JsonText& config, const Checkpoint& checkpoint) {
+  if (says_dtype(config) || says_dtype(text_level(config))) return;
+  const std::string_view dtype = dtype_of(checkpoint);
+  if (!dtype.empty()) config.set_sorted("dtype", JsonText::text(dtype));
+}
+
+// `type` is the older name of `rope_type`.
+void mend_rope(JsonText& level) {
+  for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
+    JsonText* rope = level.find(key);
+    if (rope == nullptr || !rope->is_object()) continue;
+    const auto old_name = rope->find_text("type");
+    const auto new_name = rope->find_text("rope_type");
+    if (old_name && new_name && *old_name != *new_name) rope->remove("type");
+  }
+}
+
+// transformers 4.57 reads rope_theta beside the dictionary alone. Qwen3.5's class has none there.
+void add_theta(JsonText& level) {
+  const JsonText* rope = level.find("rope_scaling");
+  if (rope == nullptr || !rope->is_object()) rope = level.find("rope_parameters");
+  const JsonText* theta = rope == nullptr ? nullptr : rope->find("rope_theta");
+  const std::string type = level.find_text("model_type").value_or("");
+  if (theta == nullptr || level.find("rope_theta") != nullptr || type.starts_with("qwen3_5"))
+    return;
+  if (theta->token() == "10000.0" || theta->token() == "10000") return;  // every class's default
+  JsonText value = *theta;
+  level.set_sorted("rope_theta", std::move(value));
+}
+
+void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& context) {
+  const bool has_own_head = checkpoint.has_head();
+  JsonText* inner = text_level(config).find("tie_word_embeddings");
+  JsonText* outer = config.find("tie_word_embeddings");
+  const bool differ = inner != nullptr && outer != nullptr && !(*inner == *outer);
+  const JsonText* said = inner != nullptr ? inner : outer;
+  const bool is_untied =
+      said == nullptr ? ties_head_by_class(config) == false : said->as_boolean() == false;
+  const bool lacks_head = is_untied && !has_own_head;
+  if (checkpoint.tensors.empty() || !(differ || lacks_head)) return;
+  if (said == nullptr) {
+    text_level(config).set_sorted("tie_word_embeddings", JsonText::boolean(true));
+  }
+  for (JsonText* place : {inner, outer}) {
+    if (place != nullptr) *place = JsonText::boolean(!has_own_head);
+  }
+  context.note(fmt::format("tie_word_embeddings is {} now: there is {} lm_head.weight",
+                           !has_own_head, has_own_head ? "an" : "no"));
+}
+
+Status mend_config(Checkpoint& checkpoint, const Context& context) {
+  CKPT_ASSIGN(auto document, read_json(checkpoint, kConfig));
+  if (!document) return {};
+  JsonText& config = document->root;
+  add_interval(text_level(config));
+  add_dtype(config, checkpoint);
+  mend_rope(text_level(config));
+  add_older_fields(text_level(config));
+  mend_vision(config);
+  add_theta(text_level(config));
+  mend_tied(config, checkpoint, context);
+  write_json(checkpoint, kConfig, *document);
+  return {};
+}
+
+// The id of the tokenizer's eos_token.
+Result<std::optional<uint64_t>> chat_end(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const auto config, read_object(checkpoint, "tokenizer_config.json"));
+  CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
+  return config && tokenizer ? added_token_id(*config, *tokenizer, "eos_token") : std::nullopt;
+}
+
+void add_end(JsonText& generation, uint64_t id) {
+  JsonText* ends = generation.find("eos_token_id");
+  if (ends == nullptr || ends->is_null()) return;
+  if (ends->is_array()) {
+    const bool has = std::any_of(ends->items().begin(), ends->items().end(),
+                                 [&](const JsonText& item) { return item.as_whole() == id; });
+    if (!has) ends->items().insert(ends->items().begin(), JsonText::number(id));
+    return;
+  }
+  if (ends->as_whole() == id) return;
+  JsonText both = JsonText::array();
+  both.items() = {JsonText::number(id), *ends};
+  *ends = std::move(both);
+}
+
+void mend_sampling(JsonText& generation) {
+  const JsonText* sampled = generation.find("do_sample");
+  if (sampled != nullptr && sampled->as_boolean() == true) return;
+  for (const std::string_view key : {"top_k", "top_p", "temperature"}) {
+    const JsonText* value = generation.find(key);
+    const bool is_neutral = value == nullptr || value->is_null() ||
+                            (key != "top_k" && (value->token() == "1.0" || value->token() == "1"));
+    if (is_neutral) continue;
+    generation.set_sorted("do_sample", JsonText::boolean(true));
+    return;
+  }
+}
+
+Status mend_generation(Checkpoint& checkpoint) {
+  CKPT_ASSIGN(auto document, read_json(checkpoint, kGeneration));
+  if (!document) return {};
+  CKPT_ASSIGN(const auto end, chat_end(checkpoint));
+  if (end) add_end(document->root, *end);
+  mend_sampling(document->root);
+  write_json(checkpoint, kGeneration, *document);
+  return {};
+}
+
+}  // namespace
+
+std::optional<bool> ties_head_by_class(const JsonText& config) {
+  const JsonText* classes = config.find("architectures");
+  if (classes == nullptr || !classes->is_array() || classes->items().empty()) return std::nullopt;
+  const auto name = classes->items().front().as_text();
+  const ParameterTable* table = name ? table_of_architecture(*name) : nullptr;
+  if (table == nullptr || name->ends_with("Model")) return std::nullopt;
+  return ties_head_by_default(*table);
+}
+
+Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues&,
+                                  const Context& context) {
+  if (checkpoint.format == "gguf") {
+    return fail(ErrorCode::kUsage, "a GGUF has no config.json; this step is for folders");
+  }
+  CKPT_TRY(mend_config(checkpoint, context));
+  CKPT_TRY(mend_quantization_lists(checkpoint, context));
+  CKPT_TRY(mend_generation(checkpoint));
+  return checkpoint;
+}
+
+extern constinit const Transform kServingConfig{
+    "serving-config",
+    "says what servers look for: full_attention_interval, dtype, lists that fit the tensors",
+    {},
+    serving_config,
+    Touches::kNames};
+
+}  // namespace ckpt

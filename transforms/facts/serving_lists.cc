@@ -1,0 +1,205 @@
+// Quantization lists that say what the tensors are.
+//
+//   module            on disk     on the list      becomes
+//   X.mlp.gate        floats      no               every float module by its whole name, "mtp*"
+//   X.mlp.up_proj     codes       yes              taken off with the list it is on
+//   embed_out         floats      under that name  lm_head is listed beside it, a server's name
+//
+// vLLM takes an entry for any part of a name, SGLang for the whole name or one word of it; whole
+// names mean the same to both.
+// Source: vLLM vllm/model_executor/layers/quantization/modelopt.py (is_layer_excluded); SGLang
+// python/sglang/srt/layers/quantization/modelopt_quant.py (is_layer_excluded).
+#include <algorithm>
+
+#include "core/base/name_list.h"
+#include "core/model/json_documents.h"
+#include "core/model/tensor_names.h"
+#include "transforms/facts/quant_config.h"
+#include "transforms/facts/serving_config.h"
+
+namespace ckpt {
+namespace {
+
+struct Modules {
+  std::vector<std::string> plain, coded;  // linear ones
+};
+
+// Modules that vLLM calls by another name, which a list has to hold too: tensors are renamed, and
+// what is listed is not. Routers are quantized by none.
+// Source: vLLM 0.32 vllm/model_executor/models/transformers/{base,causal}.py, by which it runs
+// GPT-NeoX, and models/{granitemoehybrid,minimax_m2,stablelm}.py; of 0.17.1
+// models/starcoder2.py.
+struct OtherName {
+  std::string_view model_type, on_disk, in_server;
+};
+constexpr OtherName kOtherNames[] = {
+    {"gpt_neox", "embed_out", "lm_head"},          {"granitemoehybrid", ".mamba.", ".mixer."},
+    {"minimax_m2", ".block_sparse_moe.", ".mlp."}, {"stablelm", ".q_proj", ".qkv_proj"},
+    {"stablelm", ".gate_proj", ".gate_up_proj"},   {"starcoder2", ".q_proj", ".qkv_proj"}};
+
+std::string other_name(std::string name, std::string_view model_type) {
+  for (const OtherName& other : kOtherNames) {
+    const size_t at = name.find(other.on_disk);
+    if (other.model_type != model_type || at == name.npos || name.ends_with(".gate")) continue;
+    return name.replace(at, other.on_disk.size(), other.in_server);
+  }
+  return {};
+}
+
+bool is_linear(const Tensor& tensor) {
+  if (tensor.shape.size() != 2) return false;
+  // A norm has two axes where it has a row for each head (Command R).
+  constexpr std::string_view kOtherWeights[] = {"embed_tokens.weight", "pos_embed.weight",
+                                                "wte.weight", "wpe.weight", "norm.weight"};
+  return std::none_of(std::begin(kOtherWeights), std::end(kOtherWeights),
+                      [&](std::string_view other) { return tensor.name.ends_with(other); });
+}
+
+// The module of stacked experts, as vLLM calls it; empty for another tensor.
+std::string stack_of(const Tensor& tensor) {
+  if (tensor.shape.size() != 3) return {};
+  const size_t experts = tensor.name.find(".experts.");
+  if (experts != tensor.name.npos) return tensor.name.substr(0, experts + 8);
+  constexpr std::string_view kGranite = ".block_sparse_moe.";
+  const size_t block = tensor.name.find(kGranite);
+  if (block == tensor.name.npos) return {};
+  return tensor.name.substr(0, block + kGranite.size()) + "experts";
+}
+
+Modules modules_of(const Checkpoint& checkpoint, std::string_view model_type) {
+  Modules out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    std::string name = stack_of(tensor);
+    if (name.empty()) {
+      if (!tensor.name.ends_with(kWeight) || !is_linear(tensor)) continue;
+      name = module_of(tensor.name);
+    }
+    // Codes whose scales a step before makes anew stand as plain bytes in a plan.
+    const bool is_coded = tensor.has_scales() || plain_dtype(*tensor.codec) == Dtype::kU8;
+    std::vector<std::string>& modules = is_coded ? out.coded : out.plain;
+    if (std::string other = other_name(name, model_type); !other.empty()) {
+      modules.push_back(std::move(other));
+    }
+    modules.push_back(std::move(name));
+  }
+  std::sort(out.plain.begin(), out.plain.end());
+  return out;
+}
+
+// As the laxer reader has it: any part of the name, or a pattern.
+bool fits(const NameList& list, const Modules& modules) {
+  const auto listed = [&](const std::string& name) {
+    return list.holds_part_of(name) || list.matches(name);
+  };
+  return std::all_of(modules.plain.begin(), modules.plain.end(), listed) &&
+         std::none_of(modules.coded.begin(), modules.coded.end(), listed);
+}
+
+// Whole names; trees that are of floats altogether by their roots. A head that is listed stays so
+// where it is the embedding: vLLM 0.32 quantizes it otherwise.
+std::vector<std::string> explicit_list(const Modules& modules,
+                                       const std::vector<std::string>& before) {
+  std::vector<std::string> out;
+  const auto is_coded_below = [&](std::string_view root) {
+    return std::any_of(modules.coded.begin(), modules.coded.end(),
+                       [&](const std::string& name) { return name.starts_with(root); });
+  };
+  const bool is_mtp_coded = is_coded_below("mtp.");
+  const bool is_visual_coded = is_coded_below("model.visual.");
+  // Names are sorted, so those of one tree follow each other.
+  const auto add = [&](std::string name) {
+    if (out.empty() || out.back() != name) out.push_back(std::move(name));
+  };
+  std::vector<std::string> plain = modules.plain;
+  const auto is_coded = [&](const std::string& name) {
+    return std::find(modules.coded.begin(), modules.coded.end(), name) != modules.coded.end();
+  };
+  for (const std::string& name : before) {
+    if (name.ends_with("lm_head") && !is_coded(name)) plain.push_back(name);
+  }
+  std::sort(plain.begin(), plain.end());
+  for (const std::string& name : plain) {
+    if (name.starts_with("mtp.") && !is_mtp_coded) {
+      add("mtp*");
+    } else if (name.starts_with("model.visual.") && !is_visual_coded) {
+      add("model.visual*");
+    } else {
+      add(name);
+    }
+  }
+  return out;
+}
+
+bool has_cache_scales(const Checkpoint& checkpoint) {
+  return std::any_of(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(), [](const Tensor& tensor) {
+        return tensor.name.ends_with(".k_scale") || tensor.name.ends_with(".v_scale");
+      });
+}
+
+// Whether a step before this one quantizes: what is said of the cache was asked for then.
+bool is_made_now(const Checkpoint& checkpoint) {
+  return std::any_of(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(),
+      [](const Tensor& tensor) { return !tensor.is_stored() && !plain_dtype(*tensor.codec); });
+}
+
+// Sets what `wanted` has, leaves all else as it is.
+void edit_embedded(JsonText& config, const QuantConfig& wanted) {
+  JsonText* said = config.find("quantization_config");
+  if (said == nullptr || !said->is_object() || said->find("quant_algo") == nullptr) {
+    config.set("quantization_config", make_quantization_config(wanted));
+    return;
+  }
+  if (!said->find_text("quant_method")) said->set("quant_method", JsonText::text("modelopt"));
+  if (wanted.exclude_modules) said->set("ignore", JsonText::texts(*wanted.exclude_modules));
+  if (!wanted.kv_cache_algo) said->remove("kv_cache_scheme");
+}
+
+void edit_own(JsonText& own, const QuantConfig& wanted) {
+  JsonText* said = own.find("quantization");
+  if (said == nullptr) return;
+  if (wanted.exclude_modules) {
+    said->set("exclude_modules", JsonText::texts(*wanted.exclude_modules));
+  }
+  if (wanted.algo.group_size && said->find("group_size") == nullptr) {
+    said->set("group_size", JsonText::number(*wanted.algo.group_size));
+  }
+  if (!wanted.kv_cache_algo) said->set("kv_cache_quant_algo", JsonText::null());
+}
+
+}  // namespace
+
+Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context) {
+  CKPT_ASSIGN(std::optional<QuantConfig> said, read_quant_config(checkpoint));
+  if (!said) return {};
+  QuantConfig wanted = *said;
+  CKPT_ASSIGN(auto config, read_json(checkpoint, "config.json"));
+  const std::string model_type =
+      config ? config->root.find_text("model_type").value_or("") : std::string();
+  const Modules modules = modules_of(checkpoint, model_type);
+  const auto before = wanted.exclude_modules.value_or(std::vector<std::string>());
+  if (wanted.algo.name != kMixedPrecision && !modules.coded.empty() &&
+      !fits(NameList(before), modules)) {
+    wanted.exclude_modules = explicit_list(modules, before);
+    context.note(
+        fmt::format("the list of modules that are not quantized is written anew: {} entries",
+                    wanted.exclude_modules->size()));
+  }
+  if (wanted.algo.name == "NVFP4" && !wanted.algo.group_size) wanted.algo.group_size = 16;
+  if (wanted.kv_cache_algo && !has_cache_scales(checkpoint) && !is_made_now(checkpoint)) {
+    context.note(fmt::format("the KV cache is no longer said to be {}: it has no scales",
+                             *wanted.kv_cache_algo));
+    wanted.kv_cache_algo.reset();
+  }
+  for (const std::string_view path : {std::string_view("config.json"), kQuantConfigName}) {
+    CKPT_ASSIGN(auto document, read_json(checkpoint, path));
+    if (!document) continue;
+    path == kQuantConfigName ? edit_own(document->root, wanted)
+                             : edit_embedded(document->root, wanted);
+    write_json(checkpoint, path, *document);
+  }
+  return {};
+}
+
+}  // namespace ckpt

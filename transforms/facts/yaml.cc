@@ -1,0 +1,241 @@
+#include "transforms/facts/yaml.h"
+
+#include <yaml.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint32_t kMaxYamlDepth = 32;
+constexpr size_t kMaxYamlValues = 4'000'000;  // as they are written
+// What anchors keep and aliases repeat: a few lines can ask for billions of values, or for a long
+// text as often. Counted before it is made: what a value takes, and its text.
+constexpr size_t kMaxYamlCopiedBytes = size_t{8} << 20;
+constexpr size_t kYamlValueBytes = 128;
+
+class YamlEvent {
+ public:
+  YamlEvent() = default;
+  ~YamlEvent() { yaml_event_delete(&event_); }
+  YamlEvent(const YamlEvent&) = delete;
+  YamlEvent& operator=(const YamlEvent&) = delete;
+
+  yaml_event_t* get() { return &event_; }
+  yaml_event_type_t type() const { return event_.type; }
+  size_t line() const { return event_.start_mark.line + 1; }
+  std::string_view scalar() const {
+    const auto& scalar = event_.data.scalar;
+    return {reinterpret_cast<const char*>(scalar.value), scalar.length};
+  }
+  bool has_tag() const {
+    return (type() == YAML_SCALAR_EVENT && event_.data.scalar.tag != nullptr) ||
+           (type() == YAML_SEQUENCE_START_EVENT && event_.data.sequence_start.tag != nullptr) ||
+           (type() == YAML_MAPPING_START_EVENT && event_.data.mapping_start.tag != nullptr);
+  }
+  bool is_plain() const { return event_.data.scalar.style == YAML_PLAIN_SCALAR_STYLE; }
+  // What "&NAME" before a value or "*NAME" says; empty without one.
+  std::string name() const {
+    const yaml_char_t* text =
+        type() == YAML_ALIAS_EVENT            ? event_.data.alias.anchor
+        : type() == YAML_SCALAR_EVENT         ? event_.data.scalar.anchor
+        : type() == YAML_SEQUENCE_START_EVENT ? event_.data.sequence_start.anchor
+        : type() == YAML_MAPPING_START_EVENT  ? event_.data.mapping_start.anchor
+                                              : nullptr;
+    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+  }
+
+ private:
+  yaml_event_t event_{};
+};
+
+JsonValue yaml_scalar(const YamlEvent& event) {
+  const std::string_view text = event.scalar();
+  const bool is_null =
+      text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+  return event.is_plain() && is_null ? JsonValue() : JsonValue(std::string(text));
+}
+
+// A text that plain YAML takes for a number or a truth value, or may.
+bool is_no_plain_text(std::string_view text) {
+  constexpr std::string_view kWords[] = {"true", "false", "yes", "no", "on",
+                                         "off",  "null",  "~",   ""};
+  const std::string word = lower_case(text);
+  if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return true;
+  const size_t digit = text.find_first_not_of("+-.");
+  return digit != text.npos && text[digit] >= '0' && text[digit] <= '9';
+}
+
+class YamlReader {
+ public:
+  explicit YamlReader(std::string_view text, bool is_strict = false) : is_strict_(is_strict) {
+    if (yaml_parser_initialize(&parser_) == 0) return;
+    is_ready_ = true;
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
+                                 text.size());
+  }
+  ~YamlReader() {
+    if (is_ready_) yaml_parser_delete(&parser_);
+  }
+  YamlReader(const YamlReader&) = delete;
+  YamlReader& operator=(const YamlReader&) = delete;
+
+  // The first document of the text; null without one.
+  Result<JsonValue> document() {
+    CKPT_ASSIGN(auto out, next_document());
+    return out ? std::move(*out) : JsonValue();
+  }
+
+  Result<std::vector<JsonValue>> documents() {
+    std::vector<JsonValue> out;
+    for (;;) {
+      CKPT_ASSIGN(auto one, next_document());
+      if (!one) return out;
+      out.push_back(std::move(*one));
+      anchors_.clear();  // a document's names are its own
+    }
+  }
+
+ private:
+  // nullopt behind the last.
+  Result<std::optional<JsonValue>> next_document() {
+    for (;;) {
+      YamlEvent event;
+      CKPT_TRY(next(event));
+      if (event.type() == YAML_STREAM_END_EVENT) return std::optional<JsonValue>();
+      if (event.type() == YAML_STREAM_START_EVENT || event.type() == YAML_DOCUMENT_START_EVENT) {
+        continue;
+      }
+      CKPT_ASSIGN(JsonValue out, value(event, 0));
+      YamlEvent behind;
+      CKPT_TRY(next(behind));
+      return std::optional(std::move(out));
+    }
+  }
+
+  Status next(YamlEvent& event) {
+    if (!is_ready_) return fail(ErrorCode::kIo, "no memory for YAML");
+    if (yaml_parser_parse(&parser_, event.get()) != 0) return {};
+    const size_t line = parser_.problem_mark.line + 1;
+    return fail(ErrorCode::kUnsupported, "line {}: {}", line,
+                parser_.problem == nullptr ? "no YAML" : parser_.problem);
+  }
+
+  // The value that `event` begins.
+  Result<JsonValue> value(const YamlEvent& event, uint32_t depth) {
+    if (depth > kMaxYamlDepth) return wrong(event, "nested too deeply");
+    if (++values_ > kMaxYamlValues) return wrong(event, "too many values");
+    CKPT_TRY(check_strict(event));
+    const std::string name = event.name();
+    if (event.type() == YAML_ALIAS_EVENT) return repeated(event, name);
+    const size_t before = bytes_;
+    bytes_ += kYamlValueBytes;
+    if (event.type() == YAML_SCALAR_EVENT) bytes_ += event.scalar().size();
+    Result<JsonValue> out = event.type() == YAML_SCALAR_EVENT           ? yaml_scalar(event)
+                            : event.type() == YAML_SEQUENCE_START_EVENT ? list(depth)
+                                                                        : map(depth);
+    if (!out || name.empty()) return out;
+    CKPT_TRY(count_copy(event, bytes_ - before));
+    anchors_[name] = {*out, bytes_ - before};
+    return out;
+  }
+
+  Result<JsonValue> list(uint32_t depth) {
+    JsonValue out = JsonValue::array();
+    for (;;) {
+      YamlEvent event;
+      CKPT_TRY(next(event));
+      if (event.type() == YAML_SEQUENCE_END_EVENT) return out;
+      CKPT_ASSIGN(JsonValue item, value(event, depth + 1));
+      out.push_back(std::move(item));
+    }
+  }
+
+  Result<JsonValue> map(uint32_t depth) {
+    JsonValue out = JsonValue::object();
+    for (;;) {
+      YamlEvent event;
+      CKPT_TRY(next(event));
+      if (event.type() == YAML_MAPPING_END_EVENT) return out;
+      if (event.type() != YAML_SCALAR_EVENT) return wrong(event, "a key that is no text");
+      const std::string key(event.scalar());
+      bytes_ += key.size();
+      CKPT_TRY(check_strict(event));
+      if (is_strict_ && out.contains(key)) return wrong(event, "a key that is there already");
+      if (is_strict_ && key == "<<") return wrong(event, "a merge (<<), which is not read");
+      YamlEvent behind;
+      CKPT_TRY(next(behind));
+      CKPT_ASSIGN(out[key], value(behind, depth + 1));
+    }
+  }
+
+  Result<JsonValue> repeated(const YamlEvent& event, const std::string& name) {
+    const auto found = anchors_.find(name);
+    if (found == anchors_.end()) return wrong(event, "an alias of nothing before it");
+    CKPT_TRY(count_copy(event, found->second.second));
+    bytes_ += found->second.second;
+    return found->second.first;
+  }
+
+  Status count_copy(const YamlEvent& event, size_t bytes) {
+    copied_bytes_ += bytes;
+    if (copied_bytes_ <= kMaxYamlCopiedBytes) return {};
+    return fail(ErrorCode::kUnsupported, "line {}: anchors and aliases repeat more than {} bytes",
+                event.line(), kMaxYamlCopiedBytes);
+  }
+
+  Status check_strict(const YamlEvent& event) const {
+    if (!is_strict_) return {};
+    if (event.has_tag()) return wrong(event, "a tag, which is not read");
+    if (event.type() == YAML_SCALAR_EVENT && !event.is_plain() &&
+        is_no_plain_text(event.scalar())) {
+      return wrong(event, "a number or a truth value in quotes; expected it without them");
+    }
+    return {};
+  }
+
+  static Failure wrong(const YamlEvent& event, const char* what) {
+    return fail(ErrorCode::kUnsupported, "line {}: {}", event.line(), what);
+  }
+
+  yaml_parser_t parser_{};
+  bool is_ready_ = false;
+  bool is_strict_;
+  size_t values_ = 0, bytes_ = 0, copied_bytes_ = 0;
+  std::map<std::string, std::pair<JsonValue, size_t>> anchors_;  // with the bytes of each
+};
+
+}  // namespace
+
+std::optional<std::string> front_matter(std::string_view card) {
+  std::string out;
+  bool first = true;
+  while (!card.empty()) {
+    const size_t end = std::min(card.find('\n'), card.size());
+    std::string_view line = card.substr(0, end);
+    card.remove_prefix(std::min(end + 1, card.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (first && line != "---") return std::nullopt;
+    if (!first && line == "---") break;
+    if (!first) {
+      // YAML has no tabs; cards do.
+      for (const char c : line) out += c == '\t' ? std::string("  ") : std::string(1, c);
+      out += '\n';
+    }
+    first = false;
+  }
+  if (first) return std::nullopt;
+  return out;
+}
+
+Result<JsonValue> parse_yaml(std::string_view text) { return YamlReader(text).document(); }
+
+Result<std::vector<JsonValue>> parse_strict_yaml(std::string_view text) {
+  return YamlReader(text, true).documents();
+}
+
+}  // namespace ckpt

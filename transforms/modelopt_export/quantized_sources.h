@@ -1,0 +1,115 @@
+// Weights that are quantized already when an export begins.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/json/json_edit.h"
+#include "transforms/facts/quant_statement.h"
+#include "transforms/modelopt_export/options.h"
+#include "transforms/modelopt_export/select.h"
+#include "transforms/packed/second_rounding.h"
+
+namespace ckpt {
+
+// Weights that are MXFP4 already and become NVFP4 or FP8: their codes are kept where that is exact.
+//
+//   gpt-oss               P_blocks, P_scales [E, N, K/32]      ──▶  P [E, K, N], one stack
+//   compressed-tensors    P.weight_packed, P.weight_scale      ──▶  P.weight
+//
+// NVFP4: tensor scale 2^(K - 8), block scales 2^(k - K + 8) (core/model/mxfp4_blocks.h). FP8:
+// tensor scale 2^(K - 6), which holds the blocks from 2^(K - 14) on. Blocks that lie too far below
+// the largest one are rounded and counted. Source: NVIDIA Model-Optimizer
+// examples/hf_ptq/cast_mxfp4_to_nvfp4.py.
+
+// Weights of MXFP4 as tensors that export takes, and no statement about them in the documents.
+// Others as they are. Fails: kCorrupt: parts that do not fit each other.
+Result<Checkpoint> take_mxfp4(Checkpoint checkpoint, const ExportOptions& options,
+                              const Context& context);
+
+// Fails: kUsage: the statement that goes declares a cache, and `options` do not.
+Status check_said_cache(const QuantStatement& statement, const ExportOptions& options);
+
+// The stored MXFP4 of a weight as take_mxfp4 leaves it, in its own order of axes; nullptr for
+// others.
+const Tensor* mxfp4_of(const Tensor& tensor);
+
+// The weights of MXFP4 that an export quantizes, from where they are read to what is said of them.
+class Mxfp4Weights {
+ public:
+  // Remembers `weight`, which mxfp4_of() knows, as it was read.
+  void take(const Tensor& weight) { as_read_.emplace(weight.name, weight); }
+  // Makes `members`, which are of `type` now and share a scale, keep their codes; reads the block
+  // scales, and codes of blocks that are not exact. False: they are rounded, as not all of them
+  // were MXFP4, or FP8 has a scale for some of their blocks. Fails: kCorrupt: block scales that are
+  // NaN; kUnsupported: too large for the type; kIo.
+  Result<bool> cast(std::span<Tensor* const> members, ExportType type, Codecs codecs);
+  // Notes how many blocks of which weights are exact; as note_second_rounding() for the rest.
+  Status say(Checkpoint& checkpoint, const Context& context) const;
+
+ private:
+  SourceWeights as_read_, rounded_;
+  uint64_t weights_ = 0, blocks_ = 0, exact_blocks_ = 0;
+  std::vector<std::string> lines_;
+};
+
+// Weights that are FP8 already, of which other types are made.
+//
+//   P.weight F8_E4M3 [N, K]                           ┌▶ BF16(code x scale), to be quantized or
+//   stored P.weight_scale_inv F32 [N/128, K/128]  ──────────▶┤ quant_method fp8 └▶ the same bytes,
+//   where rest=fp8
+//
+// A value is one product of floats, rounded to BF16 once; magnitudes are those of such values.
+// With rest=fp8 config.json keeps its statement, and says of the routed experts what they are now:
+// "moe_quant_algo": "NVFP4". DeepSeek-V4's scales are F8_E8M0 and called P.scale; its experts are
+// MXFP4 (above), those of its MTP block too, which then keep their bytes.
+// Sources: NVIDIA Model-Optimizer examples/deepseek/deepseek_v3/quantize_to_nvfp4.py (BF16),
+// examples/deepseek/deepseek_v4/quantize_to_nvfp4.py (FP8 that stays).
+
+struct Fp8Source {
+  // DeepSeek-V4's weight and scale, as the file has them.
+  struct Pair {
+    Tensor codes, scale;
+  };
+  SourceWeights weights;               // of FP8
+  std::map<std::string, Pair> pairs;   // by name of the weight
+  JsonText said = JsonText::object();  // config.json's quantization_config
+};
+
+// `checkpoint` with FP8 weights as BF16 that is decoded when it is read, and no statement about
+// them in the documents; `out` keeps both. Others as they are. Fails: kCorrupt: parts that do not
+// fit each other; kUnsupported: experts of FP8 in stacks, weights that cannot be
+// decoded.
+Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8Source& out);
+
+// What is not selected: back to what it was, with a note, where `options` say so. Fails:
+// kUnsupported: a selection that no server takes beside FP8.
+Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection& selection,
+                const ExportOptions& options, const Context& context);
+
+// Behind each weight that keep_fp8 put back as codes, its scale.
+void add_kept_scales(Checkpoint& checkpoint, const Fp8Source& source);
+
+// config.json of a folder whose FP8 stays. Fails: kCorrupt: config.json is no JSON object.
+Status write_fp8_config(Checkpoint& checkpoint, const Fp8Source& source);
+
+// Weights of packed integers (INT4) that become another type: decoded, rounded once more, and
+// measured.
+//
+//   P.weight_packed I32, P.weight_scale  ──▶  BF16(q x scale)  ──▶  NVFP4 or FP8
+//
+// NVFP4 has no numbers for 5 and 7 steps of a scale, nor for ratios of two BF16 scales: few blocks
+// keep their values, and how far the others moved is said. GGUF's Q4_0 takes the same weights
+// exactly (docs/INPUTS.md).
+// Source: compressed-tensors compressors/pack_quantized/base.py.
+
+// `checkpoint` with INT4 of compressed-tensors as BF16 that is decoded when it is read, and no
+// statement about it in the documents; `out` keeps it as it was. Others as they are. Fails:
+// kCorrupt: parts that do not fit each other; kUnsupported: what join_packed_weights refuses,
+// weights that cannot be decoded.
+Result<Checkpoint> take_int4(Checkpoint checkpoint, const ExportOptions& options,
+                             const Context& context, SourceWeights& out);
+
+}  // namespace ckpt

@@ -1,0 +1,128 @@
+#include "transforms/packed/packed_weights.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+
+#include "core/base/nearest.h"
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
+#include "transforms/facts/quant_statement.h"
+#include "transforms/packed/packed.h"
+
+namespace ckpt {
+namespace {
+
+// Methods whose layers are codes with scales beside them, by these names; a layer of theirs that
+// is no codec's has such a name too.
+constexpr std::string_view kNamedMethods[] = {
+    "modelopt", "fp8", "fbgemm_fp8", "mxfp4", "compressed-tensors", "awq", "gptq", "bitsandbytes"};
+// What scales and zero points of codes are called, behind the name of their weight or module.
+constexpr std::string_view kScaleWords[] = {"scale",     "zero",     "absmax",
+                                            "quant_map", "codebook", "SCB"};
+// Scales that stand beside weights of every kind, or belong to a cache.
+constexpr std::string_view kOtherScales[] = {
+    "input_scale", "input_global_scale", "output_scale", "k_scale", "v_scale",
+    "q_scale",     "pre_quant_scale"};
+// Scales without the codes that they belong to.
+constexpr std::string_view kScaleEnds[] = {
+    ".weight_scale",        ".weight_scale_2",    ".weight_scale_inv", ".weight_packed",
+    ".weight_global_scale", ".weight_zero_point", ".qweight",          ".svdquant_lora_a"};
+
+// Codes are integers and small floats in a grid.
+bool may_be_codes(const Tensor& tensor) {
+  if (tensor.codec->parts.size() != 1 || tensor.shape.size() < 2) return false;
+  const Dtype dtype = tensor.codec->parts[0].dtype;
+  return !is_float(dtype) && dtype != Dtype::kBool && dtype != Dtype::kC64;
+}
+
+// Indices of 64 bits are a table that the model looks up in, unless a method packs into them.
+bool is_wide(const Tensor& tensor) {
+  const Dtype dtype = tensor.codec->parts[0].dtype;
+  return dtype == Dtype::kI64 || dtype == Dtype::kU64;
+}
+
+bool has_scale_word(std::string_view name) {
+  const std::string_view last = last_word(name);
+  return std::any_of(std::begin(kScaleWords), std::end(kScaleWords),
+                     [&](std::string_view word) { return last.find(word) != last.npos; });
+}
+
+class CodesFinder {
+ public:
+  CodesFinder(const Checkpoint& checkpoint, const QuantStatement& said)
+      : is_strange_(said.found && std::find(std::begin(kNamedMethods), std::end(kNamedMethods),
+                                            said.method) == std::end(kNamedMethods)) {
+    for (const Tensor& tensor : checkpoint.tensors) {
+      const bool is_other = ends_with_any(last_word(tensor.name), kOtherScales);
+      if (has_scale_word(tensor.name) && !is_other) scaled_.insert(module_of(tensor.name));
+    }
+  }
+
+  bool is_codes(const Tensor& tensor) const {
+    if (!may_be_codes(tensor)) return false;
+    if (is_strange_) return true;
+    const bool is_named = last_word(tensor.name).find("weight") != std::string_view::npos;
+    // "x.W_q" beside "x.scale", "x.weight" beside "x.weight.absmax"
+    const bool is_scaled =
+        scaled_.contains(module_of(tensor.name)) || scaled_.contains(tensor.name);
+    return !is_wide(tensor) && (is_named || is_scaled);
+  }
+
+ private:
+  bool is_strange_;
+  std::set<std::string> scaled_;  // modules, and weights, that something scales
+};
+
+// A method that nobody has may be one that was spelled wrong.
+std::string describe_method(const QuantStatement& said) {
+  if (said.method.empty()) return fmt::format("{} names no quant_method", said.place);
+  std::vector<std::string> known = packed_methods();
+  known.insert(known.end(), std::begin(kNamedMethods), std::end(kNamedMethods));
+  const bool is_known = std::find(known.begin(), known.end(), said.method) != known.end();
+  const std::string near = is_known ? "" : nearest(said.method, known);
+  return fmt::format("{} says '{}'{}", said.place, said.method,
+                     is_known       ? ""
+                     : near.empty() ? ", which is not known"
+                                    : fmt::format(", which is not known; '{}' is", near));
+}
+
+}  // namespace
+
+Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
+  const Tensor* none = nullptr;
+  if (checkpoint.format != "safetensors") return none;
+  const std::vector<Tensor>& tensors = checkpoint.tensors;
+  if (std::any_of(tensors.begin(), tensors.end(), may_be_codes)) {
+    CKPT_ASSIGN(const QuantStatement said, read_quant_statement(checkpoint));
+    const CodesFinder finder(checkpoint, said);
+    for (const bool is_scale : {false, true}) {
+      for (const Tensor& tensor : tensors) {
+        if (has_scale_word(tensor.name) == is_scale && finder.is_codes(tensor)) return &tensor;
+      }
+    }
+  }
+  const auto scale = std::find_if(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+    return tensor.codec->parts.size() == 1 && ends_with_any(tensor.name, kScaleEnds);
+  });
+  return scale == tensors.end() ? none : &*scale;
+}
+
+Status check_weights_are_read(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const Tensor* found, find_unread_weight(checkpoint));
+  if (found == nullptr) return {};
+  CKPT_ASSIGN(const QuantStatement said, read_quant_statement(checkpoint));
+  const std::string stored = fmt::format("tensor '{}' is stored as {} [{}]", found->name,
+                                         found->codec->name, fmt::join(found->shape, ", "));
+  if (holds_packed_weights(checkpoint)) {
+    return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
+                          "{} and belongs to a weight of {}; expected floats", stored, said.method);
+  }
+  return fail_with_hint(
+      ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
+      "{} and belongs to a quantized weight that cannot be decoded here ({})", stored,
+      said.found ? describe_method(said) : "no document says how it was quantized");
+}
+
+}  // namespace ckpt

@@ -1,0 +1,166 @@
+// The configuration as the converter sees it (llama.cpp conversion/base.py MmprojModel.__init__):
+// vision_config and audio_config with what their classes fill in, and the two files of the
+// preprocessor merged, of which processor_config.json wins and its image_processor wins over that.
+#include "transforms/to_mmproj/families/model.h"
+
+#include <algorithm>
+
+#include "core/base/words.h"
+#include "core/model/json_documents.h"
+#include "transforms/to_mmproj/families/families.h"
+
+namespace ckpt {
+namespace {
+
+Failure wrong_kind(const ConfigPart& part, std::string_view fields, const JsonValue& found,
+                   std::string_view expected) {
+  return fail(ErrorCode::kCorrupt, "{}: {} is {}; expected {}", part.where, fields,
+              found.dump().substr(0, 60), expected);
+}
+
+// What `defaults` says, and what `given` says over it.
+Result<JsonValue> filled(std::string_view defaults, const JsonValue* given) {
+  CKPT_ASSIGN(JsonValue out, parse_json("defaults", defaults));
+  if (given != nullptr && given->is_object()) out.update(*given);
+  return out;
+}
+
+// The document with what stands in its member `inner` over the rest; {} when there is none.
+Result<JsonValue> flattened(const Checkpoint& checkpoint, std::string_view path,
+                            std::string_view inner) {
+  CKPT_ASSIGN(const auto read, read_object(checkpoint, path));
+  JsonValue out = read ? *read : JsonValue::object();
+  const JsonValue* found = known(out, inner);
+  if (found == nullptr || !found->is_object()) return out;
+  const JsonValue over = *found;
+  out.update(over);
+  return out;
+}
+
+Result<JsonValue> read_preprocessor(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(JsonValue out, flattened(checkpoint, "preprocessor_config.json", "media_proc_cfg"));
+  CKPT_ASSIGN(const JsonValue over,
+              flattened(checkpoint, "processor_config.json", "image_processor"));
+  out.update(over);
+  return out;
+}
+
+// As the converter asks, which takes it for the towers' too.
+Result<bool> says_nvfp4(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const auto config, read_object(checkpoint, "hf_quant_config.json"));
+  const JsonValue* quantization = config ? known(*config, "quantization") : nullptr;
+  if (quantization == nullptr) return false;
+  const std::string* algorithm = text_of(*quantization, "quant_algo");
+  if (algorithm != nullptr && (*algorithm == "NVFP4" || *algorithm == "W4A16_NVFP4")) return true;
+  const JsonValue* layers = known(*quantization, "quantized_layers");
+  return layers != nullptr && layers->is_object() &&
+         std::any_of(layers->begin(), layers->end(), [](const JsonValue& layer) {
+           const std::string* each = text_of(layer, "quant_algo");
+           return each != nullptr && each->ends_with("NVFP4");
+         });
+}
+
+std::string architectures_known() {
+  std::string out;
+  for (const ProjectorFamily* family : projector_families()) {
+    for (std::string_view list = family->architectures; !list.empty();) {
+      out += fmt::format("{}{}", out.empty() ? "" : ", ", take_word(list));
+    }
+  }
+  return out;
+}
+
+std::string architecture_of(const JsonValue& root) {
+  const JsonValue* list = known(root, "architectures");
+  if (list == nullptr || !list->is_array() || list->empty()) return "no architectures";
+  const auto* name = list->front().get_ptr<const std::string*>();
+  return fmt::format("architecture '{}'", name == nullptr ? list->front().dump() : *name);
+}
+
+Status read_parts(const Checkpoint& checkpoint, ProjectorModel& model) {
+  const ProjectorFamily& family = *model.family;
+  const JsonValue* vision = model.root.find("vision_config");
+  if (vision == nullptr || !vision->is_object()) {
+    return fail(ErrorCode::kUnsupported,
+                "config.json: no vision_config; a projector is made of a model's vision tower");
+  }
+  CKPT_ASSIGN(model.vision.json, filled(family.vision_defaults, vision));
+  CKPT_ASSIGN(model.text.json, filled(family.text_defaults, model.root.find("text_config")));
+  const JsonValue* audio = model.root.find("audio_config");
+  model.audio.json = JsonValue::object();
+  if (!family.audio_defaults.empty() && audio != nullptr && !audio->empty()) {
+    CKPT_ASSIGN(model.audio.json, filled(family.audio_defaults, audio));
+  }
+  CKPT_ASSIGN(model.root.json, filled(family.root_defaults, &model.root.json));
+  CKPT_ASSIGN(model.preprocessor.json, read_preprocessor(checkpoint));
+  CKPT_ASSIGN(model.is_of_nvfp4, says_nvfp4(checkpoint));
+  const bool is_flat = model.text.find("hidden_size") == nullptr;
+  CKPT_ASSIGN(model.text_width, (is_flat ? model.root : model.text).count("hidden_size"));
+  return {};
+}
+
+}  // namespace
+
+Result<const JsonValue*> ConfigPart::first(std::string_view fields) const {
+  for (std::string_view left = fields; !left.empty();) {
+    if (const JsonValue* found = member(json, take_word(left))) return found;
+  }
+  return fail(ErrorCode::kCorrupt, "{}: no {}", where, fields.substr(0, fields.find(' ')));
+}
+
+Result<uint64_t> ConfigPart::count(std::string_view fields) const {
+  CKPT_ASSIGN(const JsonValue* found, first(fields));
+  const auto value = whole(*found);
+  if (value && *value <= UINT32_MAX) return *value;
+  return wrong_kind(*this, fields, *found, "a whole number");
+}
+
+Result<double> ConfigPart::real(std::string_view fields) const {
+  CKPT_ASSIGN(const JsonValue* found, first(fields));
+  const auto value = number(*found);
+  if (value) return *value;
+  return wrong_kind(*this, fields, *found, "a number");
+}
+
+Result<std::string> ConfigPart::word(std::string_view fields) const {
+  CKPT_ASSIGN(const JsonValue* found, first(fields));
+  if (const auto* text = found->get_ptr<const std::string*>()) return *text;
+  return wrong_kind(*this, fields, *found, "a text");
+}
+
+Result<std::vector<float>> ConfigPart::reals(std::string_view fields) const {
+  CKPT_ASSIGN(const JsonValue* found, first(fields));
+  std::vector<float> out;
+  for (const JsonValue& item : *found) {
+    const auto value = number(item);
+    if (!found->is_array() || !value) break;
+    out.push_back(static_cast<float>(*value));
+  }
+  if (!out.empty() && out.size() == found->size()) return out;
+  return wrong_kind(*this, fields, *found, "a list of numbers");
+}
+
+Result<ProjectorModel> read_projector_model(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const auto root, read_object(checkpoint, "config.json"));
+  if (!root) {
+    return fail_with_hint(ErrorCode::kUsage, "the folder that holds config.json beside the weights",
+                          "no config.json; a Hugging Face checkpoint has one");
+  }
+  ProjectorModel model;
+  model.root = {"config.json", *root};
+  model.text.where = "config.json: text_config";
+  model.vision.where = "config.json: vision_config";
+  model.audio.where = "config.json: audio_config";
+  model.preprocessor.where = "preprocessor_config.json";
+  model.family = find_projector_family(*root);
+  if (model.family == nullptr) {
+    return fail(ErrorCode::kUnsupported,
+                "config.json: {} has no projector here; those that have one: {}",
+                architecture_of(*root), architectures_known());
+  }
+  CKPT_TRY(read_parts(checkpoint, model));
+  if (model.family->complete != nullptr) CKPT_TRY(model.family->complete(checkpoint, model));
+  return model;
+}
+
+}  // namespace ckpt

@@ -207,18 +207,19 @@ bool is_passed_over(const Look& look, const Extra& extra) {
 
 // Whether the loader stops at it; else it passes over it.
 bool is_refused(const Look& look, const Extra& extra) {
-  const ParameterTable* table = look.on.parameters.table;
-  const bool is_qwen35 = table == &kQwen35Parameters || table == &kQwen35MoeParameters;
-  const bool is_hybrid = is_qwen35 || table == &kQwen3NextParameters;
-  const bool is_dense_qwen = table == &kQwen2Parameters || table == &kQwen3Parameters ||
-                             table == &kQwen2VlParameters || table == &kQwen25VlParameters;
+  const Family* table = look.on.parameters.table;
+  const auto is = [table](std::string_view type) { return table != nullptr && table->is(type); };
+  const bool is_qwen35 = is("qwen3_5_text") || is("qwen3_5_moe_text");
+  const bool is_hybrid = is_qwen35 || is("qwen3_next");
+  const bool is_dense_qwen =
+      is("qwen2") || is("qwen3") || is("qwen2_vl_text") || is("qwen2_5_vl_text");
   switch (look.profile.program) {
     case Program::kVllm:
       if (is_passed_over(look, extra)) return false;
-      if (extra.is_tower && table != &kGptOssParameters) return true;
+      if (extra.is_tower && !is("gpt_oss")) return true;
       if (look.profile.names == Names::kVllm32) return !extra.is_bias;
       if (extra.is_outermost) return true;
-      if (table == &kGptOssParameters) return false;
+      if (is("gpt_oss")) return false;
       if (extra.is_bias) return has_word(kAskForBiases, look.on.text_type);
       return extra.is_of_expert || (!is_hybrid && (!is_dense_qwen || names_fused_part(extra.name)));
     case Program::kSglang:

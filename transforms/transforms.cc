@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/words.h"
+#include "models/models.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/hf/serving_config.h"
 #include "transforms/llama_quantize/mixture.h"
@@ -14,7 +15,6 @@
 #include "transforms/nvfp4/dequantize.h"
 #include "transforms/nvfp4/mixed_to_nvfp4.h"
 #include "transforms/steps.h"
-#include "transforms/to_gguf/families/families.h"
 #include "transforms/to_mmproj/families/families.h"
 #include "transforms/vl/families.h"
 #include "transforms/vl/preprocessor.h"

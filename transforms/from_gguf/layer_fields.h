@@ -5,7 +5,7 @@
 
 #include "core/json/json_read.h"
 #include "core/model/metadata.h"
-#include "transforms/to_gguf/families/families.h"
+#include "models/models.h"
 
 namespace ckpt {
 

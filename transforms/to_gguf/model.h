@@ -7,7 +7,7 @@
 
 #include "core/json/json_read.h"
 #include "core/model/transform.h"
-#include "transforms/to_gguf/families/families.h"
+#include "models/models.h"
 #include "transforms/to_gguf/mxfp4.h"
 
 namespace ckpt {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/families/list.h"
 #include "quantizers/quantizers.h"
 #include "transforms/from_gguf/graph_constants.h"
 #include "transforms/to_gguf/rope.h"

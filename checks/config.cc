@@ -37,7 +37,7 @@ bool is_text_type(std::string_view type) {
 
 // The model_type that goes with the class; empty where the class is not known here.
 std::string_view type_of_class(const Examined& on) {
-  const ParameterTable* table = table_of_architecture(on.model_class);
+  const Family* table = table_of_architecture(on.model_class);
   if (table == nullptr) return {};
   const std::string_view types = table->model_types;  // the text part's, then the wrapper's
   return on.has_text_config() ? types.substr(types.rfind(' ') + 1)

@@ -213,13 +213,15 @@ constexpr std::array kClassTypes = {
 
 // A configuration of another type keeps what config.json says; the class's own defaults it lacks.
 bool has_all_fields(const Examined& on) {
-  const ParameterTable* table = on.parameters.table;
+  const Family* table = on.parameters.table;
   if (table == nullptr || on.has_text_config()) return false;
   constexpr std::string_view kOfTables =
       " decoder_sparse_step head_dim num_key_value_heads tie_word_embeddings ";
-  return std::all_of(table->defaults.begin(), table->defaults.end(), [&](const FieldValue& entry) {
-    return has_word(kOfTables, entry.field) || member(on.config, entry.field) != nullptr;
-  });
+  return std::all_of(table->defaults.begin(), table->defaults.end(),
+                     [&](const ClassDefault& entry) {
+                       return entry.read_by == ReadBy::kKeys || has_word(kOfTables, entry.field) ||
+                              member(on.config, entry.field) != nullptr;
+                     });
 }
 
 Status look_class_type(const Look& look) {

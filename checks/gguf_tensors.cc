@@ -91,7 +91,7 @@ class GgufTensors {
 
   // As GGUF orders dimensions.
   Result<std::vector<uint64_t>> shape_of(std::string_view text) const {
-    static constexpr ParameterTable kNoTable{};
+    static constexpr Family kNoTable{};
     std::vector<uint64_t> out;
     while (!text.empty()) {
       CKPT_ASSIGN(const uint64_t size, number_of_fields(kNoTable, of_block_, take_word(text)));

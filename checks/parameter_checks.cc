@@ -272,21 +272,22 @@ bool is_passed_over(const Look& look, const Extra& extra) {
 
 // Whether the loader stops at it; else it passes over it.
 bool is_refused(const Look& look, const Extra& extra) {
-  const ParameterTable* table = look.on.parameters.table;
-  const bool is_qwen35 = table == &kQwen35Parameters || table == &kQwen35MoeParameters;
-  const bool is_hybrid = is_qwen35 || table == &kQwen3NextParameters;
-  const bool is_dense_qwen = table == &kQwen2Parameters || table == &kQwen3Parameters ||
-                             table == &kQwen2VlParameters || table == &kQwen25VlParameters;
+  const Family* table = look.on.parameters.table;
+  const auto is = [table](std::string_view type) { return table != nullptr && table->is(type); };
+  const bool is_qwen35 = is("qwen3_5_text") || is("qwen3_5_moe_text");
+  const bool is_hybrid = is_qwen35 || is("qwen3_next");
+  const bool is_dense_qwen =
+      is("qwen2") || is("qwen3") || is("qwen2_vl_text") || is("qwen2_5_vl_text");
   switch (look.profile.program) {
     case Program::kVllm:
       if (is_passed_over(look, extra)) return false;
-      if (extra.is_tower && table != &kGptOssParameters) return true;
+      if (extra.is_tower && !is("gpt_oss")) return true;
       if (look.profile.names == Names::kVllm32) return !extra.is_bias;
       if (runs_by_fallback(look.profile, look.on.model_class)) return true;
       if (extra.is_outermost) return true;
-      if (table == &kGptOssParameters) return names_attention_part(extra.name);
+      if (is("gpt_oss")) return names_attention_part(extra.name);
       if (extra.is_bias) return has_word(kAskForBiases, look.on.text_type);
-      if (table == &kQwen3NextParameters) return false;
+      if (is("qwen3_next")) return false;
       return extra.is_of_expert || (!is_hybrid && (!is_dense_qwen || names_fused_part(extra.name)));
     case Program::kSglang:
       return !is_qwen35 && !extra.is_bias && !extra.is_beyond && names_fused_part(extra.name);

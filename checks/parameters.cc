@@ -94,7 +94,7 @@ std::optional<uint64_t> layer_of(std::string_view name) {
 
 class Comparison {
  public:
-  Comparison(const Examined& on, const ParameterTable& table) : on_(on) {
+  Comparison(const Examined& on, const Family& table) : on_(on) {
     out_.table = &table;
     for (const Tensor& tensor : on.checkpoint.tensors) {
       held_.emplace(canonical(tensor.name), &tensor);
@@ -107,7 +107,7 @@ class Comparison {
   }
 
   ParameterReport run() {
-    const ParameterTable* defaults = table_of_model_type(on_.text_type);
+    const Family* defaults = table_of_model_type(on_.text_type);
     const JsonValue* vision = known(on_.config, "vision_config");
     if (vision != nullptr && !vision->is_object()) vision = nullptr;
     const auto expected = expected_parameters(
@@ -276,7 +276,7 @@ class Comparison {
 };
 
 // The table goes by the class, as servers do; without one by the type, as the rest do.
-const ParameterTable* table_of(const Examined& on) {
+const Family* table_of(const Examined& on) {
   if (on.is_gguf || on.config.is_null()) return nullptr;
   if (!on.model_class.empty()) return table_of_architecture(on.model_class);
   return table_of_model_type(on.model_type);
@@ -285,7 +285,7 @@ const ParameterTable* table_of(const Examined& on) {
 }  // namespace
 
 ParameterReport compare_parameters(const Examined& on) {
-  const ParameterTable* table = table_of(on);
+  const Family* table = table_of(on);
   // A wrapper's type over a flat file is a finding of its own (C04).
   const bool is_half =
       (on.model_type == "qwen3_5" || on.model_type == "qwen3_5_moe") && !on.has_text_config();

@@ -39,10 +39,10 @@ struct Extra {
 };
 
 struct ParameterReport {
-  const ParameterTable* table = nullptr;  // of the class; null: no table, nothing was compared
-  std::string root = "model.";            // before the names of the text part
-  std::string bad_field;                  // why the table could not be followed
-  bool is_beyond_limits = false;          // `bad_field` is a number larger than any model's
+  const Family* table = nullptr;  // of the class; null: no table, nothing was compared
+  std::string root = "model.";    // before the names of the text part
+  std::string bad_field;          // why the table could not be followed
+  bool is_beyond_limits = false;  // `bad_field` is a number larger than any model's
   std::vector<Deviation> missing, wrong;
   std::vector<Extra> extra;
   bool has_nextn = false;          // layers for multi-token prediction behind the last

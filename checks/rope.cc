@@ -242,7 +242,7 @@ std::string fault_of_length(const Look& look, const Rope& rope) {
                         look.on.model_type.find("gemma3") == std::string::npos;
   if (!is_asked) return {};
   constexpr std::string_view kLength = "original_max_position_embeddings";
-  if (look.on.parameters.table == &kGptOssParameters) {
+  if (look.on.parameters.table != nullptr && look.on.parameters.table->is("gpt_oss")) {
     constexpr std::string_view kKeys[] = {"factor", kLength, "beta_fast", "beta_slow"};
     for (const std::string_view key : kKeys) {
       const JsonValue* value = member(said, key);

@@ -27,11 +27,13 @@ constexpr std::string_view kMayBeNull =
     " deepstack_visual_indexes moe_k ";
 
 void look_nulls(const Look& look, const std::string& prefix, const JsonValue& json,
-                std::span<const FieldValue> defaults) {
-  for (const FieldValue& entry : defaults) {
+                std::span<const ClassDefault> defaults) {
+  for (const ClassDefault& entry : defaults) {
     const JsonValue* said = member(json, entry.field);
     const bool is_null = said != nullptr && said->is_null();
-    if (!is_null || !is_plain_number(entry.value) || has_word(kMayBeNull, entry.field)) continue;
+    if (!is_null || entry.read_by == ReadBy::kKeys || !is_plain_number(entry.value) ||
+        has_word(kMayBeNull, entry.field))
+      continue;
     look.report(prefix + std::string(entry.field), "null; expected a number, or nothing");
   }
 }
@@ -46,7 +48,7 @@ void look_zeros(const Look& look, const std::string& prefix, const JsonValue& js
 }
 
 // Heads of keys serve as many heads of queries each.
-void look_heads(const Look& look, const std::string& prefix, const ParameterTable& table) {
+void look_heads(const Look& look, const std::string& prefix, const Family& table) {
   const JsonValue& text = look.on.text_config();
   if (known(text, "kv_lora_rank") != nullptr) return;  // latent attention has one
   const auto heads = number_of_fields(table, text, "num_attention_heads");
@@ -84,7 +86,7 @@ Status look_table_fields(const Look& look) {
     const bool begins = report.bad_field.starts_with(kPlace);
     look.report("config.json", begins ? report.bad_field.substr(kPlace.size()) : report.bad_field);
   }
-  const ParameterTable* defaults = table_of_model_type(on.text_type);
+  const Family* defaults = table_of_model_type(on.text_type);
   if (defaults == nullptr) defaults = report.table;
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
   look_nulls(look, prefix, on.text_config(), defaults->defaults);

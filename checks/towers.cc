@@ -30,7 +30,7 @@ constexpr ParameterRule kQwen3VlMergers[] = {
      "out_hidden_size hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kColumns},
     {"model.visual.deepstack_merger_list.{}.linear_fc2.bias", "out_hidden_size"},
 };
-constexpr FieldValue kQwen3VlTowerFields[] = {
+constexpr ClassDefault kQwen3VlTowerFields[] = {
     {"depth", "27"},              {"hidden_size", "1152"},
     {"intermediate_size", "4304"}, {"in_channels", "3"},
     {"patch_size", "16"},         {"spatial_merge_size", "2"},
@@ -64,7 +64,7 @@ constexpr ParameterRule kQwen25VlBlocks[] = {
     {".mlp.down_proj.weight", "hidden_size intermediate_size", ServerCut::kColumns},
     {".mlp.down_proj.bias",   "hidden_size"},
 };
-constexpr FieldValue kQwen25VlTowerFields[] = {
+constexpr ClassDefault kQwen25VlTowerFields[] = {
     {"depth", "32"},              {"hidden_size", "3584"},
     {"intermediate_size", "3420"}, {"in_channels", "3"},
     {"patch_size", "14"},         {"spatial_merge_size", "2"},
@@ -97,7 +97,7 @@ constexpr ParameterRule kQwen2VlBlocks[] = {
     {".mlp.fc2.weight",   "embed_dim embed_dim*mlp_ratio", ServerCut::kColumns},
     {".mlp.fc2.bias",     "embed_dim"},
 };
-constexpr FieldValue kQwen2VlTowerFields[] = {
+constexpr ClassDefault kQwen2VlTowerFields[] = {
     {"depth", "32"},              {"embed_dim", "1280"},
     {"hidden_size", "3584"},      {"mlp_ratio", "4"},
     {"in_channels", "3"},         {"patch_size", "14"},
@@ -129,7 +129,7 @@ constexpr ParameterRule kMistral3Projector[] = {
     {"multi_modal_projector.linear_2.bias", "text.hidden_size", ServerCut::kWhole,
      "wrapper.multimodal_projector_bias"},
 };
-constexpr FieldValue kMistral3TowerFields[] = {
+constexpr ClassDefault kMistral3TowerFields[] = {
     {"num_hidden_layers", "24"},   {"hidden_size", "1024"},
     {"intermediate_size", "4096"}, {"num_channels", "3"},
     {"patch_size", "16"},          {"num_attention_heads", "16"},
@@ -165,7 +165,7 @@ constexpr ParameterRule kGemma3Projector[] = {
     {"multi_modal_projector.mm_input_projection_weight", "hidden_size text.hidden_size"},
     {"multi_modal_projector.mm_soft_emb_norm.weight",    "hidden_size"},
 };
-constexpr FieldValue kGemma3TowerFields[] = {
+constexpr ClassDefault kGemma3TowerFields[] = {
     {"num_hidden_layers", "12"},   {"hidden_size", "768"},
     {"intermediate_size", "3072"}, {"num_channels", "3"},
     {"patch_size", "16"},          {"image_size", "224"}, {"num_attention_heads", "12"},
@@ -204,7 +204,7 @@ constexpr ParameterRule kLlama4Tower[] = {
     {".mlp.fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
     {".mlp.fc2.bias",   "hidden_size"},
 };
-constexpr FieldValue kLlama4TowerFields[] = {
+constexpr ClassDefault kLlama4TowerFields[] = {
     {"num_hidden_layers", "34"},   {"hidden_size", "768"},
     {"intermediate_size", "5632"}, {"num_channels", "3"},
     {"patch_size", "14"},          {"image_size", "448"}, {"num_attention_heads", "16"},
@@ -251,7 +251,7 @@ JsonValue fields_of(const JsonValue& wrapper, uint64_t hidden) {
   return out;
 }
 
-Result<std::vector<uint64_t>> shape_of(const ParameterTable& table, const JsonValue& fields,
+Result<std::vector<uint64_t>> shape_of(const Family& table, const JsonValue& fields,
                                        std::string_view text) {
   std::vector<uint64_t> out;
   while (!text.empty()) {
@@ -264,8 +264,8 @@ Result<std::vector<uint64_t>> shape_of(const ParameterTable& table, const JsonVa
 }
 
 // How often a rule's name is there.
-Result<uint64_t> count_of(const TowerTable& tower, const ParameterTable& table,
-                          const JsonValue& fields, const ParameterRule& rule) {
+Result<uint64_t> count_of(const TowerTable& tower, const Family& table, const JsonValue& fields,
+                          const ParameterRule& rule) {
   const bool is_merger = rule.name.find("{}") != rule.name.npos;
   if (!is_merger && !rule.name.starts_with('.')) return 1;
   const std::string_view field = is_merger ? "deepstack_visual_indexes" : tower.depth;
@@ -286,7 +286,7 @@ const TowerTable* tower_of(std::string_view wrapper_type) {
 
 Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const JsonValue& wrapper,
                                               uint64_t hidden) {
-  const ParameterTable table{"", "", {}, tower.defaults};
+  const Family table{.defaults = tower.defaults};
   const JsonValue fields = fields_of(wrapper, hidden);
   std::vector<Parameter> out;
   for (const auto& list : tower.lists) {

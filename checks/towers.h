@@ -22,7 +22,7 @@ namespace ckpt {
 struct TowerTable {
   std::string_view types, layers, depth, heads;
   std::span<const std::span<const ParameterRule>> lists;
-  std::span<const FieldValue> defaults;
+  std::span<const ClassDefault> defaults;
 };
 // nullptr where there is none.
 const TowerTable* tower_of(std::string_view wrapper_type);

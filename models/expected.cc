@@ -1,6 +1,6 @@
 // All parameters of a model: the rows of its table, once for each layer and expert.
 //
-// Sources: as tables.cc; which layers are sparse: transformers modeling_qwen{2,3}_moe.py; the
+// Sources: as models/families; which layers are sparse: transformers modeling_qwen{2,3}_moe.py; the
 // tower: models/qwen3_vl/modeling_qwen3_vl.py (Qwen3VLVisionModel), defaults of
 // Qwen3_5VisionConfig. The shape of a row is the same for all layers, so it is made once.
 #include <algorithm>
@@ -41,7 +41,7 @@ constexpr ParameterRule kTower[] = {
     {".mlp.linear_fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
     {".mlp.linear_fc2.bias",   "hidden_size"},
 };
-constexpr FieldValue kTowerFields[] = {
+constexpr ClassDefault kTowerFields[] = {
     {"depth", "27"},              {"hidden_size", "1152"},
     {"intermediate_size", "4304"}, {"in_channels", "3"},
     {"patch_size", "16"},         {"spatial_merge_size", "2"},
@@ -84,7 +84,7 @@ class Expansion {
     CKPT_ASSIGN(sparse_every_, text_.count_or_zero("moe_layer_freq"));
     CKPT_TRY(find_kinds());
     CKPT_TRY(add_nextn_kinds());
-    for (const auto& list : configs_.rules.text) {
+    for (const auto& list : configs_.rules.parameters) {
       for (const ParameterRule& rule : list) CKPT_TRY(add_text(rule));
     }
     if (form_.has_mtp && !configs_.rules.has_nextn) CKPT_TRY(add_mtp());
@@ -280,7 +280,7 @@ Status Expansion::add_mtp() {
   CKPT_ASSIGN(const uint64_t said, text_.count_or_zero("mtp_num_hidden_layers"));
   const uint64_t layers = std::clamp<uint64_t>(said, 1, kMaxModelLayers);
   const LayerKind kind{"full_attention", has_experts()};
-  for (const auto& list : configs_.rules.text) {
+  for (const auto& list : configs_.rules.parameters) {
     for (const ParameterRule& rule : list) {
       if (!rule.name.starts_with('.') || !holds(rule.when, kind)) continue;
       CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));

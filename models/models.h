@@ -18,77 +18,13 @@
 #include "core/base/result.h"
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
+#include "models/family.h"
 
 namespace ckpt {
 
-// The dimension along which servers split a parameter between devices.
-enum class ServerCut : uint8_t { kWhole, kRows, kColumns };
-enum class ModelPart : uint8_t { kText, kVision, kMtp };
-
-// A parameter as transformers names it; one a layer where the name starts with a dot, and there one
-// an expert where it has {}: ".mlp.experts.{}.up_proj.weight".
-//   shape   dimensions between spaces: fields of the configuration and numbers, with + * / between
-//           them, from left to right, + last: "2*linear_num_key_heads*linear_key_head_dim"
-//   when    words that must all hold: a type of layer, like full_attention or conv; sparse or
-//           dense, the kind of MLP of a layer; separate or stacked experts; head, the class has
-//           one; nextn, a layer for multi-token prediction behind the last; optional, nothing is
-//           missing without it; any other word is a field that must be true
-struct ParameterRule {
-  std::string_view name;
-  std::string_view shape;
-  ServerCut cut = ServerCut::kWhole;
-  std::string_view when = {};
-};
-
-class Fields;
-
-// What a model class fills in: a number, or fields as in a shape; or a value it computes. A field
-// that is null stays null where that is a number: zero and untrue, and no size.
-struct FieldValue {
-  std::string_view field, value;
-  Result<uint64_t> (*compute)(const Fields& fields) = nullptr;
-};
-
-struct ParameterTable {
-  std::string_view architectures;  // of config.json, separated by spaces
-  std::string_view model_types;    // the text part's, then the wrapper's
-  std::span<const std::span<const ParameterRule>> text;
-  std::span<const FieldValue> defaults;
-  bool has_vision = false;  // under a wrapper, Qwen3.5's tower
-  bool has_mtp = false;     // mtp.* may stand beside the model
-  bool is_partial = false;  // rows for some parameters only: shapes are compared, nothing missed
-  bool has_nextn = false;   // num_nextn_predict_layers may stand behind the last
-  bool has_other_tower = false;  // under a wrapper, one that no table describes
-  std::string_view root = {};    // in the place of "model.", before "layers.7"
-};
-
-extern const ParameterTable kLlamaParameters, kMistralParameters;
-extern const ParameterTable kQwen2Parameters, kQwen2MoeParameters;
-extern const ParameterTable kQwen3Parameters, kQwen3MoeParameters;
-extern const ParameterTable kQwen35Parameters, kQwen35MoeParameters;
-extern const ParameterTable kMixtralParameters, kPhi3Parameters;
-extern const ParameterTable kGemmaParameters, kGemma2Parameters, kGemma3Parameters,
-    kGemma4Parameters;
-extern const ParameterTable kOlmo2Parameters, kOlmo3Parameters, kSeedOssParameters;
-extern const ParameterTable kSmolLm3Parameters, kMiniMaxM2Parameters, kGlm4MoeParameters;
-extern const ParameterTable kMinistral3Parameters, kMistral3Parameters, kLfm2Parameters;
-extern const ParameterTable kLfm2MoeParameters;
-extern const ParameterTable kQwen3NextParameters, kGptOssParameters, kLlama4Parameters;
-extern const ParameterTable kDeepseekV3Parameters, kGlm4MoeLiteParameters, kGlmMoeDsaParameters;
-extern const ParameterTable kGraniteHybridParameters, kNemotronHParameters;
-extern const ParameterTable kGranite3SharedParameters, kDeepseekV2Parameters, kPhiMoeParameters;
-extern const ParameterTable kErnieParameters, kErnieMoeParameters, kGptNeoxParameters;
-extern const ParameterTable kQwen2VlParameters, kQwen25VlParameters;
-extern const ParameterTable kGranite3Parameters, kGranite3MoeParameters;
-extern const ParameterTable kOlmoParameters, kOlmoeParameters, kExaone4Parameters;
-extern const ParameterTable kGlm4Parameters, kStarcoder2Parameters, kStableLmParameters;
-extern const ParameterTable kCohereParameters, kCohere2Parameters, kPhi2Parameters;
-extern const ParameterTable kQwen3VlParameters, kQwen3VlMoeParameters;
-extern const ParameterTable kQwen3VlMoeTurnedParameters;  // experts [expert, out, in]
-
 // nullptr where no whole table has it.
-const ParameterTable* table_of_architecture(std::string_view architecture);
-const ParameterTable* table_of_model_type(std::string_view model_type);
+const Family* table_of_architecture(std::string_view architecture);
+const Family* table_of_model_type(std::string_view model_type);
 
 // What of a checkpoint decides which of its parameters are looked for, and under which names.
 struct ModelForm {
@@ -121,8 +57,8 @@ inline constexpr uint64_t kMaxParametersBeyond = 100'000;
 // configuration, `vision` the tower's or nullptr.
 // Fails: kCorrupt, naming the field: it is no whole number; kUnsupported: beyond a limit above.
 struct ModelConfigs {
-  const ParameterTable& rules;
-  const ParameterTable& defaults;
+  const Family& rules;
+  const Family& defaults;
   const JsonValue& text;
   const JsonValue* vision = nullptr;
 };
@@ -135,11 +71,11 @@ std::optional<uint64_t> added_token_id(const JsonValue& tokenizer_config,
                                        const JsonValue& tokenizer, std::string_view key);
 
 // Whether the class takes the embedding for its head where config.json does not say.
-bool ties_head_by_default(const ParameterTable& table);
+bool ties_head_by_default(const Family& table);
 
 // A number made of fields, as in a shape: "kv_lora_rank+qk_rope_head_dim". Fails: kCorrupt: a field
 // that neither config.json nor its class has, or no whole number; kUnsupported beyond 64 bits.
-Result<uint64_t> number_of_fields(const ParameterTable& table, const JsonValue& config,
+Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,
                                   std::string_view text);
 
 // Names that classes have for the number of routed experts of a layer, with a space between two.

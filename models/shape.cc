@@ -20,16 +20,17 @@ std::string_view take(std::string_view& text, char mark) {
 }
 
 // What classes put in the place of null where their default is another number.
-constexpr FieldValue kNullValues[] = {{"num_key_value_heads", "num_attention_heads"},
-                                      {"head_dim", "hidden_size/num_attention_heads"}};
+constexpr ClassDefault kNullValues[] = {{"num_key_value_heads", "num_attention_heads"},
+                                        {"head_dim", "hidden_size/num_attention_heads"}};
 
-const FieldValue* find_value(std::span<const FieldValue> list, std::string_view field) {
-  const auto found = std::find_if(list.begin(), list.end(),
-                                  [field](const FieldValue& row) { return row.field == field; });
+const ClassDefault* find_value(std::span<const ClassDefault> list, std::string_view field) {
+  const auto found = std::find_if(list.begin(), list.end(), [field](const ClassDefault& row) {
+    return row.read_by != ReadBy::kKeys && row.field == field;
+  });
   return found == list.end() ? nullptr : &*found;
 }
 
-bool is_number(const FieldValue& row) {
+bool is_number(const ClassDefault& row) {
   return row.compute == nullptr && row.value[0] >= '0' && row.value[0] <= '9';
 }
 
@@ -39,8 +40,8 @@ Failure too_large(std::string_view text) {
 
 }  // namespace
 
-const FieldValue* Fields::default_of(std::string_view field) const {
-  const FieldValue* found = find_value(defaults_, field);
+const ClassDefault* Fields::default_of(std::string_view field) const {
+  const ClassDefault* found = find_value(defaults_, field);
   if (found == nullptr) found = find_value(others_, field);
   const JsonValue* null = member(config_, field);
   if (null == nullptr || !null->is_null()) return found;
@@ -61,7 +62,7 @@ Result<uint64_t> Fields::count(std::string_view field, int depth) const {
     return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a whole number", field,
                 found->dump(-1, ' ', true, JsonValue::error_handler_t::replace));
   }
-  const FieldValue* value = default_of(field);
+  const ClassDefault* value = default_of(field);
   if (value == nullptr || depth > kMaxDepth) {
     if (!config_.contains(field)) return fail(ErrorCode::kCorrupt, "config.json: no {}", field);
     return fail(ErrorCode::kCorrupt, "config.json: {} is null; expected a whole number", field);
@@ -76,7 +77,7 @@ Result<uint64_t> Fields::count_or_zero(std::string_view field) const {
 
 bool Fields::is_true(std::string_view field) const {
   if (const JsonValue* found = said(field)) return is_truthy(found);
-  const FieldValue* value = default_of(field);
+  const ClassDefault* value = default_of(field);
   return value != nullptr && value->value != "0";
 }
 
@@ -125,11 +126,11 @@ Result<std::vector<uint64_t>> Fields::shape(std::string_view text) const {
   return out;
 }
 
-bool ties_head_by_default(const ParameterTable& table) {
+bool ties_head_by_default(const Family& table) {
   return Fields(JsonValue::object(), table.defaults).is_true("tie_word_embeddings");
 }
 
-Result<uint64_t> number_of_fields(const ParameterTable& table, const JsonValue& config,
+Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,
                                   std::string_view text) {
   CKPT_ASSIGN(const auto numbers, Fields(config, table.defaults).shape(text));
   CKPT_CHECK(numbers.size() == 1);

@@ -12,8 +12,8 @@ namespace ckpt {
 class Fields {
  public:
   // `others` fill in what neither config.json nor `defaults` has.
-  Fields(const JsonValue& config, std::span<const FieldValue> defaults,
-         std::span<const FieldValue> others = {})
+  Fields(const JsonValue& config, std::span<const ClassDefault> defaults,
+         std::span<const ClassDefault> others = {})
       : config_(config), defaults_(defaults), others_(others) {}
 
   // What config.json says, else what the model's class fills in.
@@ -35,10 +35,10 @@ class Fields {
   Result<uint64_t> product(std::string_view text, int depth) const;
   Result<uint64_t> factor(std::string_view text, int depth) const;
   // For a field that is null: what the class makes of null.
-  const FieldValue* default_of(std::string_view field) const;
+  const ClassDefault* default_of(std::string_view field) const;
 
   const JsonValue& config_;
-  std::span<const FieldValue> defaults_, others_;
+  std::span<const ClassDefault> defaults_, others_;
 };
 
 }  // namespace ckpt

@@ -90,7 +90,7 @@ Priced find_price(const Items& items, uint64_t limit) {
 }
 
 // A change of one item: what it frees and what it costs (both may be negative).
-struct Change {
+struct TypeChange {
   uint32_t item, choice;
   int64_t freed;
   double lost;
@@ -111,13 +111,13 @@ class Improver {
   }
 
  private:
-  Change change(uint32_t item, uint32_t choice) const {
+  TypeChange change(uint32_t item, uint32_t choice) const {
     const KnapsackChoice &now = items_[item][answer_.chosen[item]], &then = items_[item][choice];
     return {item, choice, static_cast<int64_t>(now.size) - static_cast<int64_t>(then.size),
             then.cost - now.cost};
   }
-  std::vector<Change> changes() const {
-    std::vector<Change> out;
+  std::vector<TypeChange> changes() const {
+    std::vector<TypeChange> out;
     for (uint32_t i = 0; i < items_.size(); ++i) {
       for (uint32_t k = 0; k < items_[i].size(); ++k) {
         if (k != answer_.chosen[i]) out.push_back(change(i, k));
@@ -125,16 +125,16 @@ class Improver {
     }
     return out;
   }
-  void make(const Change& change) {
+  void make(const TypeChange& change) {
     answer_.chosen[change.item] = change.choice;
     answer_ = sum_up(items_, std::move(answer_.chosen));
   }
   int64_t slack() const { return static_cast<int64_t>(limit_ - answer_.size); }
 
   bool improve_one() {
-    const Change* best = nullptr;
-    const std::vector<Change> all = changes();
-    for (const Change& one : all) {
+    const TypeChange* best = nullptr;
+    const std::vector<TypeChange> all = changes();
+    for (const TypeChange& one : all) {
       if (-one.freed <= slack() && one.lost < (best == nullptr ? 0 : best->lost)) best = &one;
     }
     if (best == nullptr) return false;
@@ -144,21 +144,21 @@ class Improver {
 
   // Lets one item become smaller, and another takes the room and gains more than that cost.
   bool exchange_two() {
-    std::vector<Change> smaller, better;
-    for (const Change& one : changes()) {
+    std::vector<TypeChange> smaller, better;
+    for (const TypeChange& one : changes()) {
       if (one.freed > 0) smaller.push_back(one);
       if (one.lost < 0) better.push_back(one);
     }
     std::stable_sort(better.begin(), better.end(),
-                     [](const Change& a, const Change& b) { return a.freed > b.freed; });
+                     [](const TypeChange& a, const TypeChange& b) { return a.freed > b.freed; });
     // Of the first n: the best two of different items, so that one of them is not the smaller's.
     struct Two {
-      const Change *first = nullptr, *second = nullptr;
+      const TypeChange *first = nullptr, *second = nullptr;
     };
     std::vector<Two> best_of(better.size() + 1);
     for (size_t i = 0; i < better.size(); ++i) {
       Two two = best_of[i];
-      const Change* one = &better[i];
+      const TypeChange* one = &better[i];
       if (two.first == nullptr || one->lost < two.first->lost) {
         if (two.first != nullptr && two.first->item != one->item) two.second = two.first;
         two.first = one;
@@ -168,15 +168,16 @@ class Improver {
       }
       best_of[i + 1] = two;
     }
-    Change give{}, take{};
+    TypeChange give{}, take{};
     double gain = -1e-12 * answer_.cost;  // less is rounding
     bool found = false;
-    for (const Change& one : smaller) {
+    for (const TypeChange& one : smaller) {
       const int64_t room = slack() + one.freed;
-      const auto end = std::partition_point(
-          better.begin(), better.end(), [&](const Change& each) { return -each.freed <= room; });
+      const auto end =
+          std::partition_point(better.begin(), better.end(),
+                               [&](const TypeChange& each) { return -each.freed <= room; });
       const Two& two = best_of[static_cast<size_t>(end - better.begin())];
-      const Change* other =
+      const TypeChange* other =
           two.first != nullptr && two.first->item == one.item ? two.second : two.first;
       if (other == nullptr || one.lost + other->lost >= gain) continue;
       gain = one.lost + other->lost;

@@ -58,11 +58,11 @@ std::string told_of_values(const Checkpoint& checkpoint, const std::string& prof
 }
 
 // A field of a document, by JSON pointer, and what is put there: "" takes it away.
-struct Change {
+struct FieldChange {
   const char *model, *file, *pointer, *value, *expected;
 };
 
-std::string told_of(const Change& change, const std::string& profile = "vllm-0.17") {
+std::string told_of(const FieldChange& change, const std::string& profile = "vllm-0.17") {
   Checkpoint checkpoint = documents(change.model);
   SortedJson json = *parse_json(change.file, checkpoint.find_document(change.file)->text());
   const SortedJson::json_pointer pointer(change.pointer);
@@ -75,8 +75,8 @@ std::string told_of(const Change& change, const std::string& profile = "vllm-0.1
   return told_of_values(checkpoint, profile);
 }
 
-void expect_all(std::initializer_list<Change> changes) {
-  for (const Change& change : changes) {
+void expect_all(std::initializer_list<FieldChange> changes) {
+  for (const FieldChange& change : changes) {
     EXPECT_EQ(told_of(change), change.expected)
         << change.model << " " << change.file << " " << change.pointer << " = " << change.value;
   }
@@ -120,7 +120,7 @@ TEST(DoctorValues, RopeTypesAreKnownAndComplete) {
       {kLlama, kConfig, "/rope_parameters/rope_theta", "\"1e7\"", "C20 unsound"},
       {kQwen3, kConfig, "/rope_parameters/rope_theta", "1000000.0", "C20 unsound"},
   });
-  const Change moved{kQwen3, kConfig, "/rope_parameters/rope_theta", "1000000.0", ""};
+  const FieldChange moved{kQwen3, kConfig, "/rope_parameters/rope_theta", "1000000.0", ""};
   EXPECT_EQ(told_of(moved, "vllm"), "");
 }
 
@@ -167,7 +167,7 @@ TEST(DoctorValues, WordsAreThoseOfTheProgram) {
 }
 
 TEST(DoctorValues, Transformers5DemandsTypes) {
-  const Change changes[] = {
+  const FieldChange changes[] = {
       {kLlama, kConfig, "/rms_norm_eps", "0", "C33 unloaded"},
       {kLlama, kConfig, "/use_cache", "1", "C33 unloaded"},
       {kLlama, kConfig, "/eos_token_id", "[1, 2]", ""},
@@ -179,20 +179,20 @@ TEST(DoctorValues, Transformers5DemandsTypes) {
       {kLlama, kConfig, "/rope_parameters/rope_type", "", ""},
       {kLlama, kConfig, "/rope_scaling", R"({"rope_type": "yarn", "factor": 4.0})", ""},
   };
-  for (const Change& change : changes) {
+  for (const FieldChange& change : changes) {
     EXPECT_EQ(told_of(change, "vllm"), change.expected) << change.pointer << change.value;
   }
   EXPECT_EQ(told_of({kLlama, kConfig, "/use_cache", "1", ""}), "");
 }
 
 TEST(DoctorValues, TransformersAsksForKeysAlone) {
-  const Change spiral{kLlama, kConfig, "/rope_parameters/rope_type", "\"spiral\"", ""};
+  const FieldChange spiral{kLlama, kConfig, "/rope_parameters/rope_type", "\"spiral\"", ""};
   EXPECT_EQ(told_of(spiral, "transformers-5"), "");
   EXPECT_EQ(told_of(spiral, "transformers-4.57"), "");
-  const Change linear{kLlama, kConfig, "/rope_parameters/rope_type", "\"linear\"", ""};
+  const FieldChange linear{kLlama, kConfig, "/rope_parameters/rope_type", "\"linear\"", ""};
   EXPECT_EQ(told_of(linear, "transformers-5"), "C17 unloaded");
   EXPECT_EQ(told_of(linear, "transformers-4.57"), "");
-  const Change scaling{kLlama, kConfig, "/rope_scaling", R"({"rope_type": "linear"})", ""};
+  const FieldChange scaling{kLlama, kConfig, "/rope_scaling", R"({"rope_type": "linear"})", ""};
   EXPECT_EQ(told_of(scaling, "transformers-4.57"), "C17 unloaded");
 }
 

@@ -1,12 +1,11 @@
 // The tables of families hold what the code that reads them takes for granted.
-#include "transforms/to_gguf/families/families.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
 #include "core/base/words.h"
+#include "models/families/rows.h"
 #include "transforms/to_gguf/names.h"
 #include "transforms/transforms.h"
 
@@ -72,7 +71,7 @@ TEST(Families, RowsAreWellFormed) {
 // Stacks come in the order of their rows: down, gate, up.
 TEST(Families, ExpertsComeDownGateUp) {
   std::vector<std::string_view> order;
-  for (const NameRule& rule : kExpertNames) {
+  for (const NameRule& rule : rows::kExpertNames) {
     if (rule.change == Change::kExpert) order.push_back(rule.to);
   }
   EXPECT_EQ(order, (std::vector<std::string_view>{"blk.{}.ffn_down_exps", "blk.{}.ffn_gate_exps",
@@ -82,20 +81,19 @@ TEST(Families, ExpertsComeDownGateUp) {
 // What the table of parameters says a model has, the rows of names can turn into GGUF.
 TEST(Families, EveryParameterHasARow) {
   for (const Family* family : families()) {
-    ASSERT_NE(family->parameters, nullptr) << family->name;
+    ASSERT_FALSE(family->parameters.empty()) << family->name;
     std::string_view list = family->architectures;
     while (!list.empty()) {
       const std::string_view word = take_word(list);
-      const bool is_whole = !family->parameters->is_partial;
-      EXPECT_EQ(table_of_architecture(word), is_whole ? family->parameters : nullptr) << word;
+      const bool is_whole = !family->is_partial;
+      EXPECT_EQ(table_of_architecture(word), is_whole ? family : nullptr) << word;
     }
     const JsonValue config = JsonValue::parse(
         R"({"num_hidden_layers": 4, "num_experts": 2, "attention_bias": true, "mlp_bias": true})");
     for (const bool is_stacked : {false, true}) {
       ModelForm form;
       form.has_stacked_experts = is_stacked;
-      const auto expected =
-          expected_parameters({*family->parameters, *family->parameters, config}, form);
+      const auto expected = expected_parameters({*family, *family, config}, form);
       ASSERT_TRUE(expected.has_value()) << expected.error().text();
       EXPECT_GT(expected->size(), 20u);
       for (const Parameter& parameter : *expected) {

@@ -170,7 +170,7 @@ std::optional<bool> ties_head_by_class(const JsonText& config) {
   const JsonText* classes = config.find("architectures");
   if (classes == nullptr || !classes->is_array() || classes->items().empty()) return std::nullopt;
   const auto name = classes->items().front().as_text();
-  const ParameterTable* table = name ? table_of_architecture(*name) : nullptr;
+  const Family* table = name ? table_of_architecture(*name) : nullptr;
   if (table == nullptr || name->ends_with("Model")) return std::nullopt;
   return ties_head_by_default(*table);
 }

@@ -73,13 +73,13 @@ std::string ConfigReader::field_of(std::string_view fields) const {
   }
   for (std::string_view list = all; !list.empty();) {
     const std::string_view word = take_word(list);
-    for (const FieldDefault& field : family_.defaults) {
-      if (field.field == word) return std::string(word);
+    for (const ClassDefault& field : family_.defaults) {
+      if (field.read_by != ReadBy::kShapes && field.field == word) return std::string(word);
     }
   }
   for (std::string_view list = all; !list.empty();) {
     const std::string_view word = take_word(list);
-    for (const FieldValue& field : family_.parameters->defaults) {
+    for (const ClassDefault& field : family_.defaults) {
       if (field.field == word) return std::string(word);
     }
   }
@@ -247,7 +247,7 @@ void ConfigReader::take_absent(const KeyRule& rule) {
   if (rule.source == KeySource::kFieldIfTrue) config_[std::string(rule.fields)] = false;
   if (rule.source != KeySource::kField) return;
   const std::string field = field_of(rule.fields);
-  for (const FieldDefault& row : family_.defaults) {
+  for (const ClassDefault& row : family_.defaults) {
     if (row.field == field && row.unless == row.field) config_[field] = nullptr;
   }
 }
@@ -312,8 +312,7 @@ Status ConfigReader::take(const KeyRule& rule) {
 
 void ConfigReader::take_names(std::string_view dtype) {
   config_["architectures"] = {std::string(text_class_of(family_.architectures))};
-  std::string_view list = family_.parameters->model_types;
-  if (list.empty()) list = family_.model_types;
+  std::string_view list = family_.model_types;
   config_["model_type"] = std::string(take_word(list));
   config_["dtype"] = std::string(dtype);
   config_["torch_dtype"] = std::string(dtype);

@@ -3,7 +3,7 @@
 
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
-#include "transforms/to_gguf/families/families.h"
+#include "models/models.h"
 
 namespace ckpt {
 

@@ -157,7 +157,7 @@ Status add_graph_constants(const Family& family, uint64_t layers, JsonValue& con
   if (family.name == "llama4") {  // llama.cpp knows the larger of both models by its experts
     config["use_qk_norm"] = count_in(config, "num_local_experts") != 128;
   }
-  if (family.parameters == &kGraniteHybridParameters) add_of_mamba(config);
+  if (family.is("granitemoehybrid")) add_of_mamba(config);
   return {};
 }
 

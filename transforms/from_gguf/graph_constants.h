@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/json/json_read.h"
-#include "transforms/to_gguf/families/families.h"
+#include "models/models.h"
 
 namespace ckpt {
 

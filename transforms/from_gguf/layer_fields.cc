@@ -57,7 +57,7 @@ void take_heads(const KeyRule& rule, const LayerNumbers& heads, const LayerLists
     std::string pattern;
     for (const double count : heads) pattern += count > 0 ? '*' : 'M';
     config["hybrid_override_pattern"] = pattern;
-  } else if (lists.family.parameters == &kGraniteHybridParameters) {
+  } else if (lists.family.is("granitemoehybrid")) {
     take_types(heads, lists.layers, "attention", "mamba", config);
   } else {
     take_types(heads, lists.layers, "full_attention", "conv", config);

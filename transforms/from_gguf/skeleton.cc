@@ -82,7 +82,7 @@ std::optional<Parameter> renamed_parameter(const Tensor& tensor, const Family& f
 // What a table does not say of layers that differ is said by the file.
 Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonValue& config,
                                              const Family& family) {
-  if (family.parameters->is_partial) {
+  if (family.is_partial) {
     std::vector<Parameter> out;
     for (const Tensor& tensor : file.tensors) {
       if (auto parameter = renamed_parameter(tensor, family)) out.push_back(std::move(*parameter));
@@ -92,7 +92,7 @@ Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonV
   ModelForm form = form_of(file.tensors);
   const std::string nextn = std::string(family.name) + ".nextn_predict_layers";
   form.has_mtp = file.metadata.find_unsigned(nextn).value_or(0) > 0;
-  return expected_parameters({*family.parameters, *family.parameters, config}, form);
+  return expected_parameters({family, family, config}, form);
 }
 
 std::set<std::string_view> names_of(const std::vector<Tensor>& tensors) {

@@ -70,41 +70,39 @@ void TensorFields::add_of_gemma4() {
 
 // Fields that are called otherwise than in other families, and a width that no key says.
 void TensorFields::add_fields_of_their_own(const Family& family) {
-  const bool has_use_bias = family.parameters == &kStarcoder2Parameters ||
-                            family.parameters == &kErnieParameters ||
-                            family.parameters == &kErnieMoeParameters;
+  const bool has_use_bias =
+      family.is("starcoder2") || family.is("ernie4_5") || family.is("ernie4_5_moe");
   if (has_use_bias) config_["use_bias"] = has_anywhere("attn_q.bias");
-  if (family.parameters == &kStableLmParameters) {
+  if (family.is("stablelm")) {
     config_["use_qkv_bias"] = has_anywhere("attn_q.bias");
   }
-  if (family.parameters == &kCohereParameters) {
+  if (family.is("cohere")) {
     config_["use_qk_norm"] = has_anywhere("attn_q_norm.weight");
   }
-  if (family.parameters == &kGptNeoxParameters) {
+  if (family.is("gpt_neox")) {
     config_["attention_bias"] = has_anywhere("attn_qkv.bias");
   }
-  if (family.parameters == &kPhiMoeParameters) {
+  if (family.is("phimoe")) {
     config_["lm_head_bias"] = names_.contains("output.bias");
   }
-  if (family.parameters != &kPhi2Parameters) return;
+  if (!family.is("phi")) return;
   const Tensor* up = file_.find_tensor("blk.0.ffn_up.weight");
   if (up != nullptr) config_["intermediate_size"] = up->rows();
 }
 
 void TensorFields::add_of(const Family& family) {
-  const bool has_mlp_types =
-      family.parameters == &kGlmMoeDsaParameters || family.parameters == &kGlm4MoeLiteParameters;
+  const bool has_mlp_types = family.is("glm_moe_dsa") || family.is("glm4_moe_lite");
   if (has_mlp_types) add_mlp_types();
-  if (family.parameters == &kGemma4Parameters) add_of_gemma4();
+  if (family.is("gemma4_text")) add_of_gemma4();
   add_fields_of_their_own(family);
   const bool has_bias = has_anywhere("ssm_conv1d.bias");
-  if (family.parameters == &kGraniteHybridParameters && has_anywhere("ssm_in.weight")) {
+  if (family.is("granitemoehybrid") && has_anywhere("ssm_in.weight")) {
     config_["mamba_conv_bias"] = has_bias;
   }
-  if (family.parameters == &kNemotronHParameters) config_["use_conv_bias"] = has_bias;
+  if (family.is("nemotron_h")) config_["use_conv_bias"] = has_bias;
   const bool has_router_bias = has_anywhere("exp_probs_b.bias");
-  if (family.parameters == &kLfm2MoeParameters) config_["use_expert_bias"] = has_router_bias;
-  if (has_router_bias && family.parameters == &kDeepseekV3Parameters) {
+  if (family.is("lfm2_moe")) config_["use_expert_bias"] = has_router_bias;
+  if (has_router_bias && family.is("deepseek_v3")) {
     config_["topk_method"] = "noaux_tc";
   }
 }

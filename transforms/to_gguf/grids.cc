@@ -74,7 +74,7 @@ Result<std::vector<Tensor>> value_pairs(const Tensor& tensor) {
 }
 
 Result<std::vector<Tensor>> keys_and_values(const Tensor& tensor, const Model& model) {
-  const ParameterTable& table = *model.family->parameters;
+  const Family& table = *model.family;
   CKPT_ASSIGN(const uint64_t heads, number_of_fields(table, model.config, "num_key_value_heads"));
   CKPT_ASSIGN(const uint64_t keys, number_of_fields(table, model.config, "qk_nope_head_dim"));
   CKPT_ASSIGN(const uint64_t values, number_of_fields(table, model.config, "v_head_dim"));

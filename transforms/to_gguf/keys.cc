@@ -269,8 +269,7 @@ Status KeyWriter::rope_field(const KeyRule& rule) const {
 Status KeyWriter::write_computed(const KeyRule& rule) const {
   switch (rule.source) {
     case KeySource::kNumber: {
-      CKPT_ASSIGN(const uint64_t value,
-                  number_of_fields(*model.family->parameters, model.config, rule.fields));
+      CKPT_ASSIGN(const uint64_t value, number_of_fields(*model.family, model.config, rule.fields));
       return set(rule.key, rule.type, JsonValue(value));
     }
     case KeySource::kRopeNeeded:

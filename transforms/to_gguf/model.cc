@@ -6,6 +6,7 @@
 #include "transforms/to_gguf/model.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "core/base/words.h"
@@ -99,28 +100,37 @@ const JsonValue* find_text_config(const JsonValue& root) {
   return thinker == nullptr ? nullptr : known(*thinker, "text_config");
 }
 
-// Puts what `source` is at `key`: another field, or "head_dim".
+// Puts what `source` is at `key`: another field, or a quotient of two.
 void fill_as(JsonValue& config, const std::string& key, std::string_view source) {
-  if (source != "head_dim") {
+  const size_t over = source.find('/');
+  if (over == source.npos) {
     if (const JsonValue* other = known(config, source)) config[key] = *other;
     return;
   }
-  const JsonValue* hidden = known(config, "hidden_size");
-  const JsonValue* heads = known(config, "num_attention_heads");
+  const JsonValue* hidden = known(config, source.substr(0, over));
+  const JsonValue* heads = known(config, source.substr(over + 1));
   if (hidden == nullptr || heads == nullptr) return;
   const auto width = whole(*hidden);
   const auto count = whole(*heads);
   if (width && count && *count > 0) config[key] = *width / *count;
 }
 
-Status fill_default(const JsonValue& rope, JsonValue& config, const FieldDefault& field) {
+std::optional<double> decimal(std::string_view text) {
+  if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
+  double value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
+}
+
+Status fill_default(const JsonValue& rope, JsonValue& config, const ClassDefault& field) {
   const std::string key(field.field);
   // Configurations know these by two names, of which one is enough.
   if (key == "num_experts" && known(config, "num_local_experts") != nullptr) return {};
   if (known(config, key) != nullptr) return {};
   if (!field.unless.empty() && config.contains(field.unless)) return {};
-  if (!field.same_as.empty()) {
-    fill_as(config, key, field.same_as);
+  const auto value = decimal(field.value);
+  if (!value) {
+    fill_as(config, key, field.value);
     return {};
   }
   if (config.contains(key)) {
@@ -128,11 +138,11 @@ Status fill_default(const JsonValue& rope, JsonValue& config, const FieldDefault
     // The rotary parameters have it where the root says null.
     if (!field.null_as.empty() || known(rope, key) != nullptr) return {};
     return fail_with_hint(ErrorCode::kCorrupt,
-                          fmt::format("config.json without the field, for {}", field.value),
+                          fmt::format("config.json without the field, for {}", *value),
                           "config.json: {} is null; expected a number", key);
   }
-  const bool is_whole = field.value == std::floor(field.value);
-  config[key] = is_whole ? JsonValue(static_cast<uint64_t>(field.value)) : JsonValue(field.value);
+  const bool is_whole = *value == std::floor(*value);
+  config[key] = is_whole ? JsonValue(static_cast<uint64_t>(*value)) : JsonValue(*value);
   return {};
 }
 
@@ -263,7 +273,8 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(model.family, variant_of(model.family, model.config));
   model.rope = complete_rope(model.config);
   if (!is_bare(model)) {
-    for (const FieldDefault& field : model.family->defaults) {
+    for (const ClassDefault& field : model.family->defaults) {
+      if (field.read_by == ReadBy::kShapes) continue;
       CKPT_TRY(fill_default(model.rope, model.config, field));
     }
   }

@@ -7,8 +7,8 @@
 
 #include "core/json/json_read.h"
 #include "core/model/transform.h"
+#include "models/models.h"
 #include "transforms/facts/torch_dtype.h"
-#include "transforms/to_gguf/families/families.h"
 #include "transforms/to_gguf/mxfp4.h"
 
 namespace ckpt {

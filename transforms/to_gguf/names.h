@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "transforms/to_gguf/families/families.h"
+#include "models/models.h"
 
 namespace ckpt {
 

@@ -42,7 +42,7 @@ bool are_same(std::vector<uint64_t> a, std::vector<uint64_t> b, std::string_view
 }  // namespace
 
 Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model) {
-  const ParameterTable& table = *model.family->parameters;
+  const Family& table = *model.family;
   ModelForm form;
   form.has_mtp = model.mtp_layers != 0;
   for (const NamedTensor& named : tensors) {

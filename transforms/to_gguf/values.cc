@@ -268,7 +268,7 @@ Result<Tensor> change_of_linear(Tensor tensor, Change change, const Model& model
 // A norm of all groups as one row a group.
 Result<Tensor> rows_of_groups(Tensor tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t groups,
-              number_of_fields(*model.family->parameters, model.config, model.family->norm_groups));
+              number_of_fields(*model.family, model.config, model.family->norm_groups));
   const uint64_t values = tensor.values();
   if (groups != 0 && values % groups == 0) {
     return reshape(std::move(tensor), {groups, values / groups});

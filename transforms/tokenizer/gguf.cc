@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 
-#include "transforms/to_gguf/families/families.h"
+#include "models/models.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/compare.h"
 #include "transforms/tokenizer/jobs.h"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/families/list.h"
 #include "quantizers/quantizers.h"
 #include "transforms/from_gguf/config_fields.h"
 #include "transforms/from_gguf/graph_constants.h"

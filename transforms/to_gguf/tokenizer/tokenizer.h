@@ -18,27 +18,10 @@
 #include <vector>
 
 #include "core/model/transform.h"
+#include "models/models.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
-
-// What becomes of BPE with byte fallback in a tokenizer.json.
-enum class ByteFallback : uint8_t { kRefused, kAsLlama, kAsGemma4 };
-enum class PieceFile : uint8_t { kIgnored, kPreferred, kRequired };
-
-// How the class of a family reads its tokenizer, where it is not byte-level BPE alone.
-struct TokenizerRules {
-  PieceFile piece_file = PieceFile::kIgnored;  // tokenizer.model; preferred to tokenizer.json
-  ByteFallback byte_fallback = ByteFallback::kRefused;
-  std::string_view ranks = {};     // name of the pre-tokenizer that goes with tiktoken.model
-  bool keeps_added_texts = false;  // added tokens as Phi-3's class has them
-  bool is_llama = false;          // writes add_prefix_space; two sizes of vocabulary are exceptions
-  bool says_prefix_last = false;  // add_prefix_space, behind all other keys
-  std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one
-  bool adds_bos = false;                        // said last, whatever the files say
-  std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say
-  std::string_view special_tokens = {};  // "bos=[GO] eot=<end>": where nothing else names them
-};
 
 struct TokenizerOptions {
   std::optional<uint64_t> vocab_size = {};   // of config.json; nullopt: as many as there are tokens

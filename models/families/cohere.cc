@@ -1,0 +1,97 @@
+// Command R and Command R7B, Command A: one norm a layer, the embedding is the head.
+//
+// Source: llama.cpp conversion/command_r.py (CommandR2Model, Cohere2Model); defaults: transformers
+// models/cohere{,2}/configuration_*.py. Command R's context is model_max_length where config.json
+// has it; a Cohere2 file has no biases.
+//
+// Shapes: transformers models/cohere{,2}/{modeling,configuration}_*.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kCohereFrame[] = {
+    {"model.embed_tokens.weight", "vocab_size hidden_size"},
+    {"model.norm.weight",         "hidden_size"},
+    {".input_layernorm.weight",   "hidden_size"},
+};
+constexpr ParameterRule kCohereNorms[] = {
+    {".self_attn.q_norm.weight", "num_attention_heads head_dim", ServerCut::kRows, "use_qk_norm"},
+    {".self_attn.k_norm.weight", "num_key_value_heads head_dim", ServerCut::kRows, "use_qk_norm"},
+};
+constexpr NameRule kCohere2Names[] = {
+    {"model.embed_tokens.weight",               "token_embd.weight"},
+    {"model.norm.weight",                       "output_norm.weight"},
+    {"model.layers.{}.input_layernorm.weight",  "blk.{}.attn_norm.weight"},
+    {"model.layers.{}.self_attn.q_proj.weight", "blk.{}.attn_q.weight"},
+    {"model.layers.{}.self_attn.k_proj.weight", "blk.{}.attn_k.weight"},
+    {"model.layers.{}.self_attn.v_proj.weight", "blk.{}.attn_v.weight"},
+    {"model.layers.{}.self_attn.o_proj.weight", "blk.{}.attn_output.weight"},
+    {"model.layers.{}.mlp.gate_proj.weight",    "blk.{}.ffn_gate.weight"},
+    {"model.layers.{}.mlp.up_proj.weight",      "blk.{}.ffn_up.weight"},
+    {"model.layers.{}.mlp.down_proj.weight",    "blk.{}.ffn_down.weight"},
+};
+constexpr KeyRule kCohereKeys[] = {
+    {"context_length",    MetaType::kU32, "model_max_length max_position_embeddings"},
+    {"logit_scale",       MetaType::kF32, "logit_scale"},
+    {"rope.scaling.type", MetaType::kText, "none", KeySource::kConstant},
+};
+constexpr KeyRule kCohere2Keys[] = {
+    {"logit_scale",              MetaType::kF32, "logit_scale"},
+    {"attention.sliding_window", MetaType::kU32, "sliding_window"},
+    {"vocab_size",               MetaType::kU32, "vocab_size"},
+    {"rope.dimension_count",     MetaType::kU32, "rotary_pct", KeySource::kRotaryPart},
+    {"rope.scaling.type",        MetaType::kText, "none", KeySource::kConstant},
+};
+constexpr ClassDefault kCohereDefaults[] = {
+    {"hidden_size", "8192"}, {"intermediate_size", "22528"}, {"num_attention_heads", "64"},
+    {"num_key_value_heads", "num_attention_heads"}, {"layer_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "256000"},
+    {"max_position_embeddings", "8192", kInKeys}, {"logit_scale", "0.0625", kInKeys},
+    {"num_hidden_layers", "40", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"tie_word_embeddings", "1", kInShapes},
+};
+constexpr ClassDefault kCohere2Defaults[] = {
+    {"hidden_size", "8192"}, {"intermediate_size", "22528"}, {"num_attention_heads", "64"},
+    {"num_key_value_heads", "num_attention_heads"}, {"layer_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "256000"},
+    {"max_position_embeddings", "8192", kInKeys}, {"logit_scale", "0.0625", kInKeys},
+    {"sliding_window", "4096", kInKeys},
+    {.field = "head_dim", .value = "hidden_size/num_attention_heads", .unless = "head_dim"},
+    {"num_hidden_layers", "40", kInShapes}, {"tie_word_embeddings", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kCohereRules[] = {
+    kCohereFrame, rows::kAttention, rows::kAttentionBias, kCohereNorms, rows::kMlp};
+constexpr std::span<const ParameterRule> kCohere2Rules[] = {kCohereFrame, rows::kAttention,
+                                                            rows::kMlp};
+
+constexpr std::span<const NameRule> kCohereLists[] = {rows::kOneNormNames};
+constexpr std::span<const NameRule> kCohere2Lists[] = {kCohere2Names};
+
+}  // namespace
+
+const Family kCohere = {
+    .name = "command-r",
+    .architectures = "CohereForCausalLM",
+    .model_types = "cohere",
+    .names = kCohereLists,
+    .keys = kCohereKeys,
+    .defaults = kCohereDefaults,
+    .parameters = kCohereRules,
+};
+
+const Family kCohere2 = {
+    .name = "cohere2",
+    .architectures = "Cohere2ForCausalLM",
+    .model_types = "cohere2",
+    .names = kCohere2Lists,
+    .keys = kCohere2Keys,
+    .defaults = kCohere2Defaults,
+    .parameters = kCohere2Rules,
+};
+
+}  // namespace ckpt

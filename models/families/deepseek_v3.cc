@@ -1,0 +1,235 @@
+// DeepSeek-V2 and V3, GLM-4.7-Flash, and GLM-5 with its sparse attention: keys and values come from
+// a short latent (MLA).
+//
+//   kv_b_proj, rows of a head:  keys [nope] | values [v]      a row is one latent
+//   k_b {heads, latent, nope}, v_b {heads, v, latent}
+//
+// Source: llama.cpp conversion/deepseek.py (DeepseekV2Model), glm.py (Glm4MoeLiteModel,
+// GlmMoeDsaModel); defaults: transformers
+// models/{deepseek_v2,deepseek_v3,glm4_moe_lite,glm_moe_dsa}/configuration_*.py. The file says one
+// key-value head and its size in the latent; DeepSeek's layer for multi-token prediction is left
+// out, GLM's is kept.
+//
+// Shapes: transformers
+// models/{deepseek_v2,deepseek_v3,glm4_moe_lite,glm_moe_dsa}/{modeling,configuration}_*.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kMlaAttention[] = {
+    {".self_attn.q_proj.weight",
+     "num_attention_heads*qk_nope_head_dim+num_attention_heads*qk_rope_head_dim hidden_size",
+     ServerCut::kRows, "optional"},  // in the place of q_a and q_b where q_lora_rank is null
+    {".self_attn.q_a_proj.weight",      "q_lora_rank hidden_size", ServerCut::kRows,
+     "q_lora_rank"},
+    {".self_attn.q_a_layernorm.weight", "q_lora_rank", ServerCut::kWhole,
+     "q_lora_rank"},
+    {".self_attn.q_b_proj.weight",
+     "num_attention_heads*qk_nope_head_dim+num_attention_heads*qk_rope_head_dim q_lora_rank",
+     ServerCut::kRows, "q_lora_rank"},
+    {".self_attn.kv_a_proj_with_mqa.weight", "kv_lora_rank+qk_rope_head_dim hidden_size",
+     ServerCut::kRows},
+    {".self_attn.kv_a_layernorm.weight",     "kv_lora_rank"},
+    {".self_attn.kv_b_proj.weight",
+     "num_attention_heads*qk_nope_head_dim+num_attention_heads*v_head_dim kv_lora_rank",
+     ServerCut::kRows},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*v_head_dim",
+     ServerCut::kColumns},
+};
+constexpr ParameterRule kDsaIndexer[] = {
+    {".self_attn.indexer.wq_b.weight", "index_n_heads*index_head_dim q_lora_rank",
+     ServerCut::kWhole, "q_lora_rank"},
+    {".self_attn.indexer.wk.weight",     "index_head_dim hidden_size", ServerCut::kWhole,
+     "optional"},
+    {".self_attn.indexer.k_norm.weight", "index_head_dim", ServerCut::kWhole, "optional"},
+    {".self_attn.indexer.k_norm.bias",   "index_head_dim", ServerCut::kWhole, "optional"},
+    {".self_attn.indexer.weights_proj.weight", "index_n_heads hidden_size", ServerCut::kWhole,
+     "optional"},
+};
+constexpr NameRule kMlaNames[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.self_attn.q_a_proj",          "blk.{}.attn_q_a"},
+    {"model.layers.{}.self_attn.q_b_proj",          "blk.{}.attn_q_b"},
+    {"model.layers.{}.self_attn.q_a_layernorm",     "blk.{}.attn_q_a_norm"},
+    {"model.layers.{}.self_attn.kv_a_proj_with_mqa", "blk.{}.attn_kv_a_mqa"},
+    {"model.layers.{}.self_attn.kv_a_layernorm",    "blk.{}.attn_kv_a_norm"},
+    {"model.layers.{}.self_attn.kv_b_proj.weight",  "blk.{}.attn_k_b.weight", Change::kKeyValue,
+     Store::kByRules,                               "blk.{}.attn_v_b.weight"},
+    {"model.layers.{}.self_attn.indexer.k_norm",    "blk.{}.indexer.k_norm"},
+    {"model.layers.{}.self_attn.indexer.weights_proj", "blk.{}.indexer.proj", Change::kNone,
+     Store::kF32},
+    {"model.layers.{}.self_attn.indexer.wk",        "blk.{}.indexer.attn_k"},
+    {"model.layers.{}.self_attn.indexer.wq_b",      "blk.{}.indexer.attn_q_b"},
+};
+constexpr KeyRule kDeepseekV3Keys[] = {
+    {"attention.head_count_kv",   MetaType::kU32, "1", KeySource::kNumber},
+    {"leading_dense_block_count", MetaType::kU32, "first_k_dense_replace", KeySource::kNumber},
+    {"vocab_size",                MetaType::kU32, "vocab_size"},
+    {"attention.q_lora_rank",     MetaType::kU32, "q_lora_rank"},
+    {"attention.kv_lora_rank",    MetaType::kU32, "kv_lora_rank", KeySource::kNumber},
+    {"attention.key_length",      MetaType::kU32, "kv_lora_rank+qk_rope_head_dim",
+     KeySource::kNumber},
+    {"attention.value_length",    MetaType::kU32, "kv_lora_rank", KeySource::kNumber},
+    {"attention.key_length_mla",  MetaType::kU32, "qk_nope_head_dim+qk_rope_head_dim",
+     KeySource::kNumber},
+    {"attention.value_length_mla", MetaType::kU32, "v_head_dim", KeySource::kNumber},
+    {"expert_feed_forward_length", MetaType::kU32, "moe_intermediate_size intermediate_size"},
+    {"expert_count",              MetaType::kU32, "n_routed_experts"},
+    {"expert_shared_count",       MetaType::kU32, "n_shared_experts"},
+    {"expert_weights_scale",      MetaType::kF32, "routed_scaling_factor"},
+    {"expert_weights_norm",       MetaType::kBool, "norm_topk_prob", KeySource::kFieldIfTrue},
+    {"rope.dimension_count",      MetaType::kU32, "qk_rope_head_dim", KeySource::kNumber},
+    {"rope.scaling.yarn_log_multiplier", MetaType::kF32, "mscale_all_dim", KeySource::kRopeTenth},
+};
+constexpr KeyRule kGlmMoeDsaKeys[] = {
+    {"rope.dimension_count",        MetaType::kU32, "qk_rope_head_dim", KeySource::kPartialRotary},
+    {"nextn_predict_layers",        MetaType::kU32, "num_nextn_predict_layers",
+     KeySource::kNextnSaid},
+    {"attention.indexer.head_count", MetaType::kU32, "index_n_heads", KeySource::kNumber},
+    {"attention.indexer.key_length", MetaType::kU32, "index_head_dim", KeySource::kNumber},
+    {"attention.indexer.top_k",     MetaType::kU32, "index_topk", KeySource::kNumber},
+    {"attention.indexer.types",     MetaType::kArray, "indexer_types", KeySource::kFullLayers},
+};
+constexpr KeyRule kGlm4MoeLiteKeys[] = {
+    {"nextn_predict_layers", MetaType::kU32, "", KeySource::kNextnLayers},
+};
+constexpr ClassDefault kDeepseekV3Defaults[] = {
+    {"hidden_size", "7168"}, {"intermediate_size", "18432"}, {"num_attention_heads", "128"},
+    {.field = "num_key_value_heads", .value = "128", .read_by = kInKeys,
+     .null_as = "num_attention_heads"},
+    {"qk_rope_head_dim", "64"},
+    {.field = "head_dim", .value = "qk_rope_head_dim", .read_by = kInKeys, .unless = "head_dim"},
+    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "129280"},
+    {"max_position_embeddings", "4096", kInKeys},
+    {.field = "q_lora_rank", .value = "1536", .unless = "q_lora_rank"},
+    {"moe_intermediate_size", "2048"}, {"n_routed_experts", "256"}, {"n_shared_experts", "1"},
+    {"num_experts_per_tok", "8", kInKeys}, {"routed_scaling_factor", "2.5", kInKeys},
+    {.field = "n_group", .value = "8", .read_by = kInKeys, .unless = "n_group"},
+    {.field = "topk_group", .value = "4", .read_by = kInKeys, .unless = "topk_group"},
+    {.field = "norm_topk_prob", .value = "1", .read_by = kInKeys, .unless = "norm_topk_prob"},
+    {"num_hidden_layers", "61", kInShapes}, {"kv_lora_rank", "512", kInShapes},
+    {"qk_nope_head_dim", "128", kInShapes}, {"v_head_dim", "128", kInShapes},
+    {"first_k_dense_replace", "3", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+    {"num_nextn_predict_layers", "1", kInShapes},
+};
+constexpr ClassDefault kDeepseekV2Defaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "num_attention_heads", kInKeys}, {"qk_rope_head_dim", "64"},
+    {"head_dim", "qk_rope_head_dim", kInKeys}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "32000"},
+    {"max_position_embeddings", "2048", kInKeys},
+    {.field = "q_lora_rank", .value = "1536", .unless = "q_lora_rank"},
+    {"moe_intermediate_size", "1407"}, {"n_routed_experts", "64"}, {"n_shared_experts", "2"},
+    {"routed_scaling_factor", "1", kInKeys}, {"norm_topk_prob", "0", kInKeys},
+    {"num_hidden_layers", "32", kInShapes}, {"kv_lora_rank", "512", kInShapes},
+    {"qk_nope_head_dim", "128", kInShapes}, {"v_head_dim", "128", kInShapes},
+    {"first_k_dense_replace", "0", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+};
+constexpr ClassDefault kGlm4MoeLiteDefaults[] = {
+    {"hidden_size", "2048"}, {"intermediate_size", "10240"}, {"num_attention_heads", "20"},
+    {"num_key_value_heads", "20", kInKeys}, {"qk_rope_head_dim", "64"},
+    {"rope_theta", "10000", kInKeys}, {"rms_norm_eps", "1e-5", kInKeys}, {"vocab_size", "154880"},
+    {"max_position_embeddings", "202752", kInKeys},
+    {.field = "q_lora_rank", .value = "768", .unless = "q_lora_rank"},
+    {"moe_intermediate_size", "1536"}, {"n_routed_experts", "64"}, {"n_shared_experts", "1"},
+    {"num_experts_per_tok", "4", kInKeys}, {"routed_scaling_factor", "1.8", kInKeys},
+    {"n_group", "1", kInKeys}, {"topk_group", "1", kInKeys}, {"norm_topk_prob", "1", kInKeys},
+    {"num_hidden_layers", "47", kInShapes}, {"kv_lora_rank", "512", kInShapes},
+    {"qk_nope_head_dim", "192", kInShapes}, {"v_head_dim", "256", kInShapes},
+    {"first_k_dense_replace", "1", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+    {"num_nextn_predict_layers", "1", kInShapes},
+};
+constexpr ClassDefault kGlmMoeDsaDefaults[] = {
+    {"hidden_size", "6144"}, {"intermediate_size", "12288"}, {"num_attention_heads", "64"},
+    {"num_key_value_heads", "64", kInKeys}, {"qk_rope_head_dim", "64"},
+    {.field = "head_dim", .value = "qk_rope_head_dim", .read_by = kInKeys, .unless = "head_dim"},
+    {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "154880"},
+    {"max_position_embeddings", "202752", kInKeys},
+    {.field = "q_lora_rank", .value = "2048", .unless = "q_lora_rank"},
+    {"moe_intermediate_size", "2048"}, {"n_routed_experts", "256"}, {"n_shared_experts", "1"},
+    {"num_experts_per_tok", "8", kInKeys}, {"routed_scaling_factor", "2.5", kInKeys},
+    {"n_group", "1", kInKeys}, {"topk_group", "1", kInKeys}, {"norm_topk_prob", "1", kInKeys},
+    {"num_hidden_layers", "78", kInShapes}, {"kv_lora_rank", "512", kInShapes},
+    {"qk_nope_head_dim", "192", kInShapes}, {"v_head_dim", "256", kInShapes},
+    {"first_k_dense_replace", "3", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+    {"num_nextn_predict_layers", "1", kInShapes}, {"index_n_heads", "32", kInShapes},
+    {"index_head_dim", "128", kInShapes}, {"index_topk", "2048", kInShapes},
+};
+// clang-format on
+
+// Those of V3, without a bias of the router.
+constexpr std::span<const ParameterRule> kDeepseekV2Router =
+    std::span(rows::kRoutedExperts).first(1);
+constexpr std::span<const ParameterRule> kDeepseekV2Experts =
+    std::span(rows::kRoutedExperts).subspan(2);
+constexpr std::span<const ParameterRule> kDeepseekV2Rules[] = {
+    rows::kFrame, kMlaAttention, rows::kMlp, kDeepseekV2Router, kDeepseekV2Experts};
+constexpr std::span<const ParameterRule> kDeepseekV3Rules[] = {
+    rows::kFrame, kMlaAttention, rows::kMlp, rows::kRoutedExperts, rows::kNextn};
+constexpr std::span<const ParameterRule> kGlmMoeDsaRules[] = {
+    rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts, rows::kNextn};
+
+constexpr std::span<const NameRule> kMlaLists[] = {
+    kMlaNames, rows::kNextnNames, rows::kRoutedExpertNames, rows::kExpertNames, rows::kCommonNames};
+
+}  // namespace
+
+const Family kDeepseekV3 = {
+    .name = "deepseek2",
+    .architectures = "DeepseekV3ForCausalLM",
+    .model_types = "deepseek_v3",
+    .names = kMlaLists,
+    .keys = kDeepseekV3Keys,
+    .defaults = kDeepseekV3Defaults,
+    .parameters = kDeepseekV3Rules,
+    .has_nextn = true,
+    .bare_types = "kimi_k2",
+    .nextn = NextnLayers::kLeftOut,
+    .drops_tied_head = true,
+    .tokenizer = {.ranks = "kimi-k2"},
+};
+
+const Family kDeepseekV2 = {
+    .name = "deepseek2",
+    .architectures = "DeepseekV2ForCausalLM",
+    .model_types = "deepseek_v2",
+    .names = kMlaLists,
+    .keys = kDeepseekV3Keys,
+    .defaults = kDeepseekV2Defaults,
+    .parameters = kDeepseekV2Rules,
+    .nextn = NextnLayers::kLeftOut,
+    .drops_tied_head = true,
+};
+
+const Family kGlm4MoeLite = {
+    .name = "deepseek2",
+    .architectures = "Glm4MoeLiteForCausalLM",
+    .model_types = "glm4_moe_lite",
+    .names = kMlaLists,
+    .keys = kDeepseekV3Keys,
+    .defaults = kGlm4MoeLiteDefaults,
+    .parameters = kDeepseekV3Rules,
+    .has_nextn = true,
+    .more_keys = kGlm4MoeLiteKeys,
+    .nextn = NextnLayers::kKept,
+    .drops_tied_head = true,
+    .tokenizer = kGlmTokenizer,
+};
+
+const Family kGlmMoeDsa = {
+    .name = "glm-dsa",
+    .architectures = "GlmMoeDsaForCausalLM",
+    .model_types = "glm_moe_dsa",
+    .names = kMlaLists,
+    .keys = kDeepseekV3Keys,
+    .defaults = kGlmMoeDsaDefaults,
+    .parameters = kGlmMoeDsaRules,
+    .has_nextn = true,
+    .more_keys = kGlmMoeDsaKeys,
+    .nextn = NextnLayers::kKept,
+    .drops_tied_head = true,
+    .tokenizer = kGlmTokenizer,
+};
+
+}  // namespace ckpt

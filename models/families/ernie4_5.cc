@@ -1,0 +1,123 @@
+// ERNIE 4.5: as Llama's, with rows as they are; experts from a layer on.
+//
+// Source: llama.cpp conversion/ernie.py (Ernie4_5Model, Ernie4_5MoeModel); defaults: transformers
+// models/ernie4_5{,_moe}/configuration_*.py. Stacks come gate, up, down; the width of the shared
+// MLP is said to be that of the dense ones / heads of keys. Layers for multi-token prediction are
+// left out.
+//
+// Shapes: transformers models/ernie4_5{,_moe}/{modeling,configuration}_*.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kErnieBias[] = {
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "use_bias"},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "use_bias"},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "use_bias"},
+    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "use_bias"},
+    {".mlp.gate_proj.bias", "intermediate_size", ServerCut::kRows, "dense use_bias"},
+    {".mlp.up_proj.bias",   "intermediate_size", ServerCut::kRows, "dense use_bias"},
+    {".mlp.down_proj.bias", "hidden_size", ServerCut::kWhole, "dense use_bias"},
+};
+constexpr ParameterRule kErnieExperts[] = {
+    {".mlp.gate.weight", "moe_num_experts hidden_size", ServerCut::kWhole, "sparse"},
+    {".mlp.moe_statics.e_score_correction_bias", "1 moe_num_experts", ServerCut::kWhole,
+     "sparse"},
+    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse"},
+    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse"},
+    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
+     "sparse"},
+    {".mlp.shared_experts.gate_proj.weight",
+     "moe_num_shared_experts*moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse moe_num_shared_experts"},
+    {".mlp.shared_experts.up_proj.weight",
+     "moe_num_shared_experts*moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse moe_num_shared_experts"},
+    {".mlp.shared_experts.down_proj.weight",
+     "hidden_size moe_num_shared_experts*moe_intermediate_size", ServerCut::kColumns,
+     "sparse moe_num_shared_experts"},
+};
+constexpr NameRule kErnieMoeNames[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.mlp.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
+    {"model.layers.{}.mlp.moe_statics.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+    {"model.layers.{}.mlp.experts.{}.gate_proj", "blk.{}.ffn_gate_exps", Change::kExpert},
+    {"model.layers.{}.mlp.experts.{}.up_proj",   "blk.{}.ffn_up_exps",   Change::kExpert},
+    {"model.layers.{}.mlp.experts.{}.down_proj", "blk.{}.ffn_down_exps", Change::kExpert},
+};
+constexpr KeyRule kErnieMoeKeys[] = {
+    {"expert_count",               MetaType::kU32, "moe_num_experts", KeySource::kNumber},
+    {"expert_used_count",          MetaType::kU32, "moe_k", KeySource::kNumber},
+    {"interleave_moe_layer_step",  MetaType::kU32, "moe_layer_interval", KeySource::kNumber},
+    {"leading_dense_block_count",  MetaType::kU32, "moe_layer_start_index", KeySource::kNumber},
+    {"expert_feed_forward_length", MetaType::kU32, "moe_intermediate_size"},
+    {"expert_shared_count",        MetaType::kU32, "moe_num_shared_experts"},
+    {"expert_shared_feed_forward_length", MetaType::kU32, "moe_num_shared_experts",
+     KeySource::kSharedWidth},
+};
+constexpr ClassDefault kErnieDefaults[] = {
+    {"hidden_size", "1024"}, {"intermediate_size", "3072"}, {"num_attention_heads", "16"},
+    {.field = "num_key_value_heads", .value = "2", .null_as = "num_attention_heads"},
+    {.field = "head_dim", .value = "128", .read_by = kInKeys,
+     .null_as = "hidden_size/num_attention_heads"},
+    {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "500000", kInKeys},
+    {"vocab_size", "103424"}, {"max_position_embeddings", "131072", kInKeys},
+    {"num_hidden_layers", "18", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"tie_word_embeddings", "1", kInShapes},
+};
+constexpr ClassDefault kErnieMoeDefaults[] = {
+    {"hidden_size", "2560"}, {"intermediate_size", "12288"}, {"num_attention_heads", "20"},
+    {"num_key_value_heads", "4"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "500000", kInKeys}, {"vocab_size", "103424"},
+    {"max_position_embeddings", "131072", kInKeys}, {"moe_intermediate_size", "1536"},
+    {"moe_num_shared_experts", "2"}, {"num_hidden_layers", "28", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"moe_num_experts", "64", kInShapes}, {"moe_k", "6", kInShapes},
+    {"moe_layer_start_index", "1", kInShapes}, {"moe_layer_interval", "1", kInShapes},
+    {"num_experts", "moe_num_experts", kInShapes},
+    {"first_k_dense_replace", "moe_layer_start_index", kInShapes},
+    {"decoder_sparse_step", "moe_layer_interval", kInShapes},
+    {"tie_word_embeddings", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kErnieRules[] = {rows::kFrame, rows::kAttention,
+                                                          kErnieBias, rows::kMlp};
+constexpr std::span<const ParameterRule> kErnieMoeRules[] = {rows::kFrame, rows::kAttention,
+                                                             kErnieBias, rows::kMlp, kErnieExperts};
+constexpr std::span<const NameRule> kErnieLists[] = {rows::kCommonNames};
+constexpr std::span<const NameRule> kErnieMoeLists[] = {kErnieMoeNames, rows::kRoutedExpertNames,
+                                                        rows::kCommonNames};
+constexpr TokenizerRules kErnieTokenizer{.piece_file = PieceFile::kRequired,
+                                         .says_prefix_last = true};
+
+}  // namespace
+
+const Family kErnie = {
+    .name = "ernie4_5",
+    .architectures = "Ernie4_5ForCausalLM Ernie4_5_ForCausalLM",
+    .model_types = "ernie4_5",
+    .names = kErnieLists,
+    .keys = {},
+    .defaults = kErnieDefaults,
+    .parameters = kErnieRules,
+    .tokenizer = kErnieTokenizer,
+};
+
+const Family kErnieMoe = {
+    .name = "ernie4_5-moe",
+    .architectures = "Ernie4_5_MoeForCausalLM",
+    .model_types = "ernie4_5_moe",
+    .names = kErnieMoeLists,
+    .keys = kErnieMoeKeys,
+    .defaults = kErnieMoeDefaults,
+    .parameters = kErnieMoeRules,
+    .tokenizer = kErnieTokenizer,
+    .left_out_start = "model.mtp_",
+};
+
+}  // namespace ckpt

@@ -1,0 +1,60 @@
+// EXAONE 4: norms behind attention and MLP, q and k normed, windows by layer_types.
+//
+// Source: llama.cpp conversion/exaone.py (Exaone4Model); defaults: transformers
+// models/exaone4/configuration_exaone4.py, which fills in layer_types by sliding_window_pattern.
+//
+// Shapes: transformers models/exaone4/{modeling,configuration}_exaone4.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kExaone4Frame[] = {
+    {"model.embed_tokens.weight", "vocab_size hidden_size"},
+    {"model.norm.weight",         "hidden_size"},
+    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
+    {".post_attention_layernorm.weight",   "hidden_size"},
+    {".post_feedforward_layernorm.weight", "hidden_size"},
+};
+constexpr NameRule kExaone4Names[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
+};
+constexpr KeyRule kExaone4Keys[] = {
+    {"vocab_size",                       MetaType::kU32, "vocab_size"},
+    {"attention.sliding_window",         MetaType::kU32, "sliding_window"},
+    {"attention.sliding_window_pattern", MetaType::kArray, "sliding_window",
+     KeySource::kSlidingLayers},
+};
+constexpr ClassDefault kExaone4Defaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "16384"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "32"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "102400"},
+    {"max_position_embeddings", "2048", kInKeys},
+    {.field = "sliding_window", .value = "4096", .read_by = kInKeys, .unless = "sliding_window"},
+    {"num_hidden_layers", "32", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kExaone4Rules[] = {
+    kExaone4Frame,        rows::kAttention, rows::kAttentionNorms,
+    rows::kAttentionBias,  // vLLM's alone
+    rows::kMlp,           rows::kMlpBias};
+constexpr std::span<const NameRule> kExaone4Lists[] = {kExaone4Names, rows::kCommonNames};
+
+}  // namespace
+
+const Family kExaone4 = {
+    .name = "exaone4",
+    .architectures = "Exaone4ForCausalLM",
+    .model_types = "exaone4",
+    .names = kExaone4Lists,
+    .keys = kExaone4Keys,
+    .defaults = kExaone4Defaults,
+    .parameters = kExaone4Rules,
+    .has_rope_factors = true,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,138 @@
+// Gemma, Gemma 2 and Gemma 3: norms are stored minus one, the head is the embedding.
+//
+// Source: llama.cpp conversion/gemma.py (GemmaModel, Gemma2Model, Gemma3Model); defaults:
+// transformers models/gemma{,2,3}/configuration_*.py. The norm behind attention is the norm before
+// the MLP in Gemma, and one of its own in the later ones; keys of Gemma and Gemma 2 have an order
+// of their own, without a word on rotary positions.
+//
+// Shapes: transformers models/gemma{,2,3}/modeling_*.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kMlpNorms[] = {
+    {".pre_feedforward_layernorm.weight",  "hidden_size"},
+    {".post_feedforward_layernorm.weight", "hidden_size"},
+};
+constexpr NameRule kGemmaNorms[] = {
+    {"model.norm",                     "output_norm",       Change::kAddOne},
+    {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", Change::kAddOne},
+    {"lm_head",                        ""},
+};
+constexpr NameRule kGemma1Norms[] = {
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm", Change::kAddOne},
+};
+constexpr NameRule kGemma2Norms[] = {
+    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm", Change::kAddOne},
+    {"model.layers.{}.pre_feedforward_layernorm",  "blk.{}.ffn_norm",            Change::kAddOne},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm",       Change::kAddOne},
+};
+constexpr NameRule kGemma3Norms[] = {
+    {"model.embed_tokens",                "token_embd",  Change::kTokenRows},
+    {"lm_head",                           "output"},
+    {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm", Change::kAddOne},
+    {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", Change::kAddOne},
+};
+constexpr KeyRule kGemma2Keys[] = {
+    {"context_length",          MetaType::kU32, "max_position_embeddings"},
+    {"embedding_length",        MetaType::kU32, "hidden_size"},
+    {"block_count",             MetaType::kU32, "", KeySource::kBlockCount},
+    {"feed_forward_length",     MetaType::kU32, "intermediate_size"},
+    {"attention.head_count",    MetaType::kU32, "num_attention_heads"},
+    {"attention.head_count_kv", MetaType::kU32, "num_key_value_heads"},
+    {"attention.layer_norm_rms_epsilon", MetaType::kF32, "rms_norm_eps"},
+    {"attention.key_length",    MetaType::kU32, "head_dim"},
+    {"attention.value_length",  MetaType::kU32, "head_dim"},
+    {"general.file_type",       MetaType::kU32, "", KeySource::kFileType},
+    {"attn_logit_softcapping",  MetaType::kF32, "attn_logit_softcapping"},  // not Gemma's
+    {"final_logit_softcapping", MetaType::kF32, "final_logit_softcapping"},
+    {"attention.sliding_window", MetaType::kU32, "sliding_window"},
+};
+constexpr size_t kGemma1KeyCount = 10;
+constexpr KeyRule kGemma3Keys[] = {
+    {"final_logit_softcapping", MetaType::kF32, "final_logit_softcapping",
+     KeySource::kFieldUnlessZero},
+    {"attention.sliding_window", MetaType::kU32, "", KeySource::kSlidingWindow},
+};
+constexpr ClassDefault kGemmaDefaults[] = {
+    {"hidden_size", "3072"}, {"intermediate_size", "24576"}, {"head_dim", "256"},
+    {"num_attention_heads", "16"}, {"num_key_value_heads", "16"},
+    {"rms_norm_eps", "1e-6", kInKeys}, {"vocab_size", "256000"},
+    {"max_position_embeddings", "8192", kInKeys}, {"num_hidden_layers", "28", kInShapes},
+    {"tie_word_embeddings", "1", kInShapes},
+};
+constexpr ClassDefault kGemma2Defaults[] = {
+    {"hidden_size", "2304"}, {"intermediate_size", "9216"}, {"head_dim", "256"},
+    {"num_attention_heads", "8"}, {"num_key_value_heads", "4"}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"vocab_size", "256000"}, {"max_position_embeddings", "8192", kInKeys},
+    {"sliding_window", "4096", kInKeys}, {"attn_logit_softcapping", "50", kInKeys},
+    {"final_logit_softcapping", "30", kInKeys}, {"num_hidden_layers", "26", kInShapes},
+    {"tie_word_embeddings", "1", kInShapes},
+};
+constexpr ClassDefault kGemma3Defaults[] = {
+    {"hidden_size", "2304"}, {"intermediate_size", "9216"}, {"head_dim", "256"},
+    {"num_attention_heads", "8"}, {"num_key_value_heads", "4"}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"vocab_size", "262208"}, {"max_position_embeddings", "131072", kInKeys},
+    {"sliding_window", "4096", kInKeys}, {"rope_theta", "1e6", kInKeys},
+    {"rope_local_base_freq", "10000", kInKeys}, {"num_hidden_layers", "26", kInShapes},
+    {"tie_word_embeddings", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kGemmaRules[] = {rows::kFrame, rows::kAttention,
+                                                          rows::kAttentionBias, rows::kMlp};
+constexpr std::span<const ParameterRule> kGemma2Rules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, kMlpNorms};
+constexpr std::span<const ParameterRule> kGemma3Rules[] = {
+    rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
+    rows::kAttentionBias, rows::kMlp,       kMlpNorms};
+constexpr std::span<const NameRule> kGemma1Lists[] = {kGemmaNorms, kGemma1Norms,
+                                                      rows::kCommonNames};
+constexpr std::span<const NameRule> kGemma2Lists[] = {kGemmaNorms, kGemma2Norms,
+                                                      rows::kCommonNames};
+constexpr std::span<const NameRule> kGemma3Lists[] = {kGemma3Norms, kGemma2Norms, kGemmaNorms,
+                                                      rows::kCommonNames};
+
+}  // namespace
+
+const Family kGemma = {
+    .name = "gemma",
+    .architectures = "GemmaForCausalLM",
+    .model_types = "gemma",
+    .names = kGemma1Lists,
+    .keys = {kGemma2Keys, kGemma1KeyCount},
+    .defaults = kGemmaDefaults,
+    .parameters = kGemmaRules,
+    .tokenizer = {.piece_file = PieceFile::kRequired,
+                  .end_of_turn_id = 107,
+                  .adds_space_prefix = false},
+    .has_common_keys = false,
+};
+
+const Family kGemma2 = {
+    .name = "gemma2",
+    .architectures = "Gemma2ForCausalLM",
+    .model_types = "gemma2",
+    .names = kGemma2Lists,
+    .keys = kGemma2Keys,
+    .defaults = kGemma2Defaults,
+    .parameters = kGemma2Rules,
+    .tokenizer = {.piece_file = PieceFile::kRequired, .adds_space_prefix = false},
+    .has_common_keys = false,
+};
+
+const Family kGemma3 = {
+    .name = "gemma3",
+    .architectures = "Gemma3ForCausalLM Gemma3ForConditionalGeneration",
+    .model_types = "gemma3_text gemma3",
+    .names = kGemma3Lists,
+    .keys = kGemma3Keys,
+    .defaults = kGemma3Defaults,
+    .parameters = kGemma3Rules,
+    .has_other_tower = true,
+    .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
+};
+
+}  // namespace ckpt

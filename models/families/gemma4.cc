@@ -1,0 +1,115 @@
+// Gemma 4: layers of two kinds of attention with heads of two sizes, embeddings of every layer, the
+// last layers without keys and values of their own.
+//
+// Source: llama.cpp conversion/gemma.py (Gemma4Model); transformers
+// models/gemma4/configuration_gemma4.py. Norms are stored as they are; the gate and up of experts
+// stay one tensor; what is said of full attention alone stands in global_head_dim and
+// num_global_key_value_heads, or in per_layer_config.
+//
+// Shapes: transformers models/gemma4/modeling_gemma4.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+// Heads have two sizes, and the last layers share keys and values and may have wider MLPs: of
+// attention and MLP there are rows for what all layers of a kind have in common.
+constexpr ParameterRule kGemma4Rows[] = {
+    {"model.embed_tokens.weight", "vocab_size hidden_size"},
+    {"model.norm.weight",         "hidden_size"},
+    {"model.embed_tokens_per_layer.weight",
+     "vocab_size_per_layer_input num_hidden_layers*hidden_size_per_layer_input"},
+    {"model.per_layer_model_projection.weight",
+     "num_hidden_layers*hidden_size_per_layer_input hidden_size"},
+    {"model.per_layer_projection_norm.weight",     "hidden_size_per_layer_input"},
+    {".input_layernorm.weight",                    "hidden_size"},
+    {".post_attention_layernorm.weight",           "hidden_size"},
+    {".pre_feedforward_layernorm.weight",          "hidden_size"},
+    {".post_feedforward_layernorm.weight",         "hidden_size"},
+    {".per_layer_input_gate.weight", "hidden_size_per_layer_input hidden_size"},
+    {".per_layer_projection.weight", "hidden_size hidden_size_per_layer_input"},
+    {".post_per_layer_input_norm.weight",          "hidden_size"},
+    {".layer_scalar",                              "1"},
+    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", ServerCut::kRows,
+     "sliding_attention"},
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
+     "sliding_attention"},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
+     "sliding_attention"},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns,
+     "sliding_attention"},
+    {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "sliding_attention"},
+    {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "sliding_attention"},
+};
+constexpr NameRule kGemma4Names[] = {
+    {"model.embed_tokens_per_layer",      "per_layer_token_embd"},
+    {"model.per_layer_model_projection",  "per_layer_model_proj"},
+    {"model.per_layer_projection_norm",   "per_layer_proj_norm"},
+    {"model.layers.{}.post_attention_layernorm",     "blk.{}.post_attention_norm"},
+    {"model.layers.{}.pre_feedforward_layernorm",    "blk.{}.ffn_norm"},
+    {"model.layers.{}.pre_feedforward_layernorm_2",  "blk.{}.pre_ffw_norm_2"},
+    {"model.layers.{}.post_feedforward_layernorm",   "blk.{}.post_ffw_norm"},
+    {"model.layers.{}.post_feedforward_layernorm_1", "blk.{}.post_ffw_norm_1"},
+    {"model.layers.{}.post_feedforward_layernorm_2", "blk.{}.post_ffw_norm_2"},
+    {"model.layers.{}.layer_scalar",              "blk.{}.layer_output_scale.weight"},
+    {"model.layers.{}.per_layer_input_gate",      "blk.{}.inp_gate"},
+    {"model.layers.{}.per_layer_projection",      "blk.{}.proj"},
+    {"model.layers.{}.post_per_layer_input_norm", "blk.{}.post_norm"},
+    {"model.layers.{}.router.proj",               "blk.{}.ffn_gate_inp",
+     Change::kNone, Store::kF32},
+    {"model.layers.{}.router.scale",              "blk.{}.ffn_gate_inp.scale"},
+    {"model.layers.{}.router.per_expert_scale",   "blk.{}.ffn_down_exps.scale"},
+    {"model.layers.{}.experts.gate_up_proj",      "blk.{}.ffn_gate_up_exps.weight"},
+    {"model.layers.{}.experts.down_proj",         "blk.{}.ffn_down_exps.weight"},
+};
+constexpr KeyRule kGemma4Keys[] = {
+    {"final_logit_softcapping", MetaType::kF32, "final_logit_softcapping",
+     KeySource::kFieldUnlessZero},
+    {"attention.sliding_window",         MetaType::kU32, "", KeySource::kSlidingWindow},
+    {"attention.shared_kv_layers",       MetaType::kU32, "num_kv_shared_layers"},
+    {"embedding_length_per_layer_input", MetaType::kU32, "hidden_size_per_layer_input",
+     KeySource::kFieldOrZero},
+    {"attention.sliding_window_pattern", MetaType::kArray, "", KeySource::kSlidingPattern},
+    {"attention.key_length",             MetaType::kU32, "", KeySource::kFullHead},
+    {"attention.value_length",           MetaType::kU32, "", KeySource::kFullHead},
+    {"attention.key_length_swa",         MetaType::kU32, "head_dim"},
+    {"attention.value_length_swa",       MetaType::kU32, "head_dim"},
+    {"expert_feed_forward_length",       MetaType::kU32,
+     "expert_intermediate_size moe_intermediate_size"},
+    {"feed_forward_length",              MetaType::kArray, "", KeySource::kWideFeedForward},
+    {"attention.head_count_kv",          MetaType::kArray, "", KeySource::kFullOrSlidingHeads},
+    {"rope.dimension_count",             MetaType::kU32, "", KeySource::kFullHead},
+    {"rope.dimension_count_swa",         MetaType::kU32, "", KeySource::kSlidingRotary},
+};
+constexpr ClassDefault kGemma4Defaults[] = {
+    {"hidden_size", "2304"}, {"intermediate_size", "9216"}, {"head_dim", "256"},
+    {"num_attention_heads", "8"}, {"num_key_value_heads", "4"}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"vocab_size", "262144"}, {"max_position_embeddings", "131072", kInKeys},
+    {"sliding_window", "512", kInKeys}, {"num_kv_shared_layers", "0", kInKeys},
+    {"hidden_size_per_layer_input", "256"}, {"num_hidden_layers", "30", kInShapes},
+    {"vocab_size_per_layer_input", "262144", kInShapes}, {"tie_word_embeddings", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kGemma4Rules[] = {kGemma4Rows};
+constexpr std::span<const NameRule> kGemma4Lists[] = {kGemma4Names, rows::kCommonNames};
+
+}  // namespace
+
+const Family kGemma4 = {
+    .name = "gemma4",
+    .architectures = "Gemma4ForCausalLM Gemma4ForConditionalGeneration",
+    .model_types = "gemma4_text gemma4",
+    .names = kGemma4Lists,
+    .keys = kGemma4Keys,
+    .defaults = kGemma4Defaults,
+    .parameters = kGemma4Rules,
+    .is_partial = true,
+    .has_proportional_rope = true,
+    .tokenizer = {.byte_fallback = ByteFallback::kAsGemma4,
+                  .adds_bos = true,
+                  .adds_space_prefix = false},
+};
+
+}  // namespace ckpt

@@ -1,0 +1,57 @@
+// GLM 4 (0414): norms before and behind attention and MLP, gate and up in one.
+//
+// Source: llama.cpp conversion/glm.py (Glm4Model); defaults: transformers
+// models/glm4/configuration_glm4.py.
+//
+// Shapes: transformers models/glm4/{modeling,configuration}_glm4.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kGlm4Layer[] = {
+    {".post_self_attn_layernorm.weight", "hidden_size"},
+    {".post_mlp_layernorm.weight",       "hidden_size"},
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", ServerCut::kRows},
+    {".mlp.down_proj.weight",    "hidden_size intermediate_size", ServerCut::kColumns},
+};
+constexpr NameRule kGlm4Names[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.post_self_attn_layernorm", "blk.{}.post_attention_norm"},
+    {"model.layers.{}.post_mlp_layernorm",       "blk.{}.post_ffw_norm"},
+    {"model.layers.{}.mlp.gate_up_proj",         "blk.{}.ffn_up"},
+};
+constexpr KeyRule kGlm4Keys[] = {
+    {"rope.dimension_count", MetaType::kU32, "0.5", KeySource::kPartialRotary},
+};
+constexpr ClassDefault kGlm4Defaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "13696"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "2"}, {"head_dim", "128"}, {"rms_norm_eps", "1.5625e-7", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "151552"},
+    {"max_position_embeddings", "131072", kInKeys}, {"num_hidden_layers", "40", kInShapes},
+    {"attention_bias", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kGlm4Rules[] = {rows::kFrame, rows::kAttention,
+                                                         kGlm4Layer};
+constexpr std::span<const NameRule> kGlm4Lists[] = {kGlm4Names, rows::kCommonNames};
+
+}  // namespace
+
+const Family kGlm4 = {
+    .name = "glm4",
+    .architectures = "Glm4ForCausalLM",
+    .model_types = "glm4",
+    .names = kGlm4Lists,
+    .keys = kGlm4Keys,
+    .defaults = kGlm4Defaults,
+    .parameters = kGlm4Rules,
+    .tokenizer = {.special_tokens =
+                      "eos=<|endoftext|> eot=<|user|> unk=<|endoftext|> bos=<|endoftext|>"},
+};
+
+}  // namespace ckpt

@@ -1,0 +1,75 @@
+// GLM 4.5 and 4.6: experts behind dense layers, with a layer for multi-token prediction.
+//
+// Source: llama.cpp conversion/glm.py (Glm4MoeModel); defaults: transformers
+// models/glm4_moe/configuration_glm4_moe.py. The layer for multi-token prediction counts whether or
+// not its tensors are there.
+//
+// Shapes: transformers models/glm4_moe/{modeling,configuration}_glm4_moe.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kGlm4MoeNorms[] = {
+    {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "use_qk_norm"},
+    {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "use_qk_norm"},
+};
+constexpr ParameterRule kGlm4MoeBias[] = {
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+};
+constexpr NameRule kGlm4MoeNames[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
+};
+constexpr KeyRule kGlm4MoeKeys[] = {
+    {"rope.dimension_count",       MetaType::kU32, "0.5", KeySource::kPartialRotary},
+    {"expert_count",               MetaType::kU32, "n_routed_experts"},
+    {"expert_feed_forward_length", MetaType::kU32, "moe_intermediate_size"},
+    {"expert_shared_count",        MetaType::kU32, "n_shared_experts"},
+    {"leading_dense_block_count",  MetaType::kU32, "first_k_dense_replace"},
+    {"expert_gating_func",         MetaType::kU32, "2", KeySource::kNumber},  // sigmoid
+    {"expert_weights_scale",       MetaType::kF32, "routed_scaling_factor"},
+    {"expert_weights_norm",        MetaType::kBool, "norm_topk_prob"},
+    {"nextn_predict_layers",       MetaType::kU32, "num_nextn_predict_layers",
+     KeySource::kNextnSaid},
+};
+constexpr ClassDefault kGlm4MoeDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "10944"}, {"num_attention_heads", "96"},
+    {"num_key_value_heads", "8"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "151552"},
+    {"max_position_embeddings", "131072", kInKeys}, {"moe_intermediate_size", "1408"},
+    {"num_experts_per_tok", "8", kInKeys}, {"n_routed_experts", "128"}, {"n_shared_experts", "1"},
+    {"n_group", "1", kInKeys}, {"topk_group", "1", kInKeys}, {"first_k_dense_replace", "1"},
+    {"routed_scaling_factor", "1", kInKeys}, {"norm_topk_prob", "1", kInKeys},
+    {"num_nextn_predict_layers", "1"}, {"num_hidden_layers", "46", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"decoder_sparse_step", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kGlm4MoeRules[] = {
+    rows::kFrame, rows::kAttention,     kGlm4MoeNorms, kGlm4MoeBias,
+    rows::kMlp,   rows::kRoutedExperts, rows::kNextn};
+
+constexpr std::span<const NameRule> kGlm4MoeLists[] = {kGlm4MoeNames, rows::kNextnNames,
+                                                       rows::kRoutedExpertNames, rows::kExpertNames,
+                                                       rows::kCommonNames};
+
+}  // namespace
+
+const Family kGlm4Moe = {
+    .name = "glm4moe",
+    .architectures = "Glm4MoeForCausalLM",
+    .model_types = "glm4_moe",
+    .names = kGlm4MoeLists,
+    .keys = kGlm4MoeKeys,
+    .defaults = kGlm4MoeDefaults,
+    .parameters = kGlm4MoeRules,
+    .has_nextn = true,
+    .nextn = NextnLayers::kKept,
+    .tokenizer = kGlmTokenizer,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,43 @@
+// Llama: query and key rows are permuted, because GGUF's rotary embedding for this architecture
+// turns neighboring values where Hugging Face's turns halves.
+//
+//   head of D rows:  HF   0 1 2 ... D/2-1 | D/2 ...        GGUF   0 D/2 1 D/2+1 2 ...
+//
+// Source: llama.cpp conversion/llama.py (LlamaModel); shapes and defaults: transformers
+// models/llama/{modeling,configuration}_llama.py. llama3 rope scaling gives no key but a tensor,
+// rope_freqs.weight.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ClassDefault kLlamaDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "num_attention_heads"},
+    {"head_dim", "hidden_size/num_attention_heads"}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "32000"},
+    {"max_position_embeddings", "2048", kInKeys}, {"num_hidden_layers", "32", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kLlamaRules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
+constexpr std::span<const NameRule> kLlamaLists[] = {rows::kPairNames, rows::kCommonNames};
+
+}  // namespace
+
+const Family kLlama = {
+    .name = "llama",
+    .architectures = "LlamaForCausalLM LLaMAForCausalLM",
+    .headless = "LlamaModel",
+    .model_types = "llama",
+    .names = kLlamaLists,
+    .keys = rows::kLlamaKeys,
+    .defaults = kLlamaDefaults,
+    .parameters = kLlamaRules,
+    .has_rope_factors = true,
+    .tokenizer = kLlamaTokenizer,
+};
+
+}  // namespace ckpt

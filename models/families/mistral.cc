@@ -1,0 +1,80 @@
+// Mistral, Mistral 3 under its wrapper, Ministral 3: Llama's layers under defaults of their own.
+//
+// Source: llama.cpp conversion/llama.py, mistral3.py; shapes and defaults: transformers
+// models/{mistral,mistral3,ministral3}/{modeling,configuration}_*.py. Mistral with layer_types is
+// read as Ministral, whose class leaves head_dim open.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr KeyRule kMistral3Keys[] = {
+    {"vocab_size",                  MetaType::kU32, "vocab_size"},
+    {"rope.dimension_count",        MetaType::kU32, "", KeySource::kRotary},
+    {"rope.scaling.yarn_log_multiplier", MetaType::kF32, "mscale_all_dim", KeySource::kRopeNeeded,
+     "ministral3"},
+    {"attention.temperature_scale", MetaType::kF32, "llama_4_scaling_beta", KeySource::kRopeNeeded,
+     "ministral3"},
+};
+constexpr ClassDefault kMinistral3Defaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "14336"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "8"}, {"head_dim", "128"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "1000000", kInKeys}, {"vocab_size", "131072"},
+    {"max_position_embeddings", "262144", kInKeys}, {"num_hidden_layers", "34", kInShapes},
+};
+constexpr ClassDefault kMistralDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "14336"}, {"num_attention_heads", "32"},
+    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
+    {.field = "head_dim", .value = "hidden_size/num_attention_heads", .unless = "layer_types"},
+    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "32000"},
+    {"max_position_embeddings", "131072", kInKeys}, {"num_hidden_layers", "32", kInShapes},
+};
+// clang-format on
+
+// vLLM's class alone has the biases.
+constexpr std::span<const ParameterRule> kMistral3Rules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
+constexpr std::span<const NameRule> kMistral3Lists[] = {rows::kPairNames, rows::kCommonNames};
+
+}  // namespace
+
+const Family kMistral = {
+    .name = "llama",
+    .architectures = "MistralForCausalLM",
+    .headless = "MistralModel",
+    .model_types = "mistral",
+    .names = kMistral3Lists,
+    .keys = rows::kLlamaKeys,
+    .defaults = kMistralDefaults,
+    .parameters = kMistral3Rules,
+    .has_rope_factors = true,
+    .tokenizer = kLlamaTokenizer,
+};
+
+const Family kMinistral3 = {
+    .name = "mistral3",
+    .architectures = "Ministral3ForCausalLM",
+    .model_types = "ministral3",
+    .names = kMistral3Lists,
+    .keys = kMistral3Keys,
+    .defaults = kMinistral3Defaults,
+    .parameters = kMistral3Rules,
+    .has_rope_factors = true,
+    .tokenizer = kLlamaTokenizer,
+};
+
+const Family kMistral3 = {
+    .name = "mistral3",
+    .architectures = "Mistral3ForConditionalGeneration",
+    .model_types = "mistral3",
+    .names = kMistral3Lists,
+    .keys = kMistral3Keys,
+    .defaults = kMistralDefaults,
+    .parameters = kMistral3Rules,
+    .has_other_tower = true,
+    .has_rope_factors = true,
+    .tokenizer = kLlamaTokenizer,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,63 @@
+// Mixtral: Llama with experts, whose names are w1 (gate), w2 (down) and w3 (up).
+//
+// Source: llama.cpp conversion/llama.py (LlamaModel.modify_tensors); defaults: transformers
+// models/mixtral/configuration_mixtral.py. Stacks come w1, w2, w3, which is gate, down, up; the
+// class leaves head_dim open.
+//
+// Shapes: transformers models/mixtral/modeling_mixtral.py. Experts stand under block_sparse_moe in
+// files, whatever the class calls them now.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kMixtralExperts[] = {
+    {".block_sparse_moe.gate.weight", "num_local_experts hidden_size"},
+    {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", ServerCut::kRows},
+    {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size",
+     ServerCut::kColumns},
+    {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", ServerCut::kRows},
+};
+constexpr NameRule kMixtralNames[] = {
+    {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", Change::kRopeQuery},
+    {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", Change::kRopeKey},
+    {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
+};
+constexpr KeyRule kMixtralKeys[] = {
+    {"vocab_size",           MetaType::kU32, "vocab_size"},
+    {"rope.dimension_count", MetaType::kU32, "", KeySource::kRotary},
+};
+constexpr ClassDefault kMixtralDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "14336"}, {"num_attention_heads", "32"},
+    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
+    {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "1e6", kInKeys}, {"vocab_size", "32000"},
+    {"max_position_embeddings", "131072", kInKeys}, {"num_experts_per_tok", "2", kInKeys},
+    {"num_local_experts", "8"}, {"num_hidden_layers", "32", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"num_experts", "num_local_experts", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kMixtralRules[] = {rows::kFrame, rows::kAttention,
+                                                            kMixtralExperts};
+constexpr std::span<const NameRule> kMixtralLists[] = {kMixtralNames, rows::kCommonNames};
+
+}  // namespace
+
+const Family kMixtral = {
+    .name = "llama",
+    .architectures = "MixtralForCausalLM",
+    .model_types = "mixtral",
+    .names = kMixtralLists,
+    .keys = kMixtralKeys,
+    .defaults = kMixtralDefaults,
+    .parameters = kMixtralRules,
+    .has_rope_factors = true,
+    .tokenizer = kLlamaTokenizer,
+};
+
+}  // namespace ckpt

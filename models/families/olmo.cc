@@ -1,0 +1,140 @@
+// OLMo, OLMoE, OLMo 2 and 3.
+//
+// Source: llama.cpp conversion/olmo.py (OlmoModel, OlmoeModel, Olmo2Model); defaults: transformers
+// models/olmo{,e,2,3}/configuration_*.py. OLMo's norms have no weights, and rows of q and k become
+// pairs, their biases not; both it and OLMoE have one epsilon, whatever config.json says. OLMo 2
+// and 3 are one architecture in GGUF, OLMo 3 adds windows; both norms of a layer stand behind what
+// they are named after, so nothing becomes ffn_norm.
+//
+// Shapes: transformers models/olmo{,e,2,3}/{modeling,configuration}_*.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kOlmoFrame[] = {
+    {"model.embed_tokens.weight", "vocab_size hidden_size"},
+    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
+};
+constexpr ParameterRule kOlmoeNorms[] = {
+    {".self_attn.q_norm.weight", "num_attention_heads*head_dim"},
+    {".self_attn.k_norm.weight", "num_key_value_heads*head_dim"},
+};
+constexpr ParameterRule kOlmo2Frame[] = {
+    {"model.embed_tokens.weight", "vocab_size hidden_size"},
+    {"model.norm.weight",         "hidden_size"},
+    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
+    {".post_attention_layernorm.weight",   "hidden_size"},
+    {".post_feedforward_layernorm.weight", "hidden_size"},
+    {".self_attn.q_norm.weight", "num_attention_heads*head_dim"},
+    {".self_attn.k_norm.weight", "num_key_value_heads*head_dim"},
+};
+constexpr NameRule kOlmoNames[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.self_attn.q_proj.weight", "blk.{}.attn_q.weight", Change::kRopeQuery},
+    {"model.layers.{}.self_attn.k_proj.weight", "blk.{}.attn_k.weight", Change::kRopeKey},
+};
+constexpr KeyRule kOlmoKeys[] = {
+    {"attention.layer_norm_epsilon", MetaType::kF32, "1e-5", KeySource::kConstant},
+    {"attention.clamp_kqv",          MetaType::kF32, "clip_qkv"},
+};
+constexpr KeyRule kOlmoeKeys[] = {
+    {"attention.layer_norm_rms_epsilon", MetaType::kF32, "1e-5", KeySource::kConstant},
+};
+constexpr NameRule kOlmo2Names[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
+};
+constexpr KeyRule kOlmo2Keys[] = {
+    {"attention.sliding_window",         MetaType::kU32, "sliding_window"},
+    {"attention.sliding_window_pattern", MetaType::kArray, "sliding_window",
+     KeySource::kSlidingLayers},
+};
+constexpr ClassDefault kOlmoDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "num_attention_heads"}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "50304"}, {"max_position_embeddings", "2048", kInKeys},
+    {"num_hidden_layers", "32", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+};
+constexpr ClassDefault kOlmoeDefaults[] = {
+    {"hidden_size", "2048"}, {"intermediate_size", "2048"}, {"num_attention_heads", "16"},
+    {"num_key_value_heads", "num_attention_heads"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "50304"},
+    {"max_position_embeddings", "4096", kInKeys}, {"num_experts", "64"},
+    {"num_experts_per_tok", "8", kInKeys}, {"num_hidden_layers", "16", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"moe_intermediate_size", "intermediate_size", kInShapes},
+    {"decoder_sparse_step", "1", kInShapes},
+};
+constexpr ClassDefault kOlmo2Defaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "num_attention_heads"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "50304"},
+    {"max_position_embeddings", "2048", kInKeys}, {"num_hidden_layers", "32", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+};
+constexpr ClassDefault kOlmo3Defaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "num_attention_heads"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "50304"},
+    {"max_position_embeddings", "2048", kInKeys}, {"sliding_window", "4096", kInKeys},
+    {"num_hidden_layers", "32", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kOlmo2Rules[] = {kOlmo2Frame, rows::kAttention,
+                                                          rows::kAttentionBias, rows::kMlp};
+constexpr std::span<const ParameterRule> kOlmoRules[] = {kOlmoFrame, rows::kAttention,
+                                                         rows::kAttentionBias, rows::kMlp};
+constexpr std::span<const ParameterRule> kOlmoeRules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionBias, kOlmoeNorms, rows::kExperts};
+
+constexpr std::span<const NameRule> kOlmo2Lists[] = {kOlmo2Names, rows::kCommonNames};
+constexpr std::span<const NameRule> kOlmoLists[] = {kOlmoNames, rows::kCommonNames};
+constexpr std::span<const NameRule> kOlmoeLists[] = {rows::kExpertNames, rows::kCommonNames};
+
+}  // namespace
+
+const Family kOlmo = {
+    .name = "olmo",
+    .architectures = "OlmoForCausalLM",
+    .model_types = "olmo",
+    .names = kOlmoLists,
+    .keys = kOlmoKeys,
+    .defaults = kOlmoDefaults,
+    .parameters = kOlmoRules,
+};
+
+const Family kOlmoe = {
+    .name = "olmoe",
+    .architectures = "OlmoeForCausalLM",
+    .model_types = "olmoe",
+    .names = kOlmoeLists,
+    .keys = kOlmoeKeys,
+    .defaults = kOlmoeDefaults,
+    .parameters = kOlmoeRules,
+};
+
+const Family kOlmo2 = {
+    .name = "olmo2",
+    .architectures = "Olmo2ForCausalLM",
+    .model_types = "olmo2",
+    .names = kOlmo2Lists,
+    .keys = kOlmo2Keys,
+    .defaults = kOlmo2Defaults,
+    .parameters = kOlmo2Rules,
+};
+
+const Family kOlmo3 = {
+    .name = "olmo2",
+    .architectures = "Olmo3ForCausalLM",
+    .model_types = "olmo3",
+    .names = kOlmo2Lists,
+    .keys = kOlmo2Keys,
+    .defaults = kOlmo3Defaults,
+    .parameters = kOlmo2Rules,
+};
+
+}  // namespace ckpt

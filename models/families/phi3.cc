@@ -1,0 +1,130 @@
+// Phi-3, Phi-3.5 and Phi-4: query, key and value are one matrix, gate and up another, and both stay
+// so; the factors of long contexts become two tensors.
+//
+// Source: llama.cpp conversion/phi.py (Phi3MiniModel); defaults: transformers
+// models/phi3/configuration_phi3.py. Keys have an order of their own, and the factor of attention
+// stands before them all; a window of 0 tells Phi-4 from the others.
+//
+// Shapes: transformers models/{phi3,phimoe}/modeling_*.py. Norms of PhiMoE have biases, and by two
+// fields its linear layers and head.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kFusedLayer[] = {
+    {".self_attn.qkv_proj.weight",
+     "num_attention_heads*head_dim+2*num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns},
+    {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", ServerCut::kRows},
+    {".mlp.down_proj.weight",    "hidden_size intermediate_size", ServerCut::kColumns},
+};
+// Of vLLM's class alone.
+constexpr ParameterRule kFusedBias[] = {
+    {".self_attn.qkv_proj.bias", "num_attention_heads*head_dim+2*num_key_value_heads*head_dim",
+     ServerCut::kRows, "attention_bias"},
+    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_bias"},
+    {".mlp.gate_up_proj.bias", "2*intermediate_size", ServerCut::kRows, "mlp_bias"},
+    {".mlp.down_proj.bias",    "hidden_size", ServerCut::kWhole, "mlp_bias"},
+};
+constexpr ParameterRule kPhiMoeRows[] = {
+    {"lm_head.bias",    "vocab_size", ServerCut::kWhole, "lm_head_bias"},
+    {"model.norm.bias", "hidden_size"},
+    {".input_layernorm.bias",          "hidden_size"},
+    {".post_attention_layernorm.bias", "hidden_size"},
+    {".block_sparse_moe.gate.weight", "num_local_experts hidden_size"},
+    {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", ServerCut::kRows},
+    {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size",
+     ServerCut::kColumns},
+    {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", ServerCut::kRows},
+};
+constexpr NameRule kPhi3Names[] = {
+    {"model.layers.{}.self_attn.qkv_proj",  "blk.{}.attn_qkv"},
+    {"model.layers.{}.mlp.gate_up_proj",    "blk.{}.ffn_up"},
+};
+constexpr KeyRule kPhi3EarlyKeys[] = {
+    {"rope.scaling.attn_factor", MetaType::kF32, "", KeySource::kLongRopeAttention},
+};
+constexpr KeyRule kPhi3Keys[] = {
+    {"context_length",          MetaType::kU32, "n_positions max_position_embeddings"},
+    {"rope.scaling.original_context_length", MetaType::kU32, "original_max_position_embeddings",
+     KeySource::kRopeField},
+    {"embedding_length",        MetaType::kU32, "hidden_size n_embd"},
+    {"feed_forward_length",     MetaType::kU32, "intermediate_size"},
+    {"block_count",             MetaType::kU32, "", KeySource::kBlockCount},
+    {"attention.head_count",    MetaType::kU32, "num_attention_heads n_head"},
+    {"attention.head_count_kv", MetaType::kU32, "num_key_value_heads n_head_kv"},
+    {"attention.layer_norm_rms_epsilon", MetaType::kF32, "rms_norm_eps"},
+    {"rope.dimension_count",    MetaType::kU32, "", KeySource::kPartialHidden},
+    {"rope.freq_base",          MetaType::kF32, "", KeySource::kRopeBase},
+    {"general.file_type",       MetaType::kU32, "", KeySource::kFileType},
+    {"attention.sliding_window", MetaType::kU32, "sliding_window", KeySource::kFieldOrZero},
+};
+constexpr NameRule kPhiMoeNames[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
+};
+constexpr KeyRule kPhiMoeKeys[] = {
+    {"expert_used_count", MetaType::kU32, "num_experts_per_tok"},
+    {"expert_count",      MetaType::kU32, "num_local_experts"},
+};
+constexpr ClassDefault kPhi3Defaults[] = {
+    {"hidden_size", "3072"}, {"intermediate_size", "8192"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "num_attention_heads"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "32064"},
+    {"max_position_embeddings", "4096", kInKeys},
+    {"original_max_position_embeddings", "4096", kInKeys}, {"num_hidden_layers", "32", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+};
+constexpr ClassDefault kPhiMoeDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "6400"}, {"num_attention_heads", "32"},
+    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
+    {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "1e6", kInKeys}, {"vocab_size", "32064"},
+    {"max_position_embeddings", "131072", kInKeys}, {"num_local_experts", "16"},
+    {"num_experts_per_tok", "2", kInKeys}, {"num_hidden_layers", "32", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"num_experts", "num_local_experts", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kPhi3Rules[] = {rows::kFrame, kFusedLayer, kFusedBias};
+constexpr std::span<const ParameterRule> kPhiMoeRules[] = {rows::kFrame, rows::kAttention,
+                                                           rows::kAttentionBias, kPhiMoeRows};
+constexpr std::span<const NameRule> kPhiMoeLists[] = {kPhiMoeNames, rows::kCommonNames};
+constexpr std::span<const NameRule> kPhi3Lists[] = {kPhi3Names, rows::kCommonNames};
+
+}  // namespace
+
+const Family kPhi3 = {
+    .name = "phi3",
+    .architectures = "Phi3ForCausalLM",
+    .model_types = "phi3",
+    .names = kPhi3Lists,
+    .keys = kPhi3Keys,
+    .defaults = kPhi3Defaults,
+    .parameters = kPhi3Rules,
+    .has_long_rope = true,
+    .tokenizer = {.piece_file = PieceFile::kRequired, .keeps_added_texts = true},
+    .has_common_keys = false,
+    .early_keys = kPhi3EarlyKeys,
+};
+
+const Family kPhiMoe = {
+    .name = "phimoe",
+    .architectures = "PhiMoEForCausalLM",
+    .model_types = "phimoe",
+    .names = kPhiMoeLists,
+    .keys = kPhi3Keys,
+    .defaults = kPhiMoeDefaults,
+    .parameters = kPhiMoeRules,
+    .more_keys = kPhiMoeKeys,
+    .has_long_rope = true,
+    .tokenizer = {.piece_file = PieceFile::kRequired, .keeps_added_texts = true},
+    .has_common_keys = false,
+    .early_keys = kPhi3EarlyKeys,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,132 @@
+// Qwen2 and Qwen3, dense and mixture of experts: the common rows, and nothing changes a value.
+//
+// Source: llama.cpp conversion/qwen.py (Qwen2Model, Qwen2MoeModel, Qwen3Model, Qwen3MoeModel);
+// defaults: transformers models/qwen{2,3}*/configuration_*.py. Qwen2 has no head_dim, so its files
+// have no attention.key_length; embedding models name their tensors without "model.".
+//
+// Shapes: transformers models/qwen{2,2_moe,3,3_moe}/modeling_*.py (base_model_tp_plan: colwise is
+// kRows, rowwise kColumns). Qwen2 has biases that no field speaks of.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+// As sentence-transformers and Qwen3Model save them.
+constexpr NameRule kQwenBareNames[] = {
+    {"embed_tokens",                       "token_embd"},
+    {"norm",                               "output_norm"},
+    {"layers.{}.input_layernorm",          "blk.{}.attn_norm"},
+    {"layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"},
+    {"layers.{}.self_attn.q_proj",         "blk.{}.attn_q"},
+    {"layers.{}.self_attn.k_proj",         "blk.{}.attn_k"},
+    {"layers.{}.self_attn.v_proj",         "blk.{}.attn_v"},
+    {"layers.{}.self_attn.o_proj",         "blk.{}.attn_output"},
+    {"layers.{}.self_attn.q_norm",         "blk.{}.attn_q_norm"},
+    {"layers.{}.self_attn.k_norm",         "blk.{}.attn_k_norm"},
+    {"layers.{}.mlp.gate_proj",            "blk.{}.ffn_gate"},
+    {"layers.{}.mlp.up_proj",              "blk.{}.ffn_up"},
+    {"layers.{}.mlp.down_proj",            "blk.{}.ffn_down"},
+};
+constexpr KeyRule kQwenPoolingKeys[] = {
+    {"pooling_type", MetaType::kU32, "", KeySource::kPooling},
+};
+constexpr KeyRule kQwenExpertKeys[] = {
+    {"expert_feed_forward_length",        MetaType::kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", MetaType::kU32, "shared_expert_intermediate_size"},
+};
+constexpr ClassDefault kQwen2Defaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "22016"}, {"num_attention_heads", "32"},
+    {.field = "num_key_value_heads", .value = "32", .null_as = "num_attention_heads"},
+    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "151936"},
+    {"max_position_embeddings", "32768", kInKeys}, {"num_hidden_layers", "32", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+};
+constexpr ClassDefault kQwen2MoeDefaults[] = {
+    {"hidden_size", "2048"}, {"intermediate_size", "5632"}, {"num_attention_heads", "16"},
+    {"num_key_value_heads", "16"}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "151936"},
+    {"max_position_embeddings", "32768", kInKeys}, {"moe_intermediate_size", "1408"},
+    {"shared_expert_intermediate_size", "5632"}, {"num_experts_per_tok", "4", kInKeys},
+    {"num_experts", "60"}, {"num_hidden_layers", "24", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"decoder_sparse_step", "1", kInShapes},
+};
+constexpr ClassDefault kQwen3Defaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "22016"}, {"num_attention_heads", "32"},
+    {.field = "num_key_value_heads", .value = "32", .null_as = "num_attention_heads"},
+    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "151936"},
+    {"max_position_embeddings", "32768", kInKeys}, {"head_dim", "128"},
+    {"num_hidden_layers", "32", kInShapes},
+};
+constexpr ClassDefault kQwen3MoeDefaults[] = {
+    {"hidden_size", "2048"}, {"intermediate_size", "6144"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "4"}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "151936"},
+    {"max_position_embeddings", "32768", kInKeys}, {"moe_intermediate_size", "768"},
+    {"num_experts_per_tok", "8", kInKeys}, {"num_experts", "128"},
+    {"num_hidden_layers", "24", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"decoder_sparse_step", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kQwen2Rules[] = {rows::kFrame, rows::kAttention,
+                                                          rows::kQkvBias, rows::kMlp};
+constexpr std::span<const ParameterRule> kQwen3Rules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias, rows::kMlp};
+constexpr std::span<const ParameterRule> kQwen2MoeRules[] = {rows::kFrame,   rows::kAttention,
+                                                             rows::kQkvBias, rows::kMlp,
+                                                             rows::kExperts, rows::kSharedExpert};
+constexpr std::span<const ParameterRule> kQwen3MoeRules[] = {
+    rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
+    rows::kAttentionBias, rows::kMlp,       rows::kExperts};
+constexpr std::span<const NameRule> kQwenDenseLists[] = {rows::kCommonNames, kQwenBareNames};
+constexpr std::span<const NameRule> kQwenMoeLists[] = {rows::kExpertNames, rows::kCommonNames};
+
+}  // namespace
+
+const Family kQwen2 = {
+    .name = "qwen2",
+    .architectures = "Qwen2ForCausalLM Qwen2Model",
+    .model_types = "qwen2",
+    .names = kQwenDenseLists,
+    .keys = kQwenPoolingKeys,
+    .defaults = kQwen2Defaults,
+    .parameters = kQwen2Rules,
+    .tokenizer = {.piece_file = PieceFile::kPreferred},
+};
+
+const Family kQwen2Moe = {
+    .name = "qwen2moe",
+    .architectures = "Qwen2MoeForCausalLM",
+    .model_types = "qwen2_moe",
+    .names = kQwenMoeLists,
+    .keys = kQwenExpertKeys,
+    .defaults = kQwen2MoeDefaults,
+    .parameters = kQwen2MoeRules,
+};
+
+const Family kQwen3 = {
+    .name = "qwen3",
+    .architectures = "Qwen3ForCausalLM Qwen3Model",
+    .model_types = "qwen3",
+    .names = kQwenDenseLists,
+    .keys = kQwenPoolingKeys,
+    .defaults = kQwen3Defaults,
+    .parameters = kQwen3Rules,
+    .may_be_reranker = true,
+    .tokenizer = {.piece_file = PieceFile::kPreferred},
+};
+
+const Family kQwen3Moe = {
+    .name = "qwen3moe",
+    .architectures = "Qwen3MoeForCausalLM",
+    .model_types = "qwen3_moe",
+    .names = kQwenMoeLists,
+    .keys = kQwenExpertKeys,
+    .defaults = kQwen3MoeDefaults,
+    .parameters = kQwen3MoeRules,
+};
+
+}  // namespace ckpt

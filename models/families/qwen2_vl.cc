@@ -1,0 +1,53 @@
+// Qwen2-VL and Qwen2.5-VL: the text part, which is Qwen2's with M-RoPE sections.
+//
+// Source: llama.cpp conversion/qwenvl.py (Qwen2VLModel); defaults: transformers
+// models/qwen2{,_5}_vl/configuration_*.py.
+//
+// Shapes: transformers models/qwen2{,_5}_vl/{modeling,configuration}_*.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ClassDefault kQwen2VlDefaults[] = {
+    {"hidden_size", "8192"}, {"intermediate_size", "29568"}, {"num_attention_heads", "64"},
+    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
+    {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "1000000", kInKeys},
+    {"vocab_size", "152064"}, {"max_position_embeddings", "32768", kInKeys},
+    {"num_hidden_layers", "80", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kQwen2VlRules[] = {rows::kFrame, rows::kAttention,
+                                                            rows::kQkvBias, rows::kMlp};
+constexpr std::span<const NameRule> kQwen2VlLists[] = {rows::kCommonNames};
+
+}  // namespace
+
+const Family kQwen2Vl = {
+    .name = "qwen2vl",
+    .architectures = "Qwen2VLForConditionalGeneration",
+    .model_types = "qwen2_vl_text qwen2_vl",
+    .names = kQwen2VlLists,
+    .keys = {},
+    .defaults = kQwen2VlDefaults,
+    .parameters = kQwen2VlRules,
+    .has_other_tower = true,
+    .tokenizer = {.piece_file = PieceFile::kPreferred},
+};
+
+const Family kQwen25Vl = {
+    .name = "qwen2vl",
+    .architectures = "Qwen2_5_VLForConditionalGeneration",
+    .model_types = "qwen2_5_vl_text qwen2_5_vl",
+    .names = kQwen2VlLists,
+    .keys = {},
+    .defaults = kQwen2VlDefaults,
+    .parameters = kQwen2VlRules,
+    .has_other_tower = true,
+    .tokenizer = {.piece_file = PieceFile::kPreferred},
+};
+
+}  // namespace ckpt

@@ -1,0 +1,135 @@
+// Qwen3.5, dense and mixture of experts: three layers of linear attention (gated delta net), then
+// one of full attention; text part of the vision-language model too.
+//
+// Source: llama.cpp conversion/qwen.py (Qwen3_5TextModel and its bases); defaults: transformers
+// models/qwen3_5/configuration_qwen3_5.py. linear_attn.norm is not stored minus one, all other
+// norms are; post_attention_layernorm is not ffn_norm here.
+//
+// Shapes: transformers models/qwen3_5{,_moe}/modeling_*.py. q_proj has twice the rows, as a gate
+// belongs to each query.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kLinearAttention[] = {
+    {".linear_attn.in_proj_qkv.weight",
+     "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
+     " hidden_size", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.in_proj_z.weight",
+     "linear_num_value_heads*linear_value_head_dim hidden_size", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.in_proj_a.weight", "linear_num_value_heads hidden_size", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.in_proj_b.weight", "linear_num_value_heads hidden_size", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.conv1d.weight",
+     "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
+     " 1 linear_conv_kernel_dim", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.A_log",   "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
+    {".linear_attn.dt_bias", "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
+    {".linear_attn.norm.weight", "linear_value_head_dim", ServerCut::kWhole, "linear_attention"},
+    {".linear_attn.out_proj.weight",
+     "hidden_size linear_num_value_heads*linear_value_head_dim", ServerCut::kColumns,
+     "linear_attention"},
+};
+constexpr NameRule kQwen35Names[] = {   // before the common rows: the first match wins
+    {"model.norm",                                "output_norm", Change::kAddOne},
+    {"model.layers.{}.input_layernorm",           "blk.{}.attn_norm", Change::kAddOne},
+    {"model.layers.{}.post_attention_layernorm",  "blk.{}.post_attention_norm", Change::kAddOne},
+    {"model.layers.{}.self_attn.q_norm",          "blk.{}.attn_q_norm", Change::kAddOne},
+    {"model.layers.{}.self_attn.k_norm",          "blk.{}.attn_k_norm", Change::kAddOne},
+    {"model.layers.{}.linear_attn.in_proj_qkv",   "blk.{}.attn_qkv", Change::kValueRowsAfterQk},
+    {"model.layers.{}.linear_attn.in_proj_z",     "blk.{}.attn_gate", Change::kValueRows},
+    {"model.layers.{}.linear_attn.in_proj_a",     "blk.{}.ssm_alpha", Change::kValueSingles},
+    {"model.layers.{}.linear_attn.in_proj_b",     "blk.{}.ssm_beta", Change::kValueSingles},
+    {"model.layers.{}.linear_attn.conv1d",
+     "blk.{}.ssm_conv1d", Change::kConvolution, Store::kF32},
+    {"model.layers.{}.linear_attn.A_log",         "blk.{}.ssm_a", Change::kDecay, Store::kF32},
+    {"model.layers.{}.linear_attn.dt_bias",       "blk.{}.ssm_dt.bias", Change::kValueSingles},
+    {"model.layers.{}.linear_attn.norm",          "blk.{}.ssm_norm"},
+    {"model.layers.{}.linear_attn.out_proj",      "blk.{}.ssm_out", Change::kValueColumns},
+    // Multi-token prediction: mtp.fc and its neighbors, under the first such layer.
+    {"model.layers.{}.enorm",                     "blk.{}.nextn.enorm", Change::kAddOne},
+    {"model.layers.{}.hnorm",                     "blk.{}.nextn.hnorm", Change::kAddOne},
+    {"model.layers.{}.shared_head.norm",          "blk.{}.nextn.shared_head_norm", Change::kAddOne},
+};
+constexpr KeyRule kQwen35Keys[] = {
+    {"expert_feed_forward_length",         MetaType::kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length",  MetaType::kU32, "shared_expert_intermediate_size"},
+    {"nextn_predict_layers",               MetaType::kU32, "", KeySource::kNextnLayers},
+    {"ssm.conv_kernel",                    MetaType::kU32, "linear_conv_kernel_dim"},
+    {"ssm.state_size",                     MetaType::kU32, "linear_key_head_dim"},
+    {"ssm.group_count",                    MetaType::kU32, "linear_num_key_heads"},
+    {"ssm.time_step_rank",                 MetaType::kU32, "linear_num_value_heads"},
+    {"ssm.inner_size",                     MetaType::kU32,
+     "linear_value_head_dim linear_num_value_heads", KeySource::kProduct},
+    {"attention.recurrent_layers",         MetaType::kArray, "layer_types",
+     KeySource::kRecurrentLayers},
+    {"full_attention_interval",            MetaType::kU32, "full_attention_interval",
+     KeySource::kAttentionInterval},
+    {"rope.dimension_count",               MetaType::kU32, "", KeySource::kPartialRotary},
+    {"rope.dimension_sections",            MetaType::kArray, "mrope_section",
+     KeySource::kDefaultSections},
+};
+constexpr ClassDefault kQwen35Defaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "12288"}, {"num_attention_heads", "16"},
+    {"num_key_value_heads", "4"}, {"head_dim", "256"},
+    {"max_position_embeddings", "32768", kInKeys}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"linear_conv_kernel_dim", "4"},
+    {"linear_key_head_dim", "128"}, {"linear_value_head_dim", "128"},
+    {"linear_num_key_heads", "16"}, {"linear_num_value_heads", "32"}, {"vocab_size", "248320"},
+    {"num_hidden_layers", "32", kInShapes}, {"full_attention_interval", "4", kInShapes},
+};
+constexpr ClassDefault kQwen35MoeDefaults[] = {
+    {"hidden_size", "2048"}, {"moe_intermediate_size", "512"}, {"num_attention_heads", "16"},
+    {"num_key_value_heads", "2"}, {"head_dim", "256"},
+    {"max_position_embeddings", "32768", kInKeys}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"linear_conv_kernel_dim", "4"},
+    {"linear_key_head_dim", "128"}, {"linear_value_head_dim", "128"},
+    {"linear_num_key_heads", "16"}, {"linear_num_value_heads", "32"}, {"vocab_size", "248320"},
+    {"num_experts", "256"}, {"num_experts_per_tok", "8", kInKeys},
+    {"shared_expert_intermediate_size", "512"}, {"num_hidden_layers", "40", kInShapes},
+    {"full_attention_interval", "4", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kQwen35Rules[] = {rows::kFrame, rows::kGatedAttention,
+                                                           kLinearAttention, rows::kMlp};
+constexpr std::span<const ParameterRule> kQwen35MoeRules[] = {
+    rows::kFrame, rows::kGatedAttention, kLinearAttention, rows::kExperts, rows::kSharedExpert};
+constexpr std::span<const NameRule> kQwen35DenseLists[] = {kQwen35Names, rows::kNextnNames,
+                                                           rows::kCommonNames};
+constexpr std::span<const NameRule> kQwen35MoeLists[] = {kQwen35Names, rows::kNextnNames,
+                                                         rows::kExpertNames, rows::kCommonNames};
+
+}  // namespace
+
+const Family kQwen35 = {
+    .name = "qwen35",
+    .architectures = "Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration",
+    .model_types = "qwen3_5_text qwen3_5",
+    .names = kQwen35DenseLists,
+    .keys = kQwen35Keys,
+    .defaults = kQwen35Defaults,
+    .parameters = kQwen35Rules,
+    .has_vision = true,
+    .has_mtp = true,
+};
+
+const Family kQwen35Moe = {
+    .name = "qwen35moe",
+    .architectures = "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",
+    .model_types = "qwen3_5_moe_text qwen3_5_moe",
+    .names = kQwen35MoeLists,
+    .keys = kQwen35Keys,
+    .defaults = kQwen35MoeDefaults,
+    .parameters = kQwen35MoeRules,
+    .has_vision = true,
+    .has_mtp = true,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,98 @@
+// Qwen3-Next: Qwen3.5's layers with experts, query, key, value and gate in one projection.
+//
+// Source: llama.cpp conversion/qwen.py (Qwen3NextModel); defaults: transformers
+// models/qwen3_next/configuration_qwen3_next.py. Value heads stay grouped by key head here; the
+// layers for multi-token prediction are counted by their tensors.
+//
+// Shapes: transformers models/qwen3_next/{modeling,configuration}_qwen3_next.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kQwen3NextLinear[] = {
+    {".linear_attn.in_proj_qkvz.weight",
+     "2*linear_num_key_heads*linear_key_head_dim+2*linear_num_value_heads*linear_value_head_dim"
+     " hidden_size", ServerCut::kRows, "linear_attention"},
+    {".linear_attn.in_proj_ba.weight", "2*linear_num_value_heads hidden_size", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.conv1d.weight",
+     "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
+     " 1 linear_conv_kernel_dim", ServerCut::kRows, "linear_attention"},
+    {".linear_attn.A_log",   "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
+    {".linear_attn.dt_bias", "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
+    {".linear_attn.norm.weight", "linear_value_head_dim", ServerCut::kWhole, "linear_attention"},
+    {".linear_attn.out_proj.weight",
+     "hidden_size linear_num_value_heads*linear_value_head_dim", ServerCut::kColumns,
+     "linear_attention"},
+};
+constexpr NameRule kQwen3NextNames[] = {   // before the common rows: the first match wins
+    {"model.norm",                                "output_norm", Change::kAddOne},
+    {"model.layers.{}.input_layernorm",           "blk.{}.attn_norm", Change::kAddOne},
+    {"model.layers.{}.post_attention_layernorm",  "blk.{}.post_attention_norm", Change::kAddOne},
+    {"model.layers.{}.self_attn.q_norm",          "blk.{}.attn_q_norm", Change::kAddOne},
+    {"model.layers.{}.self_attn.k_norm",          "blk.{}.attn_k_norm", Change::kAddOne},
+    {"model.layers.{}.linear_attn.in_proj_qkvz.weight", "blk.{}.attn_qkv.weight", Change::kQkvz,
+     Store::kByRules,                             "blk.{}.attn_gate.weight"},
+    {"model.layers.{}.linear_attn.in_proj_ba",    "blk.{}.ssm_ba"},
+    {"model.layers.{}.linear_attn.conv1d", "blk.{}.ssm_conv1d", Change::kSqueeze, Store::kF32},
+    {"model.layers.{}.linear_attn.A_log",  "blk.{}.ssm_a", Change::kNegExp, Store::kF32},
+    {"model.layers.{}.linear_attn.dt_bias",       "blk.{}.ssm_dt.bias"},
+    {"model.layers.{}.linear_attn.norm",          "blk.{}.ssm_norm"},
+    {"model.layers.{}.linear_attn.out_proj",      "blk.{}.ssm_out"},
+    {"model.layers.{}.enorm",                     "blk.{}.nextn.enorm", Change::kAddOne},
+    {"model.layers.{}.hnorm",                     "blk.{}.nextn.hnorm", Change::kAddOne},
+    {"model.layers.{}.shared_head.norm",          "blk.{}.nextn.shared_head_norm", Change::kAddOne},
+};
+constexpr KeyRule kQwen3NextKeys[] = {
+    {"expert_feed_forward_length",         MetaType::kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length",  MetaType::kU32, "shared_expert_intermediate_size"},
+    {"nextn_predict_layers",               MetaType::kU32, "", KeySource::kNextnLayers},
+    {"ssm.conv_kernel",                    MetaType::kU32, "linear_conv_kernel_dim"},
+    {"ssm.state_size",                     MetaType::kU32, "linear_key_head_dim"},
+    {"ssm.group_count",                    MetaType::kU32, "linear_num_key_heads"},
+    {"ssm.time_step_rank",                 MetaType::kU32, "linear_num_value_heads"},
+    {"ssm.inner_size", MetaType::kU32, "linear_value_head_dim*linear_num_value_heads",
+     KeySource::kNumber},
+    {"attention.recurrent_layers",         MetaType::kArray, "layer_types",
+     KeySource::kRecurrentLayers},
+    {"full_attention_interval",            MetaType::kU32, "full_attention_interval",
+     KeySource::kAttentionInterval},
+    {"rope.dimension_count",               MetaType::kU32, "0.25", KeySource::kPartialRotary},
+};
+constexpr ClassDefault kQwen3NextDefaults[] = {
+    {"hidden_size", "2048"}, {"intermediate_size", "5632"}, {"num_attention_heads", "16"},
+    {"num_key_value_heads", "2"}, {"head_dim", "256"},
+    {"max_position_embeddings", "32768", kInKeys}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"linear_conv_kernel_dim", "4"},
+    {"linear_key_head_dim", "128"}, {"linear_value_head_dim", "128"},
+    {"linear_num_key_heads", "16"}, {"linear_num_value_heads", "32"}, {"vocab_size", "151936"},
+    {"moe_intermediate_size", "512"}, {"shared_expert_intermediate_size", "512"},
+    {"num_experts", "512"}, {"num_experts_per_tok", "10", kInKeys},
+    {"num_hidden_layers", "48", kInShapes}, {"full_attention_interval", "4", kInShapes},
+    {"decoder_sparse_step", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kQwen3NextRules[] = {
+    rows::kFrame, rows::kGatedAttention, kQwen3NextLinear,
+    rows::kMlp,   rows::kExperts,        rows::kSharedExpert};
+
+constexpr std::span<const NameRule> kQwen3NextLists[] = {kQwen3NextNames, rows::kNextnNames,
+                                                         rows::kExpertNames, rows::kCommonNames};
+
+}  // namespace
+
+const Family kQwen3Next = {
+    .name = "qwen3next",
+    .architectures = "Qwen3NextForCausalLM",
+    .model_types = "qwen3_next",
+    .names = kQwen3NextLists,
+    .keys = kQwen3NextKeys,
+    .defaults = kQwen3NextDefaults,
+    .parameters = kQwen3NextRules,
+    .has_mtp = true,
+};
+
+}  // namespace ckpt

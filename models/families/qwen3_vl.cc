@@ -1,0 +1,125 @@
+// Qwen3-VL, dense and mixture of experts: the text part, which is Qwen3's with M-RoPE sections.
+//
+// Source: llama.cpp conversion/qwen3vl.py (Qwen3VLTextModel, Qwen3VLMoeTextModel); defaults:
+// transformers models/qwen3_vl{,_moe}/configuration_*.py. Stacked experts are stored [expert, in,
+// out], gate before up, unlike those of Qwen3.5, except in folders that transformers 5 saved; how
+// many layers take what the tower saw is said by the tower's configuration.
+//
+// Shapes: transformers models/qwen3_vl{,_moe}/{modeling,configuration}_*.py. Stacked experts lie
+// [expert, in, out] in released files, [expert, out, in] in those that transformers 5 saved.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kQwen3VlExperts[] = {
+    {".mlp.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
+    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
+     "sparse separate"},
+    {".mlp.experts.gate_up_proj", "num_experts hidden_size 2*moe_intermediate_size",
+     ServerCut::kColumns, "sparse stacked"},
+    {".mlp.experts.down_proj", "num_experts moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse stacked"},
+};
+constexpr ParameterRule kQwen3VlTurnedExperts[] = {
+    {".mlp.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
+    {".mlp.experts.gate_up_proj", "num_experts 2*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse stacked"},
+    {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size",
+     ServerCut::kColumns, "sparse stacked"},
+};
+constexpr NameRule kQwen3VlMoeNames[] = {   // before the expert rows: the first match wins
+    {"model.layers.{}.mlp.experts.gate_up_proj",        "blk.{}.ffn_gate_exps.weight",
+     Change::kSwapHalves, Store::kByRules,              "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.gate_up_proj.weight", "blk.{}.ffn_gate_exps.weight",
+     Change::kSwapHalves, Store::kByRules,              "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.down_proj",           "blk.{}.ffn_down_exps.weight",
+     Change::kSwap},
+    {"model.layers.{}.mlp.experts.down_proj.weight",    "blk.{}.ffn_down_exps.weight",
+     Change::kSwap},
+};
+constexpr KeyRule kQwen3VlKeys[] = {
+    {"pooling_type",       MetaType::kU32, "", KeySource::kPooling},
+    {"n_deepstack_layers", MetaType::kU32, "deepstack_visual_indexes", KeySource::kDeepstack},
+};
+constexpr KeyRule kQwen3VlMoeKeys[] = {
+    {"expert_feed_forward_length",        MetaType::kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", MetaType::kU32, "shared_expert_intermediate_size"},
+    {"n_deepstack_layers", MetaType::kU32, "deepstack_visual_indexes", KeySource::kDeepstack},
+};
+constexpr ClassDefault kQwen3VlMoeDefaults[] = {
+    {"hidden_size", "2048"}, {"intermediate_size", "5632"}, {"num_attention_heads", "16"},
+    {.field = "num_key_value_heads", .value = "16", .null_as = "num_attention_heads"},
+    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "5000000", kInKeys},
+    {"vocab_size", "151936"}, {"max_position_embeddings", "128000", kInKeys},
+    {"moe_intermediate_size", "1408"}, {"head_dim", "hidden_size/num_attention_heads"},
+    {"num_experts_per_tok", "4", kInKeys}, {"num_experts", "60"},
+    {"num_hidden_layers", "24", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+};
+constexpr ClassDefault kQwen3VlDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "22016"}, {"num_attention_heads", "32"},
+    {.field = "num_key_value_heads", .value = "32", .null_as = "num_attention_heads"},
+    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "5000000", kInKeys},
+    {"vocab_size", "151936"}, {"max_position_embeddings", "128000", kInKeys}, {"head_dim", "128"},
+    {"num_hidden_layers", "32", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kQwen3VlRules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias, rows::kMlp};
+constexpr std::span<const ParameterRule> kQwen3VlMoeRules[] = {
+    rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
+    rows::kAttentionBias, rows::kMlp,       kQwen3VlExperts};
+constexpr std::span<const ParameterRule> kQwen3VlMoeTurnedRules[] = {
+    rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
+    rows::kAttentionBias, rows::kMlp,       kQwen3VlTurnedExperts};
+
+constexpr std::span<const NameRule> kQwen3VlLists[] = {rows::kCommonNames};
+constexpr std::span<const NameRule> kQwen3VlMoeLists[] = {kQwen3VlMoeNames, rows::kExpertNames,
+                                                          rows::kCommonNames};
+constexpr std::span<const NameRule> kQwen3VlTurnedLists[] = {rows::kExpertNames,
+                                                             rows::kCommonNames};
+const Family kQwen3VlMoeTurned = {
+    .name = "qwen3vlmoe",
+    .architectures = "Qwen3VLMoeForConditionalGeneration",
+    .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
+    .names = kQwen3VlTurnedLists,
+    .keys = kQwen3VlMoeKeys,
+    .defaults = kQwen3VlMoeDefaults,
+    .parameters = kQwen3VlMoeTurnedRules,
+    .has_vision = true,
+};
+
+}  // namespace
+
+const Family kQwen3Vl = {
+    .name = "qwen3vl",
+    .architectures = "Qwen3VLForConditionalGeneration",
+    .model_types = "qwen3_vl_text qwen3_vl",
+    .names = kQwen3VlLists,
+    .keys = kQwen3VlKeys,
+    .defaults = kQwen3VlDefaults,
+    .parameters = kQwen3VlRules,
+    .has_vision = true,
+    .may_be_reranker = true,
+    .tokenizer = {.piece_file = PieceFile::kPreferred},
+};
+
+const Family kQwen3VlMoe = {
+    .name = "qwen3vlmoe",
+    .architectures = "Qwen3VLMoeForConditionalGeneration",
+    .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
+    .names = kQwen3VlMoeLists,
+    .keys = kQwen3VlMoeKeys,
+    .defaults = kQwen3VlMoeDefaults,
+    .parameters = kQwen3VlMoeRules,
+    .has_vision = true,
+    .turned = &kQwen3VlMoeTurned,
+};
+
+}  // namespace ckpt

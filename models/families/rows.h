@@ -1,0 +1,200 @@
+// Rows that the tables of several families share; private to models/.
+//
+// Sources: as the files of families. Only families with these very rows name them; one that differs
+// in a shape has rows of its own.
+#pragma once
+
+#include "models/families/list.h"
+
+namespace ckpt {
+
+inline constexpr ReadBy kInKeys = ReadBy::kKeys, kInShapes = ReadBy::kShapes;
+
+// As Llama's class reads them.
+inline constexpr TokenizerRules kLlamaTokenizer{
+    .piece_file = PieceFile::kPreferred, .byte_fallback = ByteFallback::kAsLlama, .is_llama = true};
+// As GLM's class does.
+inline constexpr TokenizerRules kGlmTokenizer{
+    .special_tokens = "bos=[gMASK] eot=<|user|> unk=<|endoftext|> eom=<|observation|>"};
+
+namespace rows {
+
+// clang-format off
+inline constexpr ParameterRule kFrame[] = {
+    {"model.embed_tokens.weight", "vocab_size hidden_size"},
+    {"model.norm.weight",         "hidden_size"},
+    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
+    {".input_layernorm.weight",          "hidden_size"},
+    {".post_attention_layernorm.weight", "hidden_size"},
+};
+
+inline constexpr ParameterRule kAttention[] = {
+    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", ServerCut::kRows},
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns},
+};
+inline constexpr ParameterRule kAttentionNorms[] = {
+    {".self_attn.q_norm.weight", "head_dim"},
+    {".self_attn.k_norm.weight", "head_dim"},
+};
+inline constexpr ParameterRule kAttentionBias[] = {
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_bias"},
+};
+inline constexpr ParameterRule kQkvBias[] = {
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
+};
+
+inline constexpr ParameterRule kMlp[] = {
+    {".mlp.gate_proj.weight", "intermediate_size hidden_size", ServerCut::kRows, "dense"},
+    {".mlp.up_proj.weight",   "intermediate_size hidden_size", ServerCut::kRows, "dense"},
+    {".mlp.down_proj.weight", "hidden_size intermediate_size", ServerCut::kColumns, "dense"},
+};
+inline constexpr ParameterRule kMlpBias[] = {
+    {".mlp.gate_proj.bias", "intermediate_size", ServerCut::kRows, "dense mlp_bias"},
+    {".mlp.up_proj.bias",   "intermediate_size", ServerCut::kRows, "dense mlp_bias"},
+    {".mlp.down_proj.bias", "hidden_size", ServerCut::kWhole, "dense mlp_bias"},
+};
+
+inline constexpr ParameterRule kExperts[] = {
+    {".mlp.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
+    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
+     "sparse separate"},
+    {".mlp.experts.gate_up_proj", "num_experts 2*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse stacked"},
+    {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size", ServerCut::kColumns,
+     "sparse stacked"},
+};
+inline constexpr ParameterRule kSharedExpert[] = {
+    {".mlp.shared_expert.gate_proj.weight", "shared_expert_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert.up_proj.weight", "shared_expert_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert.down_proj.weight", "hidden_size shared_expert_intermediate_size",
+     ServerCut::kColumns, "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert_gate.weight", "1 hidden_size", ServerCut::kWhole, "sparse"},
+};
+// Of Qwen3-Next and Qwen3.5: a gate beside each query.
+inline constexpr ParameterRule kGatedAttention[] = {
+    {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", ServerCut::kRows,
+     "full_attention"},
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
+     "full_attention"},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
+     "full_attention"},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns,
+     "full_attention"},
+    {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
+    {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
+};
+// As GLM and DeepSeek name it; the first layers may be dense.
+inline constexpr ParameterRule kRoutedExperts[] = {
+    {".mlp.gate.weight", "n_routed_experts hidden_size", ServerCut::kWhole, "sparse"},
+    {".mlp.gate.e_score_correction_bias", "n_routed_experts", ServerCut::kWhole, "sparse"},
+    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+     "sparse separate"},
+    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
+     "sparse separate"},
+    {".mlp.experts.gate_up_proj", "n_routed_experts 2*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse stacked"},
+    {".mlp.experts.down_proj", "n_routed_experts hidden_size moe_intermediate_size",
+     ServerCut::kColumns, "sparse stacked"},
+    {".mlp.shared_experts.gate_proj.weight", "n_shared_experts*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse n_shared_experts"},
+    {".mlp.shared_experts.up_proj.weight", "n_shared_experts*moe_intermediate_size hidden_size",
+     ServerCut::kRows, "sparse n_shared_experts"},
+    {".mlp.shared_experts.down_proj.weight", "hidden_size n_shared_experts*moe_intermediate_size",
+     ServerCut::kColumns, "sparse n_shared_experts"},
+};
+// What a layer for multi-token prediction has beside its attention and experts.
+inline constexpr ParameterRule kNextn[] = {
+    {".eh_proj.weight",          "hidden_size 2*hidden_size", ServerCut::kWhole, "nextn"},
+    {".enorm.weight",            "hidden_size", ServerCut::kWhole, "nextn"},
+    {".hnorm.weight",            "hidden_size", ServerCut::kWhole, "nextn"},
+    {".shared_head.norm.weight", "hidden_size", ServerCut::kWhole, "nextn"},
+    {".shared_head.head.weight", "vocab_size hidden_size", ServerCut::kWhole, "nextn optional"},
+    {".embed_tokens.weight",     "vocab_size hidden_size", ServerCut::kWhole, "nextn optional"},
+};
+
+// ---- names in GGUF ----------------------------------------------------------------------------
+
+inline constexpr NameRule kCommonNames[] = {
+    {"lm_head",                                  "output"},
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"},
+    {"model.embed_tokens",                       "token_embd"},
+    {"model.norm",                               "output_norm"},
+    {"model.layers.{}.input_layernorm",          "blk.{}.attn_norm"},
+    {"model.layers.{}.self_attn.q_proj",         "blk.{}.attn_q"},
+    {"model.layers.{}.self_attn.k_proj",         "blk.{}.attn_k"},
+    {"model.layers.{}.self_attn.v_proj",         "blk.{}.attn_v"},
+    {"model.layers.{}.self_attn.o_proj",         "blk.{}.attn_output"},
+    {"model.layers.{}.self_attn.q_norm",         "blk.{}.attn_q_norm"},
+    {"model.layers.{}.self_attn.k_norm",         "blk.{}.attn_k_norm"},
+    {"model.layers.{}.mlp.gate_proj",            "blk.{}.ffn_gate"},
+    {"model.layers.{}.mlp.up_proj",              "blk.{}.ffn_up"},
+    {"model.layers.{}.mlp.down_proj",            "blk.{}.ffn_down"},
+};
+
+inline constexpr NameRule kExpertNames[] = {
+    {"model.layers.{}.mlp.gate",                       "blk.{}.ffn_gate_inp",
+     Change::kNone, Store::kF32},
+    {"model.layers.{}.mlp.experts.{}.down_proj",       "blk.{}.ffn_down_exps", Change::kExpert},
+    {"model.layers.{}.mlp.experts.{}.gate_proj",       "blk.{}.ffn_gate_exps", Change::kExpert},
+    {"model.layers.{}.mlp.experts.{}.up_proj",         "blk.{}.ffn_up_exps",   Change::kExpert},
+    {"model.layers.{}.mlp.experts.gate_up_proj",       "blk.{}.ffn_gate_exps.weight",
+     Change::kExpertsGateUp, Store::kByRules,          "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.gate_up_proj.weight", "blk.{}.ffn_gate_exps.weight",
+     Change::kExpertsGateUp, Store::kByRules,          "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.down_proj",          "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.mlp.experts.down_proj.weight",   "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.mlp.shared_expert.gate_proj",    "blk.{}.ffn_gate_shexp"},
+    {"model.layers.{}.mlp.shared_expert.up_proj",      "blk.{}.ffn_up_shexp"},
+    {"model.layers.{}.mlp.shared_expert.down_proj",    "blk.{}.ffn_down_shexp"},
+    {"model.layers.{}.mlp.shared_expert_gate",         "blk.{}.ffn_gate_inp_shexp",
+     Change::kNone, Store::kF32},
+};
+
+inline constexpr NameRule kRoutedExpertNames[] = {
+    {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+    {"model.layers.{}.mlp.shared_experts.gate_proj",     "blk.{}.ffn_gate_shexp"},
+    {"model.layers.{}.mlp.shared_experts.up_proj",       "blk.{}.ffn_up_shexp"},
+    {"model.layers.{}.mlp.shared_experts.down_proj",     "blk.{}.ffn_down_shexp"},
+};
+
+inline constexpr NameRule kNextnNames[] = {
+    {"model.layers.{}.eh_proj",          "blk.{}.nextn.eh_proj"},
+    {"model.layers.{}.enorm",            "blk.{}.nextn.enorm"},
+    {"model.layers.{}.hnorm",            "blk.{}.nextn.hnorm"},
+    {"model.layers.{}.shared_head.norm", "blk.{}.nextn.shared_head_norm"},
+    {"model.layers.{}.shared_head.head", "blk.{}.nextn.shared_head_head"},
+    {"model.layers.{}.embed_tokens",     "blk.{}.nextn.embed_tokens"},
+};
+
+inline constexpr NameRule kPairNames[] = {  // rows of q and k become pairs; before the common names
+    {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", Change::kRopeQuery},
+    {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", Change::kRopeKey},
+};
+
+inline constexpr KeyRule kLlamaKeys[] = {
+    {"vocab_size",           MetaType::kU32, "vocab_size"},
+    {"rope.dimension_count", MetaType::kU32, "", KeySource::kRotary},
+};
+// clang-format on
+
+// Of the common names: no head, one norm a layer.
+inline constexpr std::span<const NameRule> kOneNormNames =
+    std::span<const NameRule>(kCommonNames).subspan(2);
+
+}  // namespace rows
+}  // namespace ckpt

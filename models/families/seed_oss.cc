@@ -1,0 +1,49 @@
+// Seed-OSS: the common rows but for one norm, and nothing changes a value.
+//
+// Source: llama.cpp conversion/olmo.py (SeedOssModel); defaults: transformers
+// models/seed_oss/configuration_seed_oss.py.
+//
+// Shapes: transformers models/seed_oss/{modeling,configuration}_seed_oss.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kSeedOssBias[] = {
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_out_bias"},
+};
+constexpr NameRule kSeedOssNames[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
+};
+constexpr ClassDefault kSeedOssDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "27648"}, {"num_attention_heads", "80"},
+    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
+    {.field = "head_dim", .value = "128", .null_as = "hidden_size/num_attention_heads"},
+    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "155136"},
+    {"max_position_embeddings", "524288", kInKeys}, {"num_hidden_layers", "64", kInShapes},
+    {"attention_bias", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kSeedOssRules[] = {
+    rows::kFrame, rows::kAttention, kSeedOssBias, rows::kMlp, rows::kMlpBias};
+
+constexpr std::span<const NameRule> kSeedOssLists[] = {kSeedOssNames, rows::kCommonNames};
+
+}  // namespace
+
+const Family kSeedOss = {
+    .name = "seed_oss",
+    .architectures = "SeedOssForCausalLM",
+    .model_types = "seed_oss",
+    .names = kSeedOssLists,
+    .keys = {},
+    .defaults = kSeedOssDefaults,
+    .parameters = kSeedOssRules,
+};
+
+}  // namespace ckpt

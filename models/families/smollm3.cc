@@ -1,0 +1,41 @@
+// SmolLM3: Llama's layers under defaults of their own.
+//
+// Source: llama.cpp conversion/llama.py (SmolLM3Model); shapes and defaults: transformers
+// models/smollm3/{modeling,configuration}_smollm3.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ClassDefault kSmolLm3Defaults[] = {
+    {"hidden_size", "2048"}, {"intermediate_size", "11008"}, {"num_attention_heads", "16"},
+    {.field = "num_key_value_heads", .value = "4", .null_as = "num_attention_heads"},
+    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "2000000", kInKeys},
+    {"vocab_size", "128256"}, {"max_position_embeddings", "32768", kInKeys},
+    {"num_hidden_layers", "36", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"tie_word_embeddings", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kSmolLm3Rules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
+
+constexpr std::span<const NameRule> kSmollm3Lists[] = {rows::kPairNames, rows::kCommonNames};
+
+}  // namespace
+
+const Family kSmolLm3 = {
+    .name = "smollm3",
+    .architectures = "SmolLM3ForCausalLM",
+    .model_types = "smollm3",
+    .names = kSmollm3Lists,
+    .keys = rows::kLlamaKeys,
+    .defaults = kSmolLm3Defaults,
+    .parameters = kSmolLm3Rules,
+    .has_rope_factors = true,
+    .tokenizer = kLlamaTokenizer,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,56 @@
+// StarCoder2: biases everywhere, the norms' too; an MLP of two.
+//
+// Source: llama.cpp conversion/starcoder.py (StarCoder2Model); defaults: transformers
+// models/starcoder2/configuration_starcoder2.py. The file says nothing of windows.
+//
+// Shapes: transformers models/starcoder2/{modeling,configuration}_starcoder2.py.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kStarcoder2Rows[] = {
+    {"model.norm.bias", "hidden_size"},
+    {".input_layernorm.bias",          "hidden_size"},
+    {".post_attention_layernorm.bias", "hidden_size"},
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "use_bias"},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "use_bias"},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "use_bias"},
+    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "use_bias"},
+    {".mlp.c_fc.weight",   "intermediate_size hidden_size", ServerCut::kRows},
+    {".mlp.c_fc.bias",     "intermediate_size", ServerCut::kRows, "use_bias"},
+    {".mlp.c_proj.weight", "hidden_size intermediate_size", ServerCut::kColumns},
+    {".mlp.c_proj.bias",   "hidden_size", ServerCut::kWhole, "use_bias"},
+};
+constexpr NameRule kStarcoder2Names[] = {   // before the common rows: the first match wins
+    {"model.layers.{}.mlp.c_fc",   "blk.{}.ffn_up"},
+    {"model.layers.{}.mlp.c_proj", "blk.{}.ffn_down"},
+};
+constexpr ClassDefault kStarcoder2Defaults[] = {
+    {"hidden_size", "3072"}, {"intermediate_size", "12288"}, {"num_attention_heads", "24"},
+    {"num_key_value_heads", "2"}, {"norm_epsilon", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "49152"},
+    {"max_position_embeddings", "4096", kInKeys}, {"num_hidden_layers", "30", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes}, {"use_bias", "1", kInShapes},
+    {"tie_word_embeddings", "1", kInShapes},
+};
+// clang-format on
+
+constexpr std::span<const ParameterRule> kStarcoder2Rules[] = {rows::kFrame, rows::kAttention,
+                                                               kStarcoder2Rows};
+constexpr std::span<const NameRule> kStarcoder2Lists[] = {kStarcoder2Names, rows::kCommonNames};
+
+}  // namespace
+
+const Family kStarcoder2 = {
+    .name = "starcoder2",
+    .architectures = "Starcoder2ForCausalLM",
+    .model_types = "starcoder2",
+    .names = kStarcoder2Lists,
+    .keys = {},
+    .defaults = kStarcoder2Defaults,
+    .parameters = kStarcoder2Rules,
+};
+
+}  // namespace ckpt

@@ -100,9 +100,8 @@ Result<Metadata> convert_donor(const Checkpoint& checkpoint, const std::string& 
   CKPT_CHECK(context.documents != nullptr);
   CKPT_ASSIGN(donor.documents, context.documents(folder));
   TokenizerOptions how;
-  how.vocab_size = embedding_rows(checkpoint);
+  how.vocab_size = how.most_tokens = embedding_rows(checkpoint);
   if (!how.vocab_size) how.vocab_size = texts_at(checkpoint.metadata, kTokens).size();
-  how.most_tokens = how.vocab_size;
   how.pre_name = options.find("pre");
   const std::string* architecture = checkpoint.metadata.find_text("general.architecture");
   for (const Family* family : families()) {

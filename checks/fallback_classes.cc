@@ -159,4 +159,11 @@ bool has_fallback_class(const Profile& profile, std::string_view name) {
   return has_word(profile.reads_old_tokenizers_alone() ? kClasses4 : kClasses5, name);
 }
 
+bool runs_by_fallback(const Profile& profile, std::string_view name) {
+  // Classes that vLLM's list knows and has no code of its own for.
+  constexpr std::string_view kListed = " SmolLM3ForCausalLM Emu3ForConditionalGeneration ";
+  if (profile.program == Program::kVllm && has_word(kListed, name)) return true;
+  return !knows_model_class(profile, name) && has_fallback_class(profile, name);
+}
+
 }  // namespace ckpt

@@ -42,9 +42,7 @@ bool knows_model_class(const Profile& profile, std::string_view name);
 // A class of transformers that vLLM or SGLang has not, and may run by transformers' code.
 bool has_fallback_class(const Profile& profile, std::string_view name);
 // Such a model runs by transformers' code.
-inline bool runs_by_fallback(const Profile& profile, std::string_view name) {
-  return !knows_model_class(profile, name) && has_fallback_class(profile, name);
-}
+bool runs_by_fallback(const Profile& profile, std::string_view name);
 // tokenizer_class, as 4.57 looks it up: the name with "Fast" behind it, then the name.
 bool knows_tokenizer_class(const Profile& profile, std::string_view name);
 

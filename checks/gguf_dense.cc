@@ -198,75 +198,75 @@ const Rows kErnieLists[] = {kFrame, kTiedHead, kNorms, kQwen3AttentionRows, kOut
 const Rows kErnieMoeLists[] = {kFrame,        kTiedHead, kNorms, kQwen3AttentionRows,
                                kOutputBiases, kErnieRows};
 
-constexpr std::string_view kRms = "attention.layer_norm_rms_epsilon:f!";
-constexpr std::string_view kLayerNorm = "attention.layer_norm_epsilon:f!";
+constexpr std::string_view kRms = "attention.layer_norm_rms_epsilon!";
+constexpr std::string_view kLayerNorm = "attention.layer_norm_epsilon!";
 
 // clang-format off
 const GgufArchitecture kDenseArchitectures[] = {
     {.names = " llama ", .rows = kLlamaLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! vocab_size:u"},
+     .keys = "attention.layer_norm_rms_epsilon! vocab_size"},
     {.names = " granite granitemoe ", .rows = kLlamaLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! logit_scale:f! residual_scale:f"
-             " embedding_scale:f attention.scale:f expert_shared_feed_forward_length:u"},
+     .keys = "attention.layer_norm_rms_epsilon! logit_scale! residual_scale"
+             " embedding_scale attention.scale expert_shared_feed_forward_length"},
     {.names = " mistral3 ", .rows = kLlamaLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! attention.temperature_scale:f"
-             " rope.scaling.yarn_beta_fast:f rope.scaling.yarn_beta_slow:f"
-             " rope.scaling.yarn_log_multiplier:f"},
+     .keys = "attention.layer_norm_rms_epsilon! attention.temperature_scale"
+             " rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow"
+             " rope.scaling.yarn_log_multiplier"},
     {.names = " smollm3 ", .rows = kSmolLm3Lists, .keys = kRms},
     {.names = " seed_oss ", .rows = kSeedOssLists, .keys = kRms},
     {.names = " qwen2 ", .rows = kQwen2Lists, .keys = kRms},
-    {.names = " qwen2vl ", .rows = kQwen2Lists, .keys = "rope.dimension_sections:S!"},
+    {.names = " qwen2vl ", .rows = kQwen2Lists, .keys = "rope.dimension_sections!"},
     {.names = " qwen3 ", .rows = kQwen3Lists, .keys = kRms},
     {.names = " qwen3vl ", .rows = kQwen3Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! rope.dimension_sections:S!"
-             " n_deepstack_layers:u"},
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections!"
+             " n_deepstack_layers"},
     {.names = " olmo ", .rows = kOlmoLists,
-     .keys = "attention.layer_norm_epsilon:f! attention.clamp_kqv:f"},
+     .keys = "attention.layer_norm_epsilon! attention.clamp_kqv"},
     {.names = " olmo2 ", .rows = kOlmo2Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! attention.sliding_window:u"
-             " attention.sliding_window_pattern:P rope.freq_base_swa:f",
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
+             " attention.sliding_window_pattern rope.freq_base_swa",
      .sliding = Sliding::kIfSaid, .sliding_pattern = 4},
     {.names = " phi2 ", .rows = kPhi2Lists, .keys = kLayerNorm},
     {.names = " phi3 ", .rows = kPhi3Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! attention.sliding_window:u"},
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"},
     {.names = " gemma ", .rows = kGemmaLists, .keys = kRms},
     {.names = " gemma2 ", .rows = kGemma2Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! attention.sliding_window:u"
-             " attention.sliding_window_pattern:P rope.freq_base_swa:f attn_logit_softcapping:f"
-             " final_logit_softcapping:f",
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
+             " attention.sliding_window_pattern rope.freq_base_swa attn_logit_softcapping"
+             " final_logit_softcapping",
      .sliding = Sliding::kAlways, .sliding_pattern = 2},
     {.names = " gemma3 ", .rows = kGemma3Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! attention.sliding_window:u"
-             " attention.sliding_window_pattern:P rope.freq_base_swa:f final_logit_softcapping:f",
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
+             " attention.sliding_window_pattern rope.freq_base_swa final_logit_softcapping",
      .sliding = Sliding::kIfSaid, .sliding_pattern = 6},
     {.names = " gemma4 ", .rows = kGemma4Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! attention.sliding_window:u!"
-             " attention.sliding_window_pattern:A! attention.shared_kv_layers:u"
-             " rope.freq_base_swa:f expert_feed_forward_length:U"
-             " embedding_length_per_layer_input:u! attention.key_length_swa:u!"
-             " attention.value_length_swa:u! final_logit_softcapping:f",
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window!"
+             " attention.sliding_window_pattern:A! attention.shared_kv_layers"
+             " rope.freq_base_swa expert_feed_forward_length"
+             " embedding_length_per_layer_input! attention.key_length_swa!"
+             " attention.value_length_swa! final_logit_softcapping",
      .sliding = Sliding::kAlways},
     {.names = " command-r ", .rows = kCommandLists,
-     .keys = "attention.layer_norm_epsilon:f! logit_scale:f"},
+     .keys = "attention.layer_norm_epsilon! logit_scale"},
     {.names = " cohere2 ", .rows = kCohere2Lists,
-     .keys = "attention.layer_norm_epsilon:f! logit_scale:f! attention.sliding_window:u!"
-             " attention.sliding_window_pattern:P rope.freq_base_swa:f",
+     .keys = "attention.layer_norm_epsilon! logit_scale! attention.sliding_window!"
+             " attention.sliding_window_pattern rope.freq_base_swa",
      .sliding = Sliding::kAlways, .sliding_pattern = 4},
     {.names = " stablelm ", .rows = kStableLmLists, .keys = kLayerNorm},
     {.names = " starcoder2 ", .rows = kStarcoder2Lists, .keys = kLayerNorm},
     {.names = " gptneox ", .rows = kGptNeoxLists,
-     .keys = "attention.layer_norm_epsilon:f! use_parallel_residual:b!"},
+     .keys = "attention.layer_norm_epsilon! use_parallel_residual!"},
     {.names = " exaone4 ", .rows = kExaone4Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! attention.sliding_window:u",
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window",
      .has_nextn = true, .sliding = Sliding::kOf64Layers, .sliding_pattern = 4},
     {.names = " glm4 ", .rows = kGlm4Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! rope.dimension_sections:S", .has_nextn = true},
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections", .has_nextn = true},
     {.names = " ernie4_5 ", .rows = kErnieLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! rope.dimension_sections:S"},
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections"},
     {.names = " ernie4_5-moe ", .rows = kErnieMoeLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! rope.dimension_sections:S"
-             " expert_feed_forward_length:U! expert_shared_feed_forward_length:u"
-             " interleave_moe_layer_step:u! leading_dense_block_count:u"},
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections"
+             " expert_feed_forward_length! expert_shared_feed_forward_length"
+             " interleave_moe_layer_step! leading_dense_block_count"},
 };
 // clang-format on
 

@@ -141,51 +141,51 @@ const Rows kGlmDsaLists[] = {kFrame,       kTiedHead,    kNorms, kLatentRows,
 // clang-format off
 const GgufArchitecture kExpertArchitectures[] = {
     {.names = " llama4 ", .rows = kLlama4Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! expert_feed_forward_length:U!"
-             " interleave_moe_layer_step:u! attention.sliding_window:u"
-             " attention.sliding_window_pattern:P rope.freq_base_swa:f",
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
+             " interleave_moe_layer_step! attention.sliding_window"
+             " attention.sliding_window_pattern rope.freq_base_swa",
      .needs_experts = true, .sliding = Sliding::kUnlessZero, .sliding_pattern = 4},
-    {.names = " olmoe ", .rows = kOlmoeLists, .keys = "attention.layer_norm_rms_epsilon:f!",
+    {.names = " olmoe ", .rows = kOlmoeLists, .keys = "attention.layer_norm_rms_epsilon!",
      .needs_experts = true},
-    {.names = " phimoe ", .rows = kPhiMoeLists, .keys = "attention.layer_norm_rms_epsilon:f!"},
+    {.names = " phimoe ", .rows = kPhiMoeLists, .keys = "attention.layer_norm_rms_epsilon!"},
     {.names = " gpt-oss ", .rows = kGptOssLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! expert_feed_forward_length:U!"
-             " attention.sliding_window:u! attention.sliding_window_pattern:P"
-             " rope.freq_base_swa:f",
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
+             " attention.sliding_window! attention.sliding_window_pattern"
+             " rope.freq_base_swa",
      .sliding = Sliding::kAlways, .sliding_pattern = 2},
     {.names = " minimax-m2 ", .rows = kMiniMaxLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! expert_feed_forward_length:U!"
-             " expert_gating_func:u"},
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
+             " expert_gating_func"},
     {.names = " qwen2moe ", .rows = kQwen2MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! expert_feed_forward_length:U"
-             " expert_shared_feed_forward_length:u",
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length"
+             " expert_shared_feed_forward_length",
      .needs_experts = true},
     {.names = " qwen3moe ", .rows = kQwen3MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! expert_feed_forward_length:U",
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length",
      .needs_experts = true},
     {.names = " qwen3vlmoe ", .rows = kQwen3MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! expert_feed_forward_length:U"
-             " rope.dimension_sections:S! n_deepstack_layers:u",
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length"
+             " rope.dimension_sections! n_deepstack_layers",
      .needs_experts = true},
     {.names = " glm4moe ", .rows = kGlm4MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! expert_feed_forward_length:U!"
-             " rope.dimension_sections:S expert_shared_count:u! leading_dense_block_count:u"
-             " expert_weights_scale:f expert_weights_norm:b expert_gating_func:u",
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
+             " rope.dimension_sections expert_shared_count! leading_dense_block_count"
+             " expert_weights_scale expert_weights_norm expert_gating_func",
      .needs_experts = true, .has_nextn = true, .may_lack_nextn = true},
     {.names = " deepseek2 ", .rows = kDeepseek2Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! vocab_size:u leading_dense_block_count:u"
-             " attention.kv_lora_rank:u! attention.key_length_mla:u attention.value_length_mla:u"
-             " expert_feed_forward_length:U! expert_shared_count:u! expert_weights_scale:f"
-             " expert_weights_norm:b expert_gating_func:u rope.scaling.yarn_log_multiplier:f"
-             " attention.temperature_scale:f attention.temperature_length:u",
+     .keys = "attention.layer_norm_rms_epsilon! vocab_size leading_dense_block_count"
+             " attention.kv_lora_rank! attention.key_length_mla attention.value_length_mla"
+             " expert_feed_forward_length! expert_shared_count! expert_weights_scale"
+             " expert_weights_norm expert_gating_func rope.scaling.yarn_log_multiplier"
+             " attention.temperature_scale attention.temperature_length",
      .has_nextn = true, .may_lack_nextn = true},
     {.names = " glm-dsa ", .rows = kGlmDsaLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! expert_feed_forward_length:U!"
-             " rope.dimension_sections:S expert_shared_count:u! leading_dense_block_count:u"
-             " expert_weights_scale:f expert_weights_norm:b attention.q_lora_rank:u!"
-             " attention.kv_lora_rank:u! attention.key_length_mla:u attention.value_length_mla:u"
-             " attention.indexer.head_count:u! attention.indexer.key_length:u!"
-             " attention.indexer.top_k:u! attention.indexer.types:T expert_gating_func:u",
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
+             " rope.dimension_sections expert_shared_count! leading_dense_block_count"
+             " expert_weights_scale expert_weights_norm attention.q_lora_rank!"
+             " attention.kv_lora_rank! attention.key_length_mla attention.value_length_mla"
+             " attention.indexer.head_count! attention.indexer.key_length!"
+             " attention.indexer.top_k! attention.indexer.types expert_gating_func",
      .has_nextn = true, .may_lack_nextn = true},
 };
 // clang-format on

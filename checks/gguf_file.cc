@@ -14,6 +14,7 @@
 
 #include "checks/gguf_rules.h"
 #include "checks/subject.h"
+#include "core/base/words.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -55,6 +56,8 @@ constexpr std::string_view kTokenizerModels =
     " no_vocab none llama bert gpt2 hybriddna whitespace t5 rwkv plamo2 gemma4 test ";
 // Those that cut text by merges.
 constexpr std::string_view kMergingModels = " gpt2 hybriddna whitespace gemma4 ";
+// Those whose tokens have rules of their own, which no architecture with a table uses.
+constexpr std::string_view kOtherTokenizers = " bert t5 rwkv plamo2 test ";
 constexpr uint64_t kMaxBlocks = 512;
 
 bool is_in(std::string_view words, std::string_view word) {
@@ -131,7 +134,7 @@ Status look_tokenizer(const Look& look) {
     look.report("tokenizer.ggml.model", model == nullptr ? "missing" : fmt::format("'{}'", *model));
     return {};
   }
-  if (*model == "none" || *model == "no_vocab") return {};
+  if (has_word(kGgufNoTokenizer, *model)) return {};
   const auto tokens = array_count(look, "tokenizer.ggml.tokens");
   if (!tokens) {
     look.report("tokenizer.ggml.tokens", "missing");
@@ -348,9 +351,14 @@ constexpr Check kGgufChecks[] = {
 
 std::string gguf_not_checked(const Examined& on) {
   const std::string* name = on.checkpoint.metadata.find_text("general.architecture");
-  if (name == nullptr || find_gguf_architecture(*name) != nullptr) return {};
-  return fmt::format("the weights: no list of the tensors and keys of the architecture '{}'",
-                     *name);
+  if (name == nullptr) return {};
+  if (find_gguf_architecture(*name) == nullptr) {
+    return fmt::format("the weights: no list of the tensors and keys of the architecture '{}'",
+                       *name);
+  }
+  const std::string* model = on.checkpoint.metadata.find_text("tokenizer.ggml.model");
+  if (model == nullptr || !has_word(kOtherTokenizers, *model)) return {};
+  return fmt::format("the tokenizer: what the model '{}' asks of its tokens is not known", *model);
 }
 
 std::span<const Check> gguf_checks() { return kGgufChecks; }

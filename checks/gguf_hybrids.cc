@@ -128,39 +128,39 @@ const Rows kLfm2MoeLists[] = {kTiedHead, kNorms, kLfm2Rows, kLfm2MoeRows};
 // clang-format off
 const GgufArchitecture kHybridArchitectures[] = {
     {.names = " qwen35 ", .rows = kQwen35Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! rope.dimension_sections:S! ssm.conv_kernel:u!"
-             " ssm.inner_size:u! ssm.state_size:u! ssm.time_step_rank:u! ssm.group_count:u!"
-             " attention.recurrent_layers:U full_attention_interval:u",
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections! ssm.conv_kernel!"
+             " ssm.inner_size! ssm.state_size! ssm.time_step_rank! ssm.group_count!"
+             " attention.recurrent_layers full_attention_interval",
      .has_nextn = true},
     {.names = " qwen35moe ", .rows = kQwen35MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! rope.dimension_sections:S! ssm.conv_kernel:u!"
-             " ssm.inner_size:u! ssm.state_size:u! ssm.time_step_rank:u! ssm.group_count:u!"
-             " attention.recurrent_layers:U full_attention_interval:u"
-             " expert_feed_forward_length:U expert_shared_feed_forward_length:u",
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections! ssm.conv_kernel!"
+             " ssm.inner_size! ssm.state_size! ssm.time_step_rank! ssm.group_count!"
+             " attention.recurrent_layers full_attention_interval"
+             " expert_feed_forward_length expert_shared_feed_forward_length",
      .has_nextn = true},
     {.names = " qwen3next ", .rows = kQwen3NextLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! ssm.conv_kernel:u! ssm.inner_size:u!"
-             " ssm.state_size:u! ssm.time_step_rank:u! ssm.group_count:u!"
-             " attention.recurrent_layers:U full_attention_interval:u"
-             " expert_feed_forward_length:U expert_shared_feed_forward_length:u",
+     .keys = "attention.layer_norm_rms_epsilon! ssm.conv_kernel! ssm.inner_size!"
+             " ssm.state_size! ssm.time_step_rank! ssm.group_count!"
+             " attention.recurrent_layers full_attention_interval"
+             " expert_feed_forward_length expert_shared_feed_forward_length",
      .needs_experts = true, .has_nextn = true},
     {.names = " granitehybrid ", .rows = kGraniteHybridLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! logit_scale:f residual_scale:f"
-             " embedding_scale:f attention.scale:f ssm.conv_kernel:u! ssm.inner_size:u!"
-             " ssm.state_size:u! ssm.time_step_rank:u! ssm.group_count:u!"
-             " expert_shared_feed_forward_length:u"},
+     .keys = "attention.layer_norm_rms_epsilon! logit_scale residual_scale"
+             " embedding_scale attention.scale ssm.conv_kernel! ssm.inner_size!"
+             " ssm.state_size! ssm.time_step_rank! ssm.group_count!"
+             " expert_shared_feed_forward_length"},
     {.names = " nemotron_h nemotron_h_moe ", .rows = kNemotronLists,
-     .keys = "ssm.conv_kernel:u! ssm.inner_size:u! ssm.state_size:u! ssm.time_step_rank:u!"
-             " ssm.group_count:u! attention.layer_norm_epsilon:f!"
-             " attention.layer_norm_rms_epsilon:f expert_feed_forward_length:U"
-             " expert_shared_feed_forward_length:u expert_shared_count:u expert_weights_norm:b"
-             " expert_weights_scale:f moe_latent_size:u",
+     .keys = "ssm.conv_kernel! ssm.inner_size! ssm.state_size! ssm.time_step_rank!"
+             " ssm.group_count! attention.layer_norm_epsilon!"
+             " attention.layer_norm_rms_epsilon expert_feed_forward_length"
+             " expert_shared_feed_forward_length expert_shared_count expert_weights_norm"
+             " expert_weights_scale moe_latent_size",
      .has_nextn = true, .has_mlp_blocks = true},
     {.names = " lfm2 ", .rows = kLfm2Lists,
-     .keys = "attention.layer_norm_rms_epsilon:f! shortconv.l_cache:u! attention.sliding_window:u"},
+     .keys = "attention.layer_norm_rms_epsilon! shortconv.l_cache! attention.sliding_window"},
     {.names = " lfm2moe ", .rows = kLfm2MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon:f! shortconv.l_cache:u! leading_dense_block_count:u"
-             " expert_feed_forward_length:U! expert_gating_func:u!"},
+     .keys = "attention.layer_norm_rms_epsilon! shortconv.l_cache! leading_dense_block_count"
+             " expert_feed_forward_length! expert_gating_func!"},
 };
 // clang-format on
 

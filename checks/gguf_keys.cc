@@ -1,29 +1,17 @@
-// The keys of a GGUF: those that llama.cpp v0.5.0 must find, and the types that it takes. Sources:
-// src/llama-model-loader.cpp (get_key, get_arr, get_key_or_arr: another type is an error wherever a
-// key is read), src/llama-vocab.cpp (load).
+// The keys of a GGUF: those that llama.cpp v0.5.0 must find, and the types that it takes
+// (models/gguf_keys.cc).
 #include <algorithm>
 #include <unordered_set>
 
 #include "checks/gguf_rules.h"
 #include "checks/subject.h"
+#include "core/base/words.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kTokenizerKeys =
-    "general.architecture:t! general.name:t general.file_type:u tokenizer.ggml.model:t!"
-    " tokenizer.ggml.pre:t tokenizer.ggml.token_type_count:u tokenizer.ggml.add_space_prefix:b"
-    " tokenizer.ggml.remove_extra_whitespaces:b tokenizer.ggml.bos_token_id:u"
-    " tokenizer.ggml.eos_token_id:u tokenizer.ggml.eot_token_id:u tokenizer.ggml.eom_token_id:u"
-    " tokenizer.ggml.unknown_token_id:u tokenizer.ggml.seperator_token_id:u"
-    " tokenizer.ggml.padding_token_id:u tokenizer.ggml.mask_token_id:u"
-    " tokenizer.ggml.fim_pre_token_id:u tokenizer.ggml.fim_suf_token_id:u"
-    " tokenizer.ggml.fim_mid_token_id:u tokenizer.ggml.fim_pad_token_id:u"
-    " tokenizer.ggml.fim_rep_token_id:u tokenizer.ggml.fim_sep_token_id:u"
-    " tokenizer.ggml.prefix_token_id:u tokenizer.ggml.suffix_token_id:u"
-    " tokenizer.ggml.middle_token_id:u tokenizer.ggml.add_bos_token:b"
-    " tokenizer.ggml.add_eos_token:b tokenizer.ggml.add_sep_token:b"
-    " tokenizer.ggml.normalizer.lowercase:b tokenizer.ggml.normalizer.strip_accents:b";
+constexpr std::string_view kRequiredKeys = " general.architecture tokenizer.ggml.model ";
 
 bool is_flag_or_number(MetaType type) {
   return type == MetaType::kBool || type == MetaType::kU32 || type == MetaType::kI32;
@@ -46,37 +34,50 @@ std::string fault_of_array(const MetaArray& array, char kind, const KeyCounts& c
                                           : fmt::format("an array of {}", name(array.element));
 }
 
-std::string fault_of(const MetaValue& value, char kind, const KeyCounts& counts) {
+std::string fault_of(const MetaValue& value, const GgufKey& key, const KeyCounts& counts) {
   if (const auto* array = std::get_if<MetaArray>(&value.value)) {
-    return fault_of_array(*array, kind, counts);
+    return fault_of_array(*array, key.kind, counts);
   }
-  MetaType wanted = MetaType::kU32;
-  if (kind == 'f') wanted = MetaType::kF32;
-  if (kind == 'b') wanted = MetaType::kBool;
-  if (kind == 't') wanted = MetaType::kText;
-  if (kind == 'S') wanted = MetaType::kI32;
-  if (kind == 'A') wanted = MetaType::kArray;
-  return value.type == wanted ? std::string()
-                              : fmt::format("{}; expected {}", name(value.type), name(wanted));
+  return value.type == key.type ? std::string()
+                                : fmt::format("{}; expected {}", name(value.type), name(key.type));
+}
+
+void look_key(const Look& look, const std::string& key, const GgufKey& known,
+              const KeyCounts& counts) {
+  const MetaValue* value = look.on.checkpoint.metadata.find(key);
+  if (value == nullptr || known.kind == 'L') return;  // lists: look_token_lists()
+  std::string fault = fault_of(*value, known, counts);
+  if (fault.empty()) return;
+  look.out.push_back({key, std::move(fault), {}, "key has wrong type or array length", {}});
+}
+
+void look_required(const Look& look, const std::string& key) {
+  if (look.on.checkpoint.metadata.find(key) == nullptr) look.report(key, "missing");
+}
+
+void look_keys_of_file(const Look& look, const KeyCounts& counts) {
+  for (std::string_view list = gguf_keys_of_file(); !list.empty();) {
+    const std::string_view word = take_word(list);
+    const std::string key(word.substr(0, word.find(':')));
+    if (has_word(kRequiredKeys, key)) look_required(look, key);
+    if (const auto known = find_gguf_key({}, key)) look_key(look, key, *known, counts);
+  }
 }
 
 // `list` as in GgufArchitecture.
-void look_list(const Look& look, std::string_view prefix, std::string_view list,
-               const KeyCounts& counts) {
+void look_keys_of(const Look& look, const std::string& architecture, std::string_view list,
+                  const KeyCounts& counts) {
   while (!list.empty()) {
-    std::string_view word = list.substr(0, list.find(' '));
-    list.remove_prefix(std::min(list.size(), word.size() + 1));
-    const size_t colon = word.find(':');
-    if (colon == word.npos) continue;
-    const std::string key = fmt::format("{}{}", prefix, word.substr(0, colon));
-    const MetaValue* value = look.on.checkpoint.metadata.find(key);
-    if (value == nullptr) {
-      if (word.ends_with('!')) look.report(key, "missing");
-      continue;
-    }
-    std::string fault = fault_of(*value, word[colon + 1], counts);
-    if (fault.empty()) continue;
-    look.out.push_back({key, std::move(fault), {}, "key has wrong type or array length", {}});
+    std::string_view word = take_word(list);
+    const bool is_required = word.ends_with('!');
+    if (is_required) word.remove_suffix(1);
+    const size_t colon = std::min(word.find(':'), word.size());
+    const std::string key = fmt::format("{}.{}", architecture, word.substr(0, colon));
+    auto known = find_gguf_key(architecture, key);
+    if (!known) continue;
+    if (colon < word.size()) *known = {word[colon + 1], MetaType::kArray};
+    if (is_required) look_required(look, key);
+    look_key(look, key, *known, counts);
   }
 }
 
@@ -112,7 +113,7 @@ void look_token_lists(const Look& look) {
 // Once a text stands twice, the library's two tables of tokens differ, and it stops.
 Status look_gguf_tokens(const Look& look) {
   const std::string* model = look.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
-  if (model == nullptr || *model == "none" || *model == "no_vocab") return {};
+  if (model == nullptr || has_word(kGgufNoTokenizer, *model)) return {};
   look_token_lists(look);
   const MetaArray* tokens = array_of(look, "tokenizer.ggml.tokens");
   if (tokens == nullptr || tokens->element != MetaType::kText) return {};
@@ -136,12 +137,11 @@ Status look_gguf_keys(const Look& look, const std::string& architecture) {
   const uint64_t nextn =
       look.on.checkpoint.metadata.find_unsigned(architecture + ".nextn_predict_layers").value_or(0);
   const KeyCounts counts{blocks, blocks - std::min(blocks, nextn)};
-  look_list(look, "", kTokenizerKeys, counts);
+  look_keys_of_file(look, counts);
   const GgufArchitecture* rules = find_gguf_architecture(architecture);
   if (rules == nullptr) return {};
-  const std::string prefix = architecture + ".";
-  look_list(look, prefix, kGgufCommonKeys, counts);
-  look_list(look, prefix, rules->keys, counts);
+  look_keys_of(look, architecture, kGgufCommonKeys, counts);
+  look_keys_of(look, architecture, rules->keys, counts);
   const GgufNumbers numbers(look.on.checkpoint, *rules);
   if (blocks == 0 || blocks > 512) return {};
   if (std::string fault = numbers.fault(); !fault.empty()) {

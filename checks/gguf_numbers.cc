@@ -21,6 +21,10 @@ constexpr std::string_view kTurnedWhole =
     " qwen2moe qwen2vl qwen3 qwen3moe qwen3vl qwen3vlmoe seed_oss smollm3 starcoder2 ";
 constexpr std::string_view kOtherValues =
     " gemma gemma2 gemma3 gpt-oss phimoe deepseek2 glm-dsa lfm2 lfm2moe ";
+constexpr std::string_view kHybrids =
+    " lfm2 lfm2moe granitehybrid nemotron_h nemotron_h_moe qwen35 qwen35moe qwen3next ";
+constexpr std::string_view kWithoutRope = " granitehybrid nemotron_h nemotron_h_moe ";
+constexpr std::string_view kGatedDelta = " qwen35 qwen35moe qwen3next ";
 constexpr std::string_view kRopeScalings = " none linear yarn longrope ";
 
 }  // namespace
@@ -45,6 +49,8 @@ uint64_t GgufNumbers::number_of(std::string_view key, uint64_t block, uint64_t o
 }
 
 uint64_t GgufNumbers::rows_of_vocabulary() const {
+  const std::string* model = checkpoint_.metadata.find_text("tokenizer.ggml.model");
+  if (model != nullptr && has_word(kGgufNoTokenizer, *model)) return number("vocab_size");
   const MetaValue* tokens = checkpoint_.metadata.find("tokenizer.ggml.tokens");
   const auto* array = tokens == nullptr ? nullptr : std::get_if<MetaArray>(&tokens->value);
   return array == nullptr ? number("vocab_size") : array->count();
@@ -111,11 +117,14 @@ void GgufNumbers::add_file(JsonValue& out) const {
 }
 
 // Of DeepSeek's attention; small models of it have no low rank for queries, whatever the file says.
-void GgufNumbers::add_latent(JsonValue& out) const {
+bool GgufNumbers::has_no_low_rank() const {
   const uint64_t layers = trunk();
   const uint64_t vocabulary = number("vocab_size", rows_of_vocabulary());
-  const bool is_small = prefix_ == "deepseek2." &&
-                        (layers == 26 || layers == 27 || (layers == 48 && vocabulary == 128'256));
+  return layers == 26 || layers == 27 || (layers == 48 && vocabulary == 128'256);
+}
+
+void GgufNumbers::add_latent(JsonValue& out) const {
+  const bool is_small = prefix_ == "deepseek2." && has_no_low_rank();
   out["lora_q"] = is_small ? 0 : number("attention.q_lora_rank");
   const uint64_t key = number("attention.key_length_mla");
   const uint64_t value = number("attention.value_length_mla");
@@ -242,6 +251,76 @@ std::string GgufNumbers::fault_of_sharing() const {
   return {};
 }
 
+// Queries as wide as the model are cut into heads, and the latent cache holds what rope turns too.
+std::string GgufNumbers::fault_of_heads(const JsonValue& all, std::string_view name) const {
+  const auto is_square = [](const GgufRow& row) {
+    const bool is_attention =
+        row.name.ends_with("attn_{q,k,v}") || row.name.ends_with("qkv.weight");
+    return is_attention && row.shape.starts_with("embd embd");
+  };
+  const bool has_square = std::any_of(rules_.rows.begin(), rules_.rows.end(), [&](const auto rows) {
+    return std::any_of(rows.begin(), rows.end(), is_square);
+  });
+  const uint64_t key = all["k"].get<uint64_t>(), head = all["head"].get<uint64_t>();
+  if (has_square && head * key != all["embd"]) {
+    return fmt::format("{} heads of {} values; expected {} together", head, key,
+                       all["embd"].dump());
+  }
+  const uint64_t turned = all["rot"].get<uint64_t>();
+  if (!has_word(kWithoutRope, name) && (turned == 0 || turned % 2 != 0)) {
+    return fmt::format("rope turns {} values of a head; expected an even number", turned);
+  }
+  if (number("attention.value_length", 1) == 0) return "attention.value_length is 0";
+  const uint64_t latent = all["lora_kv"].get<uint64_t>() + all["rot"].get<uint64_t>();
+  if (latent != all["rot"] && all["mla"] == true && key != latent) {
+    return fmt::format("attention.key_length is {}; expected {}", key, latent);
+  }
+  return {};
+}
+
+// Graphs of most architectures take the heads of block 0 for all.
+std::string GgufNumbers::fault_of_blocks() const {
+  const auto is_of_block = [](const GgufRow& row) {
+    return row.shape.find("head_i") != row.shape.npos || row.shape.find("gqa_i") != row.shape.npos;
+  };
+  for (const auto rows : rules_.rows) {
+    if (std::any_of(rows.begin(), rows.end(), is_of_block)) return {};
+  }
+  for (const std::string_view key : {"attention.head_count", "attention.head_count_kv"}) {
+    for (uint64_t block = 1; block < trunk(); ++block) {
+      if (number_of(key, block) == number(key)) continue;
+      return fmt::format("{} is {} in block 0 and {} in block {}", key, number(key),
+                         number_of(key, block), block);
+    }
+  }
+  return {};
+}
+
+// Norms stop at a negative one, and at NaN.
+std::string GgufNumbers::fault_of_norms() const {
+  for (const std::string_view key :
+       {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
+    const MetaValue* found = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, key));
+    const double* value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
+    if (value != nullptr && !(*value >= 0)) return fmt::format("{} is {}", key, *value);
+  }
+  return {};
+}
+
+// Each of the two memories of a hybrid model has a layer.
+std::string GgufNumbers::fault_of_memory(std::string_view name) const {
+  if (!has_word(kHybrids, name)) return {};
+  const bool is_gated = has_word(kGatedDelta, name);
+  bool has_recurrent = false, has_attention = false;
+  for (uint64_t block = 0; block < trunk() && !(has_recurrent && has_attention); ++block) {
+    const JsonValue numbers = of(block);
+    has_recurrent |= numbers[is_gated ? "recurrent" : "mamba"] == true;
+    has_attention |= is_gated ? numbers["recurrent"] == false : numbers["attention"] == true;
+  }
+  if (!has_attention) return "no layer has attention";
+  return has_recurrent ? "" : "no layer is recurrent";
+}
+
 // What ends the program when it makes its graph.
 std::string GgufNumbers::fault_of_graph() const {
   if (prefix_ == "gemma4.") return fault_of_sharing();
@@ -277,6 +356,15 @@ std::string GgufNumbers::fault() const {
                        all["inner"].dump());
   }
   if (prefix_ == "glm-dsa." && all["mla"] == false) return "no attention.key_length_mla";
+  constexpr std::string_view kQueryRank = "attention.q_lora_rank";
+  if (prefix_ == "deepseek2." && !has_no_low_rank() &&
+      checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kQueryRank)) == nullptr) {
+    return fmt::format("{} is missing", kQueryRank);
+  }
+  if (std::string memory = fault_of_memory(name); !memory.empty()) return memory;
+  if (std::string heads = fault_of_heads(all, name); !heads.empty()) return heads;
+  if (std::string blocks = fault_of_blocks(); !blocks.empty()) return blocks;
+  if (std::string norms = fault_of_norms(); !norms.empty()) return norms;
   return fault_of_graph();
 }
 

@@ -58,14 +58,14 @@ constexpr GgufRow kNextnRows[] = {
 }  // namespace
 
 const std::string_view kGgufCommonKeys =
-    "context_length:u! embedding_length:u! embedding_length_out:u attention.causal:b"
-    " pooling_type:u block_count:u! nextn_predict_layers:u expert_count:u expert_used_count:U"
-    " expert_group_count:u expert_group_used_count:u feed_forward_length:U"
-    " attention.head_count:U attention.head_count_kv:U rope.scaling.finetuned:b"
-    " rope.scaling.original_context_length:u rope.freq_base:f rope.scaling.type:t"
-    " rope.scaling.factor:f rope.scaling.attn_factor:f rope.scaling.alpha:f"
-    " attention.key_length:u attention.value_length:u rope.dimension_count:u"
-    " attention.key_length_swa:u attention.value_length_swa:u rope.dimension_count_swa:u";
+    "context_length! embedding_length! embedding_length_out attention.causal"
+    " pooling_type block_count! nextn_predict_layers expert_count expert_used_count"
+    " expert_group_count expert_group_used_count feed_forward_length"
+    " attention.head_count attention.head_count_kv rope.scaling.finetuned"
+    " rope.scaling.original_context_length rope.freq_base rope.scaling.type"
+    " rope.scaling.factor rope.scaling.attn_factor rope.scaling.alpha"
+    " attention.key_length attention.value_length rope.dimension_count"
+    " attention.key_length_swa attention.value_length_swa rope.dimension_count_swa";
 
 namespace gguf_rows {
 const std::span<const GgufRow> kFrame = kFrameRows, kTiedHead = kTiedHeadRows, kHead = kHeadRows;

@@ -37,10 +37,8 @@ enum class Sliding : uint8_t {
 };
 
 //   names   of general.architecture, between spaces
-//   keys    "name:type" below the architecture's name, with ! where it must be there; the types are
-//           u, f, b and t for a number, a float, a flag and a text, U for a number or one a block,
-//           T the same without the blocks for multi-token prediction, S for four sections of rope,
-//           P for a number or flags, A for flags
+//   keys    names below the architecture's, with ! where one must be there; what each holds is in
+//           models/gguf_keys.cc, but where this architecture reads another kind: "name:kind"
 struct GgufArchitecture {
   std::string_view names;
   std::span<const std::span<const GgufRow>> rows;
@@ -54,6 +52,8 @@ struct GgufArchitecture {
 };
 
 extern const std::string_view kGgufCommonKeys;
+// Words of tokenizer.ggml.model for a file that brings no tokens.
+inline constexpr std::string_view kGgufNoTokenizer = " none no_vocab ";
 // nullptr: no table has it.
 const GgufArchitecture* find_gguf_architecture(std::string_view name);
 
@@ -102,6 +102,11 @@ class GgufNumbers {
   void add_kinds(JsonValue& out, uint64_t block) const;
   std::string fault_of_experts() const;
   std::string fault_of_sharing() const;
+  std::string fault_of_heads(const JsonValue& all, std::string_view name) const;
+  std::string fault_of_blocks() const;
+  std::string fault_of_norms() const;
+  std::string fault_of_memory(std::string_view name) const;
+  bool has_no_low_rank() const;
   std::string fault_of_graph() const;
 
   const Checkpoint& checkpoint_;

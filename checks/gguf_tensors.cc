@@ -153,7 +153,7 @@ class GgufTensors {
       if (need == Need::kAlike && !is_alone) use.found.push_back(name);
     } else if (need == Need::kAll && !may_lack_) {
       missing_.push_back(name);
-    } else if (need == Need::kAlike && !is_alone && name.starts_with("blk.")) {
+    } else if (need == Need::kAlike && !is_alone && !may_lack_ && name.starts_with("blk.")) {
       use.missing.push_back(name);
     }
   }

@@ -82,6 +82,18 @@ Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,
 inline constexpr std::string_view kExpertCounts =
     "num_local_experts num_experts n_routed_experts moe_num_experts";
 
+// ---- keys of GGUF ----------------------------------------------------------------------------
+
+// How llama.cpp reads a key: the letter of its kind (gguf_keys.cc), and the type of a single value.
+struct GgufKey {
+  char kind;
+  MetaType type;
+};
+// nullopt: llama.cpp does not read it. `architecture` as in general.architecture.
+std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_view key);
+// "name:kind" of those without an architecture's name in front, between spaces.
+std::string_view gguf_keys_of_file();
+
 // ---- fields that transformers 5 saves under names, or in a form, that 4.57 does not read --------
 //
 // Sources: transformers 4.57.6 and 5.17.0 src/transformers/models/{qwen3_moe,qwen3_vl_moe,gemma3,

@@ -102,6 +102,34 @@ TEST(DoctorGguf, ArchitectureAndSizes) {
             "does not load\nG02 llama.embedding_length: text; expected u32");
 }
 
+TEST(DoctorGguf, NumbersThatStopTheLibraryAreRefused) {
+  const auto with = [](std::string_view key, MetaValue value) {
+    return told_after(
+        [&](Checkpoint& c) { c.metadata.set(fmt::format("llama.{}", key), std::move(value)); });
+  };
+  EXPECT_EQ(with("attention.layer_norm_rms_epsilon", MetaValue::f32(-1)),
+            "does not load\nG02 llama: attention.layer_norm_rms_epsilon is -1");
+  EXPECT_EQ(with("attention.layer_norm_rms_epsilon", MetaValue::u32(0)),
+            "does not load\nG02 llama.attention.layer_norm_rms_epsilon: u32; expected f32");
+  EXPECT_EQ(with("attention.value_length", MetaValue::u32(0)),
+            "does not load\nG02 llama: attention.key_length is 32 and value_length 0");
+  EXPECT_EQ(with("attention.head_count_kv", MetaValue::array(make_i32_array({1, 0}))),
+            "does not load\n"
+            "G02 llama: attention.head_count_kv is 1 in block 0 and 0 in block 1");
+}
+
+TEST(DoctorGguf, TokensOfOtherModelsAreNotChecked) {
+  Checkpoint checkpoint = sound();
+  checkpoint.metadata.set("tokenizer.ggml.model", MetaValue::text("rwkv"));
+  const auto diagnosis = diagnose(checkpoint, {{"llama.cpp"}, false, {}, nullptr});
+  ASSERT_TRUE(diagnosis) << diagnosis.error().text();
+  EXPECT_NE(diagnosis->verdicts.at(0).not_checked, "");
+  EXPECT_EQ(told_after([](Checkpoint& c) {
+              c.metadata.set("tokenizer.ggml.model", MetaValue::text("no_vocab"));
+            }).substr(0, 13),
+            "does not load");
+}
+
 TEST(DoctorGguf, Tokenizer) {
   EXPECT_EQ(told_after([](Checkpoint& c) {
               c.metadata.set("tokenizer.ggml.pre", MetaValue::text("mine"));

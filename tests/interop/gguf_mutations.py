@@ -9,7 +9,7 @@ usage: gguf_mutations.py CKPT TESTDATA [options]
   --record         writes the table
   --families DIR   of other checkpoints, DIR/NAME/hf each, instead of TESTDATA's
   --half 0|1       only every second architecture
-  --many N         changes of a kind for each file (1)
+  --many N         so many times the changes for each file (1)
   --limit SHARE    of false yes and of false no (0.01)
 
 A false yes: the library refuses the file, stops or computes nothing, and the doctor says that it loads. A false no: it
@@ -29,9 +29,12 @@ import subprocess
 import sys
 import tempfile
 
+import gguf_kinds
+
 SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 U32, I32, F32, BOOL, TEXT, ARRAY = 4, 5, 6, 7, 8, 9
 AS_IT_IS = "/as it is"
+FOR_EACH = 10  # of the older changes and of those of gguf_kinds.py, in each file
 F32_TENSOR, F16_TENSOR, BF16_TENSOR = 0, 1, 30
 
 
@@ -50,6 +53,12 @@ class Gguf:
         for name, dims, kind, offset in infos:
             end = ends[ends.index(offset) + 1]
             self.tensors.append([name, dims, kind, self.raw[start + offset:start + end]])
+
+    def copy(self):
+        out = object.__new__(Gguf)
+        out.raw, out.at = self.raw, self.at
+        out.keys, out.tensors = list(self.keys), [list(tensor) for tensor in self.tensors]
+        return out
 
     def take(self, form):
         out = struct.unpack_from(form, self.raw, self.at)
@@ -283,8 +292,13 @@ def cases_of(path, family, many):
     rng = random.Random(family)
     file = Gguf(path)
     yield family + AS_IT_IS, bytes(file)
-    for name, change in [*tensor_cases(file, rng, many), *key_cases(file, rng, many), *tokenizer_cases(file, rng, many)]:
-        changed = Gguf(path)
+    cases = [*tensor_cases(file, rng, many), *key_cases(file, rng, many), *tokenizer_cases(file, rng, many)]
+    chosen = random.Random(family + AS_IT_IS)
+    cases = chosen.sample(cases, min(len(cases), FOR_EACH * many))
+    further = list(gguf_kinds.further_cases(file, chosen, many))
+    cases += chosen.sample(further, min(len(further), FOR_EACH * many))
+    for name, change in cases:
+        changed = file.copy()
         change(changed)
         yield f"{family}/{name}", bytes(changed)
     for name, change in raw_cases(rng):

@@ -30,6 +30,7 @@ llama.llama_vocab_n_tokens.argtypes = [c.c_void_p]
 llama.llama_batch_get_one.restype, llama.llama_batch_get_one.argtypes = Blob, [c.c_void_p, c.c_int32]
 llama.llama_decode.argtypes = [c.c_void_p, Blob]
 llama.llama_get_logits.restype, llama.llama_get_logits.argtypes = c.POINTER(c.c_float), [c.c_void_p]
+llama.llama_set_n_threads.argtypes = [c.c_void_p, c.c_int32, c.c_int32]
 llama.llama_free.argtypes = llama.llama_model_free.argtypes = [c.c_void_p]
 
 
@@ -41,6 +42,7 @@ def logits(path, run=range(40, 56)):
     context = llama.llama_init_from_model(model, llama.llama_context_default_params())
     if not context:
         return None
+    llama.llama_set_n_threads(context, 1, 1)  # threads that wait for each other take longer on busy cores
     tokens = (c.c_int32 * len(run))(*run)
     if llama.llama_decode(context, llama.llama_batch_get_one(tokens, len(tokens))) != 0:
         return None

@@ -1,7 +1,8 @@
 // metadata: sets and removes GGUF keys, or entries of safetensors' __metadata__.
 //
-//   metadata:set=general.name=Mine                   text, or the type that the key has
-//   metadata:set=qwen3.context_length=u32:40960      a type in front: u8 ... i64, f32, f64, bool,
+//   metadata:set=general.name=Mine                   the type that llama.cpp reads the key as, else
+//                                                    the one that it has, else text
+//   metadata:set=my.number=u32:40960                 a type in front: u8 ... i64, f32, f64, bool,
 //                                                    text
 //   metadata:remove=tokenizer.chat_template
 //
@@ -16,6 +17,7 @@
 
 #include "core/base/glob.h"
 #include "core/model/transform.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -126,10 +128,24 @@ class KeyedEntries {
   std::vector<bool> is_removed_;
 };
 
-Status set_key(KeyedEntries& metadata, const std::string& key, std::string_view text) {
+// Of a value to set; fails: kUsage: not the type that llama.cpp reads.
+Result<MetaType> type_to_set(const MetaValue* old, const std::optional<GgufKey>& known,
+                             const Typed& typed, const std::string& key) {
+  if (known && typed.type && *typed.type != known->type && known->type != MetaType::kArray) {
+    return fail(ErrorCode::kUsage, "key '{}': type {}; llama.cpp reads {}. Try: {}:{}", key,
+                name(*typed.type), name(known->type), name(known->type), typed.value);
+  }
+  if (typed.type && (!known || known->type != MetaType::kArray)) return *typed.type;
+  const bool is_list = old != nullptr && old->type == MetaType::kArray;
+  if (known) return is_list && !typed.type ? MetaType::kArray : known->type;
+  return old == nullptr ? MetaType::kText : old->type;
+}
+
+Status set_key(KeyedEntries& metadata, const std::string& architecture, const std::string& key,
+               std::string_view text) {
   const Typed typed = split_type(text);
-  const MetaValue* old = metadata.find(key);
-  const MetaType type = typed.type.value_or(old == nullptr ? MetaType::kText : old->type);
+  CKPT_ASSIGN(const MetaType type,
+              type_to_set(metadata.find(key), find_gguf_key(architecture, key), typed, key));
   if (type == MetaType::kArray) {
     return fail(ErrorCode::kUnsupported, "key '{}' is an array; only single values are set", key);
   }
@@ -191,11 +207,13 @@ Result<Checkpoint> edit_metadata(Checkpoint checkpoint, const OptionValues& opti
     return checkpoint;
   }
   if (options.has("file")) return fail(ErrorCode::kUsage, "file=GLOB is for safetensors");
+  const std::string* name = checkpoint.metadata.find_text("general.architecture");
+  const std::string architecture = name == nullptr ? std::string() : *name;
   {
     KeyedEntries entries(checkpoint.metadata);
     for (const Edit& edit : edits) {
       if (edit.sets) {
-        CKPT_TRY(set_key(entries, edit.key, edit.value));
+        CKPT_TRY(set_key(entries, architecture, edit.key, edit.value));
       } else {
         entries.remove(edit.key);
       }

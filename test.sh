@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds and runs the tests, plain and under the address and undefined-behavior sanitizers. Numbers
-# and verdicts that the plain build compares with other programs' are not compared a second time
-# there, but for every length of rows. The kernels are also compiled for 64-bit Arm.
+# Builds and runs the tests, and a second time under the address and undefined-behavior sanitizers what
+# reads and computes bytes: core, formats, quantizers, publish, and the program with them, on the planning
+# code of the plain build. The kernels are also compiled for 64-bit Arm.
 #
 # usage: ./test.sh            what every change must pass
 #        ./test.sh quick      the plain build alone
-#        ./test.sh full       also those numbers, the thread sanitizer, the long identity runs,
+#        ./test.sh full       all of it under those sanitizers, the thread sanitizer, the long identity runs,
 #                             aarch64 under emulation, the tests against other programs, and all
 #                             that is released, for both processors
 set -eu
@@ -16,9 +16,11 @@ cmake --workflow --preset dev
 [ "$mode" = quick ] && exit 0
 cmake/install_dependencies.sh g++-aarch64-linux-gnu
 tests/aarch64.sh --compile
-cmake --workflow --preset asan
-[ "$mode" = full ] || exec python3 tests/interop/summary.py build/dev
-ctest --preset asan-full
+if [ "$mode" != full ]; then
+  cmake --workflow --preset asan
+  exec python3 tests/interop/summary.py build/dev
+fi
+cmake --workflow --preset asan-full
 cmake --preset tsan && cmake --build --preset tsan
 ctest --preset tsan -R 'Execute|Determinism|Failure|Also|Resume|Share|PlanFile|Archive|SimdDispatch'
 CKPT_LONG=1 ctest --preset full -L long

@@ -84,7 +84,7 @@ void look_rows(const Look& look, std::string_view level, const JsonValue& json) 
 void look_mamba_heads(const Look& look) {
   const Examined& on = look.on;
   if (on.text_type != "granitemoehybrid" || on.parameters.table == nullptr) return;
-  const ParameterTable& table = *on.parameters.table;
+  const Family& table = *on.parameters.table;
   const auto width = number_of_fields(table, on.text_config(), "mamba_expand*hidden_size");
   const auto heads = number_of_fields(table, on.text_config(), "mamba_n_heads");
   constexpr const char* kPlace = "config.json: mamba_n_heads";

@@ -260,7 +260,7 @@ std::vector<std::string> Examined::layer_types() const {
 
 std::string_view ruling_type(const Look& look) {
   const std::string_view type = look.on.text_type;
-  const ParameterTable* table = look.on.parameters.table;
+  const Family* table = look.on.parameters.table;
   const bool goes_by_class = look.profile.program == Program::kVllm && !look.on.has_text_config();
   if (!goes_by_class || table == nullptr) return type;
   const std::string_view types = table->model_types;

@@ -77,7 +77,7 @@ Status look_tied(const Look& look) {
   }
   const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
                          on.model_class.ends_with("ForConditionalGeneration");
-  const ParameterTable* table = on.parameters.table;
+  const Family* table = on.parameters.table;
   const bool is_untied =
       on.parameters.is_compared() && table != nullptr && !ties_head_by_default(*table);
   const bool is_known = said == nullptr ? is_untied : !is_truthy(said);

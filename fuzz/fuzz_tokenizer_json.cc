@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Checkpoint gguf;
   gguf.format = "gguf";
   Metadata metadata;
-  if (add_tokenizer_keys(ours, {std::nullopt, "qwen2", {}}, context, metadata)) {
+  if (add_tokenizer_keys(ours, {.pre_name = "qwen2"}, context, metadata)) {
     gguf.metadata = metadata;
     (void)run("tokenizer:from=base,pre=qwen2", gguf, context);
   }

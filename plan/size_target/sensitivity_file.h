@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
 #include "plan/conversion/observer.h"
 
 namespace ckpt {

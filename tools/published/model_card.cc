@@ -13,8 +13,8 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kBegin = "<!-- ckpt: begin -->";
-constexpr std::string_view kEnd = "<!-- ckpt: end -->";
+constexpr std::string_view kCardBegin = "<!-- ckpt: begin -->";
+constexpr std::string_view kCardEnd = "<!-- ckpt: end -->";
 
 bool comes_once(const std::string& text, std::string_view line) {
   const size_t at = text.find(line);
@@ -51,7 +51,7 @@ std::string table_of(const Checkpoint& checkpoint) {
 
 Result<std::string> render_model_card(const fs::path& folder,
                                       const std::vector<FileDigest>& files) {
-  std::string out = fmt::format("{}\n## Quantization\n\n", kBegin);
+  std::string out = fmt::format("{}\n## Quantization\n\n", kCardBegin);
   const Result<const Format*> format = recognize(folder);
   if (format) {
     CKPT_ASSIGN(const Checkpoint checkpoint, (*format)->read(folder, all_codecs()));
@@ -75,7 +75,7 @@ Result<std::string> render_model_card(const fs::path& folder,
         fmt::format("| {} | {} | `{}` |\n", file.name, human_bytes(file.size_bytes), file.sha256);
   }
   return out +
-         fmt::format("\nChecked with `sha256sum -c SHA256SUMS` or `ckpt verify`.\n{}\n", kEnd);
+         fmt::format("\nChecked with `sha256sum -c SHA256SUMS` or `ckpt verify`.\n{}\n", kCardEnd);
 }
 
 Result<std::string> edited_card(const fs::path& path, std::string_view own_name,
@@ -93,17 +93,17 @@ Result<std::string> with_block(const std::string& card, std::string block) {
     }
   }
   const std::string line_end = block.ends_with("\r\n") ? "\r\n" : "\n";
-  const size_t begin = card.find(kBegin), end = card.find(kEnd);
+  const size_t begin = card.find(kCardBegin), end = card.find(kCardEnd);
   if (begin == card.npos && end == card.npos) {
     if (card.empty()) return block;
     return card + (card.ends_with('\n') ? "" : line_end) + line_end + block;
   }
-  if (!comes_once(card, kBegin) || !comes_once(card, kEnd) || begin > end) {
+  if (!comes_once(card, kCardBegin) || !comes_once(card, kCardEnd) || begin > end) {
     return fail_with_hint(ErrorCode::kUsage, "removing these lines from it",
-                          "'{}' and '{}' do not stand once each, in this order", kBegin, kEnd);
+                          "'{}' and '{}' do not stand once each, in this order", kCardBegin, kCardEnd);
   }
   block.resize(block.size() - line_end.size());  // the card's own line ends behind it
-  return card.substr(0, begin) + block + card.substr(end + kEnd.size());
+  return card.substr(0, begin) + block + card.substr(end + kCardEnd.size());
 }
 
 }  // namespace ckpt

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/chunks/repack.h"
+#include "core/model/tensor_names.h"
 #include "tests/transforms/modelopt_export/models.h"
 #include "tests/transforms/run_step.h"
 

@@ -108,7 +108,7 @@ Result<Diagnosis> doctor(const fs::path& path, const DoctorOptions& options, Obs
   CKPT_ASSIGN(const std::vector<std::string> profiles, profiles_named(options.profiles));
   const Examination examination{profiles,     options.deep,   options.base,    is_given_step,
                                 packed_forms, progress.get(), told.cancelled()};
-  CKPT_ASSIGN(Examined examined, examine(path, examination));
+  CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination));
   return std::move(examined.diagnosis);
 }
 

@@ -12,6 +12,7 @@
   reading   transforms ask core for values by the headers of ASKED alone, and open no file
   codecs    a codec is known by its scheme or dtype, never by its name
   sources   what computes bytes of others is a ComputedSource, which tells its inputs; no dynamic_cast looks for it
+  types     a type of namespace ckpt is defined in one file; two of one name would be one to the linker
   words     a list of words over several lines breaks at spaces, never within a word
 
 usage: include_laws.py ROOT      prints each breach as "file:line: law" and exits 1
@@ -43,6 +44,8 @@ COMPARES_NAME = re.compile(r"codec(\(\))?(->|\.)name (==|!=)|codec(\(\))?(->|\.)
 OTHER_CAST = re.compile(r"\bdynamic_cast<(?!const CLI::)")
 PLAIN_SOURCE = re.compile(r":\s*(public\s+)?ByteSource\b")
 PLAIN_SOURCES = {"core/io/bytes.cc", "core/model/computed_source.h", "transforms/from_gguf/skeleton.cc"}
+NAMELESS = re.compile(r"^namespace \{.*?^\}  // namespace$", re.M | re.S)
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", re.M)
 BROKEN_WORD = re.compile(r'^\s+" [^"]*\w-"$')  # a line of a list begins with a space
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 OTHER_PARSER = re.compile(r"\b(?:json|Json|ordered_json|JsonValue)::(?:parse|sax_parse|accept)\(")
@@ -173,6 +176,11 @@ def cycles(graph):
     return [sorted(each) for each in found if len(each) > 1]
 
 
+@functools.cache
+def types_of(text):
+    return set(TYPE.findall(NAMELESS.sub("", text)))
+
+
 def cycle_breaches(includes):
     """`includes`: by file, what it includes of ours."""
     units, folders = {}, {}
@@ -189,8 +197,11 @@ def cycle_breaches(includes):
 
 
 def breaches(texts):
-    users, includes = {}, {}
+    users, includes, types = {}, {}, {}
     for where, text in texts.items():
+        if where.parts[0] not in FREE - {"tools"}:
+            for name in types_of(text):
+                types.setdefault(name, []).append(str(where))
         folder, lines = where.parts[0], text.split("\n")
         floor, floors = floor_of(where)
         if floors and floor not in floors:
@@ -207,6 +218,9 @@ def breaches(texts):
         for target in included:
             users.setdefault(target, set()).add(str(where))
     yield from cycle_breaches(includes)
+    for name, files in types.items():
+        if len(files) > 1:
+            yield f"{files[-1]}:1: type {name} is also defined in {files[0]}"
     for header, including in sorted(users.items()):
         if header.split("/")[0] in LEAVES | BELOW | {"core", "tools", PLAN} and not including - {header[:-2] + ".cc"}:
             yield f"{header}:1: no other file includes it; its .cc can hold what it says"
@@ -226,6 +240,7 @@ PLANTED = {  # file: what is added to it, what must be said
     "plan/conversion/steps.h": ("inline void say() { fmt::print(stderr, text); }", "plan has no terminal"),
     "plan/conversion/targets.cc": ("static bool was_asked = false;", "no state of the process"),
     "checks/subject.h": ('#include "core/engine/execute.h"', "only tools start the engine"),
+    "plan/conversion/fixing.h": ("struct Examined {\n};", "is also defined in checks/subject.h"),
     "publish/lonely.h": ("", "no other file includes it"),
     "tools/commands/carry_out.h": ("inline auto j = nlohmann::json::parse(text);", "another parser of JSON"),
     "checks/checks.h": ("//\n" * 600, "more than 600 lines"),

@@ -59,8 +59,8 @@ IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
 
 bool is_given_step(std::string_view name) { return find_transform(name) != nullptr; }
 
-Result<Examined> examine(const std::filesystem::path& path, const Examination& examination) {
-  Examined out;
+Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination) {
+  ExaminedFolder out;
   CKPT_ASSIGN(const Format* format, recognize(path));
   auto checkpoint = format->read(path, all_codecs());
   if (checkpoint) {

@@ -18,14 +18,14 @@ namespace ckpt {
 // Examination::has_step of this program.
 bool is_given_step(std::string_view name);
 
-struct Examined {
+struct ExaminedFolder {
   Diagnosis diagnosis;
   std::optional<Checkpoint> checkpoint;  // none where it cannot be read at all
   bool is_whole = true;                  // else it is what programs have that take the files alone
 };
 // Reads `path` and diagnoses it; one that is damaged gets its verdicts too. Fails: as recognize(),
 // as reading but for kCorrupt, and as diagnose().
-Result<Examined> examine(const std::filesystem::path& path, const Examination& examination);
+Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination);
 
 // A step that a finding asks for and that changes nothing.
 struct IdleStep {

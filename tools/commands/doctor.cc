@@ -71,7 +71,7 @@ Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& 
   report.path = path;
   report.profiles = typed.profiles;
   report.base = typed.base;
-  CKPT_ASSIGN(Examined examined, examine(path, examination));
+  CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination));
   report.diagnosis = std::move(examined.diagnosis);
   if (!examined.checkpoint) return report;
   find_serving(*examined.checkpoint, report);

@@ -100,7 +100,8 @@ Result<std::string> with_block(const std::string& card, std::string block) {
   }
   if (!comes_once(card, kCardBegin) || !comes_once(card, kCardEnd) || begin > end) {
     return fail_with_hint(ErrorCode::kUsage, "removing these lines from it",
-                          "'{}' and '{}' do not stand once each, in this order", kCardBegin, kCardEnd);
+                          "'{}' and '{}' do not stand once each, in this order", kCardBegin,
+                          kCardEnd);
   }
   block.resize(block.size() - line_end.size());  // the card's own line ends behind it
   return card.substr(0, begin) + block + card.substr(end + kCardEnd.size());

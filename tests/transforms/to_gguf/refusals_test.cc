@@ -81,7 +81,7 @@ TEST(ToGguf, RefusesMoreTokensThanRows) {
   JsonValue config = llama_config();
   config["vocab_size"] = 9;
   input.set_document("config.json", config.dump());
-  EXPECT_NE(error_of(input).find("9 tokens"), std::string::npos) << error_of(input);
+  EXPECT_NE(error_of(input).find("vocab_size is 9"), std::string::npos) << error_of(input);
   config["vocab_size"] = 4;
   input.set_document("config.json", config.dump());
   EXPECT_NE(error_of(input).find("vocab_size is 4"), std::string::npos) << error_of(input);

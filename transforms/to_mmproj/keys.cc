@@ -1,5 +1,6 @@
 // The common keys, in the order in which they are written (llama.cpp conversion/base.py
 // MmprojModel.set_gguf_parameters), before those of the family.
+#include "transforms/to_gguf/model.h"
 #include "transforms/to_mmproj/families/families.h"
 #include "transforms/to_mmproj/projector.h"
 

@@ -301,11 +301,14 @@ bool is_refused(const Look& look, const Extra& extra) {
 }
 
 // Classes of vLLM 0.17.1 that look up scales of a cache as they stand.
+constexpr std::string_view kMapToNothing =
+    " mixtral qwen2 qwen3 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text ";
 constexpr PassedOver kLookUpCacheScales[] = {
     {" gpt_oss lfm2 lfm2_moe olmo olmo2 olmo3 olmoe gemma granitemoehybrid phi stablelm gpt_neox ",
      "_scale"},
-    {" mixtral ", "_proj.k_scale"},
-    {" mixtral ", "_proj.v_scale"},
+    // These map the name to nothing, and go on with it.
+    {kMapToNothing, "_proj.k_scale"},
+    {kMapToNothing, "_proj.v_scale"},
 };
 
 void look_cache_scales(const Look& look, Gathered& found) {

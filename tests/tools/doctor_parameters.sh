@@ -20,6 +20,6 @@ said more vllm
 echo "== a family without a list"
 cp -r "$testdata/llama-micro" other
 chmod -R u+w other
-sed -i 's/LlamaForCausalLM/ArceeForCausalLM/; s/"model_type": "llama"/"model_type": "arcee"/' other/config.json
+sed -i 's/LlamaForCausalLM/ApertusForCausalLM/; s/"model_type": "llama"/"model_type": "apertus"/' other/config.json
 said other vllm; echo $?
 "$ckpt" doctor other --for vllm --json | grep verdict

@@ -92,7 +92,8 @@ void look_token_lists(const Look& look) {
       {"tokenizer.ggml.tokens", " string "},
       {"tokenizer.ggml.merges", " string "},
       {"tokenizer.ggml.scores", " f32 i32 "},
-      {"tokenizer.ggml.token_type", " i32 "}};
+      {"tokenizer.ggml.token_type", " i32 "},
+      {"tokenizer.ggml.suppress_tokens", " i32 "}};
   for (const auto& [key, types] : kLists) {
     const MetaValue* value = look.on.checkpoint.metadata.find(key);
     if (value == nullptr) continue;

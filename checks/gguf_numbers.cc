@@ -270,7 +270,8 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all, std::string_view n
   if (!has_word(kWithoutRope, name) && (turned == 0 || turned % 2 != 0)) {
     return fmt::format("rope turns {} values of a head; expected an even number", turned);
   }
-  if (number("attention.value_length", 1) == 0) return "attention.value_length is 0";
+  if (all["mla"] == false && number("attention.value_length", 1) == 0)
+    return "attention.value_length is 0";
   const uint64_t latent = all["lora_kv"].get<uint64_t>() + all["rot"].get<uint64_t>();
   if (latent != all["rot"] && all["mla"] == true && key != latent) {
     return fmt::format("attention.key_length is {}; expected {}", key, latent);
@@ -278,7 +279,7 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all, std::string_view n
   return {};
 }
 
-// Graphs of most architectures take the heads of block 0 for all.
+// Graphs of most architectures take the key heads of block 0 for all.
 std::string GgufNumbers::fault_of_blocks() const {
   const auto is_of_block = [](const GgufRow& row) {
     return row.shape.find("head_i") != row.shape.npos || row.shape.find("gqa_i") != row.shape.npos;
@@ -286,12 +287,11 @@ std::string GgufNumbers::fault_of_blocks() const {
   for (const auto rows : rules_.rows) {
     if (std::any_of(rows.begin(), rows.end(), is_of_block)) return {};
   }
-  for (const std::string_view key : {"attention.head_count", "attention.head_count_kv"}) {
-    for (uint64_t block = 1; block < trunk(); ++block) {
-      if (number_of(key, block) == number(key)) continue;
-      return fmt::format("{} is {} in block 0 and {} in block {}", key, number(key),
-                         number_of(key, block), block);
-    }
+  constexpr std::string_view kKey = "attention.head_count_kv";
+  for (uint64_t block = 1; block < trunk(); ++block) {
+    if (number_of(kKey, block) == number(kKey)) continue;
+    return fmt::format("{} is {} in block 0 and {} in block {}", kKey, number(kKey),
+                       number_of(kKey, block), block);
   }
   return {};
 }
@@ -300,6 +300,7 @@ std::string GgufNumbers::fault_of_blocks() const {
 std::string GgufNumbers::fault_of_norms() const {
   for (const std::string_view key :
        {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
+    if (rules_.keys.find(key) == rules_.keys.npos) continue;  // it is not read
     const MetaValue* found = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, key));
     const double* value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
     if (value != nullptr && !(*value >= 0)) return fmt::format("{} is {}", key, *value);

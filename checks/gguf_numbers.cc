@@ -221,6 +221,9 @@ std::string GgufNumbers::fault_of_experts() const {
   for (uint64_t block = 0; block < blocks_; ++block) {
     used = std::max(used, number_of("expert_used_count", block));
   }
+  const bool reads_gating = rules_.keys.find("expert_gating_func") != rules_.keys.npos;
+  const uint64_t gating = reads_gating ? number("expert_gating_func") : 0;
+  if (gating > 4) return fmt::format("expert_gating_func is {}", gating);
   if (experts > 1024) return fmt::format("expert_count is {}; expected at most 1024", experts);
   if (used > experts) return fmt::format("{} of {} experts are used", used, experts);
   if (experts > 0 && used == 0) return fmt::format("none of {} experts is used", experts);

@@ -117,7 +117,7 @@ void look_projector_keys(const Look& look) {
 Status look_keys(const Look& look) {
   if (look.on.is_gguf && look.on.checkpoint.is_projector()) look_projector_keys(look);
   if (!is_asked(look) || !is_in(kArchitectures, architecture(look))) return {};
-  for (const std::string_view key : {"context_length", "embedding_length", "block_count"}) {
+  for (const std::string_view key : {"embedding_length", "block_count"}) {
     const std::string full = fmt::format("{}.{}", architecture(look), key);
     const auto value = keys(look).find_unsigned(full);
     if (value && (*value == 0 || (key == "block_count" && *value > kMaxBlocks))) {

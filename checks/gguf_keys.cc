@@ -92,7 +92,8 @@ void look_token_lists(const Look& look) {
       {"tokenizer.ggml.tokens", " string "},
       {"tokenizer.ggml.merges", " string "},
       {"tokenizer.ggml.scores", " f32 i32 "},
-      {"tokenizer.ggml.token_type", " i32 "}};
+      {"tokenizer.ggml.token_type", " i32 "},
+      {"tokenizer.ggml.suppress_tokens", " i32 "}};
   for (const auto& [key, types] : kLists) {
     const MetaValue* value = look.on.checkpoint.metadata.find(key);
     if (value == nullptr) continue;
@@ -137,11 +138,13 @@ Status look_gguf_keys(const Look& look, const std::string& architecture) {
   const uint64_t nextn =
       look.on.checkpoint.metadata.find_unsigned(architecture + ".nextn_predict_layers").value_or(0);
   const KeyCounts counts{blocks, blocks - std::min(blocks, nextn)};
+  const size_t before = look.out.size();
   look_keys_of_file(look, counts);
   const GgufArchitecture* rules = find_gguf_architecture(architecture);
   if (rules == nullptr) return {};
   look_keys_of(look, architecture, kGgufCommonKeys, counts);
   look_keys_of(look, architecture, rules->keys, counts);
+  if (look.out.size() != before) return {};  // numbers of unknown keys say nothing
   const GgufNumbers numbers(look.on.checkpoint, *rules);
   if (blocks == 0 || blocks > 512) return {};
   if (std::string fault = numbers.fault(); !fault.empty()) {

@@ -221,6 +221,9 @@ std::string GgufNumbers::fault_of_experts() const {
   for (uint64_t block = 0; block < blocks_; ++block) {
     used = std::max(used, number_of("expert_used_count", block));
   }
+  const bool reads_gating = rules_.keys.find("expert_gating_func") != rules_.keys.npos;
+  const uint64_t gating = reads_gating ? number("expert_gating_func") : 0;
+  if (gating > 4) return fmt::format("expert_gating_func is {}", gating);
   if (experts > 1024) return fmt::format("expert_count is {}; expected at most 1024", experts);
   if (used > experts) return fmt::format("{} of {} experts are used", used, experts);
   if (experts > 0 && used == 0) return fmt::format("none of {} experts is used", experts);
@@ -271,7 +274,8 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all, std::string_view n
   if (!has_word(kWithoutRope, name) && (turned == 0 || turned % 2 != 0)) {
     return fmt::format("rope turns {} values of a head; expected an even number", turned);
   }
-  if (number("attention.value_length", 1) == 0) return "attention.value_length is 0";
+  if (all["mla"] == false && number("attention.value_length", 1) == 0)
+    return "attention.value_length is 0";
   const uint64_t latent = all["lora_kv"].get<uint64_t>() + all["rot"].get<uint64_t>();
   if (latent != all["rot"] && all["mla"] == true && key != latent) {
     return fmt::format("attention.key_length is {}; expected {}", key, latent);
@@ -279,7 +283,7 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all, std::string_view n
   return {};
 }
 
-// Graphs of most architectures take the heads of block 0 for all.
+// Graphs of most architectures take the key heads of block 0 for all.
 std::string GgufNumbers::fault_of_blocks() const {
   const auto is_of_block = [](const GgufRow& row) {
     return row.shape.find("head_i") != row.shape.npos || row.shape.find("gqa_i") != row.shape.npos;
@@ -287,12 +291,11 @@ std::string GgufNumbers::fault_of_blocks() const {
   for (const auto rows : rules_.rows) {
     if (std::any_of(rows.begin(), rows.end(), is_of_block)) return {};
   }
-  for (const std::string_view key : {"attention.head_count", "attention.head_count_kv"}) {
-    for (uint64_t block = 1; block < trunk(); ++block) {
-      if (number_of(key, block) == number(key)) continue;
-      return fmt::format("{} is {} in block 0 and {} in block {}", key, number(key),
-                         number_of(key, block), block);
-    }
+  constexpr std::string_view kKey = "attention.head_count_kv";
+  for (uint64_t block = 1; block < trunk(); ++block) {
+    if (number_of(kKey, block) == number(kKey)) continue;
+    return fmt::format("{} is {} in block 0 and {} in block {}", kKey, number(kKey),
+                       number_of(kKey, block), block);
   }
   return {};
 }
@@ -301,6 +304,7 @@ std::string GgufNumbers::fault_of_blocks() const {
 std::string GgufNumbers::fault_of_norms() const {
   for (const std::string_view key :
        {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
+    if (rules_.keys.find(key) == rules_.keys.npos) continue;  // it is not read
     const MetaValue* found = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, key));
     const double* value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
     if (value != nullptr && !(*value >= 0)) return fmt::format("{} is {}", key, *value);

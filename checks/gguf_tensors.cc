@@ -117,8 +117,9 @@ class GgufTensors {
   }
 
   void look_type(const Tensor& tensor, const std::vector<uint64_t>& shape) {
+    if (is_unread_) return;
     const auto type = plain_dtype(*tensor.codec);
-    const bool must_be_float = !is_unread_ && is_added_or_multiplied(tensor.name, shape);
+    const bool must_be_float = is_added_or_multiplied(tensor.name, shape);
     if (type == Dtype::kF64 || is_whole_number(type) || (must_be_float && type != Dtype::kF32)) {
       unread_types_.push_back(&tensor);
     }

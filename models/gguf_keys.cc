@@ -29,7 +29,7 @@ constexpr std::string_view kKeysOfFile =
     " tokenizer.ggml.add_eos_token:b tokenizer.ggml.add_sep_token:b"
     " tokenizer.ggml.normalizer.lowercase:b tokenizer.ggml.normalizer.strip_accents:b"
     " tokenizer.ggml.tokens:L tokenizer.ggml.merges:L tokenizer.ggml.scores:L"
-    " tokenizer.ggml.token_type:L ";
+    " tokenizer.ggml.token_type:L tokenizer.ggml.suppress_tokens:L ";
 
 // Behind the architecture's name and a dot.
 constexpr std::string_view kKeysOfArchitecture =

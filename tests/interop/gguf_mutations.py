@@ -34,7 +34,7 @@ import gguf_kinds
 SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 U32, I32, F32, BOOL, TEXT, ARRAY = 4, 5, 6, 7, 8, 9
 AS_IT_IS = "/as it is"
-FOR_EACH = 10  # of the older changes and of those of gguf_kinds.py, in each file
+FOR_EACH = 5  # of the older changes and of those of gguf_kinds.py, in each file
 F32_TENSOR, F16_TENSOR, BF16_TENSOR = 0, 1, 30
 
 

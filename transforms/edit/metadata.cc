@@ -132,8 +132,10 @@ class KeyedEntries {
 Result<MetaType> type_to_set(const MetaValue* old, const std::optional<GgufKey>& known,
                              const Typed& typed, const std::string& key) {
   if (known && typed.type && *typed.type != known->type && known->type != MetaType::kArray) {
-    return fail(ErrorCode::kUsage, "key '{}': type {}; llama.cpp reads {}. Try: {}:{}", key,
-                name(*typed.type), name(known->type), name(known->type), typed.value);
+    const bool is_one = parse_value(known->type, typed.value).has_value();
+    return fail(ErrorCode::kUsage, "key '{}': type {}; llama.cpp reads {}{}", key,
+                name(*typed.type), name(known->type),
+                is_one ? fmt::format(". Try: {}={}", key, typed.value) : std::string());
   }
   if (typed.type && (!known || known->type != MetaType::kArray)) return *typed.type;
   const bool is_list = old != nullptr && old->type == MetaType::kArray;

@@ -114,9 +114,25 @@ void look_projector_keys(const Look& look) {
   if (!has_tower) look.report("clip.has_vision_encoder", "missing");
 }
 
+// ggml takes tensors of a mapped file as they are where the first of them is at a multiple of 32
+// bytes, and ends the process where it is not (ggml-backend.cpp ggml_backend_cpu_buffer_from_ptr).
+void look_alignment(const Look& look) {
+  constexpr uint64_t kMappedAlignment = 32;
+  const auto alignment = keys(look).find_unsigned("general.alignment");
+  const std::vector<Tensor>& tensors = look.on.checkpoint.tensors;
+  if (!alignment || *alignment >= kMappedAlignment || tensors.empty()) return;
+  if (!tensors[0].is_stored() || tensors[0].stored().parts[0].empty()) return;
+  const uint64_t offset = tensors[0].stored().parts[0][0].offset_bytes;
+  if (offset % kMappedAlignment == 0) return;
+  look.report("general.alignment", fmt::format("{}, and the first tensor is at byte {}; expected a "
+                                               "multiple of {}",
+                                               *alignment, offset, kMappedAlignment));
+}
+
 Status look_keys(const Look& look) {
   if (look.on.is_gguf && look.on.checkpoint.is_projector()) look_projector_keys(look);
   if (!is_asked(look) || !is_in(kArchitectures, architecture(look))) return {};
+  look_alignment(look);
   for (const std::string_view key : {"embedding_length", "block_count"}) {
     const std::string full = fmt::format("{}.{}", architecture(look), key);
     const auto value = keys(look).find_unsigned(full);

@@ -27,7 +27,7 @@ TraceLog& trace_log() {
   return log;
 }
 
-int64_t now_ns() {
+int64_t steady_now_ns() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
@@ -68,8 +68,8 @@ std::string Trace::json() {
   return out + "\n]}\n";
 }
 
-void TraceSpan::begin() { begin_ns_ = now_ns(); }
+void TraceSpan::begin() { begin_ns_ = steady_now_ns(); }
 
-void TraceSpan::end() const { events_of_this_thread().push_back({name_, begin_ns_, now_ns()}); }
+void TraceSpan::end() const { events_of_this_thread().push_back({name_, begin_ns_, steady_now_ns()}); }
 
 }  // namespace ckpt

@@ -1,8 +1,8 @@
 # A patch removes what ckpt publish wrote and would write again. What somebody else wrote stays, and a signature, which only the holder
 # of the key can make again; a note tells of each.
-key="$testdata/publish/p256"
+key="$testdata/publish/p256" theta=5000
 start() { rm -rf m && cp -r "$testdata/qwen3-micro" m; }
-try() { "$ckpt" patch m --step config:set=rope_theta="$RANDOM$RANDOM" > /dev/null 2> said; echo "exit $?"; cat said; (cd m && ls | grep -E '^(SHA256SUMS|model.sig|provenance.json|report.html)$'); }
+try() { "$ckpt" patch m --step config:set=rope_theta=$((theta = theta + 1)) > /dev/null 2> said; echo "exit $?"; cat said; (cd m && ls | grep -E '^(SHA256SUMS|model.sig|provenance.json|report.html)$'); }
 echo "-- published"; start; "$ckpt" publish m --provenance --report --sign $key.pem -q > /dev/null; try
 echo "-- then it cannot be taken for signed"; "$ckpt" verify m --public-key $key.pub > /dev/null; echo "exit $?"
 "$ckpt" publish m -q 2>&1; "$ckpt" publish m --unsigned -q > /dev/null 2>&1; echo "exit $?"

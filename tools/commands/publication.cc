@@ -83,7 +83,13 @@ Status Publication::check_room_for_copies(const std::vector<FolderEntry>& entrie
     archive_bytes += entry.size_bytes;
     lfs_bytes += entry.size_bytes < kLargestGitFileBytes ? entry.size_bytes : 0;
   }
-  if (!typed_.archive.empty()) CKPT_TRY(check_room(typed_.archive, archive_bytes));
+  if (!typed_.archive.empty()) {
+    const Status room = check_room(typed_.archive, archive_bytes);
+    // How far a compressed one shrinks is known when it is written.
+    const bool shrinks = typed_.archive.ends_with(".zst");
+    if (!room && shrinks && !typed_.is_dry_run) console_.warn(room.error().text());
+    if (!room && (!shrinks || typed_.is_dry_run)) return room;
+  }
   return typed_.lfs.empty() ? Status() : check_room(typed_.lfs, lfs_bytes);
 }
 

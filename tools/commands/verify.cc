@@ -165,8 +165,8 @@ Status normalize_ignored(std::vector<std::string>& ignored) {
 Result<int> verify(TypedVerify typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(normalize_ignored(typed.ignored));
   Findings findings(console);
-  const Status done =
-      check(typed, console, common, findings).and_then([] { return check_files_read(); });
+  const Status done = check(typed, console, common, findings);
+  CKPT_TRY(check_files_read());  // what was found of files that changed is no verdict
   if (!done) {
     findings.say_bad();
     return Failure(done.error());

@@ -75,8 +75,7 @@ Status Publication::run() {
   return write_pointers();
 }
 
-// Before hours of hashing: all of the archive, whose size is known when it is written, and what a
-// git repository gets.
+// Before hours of hashing: what a git repository gets, and, as a warning, the archive.
 Status Publication::check_room_for_copies(const std::vector<FolderEntry>& entries) const {
   uint64_t archive_bytes = 0, lfs_bytes = 0;
   for (const FolderEntry& entry : entries) {
@@ -84,11 +83,9 @@ Status Publication::check_room_for_copies(const std::vector<FolderEntry>& entrie
     lfs_bytes += entry.size_bytes < kLargestGitFileBytes ? entry.size_bytes : 0;
   }
   if (!typed_.archive.empty()) {
+    // How far it shrinks is known when it is written.
     const Status room = check_room(typed_.archive, archive_bytes);
-    // How far a compressed one shrinks is known when it is written.
-    const bool shrinks = typed_.archive.ends_with(".zst");
-    if (!room && shrinks && !typed_.is_dry_run) console_.warn(room.error().text());
-    if (!room && (!shrinks || typed_.is_dry_run)) return room;
+    if (!room) console_.warn(room.error().text());
   }
   return typed_.lfs.empty() ? Status() : check_room(typed_.lfs, lfs_bytes);
 }

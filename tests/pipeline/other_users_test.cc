@@ -58,7 +58,7 @@ std::string said_by(uid_t user, const std::function<std::string()>& job) {
   return text;
 }
 
-std::string convert(const Conversion& conversion, uint64_t limit_bytes = UINT64_MAX) {
+std::string converted_within(const Conversion& conversion, uint64_t limit_bytes = UINT64_MAX) {
   Ender ender(limit_bytes);
   return digest_of(conversion, options_for(ender, 1));
 }
@@ -91,10 +91,10 @@ class OtherUsers : public testing::Test {
   if (!is_root()) GTEST_SKIP() << "not root: nobody else to be"
 
 TEST_F(OtherUsers, WhatIsUnderConstructionIsPrivate) {
-  convert(conversion_, 1'500'000);
+  converted_within(conversion_, 1'500'000);
   EXPECT_EQ(mode_of(folder_ / "out.gguf.partial"), 0600u);
   EXPECT_EQ(mode_of(folder_ / "out.gguf.partial.ledger"), 0600u);
-  convert(to_folder(), 300'000);
+  converted_within(to_folder(), 300'000);
   EXPECT_EQ(mode_of(folder_ / "out.partial"), 0700u);
   EXPECT_EQ(mode_of(folder_ / "out.partial/model.safetensors"), 0600u);
 }
@@ -104,10 +104,10 @@ TEST_F(OtherUsers, APartialAndALedgerOfAnotherUserAreRefusedByName) {
   SKIP_UNLESS_ROOT();
   for (const uid_t user : {uid_t{0}, kVictim}) {
     for (const char* planted : {"out.gguf.partial", "out.gguf.partial.ledger"}) {
-      said_by(user, [&] { return convert(conversion_, 1'500'000); });
+      said_by(user, [&] { return converted_within(conversion_, 1'500'000); });
       give(folder_ / planted, kOther);
       const std::string partial = read_file(folder_ / "out.gguf.partial");
-      const std::string said = said_by(user, [&] { return convert(conversion_); });
+      const std::string said = said_by(user, [&] { return converted_within(conversion_); });
       EXPECT_NE(said.find(fmt::format("{}: belongs to user {}", planted, kOther)),
                 std::string::npos)
           << said;
@@ -121,25 +121,25 @@ TEST_F(OtherUsers, APartialAndALedgerOfAnotherUserAreRefusedByName) {
 
 TEST_F(OtherUsers, AnUnfinishedFolderOfAnotherUserIsRefusedByName) {
   SKIP_UNLESS_ROOT();
-  said_by(kVictim, [&] { return convert(to_folder(), 300'000); });
+  said_by(kVictim, [&] { return converted_within(to_folder(), 300'000); });
   give(folder_ / "out.partial", kOther);
-  const std::string said = said_by(kVictim, [&] { return convert(to_folder()); });
+  const std::string said = said_by(kVictim, [&] { return converted_within(to_folder()); });
   EXPECT_NE(said.find("out.partial: belongs to user 4102"), std::string::npos) << said;
   fs::remove_all(folder_ / "out.partial");
   // Also one that is empty and lets everybody in.
   fs::create_directory(folder_ / "out.partial");
   fs::permissions(folder_ / "out.partial", fs::perms::all);
   give(folder_ / "out.partial", kOther);
-  const std::string again = said_by(kVictim, [&] { return convert(to_folder()); });
+  const std::string again = said_by(kVictim, [&] { return converted_within(to_folder()); });
   EXPECT_NE(again.find("out.partial: belongs to user 4102"), std::string::npos) << again;
 }
 
 TEST_F(OtherUsers, TheLedgerOfAShareOfAnotherUserIsRefusedByName) {
   SKIP_UNLESS_ROOT();
-  convert(conversion_, 1'500'000);
+  converted_within(conversion_, 1'500'000);
   fs::copy(folder_ / "out.gguf.partial.ledger", folder_ / "out.gguf.partial.ledger-1-of-2");
   give(folder_ / "out.gguf.partial.ledger-1-of-2", kOther);
-  const std::string said = convert(conversion_);
+  const std::string said = converted_within(conversion_);
   EXPECT_NE(said.find("ledger-1-of-2: belongs to user 4102"), std::string::npos) << said;
   EXPECT_FALSE(fs::exists(conversion_.out));
 }
@@ -148,24 +148,24 @@ TEST_F(OtherUsers, BytesThatOthersCouldWriteAreMadeAgain) {
   Conversion expected = conversion_;
   expected.out = folder_ / "expected.gguf";
   const std::string digest = digest_of(expected);
-  convert(conversion_, 1'500'000);
+  converted_within(conversion_, 1'500'000);
   const fs::path partial = folder_ / "out.gguf.partial";
   fs::permissions(partial, fs::perms::others_write, fs::perm_options::add);
   std::fstream(partial, std::ios::in | std::ios::out | std::ios::binary) << "overwritten";
-  EXPECT_EQ(convert(conversion_), digest);
+  EXPECT_EQ(converted_within(conversion_), digest);
   EXPECT_EQ(read_file(conversion_.out), read_file(expected.out));
 }
 
 TEST_F(OtherUsers, ALedgerThatOthersCouldWriteIsRefusedByName) {
-  convert(conversion_, 1'500'000);
+  converted_within(conversion_, 1'500'000);
   fs::permissions(folder_ / "out.gguf.partial.ledger", fs::perms::all);
-  const std::string said = convert(conversion_);
+  const std::string said = converted_within(conversion_);
   EXPECT_NE(said.find("out.gguf.partial.ledger: others may write to it (mode 777)"),
             std::string::npos)
       << said;
   fs::remove(folder_ / "out.gguf.partial.ledger");
   fs::remove(folder_ / "out.gguf.partial");
-  EXPECT_EQ(convert(conversion_).size(), 64u);
+  EXPECT_EQ(converted_within(conversion_).size(), 64u);
 }
 
 // What NFS makes of root: new files belong to somebody else than the program runs as.

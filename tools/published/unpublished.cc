@@ -127,9 +127,9 @@ bool is_base64(char c) {
 // A text that only speaks of keys has no body between the lines.
 bool holds_private_key(std::string_view text) {
   constexpr std::string_view kBegin = "-----BEGIN ", kEnd = "PRIVATE KEY";
-  constexpr size_t kMaxKindBytes = 32, kMinBodyBytes = 40, kMaxKeyBytes = 16384;
+  constexpr size_t kMaxKindBytes = 32, kMinBodyBytes = 40, kMaxKeyTextBytes = 16384;
   for (size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, at + 1)) {
-    const std::string_view rest = text.substr(at + kBegin.size(), kMaxKeyBytes);
+    const std::string_view rest = text.substr(at + kBegin.size(), kMaxKeyTextBytes);
     const size_t kind = rest.find(kEnd);
     if (kind == rest.npos || kind > kMaxKindBytes) continue;
     size_t run = 0;

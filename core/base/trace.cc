@@ -70,6 +70,8 @@ std::string Trace::json() {
 
 void TraceSpan::begin() { begin_ns_ = steady_now_ns(); }
 
-void TraceSpan::end() const { events_of_this_thread().push_back({name_, begin_ns_, steady_now_ns()}); }
+void TraceSpan::end() const {
+  events_of_this_thread().push_back({name_, begin_ns_, steady_now_ns()});
+}
 
 }  // namespace ckpt

@@ -4,6 +4,7 @@
 
 #include "core/io/folder.h"
 #include "plan/conversion/patching.h"
+#include "plan/conversion/targets.h"
 #include "plan/text/recipe.h"
 #include "tools/line/commands.h"
 
@@ -135,7 +136,8 @@ Status take_recipe(TypedPatch& typed) {
 // Sums of a published folder are older than what was just changed.
 const char* next_verb(const std::filesystem::path& patched) {
   std::error_code ignored;
-  return std::filesystem::exists(patched / "SHA256SUMS", ignored) ? "publish" : "doctor";
+  const bool has_sums = std::filesystem::exists(patched / "SHA256SUMS", ignored);
+  return has_sums && check_published_targets(patched) ? "publish" : "doctor";
 }
 
 // A new place, and none in PATH: what is made there would be a part of what it is made from.

@@ -269,7 +269,7 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all, std::string_view n
     return fmt::format("{} heads of {} values; expected {} together", head, key,
                        all["embd"].dump());
   }
-  if (all["embd"] == 0) return {};  // its key is told by itself
+  if (all["embd"] == 0) return {};  // look_gguf_keys() reports the key
   const uint64_t turned = all["rot"].get<uint64_t>();
   if (!has_word(kWithoutRope, name) && (turned == 0 || turned % 2 != 0)) {
     return fmt::format("rope turns {} values of a head; expected an even number", turned);

@@ -234,7 +234,8 @@ std::string fault_of_yarn(const JsonValue& said, bool is_deepseek) {
   return {};
 }
 
-// What older vLLM asks of yarn, which it computes for gpt-oss whatever type is said.
+// Older vLLM computes yarn for gpt-oss whatever rope type config.json declares, and needs its
+// fields.
 std::string fault_of_length(const Look& look, const Rope& rope) {
   const JsonValue& said = *rope.said;
   const bool is_asked = look.profile.program == Program::kVllm && said.is_object() &&

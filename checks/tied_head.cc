@@ -8,7 +8,7 @@
 namespace ckpt {
 namespace {
 
-// What vLLM 0.17.1's classes make of tie_word_embeddings, where it is not what is said.
+// How vLLM 0.17.1's classes treat tie_word_embeddings where they ignore its value.
 //   kAssertTied, kAssertUntied   stop at anything else
 //   kNeverTied                   have a head of their own, and read it
 //   kNeverFilled                 the same, and pass over what the file has of it
@@ -34,7 +34,7 @@ Ties ties_of(const Look& look) {
   return Ties::kAsSaid;
 }
 
-// What the class does not take of what is said; empty: nothing.
+// Why the class refuses this value; empty where it takes it.
 std::string_view fault_of_ties(const Look& look, bool is_tied) {
   switch (ties_of(look)) {
     case Ties::kAsSaid:

@@ -7,8 +7,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <new>
+#include <utility>
 
 #include "core/base/trace.h"
 #include "core/io/files_read.h"
@@ -126,26 +130,37 @@ int answered(int code) {
   return 2;
 }
 
-// Times of all threads, written when the command has ended: for whoever looks for a hold-up.
+// Writes the trace that CKPT_TRACE=FILE asks for when the command has ended.
 class TraceFile {
  public:
-  TraceFile() {
-    const char* path = std::getenv("CKPT_TRACE");
-    if (path == nullptr || *path == '\0') return;
-    file_ = std::fopen(path, "we");
-    if (file_ == nullptr) {
-      fmt::print(stderr, "ckpt: CKPT_TRACE: cannot write {}\n", shell_path(path));
-    } else {
-      Trace::start();
-    }
-  }
+  TraceFile() = default;
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
   ~TraceFile() {
-    if (file_ == nullptr) return;
+    if (file_ != nullptr) std::fclose(file_);
+  }
+
+  // False, after a sentence, when FILE exists (a link counts) or cannot be created.
+  bool open() {
+    const char* path = std::getenv("CKPT_TRACE");
+    if (path == nullptr || *path == '\0') return true;
+    file_ = std::fopen(path, "wxe");
+    if (file_ != nullptr) {
+      Trace::start();
+      return true;
+    }
+    fmt::print(stderr, "ckpt: CKPT_TRACE: {}: {}. Try: the path of a new file\n", shell_path(path),
+               std::strerror(errno));
+    return false;
+  }
+  // False, after a sentence, when the trace cannot be written.
+  bool write() {
+    if (file_ == nullptr) return true;
     const std::string text = Trace::json();
-    std::fwrite(text.data(), 1, text.size(), file_);
-    std::fclose(file_);
+    const bool is_whole = std::fwrite(text.data(), 1, text.size(), file_) == text.size();
+    if (std::fclose(std::exchange(file_, nullptr)) == 0 && is_whole) return true;
+    fmt::print(stderr, "ckpt: CKPT_TRACE: cannot write the trace\n");
+    return false;
   }
 
  private:
@@ -159,7 +174,8 @@ int run(int argc, char** argv) {
     std::fwrite(words.data(), 1, words.size(), stdout);
     return 0;
   }
-  const TraceFile trace;
+  TraceFile trace;
+  if (!trace.open()) return 2;
   const FilesRead files_read;
   const std::vector<std::string> words = in_own_words(typed);
   CommonOptions options;
@@ -173,7 +189,8 @@ int run(int argc, char** argv) {
     Console(options).error(verb.error());
     return 2;
   }
-  return *verb == nullptr ? 0 : run_command(**verb, options, memory);
+  const int code = *verb == nullptr ? 0 : run_command(**verb, options, memory);
+  return trace.write() || code != 0 ? code : 2;
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ struct Task {
   uint32_t part = 0;
   uint64_t offset_bytes;  // of the first byte it writes, in `file`
   uint64_t first, count;
-  size_t order = 0;  // its place when files follow each other: of two errors the first one is told
+  size_t order = 0;  // place in a run of one file at a time; the first error by it is reported
 };
 
 // Bytes of a file of an output.

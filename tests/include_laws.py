@@ -36,8 +36,8 @@ FLOORS = {  # lowest first; "." is the folder itself
                    "nvfp4", "to_mmproj", "tokenizer", "from_gguf", "edit", "."],
 }
 # How many still include each other in the largest circle of a folder; elsewhere two files and no folders.
-CYCLES = {"tools": 11, "core": 4}
-FOLDER_CYCLES = {"quantizers": 5, "tools": 4}
+CYCLES = {"core": 4}
+FOLDER_CYCLES = {"quantizers": 5}
 ASKED = {"core/chunks/evaluate.h", "core/chunks/repack.h", "core/io/cursor.h"}  # beside base, json and model
 READS = re.compile(r"\bopen_file\(|->read\(")
 COMPARES_NAME = re.compile(r"codec(\(\))?(->|\.)name (==|!=)|codec(\(\))?(->|\.)name\.(starts_with|find)")

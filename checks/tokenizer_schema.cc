@@ -133,6 +133,7 @@ void look_merges(const JsonValue& model, const Vocabulary& vocabulary, Faults& o
     return;
   }
   const std::string* prefix = text_of(model, "continuing_subword_prefix");
+  std::string joined;
   for (size_t i = 0; i < merges->size(); ++i) {
     const JsonValue& merge = (*merges)[i];
     const auto parts = pieces(merge);
@@ -144,7 +145,7 @@ void look_merges(const JsonValue& model, const Vocabulary& vocabulary, Faults& o
     }
     const auto [left, right] = *parts;
     const size_t cut = prefix != nullptr ? std::min(prefix->size(), right.size()) : 0;
-    const std::string joined = fmt::format("{}{}", left, right.substr(cut));
+    joined.assign(left).append(right.substr(cut));
     for (const std::string_view piece : {left, right, std::string_view(joined)}) {
       if (vocabulary.count(piece) != 0) continue;
       out.push_back(

@@ -18,7 +18,7 @@ namespace ckpt {
 
 class ByteLevelBpe {
  public:
-  // `model` is the "model" of a tokenizer.json and must outlive this; merges as "left right".
+  // `model` is the "model" of a tokenizer.json, merges are "left right"; both must outlive this.
   ByteLevelBpe(const JsonValue& model, const std::vector<std::string>& merges);
 
   // Appends the ids of `piece`. False when the vocabulary lacks what is left after merging.
@@ -30,7 +30,7 @@ class ByteLevelBpe {
 
   const JsonValue* vocabulary_;
   bool ignores_merges_;
-  std::unordered_map<std::string, uint32_t> ranks_;
+  std::unordered_map<std::string_view, uint32_t> ranks_;
 };
 
 // The letter that stands for a byte, as UTF-8.

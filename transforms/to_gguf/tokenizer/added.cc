@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "core/model/json_documents.h"
@@ -53,7 +54,9 @@ std::optional<TokenizerAddition> as_named(const JsonValue& entry) {
 
 class Adder {
  public:
+  // `tokens` must outlive this, and keep their texts while tokens are added.
   explicit Adder(const VocabularyTokens& tokens) : vocabulary_size_(tokens.size()) {
+    vocabulary_.reserve(tokens.size());
     for (const auto& [id, token] : tokens) vocabulary_.emplace(token.text, id);
   }
 
@@ -84,7 +87,8 @@ class Adder {
   }
 
   uint64_t vocabulary_size_;
-  std::map<std::string, uint64_t> vocabulary_, ids_;
+  std::unordered_map<std::string_view, uint64_t> vocabulary_;
+  std::map<std::string, uint64_t> ids_;
   std::map<uint64_t, TokenizerAddition> added_;
   uint64_t last_ = 0;
 };

@@ -18,6 +18,7 @@ constexpr StepFlag kStepFlags[] = {
     {"pure", "quantize", "pure", "yes"},
     {"leave-output-tensor", "quantize", "leave-output-tensor", "yes"},
     {"tokenizer-pre", "to-gguf", "tokenizer-pre"},
+    {"tokenizer-as", "to-gguf", "tokenizer-as"},
     {"model-name", "to-gguf", "model-name"},
     {"no-mtp", "to-gguf", "mtp", "no", "drop the layers for multi-token prediction"},
     {"keep-codes", "to-gguf", "keep-codes", "yes"},

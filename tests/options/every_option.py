@@ -38,6 +38,7 @@ VALUES = {
     "leave-output-tensor": [""],
     "tokenizer": ["TESTDATA/qwen35-micro", "TESTDATA/llama-micro"],
     "tokenizer-pre": ["gpt-4o", "llama-bpe"],
+    "tokenizer-as": ["converter"],
     "model-name": ["Another Name"],
     "no-mtp": [""],
     "keep-codes": [""],

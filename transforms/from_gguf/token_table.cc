@@ -163,16 +163,19 @@ std::string piece_file_of(const TokenTable& table, uint64_t unknown, bool adds_p
   return out;
 }
 
-std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTable& table) {
-  // A file without scores has one for all; ids are in their order then.
-  const auto is_plain = [&](size_t id) { return table.type(id) == TokenType::kNormal; };
-  bool has_scores = false;
-  std::optional<float> first_score;
-  for (size_t id = 0; id < table.size() && !has_scores; ++id) {
-    if (!is_plain(id)) continue;
-    has_scores = first_score && table.scores[id] != *first_score;
-    first_score = table.scores[id];
+bool has_scores(const TokenTable& table) {
+  std::optional<float> first;
+  for (size_t id = 0; id < table.size(); ++id) {
+    if (table.type(id) != TokenType::kNormal) continue;
+    if (first && table.scores[id] != *first) return true;
+    first = table.scores[id];
   }
+  return false;
+}
+
+std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTable& table) {
+  // Without scores ids are in the order of merges.
+  const bool is_scored = has_scores(table);
   struct Merge {
     std::string_view left, right;
     double score;
@@ -183,6 +186,7 @@ std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTab
   for (size_t id = 0; id < count; ++id) ids[table.text(id)] = id;
   std::vector<Merge> found;
   for (size_t id = 0; id < count; ++id) {
+    if (table.scores[id] == kNeverMergedScore) continue;
     const std::string_view text = table.text(id);
     const size_t first = found.size();
     for (size_t cut = 1; cut < text.size(); ++cut) {
@@ -191,7 +195,7 @@ std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTab
       const auto right = ids.find(text.substr(cut));
       if (left == ids.end() || right == ids.end()) continue;
       const double score =
-          has_scores ? static_cast<double>(table.scores[id]) : -static_cast<double>(id);
+          is_scored ? static_cast<double>(table.scores[id]) : -static_cast<double>(id);
       found.push_back({left->first, right->first, score, left->second, right->second});
     }
     std::sort(found.begin() + static_cast<long>(first), found.end(),

@@ -46,6 +46,9 @@ std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& 
 // Whether a file beside tokenizer.model names the token.
 bool is_beside_pieces(const TokenTable& table, size_t id);
 
+// Whether scores tell the order of merges: two normal tokens have different ones.
+bool has_scores(const TokenTable& table);
+
 // Merges that lead to each piece, best first, as transformers derives them from scores.
 std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTable& table);
 

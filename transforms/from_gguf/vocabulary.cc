@@ -350,6 +350,11 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
     const bool adds_prefix = tokenizer_flag(file, "add_space_prefix").value_or(true);
     tokenizer = piece_tokenizer(file, table, adds_prefix);
     tokenizer["model"]["merges"] = scored_merges(table);
+    if (!has_scores(table)) {
+      guessed.push_back(
+          "tokenizer.json: merges by the order of ids, because all scores are equal; --tokenizer "
+          "DIR takes the source's");
+    }
     if (const auto unknown = unknown_piece(file, table)) {
       folder.set_document("tokenizer.model", piece_file_of(table, *unknown, adds_prefix));
       config["added_tokens_decoder"] = added_tokens_decoder(table);

@@ -35,6 +35,7 @@ constexpr Choice kOutTypeNames[] = {{"auto", kSourceType},
                                     {"f16", OutType::kF16},
                                     {"bf16", OutType::kBF16},
                                     {"q8_0", OutType::kQ8_0}};
+constexpr Choice kTokenizerAs[] = {{"source", false}, {"converter", true}};
 constexpr OptionRule kToGgufOptions[] = {
     option::choice("outtype", kOutTypeNames,
                    "type of the matrices; auto: that of the source (norms and small tensors are "
@@ -47,6 +48,10 @@ constexpr OptionRule kToGgufOptions[] = {
     option::yes_no("note-towers", "say which tensors of vision and other towers are left out")
         .by_default("yes"),
     option::text("tokenizer-pre", "NAME", "name of the pre-tokenizer, instead of the one found"),
+    option::choice("tokenizer-as", kTokenizerAs,
+                   "where both differ, write the vocabulary by which llama.cpp splits texts as the "
+                   "source does, or the converter's")
+        .by_default("source"),
     option::text("model-name", "NAME",
                  "general.name, instead of that of the model card or the folder"),
 };
@@ -94,6 +99,7 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
   tokenizer.vocab_size = model.field("vocab_size") == nullptr ? std::optional<uint64_t>()
                                                               : whole(*model.field("vocab_size"));
   tokenizer.pre_name = options.find("tokenizer-pre");
+  tokenizer.as_converter = options.choice<bool>("tokenizer-as");
   const uint64_t multiple = model.family->vocabulary_multiple;
   if (tokenizer.vocab_size && *tokenizer.vocab_size <= UINT32_MAX) {
     *tokenizer.vocab_size = (*tokenizer.vocab_size + multiple - 1) / multiple * multiple;

@@ -6,6 +6,7 @@
 #include "transforms/to_gguf/tokenizer/byte_fallback.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
+#include "transforms/to_gguf/tokenizer/source_rules.h"
 #include "transforms/to_gguf/tokenizer/special.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
@@ -76,6 +77,28 @@ Status refuse_missing(const Checkpoint& checkpoint, const TokenizerRules& rules)
   }
   return fail_with_hint(ErrorCode::kUsage, kTokenizerHint, "no tokenizer.json{}",
                         rules.piece_file == PieceFile::kIgnored ? "" : " or tokenizer.model");
+}
+
+// Other families that read a tokenizer.model: the converter has no way for them without one.
+bool takes_byte_fallback(const TokenizerFiles& files, const TokenizerOptions& options) {
+  const TokenizerRules& rules = options.rules;
+  const bool is_taken = rules.byte_fallback != ByteFallback::kRefused ||
+                        (rules.piece_file != PieceFile::kIgnored && !options.as_converter);
+  return is_taken && has_byte_fallback(*files.tokenizer);
+}
+
+// Whether the vocabulary is one that the converter writes without the source's scores.
+bool differs_from_source(const Checkpoint& checkpoint, const TokenizerFiles& files,
+                         const TokenizerOptions& options) {
+  const JsonValue* model = known(*files.tokenizer, "model");
+  return takes_byte_fallback(files, options) &&
+         options.rules.byte_fallback != ByteFallback::kAsGemma4 &&
+         !reads_piece_file(checkpoint, files, options.rules) && is_truthy(known(*model, "merges"));
+}
+
+bool follows_source(const Checkpoint& checkpoint, const TokenizerFiles& files,
+                    const TokenizerOptions& options) {
+  return !options.as_converter && differs_from_source(checkpoint, files, options);
 }
 
 // SentencePiece models in a tokenizer.json are BPE too; their bytes are tokens like <0x0A>.
@@ -172,9 +195,12 @@ Status add_vocabulary_keys(const Checkpoint& checkpoint, TokenizerFiles files,
     return add_piece_keys(checkpoint, std::move(files), std::move(vocabulary), metadata);
   }
   const ByteFallback fallback = options.rules.byte_fallback;
-  if (fallback != ByteFallback::kRefused && has_byte_fallback(*files.tokenizer)) {
+  if (takes_byte_fallback(files, options)) {
     CKPT_ASSIGN(Vocabulary vocabulary,
                 read_byte_fallback(checkpoint, *files.tokenizer, files.config));
+    if (follows_source(checkpoint, files, options)) {
+      CKPT_TRY(follow_source(checkpoint, *files.tokenizer, options, vocabulary));
+    }
     return fallback == ByteFallback::kAsGemma4
                ? add_gemma4_keys(checkpoint, std::move(files), std::move(vocabulary), metadata)
                : add_piece_keys(checkpoint, std::move(files), std::move(vocabulary), metadata);
@@ -217,6 +243,11 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   }
   if (rules.adds_space_prefix) {
     metadata.set("tokenizer.ggml.add_space_prefix", MetaValue::boolean(*rules.adds_space_prefix));
+  }
+  if (follows_source(checkpoint, files, options)) {
+    add_source_prefix(*files.tokenizer, context, metadata);
+  } else if (options.as_converter && !differs_from_source(checkpoint, files, options)) {
+    context.note("tokenizer-as changes nothing: both vocabularies are the same for this tokenizer");
   }
   if (rules.adds_bos) metadata.set("tokenizer.ggml.add_bos_token", MetaValue::boolean(true));
   return {};

@@ -2,8 +2,8 @@
 //
 //   tokenizer.json, byte-level BPE        model gpt2:   pre, tokens, token_type, merges
 //   tokenizer.model (SentencePiece)       model llama:  pre, tokens, scores, token_type
-//   tokenizer.json, BPE with byte         model llama:  the same, without the scores it lacks
-//     fallback, where no .model is
+//   tokenizer.json, BPE with byte         model llama:  the same, with scores by the order of its
+//     fallback, where no .model is                      merges (source_rules.h)
 //   tiktoken.model, where no tokenizer.json is and the family takes it: model gpt2
 //   then: *_token_id, add_*_token, chat_template, normalizer.*
 //
@@ -18,17 +18,9 @@
 #include <vector>
 
 #include "core/model/transform.h"
-#include "models/models.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
-
-struct TokenizerOptions {
-  std::optional<uint64_t> vocab_size = {};   // of config.json; nullopt: as many as there are tokens
-  std::optional<uint64_t> most_tokens = {};  // that the embedding has rows for, where it is known
-  std::optional<std::string> pre_name = {};  // given by hand
-  TokenizerRules rules = {};
-};
 
 // Fails: kUsage without a tokenizer; kUnsupported for kinds of tokenizers that the rules do not
 // take, and for a pre-tokenizer that is not recognized; kCorrupt, also for more tokens than

@@ -27,18 +27,32 @@ Result<VocabularyTokens> base_tokens(const JsonValue& tokenizer) {
   if (vocab == nullptr || !vocab->is_object()) {
     return fail(ErrorCode::kCorrupt, "tokenizer.json: no model.vocab");
   }
-  VocabularyTokens out;
-  for (const auto& [text, id] : vocab->items()) {
+  const auto& members = vocab->get_ref<const JsonValue::object_t&>();
+  std::vector<std::pair<uint64_t, const std::string*>> by_id;
+  by_id.reserve(members.size());
+  for (const auto& [text, id] : members) {
     CKPT_ASSIGN(const uint64_t number, token_id(id, text));
-    out[number] = {text, TokenType::kNormal};
+    by_id.emplace_back(number, &text);
+  }
+  std::stable_sort(by_id.begin(), by_id.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  VocabularyTokens out;
+  for (const auto& [id, text] : by_id) {
+    const VocabularyToken token{*text, TokenType::kNormal};
+    out.insert_or_assign(out.end(), id, token);
   }
   return out;
 }
 
 std::string join_pair(const std::string& left, const std::string& right) {
   std::string out;
+  out.reserve(left.size() + right.size() + 1);
   for (const std::string* part : {&left, &right}) {
     if (!out.empty()) out += ' ';
+    if (part->find(' ') == part->npos) {
+      out += *part;
+      continue;
+    }
     for (const char c : *part) {
       if (c == ' ') {
         out += "\xc4\xa0";  // U+0120, byte-level BPE's space
@@ -104,15 +118,17 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
         tokens.rbegin()->second.text, needed - 1, size);
   }
   Vocabulary out;
+  out.tokens.reserve(size);
+  auto found = tokens.begin();
   for (uint64_t i = 0; i < size; ++i) {
-    const auto found = tokens.find(i);
-    if (found == tokens.end()) {
+    if (found == tokens.end() || found->first != i) {
       out.tokens.push_back(fmt::format("[PAD{}]", i));
       out.types.push_back(static_cast<int32_t>(TokenType::kUnused));
       continue;
     }
     out.tokens.push_back(std::move(found->second.text));
     out.types.push_back(static_cast<int32_t>(found->second.type));
+    ++found;
   }
   return out;
 }
@@ -133,6 +149,7 @@ Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,
   const JsonValue* list = known(*known(tokenizer, "model"), "merges");
   std::vector<std::string> out;
   if (list != nullptr && list->is_array()) {
+    out.reserve(list->size());
     for (const JsonValue& merge : *list) {
       const auto* text = merge.get_ptr<const std::string*>();
       const bool is_pair =

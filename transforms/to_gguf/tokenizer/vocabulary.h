@@ -1,12 +1,16 @@
-// Tokens with their types and scores, and merges, as the files of a folder give them.
+// Tokens with their types and scores, and merges, as the files of a folder give them, and the
+// options that say which.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
+#include "models/models.h"
 
 namespace ckpt {
 
@@ -20,9 +24,17 @@ enum class TokenType : int32_t {
   kByte = 6,
 };
 
-struct TokenizerOptions;  // tokenizer.h
-
 inline constexpr uint64_t kMaxTokens = 16'000'000;
+// Of a token that no merge makes, in a vocabulary whose scores are places of merges.
+inline constexpr float kNeverMergedScore = -1e6f;
+
+struct TokenizerOptions {
+  std::optional<uint64_t> vocab_size = {};   // of config.json; nullopt: as many as there are tokens
+  std::optional<uint64_t> most_tokens = {};  // that the embedding has rows for, where it is known
+  std::optional<std::string> pre_name = {};  // given by hand
+  TokenizerRules rules = {};
+  bool as_converter = false;  // also where llama.cpp then splits texts differently from the source
+};
 
 // How many tokens to make: config.json's vocab_size, or `held`, those that the files give. Fails:
 // kCorrupt when that is more than the embedding has rows for, or, where it is not known, far more

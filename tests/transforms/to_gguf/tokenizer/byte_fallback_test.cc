@@ -17,6 +17,7 @@ Input fallback(ByteFallback kind) {
               "vocab": {"<unk>": 0, "<bos>": 1, "<0x0A>": 2, "a": 3, "<|tool_call>": 4}}})");
   input.config = {{"tokenizer_class", "GemmaTokenizer"}, {"image_token", "<far>"}};
   input.options.rules.byte_fallback = kind;
+  input.options.as_converter = true;
   return input;
 }
 

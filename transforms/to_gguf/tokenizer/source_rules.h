@@ -1,0 +1,20 @@
+// Keys by which llama.cpp splits texts as the source's tokenizer.json does, where the converter's
+// do not.
+#pragma once
+
+#include "core/json/json_read.h"
+#include "core/model/transform.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
+
+namespace ckpt {
+
+// Scores and types of `vocabulary`, which read_byte_fallback made, by the merges and added tokens
+// of tokenizer.json, filled up to vocab_size tokens, which llama.cpp demands. Fails: kCorrupt, as
+// read_merges and token_count().
+Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                     const TokenizerOptions& options, Vocabulary& vocabulary);
+// tokenizer.ggml.add_space_prefix, as the normalizer puts a space in front of a text or does not.
+// Notes which rules of tokenizer.json llama.cpp does not have.
+void add_source_prefix(const JsonValue& tokenizer, const Context& context, Metadata& metadata);
+
+}  // namespace ckpt

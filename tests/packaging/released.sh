@@ -43,7 +43,7 @@ if command -v buildah >/dev/null && [ "$(id -u)" = 0 ]; then
 fi
 python3 "$here/deb.py" "$out"/ckpt_*_amd64.deb "$@"
 python3 "$here/deb.py" "$out"/ckpt_*_arm64.deb
-python3 "$here/wheel.py" "$ckpt" "$out"/ckpt-*_x86_64.whl || [ $? -eq 77 ]
+python3 "$here/wheel.py" "$ckpt" "$out"/ckpt_tool-*_x86_64.whl || [ $? -eq 77 ]
 
 [ "${CKPT_LONG:-0}" = 1 ] || exit 0
 CCACHE_DISABLE=1 "$root/packaging/release" "$work/again" --key "$work/key.pem" --work "$work/elsewhere"

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The wheel as a person meets it: made, installed without a network, used as a program and as a package.
+"""Builds the wheel, installs it without a network, and uses it as a program and as a package.
 
-usage: wheel.py CKPT [WHEEL]     without WHEEL one is made of CKPT, twice, and must be the same; exits 77 without pytest
+usage: wheel.py CKPT [WHEEL]     without WHEEL, builds two from CKPT and compares their bytes; exits 77 without pytest
 
-Checks that the program is on the PATH and writes the bytes of CKPT, that the package passes its tests and, where mypy is
-installed, its types, and that the examples of docs/PYTHON.md run.
+Checks that the program is on the PATH and writes the bytes of CKPT, that the package passes its tests and, if mypy is
+installed, its type check, that the examples of docs/PYTHON.md run, and that no command in documents or messages can install
+the unrelated package `ckpt` of PyPI.
 """
 import importlib.util
 import os
@@ -21,6 +22,17 @@ import ckpt_build  # noqa: E402
 import fixtures  # noqa: E402
 
 LARGEST_WHEEL_BYTES = 8_000_000
+
+
+def lines_that_ask_an_index():
+    """Commands of pip, pipx and uv in our files that name no wheel file and do not turn the index off."""
+    paths = [*ROOT.glob("*.md"), *(path for folder in ("docs", "packaging", "tools", "cmake") for path in (ROOT / folder).rglob("*")
+                                   if path.suffix in {".md", ".py", ".cc", ".cmake", ""} and path.is_file())]
+    for path in paths:
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            for command in re.findall(r"(?:pip3?|pipx|uv tool|uv pip) install .*|\buvx .*", line):
+                if "ckpt" in command and ".whl" not in command and "--no-index" not in command:
+                    yield f"{path.relative_to(ROOT)}: {command}"
 
 
 def run(*words, **how):
@@ -50,7 +62,7 @@ def check_program(scripts, ckpt, folder):
     run("ckpt", *words, folder / "a.gguf", "--to", "q4_k_m", "-q", env=env, stdout=subprocess.DEVNULL)
     run(ckpt, *words, folder / "b.gguf", "--to", "q4_k_m", "-q", stdout=subprocess.DEVNULL)
     assert (folder / "a.gguf").read_bytes() == (folder / "b.gguf").read_bytes(), "not the bytes of the build"
-    said = run(scripts / "python", "-m", "ckpt", "--version", capture_output=True, text=True).stdout
+    said = run(scripts / "python", "-m", "ckpt_tool", "--version", capture_output=True, text=True).stdout
     assert said == run(scripts / "ckpt", "--version", capture_output=True, text=True).stdout
 
 
@@ -88,6 +100,7 @@ def main():
     ckpt = pathlib.Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
+        assert not (found := list(lines_that_ask_an_index())), found
         wheel = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else made_twice(ckpt, folder)
         assert wheel.stat().st_size <= LARGEST_WHEEL_BYTES, f"{wheel.stat().st_size} bytes"
         scripts = install(wheel, folder / "venv")

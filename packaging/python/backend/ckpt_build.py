@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the wheel: the program as a script of it, and the package `ckpt` beside it. Also the build backend of pyproject.toml.
+"""Builds the wheel of `ckpt-tool`: the program as a script, and the package `ckpt_tool`. Also the build backend of
+pyproject.toml.
 
 usage: ckpt_build.py BINARY FOLDER [LICENSES]     writes the wheel into FOLDER and prints its name
 
-A binary that needs no library of the system is tagged for every Linux of its processor; any other for this machine alone.
-Equal inputs give equal bytes; times are SOURCE_DATE_EPOCH's.
+A static binary is tagged for every Linux of its processor, any other binary for this machine only. Equal inputs give equal
+bytes; times are SOURCE_DATE_EPOCH's.
 """
 import base64
 import hashlib
@@ -19,6 +20,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
+STEM = "ckpt_tool"     # the distribution "ckpt-tool" as file names spell it, and the package
 MACHINES = {62: "x86_64", 183: "aarch64"}     # e_machine of ELF
 PT_INTERP = 3
 SUMMARY = "Converts, patches, checks and publishes LLM checkpoints: safetensors, GGUF, NVFP4"
@@ -33,7 +35,7 @@ def platforms(binary):
     """Tags of the platforms that it runs on (PEP 600, PEP 656)."""
     data = binary.read_bytes()
     if data[:6] != b"\x7fELF\x02\x01":
-        raise SystemExit(f"{binary}: no program of 64-bit Linux; expected ckpt. Try: cmake --build --preset release")
+        raise SystemExit(f"{binary}: is not a 64-bit Linux program; expected ckpt. Try: cmake --build --preset release")
     machine = MACHINES[struct.unpack_from("<H", data, 18)[0]]
     start, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
     segments = [struct.unpack_from("<I", data, start + i * size)[0] for i in range(count)]
@@ -44,18 +46,18 @@ def platforms(binary):
 
 def metadata():
     return "\n".join([
-        "Metadata-Version: 2.1", "Name: ckpt", f"Version: {version()}", f"Summary: {SUMMARY}", "License: Apache-2.0",
+        "Metadata-Version: 2.1", "Name: ckpt-tool", f"Version: {version()}", f"Summary: {SUMMARY}", "License: Apache-2.0",
         "Requires-Python: >=3.9", "Classifier: License :: OSI Approved :: Apache Software License",
         "Classifier: Operating System :: POSIX :: Linux", "Classifier: Typing :: Typed",
         "Description-Content-Type: text/markdown", "", (HERE / "README.md").read_text(encoding="utf-8")])
 
 
 def contents(binary, licenses):
-    """{name in the wheel: (bytes, mode)}, but for RECORD."""
-    info = f"ckpt-{version()}.dist-info"
-    files = {f"ckpt/{path.name}": (path.read_bytes(), 0o644)
-             for path in sorted((HERE / "src/ckpt").iterdir()) if path.suffix == ".py" or path.name == "py.typed"}
-    files[f"ckpt-{version()}.data/scripts/ckpt"] = (binary.read_bytes(), 0o755)
+    """{name in the wheel: (bytes, mode)}, without RECORD."""
+    info = f"{STEM}-{version()}.dist-info"
+    files = {f"{STEM}/{path.name}": (path.read_bytes(), 0o644)
+             for path in sorted((HERE / "src" / STEM).iterdir()) if path.suffix == ".py" or path.name == "py.typed"}
+    files[f"{STEM}-{version()}.data/scripts/ckpt"] = (binary.read_bytes(), 0o755)
     files[f"{info}/METADATA"] = (metadata().encode(), 0o644)
     tags = "".join(f"Tag: py3-none-{one}\n" for one in platforms(binary))
     files[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: ckpt\nRoot-Is-Purelib: false\n{tags}".encode(), 0o644)
@@ -65,13 +67,13 @@ def contents(binary, licenses):
 
 
 def write_wheel(binary, folder, licenses=()):
-    files, info = contents(binary, licenses), f"ckpt-{version()}.dist-info"
+    files, info = contents(binary, licenses), f"{STEM}-{version()}.dist-info"
     record = []
     for name, (data, _) in files.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         record.append(f"{name},sha256={digest},{len(data)}\n")
     files[f"{info}/RECORD"] = ("".join([*record, f"{info}/RECORD,,\n"]).encode(), 0o644)
-    name = f"ckpt-{version()}-py3-none-{'.'.join(platforms(binary))}.whl"
+    name = f"{STEM}-{version()}-py3-none-{'.'.join(platforms(binary))}.whl"
     moment = time.gmtime(max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), 315532800))[:6]     # zip begins in 1980
     with zipfile.ZipFile(pathlib.Path(folder) / name, "w") as wheel:
         for file, (data, mode) in files.items():
@@ -95,7 +97,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    raise NotImplementedError("the source of the wheel is all of the repository; packaging/release writes that")
+    raise NotImplementedError("the source of the wheel is the entire repository; packaging/release writes it")
 
 
 if __name__ == "__main__":

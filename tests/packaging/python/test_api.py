@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-import ckpt
+import ckpt_tool as ckpt
 
 TESTDATA = pathlib.Path(os.environ["CKPT_TESTDATA"])
 MODEL = TESTDATA / "qwen3-micro"
@@ -109,6 +109,19 @@ def test_doctor_names_findings(folder):
     assert not ill.ok and len(ill.verdicts) == 2 and ill.findings[0].found and ill.next is not None
 
 
+def test_a_script_of_another_project_called_ckpt_is_not_run(folder, monkeypatch):
+    installed = ckpt.find_binary()
+    script = folder / "ckpt"
+    script.write_text("#!/usr/bin/env python3\nprint('another project')\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(ckpt._process.sysconfig, "get_path", lambda *_: str(folder))
+    monkeypatch.setenv("PATH", str(folder))
+    with pytest.raises(ckpt.CkptError, match="ckpt is not installed"):
+        ckpt.find_binary()
+    monkeypatch.setenv("PATH", str(pathlib.Path(installed).parent))
+    assert ckpt.find_binary() == installed
+
+
 def test_a_program_killed_from_outside_is_an_error(folder, monkeypatch):
     fake = folder / "fake"
     fake.write_text("#!/bin/sh\nkill -9 $$\n")
@@ -131,7 +144,7 @@ def test_ctrl_c_ends_the_run_and_the_next_goes_on(folder):
     """A zero-filled model of 4 GB takes no room and long enough to read."""
     write_large(folder / "large")
     program = textwrap.dedent("""
-        import ckpt
+        import ckpt_tool as ckpt
         try:
             ckpt.convert("large", "out", progress=lambda one: print("going", flush=True))
         except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""What the program answers, as docs/JSON.md has it; fields that a later version adds are left out."""
+"""The program's results, as docs/JSON.md defines them; fields added by later versions are ignored."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def read(kind: Type[T], one: Mapping[str, Any]) -> T:
-    """The fields of `kind` that the object has; the others keep what they are by default."""
+    """Builds a `kind` from the fields that the object has; the others keep their defaults."""
     names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
     return kind(**{key: value for key, value in one.items() if key in names})
 
@@ -104,7 +104,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Conversion:
-    ok: bool                            # False: a server asked for with for_ will not load it, or not rightly
+    ok: bool                            # False: a server named with for_ will not load the output, or not correctly
     outputs: list[Summary]
     files: list[OutputFile]
     plan: list[PlannedTensor]           # of a dry run

@@ -1,4 +1,4 @@
-"""python -m ckpt: the program itself."""
+"""python -m ckpt_tool runs the program."""
 import os
 import sys
 

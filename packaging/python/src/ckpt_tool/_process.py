@@ -1,4 +1,4 @@
-"""One run of the program: its JSON lines, its error, its end."""
+"""Runs the program once: reads its JSON lines, its error and its exit code."""
 from __future__ import annotations
 
 import json
@@ -21,14 +21,14 @@ _DONE, _ANSWER_IS_NO, _NOT_CHECKED = 0, 1, 3
 
 
 class CkptError(Exception):
-    """What the program could not do. str() is its sentence: what was found, what was expected, what to try."""
+    """A failed run. str() is the program's message: what was found, what was expected, what to try."""
 
     def __init__(self, sentence: str, code: str = "", where: str = "", hint: str = "", exit_code: int = 2) -> None:
         super().__init__(sentence)
-        self.code = code            # usage, corrupt, unsupported, io, interrupted; empty where it said nothing
-        self.where = where          # the file or option that it is about
+        self.code = code            # usage, corrupt, unsupported, io, interrupted; empty if the program printed no error
+        self.where = where          # the file or option concerned
         self.hint = hint            # what to type next
-        self.exit_code = exit_code  # negative: the signal that ended it
+        self.exit_code = exit_code  # negative: minus the signal that ended the program
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ ProgressCall = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Said:
-    """All objects of a run but those of progress, and the notes that it made."""
+    """All objects of a run except progress, and its notes."""
     objects: list[Object]
     notes: list[str]
     ok: bool
@@ -58,36 +58,46 @@ class Said:
         return found[-1]
 
 
+def _is_program(path: Path) -> bool:
+    """Whether `path` is a native binary. PyPI's `ckpt`, another project, installs a Python script of the same name."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
 def find_binary() -> str:
-    """The program: $CKPT_BINARY, the one that was installed with this package, or that on the PATH."""
+    """The program: $CKPT_BINARY, else the one installed with this package, else the one on the PATH."""
     named = os.environ.get("CKPT_BINARY")
     if named:
         return named
     here = Path(__file__).resolve().parent
-    places = [here.parent / "bin", Path(sysconfig.get_path("scripts"))]       # the former: pip install --target
+    places = [here.parent / "bin", Path(sysconfig.get_path("scripts"))]       # the first: pip install --target
     if os.name == "posix":
         places.append(Path(sysconfig.get_path("scripts", "posix_user")))      # pip install --user
     for place in places:
-        if (place / "ckpt").is_file():
+        if _is_program(place / "ckpt"):
             return str(place / "ckpt")
     found = shutil.which("ckpt")
-    if found is None:
-        raise CkptError("the program ckpt is not installed. Try: pip install --force-reinstall ckpt")
+    if found is None or not _is_program(Path(found)):
+        raise CkptError("the program ckpt is not installed. Try: reinstall the wheel, pip install --force-reinstall "
+                        "ckpt_tool-VERSION-py3-none-PLATFORM.whl, or set CKPT_BINARY to the program")
     return found
 
 
 def _text(name: str, value: Any) -> str:
-    """What may be a word of a command line: a text, a path, a number. All else would be written as Python shows it."""
+    """A word of the command line from a string, a path or a number; other types have no defined spelling."""
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, str) or (isinstance(value, Real) and not isinstance(value, bool)):
         return str(value)
-    raise TypeError(f"{name}: {value!r}; expected a text, a path or a number")
+    raise TypeError(f"{name}: {value!r}; expected a string, a path or a number")
 
 
 def words_of(options: dict[str, OptionValue]) -> list[str]:
-    """shard_size="5GB" as --shard-size=5GB; a list or tuple as the option several times; True as a flag; None, False and
-    an empty list as no option at all. The program refuses an empty text, and True for an option with a value."""
+    """shard_size="5GB" becomes --shard-size=5GB; a list or tuple repeats the option; True becomes a flag; None, False and
+    an empty list leave the option out. The program rejects an empty string, and True for an option that takes a value."""
     words: list[str] = []
     for key, value in options.items():
         name = "--" + key.rstrip("_").replace("_", "-")
@@ -101,7 +111,7 @@ def words_of(options: dict[str, OptionValue]) -> list[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """As Ctrl-C would: what was finished is kept, and its successor goes on."""
+    """Ends the program as Ctrl-C would: finished work is kept, and a rerun resumes it."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     if process.stdout is not None:
@@ -129,8 +139,8 @@ def run(verb: str, positionals: Sequence[Value], options: dict[str, OptionValue]
     words += ["--", *(_text("path", one) for one in positionals)]
     objects: list[Object] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as talk:
-        # A session of its own: Ctrl-C comes to Python alone, which then ends the program once; a second signal would
-        # leave it no time to say where it stopped.
+        # In a separate session, Ctrl-C reaches Python only, which then ends the program once; a second signal would leave
+        # the program no time to report where it stopped.
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=talk, text=True,
                                    encoding="utf-8", start_new_session=True)
         assert process.stdout is not None

@@ -16,12 +16,12 @@ def _files(said: Said) -> list[results.OutputFile]:
 
 
 def version() -> results.Version:
-    """Which ckpt runs, and with which vector instructions."""
+    """The version of ckpt, and the vector instructions in use."""
     return read(results.Version, run("version", [], {}).one("version"))
 
 
 def show(path: Path, *, tensors: bool | str = False, metadata: bool = False, **options: OptionValue) -> results.Checkpoint:
-    """What is in a checkpoint; reads headers only. `tensors` may be a glob."""
+    """Describes a checkpoint; reads headers only. `tensors` may be a glob."""
     said = run("show", [path], {"tensors": tensors, "metadata": metadata, **options})
     one = dict(said.one("checkpoint"))
     one["types"] = {name: read(results.TypeShare, share) for name, share in one["types"].items()}
@@ -41,14 +41,14 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, **
 
 
 def patch(path: Path, *, progress: ProgressCall | None = None, **options: OptionValue) -> results.Patched:
-    """Edits a checkpoint where it stands: step=["config:set=a=1", ...], dry_run=True ..."""
+    """Edits a checkpoint in place: step=["config:set=a=1", ...], dry_run=True ..."""
     said = run("patch", [path], options, progress)
     return read(results.Patched, {**said.one("summary"), "files": _files(said), "notes": said.notes,
                                   "plan": [read(results.PlannedFile, one) for one in said.of("plan")]})
 
 
 def doctor(path: Path, *, progress: ProgressCall | None = None, **options: OptionValue) -> results.Diagnosis:
-    """Whether it will load in a program and is sound, and what fixes it: for_=["vllm", "sglang"], deep=True ..."""
+    """Checks whether a checkpoint loads in a program and is sound, and lists fixes: for_=["vllm", "sglang"], deep=True ..."""
     said = run("doctor", [path], options, progress)
     following = said.of("next")
     return read(results.Diagnosis, {
@@ -59,7 +59,7 @@ def doctor(path: Path, *, progress: ProgressCall | None = None, **options: Optio
 
 
 def diff(a: Path, b: Path, *, progress: ProgressCall | None = None, **options: OptionValue) -> results.Comparison:
-    """What differs: values=True for how far, fail_if=["sqnr<18"] for gates ..."""
+    """Compares two checkpoints: values=True measures errors, fail_if=["sqnr<18"] for gates ..."""
     said = run("diff", [a, b], options, progress)
     totals = said.of("total")
     same = bool(totals[-1]["same"]) if totals else said.ok

@@ -192,6 +192,8 @@ def wrapped_by_hand(maker, name):
 
 
 MAKERS = {
+    "testdata/qwen35-micro": copy_of("qwen35-micro"),
+    "testdata/export/qat-checkpoint": copy_of("export/qat-checkpoint"),
     "gpt-oss-20b": copy_of("families/gpt-oss-mxfp4/hf"),
     "deepseek-v3": copy_of("export/deepseek-v3-nano"),
     "deepseek-v4": copy_of("packed/methods/fp8-deepseek-v4"),

@@ -74,7 +74,12 @@ KeyValue full_or_sliding_heads(const Model& model) {
 }
 
 KeyValue wide_feed_forward(const Model& model) {
-  if (!is_truthy(model.field("use_double_wide_mlp"))) return std::optional<MetaValue>();
+  const JsonValue* is_wide = member(model.config, "use_double_wide_mlp");
+  if (is_wide != nullptr && is_wide->is_null()) {
+    return fail(ErrorCode::kCorrupt,
+                "config.json: use_double_wide_mlp is null; expected true or false");
+  }
+  if (!is_truthy(is_wide)) return std::optional<MetaValue>();
   CKPT_ASSIGN(const uint64_t size, model.count("intermediate_size"));
   CKPT_ASSIGN(const uint64_t shared, model.count("num_kv_shared_layers"));
   std::vector<bool> is_shared;

@@ -142,15 +142,29 @@ Status KeyWriter::rope_sections() const {
   return {};
 }
 
-Status KeyWriter::recurrent_layers() const {
-  const JsonValue* types = model.field("layer_types");
-  if (types == nullptr) return {};
-  if (!types->is_array() || types->size() != model.layers) {
-    return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
-                types->size(), model.layers);
+// The class makes layer_types where they are absent or null.
+Result<std::vector<bool>> recurrent_by_interval(const Model& model) {
+  uint64_t interval = 4;
+  if (model.config.contains("full_attention_interval")) {
+    CKPT_ASSIGN(interval, model.count("full_attention_interval"));
   }
+  if (interval == 0) return fail(ErrorCode::kCorrupt, "config.json: full_attention_interval is 0");
+  std::vector<bool> out;
+  for (uint64_t layer = 1; layer <= model.layers; ++layer) out.push_back(layer % interval != 0);
+  return out;
+}
+
+Status KeyWriter::recurrent_layers() const {
   std::vector<bool> flags;
-  for (const JsonValue& type : *types) flags.push_back(type == "linear_attention");
+  if (const JsonValue* types = model.field("layer_types")) {
+    if (!types->is_array() || types->size() != model.layers) {
+      return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
+                  types->size(), model.layers);
+    }
+    for (const JsonValue& type : *types) flags.push_back(type == "linear_attention");
+  } else {
+    CKPT_ASSIGN(flags, recurrent_by_interval(model));
+  }
   flags.resize(model.blocks(), false);
   out.set(full("attention.recurrent_layers"), MetaValue::array(make_bool_array(flags)));
   return {};
@@ -218,7 +232,6 @@ const JsonValue* KeyWriter::found(const KeyRule& rule) const {
   const JsonValue* value = model.field(rule.fields);
   const JsonValue* sliding = known(model.rope, "sliding_attention");
   if (rule.source == KeySource::kFieldUnlessZero) return is_truthy(value) ? value : nullptr;
-  if (rule.source == KeySource::kRopeField) return known(model.rope, rule.fields);
   if (rule.source == KeySource::kRopeBase) return known(rope(), "rope_theta");
   if (rule.source == KeySource::kField) return value;
   return sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
@@ -272,6 +285,7 @@ Status KeyWriter::write_computed(const KeyRule& rule) const {
       CKPT_ASSIGN(const uint64_t value, number_of_fields(*model.family, model.config, rule.fields));
       return set(rule.key, rule.type, JsonValue(value));
     }
+    case KeySource::kRopeField:
     case KeySource::kRopeNeeded:
       return rope_field(rule);
     case KeySource::kRopeTenth: {
@@ -312,7 +326,6 @@ Status KeyWriter::write(const KeyRule& rule) const {
   switch (rule.source) {
     case KeySource::kField:
     case KeySource::kFieldUnlessZero:
-    case KeySource::kRopeField:
     case KeySource::kRopeBase:
     case KeySource::kRopeBaseSliding: {
       const JsonValue* value = found(rule);

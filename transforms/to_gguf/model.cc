@@ -302,7 +302,12 @@ Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
     return mixers_of_pattern(model, *pattern);
   }
   const JsonValue* types = model.field("layer_types");
-  if (types == nullptr) return mixers_without_types(model);
+  if (types == nullptr && model.family->norm_groups.empty()) return mixers_without_types(model);
+  if (types == nullptr) {
+    return fail(ErrorCode::kCorrupt,
+                "config.json: no layer_types or hybrid_override_pattern; {} needs one of them",
+                model.architecture);
+  }
   if (!types->is_array() || types->size() != model.layers) {
     return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
                 types->size(), model.layers);

@@ -8,6 +8,7 @@
 
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
+#include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/select.h"
 #include "transforms/to_gguf/tensors.h"
 
@@ -39,6 +40,48 @@ bool are_same(std::vector<uint64_t> a, std::vector<uint64_t> b, std::string_view
   return a == b;
 }
 
+// The field of `when` that config.json sets to null; empty where none is. Kinds of layers are in
+// layer_types.
+std::string_view null_in(std::string_view when, const Model& model) {
+  while (!when.empty()) {
+    std::string_view word = take_word(when);
+    const bool is_kind = word.ends_with("attention") || word == "mamba" || word == "conv";
+    if (is_kind) word = "layer_types";
+    const JsonValue* value = member(model.config, word);
+    if (value != nullptr && value->is_null()) return word;
+  }
+  return {};
+}
+
+// The field that is null and without which the model's class has no parameter of this name.
+std::string_view null_without(std::string_view name, const Model& model) {
+  const size_t layers = name.find(".layers.");
+  std::vector<std::string> numbers;
+  for (const auto& list : model.family->parameters) {
+    for (const ParameterRule& rule : list) {
+      const bool is_in_layer = rule.name.starts_with('.');
+      if (is_in_layer ? layers == name.npos ||
+                            !matches_pattern(fmt::format(".layers.{{}}{}", rule.name),
+                                             name.substr(layers), numbers)
+                      : rule.name != name) {
+        continue;
+      }
+      const std::string_view field = null_in(rule.when, model);
+      if (!field.empty()) return field;
+    }
+  }
+  return {};
+}
+
+// A null is untrue for the model's class, which then ignores tensors that llama.cpp computes with.
+Status check_null(const NamedTensor& named, std::string_view name, const Model& model) {
+  const std::string_view field = null_without(name, model);
+  if (field.empty()) return {};
+  return fail_with_hint(ErrorCode::kCorrupt, "config.json of the model that these weights are of",
+                        "config.json: {} is null, but the weights have '{}'", field,
+                        named.tensor.name);
+}
+
 }  // namespace
 
 Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model) {
@@ -59,8 +102,11 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
   for (const NamedTensor& named : tensors) {
     const std::string name = table_name(named);
     const auto found = shapes.find(name);
-    if (found == shapes.end() || are_same(table_shape(named.tensor), *found->second, name))
+    if (found == shapes.end()) {
+      CKPT_TRY(check_null(named, name, model));
       continue;
+    }
+    if (are_same(table_shape(named.tensor), *found->second, name)) continue;
     if (count++ != 0) continue;
     first = &named;
     wanted = found->second;

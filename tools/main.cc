@@ -83,9 +83,9 @@ void check_stack() {
 // What to type after an interruption.
 std::string hint_after_interruption(std::string_view verb) {
   if (verb == "convert" || verb == "execute") {
-    return "the same command again, which goes on where this one ended";
+    return "rerun the same command to resume";
   }
-  return verb == "patch" ? "the same command again" : "";
+  return verb == "patch" ? "rerun the same command" : "";
 }
 
 Status check_progress(const CommonOptions& options) {

@@ -397,8 +397,8 @@ Status Engine::end() {
   return files_.publish(options_.progress);
 }
 
-// An error that another run may be spared leaves what is finished to that one; what was made of
-// inputs that changed is of no use to anyone, a share's ledger included.
+// After a temporary error the next run resumes finished work. Work made from inputs that changed
+// is useless, a share's ledger included.
 Failure Engine::ended_by(Error error) {
   const bool is_data = error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported;
   if (is_share()) files_.keep();  // it is never alone
@@ -406,7 +406,7 @@ Failure Engine::ended_by(Error error) {
   if (resume_ == nullptr || !may_pass || !resume_->keep()) return Failure(std::move(error));
   files_.keep();
   if (error.code == ErrorCode::kIo || error.code == ErrorCode::kInterrupted) {
-    error.hint += fmt::format("{}the same command again, which goes on where this one ended",
+    error.hint += fmt::format("{}rerun the same command to resume",
                               error.hint.empty() ? "" : "; then ");
   }
   return Failure(std::move(error));

@@ -20,7 +20,7 @@ class Progress {
 // How a run goes on where a killed one ended (core/resume/ledger.h).
 struct ResumeOptions {
   bool enabled = false;  // else a run that fails leaves nothing
-  std::string version;   // of the program: another one's work is not gone on with
+  std::string version;   // of the program: work of another version is not resumed
   std::string command;   // as typed; told to whoever finds what this run left
   // Of execute_share() (core/engine/share.h): the share, from 1, of how many; 0: the whole plan.
   // What was made before `since_ns` (since 1970) is not of this plan.

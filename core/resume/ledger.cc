@@ -301,7 +301,7 @@ Result<Ledger> Ledger::open(const fs::path& path) {
     return fail_with_hint(ErrorCode::kUsage, "again when it is done",
                           "{}: another ckpt is at work on this output just now", path.string());
   }
-  // What is begun anew is emptied: never another file that was given this name.
+  // Empty the ledger when starting over: never another file that was given this name.
   if (!S_ISREG(held.st_mode) || held.st_nlink != 1) {
     return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_path(path.string())),
                           "{}: no file of its own, as an earlier run would have left it",

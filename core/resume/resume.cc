@@ -180,13 +180,13 @@ Status Resume::decide(const LedgerHead& head) {
   } else if (is_share() || !written_.empty() || !amax_.empty()) {
     leftovers_ = Leftovers::kKeep;
   } else if (has_leftovers) {
-    note(fmt::format("{}: what an earlier run left is not gone on with; begun anew",
+    note(fmt::format("{}: cannot resume the previous run; starting over",
                      partial_path(plan_.outputs[0]).string()));
   }
   uint64_t bytes = 0;
   for (const auto& [file, runs] : written_) bytes += runs.size();
   if (bytes > 0) {
-    note(fmt::format("going on with {}: {} bytes of it are finished",
+    note(fmt::format("resuming {}: {} bytes already written",
                      partial_path(plan_.outputs[0]).string(), bytes));
   }
   CKPT_TRY(begin_ledgers(head));
@@ -194,7 +194,7 @@ Status Resume::decide(const LedgerHead& head) {
   return {};
 }
 
-// True when every output stands, whole, under its temporary or its final name.
+// True when every output is complete under its temporary or its final name.
 bool Resume::is_ready(const LedgerContent& content) const {
   const auto ledger = stat_of(ledgers_[0].path());
   size_t names = 0, found = 0, digests = 0, files = 0;

@@ -196,7 +196,7 @@ TEST(Resume, BetweenTwoNames) {
   EXPECT_EQ(listing(folder.path()).find("partial"), std::string::npos) << listing(folder.path());
 }
 
-// ---- what is not gone on with ------------------------------------------------------------------
+// ---- runs that cannot be resumed ---------------------------------------------------------------
 
 struct Begun {
   TemporaryFolder folder;
@@ -287,7 +287,7 @@ TEST(Resume, LeftoversWithALedgerThatSaysNothingAreReplacedAndSaidSo) {
   const auto report = run(to_gguf(folder / "out.gguf"), options_for(ender));
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_EQ(report->resumed_bytes, 0u);
-  EXPECT_NE(ender.notes.find("begun anew"), std::string::npos) << ender.notes;
+  EXPECT_NE(ender.notes.find("starting over"), std::string::npos) << ender.notes;
   EXPECT_EQ(listing(folder.path()), "out.gguf\n");
 }
 

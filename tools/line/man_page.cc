@@ -180,7 +180,7 @@ std::string exit_status() {
                   {"1", "The answer is no: different, unsound, or a limit that was set is passed."},
                   {"2", "It could not be done. One sentence on stderr says why, and what to try."},
                   {"3", "doctor: nothing speaks against it, but not everything could be checked."},
-                  {"130", "Interrupted. The same command goes on where this one ended."}});
+                  {"130", "Interrupted. Rerun the same command to resume."}});
 }
 
 std::string see_also(std::string_view but) {

@@ -77,7 +77,7 @@ function againstSection(checkpoint) {
   };
   return section(
     "against",
-    "Beside the base",
+    "Compared with the base",
     note(`The base is ${shown(base.name)}. Bits are those of a weight.`),
     sortableTable({
       caption: "Bytes and error beside the base",

@@ -1,4 +1,4 @@
-// Speed of codecs that take plain bfloat16 as it lies in memory (Codec::scan_bf16, encode_bf16).
+// Speed of codecs that take plain bfloat16 as it is in memory (Codec::scan_bf16, encode_bf16).
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@ namespace ckpt {
 
 // Prints a row for each such codec and target that `wants_codec` and `wants_target` accept: 64 Mi
 // values from memory, scanned whole and then encoded whole, in million values a second of CPU time
-// on one thread; beside it how often memcpy would have copied them in the time of both passes.
+// on one thread; next to it how often memcpy would have copied them in the time of both passes.
 struct Bf16RowChoice {
   std::function<bool(std::string_view)> wants_codec, wants_target;
   int rounds;

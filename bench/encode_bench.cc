@@ -8,7 +8,7 @@
 // pieces of 32 Ki weights, as conversions hand it out. CPU time is counted, not time on the wall.
 // Rows are appended to the CSV file, with the machine and the compiler.
 //
-// Codecs that take BF16 as it lies in memory have a second table, beside memcpy (bf16_rows.h).
+// Codecs that take BF16 as it is in memory have a second table, compared with memcpy (bf16_rows.h).
 //
 // The ratio is the median of ggml divided by ours in the same run; rates of different runs do not
 // compare. Pin the process (taskset -c 1) for steady numbers.

@@ -16,7 +16,7 @@ namespace ckpt {
 
 class GgmlPeer {
  public:
-  // kIo when the file is no library or lacks the function.
+  // kIo when the file is not a library or lacks the function.
   static Result<GgmlPeer> open(const char* path);
 
   // `type` is a number of ggml's enum ggml_type; weights may be empty.

@@ -14,7 +14,7 @@ have none, and ckpt gives the experts of a layer the largest. Refused are stacks
 A checkpoint whose names are not those of the modules (Mixtral's w1, w2, w3) needs the names in FILE.json changed to its own.
 
 MOMENTS.safetensors: P.input_moments F32 [runs, n, n] for the linear layer P, over runs of n = 128 columns (64, 32 or 16 where the layer's
-are no multiple). Stacked experts have one for all of them, over what each of them saw. 1 KB of memory a column and layer: 1.5 GB for a
+are not a multiple). Stacked experts share one. 1 KB of memory a column and layer: 1.5 GB for a
 model of 9B.
 """
 import collections
@@ -49,7 +49,7 @@ def record_moments(name, x):
 
 
 class StackedExperts(TorchFunctionMode):
-    """One expert of a stack is no module that could have a hook; it is recognized by the memory of its weight."""
+    """An expert of a stack is not a module with hooks; it is recognized by the memory of its weight."""
     inside = None
 
     def __torch_function__(self, function, types, args=(), kwargs=None):

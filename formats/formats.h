@@ -16,7 +16,7 @@ const Format* find_format(std::string_view name);
 Result<const Format*> recognize(const std::filesystem::path& path);
 
 // The small files of a Hugging Face folder that belong to a model (config, tokenizer, card; the
-// table is in hf_documents.cc); weights are not looked at. Fails: kIo; kUsage for a link that leads
+// table is in hf_documents.cc); weights are not read. Fails: kIo; kUsage for a link that leads
 // elsewhere; kUnsupported for a document that is only an LFS pointer, or larger than any is.
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder);
 
@@ -44,7 +44,7 @@ bool is_document(const std::string& path);
 // Whether it is one that people write: a card, a license.
 bool is_written_by_people(const std::string& path);
 // Whether a file of this name can be one of the checkpoint `path`. `name` is relative to the folder
-// that `path` is (documents, weights, the index) or lies in (the file itself, the parts of a split
+// that `path` is (documents, weights, the index) or is in (the file itself, the parts of a split
 // GGUF).
 bool is_file_of(const std::filesystem::path& path, const std::string& name);
 
@@ -52,7 +52,7 @@ bool is_file_of(const std::filesystem::path& path, const std::string& name);
 Result<Imatrix> read_imatrix(const std::filesystem::path& path);
 // The same of a file that is open.
 Result<Imatrix> read_imatrix(const SharedSource& source);
-// What it holds, before sums are divided by counts.
+// Its content, before sums are divided by counts.
 Result<ImatrixSums> read_imatrix_sums(const std::filesystem::path& path);
 Result<ImatrixSums> read_imatrix_sums(const SharedSource& source);
 

@@ -54,7 +54,7 @@ struct GgufFile {
 
 // Reads the header of one file and checks it: as strict as llama.cpp's loader, which wants the
 // offsets to be the running sum of padded sizes. Fails: kCorrupt; kUnsupported for version 1, other
-// byte order and what is no GGUF at all; kIo.
+// byte order and files other than GGUF; kIo.
 Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs);
 // The same of a file that is open.
 Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs);

@@ -183,7 +183,7 @@ void write_info(Writer& writer, const Entry& entry, uint64_t offset) {
   writer.number(offset);
 }
 
-// What a file is laid out from.
+// Input of the layout of a file.
 struct Sources {
   const Checkpoint& checkpoint;
   const std::vector<Entry>& entries;
@@ -210,7 +210,7 @@ std::vector<std::byte> render_header(const Sources& sources, const Part& part,
 }
 
 // The slack that puts the first tensor where the file has it, or moves it by whole multiples of
-// what it can be moved by; nullopt when the file must be written anew.
+// what it can be moved by; nullopt when the file must be rewritten.
 std::optional<uint64_t> slack_in_place(const Part& part, uint64_t header_bytes, uint64_t room_bytes,
                                        const LayoutOptions& options) {
   if (round_up(header_bytes, part.alignment) == room_bytes) return 0;

@@ -29,7 +29,7 @@ Status read_version(Cursor& cursor) {
                           "a big-endian GGUF file; only little-endian ones are read");
   }
   if (version == 1) {
-    return fail_with_hint(ErrorCode::kUnsupported, "converting the model anew",
+    return fail_with_hint(ErrorCode::kUnsupported, "converting the model again",
                           "GGUF version 1; versions 2 and 3 are read");
   }
   return fail(version == 0 ? ErrorCode::kCorrupt : ErrorCode::kUnsupported,

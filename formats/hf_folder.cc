@@ -7,7 +7,7 @@
 //   optimizer.pt, rng_state.pth, scheduler.pt, trainer_state.json, global_step*/   not ours
 //
 // A reader gets wrong: files of a snapshot in the hub's cache are links to blobs with other names;
-// leftovers of an earlier save lie beside the weights, and then nobody knows which are meant.
+// leftovers of an earlier save are next to the weights, and it is unclear which are meant.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -201,7 +201,7 @@ Result<Names> shards_of(const fs::path& folder, const SafetensorsIndex& index, c
     if (!is_shard || shards.count(name) != 0) continue;
     return fail_with_hint(ErrorCode::kCorrupt,
                           "removing whichever is left over from an earlier saving",
-                          "'{}' is not named in {} beside it", name, index_name(names));
+                          "'{}' is not named in {} of the same folder", name, index_name(names));
   }
   return Names(shards.begin(), shards.end());
 }
@@ -215,7 +215,7 @@ std::vector<uint32_t> files_of_entries(const std::vector<SafetensorsFile>& files
   return out;
 }
 
-// Scales that stand beside a weight, by their last words. NVIDIA's scripts for DeepSeek write them
+// Scales that accompany a weight, by their last words. NVIDIA's scripts for DeepSeek write them
 // into the files and leave the index as it was.
 std::string weight_of_scale(std::string_view name) {
   constexpr std::string_view kScales[] = {".weight_scale", ".weight_scale_2", ".weight_scale_inv",
@@ -266,7 +266,7 @@ Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsF
 // model's.
 std::string name_of(const fs::path& folder) {
   std::error_code error;
-  // What ".." leaves is not what the words say where a link stands before it.
+  // ".." after a link leads elsewhere than the text of the path suggests.
   const bool goes_up = std::find(folder.begin(), folder.end(), "..") != folder.end();
   fs::path path = goes_up ? fs::weakly_canonical(folder, error)
                           : fs::absolute(folder, error).lexically_normal();
@@ -358,7 +358,8 @@ Result<Checkpoint> read_despite_index(const fs::path& folder, Codecs codecs) {
     if (!contains(names, kIndexName)) return fail(ErrorCode::kUnsupported, "no {}", kIndexName);
     return read_folder(folder, codecs, false);
   };
-  if (!is_folder(folder)) return fail(ErrorCode::kUnsupported, "{} is no folder", folder.string());
+  if (!is_folder(folder))
+    return fail(ErrorCode::kUnsupported, "{} is not a folder", folder.string());
   return in_file(folder.string(), read());
 }
 

@@ -82,7 +82,7 @@ class IndexEvents final : public JsonEvents {
   std::string section_, key_;
 };
 
-// The file must lie in the folder itself or below it.
+// The file must be in the folder itself or below it.
 bool is_safe_path(const std::string& path) {
   const std::filesystem::path relative(path);
   if (path.empty() || relative.is_absolute() || path.find('\0') != std::string::npos) return false;

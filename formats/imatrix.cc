@@ -223,7 +223,7 @@ Result<ImatrixSums> read_sums(const SharedSource& source, bool with_inputs) {
   return sums;
 }
 
-// What quantizers take: sums over counts, and 1 where a matrix was never seen.
+// The values that quantizers use: sums over counts, and 1 where a matrix was never seen.
 Result<std::vector<float>> importance_of(const std::string& name, bool is_legacy,
                                          ImatrixEntry entry) {
   const uint64_t columns = entry.columns();

@@ -13,7 +13,7 @@ namespace ckpt {
 // Subclasses take the events they expect and refuse() the others.
 class JsonEvents : public JsonSink {
  public:
-  // Runs over the whole of `text`. Fails: kCorrupt; where `text` is no JSON, with its line and
+  // Runs over all of `text`. Fails: kCorrupt; where `text` is not JSON, with its line and
   // column, or with its byte in the file when it begins at `start_byte` of a binary one.
   Status run(std::string_view text, std::optional<uint64_t> start_byte = {});
 

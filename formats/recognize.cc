@@ -21,7 +21,7 @@ constexpr std::array<const Format*, 2> kFormats = {&kSafetensors, &kGguf};
 constexpr std::string_view kAccepted =
     "a Hugging Face folder, a .safetensors, .gguf or PyTorch file";
 
-// "ORG/NAME", where ORG is no folder here: how models are called on the Hugging Face hub.
+// "ORG/NAME", where ORG is not a folder here: the name of a model on the Hugging Face hub.
 std::string hub_name(const fs::path& path) {
   const std::string text = path.string();
   const size_t slash = text.find('/');

@@ -51,7 +51,7 @@ struct SafetensorsHeader {
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view json);
 
 // Reads and checks the header of one file: offsets cover the file exactly, sizes follow from dtype
-// and shape. Fails: kCorrupt; kUnsupported for what is no safetensors file at all; kIo.
+// and shape. Fails: kCorrupt; kUnsupported for files other than safetensors; kIo.
 Result<SafetensorsHeader> read_safetensors_header(const SharedSource& source, Codecs codecs);
 
 // One file of a checkpoint, read.

@@ -245,7 +245,7 @@ Result<OutputFile> lay_out_file(const Checkpoint& checkpoint, const std::string&
   return file;
 }
 
-// ---- beside the tensors ------------------------------------------------------------------------
+// ---- other than tensors ------------------------------------------------------------------------
 
 OutputFile text_file(std::string path, std::string_view text) {
   OutputFile file;

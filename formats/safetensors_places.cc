@@ -19,7 +19,7 @@ const Slice* slice_of(const Checkpoint& checkpoint, const LaidEntry& entry) {
   return slice_of(checkpoint.tensors[entry.tensor], entry.part);
 }
 
-// Of a part that lies in another file than the first part of its tensor: that file.
+// For a part in another file than the first part of its tensor: that file.
 const ByteSource* stray_source(const Checkpoint& checkpoint, const LaidEntry& entry) {
   if (entry.part == 0) return nullptr;
   const Slice* slice = slice_of(checkpoint, entry);

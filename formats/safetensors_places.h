@@ -33,7 +33,7 @@ void return_parts(const Checkpoint& checkpoint, std::vector<LaidFile>& files);
 
 // Gives the entries the shapes that their file wrote them with, and, when they are all that one
 // file holds, its order. Gives the bytes that the JSON of that file's header has room for; nullopt
-// when the file must be written anew.
+// when the file must be rewritten.
 Result<std::optional<uint64_t>> keep_places(const Checkpoint& checkpoint,
                                             std::vector<LaidEntry>& entries);
 

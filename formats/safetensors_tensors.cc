@@ -177,7 +177,7 @@ class Assembler {
     tensor.origin = std::move(stored);
   }
 
-  // What becomes of an entry: a tensor of its own, a part of one whose first part is another, or
+  // The role of an entry: a separate tensor, a part of one whose first part is another, or
   // (a number into found_) the first part of one.
   static constexpr uint32_t kFree = UINT32_MAX, kPart = UINT32_MAX - 1;
 

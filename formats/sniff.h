@@ -1,4 +1,4 @@
-// What a file is when it is not what was expected: the first bytes tell.
+// Recognizes an unexpected file by its first bytes.
 #pragma once
 
 #include <string>

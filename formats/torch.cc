@@ -79,7 +79,7 @@ Result<TorchArchive> sorted_archive(const SharedSource& source,
     }
     if (!entry.name.starts_with(root)) {
       return fail(ErrorCode::kCorrupt,
-                  "entry '{}' lies outside '{}', the folder of the first one; expected one folder",
+                  "entry '{}' is outside '{}', the folder of the first one; expected one folder",
                   entry.name, root);
     }
     const std::string rest = entry.name.substr(root.size());
@@ -108,7 +108,7 @@ class TorchReader {
     out.metadata.entries.push_back({"format", MetaValue::text("pt")});
     for (size_t i = 0; i + 1 < root.items.size(); i += 2) {
       const Node& key = pickle_.node(root.items[i]);
-      if (key.kind != Kind::kText) return no_tensors("has a key that is no text");
+      if (key.kind != Kind::kText) return no_tensors("has a key that is not a text");
       if (key.text.size() > kMaxNameBytes || !is_utf8(key.text)) {
         return fail(ErrorCode::kCorrupt, "a tensor's name of {} bytes is too long or no UTF-8",
                     key.text.size());
@@ -133,7 +133,7 @@ class TorchReader {
 
   const Node& item(const Node& list, size_t i) const { return pickle_.node(list.items[i]); }
 
-  // What is called, and with what; nullptr for everything else.
+  // A call and its arguments; nullptr for everything else.
   const Node* arguments_of(const Node& node, std::string_view& callee) const {
     if (node.kind != Kind::kCall || node.items.size() != 2) return nullptr;
     callee = item(node, 0).text;
@@ -177,10 +177,11 @@ class TorchReader {
   }
 
   // {"neg": True}: the values are to be negated when they are read; "conj" is of complex ones.
-  // PyTorch sets a bit that is named, whatever is said of it.
+  // PyTorch sets every named bit, whatever its value.
   Status check_lazy(const Node& metadata) const {
     if (metadata.kind == Kind::kNone) return {};
-    if (metadata.kind != Kind::kDict) return fail(ErrorCode::kCorrupt, "its metadata are no dict");
+    if (metadata.kind != Kind::kDict)
+      return fail(ErrorCode::kCorrupt, "metadata that is not a dict");
     if (metadata.items.empty()) return {};
     return fail_with_hint(ErrorCode::kUnsupported,
                           "saving it again as tensor.resolve_neg().resolve_conj()",
@@ -215,7 +216,7 @@ class TorchReader {
     return found->second;
   }
 
-  // PyTorch takes the type of whoever asks first, and as many values as are said.
+  // PyTorch uses the type of the first request, and the declared number of values.
   Status check_storage(const Node& id, const TorchStorage& storage) const {
     const std::string &type = item(id, 1).text, &key = item(id, 2).text;
     if (storage.type != type) {
@@ -245,7 +246,7 @@ class TorchReader {
       out.push_back(static_cast<uint64_t>(number.whole));
     }
     if (is_list && out.size() == list.items.size()) return out;
-    return fail(ErrorCode::kCorrupt, "a shape or strides that are no list of up to {} numbers",
+    return fail(ErrorCode::kCorrupt, "a shape or strides that are not a list of up to {} numbers",
                 kMaxDimensions);
   }
 
@@ -270,7 +271,7 @@ class TorchReader {
         is_known ? multiply(static_cast<uint64_t>(offset.whole), value_bytes) : std::nullopt;
     if (!length || !start || *start > from.bytes.size_bytes ||
         *length > from.bytes.size_bytes - *start) {
-      return fail(ErrorCode::kCorrupt, "[{}] of {} does not lie in its storage of {} bytes",
+      return fail(ErrorCode::kCorrupt, "[{}] of {} is not within its storage of {} bytes",
                   fmt::join(out.shape, ", "), info(*dtype).name, from.bytes.size_bytes);
     }
     out.begin = from.bytes.offset_bytes + *start;
@@ -350,7 +351,7 @@ Result<SafetensorsHeader> read_torch_header(const SharedSource& source) {
   if (has_head) CKPT_TRY(source->read(0, std::as_writable_bytes(std::span(head))));
   if (has_head && std::string_view(head.data(), 2) == kPickleStart) {
     return fail_with_hint(ErrorCode::kUnsupported, kSaveAgain,
-                          "saved by a PyTorch before 1.6, whose files are no zip");
+                          "saved by a PyTorch before 1.6, whose files are not zips");
   }
   if (!has_head || std::string_view(head.data(), 2) != kZipStart) {
     CKPT_TRY(refuse_other_files(*source, "a file of PyTorch"));

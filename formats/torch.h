@@ -28,7 +28,7 @@ bool is_torch_weights(const std::string& name);  // one of those two names
 bool is_torch_file(const std::filesystem::path& path);
 
 // The tensors of a file, as a header of safetensors would list them. Fails: kCorrupt: truncated, a
-// view beyond its storage; kUnsupported: what is no dict of tensors, strides that are not those of
+// view beyond its storage; kUnsupported: not a dict of tensors, strides that are not those of
 // rows, a file of PyTorch before 1.6; kIo.
 Result<SafetensorsHeader> read_torch_header(const SharedSource& source);
 

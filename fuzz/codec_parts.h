@@ -2,7 +2,7 @@
 //
 //   codec | rows | blocks a row | bytes, repeated until they fill
 //
-// Every part lies in a block of memory of its own and exactly its size, so that the address
+// Every part is in a separate memory block of exactly its size, so that the address
 // sanitizer sees a kernel that reads or writes one byte beyond it.
 #pragma once
 

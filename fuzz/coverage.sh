@@ -1,5 +1,5 @@
 #!/bin/bash
-# What part of the code's lines the seeds, the kept crashes and a corpus reach, by source file.
+# Prints the share of lines that the seeds, the kept crashes and a corpus reach, by source file.
 #
 # usage: coverage.sh BUILD CORPUS [TARGET...]
 #   BUILD    a build folder of its own, made when it is not there (clang, no optimization)

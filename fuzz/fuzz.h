@@ -1,8 +1,8 @@
-// What all fuzz targets share: parts of an input, folders in memory, and laws that must hold.
+// Shared by all fuzz targets: parts of an input, folders in memory, and laws that must hold.
 //
 //   LLVMFuzzerTestOneInput(data, size)   one a file, fuzz_*.cc; never keeps state between calls
 //
-// A target calls the readers on bytes in memory and, where they accept them, goes on as the program
+// A target calls the readers on bytes in memory and, where they accept them, goes on like the program
 // would: laid out, checked, written and read again. A law that does not hold ends the process, as a
 // crash does.
 #pragma once

@@ -127,7 +127,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       read_table(rest);
       break;
     case 2:
-      if (size % 16 == 0) compress(rest);  // slow beside the others
+      if (size % 16 == 0) compress(rest);  // slower than the others
       break;
     default:
       read_tar(rest, piece);

@@ -39,7 +39,7 @@ std::vector<float> take_floats(size_t count, std::span<const uint8_t> pattern, b
   return values;
 }
 
-// What an importance matrix may hold: finite, from 0 up.
+// Values that an importance matrix may hold: finite, from 0 up.
 std::vector<float> weights_of(const std::vector<float>& values, size_t count) {
   std::vector<float> weights(count);
   for (size_t i = 0; i < count; ++i) {

@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto torn = parse_ledger(std::string_view(bytes).substr(0, size / 2), kBoot);
   if (!torn) return 0;
   FUZZ_LAW(torn->sound_bytes <= content->sound_bytes);
-  // What a torn ledger counts, the whole one counts too, unless another boot wrote on.
+  // Entries of a torn ledger count in the complete one too, unless another boot continued it.
   const size_t both = std::min(torn->entries.size(), content->entries.size());
   for (size_t i = 0; i < both; ++i) {
     if (!is_same(torn->entries[i], content->entries[i])) FUZZ_LAW(bytes.find("boot") != bytes.npos);

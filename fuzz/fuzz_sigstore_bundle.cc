@@ -1,4 +1,4 @@
-// What verification reads: a sigstore bundle, the statement in it, SHA256SUMS.
+// Input of verification: a sigstore bundle, the statement in it, SHA256SUMS.
 //
 // The first byte chooses which. Laws: what is read is written and read as the same; nothing is
 // verified by a key that did not sign it.

@@ -1,6 +1,6 @@
 // A file of weights as PyTorch saves them: a zip, a pickle, and storages that tensors are views of.
 //
-// Law: every tensor lies in the file and has the bytes of its shape.
+// Law: every tensor is within the file and has the bytes of its shape.
 #include "core/base/arithmetic.h"
 #include "formats/torch.h"
 #include "fuzz/fuzz.h"

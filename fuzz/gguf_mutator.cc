@@ -4,7 +4,7 @@
 //                                                                     offsets and data size fitted
 //                                                                 ──▶ sometimes one thing broken
 //
-// What cannot be parsed is mutated as bytes.
+// Inputs that cannot be parsed are mutated as bytes.
 #include <algorithm>
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// What the structure-aware mutators share: dice, bytes, and the names worth trying.
+// Shared by the structure-aware mutators: dice, bytes, and the names worth trying.
 #pragma once
 
 #include <cstring>
@@ -17,7 +17,7 @@ class Dice {
   size_t below(size_t limit) { return limit == 0 ? 0 : random_() % limit; }
   bool one_in(size_t count) { return below(count) == 0; }
   uint64_t any() { return uint64_t{random_()} << 32 | random_(); }
-  // Numbers that lie where readers err.
+  // Numbers at which readers tend to fail.
   uint64_t edge() {
     const uint64_t power = uint64_t{1} << below(64);
     switch (below(6)) {
@@ -69,7 +69,7 @@ void shuffle_one(std::vector<T>& values, Dice& dice) {
   }
 }
 
-// What a fuzzer hands over and takes back; too long a result is cut.
+// The buffer that a fuzzer passes in and reads back; too long a result is cut.
 inline size_t give(const std::string& bytes, uint8_t* data, size_t max_size) {
   const size_t size = std::min(bytes.size(), max_size);
   std::memcpy(data, bytes.data(), size);

@@ -3,7 +3,7 @@
 //   bytes ── parse ──▶ entries ── change one or a few ──▶ write: length, offsets and data size
 //                                                          fitted ──▶ sometimes one thing broken
 //
-// What cannot be parsed is mutated as bytes.
+// Inputs that cannot be parsed are mutated as bytes.
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>

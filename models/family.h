@@ -59,7 +59,7 @@ struct ClassDefault {
   Result<uint64_t> (*compute)(const Fields& fields) = nullptr;
 };
 
-// What happens to the values of a tensor, beside its new name. r = value heads a key head.
+// How the values of a tensor change, in addition to its name. r = value heads a key head.
 enum class Change : uint8_t {
   kNone,
   kAddOne,            // norms whose weights are stored minus one
@@ -138,7 +138,7 @@ enum class KeySource : uint8_t {
   kFullHead,            // size of a head where attention is full: global_head_dim, per_layer_config
   kFullOrSlidingHeads,  // key/value heads of each layer, when those of full attention are others
   kWideFeedForward,     // sizes by layer, when layers that share keys and values have twice as many
-  kSlidingRotary,       // head_dim x partial_rotary_factor beside the kinds of attention, 1
+  kSlidingRotary,       // head_dim x partial_rotary_factor next to the kinds of attention, 1
   kDeepstack,           // entries of this list of vision_config; 3 when it does not say
   kSharedWidth,         // intermediate_size / key-value heads, when the field is not 0
   kRotaryPart,          // a field, which must be there, x hidden_size / attention heads
@@ -156,7 +156,7 @@ struct KeyRule {
 // Layers that config.json's num_nextn_predict_layers counts behind the last.
 enum class NextnLayers : uint8_t { kUnknown, kKept, kLeftOut };
 
-// What becomes of BPE with byte fallback in a tokenizer.json.
+// How BPE with byte fallback in a tokenizer.json is converted.
 enum class ByteFallback : uint8_t { kRefused, kAsLlama, kAsGemma4 };
 enum class PieceFile : uint8_t { kIgnored, kPreferred, kRequired };
 
@@ -176,7 +176,7 @@ struct TokenizerRules {
 
 struct Family;
 
-// What else a class becomes: another family, or nothing, where config.json says so.
+// Chooses another family, or none, by config.json.
 struct FamilyVariant {
   bool (*applies)(const JsonValue& config);
   const Family* family;  // nullptr: it is refused, as what
@@ -197,7 +197,7 @@ struct Family {
   bool has_nextn = false;        // num_nextn_predict_layers may stand behind the last
   bool has_other_tower = false;  // under a wrapper, one that no table describes
   std::string_view root = {};    // in the place of "model.", before "layers.7"
-  bool has_mtp = false;          // mtp.* may stand beside the model; they become layers
+  bool has_mtp = false;          // mtp.* may exist outside the model; they become layers
   std::span<const FamilyVariant> variants = {};  // the first that applies takes its place
   std::string_view norm_groups = {};             // field that counts the groups of kNormGroups
   bool ignores_head_dim = false;                 // no sizes of heads among the common keys

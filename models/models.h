@@ -26,7 +26,7 @@ namespace ckpt {
 const Family* table_of_architecture(std::string_view architecture);
 const Family* table_of_model_type(std::string_view model_type);
 
-// What of a checkpoint decides which of its parameters are looked for, and under which names.
+// Facts of a checkpoint that decide which parameters are expected, and under which names.
 struct ModelForm {
   std::string root = "model.";  // what "model." of the text part's names is here
   bool has_head = true;         // of a class that computes logits
@@ -55,7 +55,7 @@ inline constexpr uint64_t kMaxParametersBeyond = 100'000;
 // All parameters of a model by `rules`; `defaults` is the table of the configuration's class, which
 // is another one when architectures and model_type disagree. `text` is the text part's
 // configuration, `vision` the tower's or nullptr.
-// Fails: kCorrupt, naming the field: it is no whole number; kUnsupported: beyond a limit above.
+// Fails: kCorrupt, naming the field: it is not an integer; kUnsupported: beyond a limit above.
 struct ModelConfigs {
   const Family& rules;
   const Family& defaults;

@@ -19,7 +19,7 @@ std::string_view take(std::string_view& text, char mark) {
   return out;
 }
 
-// What classes put in the place of null where their default is another number.
+// Values that classes use for null where their default is another number.
 constexpr ClassDefault kNullValues[] = {{"num_key_value_heads", "num_attention_heads"},
                                         {"head_dim", "hidden_size/num_attention_heads"}};
 

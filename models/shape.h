@@ -16,14 +16,14 @@ class Fields {
          std::span<const ClassDefault> others = {})
       : config_(config), defaults_(defaults), others_(others) {}
 
-  // What config.json says, else what the model's class fills in.
+  // The value of config.json, else the default of the model's class.
   // Fails: kCorrupt: no whole number of 32 bits, or there is neither.
   Result<uint64_t> count(std::string_view field) const { return count(field, 0); }
   // The same, 0 where nothing says it.
   Result<uint64_t> count_or_zero(std::string_view field) const;
   bool is_true(std::string_view field) const;
   const JsonValue& config() const { return config_; }
-  // What config.json says of it, under either name where it has two; nullptr for nothing or null.
+  // Its value in config.json, under either name where it has two; nullptr if absent or null.
   const JsonValue* said(std::string_view field) const;
 
   // Fails: as count; kUnsupported for products beyond 64 bits.

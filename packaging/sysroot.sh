@@ -7,7 +7,7 @@
 # FOLDER/packages.txt lists name, version and file of each. A folder that has it is left as it is.
 set -eu
 folder=$1 architecture=${2:-arm64}
-# What ckpt links, and the headers that it includes (cmake/install_dependencies.sh).
+# Libraries that ckpt links, and the headers that it includes (cmake/install_dependencies.sh).
 packages="libssl-dev libzstd-dev libyaml-dev libhwy-dev libfmt-dev nlohmann-json3-dev libcli11-dev \
 libexpected-dev libfmt9"
 [ -e "$folder/packages.txt" ] && exit 0

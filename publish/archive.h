@@ -33,7 +33,7 @@ struct TarMember {
   uint64_t size_bytes = 0;
   bool is_folder = false;
 };
-// What stands before a member's content: owner 0, time 0, mode 0644 or 0755, and a pax record only
+// The bytes before a member's content: owner 0, time 0, mode 0644 or 0755, and a pax record only
 // for a name or a size that does not fit. Requires: a valid name.
 std::string render_tar_header(const TarMember& member);
 

@@ -41,7 +41,7 @@ std::optional<std::vector<std::byte>> bytes_of_hex(std::string_view hex) {
   return out;
 }
 
-// nullopt when a digest is no SHA-256.
+// nullopt when a digest is not a SHA-256.
 std::optional<std::string> root_digest(const std::vector<FileDigest>& files) {
   Sha256 root;
   for (const FileDigest& file : files) {
@@ -98,12 +98,12 @@ Result<std::optional<std::vector<std::string>>> parse_ignored(const JsonValue& s
   const JsonValue* ignored = known(serialization, "ignore_paths");
   if (ignored == nullptr) return std::nullopt;
   std::vector<std::string> out;
-  if (!ignored->is_array()) return wrong_statement("ignore_paths is no list");
+  if (!ignored->is_array()) return wrong_statement("ignore_paths is not a list");
   for (const JsonValue& path : *ignored) {
     const auto* text = path.get_ptr<const std::string*>();
     // A list that ignores everything, or reaches outside, would make any folder pass.
     if (text == nullptr || !is_plain_path(*text)) {
-      return wrong_statement("ignore_paths holds what is no path inside the model");
+      return wrong_statement("ignore_paths holds an entry that is not a path inside the model");
     }
     out.push_back(*text);
   }
@@ -171,7 +171,7 @@ Result<Manifest> parse_statement(std::string_view json) {
     return fail(ErrorCode::kCorrupt, "{}: both listed and ignored", file.name);
   }
   const auto root = root_digest(manifest.files);
-  if (!root) return wrong_statement("a digest that is no SHA-256 in lower-case hex");
+  if (!root) return wrong_statement("a digest that is not a SHA-256 in lower-case hex");
   if (*root != subject.second) {
     return fail(ErrorCode::kCorrupt, "root digest {}; the listed files give {}", subject.second,
                 *root);

@@ -14,7 +14,7 @@ Json descriptor(const FileDigest& file, std::string name) {
   return {{"name", std::move(name)}, {"digest", {{"sha256", file.sha256}}}};
 }
 
-// What `tree` says, with its members in their order.
+// The content of `tree`, with its members in their order.
 Json in_order(const JsonText& tree) {
   if (tree.kind() == JsonText::Kind::kToken) return json_scalar(tree.token());
   Json out = tree.is_array() ? Json::array() : Json::object();

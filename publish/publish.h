@@ -43,7 +43,7 @@ Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text);
 std::string render_lfs_pointer(const FileDigest& file);
 
 // ---- OpenSSF model signature -----------------------------------------------------------------
-// What is signed: the files, and what is left out.
+// The signed files, and the paths that are left out.
 struct Manifest {
   std::string model;  // the folder's name; informational
   // Relative paths that may be there unsigned, folders with all that is in them; nullopt: it does
@@ -72,7 +72,7 @@ struct Signer {
   std::string password;         // of an encrypted key
   std::string certificate_pem;  // the signer's, then its issuers'; empty to sign with the key alone
 };
-// Fails: kUnsupported for other kinds of key, by name; kUsage when key and certificate are no pair,
+// Fails: kUnsupported for other kinds of key, by name; kUsage when key and certificate differ,
 // and, as verifying does, where the configuration of OpenSSL has no provider for it.
 Result<Bundle> sign(std::string payload, const Signer& signer);
 
@@ -102,7 +102,7 @@ struct Provenance {
   std::string tool_version;
   std::string time;  // "2026-01-31T12:00:00Z", or empty: no time at all
 };
-// An in-toto statement of SLSA provenance, indented. Fails: kCorrupt: the recipe is no JSON.
+// An in-toto statement of SLSA provenance, indented. Fails: kCorrupt: the recipe is not JSON.
 Result<std::string> render_provenance(const Provenance& provenance);
 
 // git's own files, which no published folder's sums or signature speak of: the paths that

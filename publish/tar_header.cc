@@ -5,7 +5,7 @@
 //   329 device 8 + 8 | 345 prefix 155 | 500 zeros 12
 //
 // Numbers are octal text. A path of more than 100 bytes is cut at a '/' into prefix and name; what
-// fits neither that nor eleven octal digits is said by a pax record in front: "LENGTH key=value\n",
+// fits neither that nor eleven octal digits is in a pax record in front: "LENGTH key=value\n",
 // where LENGTH counts itself.
 #include <algorithm>
 
@@ -80,7 +80,7 @@ std::string render_tar_header(const TarMember& member) {
   }
   std::string out;
   if (!records.empty()) {
-    // Readers that know pax take nothing from this name, others a file beside the folder's.
+    // Readers that know pax take nothing from this name, others a file next to the folder's.
     out = block_of({"", "PaxHeader"}, 'x', records.size());
     out += records;
     out.resize(round_up(out.size(), kTarBlockBytes), '\0');

@@ -1,11 +1,11 @@
-// Reads a tar piece by piece. A header block is drawn in tar_header.cc; beside what is written
-// there:
+// Reads a tar piece by piece. A header block is drawn in tar_header.cc; in addition to what that
+// writes:
 //
 //   type 'x'  pax records for the member that follows      'g'  for all that follow
 //   type 'L'  GNU: the long name of the member that follows
 //   size      GNU: a first byte of 0x80 makes the other eleven a big-endian number
 //
-// The size of a member that is no file or folder says nothing about the bytes behind it, so such a
+// Except for files and folders, the size of a member does not count the bytes behind it, so such a
 // member ends the reading.
 #include <algorithm>
 #include <charconv>
@@ -170,7 +170,7 @@ Status TarReader::remember(const TarMember& member) {
        at = member.name.find('/', at + 1)) {
     const auto parent = is_folder_.find(member.name.substr(0, at));
     if (parent != is_folder_.end() && !parent->second) {
-      return refused(fmt::format("it lies in '{}', which is a file", shown(parent->first)));
+      return refused(fmt::format("it is inside '{}', which is a file", shown(parent->first)));
     }
   }
   const auto inside = is_folder_.lower_bound(member.name + "/");

@@ -114,7 +114,7 @@ Result<std::vector<Frame>> parse_seek_table(std::span<const std::byte> table, ui
   const bool has_checksums = (std::to_integer<unsigned>(footer[4]) & kHasChecksums) != 0;
   if (read_u32(table, 0) != kSkippableMagic ||
       read_u32(table, 4) != table.size() - kSkippableHeaderBytes) {
-    return fail(ErrorCode::kCorrupt, "the seek table is no skippable frame of its size");
+    return fail(ErrorCode::kCorrupt, "the seek table is not a skippable frame of its size");
   }
   std::vector<Frame> frames(read_u32(footer, 0));
   uint64_t all_bytes = table.size();

@@ -23,9 +23,9 @@ template <class Block>
 using DecodeBlocks = void (*)(const Block* in, uint64_t blocks, float* values);
 
 // kWeighted: void (ConstFloatRows, std::span<const float> weights, Block*), or nullptr when the
-// type ignores weights. kSearch: the same type, improves blocks that lie in Block*, for
+// type ignores weights. kSearch: the same type, improves blocks that are in Block*, for
 // ScaleSearch::kBest; or nullptr when there is none. With error feedback, which such a type has
-// too, a column counts as much as its inputs, where nothing else is said of it.
+// too, a column counts as much as its inputs, unless its importance is given.
 template <class Block, EncodeBlocks<Block> kEncode, auto kWeighted, auto kSearch>
 void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
   auto* out = reinterpret_cast<Block*>(parts[0].data());

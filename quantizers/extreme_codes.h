@@ -1,4 +1,4 @@
-// How many codes stand at either end of a codec's codes: values that may have been cut off.
+// How many codes are at either end of a codec's codes: values that may have been cut off.
 //
 //   codes          ends                           types
 //   q of n bits    0 and 2^n - 1                  Q2_K to Q6_K, Q4_0 to Q5_1, IQ4_NL, IQ4_XS

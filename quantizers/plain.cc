@@ -4,7 +4,7 @@
 // f16, bf16, f8_e4m3 and f8_e5m2 round as float_convert.h says; f8_e8m0 is only decoded.
 //
 // Note: finite values may leave f16 (from 65520 on) and bf16 as Inf, so
-// these two have a first_overflow; the f8 formats saturate instead. Element pointers may lie at
+// these two have a first_overflow; the f8 formats saturate instead. Element pointers may be at
 // odd addresses: every access goes through memcpy.
 #include <array>
 #include <bit>
@@ -17,7 +17,7 @@
 namespace ckpt {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "elements are read as they lie in files");
+static_assert(std::endian::native == std::endian::little, "elements in files are little-endian");
 
 template <void (*kConvert)(const float*, uint64_t, std::byte*)>
 void encode_all(ConstFloatRows rows, const EncodeContext&, Parts parts) {
@@ -63,7 +63,7 @@ void decode_bytes(ConstParts parts, FloatRows rows) {
   for (float& value : rows.values) value = table[static_cast<size_t>(*in++)];
 }
 
-// First row with a 16-bit element whose exponent bits are all ones. A row is looked at to its end,
+// First row with a 16-bit element whose exponent bits are all ones. A row is read to its end,
 // since a loop without an exit is done in vectors.
 template <uint16_t kExponent>
 uint64_t first_nonfinite_row(ConstParts parts, uint64_t rows, uint64_t row_values) {

@@ -1,7 +1,7 @@
 // Conversions between floats and the 16- and 8-bit floating-point formats, for many numbers.
 //
 // Each gives, bit for bit, what the function of float_convert.h gives for every number; that header
-// is the specification. Elements may lie at odd addresses.
+// is the specification. Elements may be at odd addresses.
 // Note: nothing here checks for numbers that leave the format; see there.
 #pragma once
 

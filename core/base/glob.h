@@ -25,7 +25,7 @@ class Glob {
   explicit Glob(std::string_view pattern);
 
   bool matches(std::string_view name) const;
-  // What must be in any name that matches, in order: the literal pieces. They point into this.
+  // The literal pieces, which every matching name contains in order. They point into this.
   std::vector<std::string_view> pieces() const;
 
  private:

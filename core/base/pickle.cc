@@ -142,7 +142,7 @@ class PickleMachine {
     CKPT_ASSIGN(const NodeIndex module, pop());
     // A name of names of names would double with every opcode.
     for (const NodeIndex part : {module, name}) {
-      if (out_.nodes_[part].kind != Kind::kText) return bad("a name that is no text");
+      if (out_.nodes_[part].kind != Kind::kText) return bad("a name that is not a text");
     }
     std::string text = out_.nodes_[module].text + " " + out_.nodes_[name].text;
     push(Kind::kName).text = std::move(text);

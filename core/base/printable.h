@@ -8,7 +8,7 @@
 //   ends (U+2028, 2029)
 //
 // Such a text does not only look odd. ESC begins commands to the terminal, a carriage return writes
-// over what stands there, and marks of direction show a name other than the one that is there.
+// over existing text, and bidirectional marks show a name other than the real one.
 #pragma once
 
 #include <string>

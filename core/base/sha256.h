@@ -11,10 +11,10 @@
 
 namespace ckpt {
 
-// How far a hash has come, so that another run can go on with it.
+// The state of an unfinished hash, so that another run can continue it.
 //
 //   text   64 hex digits: the eight words; then two for each of the last size_bytes % 64 bytes,
-//          which are no whole block yet
+//          which do not fill a block yet
 struct Sha256State {
   uint64_t size_bytes = 0;  // hashed
   std::string text;

@@ -25,7 +25,7 @@ bool take_number(std::string_view& line, T& number, int base = 10) {
   return error == std::errc() && end == word.data() + word.size() && !word.empty();
 }
 
-// True when `word` stands in `list`, words between spaces.
+// True when `list`, words between spaces, contains `word`.
 bool has_word(std::string_view list, std::string_view word);
 bool ends_with_any(std::string_view text, std::span<const std::string_view> endings);
 // ASCII letters alone change.

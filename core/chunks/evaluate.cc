@@ -27,7 +27,7 @@ class Rows {
     const bool is_other = !tensor_.is_stored() && (tensor_.recoded().block_amax != nullptr ||
                                                    tensor_.recoded().repack != nullptr);
     if (can_decode && !is_other) return {};
-    return fail(ErrorCode::kUnsupported, "tensor '{}': values of type {} cannot be looked at",
+    return fail(ErrorCode::kUnsupported, "tensor '{}': values of type {} cannot be read",
                 tensor_.name, tensor_.codec->name);
   }
   // Rows that are read together; `least_rows` of them do where the first of a band are among them.
@@ -102,7 +102,7 @@ struct RowRange {
   uint64_t first, count;
 };
 
-// Rows of a band, and the fewest of its first rows that can be looked at without the others.
+// Rows of a band, and the fewest of its first rows that can be read without the others.
 struct Band {
   uint64_t rows, least;
 };
@@ -134,7 +134,7 @@ std::vector<RowRange> choose_rows(const Tensor& tensor, Band of, uint64_t limit_
   return out;
 }
 
-// Statistics of the rows that will be looked at, for a tensor that does not know its own; of as
+// Statistics of the rows that will be read, for a tensor that does not know its own; of as
 // many of those that share them.
 Status set_sample_stats(const Tensor& tensor, Rows& rows, const std::vector<RowRange>& ranges) {
   if (tensor.is_stored() || !tensor.codec->needs_stats) return {};

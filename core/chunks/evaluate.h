@@ -4,7 +4,7 @@
 //   Stored     bytes ─ decode ─▶ values
 //   Recoded    bytes ─ decode, operations, encode with its codec, decode ─▶ values
 //
-// Memory and time are bounded: of a large tensor whole bands of rows are looked at, evenly spread.
+// Memory and time are bounded: of a large tensor, evenly spread bands of rows are read.
 // A figure over a sample is an estimate, and the statistics that a codec needs of a whole tensor
 // are those of the sample where the tensor does not bring them along.
 #pragma once

@@ -13,7 +13,7 @@ namespace {
 
 // Floats of one strip: what is decoded stays in the second-level cache until it is encoded.
 constexpr uint64_t kStripValues = 32 << 10;
-// Rows that vectors of any machine hold beside each other, from column to column.
+// Rows that vectors of any machine hold next to each other, from column to column.
 constexpr uint64_t kFeedbackRows = 16;
 
 bool is_flat(const Codec& codec) {

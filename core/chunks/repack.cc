@@ -117,7 +117,7 @@ Result<Tensor> repack(Tensor tensor, const Codec& codec) {
   for (const ValueOp& op : recoded.ops) {
     if (has_block_bytes(from) && moves_whole_blocks(op, from.block_values)) continue;
     return fail(ErrorCode::kUnsupported,
-                "{}: columns change places in runs that are no whole blocks of {} values, which "
+                "{}: columns change places in runs that are not whole blocks of {} values, which "
                 "{} could only do by rounding again",
                 place, from.block_values, from.name);
   }

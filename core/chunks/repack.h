@@ -3,7 +3,7 @@
 //
 //   parts of `from` ── whole blocks change columns ──▶ Repack::move ──▶ parts of my codec
 //
-// The blocks of `from` move before they are packed anew, so a permutation needs whole blocks of
+// The blocks of `from` move before they are packed again, so a permutation needs whole blocks of
 // `from`, however large those of the target are.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What scans have found, for the tasks that wait for it. Thread-safe.
+// Results of scans, for the tasks that wait for them. Thread-safe.
 #pragma once
 
 #include <condition_variable>

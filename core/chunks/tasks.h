@@ -84,7 +84,7 @@ Jobs cut(const Plan& plan, const Cut& how);
 // The magnitudes that the blocks of a kRecode task are scaled by; empty where the job has none.
 Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task);
 
-// What a task writes, one run a part; nothing for a scan.
+// The runs that a task writes, one a part; nothing for a scan.
 std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task);
 
 }  // namespace ckpt

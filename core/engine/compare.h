@@ -14,7 +14,7 @@
 namespace ckpt {
 
 // True when both hold the same bytes in every part. Codecs and shapes must agree. Both Stored.
-// `advanced` is told the bytes of each step, of one side; its error ends the comparison.
+// `advanced` receives the bytes of each step, of one side; its error ends the comparison.
 Result<bool> same_bytes(const Tensor& a, const Tensor& b,
                         const std::function<Status(uint64_t)>& advanced = {});
 
@@ -22,7 +22,7 @@ Result<bool> same_bytes(const Tensor& a, const Tensor& b,
 // lowest index is returned.
 Status for_each_parallel(size_t count, unsigned threads, const std::function<Status(size_t)>& job);
 
-// SHA-256 of a whole file, lower-case hex. `advanced` is told the bytes of each step, from the
+// SHA-256 of a whole file, lower-case hex. `advanced` receives the bytes of each step, from the
 // calling thread. Fails: kIo; kInterrupted when `interrupted` turns true.
 Result<std::string> hash_file(const std::filesystem::path& path,
                               const std::atomic<bool>* interrupted = nullptr,

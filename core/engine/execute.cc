@@ -176,7 +176,7 @@ Status Engine::copy_file(const Task& task, Worker& worker) {
   return writer(task, task.file).put(std::move(piece));
 }
 
-// What tasks read of a Stored tensor: the bytes of each part for some rows.
+// Input of tasks from a Stored tensor: the bytes of each part for some rows.
 Result<Engine::Source> Engine::load(const Stored& stored, const Task& task, Worker& worker) {
   const std::span<const PartRule> rules = stored.tensor.codec->parts;
   std::vector<GatherBuffers>& memory = buffers(worker, rules.size(), stored.is_scanned);
@@ -336,7 +336,7 @@ Status Engine::open() {
     CKPT_ASSIGN(resume_, Resume::begin(plan_, options_));
   }
   const Leftovers leftovers = resume_ != nullptr ? resume_->leftovers() : Leftovers::kRemove;
-  // What an earlier run was about to name may have its name already.
+  // An output that an earlier run was about to rename may have its final name already.
   const bool force = options_.force || leftovers == Leftovers::kPublish;
   const FileMode mode{leftovers == Leftovers::kKeep, !is_share(), options_.interrupted};
   return files_.open(force, leftovers, mode);
@@ -406,8 +406,8 @@ Failure Engine::ended_by(Error error) {
   if (resume_ == nullptr || !may_pass || !resume_->keep()) return Failure(std::move(error));
   files_.keep();
   if (error.code == ErrorCode::kIo || error.code == ErrorCode::kInterrupted) {
-    error.hint += fmt::format("{}rerun the same command to resume",
-                              error.hint.empty() ? "" : "; then ");
+    error.hint +=
+        fmt::format("{}rerun the same command to resume", error.hint.empty() ? "" : "; then ");
   }
   return Failure(std::move(error));
 }

@@ -85,7 +85,7 @@ Result<Standing> standing_of(const Plan& plan, const ExecuteOptions& options) {
   return out;
 }
 
-// Of an output beside the first: it says no more than which plan it is of.
+// For outputs after the first: it only names the plan.
 void remove_ledger(const fs::path& path, std::string_view plan_sha256) {
   std::error_code error;
   if (!fs::exists(path, error)) return;  // opening would make it
@@ -96,7 +96,7 @@ void remove_ledger(const fs::path& path, std::string_view plan_sha256) {
   if (ledger->was_empty() || is_of_plan) ledger->remove();
 }
 
-// What a program leaves that began while another gave the final names: partial files that nobody
+// Leftovers of a program that started while another renamed the outputs: partial files that nobody
 // needs, and ledgers of them.
 void remove_leftovers(const Plan& plan, const ExecuteOptions& options) {
   const auto digest = digest_of(plan, options);
@@ -106,7 +106,7 @@ void remove_leftovers(const Plan& plan, const ExecuteOptions& options) {
   std::error_code error;
   for (const FoundLedger& ledger : *ledgers) {
     if (ledger.share_count > 0) continue;
-    // Its owner is about to do this. Opened all the same, it would be made anew where it is gone.
+    // Its owner is about to do this. Opening it would recreate it if it was removed.
     if (!ledger.is_ours) return;
     auto whole = Ledger::open(ledger.path);
     if (!whole) return;

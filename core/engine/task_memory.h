@@ -28,7 +28,7 @@ uint64_t resident_bytes();
 // Floats of a task, for so many threads.
 uint64_t chunk_bytes(const MemoryShares& shares, unsigned threads, uint64_t wanted_bytes);
 
-// What is read, floats of a strip and what is written, about and rather more.
+// Bytes read, floats of a strip and bytes written: an estimate, rather too high.
 uint64_t task_bytes(const Jobs& jobs, const Task& task);
 
 // Gives out tasks in their order, each when those at work leave room for it; one always may work.

@@ -41,7 +41,7 @@ class ChunkProgress {
 
 }  // namespace
 
-// What a thread needs for one chunk after the other.
+// Buffers that a thread reuses from chunk to chunk.
 struct ValueChunks::Scratch {
   std::vector<GatherBuffers> buffers;
   RecodeScratch recode;

@@ -26,7 +26,7 @@
 
 namespace ckpt {
 
-// What is known of one of the two tensors alone.
+// Figures of one of the two tensors.
 struct ValueSide {
   double sum_squares = 0;
   uint64_t nonfinite = 0;       // values that are NaN or Inf

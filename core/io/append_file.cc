@@ -48,7 +48,7 @@ Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
   const fs::file_status found = fs::symlink_status(path, error);
   if (fs::exists(found) && found.type() != fs::file_type::regular) {
     return fail_with_hint(ErrorCode::kUsage, "another name",
-                          "{}: exists and is no file of its own; expected a new file",
+                          "{}: exists and is not a separate file; expected a new file",
                           path.string());
   }
   if (fs::exists(found) && !force) {

@@ -14,7 +14,7 @@ namespace ckpt {
 
 class AppendFile {
  public:
-  // Makes ".ckpt-NAME.partial" beside it, in place of a stale one. Fails: kUsage when `path` exists
+  // Makes ".ckpt-NAME.partial" next to it, replacing a stale one. Fails: kUsage when `path` exists
   // and `force` is not set, or there is no folder to write into; kIo.
   static Result<AppendFile> create(const std::filesystem::path& path, bool force);
   AppendFile(AppendFile&& other) noexcept;

@@ -2,8 +2,8 @@
 // encoded, and sources that several outputs are made from. Direct I/O leaves nothing in the page
 // cache, so without it a second reading would go to the disk. Thread-safe.
 //
-// What is read twice in one order is kept until its second reading, and when there is no room, what
-// comes next is not: it is needed last. Else the longest unused goes first.
+// Blocks that are read twice in one order are kept until the second reading. Without room, the block
+// that comes next is not kept: it is needed last. Else the longest unused goes first.
 #pragma once
 
 #include <condition_variable>

@@ -95,7 +95,7 @@ class PooledArray {
   std::span<T> values_;
 };
 
-// Bytes that will lie at `offset_bytes` of a file, in memory that is aligned as the file is: the
+// Bytes that will be at `offset_bytes` of a file, in memory that is aligned as the file is: the
 // address and the offset agree modulo kPageBytes, so that whole pages can be written directly.
 struct Piece {
   AlignedBuffer buffer;

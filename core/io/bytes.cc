@@ -119,7 +119,7 @@ bool File::read_direct(const Descriptor& file, uint64_t offset_bytes, std::byte*
   return true;
 }
 
-// What the page cache holds is copied from there; what it does not is read around it, so that a
+// Bytes in the page cache are copied from there; others are read past it, so that a
 // model larger than memory neither fills the cache nor pays for a copy.
 Result<std::span<const std::byte>> File::fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                                AlignedBuffer& scratch) const {

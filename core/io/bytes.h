@@ -34,12 +34,12 @@ class ByteSource {
   // used again. Fails as read() does.
   virtual Result<std::span<const std::byte>> fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                                    AlignedBuffer& scratch) const;
-  // Memory that read() takes beside `out` for so many bytes, about.
+  // Memory that read() takes in addition to `out` for so many bytes, about.
   virtual uint64_t scratch_bytes(uint64_t /*size_bytes*/) const { return 0; }
-  // What the file was to the system when it was opened; nullptr for what is no file.
+  // Identity of the file when it was opened; nullptr for sources other than files.
   virtual const FileState* file_state() const { return nullptr; }
-  // What computes the bytes of others (core/model/computed_source.h); nullptr where they lie as
-  // they are.
+  // The source that computes bytes from others (core/model/computed_source.h); nullptr if they
+  // are stored.
   virtual const ComputedSource* computed() const { return nullptr; }
 };
 

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kWindowBytes = 64 << 10;
 constexpr char kHint[] = "downloading it again";
 
-static_assert(std::endian::native == std::endian::little, "numbers are read as they lie in a file");
+static_assert(std::endian::native == std::endian::little, "files are little-endian");
 
 }  // namespace
 

@@ -61,7 +61,7 @@ Result<struct stat> status_of(const Descriptor& file) {
   return fail(ErrorCode::kIo, "{}", std::strerror(errno));
 }
 
-// Opened, not only looked at: a file system in the network then asks its server.
+// Opened, not only stat: a network file system then asks its server.
 Status check_unchanged(const std::filesystem::path& path, const FileState& before) {
   int descriptor = -1;
   do {

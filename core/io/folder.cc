@@ -76,7 +76,7 @@ Failure write_failure(const fs::path& path, int error, const std::string& size) 
                           static_cast<uint64_t>(space.f_bavail) * space.f_frsize);
   }
   if (error == EDQUOT) {
-    return fail_with_hint(ErrorCode::kIo, "another place, or remove files of yours",
+    return fail_with_hint(ErrorCode::kIo, "another place, or remove some of your files",
                           "{}: this user's disk quota is used up; {}", path.string(), size);
   }
   if (error == EFBIG) {
@@ -148,7 +148,7 @@ Result<bool> is_there(const fs::path& path, Links links) {
   const bool follows = links == Links::kFollow;
   if ((follows ? ::stat : ::lstat)(path.c_str(), &status) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
-  return io_failure(path, "cannot be looked at", errno);
+  return io_failure(path, "cannot be examined", errno);
 }
 
 fs::path parent_of(const fs::path& path) {
@@ -162,7 +162,7 @@ Status check_parent(const fs::path& path) {
   if (::stat(parent.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return {};
   } else if (errno != ENOENT && errno != ENOTDIR) {
-    return io_failure(path, "its folder cannot be looked at", errno);
+    return io_failure(path, "its folder cannot be examined", errno);
   }
   return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", shell_path(parent.string())),
                         "{}: there is no such folder to write into", parent.string());

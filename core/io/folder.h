@@ -1,4 +1,4 @@
-// What lies in a folder, and small files written so that a reader sees the old or the new content.
+// Lists folders, and writes small files so that a reader sees the old or the new content.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ Failure io_failure(const std::filesystem::path& path, const char* doing, int err
                    const char* hint_if_denied = "");
 
 // kIo: bytes could not be written to `path`. A full disk, a quota and a limit on the size of files
-// are told with what there is of it; `size` says how far the file is, or what it needs.
+// are reported with the space that is left; `size` says how far the file is, or what it needs.
 Failure write_failure(const std::filesystem::path& path, int error, const std::string& size);
 
 // Requires that `size_bytes` more fit on the disk that `path` is on, or will be on. Fails: kIo, as
@@ -32,13 +32,13 @@ struct FolderEntry {
   std::string target = {};  // of a link, as it is written
 };
 
-// Everything under `folder` that is no folder, sorted by the bytes of the path; links are not
+// Everything under `folder` except folders, sorted by the bytes of the path; links are not
 // followed. Paths in `ignored` are left out, folders with all that is in them. Fails: kIo;
 // kUnsupported above a million entries.
 Result<std::vector<FolderEntry>> list_folder(const std::filesystem::path& folder,
                                              const std::vector<std::string>& ignored);
 
-// True when `path` is one of `ignored` or lies in one of them.
+// True when `path` is one of `ignored` or inside one of them.
 bool is_ignored(std::string_view path, const std::vector<std::string>& ignored);
 
 // Whether there is anything of this name (kKeep: be it a link to nowhere). Fails: kIo, where that
@@ -49,16 +49,16 @@ Result<bool> is_there(const std::filesystem::path& path, Links links = Links::kK
 // The folder that `path` is in; "." where it names none.
 std::filesystem::path parent_of(const std::filesystem::path& path);
 // Requires a folder to write `path` into. Fails: kUsage when there is none; kIo when that cannot be
-// told: a disk that fails is no folder that is missing.
+// determined: a failing disk is not a missing folder.
 Status check_parent(const std::filesystem::path& path);
 
-// Whether `path` is a folder. One that was is taken for one in the whole run: a disk that fails for
+// Whether `path` is a folder. One that was counts as one in the entire run: a disk that fails for
 // a moment must not turn it into a file between two steps of a patch.
 bool is_folder(const std::filesystem::path& path);
 
 // The name under which replace_file() writes `name`; a killed run leaves it there.
 std::string temporary_name(std::string_view name);
-// Writes `content` beside `path` under a temporary name, syncs it and renames it over `path`; mode
+// Writes `content` next to `path` under a temporary name, syncs it and renames it over `path`; mode
 // and owner are those of the file before it, or of a new output (core/io/ownership.h). Fails: kIo;
 // then `path` is as it was.
 Status replace_file(const std::filesystem::path& path, std::string_view content);
@@ -67,8 +67,8 @@ Status replace_file(const std::filesystem::path& path, std::string_view content)
 // it was removed. 0 where the file system does not say.
 uint64_t birth_ns(const std::filesystem::path& path);
 
-// The SHA-256 of a file, remembered in an extended attribute beside its size, modification time and
-// inode, and used while these agree. Forgetting is no error: many file systems have no attributes.
+// The SHA-256 of a file, stored in an extended attribute with its size, modification time and
+// inode, and used while these agree. It may be lost: many file systems have no attributes.
 // A digest counts only where nobody else may write to the file and its folder, and both are ours.
 void remember_digest(const std::filesystem::path& path, std::string_view sha256);
 std::optional<std::string> remembered_digest(const std::filesystem::path& path);

@@ -25,7 +25,7 @@ class OpenOnDemand {
     Descriptor plain;
     Descriptor direct;  // the same file opened for direct I/O; may be closed
   };
-  using Lease = std::shared_ptr<const Opened>;  // stays open as long as somebody has it
+  using Lease = std::shared_ptr<const Opened>;  // stays open as long as somebody holds it
   using Open = std::function<Result<Opened>()>;
 
   // `again` opens the same file once more.

@@ -40,8 +40,7 @@ Failure OpenFolder::failure(const std::string& name, const char* doing, int erro
   const std::string shown = name.empty() ? folder.string() : (path_ / name).string();
   // A link at the last step, or at one before it; or one that was swapped in just now.
   if (error == ELOOP || error == EXDEV) {
-    return fail(ErrorCode::kCorrupt, "{}: a link stands there or above it; links are not followed",
-                shown);
+    return fail(ErrorCode::kCorrupt, "{}: a link is in the way; links are not followed", shown);
   }
   const char* hint = error == EACCES || error == EROFS || error == EPERM
                          ? "another OUT, in a folder that you may write to"
@@ -100,7 +99,7 @@ Result<Descriptor> OpenFolder::open_file(const std::string& name, int flags) con
   CKPT_ASSIGN(Descriptor file, resolve(name, flags | O_CLOEXEC));
   if ((flags & O_CREAT) == 0 || (flags & O_EXCL) != 0) return file;
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return failure(name, "cannot be looked at", errno);
+  if (::fstat(file.get(), &status) != 0) return failure(name, "cannot be examined", errno);
   CKPT_TRY(require_ours(path_ / name, status, Guard::kOwnerAndMode));
   return file;
 }
@@ -142,7 +141,7 @@ Result<OpenFolder> OpenFolder::open_private(const std::string& name) const {
   if (!is_new) CKPT_TRY(require_ours(path_ / name, Guard::kOwnerAndMode));
   CKPT_ASSIGN(Descriptor folder, resolve(name, kFolderFlags));
   struct stat status {};
-  if (::fstat(folder.get(), &status) != 0) return failure(name, "cannot be looked at", errno);
+  if (::fstat(folder.get(), &status) != 0) return failure(name, "cannot be examined", errno);
   CKPT_TRY(require_ours(path_ / name, status, Guard::kOwnerAndMode));
   return OpenFolder(path_ / name, std::move(folder), resolver_);
 }
@@ -171,7 +170,7 @@ Status OpenFolder::give_attributes(const std::string& name, const std::string& t
   struct stat status {};
   const bool is_there =
       ::fstatat(place.folder.get(), place.last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-  if (!is_there && errno != ENOENT) return failure(name, "cannot be looked at", errno);
+  if (!is_there && errno != ENOENT) return failure(name, "cannot be examined", errno);
   CKPT_ASSIGN(const Descriptor file, look(to));
   if (is_there && S_ISREG(status.st_mode)) {
     CKPT_ASSIGN(const Descriptor old, look(name));
@@ -236,7 +235,7 @@ Result<bool> OpenFolder::has(const std::string& name) const {
     return true;
   }
   if (errno == ENOENT) return false;
-  return failure(name, "cannot be looked at", errno);
+  return failure(name, "cannot be examined", errno);
 }
 
 Status OpenFolder::sync(const std::string& name) const {

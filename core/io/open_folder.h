@@ -24,7 +24,7 @@ enum class Resolver : uint8_t { kKernel, kSteps };  // kSteps is what kKernel fa
 
 class OpenFolder {
  public:
-  // An existing folder; a link to one counts, unless `is_ours`: what this program made is no link.
+  // An existing folder; a link to one counts, unless `is_ours`: this program creates no links.
   // Fails: kIo.
   static Result<OpenFolder> open(const std::filesystem::path& path, bool is_ours = false,
                                  Resolver resolver = Resolver::kKernel);
@@ -42,11 +42,11 @@ class OpenFolder {
   // A folder that nobody else may enter, made here, or ours and found here. Fails: kUsage for one
   // that is another user's, or that others may write to.
   Result<OpenFolder> open_private(const std::string& name) const;
-  // What a file or folder gets that becomes an output (empty: this folder itself): the mode first,
+  // Attributes of a file or folder that becomes an output (empty: this folder): the mode first,
   // and, once it has its name, the owner of the folder `like`, where the program runs as root.
   Status publish_mode(const std::string& name) const;
   Status publish_owner(const std::string& name, const OpenFolder& like) const;
-  // What the file `name` has besides its bytes goes to the file `to`, which is about to take its
+  // Copies all but the bytes from the file `name` to the file `to`, which is about to take its
   // place; where there is no such file, `to` becomes an output of this folder.
   Status give_attributes(const std::string& name, const std::string& to) const;
   // Replaces what has the name `to`, or refuses where `may_replace` is false (and the file system
@@ -70,10 +70,10 @@ class OpenFolder {
   OpenFolder(std::filesystem::path path, Descriptor descriptor, Resolver resolver)
       : path_(std::move(path)), descriptor_(std::move(descriptor)), resolver_(resolver) {}
   Result<Descriptor> resolve(const std::string& name, int flags) const;
-  // To be looked at, not read; empty: this folder.
+  // To be examined, not read; empty: this folder.
   Result<Descriptor> look(const std::string& name) const;
   int resolve_by_steps(const std::string& name, int flags) const;
-  // The folder that `name` lies in, and its last step.
+  // The folder that contains `name`, and its last component.
   struct Place {
     Descriptor folder;
     std::string last;

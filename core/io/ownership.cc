@@ -105,7 +105,7 @@ Status require_ours(const fs::path& path, Guard guard) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) return require_ours(path, status, guard);
   if (errno == ENOENT || errno == ENOTDIR) return {};
-  return io_failure(path, "cannot be looked at", errno);
+  return io_failure(path, "cannot be examined", errno);
 }
 
 void give_new_mode(int descriptor) {

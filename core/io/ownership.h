@@ -28,12 +28,12 @@ Status require_ours(const std::filesystem::path& path, const struct stat& status
 // The same of whatever has this name now; nothing there is fine. Fails also: kIo.
 Status require_ours(const std::filesystem::path& path, Guard guard);
 
-// Best effort, as are the two below: a file system without modes or owners is no reason to lose a
+// Best effort, as are the two below: a file system without modes or owners must not cost a
 // result. A file that has a second name stays as it is.
 void give_new_mode(int descriptor);
 // As root, the owner of the folder `parent`.
 void give_owner_of(int parent, int descriptor);
-// What the file `descriptor` keeps of the one whose place it takes. Where the group cannot be kept,
+// Attributes that the file `descriptor` takes from the one it replaces. Without right to the group,
 // the new one gets no more than all others have.
 void keep_attributes(int old, int descriptor);
 

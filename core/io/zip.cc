@@ -91,7 +91,7 @@ Result<ZipDirectory> find_zip_directory(const ByteSource& source) {
   return not_in_zip(source, source.size_bytes(), "end of the directory");
 }
 
-// Numbers that do not fit 32 bits stand in an extra field, those alone and in this order.
+// Numbers that do not fit 32 bits are in an extra field, only those and in this order.
 void read_zip64_extra(const ZipBytes& bytes, uint64_t at, uint64_t end,
                       const std::array<uint64_t*, 3>& numbers) {
   while (at + 4 <= end) {

@@ -114,7 +114,7 @@ JsonValue JsonText::value() const {
 struct JsonText::Layout {
   JsonStyle style;
   bool keep_lines;
-  bool one_line;  // what this stands in is on one
+  bool one_line;  // the enclosing value is on one
 };
 
 std::string JsonText::dump(uint32_t indent) const {

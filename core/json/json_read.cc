@@ -45,7 +45,7 @@ class ValueBuilder final : public JsonSink {
   };
   // By key, equal ones by their order in the text.
   struct SortKey {
-    uint64_t first;  // bytes of the key, so that most are told apart without looking it up
+    uint64_t first;  // bytes of the key, which distinguish most keys without a lookup
     std::string* key;
     JsonValue* value;
 

@@ -26,11 +26,11 @@ Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,
 // where 64 bits hold them, all others doubles, infinite where they are too large for one.
 JsonValue json_scalar(std::string_view spelling);
 
-// Member `key` of an object; nullptr when it is absent or `json` is no object. May be null's.
+// Member `key` of an object; nullptr when it is absent or `json` is not an object. May be null's.
 const JsonValue* member(const JsonValue& json, std::string_view key);
 // The same, but nullptr for null too.
 const JsonValue* known(const JsonValue& json, std::string_view key);
-// Text of member `key`, nullptr when it is no text.
+// Text of member `key`, nullptr when it is not a text.
 const std::string* text_of(const JsonValue& json, std::string_view key);
 // A whole number >= 0, also one written as 4.0; nullopt for all else.
 std::optional<uint64_t> whole(const JsonValue& json);

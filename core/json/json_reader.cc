@@ -196,7 +196,7 @@ class Scanner {
   std::optional<JsonFault> fault_;
 };
 
-// What stands at the fault: a character, or a byte that is none.
+// Describes the position of the fault: a character, or a byte that is not one.
 std::string found_at(std::string_view text, size_t at) {
   if (text.substr(at).starts_with("\xEF\xBB\xBF")) return "a byte order mark";
   const size_t size = utf8_size(text.substr(at));

@@ -16,7 +16,7 @@ namespace ckpt {
 
 inline constexpr uint32_t kMaxJsonDepth = 128;  // brackets inside each other
 
-// What takes the events. Spellings are views into the text; a function that returns false ends the
+// Receives the events. Spellings are views into the text; a function that returns false ends the
 // run.
 class JsonSink {
  public:
@@ -51,7 +51,7 @@ inline Failure not_json(const JsonFault& fault, std::string_view text) {
 // The same for JSON inside a binary file, where `start_byte` is the place of its first byte.
 Failure not_json_at_byte(const JsonFault& fault, std::string_view text, uint64_t start_byte);
 
-// What JSON allows between its words.
+// White space that JSON allows between its words.
 inline bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 }  // namespace ckpt

@@ -15,7 +15,7 @@ enum class JsonEscape { kSerde, kPython };
 void append_json_text(std::string& out, std::string_view text, JsonEscape style);
 std::string json_quoted(std::string_view text, JsonEscape style);
 
-// What a string with its quotes says. Requires: it is one that the reader takes.
+// The text of a quoted string. Requires: the reader accepts it.
 std::string json_unquoted(std::string_view spelling);
 
 }  // namespace ckpt

@@ -194,7 +194,7 @@ Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape) {
   for (const PartRule& rule : tensor.codec->parts) {
     const bool flat = rule.tile_rows == 1 && rule.tile_values == tensor.codec->block_values;
     if (tensor.row_values() != old_row && !flat) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': rows of {} cannot be cut anew in {}",
+      return fail(ErrorCode::kUnsupported, "tensor '{}': rows of {} cannot be cut again in {}",
                   tensor.name, old_row, tensor.codec->name);
     }
   }

@@ -77,9 +77,8 @@ struct Recoded {
   std::shared_ptr<const Tensor> block_amax = nullptr;  // one plain float for each block of the
                                                        // codec, Stored; may be null
   const Repack* repack = nullptr;  // set: no floats; ops are PermuteColumns of whole blocks
-  std::shared_ptr<const Tensor> moments =
-      nullptr;                // second moments of what the columns are
-                              // multiplied with (core/chunks/error_feedback.h)
+  std::shared_ptr<const Tensor> moments = nullptr;  // second moments of what the columns are
+      // multiplied with (core/chunks/error_feedback.h)
   uint64_t exact_blocks = 0;  // of `from`: known to keep their values, where `repack` is not set
   // Of values that were rounded before, sampled: squared error, as a part of the squares.
   std::optional<double> second_error = {};
@@ -103,7 +102,7 @@ struct Tensor {
   uint64_t row_values() const { return shape.empty() ? 1 : shape.back(); }
   uint64_t rows() const;  // product of all axes but the last; 1 for rank 0 and 1
   uint64_t values() const { return rows() * row_values(); }
-  bool has_scales() const { return codec->parts.size() > 1; }  // codes with scales beside them
+  bool has_scales() const { return codec->parts.size() > 1; }  // codes with separate scales
   bool is_plain_float() const { return !has_scales() && is_float(codec->parts[0].dtype); }
   bool is_stored() const { return std::holds_alternative<Stored>(origin); }
   const Stored& stored() const { return std::get<Stored>(origin); }
@@ -114,8 +113,8 @@ struct Tensor {
 uint64_t part_size_bytes(const Tensor& tensor, size_t part);
 uint64_t size_bytes(const Tensor& tensor);
 
-// Says why `shape` cannot be stored with `codec`: a product that overflows, a row that is no whole
-// number of blocks, too many dimensions. Must pass before any of the functions below are called.
+// Says why `shape` cannot be stored with `codec`: a product that overflows, a row that is not made of
+// entire blocks, too many dimensions. Must pass before any of the functions below are called.
 Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec);
 
 // ---- the only editors of slices --------------------------------------------------------------
@@ -175,7 +174,7 @@ struct Checkpoint {
   std::vector<Document> documents;
 
   const Tensor* find_tensor(std::string_view name) const;  // linear
-  // The first that is stored as codes with scales beside them; nullptr when there is none.
+  // The first that is stored as codes with separate scales; nullptr when there is none.
   const Tensor* first_with_scales() const;
   bool is_projector() const;  // a GGUF of vision and audio towers alone (general.type "mmproj")
   bool has_head() const;      // else the embeddings, which it is tied to, or none

@@ -41,7 +41,7 @@ struct ConstFloatRows {
 using Parts = std::span<const std::span<std::byte>>;
 using ConstParts = std::span<const std::span<const std::byte>>;
 
-// What must be known of a whole tensor before its first row can be encoded. Combines exactly in
+// Facts about an entire tensor that encoding its first row needs. Combines exactly in
 // any order, so that a tensor may be scanned in pieces.
 struct Stats {
   float amax = 0;      // largest magnitude, non-finite values left out
@@ -52,7 +52,7 @@ void combine(Stats& into, const Stats& other);
 // How a codec that has a choice encodes; the default is what the reference program does.
 enum class ScaleSearch : uint8_t {
   kNone,         // scales from the largest magnitude, as the reference
-  kFourOverSix,  // NVFP4: each block scaled to 6 or to 4, whichever errs less
+  kFourOverSix,  // NVFP4: each block scaled to 6 or to 4, whichever has the lower error
   kSweep,        // NVFP4: best of all E4M3 block scales
   kBest,         // the best this program has, whatever the codec
 };
@@ -72,7 +72,7 @@ struct ErrorFeedback {
   std::vector<float> weights;  // mean square of what each column is multiplied with
 };
 
-// What encode() may use beside the rows.
+// Input of encode() in addition to the rows.
 struct EncodeContext {
   Stats stats;                            // set when the codec needs_stats
   std::span<const float> column_weights;  // importance of each value of a row; empty = none
@@ -92,12 +92,12 @@ struct Repack {
   // Index of the first row that holds what `refused` says, or `rows`; all rows are moved anyway.
   uint64_t (*move)(ConstParts from, uint64_t rows, uint64_t row_values, Parts to);
   std::string_view refused;  // "a block scale that is NaN"
-  // What to do about such a row. Empty: it holds no finite number, and who asks for it may have it
+  // Advice about such a row. Empty: it holds no finite number, and callers may have it
   // moved as it is.
   std::string_view advice = {};
 };
 
-// What the numbers of a codec are, however its parts are named and shaped. One a quantization of
+// The kind of a codec's numbers, however its parts are named and shaped. One a quantization of
 // checkpoints; plain numbers and ggml's blocks are known by their dtype.
 enum class Scheme : uint8_t {
   kPlain,
@@ -137,7 +137,7 @@ struct Codec {
   // Decodes whole bands, see decodes_any_rows; null: cannot be decoded (integers, types that are
   // only copied).
   void (*decode)(ConstParts, FloatRows) = nullptr;
-  // Shortcuts for values that lie in memory as plain bf16: what scan and encode would do with them
+  // Shortcuts for values that are plain bf16 in memory: the results of scan and encode for them
   // decoded, in one pass. False, with no use in what was done, when an Inf or NaN is among them, or
   // for what the codec only does with floats; first_overflow is asked afterwards. Null: none.
   bool (*scan_bf16)(std::span<const std::byte>, Stats&) = nullptr;
@@ -161,7 +161,7 @@ inline bool is_fp8(Scheme scheme) {
   return scheme == Scheme::kFp8Tensor || scheme == Scheme::kFp8Channel ||
          scheme == Scheme::kFp8Block;
 }
-// What a codec of plain numbers or of ggml's blocks stores; nullopt for codecs of several parts.
+// The dtype stored by a codec of plain numbers or ggml's blocks; nullopt for several parts.
 std::optional<Dtype> plain_dtype(const Codec& codec);
 // F32, F16 or BF16: what weights are stored in before they are quantized.
 bool is_plain_float(const Codec& codec);

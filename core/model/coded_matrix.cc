@@ -110,7 +110,7 @@ class CodeReader {
     return number / of_word * grid_.word_bytes * 8 + number % of_word * grid_.bits;
   }
 
-  // Byte `byte` of the stream of bits that the number lies in.
+  // Byte `byte` of the bit stream that contains the number.
   uint32_t byte_at(uint64_t outer, uint64_t inner, uint64_t byte) const {
     const uint64_t at = grid_.is_across ? byte / grid_.word_bytes * line_bytes_ +
                                               inner * grid_.word_bytes + byte % grid_.word_bytes

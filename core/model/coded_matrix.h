@@ -20,7 +20,7 @@
 
 namespace ckpt {
 
-// Whole numbers of a few bits, `outer` lines of `inner` of them, as they lie in a file: packed into
+// Whole numbers of a few bits, `outer` lines of `inner` of them, as stored in a file: packed into
 // little-endian words of `word_bytes`, which run along a line or across lines.
 //
 //   along a line     [outer, inner x bits / word]    word w of a line holds numbers of that line

@@ -36,9 +36,9 @@ class ComputedSource : public ByteSource {
   virtual Kind kind() const = 0;
   // Every slice that read() may read, in the order in which the operation has them.
   virtual void each_input(const TakeInput& take) const = 0;
-  // What is done to them, with every number that the bytes depend on.
+  // The operation, with every number that the bytes depend on.
   virtual std::string operation() const = 0;
-  // Memory that read() takes itself, beside what its inputs take while they are read.
+  // Memory that read() takes itself, without that of its inputs while they are read.
   virtual uint64_t own_scratch_bytes(uint64_t size_bytes) const = 0;
 
   uint64_t scratch_bytes(uint64_t size_bytes) const final;

@@ -1,4 +1,4 @@
-// A small file beside the tensors, whole, as text or bytes; its JSON is parsed once.
+// A small file that accompanies the tensors, complete, as text or bytes; its JSON is parsed once.
 #pragma once
 
 #include <memory>

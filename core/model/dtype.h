@@ -10,12 +10,12 @@
 
 namespace ckpt {
 
-// What llama-quantize does with an importance matrix for a type of blocks.
+// How llama-quantize uses an importance matrix for a block type.
 enum class ImportanceUse : uint8_t { kIgnored, kUsed, kNeeded };
 
 // One row a type: enumerator, name on the command line, numbers in one element, bytes of one
 // element, number in a GGUF (ggml/include/ggml.h `enum ggml_type`; -1: GGUF has none), the type of
-// tensors whose rows are no whole blocks (llama.cpp src/llama-quant.cpp; itself: none), what an
+// tensors whose rows are not whole blocks (llama.cpp src/llama-quant.cpp; itself: none), what an
 // importance matrix is for it. The name in a safetensors file is the same in capitals
 // (safetensors/src/tensor.rs `enum Dtype`).
 // clang-format off

@@ -1,4 +1,4 @@
-// What examining a checkpoint for a program finds: two verdicts a program, and findings that say
+// Results of checking a checkpoint for a program: two verdicts a program, and findings that say
 // what a person would see and what fixes it.
 //
 //   profile      one release of a program that serves or reads checkpoints: "vllm-0.17"
@@ -28,7 +28,7 @@ enum class Severity : uint8_t {
 };
 std::string_view severity_name(Severity severity);  // "info", "warning", "unsound", "unloaded"
 
-// What takes a finding away.
+// The fix of a finding.
 struct Fix {
   std::string step;    // as typed after --step; empty where no step can
   std::string needs;   // what a person must fill in: "BASE: the unquantized model's folder"
@@ -48,7 +48,7 @@ struct Finding {
   Fix fix;
 };
 
-// Yes twice says that nothing against it was found; `not_checked` what was not looked at.
+// Yes twice says that nothing against it was found; `not_checked` lists what was not checked.
 struct Verdict {
   std::string profile;
   bool loads = true;

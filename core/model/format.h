@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-// Where part `part` of tensor `tensor` (an index into Checkpoint::tensors) lies in a file.
+// Where part `part` of tensor `tensor` (an index into Checkpoint::tensors) is in a file.
 struct Extent {
   uint32_t tensor;
   uint32_t part;
@@ -43,8 +43,8 @@ struct LayoutOptions {
   // For edits in place: a file whose tensors still are what the file holds keeps their order and,
   // where the new header fits, the place of their first byte.
   bool keep_places = false;
-  // What such a first byte may move by when the header outgrows its room: multiples of this. 0: it
-  // cannot move, and the file is laid out anew.
+  // Such a first byte moves by multiples of this when the header outgrows its room. 0: it
+  // cannot move, and the file is laid out again.
   uint64_t shift_bytes = 0;
 };
 

@@ -26,7 +26,7 @@ class SliceIndex {
     uint64_t size_bytes;
     uint64_t target_bytes;  // where it goes, from the start of the range
   };
-  // What bytes [first, first + size) consist of. Requires: the range lies inside.
+  // The pieces of bytes [first, first + size). Requires: the range is inside.
   std::vector<Piece> pieces(uint64_t first, uint64_t size) const;
 
  private:
@@ -50,11 +50,11 @@ struct GatherBuffers {
   void give_back();  // to the pool, where there is one
 };
 
-// Bytes [first, first + size). The result lies in `buffers` or in the source's own memory and is
+// Bytes [first, first + size). The result is in `buffers` or in the source's own memory and is
 // good until the next call with these buffers. Fails as ByteSource::read does.
 Result<std::span<const std::byte>> gather(const SliceIndex& index, uint64_t first, uint64_t size,
                                           GatherBuffers& buffers);
-// Memory that this takes, in the buffers and while it reads; 0 for what lies in memory.
+// Memory that this takes, in the buffers and while it reads; 0 for bytes in memory.
 uint64_t gather_bytes(const SliceIndex& index, uint64_t first, uint64_t size);
 // The same, into memory of the caller's. Requires: out.size() bytes lie inside from `first` on.
 Status gather_into(const SliceIndex& index, uint64_t first, std::span<std::byte> out,

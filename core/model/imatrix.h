@@ -19,7 +19,7 @@ struct Imatrix {
   uint64_t chunk_count = 0;
 };
 
-// What was summed of the inputs of one weight: a matrix, or a stack of them (experts).
+// Sums over the inputs of one weight: a matrix, or a stack of them (experts).
 struct ImatrixEntry {
   std::vector<float> sums;        // of squares, a column each; matrix after matrix
   std::vector<int64_t> counts;    // inputs summed: one number a matrix, or one for all of them

@@ -12,12 +12,12 @@
 
 namespace ckpt {
 
-// What the document at `path` says, parsed once for all who ask; nullptr when there is none.
-// Fails: as Document::values; kCorrupt when it is no object.
+// The content of the document at `path`, parsed once for all callers; nullptr when there is none.
+// Fails: as Document::values; kCorrupt when it is not an object.
 Result<std::shared_ptr<const JsonValue>> read_object(const Checkpoint& checkpoint,
                                                      std::string_view path);
 
-// config.json's architectures[0], or GGUF's general.architecture; empty where neither is told.
+// config.json's architectures[0], or GGUF's general.architecture; empty if neither is set.
 std::string architecture_of(const Checkpoint& checkpoint);
 
 // A document that is edited: what it says and how it was laid out.

@@ -1,4 +1,4 @@
-// What packed weights of other programs decode to, told by whoever reads the layouts
+// Types that packed weights of other programs decode to, reported by the readers of the layouts
 // (transforms/packed/) to whoever looks at a checkpoint and decodes nothing (checks/).
 #pragma once
 

@@ -14,7 +14,7 @@ Status check_not_repacked(const Tensor& tensor) {
       tensor.recoded().from->codec->name, tensor.codec->name);
 }
 
-// What was measured of values that are other ones now.
+// Measurements of values that have changed since.
 void forget_measures(Tensor& tensor) {
   Recoded& made = std::get<Recoded>(tensor.origin);
   made.exact_blocks = 0;

@@ -39,7 +39,7 @@ std::vector<std::string> type_names() {
   return out;
 }
 
-// What may be meant by a word that is none of `words`; otherwise `hint`.
+// Suggests the nearest of `words` for an unknown word; otherwise `hint`.
 std::string near_word(std::string_view value, std::string_view before,
                       const std::vector<std::string>& words, std::string_view hint) {
   const std::string near = nearest(value, words);

@@ -1,4 +1,4 @@
-// What a step takes, declared as data: `--step NAME:key=value`, recipes, `ckpt list steps`, the
+// The options of a step, declared as data: `--step NAME:key=value`, recipes, `ckpt list steps`, the
 // completion of shells and the flags of convert are all made from these rules.
 //
 //   Options, as given ── read() by the rules, once ──▶ OptionValues, which the step asks
@@ -133,7 +133,7 @@ Status check_value(const OptionRule& rule, std::string_view value, std::string_v
 // KEY=VALUE at the first '='. Requires: a value of kPair.
 std::pair<std::string, std::string> split_pair(std::string_view text);
 
-// What was given, in order; an option may come more than once.
+// The given options, in order; an option may come more than once.
 class Options {
  public:
   using Pair = std::pair<std::string, std::string>;
@@ -197,7 +197,7 @@ class OptionValues {
     }
     return out;
   }
-  // What was given, in order.
+  // The given options, in order.
   const std::vector<Value>& given() const { return given_; }
 
  private:
@@ -209,7 +209,7 @@ class OptionValues {
   std::vector<Value> given_;
 };
 
-// What is said of an option that a step does not have: kUsage, with the nearest.
+// The error for an option that a step does not have: kUsage, with the nearest.
 Failure unknown_option(OptionRules rules, std::string_view step, std::string_view key);
 
 }  // namespace ckpt

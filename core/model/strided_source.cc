@@ -8,7 +8,7 @@
 namespace ckpt {
 namespace {
 
-// What is read, and what is put in order, at a time.
+// Bytes read, and bytes put in order, at a time.
 constexpr uint64_t kSpanBytes = 4 << 20;
 
 // Elements that lie `step` elements apart.
@@ -44,7 +44,7 @@ Result<Slice> only_slice(const Tensor& tensor, size_t part) {
   const std::vector<Slice>& slices = tensor.stored().parts.at(part);
   if (slices.size() == 1) return slices[0];
   return fail(ErrorCode::kUnsupported,
-              "tensor '{}' lies in {} places and cannot be put in another order", tensor.name,
+              "tensor '{}' is in {} places and cannot be put in another order", tensor.name,
               slices.size());
 }
 

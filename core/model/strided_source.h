@@ -1,6 +1,6 @@
 // Elements of a source in another order: a transposed matrix, every second row.
 //
-//   element (i, j, k) of the grid lies at  first + i strides[0] + j strides[1] + k strides[2]
+//   element (i, j, k) of the grid is at  first + i strides[0] + j strides[1] + k strides[2]
 //   {2, 3} transposed:  sizes {1, 3, 2}, strides {0, 1, 3}
 //     0 1 2 | 3 4 5   gives   0 3 | 1 4 | 2 5
 //
@@ -25,7 +25,7 @@ struct StridedGrid {
 
 class StridedSource final : public ComputedSource {
  public:
-  // Requires: every element of the grid lies in `from`.
+  // Requires: every element of the grid is in `from`.
   StridedSource(Slice from, uint64_t element_bytes, const StridedGrid& grid)
       : from_(std::move(from)), element_bytes_(element_bytes), grid_(grid) {}
 

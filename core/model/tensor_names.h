@@ -1,4 +1,4 @@
-// What the name of a tensor says: "model.layers.0.mlp.experts.3.up_proj.weight" is the weight of
+// Parses names of tensors: "model.layers.0.mlp.experts.3.up_proj.weight" is the weight of
 // module "model.layers.0.mlp.experts.3.up_proj", which belongs to expert 3.
 #pragma once
 
@@ -11,12 +11,12 @@ namespace ckpt {
 
 inline constexpr std::string_view kWeight = ".weight";
 
-// What stands before the last dot: the module of "P.weight", "P.bias", "P.input_scale"; "" for a
+// The part before the last dot: the module of "P.weight", "P.bias", "P.input_scale"; "" for a
 // name without a dot.
 std::string module_of(std::string_view tensor);
-// What stands behind the last dot; the whole of a name without one.
+// The part after the last dot; the entire name without one.
 std::string_view last_word(std::string_view name);
-// As lists of modules name it: P of "P.weight"; the whole name of a parameter that is no module's
+// As lists of modules name it: P of "P.weight"; the entire name of a parameter without a module
 // weight, such as a stack of experts.
 std::string listed_name(std::string_view tensor);
 

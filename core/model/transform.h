@@ -19,7 +19,7 @@
 
 namespace ckpt {
 
-// What a transform may use beside the checkpoint.
+// Input of a transform in addition to the checkpoint.
 struct Context {
   Codecs codecs;
   const Imatrix* imatrix = nullptr;
@@ -40,7 +40,7 @@ struct Context {
   }
 };
 
-// What a transform may change at most. Documents: nothing of the tensors, so that a folder's weight
+// The most that a transform may change. Documents: no tensors, so that a folder's weight
 // files need not be opened. Names: names, order and number of tensors, never a byte of their
 // values.
 enum class Touches : uint8_t { kDocuments, kNames, kValues };

@@ -1,7 +1,7 @@
 // A stack of matrices with rows and columns exchanged, decoded to F32: experts whose codes lie
 // [out, in] where their floats lie [in, out].
 //
-//   stored  [n, rows, columns], of any codec whose blocks lie in a row      read as  f32 [n,
+//   stored  [n, rows, columns], of any codec whose blocks are in rows      read as  f32 [n,
 //   columns, rows]
 //
 // Nothing is held in memory: what is asked for is read and decoded then. Each row of the result

@@ -11,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-// What is read of all strands at a time, or of the rows of a tensor: as much as is asked for at a
+// Bytes read of all strands at a time, or of the rows of a tensor: as much as is requested at a
 // time, because strands in another order are read best in long runs.
 constexpr uint64_t kTurnsBytes = 16 << 20;
 
@@ -130,7 +130,7 @@ class RepackedPart final : public ComputedSource {
     return {};
   }
   uint64_t size_bytes() const override { return bytes_of(codec_, part_, tensor_.rows()); }
-  // What is read and the parts that are made of it, of the rows that are asked for.
+  // Bytes read, and the parts made from them, for the requested rows.
   uint64_t own_scratch_bytes(uint64_t size_bytes) const override {
     const uint64_t row_bytes = bytes_of(*tensor_.codec, 0, 1);
     const uint64_t rows = divide_up(size_bytes, bytes_of(codec_, part_, 1)) + 1;

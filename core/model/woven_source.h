@@ -1,4 +1,4 @@
-// Bytes that lie in several tensors and belong together in turn: gate and up of each row, keys and
+// Bytes from several tensors that alternate: gate and up of each row, keys and
 // values of each head.
 //
 //   runs of 2 of  a b | c d | e f   and runs of 1 of  x | y | z   give   a b x  c d y  e f z
@@ -22,7 +22,7 @@ struct Strand {
 };
 
 // The values of all strands in turn, as `shape`. Fails: kUnsupported: a strand that is computed,
-// lies in several places, is stored otherwise than the first, or whose run cuts a block; kCorrupt:
+// is in several places, is stored otherwise than the first, or whose run cuts a block; kCorrupt:
 // strands that do not end together, another number of values than `shape`.
 Result<Tensor> weave(const std::vector<Strand>& strands, std::vector<uint64_t> shape);
 

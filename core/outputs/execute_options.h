@@ -1,4 +1,4 @@
-// What a run of the engine is asked for, and what it reports.
+// Options and report of a run of the engine.
 #pragma once
 
 #include <atomic>
@@ -13,17 +13,17 @@ class Progress {
  public:
   virtual ~Progress() = default;
   virtual void advanced(uint64_t done_bytes, uint64_t total_bytes) = 0;  // output bytes
-  // Something that a person should know before the work goes on.
+  // A warning that the user should see before the work continues.
   virtual void note(const std::string&) {}
 };
 
-// How a run goes on where a killed one ended (core/resume/ledger.h).
+// How a run resumes a killed one (core/resume/ledger.h).
 struct ResumeOptions {
   bool enabled = false;  // else a run that fails leaves nothing
   std::string version;   // of the program: work of another version is not resumed
   std::string command;   // as typed; told to whoever finds what this run left
   // Of execute_share() (core/engine/share.h): the share, from 1, of how many; 0: the whole plan.
-  // What was made before `since_ns` (since 1970) is not of this plan.
+  // Files created before `since_ns` (since 1970) do not belong to this plan.
   uint32_t share_number = 0, share_count = 0;
   int64_t since_ns = 0;
 };

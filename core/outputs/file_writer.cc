@@ -26,7 +26,7 @@ constexpr uint64_t kMaxKeptBytes = 48 << 20;
 // How long a hash may stand still while the piece that it waits for is made.
 constexpr std::chrono::milliseconds kMaxStandstill{200};
 constexpr uint64_t kReadBackBytes = 4 << 20;
-// What a run that goes on hashes again, at most, beside what it makes again.
+// Most bytes that a resumed run hashes again, in addition to those it writes again.
 constexpr uint64_t kStateEveryBytes = 1 << 20;
 
 Failure file_failure(const std::filesystem::path& path, uint64_t size_bytes, int error) {
@@ -56,7 +56,7 @@ bool claims_by_clearing(const Descriptor& file) {
   return ::fstatfs(file.get(), &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
-// Space is claimed at the start, so that a full disk is told before the work and not after it.
+// Space is claimed at the start, so that a full disk is reported before the work, not after it.
 Status FileWriter::claim_space(const Descriptor& file) const {
   if (size_bytes_ == 0) return {};
   const auto size = static_cast<off_t>(size_bytes_);
@@ -70,7 +70,7 @@ Status FileWriter::claim_space(const Descriptor& file) const {
   if (!is_cleared && retried(claim) == 0) return {};
   if (const int error = is_cleared ? 0 : errno;
       error == ENOSPC || error == EFBIG || error == EDQUOT) {
-    // What was claimed of a full disk is given back, and not missing in what is told to be free.
+    // Space claimed on a full disk is released, so that the reported free space is correct.
     if (!mode_.may_exist) (void)!::ftruncate(file.get(), 0);
     return file_failure(path_, size_bytes_, error);
   }
@@ -117,7 +117,7 @@ Result<OpenOnDemand::Lease> FileWriter::use() {
   return always_open_;
 }
 
-// What an earlier run has left is a file with one name; writing on anything else would change
+// Leftovers of an earlier run have one name; writing to anything else would change
 // what was put there in its place.
 Status FileWriter::refuse_other_files(const Descriptor& file) const {
   if (!mode_.may_exist) return {};
@@ -151,7 +151,7 @@ Status FileWriter::write_all(const OpenOnDemand::Opened& file, bool is_direct,
 }
 
 // Whole pages go around the page cache, the ragged ends through it. The two never touch one page:
-// a page that a piece does not fill is written buffered by every piece that lies in it.
+// a page that a piece does not fill is written buffered by every piece in it.
 Status FileWriter::write(std::span<const std::byte> bytes, uint64_t offset_bytes) {
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   const uint64_t first_page = round_up(offset_bytes, kPageBytes);
@@ -242,7 +242,7 @@ Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
   return hash_waiting(lock);
 }
 
-// What follows `run` and lies on disk alone is read back with it, in large steps.
+// Bytes after `run` that are only on disk are read back with it, in large steps.
 void FileWriter::join_written(uint64_t start_bytes, Waiting& run) {
   for (auto next = waiting_.begin(); next != waiting_.end() && run.size_bytes < kMaxKeptBytes;
        next = waiting_.erase(next)) {
@@ -357,7 +357,7 @@ Status FileWriter::put(Piece piece, Turn turn) {
   return put_written(offset_bytes, size_bytes);
 }
 
-// What could not be written back is told to whoever syncs next, by another descriptor too.
+// A failed write-back is reported to the next sync, also through another descriptor.
 Status FileWriter::sync_data() {
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   if (retried([&] { return ::fdatasync(file->plain.get()); }) == 0) return {};

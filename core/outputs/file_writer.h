@@ -61,7 +61,7 @@ class FileWriter {
   // An earlier run's hash is gone on with: the bytes that it covers are not read back. Call before
   // anything is put. Leaves all as it is when `state` is none of this file's.
   void go_on_from(const Sha256State& state);
-  // What was put so far survives a power cut.
+  // Bytes put so far survive power loss.
   Status sync_data();
   // fsync. Requires: every byte was put, where it hashes. The digest is ready when this returns.
   Result<std::string> finish();

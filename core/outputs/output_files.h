@@ -33,7 +33,7 @@ class OutputFiles {
   }
   // Syncs every file. Requires: all bytes were put.
   Result<std::vector<FileReport>> finish();
-  // `progress` is told what was kept of a folder that was replaced.
+  // `progress` reports what was kept of a replaced folder.
   Status publish(Progress* progress);
   // Leaves all under their temporary names.
   void keep();

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kTemporaryEnding = ".partial";
-// In an OUT that stays what it is: beside it there may be another disk, or no right to write.
+// In an OUT that is kept: its parent may be another disk, or not writable.
 constexpr const char* kTemporaryInside = ".ckpt-partial";
 
 fs::path with_ending(const fs::path& path) { return fs::path(path.string() + kTemporaryEnding); }
@@ -46,7 +46,7 @@ Status check_temporary_folder(const Output& output,
   };
   std::error_code error;
   if (fs::symlink_status(folder, error).type() != fs::file_type::directory) {
-    return refused("it is no folder");
+    return refused("it is not a folder");
   }
   CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(folder, {}));
   for (const FolderEntry& entry : entries) {
@@ -121,7 +121,7 @@ Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers)
   if (leftovers == Leftovers::kRemove) place.remove_temporaries();
   if (output.layout.is_folder && leftovers != Leftovers::kPublish) {
     Status status = place.open_temporary_folder();
-    // What stands in it is the work of others.
+    // Its content is the work of others.
     if (!status && leftovers == Leftovers::kKeep) place.keep();
     if (!status) return Failure(std::move(status.error()));
   }
@@ -228,7 +228,7 @@ Status Place::publish_folder() {
   return {};
 }
 
-// What was put into OUT after it was looked at is not in the list: a conversion takes hours.
+// Files added to OUT after the check are not in the list: a conversion takes hours.
 void Place::remove_replaced(const std::string& temporary, const std::string& name) {
   const fs::path old = temporary_folder();
   std::set<fs::path, std::greater<>> folders{old};
@@ -277,7 +277,7 @@ Status Place::publish_into() const {
     const std::string above = fs::path(name).parent_path().string();
     if (!above.empty()) CKPT_TRY(parent_.make_folder(above));
     folders.insert(above);
-    // The run before this one may have given the name, and removed what it stood in.
+    // The previous run may have renamed it, and removed the folder that contained it.
     CKPT_ASSIGN(const bool has_name, parent_.has(name));
     if (leftovers_ != Leftovers::kPublish || !has_name) {
       CKPT_TRY(parent_.publish_mode(from));

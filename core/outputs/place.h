@@ -1,8 +1,8 @@
 // Where outputs stand until they are whole: "OUT.partial", then fsync, then rename.
 //
-// Nothing half-written ever carries a final name, and nobody else can read or write it: what is
+// Incomplete output never has its final name, and nobody else can read or write it: what is
 // under construction has mode 0600 (a folder 0700) and belongs to the user who runs the program.
-// What another user put in its place is refused by name (core/io/ownership.h).
+// A file of another user in its place is rejected by name (core/io/ownership.h).
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@
 
 namespace ckpt {
 
-// What becomes of a temporary of an earlier run: it goes, is written on, or is whole and lacks at
+// Fate of a temporary of an earlier run: it is removed, continued, or complete and lacks at
 // most its final name.
 enum class Leftovers : uint8_t { kRemove, kKeep, kPublish };
 
@@ -28,7 +28,7 @@ Status refuse_existing(const std::filesystem::path& path);
 // `is_of_run` is asked for each file. Fails: kUsage, naming one that is not; kIo.
 Status check_temporary_folder(const Output& output,
                               const std::function<bool(const std::string&)>& is_of_run);
-// The same for work that keeps no ledger: what lies there was made for this layout and is no other
+// The same for work without a ledger: the existing file was made for this layout and is not another
 // run's that could go on.
 Status check_temporary_folder(const Output& output);
 
@@ -50,7 +50,7 @@ class Place {
   ~Place();
 
   // Where the bytes of `file` are written for now; `flags` as for open(2). Fails: kIo; kCorrupt
-  // when a link stands in the way (core/io/open_folder.h).
+  // when a link is in the way (core/io/open_folder.h).
   Result<NewFile> make_file(const OutputFile& file, int flags) const;
   // Gives every file its final name, replacing what is there when that was allowed. A sentence
   // where a folder that was replaced holds more than Output::replaced by now, and is kept.

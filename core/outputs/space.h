@@ -12,11 +12,11 @@
 
 namespace ckpt {
 
-// What is written to one file system.
+// Bytes written to one file system.
 struct SpaceNeed {
   std::filesystem::path folder;  // on it, that outputs go into
   uint64_t device = 0;
-  uint64_t needed_bytes = 0;  // beside what earlier runs wrote
+  uint64_t needed_bytes = 0;  // in addition to bytes of earlier runs
   uint64_t free_bytes = 0;    // for this user
 
   bool fits() const { return needed_bytes <= free_bytes; }

@@ -155,7 +155,7 @@ Status judge_journal(const fs::path& path, const Belongs& belongs) {
   for (const JournalLine& line : journal.lines) {
     if (belongs(line.path)) continue;
     return foreign_journal(
-        path, fmt::format("names '{}', which is no file of this checkpoint", line.path));
+        path, fmt::format("names '{}', which is not a file of this checkpoint", line.path));
   }
   return {};
 }

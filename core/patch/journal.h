@@ -37,7 +37,7 @@ namespace ckpt {
 struct JournalLine {
   enum class Kind : uint8_t { kReplace, kHeader, kInsert, kRemove };
   Kind kind;
-  std::string path;         // relative to the folder that the checkpoint is or lies in
+  std::string path;         // relative to the folder that is or contains the checkpoint
   uint64_t staged = 0;      // number of the file in files/
   uint64_t size_bytes = 0;  // of the file as it is; kHeader, kInsert
   uint64_t new_size_bytes = 0;
@@ -71,7 +71,7 @@ Status carry_out(const std::filesystem::path& path, const StepHook& hook);
 Status carry_out_one(const std::filesystem::path& path, const JournalLine& line,
                      const StepHook& hook);
 
-// What an earlier patch left: finished when it was under way, cleared away when it was not.
+// Leftovers of an earlier patch: finished if it was decided, removed if not.
 // Fails: as carry_out and StagingLock::take; kUsage for a journal that was not written here, by
 // this user, about files that belong to the checkpoint. Gives what was found.
 Result<PatchState> recover_patch(const std::filesystem::path& path, const Belongs& belongs,

@@ -7,8 +7,8 @@
 // Both layouts are made with LayoutOptions::keep_places. A file that comes out the same twice is
 // not opened for writing, however its JSON is spelled. A header that changes is written over the
 // old one when it has the same size; the bytes behind it move only where the file system can move
-// them without copying (core/io/shift.h); otherwise the file is written anew. Everything new is
-// written and synced beside the checkpoint first; then a journal (core/patch/journal.h) makes it
+// them without copying (core/io/shift.h); otherwise the file is rewritten. Everything new is
+// written and synced next to the checkpoint first; then a journal (core/patch/journal.h) makes it
 // happen.
 //
 // A file that is a link, or has a second name, is never written over: the bytes would change under

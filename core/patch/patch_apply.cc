@@ -21,7 +21,7 @@ class Stager {
   Stager(const Patch& patch, const PatchOptions& options)
       : patch_(patch), options_(options), staging_(staging_of(patch.path)) {}
 
-  // Everything new lies in the staging folder, synced.
+  // Everything new is in the staging folder, synced.
   Result<ExecuteReport> stage();
   Journal journal() const;
 

@@ -18,7 +18,7 @@ class Elsewhere {
   Result<ExecuteReport> run();
 
  private:
-  // What the engine writes; the rest is linked, or cloned with another header.
+  // Files that the engine writes; the rest is linked, or cloned with another header.
   std::set<size_t> engine_files() const;
   const PatchedFile* change_of(size_t file) const;
   Result<ExecuteReport> write(const std::set<size_t>& files, const OpenFolder& root);

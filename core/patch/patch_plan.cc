@@ -1,4 +1,4 @@
-// What a patch does with each file (patch.h).
+// Decides what a patch does with each file (patch.h).
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ Result<OnDisk> look(const fs::path& path) {
   if (!out.exists) return out;
   if (::lstat(path.c_str(), &own) != 0 || ::stat(path.c_str(), &target) != 0) {
     if (S_ISLNK(own.st_mode)) return out;  // to nowhere
-    return io_failure(path, "cannot be looked at", errno);
+    return io_failure(path, "cannot be examined", errno);
   }
   out.is_own_file = S_ISREG(own.st_mode) && own.st_nlink == 1;
   out.size_bytes = static_cast<uint64_t>(target.st_size);

@@ -67,8 +67,7 @@ Status require_own(const fs::path& target, const fs::path& path) {
 
 Result<std::string> identity_of(const fs::path& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0)
-    return staging_failure(path, "cannot be looked at", errno);
+  if (::stat(path.c_str(), &status) != 0) return staging_failure(path, "cannot be examined", errno);
   return fmt::format("{} {}\n", status.st_ino, birth_ns(path));
 }
 
@@ -124,7 +123,7 @@ Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
 }
 
 Result<PatchState> patch_state(const fs::path& path) {
-  // What is being prepared there shows itself once it is decided.
+  // Prepared files become visible once the patch is decided.
   if (is_hidden(staging_of(path))) return PatchState::kLeftovers;
   CKPT_ASSIGN(const bool is_unfinished, is_there(journal_of(path)));
   if (is_unfinished) return PatchState::kUnfinished;

@@ -26,7 +26,7 @@ std::filesystem::path journal_of(const std::filesystem::path& path);
 // The folder that the paths of a journal are relative to.
 std::filesystem::path base_of(const std::filesystem::path& path);
 
-// Held while a patch is at work; another program is told so. Makes the staging folder where `make`
+// Held while a patch runs, so that other programs notice. Makes the staging folder where `make`
 // says so. Freed by the end of the process, however it ends.
 class StagingLock {
  public:
@@ -56,8 +56,8 @@ Status show_staging(const std::filesystem::path& path);
 // Removes the staging folder with everything in it. Fails: kIo.
 Status remove_staging(const std::filesystem::path& path, const StepHook& hook);
 
-// What ties a journal to this place: lower-case hex SHA-256 of which folder the checkpoint is or
-// lies in, its name there, which staging folder was made for it, and `lines`. Fails: kIo.
+// Ties a journal to this place: lower-case hex SHA-256 of which folder the checkpoint is or
+// is in, its name there, which staging folder was made for it, and `lines`. Fails: kIo.
 Result<std::string> digest_of_journal(const std::filesystem::path& path, std::string_view lines);
 
 }  // namespace ckpt

@@ -27,7 +27,7 @@ bool take_leading_number(std::string_view& text, uint32_t& number) {
   return true;
 }
 
-// What stands behind "OUT.partial.ledger"; false when it is no name of ours.
+// Parses the part after "OUT.partial.ledger"; false when it is not a name of ours.
 bool read_ending(std::string_view text, FoundLedger& found) {
   if (text.empty()) return true;
   if (!text.starts_with('-')) return false;
@@ -82,7 +82,7 @@ Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
-    return io_failure(path, "cannot be looked at", errno);
+    return io_failure(path, "cannot be examined", errno);
   }
   if (!S_ISREG(status.st_mode) || !is_ours(path, status, Guard::kOwnerAndMode)) return false;
   if (status.st_ino != file.numbers[2]) return false;

@@ -1,4 +1,4 @@
-// All ledgers beside an output: of runs that make the whole of it and of runs that make a share.
+// All ledgers next to an output: of runs that make all of it and of runs that make a share.
 //
 //   OUT.partial.ledger   OUT.partial.ledger-3-of-8   OUT.partial.ledger-3-of-8.2 (the same share,
 //                                                    begun while the first was at work)
@@ -29,7 +29,7 @@ Result<PlanDigest> digest_of(const Plan& plan, const ExecuteOptions& options);
 std::filesystem::path ledger_path(const Output& output);
 std::filesystem::path share_ledger_path(const Output& output, const ResumeOptions& options);
 
-// The files beside `first`, a path as ledger_path() gives it, that have its name or the name of a
+// The files next to `first`, a path as ledger_path() gives it, that have its name or the name of a
 // share's ledger; not opened. Fails: kIo.
 Result<std::vector<FoundLedger>> ledgers_at(const std::filesystem::path& first);
 

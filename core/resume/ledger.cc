@@ -223,7 +223,7 @@ int find_or_make(const fs::path& path) {
 
 Status require_ours(int descriptor, const fs::path& path) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) return ledger_failure(path, "cannot be looked at", errno);
+  if (::fstat(descriptor, &status) != 0) return ledger_failure(path, "cannot be examined", errno);
   return ckpt::require_ours(path, status, Guard::kOwnerAndMode);
 }
 

@@ -62,7 +62,7 @@ struct LedgerContent {
 // whole or no head.
 Result<LedgerContent> parse_ledger(std::string_view bytes, std::string_view boot);
 
-// What tells this boot of this machine from all others.
+// Identifies this boot of this machine.
 const std::string& boot_id();
 
 // The file, locked against other programs until the object goes away.
@@ -79,9 +79,9 @@ class Ledger {
   bool was_empty() const { return was_empty_; }  // when it was opened
   // nullopt: nothing that can be read.
   Result<std::optional<LedgerContent>> read() const;
-  // Begins anew.
+  // Starts over.
   Status begin(const LedgerHead& head);
-  // Goes on behind what was read.
+  // Continues after the entries that were read.
   Status go_on(const LedgerContent& content);
   // One batch: lines, each with its '\n'. Fails: kIo; the file stays readable.
   Status append(std::string_view lines);
@@ -99,7 +99,7 @@ class Ledger {
   uint64_t end_bytes_ = 0;
 };
 
-// What another program's ledger says, without a lock; nullopt when there is none to be read. Fails:
+// Reads another program's ledger, without a lock; nullopt when there is none to be read. Fails:
 // kUsage for another user's; kIo.
 Result<std::optional<LedgerContent>> peek_ledger(const std::filesystem::path& path);
 

@@ -33,7 +33,7 @@ class Digester {
     text_.clear();
   }
 
-  // The same thing, met again, is told by its number.
+  // A source met again is identified by its number.
   bool is_known(const void* thing) {
     const auto [found, is_new] = known_.try_emplace(thing, known_.size());
     say("#{}{}", found->second, is_new ? "" : "\n");
@@ -119,7 +119,7 @@ class Digester {
     if (recoded.repack != nullptr) say("repack {}\n", recoded.repack->from->name);
   }
 
-  // A tensor's name matters where it stands in a header, which has a digest of its own.
+  // A tensor's name matters if it is in a header, which has a digest of its own.
   void add_tensor(const Tensor& tensor) {
     if (is_known(&tensor)) return;
     say(" tensor {} {}\n", tensor.codec->name, fmt::join(tensor.shape, ","));

@@ -3,10 +3,10 @@
 //
 //   version ▸ files: path, size, header, extents ▸ tensors: shape, codec, origin, operations ─▶
 //   SHA-256 files that are read: only their number in order of first use, name and size; what else
-//   tells one content from another (times, inode) is listed beside the digest, so that a change is
+//   tells one content from another (times, inode) is listed with the digest, so that a change is
 //   named
 //
-// Where OUT and the inputs lie is no part of the digest, so that a plan holds on another machine;
+// Paths of OUT and the inputs are not part of the digest, so a plan is valid on other machines;
 // values made while planning (headers, factors, weights of columns) are, by their content.
 #pragma once
 

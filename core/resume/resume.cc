@@ -26,7 +26,7 @@ bool is_before(const timespec& a, const timespec& b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-// What has this name is what a run of this user was about to give it: on the way there it has its
+// A file with this name is one that a run of this user was about to rename: on the way it has its
 // final mode already.
 bool is_made_here(const fs::path& path, uint64_t inode) {
   const auto status = stat_of(path);
@@ -42,7 +42,7 @@ bool is_published_here(const fs::path& path, uint64_t inode) {
   return ::geteuid() == 0 && parent && parent->st_uid == status->st_uid;
 }
 
-// What gets a final name: one folder, or each file.
+// The paths that are renamed: one folder, or each file.
 size_t names_of(const Output& output) {
   return has_one_name(output) ? 1 : output.layout.files.size();
 }
@@ -105,16 +105,16 @@ Status Resume::refuse(const fs::path& ledger, const LedgerHead& found,
   const std::string partial = ledger.stem().string();
   const std::string changed = changed_input(found.inputs, head.inputs, true);
   if (same_paths(found.inputs, head.inputs) && !changed.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "--force to begin anew",
+    return fail_with_hint(ErrorCode::kUsage, "--force to start over",
                           "{}: begun before its input changed: {}", partial, changed);
   }
   if (found.command == head.command) {
-    return fail_with_hint(ErrorCode::kUsage, "--force to begin anew",
+    return fail_with_hint(ErrorCode::kUsage, "--force to start over",
                           "{}: begun by the same command when it planned something else: "
                           "documents of the input or the version of ckpt have changed",
                           partial);
   }
-  return fail_with_hint(ErrorCode::kUsage, "that command to finish it, or --force to begin anew",
+  return fail_with_hint(ErrorCode::kUsage, "that command to finish it, or --force to start over",
                         "{}: begun by another command: {}", partial, found.command);
 }
 
@@ -144,7 +144,7 @@ Status Resume::open_share() {
   }
 }
 
-// What shares have finished, this one's earlier runs among them.
+// Finished work of shares, including earlier runs of this one.
 Status Resume::read_shares(const LedgerHead& head) {
   CKPT_ASSIGN(std::vector<FoundLedger> found, find_ledgers(plan_, head));
   for (FoundLedger& ledger : found) {

@@ -1,17 +1,17 @@
-// How a run goes on where a killed one ended: finds what is finished, and writes down what it
+// Resumes a killed run: finds what is finished, and records what it
 // finishes itself (core/resume/ledger.h).
 //
-//   no ledger, or none that can be read   begin; what lies in OUT.partial is removed
+//   no ledger, or none that can be read   begin; the content of OUT.partial is removed
 //   a ledger of this plan                 go on: tasks whose bytes are all there are skipped
 //   ... with digests of whole files       only final names are missing
-//   a ledger of another plan or inputs    refuse, or begin anew where OUT may be replaced
+//   a ledger of another plan or inputs    refuse, or start over if OUT may be replaced
 //   ledgers of shares of this plan        what they say counts too
 //
 // A share (core/engine/share.h) takes over what is in OUT.partial, whatever it is, and writes a
 // ledger of its own.
 //
 // The ledger speaks of bytes, not of tasks, so a run with other threads and memory, whose tasks are
-// cut elsewhere, goes on just as well.
+// cut elsewhere, resumes just as well.
 #pragma once
 
 #include <map>
@@ -39,13 +39,13 @@ class Resume {
   Resume& operator=(const Resume&) = delete;
   ~Resume();
 
-  // What the outputs' temporaries are good for.
+  // How the outputs' temporaries can be used.
   Leftovers leftovers() const { return leftovers_; }
   // Of all files, where leftovers() is kPublish.
   const std::vector<FileReport>& reports() const { return reports_; }
 
   bool is_done(const Jobs& jobs, const Task& task) const;
-  // What earlier runs found in rows of a scan.
+  // Results of earlier runs for rows of a scan.
   Stats known(uint32_t scan) const;
 
   // From here on finished() is taken down; `failed` is called when data cannot be synced.
@@ -79,7 +79,7 @@ class Resume {
 
   const Plan& plan_;
   const ExecuteOptions& options_;
-  std::vector<Ledger> ledgers_;       // by output; entries stand in the first; of a share: one
+  std::vector<Ledger> ledgers_;       // by output; the first holds the entries; of a share: one
   std::optional<LedgerContent> own_;  // of the first, when it is of this plan
   std::vector<std::filesystem::path> shares_;  // ledgers of shares
   Leftovers leftovers_ = Leftovers::kRemove;

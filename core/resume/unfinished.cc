@@ -21,7 +21,7 @@ namespace {
 
 using Kind = LedgerEntry::Kind;
 
-// What stands under its temporary name, and where its ledger would be.
+// Output under its temporary name, and the path of its ledger.
 struct Temporary {
   fs::path path;
   fs::path ledger;

@@ -1,8 +1,8 @@
 // ERNIE 4.5: as Llama's, with rows as they are; experts from a layer on.
 //
 // Source: llama.cpp conversion/ernie.py (Ernie4_5Model, Ernie4_5MoeModel); defaults: transformers
-// models/ernie4_5{,_moe}/configuration_*.py. Stacks come gate, up, down; the width of the shared
-// MLP is said to be that of the dense ones / heads of keys. Layers for multi-token prediction are
+// models/ernie4_5{,_moe}/configuration_*.py. Stacks come gate, up, down; the declared width
+// of the shared MLP is that of the dense ones / heads of keys. Layers for multi-token prediction are
 // left out.
 //
 // Shapes: transformers models/ernie4_5{,_moe}/{modeling,configuration}_*.py.

@@ -3,7 +3,7 @@
 //
 // Source: llama.cpp conversion/gemma.py (Gemma4Model); transformers
 // models/gemma4/configuration_gemma4.py. Norms are stored as they are; the gate and up of experts
-// stay one tensor; what is said of full attention alone stands in global_head_dim and
+// stay one tensor; fields of full attention are global_head_dim and
 // num_global_key_value_heads, or in per_layer_config.
 //
 // Shapes: transformers models/gemma4/modeling_gemma4.py.

@@ -5,7 +5,7 @@
 // mamba.py (Mamba2Model); defaults of Granite 3: transformers models/granite*/configuration_*.py,
 // of Granite 4 none, as the converter reads its config.json as it stands. Granite 4's class gives
 // four kinds of files; without Mamba layers it is "granite" or "granitemoe". With them there are no
-// rotary positions, the context is said to be 2^20, and tokens are filled up to a multiple of 8,
+// rotary positions, the declared context is 2^20, and tokens are padded to a multiple of 8,
 // though the embedding is not; query and key rows are permuted all the same.
 //
 // Shapes: transformers models/granite{,moe,moeshared,moehybrid}/{modeling,configuration}_*.py.

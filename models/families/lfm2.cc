@@ -49,7 +49,7 @@ constexpr ParameterRule kLfm2Experts[] = {
     {".feed_forward.experts.{}.w3.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
      "sparse"},
 };
-// Two thirds of what is said, times a factor, rounded up to whole multiples.
+// Two thirds of the declared size, times a factor, rounded up to whole multiples.
 Result<uint64_t> lfm2_feed_forward(const Fields& fields) {
   const bool is_block = fields.said("block_ff_dim") != nullptr;
   CKPT_ASSIGN(uint64_t width, fields.count(is_block ? "block_ff_dim" : "intermediate_size"));

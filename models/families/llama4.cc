@@ -1,4 +1,4 @@
-// Llama 4, the text part: experts stored [expert, in, out], and a shared one beside them.
+// Llama 4, the text part: experts stored [expert, in, out], and a shared one.
 //
 // Source: llama.cpp conversion/llama.py (Llama4Model); defaults: transformers
 // models/llama4/configuration_llama4.py. intermediate_size is that of an expert,

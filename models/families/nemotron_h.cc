@@ -1,7 +1,7 @@
 // Nemotron-H: each layer is Mamba 2 (M), attention (*) or an MLP (-), by hybrid_override_pattern.
 //
 // Source: llama.cpp conversion/nemotron.py (NemotronHModel), granite.py, mamba.py, which read
-// config.json as it stands. The width of a head is said after all, the widths of MLPs layer by
+// config.json as it stands. The width of a head is declared, the widths of MLPs layer by
 // layer; tokens are filled up to a multiple of 8, though the embedding is not; query and key rows
 // are permuted.
 //

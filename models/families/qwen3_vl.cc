@@ -3,7 +3,7 @@
 // Source: llama.cpp conversion/qwen3vl.py (Qwen3VLTextModel, Qwen3VLMoeTextModel); defaults:
 // transformers models/qwen3_vl{,_moe}/configuration_*.py. Stacked experts are stored [expert, in,
 // out], gate before up, unlike those of Qwen3.5, except in folders that transformers 5 saved; how
-// many layers take what the tower saw is said by the tower's configuration.
+// many layers receive the tower's output is declared in the tower's configuration.
 //
 // Shapes: transformers models/qwen3_vl{,_moe}/{modeling,configuration}_*.py. Stacked experts lie
 // [expert, in, out] in released files, [expert, out, in] in those that transformers 5 saved.

@@ -83,7 +83,7 @@ inline constexpr ParameterRule kSharedExpert[] = {
      ServerCut::kColumns, "sparse shared_expert_intermediate_size"},
     {".mlp.shared_expert_gate.weight", "1 hidden_size", ServerCut::kWhole, "sparse"},
 };
-// Of Qwen3-Next and Qwen3.5: a gate beside each query.
+// Of Qwen3-Next and Qwen3.5: a gate for each query.
 inline constexpr ParameterRule kGatedAttention[] = {
     {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", ServerCut::kRows,
      "full_attention"},
@@ -117,7 +117,7 @@ inline constexpr ParameterRule kRoutedExperts[] = {
     {".mlp.shared_experts.down_proj.weight", "hidden_size n_shared_experts*moe_intermediate_size",
      ServerCut::kColumns, "sparse n_shared_experts"},
 };
-// What a layer for multi-token prediction has beside its attention and experts.
+// Parameters of a layer for multi-token prediction other than attention and experts.
 inline constexpr ParameterRule kNextn[] = {
     {".eh_proj.weight",          "hidden_size 2*hidden_size", ServerCut::kWhole, "nextn"},
     {".enorm.weight",            "hidden_size", ServerCut::kWhole, "nextn"},

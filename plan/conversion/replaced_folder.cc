@@ -130,7 +130,7 @@ std::string ReplacedFolder::stays(const FolderEntry& entry) const {
 }
 
 Result<std::vector<std::string>> ReplacedFolder::run() {
-  if (::stat(folder_.c_str(), &own_) != 0) return io_failure(folder_, "cannot be looked at", errno);
+  if (::stat(folder_.c_str(), &own_) != 0) return io_failure(folder_, "cannot be examined", errno);
   CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(folder_, {}));
   const auto weights = files_of_weights(folder_);
   if (weights) weights_.insert(weights->begin(), weights->end());

@@ -34,7 +34,7 @@ Result<std::optional<struct stat>> look_at(const fs::path& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-  return io_failure(path, "cannot be looked at", errno);
+  return io_failure(path, "cannot be examined", errno);
 }
 
 // ---- what is read -------------------------------------------------------------------------------

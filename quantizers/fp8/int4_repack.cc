@@ -51,9 +51,9 @@ uint64_t move_int4_rows(ConstParts from, uint64_t rows, uint64_t row_values, Par
   return first_refused;
 }
 
-constexpr std::string_view kInexact = "a scale that is no F16 number";
+constexpr std::string_view kInexact = "a scale that is not an F16 number";
 constexpr std::string_view kDecodeInstead =
-    "the same without --keep-codes, which decodes the weights and rounds them anew";
+    "the same without --keep-codes, which decodes the weights and rounds them again";
 
 }  // namespace
 

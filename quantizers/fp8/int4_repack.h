@@ -5,7 +5,7 @@
 
 namespace ckpt {
 
-// What q4_0 takes over: codes and scales of int4_g32 and int4_g128.
+// Parts that q4_0 takes over: codes and scales of int4_g32 and int4_g128.
 extern const Repack kInt4Repacks[2];
 
 }  // namespace ckpt

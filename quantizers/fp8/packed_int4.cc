@@ -4,7 +4,7 @@
 //   #scale    BF16 [N, K/G]  value = (stored - 8) x scale
 //
 // Source: compressed-tensors src/compressed_tensors/compressors/pack_quantized. Note: the names of
-// the parts are none that a file has; what belongs together is told by a third tensor, the shape,
+// the parts are none that a file has; a third tensor, the shape, tells what belongs together,
 // so who reads it puts the parts together.
 #include <cstring>
 

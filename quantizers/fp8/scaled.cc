@@ -38,7 +38,7 @@ constexpr uint64_t kPieceValues = 1024;
 
 float to_bf16(float value) { return float_from_bf16(bf16_from_float(value)); }
 
-// A scale as it lies in the file.
+// A scale as stored in the file.
 template <Dtype kDtype>
 float load_scale(const std::byte* in) {
   if constexpr (kDtype == Dtype::kBF16) {

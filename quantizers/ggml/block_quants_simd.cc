@@ -47,7 +47,7 @@ struct Partials {
   alignas(64) uint32_t unsigned_min[kLanes * 4];
 };
 
-// What rounding a block needs.
+// Numbers needed to round a block.
 struct Scales {
   alignas(64) float inverse[kLanes];
   alignas(64) float low[kLanes];  // the value that gets code 0, in types with a minimum

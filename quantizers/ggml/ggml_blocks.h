@@ -6,7 +6,7 @@
 //
 // Note: neighbors do not share a byte. In 32-value blocks value j shares
 // one with j+16, in 256-value blocks with j+32; and Q3_K and Q6_K keep d behind the codes.
-// Blocks are packed: they may lie at any address, so no pointer to a member may be taken.
+// Blocks are packed: they may be at any address, so no pointer to a member may be taken.
 //
 // Source: llama.cpp ggml/src/ggml-common.h. Formulas and searches: docs/formats/ggml_types.md.
 #pragma once

@@ -1,4 +1,4 @@
-// The blocks of ggml's types below four bits that are no K-quants, byte for byte: ternary (TQ) and
+// The blocks of ggml's types below four bits other than K-quants, byte for byte: ternary (TQ) and
 // codebooks (IQ1, IQ2, IQ3). All hold 256 values.
 //
 // Notation as in ggml_blocks.h. P is a point of the type's codebook: the levels of 8 neighbors, or

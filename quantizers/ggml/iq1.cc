@@ -2,8 +2,8 @@
 // by 1/8 up or down. IQ1_S: 32 values share a scale and a move; IQ1_M: 16 a scale, 8 a move.
 //
 // Bytes: BlockIq1S, BlockIq1M. value = f32(d) (2 S + 1) (P +- 1/8).
-// Search: iq1_search.h; then values whose levels are no point go to the point about them that errs
-// least, and the scale is solved again. IQ1_M solves for d in the end.
+// Search: iq1_search.h; then values whose levels are not a point go to the point about them with
+// the least error, and the scale is solved again. IQ1_M solves for d in the end.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_iq1_s_impl`, `_iq1_m_impl`.
 #include <algorithm>
 #include <cmath>

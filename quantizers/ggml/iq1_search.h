@@ -16,7 +16,7 @@ namespace ckpt {
 inline constexpr float kIq1Move = 0.125f;
 inline constexpr uint32_t kIq1MaxRun = 32;
 
-// What each level stands for, not moved, moved up and moved down.
+// The value of each level, not moved, moved up and moved down.
 struct Iq1Levels {
   float value[3];
 };
@@ -60,7 +60,7 @@ struct Iq1Group {
   const float* weights;
 };
 
-// The best cut of 32 and of 16 values; of the points about `packed` the one that errs least.
+// The best cut of 32 and of 16 values; of the points about `packed` the one with the least error.
 Iq1Cut cut_iq1_32_scalar(const Iq1Sums& sums);
 Iq1Cut cut_iq1_16_scalar(const Iq1Sums& sums);
 uint16_t nearest_iq1_point_scalar(const IqGrid& grid, uint32_t packed, const Iq1Group& group,

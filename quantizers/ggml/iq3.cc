@@ -5,7 +5,7 @@
 // Search: iq_search.h, with magnitudes about 1, 3, .. 15 times the scale.
 //
 // Note: a sub-block of IQ3_S whose values are all zero stores neither points nor signs, and those
-// of later sub-blocks move up, though nothing says so; decoded, they stand in the wrong places.
+// of later sub-blocks move up, though nothing says so; decoded, they are in the wrong places.
 // That is how llama.cpp writes and reads it.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_iq3_s_impl` and its like.
 #include <cstring>

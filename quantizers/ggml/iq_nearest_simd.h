@@ -1,4 +1,4 @@
-// Which point about levels errs least: a lane is a point.
+// Finds the point about levels with the least error: a lane is a point.
 //
 // The error of a value depends on its level alone, so a vector holds it for all levels of a
 // position, and the levels of a point look theirs up. Errors are added up in the order of the
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// What a level stands for, at its index; eight numbers, repeated after four for two bits.
+// The value of a level, at its index; eight numbers, repeated after four for two bits.
 struct PointSearch {
   const float* levels;
   const float* values;

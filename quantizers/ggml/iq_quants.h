@@ -1,4 +1,4 @@
-// Encoding and decoding of ggml's types below four bits that are no K-quants: TQ1_0, TQ2_0, IQ1,
+// Encoding and decoding of ggml's types below four bits other than K-quants: TQ1_0, TQ2_0, IQ1,
 // IQ2 and IQ3.
 //
 // Arguments as in block_quants.h and k_quants.h; TQ1_0 and TQ2_0 ignore weights, as ggml does.

@@ -2,7 +2,7 @@
 // point of a codebook.
 //
 // Tried are scales about the one that maps the largest magnitude to the highest level. Rounding
-// gives levels; where these are no point, the point about them with the least weighted error
+// gives levels; where these are not a point, the point about them with the least weighted error
 // (weights are the roots of the others) takes their place. The scale is then solved for by least
 // squares, and kept when it explains more.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_iq2_xs_impl and its like).
@@ -42,7 +42,7 @@ void try_iq_scales_scalar(const IqRun& run, const IqGrid& grid, IqTries& tries);
 void try_iq_scales(const IqRun& run, const IqGrid& grid, IqTries& tries);  // with vectors
 using TryIqScales = decltype(&try_iq_scales_scalar);
 
-// What differs between the types.
+// Differences between the types.
 struct IqRule {
   int32_t reach;     // tries are -reach .. reach
   float step;        // of the highest level, from try to try
@@ -64,7 +64,7 @@ struct IqStart {
 IqFit fit_iq_scale(TryIqScales try_scales, const IqRun& run, const IqGrid& grid, const IqRule& rule,
                    const IqStart& start);
 
-// The point about `packed` that errs least; the first of equals, and the nearest where none errs
+// The point about `packed` with the least error; the first of equals, and the nearest where none is
 // less than the largest float.
 uint16_t nearest_iq_point(const IqGrid& grid, uint32_t packed, const float* values,
                           const float* roots, float scale);

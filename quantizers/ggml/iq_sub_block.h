@@ -1,4 +1,4 @@
-// What IQ2 and IQ3 have in common: 256 values are 16 or 8 sub-blocks of signs, points of a codebook
+// Shared by IQ2 and IQ3: 256 values are 16 or 8 sub-blocks of signs, points of a codebook
 // and a scale.
 #pragma once
 

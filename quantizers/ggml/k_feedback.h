@@ -1,4 +1,4 @@
-// Codes of Q2_K to Q6_K rounded anew with error feedback (core/chunks/error_feedback.h),
+// Codes of Q2_K to Q6_K rounded again with error feedback (core/chunks/error_feedback.h),
 // under the scales and minimums that the blocks have.
 //
 // For each row and run of columns, on its own: the values are rounded from the first to the last,

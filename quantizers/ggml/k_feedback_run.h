@@ -1,4 +1,4 @@
-// One run of columns of K-quants' codes, rounded anew with error feedback: the kernel of
+// One run of columns of K-quants' codes, rounded again with error feedback: the kernel of
 // k_feedback.h. What a code stands for is a whole number: 0 to 15, or -32 to 31 for Q6_K.
 //
 //   stored value = scale x number - minimum

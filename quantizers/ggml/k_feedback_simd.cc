@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint32_t kBlock = 8;
 
-// What is left of the values of kLanes rows, with the numbers that are there and with new ones.
+// Remainders of the values of kLanes rows, with the existing numbers and with new ones.
 struct Attempts {
   explicit Attempts(uint32_t columns)
       : given(uint64_t{columns} * kLanes), made(given.size()), numbers(given.size()) {}

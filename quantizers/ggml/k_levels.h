@@ -1,4 +1,4 @@
-// Where scales, minimums and codes of 256-value blocks lie in their bytes; drawings: ggml_blocks.h.
+// Scales, minimums and codes in the bytes of 256-value blocks; drawings: ggml_blocks.h.
 //
 // Note: searches of ggml may leave more than 6 bits in a level; the upper
 // ones end where ggml's do.

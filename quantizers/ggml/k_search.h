@@ -1,4 +1,4 @@
-// A search for blocks of Q4_K, Q5_K and Q6_K that err less than ggml's: the same bytes mean the
+// A search for blocks of Q4_K, Q5_K and Q6_K with less error than ggml's: the same bytes mean the
 // same, only the choice of scales, minimums and codes is better.
 //
 //   error of a block = sum of w (value - stored value)^2       w = column weight, or 1
@@ -9,7 +9,7 @@
 //
 // A sweep tries for each sub-block all neighbors of its integer scale and minimum, with the codes
 // that are nearest under them, as they will be read back; d and dmin then become those of least
-// squares. A block is replaced only by one that errs less.
+// squares. A block is replaced only by one with a lower error.
 //
 // Note: ggml's own searches minimize something else (errors weighed by
 // magnitude, or by magnitude and column), so a block of ggml's may have less of that. Blocks whose
@@ -34,7 +34,7 @@ void search_q5_k(ConstFloatRows rows, std::span<const float> weights, BlockQ5K* 
 void search_q6_k(ConstFloatRows rows, std::span<const float> weights, BlockQ6K* blocks);
 
 // ---- kernels ----------------------------------------------------------------------------------
-inline constexpr size_t kSearchSubs = 16;  // sub-blocks beside each other
+inline constexpr size_t kSearchSubs = 16;  // sub-blocks next to each other
 
 // values[e * kSearchSubs + j] is value e of sub-block j.
 struct SearchGroup {

@@ -1,6 +1,6 @@
 // The search of k_search.h for Q4_K and Q5_K: two blocks of 8 sub-blocks side by side.
 //
-// What is known of a sub-block with codes q fixed (A = sum w q, B = sum w q^2, C = sum w q x,
+// Sums over a sub-block with codes q fixed (A = sum w q, B = sum w q^2, C = sum w q x,
 // W = sum w, X = sum w x):
 //
 //   best scale s = (W C - X A) / D, minimum m = (A C - B X) / D, D = W B - A^2
@@ -33,7 +33,7 @@ struct Batch {
   float value_sums[kSearchSubs];   // X
 };
 
-// What is stored of the scales of a batch, and the error each sub-block has with it.
+// The stored scales of a batch, and the error of each sub-block with them.
 struct Choice {
   std::array<uint16_t, kBlocks> d, dmin;
   std::array<uint8_t, kSearchSubs> scales, minimums;
@@ -58,7 +58,7 @@ void take_block(Choice& to, const Choice& from, size_t block) {
   }
 }
 
-// Blocks of `other` that err less replace those of `best`.
+// Blocks of `other` with a lower error replace those of `best`.
 void take_better(Choice& best, const Choice& other) {
   for (size_t b = 0; b < kBlocks; ++b) {
     if (other.error(b) < best.error(b)) take_block(best, other, b);
@@ -88,7 +88,7 @@ void rate(const Batch& batch, Choice& choice) {
 constexpr int kNear = 2 * kReach + 1;  // a level and its neighbors
 constexpr int kMiddle = kNear * kNear / 2;
 
-// Levels beside those of a choice, and what they stand for.
+// Neighbors of the levels of a choice, and their values.
 struct Neighbors {
   std::array<std::array<uint8_t, kSearchSubs>, kNear> levels;
   std::array<std::array<float, kSearchSubs>, kNear> numbers;
@@ -217,7 +217,7 @@ uint8_t level_of(float value) {
   return static_cast<uint8_t>((value + 12582912.0f) - 12582912.0f);
 }
 
-// Half floats of `largest` / 64 and so on, those that are no number above zero left out.
+// Half floats of `largest` / 64 and so on, without those that are not above zero.
 template <class Function>
 void for_each_step(float largest, Function function) {
   for (int k = 0; k < kSteps; ++k) {
@@ -367,7 +367,7 @@ void search_batch(const Batch& batch, std::span<Block* const> blocks) {
   }
 }
 
-// The last of an odd number of blocks is searched beside itself.
+// The last of an odd number of blocks is searched together with itself.
 template <class Block>
 void search_blocks(ConstFloatRows rows, std::span<const float> weights, Block* blocks) {
   const uint64_t row_blocks = rows.row_values / kBlock, count = rows.values.size() / kBlock;

@@ -21,7 +21,7 @@ static_assert(kSubs == kSearchSubs);
 constexpr size_t kSweeps = 2, kRestarts = 2;
 constexpr int kSteps = 24;  // other d: scale of largest magnitude / -128.5 ... / -94
 
-// What is stored of the scales of a block, and the error each sub-block has with it.
+// The stored scales of a block, and the error of each sub-block with them.
 struct Choice {
   uint16_t d;
   std::array<int8_t, kSubs> scales;

@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kSub = 16;
 constexpr size_t kSubs = kBlock / kSub;
 
-// What the searches of a batch found, by sub-block.
+// Results of the searches of a batch, by sub-block.
 struct Found {
   alignas(64) float scale[kSubs * kLanes];
   alignas(64) float minimum[kSubs * kLanes];

@@ -13,7 +13,7 @@
 // each step waits for the division of the one before.
 //
 // Note: a lane in which a sweep changed nothing stays as it is in later
-// sweeps, so a group goes on until none of its lanes changes. x q / p may be huge: the rounding is
+// sweeps, so a group runs until none of its lanes changes. x q / p may be huge: the rounding is
 // ggml's in full.
 #include "quantizers/ggml/k_quants.h"
 #include "quantizers/simd/dispatch.h"

@@ -31,7 +31,7 @@ constexpr uint32_t kBlock = 256;
 constexpr uint32_t kSub = 32;
 constexpr uint32_t kSubs = 8;
 
-// What the searches of one block found.
+// Results of the searches of one block.
 struct Found {
   float scales[kSubs];
   float minimums[kSubs];

@@ -54,7 +54,7 @@ Search make_search() {
   return search;
 }
 
-// What the search of a step found, by sub-block.
+// Results of the search of a step, by sub-block.
 struct alignas(64) Found {
   float scales[kStepSubs];
   float minimums[kStepSubs];

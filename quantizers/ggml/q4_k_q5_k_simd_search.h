@@ -107,7 +107,7 @@ HWY_INLINE void add_level(const Scratch& g, size_t e, Float level, Sums& sums) {
   sums.c = hn::Add(sums.c, hn::Mul(product, vector_at(g.x, e)));
 }
 
-// Rounds value e and adds value e - kAhead: multiplications of one beside additions of the other.
+// Rounds value e and adds value e - kAhead: multiplications of one overlap additions of the other.
 template <Range kRange>
 HWY_INLINE Float step_ahead(Scratch& g, size_t e, Float ahead, Sums& sums, const Start& start) {
   const Float level = next_level<kRange>(g, e, start);

@@ -46,7 +46,7 @@ struct alignas(64) Scratch {
   float cube[kSub * kLanes];
 };
 
-// What the search of a step found, by sub-block.
+// Results of the search of a step, by sub-block.
 struct alignas(64) Found {
   float scales[kGroups * kLanes];
   float inverses[kGroups * kLanes];  // codes of the search: round(inverse x - offset) + 32

@@ -50,7 +50,7 @@ void decode_mxfp4(const BlockMxfp4* in, uint64_t blocks, float* values);
 void decode_nvfp4_block(const BlockNvfp4* in, uint64_t blocks, float* values);
 void decode_nvfp4_scaled(const BlockNvfp4* in, uint64_t blocks, float tensor_scale, float* values);
 
-// What the doubled numbers of a block are multiplied with: 2^(exponent - 128), and half the scale.
+// Factor of the doubled numbers of a block: 2^(exponent - 128), and half the scale.
 inline float mxfp4_scale(uint8_t exponent) {
   if (exponent < 2) return std::bit_cast<float>(0x00200000u << exponent);
   return std::bit_cast<float>((uint32_t{exponent} - 1) << 23);

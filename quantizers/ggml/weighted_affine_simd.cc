@@ -49,7 +49,7 @@ struct Traits<BlockQ2K> {
   static constexpr float kVarianceFactor = 1;
 };
 
-// What the searches of a batch found, by sub-block.
+// Results of the searches of a batch, by sub-block.
 template <size_t kSubs>
 struct Found {
   alignas(64) float scale[kSubs * kLanes];

@@ -38,7 +38,7 @@ constexpr bool kHasMinimum = requires(Block block) {
   block.m;
 };
 
-// kLanes rows (or fewer, `count`) that are encoded before the next ones are looked at.
+// kLanes rows (or fewer, `count`) that are encoded before the next ones are read.
 struct RowStrip {
   const float* values;
   const float* weights;  // of a row's columns
@@ -78,7 +78,7 @@ HWY_INLINE void load_blocks(const RowStrip& strip, size_t first, float* x, float
   }
 }
 
-// What the searches found, by block of the step. Codes are clamp(round(inverse (x - start)), 0,
+// Results of the searches, by block of the step. Codes are clamp(round(inverse (x - start)), 0,
 // top), or clamp(round(inverse x), -middle, middle - 1) + middle.
 struct Found {
   alignas(64) float scale[kStep];

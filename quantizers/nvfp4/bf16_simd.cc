@@ -17,7 +17,7 @@
 //
 // Note: tables hold what the division of a quotient and the comparison
 // with the bound gave, so nothing here is close to a tie; -0 has code 0 and all other negative
-// values code 8 or above. Where a block's scale is no normal E4M3 number (zeros, magnitudes 2^15
+// values code 8 or above. Where a block's scale is not a normal E4M3 number (zeros, magnitudes 2^15
 // below the tensor's, or above it) its group takes the way through floats, as the last blocks do.
 #include <algorithm>
 #include <bit>
@@ -228,7 +228,7 @@ HWY_INLINE Half scale_codes(Half largest, const Vectors& tables) {
   return add_if_above(hn::Add(code, hn::Sub(exponent, tables.octave)), place, next);
 }
 
-// What |v| must be above; the latter two less 127, so that 128 is one bound passed.
+// Lower bounds of |v|; the latter two less 127, so that 128 is one bound passed.
 struct Bounds {
   Half quarter, three_quarters, five_quarters, seven_quarters;
 };

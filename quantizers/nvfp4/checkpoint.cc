@@ -247,7 +247,7 @@ void decode_modelopt(ConstParts parts, FloatRows rows) {
 
 float to_bf16(float value) { return float_from_bf16(bf16_from_float(value)); }
 
-// 1 where 2688 / A is no number: of zeros, and of magnitudes below 2^-116.
+// 1 where 2688 / A is not a number: of zeros, and of magnitudes below 2^-116.
 float ct_global_scale(float amax) {
   const float scale = to_bf16(to_bf16(1.0f / amax) * (kE2m1Largest * kE4m3Largest));
   return std::isfinite(scale) ? scale : 1;

@@ -1,4 +1,4 @@
-// What the kernels of checkpoint.h must give, one number at a time.
+// The results that kernels of checkpoint.h must give, one number at a time.
 //
 // Note: comparisons are written so that NaN passes all bounds.
 #include <bit>

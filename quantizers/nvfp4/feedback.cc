@@ -1,4 +1,4 @@
-// What the kernel of feedback.h must give, one row after the other.
+// The results that the kernel of feedback.h must give, one row after the other.
 #include "quantizers/nvfp4/feedback.h"
 
 #include <algorithm>

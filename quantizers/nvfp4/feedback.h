@@ -2,7 +2,7 @@
 // time.
 //
 // For each row, on its own:
-//   1  for each block of 16: the scale that errs least on what is left of its values, of the codes
+//   1  for each block of 16: the scale with the least error on the rest of its values, of the codes
 //      from 6 below to 7 above that of the largest magnitude; its values are rounded one by one,
 //      and later ones corrected
 //   2  scales from the largest magnitudes and nearest codes, as without a search

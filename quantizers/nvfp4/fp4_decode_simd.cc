@@ -27,7 +27,7 @@ constexpr size_t kCodeBytes = 16;
 constexpr hn::FixedTag<uint8_t, kCodeBytes> kCodes;
 constexpr hn::FixedTag<int8_t, kCodeBytes> kNumbers;
 
-// What 16 bytes of codes stand for: those of the low halves, then those of the high halves.
+// Values of 16 bytes of codes: those of the low halves, then those of the high halves.
 struct alignas(16) Numbers {
   int8_t low[kCodeBytes];
   int8_t high[kCodeBytes];

@@ -34,7 +34,7 @@ struct TurnedBlocks {
   std::span<std::byte> used_scales() { return std::span(scales).first(columns); }
 };
 
-// Where the bytes of the blocks lie in the parts.
+// Positions of the blocks' bytes in the parts.
 struct StackedPlace {
   uint64_t width;
   uint64_t code(const TurnedBlocks& at, uint64_t pair) const {

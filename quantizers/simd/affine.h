@@ -136,7 +136,7 @@ HWY_INLINE void fit_affine_lanes(AffineGroup<kCount>* g, const Numerators& numer
       try_candidate<kAbsolute, true>(g, splat(numerators.values[k]), top, lanes);
     }
   }
-  for (size_t i = 0; i < 2; ++i) {  // a dead lane's quotients are Inf, which is no fault
+  for (size_t i = 0; i < 2; ++i) {  // a dead lane's quotients are Inf, which is harmless
     lanes[i].bad = hn::Or(bad[i], hn::AndNot(dead[i], lanes[i].bad));
     lanes[i].dead = dead[i];
     store_found(lanes[i], at + i * kLanes, out);

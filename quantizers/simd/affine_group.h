@@ -1,4 +1,4 @@
-// What the search of affine.h works on: groups of runs, their bounds and weights, levels.
+// Data of the search of affine.h: groups of runs, their bounds and weights, levels.
 //
 // A group is kLanes runs of kCount values, one run a lane.
 //

@@ -22,7 +22,7 @@ std::atomic<int> forced_target{kNotForced};
 #if HWY_ARCH_X86
 // Of an x86 processor, and of what the operating system saves of its registers (Intel's manual,
 // volume 2, CPUID, and volume 1, 13.3). Read here because all else of Highway is in headers, and
-// its library is no static one in Debian.
+// Debian has no static library of it.
 struct Processor {
   unsigned leaf1_ecx = 0, leaf7_ebx = 0;
   uint64_t saved = 0;  // XCR0
@@ -42,7 +42,7 @@ struct Processor {
   }
 };
 
-// What Highway lets the compiler use for each target (HWY_TARGET_STR).
+// Instructions that Highway lets the compiler use for each target (HWY_TARGET_STR).
 constexpr unsigned kSse4 = bit_SSSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_PCLMUL | bit_AES;
 constexpr unsigned kAvx = kSse4 | bit_AVX | bit_FMA | bit_F16C;
 constexpr unsigned kAvx2 = bit_AVX2 | bit_BMI | bit_BMI2;

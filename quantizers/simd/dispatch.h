@@ -63,10 +63,10 @@ inline constexpr size_t kSimdTargetCount = 5;
 std::string_view simd_target_name(SimdTarget target);
 std::optional<SimdTarget> find_simd_target(std::string_view name);
 
-// What this processor can run, slowest first; kScalar is always among them.
+// The targets that this processor can run, slowest first; kScalar is always among them.
 std::span<const SimdTarget> simd_targets();
 
-// What kernels use: the last of simd_targets(), or the one that the environment variable CKPT_SIMD
+// The target of kernels: the last of simd_targets(), or that of the environment variable CKPT_SIMD
 // names, or the one forced by a ForcedSimdTarget.
 SimdTarget simd_target();
 

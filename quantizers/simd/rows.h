@@ -1,6 +1,6 @@
 // Turns rows into lanes: kernels that sum hold one run of values in each lane.
 //
-//   rows in memory          in lanes, element e of all rows beside each other
+//   rows in memory          in lanes, element e of all rows next to each other
 //   row 0   a0 a1 a2 ...    out[0 kLanes ..]  a0 b0 c0 ...
 //   row 1   b0 b1 b2 ...    out[1 kLanes ..]  a1 b1 c1 ...
 //

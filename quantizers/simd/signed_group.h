@@ -1,4 +1,4 @@
-// What the search of signed.h works on: groups of runs and their extremes.
+// Data of the search of signed.h: groups of runs and their extremes.
 //
 // A group is kLanes runs of kCount values, one run a lane; vector e of an array holds value e of
 // each.

@@ -1,4 +1,4 @@
-// What searches of Q3_K and Q6_K blocks find, and the levels that their scales are stored as.
+// Results of searches of Q3_K and Q6_K blocks, and the levels that store their scales.
 //
 // Note: arrays by sub-block run block after block, arrays of levels hold
 // one block a lane.
@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kSignedSub = 16;
 constexpr size_t kSignedSubs = kBlock / kSignedSub;
 
-// What the searches of a batch found, by sub-block.
+// Results of the searches of a batch, by sub-block.
 struct SignedFound {
   alignas(64) float scale[kSignedSubs * kLanes];
   alignas(64) float inverse[kSignedSubs * kLanes];
@@ -32,7 +32,7 @@ struct SignedFound {
   const float* const* levels = nullptr;
 };
 
-// What is stored for the scales of a batch.
+// The stored scales of a batch.
 struct SignedLevels {
   alignas(64) float level[kSignedSubs * kLanes];  // level j of block b at [j kLanes + b]
   alignas(64) float d[kLanes];                    // the half float below

@@ -281,7 +281,7 @@ TEST(ReaderLimits, NamesOfNamesAreNoNames) {
   for (int i = 0; i < 40; ++i) pickle += "h\x01h\x01\x93q\x01";
   const auto state = read_modelopt_state(zip_of(pickle + "."));
   ASSERT_FALSE(state.has_value());
-  EXPECT_NE(state.error().what.find("a name that is no text"), std::string::npos);
+  EXPECT_NE(state.error().what.find("a name that is not a text"), std::string::npos);
 }
 
 // A file that says its lines start with a million spaces gets 16.

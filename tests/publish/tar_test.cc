@@ -161,7 +161,7 @@ TEST(Tar, NoNameComesTwice) {
             "a 1: 1\n! member 'a': it comes twice");
   EXPECT_EQ(read(folder + folder + member("a/b", "1") + kEnd), "a/ 0: \na/ 0: \na/b 1: 1\n");
   EXPECT_EQ(read(member("a", "1") + member("a/b/c", "2") + kEnd),
-            "a 1: 1\n! member 'a/b/c': it lies in 'a', which is a file");
+            "a 1: 1\n! member 'a/b/c': it is inside 'a', which is a file");
   EXPECT_EQ(read(member("a/b", "1") + member("a", "2") + kEnd),
             "a/b 1: 1\n! member 'a': a file where others have their folder");
   EXPECT_EQ(read(folder + member("a", "2") + kEnd), "a/ 0: \n! member 'a': it comes twice");

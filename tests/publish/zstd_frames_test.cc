@@ -133,10 +133,10 @@ TEST(SeekTable, LiesAreNoticed) {
     return frames ? std::string("none") : frames.error().text();
   };
   const size_t footer = file.bytes.size() - kSeekFooterBytes;
-  EXPECT_NE(error(table, 0).find("no skippable frame of its size"), std::string::npos);
-  EXPECT_NE(error(table + 4, 99).find("no skippable frame of its size"), std::string::npos);
+  EXPECT_NE(error(table, 0).find("not a skippable frame of its size"), std::string::npos);
+  EXPECT_NE(error(table + 4, 99).find("not a skippable frame of its size"), std::string::npos);
   EXPECT_NE(error(table + 8, 1).find("the seek table tells of"), std::string::npos);
-  EXPECT_NE(error(footer, 2).find("no skippable frame of its size"), std::string::npos);
+  EXPECT_NE(error(footer, 2).find("not a skippable frame of its size"), std::string::npos);
   EXPECT_NE(error(footer + 3, '\x7F').find("a seek table of"), std::string::npos);
   EXPECT_NE(error(footer + 4, '\x84').find("unknown flags 0x84"), std::string::npos);
   EXPECT_EQ(error(footer + 8, 0), "none") << "another magic number: no table at all";

@@ -77,8 +77,9 @@ struct Recoded {
   std::shared_ptr<const Tensor> block_amax = nullptr;  // one plain float for each block of the
                                                        // codec, Stored; may be null
   const Repack* repack = nullptr;  // set: no floats; ops are PermuteColumns of whole blocks
-  std::shared_ptr<const Tensor> moments = nullptr;  // second moments of what the columns are
-      // multiplied with (core/chunks/error_feedback.h)
+  std::shared_ptr<const Tensor> moments =
+      nullptr;                // second moments of what the columns are
+                              // multiplied with (core/chunks/error_feedback.h)
   uint64_t exact_blocks = 0;  // of `from`: known to keep their values, where `repack` is not set
   // Of values that were rounded before, sampled: squared error, as a part of the squares.
   std::optional<double> second_error = {};
@@ -113,8 +114,8 @@ struct Tensor {
 uint64_t part_size_bytes(const Tensor& tensor, size_t part);
 uint64_t size_bytes(const Tensor& tensor);
 
-// Says why `shape` cannot be stored with `codec`: a product that overflows, a row that is not made of
-// entire blocks, too many dimensions. Must pass before any of the functions below are called.
+// Says why `shape` cannot be stored with `codec`: a product that overflows, a row that is not
+// made of entire blocks, too many dimensions. Must pass before any of the functions below are called.
 Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec);
 
 // ---- the only editors of slices --------------------------------------------------------------

@@ -2,7 +2,7 @@
 //
 //   LLVMFuzzerTestOneInput(data, size)   one a file, fuzz_*.cc; never keeps state between calls
 //
-// A target calls the readers on bytes in memory and, where they accept them, goes on like the program
+// A target calls the readers on bytes in memory and, if they accept them, continues as the program
 // would: laid out, checked, written and read again. A law that does not hold ends the process, as a
 // crash does.
 #pragma once

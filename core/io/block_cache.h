@@ -2,7 +2,7 @@
 // encoded, and sources that several outputs are made from. Direct I/O leaves nothing in the page
 // cache, so without it a second reading would go to the disk. Thread-safe.
 //
-// Blocks that are read twice in one order are kept until the second reading. Without room, the block
+// Blocks that are read twice in one order are kept until the second reading. Without room, the one
 // that comes next is not kept: it is needed last. Else the longest unused goes first.
 #pragma once
 

@@ -115,7 +115,7 @@ uint64_t part_size_bytes(const Tensor& tensor, size_t part);
 uint64_t size_bytes(const Tensor& tensor);
 
 // Says why `shape` cannot be stored with `codec`: a product that overflows, a row that is not
-// made of entire blocks, too many dimensions. Must pass before any of the functions below are called.
+// made of entire blocks, too many dimensions. Must pass before a call of the functions below.
 Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec);
 
 // ---- the only editors of slices --------------------------------------------------------------

@@ -2,8 +2,8 @@
 //
 // Source: llama.cpp conversion/ernie.py (Ernie4_5Model, Ernie4_5MoeModel); defaults: transformers
 // models/ernie4_5{,_moe}/configuration_*.py. Stacks come gate, up, down; the declared width
-// of the shared MLP is that of the dense ones / heads of keys. Layers for multi-token prediction are
-// left out.
+// of the shared MLP is that of the dense ones / heads of keys. Layers for multi-token prediction
+// are left out.
 //
 // Shapes: transformers models/ernie4_5{,_moe}/{modeling,configuration}_*.py.
 #include "models/families/rows.h"

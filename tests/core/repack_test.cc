@@ -89,8 +89,8 @@ TEST(Repack, ScalesThatWouldBeRoundedAreRefusedWhateverIsAllowed) {
     const auto moved = repack_chunk(input, to);
     ASSERT_FALSE(moved);
     EXPECT_EQ(moved.error().text(),
-              "tensor 'w': row 8 has a scale that is not an F16 number; q4_0 has none. Try: the same "
-              "without --keep-codes, which decodes the weights and rounds them again");
+              "tensor 'w': row 8 has a scale that is not an F16 number; q4_0 has none. Try: the "
+              "same without --keep-codes, which decodes the weights and rounds them again");
   }
 }
 

@@ -1,4 +1,4 @@
-"""llama.cpp's convert_hf_to_gguf.py, to BF16, on a model whose vocabulary it does not know: it is told
+"""llama.cpp's convert_hf_to_gguf.py, to BF16, on a model whose vocabulary it does not know: it gets
 the pre-tokenizer's name that it would have looked up by a hash.
 
 usage: llama_cpp_convert.py TREE HF_DIR OUT.gguf [PRE]

@@ -26,17 +26,17 @@ PATTERNS = [  # wording, what to say instead
     (r"so (?:does|do|did|is|are) (?:one|those|that)", "name the thing, then the verb"),
     (r"(?:lie|lies) (?:in|at|beside|outside|within)", "is in"),
     (r"(?:stand|stands|stood) (?:in|at|beside|where|there|nowhere)", "is in"),
-    (r"(?:be|lie|lies|stand|stands)side", "next to, with, in addition"),
-    (r"(?<!there )(?:is|are) no (?!longer|more|less|such|way)(?=\w)", "is not a, does not exist"),
-    (r"errs?", "has an error"),
+    (r"(?-i:[Bb]eside)(?![./\"=])", "next to, with, in addition"),
+    (r"(?<!there )(?:is|are) no (?!longer|further|more|less|such|way)(?=\w)", "is not a, does not exist"),
+    (r"errs|err(?= (?:less|more|least|alike))", "has an error"),
     (r"taken for", "treated as"),
     (r"as \w+ ha(?:s|ve) it", "as X defines it"),
     (r"dear", "slow"),
     (r"of yours", "your"),
     (r"half-written", "incomplete"),
-    (r"mend(?:s|ed|ing)?", "fix"),
+    (r"mends|mended|mending", "fix"),
 ]
-ODD = [(re.compile(rf"\b{wording}\b", re.I), instead) for wording, instead in PATTERNS]
+ODD = [(re.compile(rf"\b(?:{wording})\b", re.I), instead) for wording, instead in PATTERNS]
 OPENS_WITH_WHAT = re.compile(r"^\s*(?://|#) What\b(?!.*\?)")
 LEFT = {
 }

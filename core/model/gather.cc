@@ -7,7 +7,7 @@
 namespace ckpt {
 namespace {
 
-// Two pieces of one source that are no further apart are read with one call: a seek costs more
+// Two pieces of one source at most this far apart are read with one call: a seek costs more
 // than the bytes between.
 constexpr uint64_t kMaxGapBytes = 64 << 10;
 // A run longer than this is not worth one buffer.

@@ -101,7 +101,7 @@ Result<std::vector<CsvCells>> lines_of_csv(std::string_view text) {
   return out;
 }
 
-// A cell that is no finite number stays a text: such files have "NaN" and percentages in them.
+// A cell that is not a finite number stays a text: such files have "NaN" and percentages in them.
 Json value_of_cell(const std::string& cell) {
   if (cell.empty()) return Json();
   char* end = nullptr;
@@ -110,7 +110,7 @@ Json value_of_cell(const std::string& cell) {
   return is_number ? Json(value) : Json(cell);
 }
 
-// What the columns of a file hold is only in its name: kld_results.csv, ppl_results.csv.
+// Only a file's name says what its columns hold: kld_results.csv, ppl_results.csv.
 std::string metric_of(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   if (name.find("kld") != name.npos) return "kl";

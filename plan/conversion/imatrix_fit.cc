@@ -15,7 +15,7 @@ uint64_t matrices_of(const Tensor& tensor) {
   return tensor.rows() / std::max<uint64_t>(1, tensor.shape[tensor.shape.size() - 2]);
 }
 
-// What llama-imatrix would have counted: weights of layers that inputs are multiplied with.
+// Weights that llama-imatrix would have counted: layers that inputs are multiplied with.
 bool takes_statistics(const Tensor& tensor) {
   const std::string& name = tensor.name;
   if (!name.starts_with("blk.") || !name.ends_with(".weight")) return false;

@@ -32,7 +32,7 @@ Result<ImatrixFit> fit_imatrix(const Checkpoint& checkpoint, const ImatrixSums& 
 // Whether a file that may hold second moments (safetensors) is an importance matrix, as far as its
 // kind tells: GGUF, or a name that ends in .dat.
 bool is_imatrix_file(const std::filesystem::path& path);
-// What a person should know who gives one as `path` to --moments.
+// Notes for a user who passes one as `path` to --moments.
 std::string note_of_imatrix_as_moments(const std::filesystem::path& path);
 
 // "a, b, c and 4 more".

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kShownNames = 12;
 constexpr uint64_t kMaxComparedBytes = uint64_t{256} << 20;
 
-// ".git/ (12 files), notes.txt": by what lies in the folder itself.
+// ".git/ (12 files), notes.txt": by entries of the folder itself.
 std::string shown(const std::vector<std::string>& paths) {
   std::map<std::string, size_t> files;
   std::set<std::string> folders;
@@ -59,7 +59,7 @@ Result<std::vector<std::string>> list_empty_folders(const fs::path& folder) {
   return out;
 }
 
-// What `hf download --local-dir` notes about the files beside it.
+// Records of `hf download --local-dir` about the files next to it.
 bool is_download_note(std::string_view path) {
   constexpr std::string_view kNotes = ".cache/huggingface/";
   if (!path.starts_with(kNotes)) return false;

@@ -1,5 +1,5 @@
-// What --force may remove of a folder: what its own index, this plan and a publication name, at its
-// top. Everything else was put there by somebody, and the run is refused with the list.
+// Paths that --force may remove from a folder: those that its index, this plan and a publication
+// name at its top. Everything else was put there by somebody, and the run is refused with the list.
 //
 //   shards                     those that the index names; without one, those that would be read
 //   config, tokenizer          as read_documents() takes them

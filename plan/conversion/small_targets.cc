@@ -1,4 +1,4 @@
-// Single files: what stands where one is to be written is looked at before it is replaced.
+// Single files: an existing file is examined before it is replaced.
 #include <algorithm>
 #include <cctype>
 #include <set>

@@ -26,10 +26,10 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// What each input file is called in messages, by device and inode.
+// The name of each input file in messages, by device and inode.
 using Inputs = std::map<std::pair<uint64_t, uint64_t>, std::string>;
 
-// What stands there itself, no link followed; nullopt for nothing.
+// The file itself, no link followed; nullopt for nothing.
 Result<std::optional<struct stat>> look_at(const fs::path& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) return status;
@@ -110,7 +110,7 @@ bool has_ledger(const Output& output) {
   return false;
 }
 
-// "OUT.partial" that no ledger speaks of was made by somebody else. Shares have ledgers beside the
+// "OUT.partial" that no ledger speaks of was made by somebody else. Shares have ledgers next to the
 // first output alone.
 Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs::path& partial) {
   CKPT_ASSIGN(const bool exists, is_there(partial));

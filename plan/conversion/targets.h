@@ -1,4 +1,4 @@
-// What may be written where: nothing that is written or replaced is an input, or a file of the
+// Rules for writing: nothing that is written or replaced is an input, or a file of the
 // person's that no run of ckpt has made.
 //
 //   OUT, OUT.partial, OUT.partial.ledger   compared with every file that is read, by device and
@@ -29,7 +29,7 @@ Result<std::filesystem::path> target_path(const std::filesystem::path& typed);
 // Fails with kUsage where OUT is IN or one lies inside the other.
 Status check_apart(const std::filesystem::path& in, const std::filesystem::path& out);
 
-// What a plan reads: `what` is IN or the option that named it, `path` a file or a folder.
+// An input of a plan: `what` is IN or the option that named it, `path` a file or a folder.
 struct InputPath {
   std::string what;
   std::filesystem::path path;
@@ -65,7 +65,7 @@ Result<std::string> read_card(const std::filesystem::path& path);
 
 // ---- report.html of a folder that is published --------------------------------------------------
 
-// What every report of ckpt holds, so that an older one is known for what it is.
+// A mark in every report of ckpt, by which an older one is recognized.
 inline constexpr std::string_view kReportMark = "<meta name=\"generator\" content=\"ckpt report\">";
 inline constexpr std::string_view kReportName = "report.html";
 

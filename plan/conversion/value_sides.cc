@@ -35,7 +35,7 @@ Checkpoint with_decoded_experts(Checkpoint checkpoint) {
   return checkpoint;
 }
 
-// NVFP4 in GGUF has its tensor scales beside it: "X.scale", one for each matrix of "X.weight". They
+// NVFP4 in GGUF has separate tensor scales: "X.scale", one for each matrix of "X.weight". They
 // stay when the weights become another type: llama.cpp multiplies products of any type with them.
 Status apply_gguf_scales(Checkpoint& checkpoint) {
   constexpr uint64_t kMaxMatrices = 1 << 16;

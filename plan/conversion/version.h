@@ -1,4 +1,4 @@
-// Which ckpt this is, and where that is said: --version, `ckpt version`, manual pages.
+// The version of ckpt, as shown by --version, `ckpt version`, manual pages.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kMostBits = 32;
 
-// What says types beside a target: each would take the choice away.
+// Options that set types conflict with a target: each would take the choice away.
 Status check_alone(const Conversion& conversion, const std::string& target) {
   const auto refuse = [&](std::string_view option, std::string_view why) {
     return fail_with_hint(ErrorCode::kUsage, "one of them", "{} and {}: {}", target, option, why);

@@ -18,8 +18,8 @@ double bits_of(const TypeOffer& offer, uint64_t weights) {
   return 8 * static_cast<double>(offer.size_bytes) / static_cast<double>(weights);
 }
 
-// What may be chosen of each tensor, by index, and the same as the knapsack takes it. A tensor that
-// has nothing above its floors keeps what errs least.
+// The choices of each tensor, by index, and in the form of the knapsack. A tensor that
+// has nothing above its floors keeps the type with the least error.
 struct Open {
   std::vector<std::vector<uint32_t>> offers;
   std::vector<KnapsackItem> items;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kPriceSteps = 200;                   // halvings: below the last bit of a double
 constexpr uint64_t kImprovingRounds = 2000;        // each lowers the cost
-constexpr uint64_t kImprovingSteps = 100'000'000;  // choices looked at in all of them
+constexpr uint64_t kImprovingSteps = 100'000'000;  // choices tried in all of them
 constexpr uint64_t kSearchNodes = 300'000;         // a fraction of a second
 constexpr size_t kSearchItems = 10'000;            // the search is as deep as there are items
 
@@ -30,7 +30,7 @@ double priced(const KnapsackChoice& choice, double price) {
   return choice.cost + price * static_cast<double>(choice.size);
 }
 
-// What each item takes when a byte costs `price`; of equals the smaller.
+// The choice of each item when a byte costs `price`; of equals the smaller.
 Chosen choose_at(const Items& items, double price) {
   Chosen out(items.size());
   for (size_t i = 0; i < items.size(); ++i) {

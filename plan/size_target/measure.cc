@@ -11,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-// Sampled rows that lie in one matrix of a stack, whose columns have the same weights.
+// Sampled rows of one matrix of a stack, whose columns have the same weights.
 struct MatrixRows {
   ConstFloatRows rows;
   std::span<const float> weights;  // empty: all the same

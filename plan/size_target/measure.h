@@ -1,4 +1,4 @@
-// What each type would lose of each tensor: encoded, decoded and compared, on a sample of its rows.
+// The error of each type for each tensor: encoded, decoded and compared, on a sample of its rows.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-// Values of a tensor that are looked at: as many rows, evenly spread, as hold about so many. The
+// Values of a tensor that are measured: as many rows, evenly spread, as hold about so many. The
 // same rows in every run. 128 Ki values tell the error to a fifth of a decibel.
 inline constexpr uint64_t kMeasuredValues = uint64_t{1} << 17;
 
@@ -30,7 +30,7 @@ struct MeasureOptions {
   Progress* progress = nullptr;  // told values encoded, of all that will be
 };
 
-// What a codec must know of a whole tensor is taken from the sample.
+// Facts about an entire tensor that a codec needs are taken from the sample.
 //
 // For each tensor and each of its codecs: the sum of w (value - decoded value)^2 over that of
 // w value^2, w = 1 or the column's weight; 0 where all values are 0. NaN and Inf count as 0. The

@@ -77,7 +77,7 @@ std::optional<KeptErrors> parse_kept(std::string_view text) {
   return out;
 }
 
-// What `file` holds; nothing where there is none.
+// The content of `file`; nothing where there is none.
 Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file, Observer& observer) {
   CKPT_ASSIGN(const bool is_there, folder.has(file.filename().string()));
   if (!is_there) return KeptErrors();
@@ -106,11 +106,11 @@ Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file, Obs
   }
   if (auto kept = parse_kept(text)) return std::move(*kept);
   observer.note(
-      fmt::format("{}: damaged, or of another version; all is measured anew", file.string()));
+      fmt::format("{}: damaged, or of another version; measuring again", file.string()));
   return KeptErrors();
 }
 
-// What all runs have left, or, where that is too much, this one, whose keys are given.
+// Entries of all runs, or, where those are too many, of this one, whose keys are given.
 std::string text_of(KeptErrors& kept, const std::vector<std::string>& keys) {
   std::string text = render_kept(kept);
   if (text.size() <= kMaxBytes) return text;

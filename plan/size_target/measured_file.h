@@ -6,7 +6,7 @@
 //
 // KEY is the SHA-256 of all that an error depends on: the version and commit of this
 // program, the tensor's codec, shape, place in its file and operations, weights of columns, the
-// search, the number of values looked at; and size, time and inode of the files it is read from. So
+// search, the number of measured values; and size, time and inode of the files it is read from. So
 // an entry is either the error that would be measured, or it is not found. Above 64 MB only what
 // the last run asked for stays.
 //

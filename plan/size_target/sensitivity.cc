@@ -28,7 +28,7 @@ constexpr double kOtherFactor = 1;    // ffn_up, and what nobody has measured
 constexpr double kFirstFactor = 1.8;  // of the first layer, over the others
 constexpr double kLastFactor = 1;
 
-// What GGUF calls the role of a layer, by the last word of its name in a folder.
+// The role of a layer in GGUF, by the last word of its name in a folder.
 struct LayerRole {
   std::string_view word, role;
 };

@@ -30,7 +30,7 @@ bool is_divergence(std::string_view figure) {
                              [&](std::string_view start) { return figure.starts_with(start); });
 }
 
-// What the file says of a tensor, and whether that is of the whole stack; null for nothing.
+// The file's number for a tensor, and whether it is the stack's; null for nothing.
 struct FoundTensor {
   const std::map<std::string, double>* divergences = nullptr;
   const std::string* name = nullptr;

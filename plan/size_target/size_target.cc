@@ -20,7 +20,7 @@ constexpr std::string_view kComparedMixtures[] = {
     "q8_0",   "q6_k",   "q5_k_m", "q5_k_s",  "q4_k_m", "q4_k_s", "iq4_nl",  "iq4_xs",
     "q3_k_l", "q3_k_m", "iq3_m",  "iq3_s",   "q3_k_s", "iq3_xs", "iq3_xxs", "q2_k",
     "iq2_m",  "iq2_s",  "iq2_xs", "iq2_xxs", "iq1_m",  "iq1_s"};
-// Their order depends on the model: so many behind the first that fits are looked at, too.
+// Their order depends on the model: so many after the first that fits are tried, too.
 constexpr int kNeighbors = 2;
 // A choice must promise this part of the mixture's error, or the mixture is taken.
 constexpr double kClearGain = 0.95;
@@ -101,7 +101,7 @@ Result<FreeModel> find_free(const Conversion& conversion, const SizeTarget& targ
                         "{}: no tensor is left whose type can be chosen", target.text);
 }
 
-// What may be chosen of a tensor, without errors.
+// The choices of a tensor, without errors.
 FreeTensor offers_for(const Tensor& tensor, const FreeModel& model) {
   FreeTensor out{tensor.name, tensor.values(), 1, 0, {}};
   const auto add = [&](Dtype type) {
@@ -290,7 +290,7 @@ void add_tensors(const std::vector<FreeTensor>& tensors, const std::vector<const
   }
 }
 
-// What is said where every tensor has the best type that is offered: a person may have meant
+// Warns where every tensor has the best type on offer: the user may have meant
 // another number. Else "".
 std::string note_of_room(const std::vector<FreeTensor>& tensors, const TypeChoice& choice,
                          const SizeTarget& target, const FreeModel& model) {

@@ -8,7 +8,7 @@
 // Of a folder: plans as nvfp4 ──▶ layers, those that servers join taken together ──▶ the conversion
 // with --fp8 and --keep for those that are to be FP8 and to stay (folder_target.h).
 //
-// What comes out is a conversion as a person could type it: planning and execution know of no
+// The result is a conversion that a user could type: planning and execution know of no
 // target.
 #pragma once
 
@@ -28,8 +28,8 @@ struct SizeTarget {
   double bits = 0;          // of a weight, in the tensors whose type is free
 };
 
-// nullopt: none was asked for. Fails: kUsage: both, no size, no number of bits, or an option beside
-// it that says types, too.
+// nullopt: none was asked for. Fails: kUsage: both, no size, no number of bits, or an
+// additional option that sets types.
 Result<std::optional<SizeTarget>> read_size_target(const Conversion& conversion);
 
 struct ChosenTensor {

@@ -18,7 +18,7 @@ struct Count {
   uint64_t Conversion::*field;
 };
 
-// What is no option of a step (step_flags.h).
+// Fields that are not options of a step (step_flags.h).
 struct OwnField {
   std::string_view name;
   FieldKind kind;

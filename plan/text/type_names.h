@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-// What --to takes, as `ckpt list types` shows it.
+// Values of --to, as `ckpt list types` shows them.
 struct TargetType {
   std::string_view name;  // "q4_k_m", "nvfp4"
   std::string_view kind;  // "mixture": of a GGUF; "export": what that step makes

@@ -14,7 +14,7 @@ cmp kept first && echo "another target needs nothing new"
 "$ckpt" convert m e --target-bits 8 $pinned --target-cache kept --threads 1 --dry-run 2>&1 >/dev/null | said
 "$ckpt" convert m f.gguf --target-bits 5 --target-cache kept --tensor-type ffn_down=q8_0 --dry-run 2>&1 >/dev/null | said
 stat -c %a kept
-echo "-- another file, another time: measured anew"
+echo "-- another file, another time: measured again"
 cp kept before
 python3 - <<'EOF'
 import os
@@ -26,7 +26,7 @@ with open(path, "r+b") as file:
 EOF
 "$ckpt" convert m changed.gguf --target-size 2MB --target-cache kept 2>&1 >/dev/null | said
 "$ckpt" convert -q m fresh.gguf --target-size 2MB >/dev/null && cmp changed.gguf fresh.gguf && echo "the same choice as without"
-echo "-- damaged: noted, and measured anew"
+echo "-- damaged: noted, and measured again"
 for how in "s/=3/=4/" "s/^ckpt-measured 1/ckpt-measured 2/" '$d'; do
   sed "$how" before >kept; chmod 600 kept
   "$ckpt" convert m g.gguf --target-size 2MB --target-cache kept --force 2>&1 >/dev/null | said

@@ -38,7 +38,7 @@ FLOORS = {  # lowest first; "." is the folder itself
 # How many still include each other in the largest circle of a folder; elsewhere two files and no folders.
 CYCLES = {"core": 4}
 FOLDER_CYCLES = {"quantizers": 5}
-ASKED = {"core/chunks/evaluate.h", "core/chunks/repack.h", "core/io/cursor.h"}  # beside base, json and model
+ASKED = {"core/chunks/evaluate.h", "core/chunks/repack.h", "core/io/cursor.h"}  # in addition to base, json and model
 READS = re.compile(r"\bopen_file\(|->read\(")
 COMPARES_NAME = re.compile(r"codec(\(\))?(->|\.)name (==|!=)|codec(\(\))?(->|\.)name\.(starts_with|find)")
 OTHER_CAST = re.compile(r"\bdynamic_cast<(?!const CLI::)")
@@ -114,7 +114,7 @@ def line_breach(where, line):
     if where.parts[0] not in FREE - {"tools"} and COMPARES_NAME.search(code) and str(where) != "core/model/codec.cc":
         return "a codec is known by its scheme or dtype, not by its name"
     if where.parts[0] == PLAN and TERMINAL.search(code):
-        return "plan has no terminal and no state of the process; an Observer is told"
+        return "plan has no terminal and no global state; use an Observer"
     if OTHER_CAST.search(code):
         return "no dynamic_cast; computed_as() knows the kinds of a source"
     if where.parts[0] not in {"tests", "bench", "fuzz"} and PLAIN_SOURCE.search(code) and str(where) not in PLAIN_SOURCES:

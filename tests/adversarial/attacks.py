@@ -234,7 +234,7 @@ def imports_nothing_of_another_user():
 
 # ---- --force ------------------------------------------------------------------------------------
 
-# What comes into a folder that a conversion wrote, and must still be there afterwards.
+# Files added to a folder that a conversion wrote; they must still exist afterwards.
 COMPANIONS = {
     "another_checkpoint_below": lambda: model("o/old"),
     "an_own_checkpoint_below": lambda: run("convert", TESTDATA / "llama-micro", "o/sub", "-q"),

@@ -221,7 +221,7 @@ def sums_that_lead_outside():
     return tar(BASE + [("SHA256SUMS", sums(BASE + [("../outside", b"")]))])
 
 
-# ---- members that are no files, or lie elsewhere ------------------------------------------------
+# ---- members that are not files, or are elsewhere -----------------------------------------------
 def refused_member(name, says, *raw):
     def made():
         return members(published()) + b"".join(raw) + END
@@ -246,7 +246,7 @@ refused_member("a dot inside a name", "'.' inside", member("sub/./notes.txt", b"
 refused_member("an empty part of a name", "empty part", member("sub//notes.txt", b"x"))
 refused_member("no name", "no name", member("", b"x"))
 refused_member("a zero byte in a name by pax", "zero byte", pax([(b"path", b"x\0y")]), member("x"))
-refused_member("a name that is no text", "not UTF-8", member(b"\xff", b"x"))
+refused_member("a name that is not a text", "not UTF-8", member(b"\xff", b"x"))
 refused_member("one name for all members", "for all members",
                pax([(b"path", b"config.json")], kind=b"g"), member("x", b"x"))
 refused_member("the same name again", "twice", member("config.json", b"[]\n"))
@@ -266,7 +266,7 @@ def refused_tar(name, says, change):
 
 refused_tar("a size beyond the end", "too early", lambda data: data + header("x", 1 << 30) + b"x" * 512)
 refused_tar("a negative size", "size", lambda data: data + header("x", size_field=b"\xff" * 12) + END)
-refused_tar("a size that is no number", "size",
+refused_tar("a size that is not a number", "size",
             lambda data: data + header("x", size_field=b"12 34567890\0") + END)
 refused_tar("a folder with content", "size", lambda data: data + member("d/", b"x", kind=b"5") + END)
 refused_tar("a header whose sum does not agree", "sum", lambda data: data + header("x", spoilt=True) + END)

@@ -1,4 +1,4 @@
-// What the cache reads, keeps and forgets.
+// The cache reads, keeps and forgets blocks.
 #include "core/io/block_cache.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class MadeSource final : public ByteSource {
   std::string name_ = "made";
 };
 
-// Reads all of the source but its first bytes, in ranges that are no whole blocks.
+// Reads all of the source but its first bytes, in ranges that are not whole blocks.
 void read_all(BlockCache& cache, const ByteSource& source, Reading reading) {
   constexpr uint64_t kFirst = 1000;
   AlignedBuffer scratch;

@@ -33,7 +33,7 @@ constexpr uint64_t kComputedRows = 2048, kComputedColumns = 256;
 
 Slice whole(const SharedSource& source) { return {source, 0, source->size_bytes()}; }
 
-// A tensor whose parts lie in two inputs each.
+// A tensor whose parts are in two inputs each.
 Tensor in_pieces(const char* codec, std::vector<uint64_t> shape, const MakeInput& input) {
   Tensor out;
   out.name = "t";
@@ -224,7 +224,7 @@ TEST(ComputedSource, ARunOfAnyKindIsNotGoneOnWithWhenAnyInputHasChanged) {
       Ender ender(1);
       ASSERT_FALSE(execute(made.plan(kind), options_for(ender, 1, 1 << 14)))
           << "ended too late: kind " << static_cast<int>(kind);
-      if (i == made.inputs.size()) {  // none has changed: it goes on
+      if (i == made.inputs.size()) {  // none has changed: it resumes
         Ender never(UINT64_MAX);
         const auto report = execute(made.plan(kind), options_for(never));
         ASSERT_TRUE(report) << report.error().text();

@@ -28,7 +28,7 @@ TEST(DecodedSource, AnyRangeIsThatOfTheFloats) {
     const Codec& codec = *find_codec(all_codecs(), name);
     std::vector<std::byte> bytes = encoded(codec, values);
     const uint64_t size = bytes.size();
-    bytes.insert(bytes.begin(), 3, std::byte{0xFF});  // slices may lie at odd places
+    bytes.insert(bytes.begin(), 3, std::byte{0xFF});  // slices may be at odd offsets
     const DecodedSource source({make_blob("b", std::move(bytes)), 3, size}, codec);
     ASSERT_EQ(source.size_bytes(), expected.size());
     for (const uint64_t offset : {0, 1, 2, 3, 4, 70'001, 65'536}) {

@@ -21,7 +21,7 @@ using Turn = FileWriter::Turn;
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 constexpr size_t kPieces = 24;  // twice of what is kept in memory
 
-// What the file shall hold. The first piece is a byte longer, so that no other begins a page.
+// The expected content. The first piece is a byte longer, so that no other begins a page.
 const std::string& content() {
   static const std::string bytes = [] {
     std::string out(kPieces * kPieceBytes + 1, 0);

@@ -1,4 +1,4 @@
-// What of a ledger counts: whole batches, and of them what cannot have been lost.
+// Of a ledger only complete batches count, and of them what cannot have been lost.
 #include "core/resume/ledger.h"
 
 #include <gtest/gtest.h>

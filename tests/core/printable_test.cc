@@ -1,4 +1,4 @@
-// What reaches a terminal moves no cursor, and words of commands mean what they meant.
+// Printed text moves no cursor, and words of commands keep their meaning.
 #include "core/base/printable.h"
 
 #include <gtest/gtest.h>

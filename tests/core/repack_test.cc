@@ -67,7 +67,7 @@ TEST(Repack, WholeBlocksChangeColumnsAndPartsOfThemDoNot) {
   EXPECT_FALSE(repack(*added, codec("nvfp4")));
 }
 
-// A scale that is no F16 number is finite: nobody may have it rounded in silence.
+// A scale that is not an F16 number is finite: it must not be rounded silently.
 TEST(Repack, ScalesThatWouldBeRoundedAreRefusedWhateverIsAllowed) {
   Tensor int4;
   int4.name = "w";

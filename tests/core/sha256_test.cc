@@ -1,4 +1,4 @@
-// A hash that another run goes on with gives what one run gives.
+// A hash that another run continues equals that of one run.
 #include "core/base/sha256.h"
 
 #include <gtest/gtest.h>

@@ -24,7 +24,7 @@ std::vector<uint16_t> counting_up(size_t count) {
   return out;
 }
 
-// What the grid holds, element by element.
+// The content of the grid, element by element.
 std::vector<uint16_t> picked(const std::vector<uint16_t>& from, const StridedGrid& grid) {
   std::vector<uint16_t> out;
   for (uint64_t i = 0; i < grid.sizes[0]; ++i) {
@@ -50,7 +50,7 @@ TEST(StridedSource, AnyRangeIsThatOfTheGrid) {
   for (const StridedGrid& grid : kGrids) {
     std::vector<std::byte> bytes = bytes_of(values);
     const uint64_t size = bytes.size();
-    bytes.insert(bytes.begin(), 3, std::byte{0xFF});  // slices may lie at odd places
+    bytes.insert(bytes.begin(), 3, std::byte{0xFF});  // slices may be at odd offsets
     const StridedSource source({make_blob("b", std::move(bytes)), 3, size}, 2, grid);
     const std::vector<std::byte> expected = bytes_of(picked(values, grid));
     ASSERT_EQ(source.size_bytes(), expected.size());

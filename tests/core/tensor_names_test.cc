@@ -1,4 +1,4 @@
-// What names say of modules, experts and the head.
+// Names of tensors give modules, experts and the head.
 #include "core/model/tensor_names.h"
 
 #include <gtest/gtest.h>

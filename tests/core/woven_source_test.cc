@@ -1,4 +1,4 @@
-// What takes tensors apart and what puts them together are each other's inverse, wherever the
+// Splitting tensors and joining them are inverse to each other, wherever the
 // reading starts and ends.
 #include "core/model/woven_source.h"
 

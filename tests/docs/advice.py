@@ -41,9 +41,9 @@ def other_program(words, folder):
         return f"gives {words[0]} nothing to load"
     path = pathlib.Path(folder) / words[at + 1]
     if kind == "gguf" and not (path.is_file() and path.read_bytes()[:4] == b"GGUF"):
-        return f"gives {words[0]} {words[at + 1]}, which is no GGUF file"
+        return f"gives {words[0]} {words[at + 1]}, which is not a GGUF file"
     if kind == "folder" and not (path / "config.json").is_file():
-        return f"gives {words[0]} {words[at + 1]}, which is no model folder"
+        return f"gives {words[0]} {words[at + 1]}, which is not a model folder"
     return None
 
 
@@ -62,7 +62,7 @@ def with_copies(command, top):
 
 
 def typed(run, command, folder):
-    """A command of ours, in a copy of the folder, so that the page goes on from where it was."""
+    """A command of ours, in a copy of the folder, so that the page continues from where it was."""
     with tempfile.TemporaryDirectory() as top:
         copy = pathlib.Path(top) / "copy"
         shutil.copytree(folder, copy, symlinks=True)

@@ -17,7 +17,7 @@ import fixtures
 import run_documents
 
 STORIES = pathlib.Path(__file__).resolve().parent / "stories"
-# What another run, machine or day prints otherwise.
+# Output that differs between runs, machines and days.
 CHANGING = [(r"\b[0-9a-f]{64}\b", "*"), (r" in [\d.]+ (ms|s|min)\b", " in *"), (r"\([\d.]+ [kMG]?B/s\)", "(*)"),
             (r"(?m)^(?:shifted|rewritten): ", "*: "),    # what the file system can do
             (r"[\d.]+ [kM]B from ", "* from ")]           # what this libzstd makes of it

@@ -1,5 +1,5 @@
-// What the interposed calls ask: whose path it is, and what shall happen to this call.
-// The environment that says so stands in fault_counting.cc.
+// Queries of the interposed calls: whose path it is, and what should happen to this call.
+// The environment variables are described in fault_counting.cc.
 #pragma once
 
 #include <atomic>

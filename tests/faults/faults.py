@@ -30,7 +30,7 @@ from scenarios import all_scenarios, is_left, snapshot
 
 KINDS = ("open read write fsync close rename mkdir unlink fallocate truncate mode owner link copy lock "
          "stat list xattr new malloc thread any change").split()
-# What may happen to a call of each kind.
+# Possible outcomes of each kind of call.
 ERRORS = {
     "open": ["EIO", "ENOSPC", "EINTR", "EACCES", "EMFILE"], "read": ["EIO", "EINTR", "SHORT"],
     "write": ["EIO", "ENOSPC", "EINTR", "SHORT"], "fsync": ["EIO", "ENOSPC", "EINTR"],
@@ -183,7 +183,7 @@ class Runner:
         # A step that was done already may find nothing to do.
         done_before = code == 2 and self.scenario.name.startswith("patch_") and not wrong
         if what in ("EIO", "EACCES") and kind == "stat":
-            left = []  # a folder taken for a file: its temporaries have other names
+            left = []  # a folder treated as a file: its temporaries have other names
         if problems or wrong or left or (code != 0 and not done_before):
             return f"again: exit {code}, wrong {wrong}, left {left}, {problems}: {text[:300]}"
         if self.scenario.check and not self.scenario.check(self.work):

@@ -121,7 +121,7 @@ def all_scenarios(testdata, binary):
 
     def to_execute(folder):
         small_folder(folder / "m")
-        (folder / "plan.json").write_text("made anew before each run")
+        (folder / "plan.json").write_text("rebuilt before each run")
 
     def run_in(folder, *words):
         subprocess.run([binary, *words, "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-// Every file and folder in testdata/formats/bad fails with exactly the message beside it.
+// Every file and folder in testdata/formats/bad fails with exactly the message stored next to it.
 //
 // CKPT_ACCEPT=1 test_formats --gtest_filter='Bad.*' writes the messages that come out, to be read
 // with `git diff` before they are committed.
@@ -36,7 +36,7 @@ std::string message_of(const fs::path& path, const fs::path& folder) {
   return text;
 }
 
-// What is to be read: each entry of the folder; for split files the one named as the case says.
+// The paths to read: each entry of the folder; for split files the one that the case names.
 std::vector<fs::path> subjects(const fs::path& folder) {
   std::set<fs::path> out;
   for (const auto& entry : fs::directory_iterator(folder)) {

@@ -1,4 +1,4 @@
-// Importance matrices: what is kept of a file beside the weights that quantizers take.
+// Importance matrices: fields of a file that are kept in addition to the weights for quantizers.
 #include <gtest/gtest.h>
 
 #include "formats/formats.h"

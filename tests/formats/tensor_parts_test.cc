@@ -135,7 +135,7 @@ TEST(TensorParts, WhatDoesNotFitStaysAsItIs) {
       {"f8_e4m3", {entry("X", kF8, {6, 32}), entry("X_scale", kF32, {5})}, {6, 32}},
       {"f8_e4m3", {entry("X", kF8, {6, 32}), entry("X_scale", Dtype::kF16, {})}, {6, 32}},
       {"f8_e4m3", {entry("X", kF8, {6, 32}), entry("Y_scale", kF32, {})}, {6, 32}},
-      // block scales of 32 values; no tensor scale; a row that is no whole number of blocks
+      // block scales of 32 values; no tensor scale; a row that is not a whole number of blocks
       {"u8",
        {entry("X", kU8, {6, 32}), entry("X_scale", kF8, {6, 2}), entry("X_scale_2", kF32, {})},
        {6, 32}},

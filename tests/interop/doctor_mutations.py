@@ -6,7 +6,7 @@ usage: doctor_mutations.py CKPT TESTDATA [FOLDER...] [options]
   FOLDER...        checkpoints of one model.safetensors; by default those that BASES makes of TESTDATA
   --for PROFILE    whose loader is asked (vllm-0.17)
   --table FILE     what the loader said, case by case (TESTDATA/doctor/PROFILE.tsv)
-  --record         asks the loader anew and writes the table; CKPT_VLLM_PYTHON names a Python with vllm, for the
+  --record         runs the loader again and writes the table; CKPT_VLLM_PYTHON names a Python with vllm, for the
                    profiles of transformers CKPT_TRANSFORMERS_PYTHON one with that. Exits 77, "peer missing",
                    without one
   --accept         writes what differs into the table's third column, asking no loader; cases that are not

@@ -31,7 +31,7 @@ MODELS = ["cohere", "cohere2", "deepseek-v2", "deepseek-v3", "ernie45", "ernie45
           "mixtral", "nemotron-h", "olmo", "olmo2", "olmo3", "olmoe", "phi2", "phi3", "phimoe", "qwen2-moe", "qwen25-vl",
           "qwen3-moe", "qwen3-next", "qwen3-vl", "qwen3-vl-moe", "qwen35-vl", "seed-oss", "smollm3", "stablelm", "starcoder2"]
 
-# What reads a source by other rules than its tokenizer.json's, and comes to other ids.
+# Sources read by other rules than their tokenizer.json's, with other ids.
 NOT_IN_5 = {"starcoder2": "GPT2Tokenizer, which its tokenizer_config.json names, does not split digits in transformers 5"}
 
 

@@ -1,4 +1,4 @@
-"""llama.cpp's library, from the folder that is the first argument, for the scripts beside this one."""
+"""llama.cpp's library, from the folder that is the first argument, for the other scripts of this folder."""
 import ctypes as c
 import pathlib
 import sys

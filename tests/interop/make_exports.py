@@ -1,4 +1,4 @@
-"""Exports of testdata's models by ckpt, for the scripts beside this one that show them to other programs.
+"""Exports of testdata's models by ckpt, for the other scripts of this folder, which show them to other programs.
 
 Activation maxima are made up (each layer's another one): what is asked is whether an export is taken
 and what it decodes to, not how well it predicts.

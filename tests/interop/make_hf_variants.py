@@ -3,7 +3,7 @@
 usage: python make_hf_variants.py OUT_DIR [NAME...]       needs: numpy safetensors torch
 
 Each folder can be converted by llama.cpp's convert_hf_to_gguf.py and by ckpt; compare_conversions.py does both.
-Weights are random. variant.json in a folder says how to convert it; it is no part of the checkpoint.
+Weights are random. variant.json in a folder says how to convert it; it is not part of the checkpoint.
 """
 import json
 import pathlib

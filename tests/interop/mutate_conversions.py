@@ -329,7 +329,7 @@ def card_mutations(files):
 
 GROUPS = (config_mutations, generation_mutations, template_mutations, token_mutations, tokenizer_mutations, tokenizer_config_mutations,
           card_mutations)
-# What has nothing to do with the family is tried with two models.
+# Mutations that do not depend on the family are tried with two models.
 EVERY_MODEL = (config_mutations,)
 TOKENIZER_MODELS = ("llama-micro", "qwen3-micro")
 

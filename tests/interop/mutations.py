@@ -199,7 +199,7 @@ def is_chosen(name, share):
 
 
 def all_cases(folder):
-    """(how often it is taken, beside the others; name; function that changes a copy)."""
+    """(relative frequency; name; function that changes a copy)."""
     for group, file in (("config", "config.json"), ("generation", "generation_config.json"),
                         ("tokenizer-config", "tokenizer_config.json"), ("hf-quant", "hf_quant_config.json")):
         often = 1 if group == "config" else 0.3

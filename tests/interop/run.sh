@@ -1,5 +1,5 @@
 #!/bin/sh
-# Our conversions beside llama.cpp's converter, on about twenty models made for it, and fixed tokenizers
+# Compares our conversions with llama.cpp's converter, on about twenty models made for it, and fixed tokenizers
 # in transformers 4.57 and 5. Long: it installs torch and both transformers into a folder of the build.
 #
 # usage: tests/interop/run.sh CKPT [FOLDER]      exits 77, saying "peer missing", when they cannot be had

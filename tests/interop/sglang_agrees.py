@@ -31,7 +31,7 @@ try:
 except ImportError as error:
     peer_missing("sglang", error)
 
-# What an answer says when this machine, or how small a model of testdata is, stops SGLang and not the folder.
+# Errors that this machine, or the small size of testdata's models, causes in SGLang, not the folder.
 OF_THIS_MACHINE = ("NVIDIA driver", "attention backend", "mxfp4. Must be one of", "get_rope_cpu", "rope_scaling is not None",
                    "original_total_num_kv_heads", "not divisible", "KV sharing layer")
 CACHE = (".k_scale", ".v_scale")  # of keys and values; the server makes them where a checkpoint has none

@@ -4,7 +4,7 @@ their processors from them, as the family's own class has them, and prepare an i
 
   CKPT_TRANSFORMERS_457=venv457/bin/python CKPT_TRANSFORMERS_5=venv5/bin/python vl_processors.py CKPT
 
-Those Pythons need torch, torchvision and pillow beside transformers. Exits 77, saying "peer missing", where neither is named.
+Those Pythons need torch, torchvision and pillow in addition to transformers. Exits 77, saying "peer missing", where neither is named.
 """
 import os
 import subprocess
@@ -26,7 +26,7 @@ def check(what, holds):
         failures.append(what)
         print("FAILED", transformers.__version__, what, flush=True)
 
-# What a tower of the family takes of an image of 640 x 480: a shape, from the processor's and the tower's own numbers.
+# The input of a tower of the family for an image of 640 x 480: a shape, from the processor's and the tower's own numbers.
 def fits(name, pixels, vision):
     shape = list(pixels.shape)
     if name.startswith("qwen"):

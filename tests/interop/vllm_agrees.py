@@ -25,7 +25,7 @@ from make_exports import has_tower, header_of, peer_missing, write_amax
 
 # vLLM's version begins with, profile.
 PROFILES = {"0.16.": "vllm-0.16", "0.17.": "vllm-0.17", "0.32.": "vllm"}
-# Whole models beside the families.
+# Complete models in addition to the families.
 OTHERS = ("*-micro", "nvfp4/*", "export/qat-checkpoint")
 # Every family is exported as these; MAXIMA stands for a file of them.
 MAXIMA = "MAXIMA"

@@ -1,4 +1,4 @@
-"""vLLM on a machine without a GPU, for the scripts beside this one: import this before anything else of vLLM.
+"""vLLM on a machine without a GPU, for the other scripts of this folder: import this before anything else of vLLM.
 
 Weights are loaded as they would be on a GPU with FP4; no kernel runs.
 """

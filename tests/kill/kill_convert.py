@@ -101,7 +101,7 @@ def kill_one(work, name, kills):
 
 
 def interrupt(work, times):
-    """Ctrl-C: exit 130 within a second, and the same command goes on."""
+    """Ctrl-C: exit 130 within a second, and the same command resumes."""
     words = ["convert", "../m", *CASES["k-quants"], *COMMON]
     folder = work / "interrupted"
     folder.mkdir()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every option of `ckpt convert`, on every kind of input: the plan changes, or something is said.
+"""Every option of `ckpt convert`, on every kind of input: the plan changes, or ckpt reports that it does not.
 
 usage: every_option.py CKPT TESTDATA
 
@@ -69,7 +69,7 @@ VALUES = {
     "target-bits": ["4.6"],
     "sensitivity": ["TESTDATA/sensitivity/kld_results.csv"],
 }
-# Options that only mean something beside another; that one stands in the line they are added to.
+# Options that only have meaning with another option, which is in the line they are added to.
 BESIDE = {"mmproj-type": ["--mmproj", "beside.gguf"], "base": ["--for", "vllm-0.17"], "moments": ["--search", "best"],
           "sensitivity": ["--target-size", "2MB"]}
 
@@ -122,7 +122,7 @@ class Trial:
         word = value.split(":")[0] if name == "step" else name
         if any(word in s or value and value in s for s in new):
             return None
-        return f"{line}: changes nothing, and nothing is said\n{said}"
+        return f"{line}: changes nothing, silently\n{said}"
 
 
 def inputs(folder):

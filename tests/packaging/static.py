@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A static binary, where nothing else is: in an empty root, and under kernels that lack what is newer than 4.18.
 
-usage: static.py BINARY CKPT [FOLDER...]     BINARY is looked at, CKPT a build that runs here, for the bytes that are expected;
+usage: static.py BINARY CKPT [FOLDER...]     BINARY is checked, CKPT a build that runs here, for the bytes that are expected;
                                              each FOLDER is the root of another system (debootstrap) to run it in
 
 Of another processor's, qemu-user runs it. Exits 77 where no root can be changed (needs root or user namespaces).
@@ -91,7 +91,7 @@ def check_root(root, binary, emulator, expected):
         for tool in emulator:
             shutil.copy(tool, place / "emulator")
         program = [*(["/ckpt-run/emulator"] if emulator else []), "/ckpt-run/ckpt"]
-        # chroot stands at /: paths below place are typed with it
+        # chroot is at /: paths below place are typed with it
         shutil.copytree(MODEL, place / "model")
         for words in RUNS:
             typed = [f"/ckpt-run/{word}" if (place / word).exists() or word in OUTPUTS else word for word in words]
@@ -153,7 +153,7 @@ def main():
     print(f"{binary.name}: the bytes of {ckpt.name} in: {', '.join(shown)}")
 
 
-# What sandboxes answer to calls that they do not know, and file systems to those they cannot do.
+# Errors of sandboxes for unknown calls, and of file systems for unsupported ones.
 REFUSED = {errno.EPERM: {"openat2", "rseq"}, errno.EOPNOTSUPP: {"fallocate", "copy_file_range"}}
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Archives on disk: what is said of contents that are not what the sums say, of archives that lie,
+// Archives on disk: reports on contents that contradict the sums, on archives that lie,
 // and that nothing is left behind.
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ Files with_sums(Files files) {
   return files;
 }
 
-// What `ckpt verify` answers, then the error if there is one.
+// The findings of `ckpt verify`, then the error if there is one.
 struct Asked {
   std::string said;
   uint64_t bad = 0;
@@ -177,7 +177,7 @@ TEST_F(ArchiveFiles, FilesThatEndEarlyAreErrors) {
   }
 }
 
-// Without a table, and with frames larger than memory allows, the same is said.
+// Without a table, and with frames larger than memory allows, the report is the same.
 TEST_F(ArchiveFiles, StreamsAreReadToo) {
   const std::string tar = tar_of(with_sums(kFiles));
   const std::string one = compress_frame(bytes_of(tar))->bytes;

@@ -79,7 +79,7 @@ TEST(Failure, OutThatExistsStaysUnlessForced) {
   Conversion conversion = to_gguf(testdata("qwen3-micro"), folder / "out.gguf");
   EXPECT_NE(error_of(conversion).find("exists already"), std::string::npos);
   EXPECT_EQ(read_file(folder / "out.gguf"), "precious");
-  conversion.force = true;  // still refused: it is no checkpoint
+  conversion.force = true;  // still refused: it is not a checkpoint
   EXPECT_NE(error_of(conversion).find("does not look like a checkpoint"), std::string::npos);
   EXPECT_EQ(read_file(folder / "out.gguf"), "precious");
 }

@@ -13,7 +13,7 @@
 namespace ckpt {
 namespace {
 
-// A tensor of which only shape and codec are looked at.
+// A tensor of which only shape and codec are read.
 Tensor shaped(std::string name, std::vector<uint64_t> shape, const Codec& codec) {
   Tensor out;
   out.name = std::move(name);

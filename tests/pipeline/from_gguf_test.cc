@@ -91,7 +91,7 @@ TEST_P(FromGguf, NothingButTheFileIsNeeded) {
   EXPECT_TRUE(fs::exists(folder_ / "alone" / "hf_quant_config.json"));
 }
 
-// Rotary halves and heads of values exchanged, stacked experts, a tower beside the text, a model
+// Rotary halves and heads of values exchanged, stacked experts, a tower and text, a model
 // without input scales.
 INSTANTIATE_TEST_SUITE_P(Models, FromGguf,
                          testing::Values(Row{"llama-micro", "llama-bpe", "nvfp4"},

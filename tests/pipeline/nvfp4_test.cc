@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(All, Nvfp4Identity, testing::ValuesIn(kRows), [](const 
   return name;
 });
 
-// Folders that lie in testdata: tensors of compressed-tensors, and FP8 beside NVFP4.
+// Folders of testdata: tensors of compressed-tensors, and FP8 with NVFP4.
 TEST(Nvfp4Stored, CompressedTensorsAndMixedEqualTheReferenceFiles) {
   for (const auto& [name, sha256] :
        {std::pair("qwen35-micro-ct",

@@ -35,7 +35,7 @@ void give(const fs::path& path, uid_t user) {
   for (const auto& entry : fs::directory_iterator(path)) give(entry.path(), user);
 }
 
-// What `job` says in a process of that user.
+// The output of `job` in a process of that user.
 std::string said_by(uid_t user, const std::function<std::string()>& job) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
@@ -168,7 +168,7 @@ TEST_F(OtherUsers, ALedgerThatOthersCouldWriteIsRefusedByName) {
   EXPECT_EQ(converted_within(conversion_).size(), 64u);
 }
 
-// What NFS makes of root: new files belong to somebody else than the program runs as.
+// As NFS maps root: new files belong to somebody else than the program runs as.
 TEST_F(OtherUsers, AFileSystemThatKnowsRootByAnotherNameGoesOn) {
   SKIP_UNLESS_ROOT();
   const fs::path path = folder_ / "ledger";

@@ -1,4 +1,4 @@
-// What the tests of patches share: a small sharded checkpoint, patches of it, and looks at what
+// Shared by tests of patches: a small sharded checkpoint, patches of it, and checks of what
 // they left in the folder.
 #pragma once
 
@@ -83,7 +83,7 @@ inline std::map<std::string, std::string> snapshot(const fs::path& folder) {
   return out;
 }
 
-// What the system knows of a file: the same before and after means that nobody wrote it.
+// Identity of a file: the same before and after means that nobody wrote it.
 struct Stamp {
   uint64_t inode = 0;
   int64_t seconds = 0, nanoseconds = 0;

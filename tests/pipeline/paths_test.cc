@@ -1,4 +1,4 @@
-// What others say about paths, in journals, indexes and steps, never leads out of the folder.
+// Paths from journals, indexes and steps never lead out of the folder.
 #include <fcntl.h>
 
 #include "core/outputs/file_writer.h"

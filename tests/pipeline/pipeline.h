@@ -1,4 +1,4 @@
-// What the pipeline tests share: a conversion from words to files.
+// Shared by the pipeline tests: a conversion from words to files.
 #pragma once
 
 #include <gtest/gtest.h>

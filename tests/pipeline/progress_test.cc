@@ -16,7 +16,7 @@ struct Said {
   std::string out, err;
 };
 
-// What is printed while 4 MB are worked off in 4 steps, with `rest` before each.
+// The output while 4 MB are processed in 4 steps, with `rest` before each.
 Said said(const CommonOptions& options, ProgressPace pace, milliseconds rest = {}) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();

@@ -1,8 +1,8 @@
-// What readers cost at most: memory in proportion to the input, time too.
+// Limits of readers: memory and time are proportional to the input.
 //
 // Each input is the worst of its kind that is known: as many things as fit, each as small as can
 // be. It is read in a process of its own, whose memory the system counts.
-//   memory <= 64 MiB + factor x size of the input       (the factor stands beside each)
+//   memory <= 64 MiB + factor x size of the input       (the factor is next to each)
 //   four times the input takes at most eight times the processor's time
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -86,7 +86,7 @@ TEST(RememberedDigests, AreNothingToASignature) {
                   testdata("publish/p256.pub").string()));
 }
 
-// What a signature covers says what the model was made from, too.
+// A signature also covers the sources of the model.
 TEST(RememberedDigests, OfSourcesAreNothingToASignature) {
   TemporaryFolder folder;
   const fs::path source = planted(folder), out = folder / "next";

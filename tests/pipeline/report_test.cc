@@ -1,4 +1,4 @@
-// What `ckpt report` says: where tensors belong, what they take, and what a sequence needs.
+// Data of `ckpt report`: groups of tensors, their sizes, and the memory of a sequence.
 #include <fstream>
 
 #include "formats/formats.h"

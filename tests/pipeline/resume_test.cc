@@ -1,4 +1,4 @@
-// A run that was ended at any moment goes on: the same bytes, less work; and never with anything
+// A run that was ended at any moment resumes: the same bytes, less work; and never with anything
 // that another command or other inputs have made.
 #include <fstream>
 #include <functional>
@@ -124,7 +124,7 @@ TEST(Resume, ALedgerTornAnywhereGivesTheSameBytes) {
   }
 }
 
-// What an earlier run hashed is not read back: the digest is that of the plan's bytes, whatever has
+// Bytes hashed by an earlier run are not read back: the digest is that of the plan, whatever has
 // become of those on the disk. A piece that lies across the end of it is hashed from there on.
 TEST(Resume, AHashGoesOnWhereItEnded) {
   const TemporaryFolder folder;

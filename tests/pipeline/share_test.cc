@@ -129,7 +129,7 @@ TEST_F(Shares, AShareOfAnotherPlanIsRefused) {
   expect_made();
 }
 
-// What a machine says to have written is not there any more: it is done again, not believed.
+// Bytes that a machine reported as written are gone: they are written again.
 TEST_F(Shares, PartialFilesThatAreGone) {
   ASSERT_TRUE(run_share(conversion, options_for(1, 2)));
   fs::remove_all(folder / "shared" / "out.partial");

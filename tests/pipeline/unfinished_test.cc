@@ -1,4 +1,4 @@
-// Output that a run has begun and not ended is no checkpoint, whatever its files look like.
+// Output that a run has begun and not ended is not a checkpoint, whatever its files look like.
 #include "core/resume/unfinished.h"
 
 #include <cstdlib>
@@ -97,7 +97,7 @@ TEST(Unfinished, TheShareThatIsDoneIsNamed) {
   EXPECT_GT(last, 0);
 }
 
-// What nobody can read says nothing, and is a ledger all the same.
+// An unreadable ledger gives no information, but is a ledger.
 TEST(Unfinished, ALedgerThatSaysNothingCountsToo) {
   const TemporaryFolder folder;
   end_early(qwen35_to(folder / "out", "nvfp4-w4a16"));

@@ -12,7 +12,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// What a reader was told, as text.
+// The events of a reader, as text.
 class Told final : public TarSink {
  public:
   Status begin(const TarMember& member) override {
@@ -41,7 +41,7 @@ std::string member(const std::string& name, const std::string& content) {
 
 const std::string kEnd(kTarEndBytes, '\0');
 
-// A header with one field changed and the sum made anew.
+// A header with one field changed and the sum computed again.
 std::string changed(std::string header, size_t at, std::string_view field) {
   header.replace(at, field.size(), field);
   header.replace(148, 8, "        ");
@@ -51,7 +51,7 @@ std::string changed(std::string header, size_t at, std::string_view field) {
   return header;
 }
 
-// What is told of `tar`, given in pieces of `piece` bytes; the error's text after "! ".
+// The events of `tar`, given in pieces of `piece` bytes; the error's text after "! ".
 std::string read(std::string_view tar, size_t piece = 1 << 20) {
   Told told;
   TarReader reader(told);

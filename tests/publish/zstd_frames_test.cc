@@ -97,7 +97,7 @@ TEST(ZstdFrames, AreOneStream) {
   }
   const size_t table_bytes = 8 + 3 * 12 + 9;
   EXPECT_TRUE(streamed(file.bytes.substr(0, file.bytes.size() - table_bytes), 512) == file.content)
-      << "the table is no content";
+      << "the table is not content";
 }
 
 TEST(ZstdFrames, EqualContentGivesEqualBytes) {

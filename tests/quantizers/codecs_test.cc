@@ -310,7 +310,7 @@ std::byte first_code(const char* name, const std::vector<float>& values, size_t 
   return encode(*find_codec(all_codecs(), name), values, values.size(), weights).bytes(0)[offset];
 }
 
-// What the comments say about zero blocks.
+// Zero blocks are stored as the comments describe.
 TEST(Codecs, ZeroBlocksStoreTheDocumentedCodes) {
   const std::vector<float> zeros(256, 0.0f);
   const std::vector<float> ones(256, 1.0f);
@@ -321,7 +321,7 @@ TEST(Codecs, ZeroBlocksStoreTheDocumentedCodes) {
     const Codec& codec = *find_codec(all_codecs(), name);
     for (const std::byte byte : encode(codec, zeros, 256).bytes(0)) ASSERT_EQ(byte, std::byte{0});
   }
-  // A zero sub-block beside a live one: code 0, which stands for -32, times a scale of 0.
+  // A zero sub-block next to a live one: code 0, which stands for -32, times a scale of 0.
   std::vector<float> half(256, 0.0f);
   for (size_t i = 128; i < 256; ++i) half[i] = static_cast<float>(i) - 200;
   EXPECT_EQ(first_code("q6_k", half, 0), std::byte{0});

@@ -1,4 +1,4 @@
-// What tests of codecs share.
+// Shared by tests of codecs.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ namespace {
 
 uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
 
-// What the fields of a code mean, written with ldexp; Inf and NaN are left to the caller.
+// The value of a code's fields, written with ldexp; Inf and NaN are left to the caller.
 float number_of(uint32_t code, int exponent_bits, int mantissa_bits, int bias) {
   const auto mantissa = static_cast<float>(code & ((1u << mantissa_bits) - 1));
   const int exponent = static_cast<int>(code >> mantissa_bits & ((1u << exponent_bits) - 1));

@@ -148,7 +148,7 @@ TEST(Fp8, ZerosGetScaleOneAndTinyValuesAScaleThatIsANumber) {
   }
 }
 
-// Rows and columns that are no whole blocks, as kv_a_proj has them in files of DeepSeek-V3.
+// Rows and columns that are not whole blocks, like kv_a_proj in files of DeepSeek-V3.
 TEST(Fp8Block, LastRowsAndColumnsMayBePartsOfABlock) {
   const Codec& codec = codec_named("fp8_block_ragged");
   constexpr uint64_t kRows = 130, kColumns = 300;

@@ -18,7 +18,7 @@
 namespace ckpt {
 namespace {
 
-// What the library does with numbers whose squares overflow, and without column weights.
+// The library's results for numbers whose squares overflow, and without column weights.
 enum class Stops : uint8_t { kNever, kAtOverflow, kAtOverflowAndWithoutWeights };
 
 struct GgmlType {

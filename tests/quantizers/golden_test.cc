@@ -1,5 +1,5 @@
 // Encoded and decoded bytes against hashes of what llama.cpp's library gives
-// (testdata/codecs/golden.tsv; how it was made stands in testdata/README.md).
+// (testdata/codecs/golden.tsv; how it was made is in testdata/README.md).
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 

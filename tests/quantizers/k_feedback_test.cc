@@ -36,7 +36,7 @@ std::vector<float> joint_moments(uint64_t runs, uint64_t n) {
   return out;
 }
 
-// What is off in a run of a row, as the output sees it, with the damping of the factors.
+// The error of a run of a row, as the output sees it, with the damping of the factors.
 double output_error_of(const std::vector<double>& errors, const float* moments) {
   const size_t n = errors.size();
   double sum = 0, trace = 0;

@@ -1,5 +1,5 @@
-// The search for better blocks of Q4_K, Q5_K and Q6_K: it errs no more than ggml on anything, less
-// on weights, and gives the same bytes on every target and however blocks lie beside each other.
+// The search for blocks of Q4_K, Q5_K and Q6_K: never a larger error than ggml, a smaller one
+// on weights, and gives the same bytes on every target and for any neighboring blocks.
 #include "quantizers/ggml/k_search.h"
 
 #include <gtest/gtest.h>
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Types, KSearch,
                            return each.param.name + (each.param.weighted ? "_weighted" : "");
                          });
 
-// What the kernels are: sums in the order of the values, to the last bit.
+// Definition of the kernels: sums in the order of the values, to the last bit.
 TEST(KSearchKernels, EqualTheirTwins) {
   SearchGroup group{32, 0, 15, {}, {}};
   Dice dice(4);

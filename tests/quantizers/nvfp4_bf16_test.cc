@@ -60,7 +60,7 @@ void expect_same(const std::vector<uint16_t>& values, float tensor_scale, const 
 TEST(SimdNvfp4Bf16, EveryMagnitudeBelowEveryLargestOne) {
   std::mt19937 dice(1);
   for (int round = 0; round < 40; ++round) {
-    // Powers of two put bounds on bfloat16s, so that ties come up; other scales put them beside.
+    // Powers of two put bounds on bfloat16s, so that ties come up; other scales put them nearby.
     const float mantissa = round % 2 == 0 ? 1.0f : 1.0f + static_cast<float>(dice() % 4096) / 4096;
     const float tensor_scale = std::ldexp(mantissa, static_cast<int>(dice() % 60) - 50);
     const uint16_t base = bf16_from_float(tensor_scale * 100);
@@ -127,7 +127,7 @@ TEST(SimdNvfp4Bf16, LargestMagnitudeOfAnyLength) {
   }
 }
 
-// What a codec's shortcuts do must be what its other functions do with the decoded values.
+// A codec's shortcuts must equal its other functions on the decoded values.
 TEST(Bf16Shortcuts, EqualTheWayThroughFloats) {
   std::mt19937 dice(4);
   std::normal_distribution<float> normal(0, 0.02f);

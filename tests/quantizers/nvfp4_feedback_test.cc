@@ -154,7 +154,7 @@ TEST(SimdNvfp4Feedback, EqualsTheScalarTwin) {
   }
 }
 
-// What decoding gives, for each row of one run.
+// The decoded values, for each row of one run.
 std::vector<double> row_errors(const Codec& codec, const std::vector<float>& values,
                                uint64_t columns, const EncodeContext& context,
                                const std::vector<float>& moments) {

@@ -1,4 +1,4 @@
-// What tests of vector encoders share: one list entry a type, and checks against its scalar twin.
+// Shared by tests of vector encoders: one list entry a type, and checks against its scalar twin.
 //
 // The checks run on every target of this processor and say which block differs first. CKPT_LONG=1
 // takes about 60 million weights a type and target.
@@ -157,7 +157,7 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
     }
   }
 
-  // Every pair of neighbors: a block that takes its own path must not change the one beside it.
+  // Every pair of neighbors: a block that takes its own path must not change its neighbor.
   void check_neighbors() {
     constexpr size_t kStep = 256;
     const auto sets = weight_sets();

@@ -26,7 +26,7 @@ TEST_P(SimdIqQuants, EqualTheScalarTwinOnEverySet) {
 
 TEST_P(SimdIqQuants, BlocksDoNotChangeTheirNeighbors) { check_neighbors(); }
 
-// Levels in equal steps err alike for many points: the first of equals counts.
+// Levels in equal steps have equal errors for many points: the first of equals counts.
 TEST_P(SimdIqQuants, TheFirstOfEqualPointsWins) {
   Dice dice(11);
   std::vector<float> values(64 * 256);

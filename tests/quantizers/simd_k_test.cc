@@ -115,7 +115,7 @@ TEST_P(SimdKQuants, EqualTheScalarTwinForEveryBlockCount) {
   }
 }
 
-// Every pair of neighbors: a block that takes its own path must not change the one beside it.
+// Every pair of neighbors: a block that takes its own path must not change its neighbor.
 TEST_P(SimdKQuants, BlocksDoNotChangeTheirNeighbors) {
   const auto sets = weight_sets();
   std::vector<float> values(2 * sets.size() * sets.size() * kValues);

@@ -62,7 +62,7 @@ TEST(Repack, WholeBlocksChangeColumnsAndPartsOfThemDoNot) {
   const auto halves = with_op(nvfp4(4, 128, 1), swapped(128, 8));
   const auto made = repack(*halves, codec("nvfp4"));
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().text().find("no whole blocks of 16 values"), std::string::npos);
+  EXPECT_NE(made.error().text().find("not whole blocks of 16 values"), std::string::npos);
   const auto added = with_op(nvfp4(4, 128, 1), AddScalar{1});
   EXPECT_FALSE(repack(*added, codec("nvfp4")));
 }

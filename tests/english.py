@@ -45,9 +45,9 @@ LEFT = {
     "docs/PATCH.md": 27,
     "docs/RECIPES.md": 6,
     "plan": 43,
-    "tests": 149,
+    "tests": 139,
     "tools": 114,
-    "transforms": 317,
+    "transforms": 109,
 }
 
 

@@ -28,7 +28,7 @@ struct FamilyInfo {
 };
 std::vector<FamilyInfo> all_families();
 
-// What --to takes: mixtures, which choose a type for each tensor.
+// Values of --to: mixtures, which choose a type for each tensor.
 struct TypeInfo {
   std::string_view name;  // "q4_k_m"
   std::string_view base;  // "q4_k": the type of most tensors

@@ -5,7 +5,7 @@
 
 namespace ckpt {
 
-// num_experts beside num_local_experts, hidden_act beside hidden_activation, rope_parameters by
+// num_experts with num_local_experts, hidden_act with hidden_activation, rope_parameters by
 // type of layer as the older fields, which 5 reads too, and kUnsavedFields; of classes that need it
 // alone. `level`: the text model's.
 void add_older_fields(JsonText& level);

@@ -1,5 +1,5 @@
 // The quantizers of a training with fake quantization (NVIDIA Model-Optimizer), which are tensors
-// beside the floats that they round:
+// next to the floats that they round:
 //
 //   P.weight                       BF16, whole
 //   P.weight_quantizer._amax       largest magnitude of the weight, and

@@ -55,7 +55,7 @@ JsonText numbers(uint64_t bits, std::optional<uint64_t> group_size) {
   return out;
 }
 
-// What compressed-tensors calls a group, without its targets; ModelOpt describes these alone.
+// A group of compressed-tensors, without its targets; ModelOpt describes only these.
 std::optional<JsonText> group_of(const QuantAlgo& algo) {
   JsonText out = JsonText::object();
   const std::optional<uint64_t> group = algo.group_size;
@@ -176,7 +176,7 @@ Result<QuantConfig> read_own(const JsonText& json) {
   return out;
 }
 
-// The group size stands in the groups there.
+// The group size is in the groups there.
 std::optional<uint64_t> group_size_of(const JsonText& json) {
   const JsonText* groups = json.find("config_groups");
   if (groups == nullptr || groups->members().empty()) return std::nullopt;

@@ -1,4 +1,4 @@
-// What a checkpoint says about its quantization, as ModelOpt writes it, in two documents:
+// A checkpoint's declaration of its quantization, as ModelOpt writes it, in two documents:
 //
 //   hf_quant_config.json   {producer, quantization: {quant_algo, kv_cache_quant_algo, group_size,
 //                           exclude_modules | quantized_layers}}              indent 4, no newline
@@ -51,12 +51,12 @@ std::string render_quant_config(const QuantConfig& config);
 JsonText make_quantization_config(const QuantConfig& config);
 
 // Puts both documents into `checkpoint`; config.json gets ModelOpt's indentation of 4.
-// Fails: kCorrupt: config.json is no JSON object. Without a config.json only the other is written.
+// Fails: kCorrupt: config.json is not a JSON object. Without a config.json only the other one is.
 Status write_quant_config(Checkpoint& checkpoint, const QuantConfig& config);
 // Takes every statement about quantization out of the documents; config.json gets transformers'
 // form (indent 2, newline). True when there was one. Fails: as write_quant_config.
 Result<bool> remove_quant_config(Checkpoint& checkpoint);
-// The same of what DeepSeek-V4's config.json says beside it: what its experts are stored as.
+// The same for a further field of DeepSeek-V4's config.json: the type of its experts.
 Status remove_expert_type(Checkpoint& checkpoint);
 
 // config.json as a JSON object; nullopt when there is none. Fails: kCorrupt.

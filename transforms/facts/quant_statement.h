@@ -1,4 +1,4 @@
-// What the documents of a checkpoint say of how its weights are quantized, whoever wrote them.
+// Declarations of a checkpoint's documents about its quantization, whoever wrote them.
 //
 // Looked for in this order: config.json's quantization_config, its compression_config, the same of
 // text_config; quantize_config.json, which AutoGPTQ wrote before there was the first.
@@ -20,7 +20,7 @@ struct QuantStatement {
   std::string place = "config.json";   // the document, for messages
 };
 
-// Fails: kCorrupt: documents that are no JSON.
+// Fails: kCorrupt: documents that are not JSON.
 Result<QuantStatement> read_quant_statement(const Checkpoint& checkpoint);
 
 }  // namespace ckpt

@@ -71,7 +71,7 @@ void mend_rope(JsonText& level) {
   }
 }
 
-// transformers 4.57 reads rope_theta beside the dictionary alone. Qwen3.5's class has none there.
+// transformers 4.57 reads only a rope_theta next to the dictionary. Qwen3.5's class has none there.
 void add_theta(JsonText& level) {
   const JsonText* rope = level.find("rope_scaling");
   if (rope == nullptr || !rope->is_object()) rope = level.find("rope_parameters");

@@ -1,11 +1,11 @@
 // The serving-config step: says in the documents what servers look for and writers leave out.
 //
-//   config.json             full_attention_interval, dtype, one rope type, rope_theta beside it,
+//   config.json             full_attention_interval, dtype, one rope type, rope_theta next to it,
 //                           tie_word_embeddings
 //   quantization lists      whole names where the list does not say what the tensors are
 //   generation_config.json  the chat's end among eos_token_id; do_sample with sampling numbers
 //
-// Each of these is left alone where it is said already and right, so the step changes nothing the
+// Each of these is left alone where it is declared correctly, so the step changes nothing the
 // second time.
 #pragma once
 
@@ -16,11 +16,11 @@
 
 namespace ckpt {
 
-// Fails: kCorrupt: a document that is no JSON object, or no ModelOpt statement where it must be.
+// Fails: kCorrupt: a document that is not a JSON object, or no ModelOpt statement where it must be.
 Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context);
 
-// Whether the class of `config` computes logits with its embeddings where nothing is said; nullopt:
+// Whether the class of `config` computes logits with its embeddings by default; nullopt:
 // a class that is not known here, or makes no logits.
 std::optional<bool> ties_head_by_class(const JsonText& config);
 

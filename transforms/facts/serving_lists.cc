@@ -3,7 +3,7 @@
 //   module            on disk     on the list      becomes
 //   X.mlp.gate        floats      no               every float module by its whole name, "mtp*"
 //   X.mlp.up_proj     codes       yes              taken off with the list it is on
-//   embed_out         floats      under that name  lm_head is listed beside it, a server's name
+//   embed_out         floats      under that name  lm_head is listed in addition, a server's name
 //
 // vLLM takes an entry for any part of a name, SGLang for the whole name or one word of it; whole
 // names mean the same to both.
@@ -74,7 +74,7 @@ Modules modules_of(const Checkpoint& checkpoint, std::string_view model_type) {
       if (!tensor.name.ends_with(kWeight) || !is_linear(tensor)) continue;
       name = module_of(tensor.name);
     }
-    // Codes whose scales a step before makes anew stand as plain bytes in a plan.
+    // Codes whose scales an earlier step recomputes are plain bytes in a plan.
     const bool is_coded = tensor.has_scales() || plain_dtype(*tensor.codec) == Dtype::kU8;
     std::vector<std::string>& modules = is_coded ? out.coded : out.plain;
     if (std::string other = other_name(name, model_type); !other.empty()) {
@@ -137,7 +137,7 @@ bool has_cache_scales(const Checkpoint& checkpoint) {
       });
 }
 
-// Whether a step before this one quantizes: what is said of the cache was asked for then.
+// Whether a step before this one quantizes: the declared cache was requested then.
 bool is_made_now(const Checkpoint& checkpoint) {
   return std::any_of(
       checkpoint.tensors.begin(), checkpoint.tensors.end(),
@@ -183,7 +183,7 @@ Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context) {
       !fits(NameList(before), modules)) {
     wanted.exclude_modules = explicit_list(modules, before);
     context.note(
-        fmt::format("the list of modules that are not quantized is written anew: {} entries",
+        fmt::format("the list of modules that are not quantized is rebuilt: {} entries",
                     wanted.exclude_modules->size()));
   }
   if (wanted.algo.name == "NVFP4" && !wanted.algo.group_size) wanted.algo.group_size = 16;

@@ -12,7 +12,7 @@ namespace ckpt {
 // "bfloat16", "float16" or "float32"; "" for a codec of any other kind.
 std::string_view torch_name(const Codec& codec);
 
-// What the tensors of a model are written as to GGUF.
+// The type in which the tensors of a model are written to GGUF.
 enum class OutType : uint8_t { kF32, kF16, kBF16, kQ8_0 };
 
 inline constexpr std::string_view kDtypeKeys[] = {"dtype", "torch_dtype"};
@@ -23,7 +23,7 @@ bool says_dtype(const JsonText& level);
 bool change_dtype(JsonText& level, std::string_view name);
 
 // The same of config.json, at the root and in text_config. Fails: kCorrupt for a config.json that
-// is no object, or nested too deep to be written again.
+// is not an object, or nested too deep to be written again.
 Status set_config_dtype(Checkpoint& checkpoint, const Codec& codec);
 
 }  // namespace ckpt

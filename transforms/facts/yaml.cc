@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kMaxYamlDepth = 32;
 constexpr size_t kMaxYamlValues = 4'000'000;  // as they are written
-// What anchors keep and aliases repeat: a few lines can ask for billions of values, or for a long
+// Limits for anchors and aliases: a few lines can ask for billions of values, or for a long
 // text as often. Counted before it is made: what a value takes, and its text.
 constexpr size_t kMaxYamlCopiedBytes = size_t{8} << 20;
 constexpr size_t kYamlValueBytes = 128;
@@ -38,7 +38,7 @@ class YamlEvent {
            (type() == YAML_MAPPING_START_EVENT && event_.data.mapping_start.tag != nullptr);
   }
   bool is_plain() const { return event_.data.scalar.style == YAML_PLAIN_SCALAR_STYLE; }
-  // What "&NAME" before a value or "*NAME" says; empty without one.
+  // The name in "&NAME" before a value or in "*NAME"; empty without one.
   std::string name() const {
     const yaml_char_t* text =
         type() == YAML_ALIAS_EVENT            ? event_.data.alias.anchor
@@ -161,7 +161,7 @@ class YamlReader {
       YamlEvent event;
       CKPT_TRY(next(event));
       if (event.type() == YAML_MAPPING_END_EVENT) return out;
-      if (event.type() != YAML_SCALAR_EVENT) return wrong(event, "a key that is no text");
+      if (event.type() != YAML_SCALAR_EVENT) return wrong(event, "a key that is not a text");
       const std::string key(event.scalar());
       bytes_ += key.size();
       CKPT_TRY(check_strict(event));

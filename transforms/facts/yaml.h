@@ -22,8 +22,8 @@ namespace ckpt {
 // The text between the first line, which must be "---", and the next "---"; nullopt without one.
 std::optional<std::string> front_matter(std::string_view card);
 
-// The first document of `text`. Fails: kUnsupported for what is no YAML, is nested too deeply or
-// has a key that is no text, naming the line.
+// The first document of `text`. Fails: kUnsupported: it is not YAML, is nested too deeply or
+// has a key that is not a text, naming the line.
 Result<JsonValue> parse_yaml(std::string_view text);
 
 // All documents of `text`, where nothing may be understood in two ways: refused are also keys that

@@ -59,7 +59,7 @@ Result<Dtype> fitting_type(Dtype target, uint64_t row_values) {
   const Dtype second = info(target).in_short_rows;
   if (second == target && element_values(target) > 32) {
     return fail(ErrorCode::kUnsupported,
-                "rows of {} values; {} needs a multiple of {}, and no type stands in for it",
+                "rows of {} values; {} needs a multiple of {}, and no type replaces it",
                 row_values, info(target).name, element_values(target));
   }
   return row_values % element_values(second) == 0 ? second : Dtype::kF16;
@@ -83,7 +83,7 @@ MixtureChooser::MixtureChooser(const Mixture& mixture, ModelFacts facts, Mixture
 
 Dtype MixtureChooser::output_type(uint64_t row_values) const {
   if (options_.output) return *options_.output;
-  // Where Q6_K does not fit the rows, Q8_0 stands in for it.
+  // Where Q6_K does not fit the rows, Q8_0 replaces it.
   const bool wide = facts_.arch == "falcon" || mixture_.base == Dtype::kQ8_0 ||
                     mixture_.file_type == FileType::kMxfp4Moe;
   if (wide) return Dtype::kQ8_0;
@@ -92,7 +92,7 @@ Dtype MixtureChooser::output_type(uint64_t row_values) const {
 }
 
 Result<uint64_t> MixtureChooser::layer_of(const MixtureTensor& tensor, uint64_t& seen) const {
-  // Experts of one layer may lie in several tensors, so there counting would not do.
+  // Experts of one layer may be in several tensors, so there counting would not do.
   const uint64_t counted = seen++;
   if (facts_.experts <= 1) return counted;
   return expert_layer(tensor.name, facts_.layers);

@@ -87,7 +87,7 @@ std::span<const Mixture> all_mixtures();
 // for "mxfp4_moe".
 extern const std::array<Choice, kMixtureCount + 4> kMixtureChoices;
 
-// What the rules ask of a model.
+// The facts of a model that the rules need.
 struct ModelFacts {
   std::string arch;
   uint64_t layers = 0;  // with the MTP layers
@@ -173,7 +173,7 @@ class MixtureChooser {
   Dtype output_type(uint64_t row_values) const;
 };
 
-// `target`, or what stands in for it where rows of `row_values` are no whole number of its blocks.
+// `target`, or its replacement where rows of `row_values` are not a whole number of its blocks.
 Result<Dtype> fitting_type(Dtype target, uint64_t row_values);
 
 // The rules of the mixtures that look at where in the model a tensor stands; pure functions.

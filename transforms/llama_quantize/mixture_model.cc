@@ -1,4 +1,4 @@
-// What the mixture rules read from a model: names of tensors and GGUF metadata.
+// Reads the facts for the mixture rules from a model: names of tensors and GGUF metadata.
 // Source: llama.cpp src/llama-quant.cpp (categories, exclusions), src/llama-model-loader.h (order),
 // src/llama-model.cpp and src/models/*.cpp (layers, heads, which models count as 70B).
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Choice kBlockSearches[] = {{"none", false}, {"best", true}};
 
-// Types whose blocks only ever stand in memory.
+// Types whose blocks only exist in memory.
 bool is_compute_only(Dtype dtype) { return dtype == Dtype::kQ8_1 || dtype == Dtype::kQ8K; }
 
 std::string target_names(Codecs codecs) {
@@ -78,7 +78,7 @@ constinit const OptionRule kQuantizeOptions[10] = {
     option::yes_no("pure", "no mixture: one type for all tensors that are quantized"),
     option::yes_no("leave-output-tensor", "copy output.weight"),
     option::choice("search", kBlockSearches,
-                   "q4_k, q5_k, q6_k, with moments q2_k and q3_k: blocks that err less than "
+                   "q4_k, q5_k, q6_k, with moments q2_k and q3_k: blocks with less error than "
                    "llama-quantize's")
         .by_default("none"),
     option::path("moments", "FILE", "second moments of the layers' inputs, for search=best"),

@@ -1,9 +1,9 @@
-// What was asked of the quantize step: its option table, and the options read into numbers.
+// The request to the quantize step: its option table, and the options read into numbers.
 //
 // Globs see a tensor under its name in the input checkpoint ("model.layers.0.mlp.up_proj.weight"
 // when that was a Hugging Face folder) and under its GGUF name; with "out:" in front under the
-// latter alone. A tensor-type without *, ? and [ that is no tensor's whole name matches where it
-// stands anywhere in a GGUF name, as llama-quantize takes it: "ffn_down=q8_0". Rules stand in the
+// latter alone. A tensor-type without *, ? and [ that is not an entire tensor name matches where it
+// occurs anywhere in a GGUF name, as llama-quantize takes it: "ffn_down=q8_0". Rules are in the
 // order they were given, and the last one that matches a tensor counts.
 #pragma once
 
@@ -71,7 +71,7 @@ const Codec* find_target_codec(Codecs codecs, Dtype dtype);
 // Fails: kUsage for a type that nothing is quantized to, naming those that are.
 Result<QuantizeOptions> read_quantize_options(const OptionValues& options, Codecs codecs);
 
-// What quantizing changes in GGUF metadata, as llama-quantize writes it.
+// Changes of GGUF metadata by quantizing, as llama-quantize writes them.
 //
 //   all keys of the input, in order  | general.quantization_version | general.file_type
 //   without these and split.*        | quantize.imatrix.file .dataset .entries_count .chunks_count

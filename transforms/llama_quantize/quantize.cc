@@ -24,7 +24,7 @@ namespace {
 
 using SharedWeights = std::shared_ptr<const ColumnWeights>;
 
-// What stays the same from tensor to tensor, and what is counted for the notes.
+// State shared by all tensors, and counts for the notes.
 struct Job {
   const Context& context;
   const QuantizeOptions options;
@@ -58,7 +58,7 @@ const TypeRule* find_rule(Job& job, const Tensor& tensor) {
   return found;
 }
 
-// What the importance matrix has for `tensor`; null when it has nothing. Each matrix of a stack
+// The importance matrix's entry for `tensor`; null without one. Each matrix of a stack
 // has weights of its own.
 Result<SharedWeights> find_weights(const Imatrix& imatrix, const Tensor& tensor) {
   const auto entry = imatrix.weights.find(tensor.name);

@@ -96,7 +96,7 @@ Status take_checkpoint(Checkpoint from, const ExportOptions& options, const Cont
               "*.input_quantizer._amax");
 }
 
-// What cannot be opened is named by those who open it.
+// Files that cannot be opened are named by the code that opens them.
 Status read_maxima(const ExportOptions& options, const Context& context, Calibration& out) {
   const std::string& path = options.amax_from;
   if (path.ends_with(".json")) {

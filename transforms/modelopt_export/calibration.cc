@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMaxScannedBlocks = uint64_t{1} << 28;
 
-// What a quantizer tensor is about.
+// The subject of a quantizer tensor.
 struct Owner {
   std::string module;     // "….mlp.up_proj"; for fused experts "….mlp.experts.3.gate_up_proj"
   std::string_view role;  // "weight", "input", "output", "k_bmm", "v_bmm", ...

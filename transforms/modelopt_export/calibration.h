@@ -50,13 +50,13 @@ Result<Calibration> take_quantizers(Checkpoint& checkpoint, const ExportOptions&
 // state says another format than `options`.
 Result<Calibration> take_calibration(Checkpoint& checkpoint, const ExportOptions& options,
                                      const Context& context);
-// What to try where maxima of activations are missing or cannot be read.
+// Advice where maxima of activations are missing or cannot be read.
 std::string how_to_get_amax(const ExportOptions& options);
 // Adds what --amax-from tells. Fails: kUsage, kIo, kCorrupt.
 Status add_amax_from(Calibration& calibration, const ExportOptions& options,
                      const Context& context);
 
-// What was stored for a module; of a stack of experts that it was cut from, `half` of its rows
+// Maxima stored for a module; of a stack of experts that it was cut from, `half` of its rows
 // (0: all, 1: the first, gate; 2: the second, up).
 struct FoundWeightAmax {
   const WeightAmax* amax = nullptr;

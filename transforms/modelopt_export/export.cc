@@ -130,7 +130,7 @@ void complete_dtypes(JsonText& config) {
   }
 }
 
-// transformers refuses top_k and top_p beside do_sample = false when it saves.
+// transformers refuses top_k and top_p with do_sample = false when it saves.
 Status complete_generation_config(Checkpoint& checkpoint, const Context& context) {
   constexpr std::string_view kName = "generation_config.json";
   CKPT_ASSIGN(auto document, read_json(checkpoint, kName));

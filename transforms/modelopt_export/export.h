@@ -17,7 +17,7 @@
 
 namespace ckpt {
 
-// config.json and generation_config.json as transformers saves them beside an export.
+// config.json and generation_config.json as transformers saves them with an export.
 Status complete_documents(Checkpoint& checkpoint, const Context& context);
 
 // Requires: a checkpoint of safetensors. Fails: kUsage for options and for activation scales that

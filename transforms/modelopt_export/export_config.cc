@@ -9,7 +9,7 @@
 namespace ckpt {
 namespace {
 
-// Modules beside each other in the order in which transformers makes them, which ModelOpt lists
+// Sibling modules in the order in which transformers makes them, which ModelOpt lists
 // them in. Others come behind these.
 constexpr std::string_view kModuleOrder[] = {
     "self_attn",    "linear_attn", "q_proj",        "k_proj",

@@ -14,7 +14,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kFp8Method = "fp8";
-// Scales of activations that a folder of static FP8 has beside its weights.
+// Scales of activations that a folder of static FP8 has in addition to its weights.
 constexpr std::string_view kStaticScales[] = {".input_scale", ".activation_scale"};
 
 bool is_fp8_weight(const Tensor& tensor) {
@@ -67,13 +67,13 @@ Status check_experts_alone(const Selection& selection, const Fp8Source& source,
     const bool was_quantized = was_mxfp4 || source.weights.count(name) != 0;
     if (is_selected && !is_expert) {
       return fail_with_hint(ErrorCode::kUnsupported, hint,
-                            "rest=fp8: '{}' is no routed expert; beside FP8 that stays, servers "
+                            "rest=fp8: '{}' is not a routed expert; with FP8 that stays, servers "
                             "take NVFP4 of routed experts alone",
                             selection.modules[i]);
     }
     if (!is_selected && is_expert && was_quantized && !is_of_mtp_block(name)) {
       return fail_with_hint(ErrorCode::kUnsupported, hint,
-                            "rest=fp8: '{}' would stay {}; beside FP8 that stays, servers take "
+                            "rest=fp8: '{}' would stay {}; with FP8 that stays, servers take "
                             "all routed experts as NVFP4 or none",
                             name, was_mxfp4 ? "MXFP4" : "FP8");
     }
@@ -137,7 +137,7 @@ Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8So
   std::vector<Tensor> tensors;
   uint64_t activations = 0;
   for (Tensor& tensor : checkpoint.tensors) {
-    // One that is no part of a weight stays by itself.
+    // A tensor that is not part of a weight stays by itself.
     if (tensor.name.ends_with(kScaleEnd)) {
       out.pairs.erase(module_of(tensor.name) + std::string(kWeight));
     }
@@ -193,7 +193,7 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
                   "'{}')",
                   count, first));
   context.note(
-      "FP8 beside experts of NVFP4 is DeepSeek-V4's layout (moe_quant_algo); "
+      "FP8 with experts of NVFP4 is DeepSeek-V4's layout (moe_quant_algo); "
       "vLLM 0.17 takes none such: without rest=fp8 the layers become BF16");
   return {};
 }

@@ -10,7 +10,7 @@
 
 namespace ckpt {
 
-// A set of modules beside each other that read the same tensor.
+// A set of sibling modules that read the same tensor.
 struct SharedInput {
   std::string_view families;              // model_type prefixes, separated by spaces; "" = all
   std::vector<std::string_view> members;  // names below the module that holds them all
@@ -30,7 +30,7 @@ SharedGroup find_group(std::string_view module, std::string_view model_type);
 // inputs. Other names as they are.
 std::string without_expert(std::string_view module);
 
-// Experts stand beside each other as 0, 1, 2 ..., each with the same matrices. Looks at those of
+// Experts are siblings 0, 1, 2 ..., each with the same matrices. Looks at those of
 // which `quantized` has one. Gives the first layer that has fewer than `count` of them (0: not
 // known), in words; "" for none. Fails: kCorrupt: one of them has a matrix less than others, or has
 // one twice.
@@ -39,7 +39,7 @@ Result<std::string> check_experts_whole(const std::vector<Tensor>& tensors,
 
 // For each of `modules`, linear layers of `checkpoint`: a text that is the same for those that
 // servers run as one, and so in one type: q, k and v; gate and up; all experts of a layer. Fails:
-// kCorrupt: config.json is no JSON object.
+// kCorrupt: config.json is not a JSON object.
 Result<std::vector<std::string>> joined_layers(const Checkpoint& checkpoint,
                                                const std::vector<std::string>& modules);
 

@@ -1,4 +1,4 @@
-// What is known of the inputs that layers see, for searches that weigh errors.
+// Statistics of the inputs of layers, for searches that weight errors.
 //
 //   --imatrix FILE   mean square of each column, by GGUF tensor name (docs/formats/imatrix.md)
 //   moments=FILE     safetensors: "P.input_moments" [runs, n, n], mean of x x^T for each run of n

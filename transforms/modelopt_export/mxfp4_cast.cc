@@ -20,7 +20,7 @@ constexpr int kSmallestPower = -127;
 // FP8 with a scale 2^p: 6 x 2^k becomes 6 x 2^(k - p), which E4M3 holds up to 6 x 2^6; and the
 // least of a block, 0.5 x 2^k, is a multiple of E4M3's least, 2^-9, down to k = p - 8.
 constexpr int kFp8Above = 6, kFp8Below = 8;
-constexpr int kLeastFp8Power = -126;  // a scale is no subnormal float
+constexpr int kLeastFp8Power = -126;  // a scale is not a subnormal float
 constexpr float kFp8Largest = 448;
 
 bool is_mxfp4_in_parts(const Tensor& tensor) {
@@ -28,7 +28,7 @@ bool is_mxfp4_in_parts(const Tensor& tensor) {
          tensor.codec->parts.size() == 2;
 }
 
-// What NVFP4 scales each block by: in the order of `weight`'s values, for its codec's blocks.
+// The NVFP4 scale of each block: in the order of `weight`'s values, for its codec's blocks.
 Tensor block_amax_of(const Tensor& weight, Mxfp4BlockAmax::Choice choice, Codecs codecs) {
   const Tensor& own = *mxfp4_of(weight);
   const auto source = std::make_shared<const Mxfp4BlockAmax>(own, choice);
@@ -76,8 +76,8 @@ Status cast_to_nvfp4(std::vector<Cast>& group, Codecs codecs) {
   for (const Cast& cast : group) largest = std::max(largest, cast.found.largest());
   if (largest > kLargestPower) return too_large(group[0], largest, kLargestPower);
   for (Cast& cast : group) {
-    // The scripts for experts that are no stack give blocks of zeros the smallest scale; the one
-    // for stacks does so where nothing else lies outside either.
+    // The scripts for unstacked experts give blocks of zeros the smallest scale; the one
+    // for stacks does so where nothing else is outside either.
     const bool is_inside = cast.is_stack() && cast.found.fits_window();
     const Mxfp4BlockAmax::Choice choice{
         is_inside ? kSmallestPower : cast.found.largest() - kMxfp4Window,

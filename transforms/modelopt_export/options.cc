@@ -53,7 +53,7 @@ ExportPreset layers_of(PresetWord preset) {
   }
 }
 
-// What a preset says beside the layers: which type it is for, and what of the inputs is known.
+// Further facts of a preset: which type it is for, and what of the inputs is known.
 Status take_preset(const OptionValues& options, ExportOptions& out) {
   const std::string given(options.text("preset"));
   const bool is_file = std::ranges::any_of(
@@ -87,7 +87,7 @@ Status take_preset(const OptionValues& options, ExportOptions& out) {
   return {};
 }
 
-// What a folder of two types can be.
+// The possible forms of a folder of two types.
 Status check_mixed(const ExportOptions& options) {
   if (!options.fp8.empty() && !options.recipe_name.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "a recipe with a rule for these layers",
@@ -132,7 +132,7 @@ constinit const OptionRule kExportOptions[12] = {
     option::choice("search", kScaleSearches, "search for better block scales than the default")
         .by_default("none"),
     option::path("moments", "FILE", "second moments of the layers' inputs, for search=best"),
-    option::glob("fp8", "layers to store as FP8 beside NVFP4 (MIXED_PRECISION)").repeated(),
+    option::glob("fp8", "layers to store as FP8, with NVFP4 (MIXED_PRECISION)").repeated(),
     option::choice("rest", kRests,
                    "what layers become that are FP8 in the source and not chosen: fp8 keeps them")
         .by_default("bf16"),

@@ -1,4 +1,4 @@
-// What the export step was asked for.
+// The options of the export step.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ struct ExportOptions {
   ExportType type = ExportType::kNvfp4;
   ExportPreset preset = ExportPreset::kDefault;
   GlobsAndNames keep, only;        // of tensors and modules
-  GlobsAndNames fp8;               // the same: stored as FP8 beside NVFP4
+  GlobsAndNames fp8;               // the same: stored as FP8 with NVFP4
   bool keeps_fp8 = false;          // FP8 that is not chosen stays FP8; else it becomes BF16
   bool has_input_scale_1 = false;  // every layer's input_scale is 1.0, whatever its inputs are
   std::shared_ptr<const QuantRecipe> recipe;  // says which layers instead of the preset; null: none

@@ -36,7 +36,7 @@ Status check_said_cache(const QuantStatement& statement, const ExportOptions& op
 // others.
 const Tensor* mxfp4_of(const Tensor& tensor);
 
-// The weights of MXFP4 that an export quantizes, from where they are read to what is said of them.
+// The weights of MXFP4 that an export quantizes, from where they are read to the report on them.
 class Mxfp4Weights {
  public:
   // Remembers `weight`, which mxfp4_of() knows, as it was read.
@@ -84,15 +84,15 @@ struct Fp8Source {
 // decoded.
 Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8Source& out);
 
-// What is not selected: back to what it was, with a note, where `options` say so. Fails:
-// kUnsupported: a selection that no server takes beside FP8.
+// Unselected weights: back to what they were, with a note, where `options` say so. Fails:
+// kUnsupported: a selection that no server accepts with FP8.
 Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection& selection,
                 const ExportOptions& options, const Context& context);
 
 // Behind each weight that keep_fp8 put back as codes, its scale.
 void add_kept_scales(Checkpoint& checkpoint, const Fp8Source& source);
 
-// config.json of a folder whose FP8 stays. Fails: kCorrupt: config.json is no JSON object.
+// config.json of a folder whose FP8 stays. Fails: kCorrupt: config.json is not a JSON object.
 Status write_fp8_config(Checkpoint& checkpoint, const Fp8Source& source);
 
 // Weights of packed integers (INT4) that become another type: decoded, rounded once more, and
@@ -101,7 +101,7 @@ Status write_fp8_config(Checkpoint& checkpoint, const Fp8Source& source);
 //   P.weight_packed I32, P.weight_scale  ──▶  BF16(q x scale)  ──▶  NVFP4 or FP8
 //
 // NVFP4 has no numbers for 5 and 7 steps of a scale, nor for ratios of two BF16 scales: few blocks
-// keep their values, and how far the others moved is said. GGUF's Q4_0 takes the same weights
+// keep their values, and the error of the others is reported. GGUF's Q4_0 takes the same weights
 // exactly (docs/INPUTS.md).
 // Source: compressed-tensors compressors/pack_quantized/base.py.
 

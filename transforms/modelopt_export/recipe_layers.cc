@@ -34,7 +34,7 @@ Result<QuantizerState> state_of(const QuantRecipe& recipe, const std::string& na
               recipe.name, name);
 }
 
-// What stands before "weight_quantizer" in the names that a layer may have.
+// The part before "weight_quantizer" in the names that a layer may have.
 std::vector<std::string> quantizer_fronts(const RecipeLayer& layer) {
   std::string module(layer.module);
   // These two are called mlp in memory.

@@ -69,14 +69,14 @@ GlobList compiled(std::span<const std::string_view> globs) {
   return GlobList({globs.begin(), globs.end()});
 }
 
-// What `options` say of the layers, but for their preset.
+// The choice of layers by `options`, except for their preset.
 bool in_preset(const std::string& module, const ExportModel& model, const ExportOptions& options,
                ExportPreset preset) {
   static const GlobList never = compiled(kNeverByDefault), mlp_only = compiled(kMlpOnly),
                         experts_only = compiled(kExpertsOnly);
   const std::string quantizer = module + ".weight_quantizer";
   if (never.matches_any(quantizer) || is_table(module)) return false;
-  // Beside FP8 that stays, a server has one type for the experts of all layers.
+  // With FP8 that stays, a server has one type for the experts of all layers.
   if (is_next_token_layer(module, model) && !options.keeps_fp8) return false;
   if (preset == ExportPreset::kMlpOnly) return mlp_only.matches_any(quantizer);
   return preset == ExportPreset::kDefault || experts_only.matches_any(quantizer);
@@ -94,7 +94,7 @@ bool becomes_fp8(std::string_view module, std::string_view tensor, const ExportM
          in_preset(std::string(module), model, options, ExportPreset::kDefault);
 }
 
-// Routers stand beside the experts they choose, whatever their class.
+// Routers are siblings of the experts they choose, whatever their class.
 bool is_router(std::string_view module, const std::set<std::string, std::less<>>& expert_parents) {
   const std::string_view word = last_word(module);
   if (word != "gate" && word != "router" && word != "shared_expert_gate") return false;
@@ -251,7 +251,7 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
   if (out.next_token_layers != 0 && out.layers == 0) {
     return fail(
         ErrorCode::kCorrupt,
-        "config.json: num_nextn_predict_layers is {}, and num_hidden_layers is no whole number "
+        "config.json: num_nextn_predict_layers is {}, and num_hidden_layers is not a whole number "
         "above zero; expected one, because layers for multi-token prediction stand behind it",
         out.next_token_layers);
   }

@@ -14,7 +14,7 @@
 
 namespace ckpt {
 
-// What a recipe makes of the layers of a checkpoint.
+// The types that a recipe gives to the layers of a checkpoint.
 
 // How one layer is stored.
 struct LayerType {
@@ -42,7 +42,7 @@ struct RecipeCache {
 };
 Result<std::optional<RecipeCache>> choose_cache(const QuantRecipe& recipe, std::string_view module);
 
-// What of config.json decides about layers.
+// Fields of config.json that decide about layers.
 struct ExportModel {
   std::string model_type;          // the language model's: "qwen3_5_text"
   bool has_tied_head = false;      // lm_head is the embedding, and not in the file
@@ -50,7 +50,7 @@ struct ExportModel {
   uint64_t next_token_layers = 0;  // behind the last: they predict tokens further on
   uint64_t experts = 0;            // routed ones of a layer; 0: not said
 };
-// Fails: kCorrupt: config.json is no JSON object.
+// Fails: kCorrupt: config.json is not a JSON object.
 Result<ExportModel> read_export_model(const Checkpoint& checkpoint);
 
 struct Selection {
@@ -83,14 +83,14 @@ Status split_all_experts(Checkpoint& checkpoint, Codecs codecs, const ExportMode
 Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel& model,
                                  const Calibration& calibration, const ExportOptions& options);
 
-// What `module`, whose weight is called `tensor`, is to be; nullopt: it stays. Fails: kUnsupported:
+// The type for `module`, whose weight is `tensor`; nullopt: it stays. Fails: kUnsupported:
 // a recipe asks for what is not exported.
 Result<std::optional<LayerType>> choose_type(std::string_view module, std::string_view tensor,
                                              const ExportModel& model,
                                              const Calibration& calibration,
                                              const ExportOptions& options);
 
-// True when it is asked for as FP8 beside others of NVFP4.
+// True when it is requested as FP8 with others of NVFP4.
 inline bool is_fp8_selected(std::string_view module, std::string_view tensor,
                             const ExportOptions& options) {
   return options.fp8.matches(module, tensor) && !options.keep.matches(module, tensor);

@@ -1,4 +1,4 @@
-// modelopt_state.pth: what a quantization-aware trainer writes beside the weights.
+// modelopt_state.pth: the state that a quantization-aware trainer writes next to the weights.
 //
 //   zip, not compressed ── */data.pkl ── {"modelopt_state_dict": [(mode, {config, metadata}) ...],
 //                                         "modelopt_version": "0.47.0"}

@@ -17,7 +17,7 @@ using Indices = std::vector<size_t>;  // into Checkpoint::tensors
 
 bool is_usable(float amax) { return std::isfinite(amax) && amax > 0; }
 
-// What a weight of this type is stored as; a stack of experts has a layout of its own.
+// The codec of a weight of this type; a stack of experts has a layout of its own.
 const Codec& export_codec(Codecs codecs, ExportType type, bool is_stack) {
   if (type == ExportType::kFp8) return scheme_codec(codecs, Scheme::kFp8Tensor, Dialect::kModelopt);
   if (!is_nvfp4(type)) return scheme_codec(codecs, Scheme::kFp8Block, Dialect::kSpread);
@@ -47,7 +47,7 @@ class Maker {
   Tensor& tensor(size_t index) { return checkpoint_.tensors[index]; }
   Recoded& recoded(size_t index) { return std::get<Recoded>(tensor(index).origin); }
 
-  // Servers run them as one, whatever stands in them.
+  // Servers run them as one, whatever their content.
   Status check_one_type(size_t index, const SharedGroup& group) {
     if (job_.options.fp8.empty() && job_.options.recipe == nullptr) return {};
     const auto expert = expert_name(module(index));
@@ -249,7 +249,7 @@ class Maker {
     std::string first;
     for (const auto& [key, members] : input_groups_) {
       if (!has_inputs(type(members[0]))) continue;
-      // What ModelOpt's constant_amax makes.
+      // The scale of ModelOpt's constant_amax.
       if (const auto amax = job_.selection.input_amax[members[0]]) {
         for (const size_t i : members) input_scales_[i] = scale_of({*amax, 1}, type(i));
         continue;
@@ -280,7 +280,7 @@ class Maker {
     return largest;
   }
 
-  // Zero is what an expert has that no token reached; the others of its layer stand in for it.
+  // Zero is what an expert has that no token reached; the others of its layer replace it.
   Status check_uncalibrated(size_t index, const InputAmax& found) const {
     if (found.amax() == 0 && is_of_expert(module(index))) return {};
     return fail(ErrorCode::kCorrupt,

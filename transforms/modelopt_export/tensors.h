@@ -1,4 +1,4 @@
-// The tensors of an export: weights in their new type, the scales beside them.
+// The tensors of an export: weights in their new type, and their scales.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ struct ExportJob {
 };
 // Turns the selected weights of `checkpoint` into the type asked for and adds input, key and value
 // scales behind them. Fails: kUsage: no activation maxima, or only some; kCorrupt: maxima of zero,
-// NaN or Inf; kUnsupported: a layer without maxima beside others that it shares its input with.
+// NaN or Inf; kUnsupported: a layer without maxima among others that it shares its input with.
 Status make_export_tensors(Checkpoint& checkpoint, const ExportJob& job);
 
 // Files as ModelOpt writes them: of at most 10 GB, tensors in the order of the layers.
 void assign_export_files(std::vector<Tensor>& tensors);
 
-// What the documents of an export say of its layers.
+// The layers as the documents of an export list them.
 
 using QuantLayers = std::vector<std::pair<std::string, QuantAlgo>>;
 
@@ -35,7 +35,7 @@ using QuantLayers = std::vector<std::pair<std::string, QuantAlgo>>;
 // for FP8 run no model, and list every layer by its name.
 QuantConfig make_export_config(const ExportJob& job, QuantLayers layers, bool is_of_script);
 
-// What each quantized layer is, in ModelOpt's order: "….mlp.experts", {"NVFP4", 16}.
+// The type of each quantized layer, in ModelOpt's order: "….mlp.experts", {"NVFP4", 16}.
 QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection);
 
 // Whether some layer's inputs are measured.
@@ -46,7 +46,7 @@ bool needs_activations(const Selection& selection);
 Status check_recipe_types(const Selection& selection, const Calibration& calibration,
                           const ExportOptions& options);
 
-// What the recipe makes of the cache, into `options`; scales that it does not store leave
+// The recipe's type of the cache, into `options`; scales that it does not store leave
 // `calibration`. Fails: kUnsupported: another cache for each layer; kUsage: scales that nothing
 // tells.
 Status take_recipe_cache(const Checkpoint& checkpoint, Calibration& calibration,

@@ -35,7 +35,7 @@ constexpr OptionRule kDequantizeOptions[] = {
 };
 constexpr uint64_t kMaxDequantizedColumns = uint64_t{1} << 24;
 constexpr std::string_view kColumnScale = ".pre_quant_scale";
-// What servers need beside quantized weights, and nobody beside floats.
+// Tensors that servers need with quantized weights, but not with floats.
 constexpr std::string_view kDropped[] = {
     ".input_scale", ".input_global_scale", ".output_scale", ".k_scale", ".v_scale",
     ".q_scale",     ".k_bias_value",       ".v_bias_value"};
@@ -69,7 +69,7 @@ Result<Tensor> fold(Tensor weight, const Tensor& scale) {
                  ScaleColumns{std::make_shared<const std::vector<float>>(std::move(factors))});
 }
 
-// What is made of them later starts from values of that type.
+// Later steps start from values of that type.
 Result<Tensor> rounded(Tensor tensor, const Codec& codec) {
   const Dtype type = codec.parts[0].dtype;
   return type == Dtype::kF32 ? Result<Tensor>(std::move(tensor))
@@ -107,7 +107,7 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
     if (is_decoded(tensor)) {
       CKPT_ASSIGN(made, rounded(std::move(made), codec));
     }
-    made.home.clear();  // files grow: they are cut anew
+    made.home.clear();  // files grow: they are split again
     out.push_back(std::move(made));
   }
   return out;

@@ -55,7 +55,7 @@ JsonText make_group(std::string_view format, std::vector<std::string> targets, J
   return out;
 }
 
-// With FP8 layers beside them, layers of each kind go by their names.
+// With FP8 layers in the same folder, layers of each kind go by their names.
 JsonText compressed_config(const Nvfp4Modules& modules) {
   const bool is_mixed = !modules.fp8.empty();
   JsonText groups = JsonText::object();

@@ -1,4 +1,4 @@
-// What documents say of NVFP4 weights, in the words of ModelOpt and of compressed-tensors.
+// Declarations of NVFP4 weights in documents, in the words of ModelOpt and of compressed-tensors.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace ckpt {
 
-// What a checkpoint says of its NVFP4 weights in either layout.
+// A checkpoint's declaration of its NVFP4 weights in either layout.
 struct Nvfp4Modules {
   std::vector<std::string> quantized;
   std::vector<std::string> fp8;     // FP8 with a scale a tensor
-  std::vector<std::string> linear;  // unquantized matrices that are no embeddings
+  std::vector<std::string> linear;  // unquantized matrices other than embeddings
   std::vector<std::string> others;  // all unquantized weights of two axes and more
   bool has_input_scales = false;
   bool has_fp8_input_scales = false;
@@ -20,7 +20,7 @@ struct Nvfp4Modules {
 };
 
 // Both documents in ModelOpt's words, or config.json in those of compressed-tensors; what the other
-// wrote is removed. Fails: kCorrupt for documents that are no JSON.
+// wrote is removed. Fails: kCorrupt for documents that are not JSON.
 Status write_modelopt_layout(Checkpoint& checkpoint, const Nvfp4Modules& modules);
 
 Status write_compressed_layout(Checkpoint& checkpoint, const Nvfp4Modules& modules);
@@ -40,7 +40,7 @@ Result<bool> check_configuration(const Checkpoint& checkpoint);
 //   A.k_proj.k_scale     F32 []       A.k_scale              F32 [1]  FP8 cache; v alike
 //   hf_quant_config.json, config.json                        config.json
 //
-// FP8 layers beside them (ModelOpt's MIXED_PRECISION), to compressed-tensors' mixed-precision only:
+// FP8 layers with them (ModelOpt's MIXED_PRECISION), to compressed-tensors' mixed-precision only:
 //   P.weight_scale, P.input_scale  F32 []     the same names    F32 [1]
 //
 // 1 / t is seldom a float, so values change by up to 2^-24 of themselves, and going back does not

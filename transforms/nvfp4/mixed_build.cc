@@ -183,7 +183,7 @@ class Builder {
 
 // ---- documents ---------------------------------------------------------------------------------
 
-// What is not quantized, as ModelOpt lists it; what the source lists beside that stays, unless it
+// Unquantized modules, as ModelOpt lists them; further entries of the source stay, unless one
 // names a layer that is quantized now.
 std::vector<std::string> excluded_modules(const MixedJob& job,
                                           const std::vector<std::string>& plain,
@@ -212,7 +212,7 @@ Status write_documents(MixedJob& job) {
     const bool stays = job.plans[i].fate == Fate::kPlain;
     (stays ? plain : quantized).push_back(layer.module);
   }
-  // Weights of more or fewer axes that are no linear layers here: convolutions, stacks of experts.
+  // Weights of more or fewer axes that are not linear layers here: convolutions, stacks of experts.
   for (const Tensor& tensor : job.checkpoint.tensors) {
     if (tensor.shape.size() < 3) continue;
     if (tensor.name.ends_with(kWeight)) {

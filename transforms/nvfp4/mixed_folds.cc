@@ -158,7 +158,7 @@ class Folder {
     return false;
   }
 
-  // What columns in the same place of `repeat` neighboring heads of `width` have in common, as a
+  // The common factor of columns in the same place of `repeat` neighboring heads of `width`, as a
   // geometric mean: columns are [groups, repeat, width], rows [groups, width].
   static Split split(const Factors& scale, uint64_t groups, uint64_t repeat, uint64_t width) {
     Split out{Factors(groups * width), Factors(scale.size())};

@@ -1,10 +1,10 @@
-// What becomes of each layer on the way to plain NVFP4: decided by mixed_folds, mixed_groups, made
+// The fate of each layer on the way to plain NVFP4: decided by mixed_folds, mixed_groups, made
 // by mixed_build.
 //
 //   NVFP4                      ──▶ as it is                       kKeep
 //   NVFP4, its block scales    ──▶ codes as they are, scales      kRescale
-//     must change                  rounded anew
-//   FP8, AWQ with a scale left ──▶ encoded anew                   kRequantize
+//     must change                  rounded again
+//   FP8, AWQ with a scale left ──▶ requantized                    kRequantize
 //   what must be excluded      ──▶ floats                         kPlain
 //
 // With rows r, columns c and taken t of a layer and D its decoded weight, what is encoded is
@@ -43,7 +43,7 @@ struct LayerPlan {
   Fate fate = Fate::kKeep;
   Factors rows, columns, taken;
   Factors block_columns;   // kRescale: a factor for each block of 16 columns
-  float scale_factor = 1;  // kRescale: of all block scales, beside rows and block_columns
+  float scale_factor = 1;  // kRescale: of all block scales, with rows and block_columns
   float tensor_scale = 0;  // kRescale: weight_scale_2
   std::optional<SharedScale> shared;  // kRequantize: of the NVFP4 layers it is joined with
   std::vector<size_t> peers;          // layers whose largest magnitude counts too
@@ -72,16 +72,16 @@ struct MixedJob {
 // Where the scales of AWQ go on the way to plain NVFP4.
 
 // Moves pre_quant_scales out of layers: into norms, into the layer before; what is left becomes
-// LayerPlan::columns. Fails: kCorrupt: scales that are no positive numbers; kIo.
+// LayerPlan::columns. Fails: kCorrupt: scales that are not positive numbers; kIo.
 Status fold_scales(MixedJob& job);
 
-// What servers join becomes one: which layers change, and how.
+// Layers that servers join get one type: which layers change, and how.
 
 // Decides fates; layers that servers join get one algorithm, weight scale and input scale. Fails:
 // kCorrupt: partners that are missing; kIo.
 Status assign_fates(MixedJob& job);
 
-// What is said of the layers that changed, and how far they moved.
+// The report on the layers that changed, and how far they moved.
 
 // Measures and notes what was done, layer by layer; before the tensors are built. Fails:
 // kUnsupported: a layer falls below fail_below_db; kIo.

@@ -1,4 +1,4 @@
-// What mixed-to-nvfp4 tells about the layers it changed: what was done with each and how far its
+// The report of mixed-to-nvfp4 about the layers it changed: what was done with each and how far its
 // values lie from the base's, or from what they were where there is no base.
 //
 //   model.layers.0.mlp.down_proj: NVFP4_AWQ -> NVFP4 (…), 20.1 dB before, 19.4 dB after
@@ -55,7 +55,7 @@ class Reporter {
     return plan(layer).fate == Fate::kPlain ? std::string_view("plain") : job_.algo;
   }
 
-  // What the layer ought to hold: the base's values, or those it had, with all factors.
+  // The values that the layer should have: the base's, or those it had, with all factors.
   Result<ValueError> measure(size_t layer) const {
     const LayerPlan& found = plan(layer);
     if (found.fate == Fate::kRescale) {
@@ -112,8 +112,8 @@ class Reporter {
       if (found.fate == Fate::kPlain && layer.is_quantized()) ++plain;
     }
     job_.context.note(fmt::format(
-        "mixed-to-nvfp4: {} layers as they were, {} with block scales rounded anew, {} quantized "
-        "anew ({} from the base), {} made plain and excluded",
+        "mixed-to-nvfp4: {} layers as they were, {} with block scales rounded again, {} "
+        "requantized ({} from the base), {} made plain and excluded",
         kept, rescaled, requantized, from_base, plain));
     if (requantized > from_base) {
       job_.context.note(

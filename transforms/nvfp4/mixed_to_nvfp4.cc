@@ -3,8 +3,8 @@
 //
 //   NVFP4                     as it is, bit for bit
 //   NVFP4_AWQ                 pre_quant_scale folded into the layer or norm before where that is
-//                             exact; what is left into the columns, encoded anew
-//   FP8                       encoded anew, from the base where there is one; or plain
+//                             exact; the rest into the columns, requantized
+//   FP8                       requantized, from the base where there is one; or plain
 //   joined by servers         one algorithm, weight_scale_2 and input_scale
 //   documents                 one quant_algo with exclude_modules, the same in both
 //
@@ -28,13 +28,13 @@ constexpr Choice kReports[] = {{"worst", false}, {"all", true}};
 constexpr OptionRule kMixedOptions[] = {
     option::path("base", "DIR",
                  "the float checkpoint that was quantized; layers are encoded from it"),
-    option::choice("fp8", kFp8Fates, "FP8 layers: encoded anew, or plain and excluded")
+    option::choice("fp8", kFp8Fates, "FP8 layers: requantized, or plain and excluded")
         .by_default("nvfp4"),
-    option::choice("search", kScaleSearches, "block scales of what is encoded anew")
+    option::choice("search", kScaleSearches, "block scales of requantized layers")
         .by_default("sweep"),
     option::choice("rounding", kRoundings, "how scales are divided: gpu multiplies by a reciprocal")
         .by_default("gpu"),
-    option::choice("report", kReports, "which layers are told of; worst: of those encoded anew")
+    option::choice("report", kReports, "which layers are reported; worst: of requantized ones")
         .by_default("worst"),
     option::number("fail-below", "DB",
                    "refuse when a layer's signal-to-noise ratio falls below this", {0, 1000}),

@@ -10,7 +10,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kMaxMixedColumns = uint64_t{1} << 24;
-// Weights of the base that fit worse are no source of this layer's; FP8 and NVFP4 are at 20 to 35.
+// Weights of the base that fit worse belong to another model; FP8 and NVFP4 are at 20 to 35.
 constexpr double kSameWeightsDb = 10;
 
 Result<Tensor> with_factors(Tensor tensor, const Factors& rows, const Factors& columns) {

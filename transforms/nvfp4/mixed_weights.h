@@ -8,7 +8,7 @@ namespace ckpt {
 // Finds the layers that can be taken from the base. Fails: kIo.
 Status match_base(MixedJob& job);
 
-// What `layer` will be encoded from; floats, not yet encoded. `from_base` chooses the base's
+// The values that `layer` is encoded from; floats, not yet encoded. `from_base` chooses the base's
 // weight, which must be there.
 Result<Tensor> target_of(const MixedJob& job, size_t layer, bool from_base);
 

@@ -30,7 +30,7 @@ namespace {
 constexpr std::string_view kPackedWord = "_packed";
 constexpr uint64_t kMaxIndexedInputs = uint64_t{1} << 24;
 
-// What one of config.json's groups says of weights.
+// The weights of one of config.json's groups.
 struct StatedWeights {
   std::string type = "int";
   uint64_t bits = 0;
@@ -75,7 +75,7 @@ Failure not_stated(const PackedJob& job, const Tensor& tensor, std::string_view 
               tensor.name, found, job.statement.place);
 }
 
-// The parts that `stem` has of those that stand beside a weight and are not of use in floats.
+// The parts of `stem` that accompany a weight and have no use in floats.
 void add_sides(const PackedJob& job, const std::string& stem, PackedWeight& out) {
   for (const char* end : {".input_scale", ".input_zero_point", ".output_scale",
                           ".output_zero_point", ".input_global_scale"}) {

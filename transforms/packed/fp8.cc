@@ -6,7 +6,7 @@
 //   bitnet   P.weight U8 [N / 4, K], P.weight_scale, one number     value = (code - 1) / scale
 //            row i N / 4 + r of the weight is bits 2i and 2i + 1 of row r
 //
-// Scales of activations stand beside them and are of no use in floats.
+// Scales of activations accompany them and have no use in floats.
 // Source: llama.cpp conversion/base.py (dequant_simple, dequant_bitnet), conversion/deepseek.py.
 #include <algorithm>
 
@@ -68,7 +68,7 @@ bool is_bitnet_codes(const PackedJob& job, const Tensor& tensor) {
          job.find(tensor.name + "_scale") != nullptr;
 }
 
-// What a byte has for the rows of one quarter.
+// The part of a byte for the rows of one quarter.
 std::shared_ptr<const std::vector<float>> quarter_values(uint32_t quarter) {
   std::vector<float> out(256);
   for (uint32_t code = 0; code < out.size(); ++code) {

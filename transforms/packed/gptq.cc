@@ -93,8 +93,8 @@ std::vector<uint64_t> said_groups(const PackedJob& job, uint64_t inputs) {
   return out;
 }
 
-// How many values of a row share a scale: what is said, of several what fits the scales. Where
-// nothing is said, groups of a power of two that fill the row, or one.
+// How many values of a row share a scale: as declared, of several the one that fits. Where
+// none is declared, groups of a power of two that fill the row, or one.
 Result<uint64_t> gptq_group_size(const PackedJob& job, const GptqParts& parts, uint64_t inputs) {
   const std::vector<uint64_t> said = said_groups(job, inputs);
   const uint64_t groups = parts.groups();
@@ -178,7 +178,7 @@ PackedWeight gptq_weight(const PackedJob& job, const GptqParts& parts, CodedMatr
 
 // ---- GPTQ --------------------------------------------------------------------------------------
 
-// What is added to stored zero points.
+// The number added to stored zero points.
 Result<int32_t> added_zero(const PackedJob& job) {
   auto format = job.statement.said.find_text("checkpoint_format");
   if (!format) format = job.statement.said.find_text("format");

@@ -1,4 +1,4 @@
-// What the readers of packed layouts share; private to transforms/packed/.
+// Shared by the readers of packed layouts; private to transforms/packed/.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ class PackedJob {
   const Tensor* find(const std::string& name) const;  // nullptr when absent
   // Fails: kCorrupt, naming `of`: there is no such tensor.
   Result<const Tensor*> need(const std::string& name, const Tensor& of) const;
-  // What the file of `of` says under `key` in its __metadata__; null when it says nothing.
+  // The value of `key` in the __metadata__ of `of`'s file; null without one.
   const std::string* file_note(const Tensor& of, std::string_view key) const;
 
  private:

@@ -52,7 +52,7 @@ Result<PackedWeight> join_expert_blocks(const PackedJob& job, const Tensor& bloc
   Tensor& weight = out.weight;
   weight.name = stem;
   weight.shape = {shape[0], shape[2] * kMxfp4Group, shape[1]};
-  if (job.codecs.empty()) return out;  // only looked at
+  if (job.codecs.empty()) return out;  // only examined
   Tensor stored = mxfp4_tensor(job, blocks, *scales);
   stored.name = stem;
   stored.shape = {shape[0], shape[1], shape[2] * kMxfp4Group};
@@ -89,7 +89,7 @@ Result<PackedWeight> join_packed_pairs(const PackedJob& job, const Tensor& codes
   }
   PackedWeight out{codes, {&codes, &scales}, std::string(kMxfp4Label)};
   out.weight.shape = {rows, row_bytes * 2};
-  if (job.codecs.empty()) return out;  // only looked at
+  if (job.codecs.empty()) return out;  // only examined
   out.weight = mxfp4_tensor(job, codes, scales);
   out.weight.shape = {rows, row_bytes * 2};
   return out;

@@ -59,7 +59,7 @@ std::string set_text(const std::set<uint64_t>& numbers) {
   return numbers.size() == 1 ? out : "{" + out + "}";
 }
 
-// What stands for the numbers, from position `at` on; several where they are no grid.
+// Text for the numbers, from position `at` on; several where they do not form a grid.
 std::vector<std::vector<std::string>> grids(const std::set<Numbers>& all, size_t at) {
   if (all.empty() || at == all.begin()->size()) return {{}};
   std::map<uint64_t, std::set<Numbers>> rest_of;

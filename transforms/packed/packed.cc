@@ -150,7 +150,7 @@ PackedForms packed_forms(const Checkpoint& checkpoint) {
   PackedForms out;
   if (checkpoint.format != "safetensors") return out;
   const auto statement = read_quant_statement(checkpoint);
-  if (!statement) return out;  // documents that are no JSON are a fault of their own
+  if (!statement) return out;  // documents that are not JSON are a separate fault
   const PackedJob job(checkpoint, *statement, {}, false);
   const auto joined = join_all_packed(checkpoint, job);
   if (!joined) {
@@ -188,7 +188,7 @@ Result<const Tensor*> PackedJob::need(const std::string& name, const Tensor& of)
   const Tensor* found = find(name);
   if (found != nullptr) return found;
   return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
-                        "tensor '{}' has no '{}' beside it, without which {} cannot be decoded",
+                        "tensor '{}' has no '{}', without which {} cannot be decoded",
                         of.name, name, statement.method);
 }
 
@@ -216,7 +216,7 @@ Tensor coded_tensor(const PackedJob& job, const Tensor& first, std::string name,
   Tensor out = first;
   out.name = std::move(name);
   out.shape = {matrix.rows, matrix.columns};
-  if (job.codecs.empty()) return out;  // only looked at
+  if (job.codecs.empty()) return out;  // only examined
   out.codec = &plain_codec(job.codecs, Dtype::kF32);
   const auto source = std::make_shared<const CodedSource>(out.name, std::move(matrix));
   out.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};

@@ -37,7 +37,7 @@ std::vector<std::string> packed_methods();
 // read: GPTQ, AWQ and the like.
 bool holds_packed_weights(const Checkpoint& checkpoint);
 
-// What such weights decode to. Reads headers, and of tensors the few numbers that are shapes.
+// Decodes such weights. Reads headers, and of tensors the few numbers that are shapes.
 PackedForms packed_forms(const Checkpoint& checkpoint);
 
 }  // namespace ckpt

@@ -14,14 +14,14 @@
 namespace ckpt {
 namespace {
 
-// Methods whose layers are codes with scales beside them, by these names; a layer of theirs that
-// is no codec's has such a name too.
+// Methods whose layers are codes with separate scales, by these names; a layer of theirs that
+// does not belong to a codec has such a name too.
 constexpr std::string_view kNamedMethods[] = {
     "modelopt", "fp8", "fbgemm_fp8", "mxfp4", "compressed-tensors", "awq", "gptq", "bitsandbytes"};
-// What scales and zero points of codes are called, behind the name of their weight or module.
+// Names of scales and zero points of codes, after the name of their weight or module.
 constexpr std::string_view kScaleWords[] = {"scale",     "zero",     "absmax",
                                             "quant_map", "codebook", "SCB"};
-// Scales that stand beside weights of every kind, or belong to a cache.
+// Scales that accompany weights of every kind, or belong to a cache.
 constexpr std::string_view kOtherScales[] = {
     "input_scale", "input_global_scale", "output_scale", "k_scale", "v_scale",
     "q_scale",     "pre_quant_scale"};
@@ -64,7 +64,7 @@ class CodesFinder {
     if (!may_be_codes(tensor)) return false;
     if (is_strange_) return true;
     const bool is_named = last_word(tensor.name).find("weight") != std::string_view::npos;
-    // "x.W_q" beside "x.scale", "x.weight" beside "x.weight.absmax"
+    // "x.W_q" with "x.scale", "x.weight" with "x.weight.absmax"
     const bool is_scaled =
         scaled_.contains(module_of(tensor.name)) || scaled_.contains(tensor.name);
     return !is_wide(tensor) && (is_named || is_scaled);

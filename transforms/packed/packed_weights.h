@@ -22,7 +22,7 @@
 namespace ckpt {
 
 // The first tensor of safetensors that belongs to such a weight, codes before scales; nullptr when
-// every weight is read. Fails: kCorrupt: documents that are no JSON.
+// every weight is read. Fails: kCorrupt: documents that are not JSON.
 Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint);
 
 // Fails: kUnsupported, naming that tensor and what the documents say of it; kCorrupt.

@@ -1,4 +1,4 @@
-// What quantization a checkpoint holds, by its tensors, beside what its documents say of it.
+// The quantization of a checkpoint by its tensors, compared with its documents.
 //
 //   P.weight      parts (codec)    companions              algorithm, as ModelOpt calls it
 //   nvfp4_*       codes + scales   input scale             NVFP4
@@ -31,7 +31,7 @@ constexpr std::string_view kCompanions[] = {
     ".input_scale", ".input_global_scale", ".output_scale", ".k_scale",     ".v_scale",
     ".q_scale",     ".pre_quant_scale",    ".k_bias_value", ".v_bias_value"};
 
-// What the tensors of a layer amount to: its name in configurations, and how a person reads it.
+// The summary of a layer's tensors: its name in configurations, and how a person reads it.
 struct Algorithm {
   std::string name, detail;
 };
@@ -131,7 +131,7 @@ class Summarizer {
     }
   }
 
-  // ---- what is said ----------------------------------------------------------------------------
+  // ---- declarations ----------------------------------------------------------------------------
   Result<std::optional<QuantConfig>> read_alone(std::string_view path) const {
     Checkpoint alone;
     if (const Document* document = checkpoint_.find_document(path)) {

@@ -8,7 +8,7 @@
 
 namespace ckpt {
 
-// What quantization a checkpoint holds, by its tensors, and what its documents say of it.
+// The quantization of a checkpoint by its tensors, and as its documents declare it.
 struct QuantSummary {
   struct Group {
     std::string algorithm;           // "NVFP4 (group 16)"
@@ -24,7 +24,7 @@ struct QuantSummary {
   std::string kv_cache;                    // "FP8, 8 scales"
   std::vector<std::string> disagreements;  // between documents, and between them and the tensors
 };
-// Fails: kCorrupt: documents that are no JSON.
+// Fails: kCorrupt: documents that are not JSON.
 Result<QuantSummary> summarize_quantization(const Checkpoint& checkpoint);
 
 // Many names in few words.
@@ -32,7 +32,7 @@ Result<QuantSummary> summarize_quantization(const Checkpoint& checkpoint);
 //   model.layers.0.mlp.gate_proj, model.layers.0.mlp.up_proj, model.layers.1.mlp.gate_proj, ...
 //     ─▶ model.layers.{0..7}.mlp.{gate,up}_proj
 //
-// Nothing is said that is not there. Numbers that are not a full grid (experts that only some
+// Absent tensors are not mentioned. Numbers that are not a full grid (experts that only some
 // layers have) are split until each piece is one. Behind the eighth number of a name, numbers are
 // words like any other.
 

@@ -1,4 +1,4 @@
-// Codes of 8 bits with scales beside them; private to transforms/packed/.
+// Codes of 8 bits with separate scales; private to transforms/packed/.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-// A matrix, and what is said of how its scales lie.
+// A matrix, and the declared layout of its scales.
 struct ScaledShape {
   uint64_t rows, columns;
   uint64_t group = 0;                // values of a row that share a scale; 0: not said

@@ -53,7 +53,7 @@ Result<BlockError> measured(const Tensor& made, const Tensor& codes, uint64_t li
   return compare_blocks(after.values, before.values);
 }
 
-// What of one kind of weights became the same type.
+// Weights of one kind that became the same type.
 class Tally {
  public:
   void add(const Tensor& tensor, const BlockError& error) {

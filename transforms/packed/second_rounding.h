@@ -24,7 +24,7 @@ struct RoundingWords {
 // Sets second_error of what `checkpoint` makes of `weights`, and notes it over all and of the
 // worst, and how many weights and blocks of 16 keep their values: of those that become plain
 // floats, and of those that are quantized. Those that keep their codes, and those with Inf or NaN,
-// are not looked at; of large models the others are measured on rows spread evenly. Reads that part
+// are not read; of large models the others are measured on rows spread evenly. Reads that part
 // of the weights. Fails: kIo, kCorrupt: NaN or Inf.
 Status note_second_rounding(Checkpoint& checkpoint, const SourceWeights& weights,
                             const RoundingWords& words, const Context& context);

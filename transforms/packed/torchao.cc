@@ -6,7 +6,7 @@
 //   Float8Tensor                              value = code x scale
 //   Int8Tensor, IntxUnpackedToInt8Tensor      value = (code - zero point) x scale
 //
-// Scales of activations stand beside them and are of no use in floats. Other classes pack their
+// Scales of activations accompany them and have no use in floats. Other classes pack their
 // codes for one kernel and are refused by name; checkpoints of torchao before 0.15 are pickles.
 // Source: torchao prototype/safetensors (flatten_tensor_state_dict), quantization/quantize_/
 // workflows.
@@ -35,7 +35,7 @@ std::string flattened_weight(const Tensor& qdata) {
                      word.substr(1, word.size() - 1 - kQdata.size()));
 }
 
-// What the file's __metadata__ says of the weight: its class, and what shares a scale.
+// The weight in the file's __metadata__: its class, and what shares a scale.
 struct FlatClass {
   std::string name;
   std::vector<uint64_t> block;

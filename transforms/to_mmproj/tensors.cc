@@ -5,7 +5,7 @@
 //   patch embeddings, patch merger           F16 in a file of F16, else F32
 //   position embeddings                      F32
 //   name that does not end in ".weight"      F32
-//   else                                     the outtype; Q8_0 where rows are no whole blocks: F16
+//   else                                     the outtype; Q8_0 where rows are not whole blocks: F16
 //
 // Files by name, in a file tensors by name, compared as bytes: layer 10 comes before layer 2.
 #include "transforms/to_gguf/tensors.h"

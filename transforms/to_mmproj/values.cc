@@ -1,4 +1,4 @@
-// What happens to values on the way to a projector (llama.cpp conversion/{qwen3vl,gemma,llava}.py
+// Changes of values on the way to a projector (llama.cpp conversion/{qwen3vl,gemma,llava}.py
 // modify_tensors).
 //
 //   a convolution over two frames   {out, in, 2, h, w}   ─▶  {out, in, h, w} twice
@@ -70,7 +70,7 @@ Result<Tensor> row_of_token(const Tensor& tensor, const ProjectorModel& model) {
 // after each of two functions, as the converter's arithmetic is.
 Result<Tensor> softplus(const Tensor& tensor, Codecs codecs) {
   constexpr uint64_t kMaxChannels = 1 << 16;
-  constexpr float kLinearFrom = 20;  // as PyTorch has it
+  constexpr float kLinearFrom = 20;  // as in PyTorch
   CKPT_ASSIGN(std::vector<float> values, read_values(tensor, kMaxChannels));
   for (float& value : values) {
     const auto exponential = static_cast<float>(std::exp(static_cast<double>(value)));

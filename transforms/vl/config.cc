@@ -198,7 +198,7 @@ Status set_tokens(JsonText& top, const JsonText& text, const VlModel& model, con
 
 // ---- both levels -------------------------------------------------------------------------------
 
-// What either level says must be the same on both; where they differ, the tensors decide.
+// Fields of either level must be equal on both; where they differ, the tensors decide.
 void set_tied(JsonText& top, JsonText& text, bool has_head) {
   const auto at = [](const JsonText& level) {
     const JsonText* value = level.find("tie_word_embeddings");

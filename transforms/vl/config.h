@@ -32,7 +32,7 @@ struct VlModel {
   const VlText* text;
 };
 
-// What a configuration must agree with, found elsewhere in the checkpoint.
+// Facts from the rest of the checkpoint that a configuration must agree with.
 struct VlFacts {
   bool has_head = false;                      // lm_head.weight is there
   std::string dtype = "bfloat16";             // of the weights, as torch calls it

@@ -1,4 +1,4 @@
-// What a text config needs inside a wrapper that it may lack outside.
+// Adds fields that a text config needs inside a wrapper and may lack outside.
 //
 //   rope_theta, rope_scaling, partial_rotary_factor  ─▶  rope_parameters            (Qwen3.5)
 //   rope_parameters                                  ─▶  + mrope_section, mrope_interleaved
@@ -53,7 +53,7 @@ JsonText gather_rope(const JsonText& text) {
   return out;
 }
 
-// "type" beside another "rope_type" is refused by vLLM.
+// vLLM rejects "type" with another "rope_type".
 void settle_type(JsonText& rope) {
   const auto type = rope.find_text("type"), rope_type = rope.find_text("rope_type");
   if (type && rope_type && *type != *rope_type) rope.remove("type");

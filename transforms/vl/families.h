@@ -52,7 +52,7 @@ struct VlFamily {
   std::span<const VlRename> names = {};
   std::span<const std::string_view> vision_stems = {};  // of tensors, as published
   std::span<const VlToken> tokens = {};
-  std::string_view top_members = {};    // further members beside text_config
+  std::string_view top_members = {};    // further members next to text_config
   std::string_view vision_config = {};  // a usual one; out_size_key is set to the text's width
   std::string_view out_size_key = {};   // member of vision_config that equals hidden_size
   VlMrope mrope = {};

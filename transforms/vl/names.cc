@@ -20,7 +20,7 @@ constexpr std::string_view kVisionStems[] = {
 constexpr std::string_view kMtpStem = "mtp";
 constexpr std::string_view kPatternMark = "re:";
 
-// What follows `stem` in `name`: "" for the name itself, ".x", "*"; nullopt when the name is
+// The rest of `name` after `stem`: "" for the name itself, ".x", "*"; nullopt when the name is
 // another.
 std::optional<std::string_view> rest_after(std::string_view name, std::string_view stem) {
   if (!name.starts_with(stem)) return std::nullopt;

@@ -95,7 +95,7 @@ Status edit_quant_lists(Checkpoint& checkpoint, JsonText& config, Edit edit) {
   return {};
 }
 
-// Nested configurations hide the end of text from older readers: it is said beside them.
+// Nested configurations hide the end of text from older readers: it is repeated next to them.
 Status complete_generation(Checkpoint& checkpoint, const JsonText& text, const Base* base) {
   if (checkpoint.find_document(kVlGenerationFile) != nullptr) return {};
   JsonText out = JsonText::object();

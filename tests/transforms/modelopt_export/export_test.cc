@@ -185,7 +185,7 @@ TEST(Export, LayersBehindACountThatIsNoneAreRefused) {
         "config.json",
         fmt::format(R"({{"model_type": "deepseek_v3", {}"num_nextn_predict_layers": 1}})", layers));
     expect_error(run("export", input, options({{"type", "nvfp4-w4a16"}})), ErrorCode::kCorrupt,
-                 "num_nextn_predict_layers is 1, and num_hidden_layers is no whole number above");
+                 "num_nextn_predict_layers is 1, and num_hidden_layers is not a whole number");
   }
 }
 

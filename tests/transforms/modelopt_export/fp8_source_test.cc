@@ -106,7 +106,7 @@ TEST(Fp8Source, WhatStaysFp8KeepsItsBytesAndItsStatement) {
 
 TEST(Fp8Source, BesideFp8ThatStaysOnlyAllRoutedExpertsAreNvfp4) {
   expect_error(run("export", deepseek(), of_script({{"rest", "fp8"}})), ErrorCode::kUnsupported,
-               "'model.layers.0.mlp.down_proj' is no routed expert; beside FP8 that stays");
+               "'model.layers.0.mlp.down_proj' is not a routed expert; with FP8 that stays");
   Options some = kBesideFp8;
   some.add("keep", "*.experts.2.*");
   expect_error(run("export", deepseek(), some), ErrorCode::kUnsupported,

@@ -79,7 +79,7 @@ TEST(MixedToNvfp4, GroupedHeadsShareWhatTheyCan) {
   const Checkpoint made = converted(source, {}, &notes);
   EXPECT_EQ(made.find_tensor(module + ".pre_quant_scale"), nullptr);
   ASSERT_FALSE(notes.empty());
-  EXPECT_NE(notes[0].find("1 quantized anew"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("1 requantized"), std::string::npos) << notes[0];
   // o v before and after: the product over a value head's columns.
   const auto o = values(tensor(source, module + ".weight"));
   const auto o_made = values(tensor(made, module + ".weight"));

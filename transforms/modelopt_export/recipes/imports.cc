@@ -3,9 +3,9 @@
 //   {$import: NAME, key: value}    the mapping that NAME stands for, with these keys over its own
 //   - $import: NAME                a list: its items; one item: itself
 //
-// What is imported says what it is in a comment: "# modelopt-schema: modelopt....". Names that
+// An imported file declares its kind in a comment: "# modelopt-schema: modelopt....". Names that
 // ModelOpt ships are its own; others are looked for in the folder of the recipe that was named, in
-// modelopt_recipes there, and in the modelopt_recipes that the recipe lies in. Nowhere else: a
+// modelopt_recipes there, and in the modelopt_recipes that contains the recipe. Nowhere else: a
 // folder above may be another user's, and so may a file.
 #include <fmt/ranges.h>
 
@@ -48,7 +48,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// What the comments in front of all else say.
+// The content of the leading comments.
 Result<SnippetKind> schema_of(std::string_view text) {
   SnippetKind out = SnippetKind::kNone;
   while (!text.empty()) {
@@ -140,7 +140,7 @@ class RecipeLoader {
     return std::optional<std::string>();
   }
 
-  // What `name` of an import stands for.
+  // The meaning of `name` in an import.
   Result<Snippet> find_import(const std::string& name, uint32_t depth) {
     const fs::path path(name);
     const bool leaves = std::find(path.begin(), path.end(), "..") != path.end();
@@ -152,7 +152,7 @@ class RecipeLoader {
     CKPT_ASSIGN(const auto beside, in(fmt::format("imports: '{}'", name), read_file(name)));
     if (beside) return in(name, resolved(*beside, depth + 1));
     return fail_with_hint(ErrorCode::kUsage, "the recipe inside the modelopt_recipes it came with",
-                          "imports: '{}' is neither beside the recipe nor one that ModelOpt 0.47 "
+                          "imports: '{}' is neither next to the recipe nor one that ModelOpt 0.47 "
                           "ships",
                           name);
   }
@@ -221,7 +221,7 @@ class RecipeLoader {
                 is_list ? "list" : "mapping");
   }
 
-  // What is put in at one place.
+  // The values inserted at one place.
   Result<const Snippet*> find(const JsonValue& name, const Imports& imports) {
     const auto found =
         name.is_string() ? imports.find(name.get_ref<const std::string&>()) : imports.end();
@@ -268,7 +268,7 @@ class RecipeLoader {
       } else if (snippet->kind != SnippetKind::kQuantConfig) {
         out.push_back(snippet->value);
       } else {
-        return fail(ErrorCode::kUnsupported, "$import: {} is no rule of quantizers; expected one",
+        return fail(ErrorCode::kUnsupported, "$import: {} is not a quantizer rule; expected one",
                     name->dump());
       }
     }

@@ -1,4 +1,4 @@
-// What ModelOpt ships for recipes to import, and the recipes that it ships.
+// Files that ModelOpt ships for recipes to import, and the recipes that it ships.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace ckpt {
 
-// What the comment "modelopt-schema" of a file says that it is.
+// The kind of a file by its comment "modelopt-schema".
 enum class SnippetKind : uint8_t { kNone, kQuantConfig, kAttributes, kEntry, kEntries };
 
 struct Snippet {

@@ -1,4 +1,4 @@
-// What a recipe says, key by key.
+// Reads a recipe, key by key.
 #include "transforms/modelopt_export/recipes/recipe.h"
 
 #include <fmt/ranges.h>
@@ -179,7 +179,7 @@ Status check_algorithm(const JsonValue& algorithm) {
   const std::string key = "quantize.algorithm";
   const JsonValue* method = algorithm.is_object() ? member(algorithm, "method") : &algorithm;
   if (is_word(method, "mse")) {
-    return refused(key, *method, "max", "a recipe of max and --search sweep, which errs less");
+    return refused(key, *method, "max", "a recipe of max and --search sweep: less error");
   }
   if (!is_word(method, "max")) {
     return refused(key, method == nullptr ? algorithm : *method, "max", kMeasuring);

@@ -30,7 +30,7 @@ enum class NumberForm : uint8_t {
   kFp8Blocks,  // a scale for 128 x 128 values
 };
 
-// What a quantizer makes of the values that pass it.
+// The type that a quantizer gives to values.
 struct QuantizerForm {
   NumberForm numbers = NumberForm::kNvfp4;
   std::optional<float> constant_amax;  // instead of the largest magnitude of its values

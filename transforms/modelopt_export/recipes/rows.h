@@ -16,7 +16,7 @@ namespace ckpt {
 
 // Rules of quantizers as rows of a table.
 
-// What a rule says beside the numbers.
+// Fields of a rule other than the numbers.
 enum class RuleMark : uint8_t {
   kNone,
   kCastCache,     // use_constant_amax

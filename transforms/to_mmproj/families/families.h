@@ -15,7 +15,7 @@
 
 namespace ckpt {
 
-// What happens to the values of a tensor of a tower, beside its new name.
+// The change of the values of a tower's tensor, in addition to its new name.
 enum class TowerChange : uint8_t {
   kNone,
   kAddOne,      // a norm whose weights are stored minus one
@@ -52,14 +52,14 @@ struct TowerPrefix {
 struct ProjectorFamily {
   std::string_view name;           // clip.projector_type
   std::string_view architectures;  // of config.json, separated by spaces
-  // What the model class fills in when vision_config or config.json lacks it: JSON objects.
+  // Defaults of the model class when vision_config or config.json lacks a field: JSON objects.
   std::string_view vision_defaults;
   std::string_view root_defaults = "{}";
   std::string_view text_defaults = "{}";
   std::string_view audio_defaults = {};   // empty: the family has no audio tower
   std::span<const TowerPrefix> prefixes;  // the first that fits is taken
   std::span<const TowerRule> names;
-  std::span<const std::string_view> more_suffixes = {};  // beside ".weight" and ".bias"
+  std::span<const std::string_view> more_suffixes = {};  // in addition to ".weight" and ".bias"
   // Fields that are computed from others, or from documents. May be null.
   Status (*complete)(const Checkpoint& checkpoint, ProjectorModel& model) = nullptr;
   // The keys behind the common ones.

@@ -2,7 +2,7 @@
 //
 // Source: llama.cpp conversion/gemma.py Gemma4VisionAudioModel; defaults: transformers
 // models/gemma4/configuration_gemma4.py. Linear layers may be clipped, and then four bounds stand
-// beside each.
+// next to each.
 #include "transforms/to_mmproj/families/families.h"
 
 namespace ckpt {

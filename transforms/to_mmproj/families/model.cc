@@ -18,14 +18,14 @@ Failure wrong_kind(const ConfigPart& part, std::string_view fields, const JsonVa
               found.dump().substr(0, 60), expected);
 }
 
-// What `defaults` says, and what `given` says over it.
+// The members of `defaults`, overridden by those of `given`.
 Result<JsonValue> filled(std::string_view defaults, const JsonValue* given) {
   CKPT_ASSIGN(JsonValue out, parse_json("defaults", defaults));
   if (given != nullptr && given->is_object()) out.update(*given);
   return out;
 }
 
-// The document with what stands in its member `inner` over the rest; {} when there is none.
+// The document with the content of its member `inner` over the rest; {} when there is none.
 Result<JsonValue> flattened(const Checkpoint& checkpoint, std::string_view path,
                             std::string_view inner) {
   CKPT_ASSIGN(const auto read, read_object(checkpoint, path));
@@ -143,7 +143,7 @@ Result<std::vector<float>> ConfigPart::reals(std::string_view fields) const {
 Result<ProjectorModel> read_projector_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto root, read_object(checkpoint, "config.json"));
   if (!root) {
-    return fail_with_hint(ErrorCode::kUsage, "the folder that holds config.json beside the weights",
+    return fail_with_hint(ErrorCode::kUsage, "the folder that holds config.json and the weights",
                           "no config.json; a Hugging Face checkpoint has one");
   }
   ProjectorModel model;

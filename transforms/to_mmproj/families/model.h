@@ -1,4 +1,4 @@
-// What the configuration says of the towers of a model, ready to be asked.
+// The configuration of a model's towers, ready for queries.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace ckpt {
 
 struct ProjectorFamily;
 
-// What configurations call the number of a tower's layers.
+// Names of the number of a tower's layers in configurations.
 inline constexpr std::string_view kBlockFields =
     "n_layers num_hidden_layers n_layer num_layers depth layers encoder_layers "
     "vt_num_hidden_layers";

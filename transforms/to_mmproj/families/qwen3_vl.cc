@@ -1,6 +1,6 @@
 // Qwen3-VL, dense and mixture of experts, and Qwen3.5: one tower. Frames come in twos, so the patch
 // embedding is a convolution over two of them, which are written as two; mergers of some layers go
-// to the language model beside the last (deepstack).
+// to the language model in addition to the last (deepstack).
 //
 // Source: llama.cpp conversion/qwen3vl.py Qwen3VLVisionModel; defaults: transformers
 // models/qwen3_vl/configuration_qwen3_vl.py, models/qwen3_5/configuration_qwen3_5.py.

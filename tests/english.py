@@ -45,7 +45,7 @@ LEFT = {
     "docs/PATCH.md": 27,
     "docs/RECIPES.md": 6,
     "plan": 43,
-    "tests": 139,
+    "tests": 55,
     "tools": 114,
     "transforms": 109,
 }

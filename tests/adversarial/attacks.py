@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a stranger, another user and a careless command try: values of options that are not meant, digests planted beside files,
+"""Attempts of a stranger, another user and a careless command: unintended option values, digests planted next to files,
 imports of recipes from elsewhere, --force on folders that hold more than a checkpoint, secrets and leftovers in what is published, and
 folders that changed after they were signed. Each case is a function that returns whether the rule in its name held.
 

@@ -1,4 +1,4 @@
-// What vLLM 0.17.1 makes of configurations, towers and scales, as its loader was seen to do.
+// How vLLM 0.17.1 handles configurations, towers and scales, as observed in its loader.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 That Python needs torch, accelerate and transformers >= 5. For a dense model and one of experts: the file has the names of
 the recorded one (testdata/export/collect_amax) and numbers close to its; the same model in shards gives the same file; stacked
-experts have the input of the shared expert beside them; ckpt takes the file, and every layer gets the scale of its number.
+experts have the input of the shared expert too; ckpt takes the file, and every layer gets the scale of its number.
 Second moments are symmetric, no mean square is above its maximum's, layers that read one input have the same, and they change what
 ckpt writes.
 Exits 77, saying "peer missing", without them. --record writes the recorded files.

@@ -21,7 +21,7 @@ usage: doctor_mutations.py CKPT TESTDATA [FOLDER...] [options]
 
 A false yes: the loader refuses the folder, or leaves parameters unfilled, and the doctor says that it loads and is
 sound. A false no: the loader takes it whole, and the doctor says that it does not load. Each must be 1 % at most, and
-no difference of the three kinds may be there that the table does not name in its third column. "Not checked" is said of 5 % at most.
+no difference of the three kinds may be there that the table does not name in its third column. At most 5 % are "not checked".
 """
 import argparse
 import collections

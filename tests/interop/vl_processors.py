@@ -56,7 +56,7 @@ for name, stem in families.items():
     folder.mkdir()
     vision = config.vision_config
     if name == "gemma3":
-        vision.image_size = 896  # the class's own default is no published model's
+        vision.image_size = 896  # no published model has the class's default
     if name == "mistral3":
         vision.image_size = 1540
     config.save_pretrained(folder)

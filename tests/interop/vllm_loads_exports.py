@@ -49,14 +49,14 @@ def load(folder):
 
 
 def other_forms(ckpt, testdata, work):
-    """(what it is, folder, vLLM's name of its quantization): experts that were in stacks, FP8 beside NVFP4."""
+    """(what it is, folder, vLLM's name of its quantization): experts that were in stacks, FP8 with NVFP4."""
     source, work = pathlib.Path(testdata) / "families/qwen3-moe/hf", pathlib.Path(work)
     convert(ckpt, source, work / "fused", "--step", "experts:to=fused")
     convert(ckpt, work / "fused", work / "single", "--step", "experts:to=single", "--for", "vllm-0.17")
     yield "experts out of stacks", work / "single", None
     convert(ckpt, source, work / "mixed", "--to", "nvfp4", "--preset", "experts-only-input-scale1", "--fp8", "*self_attn*",
             "--for", "vllm-0.17")
-    yield "FP8 beside NVFP4", work / "mixed", "modelopt_mixed"
+    yield "FP8 with NVFP4", work / "mixed", "modelopt_mixed"
 
 
 def main(ckpt, testdata):

@@ -69,7 +69,7 @@ def is_marked(name, parameter, stored):
     if parameter.dim() == 1 and name.endswith((".input_scale", ".weight_scale", ".weight_scale_2")) and in_layer(name) in stored:
         parameter = parameter[:1]  # of a matrix that is joined on the disk 0.17.1 fills no others
     if "in_proj_qkvz" in name and parameter.shape == (4,):
-        parameter = parameter[[0, 3]]  # 0.17.1 fills no others: in_proj_qkv is taken for the first of three
+        parameter = parameter[[0, 3]]  # 0.17.1 fills no others: in_proj_qkv is treated as the first of three
     if parameter.dtype not in BYTES and not parameter.is_floating_point():
         return False
     rows = parameter.detach().reshape(parameter.shape[0], -1) if parameter.dim() else parameter.detach().reshape(1, 1)

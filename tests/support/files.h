@@ -25,7 +25,7 @@ class TemporaryFolder {
 
 std::filesystem::path testdata(std::string_view relative);
 
-// Aborts when the file cannot be read or written: a test that goes on would prove nothing.
+// Aborts when the file cannot be read or written: a test that continues would prove nothing.
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 

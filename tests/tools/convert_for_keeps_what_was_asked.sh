@@ -1,4 +1,4 @@
-# --for mends what a server needs, and keeps the types and the cache that were asked for; codes that are still to be made have no values.
+# --for fixes what a server needs, and keeps the types and the cache that were asked for; codes that are still to be made have no values.
 model="$testdata/qwen35-micro"
 pinned="--preset default-input-scale1"
 layers() { python3 -c 'import collections, json; q = json.load(open("'$1'/hf_quant_config.json"))["quantization"]

@@ -1,4 +1,4 @@
-# files of code beside the weights, which trust_remote_code would run, are neither run nor copied
+# code files next to the weights, which trust_remote_code would run, are neither run nor copied
 cp -r "$testdata/llama-micro" in
 for name in modeling_x configuration_x tokenization_x; do
   echo "open('$PWD/was-run', 'w')" > in/$name.py

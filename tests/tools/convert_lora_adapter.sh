@@ -1,4 +1,4 @@
-# A LoRA adapter is no model: said by name, where one is needed
+# A LoRA adapter is not a model: the error names it, where a model is needed
 mkdir lora
 python3 - <<'P'
 import json, struct

@@ -1,4 +1,4 @@
-# The projector of a vision model: beside the language model, or alone; and what it cannot be
+# The projector of a vision model: with the language model, or alone; and what it cannot be
 cp -r "$testdata/families/qwen3-vl/hf" qwen3-vl
 m=qwen3-vl
 convert() { echo "\$ $*"; "$ckpt" convert "$@" 2>&1 | grep -v "read, "; }

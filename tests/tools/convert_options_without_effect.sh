@@ -1,4 +1,4 @@
-# What was asked for and changes nothing: refused where nothing has a use for it, noted where it makes no difference
+# Options that change nothing: refused where nothing has a use for them, noted where they make no difference
 m=$testdata/llama-micro
 convert() { echo "\$ $*" | sed "s|$testdata/||g"; "$ckpt" convert "$@" --dry-run 2>&1 >/dev/null | grep -v '^ckpt: note: for '; }
 pre="--tokenizer-pre llama-bpe"

@@ -1,4 +1,4 @@
-# What a training with fake quantization measured has no place in plain floats, nor in a GGUF.
+# Measurements of a training with fake quantization have no place in plain floats, nor in a GGUF.
 qat="$testdata/export/qat-checkpoint"
 "$ckpt" convert "$qat" bf16 --to bf16 2> said > /dev/null; echo $?; grep note said
 ls bf16

@@ -1,4 +1,4 @@
-# optimizer states, random number states and stale files beside the weights are not read or copied
+# optimizer states, random number states and stale files next to the weights are not read or copied
 cp -r "$testdata/qwen35-micro" qwen35-micro
 for name in optimizer.pt scheduler.pt rng_state_0.pth training_args.bin trainer_state.json \
             model.safetensors.tmp .model.safetensors.swp events.out.tfevents.1; do echo junk > "qwen35-micro/$name"; done

@@ -1,4 +1,4 @@
-# a GGUF holds the language model alone: what is left out is counted, and where it goes is said
+# a GGUF holds only the language model: a note counts the rest and says where it goes
 "$ckpt" convert "$testdata/qwen35vl-micro" a.gguf --to q8_0 2>&1 | grep -v "read,"
 "$ckpt" convert "$testdata/qwen35vl-micro" b.gguf --to q8_0 --json --dry-run 2>&1 >/dev/null | grep -c "33 tensors of the vision tower are left out"
 echo "-- nothing is left out of these"

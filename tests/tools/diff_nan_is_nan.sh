@@ -1,4 +1,4 @@
-# A key that holds NaN is no difference from itself; a NaN that is a number on the other side is one.
+# A key that holds NaN equals itself; a NaN that is a number on the other side is one.
 python3 - <<'PYTHON'
 import struct
 def text(s): return struct.pack("<Q", len(s)) + s.encode()

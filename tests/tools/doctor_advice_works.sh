@@ -1,4 +1,4 @@
-# What is advised works when it is typed alone; where a step cannot be applied yet, the reason stands there.
+# Advice works when it is typed alone; where a step cannot be applied yet, the reason is shown.
 fresh() { rm -rf m; cp -r "$testdata/qwen35-micro" m; chmod -R u+w m; }
 said() { "$ckpt" doctor m --for "$1" | grep -E '^([A-Z][0-9]|    (fix|or): |Fix all)' | grep -A2 -E "$2"; }
 echo "== no tokenizer.json: the step that would fix the tokenizer says what is missing"

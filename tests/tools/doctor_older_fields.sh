@@ -1,4 +1,4 @@
-# What transformers 5 saves under names that 4.57 does not read, and convolutions that vLLM never
+# Fields that transformers 5 saves under names that 4.57 does not read, and convolutions that vLLM never
 # runs quantized: vLLM 0.17 refuses such folders, and takes what --fix makes of them.
 families="$testdata/families"
 for name in gemma2 gemma3 gemma3-vl qwen3-moe qwen3-vl-moe; do

@@ -1,4 +1,4 @@
-# Weights in layouts of other programs: parts, shapes and what config.json says are looked at, without decoding them
+# Weights in layouts of other programs: parts, shapes and config.json are checked, without decoding them
 P=$testdata/packed
 for kind in awq gptq int4 gpt-oss-mxfp4 bitsandbytes; do
   echo "== $kind: $("$ckpt" doctor $P/$kind | grep -c 'not decoded here')"

@@ -1,4 +1,4 @@
-# Infinity and NaN, which Python reads and writes, are no fault and stay as they are; what it refuses is one
+# Infinity and NaN, which Python reads and writes, are valid and stay as they are; what it refuses is a fault
 cp -r "$testdata/llama-micro" m && chmod -R u+w m
 sed -i 's/"initializer_range": 0.02/"initializer_range": Infinity, "x": [NaN, -Infinity, 1e999]/' m/config.json
 "$ckpt" convert m out --for vllm-0.17 -q > /dev/null; echo "exit $?"

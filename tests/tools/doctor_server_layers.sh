@@ -1,4 +1,4 @@
-# What servers make of a model's layers and cannot: vLLM 0.32 was asked of each of these folders.
+# Layers that servers handle, and cannot: vLLM 0.32 loaded each of these folders.
 families="$testdata/families"
 found() { "$ckpt" doctor "$1" --for vllm | grep -E "^(C40|C41|Q07|Q35|vllm)|fix: |^Fix all" | sed "s|$families/||"; }
 echo "--- dense layers that are counted and listed differently, and a list without a count"

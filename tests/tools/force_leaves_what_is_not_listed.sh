@@ -8,7 +8,7 @@ refused() { # NAME: home with it planted
   tree home | cmp - before || echo "$1: CHANGED"
   rm -rf home; cp -a clean home
 }
-# marks of ckpt on files, which -a keeps, are no license to remove
+# marks of ckpt on files, which -a keeps, do not allow removal
 "$ckpt" convert "$model" clean -q > /dev/null || exit 9
 cp -a clean home
 

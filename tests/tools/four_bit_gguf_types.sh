@@ -1,4 +1,4 @@
-# Types of 4 bits beside the K-quants, as people write them; a model without experts has nothing for mxfp4.
+# Types of 4 bits other than K-quants, as people write them; a model without experts has nothing for mxfp4.
 exec 2>&1
 for type in IQ4_XS iq4nl mxfp4 MXFP4_MOE; do
   echo "\$ qwen35moe-micro --to $type"

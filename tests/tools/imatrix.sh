@@ -51,7 +51,7 @@ write("inputs.gguf", gguf(["x.txt"], 1, 512, [(q, a_q, [512], [1.0])]))
 write("many.dat", legacy([(q, 2**31 - 1, d_q)], 4, "old.txt"))
 write("most.gguf", gguf(["x.txt"], 1, 512, [(q, a_q, [2**53], None)]))
 write("long.dat", legacy([("n" * 60, 4, d_q)], 4, "old.txt"))
-# What is wanted of a + b, of a + b + d, and of a alone as .dat.
+# The expected results of a + b, of a + b + d, and of a alone as .dat.
 write("ab.wanted", gguf(["prose.txt", "code.txt", "math.txt"], 5, 512,
     [(q, added(a_q, b_q), [2560], [1.5, -1.0]), (up, added(a_up, b_up), [1400, 0, 701, 905], None)]))
 scaled = [f32(x * 512) for x in d_q]

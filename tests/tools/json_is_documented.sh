@@ -1,4 +1,4 @@
-# Every object that --json gives, and every field of it, stands in docs/JSON.md; no field hides the object's own type.
+# Every object that --json gives, and every field of it, is in docs/JSON.md; no field hides the object's own type.
 cat > check.py <<'PYTHON'
 import json, pathlib, re, subprocess, sys
 ckpt, testdata = sys.argv[1], pathlib.Path(sys.argv[2])

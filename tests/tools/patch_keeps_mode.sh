@@ -1,4 +1,4 @@
-# A patched file keeps its mode, whether it is written anew or in place; a new one gets the umask's.
+# A patched file keeps its mode, whether it is rewritten or changed in place; a new one gets the umask's.
 cp -r "$testdata/qwen3-micro" m && chmod -R u+w m
 chmod 640 m/config.json && chmod 604 m/model.safetensors && chmod 600 m/tokenizer.json
 "$ckpt" patch -q m --step config:set=a=1 --step rename:from=model.,to=language_model.a_longer_name. > /dev/null

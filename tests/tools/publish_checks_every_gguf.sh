@@ -1,4 +1,4 @@
-# Each GGUF in a folder, at any depth, is looked at by publish and by verify; a split counts as one.
+# Each GGUF in a folder, at any depth, is checked by publish and by verify; a split counts as one.
 good="$testdata/formats/good/gguf"
 mkdir -p m/q8 && cp "$good/uncut.gguf" m && cp "$good"/cut_at_1000-* m/q8
 "$ckpt" publish m --quiet > /dev/null; echo $?

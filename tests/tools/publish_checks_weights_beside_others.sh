@@ -1,4 +1,4 @@
-# Weights that the checkpoint of the folder does not take are looked at, too.
+# Weights outside the folder's checkpoint are checked, too.
 cp -r "$testdata/qwen3-micro" m && mkdir m/original
 head -c 5000 m/model.safetensors > m/original/consolidated.safetensors
 "$ckpt" publish m; echo $?

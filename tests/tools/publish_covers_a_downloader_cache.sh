@@ -1,4 +1,4 @@
-# what lies in .cache is published and checked like everything else; what git keeps is not, and is named
+# files in .cache are published and checked like everything else; files of git are not, and are named
 cp -r "$testdata/qwen3-micro" m && mkdir -p m/.cache/huggingface m/.git && echo 1 > m/.cache/huggingface/x && echo > m/.git/config
 "$ckpt" publish m/ --sign "$testdata/publish/p256.pem" --archive m.tar.zst > /dev/null
 for path in m m.tar.zst; do "$ckpt" verify $path --public-key "$testdata/publish/p256.pub" | head -n 2; done

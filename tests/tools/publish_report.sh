@@ -1,4 +1,4 @@
-# The page of a folder is put into it, with the digests of what lies beside it, and is covered by sums and signature.
+# The page of a folder is written into it, with the digests of its other files, and is covered by sums and signature.
 openssl ecparam -name prime256v1 -genkey -noout -out release.pem && openssl ec -in release.pem -pubout -out release.pub 2>/dev/null || exit 9
 cp -r "$testdata/qwen3-micro" m
 "$ckpt" publish m --report --card m/README.md --provenance --sign release.pem --quiet | sed 's/^[0-9a-f]*  //'

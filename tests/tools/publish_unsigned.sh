@@ -1,4 +1,4 @@
-# A signature goes only when that is said: --sign left out is not a word.
+# A signature is only removed by --unsigned, not by leaving out --sign.
 cp -r "$testdata/qwen3-micro" m; cp "$testdata/publish/p256.pem" key.pem; cp "$testdata/publish/p256.pub" key.pub
 "$ckpt" publish m --sign key.pem -q > /dev/null; sums=$(sha256sum m/*)
 "$ckpt" publish m > /dev/null; echo "the same state: $?"; "$ckpt" verify m --public-key key.pub -q > /dev/null; echo $?

@@ -1,4 +1,4 @@
-# A page of two files beside what they were made from; what stands in its place is not replaced.
+# A page of two files compared with their source; an existing file is not replaced.
 for type in q4_0 q8_0; do "$ckpt" convert "$testdata/qwen35-micro" $type.gguf --to $type --quiet > made 2>&1; done
 "$ckpt" report q4_0.gguf q8_0.gguf --against "$testdata/qwen35-micro/" 2> said
 sed 's/^[0-9.]* kB/N kB/; s/with .*qwen35-micro/with BASE/' said

@@ -1,4 +1,4 @@
-# What other programs measured, in a report and by the doctor: an importance matrix by expert, figures of an evaluation.
+# Measurements of other programs, in a report and by the doctor: an importance matrix by expert, figures of an evaluation.
 m=$testdata/qwen35moe-micro
 "$ckpt" convert "$m" bf16.gguf --quiet > /dev/null || exit 9
 "$ckpt" show bf16.gguf --tensors --json > tensors.jsonl

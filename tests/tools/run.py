@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs the command lines of this folder and compares what a person would see.
 
-NAME.sh is run by sh in a fresh folder, with $ckpt (the binary) and $testdata. Beside it:
+NAME.sh is run by sh in a fresh folder, with $ckpt (the binary) and $testdata. Next to it:
   NAME.exit          the exit code, when it is not 0
   NAME.stdout.exact  all of stdout      NAME.stdout.glob  the same with * for any run of characters
   NAME.stderr.exact  all of stderr      NAME.stderr.glob  the same
-A stdout without a file is not looked at; a stderr without one must be empty. The folder's path is shown as DIR, testdata's
+A stdout without a file is not compared; a stderr without one must be empty. The folder's path is shown as DIR, testdata's
 as TESTDATA, what is free on the disk as N.
 
 usage: run.py CKPT [--accept] [--try-advice] [NAME ...]

@@ -1,4 +1,4 @@
-# an archive against the sums and the signature in it, and files that are no sound archive
+# an archive against the sums and the signature in it, and files that are not sound archives
 cp -r "$testdata/qwen3-micro" m
 "$ckpt" publish m --sign "$testdata/publish/p256.pem" --archive sound.tar.zst --quiet > /dev/null || exit 9
 cp m/model.sig beside.sig

@@ -109,7 +109,7 @@ TEST(Experts, OfAStackAreGateThenUpThenDown) {
   EXPECT_EQ(*read_values(gate_up, 1 << 10), expected);
 }
 
-// What transformers 4.57, and with it vLLM 0.17, looks for in config.json.
+// Fields that transformers 4.57, and with it vLLM 0.17, reads in config.json.
 TEST(Experts, AreCountedWhereOlderReadersLook) {
   const auto made = run("experts", two_experts(), kToFused);
   ASSERT_TRUE(made.has_value()) << made.error().text();

@@ -78,7 +78,7 @@ TEST(Families, ExpertsComeDownGateUp) {
                                                   "blk.{}.ffn_up_exps"}));
 }
 
-// What the table of parameters says a model has, the rows of names can turn into GGUF.
+// The rows of names convert every parameter of a model's table to GGUF.
 TEST(Families, EveryParameterHasARow) {
   for (const Family* family : families()) {
     ASSERT_FALSE(family->parameters.empty()) << family->name;

@@ -1,4 +1,4 @@
-// What the tests of to-gguf share: checkpoints whose values count up, of the families Qwen3.5 and
+// Shared by tests of to-gguf: checkpoints whose values count up, of the families Qwen3.5 and
 // Llama, and looks at what the step made of them.
 #pragma once
 

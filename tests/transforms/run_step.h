@@ -1,5 +1,5 @@
-// What tests of steps share: a checkpoint is opened, a step runs on it, and what it made or why it
-// failed is looked at.
+// Shared by tests of steps: a checkpoint is opened, a step runs on it, and its result or why it
+// failed is checked.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ inline void expect_error(const Result<Checkpoint>& made, ErrorCode code, std::st
   EXPECT_NE(made.error().text().find(part), std::string::npos) << made.error().text();
 }
 
-// Aborts when there is none: a test that goes on would prove nothing.
+// Aborts when there is none: a test that continues would prove nothing.
 inline Tensor& tensor(Checkpoint& checkpoint, std::string_view name) {
   for (Tensor& each : checkpoint.tensors) {
     if (each.name == name) return each;

@@ -1,4 +1,4 @@
-// What the quantize step writes into a file's metadata, and in which order.
+// The quantize step writes a file's metadata in a fixed order.
 #include <gtest/gtest.h>
 
 #include "tests/transforms/llama_quantize/models.h"

@@ -1,4 +1,4 @@
-// What the tests of the quantize step share: a small model, an importance matrix, and a run of it.
+// Shared by tests of the quantize step: a small model, an importance matrix, and a run of it.
 #pragma once
 
 #include <gtest/gtest.h>

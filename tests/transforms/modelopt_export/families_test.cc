@@ -97,7 +97,7 @@ TEST(ExportFamilies, QuantizedWeightsAreModelOpts) {
   EXPECT_EQ(families, 22U);
 }
 
-// What `ckpt list families` says of exports is what they do.
+// `ckpt list families` describes exports correctly.
 TEST(ExportFamilies, TheListSaysWhichAreExportedWhole) {
   std::map<std::string, bool> listed;  // by architecture
   for (const FamilyInfo& family : all_families()) {

@@ -1,4 +1,4 @@
-// INT4 becomes NVFP4 only by being rounded a second time: how far is said, with what is exact.
+// INT4 becomes NVFP4 only by being rounded a second time: error and exact values are reported.
 #include "tests/transforms/modelopt_export/models.h"
 #include "tests/transforms/run_step.h"
 

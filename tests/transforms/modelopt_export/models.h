@@ -1,4 +1,4 @@
-// What the tests of export and dequantize share: a small model, plain and with the maxima of a
+// Shared by tests of export and dequantize: a small model, plain and with the maxima of a
 // trainer, and looks at what a step made of it.
 #pragma once
 

@@ -229,7 +229,7 @@ TEST(Mxfp4Cast, StacksAreNamedWhereTheyCannotBeExported) {
                ErrorCode::kUsage, "gate_up_proj and down_proj can only be quantized together");
 }
 
-// Stacks without scales of inputs were shown as NVFP4 beside a folder that says W4A16_NVFP4.
+// Stacks without scales of inputs were shown as NVFP4 in a folder that declares W4A16_NVFP4.
 TEST(Mxfp4Cast, StacksAreShownAsWhatTheFolderSays) {
   for (const auto& [preset, algorithm] :
        {std::pair("weight-only", "W4A16_NVFP4"), std::pair("experts-only-input-scale1", "NVFP4")}) {

@@ -1,4 +1,4 @@
-// What searches of the export step know of activations: importance matrices and second moments.
+// Activation statistics for searches of the export step: importance matrices and second moments.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ const Recoded& recoded(const Result<Checkpoint>& made, std::string_view name) {
   return tensor->recoded();
 }
 
-// Ones on the diagonal, 0.5 beside it.
+// Ones on the diagonal, 0.5 next to it.
 Tensor moments_of(std::string name, uint64_t runs, uint64_t n) {
   std::vector<float> values(runs * n * n);
   for (size_t i = 0; i < values.size(); ++i) {

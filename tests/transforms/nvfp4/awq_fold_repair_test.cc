@@ -104,7 +104,7 @@ TEST(AwqFoldRepair, EverythingElseStays) {
             source.find_document("hf_quant_config.json")->text());
 }
 
-// What a step leaves Recoded, with values instead: as if written and read.
+// Recoded tensors of a step with values instead: as if written and read.
 Checkpoint settled(Checkpoint checkpoint) {
   for (Tensor& each : checkpoint.tensors) {
     if (each.is_stored()) continue;

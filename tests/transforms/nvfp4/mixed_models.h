@@ -1,4 +1,4 @@
-// What the tests of mixed-to-nvfp4 share: real models with some layers FP8 and others NVFP4, and
+// Shared by tests of mixed-to-nvfp4: real models with some layers FP8 and others NVFP4, and
 // looks at scales and values.
 #pragma once
 

@@ -226,7 +226,7 @@ TEST(MixedToNvfp4, RefusesOptionsAndBases) {
   expect_error(convert_mixed(source, options({{"base", "nowhere"}})), ErrorCode::kUsage, "nowhere");
   expect_error(convert_mixed(source, options({{"fail-below", "60"}})), ErrorCode::kUnsupported,
                "60 dB");
-  // Another model's weights are no base, and are noticed layer by layer.
+  // Another model's weights are not a base, which is noticed layer by layer.
   std::vector<std::string> notes;
   const Checkpoint made =
       converted(source, options({{"base", testdata("llama-micro").string()}}), &notes);

@@ -92,7 +92,7 @@ TEST(PackedMethods, ExpertsOfGptOssAreTheSameInMxfp4AndInModeloptsNvfp4) {
   EXPECT_TRUE(found == floats("packed/gpt-oss-mxfp4"));  // it made 0 of -0, which is the same
 }
 
-// What the doctor is told of them without their being decoded.
+// Facts for the doctor without decoding.
 TEST(PackedMethods, FormsAreTheNamesAndShapesOfTheWeights) {
   for (const Expected& row : expected_weights()) {
     const PackedForms forms = packed_forms(folder_of(row.folder));
@@ -129,7 +129,7 @@ TEST(PackedMethods, NothingIsLeftOfTheLayoutInAFolderOfFloats) {
   }
 }
 
-// What is refused, and how; `edit` changes a sound folder.
+// Expects a refusal; `edit` changes a sound folder.
 template <class Edit>
 void refuses(const std::string& method, std::string_view sentence, Edit edit) {
   Checkpoint checkpoint = folder_of(method);
@@ -142,9 +142,9 @@ void refuses(const std::string& method, std::string_view sentence, Edit edit) {
 constexpr const char* kDown = "model.layers.0.mlp.down_proj";
 
 TEST(PackedMethods, GptqThatLiesIsRefusedByName) {
-  refuses("gptq-4", "has no 'model.layers.0.mlp.down_proj.scales',
+  refuses("gptq-4", "has no 'model.layers.0.mlp.down_proj.scales'",
           [](Checkpoint& on) { drop(on, ".scales"); });
-  refuses("gptq-4", "has no 'model.layers.0.mlp.down_proj.qzeros',
+  refuses("gptq-4", "has no 'model.layers.0.mlp.down_proj.qzeros'",
           [](Checkpoint& on) { drop(on, ".qzeros"); });
   refuses("gptq-4", "quantization_config.bits is 5; of gptq only 2, 3, 4 and 8 is read here",
           [](Checkpoint& on) { says(on, "\"bits\": 4", "\"bits\": 5"); });
@@ -173,7 +173,7 @@ TEST(PackedMethods, GptqThatLiesIsRefusedByName) {
   });
 }
 
-// Groups of one size fit as many scales as groups of another, or none is said.
+// Groups of one size fit as many scales as groups of another, or none is declared.
 TEST(PackedMethods, GptqWhoseGroupsAreNotSaidIsRefused) {
   const char* const folder = "gptq-4-dynamic-no-g-idx";
   refuses(folder, "320 inputs in groups of 112 and of 128 have as many",
@@ -213,7 +213,7 @@ TEST(PackedMethods, AwqThatLiesIsRefusedByName) {
 }
 
 TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
-  refuses("ct-int4", "has no 'model.layers.0.mlp.down_proj.weight_shape',
+  refuses("ct-int4", "has no 'model.layers.0.mlp.down_proj.weight_shape'",
           [](Checkpoint& on) { drop(on, ".weight_shape"); });
   refuses("ct-int4",
           "down_proj.weight_shape' says [40, 96]; 'model.layers.0.mlp.down_proj."
@@ -230,7 +230,7 @@ TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
           [](Checkpoint& on) {
             tensor(on, std::string(kDown) + ".weight_zero_point").shape = {3, 5};
           });
-  // Zero points of rows beside one scale for all of them.
+  // Zero points of rows with one scale for all of them.
   refuses("ct-int4-asymmetric", "expected i8, one for each scale of", [](Checkpoint& on) {
     tensor(on, std::string(kDown) + ".weight_scale").shape = {1};
     tensor(on, std::string(kDown) + ".weight_zero_point").shape = {1, 1};
@@ -251,7 +251,7 @@ TEST(PackedMethods, BitsandbytesThatLieAreRefusedByName) {
       tensor(on, kDown + std::string(from)).name = kDown + std::string(to);
     };
   };
-  refuses("bitsandbytes-4", "has no 'model.layers.0.mlp.down_proj.weight.absmax',
+  refuses("bitsandbytes-4", "has no 'model.layers.0.mlp.down_proj.weight.absmax'",
           renames(".weight.absmax", ".absmax"));
   refuses("bitsandbytes-4", "expected f32 [16], a value for each code", [](Checkpoint& on) {
     tensor(on, std::string(kDown) + ".weight.quant_map").shape = {15};
@@ -270,7 +270,7 @@ TEST(PackedMethods, BitsandbytesThatLieAreRefusedByName) {
 
 TEST(PackedMethods, Mxfp4ThatLiesIsRefusedByName) {
   const std::string gate = "model.layers.0.mlp.experts.gate_up_proj";
-  refuses("mxfp4-gpt-oss", "has no 'model.layers.0.mlp.experts.down_proj_scales',
+  refuses("mxfp4-gpt-oss", "has no 'model.layers.0.mlp.experts.down_proj_scales'",
           [](Checkpoint& on) { drop(on, "down_proj_scales"); });
   refuses("mxfp4-gpt-oss", "expected u8 [3, 40, 3], one for each 32 values of",
           [&](Checkpoint& on) {
@@ -360,7 +360,7 @@ TEST(PackedMethods, TorchaoThatLiesOrIsPackedForAKernelIsRefusedByName) {
           [&](Checkpoint& on) { note(on, R"({"_type": "Int8Tensor"})"); });
   refuses("torchao", "which says of what class of torchao's it is",
           [](Checkpoint& on) { on.file_metadata.clear(); });
-  refuses("torchao", "has no 'model.layers.0.mlp.down_proj._weight_scale',
+  refuses("torchao", "has no 'model.layers.0.mlp.down_proj._weight_scale'",
           [](Checkpoint& on) { drop(on, "0.mlp.down_proj._weight_scale"); });
   refuses("torchao", "expected i8, one for each scale", [](Checkpoint& on) {
     tensor(on, "model.layers.2.mlp.down_proj._weight_zero_point").shape = {120, 2};

@@ -1,4 +1,4 @@
-// Which tensors belong to weights that no codec reads, and which tables are no weights at all.
+// Which tensors belong to weights that no codec reads, and which tables are not weights at all.
 #include "transforms/packed/packed_weights.h"
 
 #include "tests/transforms/run_step.h"
@@ -69,11 +69,11 @@ TEST(PackedWeights, TablesThatNothingScalesAreNoWeights) {
                       {"a.mask", kBool, {4, 4}},
                       {"a.weight", kBF16, {8, 8}}}),
             "");
-  // A router that looks experts up by token, beside weights in blocks of FP8.
+  // A router that looks experts up by token, with weights in blocks of FP8.
   EXPECT_EQ(
       found_in({{"ffn.gate.tid2eid", kI32, {1024, 6}}, {"ffn.gate.bias", kF32, {8}}}, says("fp8")),
       "");
-  // Scales of a cache and of inputs stand beside weights of every kind.
+  // Scales of a cache and of inputs accompany weights of every kind.
   EXPECT_EQ(found_in({{"attn.k_scale", kF32, {}}, {"attn.table", kI32, {4, 4}}}), "");
 }
 

@@ -1,4 +1,4 @@
-// What a checkpoint's tensors amount to, and where its documents say something else.
+// The quantization of a checkpoint's tensors, and documents that contradict it.
 #include "transforms/packed/quant_summary.h"
 
 #include <gtest/gtest.h>

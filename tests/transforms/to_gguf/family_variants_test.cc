@@ -1,4 +1,4 @@
-// What configurations and tensors that differ from released models give, family by family.
+// Configurations and tensors that differ from released models, family by family.
 #include <gtest/gtest.h>
 
 #include "core/json/json_read.h"

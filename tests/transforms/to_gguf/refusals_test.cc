@@ -1,4 +1,4 @@
-// What to-gguf refuses: what it does not know, what contradicts itself, what is hostile.
+// Inputs that to-gguf rejects: unknown, contradictory and hostile ones.
 #include <gtest/gtest.h>
 
 #include "tests/transforms/gguf_models.h"

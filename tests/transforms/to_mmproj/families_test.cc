@@ -1,4 +1,4 @@
-// What families of projectors do that the files of the reference do not show.
+// Behavior of projector families that the files of the reference do not show.
 #include "transforms/to_mmproj/families/families.h"
 
 #include <cmath>

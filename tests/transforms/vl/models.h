@@ -1,4 +1,4 @@
-// What the tests of vl-wrap, vl-unwrap and preprocessor share: steps run on checkpoints and BASE
+// Shared by tests of vl-wrap, vl-unwrap and preprocessor: steps run on checkpoints and BASE
 // folders that a test made up.
 #pragma once
 

@@ -23,7 +23,7 @@ JsonValue as_json(const std::optional<std::string>& text) {
   return text ? JsonValue(*text) : JsonValue();
 }
 
-// What a MetaValue would be in the table.
+// The form of a MetaValue in the table.
 JsonValue as_json(const MetaValue& value) {
   if (const auto* text = std::get_if<std::string>(&value.value)) return *text;
   if (const auto* array = std::get_if<MetaArray>(&value.value)) return array->texts;
@@ -176,7 +176,7 @@ TEST(GgufGeneralYaml, AliasesOfAliasesHaveAnEnd) {
   EXPECT_NE(read.error().text().find("repeat more than"), std::string::npos) << read.error().text();
 }
 
-// What is counted are bytes: one long text a thousand times, and anchors inside of each other, of
+// Bytes are counted: one long text a thousand times, and anchors inside of each other, of
 // which each keeps what the next one holds.
 TEST(GgufGeneralYaml, AliasesOfLongTextsHaveAnEnd) {
   std::string text = "a: &a " + std::string(1'000'000, 'x') + "\nb: [";

@@ -42,11 +42,11 @@ LEFT = {
     "checks": 112,
     "docs/DOCTOR.md": 15,
     "docs/OPTIONS.md": 17,
-    "docs/PATCH.md": 27,
-    "docs/RECIPES.md": 6,
-    "plan": 43,
-    "tests": 55,
-    "tools": 114,
+    "docs/PATCH.md": 33,
+    "docs/RECIPES.md": 7,
+    "plan": 47,
+    "tests": 60,
+    "tools": 62,
     "transforms": 109,
 }
 

@@ -45,7 +45,7 @@ struct Conversion {
   uint64_t shard_bytes = 0;           // largest output file; 0 = as the format does
   uint64_t split_tensors = 0;         // most tensors of a .gguf file; 0 = any number
   uint64_t header_slack_bytes = 0;
-  // What types are chosen for before anything is planned (size_target/size_target.h).
+  // The target that types are chosen for before planning (size_target/size_target.h).
   std::string target_size, target_bits;
   std::filesystem::path target_cache;  // what was measured for it, kept for the next run
   std::string sensitivity;  // a file that says how much each tensor matters to that choice

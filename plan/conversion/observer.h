@@ -1,4 +1,4 @@
-// Who watches while something is planned: is told what a person should know, and may cancel it.
+// Watches while something is planned: receives notes for the user, and may cancel it.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ class Observer {
   virtual ~Observer() = default;
   // Something that a person should know.
   virtual void note(std::string_view) {}
-  // What is being done, for those who want to hear of it.
+  // The current activity, for observers that want it.
   virtual void talk(std::string_view) {}
   // Told how far `what` has come, until it is destroyed; may be null.
   virtual std::unique_ptr<Progress> progress(std::string_view /*what*/) { return nullptr; }

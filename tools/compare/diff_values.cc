@@ -112,7 +112,7 @@ Json ValuesReport::json_of(const ValueDifference& difference) {
   return out;
 }
 
-// What is on one side only comes first, then by how much the values are apart.
+// Tensors on one side only come first, then by how much the values are apart.
 bool is_worse(const ValueDifference& a, const ValueDifference& b) {
   if ((a.one_sided > 0) != (b.one_sided > 0)) return a.one_sided > 0;
   if (is_different(a) != is_different(b)) return is_different(a);

@@ -1,4 +1,4 @@
-// What `ckpt diff --values` says: how far the values of two checkpoints are apart.
+// The output of `ckpt diff --values`: how far the values of two checkpoints are apart.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ struct FixRequest {
   bool dry_run = false;  // say which files would change, write nothing
 };
 
-// What is to be looked at afterwards: PATH, or OUT where that was written.
+// The path to check afterwards: PATH, or OUT where that was written.
 // Fails: as the format, the steps and the patch engine; then nothing was changed.
 Result<std::filesystem::path> apply_fixes(const FixRequest& fix, const Console& console,
                                           const CommonOptions& common);

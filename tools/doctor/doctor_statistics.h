@@ -1,4 +1,4 @@
-// What `ckpt doctor --imatrix FILE` says: whether the statistics are those of the checkpoint.
+// The output of `ckpt doctor --imatrix FILE`: whether the statistics are those of the checkpoint.
 #pragma once
 
 #include <filesystem>

@@ -56,7 +56,7 @@ std::string first_layer(const std::string& key) {
   return key.ends_with(kDown) ? fmt::format("{}.*.down_proj", module_of(key)) : key;
 }
 
-// What exports quantize unless they are told otherwise, as far as names tell.
+// Layers that exports quantize by default, as far as names tell.
 bool wants_moments(const std::string& key) {
   constexpr std::string_view kNever[] = {"gate",      "router",    "shared_expert_gate",
                                          "in_proj_a", "in_proj_b", "conv1d"};

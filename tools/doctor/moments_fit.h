@@ -1,4 +1,4 @@
-// What `ckpt doctor --moments FILE` says: whether second moments of inputs (docs/SEARCH.md) are of
+// The output of `ckpt doctor --moments FILE`: whether second moments (docs/SEARCH.md) are of
 // the layers of a folder.
 #pragma once
 

@@ -6,7 +6,7 @@
 
 namespace ckpt {
 
-// What an expert without statistics gets: the same for each column, or the mean over all inputs
+// The values of an expert without statistics: the same for each column, or the mean over all inputs
 // that the tensor's other experts saw.
 enum class FillWith : uint8_t { kOnes, kMean };
 

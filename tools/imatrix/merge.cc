@@ -12,7 +12,7 @@ namespace {
 // As many as a file may say: their sums stay far from the end of 64 bits.
 constexpr int64_t kMaxMergedCount = int64_t{1} << 53;
 
-// What llama-imatrix takes by default: a legacy file does not say what its chunks were.
+// The default of llama-imatrix: a legacy file does not say what its chunks were.
 constexpr uint64_t kUsualChunkTokens = 512;
 
 Result<uint64_t> common_chunk_size(const std::vector<ImatrixSums>& files) {

@@ -1,4 +1,4 @@
-// What `ckpt imatrix show` says.
+// The output of `ckpt imatrix show`.
 #pragma once
 
 #include "core/model/imatrix.h"

@@ -23,7 +23,7 @@ struct ArchiveWritten {
   uint64_t size_bytes = 0;
   uint64_t tar_bytes = 0;  // before compression
 };
-// Writes `files` of `folder`, and the folders that they lie in, to the archive `out`; equal files
+// Writes `files` of `folder`, and their folders, to the archive `out`; equal files
 // give equal bytes. Fails: kUsage; kIo, also when a file no longer has the size and the digest that
 // are given.
 Result<ArchiveWritten> write_archive(const std::filesystem::path& folder,

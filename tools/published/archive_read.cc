@@ -40,7 +40,7 @@ Result<std::vector<PlacedFrame>> read_seek_table(const ByteSource& source) {
   return out;
 }
 
-// What one frame takes in memory, at most; 0: too large to be read whole.
+// The most memory that one frame takes; 0: too large to be read whole.
 uint64_t worker_bytes(const std::vector<PlacedFrame>& frames, uint64_t memory_bytes) {
   uint64_t most = 0;
   for (const PlacedFrame& placed : frames) {
@@ -118,7 +118,7 @@ Status read_archive(const ByteSource& source, TarSink& sink, const Console& cons
     return reader.finish();
   };
   Status status = read();
-  // What the disk or the sink has to say names its own file.
+  // Errors of the disk or the sink name their own file.
   if (status || status.error().code == ErrorCode::kIo) return status;
   return in(source.name(), std::move(status));
 }

@@ -64,7 +64,7 @@ Status write_below(const OpenFolder& folder, const fs::path& from,
   return folder.sync();
 }
 
-// What write_below() made becomes an output of `parent`.
+// The result of write_below() becomes an output of `parent`.
 Status publish_below(const OpenFolder& folder, const OpenFolder& parent,
                      const std::vector<FileDigest>& files) {
   std::set<std::string> names{".gitattributes"};
@@ -82,7 +82,7 @@ Status publish_below(const OpenFolder& folder, const OpenFolder& parent,
 
 }  // namespace
 
-// Beside its final name first, and renamed.
+// Next to its final name first, then renamed.
 Status write_lfs_folder(const std::string& path, const fs::path& from,
                         const std::vector<FileDigest>& files) {
   std::error_code error;

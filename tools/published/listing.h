@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-// What one list says. Nothing of it depends on where or by whom it is checked.
+// The content of one list. It does not depend on where or by whom it is checked.
 struct Listing {
   std::string_view name;  // of the list, for messages
   std::vector<FileDigest> listed;
@@ -42,7 +42,7 @@ void check_listings(const std::vector<Listing>& listings, const std::vector<File
 std::set<std::string> covered_names(const std::vector<Listing>& listings);
 
 // Tells `findings` of every file that may be there though nothing covers it, save the lists
-// themselves; folders in which nothing is covered are told as one.
+// themselves; folders in which nothing is covered are listed as one.
 void tell_uncovered(const std::vector<Listing>& listings, const std::vector<FolderEntry>& entries,
                     Findings& findings);
 

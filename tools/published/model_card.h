@@ -1,6 +1,6 @@
 // A block of Markdown for a model card: what the folder holds, type by type, and its hashes.
 //
-//   <!-- ckpt: begin -->   what stands between the two lines is written anew each time; the rest of
+//   <!-- ckpt: begin -->   the text between the two lines is rewritten each time; the rest of
 //   ...                    the card is a person's and stays
 //   <!-- ckpt: end -->
 #pragma once

@@ -8,7 +8,7 @@
 namespace ckpt {
 namespace {
 
-// What the files of TrustFiles hold.
+// The content of the files of TrustFiles.
 struct TrustedPem {
   std::string public_key;
   Trust certificates;
@@ -44,7 +44,7 @@ Result<std::string> check_signer(const Bundle& bundle, const TrustedPem& trusted
   });
 }
 
-// What may be there unsigned. A statement that does not say it, and lists one of git's paths, was
+// Paths that may be unsigned. A statement that does not say it, and lists one of git's paths, was
 // made with none ignored.
 std::vector<std::string> ignored_by(const Manifest& manifest) {
   if (manifest.ignored) return *manifest.ignored;

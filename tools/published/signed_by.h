@@ -17,7 +17,7 @@ struct TrustFiles {
   }
 };
 
-// What a model signature covers, when it is by whom it must be; nullopt, after a finding, when it
+// The files that a model signature of the right signer covers; nullopt, after a finding, when it
 // is not. What may be there unsigned is what the statement ignores; where it says nothing of that,
 // what the reference ignores by default. `bundle` is its text, `where` its name in findings.
 // Fails: kUsage; kUnsupported; kIo.

@@ -1,4 +1,4 @@
-// What lies in the folders of people who train, and must not or need not be shipped with a model:
+// Files in folders of people who train that must not or need not be shipped with a model:
 // secrets, and what only the next training run reads.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace ckpt {
 
 // Fails with kUsage for a file that is a secret by its name (".env", "*.pem") or holds one: a
-// private key, an access token of the hub. Of large files only names are looked at. Fails: kIo.
+// private key, an access token of the hub. Of large files only names are checked. Fails: kIo.
 Status refuse_secret(const std::filesystem::path& folder, const FolderEntry& entry);
 
 // Names files that no server reads: states of optimizers and trainers, caches, backups.

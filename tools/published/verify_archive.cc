@@ -67,7 +67,7 @@ class Contents final : public TarSink {
 };
 
 // The second reading: writes the members that are wanted below a folder that carries its name only
-// when all is well. What lies in no wanted folder is never on the disk, not for a moment.
+// when all is well. Other members are never on disk, not for a moment.
 class Unpacking final : public TarSink {
  public:
   // `wanted`: digests by name.
@@ -191,7 +191,7 @@ Result<std::vector<Listing>> read_lists(const ArchiveQuestion& question, const C
   return out;
 }
 
-// What is unpacked: what is covered, and the lists themselves.
+// The members to unpack: covered files, and the lists themselves.
 std::map<std::string, std::string> wanted_files(const std::vector<Listing>& listings,
                                                 const Contents& contents) {
   std::set<std::string> names = covered_names(listings);

@@ -20,7 +20,7 @@ struct ArchiveQuestion {
 
 // The findings are those of a folder. Nothing is unpacked before all of the archive was read and
 // nothing bad was found; then it is read again, and what its signature or sums cover is written,
-// with those two files themselves and nothing else. Fails: kCorrupt when it is no sound archive;
+// with those two files themselves and nothing else. Fails: kCorrupt when it is not a sound archive;
 // kUsage, also where nothing says what may be unpacked; kUnsupported; kIo.
 Status check_archive(const ArchiveQuestion& question, const Console& console,
                      const CommonOptions& common, Findings& findings);

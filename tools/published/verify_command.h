@@ -11,7 +11,7 @@ namespace ckpt {
 struct PublishedWith {
   std::string folder, key, certificate, password_file;
 };
-// A command line that works as it stands. Where no file beside the private key is its public half,
+// A complete command line. Where no file next to the private key is its public half,
 // openssl makes it first, under a name that is free.
 std::string verify_command(const PublishedWith& with, const Signer& signer);
 

@@ -49,7 +49,7 @@ Result<FolderEntry> entry_of(const fs::path& folder, const std::string& name) {
   return out;
 }
 
-// The lines of the SHA256SUMS beside the files that speak of them; nullopt where there are none.
+// The lines about the files in the SHA256SUMS next to them; nullopt where there are none.
 Result<std::optional<Listing>> sums_of(const fs::path& folder, const FileSet& files,
                                        Findings& findings) {
   const fs::path sums = folder / kSumsName;

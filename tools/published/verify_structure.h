@@ -1,4 +1,4 @@
-// What a checkpoint says of itself: headers, shapes, offsets, index.
+// Checks the structure of a checkpoint: headers, shapes, offsets, index.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace ckpt {
 
-// Of one checkpoint, or of one of the GGUF and safetensors files that lie in a folder.
+// Of one checkpoint, or of one of the GGUF and safetensors files in a folder.
 struct StructureFinding {
   enum class Verdict : uint8_t { kSound, kBad, kUnsupported };
   std::string path;
@@ -25,7 +25,7 @@ struct StructureFinding {
 // kUnsupported, where `path` is nothing to judge; kIo.
 Result<std::vector<StructureFinding>> find_structure(const std::filesystem::path& path);
 
-// The same as findings. `may_be_other`: what is no checkpoint at all is no error then, but
+// The same as findings. `may_be_other`: a path that is not a checkpoint gives no error then, but
 // something that was not checked.
 Status check_structure(const std::filesystem::path& path, bool may_be_other, Findings& findings);
 

@@ -1,4 +1,4 @@
-// What an importance matrix says of a checkpoint, in a report.
+// Statistics of an importance matrix for a checkpoint, in a report.
 #pragma once
 
 #include "core/model/imatrix.h"

@@ -193,7 +193,7 @@ Result<Json> json_of(const Reported& reported, const Console& console) {
               {"evaluation", nullptr}};
 }
 
-// What other programs measured, read before the values of any checkpoint.
+// Measurements of other programs, read before the values of any checkpoint.
 struct Measured {
   std::optional<ImatrixSums> imatrix;
   Json evaluation;  // null: none was given

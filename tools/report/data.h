@@ -1,4 +1,4 @@
-// What a report says, as JSON: the layout is in docs/REPORT.md.
+// The data of a report, as JSON: the layout is in docs/REPORT.md.
 #pragma once
 
 #include <filesystem>

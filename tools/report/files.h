@@ -1,4 +1,4 @@
-// The files of a checkpoint in a report, and what was published beside them.
+// The files of a checkpoint in a report, and what was published with them.
 #pragma once
 
 #include <cstdint>

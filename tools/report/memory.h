@@ -1,4 +1,4 @@
-// What a model takes in memory beside its weights, from its configuration alone.
+// The memory that a model takes in addition to its weights, from its configuration.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 namespace ckpt {
 
-// `json` stands in a script element of the page, where nothing ends it early.
+// `json` is in a script element of the page, where nothing ends it early.
 std::string report_page(std::string_view json);
 
 }  // namespace ckpt

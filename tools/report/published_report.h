@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-// The page of `folder`, whose files are `files`; sums are written beside it, and where `is_signed`
+// The page of `folder`, whose files are `files`; sums are written next to it, and where `is_signed`
 // a signature. Fails: as report_data.
 Result<std::string> published_report(const std::filesystem::path& folder,
                                      const std::vector<FileDigest>& files, bool is_signed,

@@ -5,7 +5,7 @@
 
 namespace ckpt {
 
-// One HTML file, ASCII. `/*DATA*/null` stands in it once, for the JSON of the report with every `<`
+// One HTML file, ASCII. `/*DATA*/null` is in it once, for the JSON of the report with every `<`
 // written as \u003c.
 extern const std::string_view kReportPage;
 

@@ -1,4 +1,4 @@
-// What of a report needs the values of two checkpoints.
+// The parts of a report that need the values of two checkpoints.
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,8 @@ struct RoleSum {
   double decibels() const { return sqnr_db(error / static_cast<double>(weights)); }
 };
 
-// Roles in the order of the file, which begins with what lies outside of layers; the types of one
-// beside each other.
+// Roles in the order of the file, which begins with tensors outside of layers; the types of one
+// next to each other.
 std::vector<RoleSum> sums_of(const ChosenTypes& chosen) {
   std::vector<RoleSum> out;
   for (const ChosenTensor& tensor : chosen.tensors) {

@@ -21,7 +21,7 @@ bool terminal_draws(int descriptor) {
   return ::isatty(descriptor) == 1 && !(term != nullptr && std::strcmp(term, "dumb") == 0);
 }
 
-// What was answered before comes first where both go to one place, and no line is cut by another.
+// Earlier answers come first where both go to one place, and no line is cut by another.
 void print(std::FILE* stream, std::string line) {
   if (stream != stdout) std::fflush(stdout);
   line += '\n';

@@ -1,4 +1,4 @@
-// What --dry-run shows of a plan.
+// The output of --dry-run for a plan.
 #pragma once
 
 #include "core/model/plan.h"

@@ -1,4 +1,4 @@
-// What verify finds: collected, then said with the verdict first and what is bad before what is
+// Findings of verify: collected, then printed with the verdict first and what is bad before what is
 // good.
 #pragma once
 
@@ -19,8 +19,8 @@ class Findings {
   void good(std::string_view what, std::string_view found);
   // A file that is as it must be: as text one line counts those with the same `found`.
   void good_file(std::string_view what, std::string_view found);
-  // What was looked at, and what was not, for the verdict.
-  void checked(std::string what);  // once, however often it is told
+  // What was checked, and what was not, for the verdict.
+  void checked(std::string what);  // once, however often it is called
   void not_checked(std::string what) { not_checked_.push_back(std::move(what)); }
   // A path that nothing covers; one that ends in '/' is a folder with all that is in it.
   void not_covered(std::string path) { not_covered_.push_back(std::move(path)); }
@@ -31,7 +31,7 @@ class Findings {
   std::string verdict() const;
   // The verdict on `path`, the bad findings, what is not covered, the good ones.
   void say(std::string_view path) const;
-  // What was found bad before an error ended the work.
+  // Faults found before an error ended the work.
   void say_bad() const;
 
  private:

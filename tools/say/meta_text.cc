@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kShownTextBytes = 120;
 constexpr uint64_t kShownElements = 6;
 
-// What it holds of control characters the console makes visible.
+// The console makes its control characters visible.
 std::string short_text(const std::string& text) {
   if (text.size() <= kShownTextBytes) return fmt::format("\"{}\"", text);
   std::string out = text.substr(0, kShownTextBytes);

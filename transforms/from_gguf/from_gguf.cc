@@ -13,6 +13,7 @@
 #include "transforms/from_gguf/folder.h"
 #include "transforms/from_gguf/graph_constants.h"
 #include "transforms/from_gguf/mxfp4_parts.h"
+#include "transforms/from_gguf/token_table.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/files.h"
 
@@ -78,8 +79,12 @@ Status compare_tokenizer(const Checkpoint& file, const ReturnedFolder& found,
   if (const std::string* pre = file.metadata.find_text("tokenizer.ggml.pre")) {
     options.pre_name = *pre;
   }
+  const auto table = read_token_table(file);
+  options.as_converter = table && !has_merge_places(*table);
+  Context silent = context;  // the notes are about a GGUF that is not written
+  silent.notes = nullptr;
   Metadata made;
-  CKPT_TRY(add_tokenizer_keys(found.folder, options, context, made));
+  CKPT_TRY(add_tokenizer_keys(found.folder, options, silent, made));
   for (const char* list : {"tokens", "token_type", "merges", "scores"}) {
     const std::string key = std::string("tokenizer.ggml.") + list;
     const MetaValue* theirs = file.metadata.find(key);

@@ -112,7 +112,13 @@ bool is_beside_pieces(const TokenTable& table, size_t id) {
          table.scores[id] == kAddedTokenScore;
 }
 
+bool has_merge_places(const TokenTable& table) {
+  return std::find(table.scores.begin(), table.scores.end(), kNeverMergedScore) !=
+         table.scores.end();
+}
+
 std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& table) {
+  if (has_merge_places(table)) return std::nullopt;
   std::optional<uint64_t> out;
   for (size_t id = 0; id < table.size(); ++id) {
     if (table.type(id) != TokenType::kUnknown) continue;

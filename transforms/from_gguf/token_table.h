@@ -39,12 +39,15 @@ std::string piece_file_of(const TokenTable& table, uint64_t unknown, bool adds_p
 // How many of the tokens are pieces of the model.
 size_t piece_count(const TokenTable& table);
 
-// The piece for what no other spells; nullopt where that is not told, and then there is no
-// tokenizer.model.
+// The piece for what no other spells; nullopt where that is not told or where the scores are places
+// of merges, and then there is no tokenizer.model.
 std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& table);
 
 // Whether a file beside tokenizer.model names the token.
 bool is_beside_pieces(const TokenTable& table, size_t id);
+
+// Whether the scores are places of merges, as a tokenizer.json without tokenizer.model gives them.
+bool has_merge_places(const TokenTable& table);
 
 // Whether scores tell the order of merges: two normal tokens have different ones.
 bool has_scores(const TokenTable& table);

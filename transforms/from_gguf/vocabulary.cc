@@ -136,14 +136,27 @@ Result<JsonValue> pre_tokenizer_named(std::string_view name) {
   return JsonValue{{"type", "Sequence"}, {"pretokenizers", list}};
 }
 
-// Added tokens behind the last other one are numbered by their order; those before it stand in the
-// vocabulary too.
-JsonValue bpe_model(const TokenTable& table) {
+// How many of the tokens are in the vocabulary. Added tokens behind the last other one are numbered
+// by their order, unless a hole before them would shift their numbers or merges lead to them.
+size_t vocabulary_count(const TokenTable& table, bool is_byte_level) {
   size_t count = table.size();
   while (count > 0 &&
          (is_added(table.type(count - 1)) || table.type(count - 1) == TokenType::kUnused)) {
     --count;
   }
+  if (!is_byte_level) count = std::max(count, piece_count(table));
+  const auto hole =
+      std::find(table.types.begin(), table.types.end(), static_cast<int32_t>(TokenType::kUnused));
+  const auto last = std::find_if(table.types.rbegin(), table.types.rend(), [](int32_t type) {
+    return is_added(static_cast<TokenType>(type));
+  });
+  const auto needed = static_cast<size_t>(table.types.rend() - last);
+  const bool shifts = static_cast<size_t>(hole - table.types.begin()) < needed;
+  return shifts ? std::max(count, needed) : count;
+}
+
+JsonValue bpe_model(const TokenTable& table, bool is_byte_level) {
+  const size_t count = vocabulary_count(table, is_byte_level);
   JsonValue vocab = JsonValue::object();
   for (size_t id = 0; id < count; ++id) {
     if (table.type(id) != TokenType::kUnused) vocab[table.text(id)] = id;
@@ -202,7 +215,7 @@ Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable&
                     {"add_prefix_space", true},
                     {"trim_offsets", true},
                     {"use_regex", true}};
-  out["model"] = bpe_model(table);
+  out["model"] = bpe_model(table, true);
   out["model"]["ignore_merges"] = ignores_merges(*name) || was_ranked(file, *name);
   CKPT_ASSIGN(out["model"]["merges"], listed_merges(table));
   return out;
@@ -232,7 +245,7 @@ JsonValue piece_tokenizer(const Checkpoint& file, const TokenTable& table, bool 
   out["post_processor"] =
       template_processor(file, table, tokenizer_flag(file, "add_bos_token").value_or(true),
                          tokenizer_flag(file, "add_eos_token").value_or(false));
-  out["model"] = bpe_model(table);
+  out["model"] = bpe_model(table, false);
   out["model"]["byte_fallback"] = true;
   out["model"]["fuse_unk"] = true;
   if (const auto unknown = special_id(file, table, "unknown")) {
@@ -263,9 +276,15 @@ Result<JsonValue> listed_piece_tokenizer(const Checkpoint& file, const TokenTabl
 struct TokenKind {
   std::string_view kind, field;
 };
+// A token that texts contain: naming it would make it special. Its number is in config.json.
+bool is_plain_token(const Checkpoint& file, const TokenTable& table, std::string_view kind) {
+  const auto id = special_id(file, table, kind);
+  return id && table.type(*id) == TokenType::kNormal;
+}
+
 // The kinds that tokenizer_config.json named: the way there writes those first, in this order, and
 // then what config.json has as numbers, from the beginning.
-std::vector<TokenKind> named_kinds(const Checkpoint& file) {
+std::vector<TokenKind> named_kinds(const Checkpoint& file, const TokenTable& table) {
   constexpr TokenKind kOrder[] = {
       {"bos", "bos_token"},       {"eos", "eos_token"},     {"unknown", "unk_token"},
       {"seperator", "sep_token"}, {"padding", "pad_token"}, {"mask", "mask_token"},
@@ -280,7 +299,7 @@ std::vector<TokenKind> named_kinds(const Checkpoint& file) {
     const TokenKind* found = std::find_if(std::begin(kOrder), std::end(kOrder), is_its_key);
     if (found == std::end(kOrder)) continue;
     if (found < next) break;
-    out.push_back(*found);
+    if (!is_plain_token(file, table, found->kind)) out.push_back(*found);
     next = found + 1;
   }
   return out;
@@ -294,7 +313,7 @@ JsonValue tokenizer_config(const Checkpoint& file, const TokenTable& table) {
     const auto length = file.metadata.find_unsigned(*architecture + ".context_length");
     if (length) out["model_max_length"] = *length;
   }
-  for (const auto& [kind, field] : named_kinds(file)) {
+  for (const auto& [kind, field] : named_kinds(file, table)) {
     if (const auto id = special_id(file, table, kind)) out[field] = table.text(*id);
   }
   for (const char* flag : {"add_bos_token", "add_eos_token"}) {
@@ -352,8 +371,9 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
     tokenizer["model"]["merges"] = scored_merges(table);
     if (!has_scores(table)) {
       guessed.push_back(
-          "tokenizer.json: merges by the order of ids, because all scores are equal; --tokenizer "
-          "DIR takes the source's");
+          "tokenizer.json: merges by the order of ids, because all scores are equal and tell no "
+          "order. Texts may be split differently from the source. Try: --tokenizer DIR, the folder "
+          "of the source's tokenizer");
     }
     if (const auto unknown = unknown_piece(file, table)) {
       folder.set_document("tokenizer.model", piece_file_of(table, *unknown, adds_prefix));

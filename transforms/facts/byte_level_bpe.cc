@@ -21,12 +21,8 @@ std::string byte_letter(uint8_t byte) {
 
 ByteLevelBpe::ByteLevelBpe(const JsonValue& model, const std::vector<std::string>& merges)
     : vocabulary_(known(model, "vocab")),
-      ignores_merges_(is_truthy(known(model, "ignore_merges"))) {
-  ranks_.reserve(merges.size());
-  for (const std::string& merge : merges) {
-    ranks_.emplace(merge, static_cast<uint32_t>(ranks_.size()));
-  }
-}
+      ignores_merges_(is_truthy(known(model, "ignore_merges"))),
+      ranks_(merges) {}
 
 std::optional<uint64_t> ByteLevelBpe::id_of(const std::string& token) const {
   const JsonValue* id = vocabulary_ == nullptr ? nullptr : member(*vocabulary_, token);
@@ -39,9 +35,9 @@ void ByteLevelBpe::merge(std::vector<std::string>& symbols) const {
     uint32_t best_rank = UINT32_MAX;
     for (size_t i = 0; i + 1 < symbols.size(); ++i) {
       const auto rank = ranks_.find(symbols[i] + " " + symbols[i + 1]);
-      if (rank == ranks_.end() || rank->second >= best_rank) continue;
+      if (!rank || *rank >= best_rank) continue;
       best = i;
-      best_rank = rank->second;
+      best_rank = *rank;
     }
     if (best == symbols.size()) return;
     symbols[best] += symbols[best + 1];

@@ -7,12 +7,14 @@
 // when the vocabulary has it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/json/json_read.h"
+#include "transforms/facts/text_index.h"
 
 namespace ckpt {
 
@@ -30,7 +32,7 @@ class ByteLevelBpe {
 
   const JsonValue* vocabulary_;
   bool ignores_merges_;
-  std::unordered_map<std::string_view, uint32_t> ranks_;
+  TextIndex ranks_;
 };
 
 // The letter that stands for a byte, as UTF-8.

@@ -1,8 +1,8 @@
 #include "transforms/to_gguf/tokenizer/added.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
-#include <unordered_map>
 #include <vector>
 
 #include "core/model/json_documents.h"
@@ -54,11 +54,8 @@ std::optional<TokenizerAddition> as_named(const JsonValue& entry) {
 
 class Adder {
  public:
-  // `tokens` must outlive this, and keep their texts while tokens are added.
-  explicit Adder(const VocabularyTokens& tokens) : vocabulary_size_(tokens.size()) {
-    vocabulary_.reserve(tokens.size());
-    for (const auto& [id, token] : tokens) vocabulary_.emplace(token.text, id);
-  }
+  // `vocabulary` is model.vocab and must outlive this.
+  explicit Adder(const JsonValue& vocabulary) : vocabulary_(vocabulary) {}
 
   // Adds a token, or gives one that is there these flags.
   void add(const TokenizerAddition& token) {
@@ -81,13 +78,14 @@ class Adder {
  private:
   uint64_t number_of(const std::string& text) const {
     if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
-    if (const auto found = vocabulary_.find(text); found != vocabulary_.end()) return found->second;
-    const bool behind = !ids_.empty() && last_ >= vocabulary_size_;
-    return behind ? last_ + 1 : vocabulary_size_;
+    if (const auto found = vocabulary_.find(text); found != vocabulary_.end()) {
+      return whole(*found).value_or(0);
+    }
+    const bool behind = !ids_.empty() && last_ >= vocabulary_.size();
+    return behind ? last_ + 1 : vocabulary_.size();
   }
 
-  uint64_t vocabulary_size_;
-  std::unordered_map<std::string_view, uint64_t> vocabulary_;
+  const JsonValue& vocabulary_;
   std::map<std::string, uint64_t> ids_;
   std::map<uint64_t, TokenizerAddition> added_;
   uint64_t last_ = 0;
@@ -182,6 +180,24 @@ Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const J
   return {};
 }
 
+// Requires: model.vocab is an object.
+const JsonValue& vocabulary_object(const JsonValue& tokenizer) {
+  return *known(*known(tokenizer, "model"), "vocab");
+}
+
+// Both in one order; of equal numbers the one of `second`.
+VocabularyTokens joined(VocabularyTokens first, VocabularyTokens second) {
+  VocabularyTokens out;
+  out.reserve(first.size() + second.size());
+  auto next = second.begin();
+  for (auto& token : first) {
+    while (next != second.end() && next->first < token.first) out.push_back(std::move(*next++));
+    if (next == second.end() || next->first != token.first) out.push_back(std::move(token));
+  }
+  std::move(next, second.end(), std::back_inserter(out));
+  return out;
+}
+
 }  // namespace
 
 bool looks_special(std::string_view text) {
@@ -203,9 +219,10 @@ std::string with_spaces(std::string_view text) {
 
 Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                         const JsonValue& config, VocabularyTokens& tokens) {
-  Adder adder(tokens);
+  Adder adder(vocabulary_object(tokenizer));
   CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
   const bool clean_up = is_truthy(known(config, "clean_up_tokenization_spaces"));
+  VocabularyTokens found;
   for (const auto& [id, token] : adder.added()) {
     std::string text = token.text;
     if (!token.normalized) {
@@ -213,20 +230,22 @@ Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer
     }
     const bool control = token.special || looks_special(text);
     if (!control) text = with_spaces(text);
-    tokens[id] = {std::move(text), control ? TokenType::kControl : TokenType::kUserDefined};
+    found.push_back(
+        {id, {std::move(text), control ? TokenType::kControl : TokenType::kUserDefined}});
   }
+  tokens = joined(std::move(tokens), std::move(found));
   return {};
 }
 
-Result<std::map<uint64_t, std::string>> added_texts(const Checkpoint& checkpoint,
-                                                    const JsonValue& tokenizer,
-                                                    const JsonValue& config,
-                                                    const VocabularyTokens& tokens) {
-  Adder adder(tokens);
+Result<VocabularyTokens> with_added_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                          const JsonValue& config, VocabularyTokens tokens) {
+  Adder adder(vocabulary_object(tokenizer));
   CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
-  std::map<uint64_t, std::string> out;
-  for (const auto& [id, token] : adder.added()) out[id] = token.text;
-  return out;
+  VocabularyTokens found;
+  for (const auto& [id, token] : adder.added()) {
+    found.push_back({id, {token.text, TokenType::kNormal}});
+  }
+  return joined(std::move(tokens), std::move(found));
 }
 
 }  // namespace ckpt

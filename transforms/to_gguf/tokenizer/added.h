@@ -6,7 +6,6 @@
 // gets the one behind the last, in the order of the list.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -14,24 +13,17 @@
 
 namespace ckpt {
 
-struct VocabularyToken {
-  std::string text;
-  TokenType type = TokenType::kNormal;
-};
-using VocabularyTokens = std::map<uint64_t, VocabularyToken>;
-
-// Adds to `tokens`, which are those of model.vocab, what tokenizer.json, tokenizer_config.json
-// (`config`; null or an object), added_tokens.json and special_tokens_map.json add.
+// Adds to `tokens`, which are those of model.vocab (it must be an object), what tokenizer.json,
+// tokenizer_config.json (`config`; null or an object), added_tokens.json and
+// special_tokens_map.json add.
 // Fails: kCorrupt for tokens without text or id; kUnsupported for a decoder that is not known where
 // a token would have to go through it.
 Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                         const JsonValue& config, VocabularyTokens& tokens);
 
-// The same tokens by the numbers they get, spelled as the files have them.
-Result<std::map<uint64_t, std::string>> added_texts(const Checkpoint& checkpoint,
-                                                    const JsonValue& tokenizer,
-                                                    const JsonValue& config,
-                                                    const VocabularyTokens& tokens);
+// The same, with the texts as the files spell them and the types of `tokens`.
+Result<VocabularyTokens> with_added_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                          const JsonValue& config, VocabularyTokens tokens);
 
 // True for texts that are control tokens whatever files say of them: "<|...|>", "<unused0>".
 bool looks_special(std::string_view text);

@@ -92,9 +92,10 @@ bool has_byte_fallback(const JsonValue& tokenizer) {
 Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                       const JsonValue& config) {
   CKPT_ASSIGN(const std::set<std::string> special, special_texts(checkpoint, config));
-  CKPT_ASSIGN(const auto texts, token_texts(checkpoint, tokenizer, config));
+  CKPT_ASSIGN(TokenTexts texts, token_texts(checkpoint, tokenizer, config));
   Vocabulary out;
-  for (const auto& [id, text] : texts.by_id) {
+  for (auto& [id, token] : texts.by_id) {
+    std::string& text = token.text;
     const bool is_added = id >= texts.base_count;
     if (out.tokens.size() < texts.base_count && id != out.tokens.size()) {
       return fail(ErrorCode::kCorrupt, "tokenizer.json: {} tokens, none of which has id {}",
@@ -103,7 +104,7 @@ Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonVa
     const TokenType otherwise = is_added ? TokenType::kUserDefined : TokenType::kNormal;
     TokenType type = special.contains(text) ? TokenType::kControl : otherwise;
     if (!is_added && is_byte_token(text)) type = TokenType::kByte;
-    out.tokens.push_back(text);
+    out.tokens.push_back(std::move(text));
     out.types.push_back(static_cast<int32_t>(type));
     out.scores.push_back(kScore);
   }

@@ -10,8 +10,7 @@
 // here those are the added tokens.
 #include "transforms/to_gguf/tokenizer/source_rules.h"
 
-#include <map>
-#include <unordered_map>
+#include "transforms/facts/text_index.h"
 
 namespace ckpt {
 namespace {
@@ -20,29 +19,41 @@ constexpr std::string_view kSpaceBar = "\xe2\x96\x81";  // U+2581
 constexpr float kFillingScore = -10000.0f;  // as the converter fills up vocabularies of pieces
 constexpr const char* kPrefixKey = "tokenizer.ggml.add_space_prefix";
 
-// Text of each token that is made by merges, and the number of such tokens before it.
-std::unordered_map<std::string, uint32_t> merge_places(const std::vector<std::string>& merges) {
-  std::unordered_map<std::string, uint32_t> out;
-  out.reserve(merges.size());
+void give_places(const std::vector<std::string>& merges, const TextIndex& ids,
+                 Vocabulary& vocabulary) {
+  std::vector<bool> has_place(vocabulary.tokens.size());
+  uint32_t place = 0;
+  std::string made;
   for (const std::string& merge : merges) {
     const size_t space = merge.find(' ', 1);
     if (space == merge.npos) continue;
-    std::string made = merge.substr(0, space) + merge.substr(space + 1);
-    out.emplace(std::move(made), static_cast<uint32_t>(out.size()));
+    made.assign(merge, 0, space).append(merge, space + 1);
+    const auto id = ids.find(made);
+    if (!id || has_place[*id]) continue;
+    has_place[*id] = true;
+    vocabulary.scores[*id] = 0.0f - static_cast<float>(place++);
   }
-  return out;
+  for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
+    const bool is_normal = vocabulary.types[id] == static_cast<int32_t>(TokenType::kNormal);
+    if (is_normal && !has_place[id]) vocabulary.scores[id] = kNeverMergedScore;
+  }
 }
 
-// Added tokens by text, true for special ones.
-std::map<std::string, bool> added_kinds(const JsonValue& tokenizer) {
-  std::map<std::string, bool> out;
+// Special ones are control tokens; others user-defined, unless they have a type of their own.
+void give_added_types(const JsonValue& tokenizer, const TextIndex& ids, Vocabulary& vocabulary) {
   const JsonValue* list = known(tokenizer, "added_tokens");
-  if (list == nullptr || !list->is_array()) return out;
+  if (list == nullptr || !list->is_array()) return;
   for (const JsonValue& entry : *list) {
     const std::string* text = text_of(entry, "content");
-    if (text != nullptr) out[*text] = is_truthy(known(entry, "special"));
+    const auto id = text == nullptr ? std::nullopt : ids.find(*text);
+    if (!id) continue;
+    int32_t& type = vocabulary.types[*id];
+    if (is_truthy(known(entry, "special"))) {
+      type = static_cast<int32_t>(TokenType::kControl);
+    } else if (type == static_cast<int32_t>(TokenType::kNormal)) {
+      type = static_cast<int32_t>(TokenType::kUserDefined);
+    }
   }
-  return out;
 }
 
 bool is_text(const JsonValue* json, std::string_view text) {
@@ -104,23 +115,10 @@ Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                      const TokenizerOptions& options, Vocabulary& vocabulary) {
   CKPT_ASSIGN(const std::vector<std::string> merges, read_merges(checkpoint, tokenizer));
   CKPT_ASSIGN(const uint64_t size, token_count(vocabulary.tokens.size(), options));
-  const auto places = merge_places(merges);
-  const auto added = added_kinds(tokenizer);
-  for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
-    const std::string& text = vocabulary.tokens[id];
-    int32_t& type = vocabulary.types[id];
-    if (const auto kind = added.find(text); kind != added.end()) {
-      const TokenType meant = kind->second ? TokenType::kControl : TokenType::kUserDefined;
-      if (type == static_cast<int32_t>(TokenType::kNormal)) type = static_cast<int32_t>(meant);
-      if (kind->second) type = static_cast<int32_t>(TokenType::kControl);
-    }
-    const auto place = places.find(text);
-    const bool is_normal = type == static_cast<int32_t>(TokenType::kNormal);
-    if (place != places.end()) {
-      vocabulary.scores[id] = 0.0f - static_cast<float>(place->second);
-    } else if (is_normal) {
-      vocabulary.scores[id] = kNeverMergedScore;
-    }
+  {
+    const TextIndex ids(vocabulary.tokens);
+    give_added_types(tokenizer, ids, vocabulary);
+    give_places(merges, ids, vocabulary);
   }
   for (size_t id = vocabulary.tokens.size(); id < size; ++id) {
     vocabulary.tokens.push_back(fmt::format("[PAD{}]", id));

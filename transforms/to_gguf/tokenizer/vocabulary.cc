@@ -37,9 +37,11 @@ Result<VocabularyTokens> base_tokens(const JsonValue& tokenizer) {
   std::stable_sort(by_id.begin(), by_id.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   VocabularyTokens out;
-  for (const auto& [id, text] : by_id) {
-    const VocabularyToken token{*text, TokenType::kNormal};
-    out.insert_or_assign(out.end(), id, token);
+  out.reserve(by_id.size());
+  for (size_t i = 0; i < by_id.size(); ++i) {
+    const auto& [id, text] = by_id[i];
+    const bool is_last = i + 1 == by_id.size() || by_id[i + 1].first != id;
+    if (is_last) out.push_back({id, {*text, TokenType::kNormal}});  // of those with one number
   }
   return out;
 }
@@ -109,13 +111,13 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
                                    const JsonValue& config, const TokenizerOptions& options) {
   CKPT_ASSIGN(VocabularyTokens tokens, base_tokens(tokenizer));
   CKPT_TRY(add_added_tokens(checkpoint, tokenizer, config, tokens));
-  const uint64_t needed = tokens.empty() ? 0 : tokens.rbegin()->first + 1;
+  const uint64_t needed = tokens.empty() ? 0 : tokens.back().first + 1;
   CKPT_ASSIGN(const uint64_t size, token_count(needed, options));
   if (needed > size) {
     return fail_with_hint(
         ErrorCode::kCorrupt, "a tokenizer that belongs to these weights, with --tokenizer DIR",
         "tokenizer.json has token '{}' as number {}; config.json's vocab_size is {}",
-        tokens.rbegin()->second.text, needed - 1, size);
+        tokens.back().second.text, needed - 1, size);
   }
   Vocabulary out;
   out.tokens.reserve(size);
@@ -135,12 +137,10 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
 
 Result<TokenTexts> token_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                const JsonValue& config) {
-  CKPT_ASSIGN(const VocabularyTokens tokens, base_tokens(tokenizer));
+  CKPT_ASSIGN(VocabularyTokens tokens, base_tokens(tokenizer));
   TokenTexts out;
   out.base_count = tokens.size();
-  for (const auto& [id, token] : tokens) out.by_id[id] = token.text;
-  CKPT_ASSIGN(const auto added, added_texts(checkpoint, tokenizer, config, tokens));
-  for (const auto& [id, text] : added) out.by_id[id] = text;
+  CKPT_ASSIGN(out.by_id, with_added_texts(checkpoint, tokenizer, config, std::move(tokens)));
   return out;
 }
 

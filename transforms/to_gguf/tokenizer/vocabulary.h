@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/json/json_read.h"
@@ -52,9 +52,16 @@ struct Vocabulary {
 Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                    const JsonValue& config, const TokenizerOptions& options);
 
+struct VocabularyToken {
+  std::string text;
+  TokenType type = TokenType::kNormal;
+};
+// Ascending by number.
+using VocabularyTokens = std::vector<std::pair<uint64_t, VocabularyToken>>;
+
 // Texts by number; those from `base_count` on are not of model.vocab.
 struct TokenTexts {
-  std::map<uint64_t, std::string> by_id;
+  VocabularyTokens by_id;
   uint64_t base_count = 0;
 };
 Result<TokenTexts> token_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,

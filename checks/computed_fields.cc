@@ -6,6 +6,7 @@
 // layer.py, config/model.py; transformers 4.57.6 models/{llama4,granitemoehybrid,deepseek_v2}/
 // configuration_*.py. Each was asked with every kind of value.
 #include <algorithm>
+#include <cmath>
 
 #include "checks/subject.h"
 #include "core/base/words.h"
@@ -27,10 +28,11 @@ constexpr ComputedField kComputedFields[] = {
      "tlnz"},
     {"text_config", "query_pre_attn_scalar", " gemma2 gemma3_text ", "tlnzm"},
     {"text_config", "rope_local_base_freq", " gemma3_text ", "tln"},
-    {"text_config", "sliding_window", "", "tl"},
+    {"text_config", "sliding_window", "", "tlf"},
     {"text_config", "block_dim", "", "tl"},
     {"text_config", "block_ff_dim", "", "tl"},
     {"text_config", "block_ff_dim", " lfm2 ", "a"},
+    {"text_config", "conv_dim", " lfm2 ", "tlna"},
     {"text_config", "head_dim",
      " gemma gemma2 gemma3_text seed_oss gpt_oss exaone4 mixtral phimoe llama4_text ", "z"},
     {"text_config", "moe_layer_freq", " deepseek_v2 deepseek_v3 ", "tlnz"},
@@ -55,7 +57,7 @@ char kind_of_value(const JsonValue* value) {
   if (value->is_boolean()) return value->get<bool>() ? '-' : 'z';
   if (*number(*value) == 0) return 'z';
   if (*number(*value) < 0) return 'm';
-  return value->is_number_float() ? 'f' : '-';
+  return std::floor(*number(*value)) == *number(*value) ? '-' : 'f';
 }
 
 bool is_read(const Look& look, const ComputedField& row, const JsonValue& json) {
@@ -121,6 +123,17 @@ void look_unread(const Look& look) {
   if (type == "stablelm" && is_truthy(parallel)) {
     look.report("config.json: use_parallel_residual", "true, which this class cannot compute");
   }
+  const JsonValue* bias = member(on.text_config(), "attention_bias");
+  if (type == "seed_oss" && bias != nullptr && !is_truthy(bias) && on.quantization() == nullptr) {
+    look.report("config.json: attention_bias",
+                fmt::format("{}; this class has biases of queries, keys and values", bias->dump()));
+  }
+  const JsonValue* range = member(on.text_config(), "initializer_range");
+  const bool is_width = range == nullptr || range->is_boolean() || number(*range).value_or(-1) >= 0;
+  if (!is_width && runs_by_fallback(look.profile, on.model_class)) {
+    look.report("config.json: initializer_range",
+                fmt::format("{}; expected a number, at least 0", range->dump()));
+  }
   if (!has_word(" olmo phi ", type)) return;
   const auto heads =
       number_of_fields(*on.parameters.table, on.text_config(), "num_attention_heads");
@@ -132,6 +145,28 @@ void look_unread(const Look& look) {
       fmt::format("{}; this class has as many as num_attention_heads, {}", *shared, *heads));
 }
 
+// Classes of vLLM that compute windows in all layers or in none.
+void look_windows(const Look& look) {
+  const JsonValue& text = look.on.text_config();
+  if (!has_word(" qwen2 qwen3 qwen2_vl_text qwen2_5_vl_text ", ruling_type(look))) return;
+  const JsonValue* count = known(text, "num_hidden_layers");
+  const JsonValue* first = known(text, "max_window_layers");
+  const uint64_t layers = count == nullptr ? 0 : whole(*count).value_or(0);
+  const uint64_t full = first == nullptr ? 28 : whole(*first).value_or(layers);
+  const std::vector<std::string> types = look.on.layer_types();
+  bool is_mixed = std::any_of(types.begin(), types.end(),
+                              [&](const std::string& type) { return type != types[0]; });
+  if (types.empty()) {
+    const JsonValue* window = member(text, "sliding_window");
+    const bool slides =
+        is_truthy(member(text, "use_sliding_window")) && (window == nullptr || !window->is_null());
+    is_mixed = slides && full > 0 && full < layers;
+  }
+  if (!is_mixed || full == layers) return;
+  look.report("config.json: max_window_layers",
+              fmt::format("{}; this class slides in all {} layers or in none", full, layers));
+}
+
 Status look_computed_fields(const Look& look) {
   if (look.on.is_gguf || !look.on.parameters.is_compared()) return {};
   look_rows(look, "text_config", look.on.text_config());
@@ -139,6 +174,7 @@ Status look_computed_fields(const Look& look) {
   if (vision != nullptr && vision->is_object()) look_rows(look, "vision_config", *vision);
   look_mamba_heads(look);
   look_unread(look);
+  look_windows(look);
   look_rotating_layers(look);
   return {};
 }

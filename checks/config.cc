@@ -245,14 +245,19 @@ constexpr std::string_view kNewerTypes = " deepseek_sparse_attention ";
 
 // Classes of configuration that vLLM has itself and that compare the list with nothing.
 constexpr std::string_view kFreeLayerTypes = " deepseek_v32 step3_text step3p5 ";
+// Of transformers 4.57 alone: neither its classes nor those of vLLM 0.17.1 read the list.
+constexpr std::string_view kUnreadLayerTypes =
+    " cohere deepseek_v2 deepseek_v3 gemma glm4 glm4_moe gpt_neox granite granitemoe"
+    " granitemoeshared mixtral olmo olmoe phi phi3 qwen2_moe qwen3_moe stablelm starcoder2 ";
 
 Status look_layer_types(const Look& look) {
   const std::vector<std::string> types = look.on.layer_types();
   const JsonValue* count = known(look.on.text_config(), "num_hidden_layers");
   if (types.empty() || count == nullptr) return {};
-  if (look.profile.program == Program::kVllm && has_word(kFreeLayerTypes, look.on.text_type)) {
-    return {};
-  }
+  const bool is_old = look.profile.reads_old_tokenizers_alone();
+  const bool is_free = has_word(kFreeLayerTypes, look.on.text_type) ||
+                       (is_old && has_word(kUnreadLayerTypes, look.on.text_type));
+  if (look.profile.program == Program::kVllm && is_free) return {};
   const auto layers = whole(*count);
   const bool may_be_longer =
       look.profile.program == Program::kVllm && look.on.text_type == "qwen3_next";

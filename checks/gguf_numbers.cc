@@ -339,6 +339,26 @@ std::string GgufNumbers::fault_of_graph() const {
   return {};
 }
 
+// Sizes that graphs take to be equal.
+std::string GgufNumbers::fault_of_equals(const JsonValue& all, std::string_view name) const {
+  const uint64_t heads = number("attention.head_count_kv", number("attention.head_count"));
+  if (name == "deepseek2" && all["mla"] == true && heads != 1) {
+    return fmt::format("attention.head_count_kv is {}; expected 1", heads);
+  }
+  const uint64_t values = number("ssm.time_step_rank") * number("ssm.state_size");
+  if (has_word(kGatedDelta, name) && all["inner"] != values) {
+    return fmt::format("ssm.inner_size is {}; expected ssm.time_step_rank * ssm.state_size, {}",
+                       all["inner"].dump(), values);
+  }
+  for (const std::string_view key : {"attention.key_length", "attention.value_length"}) {
+    const uint64_t full = number(key);
+    const uint64_t sliding = number(fmt::format("{}_swa", key), full);
+    if (name != "gpt-oss" || full == 0 || sliding == full) continue;
+    return fmt::format("{}_swa is {}; expected {}", key, sliding, full);
+  }
+  return {};
+}
+
 std::string GgufNumbers::fault() const {
   if (number("nextn_predict_layers") > blocks_) return "more blocks for prediction than blocks";
   if (std::string of_experts = fault_of_experts(); !of_experts.empty()) return of_experts;
@@ -366,6 +386,7 @@ std::string GgufNumbers::fault() const {
       checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kQueryRank)) == nullptr) {
     return fmt::format("{} is missing", kQueryRank);
   }
+  if (std::string equals = fault_of_equals(all, name); !equals.empty()) return equals;
   if (std::string memory = fault_of_memory(name); !memory.empty()) return memory;
   if (std::string heads = fault_of_heads(all, name); !heads.empty()) return heads;
   if (std::string blocks = fault_of_blocks(); !blocks.empty()) return blocks;

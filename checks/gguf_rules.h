@@ -106,6 +106,7 @@ class GgufNumbers {
   std::string fault_of_blocks() const;
   std::string fault_of_norms() const;
   std::string fault_of_memory(std::string_view name) const;
+  std::string fault_of_equals(const JsonValue& all, std::string_view name) const;
   bool has_no_low_rank() const;
   std::string fault_of_graph() const;
 

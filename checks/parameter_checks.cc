@@ -137,8 +137,9 @@ Status look_missing(const Look& look) {
 // Larger along the dimension that servers cut, equal along all others.
 bool is_cut_silently(const Deviation& wrong) {
   if (wrong.cut == ServerCut::kWhole || wrong.found.size() != wrong.expected.size()) return false;
-  const size_t stack =
-      wrong.expected.size() == 3 && wrong.name.find("experts") != std::string::npos;
+  const bool is_of_experts = wrong.name.find("experts") != std::string::npos ||
+                             wrong.name.find("block_sparse_moe") != std::string::npos;
+  const size_t stack = wrong.expected.size() == 3 && is_of_experts;
   const size_t cut = stack + (wrong.cut == ServerCut::kColumns ? 1 : 0);
   for (size_t i = 0; i < wrong.expected.size(); ++i) {
     const bool may_be_larger = i == cut || (stack == 1 && i == 0);
@@ -155,9 +156,37 @@ bool is_stack_of_one(const Deviation& wrong) {
          std::equal(wrong.expected.begin(), wrong.expected.end(), wrong.found.begin() + 1);
 }
 
+// Types whose classes of vLLM take hidden_size / num_attention_heads, whatever head_dim says.
+constexpr std::string_view kIgnoreHeadDim =
+    " cohere cohere2 gpt_neox granitemoe granitemoehybrid granitemoeshared lfm2 lfm2_moe olmo olmo2"
+    " olmo3 olmoe phi qwen2 qwen2_moe stablelm starcoder2 ";
+
+bool has_natural_heads(const Look& look, const Deviation& wrong) {
+  const JsonValue& text = look.on.text_config();
+  const JsonValue* said = known(text, "head_dim");
+  const bool is_ignored = said != nullptr && has_word(kIgnoreHeadDim, ruling_type(look)) &&
+                          wrong.name.find("self_attn.") != wrong.name.npos;
+  if (!is_ignored || wrong.found.size() != wrong.expected.size()) return false;
+  const Family& table = *look.on.parameters.table;
+  const auto natural = number_of_fields(table, text, "hidden_size/num_attention_heads");
+  const uint64_t head = whole(*said).value_or(0);
+  if (!natural || head == 0 || head > UINT32_MAX) return false;
+  for (size_t i = 0; i < wrong.found.size(); ++i) {
+    const uint64_t found = wrong.found[i], expected = wrong.expected[i];
+    if (found == expected) continue;
+    if (expected % head != 0 || found != expected / head * *natural) return false;
+  }
+  return true;
+}
+
 Rating rate_shape(const Look& look, const Deviation& wrong) {
   if (!is_asked(look, wrong.part)) return std::nullopt;
   if (!is_server(look)) return Severity::kUnloaded;
+  if (look.profile.program == Program::kVllm) {
+    if (!has_bias_there(look, wrong) || has_natural_heads(look, wrong)) return std::nullopt;
+    const bool has_rows = std::count(wrong.expected.begin(), wrong.expected.end(), 0u) == 0;
+    if (!has_rows) return Severity::kUnloaded;
+  }
   if (wrong.part == ModelPart::kMtp) return Severity::kWarning;
   if (look.profile.program == Program::kVllm && is_stack_of_one(wrong)) return Severity::kUnsound;
   return is_cut_silently(wrong) ? Severity::kUnsound : Severity::kUnloaded;
@@ -281,7 +310,7 @@ bool is_refused(const Look& look, const Extra& extra) {
   switch (look.profile.program) {
     case Program::kVllm:
       if (is_passed_over(look, extra)) return false;
-      if (extra.is_tower && !is("gpt_oss")) return true;
+      if (extra.is_tower && !(is("gpt_oss") && extra.name.starts_with("model."))) return true;
       if (look.profile.names == Names::kVllm32) return !extra.is_bias;
       if (runs_by_fallback(look.profile, look.on.model_class)) return true;
       if (extra.is_outermost) return true;
@@ -316,9 +345,11 @@ void look_cache_scales(const Look& look, Gathered& found) {
   const bool is_old =
       look.profile.program == Program::kVllm && look.profile.reads_old_tokenizers_alone();
   if (!is_old || on.quantization() != nullptr) return;
+  const bool asks_for_all = runs_by_fallback(look.profile, on.model_class);
   for (const Tensor* tensor : on.stray) {
     const std::string& name = tensor->name;
     if (!name.ends_with(".k_scale") && !name.ends_with(".v_scale")) continue;
+    if (asks_for_all) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
     for (const PassedOver& rule : kLookUpCacheScales) {
       const bool is_found = has_word(rule.types, ruling_type(look)) && name.ends_with(rule.part);
       if (is_found) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));

@@ -14,6 +14,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kShare = "partial_rotary_factor";
+constexpr std::string_view kRotaryPct = "rotary_pct", kRotaryFraction = "rotary_emb_fraction";
 
 struct RopeType {
   std::string_view name;
@@ -140,6 +141,10 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
     if (!value->is_number()) {
       return fmt::format("{} is {}; expected a number", key, value->dump());
     }
+    const bool divides = key.starts_with("original_") && type.name != "llama3";
+    if (divides && *number(*value) == 0) {
+      return fmt::format("{} is 0; expected a number above 0", key);
+    }
     const bool scales_length = key == "factor" && type.name != "llama3";
     if (scales_length && !(*number(*value) > 0)) {
       return fmt::format("factor is {}; expected a number above 0", value->dump());
@@ -258,11 +263,9 @@ std::string fault_of(const Look& look, const Rope& rope) {
   if (!look.profile.serves()) return fault_of_keys(rope);
   if (std::string fault = fault_of_length(look, rope); !fault.empty()) return fault;
   const JsonValue* position = known(look.on.text_config(), "position_embedding_type");
-  const bool is_object = rope.said->is_object();
-  if (is_object && position != nullptr && *position != "rope" &&
-      look.on.text_type == "granitemoehybrid") {
-    return {};  // rotates nothing
-  }
+  const bool is_read = rope.said->is_object() || !is_truthy(rope.said);
+  const bool is_rope = position != nullptr && *position == "rope";
+  if (is_read && !is_rope && look.on.text_type == "granitemoehybrid") return {};  // rotates nothing
   const bool is_old_class = look.profile.reads_old_tokenizers_alone();
   const bool is_scaling = rope.place.ends_with("rope_scaling");
   if (is_old_class && is_scaling) {
@@ -344,8 +347,28 @@ Status look_sections(const Look& look) {
   return {};
 }
 
+// vLLM puts a share that stands alone, under any of these names, into a dictionary.
+void look_lone_share(const Look& look) {
+  if (look.profile.program != Program::kVllm || look.on.is_gguf) return;
+  if (look.on.text_type == "granitemoehybrid") return;
+  // GPT-NeoX's class puts one in the place of the other.
+  const std::string_view unread = look.on.text_type == "gpt_neox" ? kShare : "";
+  for (const std::string_view key : {kShare, kRotaryPct, kRotaryFraction}) {
+    const JsonValue* said = key == unread ? nullptr : known(look.on.text_config(), key);
+    if (said == nullptr) continue;
+    const bool is_one = said->is_boolean() && said->get<bool>();
+    const double share = is_one ? 1 : number(*said).value_or(-1);
+    if (share > 0 && share <= 1) return;
+    look.report(fmt::format("config.json: {}", key),
+                fmt::format("{}; expected a number above 0, at most 1", said->dump()));
+    return;
+  }
+}
+
 Status look_share(const Look& look) {
-  for (const Rope& rope : ropes_of(look)) {
+  const std::vector<Rope> ropes = ropes_of(look);
+  if (ropes.empty()) look_lone_share(look);
+  for (const Rope& rope : ropes) {
     if (!rope.said->is_object()) continue;
     const double share = rotated_share(look.on, rope);
     if (share > 0 && share <= 1) continue;

@@ -53,6 +53,12 @@ std::string_view fault_of_ties(const Look& look, bool is_tied) {
   return {};
 }
 
+// Of the class of configuration, which is another one than the model's where the two disagree.
+bool is_tied_by_default(const Examined& on) {
+  const Family* configuration = table_of_model_type(on.text_type);
+  return ties_head_by_default(configuration == nullptr ? *on.parameters.table : *configuration);
+}
+
 Status look_tied(const Look& look) {
   const Examined& on = look.on;
   if (on.config.is_null() || on.is_gguf) return {};
@@ -64,11 +70,13 @@ Status look_tied(const Look& look) {
   }
   const JsonValue* said = member(on.text_config(), "tie_word_embeddings");
   if (said == nullptr) said = outer;
-  if (said != nullptr) {
-    const std::string_view fault = fault_of_ties(look, is_truthy(said));
+  const bool is_compared = on.parameters.is_compared();
+  if (said != nullptr || is_compared) {
+    const bool is_tied = said == nullptr ? is_tied_by_default(on) : is_truthy(said);
+    const std::string_view fault = fault_of_ties(look, is_tied);
     if (!fault.empty()) {
       look.out.push_back({"config.json: tie_word_embeddings",
-                          fmt::format("{}; {}", said->dump(), fault),
+                          fmt::format("{}; {}", said == nullptr ? "absent" : said->dump(), fault),
                           Severity::kUnloaded,
                           {},
                           {}});
@@ -77,9 +85,7 @@ Status look_tied(const Look& look) {
   }
   const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
                          on.model_class.ends_with("ForConditionalGeneration");
-  const Family* table = on.parameters.table;
-  const bool is_untied =
-      on.parameters.is_compared() && table != nullptr && !ties_head_by_default(*table);
+  const bool is_untied = is_compared && !is_tied_by_default(on);
   const bool is_known = said == nullptr ? is_untied : !is_truthy(said);
   if (!is_known || !is_causal || on.checkpoint.has_head()) return {};
   // Without quantization vLLM looks for parameters that nothing filled.

@@ -43,6 +43,17 @@ void look_special_map(const Look& look) {
                    : json.error().what);
 }
 
+// 4.57 takes the list out of tokenizer.json then.
+void look_added_list(const Look& look) {
+  const bool is_asked = look.profile.reads_old_tokenizers_alone() &&
+                        look.on.tokenizer.is_object() && look.on.tokenizer_config.is_object() &&
+                        member(look.on.tokenizer_config, "added_tokens_decoder") == nullptr;
+  if (is_asked && member(look.on.tokenizer, "added_tokens") == nullptr) {
+    look.report("tokenizer.json: added_tokens",
+                "absent, and tokenizer_config.json has no added_tokens_decoder");
+  }
+}
+
 // Its tokens go before those of tokenizer_config.json then.
 bool is_replaced(const Look& look, std::string_view key) {
   const Document* document = look.on.checkpoint.find_document("special_tokens_map.json");
@@ -55,6 +66,7 @@ bool is_replaced(const Look& look, std::string_view key) {
 
 Status look_special(const Look& look) {
   look_special_map(look);
+  look_added_list(look);
   const JsonValue& config = look.on.tokenizer_config;
   for (const std::string_view key : kSpecial) {
     const JsonValue* value = known(config, key);

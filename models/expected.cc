@@ -177,7 +177,8 @@ bool Expansion::is_sparse(uint64_t layer) const {
   if (layer < leading_dense_ || (layer + 1) % sparse_step_ != 0) return false;
   if (sparse_every_ != 0 && layer % sparse_every_ != 0) return false;
   const JsonValue* last = known(configs_.text, "moe_layer_end_index");
-  if (last != nullptr && layer > whole(*last).value_or(UINT64_MAX)) return false;
+  const auto end = last == nullptr ? std::nullopt : number(*last);  // -1: the last layer
+  if (end && *end != -1 && static_cast<double>(layer) > *end) return false;
   return !dense_.contains(layer);
 }
 

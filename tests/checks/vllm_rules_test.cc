@@ -340,5 +340,74 @@ TEST(VllmRules, ScalesOfLinearAttentionThatNothingFillsAreUnsound) {
   }
 }
 
+struct FieldCase {
+  const char *family, *field;
+  Json value;
+  const char* check;
+  bool is_refused;
+};
+
+TEST(VllmRules, FieldsAreAskedForAsTheClassReadsThem) {
+  const FieldCase cases[] = {
+      {"gpt-neox", "rotary_pct", 0, "C19", true},
+      {"gpt-neox", "partial_rotary_factor", -1, "C19", false},
+      {"phi3", "original_max_position_embeddings", 0, "C17", true},
+      {"cohere2", "intermediate_size", 0, "W09", true},
+      {"cohere", "head_dim", 32, "W09", false},
+      {"qwen3-moe", "head_dim", 64, "W09", true},
+      {"granite", "layer_types", Json::array({"full_attention"}), "C11", false},
+      {"cohere2", "layer_types", Json::array({"full_attention"}), "C11", true},
+      {"seed-oss", "attention_bias", false, "C43", true},
+      {"lfm2", "conv_dim", nullptr, "C43", true},
+      {"starcoder2", "sliding_window", 64.5, "C43", true},
+      {"starcoder2", "sliding_window", 64.0, "C43", false},
+      {"smollm3", "initializer_range", Json::array({0.02}), "C43", true},
+      {"smollm3", "initializer_range", -1, "C43", true},
+      {"qwen3-moe", "initializer_range", Json::array({0.02}), "C43", false},
+      {"olmo2", "model_type", "llama", "C30", true},
+      {"olmo3", "model_type", "olmo2", "C30", false},
+  };
+  for (const FieldCase& entry : cases) {
+    Checkpoint model = family(entry.family);
+    set_at(model, entry.field, entry.value);
+    EXPECT_EQ(says(model, entry.check), entry.is_refused)
+        << entry.family << " " << entry.field << " " << entry.value << refusals(model);
+  }
+}
+
+TEST(VllmRules, TheTypeOfTheConfigurationDecidesWhetherTheHeadIsTied) {
+  Checkpoint model = family("cohere2");
+  Json json = Json::parse(model.find_document("config.json")->text());
+  json.erase("tie_word_embeddings");
+  model.set_document("config.json", json.dump());
+  EXPECT_FALSE(says(model, "C10"));
+  set_at(model, "model_type", "mistral");
+  EXPECT_TRUE(says(model, "C10"));
+}
+
+TEST(VllmRules, WindowsAreInAllLayersOrInNone) {
+  Checkpoint model = open_folder("qwen3-micro");
+  set_at(model, "use_sliding_window", true);
+  set_at(model, "sliding_window", 64);
+  set_at(model, "layer_types", nullptr);
+  set_at(model, "max_window_layers", 1);
+  EXPECT_TRUE(says(model, "C43"));
+  set_at(model, "max_window_layers", 0);
+  EXPECT_FALSE(says(model, "C43"));
+}
+
+TEST(VllmRules, ATokenizerWithoutAddedTokensNeedsThemInItsConfiguration) {
+  Checkpoint model = family("qwen3-moe");
+  Json config = Json::parse(model.find_document("tokenizer_config.json")->text());
+  config.erase("added_tokens_decoder");
+  model.set_document("tokenizer_config.json", config.dump());
+  const bool is_refused = says(model, "T06");
+  Json json = Json::parse(model.find_document("tokenizer.json")->text());
+  json.erase("added_tokens");
+  model.set_document("tokenizer.json", json.dump());
+  EXPECT_FALSE(is_refused);
+  EXPECT_NE(refusals(model), refusals(family("qwen3-moe")));
+}
+
 }  // namespace
 }  // namespace ckpt

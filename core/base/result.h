@@ -31,8 +31,10 @@ struct Error {
   std::string what;   // what was found; what was expected. No final period.
   std::string hint;   // what to try next, without "Try:"; may be empty
 
-  // The same error seen from further out: `place` goes in front of `where`.
+  // The same error seen from further out: `place` goes in front of `where`, unless the sentence
+  // starts with it already: "m/config.json" needs no "m:" before it.
   [[nodiscard]] Error in(std::string_view place) && {
+    if (starts_at(place)) return std::move(*this);
     where = where.empty() ? std::string(place) : fmt::format("{}: {}", place, where);
     return std::move(*this);
   }
@@ -42,6 +44,14 @@ struct Error {
     std::string out = where.empty() ? what : fmt::format("{}: {}", where, what);
     if (!hint.empty()) out += fmt::format(". Try: {}", hint);
     return out;
+  }
+
+ private:
+  [[nodiscard]] bool starts_at(std::string_view place) const {
+    const std::string_view sentence = where.empty() ? what : where;
+    if (place.empty() || !sentence.starts_with(place)) return false;
+    const std::string_view rest = sentence.substr(place.size());
+    return rest.empty() || rest[0] == '/' || rest[0] == ':' || place.back() == '/';
   }
 };
 

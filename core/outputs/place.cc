@@ -17,6 +17,19 @@ constexpr const char* kTemporaryInside = ".ckpt-partial";
 
 fs::path with_ending(const fs::path& path) { return fs::path(path.string() + kTemporaryEnding); }
 
+// Where what is left of a replaced folder is kept. Numbered: an earlier one may have left as much.
+Result<std::string> keep_replaced(const OpenFolder& parent, const std::string& temporary,
+                                  const std::string& name) {
+  constexpr unsigned kMostKept = 99;
+  for (unsigned i = 1;; ++i) {
+    std::string kept = i == 1 ? name + ".replaced" : fmt::format("{}.replaced.{}", name, i);
+    CKPT_ASSIGN(const bool is_taken, parent.has(kept));
+    if (is_taken && i < kMostKept) continue;
+    CKPT_TRY(parent.rename(temporary, kept, false));
+    return kept;
+  }
+}
+
 }  // namespace
 
 Status refuse_existing(const fs::path& path) {
@@ -100,6 +113,28 @@ bool is_partial_name(std::string_view name) {
 }
 
 std::string_view partial_name_inside() { return kTemporaryInside; }
+
+// Files added to OUT after the check are not in the list: a conversion takes hours.
+Result<std::string> remove_replaced(const Output& output, const OpenFolder& parent) {
+  const fs::path old = partial_path(output);
+  const std::string temporary = old.filename().string();
+  std::set<fs::path, std::greater<>> folders{old};
+  for (const std::string& file : output.replaced) {
+    (void)parent.remove((fs::path(temporary) / file).string());
+    for (fs::path above = fs::path(file).parent_path(); !above.empty();
+         above = above.parent_path()) {
+      folders.insert(old / above);
+    }
+  }
+  std::error_code error;
+  for (const fs::path& folder : folders) fs::remove(folder, error);
+  CKPT_ASSIGN(const bool is_left, parent.has(temporary));
+  if (!is_left) return std::string();
+  CKPT_ASSIGN(const std::string kept,
+              keep_replaced(parent, temporary, output.path.filename().string()));
+  return fmt::format("{}: holds what came into {} while it was replaced, or could not be removed",
+                     (parent.path() / kept).string(), output.path.string());
+}
 
 fs::path Place::temporary_folder() const { return partial_path(*output_); }
 
@@ -224,30 +259,8 @@ Status Place::publish_folder() {
   }
   CKPT_TRY(replace_folder(temporary, name));
   CKPT_TRY(folder_->publish_owner({}, parent_));
-  remove_replaced(temporary, name);
+  CKPT_ASSIGN(note_, remove_replaced(*output_, parent_));
   return {};
-}
-
-// Files added to OUT after the check are not in the list: a conversion takes hours.
-void Place::remove_replaced(const std::string& temporary, const std::string& name) {
-  const fs::path old = temporary_folder();
-  std::set<fs::path, std::greater<>> folders{old};
-  for (const std::string& file : output_->replaced) {
-    (void)parent_.remove((fs::path(temporary) / file).string());
-    for (fs::path above = fs::path(file).parent_path(); !above.empty();
-         above = above.parent_path()) {
-      folders.insert(old / above);
-    }
-  }
-  std::error_code error;
-  for (const fs::path& folder : folders) fs::remove(folder, error);
-  const auto is_left = parent_.has(temporary);
-  if (!is_left || !*is_left) return;
-  const std::string kept = name + ".replaced";
-  const bool has_name = parent_.rename(temporary, kept, false).has_value();
-  note_ = fmt::format("{}: holds what came into {} while it was replaced, or could not be removed",
-                      (parent_.path() / (has_name ? kept : temporary)).string(),
-                      output_->path.string());
 }
 
 Status Place::publish_files() const {

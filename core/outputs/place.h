@@ -68,7 +68,6 @@ class Place {
   Status replace_folder(const std::string& temporary, const std::string& name) const;
   Status publish_modes();
   Status publish_folder();
-  void remove_replaced(const std::string& temporary, const std::string& name);
   Status publish_files() const;
   Status publish_into() const;
 
@@ -88,6 +87,10 @@ inline bool has_one_name(const Output& output) {
 std::filesystem::path partial_path(const Output& output, const OutputFile& file);
 // The same for the whole output: a folder, or the file that OUT becomes.
 std::filesystem::path partial_path(const Output& output);
+// Removes of a folder that OUT has replaced, and that has the temporary name now, what
+// Output::replaced lists. The rest is kept under a name of its own, and the sentence says so (empty
+// where nothing is left). Fails: kIo: what is left could not be moved out of the way.
+Result<std::string> remove_replaced(const Output& output, const OpenFolder& parent);
 // Whether a file or folder of this name can be one of these.
 bool is_partial_name(std::string_view name);
 // The name of the temporary folder in a folder that an output is put into (Output::goes_into).

@@ -170,7 +170,7 @@ Status Resume::begin_ledgers(const LedgerHead& head) {
 Status Resume::decide(const LedgerHead& head) {
   for (const Output& output : plan_.outputs) CKPT_TRY(check_parent(output.path));
   CKPT_TRY(is_share() ? open_share() : open_all(head));
-  const bool is_whole = own_ && is_ready(*own_);
+  CKPT_ASSIGN(const bool is_whole, own_ ? is_ready(*own_) : false);
   if (own_ && !is_whole) CKPT_TRY(add(*own_));
   CKPT_TRY(read_shares(head));
   CKPT_ASSIGN(const bool has_leftovers, leftovers_exist(plan_));
@@ -194,8 +194,20 @@ Status Resume::decide(const LedgerHead& head) {
   return {};
 }
 
+// What has the temporary name beside a published output is the folder that it replaced.
+Status Resume::clear_replaced(const Output& output) const {
+  const fs::path left = partial_path(output);
+  CKPT_ASSIGN(const bool is_left, is_there(left));
+  if (!is_left) return {};
+  CKPT_TRY(require_ours(left, Guard::kOwner));
+  CKPT_ASSIGN(OpenFolder parent, OpenFolder::open(parent_of(output.path)));
+  CKPT_ASSIGN(const std::string kept, remove_replaced(output, parent));
+  if (!kept.empty()) note(kept);
+  return {};
+}
+
 // True when every output is complete under its temporary or its final name.
-bool Resume::is_ready(const LedgerContent& content) const {
+Result<bool> Resume::is_ready(const LedgerContent& content) const {
   const auto ledger = stat_of(ledgers_[0].path());
   size_t names = 0, found = 0, digests = 0, files = 0;
   for (const Output& output : plan_.outputs) {
@@ -211,8 +223,7 @@ bool Resume::is_ready(const LedgerContent& content) const {
     const bool is_final = is_published_here(final_name(output, entry.numbers[1]), entry.numbers[2]);
     found += is_partial || is_final ? 1 : 0;
     // Exchanged, but what was replaced is still to go.
-    std::error_code ignored;
-    if (is_final && !is_partial) fs::remove_all(partial_name(output, entry.numbers[1]), ignored);
+    if (is_final && !is_partial && has_one_name(output)) CKPT_TRY(clear_replaced(output));
   }
   if (names == 0 || found != names || digests != files) return false;
   for (const Output& output : plan_.outputs) {

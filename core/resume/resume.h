@@ -74,7 +74,8 @@ class Resume {
   Status begin_ledgers(const LedgerHead& head);
   Status add(const LedgerContent& content);
   void take_reports(const LedgerContent& content);
-  bool is_ready(const LedgerContent& content) const;
+  Result<bool> is_ready(const LedgerContent& content) const;
+  Status clear_replaced(const Output& output) const;
   void note(const std::string& text) const;
 
   const Plan& plan_;

@@ -196,6 +196,34 @@ TEST(Resume, BetweenTwoNames) {
   EXPECT_EQ(listing(folder.path()).find("partial"), std::string::npos) << listing(folder.path());
 }
 
+// Killed after OUT was exchanged and before what it replaced was removed.
+TEST(Resume, FilesOfAReplacedFolderThatAreNoCheckpointsStay) {
+  const TemporaryFolder folder;
+  Conversion conversion = several(folder.path());
+  conversion.also = {{folder / "a.gguf", "q4_k_m"}};
+  conversion.force = true;
+  ASSERT_TRUE(run(conversion));
+  fs::copy(folder / "out", folder / "before");
+  Ender first(UINT64_MAX);
+  first.at_end = [&] {
+    fs::remove(folder / "a.gguf");
+    fs::create_directories(folder / "a.gguf" / "in the way");
+  };
+  ASSERT_FALSE(run(conversion, options_for(first)));
+  fs::rename(folder / "before", folder / "out.partial");
+  write_file(folder / "out.partial" / "notes.txt", "precious");
+  fs::remove_all(folder / "a.gguf");
+  EXPECT_NE(error_of(conversion).find("it holds notes.txt"), std::string::npos);
+  EXPECT_EQ(read_file(folder / "out.partial" / "notes.txt"), "precious");
+  EXPECT_TRUE(fs::exists(folder / "out.partial" / "model.safetensors"));
+  fs::rename(folder / "out.partial" / "notes.txt", folder / "notes.txt");
+  Ender second(UINT64_MAX);
+  const auto report = run(conversion, options_for(second));
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(report->read_bytes, 0u);
+  EXPECT_EQ(listing(folder.path()).find("partial"), std::string::npos) << listing(folder.path());
+}
+
 // ---- runs that cannot be resumed ---------------------------------------------------------------
 
 struct Begun {

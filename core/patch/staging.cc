@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
@@ -71,6 +72,31 @@ Result<std::string> identity_of(const fs::path& path) {
   return fmt::format("{} {}\n", status.st_ino, birth_ns(path));
 }
 
+// Whether a patch puts a file of this name into its staging folder: "journal", "files/0".
+bool is_of_patch(std::string_view name) {
+  if (name == "journal" || name == "journal.partial") return true;
+  for (const std::string_view folder : {"files/", "files.partial/"}) {
+    if (!name.starts_with(folder)) continue;
+    const std::string_view number = name.substr(folder.size());
+    return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+  return false;
+}
+
+// All of the staging folder is removed in the end.
+Status refuse_strange_files(const fs::path& staging) {
+  CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(staging, {}));
+  for (const FolderEntry& entry : entries) {
+    if (is_of_patch(entry.path)) continue;
+    return fail_with_hint(ErrorCode::kUsage,
+                          fmt::format("mv {} elsewhere", shell_path(staging.string())),
+                          "{}: is in the way, and not what an interrupted patch leaves (it holds "
+                          "{})",
+                          staging.string(), entry.path);
+  }
+  return {};
+}
+
 // Another user's, which this one may not look into.
 bool is_hidden(const fs::path& staging) {
   struct stat status {};
@@ -117,7 +143,10 @@ Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
   }, found{};
   const bool same = ::fstat(lock.descriptor_, &held) == 0 &&
                     ::lstat(staging.c_str(), &found) == 0 && held.st_ino == found.st_ino;
-  if (locked && same) return lock;
+  if (locked && same) {
+    CKPT_TRY(refuse_strange_files(staging));
+    return lock;
+  }
   return fail_with_hint(ErrorCode::kUsage, "again when it is done",
                         "{}: another ckpt is patching it just now", path.string());
 }

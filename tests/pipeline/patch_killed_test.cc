@@ -113,6 +113,25 @@ TEST(PatchKilled, TwoAtOnceAreRefused) {
   EXPECT_NE(second.find("another ckpt is patching it"), std::string::npos) << second;
 }
 
+TEST(PatchKilled, AStagingFolderWithOtherFilesStays) {
+  const TemporaryFolder folder;
+  make_checkpoint(folder / "m");
+  const auto before = snapshot(folder / "m");
+  const fs::path staging = staging_of(folder / "m");
+  for (const char* name : {"notes.txt", "files/notes.txt", "files/0/1", "filesystem"}) {
+    const fs::path path = staging / name;
+    fs::create_directories(path.parent_path());
+    fs::permissions(staging, fs::perms::owner_all);
+    write_file(path, "precious");
+    const std::string error = error_of(run_patch(folder / "m", {"config:set=layers=3"}));
+    EXPECT_NE(error.find(fmt::format("it holds {}", name)), std::string::npos) << error;
+    EXPECT_EQ(read_file(path), "precious");
+    fs::remove_all(staging);
+    EXPECT_EQ(snapshot(folder / "m"), before);
+  }
+  EXPECT_EQ(error_of(run_patch(folder / "m", {"config:set=layers=3"})), "no error");
+}
+
 TEST(PatchKilled, AJournalThatLeavesTheFolderIsRefused) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");

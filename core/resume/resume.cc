@@ -194,7 +194,7 @@ Status Resume::decide(const LedgerHead& head) {
   return {};
 }
 
-// What has the temporary name beside a published output is the folder that it replaced.
+// A published output has replaced the folder that has the temporary name now.
 Status Resume::clear_replaced(const Output& output) const {
   const fs::path left = partial_path(output);
   CKPT_ASSIGN(const bool is_left, is_there(left));

@@ -238,7 +238,7 @@ PLANTED = {  # file: what is added to it, what must be said
     "tools/line/commands.h": ('#include "checks/profile.h"', "is private to checks"),
     "plan/conversion/pipeline.h": ('#include "tools/say/console.h"', "plan knows no tool"),
     "plan/conversion/steps.h": ("inline void say() { fmt::print(stderr, text); }", "plan has no terminal"),
-    "plan/conversion/targets.cc": ("static bool was_asked = false;", "no state of the process"),
+    "plan/conversion/targets.cc": ("static bool was_asked = false;", "no global state"),
     "checks/subject.h": ('#include "core/engine/execute.h"', "only tools start the engine"),
     "plan/conversion/fixing.h": ("struct Examined {\n};", "is also defined in checks/subject.h"),
     "publish/lonely.h": ("", "no other file includes it"),

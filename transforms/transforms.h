@@ -32,6 +32,7 @@ std::vector<FamilyInfo> all_families();
 struct TypeInfo {
   std::string_view name;  // "q4_k_m"
   std::string_view base;  // "q4_k": the type of most tensors
+  uint32_t number;        // llama.cpp's, stored as general.file_type
 };
 std::vector<TypeInfo> all_types();
 

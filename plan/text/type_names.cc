@@ -43,6 +43,15 @@ std::string alias_of(std::string_view text) {
   return {};
 }
 
+// What other programs call by a number or another word: "15", "COPY", "auto". Empty: nothing.
+std::string own_spelling(std::string_view text) {
+  for (const TypeInfo& type : all_types()) {
+    if (text == fmt::format("{}", type.number)) return std::string(type.name);
+  }
+  const bool keeps = is_same_word(text, "copy") || is_same_word(text, "auto");
+  return keeps ? "without it: tensors then keep their types" : std::string();
+}
+
 }  // namespace
 
 std::vector<TargetType> target_types() {
@@ -68,6 +77,11 @@ Result<std::string> target_type_named(std::string_view before, std::string_view 
   std::string found = same_letters(text, names);
   if (found.empty()) found = alias_of(text);
   if (!found.empty()) return found;
+  if (const std::string own = own_spelling(text); !own.empty()) {
+    return fail_with_hint(
+        ErrorCode::kUsage, own.starts_with("without") ? own : fmt::format("{}{}", before, own),
+        "{}{}: a word of other programs; expected the name of a type", before, text);
+  }
   const std::string near = nearest(text, names);
   return fail_with_hint(ErrorCode::kUsage,
                         near.empty() ? "ckpt list types" : fmt::format("{}{}", before, near),

@@ -12,6 +12,7 @@
 #include "plan/text/conversion_fields.h"
 #include "plan/text/recipe.h"
 #include "plan/text/settled_names.h"
+#include "plan/text/typed_types.h"
 #include "tools/commands/carry_out.h"
 #include "tools/commands/write_plan.h"
 #include "tools/line/commands.h"
@@ -166,6 +167,18 @@ Status read_sizes(TypedConvert& typed, const Console& console) {
   return {};
 }
 
+// Each size limits files of one format.
+Status check_sizes(const TypedConvert& typed) {
+  const Conversion& conversion = typed.conversion;
+  const auto is_file = [](const AlsoOutput& also) { return is_gguf_path(also.out); };
+  const bool has_folder =
+      !is_gguf_path(conversion.out) || !std::ranges::all_of(conversion.also, is_file);
+  if (typed.shard_size.empty() || has_folder) return {};
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("--split-size {}", typed.shard_size),
+                        "--shard-size is for files of a folder; {} is one .gguf",
+                        conversion.out.string());
+}
+
 Status check_cache_target(const Conversion& conversion) {
   const std::filesystem::path& cache = conversion.target_cache;
   CKPT_TRY(refuse_stdout(cache));
@@ -200,6 +213,8 @@ Result<int> convert(TypedConvert& typed, const Console& console, const CommonOpt
   CKPT_TRY(read_sizes(typed, console));
   CKPT_TRY(read_also(typed));
   CKPT_TRY(take_places(typed));
+  CKPT_TRY(spread_types(typed.conversion));
+  CKPT_TRY(check_sizes(typed));
   CKPT_TRY(settle_names(typed.conversion));
   ConsoleObserver observer(console, &interrupted);
   CKPT_TRY(settle_moments(typed.conversion, observer));
@@ -231,9 +246,11 @@ Run declare_convert(CommandOptions& options) {
   options.add("OUT", &conversion.out, "NAME.gguf, or a folder");
   options.add("-o,--outfile", &typed->outfile, "the same as OUT");
   options.add("--recipe", &typed->recipe, "a JSON file that says what the flags do not");
-  options.add("--to,--outtype", &conversion.to,
-              "type to store weights in: q4_k_m, q8_0, bf16, ... "
-              "(ckpt list types); default: keep what is there");
+  options.add(
+      "--to,--outtype", &conversion.to,
+      "type to store weights in: q4_k_m, q8_0, bf16, ...; several between commas, with {type} in "
+      "OUT "
+      "(ckpt list types); default: keep what is there");
   options.add("--target-size", &conversion.target_size,
               "choose types of tensors so that OUT has at most this size, like 24GB");
   options.add("--target-bits", &conversion.target_bits,

@@ -209,9 +209,14 @@ Status check_finite(const Imatrix& imatrix) {
   return {};
 }
 
-void note_rules(const Job& job) {
+// A type that was asked for and reaches no tensor is mistyped; one to keep may be a habit.
+Status check_rules(const Job& job) {
   for (size_t i = 0; i < job.options.rules.size(); ++i) {
     const TypeRule& rule = job.options.rules[i];
+    if (job.rule_matches[i] == 0 && rule.type) {
+      return fail_with_hint(ErrorCode::kUsage, "names as ckpt show IN --tensors prints them",
+                            "{} matches no tensor", rule.text);
+    }
     if (job.rule_matches[i] == 0) {
       job.context.note(fmt::format("{} matches no tensor", rule.text));
     } else if (job.rule_effects[i] == 0) {
@@ -221,6 +226,7 @@ void note_rules(const Job& job) {
                       rule.text, job.rule_matches[i]));
     }
   }
+  return {};
 }
 
 void note_tensors(const Job& job, const std::vector<std::string>& names, std::string_view what) {
@@ -289,7 +295,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   }
   checkpoint.tensors = std::move(tensors);
   update_quantized_metadata(checkpoint.metadata, job.options.mixture->file_type, job.imatrix);
-  note_rules(job);
+  CKPT_TRY(check_rules(job));
   if (job.options.searches && job.searched == 0) {
     context.note(
         "search=best has no effect: no tensor is made q4_k, q5_k or q6_k (with "

@@ -119,15 +119,22 @@ TEST(Quantize, RulesWithoutEffectAreNoted) {
   std::vector<std::string> notes;
   const auto made = run(small_float_model(),
                         options({{"type", "q4_k_m"},
-                                 {"tensor-type", "*atn_q*=q8_0"},
                                  {"tensor-type", "*norm*=q8_0"},
+                                 {"keep", "*atn_q*"},
                                  {"keep", "*norm*"}}),
                         nullptr, &notes);
   ASSERT_TRUE(made.has_value());
   ASSERT_EQ(notes.size(), 3u);
-  EXPECT_EQ(notes[0], "tensor-type=*atn_q*=q8_0 matches no tensor");
-  EXPECT_NE(notes[1].find("none of the 2 tensors"), std::string::npos) << notes[1];
+  EXPECT_NE(notes[0].find("none of the 2 tensors"), std::string::npos) << notes[0];
+  EXPECT_EQ(notes[1], "keep=*atn_q* matches no tensor");
   EXPECT_NE(notes[2].find("keep=*norm* has no effect"), std::string::npos) << notes[2];
+}
+
+TEST(Quantize, RejectsTensorTypeThatMatchesNoTensor) {
+  const auto made = run(small_float_model(),
+                        options({{"type", "q4_k_m"}, {"tensor-type", "*atn_q*=q8_0"}}), nullptr);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().what, "tensor-type=*atn_q*=q8_0 matches no tensor");
 }
 
 TEST(Quantize, FallbacksAreNoted) {

@@ -1,0 +1,102 @@
+#include "plan/text/typed_types.h"
+
+#include <algorithm>
+
+#include "core/base/printable.h"
+#include "core/base/words.h"
+#include "core/io/folder.h"
+#include "plan/text/type_names.h"
+
+namespace ckpt {
+namespace {
+
+// As convert_hf_to_gguf takes it, too; capitals stand for capitals.
+constexpr std::string_view kPlaces[] = {"{type}", "{ftype}", "{TYPE}", "{FTYPE}"};
+
+bool has_place(std::string_view out) {
+  return std::ranges::any_of(kPlaces, [&](auto place) { return out.find(place) != out.npos; });
+}
+
+std::string with_type(std::string out, const std::string& type) {
+  for (const std::string_view place : kPlaces) {
+    const std::string word = place.find('T') == place.npos ? type : upper_case(type);
+    for (size_t at = 0; (at = out.find(place, at)) != out.npos; at += word.size()) {
+      out.replace(at, place.size(), word);
+    }
+  }
+  return out;
+}
+
+// "model-q4_k_m.gguf" for "model.gguf" or "model-bf16.gguf".
+std::string named_by_type(const Conversion& conversion, const std::string& type) {
+  const auto in = conversion.in.has_filename() ? conversion.in : conversion.in.parent_path();
+  std::string stem = in.extension() == ".gguf" ? in.stem().string() : in.filename().string();
+  for (const std::string_view end : {"bf16", "f16", "f32", "BF16", "F16", "F32"}) {
+    if (stem.size() > end.size() + 1 && stem.ends_with(end)) {
+      stem.resize(stem.size() - end.size() - 1);
+    }
+  }
+  return stem + "-" + type + ".gguf";
+}
+
+// `llama-quantize model.gguf Q4_K_M` names the output itself; here OUT would be a folder.
+Status refuse_type_as_out(const Conversion& conversion) {
+  const std::string out = conversion.out.string();
+  const auto type = target_type_named("", out);
+  if (!type || !conversion.to.empty()) return {};
+  CKPT_ASSIGN(const bool exists, is_there(conversion.out));
+  if (exists) return {};
+  return fail_with_hint(ErrorCode::kUsage,
+                        fmt::format("ckpt convert {} {} --to {}, or ./{} for a folder of that name",
+                                    shell_path(conversion.in.string()),
+                                    shell_path(named_by_type(conversion, *type)), *type, out),
+                        "OUT is '{}', the name of a type; expected NAME.gguf or a folder", out);
+}
+
+std::vector<std::string> words_between_commas(std::string_view text) {
+  std::vector<std::string> out;
+  for (size_t start = 0; start <= text.size();) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    out.emplace_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+Status spread_types(Conversion& conversion) {
+  CKPT_TRY(refuse_type_as_out(conversion));
+  const std::string out = conversion.out.string();
+  if (conversion.to.empty() && has_place(out)) {
+    return fail_with_hint(ErrorCode::kUsage, "--to TYPE",
+                          "OUT {}: stands for a type, and --to names none", out);
+  }
+  if (conversion.to.empty()) return {};
+  std::vector<std::string> types;
+  for (const std::string& word : words_between_commas(conversion.to)) {
+    CKPT_ASSIGN(std::string type, target_type_named("--to ", word));
+    if (std::ranges::find(types, type) != types.end()) {
+      return fail(ErrorCode::kUsage, "--to {}: {} stands there twice", conversion.to, type);
+    }
+    types.push_back(std::move(type));
+  }
+  if (types.size() > 1 && !has_place(out)) {
+    const std::string stem = out.ends_with(".gguf") ? out.substr(0, out.size() - 5) : out;
+    return fail_with_hint(
+        ErrorCode::kUsage,
+        fmt::format("ckpt convert {} {} --to {}", shell_path(conversion.in.string()),
+                    shell_word(stem + "-{type}.gguf"), conversion.to),
+        "--to {}: {} types for one OUT; expected {{type}} in its name", conversion.to,
+        types.size());
+  }
+  conversion.to = types[0];
+  conversion.out = with_type(out, types[0]);
+  for (size_t i = 1; i < types.size(); ++i) {
+    conversion.also.insert(conversion.also.begin() + static_cast<std::ptrdiff_t>(i - 1),
+                           {with_type(out, types[i]), types[i]});
+  }
+  return {};
+}
+
+}  // namespace ckpt

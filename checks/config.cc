@@ -10,6 +10,7 @@
 
 #include "checks/subject.h"
 #include "core/base/words.h"
+#include "core/model/adapter.h"
 
 namespace ckpt {
 namespace {
@@ -50,7 +51,14 @@ Status look_readable(const Look& look) {
   if (broken != look.on.broken.end()) {
     look.report(std::string(kConfig), broken->second);
   } else if (look.on.config.is_null()) {
-    look.report(std::string(kConfig), "there is no config.json");
+    const std::string adapter = adapter_words(look.on.checkpoint);
+    Found found{std::string(kConfig), "there is no config.json"};
+    if (!adapter.empty()) {
+      found.found += fmt::format(": this is a {}, not a model", adapter);
+      found.fix = Fix{};
+      found.fix->advice = fmt::format("check {}", kMergedAdapter);
+    }
+    look.out.push_back(std::move(found));
   } else if (look.on.model_type.empty()) {
     Found found{std::string(kConfig), "no model_type"};
     if (const std::string_view type = type_of_class(look.on); !type.empty()) {

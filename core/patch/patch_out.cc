@@ -107,7 +107,14 @@ Status Elsewhere::link_others(const std::set<size_t>& written, const OpenFolder&
   return {};
 }
 
+// An empty folder makes way; a mount point cannot, and Place says so.
+void remove_empty_folder(const fs::path& out) {
+  std::error_code error;
+  if (fs::symlink_status(out, error).type() == fs::file_type::directory) fs::remove(out, error);
+}
+
 Result<ExecuteReport> Elsewhere::run() {
+  remove_empty_folder(out_.path);
   CKPT_TRY(check_temporary_folder(out_));
   CKPT_ASSIGN(Place place, Place::make(out_, false));
   const std::set<size_t> files = engine_files();

@@ -13,3 +13,5 @@ for words in "o.gguf --to q8_0" "o --to nvfp4-w4a16" "o --also p.gguf=bf16" "o -
   "$ckpt" convert lora $words --quiet 2>&1 >/dev/null; echo "exit $?"
 done
 "$ckpt" convert lora copy 2>&1 >/dev/null | head -1
+"$ckpt" show lora | head -1
+"$ckpt" doctor lora --for vllm | grep -A4 C01

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "checks/checks.h"
 #include "core/chunks/repack.h"
@@ -32,10 +33,14 @@ bool is_refused(const Checkpoint& checkpoint) {
 }
 
 // What a person does with the output: a GGUF file is run, with its projector where the plan makes
-// one; a folder is looked at as a server would. "": said with another output.
-std::string next_command(const Output& output, const Plan& plan) {
-  if (output.layout.is_folder)
-    return fmt::format("ckpt doctor {}", shell_path(output.path.string()));
+// one; a folder is checked for the programs that it was made for. "": said with another output.
+std::string next_command(const Output& output, const Plan& plan,
+                         const std::vector<std::string>& profiles) {
+  if (output.layout.is_folder) {
+    std::string line = fmt::format("ckpt doctor {}", shell_path(output.path.string()));
+    for (const std::string& profile : profiles) line += " --for " + shell_word(profile);
+    return line;
+  }
   if (output.checkpoint.format != "gguf") return fmt::format("ckpt show {}", first_path(output));
   const auto is_model = [](const Output& each) {
     return each.checkpoint.format == "gguf" && !each.checkpoint.is_projector();
@@ -90,7 +95,8 @@ void show_moves(const Console& console, const Output& output) {
   }
 }
 
-void show_report(const Console& console, const Plan& plan, const ExecuteReport& report) {
+void show_report(const Console& console, const Plan& plan, const ExecuteReport& report,
+                 const std::vector<std::string>& profiles) {
   for (const FileReport& file : report.files) {
     console.answer(fmt::format("{}  {}", file.sha256, file.path));
     console.object("file",
@@ -102,9 +108,11 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
                   human_bytes(report.written_bytes), human_seconds(report.seconds),
                   human_bytes(static_cast<uint64_t>(
                       static_cast<double>(report.read_bytes + report.written_bytes) / seconds))));
+  std::set<std::string> said;  // one Next for outputs of a kind
   for (const Output& output : plan.outputs) {
-    const std::string next = next_command(output, plan);
-    if (!next.empty()) console.talk(fmt::format("Next: {}", next));
+    const std::string next = next_command(output, plan, profiles);
+    const bool is_new = !next.empty() && said.insert(next.substr(0, next.find(' '))).second;
+    if (is_new) console.talk(fmt::format("Next: {}", next));
     show_moves(console, output);
     const MovedBlocks moved = count_moved(output.checkpoint.tensors);
     console.object("summary", {{"out", output.path.string()},
@@ -159,9 +167,12 @@ int show_verdicts(const PlannedConversion& planned, const Console& console) {
                                {"not_checked", verdict.not_checked}});
     if (each.is_good()) continue;
     code = 1;
-    console.warn(
-        fmt::format("{}: {} {}", each.out.string(), verdict.profile,
-                    verdict.loads ? "loads it and computes something else" : "will not load it"));
+    console.error(Error{
+        ErrorCode::kUnsupported,
+        each.out.string(),
+        fmt::format("{} {}", verdict.profile,
+                    verdict.loads ? "loads it and computes something else" : "will not load it"),
+        {}});
   }
   return code;
 }
@@ -184,7 +195,7 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
   if (is_share && (report->was_made || report->is_ended_elsewhere || report->files.empty())) {
     return show_share(console, options, *report);
   }
-  show_report(console, plan, *report);
+  show_report(console, plan, *report, conversion.profiles);
   for (const Output& output : plan.outputs) {
     show_serving(console, output, planned, conversion.profiles);
   }

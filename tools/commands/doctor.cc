@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
+#include "core/base/nearest.h"
 #include "formats/formats.h"
 #include "plan/conversion/imatrix_fit.h"
 #include "plan/conversion/steps.h"
@@ -100,7 +101,23 @@ Status settle_statistics(TypedDoctor& typed, const Console& console) {
   return {};
 }
 
+// "--for all" is every program; without --for a GGUF is asked of llama.cpp alone.
+Status settle_profiles(TypedDoctor& typed) {
+  const bool asks_all = std::ranges::any_of(
+      typed.profiles, [](const std::string& name) { return is_same_word(name, "all"); });
+  if (asks_all) {
+    typed.profiles.clear();
+    return {};
+  }
+  CKPT_ASSIGN(typed.profiles, profiles_named(typed.profiles));
+  if (!typed.profiles.empty()) return {};
+  const auto format = recognize(typed.path);
+  if (format && (*format)->name == "gguf") typed.profiles = {"llama.cpp"};
+  return {};
+}
+
 Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOptions& common) {
+  CKPT_TRY(settle_profiles(typed));
   CKPT_TRY(check_flags(typed));
   CKPT_TRY(settle_statistics(typed, console));
   std::optional<ImatrixSums> sums;
@@ -108,14 +125,20 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
     CKPT_ASSIGN(sums, read_imatrix_sums(typed.imatrix));
   }
   if (!typed.moments.empty()) CKPT_TRY(recognize(typed.moments));
-  std::filesystem::path path = typed.path;
+  FixDone done{typed.path, std::nullopt};
   if (typed.fix) {
     const Fixing fixing{typed.profiles, typed.base, typed.rewrite_weights};
     // "fixed/" is the folder "fixed".
     const auto out = typed.out.has_filename() ? typed.out : typed.out.parent_path();
-    CKPT_ASSIGN(path, apply_fixes({typed.path, out, fixing, typed.dry_run}, console, common));
+    CKPT_ASSIGN(done, apply_fixes({typed.path, out, fixing, typed.dry_run}, console, common));
   }
-  CKPT_ASSIGN(const Report report, report_of(typed, path, console));
+  const std::filesystem::path& path = done.path;
+  Report report{path, typed.profiles, typed.base, {}, true, {}, {}, {}, false, {}};
+  if (done.would_be) {
+    report.diagnosis = std::move(*done.would_be);
+  } else {
+    CKPT_ASSIGN(report, report_of(typed, path, console));
+  }
   show_diagnosis(console, report);
   bool fits = true;
   if (sums) {
@@ -136,8 +159,10 @@ Run declare_doctor(CommandOptions& options) {
   auto typed = std::make_shared<TypedDoctor>();
   options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf").is_required =
       true;
-  options.add("--for", &typed->profiles,
-              "PROFILE of a program (ckpt list profiles; may repeat); default: all");
+  options.add(
+      "--for", &typed->profiles,
+      "PROFILE of a program, or all (ckpt list profiles; may repeat); default: all, and of a "
+      "GGUF llama.cpp");
   options.add("--base", &typed->base, "the unquantized model, for fixes that need it");
   options.add("--fix", &typed->fix, "apply the fixes in place, then look again");
   options.add("--out", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays");
@@ -150,8 +175,7 @@ Run declare_doctor(CommandOptions& options) {
   options.add("--moments", &typed->moments,
               "also say whether these second moments (docs/SEARCH.md) are of the model's layers");
   declare_follow_links(options);
-  return [typed](const Console& console, const CommonOptions& common) -> Result<int> {
-    CKPT_ASSIGN(typed->profiles, profiles_named(typed->profiles));
+  return [typed](const Console& console, const CommonOptions& common) {
     return doctor(*typed, console, common);
   };
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/glob.h"
+#include "core/model/adapter.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
 #include "formats/formats.h"
@@ -54,10 +55,13 @@ Totals count(const Checkpoint& checkpoint) {
 void show_summary(const Console& console, const Checkpoint& checkpoint, const TypedShow& typed) {
   const Totals totals = count(checkpoint);
   const std::string model = architecture_of(checkpoint);
+  const std::string adapter = adapter_words(checkpoint);
   Json types = Json::object();
   console.answer_headed(
       typed.path, fmt::format("  {}{}{}{}", checkpoint.format, model.empty() ? "" : ", ", model,
-                              checkpoint.is_projector() ? ", a projector" : ""));
+                              checkpoint.is_projector() ? ", a projector"
+                              : adapter.empty()         ? ""
+                                                        : ", a " + adapter));
   console.answer(fmt::format(
       "  {} tensors, {} values, {} ({:.2f} bits a value)", checkpoint.tensors.size(),
       human_count(totals.values), human_bytes(totals.bytes),

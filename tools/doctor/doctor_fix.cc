@@ -56,26 +56,26 @@ Status apply_steps(const FixRequest& fix, const std::vector<std::string>& steps,
 
 }  // namespace
 
-Result<std::filesystem::path> apply_fixes(const FixRequest& fix, const Console& console,
-                                          const CommonOptions& common) {
+Result<FixDone> apply_fixes(const FixRequest& fix, const Console& console,
+                            const CommonOptions& common) {
   const bool is_in_place = fix.out.empty() && !fix.dry_run;
   if (is_in_place) CKPT_TRY(finish_earlier_patch(fix.path));
   CKPT_ASSIGN(const Format* format, recognize(fix.path));
   CKPT_ASSIGN(Checkpoint checkpoint, format->read(fix.path, all_codecs()));
   std::vector<std::string> notes;
-  CKPT_ASSIGN(const Fixed fixed,
-              fix_checkpoint(std::move(checkpoint), fix.fixing, step_context(&notes)));
+  CKPT_ASSIGN(Fixed fixed, fix_checkpoint(std::move(checkpoint), fix.fixing, step_context(&notes)));
   for (const std::string& note : notes) console.warn(note);
   if (fixed.steps.empty()) {
     console.answer(
         fmt::format("{}: nothing that a step can fix; no file was touched", fix.path.string()));
-    return fix.path;
+    return FixDone{fix.path, std::nullopt};
   }
   CKPT_TRY(apply_steps(fix, fixed.steps, console, common));
   console.answer(fmt::format("{} by: {}{}", fix.dry_run ? "would be fixed" : "fixed",
                              fmt::join(fixed.steps, ", "),
                              fix.dry_run ? "; nothing was written (--dry-run)" : ""));
-  return fix.out.empty() || fix.dry_run ? fix.path : fix.out;
+  if (fix.dry_run) return FixDone{fix.path, std::move(fixed.left)};
+  return FixDone{fix.out.empty() ? fix.path : fix.out, std::nullopt};
 }
 
 }  // namespace ckpt

@@ -15,9 +15,12 @@ struct FixRequest {
   bool dry_run = false;  // say which files would change, write nothing
 };
 
-// The path to check afterwards: PATH, or OUT where that was written.
+struct FixDone {
+  std::filesystem::path path;         // to check afterwards: PATH, or OUT where that was written
+  std::optional<Diagnosis> would_be;  // of a dry run that would change something
+};
 // Fails: as the format, the steps and the patch engine; then nothing was changed.
-Result<std::filesystem::path> apply_fixes(const FixRequest& fix, const Console& console,
-                                          const CommonOptions& common);
+Result<FixDone> apply_fixes(const FixRequest& fix, const Console& console,
+                            const CommonOptions& common);
 
 }  // namespace ckpt

@@ -63,7 +63,8 @@ std::string verdict_line(const Report& report) {
       parts.push_back(fmt::format("{} {}", kSaid[i], fmt::join(groups[i], ", ")));
     }
   }
-  return fmt::format("{}: {}", report.path.string(), fmt::join(parts, "; "));
+  return fmt::format("{}{}: {}", report.path.string(), report.is_would_be ? ", once fixed" : "",
+                     fmt::join(parts, "; "));
 }
 
 void show_verdicts(const Console& console, const Report& report) {

@@ -17,6 +17,7 @@ struct Report {
   std::vector<std::string> profiles;  // as typed
   std::string base;
   Diagnosis diagnosis;
+  bool is_would_be = false;  // the diagnosis is that after fixes which were not applied
 
   // What fixing would do; all empty where the checkpoint cannot be read.
   std::vector<std::string> steps;  // that would change something, in their order

@@ -1,0 +1,31 @@
+#include "core/model/adapter.h"
+
+#include <algorithm>
+
+#include "core/model/json_documents.h"
+
+namespace ckpt {
+namespace {
+
+bool has_adapter_weights(const Checkpoint& checkpoint) {
+  return std::any_of(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(),
+      [](const Tensor& tensor) { return tensor.name.find("lora_") != tensor.name.npos; });
+}
+
+}  // namespace
+
+std::string adapter_words(const Checkpoint& checkpoint) {
+  const std::string* type = checkpoint.metadata.find_text("general.type");
+  if (type != nullptr && *type == "adapter") return "LoRA adapter";
+  const bool has_config = checkpoint.find_document("config.json") != nullptr;
+  const Document* config = checkpoint.find_document("adapter_config.json");
+  if (config == nullptr || (has_config && !has_adapter_weights(checkpoint))) return {};
+  const auto json = config->values();
+  const std::string* kind = json ? text_of(**json, "peft_type") : nullptr;
+  const std::string* base = json ? text_of(**json, "base_model_name_or_path") : nullptr;
+  return fmt::format("{} adapter{}", kind == nullptr || *kind == "LORA" ? "LoRA" : *kind,
+                     base != nullptr ? fmt::format(" of '{}'", *base) : "");
+}
+
+}  // namespace ckpt

@@ -9,6 +9,10 @@
 //   A              a list of flags or numbers; S four sections of rope; L a list of the tokenizer
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/base/nearest.h"
+#include "core/base/words.h"
 #include "models/models.h"
 
 namespace ckpt {
@@ -55,7 +59,94 @@ constexpr std::string_view kKeysOfArchitecture =
     " rope.scaling.original_context_length:u rope.scaling.type:t rope.scaling.yarn_beta_fast:f"
     " rope.scaling.yarn_beta_slow:f rope.scaling.yarn_log_multiplier:f shortconv.l_cache:u"
     " ssm.conv_kernel:u ssm.group_count:u ssm.inner_size:u ssm.state_size:u ssm.time_step_rank:u"
-    " use_parallel_residual:b vocab_size:u ";
+    " use_parallel_residual:b vocab_size:u"
+    // of architectures that checks/ has no table of
+    " activation.situ_beta:f activation.situ_linear_beta:f adapters.count:u adapters.lora_rank:u"
+    " adapters.router_gain:f adapters.token_ids_activate:A adapters.token_ids_substitute:A"
+    " attention.compress_ratios:U attention.compress_rope_freq_base:f attention.decay_lora_rank:u"
+    " attention.gate_lora_rank:u attention.group_norm_epsilon:f attention.group_norm_groups:u"
+    " attention.iclr_lora_rank:u attention.indexer.block_size:u attention.indexer.local_blocks:u"
+    " attention.key_length_mla_swa:u attention.kv_lora_rank_swa:u attention.max_alibi_bias:f"
+    " attention.output_group_count:u attention.output_lora_rank:u attention.output_scale:f"
+    " attention.relative_buckets_count:u attention.rope_pattern:A"
+    " attention.value_length_mla_swa:u attention.value_residual_mix_lora_rank:u"
+    " attention.value_scale:f attn_res.block_size:u block_size:u classifier.output_labels:A"
+    " conv_group_size:u conv_kernel_size:u convnext.block_count:u convnext.embedding_length:u"
+    " decoder_block_count:u decoder_start_token_id:u deepstack_mapping:A dense_2_feat_in:u"
+    " dense_2_feat_out:u dense_3_feat_in:u dense_3_feat_out:u expert_chunk_feed_forward_length:u"
+    " expert_group_scale:f expert_latent_length:u experts_per_group:u features_length:u"
+    " hash_layer_count:u hidden_activation:t hrm.h_cycles:u hrm.l_cycles:u hrm.layers_per_stack:u"
+    " hrm.prefix_lm:b hyper_connection.count:u hyper_connection.epsilon:f"
+    " hyper_connection.low_rank:u hyper_connection.magnitude:f"
+    " hyper_connection.sinkhorn_iterations:u kda.gate_lower_bound:f kda.head_dim:u"
+    " kda.safe_gate:b moe_every_n_layers:u norm_before_fc:b norm_before_residual:b num_loops:u"
+    " ple.conv_kernel:u ple.eos_token_id:u ple.head_offsets:A ple.head_vocab_sizes:A"
+    " ple.heads_per_ngram:u ple.image_token_id:u ple.layer_multipliers:A ple.layers:A"
+    " ple.ngram_size:u posnet.block_count:u posnet.embedding_length:u rescale_every_n_layers:u"
+    " rope.scale_linear:f rope.scaling.yarn_attn_factor:f rope.scaling.yarn_ext_factor:f"
+    " router_logit_softcapping:f selector_rank:u selector_top_k:u skip_loop_final_norm:b"
+    " ssm.dt_b_c_rms:b swiglu_clamp_exp:f swiglu_clamp_shexp:f swin_norm:b target_hidden_size:u"
+    " target_layers:A time_decay_extra_dim:u time_mix_extra_dim:u token_shift_count:u"
+    " wkv.head_size:u ";
+
+// Written by converters, and read as any type or not at all. Source: gguf-py/gguf/constants.py and
+// gguf_writer.py; C is a list of texts, i a signed number.
+constexpr std::string_view kKeysOfWriters =
+    " general.type:t general.quantization_version:u general.author:t general.version:t"
+    " general.organization:t general.finetune:t general.basename:t general.description:t"
+    " general.quantized_by:t general.size_label:t general.license:t general.license.name:t"
+    " general.license.link:t general.url:t general.doi:t general.uuid:t general.repo_url:t"
+    " general.source.url:t general.source.doi:t general.source.uuid:t general.source.repo_url:t"
+    " general.source.huggingface.repository:t general.base_model.count:u general.dataset.count:u"
+    " general.tags:C general.languages:C general.sampling.sequence:t general.sampling.top_k:i"
+    " general.sampling.top_p:f general.sampling.min_p:f general.sampling.xtc_probability:f"
+    " general.sampling.xtc_threshold:f general.sampling.temp:f general.sampling.penalty_last_n:i"
+    " general.sampling.penalty_repeat:f general.sampling.mirostat:i"
+    " general.sampling.mirostat_tau:f general.sampling.mirostat_eta:f"
+    " tokenizer.ggml.cls_token_id:u tokenizer.ggml.precompiled_charsmap:A"
+    " tokenizer.huggingface.json:t tokenizer.rwkv.world:t tokenizer.chat_template:t"
+    " tokenizer.chat_templates:C adapter.type:t adapter.lora.alpha:f adapter.lora.task_name:t"
+    " adapter.lora.prompt_prefix:t adapter.alora.invocation_tokens:A xielu.alpha_n:f"
+    " xielu.alpha_p:f xielu.beta:f xielu.eps:f ";
+
+// The kind of `key` in `list`; 0: it is not there.
+char kind_in(std::string_view list, std::string_view key) {
+  if (key.empty() || key.find_first_of(" :") != key.npos) return 0;
+  const std::string word = fmt::format(" {}:", key);
+  const size_t at = list.find(word);
+  return at == list.npos ? '\0' : list[at + word.size()];
+}
+
+MetaType type_of_kind(char kind) {
+  switch (kind) {
+    case 'f':
+      return MetaType::kF32;
+    case 'b':
+      return MetaType::kBool;
+    case 't':
+      return MetaType::kText;
+    case 'S':
+    case 'i':
+      return MetaType::kI32;
+    case 'L':
+    case 'A':
+    case 'C':
+      return MetaType::kArray;
+    default:
+      return MetaType::kU32;
+  }
+}
+
+// "general.base_model.0.name", "general.dataset.12.url", "tokenizer.chat_template.tool_use".
+bool is_numbered_text(std::string_view key) {
+  for (const std::string_view list : {"general.base_model.", "general.dataset."}) {
+    if (!key.starts_with(list)) continue;
+    const size_t end = key.find_first_not_of("0123456789", list.size());
+    return end != key.npos && end != list.size() && key[end] == '.' && end + 1 < key.size();
+  }
+  constexpr std::string_view kTemplate = "tokenizer.chat_template.";
+  return key.starts_with(kTemplate) && key.size() > kTemplate.size();
+}
 
 }  // namespace
 
@@ -64,28 +155,99 @@ std::string_view gguf_keys_of_file() { return kKeysOfFile; }
 std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_view key) {
   const bool is_own = !architecture.empty() && key.size() > architecture.size() &&
                       key.starts_with(architecture) && key[architecture.size()] == '.';
-  const std::string_view list = is_own ? kKeysOfArchitecture : kKeysOfFile;
-  if (is_own) key.remove_prefix(architecture.size() + 1);
-  if (key.empty() || key.find_first_of(" :") != key.npos) return std::nullopt;
-  const std::string word = fmt::format(" {}:", key);
-  const size_t at = list.find(word);
-  if (at == list.npos) return std::nullopt;
-  const char kind = list[at + word.size()];
-  switch (kind) {
-    case 'f':
-      return GgufKey{kind, MetaType::kF32};
-    case 'b':
-      return GgufKey{kind, MetaType::kBool};
-    case 't':
-      return GgufKey{kind, MetaType::kText};
-    case 'S':
-      return GgufKey{kind, MetaType::kI32};
-    case 'L':
-    case 'A':
-      return GgufKey{kind, MetaType::kArray};
-    default:
-      return GgufKey{kind, MetaType::kU32};
+  if (is_own) {
+    const char kind = kind_in(kKeysOfArchitecture, key.substr(architecture.size() + 1));
+    return kind == 0 ? std::nullopt : std::optional(GgufKey{kind, type_of_kind(kind)});
   }
+  const char read = kind_in(kKeysOfFile, key);
+  const char written = read != 0               ? read
+                       : is_numbered_text(key) ? 't'
+                                               : kind_in(kKeysOfWriters, key);
+  if (written == 0) return std::nullopt;
+  return GgufKey{written, type_of_kind(written), read != 0};
+}
+
+namespace {
+
+std::vector<std::string> all_keys(std::string_view architecture) {
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view list, const std::string& before) {
+    list.remove_prefix(1);
+    while (!list.empty()) {
+      const std::string_view word = take_word(list);
+      out.push_back(before + std::string(word.substr(0, word.find(':'))));
+    }
+  };
+  add(kKeysOfFile, "");
+  add(kKeysOfWriters, "");
+  if (!architecture.empty()) add(kKeysOfArchitecture, std::string(architecture) + ".");
+  return out;
+}
+
+// Whether the words of `typed` begin those of `key`, in order: "pad_id" of "padding_token_id".
+bool shortens(std::string_view typed, std::string_view key) {
+  const auto next = [](std::string_view& words) {
+    const size_t end = std::min(words.find('_'), words.size());
+    const std::string_view word = words.substr(0, end);
+    words.remove_prefix(std::min(words.size(), end + 1));
+    return word;
+  };
+  while (!typed.empty()) {
+    const std::string_view wanted = next(typed);
+    bool found = false;
+    while (!found && !key.empty()) found = next(key).starts_with(wanted);
+    if (!found) return false;
+  }
+  return true;
+}
+
+// The key with the same words in front whose last ones are like those of `key`.
+std::string alike(const std::vector<std::string>& keys, std::string_view key) {
+  const size_t dot = key.rfind('.');
+  if (dot == key.npos) return {};
+  const std::string_view before = key.substr(0, dot + 1), last = key.substr(dot + 1);
+  std::vector<std::string> lasts;
+  for (const std::string& each : keys) {
+    if (!each.starts_with(before) || each.find('.', dot + 1) != each.npos) continue;
+    lasts.push_back(each.substr(dot + 1));
+    if (last.size() > 3 && shortens(last, lasts.back())) return each;
+  }
+  const std::string near = nearest(last, lasts);
+  return near.empty() ? near : std::string(before) + near;
+}
+
+}  // namespace
+
+std::optional<MeantKey> meant_gguf_key(std::string_view architecture, std::string_view key) {
+  const size_t dot = key.find('.');
+  const std::string_view tail = dot == key.npos ? key : key.substr(dot + 1);
+  if (!architecture.empty() && !key.starts_with(std::string(architecture) + ".")) {
+    for (const std::string_view own : {key, tail}) {
+      if (kind_in(kKeysOfArchitecture, own) == 0) continue;
+      return MeantKey{fmt::format("{}.{}", architecture, own), own == key};
+    }
+  }
+  const std::vector<std::string> keys = all_keys(architecture);
+  const bool has_name = dot != key.npos;
+  const std::string_view last = key.substr(key.rfind('.') + 1);
+  for (const std::string& each : keys) {
+    const bool is_its_end = each.ends_with(fmt::format(".{}", key));
+    const bool has_its_ends = has_name && each.starts_with(key.substr(0, dot + 1)) &&
+                              each.ends_with(fmt::format(".{}", last));
+    if (is_its_end || has_its_ends) return MeantKey{each, false};
+  }
+  if (has_name) {  // "genral.name", "tokeniser.chat_template"
+    std::vector<std::string> names{"general", "tokenizer", "tokenizer.ggml"};
+    if (!architecture.empty()) names.emplace_back(architecture);
+    const std::string near = nearest(key.substr(0, dot), names);
+    const std::string whole = fmt::format("{}.{}", near, tail);
+    if (!near.empty() && find_gguf_key(architecture, whole)) return MeantKey{whole, false};
+  }
+  std::string near =
+      alike(keys, has_name ? std::string(key) : "tokenizer.ggml." + std::string(key));
+  if (near.empty() && !has_name) near = alike(keys, "general." + std::string(key));
+  if (near.empty() && !has_name) near = alike(keys, fmt::format("{}.{}", architecture, key));
+  return near.empty() ? std::nullopt : std::optional(MeantKey{std::move(near), false});
 }
 
 }  // namespace ckpt

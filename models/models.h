@@ -84,13 +84,22 @@ inline constexpr std::string_view kExpertCounts =
 
 // ---- keys of GGUF ----------------------------------------------------------------------------
 
-// How llama.cpp reads a key: the letter of its kind (gguf_keys.cc), and the type of a single value.
+// A key that llama.cpp reads, or only converters write: the letter of its kind (gguf_keys.cc), and
+// the type of a single value.
 struct GgufKey {
   char kind;
   MetaType type;
+  bool is_read = true;  // another type is an error in llama.cpp
 };
-// nullopt: llama.cpp does not read it. `architecture` as in general.architecture.
+// nullopt: no program has it. `architecture` as in general.architecture.
 std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_view key);
+// What was probably meant by a key that find_gguf_key does not know. Certain: `key` lacks only the
+// architecture's name in front.
+struct MeantKey {
+  std::string key;
+  bool is_certain;
+};
+std::optional<MeantKey> meant_gguf_key(std::string_view architecture, std::string_view key);
 // "name:kind" of those without an architecture's name in front, between spaces.
 std::string_view gguf_keys_of_file();
 

@@ -85,7 +85,7 @@ std::string hint_after_interruption(std::string_view verb) {
   if (verb == "convert" || verb == "execute") {
     return "rerun the same command to resume";
   }
-  return verb == "patch" ? "rerun the same command" : "";
+  return verb == "patch" || verb == "set" ? "rerun the same command" : "";
 }
 
 Status check_progress(const CommonOptions& options) {

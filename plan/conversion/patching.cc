@@ -74,16 +74,19 @@ Status check_values(const Patching& patching, const Checkpoint& before, const Ch
                         patching.path.string(), payload->transform->name, changed->name);
 }
 
-Result<Patch> plan_documents(const Patching& patching, const Context& context) {
+Result<PlannedPatch> plan_documents(const Patching& patching, const Context& context) {
   Checkpoint before;
   before.format = "safetensors";
   before.name = patching.path.filename().string();
   CKPT_ASSIGN(before.documents, read_documents(patching.path));
   CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
   CKPT_CHECK(after.tensors.empty());
-  Output now{patching.path, {}, lay_out_documents(before)};
-  Output then{patching.path, {}, lay_out_documents(after)};
-  return plan_patch(patching.path, now, std::move(then), {});
+  Output now{patching.path, std::move(before), {}};
+  now.layout = lay_out_documents(now.checkpoint);
+  Output then{patching.path, std::move(after), {}};
+  then.layout = lay_out_documents(then.checkpoint);
+  CKPT_ASSIGN(Patch patch, plan_patch(patching.path, now, std::move(then), {}));
+  return PlannedPatch{std::move(patch), std::move(now.checkpoint), {}};
 }
 
 // A tokenizer and configurations whose weights lie elsewhere, or are of a kind that is not read.
@@ -93,7 +96,8 @@ bool is_folder_of_documents(const fs::path& path, const Result<const Format*>& f
   return documents && !documents->empty();
 }
 
-Result<Patch> plan_all(const Patching& patching, const Format& format, const Context& context) {
+Result<PlannedPatch> plan_all(const Patching& patching, const Format& format,
+                              const Context& context) {
   if (holds_torch_weights(patching.path)) {
     return fail_with_hint(ErrorCode::kUnsupported,
                           fmt::format("ckpt convert {} OUT, which makes safetensors of them",
@@ -110,9 +114,10 @@ Result<Patch> plan_all(const Patching& patching, const Format& format, const Con
   }
   CKPT_TRY(check_values(patching, before, after));
   const ShiftAbility shift = probe_shift(base_of(patching.path));
-  CKPT_ASSIGN(const Output now, lay_out_at(patching, std::move(before), shift));
+  CKPT_ASSIGN(Output now, lay_out_at(patching, std::move(before), shift));
   CKPT_ASSIGN(Output then, lay_out_at(patching, std::move(after), shift));
-  return plan_patch(patching.path, now, std::move(then), shift);
+  CKPT_ASSIGN(Patch patch, plan_patch(patching.path, now, std::move(then), shift));
+  return PlannedPatch{std::move(patch), std::move(now.checkpoint), {}};
 }
 
 // What a journal may name (core/patch/journal.h), so that each patch can be finished.
@@ -148,6 +153,20 @@ Status leave_or_remove(const fs::path& folder, std::string_view name, Patch& pat
   return {};
 }
 
+// Of a lone file in a published folder: a journal names its own files alone, so the records stay.
+Status note_records_beside(const fs::path& file, std::vector<std::string>& notes) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  CKPT_ASSIGN(const bool has_sums, is_there(folder / kSumsName));
+  if (!has_sums) return {};
+  constexpr uint64_t kMaxSumsBytes = uint64_t{64} << 20;
+  const auto sums = read_small(folder / kSumsName, kMaxSumsBytes);
+  if (!sums || sums->find(file.filename().string() + "\n") == sums->npos) return {};
+  notes.push_back(fmt::format(
+      "{} lists this file as it was before this patch, and stays. ckpt publish {} writes it again",
+      kSumsName, shell_path(folder.string())));
+  return {};
+}
+
 }  // namespace
 
 Result<PatchState> finish_earlier_patch(const fs::path& path, const StepHook& hook) {
@@ -167,17 +186,21 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
     return fail(ErrorCode::kUsage, "{}: step {} edits documents; this is one file, without any",
                 patching.path.string(), patching.steps[0].transform->name);
   }
-  auto patch = documents_only && (!patching.elsewhere || !found)
-                   ? plan_documents(patching, context)
-                   : plan_all(patching, **found, context);
-  if (!patch) return Failure(std::move(patch.error()));
-  if (in_folder && !patching.elsewhere && !patch->changes_nothing()) {
+  auto planned = documents_only && (!patching.elsewhere || !found)
+                     ? plan_documents(patching, context)
+                     : plan_all(patching, **found, context);
+  if (!planned) return planned;
+  if (in_folder && !patching.elsewhere && !planned->patch.changes_nothing()) {
     for (const std::string_view name : kStale) {
-      CKPT_TRY(leave_or_remove(patching.path, name, *patch, notes));
+      CKPT_TRY(leave_or_remove(patching.path, name, planned->patch, notes));
     }
   }
-  if (!patching.elsewhere) CKPT_TRY(check_names(*patch));
-  return PlannedPatch{std::move(*patch), std::move(notes)};
+  if (!in_folder && !patching.elsewhere && !planned->patch.changes_nothing()) {
+    CKPT_TRY(note_records_beside(patching.path, notes));
+  }
+  if (!patching.elsewhere) CKPT_TRY(check_names(planned->patch));
+  planned->notes = std::move(notes);
+  return planned;
 }
 
 }  // namespace ckpt

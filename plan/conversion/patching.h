@@ -27,6 +27,7 @@ struct Patching {
 
 struct PlannedPatch {
   Patch patch;
+  Checkpoint before;               // patch.after.checkpoint as it was
   std::vector<std::string> notes;  // things a person should know
 };
 

@@ -96,8 +96,9 @@ std::vector<InputPath> input_paths(const Conversion& conversion, const std::vect
   }
   for (const Step& step : steps) {
     for (const auto& [key, value] : step.options.pairs()) {
-      if (!is_path_option(*step.transform, key, value)) continue;
-      paths.push_back({fmt::format("--step {}:{}", step.transform->name, key), value});
+      const std::string_view path = path_in(*find_rule(step.transform->options, key), value);
+      if (!path.empty())
+        paths.push_back({fmt::format("--step {}:{}", step.transform->name, key), path});
     }
   }
   std::erase_if(paths, [](const InputPath& input) { return input.path.empty(); });

@@ -95,9 +95,12 @@ Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts) {
   return steps;
 }
 
-bool is_path_option(const Transform& step, std::string_view key, std::string_view value) {
-  const OptionRule* rule = find_rule(step.options, key);
-  return rule != nullptr && rule->is_path(value);
+std::string_view path_in(const OptionRule& rule, std::string_view value) {
+  if (rule.is_path(value)) return value;
+  const bool takes_file = rule.kind == ValueKind::kPair && rule.value_name.ends_with("@FILE");
+  const size_t equals = takes_file ? value.find('=') : value.npos;
+  const bool is_text_of_file = equals != value.npos && value.substr(equals + 1).starts_with('@');
+  return is_text_of_file ? value.substr(equals + 2) : std::string_view();
 }
 
 Touches touches(const std::vector<Step>& steps) {

@@ -21,8 +21,16 @@ struct Step {
 Result<Step> parse_step(std::string_view text);
 Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts);
 
-// Whether option `key` of a step names a file or a folder.
-bool is_path_option(const Transform& step, std::string_view key, std::string_view value);
+// The file or folder that a value of `rule` names: all of it, or FILE of KEY=@FILE where the rule
+// takes one. A view into `value`; empty: none.
+std::string_view path_in(const OptionRule& rule, std::string_view value);
+// The value with `resolve` of that path in its place.
+template <class Resolve>
+std::string with_path(const OptionRule& rule, std::string_view value, const Resolve& resolve) {
+  const std::string_view path = path_in(rule, value);
+  if (path.empty()) return std::string(value);
+  return std::string(value.substr(0, value.size() - path.size())) + resolve(std::string(path));
+}
 
 // Adds an option. Fails: kUsage: the step has none of that name, or the value is of another kind.
 Status add_option(Step& step, std::string_view key, std::string value);

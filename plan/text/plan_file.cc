@@ -175,8 +175,9 @@ class Reader {
     if (options == nullptr) return step;
     CKPT_ASSIGN(const Pairs pairs, pairs_of("options", *options));
     for (const auto& [key, value] : pairs) {
-      const bool is_path = is_path_option(*transform, key, value);
-      CKPT_TRY(add_option(step, key, is_path ? resolve(value) : value));
+      const OptionRule* rule = find_rule(transform->options, key);
+      const auto resolved = [&](const std::string& path) { return resolve(path); };
+      CKPT_TRY(add_option(step, key, rule == nullptr ? value : with_path(*rule, value, resolved)));
     }
     return step;
   }
@@ -324,7 +325,7 @@ Result<Conversion> settled(Conversion conversion) {
   for (const Step& step : steps) {
     Step& out = conversion.recipe_steps.emplace_back(Step{step.transform, {}});
     for (const auto& [key, value] : step.options.pairs()) {
-      out.options.add(key, is_path_option(*step.transform, key, value) ? absolute(value) : value);
+      out.options.add(key, with_path(*find_rule(step.transform->options, key), value, absolute));
     }
   }
   return conversion;

@@ -27,6 +27,9 @@ class RecipeReader {
     const fs::path path(text);
     return path.is_absolute() ? path : folder_ / path;
   }
+  auto resolved() const {
+    return [this](const std::string& text) { return resolve(text).string(); };
+  }
   Result<Step> read_step(const JsonText& json) const;
   Status read_option(Step& step, const std::string& key, const JsonText& value) const;
   Result<std::string> option_text(const OptionRule& rule, const JsonText& value) const;
@@ -48,7 +51,7 @@ Result<std::string> text_of(const JsonText& json, std::string_view key) {
 
 Result<std::string> RecipeReader::option_text(const OptionRule& rule, const JsonText& value) const {
   if (const auto text = value.as_text()) {
-    return rule.is_path(*text) ? resolve(*text).string() : *text;
+    return *text;
   }
   if (const auto boolean = value.as_boolean()) return std::string(*boolean ? "yes" : "no");
   if (value.kind() == JsonText::Kind::kToken && !value.is_null()) return value.token();
@@ -66,8 +69,8 @@ Status RecipeReader::read_option(Step& step, const std::string& key, const JsonT
       return fail(ErrorCode::kUsage, "step '{}': \"{}\" takes one value", transform.name, key);
     }
     for (const JsonText& item : value.items()) {
-      CKPT_ASSIGN(std::string text, option_text(*rule, item));
-      CKPT_TRY(add_option(step, key, std::move(text)));
+      CKPT_ASSIGN(const std::string text, option_text(*rule, item));
+      CKPT_TRY(add_option(step, key, with_path(*rule, text, resolved())));
     }
     return {};
   }
@@ -78,12 +81,13 @@ Status RecipeReader::read_option(Step& step, const std::string& key, const JsonT
       if (!as_json) {
         CKPT_ASSIGN(text, option_text(*rule, member));
       }
-      CKPT_TRY(add_option(step, key, fmt::format("{}={}", name, text)));
+      text = fmt::format("{}={}", name, text);
+      CKPT_TRY(add_option(step, key, with_path(*rule, text, resolved())));
     }
     return {};
   }
-  CKPT_ASSIGN(std::string text, option_text(*rule, value));
-  return add_option(step, key, std::move(text));
+  CKPT_ASSIGN(const std::string text, option_text(*rule, value));
+  return add_option(step, key, with_path(*rule, text, resolved()));
 }
 
 Result<Step> RecipeReader::read_step(const JsonText& json) const {
@@ -91,8 +95,8 @@ Result<Step> RecipeReader::read_step(const JsonText& json) const {
     CKPT_ASSIGN(const Step typed, parse_step(*text));
     Step step{typed.transform, {}};
     for (const auto& [key, value] : typed.options.pairs()) {
-      const bool is_path = is_path_option(*typed.transform, key, value);
-      step.options.add(key, is_path ? resolve(value).string() : value);
+      step.options.add(key,
+                       with_path(*find_rule(typed.transform->options, key), value, resolved()));
     }
     return step;
   }
@@ -238,7 +242,7 @@ Result<std::vector<fs::path>> preset_files(const Recipe& recipe) {
   std::vector<std::string> notes;
   std::vector<fs::path> out;
   for (const std::string& preset : presets) {
-    if (!is_path_option(*exporting, "preset", preset)) continue;
+    if (!find_rule(exporting->options, "preset")->is_path(preset)) continue;
     CKPT_ASSIGN(const auto files, quant_recipe_files(preset, step_context(&notes)));
     for (const fs::path& file : files) {
       if (std::find(out.begin(), out.end(), file) == out.end()) out.push_back(file);

@@ -214,6 +214,7 @@ MAKERS = {
     "bf16.gguf": conversion_of("qwen35-micro"),
     "model-bf16.gguf": conversion_of("qwen35-micro"),
     "model.gguf": conversion_of("qwen35-micro", "--to", "q4_k_m"),
+    "chat.jinja": lambda maker, name: (maker.folder / name).write_text("{{ messages }}"),
     "a.gguf": conversion_of("qwen35-micro"),
     "b.gguf": conversion_of("qwen35-micro"),
     "q4.gguf": conversion_of("qwen35-micro", "--to", "q4_k_m"),

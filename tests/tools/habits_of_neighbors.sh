@@ -18,3 +18,11 @@ for verb in info inspect dump; do "$ckpt" $verb a.gguf | head -1; done
 echo "-- as llama-quantize takes it"
 "$ckpt" convert a.gguf g.gguf --to q8_0 --allow-requantize --tensor-type ffn_down=q5_0 --tensor-type attn_v.weight=q4_0 --dry-run -q | grep -E "blk.0.(ffn_down|attn_v|ffn_up)"
 "$ckpt" convert $m h.gguf --to q8_0 $pre --tensor-type '*ffn_down*=q5_0' --tensor-type '*v_proj*=q4_0' --dry-run -q | grep -E "blk.0.(ffn_down|attn_v|ffn_up)"
+echo "-- metadata"
+"$ckpt" gguf-set-metadata a.gguf general.name 'My model' 2>&1
+"$ckpt" gguf_new_metadata.py a.gguf b.gguf --general-name 'My model' --chat-template-file t.jinja --remove-metadata general.url 2>&1
+"$ckpt" set-metadata a.gguf general.name=x 2>&1
+"$ckpt" set a.gguf --chat-template t.jinja 2>&1
+"$ckpt" patch a.gguf --set general.name=x 2>&1
+"$ckpt" convert a.gguf x.gguf --chat-template t.jinja 2>&1
+true  # each of these is refused

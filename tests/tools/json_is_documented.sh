@@ -20,6 +20,10 @@ diff T/qwen3-micro q
 diff T/qwen3-micro q --values --fail-if sqnr<99
 patch q --step config:set=a=1 --dry-run
 patch q --step config:set=a=1
+set q my_key=5 model.safetensors:by=me
+set q.gguf general.name=X my.key=u32:5 --dry-run
+get q.gguf general.name
+get q my_key
 publish q --dry-run
 publish q
 verify q

@@ -111,7 +111,8 @@ std::string key_after(const std::string& set, const char* key) {
 TEST(MetadataStep, KeepsTheTypeOfAKeyAndTakesANamedOne) {
   EXPECT_EQ(key_after("n=7", "n"), "u32 7");
   EXPECT_EQ(key_after("n=u64:18446744073709551615", "n"), "u64 18446744073709551615");
-  EXPECT_EQ(key_after("new=7", "new"), std::string(name(MetaType::kText)) + " 7");
+  EXPECT_EQ(key_after("new=seven", "new"), std::string(name(MetaType::kText)) + " seven");
+  EXPECT_EQ(key_after("new=text:7", "new"), std::string(name(MetaType::kText)) + " 7");
   EXPECT_EQ(key_after("new=i8:-128", "new"), "i8 -128");
   EXPECT_EQ(key_after("new=f32:0.5", "new"), "f32 0.5");
   EXPECT_EQ(key_after("new=bool:true", "new"), "bool 1");
@@ -119,14 +120,50 @@ TEST(MetadataStep, KeepsTheTypeOfAKeyAndTakesANamedOne) {
 }
 
 TEST(MetadataStep, RefusesNumbersThatDoNotFit) {
-  EXPECT_EQ(key_after("n=4294967296", "n"), "key 'n': '4294967296' is no u32");
-  EXPECT_EQ(key_after("n=i8:128", "n"), "key 'n': '128' is no i8");
-  EXPECT_EQ(key_after("n=i8:-129", "n"), "key 'n': '-129' is no i8");
-  EXPECT_EQ(key_after("n=f32:1e39", "n"), "key 'n': '1e39' is no f32");
-  EXPECT_EQ(key_after("n=x", "n"), "key 'n': 'x' is no u32");
-  EXPECT_EQ(key_after("n=bool:1", "n"), "key 'n': '1' is no bool");
-  EXPECT_NE(key_after("list=1", "list").find("is an array"), std::string::npos);
+  EXPECT_EQ(key_after("n=4294967296", "n"), "key 'n': '4294967296' is not of type u32");
+  EXPECT_EQ(key_after("n=i8:128", "n"), "key 'n': '128' is not of type i8");
+  EXPECT_EQ(key_after("n=i8:-129", "n"), "key 'n': '-129' is not of type i8");
+  EXPECT_EQ(key_after("n=f32:1e39", "n"), "key 'n': '1e39' is not of type f32");
+  EXPECT_EQ(key_after("n=x", "n"), "key 'n': 'x' is not of type u32");
+  EXPECT_EQ(key_after("n=bool:1", "n"), "key 'n': '1' is not of type bool");
+  EXPECT_NE(key_after("list=1", "list").find("'1' is not a list"), std::string::npos);
   EXPECT_NE(key_after("general.alignment=u32:64", "n").find("laid out"), std::string::npos);
+}
+
+TEST(MetadataStep, RejectsNewKeysWhoseTypeIsNotNamed) {
+  for (const char* value : {"7", "-7", "1.5", "1e6", "inf", "true", "False", "[1]"}) {
+    EXPECT_NE(key_after(fmt::format("new={}", value), "new").find("expected its type"),
+              std::string::npos)
+        << value;
+  }
+  for (const char* value : {"7 B", "v1.5", "1,5", "yes", "-", "+", "[1"}) {
+    EXPECT_EQ(key_after(fmt::format("new={}", value), "new"),
+              std::string(name(MetaType::kText)) + " " + value);
+  }
+}
+
+TEST(MetadataStep, NamesTheKeyThatWasMeant) {
+  const std::pair<const char*, const char*> kMeant[] = {
+      {"general.nmae=x", "general.name"},
+      {"genral.license=x", "general.license"},
+      {"tokenizer.ggml.pad_token_id=1", "tokenizer.ggml.padding_token_id"},
+      {"tokenizer.ggml.unk_token_id=1", "tokenizer.ggml.unknown_token_id"},
+      {"tokenizer.ggml.separator_token_id=1", "tokenizer.ggml.seperator_token_id"},
+      {"tokenizer.ggml.chat_template=x", "tokenizer.chat_template"},
+      {"chat_template=x", "tokenizer.chat_template"},
+      {"eos_token_id=1", "tokenizer.ggml.eos_token_id"}};
+  for (const auto& [typed, meant] : kMeant) {
+    EXPECT_NE(key_after(typed, "n").find(fmt::format("Try: {}", meant)), std::string::npos)
+        << key_after(typed, "n");
+  }
+}
+
+TEST(MetadataStep, RejectsAKeyThatIsNamedTwice) {
+  const Checkpoint in = gguf();
+  EXPECT_EQ(edit_error(run_edit("metadata", {{"set", "a=b"}, {"set", "a=c"}}, in)),
+            "key 'a' is set twice; expected one of them");
+  EXPECT_EQ(edit_error(run_edit("metadata", {{"set", "a=b"}, {"remove", "a"}}, in)),
+            "key 'a' is set and removed; expected one of them");
 }
 
 TEST(MetadataStep, EditsTheWeightFilesOfAFolder) {

@@ -6,9 +6,10 @@ namespace ckpt {
 
 std::span<const Command* const> all_commands() {
   static constexpr const Command* kAll[] = {
-      &kConvertCommand, &kPatchCommand,      &kDoctorCommand, &kShowCommand,    &kDiffCommand,
-      &kReportCommand,  &kImatrixCommand,    &kVerifyCommand, &kPublishCommand, &kExecuteCommand,
-      &kListCommand,    &kCompletionCommand, &kManCommand,    &kVersionCommand};
+      &kConvertCommand, &kPatchCommand,      &kSetCommand,     &kGetCommand,
+      &kDoctorCommand,  &kShowCommand,       &kDiffCommand,    &kReportCommand,
+      &kImatrixCommand, &kVerifyCommand,     &kPublishCommand, &kExecuteCommand,
+      &kListCommand,    &kCompletionCommand, &kManCommand,     &kVersionCommand};
   return kAll;
 }
 

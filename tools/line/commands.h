@@ -27,8 +27,8 @@ struct Command {
 
 extern const Command kConvertCommand, kPatchCommand, kDoctorCommand, kShowCommand, kDiffCommand,
     kVerifyCommand, kPublishCommand, kExecuteCommand, kListCommand;
-extern const Command kCompletionCommand, kImatrixCommand, kManCommand, kReportCommand,
-    kVersionCommand;
+extern const Command kCompletionCommand, kGetCommand, kImatrixCommand, kManCommand, kReportCommand,
+    kSetCommand, kVersionCommand;
 
 std::span<const Command* const> all_commands();
 

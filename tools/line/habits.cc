@@ -32,6 +32,12 @@ constexpr WordPair kOtherOptions[] = {
     {"--split-max-tensors", "--split-tensors"},
     {"--max-shard-size", "--shard-size"},
     {"--override-kv", "--step metadata:set=KEY=VALUE"},
+    {"--set", "ckpt set PATH KEY=VALUE"},
+    {"--chat-template", "ckpt set FILE.gguf tokenizer.chat_template=@TEMPLATE"},
+    {"--chat-template-file", "ckpt set FILE.gguf tokenizer.chat_template=@TEMPLATE"},
+    {"--general-name", "ckpt set FILE.gguf general.name=NAME"},
+    {"--general-description", "ckpt set FILE.gguf general.description=TEXT"},
+    {"--remove-metadata", "ckpt set FILE.gguf --remove KEY"},
     {"--yes", "--force"},
     {"--overwrite", "--force"}};
 
@@ -115,6 +121,45 @@ std::string resized(const Resizing& asked) {
   return line;
 }
 
+// Programs that edit a GGUF's metadata: `gguf_set_metadata FILE KEY VALUE`, and
+// `gguf_new_metadata IN OUT --general-name NAME`, whose options become keys.
+constexpr std::string_view kMetadataVerbs[] = {
+    "gguf-set-metadata", "gguf_set_metadata", "gguf-set-metadata.py", "gguf_set_metadata.py",
+    "gguf-new-metadata", "gguf_new_metadata", "gguf-new-metadata.py", "gguf_new_metadata.py",
+    "set-metadata",      "metadata",          "edit-metadata"};
+constexpr WordPair kMetadataOptions[] = {{"--general-name", "general.name="},
+                                         {"--general-description", "general.description="},
+                                         {"--chat-template", "tokenizer.chat_template="},
+                                         {"--chat-template-file", "tokenizer.chat_template=@"},
+                                         {"--pre-tokenizer", "tokenizer.ggml.pre="},
+                                         {"--remove-metadata", "--remove="}};
+
+std::string metadata_line(const std::vector<std::string>& words) {
+  std::vector<std::string> alone, edits;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string name = words[i].substr(0, words[i].find('='));
+    const std::string_view key = find(kMetadataOptions, name);
+    if (!key.empty() && (name != words[i] || i + 1 < words.size())) {
+      const std::string value = name != words[i] ? words[i].substr(name.size() + 1) : words[++i];
+      edits.push_back(std::string(key) + value);
+    } else if (words[i] == "--dry-run") {
+      edits.push_back(words[i]);
+    } else if (!words[i].starts_with("-")) {
+      alone.push_back(words[i]);
+    }
+  }
+  const bool is_new = words[0].find("new") != std::string::npos;
+  std::string line = "ckpt set " + (alone.empty() ? "FILE" : shell_path(alone[0]));
+  for (size_t i = 1; i < alone.size(); ++i) {
+    const bool is_key = !is_new && alone[i].find('=') == std::string::npos && i + 1 < alone.size();
+    const std::string pair = is_key ? alone[i] + "=" + alone[i + 1] : alone[i];
+    line += is_new ? " --out " + shell_path(alone[i]) : " " + shell_word(pair);
+    if (is_key) ++i;
+  }
+  for (const std::string& edit : edits) line += " " + shell_word(edit);
+  return edits.empty() && (alone.size() < 2 || is_new) ? line + " KEY=VALUE" : line;
+}
+
 }  // namespace
 
 std::vector<std::string> in_own_words(std::vector<std::string> words) {
@@ -143,6 +188,8 @@ Failure unknown_verb(const std::vector<std::string>& words, const std::vector<st
   const std::string& word = words[0];
   std::string hint(find(kOtherVerbs, word));
   if (word == "split" || word == "merge") hint = resized(Resizing(words));
+  const auto edits = std::find(std::begin(kMetadataVerbs), std::end(kMetadataVerbs), word);
+  if (edits != std::end(kMetadataVerbs)) hint = metadata_line(words);
   if (hint.empty()) {
     const std::string near = nearest(word, verbs);
     hint = near.empty() ? "ckpt --help" : fmt::format("ckpt {}", near);

@@ -1,15 +1,12 @@
 // config: sets and removes members of config.json, or of another JSON document.
 //
-//   config:set=text_config.rope_theta=1e6          a path of keys; numbers step into arrays
-//   config:set=/a.b/c="x"                          as JSON pointer, where a key has a dot in it
+//   config:set=text_config.rope_theta=1e6          a place as core/json/json_path.h reads it
 //   config:remove=quantization_config,file=config.json
 //
 // Objects on the way are made. The value is JSON, so text stands in double quotes; a number keeps
 // the spelling it is given in.
 
-#include <algorithm>
-#include <charconv>
-
+#include "core/json/json_path.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
 
@@ -22,44 +19,6 @@ constexpr OptionRule kConfigOptions[] = {
     option::text("remove", "PATH", "the member to take out").repeated(),
     option::text("file", "NAME", "the document").by_default("config.json"),
 };
-
-using Path = std::vector<std::string>;
-
-Path split_path(std::string_view text) {
-  const bool is_pointer = text.starts_with('/');
-  if (is_pointer) text.remove_prefix(1);
-  Path path;
-  for (;;) {
-    const size_t end = std::min(text.find(is_pointer ? '/' : '.'), text.size());
-    path.emplace_back(text.substr(0, end));
-    if (end == text.size()) return path;
-    text.remove_prefix(end + 1);
-  }
-}
-
-// An item of an array; null when `key` is no index of it.
-JsonText* item_at(JsonText& array, const std::string& key) {
-  size_t index = 0;
-  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
-  const bool sound = error == std::errc() && end == key.data() + key.size();
-  return sound && index < array.items().size() ? &array.items()[index] : nullptr;
-}
-
-// What holds the last key of `path`; makes objects on the way when `make` says so. Null when the
-// way is barred or absent.
-JsonText* walk(JsonText& root, const Path& path, bool make) {
-  JsonText* at = &root;
-  for (size_t i = 0; i + 1 < path.size(); ++i) {
-    JsonText* next = at->is_array() ? item_at(*at, path[i]) : at->find(path[i]);
-    if (next == nullptr && make && at->is_object()) {
-      at->set(path[i], JsonText::object());
-      next = at->find(path[i]);
-    }
-    if (next == nullptr || !(next->is_object() || next->is_array())) return nullptr;
-    at = next;
-  }
-  return at;
-}
 
 // The step with its value as text, in quotes that a shell leaves alone.
 std::string typed_step(const std::string& name, const std::string& value) {
@@ -78,8 +37,8 @@ Status set_member(JsonText& root, const std::string& text) {
     return fail_with_hint(ErrorCode::kUsage, typed_step(name, json),
                           "set={}: the value is no JSON; text stands in double quotes", text);
   }
-  const Path path = split_path(name);
-  JsonText* holder = walk(root, path, true);
+  const JsonPath path = json_path(name);
+  JsonText* holder = holder_at(root, path, true);
   if (holder != nullptr && holder->is_object()) {
     holder->set(path.back(), std::move(*value));
     return {};
@@ -93,8 +52,8 @@ Status set_member(JsonText& root, const std::string& text) {
 }
 
 Status remove_member(JsonText& root, const std::string& name) {
-  const Path path = split_path(name);
-  JsonText* holder = walk(root, path, false);
+  const JsonPath path = json_path(name);
+  JsonText* holder = holder_at(root, path, false);
   if (holder != nullptr && holder->is_array()) {
     return fail(ErrorCode::kUsage, "remove={}: items of arrays are not removed; set the array",
                 name);

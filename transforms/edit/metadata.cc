@@ -3,27 +3,31 @@
 //   metadata:set=general.name=Mine                   the type that llama.cpp reads the key as, else
 //                                                    the one that it has, else text
 //   metadata:set=my.number=u32:40960                 a type in front: u8 ... i64, f32, f64, bool,
-//                                                    text
+//                                                    text; new keys need one where the value could
+//                                                    be a number or a flag
+//   metadata:set=general.tags=["a","b"]              a list: JSON
+//   metadata:set=tokenizer.chat_template=@FILE       the text of a file
 //   metadata:remove=tokenizer.chat_template
 //
 // In a Hugging Face folder the entries are those of every weight file (or those that file=GLOB
 // names); they are always text.
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
 #include <map>
 
 #include "core/base/glob.h"
+#include "core/base/nearest.h"
+#include "core/base/utf8.h"
 #include "core/model/transform.h"
 #include "models/models.h"
+#include "transforms/edit/metadata_value.h"
 
 namespace ckpt {
 namespace {
 
 constexpr OptionRule kMetadataOptions[] = {
-    option::pair("set", "KEY=[TYPE:]VALUE", "the entry to set; TYPE like u32, f32, bool, text")
+    option::pair("set", "KEY=[TYPE:]VALUE or KEY=@FILE",
+                 "the entry to set; TYPE like u32, f32, bool, text")
         .repeated(),
     option::text("remove", "KEY", "the entry to take out").repeated(),
     option::glob("file", "of safetensors: the weight files").by_default("*"),
@@ -32,61 +36,6 @@ constexpr OptionRule kMetadataOptions[] = {
 // Keys that say how the bytes lie; whoever writes the file sets them.
 constexpr std::string_view kLayoutKeys[] = {"general.alignment", "split.no", "split.count",
                                             "split.tensors.count"};
-
-constexpr MetaType kMetaTypes[] = {MetaType::kU8,  MetaType::kI8,  MetaType::kU16, MetaType::kI16,
-                                   MetaType::kU32, MetaType::kI32, MetaType::kF32, MetaType::kBool,
-                                   MetaType::kU64, MetaType::kI64, MetaType::kF64, MetaType::kText};
-
-struct Typed {
-  std::optional<MetaType> type;
-  std::string_view value;
-};
-Typed split_type(std::string_view text) {
-  const size_t colon = text.find(':');
-  for (const MetaType type : kMetaTypes) {
-    if (colon != text.npos && text.substr(0, colon) == name(type)) {
-      return {type, text.substr(colon + 1)};
-    }
-  }
-  return {std::nullopt, text};
-}
-
-template <class T>
-bool parse_whole(std::string_view text, T& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-std::optional<MetaValue> parse_number(MetaType type, std::string_view text) {
-  const uint32_t bits = size_bytes(type) * 8;
-  if (type == MetaType::kF32 || type == MetaType::kF64) {
-    double value = 0;
-    if (!parse_whole(text, value) || !std::isfinite(value)) return std::nullopt;
-    if (type == MetaType::kF64) return MetaValue{type, value};
-    if (std::fabs(value) > std::numeric_limits<float>::max()) return std::nullopt;
-    return MetaValue::f32(value);
-  }
-  const bool is_signed = type == MetaType::kI8 || type == MetaType::kI16 ||
-                         type == MetaType::kI32 || type == MetaType::kI64;
-  if (is_signed) {
-    int64_t value = 0;
-    const int64_t most = std::numeric_limits<int64_t>::max() >> (64 - bits);
-    if (!parse_whole(text, value) || value > most || value < -most - 1) return std::nullopt;
-    return MetaValue{type, value};
-  }
-  uint64_t value = 0;
-  const uint64_t most = std::numeric_limits<uint64_t>::max() >> (64 - bits);
-  if (!parse_whole(text, value) || value > most) return std::nullopt;
-  return MetaValue{type, value};
-}
-
-std::optional<MetaValue> parse_value(MetaType type, std::string_view text) {
-  if (type == MetaType::kText) return MetaValue::text(std::string(text));
-  if (type == MetaType::kArray) return std::nullopt;
-  if (type != MetaType::kBool) return parse_number(type, text);
-  if (text != "true" && text != "false") return std::nullopt;
-  return MetaValue::boolean(text == "true");
-}
 
 // Entries that many edits find by key.
 class KeyedEntries {
@@ -115,11 +64,17 @@ class KeyedEntries {
       entries_[place->second].value = std::move(value);
     }
   }
-  void remove(const std::string& key) {
+  bool remove(const std::string& key) {  // true when it was there
     const auto found = places_.find(key);
-    if (found == places_.end()) return;
+    if (found == places_.end()) return false;
     is_removed_[found->second] = true;
     places_.erase(found);
+    return true;
+  }
+  std::vector<std::string> keys() const {
+    std::vector<std::string> out;
+    for (const auto& [key, place] : places_) out.push_back(key);
+    return out;
   }
 
  private:
@@ -128,35 +83,160 @@ class KeyedEntries {
   std::vector<bool> is_removed_;
 };
 
-// Of a value to set; fails: kUsage: not the type that llama.cpp reads.
-Result<MetaType> type_to_set(const MetaValue* old, const std::optional<GgufKey>& known,
-                             const Typed& typed, const std::string& key) {
-  if (known && typed.type && *typed.type != known->type && known->type != MetaType::kArray) {
-    const bool is_one = parse_value(known->type, typed.value).has_value();
-    return fail(ErrorCode::kUsage, "key '{}': type {}; llama.cpp reads {}{}", key,
-                name(*typed.type), name(known->type),
-                is_one ? fmt::format(". Try: {}={}", key, typed.value) : std::string());
+// "@FILE" is the text of that file.
+struct FileText {
+  bool is_file = false;
+  std::string text;
+};
+Result<FileText> text_of_file(const std::string& key, const std::string& typed,
+                              const Context& context) {
+  constexpr uint64_t kMaxFileBytes = uint64_t{32} << 20;
+  if (!typed.starts_with('@')) return FileText{false, typed};
+  const std::string path = typed.substr(1);
+  auto text = path.empty() ? fail(ErrorCode::kUsage, "'@' names no file")
+                           : context.file_text(path, kMaxFileBytes);
+  if (!text) {
+    Error error = std::move(text.error());
+    if (error.hint.empty()) error.hint = fmt::format("{}=text:{} for this very text", key, typed);
+    return Failure(std::move(error).in(fmt::format("key '{}'", key)));
   }
-  if (typed.type && (!known || known->type != MetaType::kArray)) return *typed.type;
-  const bool is_list = old != nullptr && old->type == MetaType::kArray;
-  if (known) return is_list && !typed.type ? MetaType::kArray : known->type;
-  return old == nullptr ? MetaType::kText : old->type;
+  if (!is_utf8(*text)) {
+    return fail(ErrorCode::kUsage, "key '{}': {} is not text in UTF-8", key, path);
+  }
+  return FileText{true, std::move(*text)};
 }
 
-Status set_key(KeyedEntries& metadata, const std::string& architecture, const std::string& key,
-               std::string_view text) {
-  const Typed typed = split_type(text);
-  CKPT_ASSIGN(const MetaType type,
-              type_to_set(metadata.find(key), find_gguf_key(architecture, key), typed, key));
-  if (type == MetaType::kArray) {
-    return fail(ErrorCode::kUnsupported, "key '{}' is an array; only single values are set", key);
+// Sets keys of one GGUF.
+class KeySetter {
+ public:
+  KeySetter(KeyedEntries& metadata, const Context& context)
+      : metadata_(metadata), context_(context) {
+    const auto text_of = [&](const char* key) {
+      const MetaValue* value = metadata_.find(key);
+      const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(&value->value);
+      return text == nullptr ? std::string() : *text;
+    };
+    architecture_ = text_of("general.architecture");
+    const MetaValue* tokens = metadata_.find("tokenizer.ggml.tokens");
+    const auto* list = tokens == nullptr ? nullptr : std::get_if<MetaArray>(&tokens->value);
+    if (list != nullptr) vocabulary_ = list->count();
   }
-  auto value = parse_value(type, typed.value);
-  if (!value) {
-    return fail(ErrorCode::kUsage, "key '{}': '{}' is no {}", key, typed.value, name(type));
+
+  Status set(const std::string& key, const std::string& given) {
+    CKPT_ASSIGN(const FileText text, text_of_file(key, given, context_));
+    const TypedValue typed =
+        text.is_file ? TypedValue{std::nullopt, text.text} : split_type(text.text);
+    if (typed.value.empty() && !typed.type) {
+      return fail_with_hint(ErrorCode::kUsage, fmt::format("{}=text: for an empty text", key),
+                            "key '{}': no value; expected one, or to remove the key", key);
+    }
+    const auto known = find_gguf_key(architecture_, key);
+    if (!known) CKPT_TRY(check_unknown(key, typed, text.is_file));
+    CKPT_ASSIGN(MetaValue value, in(fmt::format("key '{}'", key), parse(key, known, typed)));
+    CKPT_TRY(check_token(key, value));
+    metadata_.set(key, std::move(value));
+    return {};
   }
-  metadata.set(key, std::move(*value));
-  return {};
+
+ private:
+  // Of a key that no program has: what was meant, and of which type the value is.
+  Status check_unknown(const std::string& key, const TypedValue& typed, bool is_file) const {
+    if (metadata_.find(key) != nullptr) return {};
+    const auto meant = meant_gguf_key(architecture_, key);
+    if (meant && (meant->is_certain || !typed.type)) {
+      const std::string own = meant->is_certain
+                                  ? std::string()
+                                  : fmt::format("; {}=TYPE:VALUE for a key of your own", key);
+      return fail_with_hint(ErrorCode::kUsage, fmt::format("{}{}", meant->key, own),
+                            "key '{}' is not known{}", key,
+                            architecture_.empty() ? "" : ", in a file of " + architecture_);
+    }
+    if (typed.type || is_file || !looks_typed(typed.value)) return {};
+    const std::string_view type = typed.value.starts_with('[')                           ? "i32"
+                                  : typed.value.find_first_of("tTfF") == 0               ? "bool"
+                                  : typed.value.find_first_of(".eE") != typed.value.npos ? "f32"
+                                  : typed.value.starts_with('-')                         ? "i32"
+                                                                                         : "u32";
+    return fail_with_hint(ErrorCode::kUsage,
+                          fmt::format("{0}={1}:{2} or {0}=text:{2}", key, type, typed.value),
+                          "key '{}' is new, and '{}' may be a text or not; expected its type", key,
+                          shorten(typed.value));
+  }
+
+  Result<MetaValue> parse(const std::string& key, const std::optional<GgufKey>& known,
+                          const TypedValue& typed) const {
+    const MetaValue* old = metadata_.find(key);
+    const auto* old_list = old == nullptr ? nullptr : std::get_if<MetaArray>(&old->value);
+    const bool is_list = typed.value.starts_with('[');
+    const bool takes_list = known
+                                ? std::string_view("UTPASC").find(known->kind) != std::string::npos
+                                : old_list != nullptr;
+    if (known && known->kind == 'L' && key != "tokenizer.ggml.suppress_tokens") {
+      return fail(ErrorCode::kUnsupported, "part of the vocabulary, which is not set by itself");
+    }
+    const bool is_text_list = known && known->kind == 'C';
+    if (is_list && (takes_list || (known && known->kind == 'L') || is_numbers(typed, known))) {
+      const MetaType usual = !known                            ? MetaType::kI32
+                             : is_text_list                    ? MetaType::kText
+                             : known->type == MetaType::kArray ? MetaType::kI32
+                                                               : known->type;
+      return parse_list(typed.type.value_or(old_list != nullptr ? old_list->element : usual),
+                        typed.value);
+    }
+    CKPT_ASSIGN(const MetaType type, type_to_set(old, known, typed, key));
+    if (type == MetaType::kArray) {
+      return fail(ErrorCode::kUsage, "'{}' is not a list; expected JSON, as {}",
+                  shorten(typed.value), is_text_list ? R"(["en", "de"])" : "[1, 2]");
+    }
+    auto value = parse_value(type, typed.value);
+    if (!value) {
+      return fail(ErrorCode::kUsage, "'{}' is not of type {}", shorten(typed.value), name(type));
+    }
+    return std::move(*value);
+  }
+
+  static bool is_numbers(const TypedValue& typed, const std::optional<GgufKey>& known) {
+    return !known && typed.type && *typed.type != MetaType::kText;
+  }
+
+  // Of one value; fails: kUsage: not the type that llama.cpp reads.
+  static Result<MetaType> type_to_set(const MetaValue* old, const std::optional<GgufKey>& known,
+                                      const TypedValue& typed, const std::string& key) {
+    if (known && typed.type && *typed.type != known->type && known->type != MetaType::kArray) {
+      const bool is_one = parse_value(known->type, typed.value).has_value();
+      return fail(ErrorCode::kUsage, "type {}; {} {}{}", name(*typed.type),
+                  known->is_read ? "llama.cpp reads" : "expected", name(known->type),
+                  is_one ? fmt::format(". Try: {}={}", key, typed.value) : std::string());
+    }
+    if (typed.type && (!known || known->type != MetaType::kArray)) return *typed.type;
+    const bool is_list = old != nullptr && old->type == MetaType::kArray;
+    if (known) return is_list && !typed.type ? MetaType::kArray : known->type;
+    return old == nullptr ? MetaType::kText : old->type;
+  }
+
+  Status check_token(const std::string& key, const MetaValue& value) const {
+    if (!vocabulary_ || !key.ends_with("_token_id")) return {};
+    const auto* id = std::get_if<uint64_t>(&value.value);
+    if (id == nullptr || *id < *vocabulary_) return {};
+    return fail(ErrorCode::kUsage, "key '{}': {} is beyond the vocabulary; expected 0 to {}", key,
+                *id, *vocabulary_ - 1);
+  }
+
+  KeyedEntries& metadata_;
+  const Context& context_;
+  std::string architecture_;
+  std::optional<uint64_t> vocabulary_;
+};
+
+// A key that is not there: what was probably meant, or that there is nothing to do.
+Status remove_key(KeyedEntries& metadata, const std::string& key, const Context& context) {
+  if (metadata.remove(key)) return {};
+  const std::string near = nearest(key, metadata.keys());
+  if (near.empty()) {
+    context.note(fmt::format("key '{}' does not exist; nothing to remove", key));
+    return {};
+  }
+  return fail_with_hint(ErrorCode::kUsage, near, "key '{}' does not exist", key);
 }
 
 struct Edit {
@@ -166,6 +246,7 @@ struct Edit {
 
 Result<std::vector<Edit>> read_edits(const OptionValues& options) {
   std::vector<Edit> edits;
+  std::map<std::string, bool> seen;
   for (const OptionValues::Value& given : options.given()) {
     if (given.rule->name == "file") continue;
     Edit& edit = edits.emplace_back();
@@ -177,12 +258,20 @@ Result<std::vector<Edit>> read_edits(const OptionValues& options) {
       return fail(ErrorCode::kUsage, "key '{}' says how the file is laid out; it follows from that",
                   edit.key);
     }
+    const auto [place, is_first] = seen.emplace(edit.key, edit.sets);
+    if (!is_first) {
+      return fail(ErrorCode::kUsage, "key '{}' is {}; expected one of them", edit.key,
+                  place->second != edit.sets ? "set and removed"
+                  : edit.sets                ? "set twice"
+                                             : "removed twice");
+    }
   }
   if (edits.empty()) return fail(ErrorCode::kUsage, "nothing to set or remove");
   return edits;
 }
 
-Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const std::string& glob) {
+Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const std::string& glob,
+                  const Context& context) {
   bool found = false;
   const Glob wanted(glob);
   for (auto& [file, metadata] : checkpoint.file_metadata) {
@@ -191,9 +280,10 @@ Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const 
     KeyedEntries entries(metadata);
     for (const Edit& edit : edits) {
       if (edit.sets) {
-        entries.set(edit.key, MetaValue::text(edit.value));
+        CKPT_ASSIGN(FileText text, text_of_file(edit.key, edit.value, context));
+        entries.set(edit.key, MetaValue::text(std::move(text.text)));
       } else {
-        entries.remove(edit.key);
+        CKPT_TRY(remove_key(entries, edit.key, context));
       }
     }
   }
@@ -202,23 +292,19 @@ Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const 
 }
 
 Result<Checkpoint> edit_metadata(Checkpoint checkpoint, const OptionValues& options,
-                                 const Context&) {
+                                 const Context& context) {
   CKPT_ASSIGN(const std::vector<Edit> edits, read_edits(options));
   if (checkpoint.format != "gguf") {
-    CKPT_TRY(edit_files(checkpoint, edits, options.text("file")));
+    CKPT_TRY(edit_files(checkpoint, edits, options.text("file"), context));
     return checkpoint;
   }
   if (options.has("file")) return fail(ErrorCode::kUsage, "file=GLOB is for safetensors");
-  const std::string* name = checkpoint.metadata.find_text("general.architecture");
-  const std::string architecture = name == nullptr ? std::string() : *name;
   {
     KeyedEntries entries(checkpoint.metadata);
+    KeySetter setter(entries, context);
     for (const Edit& edit : edits) {
-      if (edit.sets) {
-        CKPT_TRY(set_key(entries, architecture, edit.key, edit.value));
-      } else {
-        entries.remove(edit.key);
-      }
+      CKPT_TRY(edit.sets ? setter.set(edit.key, edit.value)
+                         : remove_key(entries, edit.key, context));
     }
   }
   return checkpoint;

@@ -1,0 +1,273 @@
+#include "plan/conversion/edits.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/nearest.h"
+#include "core/base/utf8.h"
+#include "core/io/folder.h"
+#include "core/json/json_path.h"
+#include "core/model/json_documents.h"
+#include "formats/formats.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kWeights = ".safetensors";
+constexpr std::string_view kForNew = "=json:VALUE or =text:VALUE for a new key";
+
+// The documents of a folder, for questions about one after the other.
+class Documents {
+ public:
+  static Result<Documents> read(const fs::path& folder) {
+    Documents out;
+    CKPT_ASSIGN(out.checkpoint_.documents, read_documents(folder));
+    if (!out.checkpoint_.documents.empty()) return out;
+    return fail_with_hint(ErrorCode::kUsage, "ckpt set FILE KEY=VALUE",
+                          "{}: holds no document of a model", folder.string());
+  }
+
+  // Fails: kUsage: absent; kCorrupt: no object.
+  Result<const JsonText*> find(const std::string& file) {
+    if (const auto known = trees_.find(file); known != trees_.end()) return &known->second;
+    CKPT_ASSIGN(auto document, read_json(checkpoint_, file));
+    if (document) return &trees_.emplace(file, std::move(document->root)).first->second;
+    return fail_with_hint(ErrorCode::kUsage, nearest(file, names()), "the folder has no '{}'",
+                          file);
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const Document& document : checkpoint_.documents) {
+      if (document.path.ends_with(".json")) out.push_back(document.path);
+    }
+    return out;
+  }
+
+  // Tokens that the model has, as config.json says.
+  std::optional<uint64_t> vocabulary() {
+    const auto config = find("config.json");
+    if (!config) return std::nullopt;
+    const auto own = (*config)->find_whole("vocab_size");
+    const JsonText* text = (*config)->find("text_config");
+    return own || text == nullptr ? own : text->find_whole("vocab_size");
+  }
+
+ private:
+  Checkpoint checkpoint_;
+  std::map<std::string, JsonText> trees_;
+};
+
+std::vector<std::string> keys_of(const JsonText& object) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : object.members()) out.push_back(key);
+  return out;
+}
+
+// Where else a key is: in text_config, or in another document. Empty: nowhere.
+std::string found_elsewhere(Documents& documents, const DocumentKey& at) {
+  const JsonPath path = json_path(at.key);
+  const auto in = [&](const std::string& file) -> std::string {
+    const auto root = documents.find(file);
+    if (!root) return {};
+    const std::string before = file == "config.json" ? "" : file + ":";
+    if (file != at.file && find_at(**root, path) != nullptr) return before + at.key;
+    for (const auto& [key, value] : (*root)->members()) {
+      const bool is_part =
+          value.is_object() && (key.ends_with("_config") || key.ends_with("_parameters"));
+      if (is_part && find_at(value, path) != nullptr) return before + key + "." + at.key;
+    }
+    return {};
+  };
+  std::string out = in(at.file);
+  for (const std::string& file : documents.names()) {
+    if (out.empty() && file != at.file && file.find("tokenizer.json") == file.npos) out = in(file);
+  }
+  return out;
+}
+
+// What was meant by a key that a document does not have; fails when it was another one.
+Status check_new(Documents& documents, const JsonText& root, const DocumentKey& at) {
+  const JsonPath path = json_path(at.key);
+  std::string meant = found_elsewhere(documents, at);
+  JsonPath before;
+  for (size_t i = 0; meant.empty() && i < path.size(); ++i) {
+    const JsonText* holder = find_at(root, before);
+    if (holder == nullptr || !holder->is_object() || holder->find(path[i]) != nullptr) {
+      before.push_back(path[i]);
+      continue;
+    }
+    const std::string near = nearest(path[i], keys_of(*holder));
+    const bool is_last = i + 1 == path.size();
+    if (near.empty() && is_last) return {};
+    if (near.empty()) {
+      return fail_with_hint(ErrorCode::kUsage, at.key + std::string(kForNew),
+                            "{}: has no '{}' to set '{}' in", at.file, path[i], at.key);
+    }
+    JsonPath right = path;
+    right[i] = near;
+    for (const std::string& key : right) meant += (meant.empty() ? "" : ".") + key;
+    if (at.file != "config.json") meant.insert(0, at.file + ":");
+  }
+  if (meant.empty()) return {};
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("{}, or {}{}", meant, at.key, kForNew),
+                        "{}: has no '{}'", at.file, at.key);
+}
+
+std::string kind_of(const JsonText& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "a list";
+  if (value.as_text()) return "a text";
+  if (value.as_boolean()) return "true or false";
+  return value.is_null() ? "null" : "a number";
+}
+
+// A value as JSON: of the kind of the old one; of a new key what it reads as, else a text.
+Result<JsonText> parse_value(const JsonText* old, const std::string& value) {
+  if (value.starts_with("text:")) return JsonText::text(value.substr(5));
+  const bool is_json = value.starts_with("json:");
+  auto json = JsonText::parse(is_json ? value.substr(5) : value);
+  if (is_json && !json) {
+    return fail(ErrorCode::kUsage, "'{}' is not JSON", shorten(value.substr(5)));
+  }
+  if (is_json) return json;
+  if (value.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "text: for an empty text",
+                          "no value; expected one, or to remove the key");
+  }
+  const bool is_quoted = json && json->as_text().has_value();
+  if (is_quoted) return json;
+  if (old == nullptr || old->is_null()) return json ? *json : JsonText::text(value);
+  if (old->as_text()) return JsonText::text(value);
+  if (json && kind_of(*json) == kind_of(*old)) return json;
+  return fail_with_hint(ErrorCode::kUsage, "json:VALUE for another kind",
+                        "'{}' is not {}, as it is now", shorten(value), kind_of(*old));
+}
+
+Result<JsonText> parse_file(const JsonText* old, const std::string& path) {
+  constexpr uint64_t kMaxFileBytes = uint64_t{32} << 20;
+  CKPT_ASSIGN(const std::string text, step_context(nullptr).file_text(path, kMaxFileBytes));
+  if (!is_utf8(text)) return fail(ErrorCode::kUsage, "{}: is not text in UTF-8", path);
+  if (old == nullptr || !(old->is_object() || old->is_array())) return JsonText::text(text);
+  return in(path, JsonText::parse(text));
+}
+
+// A token's number, or a list of them, that the model has no token for.
+Status check_tokens(Documents& documents, const DocumentKey& at, const JsonText& value) {
+  const auto vocabulary = at.key.ends_with("_token_id") ? documents.vocabulary() : std::nullopt;
+  if (!vocabulary) return {};
+  std::vector<JsonText> ids = value.is_array() ? value.items() : std::vector<JsonText>{value};
+  for (const JsonText& id : ids) {
+    const auto number = id.as_whole();
+    if (!number || *number < *vocabulary) continue;
+    return fail(ErrorCode::kUsage, "{} is beyond the vocabulary; expected 0 to {}", *number,
+                *vocabulary - 1);
+  }
+  return {};
+}
+
+// The value that an edit gives a key, spelled as JSON.
+Result<std::string> value_to_set(Documents& documents, const DocumentKey& at,
+                                 const std::string& typed) {
+  CKPT_ASSIGN(const JsonText* root, documents.find(at.file));
+  const JsonText* old = find_at(*root, json_path(at.key));
+  const bool is_forced = typed.starts_with("text:") || typed.starts_with("json:");
+  if (old == nullptr && !is_forced) CKPT_TRY(check_new(documents, *root, at));
+  const bool is_file = typed.starts_with('@');
+  CKPT_ASSIGN(const JsonText value,
+              in(fmt::format("{}: key '{}'", at.file, at.key),
+                 is_file ? parse_file(old, typed.substr(1)) : parse_value(old, typed)));
+  CKPT_TRY(in(fmt::format("{}: key '{}'", at.file, at.key), check_tokens(documents, at, value)));
+  return value.dump(0);
+}
+
+Status check_removed(Documents& documents, const DocumentKey& at) {
+  CKPT_ASSIGN(const JsonText* root, documents.find(at.file));
+  if (find_at(*root, json_path(at.key)) != nullptr) return {};
+  const std::string elsewhere = found_elsewhere(documents, at);
+  const std::string near = elsewhere.empty() ? nearest(at.key, keys_of(*root)) : elsewhere;
+  return fail_with_hint(ErrorCode::kUsage, near, "{}: has no '{}' to remove", at.file, at.key);
+}
+
+// One step a file, in the order the files were first named.
+class StepsByFile {
+ public:
+  Status add(const std::string& file, std::string_view option, std::string value) {
+    auto found = std::find_if(files_.begin(), files_.end(),
+                              [&](const auto& each) { return each.first == file; });
+    if (found == files_.end()) {
+      const bool is_weights = file.ends_with(kWeights);
+      const std::string_view name = is_weights || file.empty() ? "metadata" : "config";
+      found = files_.insert(files_.end(), {file, Step{find_transform(name), {}}});
+      CKPT_CHECK(found->second.transform != nullptr);
+      if (!file.empty()) CKPT_TRY(add_option(found->second, "file", file));
+    }
+    return add_option(found->second, option, std::move(value));
+  }
+  std::vector<Step> take() {
+    std::vector<Step> out;
+    for (auto& [file, step] : files_) out.push_back(std::move(step));
+    return out;
+  }
+
+ private:
+  std::vector<std::pair<std::string, Step>> files_;
+};
+
+Status add_document_edit(Documents& documents, const KeyEdit& edit, StepsByFile& steps) {
+  const DocumentKey at = document_key(edit.key);
+  const bool is_weights = at.file.ends_with(kWeights);
+  if (!edit.sets) {
+    if (!is_weights) CKPT_TRY(check_removed(documents, at));
+    return steps.add(at.file, "remove", at.key);
+  }
+  std::string value = edit.value;
+  if (!is_weights) {
+    CKPT_ASSIGN(value, value_to_set(documents, at, edit.value));
+  }
+  return steps.add(at.file, "set", fmt::format("{}={}", at.key, value));
+}
+
+Status check_once(const std::vector<KeyEdit>& edits, bool in_folder) {
+  std::map<std::string, bool> seen;
+  for (const KeyEdit& edit : edits) {
+    const DocumentKey at = in_folder ? document_key(edit.key) : DocumentKey{"", edit.key};
+    const auto [place, is_first] = seen.emplace(at.file + ":" + at.key, edit.sets);
+    if (is_first) continue;
+    return fail(ErrorCode::kUsage, "key '{}' is {}; expected one of them", edit.key,
+                place->second != edit.sets ? "set and removed"
+                : edit.sets                ? "set twice"
+                                           : "removed twice");
+  }
+  return {};
+}
+
+}  // namespace
+
+DocumentKey document_key(const std::string& typed) {
+  const size_t colon = typed.find(':');
+  const std::string file = typed.substr(0, colon);
+  const bool is_file = colon != typed.npos && (file.ends_with(".json") || file.ends_with(kWeights));
+  return is_file ? DocumentKey{file, typed.substr(colon + 1)} : DocumentKey{"config.json", typed};
+}
+
+Result<std::vector<Step>> steps_of_edits(const fs::path& path, const std::vector<KeyEdit>& edits) {
+  const bool in_folder = is_folder(path);
+  CKPT_TRY(check_once(edits, in_folder));
+  StepsByFile steps;
+  if (!in_folder) {
+    for (const KeyEdit& edit : edits) {
+      CKPT_TRY(steps.add("", edit.sets ? "set" : "remove",
+                         edit.sets ? fmt::format("{}={}", edit.key, edit.value) : edit.key));
+    }
+    return steps.take();
+  }
+  CKPT_ASSIGN(Documents documents, Documents::read(path));
+  for (const KeyEdit& edit : edits) CKPT_TRY(add_document_edit(documents, edit, steps));
+  return steps.take();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,172 @@
+#include "tools/commands/carry_patch.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/io/folder.h"
+#include "plan/conversion/targets.h"
+#include "publish/publish.h"
+#include "tools/line/commands.h"
+#include "tools/say/changed_values.h"
+
+namespace ckpt {
+namespace {
+
+std::string what_happens(const PatchedFile& file) {
+  switch (file.change) {
+    case FileChange::kWritten:
+      return file.is_new ? "written" : "replaced";
+    case FileChange::kHeader:
+      return "header in place, tensor bytes stay";
+    case FileChange::kShifted:
+      return "header, tensor bytes keep their blocks";
+    case FileChange::kRewritten:
+      return file.is_new ? "written, tensor bytes copied" : "rewritten, tensor bytes copied";
+    case FileChange::kRemoved:
+      return "removed";
+  }
+  return "";
+}
+
+void show_files(const Console& console, const Patch& patch) {
+  Table table({"file", "change", "bytes"});
+  for (const PatchedFile& file : patch.files) {
+    table.add({file.path, what_happens(file), fmt::format("{}", file.written_bytes)});
+    console.object("plan", {{"file", file.path},
+                            {"change", name(file.change)},
+                            {"new", file.is_new},
+                            {"written_bytes", file.written_bytes}});
+  }
+  for (const std::string& line : table.lines({false, false, true})) console.answer(line);
+}
+
+void show_summary(const Console& console, const PatchRun& run, const Patch& patch,
+                  const ExecuteReport* report) {
+  for (size_t i = 0; report != nullptr && i < report->files.size(); ++i) {
+    const FileReport& file = report->files[i];
+    if (file.sha256.empty()) continue;
+    console.answer(fmt::format("{}  {}", file.sha256, file.path));
+    console.object("file",
+                   {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+  }
+  const auto& out = run.out.empty() ? run.path : run.out;
+  console.object("summary", {{"path", out.string()},
+                             {"dry_run", run.dry_run},
+                             {"files", patch.files.size()},
+                             {"read_bytes", report == nullptr ? 0 : report->read_bytes},
+                             {"written_bytes", patch.written_bytes()},
+                             {"seconds", report == nullptr ? 0.0 : report->seconds}});
+}
+
+bool makes_values(const Output& output) {
+  const auto& tensors = output.checkpoint.tensors;
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const Tensor& tensor) { return !tensor.is_stored(); });
+}
+
+Result<LinkWay> parse_link(const std::string& text) {
+  if (text == "reflink") return LinkWay::kReflink;
+  if (text == "hard") return LinkWay::kHard;
+  if (text == "copy") return LinkWay::kCopy;
+  return fail(ErrorCode::kUsage, "--link {}; expected reflink, hard or copy", text);
+}
+
+Result<ExecuteReport> carry_out(const PatchRun& run, const Patch& patch, LinkWay link,
+                                const Console& console, const CommonOptions& common) {
+  ProgressLine progress(console, run.path.filename().string());
+  PatchOptions options;
+  options.execute.threads = common.threads;
+  options.execute.memory_bytes = common.memory_bytes;
+  // Bytes that only move are not judged.
+  options.execute.allow_nonfinite = run.allow_nonfinite || !makes_values(patch.after);
+  options.execute.progress = &progress;
+  options.execute.interrupted = &interrupted;
+  auto report =
+      run.out.empty() ? apply_patch(patch, options) : write_patched(patch, run.out, link, options);
+  progress.clear();
+  return report;
+}
+
+// Where sums would list what was patched: the folder, or the one that the file is in.
+std::filesystem::path published_place(const std::filesystem::path& patched) {
+  if (is_folder(patched)) return patched;
+  const auto parent = patched.parent_path();
+  return parent.empty() ? std::filesystem::path(".") : parent;
+}
+
+// Sums of a published folder are older than what was just changed.
+std::string next_command(const std::filesystem::path& patched) {
+  std::error_code ignored;
+  const auto place = published_place(patched);
+  const bool has_sums = std::filesystem::exists(place / kSumsName, ignored);
+  if (has_sums && check_published_targets(place)) {
+    return fmt::format("ckpt publish {}", shell_path(place.string()));
+  }
+  return fmt::format("ckpt doctor {}", shell_path(patched.string()));
+}
+
+}  // namespace
+
+Status finish_earlier(const Console& console, const std::filesystem::path& path) {
+  CKPT_ASSIGN(const PatchState found, finish_earlier_patch(path));
+  if (found == PatchState::kUnfinished) {
+    console.warn(fmt::format("{}: an interrupted patch was finished first", path.string()));
+  } else if (found == PatchState::kLeftovers) {
+    console.warn(
+        fmt::format("{}: leftovers of an interrupted patch were removed; it had changed "
+                    "nothing",
+                    path.string()));
+  }
+  return {};
+}
+
+Status check_patched_out(PatchRun& run) {
+  if (run.out.empty()) return {};
+  if (!run.out.has_filename() && run.out.has_relative_path()) {
+    run.out = run.out.parent_path();
+  }
+  CKPT_ASSIGN(const bool exists, in("--out", is_there(run.out)));
+  std::error_code ignored;
+  const bool is_empty = is_folder(run.out) && std::filesystem::is_empty(run.out, ignored);
+  if (exists && !is_empty) {
+    return fail_with_hint(ErrorCode::kUsage, "another name, where nothing is",
+                          "--out {}: exists already; expected a new place", run.out.string());
+  }
+  std::error_code error;
+  const auto path = std::filesystem::weakly_canonical(run.path, error);
+  const auto out = std::filesystem::weakly_canonical(run.out, error);
+  const auto parted = std::mismatch(path.begin(), path.end(), out.begin(), out.end());
+  const bool is_inside = !error && parted.first == path.end();
+  if (!is_inside) return {};
+  return fail_with_hint(ErrorCode::kUsage, "a folder beside it", "--out {}: lies inside {}",
+                        run.out.string(), run.path.string());
+}
+
+Result<int> run_patch(const PatchRun& run, const Patching& patching, const Console& console,
+                      const CommonOptions& common) {
+  CKPT_ASSIGN(const LinkWay link, parse_link(run.link));
+  CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
+  for (const std::string& note : planned.notes) console.warn(note);
+  const Patch& plan = planned.patch;
+  if (plan.changes_nothing() && run.out.empty()) {
+    console.answer(fmt::format("{}: nothing to change; no file was touched", run.path.string()));
+    show_summary(console, run, plan, nullptr);
+    return 0;
+  }
+  show_changed_values(console, planned.before, plan.after.checkpoint, run.most_values);
+  if (run.dry_run) {
+    show_files(console, plan);
+    console.answer(fmt::format("{}: {} file(s), {} bytes to write; nothing was written (--dry-run)",
+                               run.path.string(), plan.files.size(), plan.written_bytes()));
+    show_summary(console, run, plan, nullptr);
+    return 0;
+  }
+  CKPT_ASSIGN(const ExecuteReport report, carry_out(run, plan, link, console, common));
+  show_files(console, plan);
+  show_summary(console, run, plan, &report);
+  const auto& out = run.out.empty() ? run.path : run.out;
+  console.talk("Next: " + next_command(out));
+  return 0;
+}
+
+}  // namespace ckpt

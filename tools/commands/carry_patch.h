@@ -1,0 +1,32 @@
+// What `ckpt patch` and `ckpt set` do once their steps are known: plan, show, carry out.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "plan/conversion/patching.h"
+#include "tools/say/console.h"
+
+namespace ckpt {
+
+struct PatchRun {
+  std::filesystem::path path, out;  // out: empty for a patch in place
+  std::string link = "reflink";     // as typed
+  bool dry_run = false;
+  bool allow_nonfinite = false;
+  size_t most_values = 20;  // values that differ, shown line by line
+};
+
+// A new place, and none in PATH: what is made there would be a part of what it is made from. Fails:
+// kUsage.
+Status check_patched_out(PatchRun& run);
+
+// Finishes a patch that was interrupted, and says so. Fails: as recover_patch.
+Status finish_earlier(const Console& console, const std::filesystem::path& path);
+
+// Plans `patching`, shows what changes, and without --dry-run does it. Fails: as planning and
+// applying a patch.
+Result<int> run_patch(const PatchRun& run, const Patching& patching, const Console& console,
+                      const CommonOptions& common);
+
+}  // namespace ckpt

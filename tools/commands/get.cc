@@ -1,0 +1,161 @@
+// ckpt get PATH KEY: values of metadata and JSON documents.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "core/base/nearest.h"
+#include "core/base/utf8.h"
+#include "core/io/folder.h"
+#include "core/json/json_path.h"
+#include "core/model/json_documents.h"
+#include "formats/formats.h"
+#include "plan/conversion/edits.h"
+#include "quantizers/quantizers.h"
+#include "tools/line/commands.h"
+#include "tools/say/meta_text.h"
+
+namespace ckpt {
+namespace {
+
+struct TypedGet {
+  std::string path;
+  std::vector<std::string> keys;
+  bool raw = false;
+};
+
+struct Answer {
+  std::string key, type;
+  std::string whole, brief;  // all of it, or of at most one line
+  Json json;
+};
+
+Answer answer_of(const std::string& key, const MetaValue& value) {
+  Answer out{key, meta_type_name(value), "", meta_text(value), meta_json(value)};
+  const auto* text = std::get_if<std::string>(&value.value);
+  const bool is_list = std::holds_alternative<MetaArray>(value.value);
+  out.whole = text != nullptr ? *text
+              : is_list       ? out.json.dump(-1, ' ', false, Json::error_handler_t::replace)
+                              : out.brief;
+  return out;
+}
+
+Answer answer_of(const std::string& key, const JsonText& value) {
+  const auto text = value.as_text();
+  const std::string spelled = value.dump(0);
+  return {key, "json", text ? *text : spelled, shorten(spelled, 120), Json(value.value())};
+}
+
+using Answers = std::vector<Answer>;
+
+Failure no_such_key(const TypedGet& typed, const std::string& key,
+                    const std::vector<std::string>& keys) {
+  const std::string near = nearest(key, keys), path = shell_path(typed.path);
+  return fail_with_hint(ErrorCode::kUsage,
+                        near.empty() ? fmt::format("ckpt get {}", path)
+                                     : fmt::format("ckpt get {} {}", path, shell_word(near)),
+                        "{}: has no key '{}'", typed.path, key);
+}
+
+Result<Answers> metadata_answers(const TypedGet& typed) {
+  CKPT_ASSIGN(const Format* format, recognize(typed.path));
+  CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs()));
+  Metadata all = checkpoint.metadata;
+  for (const auto& [file, metadata] : checkpoint.file_metadata) {
+    for (const MetaEntry& entry : metadata.entries) all.entries.push_back(entry);
+  }
+  Answers out;
+  for (const MetaEntry& entry : all.entries) {
+    if (typed.keys.empty()) out.push_back(answer_of(entry.key, entry.value));
+  }
+  for (const std::string& key : typed.keys) {
+    const MetaValue* value = all.find(key);
+    if (value != nullptr) {
+      out.push_back(answer_of(key, *value));
+      continue;
+    }
+    std::vector<std::string> keys;
+    for (const MetaEntry& entry : all.entries) {
+      keys.push_back(entry.key);
+      if (entry.key.ends_with("." + key)) return no_such_key(typed, key, {entry.key, entry.key});
+    }
+    return no_such_key(typed, key, keys);
+  }
+  return out;
+}
+
+// Without keys: the members of the two documents that hold a model's settings.
+Result<Answers> document_answers(const TypedGet& typed) {
+  Checkpoint checkpoint;
+  CKPT_ASSIGN(checkpoint.documents, read_documents(typed.path));
+  Answers out;
+  for (const char* name : {"config.json", "generation_config.json"}) {
+    if (!typed.keys.empty()) break;
+    CKPT_ASSIGN(const auto document, read_json(checkpoint, name));
+    if (!document) continue;
+    for (const auto& [key, value] : document->root.members()) {
+      out.push_back(answer_of(fmt::format("{}:{}", name, key), value));
+    }
+  }
+  for (const std::string& typed_key : typed.keys) {
+    const DocumentKey at = document_key(typed_key);
+    CKPT_ASSIGN(const auto document, read_json(checkpoint, at.file));
+    if (!document) {
+      return fail_with_hint(ErrorCode::kUsage, "ckpt show " + shell_path(typed.path),
+                            "{}: has no '{}'", typed.path, at.file);
+    }
+    const JsonText* value = find_at(document->root, json_path(at.key));
+    if (value != nullptr) {
+      out.push_back(answer_of(typed_key, *value));
+      continue;
+    }
+    std::vector<std::string> keys;
+    for (const auto& [key, each] : document->root.members()) keys.push_back(key);
+    return no_such_key(typed, typed_key, keys);
+  }
+  return out;
+}
+
+Result<int> get(const TypedGet& typed, const Console& console) {
+  if (typed.raw && (typed.keys.size() != 1 || console.json())) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt get FILE KEY --raw",
+                          "--raw: the bytes of one value; expected one KEY and no --json");
+  }
+  CKPT_ASSIGN(const Answers answers,
+              is_folder(typed.path) ? document_answers(typed) : metadata_answers(typed));
+  if (typed.raw) {
+    std::fwrite(answers[0].whole.data(), 1, answers[0].whole.size(), stdout);
+    return 0;
+  }
+  for (const Answer& answer : answers) {
+    console.object("metadata",
+                   {{"key", answer.key}, {"value_type", answer.type}, {"value", answer.json}});
+    if (typed.keys.size() == 1) {
+      console.answer_lines(answer.whole);
+    } else {
+      console.answer(fmt::format("{} = {}", answer.key, answer.brief));
+    }
+  }
+  return 0;
+}
+
+Run declare_get(CommandOptions& options) {
+  auto typed = std::make_shared<TypedGet>();
+  options.add("PATH", &typed->path, "a .gguf, a Hugging Face folder or a .safetensors")
+      .is_required = true;
+  options.add("KEY", &typed->keys,
+              "what to print, whole where it is one (default: all keys, a line each); in a folder "
+              "DOCUMENT.json:KEY");
+  options.add("--raw", &typed->raw, "the bytes of one value, with nothing added: for a file");
+  declare_follow_links(options);
+  return [typed](const Console& console, const CommonOptions&) { return get(*typed, console); };
+}
+
+}  // namespace
+
+constinit const Command kGetCommand{
+    "get", "Prints GGUF metadata, or values in a folder's JSON documents.",
+    "  ckpt get model.gguf general.name\n"
+    "  ckpt get model.gguf tokenizer.chat_template --raw > chat.jinja\n"
+    "  ckpt get model/ max_position_embeddings hidden_size --json",
+    declare_get};
+
+}  // namespace ckpt

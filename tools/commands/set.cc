@@ -1,0 +1,77 @@
+// ckpt set PATH KEY=VALUE: edits metadata and JSON documents where they are.
+#include "core/io/folder.h"
+#include "plan/conversion/edits.h"
+#include "tools/commands/carry_patch.h"
+#include "tools/line/commands.h"
+
+namespace ckpt {
+namespace {
+
+struct TypedSet {
+  PatchRun run;
+  std::vector<std::string> set, removed;
+};
+
+// "KEY VALUE", "--set KEY=VALUE" of other programs.
+Failure no_value(const TypedSet& typed, const std::string& word) {
+  const std::string path = shell_path(typed.run.path.string());
+  const bool is_pair = typed.set.size() == 2 && typed.set[1].find('=') == word.npos;
+  const std::string meant = is_pair ? shell_word(fmt::format("{}={}", typed.set[0], typed.set[1]))
+                                    : fmt::format("{}=VALUE", shell_word(word));
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt set {} {}", path, meant),
+                        "'{}' has no value; expected KEY=VALUE", word);
+}
+
+Result<std::vector<KeyEdit>> read_edits(const TypedSet& typed) {
+  std::vector<KeyEdit> edits;
+  for (const std::string& word : typed.set) {
+    const size_t equals = word.find('=');
+    if (equals == word.npos || equals == 0) return no_value(typed, word);
+    edits.push_back({true, word.substr(0, equals), word.substr(equals + 1)});
+  }
+  for (const std::string& key : typed.removed) edits.push_back({false, key, {}});
+  if (!edits.empty()) return edits;
+  return fail_with_hint(ErrorCode::kUsage,
+                        fmt::format("ckpt get {}", shell_path(typed.run.path.string())),
+                        "{}: no KEY=VALUE and no --remove KEY", typed.run.path.string());
+}
+
+Result<int> set(TypedSet& typed, const Console& console, const CommonOptions& common) {
+  CKPT_TRY(check_patched_out(typed.run));
+  CKPT_ASSIGN(const std::vector<KeyEdit> edits, read_edits(typed));
+  Patching patching;
+  patching.path = typed.run.path;
+  patching.elsewhere = !typed.run.out.empty();
+  if (!typed.run.dry_run && !patching.elsewhere) CKPT_TRY(finish_earlier(console, patching.path));
+  CKPT_ASSIGN(patching.steps, steps_of_edits(patching.path, edits));
+  typed.run.most_values = edits.size();
+  return run_patch(typed.run, patching, console, common);
+}
+
+Run declare_set(CommandOptions& options) {
+  auto typed = std::make_shared<TypedSet>();
+  options.add("PATH", &typed->run.path, "a .gguf, a Hugging Face folder or a .safetensors")
+      .is_required = true;
+  options.add("KEY=VALUE", &typed->set,
+              "what to set; in a folder DOCUMENT.json:KEY, where KEY alone is one of config.json. "
+              "KEY=@FILE: the text of a file; KEY=TYPE:VALUE: u32, f32, bool, text, ...");
+  options.add("--remove", &typed->removed, "a key to take out (may repeat)").value_name = "KEY";
+  options.add("--out", &typed->run.out, "write the edited checkpoint here; PATH stays as it is");
+  options.add("--dry-run", &typed->run.dry_run, "show each value as it is and as it would be");
+  declare_follow_links(options);
+  return [typed](const Console& console, const CommonOptions& common) {
+    return set(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+constinit const Command kSetCommand{
+    "set", "Sets GGUF metadata, or values in a folder's JSON documents, where they are.",
+    "  ckpt set model.gguf general.name='My model' tokenizer.ggml.add_bos_token=false\n"
+    "  ckpt set model.gguf tokenizer.chat_template=@chat.jinja --dry-run\n"
+    "  ckpt set model.gguf my.key=u32:5 --remove general.url\n"
+    "  ckpt set model/ max_position_embeddings=40960 generation_config.json:temperature=0.6",
+    declare_set};
+
+}  // namespace ckpt

@@ -93,7 +93,7 @@ struct GgufKey {
 };
 // nullopt: no program has it. `architecture` as in general.architecture.
 std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_view key);
-// What was probably meant by a key that find_gguf_key does not know. Certain: `key` lacks only the
+// The key that was probably meant where find_gguf_key knows none. Certain: `key` lacks only the
 // architecture's name in front.
 struct MeantKey {
   std::string key;

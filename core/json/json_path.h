@@ -19,7 +19,7 @@ JsonPath json_path(std::string_view text);
 // The value at `path`; null where it is absent.
 const JsonText* find_at(const JsonText& root, const JsonPath& path);
 
-// An item of an array; null when `key` is no index of it.
+// An item of an array; null when `key` is not one of its indexes.
 JsonText* item_at(JsonText& array, const std::string& key);
 
 // The object or array that holds the last key of `path`; makes objects on the way when `make` says

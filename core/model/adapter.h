@@ -10,7 +10,7 @@ namespace ckpt {
 // "LoRA adapter of 'Qwen/Qwen3-8B'"; empty where `checkpoint` is not an adapter.
 std::string adapter_words(const Checkpoint& checkpoint);
 
-// What to do with one, for a hint.
+// A hint: the folder to use instead.
 inline constexpr std::string_view kMergedAdapter =
     "the folder that peft's merge_and_unload() and save_pretrained() make of it and its base model";
 

@@ -153,8 +153,8 @@ Result<int> run_patch(const PatchRun& run, const Patching& patching, const Conso
     show_summary(console, run, plan, nullptr);
     return 0;
   }
-  show_changed_values(console, planned.before, plan.after.checkpoint, run.most_values);
   if (run.dry_run) {
+    show_changed_values(console, planned.before, plan.after.checkpoint, run.most_values);
     show_files(console, plan);
     console.answer(fmt::format("{}: {} file(s), {} bytes to write; nothing was written (--dry-run)",
                                run.path.string(), plan.files.size(), plan.written_bytes()));
@@ -162,6 +162,7 @@ Result<int> run_patch(const PatchRun& run, const Patching& patching, const Conso
     return 0;
   }
   CKPT_ASSIGN(const ExecuteReport report, carry_out(run, plan, link, console, common));
+  show_changed_values(console, planned.before, plan.after.checkpoint, run.most_values);
   show_files(console, plan);
   show_summary(console, run, plan, &report);
   const auto& out = run.out.empty() ? run.path : run.out;

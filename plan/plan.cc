@@ -7,11 +7,11 @@
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/fixing.h"
+#include "plan/conversion/option_table.h"
 #include "plan/conversion/patching.h"
 #include "plan/conversion/pipeline.h"
 #include "plan/size_target/folder_target.h"
 #include "plan/size_target/size_target.h"
-#include "plan/text/conversion_fields.h"
 #include "plan/text/profile_names.h"
 #include "plan/text/settled_names.h"
 #include "transforms/transforms.h"
@@ -35,12 +35,13 @@ Result<Conversion> conversion_of(const fs::path& in, const fs::path& out,
   made.force = options.force;
   if (!made.to.empty()) made.given.push_back({"to", made.to, false});
   for (const auto& [name, value] : options.more) {
-    if (!find_conversion_field(name)) {
+    const ConvertOption* option = find_kept_option(name, OptionKept::kRecipe);
+    if (option == nullptr) {
       return fail_with_hint(ErrorCode::kUsage, "one of docs/RECIPES.md", "option '{}' is not known",
                             name);
     }
-    made.given.push_back({name, value, false});
-    CKPT_TRY(set_field(made, name, value));
+    made.given.push_back({std::string(option->name), value, false});
+    CKPT_TRY(set_option(made, *option, value, ""));
   }
   CKPT_TRY(settle_names(made));
   return made;

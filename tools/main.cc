@@ -20,6 +20,7 @@
 #include "tools/line/command_line.h"
 #include "tools/line/completion.h"
 #include "tools/line/habits.h"
+#include "tools/line/help.h"
 #include "tools/line/interrupt_guard.h"
 
 namespace ckpt {
@@ -143,7 +144,11 @@ class TraceFile {
   // False, after a sentence, when FILE exists (a link counts) or cannot be created.
   bool open() {
     const char* path = std::getenv("CKPT_TRACE");
-    if (path == nullptr || *path == '\0') return true;
+    if (path == nullptr) return true;
+    if (*path == '\0') {
+      fmt::print(stderr, "ckpt: CKPT_TRACE: an empty value. Try: unset CKPT_TRACE\n");
+      return false;
+    }
     file_ = std::fopen(path, "wxe");
     if (file_ != nullptr) {
       Trace::start();
@@ -167,6 +172,21 @@ class TraceFile {
   std::FILE* file_ = nullptr;
 };
 
+bool is_command(std::string_view word) {
+  return word.starts_with('-') ||
+         std::ranges::find(all_commands(), word, &Command::name) != all_commands().end();
+}
+
+// `ckpt` alone and `ckpt help WORD`, a step, a type, a check or a profile.
+int print_help(const std::vector<std::string>& typed) {
+  const size_t width = help_width();
+  const auto text =
+      typed.empty() ? Result<std::string>(help_of_program(width)) : help_of_word(typed[1], width);
+  if (!text) Console(CommonOptions()).error(text.error());
+  if (text) std::fwrite(text->data(), 1, text->size(), stdout);
+  return text ? 0 : 2;
+}
+
 int run(int argc, char** argv) {
   const std::vector<std::string> typed(argv + 1, argv + argc);
   if (!typed.empty() && typed[0] == kCompleteWord) {
@@ -174,6 +194,8 @@ int run(int argc, char** argv) {
     std::fwrite(words.data(), 1, words.size(), stdout);
     return 0;
   }
+  const bool asks_word = typed.size() == 2 && typed[0] == "help" && !is_command(typed[1]);
+  if (typed.empty() || asks_word) return print_help(typed);
   TraceFile trace;
   if (!trace.open()) return 2;
   const FilesRead files_read;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/model/codec.h"
-#include "plan/conversion/step_flags.h"
+#include "plan/conversion/option_table.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
 
@@ -25,14 +25,14 @@ Result<Checkpoint> run_step(std::string_view name, Options options, Checkpoint c
   const Transform* step = find_transform(name);
   CKPT_CHECK(step != nullptr);
   for (const Options::Pair& given : planning.conversion.flags.pairs()) {
-    const StepFlag* flag = find_step_flag(given.first);
-    CKPT_CHECK(flag != nullptr);
-    const OptionRule* rule = find_rule(step->options, flag->key);
+    const ConvertOption* flag = find_convert_option(given.first);
+    CKPT_CHECK(flag != nullptr && flag->step() != nullptr);
+    const StepKey& own = *flag->step();
+    const OptionRule* rule = find_rule(step->options, own.key);
     if (rule == nullptr || !is_meant_for(name, given, planning.conversion)) continue;
     CKPT_TRY(in(fmt::format("step {}", name),
                 check_value(*rule, given.second, fmt::format("--{} ", flag->name))));
-    options.add(std::string(flag->key),
-                flag->takes_value() ? given.second : std::string(flag->value));
+    options.add(std::string(own.key), own.value.empty() ? given.second : std::string(own.value));
     planning.use.add(flag->name);
   }
   return step->apply(std::move(checkpoint), options, planning.context);

@@ -6,8 +6,7 @@
 // The second is found by planning again without the option and comparing digests, so that it holds
 // for every option and every model; plans come from headers and take little time.
 //
-// An option must stand in the table of option_use.cc, or convert refuses it; so a new one cannot be
-// forgotten.
+// The reason, and which of the two rules holds an option, stand in its row of option_table.cc.
 #pragma once
 
 #include <set>
@@ -40,7 +39,5 @@ Status check_options_used(const Conversion& conversion, const OptionUse& use,
 // that change what is made, and of which `notes` does not speak.
 std::vector<std::string> options_to_compare(const Conversion& conversion,
                                             const std::vector<std::string>& notes);
-// `conversion` as if `name` had not been given.
-Conversion without_option(Conversion conversion, std::string_view name);
 
 }  // namespace ckpt

@@ -9,7 +9,7 @@
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/fixing.h"
 #include "plan/conversion/lora_adapter.h"
-#include "plan/conversion/step_flags.h"
+#include "plan/conversion/option_table.h"
 #include "plan/conversion/targets.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
@@ -92,7 +92,8 @@ std::vector<InputPath> input_paths(const Conversion& conversion, const std::vect
                                {"--base", conversion.base},
                                {"--imatrix", conversion.imatrix}};
   for (const auto& [name, value] : conversion.flags.pairs()) {
-    if (is_path_flag(name, value)) paths.push_back({fmt::format("--{}", name), value});
+    if (find_convert_option(name)->is_path(value))
+      paths.push_back({fmt::format("--{}", name), value});
   }
   for (const Step& step : steps) {
     for (const auto& [key, value] : step.options.pairs()) {
@@ -270,7 +271,8 @@ class IdleOptions {
     if (names.empty() && !compares_steps) return {};
     CKPT_ASSIGN(const std::string whole, digest(prepared_, conversion_));
     for (const std::string& name : names) {
-      const Conversion other = without_option(conversion_, name);
+      Conversion other = conversion_;
+      clear_option(other, *find_convert_option(name));
       const bool is_first = name == "tokenizer";  // taken before the steps
       if (is_first && !compares_steps && !steps_.empty()) continue;
       const auto found = is_first ? digest_from_start(steps_, other) : digest(prepared_, other);

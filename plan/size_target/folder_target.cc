@@ -5,8 +5,8 @@
 
 #include "core/model/tensor_names.h"
 #include "formats/formats.h"
+#include "plan/conversion/option_table.h"
 #include "plan/conversion/sizes.h"
-#include "plan/conversion/step_flags.h"
 #include "plan/size_target/choice.h"
 #include "plan/size_target/measured_file.h"
 #include "plan/size_target/sensitivity.h"
@@ -322,7 +322,7 @@ Status check_source(const Conversion& conversion, const SizeTarget& target) {
 // A recipe says the type of every layer itself.
 Status check_preset(const Conversion& conversion, const SizeTarget& target) {
   const auto preset = conversion.flags.get("preset");
-  const auto words = find_step_flag("preset")->rule().words();
+  const auto words = find_convert_option("preset")->rule().words();
   if (!preset || std::ranges::count(words, *preset) > 0) return {};
   return fail_with_hint(ErrorCode::kUsage, "--preset default-input-scale1, or one of the two",
                         "--preset {} says the types of layers, and {} would choose them", *preset,

@@ -7,7 +7,7 @@
 
 #include "core/json/json_edit.h"
 #include "core/resume/found_ledgers.h"
-#include "plan/conversion/step_flags.h"
+#include "plan/conversion/option_table.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -16,41 +16,16 @@ namespace {
 
 constexpr uint64_t kPlanFileVersion = 1;
 
-// ---- the fields of a conversion, each under its flag's name -------------------------------------
-
-struct TextField {
-  std::string_view key;
-  std::string Conversion::*field;
-  bool is_path = false;
-};
-constexpr TextField kTexts[] = {
-    {"to", &Conversion::to},
-    {"imatrix", &Conversion::imatrix, true},
-    {"base", &Conversion::base, true},
-};
-template <class T>
-struct Field {
-  std::string_view key;
-  T Conversion::*field;
-};
-constexpr Field<fs::path> kPaths[] = {{"in", &Conversion::in},
-                                      {"out", &Conversion::out},
-                                      {"tokenizer", &Conversion::tokenizer},
-                                      {"mmproj", &Conversion::mmproj}};
-constexpr Field<uint64_t> kSizes[] = {{"shard-size", &Conversion::shard_bytes},
-                                      {"split-tensors", &Conversion::split_tensors},
-                                      {"header-slack", &Conversion::header_slack_bytes}};
-
-template <class Fields>
-auto find_field(const Fields& fields, std::string_view key) {
-  return std::find_if(std::begin(fields), std::end(fields),
-                      [&](const auto& field) { return field.key == key; });
+// Where an option of a step stands: in one of two lists of pairs, or as a key of its own.
+std::string_view list_of(const ConvertOption& option) {
+  if (option.rule().repeats) return "rules";
+  return option.step()->step == "export" ? "export" : "";
 }
 
-// Where a flag of a step stands: in one of two lists of pairs, or as a key of its own.
-std::string_view list_of(const StepFlag& flag) {
-  if (flag.rule().repeats) return "rules";
-  return flag.step == "export" ? "export" : "";
+std::optional<uint64_t Conversion::*> whole_of(const ConvertOption& option) {
+  if (const auto* bytes = std::get_if<uint64_t Conversion::*>(&option.field)) return *bytes;
+  const auto* count = std::get_if<SplitCount>(&option.field);
+  return count == nullptr ? std::nullopt : std::optional(count->field);
 }
 
 std::string absolute(const std::string& path) {
@@ -69,30 +44,40 @@ JsonText pairs_json(const Pairs& pairs) {
   return out;
 }
 
-JsonText conversion_json(const Conversion& conversion, bool allow_nonfinite) {
-  JsonText out = JsonText::object();
-  for (const auto& field : kPaths) {
-    const std::string text = (conversion.*field.field).string();
-    if (!text.empty()) out.set(field.key, JsonText::text(text));
+// What a field holds; null where it holds nothing, and of what is spelled in another way.
+JsonText field_json(const Conversion& conversion, const ConvertOption& option) {
+  if (const auto* path = std::get_if<fs::path Conversion::*>(&option.field)) {
+    const std::string text = (conversion.**path).string();
+    return text.empty() ? JsonText::null() : JsonText::text(text);
   }
-  for (const TextField& field : kTexts) {
-    const std::string& text = conversion.*field.field;
-    if (!text.empty()) out.set(field.key, JsonText::text(text));
+  if (const auto* text = std::get_if<std::string Conversion::*>(&option.field)) {
+    return (conversion.**text).empty() ? JsonText::null() : JsonText::text(conversion.**text);
+  }
+  if (const auto* flag = std::get_if<bool Conversion::*>(&option.field)) {
+    return conversion.**flag ? JsonText::boolean(true) : JsonText::null();
+  }
+  if (const auto number = whole_of(option)) {
+    return conversion.**number > 0 ? JsonText::number(conversion.**number) : JsonText::null();
+  }
+  return JsonText::null();
+}
+
+JsonText conversion_json(const Conversion& conversion) {
+  JsonText out = JsonText::object();
+  for (const ConvertOption& option : convert_options()) {
+    if (option.kept != OptionKept::kRecipeAndPlan) continue;
+    JsonText value = field_json(conversion, option);
+    if (!value.is_null()) out.set(option.spelling(), std::move(value));
   }
   std::map<std::string_view, Pairs> lists;
   for (const auto& [name, value] : conversion.flags.pairs()) {
-    const StepFlag& flag = *find_step_flag(name);
-    if (const auto list = list_of(flag); !list.empty()) {
+    const ConvertOption& option = *find_convert_option(name);
+    if (const auto list = list_of(option); !list.empty()) {
       lists[list].emplace_back(name, value);
     } else {
-      out.set(name, flag.takes_value() ? JsonText::text(value) : JsonText::boolean(true));
+      out.set(name, option.takes_value() ? JsonText::text(value) : JsonText::boolean(true));
     }
   }
-  for (const auto& field : kSizes) {
-    if (conversion.*field.field > 0) out.set(field.key, JsonText::number(conversion.*field.field));
-  }
-  if (conversion.mmproj_only) out.set("mmproj-only", JsonText::boolean(true));
-  if (allow_nonfinite) out.set("allow-nonfinite", JsonText::boolean(true));
   if (!conversion.profiles.empty()) out.set("for", JsonText::texts(conversion.profiles));
   for (const auto& [list, pairs] : lists) out.set(list, pairs_json(pairs));
   JsonText steps = JsonText::array(), also = JsonText::array();
@@ -130,7 +115,7 @@ class Reader {
     }
     for (const auto& [key, value] : root.members()) {
       if (key == "convert") {
-        CKPT_TRY(in("\"convert\"", read_conversion(value, file)));
+        CKPT_TRY(in("\"convert\"", read_conversion(value, file.conversion)));
       } else if (key == "inputs") {
         CKPT_TRY(in("\"inputs\"", read_inputs(value, file)));
       } else if (key == "version" || key == "digest") {
@@ -187,11 +172,11 @@ class Reader {
     if (key == "rules" || key == "export") {
       CKPT_ASSIGN(const Pairs pairs, pairs_of(key, value));
       for (const auto& [name, content] : pairs) {
-        const StepFlag* flag = find_step_flag(name);
-        if (flag == nullptr || list_of(*flag) != key) {
+        const ConvertOption* option = find_convert_option(name);
+        if (option == nullptr || option->step() == nullptr || list_of(*option) != key) {
           return fail(ErrorCode::kUsage, "\"{}\": option '{}' is not known", key, name);
         }
-        out.flags.add(name, is_path_flag(name, content) ? resolve(content) : content);
+        out.flags.add(name, option->is_path(content) ? resolve(content) : content);
       }
       return {};
     }
@@ -210,49 +195,34 @@ class Reader {
     return {};
   }
 
-  Status read_conversion(const JsonText& json, PlanFile& file) const {
+  Status read_conversion(const JsonText& json, Conversion& out) const {
     if (!json.is_object()) return bad_value("convert", json, "an object");
-    for (const auto& [key, value] : json.members()) CKPT_TRY(read_field(key, value, file));
+    for (const auto& [key, value] : json.members()) CKPT_TRY(read_field(key, value, out));
     return {};
   }
 
-  Status read_field(std::string_view key, const JsonText& value, PlanFile& file) const {
+  Status read_field(std::string_view key, const JsonText& value, Conversion& out) const {
     constexpr std::array<std::string_view, 5> kLists = {"for", "rules", "export", "steps", "also"};
-    Conversion& out = file.conversion;
     if (std::find(kLists.begin(), kLists.end(), key) != kLists.end()) {
       return read_list(key, value, out);
     }
-    if (const auto field = find_field(kPaths, key); field != std::end(kPaths)) {
-      CKPT_ASSIGN(const std::string text, text_of(key, value));
-      out.*field->field = resolve(text);
-      return {};
-    }
-    if (const auto field = find_field(kTexts, key); field != std::end(kTexts)) {
-      CKPT_ASSIGN(std::string text, text_of(key, value));
-      out.*field->field = field->is_path ? resolve(text) : std::move(text);
-      return {};
-    }
-    if (const auto field = find_field(kSizes, key); field != std::end(kSizes)) {
-      const auto size = value.as_whole();
-      if (!size) return bad_value(key, value, "a whole number");
-      out.*field->field = *size;
-      return {};
-    }
-    const StepFlag* flag = find_step_flag(key);
-    if (flag != nullptr && flag->takes_value() && list_of(*flag).empty()) {
-      CKPT_ASSIGN(std::string text, text_of(key, value));
-      out.flags.add(std::string(key), std::move(text));
-      return {};
-    }
-    const bool is_own = key == "allow-nonfinite" || key == "mmproj-only";
-    if ((flag == nullptr || !list_of(*flag).empty()) && !is_own) {
+    const ConvertOption* option = find_kept_option(key, OptionKept::kRecipeAndPlan);
+    if (option == nullptr || (option->step() != nullptr && !list_of(*option).empty())) {
       return fail(ErrorCode::kUsage, "key \"{}\" is not known", key);
     }
-    const auto is_on = value.as_boolean();
-    if (!is_on) return bad_value(key, value, "true or false");
-    if (is_own) (key == "mmproj-only" ? out.mmproj_only : file.allow_nonfinite) = *is_on;
-    if (flag != nullptr && *is_on) out.flags.add(std::string(key), "yes");
-    return {};
+    if (const auto number = whole_of(*option)) {
+      const auto whole = value.as_whole();
+      if (!whole) return bad_value(key, value, "a whole number");
+      out.** number = *whole;
+      return {};
+    }
+    if (!option->takes_value()) {
+      const auto is_on = value.as_boolean();
+      if (!is_on) return bad_value(key, value, "true or false");
+      return set_option(out, *option, *is_on ? "yes" : "no", "");
+    }
+    CKPT_ASSIGN(std::string text, text_of(key, value));
+    return set_option(out, *option, option->is_path(text) ? resolve(text) : std::move(text), "");
   }
 
   Status read_inputs(const JsonText& json, PlanFile& file) const {
@@ -286,7 +256,7 @@ std::string render_plan_file(const PlanFile& file, const Plan& plan) {
   root.set("ckpt_plan", JsonText::number(kPlanFileVersion));
   root.set("version", JsonText::text(file.version));
   root.set("digest", JsonText::text(file.digest));
-  root.set("convert", conversion_json(file.conversion, file.allow_nonfinite));
+  root.set("convert", conversion_json(file.conversion));
   JsonText inputs = JsonText::array(), files = JsonText::array();
   for (const InputFile& input : file.inputs) {
     JsonText& json = inputs.items().emplace_back(JsonText::object());
@@ -308,16 +278,18 @@ std::string render_plan_file(const PlanFile& file, const Plan& plan) {
 }
 
 Result<Conversion> settled(Conversion conversion) {
-  for (const auto& field : kPaths) {
-    conversion.*field.field = absolute((conversion.*field.field).string());
-  }
-  for (const TextField& field : kTexts) {
-    if (field.is_path) conversion.*field.field = absolute(conversion.*field.field);
+  for (const ConvertOption& option : convert_options()) {
+    const auto* path = std::get_if<fs::path Conversion::*>(&option.field);
+    const auto* text = std::get_if<std::string Conversion::*>(&option.field);
+    if (path != nullptr) conversion.** path = absolute((conversion.**path).string());
+    if (text != nullptr && option.is_path("")) conversion.** text = absolute(conversion.**text);
   }
   for (AlsoOutput& also : conversion.also) also.out = absolute(also.out.string());
   const Options flags = std::exchange(conversion.flags, {});
-  for (const auto& [name, value] : flags.pairs())
-    conversion.flags.add(name, is_path_flag(name, value) ? absolute(value) : value);
+  for (const auto& [name, value] : flags.pairs()) {
+    const bool is_path = find_convert_option(name)->is_path(value);
+    conversion.flags.add(name, is_path ? absolute(value) : value);
+  }
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
   if (steps.empty()) steps = std::move(conversion.recipe_steps);
   conversion.steps.clear();
@@ -331,13 +303,12 @@ Result<Conversion> settled(Conversion conversion) {
   return conversion;
 }
 
-Result<PlanFile> plan_file_of(Conversion conversion, const Plan& plan, bool allow_nonfinite) {
+Result<PlanFile> plan_file_of(Conversion conversion, const Plan& plan) {
   ExecuteOptions options;
-  options.allow_nonfinite = allow_nonfinite;
+  options.allow_nonfinite = conversion.allow_nonfinite;
   options.resume.version = CKPT_VERSION;
   CKPT_ASSIGN(PlanDigest digest, digest_of(plan, options));
-  return PlanFile{CKPT_VERSION, digest.sha256, std::move(conversion), allow_nonfinite,
-                  std::move(digest.inputs)};
+  return PlanFile{CKPT_VERSION, digest.sha256, std::move(conversion), std::move(digest.inputs)};
 }
 
 Result<PlannedConversion> plan_again(const PlanFile& file, const ExecuteOptions& options) {

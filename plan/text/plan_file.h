@@ -29,7 +29,6 @@ namespace ckpt {
 struct PlanFile {
   std::string version, digest;
   Conversion conversion;
-  bool allow_nonfinite = false;
   std::vector<InputFile> inputs;  // without inodes, which are another machine's business
 };
 
@@ -41,7 +40,7 @@ std::string render_plan_file(const PlanFile& file, const Plan& plan);
 // Every path as it is from anywhere; every step in one list. Fails: as parse_steps.
 Result<Conversion> settled(Conversion conversion);
 // The file of `plan`, which was made of `conversion`, a settled one. Fails: as digest_of.
-Result<PlanFile> plan_file_of(Conversion conversion, const Plan& plan, bool allow_nonfinite);
+Result<PlanFile> plan_file_of(Conversion conversion, const Plan& plan);
 
 // Plans again what the file says. Fails: as plan_conversion; kUsage, saying what has changed, when
 // it would be another plan.

@@ -6,8 +6,7 @@
 #include "core/base/nearest.h"
 #include "core/io/bytes.h"
 #include "core/json/json_edit.h"
-#include "plan/conversion/step_flags.h"
-#include "plan/text/conversion_fields.h"
+#include "plan/conversion/option_table.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -35,7 +34,7 @@ class RecipeReader {
   Result<std::string> option_text(const OptionRule& rule, const JsonText& value) const;
   Status read_also(const JsonText& json, Recipe& recipe) const;
   Status read_key(const std::string& key, const JsonText& value, Recipe& recipe) const;
-  Status read_field(const ConversionField& field, const JsonText& value, Recipe& recipe) const;
+  Status read_field(const ConvertOption& option, const JsonText& value, Recipe& recipe) const;
   Status read_rules(const std::string& name, const JsonText& value, Recipe& recipe) const;
   Status read_list(const std::string& key, const JsonText& value, Recipe& recipe) const;
 
@@ -125,11 +124,11 @@ Status RecipeReader::read_also(const JsonText& json, Recipe& recipe) const {
 }
 
 // An option of the command line, under its own name.
-Status RecipeReader::read_field(const ConversionField& field, const JsonText& value,
+Status RecipeReader::read_field(const ConvertOption& option, const JsonText& value,
                                 Recipe& recipe) const {
-  const std::string name(field.name);
+  const std::string name(option.name);
   const auto add = [&](std::string text) { recipe.options.emplace_back(name, std::move(text)); };
-  if (field.kind == FieldKind::kFlag) {
+  if (!option.takes_value()) {
     const auto flag = value.as_boolean();
     if (!flag) {
       return fail(ErrorCode::kUsage, "\"{}\": {}; expected true or false", name,
@@ -138,10 +137,9 @@ Status RecipeReader::read_field(const ConversionField& field, const JsonText& va
     if (*flag) add("yes");
     return {};
   }
-  if (field.kind == FieldKind::kRules) return read_rules(name, value, recipe);
+  if (option.repeats()) return read_rules(name, value, recipe);
   CKPT_ASSIGN(std::string text, text_of(value, name));
-  const bool is_path = field.kind == FieldKind::kPath || is_path_flag(name, text);
-  add(is_path ? resolve(text).string() : std::move(text));
+  add(option.is_path(text) ? resolve(text).string() : std::move(text));
   return {};
 }
 
@@ -164,8 +162,10 @@ Status RecipeReader::read_rules(const std::string& name, const JsonText& value,
 }
 
 Failure unknown_key(const std::string& key) {
-  std::vector<std::string> keys = {"in", "out", "to", "steps", "also", "for"};
-  for (const ConversionField& field : conversion_fields()) keys.emplace_back(field.name);
+  std::vector<std::string> keys;
+  for (const ConvertOption& option : convert_options()) {
+    if (option.kept >= OptionKept::kRecipe) keys.emplace_back(option.spelling());
+  }
   const std::string near = nearest(key, keys);
   return fail_with_hint(ErrorCode::kUsage,
                         near.empty() ? "one of those" : fmt::format("\"{}\"", near),
@@ -174,10 +174,9 @@ Failure unknown_key(const std::string& key) {
 
 Status RecipeReader::read_key(const std::string& key, const JsonText& value, Recipe& recipe) const {
   if (key == "steps" || key == "also" || key == "for") return read_list(key, value, recipe);
-  if (const auto field = find_conversion_field(key)) {
-    return read_field(*field, value, recipe);
-  }
-  if (key != "in" && key != "out" && key != "to") return unknown_key(key);
+  const ConvertOption* option = find_kept_option(key, OptionKept::kRecipe);
+  if (option == nullptr) return unknown_key(key);
+  if (key != "in" && key != "out" && key != "to") return read_field(*option, value, recipe);
   CKPT_ASSIGN(const std::string text, text_of(value, key));
   if (key == "to") {
     recipe.to = text;

@@ -27,7 +27,7 @@ struct Recipe {
   std::string to;
   std::vector<Step> steps;
   std::vector<std::string> profiles;  // "for"
-  // All other options of convert by their names (conversion_fields.h), in the recipe's order: paths
+  // All other options of convert by their names (option_table.h), in the recipe's order: paths
   // as they are from here, "yes" for a flag. What is false in the recipe is left out.
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<std::pair<std::filesystem::path, std::string>> also;  // OUT, TYPE

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "plan/conversion/imatrix_fit.h"
-#include "plan/conversion/step_flags.h"
+#include "plan/conversion/option_table.h"
 #include "plan/text/profile_names.h"
 #include "plan/text/type_names.h"
 
@@ -18,7 +18,7 @@ Status settle_names(Conversion& conversion) {
   }
   const Options typed = std::exchange(conversion.flags, {});
   for (const auto& [name, value] : typed.pairs()) {
-    const OptionRule& rule = find_step_flag(name)->rule();
+    const OptionRule& rule = find_convert_option(name)->rule();
     const std::string known = rule.kind == ValueKind::kType ? tensor_type_named(value)
                               : name == "tensor-type"       ? rule_with_type_named(value)
                                                             : value;

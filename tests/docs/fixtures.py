@@ -251,7 +251,8 @@ def value_options(ckpt, verb, cache={}):
     """The options of `ckpt VERB` that take a value."""
     if verb not in cache:
         text = subprocess.run([ckpt, "help", verb], capture_output=True, text=True).stdout
-        cache[verb] = set(re.findall(r"^\s+(?:-\w,)?(--[\w-]+) (?=\S)(?!Excludes)", text, re.M))
+        lines = re.findall(r"^  (-\S+(?:, -\S+)*) (?=\S)", text, re.M)
+        cache[verb] = {name for names in lines for name in names.split(", ") if name.startswith("--")}
     return cache[verb]
 
 

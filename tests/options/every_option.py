@@ -3,15 +3,14 @@
 
 usage: every_option.py CKPT TESTDATA
 
-The options are those that `ckpt convert --help` shows, so one that is new and has no value below
-fails this test. Each is added to command lines that work without it; then the digest of the plan
+The options are those of `ckpt list options`. One without values below is tried with its choices, or with a
+value of its kind. Each is added to command lines that work without it; then the digest of the plan
 must be another, or stderr must speak of the option, or the command must be refused with a sentence.
 """
 import concurrent.futures
 import json
 import os
 import pathlib
-import re
 import shutil
 import struct
 import subprocess
@@ -20,31 +19,19 @@ import tempfile
 
 ckpt, testdata = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 
-# How the command runs; the plan is not meant to be another.
-RUNS = {"help", "progress", "follow-links", "outfile", "outtype", "json", "quiet", "threads", "memory", "color", "recipe",
-        "dry-run", "plan-out", "force", "target-cache",
-        "allow-nonfinite"}
 AMAX = '{"model.layers.0.mlp.down_proj": 1.5}'
-# Values of the others; "" for a flag. FOLDER stands for the scratch folder.
+# Values of options whose kind alone says too little. FOLDER stands for the scratch folder.
 VALUES = {
     "to": ["f16", "q4_k_m", "nvfp4-w4a16"],
     "keep": ["*down_proj*", "typo*", "*norm*"],
     "tensor-type": ["*down_proj*=q5_k", "typo*=q8_0", "out:*ffn_down*=q5_k"],
-    "output-tensor-type": ["q5_k"],
-    "token-embedding-type": ["q5_k"],
     "imatrix": ["FOLDER/imatrix.dat"],
-    "allow-requantize": [""],
-    "pure": [""],
-    "leave-output-tensor": [""],
     "tokenizer": ["TESTDATA/qwen35-micro", "TESTDATA/llama-micro"],
     "tokenizer-pre": ["gpt-4o", "llama-bpe"],
     "tokenizer-as": ["converter"],
     "model-name": ["Another Name"],
-    "no-mtp": [""],
-    "keep-codes": [""],
     "also": ["FOLDER/also.gguf=f32", "FOLDER/also=bf16"],
     "mmproj": ["FOLDER/mmproj.gguf"],
-    "mmproj-only": [""],
     "mmproj-type": ["f16", "bf16"],
     "for": ["vllm-0.17", "llama.cpp"],
     "base": ["TESTDATA/llama-micro"],
@@ -53,16 +40,9 @@ VALUES = {
              "nvfp4-layout:to=modelopt", "to-gguf"],
     "amax-from": ["FOLDER/amax.json"],
     "preset": ["mlp-only", "experts-only", "weight-only", "mlp-only-input-scale1"],
-    "kv-cache": ["none", "nvfp4"],
-    "rounding": ["cpu"],
-    "search": ["best", "four-over-six"],
     "moments": ["TESTDATA/llama-micro/model.safetensors"],
     "only": ["*down_proj*", "typo*"],
     "fp8": ["*o_proj*", "typo*"],
-    "rest": ["bf16", "fp8"],
-    "fresh-weight-amax": [""],
-    "shard-size": ["1K"],
-    "split-size": ["1K"],
     "split-tensors": ["1", "7"],
     "header-slack": ["4K"],
     "target-size": ["3MB", "1K"],
@@ -74,12 +54,20 @@ BESIDE = {"mmproj-type": ["--mmproj", "beside.gguf"], "base": ["--for", "vllm-0.
           "sensitivity": ["--target-size", "2MB"]}
 
 
+KINDS = {"": [""], "TYPE": ["q5_k"], "SIZE": ["1K"], "GLOB": ["*down_proj*", "typo*"], "FILE": ["FOLDER/file"]}
+
+
 def options():
-    text = subprocess.run([ckpt, "convert", "--help"], capture_output=True, text=True, check=True).stdout
-    declared = {word for line in text.splitlines() if re.match(r"\s+-", line)
-                for word in re.findall(r"--([a-z][a-z0-9-]*)", line[:30])}
-    assert len(declared) > 25, f"help shows {declared}"
-    return declared
+    """The rows of the table, by name, those that only say how the command runs among them."""
+    text = subprocess.run([ckpt, "list", "options", "--json"], capture_output=True, text=True, check=True).stdout
+    rows = {row["name"]: row for row in map(json.loads, text.splitlines())}
+    assert len(rows) > 45, f"listed are {sorted(rows)}"
+    return rows
+
+
+def values_of(row):
+    words = [word for word in row["choices"] if word != "none"]
+    return VALUES.get(row["name"]) or words or KINDS[row["value"]]
 
 
 class Trial:
@@ -156,40 +144,41 @@ def inputs(folder):
     return [[str(path), *base] for path, bases in out for base in bases]
 
 
-def check_recipes(declared, folder):
-    """A recipe takes every option but those that say how the command runs, and the steps' own key."""
+def check_recipes(rows, folder):
+    """A recipe takes every option but those that say how the command runs, under its spelling."""
     problems = []
-    for name in sorted(declared - RUNS - {"outfile", "outtype"} | {"allow-nonfinite"}):
-        key = "steps" if name == "step" else name
-        text = (VALUES.get(name) or [""])[0]
+    for row in rows.values():
+        key, text = row["key"], values_of(row)[0] if row["kept"] else ""
+        if not row["kept"] or key in ("in", "out"):
+            continue
         value = True if not text else [text] if key in ("steps", "for") else text
-        if name == "also":
+        if key == "also":
             value = [{"out": "x", "to": "f16"}]
         (folder / "recipe.json").write_text(json.dumps({"in": "missing", "out": "out", key: value}))
         done = subprocess.run([ckpt, "convert", "--recipe", "recipe.json"], cwd=folder, capture_output=True, text=True)
         if "nothing is there" not in done.stderr:   # the first thing that is wrong is IN
-            problems.append(f"recipe key {name}: {done.stderr}")
+            problems.append(f"recipe key {key}: {done.stderr}")
     return problems
 
 
 def main():
-    declared = options()
-    unknown = declared - RUNS - set(VALUES)
-    assert not unknown, f"options without a value in this test: {sorted(unknown)}"
-    gone = (set(VALUES) | RUNS) - declared
+    rows = options()
+    gone = set(VALUES) - set(rows)
     assert not gone, f"options that are not declared any more: {sorted(gone)}"
+    # Those that are typed once and kept nowhere say how the command runs.
+    tried = [row for row in rows.values() if row["kept"] and row["key"] not in ("in", "out") and row["name"] != "allow-nonfinite"]
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch).resolve()
         (folder / "amax.json").write_text(AMAX)
         write_imatrix(folder / "imatrix.dat")
         trial = Trial(folder)
         lines = inputs(folder)
-        jobs = [(line, name, value) for line in lines for name in sorted(VALUES) for value in VALUES[name]
-                if f"--{name}" not in line]
+        jobs = [(line, row["name"], value) for line in lines for row in tried for value in values_of(row)
+                if f"--{row['name']}" not in line]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             problems = [p for p in pool.map(lambda job: trial.problem(*job), jobs) if p]
-        problems += check_recipes(declared, folder)
-    print(f"{len(declared)} options, {len(lines)} command lines, {len(jobs)} trials, {len(problems)} problems")
+        problems += check_recipes(rows, folder)
+    print(f"{len(rows)} options, {len(lines)} command lines, {len(jobs)} trials, {len(problems)} problems")
     print("\n".join(problems))
     sys.exit(1 if problems else 0)
 

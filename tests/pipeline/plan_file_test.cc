@@ -65,7 +65,7 @@ TEST(PlanFile, EveryWordOfACommandComesBack) {
   ASSERT_EQ(conversion.recipe_steps.size(), 1u);
   EXPECT_EQ(conversion.recipe_steps[0].options.get("tensors"), "x.*");
   EXPECT_FALSE(conversion.force);
-  EXPECT_TRUE(file->allow_nonfinite);
+  EXPECT_TRUE(file->conversion.allow_nonfinite);
   // Written and read again, nothing is lost.
   const std::string once = render_plan_file(*file, Plan{});
   const auto again = parse_plan_file(once, "/elsewhere");

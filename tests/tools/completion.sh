@@ -1,11 +1,11 @@
 # every command and option of the help is completed
 PATH=$(dirname "$ckpt"):$PATH
-"$ckpt" --help | sed -n '/^Subcommands/,$s/^  \([a-z][a-z]*\)   .*/\1/p' > verbs
+"$ckpt" | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' > verbs
 ckpt complete '' | cut -f1 > completed
 for verb in $(cat verbs); do
   grep -qx "$verb" completed || echo "no command $verb"
   ckpt complete "$verb" -- | cut -f1 > completed-options
-  for option in $("$ckpt" help "$verb" | sed -n '/^Options/,$s/^  [^ ]*\(--[a-z0-9-]*\).*/\1/p'); do
+  for option in $("$ckpt" help "$verb" | grep '^  -' | cut -c1-28 | grep -oe '--[a-z][a-z0-9-]*'); do
     grep -qx -e "$option" completed-options || echo "$verb lacks $option"
   done
 done

@@ -43,7 +43,7 @@ open("recipe.json", "w").write(json.dumps({"in": name, "out": name, name: name})
 ckpt = sys.argv[1]
 word = name.replace("\0", "")
 seen = 0
-COLORS = re.compile(rb"\x1b\[[012]m")
+COLORS = re.compile(rb"\x1b\[[0-9;]*m")
 BAD = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 def run(*words):

@@ -1,12 +1,12 @@
 # every command and every option of the help is in a page, and no page makes a formatter complain
 "$ckpt" man --into pages > written || exit 9
 wc -l < written | tr -d ' '
-"$ckpt" --help | sed -n '/^Subcommands/,$s/^  \([a-z][a-z]*\)   .*/\1/p' > verbs
+"$ckpt" | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' > verbs
 for verb in $(cat verbs); do
   page=pages/ckpt-$verb.1
   "$ckpt" man "$verb" | cmp - "$page"
   grep -q "ckpt\\\\-$verb" pages/ckpt.1 || echo "ckpt(1) does not name $verb"
-  for option in $("$ckpt" help "$verb" | sed -n '/^Options/,$s/^  [^ ]*--\([a-z0-9-]*\).*/\1/p'); do
+  for option in $("$ckpt" help "$verb" | grep '^  -' | cut -c1-28 | grep -oe '--[a-z][a-z0-9-]*' | cut -c3-); do
     roff=$(echo "$option" | sed 's/-/\\\\-/g')
     grep -q -e "fB.-.-$roff.fR" "$page" pages/ckpt.1 || echo "$page lacks --$option"
   done

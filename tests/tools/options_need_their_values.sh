@@ -1,7 +1,7 @@
 # Every option with a value, of every command: an empty value, "--" and another option in its place are refused before anything is
 # done, in both spellings. The options are those that the help names.
 cp -r "$testdata/qwen3-micro" m
-"$ckpt" --help | sed -n '/^Subcommands/,$s/^  \([a-z][a-z]*\)   .*/\1/p' > verbs
+"$ckpt" | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' > verbs
 find . > before
 python3 - "$ckpt" <<'PY'
 import re, subprocess, sys
@@ -9,9 +9,9 @@ ckpt = sys.argv[1]
 tried, taken, wrong = 0, set(), 0
 for verb in open("verbs").read().split():
     help_of = subprocess.run([ckpt, "help", verb], capture_output=True, text=True).stdout
-    options = re.findall(r"^  (-[^ \n]+)(?: (?!Excludes:)(\[?[A-Za-z0-9].*?))?(?:  .*| Excludes:.*)?$", help_of.split("\nOptions:")[1], re.M)
-    flags = [names.split(",")[-1] for names, value in options if not value] + ["-q", "--help"]
-    with_value = [(names.split(","), value) for names, value in options if value]
+    options = re.findall(r"^  (-[^ \n]+(?:, -[^ \n]+)*)(?: (\[?[A-Za-z0-9].*?))?(?:  .*)?$", help_of.split("\nUsage:")[1], re.M)
+    flags = [names.split(", ")[-1] for names, value in options if not value] + ["-q", "--help"]
+    with_value = [(names.split(", "), value) for names, value in options if value]
     words = ["m"] if verb not in ("convert", "diff") else ["m", "o"]
     for number, (names, value) in enumerate(with_value):
         after = with_value[(number + 1) % len(with_value)][0][-1]

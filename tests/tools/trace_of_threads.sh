@@ -6,5 +6,5 @@ echo "-- an existing file, a link, no folder"
 echo mine > mine; ln -s mine link
 for trace in mine link none/trace.json; do CKPT_TRACE=$trace "$ckpt" convert "$testdata/llama-micro" other -q 2>&1; echo "exit $?"; done
 cat mine; ls -d other 2> /dev/null
-echo "-- not set"
-CKPT_TRACE= "$ckpt" version > /dev/null; echo "exit $?"
+echo "-- an empty value"
+CKPT_TRACE= "$ckpt" version 2>&1; echo "exit $?"

@@ -279,8 +279,8 @@ Run declare_diff(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kDiffCommand{
-    "diff", "Says what differs between two checkpoints: tensors, bytes, metadata, documents.",
+extern const Command kDiffCommand{
+    "diff", "Compares two checkpoints: tensors, values, metadata, documents.",
     "  ckpt diff a.gguf b.gguf\n"
     "  ckpt diff before/ after/ --json\n"
     "  ckpt diff Qwen3.5-9B/ Qwen3.5-9B-NVFP4/ --values --fail-if 'sqnr<18' --fail-if "

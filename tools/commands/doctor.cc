@@ -159,20 +159,19 @@ Run declare_doctor(CommandOptions& options) {
   auto typed = std::make_shared<TypedDoctor>();
   options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf").is_required =
       true;
-  options.add(
-      "--for", &typed->profiles,
-      "PROFILE of a program, or all (ckpt list profiles; may repeat); default: all, and of a "
-      "GGUF llama.cpp");
-  options.add("--base", &typed->base, "the unquantized model, for fixes that need it");
+  options.add("--for PROFILE", &typed->profiles,
+              "PROFILE of a program, or all (ckpt list profiles; may repeat); default: all, and "
+              "of a GGUF llama.cpp");
+  options.add("--base DIR", &typed->base, "the unquantized model, for fixes that need it");
   options.add("--fix", &typed->fix, "apply the fixes in place, then look again");
-  options.add("--out", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays");
+  options.add("--out PATH", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays");
   options.add("--dry-run", &typed->dry_run, "with --fix: say what would change, write nothing");
   options.add("--rewrite-weights", &typed->rewrite_weights,
               "with --fix: also fixes that change weights");
   options.add("--deep", &typed->deep, "read the tensors too: NaN, scales, rows of zeros");
-  options.add("--imatrix", &typed->imatrix,
+  options.add("--imatrix FILE", &typed->imatrix,
               "also say whether this importance matrix (GGUF or .dat) is one of the model");
-  options.add("--moments", &typed->moments,
+  options.add("--moments FILE", &typed->moments,
               "also say whether these second moments (docs/SEARCH.md) are of the model's layers");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) {
@@ -182,8 +181,8 @@ Run declare_doctor(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kDoctorCommand{
-    "doctor", "Says whether a checkpoint will load in a program and is sound, and what fixes it.",
+extern const Command kDoctorCommand{
+    "doctor", "Checks whether programs load a checkpoint, and fixes it.",
     "  ckpt doctor Qwen3.5-9B-NVFP4/\n"
     "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm-0.17 --for sglang\n"
     "  ckpt doctor Qwen3.5-9B-NVFP4/ --for vllm --fix\n"

@@ -57,7 +57,7 @@ Result<int> run(const TypedExecute& typed, const Console& console, const CommonO
   CKPT_ASSIGN(PlanFile file, in(place, parse_plan_file(text, folder)));
   file.conversion.force = typed.force;
   ExecuteOptions options;
-  options.allow_nonfinite = file.allow_nonfinite;
+  options.allow_nonfinite = file.conversion.allow_nonfinite;
   options.force = typed.force;
   CKPT_TRY(read_part("--part", typed.part, 1, options.resume));
   CKPT_TRY(read_part("--index", typed.index, 0, options.resume));
@@ -71,10 +71,10 @@ Result<int> run(const TypedExecute& typed, const Console& console, const CommonO
 Run declare_execute(CommandOptions& options) {
   auto typed = std::make_shared<TypedExecute>();
   options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote").is_required = true;
-  options.add("--part", &typed->part,
+  options.add("--part I/N", &typed->part,
               "I/N: only this share of the work; the last of N to finish ends it");
   options
-      .add("--index", &typed->index,
+      .add("--index I/N", &typed->index,
            "the same counted from 0, as Kubernetes' JOB_COMPLETION_INDEX is")
       .excludes = "--part";
   options.add("--force", &typed->force, "replace OUT, if it holds nothing but a checkpoint");
@@ -86,7 +86,7 @@ Run declare_execute(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kExecuteCommand{
+extern const Command kExecuteCommand{
     "execute", "Carries out a plan, or one share of it on each of many machines.",
     "  ckpt convert base/ out/ --to nvfp4-w4a16 --plan-out plan.json\n"
     "  ckpt execute plan.json\n"

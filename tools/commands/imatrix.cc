@@ -138,7 +138,7 @@ Run declare_imatrix(CommandOptions& options) {
   what.is_required = true;
   options.add("FILE", &typed->files, "importance matrices, GGUF or .dat").is_required = true;
   options.add("--tensors", &typed->tensors, "show: tensors without experts too");
-  options.add("--out,-o", &typed->out,
+  options.add("--out,-o FILE", &typed->out,
               "merge, fill: the file to write, GGUF, or legacy where it ends in .dat");
   options
       .add("--chunk-size", &typed->chunk_size,
@@ -161,11 +161,10 @@ Run declare_imatrix(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kImatrixCommand{
-    "imatrix", "Shows importance matrices, merges them, or fills in experts that saw nothing.",
-    "  ckpt imatrix show imatrix.gguf\n"
-    "  ckpt imatrix merge prose.gguf code.dat -o all.gguf\n"
-    "  ckpt imatrix fill imatrix.gguf --with mean -o filled.gguf",
-    declare_imatrix};
+extern const Command kImatrixCommand{"imatrix", "Shows, merges and fills importance matrices.",
+                                     "  ckpt imatrix show imatrix.gguf\n"
+                                     "  ckpt imatrix merge prose.gguf code.dat -o all.gguf\n"
+                                     "  ckpt imatrix fill imatrix.gguf --with mean -o filled.gguf",
+                                     declare_imatrix};
 
 }  // namespace ckpt

@@ -3,6 +3,7 @@
 
 #include "checks/checks.h"
 #include "formats/formats.h"
+#include "plan/conversion/option_table.h"
 #include "plan/text/type_names.h"
 #include "quantizers/quantizers.h"
 #include "tools/line/commands.h"
@@ -10,6 +11,8 @@
 
 namespace ckpt {
 namespace {
+
+using Words = std::vector<std::string>;
 
 struct TypedList {
   std::string what;
@@ -122,6 +125,32 @@ void list_profiles(const Console& console) {
   for (const std::string& line : table.lines({false, false})) console.answer(line);
 }
 
+// Of convert; docs/OPTIONS.md and docs/RECIPES.md are made from the objects.
+void list_options(const Console& console) {
+  static constexpr std::string_view kEffects[] = {"command", "taken", "offered", "plan",
+                                                  "plan-if-taken"};
+  static constexpr std::string_view kKept[] = {"", "recipe", "recipe, plan"};
+  Table table({"option", "group", "kept in", "has no effect where"});
+  for (const ConvertOption& option : convert_options()) {
+    const std::string_view kept = kKept[static_cast<size_t>(option.kept)];
+    table.add({std::string(option.name), std::string(option.group), std::string(kept),
+               std::string(option.unused)});
+    const bool has_words = option.step() != nullptr && option.takes_value();
+    console.object("option", {{"name", option.name},
+                              {"group", option.group},
+                              {"value", option.value_name()},
+                              {"choices", has_words ? option.rule().words() : Words()},
+                              {"path", option.is_path("")},
+                              {"repeats", option.repeats()},
+                              {"kept", kept},
+                              {"key", option.spelling()},
+                              {"effect", kEffects[static_cast<size_t>(option.effect)]},
+                              {"unused", option.unused},
+                              {"help", option.whole_help()}});
+  }
+  for (const std::string& line : table.lines(std::vector<bool>(4))) console.answer(line);
+}
+
 Result<int> list(const TypedList& typed, const Console& console) {
   struct List {
     std::string_view name;
@@ -129,7 +158,8 @@ Result<int> list(const TypedList& typed, const Console& console) {
   };
   static constexpr List kLists[] = {{"formats", list_formats}, {"types", list_types},
                                     {"steps", list_steps},     {"families", list_families},
-                                    {"checks", list_checks},   {"profiles", list_profiles}};
+                                    {"checks", list_checks},   {"profiles", list_profiles},
+                                    {"options", list_options}};
   for (const List& entry : kLists) {
     if (!typed.what.empty() && typed.what != entry.name) continue;
     if (typed.what.empty()) console.answer_headed(entry.name, "");
@@ -143,15 +173,15 @@ Run declare_list(CommandOptions& options) {
   auto typed = std::make_shared<TypedList>();
   options
       .add("WHAT", &typed->what,
-           "formats, types, steps, families, checks or profiles; default: all")
-      .choices = {"formats", "types", "steps", "families", "checks", "profiles"};
+           "formats, types, steps, families, checks, profiles or options; default: all")
+      .choices = {"formats", "types", "steps", "families", "checks", "profiles", "options"};
   return [typed](const Console& console, const CommonOptions&) { return list(*typed, console); };
 }
 
 }  // namespace
 
-constinit const Command kListCommand{"list",
-                                     "Lists formats, types, steps, families, checks and profiles.",
-                                     "  ckpt list\n  ckpt list types", declare_list};
+extern const Command kListCommand{
+    "list", "Lists formats, types, steps, families, checks, profiles, options.",
+    "  ckpt list\n  ckpt list types", declare_list};
 
 }  // namespace ckpt

@@ -76,10 +76,10 @@ Run declare_man(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kManCommand{"man",
-                                    "Prints a manual page, or writes all of them into a folder.",
-                                    "  ckpt man convert | man -l -\n"
-                                    "  ckpt man --into ~/.local/share/man/man1",
-                                    declare_man};
+extern const Command kManCommand{"man",
+                                 "Prints a manual page, or writes all of them into a folder.",
+                                 "  ckpt man convert | man -l -\n"
+                                 "  ckpt man --into ~/.local/share/man/man1",
+                                 declare_man};
 
 }  // namespace ckpt

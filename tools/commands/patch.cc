@@ -66,15 +66,17 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
 Run declare_patch(CommandOptions& options) {
   auto typed = std::make_shared<TypedPatch>();
   options.add("PATH", &typed->run.path, "Hugging Face folder, .safetensors or .gguf");
-  options.add("--recipe", &typed->recipe, "a JSON file that says what the flags do not");
-  options.add("--step", &typed->steps, "name:key=value,... (ckpt list steps; may repeat)");
-  options.add("--out", &typed->run.out, "write the patched checkpoint here; PATH stays as it is");
-  options.add("--link", &typed->run.link,
+  options.add("--recipe FILE", &typed->recipe, "a JSON file that says what the flags do not");
+  options.add("--step NAME:KEY=VALUE,...", &typed->steps,
+              "name:key=value,... (ckpt list steps; may repeat)");
+  options.add("--out PATH", &typed->run.out,
+              "write the patched checkpoint here; PATH stays as it is");
+  options.add("--link WAY", &typed->run.link,
               "how unchanged files come to --out: reflink (default; copies where blocks cannot "
               "be shared), hard or copy");
   options.add("--rewrite-weights", &typed->rewrite_weights,
               "allow steps that change values of tensors in place");
-  options.add("--header-slack", &typed->header_slack,
+  options.add("--header-slack SIZE", &typed->header_slack,
               "room for later edits, in headers that are written anew");
   options.add("--dry-run", &typed->run.dry_run, "show what would be done to which file");
   options.add("--allow-nonfinite", &typed->run.allow_nonfinite, "copy NaN and Inf as they are");
@@ -86,8 +88,8 @@ Run declare_patch(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kPatchCommand{
-    "patch", "Edits a checkpoint where it stands: only what differs is written, all or nothing.",
+extern const Command kPatchCommand{
+    "patch", "Edits a checkpoint in place: all files that differ, or none.",
     "  ckpt patch model/ --step config:set=max_position_embeddings=40960\n"
     "  ckpt patch model.gguf --step metadata:set=general.name=Mine --dry-run\n"
     "  ckpt patch model/ --step rename:from=model.,to=model.language_model. --out patched/\n"

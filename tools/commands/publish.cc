@@ -118,12 +118,13 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
 Run declare_publish(CommandOptions& options) {
   auto typed = std::make_shared<TypedPublish>();
   options.add("PATH", &typed->path, "the folder to ship").is_required = true;
-  options.add("--sign", &typed->key, "PEM of a private EC key: writes model.sig");
-  options.add("--certificate", &typed->certificate,
+  options.add("--sign FILE", &typed->key, "PEM of a private EC key: writes model.sig");
+  options.add("--certificate FILE", &typed->certificate,
               "PEM of the signer's certificate, then its issuers'");
-  options.add("--password-file", &typed->password_file, "file with the private key's password");
-  options.add("--lfs", &typed->lfs, "new folder for git-LFS pointers and the small files");
-  options.add("--archive", &typed->archive,
+  options.add("--password-file FILE", &typed->password_file,
+              "file with the private key's password");
+  options.add("--lfs DIR", &typed->lfs, "new folder for git-LFS pointers and the small files");
+  options.add("--archive FILE", &typed->archive,
               "FILE.tar.zst for all of it in one file; equal folders give equal bytes");
   options.add(
       "--force", &typed->force,
@@ -132,13 +133,14 @@ Run declare_publish(CommandOptions& options) {
       "--sign";
   options.add("--dry-run", &typed->is_dry_run,
               "show what would be published and written; hash and write nothing");
-  options.add("--source", &typed->sources,
+  options.add("--source PATH", &typed->sources,
               "what PATH was made from, for provenance.json (may repeat)");
-  options.add("--recipe", &typed->recipe, "the recipe it was made with, for provenance.json");
-  options.add("--made-by", &typed->command, "the command it was made with, for provenance.json");
+  options.add("--recipe FILE", &typed->recipe, "the recipe it was made with, for provenance.json");
+  options.add("--made-by COMMAND", &typed->command,
+              "the command it was made with, for provenance.json");
   options.add("--provenance", &typed->provenance, "write provenance.json in any case");
   options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)");
-  options.add("--card", &typed->card,
+  options.add("--card FILE", &typed->card,
               "FILE.md (- for stdout): puts a block with types and hashes into a model card");
   options.add("--report", &typed->report,
               "write report.html, what ckpt report shows of PATH, into it");
@@ -150,8 +152,8 @@ Run declare_publish(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kPublishCommand{
-    "publish", "Writes SHA256SUMS, and on request a signature, LFS pointers and provenance.",
+extern const Command kPublishCommand{
+    "publish", "Writes SHA256SUMS, a signature, LFS pointers and provenance.",
     "  ckpt publish out/\n"
     "  ckpt publish out/ --sign release.pem --source checkpoint-162/\n"
     "  ckpt publish out/ --lfs repository/\n"

@@ -58,11 +58,11 @@ Run declare_report(CommandOptions& options) {
       .add("--against", &typed->against,
            "the checkpoint that they were made from: its values are compared with theirs")
       .value_name = "BASE";
-  options.add("--imatrix", &typed->imatrix,
+  options.add("--imatrix FILE", &typed->imatrix,
               "importance matrix (GGUF or .dat): what each expert saw of its text");
-  options.add("--eval", &typed->evaluation,
+  options.add("--eval FILE", &typed->evaluation,
               "figures of an evaluation, JSON or CSV, shown as they are (docs/REPORT.md)");
-  options.add("--out,-o", &typed->out, "the page (default: report.html; with --json none)");
+  options.add("--out,-o FILE", &typed->out, "the page (default: report.html; with --json none)");
   options.add("--force", &typed->force, "replace an older report");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) {
@@ -72,8 +72,8 @@ Run declare_report(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kReportCommand{
-    "report", "Makes a page that shows checkpoints: bytes, types, errors, verdicts, memory.",
+extern const Command kReportCommand{
+    "report", "Makes a page about checkpoints: bytes, types, errors, verdicts.",
     "  ckpt report served/\n"
     "  ckpt report q4.gguf q6.gguf --against bf16.gguf -o report.html\n"
     "  ckpt report q4.gguf --imatrix imatrix.gguf --eval kld_results.csv\n"

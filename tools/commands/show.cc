@@ -1,6 +1,8 @@
 // ckpt show PATH: what is in a checkpoint, at one glance.
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/base/glob.h"
 #include "core/model/adapter.h"
@@ -16,7 +18,9 @@ namespace ckpt {
 namespace {
 
 struct TypedShow {
-  std::string path;
+  std::vector<std::string> paths;
+  std::string path;  // the one that is shown
+  std::string sort;
   bool all_tensors = false;
   std::string tensors;  // a glob
   bool metadata = false;
@@ -145,12 +149,26 @@ void show_metadata(const Console& console, const Checkpoint& checkpoint) {
   }
 }
 
+// Places of tensors: as they are stored, or by name, by type, or the largest first.
+std::vector<size_t> sorted_tensors(const Checkpoint& checkpoint, std::string_view by) {
+  const std::vector<Tensor>& tensors = checkpoint.tensors;
+  std::vector<size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto name = [&](size_t i) -> const std::string& { return tensors[i].name; };
+  const auto type = [&](size_t i) { return tensors[i].codec->name; };
+  const auto bytes = [&](size_t i) { return size_bytes(tensors[i]); };
+  if (by == "name") std::ranges::stable_sort(order, {}, name);
+  if (by == "type") std::ranges::stable_sort(order, {}, type);
+  if (by == "bytes") std::ranges::stable_sort(order, std::greater<>(), bytes);
+  return order;
+}
+
 Status show_tensors(const Console& console, const Checkpoint& checkpoint,
                     const QuantSummary& summary, const TypedShow& typed) {
   const Glob glob(typed.tensors.empty() ? "*" : typed.tensors);
   Table table({"tensor", "shape", "type", "algorithm", "bytes"});
   bool found = false;
-  for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
+  for (const size_t i : sorted_tensors(checkpoint, typed.sort)) {
     const Tensor& tensor = checkpoint.tensors[i];
     if (!glob.matches(tensor.name)) continue;
     found = true;
@@ -173,6 +191,10 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
 }
 
 Result<int> show(const TypedShow& typed, const Console& console) {
+  if (!typed.sort.empty() && !typed.all_tensors) {
+    return fail_with_hint(ErrorCode::kUsage, "--tensors --sort " + typed.sort,
+                          "--sort {}: orders the list of --tensors", typed.sort);
+  }
   CKPT_ASSIGN(const Format* format, recognize(typed.path));
   CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs()));
   QuantSummary summary;
@@ -193,8 +215,8 @@ Result<int> show(const TypedShow& typed, const Console& console) {
 
 Run declare_show(CommandOptions& options) {
   auto typed = std::make_shared<TypedShow>();
-  options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf").is_required =
-      true;
+  options.add("PATH", &typed->paths, "Hugging Face folders, .safetensors or .gguf files")
+      .is_required = true;
   Option& tensors = options.add(
       "--tensors",
       [typed](const std::string& glob) {
@@ -204,17 +226,27 @@ Run declare_show(CommandOptions& options) {
       "list tensors, or those like GLOB");
   tensors.is_value_optional = true;
   tensors.value_name = "[GLOB]";
+  options
+      .add("--sort ORDER", &typed->sort,
+           "order of --tensors: name, type or bytes; default: as stored")
+      .choices = {"name", "type", "bytes"};
   options.add("--metadata", &typed->metadata, "list metadata");
   declare_follow_links(options);
-  return [typed](const Console& console, const CommonOptions&) { return show(*typed, console); };
+  return [typed](const Console& console, const CommonOptions&) {
+    return run_for_each(typed->paths, console, [&](const std::string& path) {
+      typed->path = path;
+      return show(*typed, console);
+    });
+  };
 }
 
 }  // namespace
 
-constinit const Command kShowCommand{"show", "Shows what is in a checkpoint; reads headers only.",
-                                     "  ckpt show model.gguf\n"
-                                     "  ckpt show Qwen3.5-9B/ --tensors='*.mlp.*'\n"
-                                     "  ckpt show model.gguf --metadata --json",
-                                     declare_show};
+extern const Command kShowCommand{"show", "Shows what is in a checkpoint; reads headers only.",
+                                  "  ckpt show model.gguf\n"
+                                  "  ckpt show Qwen3.5-9B/ --tensors='*.mlp.*'\n"
+                                  "  ckpt show model.gguf --metadata --json\n"
+                                  "  ckpt show q4.gguf q8.gguf --tensors --sort bytes",
+                                  declare_show};
 
 }  // namespace ckpt

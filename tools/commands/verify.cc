@@ -16,7 +16,9 @@ namespace fs = std::filesystem;
 namespace {
 
 struct TypedVerify {
-  std::string path, signature, unpack;
+  std::vector<std::string> paths;
+  std::string path;  // the one that is checked
+  std::string signature, unpack;
   TrustFiles trusted;
   std::vector<std::string> ignored;
 };
@@ -163,6 +165,13 @@ Status normalize_ignored(std::vector<std::string>& ignored) {
 }
 
 Result<int> verify(TypedVerify typed, const Console& console, const CommonOptions& common) {
+  const std::string_view alone = !typed.unpack.empty()      ? "--unpack"
+                                 : !typed.signature.empty() ? "--signature"
+                                                            : "";
+  if (typed.paths.size() > 1 && !alone.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "a command for each PATH",
+                          "{}: belongs to one PATH; {} are given", alone, typed.paths.size());
+  }
   CKPT_TRY(normalize_ignored(typed.ignored));
   Findings findings(console);
   const Status done = check(typed, console, common, findings);
@@ -183,31 +192,37 @@ Result<int> verify(TypedVerify typed, const Console& console, const CommonOption
 
 Run declare_verify(CommandOptions& options) {
   auto typed = std::make_shared<TypedVerify>();
-  options.add("PATH", &typed->path, "a checkpoint, or an archive of one").is_required = true;
-  options.add("--unpack", &typed->unpack,
+  options.add("PATH", &typed->paths, "checkpoints, or archives of them").is_required = true;
+  options.add("--unpack DIR", &typed->unpack,
               "new or empty folder for what an archive holds, when it agrees with its sums");
-  options.add("--signature", &typed->signature, "a model signature; default: PATH/model.sig");
-  options.add("--public-key", &typed->trusted.public_key, "PEM of the key that signed");
+  options.add("--signature FILE", &typed->signature, "a model signature; default: PATH/model.sig");
+  options.add("--public-key FILE", &typed->trusted.public_key, "PEM of the key that signed");
   options
-      .add("--certificate", &typed->trusted.certificate,
+      .add("--certificate FILE", &typed->trusted.certificate,
            "PEM of the signer's certificate, or of one that issued it")
       .excludes = "--public-key";
-  options.add("--ca", &typed->trusted.authorities, "PEM of authorities that the chain must lead to")
+  options
+      .add("--ca FILE", &typed->trusted.authorities,
+           "PEM of authorities that the chain must lead to")
       .excludes = "--public-key";
   options.add(
-      "--ignore", &typed->ignored,
+      "--ignore PATH", &typed->ignored,
       "relative path that may be there without being listed, a folder with all in it (may repeat)");
   return [typed](const Console& console, const CommonOptions& common) {
-    return verify(*typed, console, common);
+    return run_for_each(typed->paths, console, [&](const std::string& path) {
+      typed->path = path;
+      return verify(*typed, console, common);
+    });
   };
 }
 
 }  // namespace
 
-constinit const Command kVerifyCommand{
-    "verify", "Checks a checkpoint's structure, and its hashes and signature when they are there.",
+extern const Command kVerifyCommand{
+    "verify", "Checks the structure, hashes and signature of checkpoints.",
     "  ckpt verify model.gguf\n"
     "  ckpt verify out/ && echo sound\n"
+    "  ckpt verify q4.gguf q8.gguf\n"
     "  ckpt verify out/ --public-key release.pub\n"
     "  ckpt verify out.tar.zst --public-key release.pub --unpack out/",
     declare_verify};

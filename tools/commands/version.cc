@@ -25,8 +25,8 @@ Run declare_version(CommandOptions&) {
 
 }  // namespace
 
-constinit const Command kVersionCommand{
-    "version", "Prints version, commit and the vector instructions in use.",
-    "  ckpt version\n  ckpt version --json", declare_version};
+extern const Command kVersionCommand{"version",
+                                     "Prints version, commit and the vector instructions in use.",
+                                     "  ckpt version\n  ckpt version --json", declare_version};
 
 }  // namespace ckpt

@@ -11,8 +11,7 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 
-Result<int> write_plan(Conversion conversion, bool allow_nonfinite, const fs::path& path,
-                       const Console& console) {
+Result<int> write_plan(Conversion conversion, const fs::path& path, const Console& console) {
   const bool to_stdout = path == "-";
   if (to_stdout && console.json()) {
     return fail_with_hint(ErrorCode::kUsage, "--plan-out - alone, the plan is JSON",
@@ -22,8 +21,7 @@ Result<int> write_plan(Conversion conversion, bool allow_nonfinite, const fs::pa
   CKPT_ASSIGN(conversion, settled(std::move(conversion)));
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(conversion));
   for (const std::string& note : planned.notes) console.warn(note);
-  CKPT_ASSIGN(const PlanFile file,
-              plan_file_of(std::move(conversion), planned.plan, allow_nonfinite));
+  CKPT_ASSIGN(const PlanFile file, plan_file_of(std::move(conversion), planned.plan));
   const std::string text = render_plan_file(file, planned.plan);
   if (text.find("\\ufffd") != text.npos) {
     return fail(ErrorCode::kUnsupported, "{}: a name that is not UTF-8 cannot stand in a plan",

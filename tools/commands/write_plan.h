@@ -10,7 +10,7 @@ namespace ckpt {
 
 // Plans and writes `path`, which is new, or with --force a plan; "-" is stdout. Fails: as
 // plan_conversion; kUsage; kIo.
-Result<int> write_plan(Conversion conversion, bool allow_nonfinite,
-                       const std::filesystem::path& path, const Console& console);
+Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
+                       const Console& console);
 
 }  // namespace ckpt

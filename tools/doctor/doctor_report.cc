@@ -68,7 +68,10 @@ std::string verdict_line(const Report& report) {
 }
 
 void show_verdicts(const Console& console, const Report& report) {
-  console.answer_headed(verdict_line(report), "");
+  int worst = 3;
+  for (const Verdict& verdict : report.diagnosis.verdicts) worst = std::min(worst, rank(verdict));
+  const Tone tone = worst < 2 ? Tone::kBad : worst == 2 ? Tone::kPlain : Tone::kGood;
+  console.answer_headed(verdict_line(report), "", tone);
   std::vector<const Verdict*> order;
   for (const Verdict& verdict : report.diagnosis.verdicts) {
     order.push_back(&verdict);

@@ -9,9 +9,11 @@
 #include <map>
 
 #include "core/base/nearest.h"
+#include "plan/conversion/sizes.h"
 #include "plan/conversion/version.h"
 #include "plan/text/type_names.h"
 #include "tools/line/habits.h"
+#include "tools/line/help.h"
 #include "tools/line/typed_words.h"
 
 namespace ckpt {
@@ -72,7 +74,7 @@ void add_option(CLI::App& app, const Option& option) {
 }
 
 std::string first_name(const CLI::Option& option) {
-  return option.get_lnames().empty() ? "" : option.get_lnames()[0];
+  return option.get_lnames().empty() ? option.get_single_name() : option.get_lnames()[0];
 }
 
 std::vector<TypedOption> typed_options(const CLI::App& app) {
@@ -124,6 +126,30 @@ Status check_choices(const CLI::App& app, const Verb& verb) {
       return fail_with_hint(ErrorCode::kUsage, hint, "{} {}; expected {}", name, value,
                             alternatives(choices));
     }
+  }
+  return {};
+}
+
+// Values from variables, held to the rules of what is typed, which wins.
+Status take_environment(const CLI::App& app, const CommandOptions& options) {
+  for (const Option& option : options.declared()) {
+    const char* text =
+        option.environment.empty() ? nullptr : std::getenv(option.environment.data());
+    if (text == nullptr) continue;
+    const std::string name(option.environment), value = text;
+    const std::string hint = fmt::format("unset {}", name);
+    if (value.empty()) return fail_with_hint(ErrorCode::kUsage, hint, "{}: an empty value", name);
+    std::string problem = option.bounds ? in_bounds(*option.bounds)(value) : std::string();
+    const bool is_word = option.choices.empty() || std::ranges::count(option.choices, value) > 0;
+    if (!is_word) problem = fmt::format("{}; expected {}", value, alternatives(option.choices));
+    if (!problem.empty()) return fail_with_hint(ErrorCode::kUsage, hint, "{} {}", name, problem);
+    const CLI::Option* typed = app.get_option(names_of(option).back());
+    auto* const is_text = std::get_if<std::string*>(&option.target);
+    auto* const is_number = std::get_if<unsigned*>(&option.target);
+    if (is_text != nullptr && option.choices.empty()) CKPT_TRY(in(name, parse_size(value)));
+    if (typed->count() > 0) continue;
+    if (is_text != nullptr) **is_text = value;
+    if (is_number != nullptr) CLI::detail::lexical_cast(value, **is_number);
   }
   return {};
 }
@@ -195,8 +221,6 @@ CommandLine::CommandLine(CommonOptions& common, std::string& memory)
     declare_common(verb.options, common, memory);
     verb.run = command->declare(verb.options);
     CLI::App* sub = app.add_subcommand(std::string(command->name));
-    sub->formatter(std::make_shared<CLI::Formatter>());
-    sub->description(fmt::format("{}\n\nExamples:\n{}", command->help, command->examples));
     for (const Option& option : verb.options.declared()) add_option(*sub, option);
   }
 }
@@ -208,8 +232,18 @@ Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
   std::vector<std::string> from_back(words.rbegin(), words.rend());  // as CLI11 takes its vector
   try {
     app.parse(from_back);
-  } catch (const CLI::Success& asked) {  // --help, --version
+  } catch (const CLI::CallForVersion& asked) {
     app.exit(asked);
+    return nullptr;
+  } catch (const CLI::Success&) {
+    const bool is_whole = std::ranges::count(words, "--help") > 0;
+    const auto verb = std::ranges::find_if(
+        verbs_, [&](const auto& each) { return each->command->name == words[0]; });
+    const std::string text =
+        verb == verbs_.end()
+            ? help_of_program(help_width())
+            : help_of_command(*(*verb)->command, (*verb)->options, is_whole, help_width());
+    std::fwrite(text.data(), 1, text.size(), stdout);
     return nullptr;
   } catch (const CLI::ExtrasError&) {
     return unexpected(words, app);
@@ -223,6 +257,7 @@ Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
     const CLI::App* sub = app.get_subcommand(std::string(verb->command->name));
     if (!sub->parsed()) continue;
     CKPT_TRY(check_choices(*sub, *verb));
+    CKPT_TRY(take_environment(*sub, verb->options));
     verb->options.set_typed(typed_options(*sub));
     return verb.get();
   }

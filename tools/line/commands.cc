@@ -1,36 +1,89 @@
 #include "tools/line/commands.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "formats/formats.h"
 
 namespace ckpt {
 
+// One source file each.
+extern const Command kConvertCommand, kPatchCommand, kSetCommand, kGetCommand, kExecuteCommand,
+    kImatrixCommand, kShowCommand, kDiffCommand, kReportCommand, kListCommand, kDoctorCommand,
+    kVerifyCommand, kPublishCommand, kCompletionCommand, kManCommand, kVersionCommand;
+
+namespace {
+
+struct Grouped {
+  std::string_view group;
+  const Command* command;
+};
+constexpr std::string_view kMake = "Convert and edit", kLook = "Look", kShip = "Check and publish",
+                           kOwn = "This program";
+constexpr Grouped kCommands[] = {
+    {kMake, &kConvertCommand}, {kMake, &kPatchCommand},     {kMake, &kSetCommand},
+    {kMake, &kImatrixCommand}, {kMake, &kExecuteCommand},   {kLook, &kShowCommand},
+    {kLook, &kGetCommand},     {kLook, &kDiffCommand},      {kLook, &kReportCommand},
+    {kLook, &kListCommand},    {kShip, &kDoctorCommand},    {kShip, &kVerifyCommand},
+    {kShip, &kPublishCommand}, {kOwn, &kCompletionCommand}, {kOwn, &kManCommand},
+    {kOwn, &kVersionCommand},
+};
+
+}  // namespace
+
 std::span<const Command* const> all_commands() {
-  static constexpr const Command* kAll[] = {
-      &kConvertCommand, &kPatchCommand,      &kSetCommand,     &kGetCommand,
-      &kDoctorCommand,  &kShowCommand,       &kDiffCommand,    &kReportCommand,
-      &kImatrixCommand, &kVerifyCommand,     &kPublishCommand, &kExecuteCommand,
-      &kListCommand,    &kCompletionCommand, &kManCommand,     &kVersionCommand};
-  return kAll;
+  static const std::vector<const Command*> all = [] {
+    std::vector<const Command*> out;
+    for (const Grouped& one : kCommands) out.push_back(one.command);
+    return out;
+  }();
+  return all;
+}
+
+std::string_view group_of(const Command& command) {
+  return std::ranges::find(kCommands, &command, &Grouped::command)->group;
 }
 
 void declare_common(CommandOptions& options, CommonOptions& common, std::string& memory) {
-  options.add("--json", &common.json, "one JSON object a line on stdout");
-  options.add("--quiet,-q", &common.quiet, "no progress, notes or summary");
-  options.add("-j,-t,--threads", &common.threads, "cores to use (default: all)").bounds = {1, 1024};
-  options.add("--memory", &memory, "what buffers may take (default: 512M)");
-  options
-      .add("--progress", &common.progress,
-           "auto (default), plain (a line every 30 seconds, as without a terminal), json (objects "
-           "among those of --json) or none")
+  const auto add = [&](const char* names, OptionTarget target, const char* help) -> Option& {
+    Option& option = options.add(names, std::move(target), help);
+    option.group = "Every command";
+    return option;
+  };
+  add("--json", &common.json, "one JSON object a line on stdout");
+  add("--quiet,-q", &common.quiet, "no progress, notes or summary");
+  Option& threads = add("-j,-t,--threads N", &common.threads, "cores to use (default: all)");
+  threads.bounds = {1, 1024};
+  threads.environment = "CKPT_THREADS";
+  add("--memory SIZE", &memory, "what buffers may take (default: 512M)").environment =
+      "CKPT_MEMORY";
+  add("--progress MODE", &common.progress,
+      "auto (default), plain (a line every 30 seconds, as without a terminal), json (objects "
+      "among those of --json) or none")
       .choices = {"auto", "plain", "json", "none"};
-  options.add("--color", &common.color, "auto, always or never").choices = {"auto", "always",
-                                                                            "never"};
+  Option& color = add("--color WHEN", &common.color, "auto, always or never");
+  color.choices = {"auto", "always", "never"};
+  color.environment = "CKPT_COLOR";
 }
 
 void declare_follow_links(CommandOptions& options) {
   options.add(
       "--follow-links", [] { follow_links(true); },
       "read config, tokenizer and other small files through links that lead out of the folder");
+}
+
+Result<int> run_for_each(const std::vector<std::string>& paths, const Console& console,
+                         const std::function<Result<int>(const std::string&)>& run) {
+  if (paths.size() == 1) return run(paths[0]);
+  int greatest = 0;
+  for (const std::string& path : paths) {
+    if (&path != &paths[0]) console.answer("");
+    auto code = run(path);
+    if (!code && code.error().code == ErrorCode::kInterrupted) return code;
+    if (!code) console.error(code.error());
+    greatest = std::max(greatest, code ? *code : exit_code(code.error()));
+  }
+  return greatest;
 }
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// The commands, one file each, and what they share. commands.cc lists them.
+// The commands, one file each, and what they share. commands.cc lists them, by groups.
 #pragma once
 
 #include <atomic>
@@ -25,17 +25,18 @@ struct Command {
   Run (*declare)(CommandOptions& options);
 };
 
-extern const Command kConvertCommand, kPatchCommand, kDoctorCommand, kShowCommand, kDiffCommand,
-    kVerifyCommand, kPublishCommand, kExecuteCommand, kListCommand;
-extern const Command kCompletionCommand, kGetCommand, kImatrixCommand, kManCommand, kReportCommand,
-    kSetCommand, kVersionCommand;
-
-std::span<const Command* const> all_commands();
+std::span<const Command* const> all_commands();     // by their groups
+std::string_view group_of(const Command& command);  // "Convert and edit"
 
 // What every command takes.
 void declare_common(CommandOptions& options, CommonOptions& common, std::string& memory);
 // --follow-links, of every command that reads a folder.
 void declare_follow_links(CommandOptions& options);
+
+// Runs for each path by itself: what cannot be done for one is said and keeps none of the others.
+// Gives the greatest exit code; of a single path its result.
+Result<int> run_for_each(const std::vector<std::string>& paths, const Console& console,
+                         const std::function<Result<int>(const std::string&)>& run);
 
 // Set by SIGINT and SIGTERM.
 extern std::atomic<bool> interrupted;

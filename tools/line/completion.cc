@@ -209,8 +209,8 @@ std::string completions(std::span<const std::string> words) {
   return out;
 }
 
-constinit const Command kCompletionCommand{
-    "completion", "Prints a script that lets a shell complete commands, options and values.",
+extern const Command kCompletionCommand{
+    "completion", "Prints a script that completes commands, options and values.",
     "  source <(ckpt completion bash)                                    # in ~/.bashrc\n"
     "  ckpt completion zsh > \"${fpath[1]}/_ckpt\"\n"
     "  mkdir -p ~/.config/fish/completions && ckpt completion fish > "

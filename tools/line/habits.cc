@@ -4,6 +4,8 @@
 
 #include "core/base/nearest.h"
 #include "core/base/printable.h"
+#include "tools/line/commands.h"
+#include "tools/line/typed_words.h"
 
 namespace ckpt {
 namespace {
@@ -13,15 +15,17 @@ struct WordPair {
 };
 constexpr WordPair kVerbs[] = {
     {"quantize", "convert"}, {"info", "show"}, {"inspect", "show"}, {"dump", "show"}};
-// Common options, which may stand before the verb; true: a value follows.
-constexpr std::pair<std::string_view, bool> kCommon[] = {
-    {"--json", false}, {"--quiet", false}, {"-q", false},      {"--threads", true},
-    {"-j", true},      {"-t", true},       {"--memory", true}, {"--color", true}};
 // What is done in other words here.
 constexpr WordPair kOtherVerbs[] = {{"download", "hf download ORG/NAME --local-dir NAME"},
                                     {"hash", "ckpt publish PATH, and ckpt verify PATH"},
                                     {"check", "ckpt doctor PATH, or ckpt verify PATH"},
                                     {"validate", "ckpt doctor PATH, or ckpt verify PATH"}};
+// Understood, and shown by help: the command, what is typed, and what it is called here.
+struct OtherName {
+  std::string_view verb, from, to;
+};
+constexpr OtherName kOtherNames[] = {{"convert", "--outtype", "--to"}};
+// Not understood, but answered with what it is called here.
 constexpr WordPair kOtherOptions[] = {
     {"-v", "without it: progress and notes are shown, and -q hides them"},
     {"--verbose", "without it: progress and notes are shown, and -q hides them"},
@@ -50,13 +54,18 @@ std::string_view find(const WordPair (&pairs)[kCount], std::string_view word) {
 
 // Common options before the verb, each with its value, go to the end.
 void move_common(std::vector<std::string>& words) {
+  CommonOptions common;
+  std::string memory;
+  CommandOptions shared;
+  declare_common(shared, common, memory);
   std::vector<std::string> moved;
   while (!words.empty()) {
     const std::string name = words[0].substr(0, words[0].find('='));
-    const auto found = std::find_if(std::begin(kCommon), std::end(kCommon),
-                                    [&](const auto& each) { return each.first == name; });
-    if (found == std::end(kCommon)) break;
-    const bool has_value = found->second && name == words[0] && words.size() > 1;
+    const auto found = std::ranges::find_if(shared.declared(), [&](const Option& option) {
+      return std::ranges::count(names_of(option), name) > 0;
+    });
+    if (found == shared.declared().end()) break;
+    const bool has_value = takes_value(*found) && name == words[0] && words.size() > 1;
     const auto end = words.begin() + (has_value ? 2 : 1);
     moved.insert(moved.end(), words.begin(), end);
     words.erase(words.begin(), end);
@@ -161,6 +170,14 @@ std::string metadata_line(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::string other_names(std::string_view verb, std::string_view name) {
+  std::string out;
+  for (const OtherName& other : kOtherNames) {
+    if (other.verb == verb && other.to == name) out += fmt::format(",{}", other.from);
+  }
+  return out;
+}
 
 std::vector<std::string> in_own_words(std::vector<std::string> words) {
   if (words.empty()) return words;

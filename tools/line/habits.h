@@ -5,7 +5,7 @@
 //   -v, -V                       --version
 //   --json, -q, ... VERB         VERB --json, -q, ...
 //
-// Options have their other names where they are declared (-o, -j, -t, --outtype, --outfile).
+// and other names of options. The tables in habits.cc hold all of them but short names (-o, -j).
 #pragma once
 
 #include <string>
@@ -15,6 +15,9 @@
 #include "core/base/result.h"
 
 namespace ckpt {
+
+// Names that an option is understood under as well: those of `verb`, after "--to" "--outtype".
+std::string other_names(std::string_view verb, std::string_view name);
 
 // `words` behind the program's name, with the verb first.
 std::vector<std::string> in_own_words(std::vector<std::string> words);

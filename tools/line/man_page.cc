@@ -8,6 +8,7 @@
 #include "plan/conversion/version.h"
 #include "plan/text/type_names.h"
 #include "tools/line/commands.h"
+#include "tools/line/help.h"
 #include "tools/line/typed_words.h"
 #include "transforms/transforms.h"
 
@@ -86,19 +87,8 @@ std::string what_it_does(std::string_view help) {
   return out;
 }
 
-// As help calls the value; empty for a flag.
-std::string value_word(const Option& option) {
-  if (!takes_value(option)) return "";
-  if (!option.value_name.empty()) return option.value_name;
-  if (!option.choices.empty()) return fmt::format("{}", fmt::join(option.choices, "|"));
-  const bool is_number = std::holds_alternative<unsigned*>(option.target) ||
-                         std::holds_alternative<uint64_t*>(option.target);
-  if (is_number) return "N";
-  return std::holds_alternative<std::filesystem::path*>(option.target) ? "PATH" : "VALUE";
-}
-
 Entry option_entry(const Option& option) {
-  if (stands_alone(option)) return {italic(option.names), option.help};
+  if (stands_alone(option)) return {italic(option.names), whole_help(option)};
   std::string term;
   std::string_view rest = option.names;
   while (!rest.empty()) {
@@ -108,9 +98,7 @@ Entry option_entry(const Option& option) {
   }
   const std::string value = value_word(option);
   if (!value.empty()) term += " " + italic(value);
-  std::string help = option.help;
-  if (!option.excludes.empty()) help += fmt::format("; not with {}", option.excludes);
-  return {std::move(term), std::move(help)};
+  return {std::move(term), whole_help(option)};
 }
 
 std::vector<Entry> option_entries(const CommandOptions& options, bool alone) {
@@ -216,7 +204,10 @@ ManPage page_of_program() {
                   {bold("--version"), "print version, commit and the vector instructions in use"}});
   out += exit_status();
   out += section("ENVIRONMENT") +
-         entries({{"NO_COLOR", "When set, no colors."},
+         entries({{"CKPT_THREADS, CKPT_MEMORY, CKPT_COLOR",
+                   "What --threads, --memory and --color take, where they are not typed."},
+                  {"NO_COLOR", "When set, no colors, unless CKPT_COLOR or --color asks for them."},
+                  {"CKPT_TRACE", "A new file for a trace of the threads."},
                   {"CKPT_SIMD",
                    "The vector instructions to use: scalar, sse4, avx2, avx512 or neon; by default "
                    "the best that the processor has. Output bytes are the same with each."}});

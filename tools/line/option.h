@@ -2,6 +2,7 @@
 // --help and completion say it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -34,7 +35,9 @@ struct Option {
   std::string excludes{};  // the name of an option that must not stand beside this one
   bool is_required = false;
   bool is_value_optional = false;
-  bool may_repeat = false;  // for a target that is not a vector
+  bool may_repeat = false;         // for a target that is not a vector
+  std::string_view group{};        // the heading of --help that it stands under; empty: "Options"
+  std::string_view environment{};  // a variable that holds its value where it is not typed
 };
 
 inline bool takes_value(const Option& option) {
@@ -42,7 +45,7 @@ inline bool takes_value(const Option& option) {
          !std::holds_alternative<std::function<void()>>(option.target);
 }
 
-// An option as it was typed, by its first long name, without dashes. Empty name: what stands alone.
+// An option as it was typed, by its first long name, without dashes; what stands alone by its own.
 struct TypedOption {
   std::string name, value;
   bool takes_value = false;
@@ -50,16 +53,31 @@ struct TypedOption {
 
 class CommandOptions {
  public:
+  // "--out,-o FILE": names, and how help calls the value.
   Option& add(std::string names, OptionTarget target, std::string help) {
-    return declared_.emplace_back(Option{std::move(names), std::move(target), std::move(help)});
+    const size_t space = std::min(names.find(' '), names.size());
+    std::string value = names.substr(std::min(space + 1, names.size()));
+    names.resize(space);
+    return declared_.emplace_back(
+        Option{std::move(names), std::move(target), std::move(help), std::move(value)});
   }
 
   const std::deque<Option>& declared() const { return declared_; }
   // In the order they were typed; known when the command runs.
   const std::vector<TypedOption>& typed() const { return typed_; }
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  std::string value(std::string_view name) const {  // "": not typed
+    const TypedOption* found = find(name);
+    return found == nullptr ? std::string() : found->value;
+  }
   void set_typed(std::vector<TypedOption> typed) { typed_ = std::move(typed); }
 
  private:
+  const TypedOption* find(std::string_view name) const {
+    const auto found = std::ranges::find(typed_, name, &TypedOption::name);
+    return found == typed_.end() ? nullptr : &*found;
+  }
+
   std::deque<Option> declared_;  // references to what was added stay good
   std::vector<TypedOption> typed_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,7 @@
 
 #include "core/base/printable.h"
 #include "core/base/words.h"
+#include "tools/say/width.h"
 
 namespace ckpt {
 namespace {
@@ -28,12 +30,6 @@ void print(std::FILE* stream, std::string line) {
   std::fwrite(line.data(), 1, line.size(), stream);
 }
 
-// Characters on the screen, which UTF-8 continuation bytes are not.
-size_t width(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & '\xC0') != '\x80'; }));
-}
-
 ProgressMode progress_mode(const CommonOptions& options) {
   if (options.quiet || options.progress == "none") return ProgressMode::kNone;
   if (options.progress == "json") return ProgressMode::kJson;
@@ -41,24 +37,45 @@ ProgressMode progress_mode(const CommonOptions& options) {
   return terminal_draws(STDERR_FILENO) ? ProgressMode::kDrawn : ProgressMode::kPlain;
 }
 
+std::string painted(bool has_color, std::string_view style, std::string text) {
+  return has_color ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : text;
+}
+
+// Columns become narrower until a row has `columns`: the widest of texts first, numbers never.
+void fit(std::vector<size_t>& widths, const std::vector<bool>& flush_right, size_t columns) {
+  constexpr size_t kLeastWidth = 8;
+  size_t sum = 2 * (widths.size() - 1);
+  for (const size_t width : widths) sum += width;
+  for (; sum > columns; --sum) {
+    size_t* widest = nullptr;
+    for (size_t i = 0; i < widths.size(); ++i) {
+      const bool may = !flush_right[i] && widths[i] > kLeastWidth;
+      if (may && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
+    }
+    if (widest == nullptr) return;
+    --*widest;
+  }
+}
+
 }  // namespace
 
 Console::Console(const CommonOptions& options)
     : json_(options.json), quiet_(options.quiet), progress_(progress_mode(options)) {
   const char* no_color = std::getenv("NO_COLOR");
-  const bool forbidden = no_color != nullptr && *no_color != '\0';
-  color_ = options.color == "always" ||
-           (options.color == "auto" && !forbidden && terminal_draws(STDOUT_FILENO));
+  const bool may = options.color == "auto" && (no_color == nullptr || *no_color == '\0');
+  color_ = options.color == "always" || (may && terminal_draws(STDOUT_FILENO));
+  color_on_stderr_ = options.color == "always" || (may && terminal_draws(STDERR_FILENO));
 }
 
 void Console::answer(std::string_view line) const {
   if (!json_) print(stdout, printable(line));
 }
 
-void Console::answer_headed(std::string_view head, std::string_view rest) const {
+void Console::answer_headed(std::string_view head, std::string_view rest, Tone tone) const {
+  static constexpr std::string_view kStyles[] = {"1", "1;32", "1;31"};
   if (json_) return;
-  const std::string shown = printable(head);
-  print(stdout, (color_ ? fmt::format("\x1b[1m{}\x1b[0m", shown) : shown) + printable(rest));
+  print(stdout,
+        painted(color_, kStyles[static_cast<size_t>(tone)], printable(head)) + printable(rest));
 }
 
 void Console::answer_lines(std::string_view text) const {
@@ -84,12 +101,15 @@ void Console::talk(std::string_view line) const {
 }
 
 void Console::warn(std::string_view line) const {
-  if (!quiet_) print(stderr, printable(fmt::format("ckpt: note: {}", line)));
+  if (quiet_) return;
+  print(stderr,
+        fmt::format("{} {}", painted(color_on_stderr_, "33", "ckpt: note:"), printable(line)));
 }
 
 void Console::error(const Error& error) const {
   static constexpr const char* kNames[] = {"usage", "corrupt", "unsupported", "io", "interrupted"};
-  print(stderr, printable(fmt::format("ckpt: {}", error.text())));
+  print(stderr,
+        fmt::format("{} {}", painted(color_on_stderr_, "1;31", "ckpt:"), printable(error.text())));
   object("error", {{"code", kNames[static_cast<size_t>(error.code)]},
                    {"where", error.where},
                    {"message", error.what},
@@ -106,15 +126,18 @@ void Table::add(std::vector<std::string> row) {
 std::vector<std::string> Table::lines(const std::vector<bool>& flush_right) const {
   std::vector<size_t> widths(rows_[0].size());
   for (const auto& row : rows_) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
   }
+  constexpr size_t kIndent = 2;  // that callers may put in front
+  if (const auto columns = terminal_columns()) fit(widths, flush_right, *columns - kIndent);
   std::vector<std::string> out;
   for (const auto& row : rows_) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::string space(widths[i] - width(row[i]), ' ');
+      const std::string cell = cut_to(row[i], widths[i]);
+      const std::string space(widths[i] - shown_width(cell), ' ');
       if (i > 0) line += "  ";
-      line += flush_right[i] ? space + row[i] : row[i] + space;
+      line += flush_right[i] ? space + cell : cell + space;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out.push_back(std::move(line));
@@ -160,17 +183,34 @@ void ProgressLine::advanced(uint64_t done_bytes, uint64_t total_bytes) {
   std::fflush(stdout);
 }
 
+// What is done as a bar and in percent, and in numbers as far as the terminal has room for them.
+std::string ProgressLine::drawn_line(std::string_view counts, double part) const {
+  constexpr size_t kLongestBar = 30, kShortestBar = 8;
+  const size_t columns = terminal_columns(STDERR_FILENO).value_or(80) - 1;
+  const std::string end = fmt::format(" {:3.0f}%  {}", std::floor(part * 100), counts);
+  const size_t what = std::min(shown_width(what_), columns / 3) + 2;
+  const size_t used = what + shown_width(end);
+  const size_t bar =
+      used + kShortestBar + 2 > columns ? 0 : std::min(columns - used - 2, kLongestBar);
+  const auto full = static_cast<size_t>(part * static_cast<double>(bar));
+  std::string line = cut_to(what_, what - 2) + "  ";
+  if (bar > 0) line += fmt::format("[{}{}]", std::string(full, '#'), std::string(bar - full, '.'));
+  return cut_to(line + end, columns);
+}
+
 void ProgressLine::draw(uint64_t done_bytes, uint64_t total_bytes) {
   const bool is_drawn = console_.progress() == ProgressMode::kDrawn;
   const std::chrono::duration<double> since_start = last_ - start_;
   const double rate = static_cast<double>(done_bytes) / since_start.count();
   const double left = static_cast<double>(total_bytes - done_bytes) / std::max(rate, 1.0);
-  std::string line = fmt::format("{}  {} / {}  {}/s  {} left", what_, human_bytes(done_bytes),
-                                 human_bytes(total_bytes), human_bytes(static_cast<uint64_t>(rate)),
-                                 human_seconds(left));
-  if (!is_drawn) return print(stderr, std::move(line));
+  const std::string counts =
+      fmt::format("{} / {}  {}/s  {} left", human_bytes(done_bytes), human_bytes(total_bytes),
+                  human_bytes(static_cast<uint64_t>(rate)), human_seconds(left));
+  if (!is_drawn) return print(stderr, fmt::format("{}  {}", what_, counts));
+  const double part =
+      static_cast<double>(done_bytes) / static_cast<double>(std::max<uint64_t>(total_bytes, 1));
   std::fflush(stdout);
-  fmt::print(stderr, "\r\x1b[K{}", line);
+  fmt::print(stderr, "\r\x1b[K{}", drawn_line(counts, part));
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -36,6 +36,9 @@ struct CommonOptions {
   std::string command;  // all that was typed, as a shell takes it
 };
 
+// What a headline says, in colors: bold, green, red.
+enum class Tone : uint8_t { kPlain, kGood, kBad };
+
 class Console {
  public:
   explicit Console(const CommonOptions& options);
@@ -44,8 +47,8 @@ class Console {
   ProgressMode progress() const { return progress_; }
   // One answer line on stdout; nothing under --json.
   void answer(std::string_view line) const;
-  // The same, its first words in bold where there are colors.
-  void answer_headed(std::string_view head, std::string_view rest) const;
+  // The same, its first words in bold and in the color of `tone`, where there are colors.
+  void answer_headed(std::string_view head, std::string_view rest, Tone tone = Tone::kPlain) const;
   // A text of our own that has several lines, each of them answered.
   void answer_lines(std::string_view text) const;
   // One object on stdout under --json, "type" first and "schema": 1 second; else nothing. Requires:
@@ -58,7 +61,7 @@ class Console {
   void error(const Error& error) const;
 
  private:
-  bool json_, quiet_, color_;
+  bool json_, quiet_, color_, color_on_stderr_;
   ProgressMode progress_;
 };
 
@@ -66,7 +69,7 @@ class Console {
 int exit_code(const Error& error);
 
 // Columns of text, aligned; numbers flush right. The first row is the heading. Cells come out as
-// they are printed, so that columns stay aligned.
+// they are printed, so that columns stay aligned. On a terminal texts are cut to its width.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
@@ -101,6 +104,7 @@ class ProgressLine final : public Progress {
   ProgressPace pace_;
   bool is_due(uint64_t done_bytes, uint64_t total_bytes);
   void draw(uint64_t done_bytes, uint64_t total_bytes);
+  std::string drawn_line(std::string_view counts, double part) const;
 
   bool drawn_ = false, is_first_ = true;
   std::chrono::steady_clock::time_point start_, last_;

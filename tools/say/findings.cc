@@ -44,7 +44,8 @@ void Findings::say_bad() const {
 }
 
 void Findings::say(std::string_view path) const {
-  console_.answer_headed(fmt::format("{}: {}", path, verdict()), "");
+  const Tone tone = !bad_.empty() ? Tone::kBad : checked_.empty() ? Tone::kPlain : Tone::kGood;
+  console_.answer_headed(fmt::format("{}: {}", path, verdict()), "", tone);
   say_bad();
   if (!not_covered_.empty()) {
     console_.answer(fmt::format("not covered: {}", fmt::join(not_covered_, ", ")));

@@ -1,0 +1,86 @@
+// Every option of convert, told once: the parser, help, completion, recipes, plan files,
+// docs/OPTIONS.md and docs/RECIPES.md follow from these rows.
+//
+//   typed, of a recipe, of a program ── set_option() ──▶ Conversion ── clear_option(): without it
+//
+// `--foo` is a row in option_table.cc, beside what uses it.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/model/step_options.h"
+#include "plan/conversion/conversion.h"
+
+namespace ckpt {
+
+// An option of the steps that convert adds (added_steps.h), under its own name there. Others of
+// them that have `key` take it too.
+struct StepKey {
+  std::string_view step, key;
+  std::string_view value = {};  // of a flag: what it means there, "no"
+};
+struct SplitCount {
+  uint64_t Conversion::*field;
+};
+
+// What an option sets. std::monostate: nothing of a conversion, the command reads it as typed.
+using OptionField =
+    std::variant<std::monostate, std::string Conversion::*, std::filesystem::path Conversion::*,
+                 bool Conversion::*, uint64_t Conversion::*, SplitCount,
+                 std::vector<std::string> Conversion::*, std::vector<AlsoOutput> Conversion::*,
+                 StepKey>;
+
+enum class OptionEffect : uint8_t {
+  kCommand,  // how the command runs, or a permission or limit: nothing of a plan must differ
+  kTaken,    // must be taken; whoever takes it says when it changes nothing
+  kOffered,  // may be taken; noted where nothing does
+  kPlan,     // must be taken, and the plan must be another without it
+  kPlanIfTaken,
+};
+inline bool is_offer(OptionEffect effect) {
+  return effect == OptionEffect::kOffered || effect == OptionEffect::kPlanIfTaken;
+}
+enum class OptionKept : uint8_t { kNowhere, kRecipe, kRecipeAndPlan };
+
+struct ConvertOption {
+  std::string_view name;   // without dashes; in capitals where it stands alone
+  std::string_view value;  // as help calls it; of a step's option: empty, its rule says it
+  std::string_view group;
+  OptionField field;
+  OptionKept kept;
+  OptionEffect effect;
+  std::string_view unused;     // why nothing took it; kCommand: empty
+  std::string_view help;       // empty: that of the step's rule
+  std::string_view said = {};  // what a note that speaks of it already holds, beside "--NAME"
+  std::string_view key = {};   // in recipes and plan files, where it is not the name
+
+  const StepKey* step() const { return std::get_if<StepKey>(&field); }
+  const OptionRule& rule() const;  // requires: step()
+  bool takes_value() const;
+  bool repeats() const;
+  bool is_path(std::string_view given) const;
+  std::string value_name() const;
+  std::string whole_help() const;
+  std::string_view spelling() const { return key.empty() ? name : key; }
+};
+
+std::span<const ConvertOption> convert_options();
+// nullptr: none of that name.
+const ConvertOption* find_convert_option(std::string_view name);
+// By its spelling in recipes (kRecipe: what only they have too) or plan files.
+const ConvertOption* find_kept_option(std::string_view spelling, OptionKept least);
+
+// Sets what the option names; "yes" and "no" of a flag. Fails: kUsage: a value of another kind;
+// `before` stands before the option's name in the message, "--".
+Status set_option(Conversion& conversion, const ConvertOption& option, std::string value,
+                  std::string_view before);
+// As if it had not been given.
+void clear_option(Conversion& conversion, const ConvertOption& option);
+
+}  // namespace ckpt

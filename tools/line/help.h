@@ -1,0 +1,28 @@
+// What --help, -h, `ckpt` alone and `ckpt help WORD` print, fitted to a width.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tools/line/commands.h"
+
+namespace ckpt {
+
+// Columns of the terminal that stdout or stderr is; 80 where there is none.
+size_t help_width();
+
+// As help calls the value: "FILE", "auto|always|never"; empty for a flag.
+std::string value_word(const Option& option);
+// The help with what its value may be, which option excludes it, and its variable.
+std::string whole_help(const Option& option);
+
+// The commands, in their groups, one line each.
+std::string help_of_program(size_t width);
+// `whole`: --help; else -h, one line an option.
+std::string help_of_command(const Command& command, const CommandOptions& options, bool whole,
+                            size_t width);
+// Of a step, a type, a check or a profile. Fails: kUsage: none of these, with the nearest.
+Result<std::string> help_of_word(std::string_view word, size_t width);
+
+}  // namespace ckpt

@@ -28,7 +28,7 @@ struct Conversion {
   std::string to;                  // a type; empty: keep what is there
   std::vector<std::string> steps;  // "name:key=value,key=value"
   std::vector<Step> recipe_steps;  // those of a recipe, when none were typed
-  // Options of the steps that are added, by the names of their flags (step_flags.h) and in the
+  // Options of the steps that are added, by the names of their flags (option_table.h) and in the
   // order they were given: of --keep and --tensor-type the last match wins. "yes" for one without a
   // value.
   Options flags;

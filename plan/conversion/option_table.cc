@@ -63,7 +63,7 @@ constexpr ConvertOption kOptions[] = {
      kNowhere,
      kCommand,
      "",
-     "write the plan to FILE (- for stdout), for ckpt execute; converts nothing"},
+     "write the plan to FILE (or to -), for ckpt execute; converts nothing"},
     {"dry-run", "", kOutput, {}, kNowhere, kCommand, "", "show the plan, write nothing"},
     {"force", "", kOutput, &C::force, kNowhere, kCommand, "",
      "replace OUT, if it holds nothing but a checkpoint"},

@@ -3,7 +3,7 @@
 //
 //   typed, of a recipe, of a program ── set_option() ──▶ Conversion ── clear_option(): without it
 //
-// `--foo` is a row in option_table.cc, beside what uses it.
+// `--foo` is a row in option_table.cc, and what uses it.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ struct SplitCount {
   uint64_t Conversion::*field;
 };
 
-// What an option sets. std::monostate: nothing of a conversion, the command reads it as typed.
+// The field that an option sets. std::monostate: none, the command reads what was typed.
 using OptionField =
     std::variant<std::monostate, std::string Conversion::*, std::filesystem::path Conversion::*,
                  bool Conversion::*, uint64_t Conversion::*, SplitCount,
@@ -57,7 +57,7 @@ struct ConvertOption {
   OptionEffect effect;
   std::string_view unused;     // why nothing took it; kCommand: empty
   std::string_view help;       // empty: that of the step's rule
-  std::string_view said = {};  // what a note that speaks of it already holds, beside "--NAME"
+  std::string_view said = {};  // what a note that speaks of it already holds, with "--NAME"
   std::string_view key = {};   // in recipes and plan files, where it is not the name
 
   const StepKey* step() const { return std::get_if<StepKey>(&field); }

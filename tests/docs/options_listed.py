@@ -69,5 +69,5 @@ for name, table in (("OPTIONS.md", table_of_effects(options)), ("RECIPES.md", ta
         page.write_text(expected, encoding="utf-8")
     elif expected != text:
         faults.append(f"docs/{name}: not as ckpt list options says; tests/docs/options_listed.py CKPT . --write")
-print("\n".join(faults) or f"{len(options)} options are told as they are declared")
+print("\n".join(faults) or f"{len(options)} options are in the documents as declared")
 sys.exit(1 if faults else 0)

@@ -33,7 +33,6 @@ echo '{"in": "a", "out": "b", "steps": ["dequantise"]}' > r.json && tried conver
 tried convert Qwen/Qwen3.5-9B o.gguf
 tried show Qwen/Qwen3.5-9B
 tried --frobnicate convert a b
-tried
 echo "-- a variable that was not set"
 cp -r "$m" copy
 tried publish copy --sign ''

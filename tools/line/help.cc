@@ -194,8 +194,8 @@ Result<std::string> help_of_word(std::string_view word, size_t width) {
     known.emplace_back(profile.name);
   }
   for (const Codec* codec : all_codecs()) {
-    if (codec->name == word) return wrapped(fmt::format("{}: {}", word, codec->help), width) + "\n";
-    known.emplace_back(codec->name);
+    const std::string_view name = known.emplace_back(codec->name);
+    if (name == word) return wrapped(fmt::format("{}: {}", word, codec->help), width) + "\n";
   }
   const std::string near = nearest(word, known);
   return fail_with_hint(ErrorCode::kUsage,

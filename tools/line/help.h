@@ -1,4 +1,4 @@
-// What --help, -h, `ckpt` alone and `ckpt help WORD` print, fitted to a width.
+// The texts of --help, -h, `ckpt` alone and `ckpt help WORD`, fitted to a width.
 #pragma once
 
 #include <optional>

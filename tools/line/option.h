@@ -1,4 +1,4 @@
-// What commands take on their command lines, declared as data: command_line.h parses by it, and
+// The options of commands, declared as data: command_line.h parses by it, and
 // --help and completion say it.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Option {
   std::vector<std::string> choices{};
   bool is_checked_later = false;                // by the command: it takes more than the choices
   std::optional<std::pair<int, int>> bounds{};  // of a number, both included
-  std::string excludes{};  // the name of an option that must not stand beside this one
+  std::string excludes{};                       // the name of an option that excludes this one
   bool is_required = false;
   bool is_value_optional = false;
   bool may_repeat = false;         // for a target that is not a vector

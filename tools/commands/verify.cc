@@ -165,13 +165,6 @@ Status normalize_ignored(std::vector<std::string>& ignored) {
 }
 
 Result<int> verify(TypedVerify typed, const Console& console, const CommonOptions& common) {
-  const std::string_view alone = !typed.unpack.empty()      ? "--unpack"
-                                 : !typed.signature.empty() ? "--signature"
-                                                            : "";
-  if (typed.paths.size() > 1 && !alone.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "a command for each PATH",
-                          "{}: belongs to one PATH; {} are given", alone, typed.paths.size());
-  }
   CKPT_TRY(normalize_ignored(typed.ignored));
   Findings findings(console);
   const Status done = check(typed, console, common, findings);
@@ -188,6 +181,18 @@ Result<int> verify(TypedVerify typed, const Console& console, const CommonOption
                              {"verdict", findings.verdict()},
                              {"not_covered", findings.uncovered()}});
   return is_sound ? 0 : 1;
+}
+
+// Fails: kUsage: options that belong to one path, and several paths.
+Status check_paths(const TypedVerify& typed) {
+  const std::string_view alone = !typed.unpack.empty()      ? "--unpack"
+                                 : !typed.signature.empty() ? "--signature"
+                                                            : "";
+  if (typed.paths.size() > 1 && !alone.empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "a command for each PATH",
+                          "{}: belongs to one PATH; {} are given", alone, typed.paths.size());
+  }
+  return {};
 }
 
 Run declare_verify(CommandOptions& options) {
@@ -208,7 +213,8 @@ Run declare_verify(CommandOptions& options) {
   options.add(
       "--ignore PATH", &typed->ignored,
       "relative path that may be there without being listed, a folder with all in it (may repeat)");
-  return [typed](const Console& console, const CommonOptions& common) {
+  return [typed](const Console& console, const CommonOptions& common) -> Result<int> {
+    CKPT_TRY(check_paths(*typed));
     return run_for_each(typed->paths, console, [&](const std::string& path) {
       typed->path = path;
       return verify(*typed, console, common);

@@ -246,7 +246,7 @@ extern const Command kShowCommand{"show", "Shows what is in a checkpoint; reads 
                                   "  ckpt show model.gguf\n"
                                   "  ckpt show Qwen3.5-9B/ --tensors='*.mlp.*'\n"
                                   "  ckpt show model.gguf --metadata --json\n"
-                                  "  ckpt show q4.gguf q8.gguf --tensors --sort bytes",
+                                  "  ckpt show q4.gguf q6.gguf --tensors --sort bytes",
                                   declare_show};
 
 }  // namespace ckpt

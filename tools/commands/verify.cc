@@ -228,7 +228,7 @@ extern const Command kVerifyCommand{
     "verify", "Checks the structure, hashes and signature of checkpoints.",
     "  ckpt verify model.gguf\n"
     "  ckpt verify out/ && echo sound\n"
-    "  ckpt verify q4.gguf q8.gguf\n"
+    "  ckpt verify q4.gguf q6.gguf\n"
     "  ckpt verify out/ --public-key release.pub\n"
     "  ckpt verify out.tar.zst --public-key release.pub --unpack out/",
     declare_verify};

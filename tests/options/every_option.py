@@ -148,9 +148,10 @@ def check_recipes(rows, folder):
     """A recipe takes every option but those that say how the command runs, under its spelling."""
     problems = []
     for row in rows.values():
-        key, text = row["key"], values_of(row)[0] if row["kept"] else ""
+        key = row["key"]
         if not row["kept"] or key in ("in", "out"):
             continue
+        text = values_of(row)[0]
         value = True if not text else [text] if key in ("steps", "for") else text
         if key == "also":
             value = [{"out": "x", "to": "f16"}]

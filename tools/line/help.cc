@@ -28,7 +28,7 @@ std::string entry(std::string_view term, std::string_view help, bool whole, size
   const std::string indent(column, ' ');
   out += is_beside ? std::string(column - out.size(), ' ') : whole ? "\n" + indent : "  ";
   if (whole) return fmt::format("{}{}\n", out, wrapped(help, width - column, indent));
-  help = help.substr(0, std::min({help.find("; "), help.find(": "), help.find('\n')}));
+  help = help.substr(0, std::min(help.find("; "), help.find('\n')));
   return fmt::format("{}\n", cut_to(out + std::string(help), width));
 }
 
@@ -164,7 +164,7 @@ std::string help_of_command(const Command& command, const CommandOptions& option
       if (option.group == group) out += entry(term_of(option), whole_help(option), whole, width);
     }
   }
-  out += entry("-h, --help", "-h: this in short; --help: whole", whole, width);
+  out += entry("-h, --help", "print this help, in short or with all explanations", whole, width);
   if (!whole)
     out += fmt::format("\nckpt help {} has examples and explains each option.\n", command.name);
   return out;

@@ -43,7 +43,8 @@ std::string named_by_type(const Conversion& conversion, const std::string& type)
 Status refuse_type_as_out(const Conversion& conversion) {
   const std::string out = conversion.out.string();
   const auto type = target_type_named("", out);
-  if (!type || !conversion.to.empty()) return {};
+  const bool has_steps = !conversion.steps.empty() || !conversion.recipe_steps.empty();
+  if (!type || !conversion.to.empty() || has_steps) return {};
   CKPT_ASSIGN(const bool exists, is_there(conversion.out));
   if (exists) return {};
   return fail_with_hint(ErrorCode::kUsage,

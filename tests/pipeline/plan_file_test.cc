@@ -108,7 +108,7 @@ struct Written : testing::Test {
     conversion.in = folder / "in";
     conversion.out = folder / "out.gguf";
     conversion.to = "q8_0";
-    ASSERT_TRUE(write_plan(conversion, false, folder / "plan.json", quiet()));
+    ASSERT_TRUE(write_plan(conversion, folder / "plan.json", quiet()));
     ASSERT_FALSE(fs::exists(conversion.out));
   }
   std::string error() {

@@ -61,11 +61,15 @@ def with_copies(command, top):
     return re.sub(r"(?<![\w./-])/[\w./-]+", copied, command)
 
 
+def pipes(folder, names):
+    return [name for name in names if (pathlib.Path(folder) / name).is_fifo()]
+
+
 def typed(run, command, folder):
     """A command of ours, in a copy of the folder, so that the page continues from where it was."""
     with tempfile.TemporaryDirectory() as top:
         copy = pathlib.Path(top) / "copy"
-        shutil.copytree(folder, copy, symlinks=True)
+        shutil.copytree(folder, copy, symlinks=True, ignore=pipes)
         command = with_copies(command.replace(str(folder) + "/", str(copy) + "/"), top)
         done = subprocess.run(["bash", "-c", command], cwd=copy, env=fixtures.environment(run.ckpt, copy), timeout=120,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")

@@ -275,7 +275,7 @@ def reads_and_writes(ckpt, line):
             option = word
         elif not word.startswith("-"):
             positionals.append(word)
-    reads += positionals[:1] if verb == "convert" else positionals
+    reads += positionals[:1] if verb == "convert" else [word.split("=@")[-1] for word in positionals]
     writes += positionals[1:2] if verb == "convert" else []
     return [r.rstrip("/") for r in reads], [w.rstrip("/") for w in writes]
 

@@ -7,11 +7,11 @@ grep -c '^Next' said
 cmp one.gguf out-q5_k_m.gguf && echo the same as alone
 "$ckpt" convert $m 'up-{FTYPE}.gguf' --to q8_0 $pre -q > /dev/null && ls up-*
 refused() { "$ckpt" convert "$@" 2>&1 > /dev/null; echo "exit $?"; }
-refused $m out.gguf --to q4_k_m,q8_0 $pre
+refused $m two.gguf --to q4_k_m,q8_0 $pre
 refused $m 'x-{type}.gguf' --to q4_k_m,q4km $pre
 refused $m 'x-{type}.gguf' --to q4_k_m,q9 $pre
 refused $m 'x-{type}.gguf' $pre
-refused one.gguf Q4_K_M
+"$ckpt" convert $m float.gguf --to bf16 $pre -q > /dev/null; refused float.gguf Q4_K_M
 refused $m q4km
 for type in 15 17 COPY auto; do refused $m x.gguf --to $type $pre; done
 refused $m x.gguf --to q8_0 --shard-size 5GB $pre

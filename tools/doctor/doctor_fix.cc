@@ -26,6 +26,12 @@ void show_files(const FixRequest& fix, const Patch& patch, const Console& consol
   }
 }
 
+// The doctor replaces nothing, so it has no --force.
+Failure without_force(Error error) {
+  if (error.hint.starts_with("--force")) error.hint = "another --out";
+  return Failure(std::move(error));
+}
+
 Status apply_steps(const FixRequest& fix, const std::vector<std::string>& steps,
                    const Console& console, const CommonOptions& common) {
   Patching patching;
@@ -49,7 +55,7 @@ Status apply_steps(const FixRequest& fix, const std::vector<std::string>& steps,
                           ? apply_patch(planned.patch, options)
                           : write_patched(planned.patch, fix.out, LinkWay::kReflink, options);
   progress.clear();
-  if (!report) return Failure(report.error());
+  if (!report) return Failure(without_force(report.error()));
   show_files(fix, planned.patch, console);
   return {};
 }

@@ -20,7 +20,8 @@ echo "-- as llama-quantize takes it"
 "$ckpt" convert $m h.gguf --to q8_0 $pre --tensor-type '*ffn_down*=q5_0' --tensor-type '*v_proj*=q4_0' --dry-run -q | grep -E "blk.0.(ffn_down|attn_v|ffn_up)"
 echo "-- metadata"
 "$ckpt" gguf-set-metadata a.gguf general.name 'My model' 2>&1
-"$ckpt" gguf_new_metadata.py a.gguf b.gguf --general-name 'My model' --chat-template-file t.jinja --remove-metadata general.url 2>&1
+printf "{{ messages }}" > t.jinja
+"$ckpt" gguf_new_metadata.py a.gguf new.gguf --general-name 'My model' --chat-template-file t.jinja --remove-metadata general.url 2>&1
 "$ckpt" set-metadata a.gguf general.name=x 2>&1
 "$ckpt" set a.gguf --chat-template t.jinja 2>&1
 "$ckpt" patch a.gguf --set general.name=x 2>&1

@@ -5,11 +5,11 @@ NAME.sh is run by sh in a fresh folder, with $ckpt (the binary) and $testdata. N
   NAME.exit          the exit code, when it is not 0
   NAME.stdout.exact  all of stdout      NAME.stdout.glob  the same with * for any run of characters
   NAME.stderr.exact  all of stderr      NAME.stderr.glob  the same
-A stdout without a file is not compared; a stderr without one must be empty. The folder's path is shown as DIR, testdata's
+Without a file stdout and stderr must be empty. The folder's path is shown as DIR, testdata's
 as TESTDATA, what is free on the disk as N.
 
 usage: run.py CKPT [--accept] [--try-advice] [NAME ...]
-  --accept       rewrites .exact files and .exit, and writes .stderr.glob where stderr is not empty
+  --accept       rewrites .exact files and .exit, and writes what is missing: .stdout.exact, .stderr.glob
   --try-advice   also types what ckpt advises in a script, where it advises it (docs/advice_of_tools.py)
 """
 import json
@@ -35,6 +35,8 @@ NOT_TRIED = {
     "patch_interrupted": "the journal of a patch is bound to its folder, so that a copy is refused",
     "plan_of_a_large_mixture": "its folder is sparse, and a copy of it would not be",
     "progress_on_a_terminal": "it advises nothing, and its terminal is for the program, not for noting_advice.sh",
+    "help_fits_its_width": "its terminal is for the program, not for noting_advice.sh",
+    "output_fits_the_terminal": "its terminal is for the program, not for noting_advice.sh",
     "signals_end_every_command": "it advises nothing, and noting_advice.sh does not pass signals on",
 }
 
@@ -97,6 +99,11 @@ def check(script, binary, accept, tries_advice):
             problems.append(f"{name} is not as in {exact.name}:\n--- expected\n{exact.read_text()}--- found\n{text}")
         if glob.exists() and not glob_fits(glob.read_text(), text):
             problems.append(f"{name} is not like {glob.name}:\n--- expected\n{glob.read_text()}--- found\n{text}")
+    if out and not any(script.with_suffix(f".stdout.{kind}").exists() for kind in ("exact", "glob")):
+        if accept:
+            script.with_suffix(".stdout.exact").write_text(out)
+        else:
+            problems.append("stdout is not empty, and nothing says what it must be")
     if err and not any(script.with_suffix(f".stderr.{kind}").exists() for kind in ("exact", "glob")):
         if accept:
             script.with_suffix(".stderr.glob").write_text(TIME.sub("in *", err))

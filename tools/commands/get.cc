@@ -151,7 +151,7 @@ Run declare_get(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kGetCommand{
+extern const Command kGetCommand{
     "get", "Prints GGUF metadata, or values in a folder's JSON documents.",
     "  ckpt get model.gguf general.name\n"
     "  ckpt get model.gguf tokenizer.chat_template --raw > chat.jinja\n"

@@ -67,8 +67,8 @@ Run declare_set(CommandOptions& options) {
 
 }  // namespace
 
-constinit const Command kSetCommand{
-    "set", "Sets GGUF metadata, or values in a folder's JSON documents, where they are.",
+extern const Command kSetCommand{
+    "set", "Sets GGUF metadata, or values in a folder's JSON documents.",
     "  ckpt set model.gguf general.name='My model' tokenizer.ggml.add_bos_token=false\n"
     "  ckpt set model.gguf tokenizer.chat_template=@chat.jinja --dry-run\n"
     "  ckpt set model.gguf my.key=u32:5 --remove general.url\n"

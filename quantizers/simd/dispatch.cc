@@ -72,7 +72,7 @@ bool has_target(SimdTarget target) {
 // Without a value when the variable is not set.
 Result<std::optional<SimdTarget>> environment_target() {
   const char* name = std::getenv("CKPT_SIMD");
-  if (name == nullptr || *name == 0) return std::nullopt;
+  if (name == nullptr) return std::nullopt;
   const auto target = find_simd_target(name);
   if (target && has_target(*target)) return target;
   std::string known;

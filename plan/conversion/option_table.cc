@@ -70,7 +70,7 @@ constexpr ConvertOption kOptions[] = {
 
     {"to", "TYPE", kType, &C::to, kRecipeAndPlan, kPlan, "",
      "type to store weights in: q4_k_m, q8_0, bf16, ... (ckpt list types); several between commas, "
-     "with {type} in OUT; default: keep what is there"},
+     "with {type} in OUT; default: keep the types"},
     {"target-size", "SIZE", kType, &C::target_size, kRecipe, kCommand, "",
      "choose types of tensors so that OUT has at most this size, like 24GB"},
     {"target-bits", "BITS", kType, &C::target_bits, kRecipe, kCommand, "",

@@ -6,7 +6,7 @@
 // The second is found by planning again without the option and comparing digests, so that it holds
 // for every option and every model; plans come from headers and take little time.
 //
-// The reason, and which of the two rules holds an option, stand in its row of option_table.cc.
+// Each row of option_table.cc has the reason, and which of the two rules applies to the option.
 #pragma once
 
 #include <set>

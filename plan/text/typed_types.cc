@@ -10,7 +10,7 @@
 namespace ckpt {
 namespace {
 
-// As convert_hf_to_gguf takes it, too; capitals stand for capitals.
+// As convert_hf_to_gguf takes it, too; a place in capitals gets the name in capitals.
 constexpr std::string_view kPlaces[] = {"{type}", "{ftype}", "{TYPE}", "{FTYPE}"};
 
 bool has_place(std::string_view out) {
@@ -71,7 +71,7 @@ Status spread_types(Conversion& conversion) {
   const std::string out = conversion.out.string();
   if (conversion.to.empty() && has_place(out)) {
     return fail_with_hint(ErrorCode::kUsage, "--to TYPE",
-                          "OUT {}: stands for a type, and --to names none", out);
+                          "OUT {}: has a place for a type, but --to is missing", out);
   }
   if (conversion.to.empty()) return {};
   std::vector<std::string> types;

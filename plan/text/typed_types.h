@@ -7,7 +7,7 @@
 
 namespace ckpt {
 
-// Makes one output a type of `conversion.to`, and puts types where {type} or {ftype} stands in OUT.
+// Makes one output a type of `conversion.to`, and replaces {type} and {ftype} in OUT by them.
 // Fails: kUsage: an unknown type; several types and an OUT that does not tell them apart; OUT is
 // the name of a type.
 Status spread_types(Conversion& conversion);

@@ -112,7 +112,7 @@ def flags_to_type(run, text, verb):
 
 
 def without_the_mistake(line, flags, printed):
-    """The line less the word that the advice stands for; None when that word is in a recipe."""
+    """The line without the word that the advice replaces; None when that word is in a recipe."""
     option = flags.split()[0]
     misspelt = re.search(r"(--[\w-]+): ckpt \w+ has no such option", printed)
     if misspelt:

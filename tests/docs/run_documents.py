@@ -104,7 +104,7 @@ def console_steps(text):
 
 
 def fits(pattern, text):
-    """Whether `text` is as `pattern` shows it: a line "..." stands for any lines, "*" for any characters of a line. Times may differ."""
+    """Whether `text` is as `pattern` shows it: a line "..." matches any lines, "*" any characters of a line. Times may differ."""
     pattern = re.sub(r" in [\d.]+ (?:ms|s) \([\d.]+ [kMG]?B/s\)", " in * (*)", pattern)
     parts = []
     for line in pattern.split("\n"):

@@ -1,5 +1,5 @@
 "use strict";
-// A checkpoint beside its base, role by role: bytes, bits and types of both, and the error.
+// A checkpoint next to its base, role by role: bytes, bits and types of both, and the error.
 
 // Roles where both name them alike; module groups for two formats, which name them differently.
 function sharedKey(checkpoint, base) {
@@ -78,9 +78,9 @@ function againstSection(checkpoint) {
   return section(
     "against",
     "Compared with the base",
-    note(`The base is ${shown(base.name)}. Bits are those of a weight.`),
+    note(`The base is ${shown(base.name)}. Bits: bits per weight.`),
     sortableTable({
-      caption: "Bytes and error beside the base",
+      caption: "Bytes and error next to the base",
       rows,
       columns: [
         {title: key.title, head: true, kind: key.kind, value: (r) => r.name},

@@ -2,7 +2,7 @@
 // Parts that drawings of figures share: a frame with axes, and histograms.
 
 // frame({width, height, x: [low, high], y: [low, high], xTitle, yTitle}): an SVG with its axes, and
-// the functions that place values in it.
+// the functions that place values in it. xTicks: [[value, text]...] instead of round numbers.
 function frame(options) {
   const {width, height, x, y} = options;
   const edge = {left: 52, right: 14, top: 12, bottom: 44};
@@ -11,12 +11,14 @@ function frame(options) {
   const placeY = (v) =>
     height - edge.bottom - ((v - y[0]) / (y[1] - y[0] || 1)) * (height - edge.top - edge.bottom);
   const [bottom, right] = [height - edge.bottom, width - edge.right];
+  const wanted = Math.max(3, Math.min(8, width / 90));
+  const xTicks = options.xTicks || ticksBetween(x[0], x[1], wanted).map((v) => [v, tickText(v)]);
   const svg = drawn(
     "svg",
     {viewBox: `0 0 ${width} ${height}`, class: "plot", role: "group", "aria-label": options.label},
-    ticksBetween(x[0], x[1], Math.max(3, Math.min(8, width / 90))).map((v) => [
+    xTicks.map(([v, text]) => [
       drawn("line", {class: "rule", x1: placeX(v), x2: placeX(v), y1: edge.top, y2: bottom}),
-      drawn("text", {x: placeX(v), y: bottom + 16, "text-anchor": "middle"}, tickText(v)),
+      drawn("text", {x: placeX(v), y: bottom + 16, "text-anchor": "middle"}, text),
     ]),
     ticksBetween(y[0], y[1], 5).map((v) => [
       drawn("line", {class: "rule", x1: edge.left, x2: right, y1: placeY(v), y2: placeY(v)}),

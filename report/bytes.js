@@ -51,18 +51,22 @@ function squarified(items, box) {
   return placed;
 }
 
-const kSmallest = 1.5; // pixels; what is smaller is in the tables alone
+const kSmallest = 3; // pixels, with the gap of 1; smaller tiles are summed up below the map
 
-// Across in shares of the width, which is another on paper.
+const hasRoom = (box, text, characterWidth) => box.w > text.length * characterWidth + 18;
+
+// Across in shares of the width, which differs on paper.
 function tile(box, group, sum, total, width) {
   const share = shareText(sum.size_bytes / total);
   const label = shown(`${group}, ${sum.name}: ${bytesText(sum.size_bytes)}, ${share}`);
+  const more = shown(`${sum.name}, ${bytesText(sum.size_bytes)}`);
+  const isNamed = box.h > 30 && hasRoom(box, group, 8.6);
   const node = element(
     "li",
     {class: `tile ${typeClass(sum.name)}`, tabindex: "0", "aria-label": label},
-    box.w > 56 && box.h > 30 ? element("span", {class: "tile-name"}, group) : null,
-    box.w > 56 && box.h > 46
-      ? element("span", {class: "tile-more"}, `${sum.name}, ${bytesText(sum.size_bytes)}`)
+    isNamed ? element("span", {class: "tile-name"}, group) : null,
+    isNamed && box.h > 48 && hasRoom(box, more, 7.6)
+      ? element("span", {class: "tile-more"}, more)
       : null,
   );
   node.style.left = `${(box.x / width) * 100}%`;
@@ -73,23 +77,28 @@ function tile(box, group, sum, total, width) {
     `${group}: ${sum.name}`,
     ["size", bytesText(sum.size_bytes)],
     ["share", share],
-    ["bits a weight", bitsText(sum.bits)],
+    ["bits per weight", bitsText(sum.bits)],
     ["weights", weightsText(sum.weights)],
     ["tensors", exactText(sum.tensors)],
   ]);
 }
 
+// The sentence about parts that are too small to draw.
+function smallParts(small, total) {
+  const bytes = small.reduce((sum, part) => sum + part.size_bytes, 0);
+  const count = plural(small.length, "part is", "parts are");
+  return note(`${count} too small to draw: ${bytesText(bytes)}, ${shareText(bytes / total)}.`);
+}
+
 function treemap(groups, total, width) {
   const height = Math.round(Math.min(380, Math.max(260, width * 0.42)));
-  const tiles = [];
+  const [tiles, small] = [[], []];
   for (const {item: group, ...box} of squarified(groups, {x: 0, y: 0, w: width, h: height})) {
-    const inner = {x: box.x, y: box.y, w: Math.max(0, box.w - 2), h: Math.max(0, box.h - 2)};
-    for (const {item: sum, ...at} of squarified(
-      summed(group.cells, (c) => c.type),
-      inner,
-    )) {
-      if (at.w < kSmallest || at.h < kSmallest) continue;
-      tiles.push(tile({...at, w: at.w - 1, h: at.h - 1}, group.name, sum, total, width));
+    const inner = {x: box.x, y: box.y, w: Math.max(0.1, box.w - 2), h: Math.max(0.1, box.h - 2)};
+    const types = summed(group.cells, (c) => c.type);
+    for (const {item: sum, ...at} of squarified(types, inner)) {
+      if (at.w < kSmallest || at.h < kSmallest) small.push(sum);
+      else tiles.push(tile({...at, w: at.w - 1, h: at.h - 1}, group.name, sum, total, width));
     }
   }
   const list = element(
@@ -101,7 +110,7 @@ function treemap(groups, total, width) {
     tiles,
   );
   list.style.height = `${height}px`;
-  return list;
+  return element("div", null, list, small.length > 0 ? smallParts(small, total) : null);
 }
 
 function sumColumns(total) {
@@ -118,7 +127,7 @@ function sumColumns(total) {
       value: (r) => r.size_bytes,
       node: (r) => shareBar(r.size_bytes / total),
     },
-    {title: "Bits a weight", numeric: true, value: (r) => r.bits, text: (r) => bitsText(r.bits)},
+    {title: "Bits per weight", numeric: true, value: (r) => r.bits, text: (r) => bitsText(r.bits)},
     {title: "Weights", numeric: true, value: (r) => r.weights, text: (r) => weightsText(r.weights)},
     {title: "Tensors", numeric: true, value: (r) => r.tensors, text: (r) => exactText(r.tensors)},
   ];

@@ -95,7 +95,7 @@ function typeChip(type) {
     "span",
     {class: "chip"},
     element("span", {class: `swatch ${typeClass(type)}`}),
-    element("span", {class: "chip-text", title: shown(type)}, type),
+    element("span", {class: type.length > 24 ? "chip-text long" : "chip-text"}, type),
   );
 }
 
@@ -103,7 +103,7 @@ function typeChip(type) {
 function figuresOf(cell, compared) {
   const pairs = [
     ["type", shown(cell.type)],
-    ["bits a weight", bitsText(cell.bits)],
+    ["bits per weight", bitsText(cell.bits)],
     ["size", bytesText(cell.size_bytes)],
     ["weights", weightsText(cell.weights)],
     ["tensors", exactText(cell.tensors)],

@@ -1,5 +1,5 @@
 "use strict";
-// What came from files beside the checkpoint: tokens each expert saw, and an evaluation.
+// Figures of other files: tokens that each expert saw, and an evaluation.
 
 const kCoverageSteps = 6;
 
@@ -21,7 +21,7 @@ function entryStats(checkpoint, entry) {
   };
 }
 
-// How the map lies: rows are layers, columns experts.
+// The size of the map: rows are layers, columns experts.
 function coveragePlace(rows, width) {
   const left = 44;
   const experts = Math.max(...rows.map((r) => r.experts));
@@ -75,7 +75,7 @@ function coverageMap(rows, width) {
   const place = coveragePlace(rows, width);
   const every = Math.ceil(14 / place.h);
   const label =
-    "Tokens each expert saw, layers down and experts across; the table below sums it up";
+    "Tokens that each expert saw, layers down and experts across; the table below has the sums";
   const svg = drawn(
     "svg",
     {
@@ -85,7 +85,8 @@ function coverageMap(rows, width) {
       "aria-label": label,
     },
     rows.map((row, y) => {
-      const at = {x: place.left - 8, y: y * place.h + Math.min(place.h, 11), "text-anchor": "end"};
+      const middle = Math.max(7, (y + 0.5) * place.h);
+      const at = {x: place.left - 8, y: middle, "text-anchor": "end", "dominant-baseline": "central"};
       return y % every === 0 && known(row.layer) ? drawn("text", at, String(row.layer)) : null;
     }),
     coveragePaths(rows, place),
@@ -161,7 +162,17 @@ function coverageLegend() {
     element(
       "li",
       {class: "muted"},
-      "stronger blue: more tokens (logarithm); layers down, experts across",
+      "layers down, experts across; tokens on a logarithmic scale:",
+    ),
+    element(
+      "li",
+      {class: "ramp-place"},
+      element("div", {class: "ramp plain", "aria-hidden": "true"}),
+      element(
+        "ol",
+        {class: "ramp-texts"},
+        ["few", "many"].map((word) => element("li", null, word)),
+      ),
     ),
   );
 }
@@ -213,18 +224,17 @@ function evaluationSection(checkpoint) {
       caption: "Evaluation",
       rows: evaluation.rows,
       columns: keys.map((key, i) => {
-        const numeric = evaluation.rows.some((row) => typeof row[key] === "number");
+        const of = (row) => (Object.hasOwn(row, key) ? row[key] : null);
         return {
           title: Object.hasOwn(kEvaluationTitles, key) ? kEvaluationTitles[key] : key,
           head: i === 0,
-          numeric,
-          value: (row) => row[key],
-          text: (row) =>
-            typeof row[key] === "number"
-              ? plainText(row[key])
-              : known(row[key])
-                ? String(row[key])
-                : kNotKnown,
+          numeric: evaluation.rows.some((row) => typeof of(row) === "number"),
+          value: of,
+          text: (row) => {
+            const value = of(row);
+            if (typeof value === "number") return plainText(value);
+            return known(value) ? String(value) : kNotKnown;
+          },
         };
       }),
     }),

@@ -5,7 +5,7 @@
 // their low end, so the color follows the square root.
 const kMetrics = [
   {key: "type", title: "Type"},
-  {key: "bits", title: "Bits a weight", deep: "high", text: bitsText},
+  {key: "bits", title: "Bits per weight", deep: "high", text: bitsText},
   {key: "sqnr_db", title: "SQNR", deep: "low", text: decibelText, values: true},
   {key: "saturated", title: "Saturated", deep: "high", text: shareText, values: true, root: true},
   {
@@ -16,10 +16,10 @@ const kMetrics = [
     values: true,
     root: true,
   },
-  {key: "kurtosis", title: "Kurtosis", deep: "high", text: plainText, values: true, root: true},
+  {key: "kurtosis", title: "Kurtosis", deep: "high", text: measuredText, values: true, root: true},
 ];
 
-let heatMetric = "type"; // kept when another checkpoint is looked at
+let heatMetric = "type"; // kept when another tab is chosen
 
 // Squares by role and layer; one of several types holds several cells.
 function squaresOf(cells) {
@@ -183,28 +183,34 @@ function heatHeading(layer, every) {
   );
 }
 
-function heatGrid(checkpoint, cells) {
-  const compared = hasValues(checkpoint);
-  const squares = squaresOf(cells);
-  const layers = heatColumns(cells);
-  const roles = [...new Set(cells.map((c) => c.role))].sort((a, b) => a - b);
-  const rows = roles.map((role) =>
-    layers.map((layer) => square(squares.get(`${role} ${layer}`), compared)),
-  );
+const kSquare = {least: 12, most: 34}; // pixels across, with the gap
+
+// How wide names and squares are in `width` pixels, and how many layers go next to each other: a map
+// of more layers continues below, so that it is never cut at the edge.
+function heatPlace(names, layers, width) {
+  const longest = Math.max(...names.map((name) => shown(name).length));
+  const label = Math.min(longest * 7.7 + 14, Math.max(104, width * 0.3));
+  const fitting = Math.max(1, Math.floor((width - label) / kSquare.least));
+  const across = Math.ceil(layers.length / Math.ceil(layers.length / fitting));
+  return {label, across, square: Math.min(kSquare.most, (width - label) / across)};
+}
+
+// Names break after a dot or an underscore.
+function breakable(name) {
+  return shown(name)
+    .split(/(?<=[._])/)
+    .flatMap((part) => [part, element("wbr")]);
+}
+
+// The squares of `layers` from number `from` on, one row a role that has any.
+function heatBand(roles, rows, layers, place, from) {
+  const band = layers.slice(from, from + place.across);
   const every = layers.length > 12 ? 5 : 1;
-  const grid = element(
+  const shares = {"--label": `${place.label}px`, "--width": `${place.label + band.length * place.square}px`};
+  return element(
     "table",
-    {
-      role: "grid",
-      class: "heat",
-      "--layers": String(layers.length),
-      "--label": `${Math.min(34, Math.max(...roles.map((r) => checkpoint.roles[r].length)))}ch`,
-    },
-    element(
-      "caption",
-      {class: "unseen"},
-      "Role by layer; arrow keys move, the table below holds the same",
-    ),
+    {role: "grid", class: "heat", ...shares},
+    element("caption", {class: "unseen"}, "Role by layer; arrow keys move, the table below has the same data"),
     element(
       "thead",
       null,
@@ -212,28 +218,37 @@ function heatGrid(checkpoint, cells) {
         "tr",
         null,
         element("th", {scope: "col", class: "corner"}, "Role, by layer"),
-        layers.map((l) => heatHeading(l, every)),
+        band.map((layer) => heatHeading(layer, every)),
       ),
     ),
     element(
       "tbody",
       null,
-      roles.map((role, i) =>
-        element(
-          "tr",
-          null,
-          element(
-            "th",
-            {scope: "row", title: shown(checkpoint.roles[role])},
-            checkpoint.roles[role],
-          ),
-          rows[i],
-        ),
-      ),
+      roles.map((role, i) => {
+        const squares = rows[i].slice(from, from + place.across);
+        if (!squares.some((node) => node.cells)) return null;
+        return element("tr", null, element("th", {scope: "row"}, breakable(role)), squares);
+      }),
     ),
   );
+}
+
+function heatGrid(checkpoint, cells, width) {
+  const compared = hasValues(checkpoint);
+  const squares = squaresOf(cells);
+  const layers = heatColumns(cells);
+  const roles = [...new Set(cells.map((c) => c.role))].sort((a, b) => a - b);
+  const names = roles.map((role) => checkpoint.roles[role]);
+  const rows = roles.map((role) =>
+    layers.map((layer) => square(squares.get(`${role} ${layer}`), compared)),
+  );
+  const place = heatPlace(names, layers, width);
+  const bands = [];
+  for (let from = 0; from < layers.length; from += place.across)
+    bands.push(heatBand(names, rows, layers, place, from));
+  const grid = element("div", {class: "heat-bands"}, bands);
   walkable(grid, rows);
-  return {grid, squares, nodes: rows.flat().filter((node) => node.cells)};
+  return {grid, nodes: rows.flat().filter((node) => node.cells)};
 }
 
 function cellTable(checkpoint, cells) {
@@ -267,9 +282,10 @@ function cellTable(checkpoint, cells) {
 function heatSection(checkpoint) {
   const cells = cellsOf(checkpoint);
   if (cells.length === 0) return null;
-  const {grid, squares, nodes} = heatGrid(checkpoint, cells);
+  const squares = squaresOf(cells);
   const legendPlace = element("div");
   const metrics = kMetrics.filter((m) => !m.values || hasValues(checkpoint));
+  let nodes = [];
   const paint = (key) => {
     const metric = metrics.find((m) => m.key === key) || metrics[0];
     heatMetric = metric.key;
@@ -279,6 +295,15 @@ function heatSection(checkpoint) {
       else paintDepth(node, metric, scale);
     legendPlace.replaceChildren(heatLegend(checkpoint, metric, scale, cells));
   };
+  const place = responsive(
+    (width) => {
+      const drawn = heatGrid(checkpoint, cells, width);
+      nodes = drawn.nodes;
+      paint(heatMetric);
+      return drawn.grid;
+    },
+    {class: "heat-place", role: "region", "aria-label": "Map of role by layer"},
+  );
   if (!metrics.some((m) => m.key === heatMetric)) heatMetric = "type";
   paint(heatMetric);
   return section(
@@ -291,8 +316,8 @@ function heatSection(checkpoint) {
       paint,
     ),
     legendPlace,
-    scrolling("Map of role by layer", grid),
-    saveButton("layers", () => grid),
-    folded("The same as a table", () => cellTable(checkpoint, cells), true),
+    place,
+    saveButton("layers", () => place.firstChild),
+    folded("The same data as a table", () => cellTable(checkpoint, cells), true),
   );
 }

@@ -1,5 +1,5 @@
 "use strict";
-// What a checkpoint is: figures, files, what was published, and what serving programs say to it.
+// The facts about a checkpoint: figures, files, what was published.
 
 function figure(title, text, exact) {
   return element(
@@ -51,15 +51,12 @@ function publishedRows(published) {
 function provenanceFold(published) {
   if (!published || !published.provenance) return null;
   return folded("Provenance", () =>
-    scrolling(
-      "Provenance",
-      element(
-        "pre",
-        null,
-        JSON.stringify(published.provenance, null, 2)
-          .split("\n")
-          .map((line) => [shown(line), element("br")]),
-      ),
+    element(
+      "pre",
+      null,
+      JSON.stringify(published.provenance, null, 2)
+        .split("\n")
+        .map((line) => [shown(line), element("br")]),
     ),
   );
 }
@@ -101,7 +98,7 @@ function filesFold(checkpoint) {
 function identitySection(checkpoint) {
   const figures = [
     figure("Size", bytesText(checkpoint.size_bytes), `${exactText(checkpoint.size_bytes)} bytes`),
-    figure("Bits a weight", bitsText(checkpoint.bits_per_weight)),
+    figure("Bits per weight", bitsText(checkpoint.bits_per_weight)),
     figure("Weights", weightsText(checkpoint.weights), exactText(checkpoint.weights)),
     figure("Tensors", exactText(checkpoint.tensors)),
   ];
@@ -131,58 +128,5 @@ function identitySection(checkpoint) {
     ),
     filesFold(checkpoint),
     provenanceFold(checkpoint.published),
-  );
-}
-
-const kVerdicts = {yes: ["\u2713", "good"], no: ["\u2717", "bad"]};
-
-function verdict(text) {
-  const [sign, kind] = kVerdicts[text] || ["\u2013", "muted"];
-  return element(
-    "span",
-    {class: `verdict ${kind}`},
-    element("span", {"aria-hidden": "true"}, `${sign} `),
-    known(text) ? text : kNotKnown,
-  );
-}
-
-function profileCard(profile) {
-  const findings = profile.findings || [];
-  return element(
-    "article",
-    {class: "card", "aria-label": shown(`Profile ${profile.name}`)},
-    element("h3", null, profile.name),
-    element(
-      "p",
-      {class: "verdicts"},
-      "loads ",
-      verdict(profile.loads),
-      " sound ",
-      verdict(profile.sound),
-    ),
-    findings.length > 0
-      ? element(
-          "ul",
-          {class: "findings"},
-          findings.map((text) => element("li", null, text)),
-        )
-      : null,
-    known(profile.fix)
-      ? [element("h4", null, "Fix"), command(profile.fix, `Fix for ${shown(profile.name)}`)]
-      : null,
-    known(profile.serve)
-      ? [element("h4", null, "Serve"), command(profile.serve, `Serve with ${shown(profile.name)}`)]
-      : null,
-  );
-}
-
-function doctorSection(checkpoint) {
-  const profiles = checkpoint.profiles || [];
-  if (profiles.length === 0) return null;
-  return section(
-    "doctor",
-    "Serving",
-    note("What ckpt doctor says for each program, from headers and documents."),
-    element("div", {class: "cards"}, profiles.map(profileCard)),
   );
 }

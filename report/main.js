@@ -5,7 +5,7 @@ const reportData = JSON.parse(document.getElementById("data").textContent);
 
 const kSections = [
   identitySection,
-  doctorSection,
+  servingSection,
   bytesSection,
   heatSection,
   againstSection,
@@ -15,33 +15,6 @@ const kSections = [
   imatrixSection,
   evaluationSection,
 ];
-
-function verdictColumns(checkpoints) {
-  const names = [...new Set(checkpoints.flatMap((c) => (c.profiles || []).map((p) => p.name)))];
-  const of = (c, name) => (c.profiles || []).find((p) => p.name === name);
-  return names.map((name) => ({
-    title: name,
-    value: (c) => {
-      const p = of(c, name);
-      return p ? `${p.loads} ${p.sound}` : null;
-    },
-    node: (c) => {
-      const p = of(c, name);
-      return p
-        ? element(
-            "span",
-            {class: "verdict-pair"},
-            "loads ",
-            verdict(p.loads),
-            " sound ",
-            verdict(p.sound),
-          )
-        : c === reportData.against
-          ? ""
-          : null;
-    },
-  }));
-}
 
 // Columns of what was measured against the base, which says so in its own row.
 function measuredColumns() {
@@ -59,7 +32,7 @@ function measuredColumns() {
     measured(
       "Relative error",
       (v) => v.relative,
-      (v) => plainText(v.relative),
+      (v) => measuredText(v.relative),
     ),
   ];
 }
@@ -87,7 +60,7 @@ function sizeColumns() {
   });
   return [
     sized("Size", "size_bytes", bytesText),
-    sized("Bits a weight", "bits_per_weight", bitsText),
+    sized("Bits per weight", "bits_per_weight", bitsText),
     sized("Weights", "weights", weightsText),
     sized("Tensors", "tensors", exactText),
   ];
@@ -109,10 +82,9 @@ function comparison(checkpoints, choose) {
       ...sizeColumns(),
       ...(checkpoints.some(hasValues) ? measuredColumns() : []),
       ...evaluatedColumns(checkpoints),
-      ...verdictColumns(checkpoints),
     ],
   });
-  return section("comparison", "Side by side", table);
+  return section("comparison", "Side by side", table, verdictTable(checkpoints, choose));
 }
 
 function showContents(places) {
@@ -200,7 +172,7 @@ function showReport() {
     top.append(
       comparison(checkpoints, (i) => {
         select(i);
-        document.getElementById(`tab-${i}`).focus();
+        if (several) document.getElementById(`tab-${i}`).focus({preventScroll: true});
       }),
     );
   main.append(top, list, panel);
@@ -216,6 +188,8 @@ function showReport() {
     );
 }
 
+const kPaper = 860; // pixels of a table on the screen that fit on a sheet, in print's smaller type
+
 function startPrinting() {
   let opened = [];
   window.addEventListener("beforeprint", () => {
@@ -223,15 +197,30 @@ function startPrinting() {
       (details) => details.openForPrint,
     );
     for (const details of opened) details.openForPrint();
+    for (const place of document.querySelectorAll(".table"))
+      stackWhereNarrow(place, Math.min(kPaper, place.clientWidth));
   });
   window.addEventListener("afterprint", () => {
     for (const details of opened) details.open = false;
+    for (const place of document.querySelectorAll(".table"))
+      stackWhereNarrow(place, place.clientWidth);
+  });
+}
+
+// A link into a part that is closed opens it first.
+function startLinks() {
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element && event.target.closest('a[href^="#"]');
+    const to = link && document.getElementById(link.getAttribute("href").slice(1));
+    const closed = to && to.closest("details:not([open])");
+    if (closed) closed.open = true;
   });
 }
 
 startTheme();
 startTips();
 startPrinting();
+startLinks();
 if (reportData && reportData.checkpoints && reportData.checkpoints.length > 0) showReport();
 else
   document

@@ -68,6 +68,12 @@ function plainText(value) {
   return size >= 1000 ? exactText(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
+// A figure of a column: three digits in every row.
+function measuredText(value) {
+  const isPlain = known(value) && Math.abs(value) >= 1e-4 && Math.abs(value) < 1000;
+  return isPlain ? value.toPrecision(3) : plainText(value);
+}
+
 // SQNR of a comparison that took place; equal values have no error, and the data has null for it.
 function sqnrText(measured) {
   if (known(measured.sqnr_db)) return decibelText(measured.sqnr_db);

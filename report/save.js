@@ -13,6 +13,7 @@ const kDrawnStyles = [
   "font-size",
   "font-weight",
   "text-anchor",
+  "dominant-baseline",
   "opacity",
 ];
 

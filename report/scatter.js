@@ -1,7 +1,7 @@
 "use strict";
 // Error against bits: a point a cell or a checkpoint, and the front that no other point beats.
 
-// Points that no other has both fewer bits and a higher SQNR than.
+// Points that have a higher SQNR than every point of as many or fewer bits.
 function paretoFront(points) {
   const front = [];
   for (const point of [...points].sort((a, b) => a.bits - b.bits || b.sqnr - a.sqnr)) {
@@ -14,6 +14,7 @@ function cellPoints(checkpoint) {
   return cellsOf(checkpoint)
     .filter((c) => known(c.sqnr_db) && known(c.bits))
     .map((c) => ({
+      type: c.type,
       bits: c.bits,
       sqnr: c.sqnr_db,
       weights: c.weights,
@@ -26,16 +27,15 @@ function cellPoints(checkpoint) {
 function checkpointPoints(checkpoints) {
   return checkpoints
     .filter((c) => hasValues(c) && known(c.values.sqnr_db) && known(c.bits_per_weight))
-    .map((c) => ({
+    .map((c, i) => ({
       bits: c.bits_per_weight,
       sqnr: c.values.sqnr_db,
-      weights: null,
-      kind: "type-0",
+      kind: `type-${i % kTypeColors}`,
+      number: String(i + 1),
       name: c.name,
-      named: true,
       lines: () => [
         c.name,
-        ["bits a weight", bitsText(c.bits_per_weight)],
+        ["bits per weight", bitsText(c.bits_per_weight)],
         ["SQNR", decibelText(c.values.sqnr_db)],
         ["relative error", plainText(c.values.relative)],
         ["size", bytesText(c.size_bytes)],
@@ -58,11 +58,11 @@ function frontPath(front, placeX, placeY) {
 }
 
 function pointRadius(point, heaviest) {
-  return point.weights === null ? 6 : 2.5 + 6 * Math.sqrt(point.weights / heaviest);
+  return 2.5 + 6 * Math.sqrt(point.weights / heaviest);
 }
 
-// Where a point of a column goes, as pixels beside the column: the nearest place where none lies,
-// or, when the column's share of the width is full, the one that is furthest from the others.
+// Where a point of a column goes, in pixels from the column's middle: the nearest place that is free,
+// or, in a full column, the place that is furthest from other points.
 function freeOffset(point, placed, room) {
   let best = {offset: 0, distance: -1};
   for (let step = 0; step <= room; step += 2) {
@@ -80,50 +80,27 @@ function freeOffset(point, placed, room) {
   return best.offset;
 }
 
-const kColumnWidth = 240;
-
-// Points of one type have the same bits. They are spread sideways, the best of a column in its
-// middle, so that each can be seen; half the way to the next column is theirs.
-function spread(points, heaviest, place) {
-  const marks = points.map((point) => ({
-    point,
-    x: place.placeX(point.bits),
-    y: place.placeY(point.sqnr),
-    radius: pointRadius(point, heaviest),
-    offset: 0,
-  }));
+// Types in the order of their bits; one column each.
+function typeColumns(points) {
   const columns = new Map();
-  for (const mark of marks) {
-    const key = Math.round(mark.x);
-    if (!columns.has(key)) columns.set(key, []);
-    columns.get(key).push(mark);
+  for (const point of points) {
+    if (!columns.has(point.type)) columns.set(point.type, {type: point.type, points: []});
+    columns.get(point.type).points.push(point);
   }
-  const places = [...columns.keys()].sort((a, b) => a - b);
-  places.forEach((key, i) => {
-    const room = Math.min(
-      (key - (places[i - 1] ?? -Infinity)) / 2,
-      ((places[i + 1] ?? Infinity) - key) / 2,
-      key - place.left,
-      place.right - key,
-      kColumnWidth / 2,
-    );
-    const placed = [];
-    for (const mark of columns.get(key).sort((a, b) => a.y - b.y)) {
-      const near = placed.filter((other) => mark.y - other.y < mark.radius + other.radius);
-      mark.offset = freeOffset(mark, near, room);
-      placed.push(mark);
-    }
-  });
-  return marks;
+  for (const column of columns.values()) {
+    const bits = column.points.map((p) => p.bits);
+    [column.low, column.high] = [Math.min(...bits), Math.max(...bits)];
+  }
+  return [...columns.values()].sort((a, b) => a.low - b.low || a.high - b.high);
 }
 
-function pointMark({point, x, y, radius, offset}, onFront) {
+function pointMark(point, at, radius, onFront) {
   const label = shown(
-    `${point.name}: ${bitsText(point.bits)} bits a weight, ${decibelText(point.sqnr)}`,
+    `${point.name}: ${bitsText(point.bits)} bits per weight, ${decibelText(point.sqnr)}`,
   );
   const mark = drawn("circle", {
-    cx: x + offset,
-    cy: y,
+    cx: at.x,
+    cy: at.y,
     r: radius,
     class: `point ${point.kind}${onFront ? " front" : ""}`,
     tabindex: onFront ? "0" : null,
@@ -133,48 +110,106 @@ function pointMark({point, x, y, radius, offset}, onFront) {
   return tipped(mark, point.lines);
 }
 
-function scatterPlot(points, width) {
+function columnTitle(column, width) {
+  const [low, high] = [bitsText(column.low), bitsText(column.high)];
+  const texts = [low === high ? low : `${low} to ${high}`, low];
+  return texts.find((text) => text.length * 6.8 < width) || "";
+}
+
+const kColumnWidth = 240;
+
+// The points of each type in its column; points of similar SQNR are next to each other.
+function columnPlot(points, width) {
   const height = Math.round(Math.min(420, Math.max(280, width * 0.5)));
+  const columns = typeColumns(points);
   const place = frame({
     width,
     height,
-    label: "SQNR against bits a weight; the tables hold the same",
-    x: around(
-      points.map((p) => p.bits),
-      0.5,
-    ),
+    label: "SQNR of each type; the tables have the same data",
+    x: [-0.5, columns.length - 0.5],
+    xTicks: columns.map((column, i) => [i, columnTitle(column, (width - 66) / columns.length)]),
     y: around(
       points.map((p) => p.sqnr),
       0.5,
     ),
-    xTitle: "bits a weight",
+    xTitle: "bits per weight, a column for each type",
     yTitle: "SQNR (dB)",
   });
   const front = paretoFront(points);
-  const heaviest = Math.max(1, ...points.map((p) => p.weights || 0));
+  const heaviest = Math.max(1, ...points.map((p) => p.weights));
+  const room = Math.min(kColumnWidth, (place.right - place.left) / columns.length) / 2 - 9;
+  columns.forEach((column, i) => {
+    const marks = [];
+    for (const point of column.points.sort((a, b) => b.sqnr - a.sqnr)) {
+      const mark = {y: place.placeY(point.sqnr), radius: pointRadius(point, heaviest)};
+      const near = marks.filter((other) => mark.y - other.y < mark.radius + other.radius);
+      mark.offset = freeOffset(mark, near, room);
+      marks.push(mark);
+      const at = {x: place.placeX(i) + mark.offset, y: mark.y};
+      place.svg.append(pointMark(point, at, mark.radius, front.includes(point)));
+    }
+  });
+  return place.svg;
+}
+
+// Checkpoints at their values; the legend names them by number.
+function checkpointPlot(points, width) {
+  const height = Math.round(Math.min(420, Math.max(280, width * 0.5)));
+  const values = (key) => points.map((p) => p[key]);
+  const place = frame({
+    width,
+    height,
+    label: "SQNR against bits per weight; the table above has the same data",
+    x: around(values("bits"), 0.5),
+    y: around(values("sqnr"), 0.5),
+    xTitle: "bits per weight",
+    yTitle: "SQNR (dB)",
+  });
+  const front = paretoFront(points);
   place.svg.append(
     drawn("path", {class: "front-line", d: frontPath(front, place.placeX, place.placeY)}),
   );
-  const heavyFirst = (a, b) => (b.weights || 0) - (a.weights || 0) || a.bits - b.bits;
-  for (const mark of spread([...points].sort(heavyFirst), heaviest, place))
-    place.svg.append(pointMark(mark, front.includes(mark.point)));
-  for (const point of points.filter((p) => p.named)) {
-    const x = place.placeX(point.bits);
+  for (const point of points) {
+    const at = {x: place.placeX(point.bits), y: place.placeY(point.sqnr)};
+    const where = {class: `point-number ${point.kind}`, x: at.x, y: at.y + 4, "text-anchor": "middle"};
     place.svg.append(
-      drawn(
-        "text",
-        {
-          class: "point-name",
-          x: x + (x > width * 0.7 ? -11 : 11),
-          y: place.placeY(point.sqnr) + 4,
-          "text-anchor": x > width * 0.7 ? "end" : "start",
-        },
-        point.name,
-      ),
+      pointMark(point, at, 10, front.includes(point)),
+      drawn("text", where, point.number),
     );
   }
   return place.svg;
 }
+
+function numberedLegend(points) {
+  return points.map((point) =>
+    element(
+      "li",
+      null,
+      element(
+        "span",
+        {class: "chip"},
+        element("span", {class: `swatch numbered ${point.kind}`}, point.number),
+        element("span", {class: "chip-text long"}, point.name),
+      ),
+    ),
+  );
+}
+
+const kPlots = {
+  cells: {
+    note:
+      "One point for each role, layer and type; its area grows with the weights. An outlined point " +
+      "has a higher SQNR than every point of as many or fewer bits.",
+    legend: (points) =>
+      typeColumns(points).map((column) => element("li", null, typeChip(column.type))),
+    plot: columnPlot,
+  },
+  checkpoints: {
+    note: "One point for each checkpoint. The line joins those that no other beats in both bits and SQNR.",
+    legend: numberedLegend,
+    plot: checkpointPlot,
+  },
+};
 
 function scatterSection(checkpoint) {
   const sets = {
@@ -187,29 +222,14 @@ function scatterSection(checkpoint) {
   ].filter(([key]) => sets[key].length > (key === "cells" ? 0 : 1));
   if (choices.length === 0) return null;
   const place = element("div");
-  const show = (key) =>
+  const show = (key) => {
+    const kind = kPlots[key];
     place.replaceChildren(
-      note(
-        key === "cells"
-          ? "One point a role, layer and type; its area grows with the weights. Points of the same bits stand side by side, around their place. "
-          : "One point a checkpoint. ",
-        "The line joins points that no other beats in both bits and SQNR.",
-      ),
-      key === "cells"
-        ? element(
-            "ul",
-            {class: "legend"},
-            [
-              ...new Set(
-                cellsOf(checkpoint)
-                  .filter((c) => known(c.sqnr_db))
-                  .map((c) => c.type),
-              ),
-            ].map((t) => element("li", null, typeChip(t))),
-          )
-        : "",
-      responsive((width) => scatterPlot(sets[key], width), {class: "plot-place"}),
+      note(kind.note),
+      element("ul", {class: "legend"}, kind.legend(sets[key])),
+      responsive((width) => kind.plot(sets[key], width), {class: "plot-place"}),
     );
+  };
   show(choices[0][0]);
   return section(
     "error",

@@ -14,6 +14,7 @@ function bodyCell(column, row) {
     {
       scope: column.head ? "row" : null,
       class: [column.numeric ? "number" : "", column.kind || ""].join(" ").trim() || null,
+      "data-title": column.head ? null : shown(column.title),
     },
     known(content) ? content : kNotKnown,
   );
@@ -28,12 +29,22 @@ function compareValues(a, b, up) {
   return up ? order : -order;
 }
 
-function scrolling(label, node) {
-  return element(
-    "div",
-    {class: "scroll", tabindex: "0", role: "region", "aria-label": label},
-    node,
-  );
+// A table that is wider than its place shows each row as a block of titled figures instead, so that
+// no figure is cut at an edge.
+function stackWhereNarrow(place, width) {
+  place.classList.remove("stacked");
+  place.classList.toggle("stacked", place.firstChild.scrollWidth > width + 1);
+}
+
+function placed(table) {
+  const place = element("div", {class: "table"}, table);
+  let last = 0;
+  new ResizeObserver(() => {
+    if (place.clientWidth === 0 || place.clientWidth === last) return;
+    last = place.clientWidth;
+    stackWhereNarrow(place, last);
+  }).observe(place);
+  return place;
 }
 
 // table({caption, columns, rows, sorted: [column, up]}): rows keep their order until a heading is used.
@@ -78,11 +89,10 @@ function sortableTable(options) {
     announce(`${caption}: sorted by ${columns[i].title}, ${up ? "ascending" : "descending"}`);
   }
   show();
-  return scrolling(
-    `${caption}, table`,
+  return placed(
     element(
       "table",
-      {class: options.kind || null},
+      {class: [options.kind || "", rows.length < 2 ? "single" : ""].join(" ").trim() || null},
       element("caption", null, caption),
       element("thead", null, element("tr", null, headings)),
       body,

@@ -65,12 +65,12 @@ function tensorDetail(tensor, root) {
 function worstColumns(cells, choose) {
   const measured = [
     ["sqnr_db", "SQNR", decibelText],
-    ["relative", "Relative", plainText],
+    ["relative", "Relative", measuredText],
     ["cosine", "Cosine", (v) => (known(v) ? v.toFixed(5) : kNotKnown)],
-    ["max_error", "Max error", plainText],
+    ["max_error", "Max error", measuredText],
     ["saturated", "Saturated", shareText],
     ["flushed", "Flushed", shareText],
-    ["kurtosis", "Kurtosis", plainText],
+    ["kurtosis", "Kurtosis", measuredText],
     ["weights", "Weights", weightsText],
   ];
   const typeOf = (t) => (cells[t.cell] ? cells[t.cell].type : null);

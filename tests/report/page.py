@@ -14,7 +14,7 @@ import browser
 import samples
 
 PAGE_BYTES, REPORT_BYTES = 150_000, 1_000_000
-WIDTHS = (380, 1024, 1600)
+WIDTHS = (390, 768, 1280, 1600, 2560)
 WITHOUT_BASE = ["identity", "bytes", "layers", "memory"]
 COMPARED = ["comparison", "identity", "doctor", "bytes", "layers", "against", "error", "worst", "memory"]
 SECTIONS = {
@@ -22,9 +22,14 @@ SECTIONS = {
     "nine": COMPARED,
     "deepseek": [*COMPARED, "imatrix", "evaluation"],
     "three": COMPARED,
+    "sparse": ["identity", "doctor", "bytes", "layers", "memory"],
+    "gguf": COMPARED,
     "nulls": ["identity"],
     "hostile": [*COMPARED, "imatrix", "evaluation"],
 }
+
+
+LAYOUT = pathlib.Path(__file__).with_name("layout.js")
 
 
 def check(truth, message, *seen):
@@ -55,12 +60,117 @@ def sections_are_those_of_the_data(chrome, pages):
         )
 
 
-def pages_fit_their_width(chrome, pages):
+def layout_faults(chrome):
+    """Words and elements that are cut, outside their card, or on top of their neighbors."""
+    return chrome.run(LAYOUT.read_text(encoding="ascii"))
+
+
+def nothing_is_cut_at_any_width(chrome, pages):
     for name in SECTIONS:
+        opened(chrome, pages, name, WIDTHS[0])
+        chrome.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         for width in WIDTHS:
-            opened(chrome, pages, name, width)
-            seen = chrome.run("document.documentElement.scrollWidth")
-            check(seen <= width, f"{name} at {width} pixels is not wider", seen)
+            for dark in (False, True):
+                chrome.size(width, 900, dark)
+                chrome.settle()
+                chrome.settle()
+                faults = layout_faults(chrome)
+                check(faults == [], f"{name} at {width} pixels, {'dark' if dark else 'light'}", faults[:6])
+
+
+def cut_figures_are_noticed(chrome, pages):
+    """Each fault that layout.js looks for, planted."""
+    cell = "const cell = document.querySelector('#bytes td.number')"
+    planted = {
+        "is cut": f"{cell}; cell.style.cssText = 'display: block; width: 20px; overflow: hidden'",
+        "is outside its cell": "document.querySelector('#bytes tbody th').style.cssText = 'white-space: nowrap; max-width: 20px; min-width: 0'"
+        "; document.querySelector('#bytes table').style.cssText = 'table-layout: fixed; width: 200px'",
+        "is outside its card": "document.querySelector('.tile').style.left = '99.5%'",
+        "scrolls sideways": "document.querySelector('#bytes .table').style.cssText = 'width: 90px; overflow-x: auto'",
+        "has digits of different widths": f"{cell}; cell.style.fontVariantNumeric = 'proportional-nums'",
+    }
+    for words, script in planted.items():
+        opened(chrome, pages, "nine", 1280)
+        check(layout_faults(chrome) == [], "nothing is cut before")
+        chrome.run(f"(() => {{ {script}; }})()")
+        faults = layout_faults(chrome)
+        check(any(words in fault for fault in faults), f"'{words}' is noticed", faults[:6])
+
+
+def small_parts_are_summed_up(chrome, pages):
+    opened(chrome, pages, "sparse", 390)
+    below = chrome.run("document.querySelector('#bytes .note').textContent")
+    tiles = chrome.run("document.querySelectorAll('#bytes .tile').length")
+    check("too small to draw" in below and tiles >= 2, "a sentence holds what has no tile", below, tiles)
+    # The tiles and the sentence together are the whole.
+    total, small = chrome.run(
+        "(() => { const cells = cellsOf(reportData.checkpoints[0]); const sum = (list) => list.reduce((s, c) => s + c.size_bytes, 0);"
+        " const groups = summed(cells, (c) => groupOf(c.roleName)).flatMap((g) => summed(g.cells, (c) => c.type).map((s) => [`${g.name}, ${s.name}`, s.size_bytes]));"
+        " const shown = new Set([...document.querySelectorAll('#bytes .tile')].map((t) => t.getAttribute('aria-label').split(':')[0]));"
+        " return [sum(cells), groups.filter(([name]) => !shown.has(name)).reduce((s, [, bytes]) => s + bytes, 0)]; })()"
+    )
+    text = chrome.run(f"`: ${{bytesText({small})}}, ${{shareText({small} / {total})}}.`")
+    check(0 < small and below.endswith(text), "the sentence is right", below, text)
+
+
+def servers_are_rows(chrome, pages):
+    opened(chrome, pages, "gguf")
+    rows = "[...document.querySelectorAll('#doctor > .servers > .server h3')].map((h) => h.textContent)"
+    check(chrome.run(rows) == ["llama.cpp"], "llama.cpp alone is shown for a GGUF", chrome.run(rows))
+    folded = chrome.run("document.querySelector('#doctor details summary').textContent")
+    check(folded == "7 other programs: not for GGUF files", "others are folded away", folded)
+    check(chrome.run("document.querySelectorAll('#doctor details[open]').length") == 0, "and closed")
+    opened(chrome, pages, "nine")
+    tops = chrome.run("[...document.querySelectorAll('.server')].map((s) => s.getBoundingClientRect().top)")
+    check(len(tops) == 3 and tops == sorted(set(tops)), "one below the other", tops)
+
+
+def verdicts_lead_to_explanations(chrome, pages):
+    for name in ("nine", "three", "gguf", "hostile"):
+        opened(chrome, pages, name)
+        links = "[...document.querySelectorAll('.verdict')].map((v) => v.getAttribute('href'))"
+        check(chrome.run(links) and None not in chrome.run(links), f"{name}: a verdict is a link", chrome.run(links))
+        dead = chrome.run(f"{links}.filter((h) => !document.getElementById(h.slice(1)))")
+        check(dead == [], f"{name}: links lead somewhere", dead)
+    opened(chrome, pages, "nine")
+    chrome.run("document.querySelector('.server .verdict.bad').click()")
+    text = chrome.run("document.querySelector(':target').nextSibling.textContent")
+    check("answers are wrong from the first token on" in text, "a no leads to its check", text)
+    opened(chrome, pages, "three")
+    chrome.run("document.querySelectorAll('#comparison .verdict-cell')[1].querySelector('.verdict').click()")
+    chosen = chrome.run("document.querySelector('[role=tab][aria-selected=true]').textContent")
+    check(chosen == "served-fp8", "a verdict chooses its checkpoint", chosen)
+    check(chrome.run("document.querySelector(':target h3').textContent") == "vllm", "and leads to its row")
+
+
+def colors_mean_the_same_in_both_themes(chrome, pages):
+    """The ends of the ramps are equal in both themes and stand out from both cards; the types stay apart from theirs."""
+    ends, cards = [], []
+    script = (
+        "(() => { const color = (name) => { const e = document.createElement('i'); e.style.color = `var(${name})`;"
+        " document.body.append(e); const c = getComputedStyle(e).color; e.remove(); return c.match(/[0-9.]+/g).map(Number); };"
+        " return [['--depth-low', '--depth-high', '--error-low', '--error-high'].map(color), color('--card')]; })()"
+    )
+    for dark in (False, True):
+        opened(chrome, pages, "nine", dark=dark)
+        seen, card = chrome.run(script)
+        ends.append(seen)
+        cards.append(card)
+    check(ends[0] == ends[1] and cards[0] != cards[1], "one ramp for both themes", ends)
+    for card in cards:
+        for end in ends[0]:
+            check(contrast(end, card) >= 3, "a color stands out from its card", end, card, contrast(end, card))
+
+
+def luminance(color):
+    parts = [c / 255 for c in color[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
 
 
 def strings_are_text(chrome, pages):
@@ -70,9 +180,8 @@ def strings_are_text(chrome, pages):
     chrome.run("document.querySelectorAll('[role=tab]')[1].click()")
     chrome.settle()
     check(chrome.run("window.pwned") is None, "a name ran as a script")
-    check(
-        chrome.run("document.querySelectorAll('main img, main script, main a').length") == 0, "a name became an element"
-    )
+    elements = "document.querySelectorAll('main img, main script, main a:not([href^=\"#\"])').length"
+    check(chrome.run(elements) == 0, "a name became an element")
     text = chrome.run(
         "document.body.textContent + document.title + [...document.querySelectorAll('*')].flatMap((e) => [...e.attributes].map((a) => a.value)).join(' ')"
     )
@@ -116,7 +225,7 @@ def the_map_is_walked_by_keys(chrome, pages):
     chrome.run("document.querySelector('.heat [tabindex=\"0\"]').focus()")
     label = "document.activeElement.getAttribute('aria-label')"
     check(
-        chrome.run(label).startswith("embed_tokens, outside layers: type bf16, bits a weight 16.00"),
+        chrome.run(label).startswith("embed_tokens, outside layers: type bf16, bits per weight 16.00"),
         "the first square",
         chrome.run(label),
     )
@@ -185,23 +294,32 @@ def pareto_front_is_what_nothing_beats(chrome, pages):
     check(chrome.run("document.querySelectorAll('#error .point').length") == 3, "one point a checkpoint")
 
 
-def points_of_one_type_stand_side_by_side(chrome, pages):
+def points_are_at_their_values(chrome, pages):
+    """Points of a type are spread within its column, which is no value; nothing is moved along an axis of values."""
     opened(chrome, pages, "nine")
-    chrome.settle()
+    marks = "[...document.querySelectorAll('#error .point')].map((c) => ['cx', 'cy', 'r'].map((k) => Number(c.getAttribute(k))))"
     overlaps = chrome.run(
-        "(() => { const marks = [...document.querySelectorAll('#error .point')].map((c) => ['cx', 'cy', 'r'].map((k) => Number(c.getAttribute(k))));"
+        f"(() => {{ const marks = {marks};"
         " let hidden = 0; marks.forEach(([x, y], i) => { if (marks.some(([a, b], j) => i < j && Math.hypot(x - a, y - b) < 1)) hidden += 1; });"
         " return [marks.length, hidden]; })()"
     )
     check(overlaps[0] > 100 and overlaps[1] < overlaps[0] / 20, "points that hide others", overlaps)
-    outside = chrome.run(
-        "[...document.querySelectorAll('#error .point')].filter((c) => c.getAttribute('cx') < 40 || c.getAttribute('cx') > document.querySelector('#error svg').viewBox.baseVal.width).length"
-    )
-    check(outside == 0, "points beside the plot", outside)
     check(chrome.run("document.querySelectorAll('#error .point.front').length") > 0, "the front has points")
+    ticks = "[...document.querySelectorAll('#error .plot > text')].map((t) => t.textContent)"
+    check(chrome.run(ticks)[:2] == ["4.50", "8.00"], "a column for each type", chrome.run(ticks))
+    opened(chrome, pages, "three")
+    chrome.run("document.querySelectorAll('#error .choice button')[1].click()")
+    chrome.settle()
+    wrong = chrome.run(
+        "(() => { const at = [...document.querySelectorAll('#error .point')].map((c) => [Number(c.getAttribute('cx')), Number(c.getAttribute('cy'))]);"
+        " const values = reportData.checkpoints.map((c) => [c.bits_per_weight, c.values.sqnr_db]);"
+        " const scale = (k) => (at[1][k] - at[0][k]) / (values[1][k] - values[0][k]);"
+        " return [0, 1].map((k) => Math.abs(at[0][k] + scale(k) * (values[2][k] - values[0][k]) - at[2][k])); })()"
+    )
+    check(max(wrong) < 0.01, "distances follow the values", wrong)
 
 
-def roles_stand_beside_those_of_the_base(chrome, pages):
+def roles_are_next_to_those_of_the_base(chrome, pages):
     opened(chrome, pages, "nine")
     head = chrome.run("[...document.querySelectorAll('#against thead th')].map((h) => h.textContent)")
     check("Base size" in head and "Worst SQNR" in head, "columns", head)
@@ -228,7 +346,7 @@ def figures_are_saved_as_drawings_of_their_own(chrome, pages):
         for id_, marks in figures.items():
             chrome.run(f"document.querySelector('#{id_} .save').click()")
             check(chrome.run("window.kept.last.type") == "image/svg+xml", f"{id_} of {name} is saved")
-            find = {"layers": ".heat", "bytes": ".treemap", "error": ".plot"}[id_]
+            find = {"layers": ".heat-bands", "bytes": ".treemap", "error": ".plot"}[id_]
             root = tree.fromstring(chrome.run(f"svgOf(document.querySelector('#{id_} {find}'))"))
             seen = {e.tag.removeprefix(S) for e in root.iter()}
             check(seen <= kinds, f"{id_} of {name} has drawings and text alone", seen)
@@ -311,6 +429,12 @@ def pages_print(chrome, pages):
         "Files" in chrome.run("[...document.querySelectorAll('details[open] caption')].map((c) => c.textContent)"),
         "printing opens the files",
     )
+    chrome.size(688, 900)  # a sheet of A4 without its margins
+    chrome.call("Emulation.setEmulatedMedia", media="print")
+    chrome.settle()
+    faults = layout_faults(chrome)
+    check(faults == [], "nothing is cut on paper", faults[:6])
+    chrome.call("Emulation.setEmulatedMedia", media="")
     pdf = base64.b64decode(chrome.call("Page.printToPDF", printBackground=True)["data"])
     check(pdf.startswith(b"%PDF"), "a page of paper")
 
@@ -323,15 +447,20 @@ def sizes_are_kept(page, pages):
 
 TESTS = [
     sections_are_those_of_the_data,
-    pages_fit_their_width,
+    nothing_is_cut_at_any_width,
+    cut_figures_are_noticed,
+    small_parts_are_summed_up,
+    servers_are_rows,
+    verdicts_lead_to_explanations,
+    colors_mean_the_same_in_both_themes,
     strings_are_text,
     tables_sort,
     the_map_is_walked_by_keys,
     numbers_read_as_people_write_them,
     memory_is_counted,
     pareto_front_is_what_nothing_beats,
-    points_of_one_type_stand_side_by_side,
-    roles_stand_beside_those_of_the_base,
+    points_are_at_their_values,
+    roles_are_next_to_those_of_the_base,
     figures_are_saved_as_drawings_of_their_own,
     experts_are_named_under_the_pointer,
     checkpoints_have_tabs,

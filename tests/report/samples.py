@@ -51,6 +51,7 @@ MIXTURE = [
     "mlp.shared_experts.up_proj",
     "mlp.shared_experts.down_proj",
 ]
+SPARSE = DENSE[:8] + ["mlp.gate", "mlp.experts.gate_proj", "mlp.experts.up_proj", "mlp.experts.down_proj"]
 BITS = {"bf16": 16, "f32": 32, "nvfp4_modelopt": 4.5, "fp8_e4m3": 8, "q4_k": 4.5, "q6_k": 6.5625}
 
 
@@ -160,7 +161,15 @@ def profiles(name):
             "name": "vllm",
             "loads": "yes",
             "sound": "no",
-            "findings": ["down_proj of layer 3 has no input_scale: activations are not quantized"],
+            "findings": ["Q03 unsound: model.layers.3: down_proj has no input_scale: activations are not quantized"],
+            "explained": [
+                {
+                    "check": "Q03",
+                    "title": "scales of activations",
+                    "symptom": "answers are wrong from the first token on",
+                    "advice": None,
+                }
+            ],
             "fix": f"ckpt patch {name}/ --step serving-config:for=vllm",
             "serve": f"vllm serve {name}/ --reasoning-parser qwen3",
         },
@@ -305,6 +314,32 @@ def micro():
     )
 
 
+def sparse():
+    """A mixture of 299 GB, as it was trained: 23,040 experts in BF16, and tiny parts next to them."""
+    roles, rows = layered(SPARSE, 60, 6_610_000, lambda *_: "bf16", 128)
+    return checkpoint("sparse-moe", rows, roles, False, architecture="Qwen3MoeForCausalLM")
+
+
+def gguf():
+    """A file that one program reads and seven do not."""
+    others = ("vllm-0.16", "vllm-0.17", "vllm", "sglang", "tensorrt-llm", "transformers-4.57", "transformers-5")
+    unread = {
+        "loads": "no",
+        "sound": "not checked",
+        "findings": ["G08 unloaded: GGUF: a format that this program does not read"],
+        "explained": [{"check": "G08", "title": "the program reads the file", "symptom": None, "advice": None}],
+        "fix": None,
+        "serve": None,
+    }
+    read = {"name": "llama.cpp", "loads": "yes", "sound": "yes", "findings": [], "fix": None}
+    servers = [{"name": name, **unread} for name in others]
+    servers.insert(5, {**read, "serve": "llama-server -m sparse-q4.gguf"})
+    roles, rows = layered(
+        SPARSE, 60, 6_291_456, lambda n, at: "q6_k" if n == "lm_head" or (at or 0) % 8 == 0 else "q4_k", 128
+    )
+    return checkpoint("sparse-q4.gguf", rows, roles, format="gguf", architecture="qwen3moe", profiles=servers)
+
+
 def nothing_known():
     made = micro()
     for key in (
@@ -361,6 +396,8 @@ def samples():
         "nine": report(full, against=base),
         "deepseek": report(deepseek(), against=nine("DeepSeek-V3.2", False)),
         "three": report(full, eight, light, against=base),
+        "sparse": report(sparse()),
+        "gguf": report(gguf(), against=sparse()),
         "nulls": report(nothing_known()),
         "hostile": report(evil, evil, against=hostile(micro(), found)),
     }

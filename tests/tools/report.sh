@@ -30,6 +30,7 @@ worst = one["values"]["worst"][0]
 print(sum(worst["weight_histogram"]["base"]) == sum(worst["error_histogram"]["counts"]) == worst["weights"])
 print(one["memory"]["kv_layers"], one["memory"]["kv_values_per_token"], one["memory"]["state_bytes"])
 print([profile["name"] for profile in one["profiles"] if profile["loads"] == "yes"])
+print({(each["check"], each["title"]) for profile in one["profiles"] for each in profile["explained"]})
 END
 echo "--- what others put beside it"
 mkdir home home/models && cp q4_0.gguf home/models/ && mkdir home/models/below && chmod 0 home/models/below
@@ -48,3 +49,11 @@ echo "--- other models"
 "$ckpt" report nothing/ 2>&1; echo "exit $?"
 "$ckpt" report 2>&1 | head -1
 "$ckpt" report "$testdata/qwen3-micro" -o x.svg 2>&1; ls x.* 2>/dev/null || echo "nothing was written"
+echo "--- opened"
+mkdir bin && printf '#!/bin/sh\necho "opened $1" > opened; exit $ends\n' > bin/xdg-open && chmod +x bin/xdg-open
+rm -f report.html
+ends=0 PATH="$PWD/bin:$PATH" "$ckpt" report q4_0.gguf --open 2> said; echo "exit $?"
+sed 's/^[0-9.]* kB/N kB/' said; cat opened
+ends=3 PATH="$PWD/bin:$PATH" "$ckpt" report q4_0.gguf --open --quiet -o -x.html 2>&1; echo "exit $?"
+cat opened
+"$ckpt" report q4_0.gguf --open --json 2>&1; echo "exit $?"

@@ -1,4 +1,10 @@
 // ckpt report PATH...: a page that shows what is in checkpoints, and how far they are from a base.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/io/folder.h"
@@ -14,7 +20,7 @@ namespace {
 struct TypedReport {
   std::vector<std::string> paths;
   fs::path against, imatrix, evaluation, out;
-  bool force = false;
+  bool force = false, opens = false;
 };
 
 // A browser goes by the name.
@@ -25,10 +31,42 @@ Status check_name(const fs::path& out) {
       "--out {}: the page is an HTML file; its figures are saved from it as SVG", out.string());
 }
 
+// xdg-open starts the browser that the desktop, or $BROWSER, names.
+Status open_page(const fs::path& page) {
+  std::string program = "xdg-open", path = page.string();
+  if (path.starts_with('-')) path.insert(0, "./");
+  char* const words[] = {program.data(), path.data(), nullptr};
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, words[0], &files, nullptr, words, environ);
+  posix_spawn_file_actions_destroy(&files);
+  int ended = 0;
+  if (error == 0) {
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0) return {};
+  }
+  const std::string why = error != 0 ? std::string(std::strerror(error))
+                          : WIFEXITED(ended)
+                              ? fmt::format("ended with exit code {}", WEXITSTATUS(ended))
+                              : fmt::format("was ended by signal {}", WTERMSIG(ended));
+  return fail(ErrorCode::kIo, "--open: xdg-open: {}; {} is written, open it in a browser", why,
+              page.string());
+}
+
+Status check_open(const TypedReport& typed, const fs::path& out) {
+  if (!typed.opens || !out.empty()) return {};
+  return fail(ErrorCode::kUsage, "--open: --json alone writes no page; name one with --out");
+}
+
 // Under --json the data is the answer, and a page is made only where it is asked for.
 Result<int> report(const TypedReport& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(check_name(typed.out));
   const fs::path out = typed.out.empty() && !console.json() ? "report.html" : typed.out;
+  CKPT_TRY(check_open(typed, out));
   if (!out.empty()) CKPT_TRY(check_report_target(out, typed.force));
   ReportQuestion question;
   question.against = typed.against;
@@ -42,11 +80,13 @@ Result<int> report(const TypedReport& typed, const Console& console, const Commo
   CKPT_TRY(replace_file(out, page));
   console.answer(out.string());
   console.talk(
-      fmt::format("{} of {}: {}. Next: open it in a browser", human_bytes(page.size()),
+      fmt::format("{} of {}: {}.{}", human_bytes(page.size()),
                   typed.paths.size() == 1 ? "one checkpoint"
                                           : fmt::format("{} checkpoints", typed.paths.size()),
                   typed.against.empty() ? "values were not read (--against BASE compares them)"
-                                        : "values compared with " + typed.against.string()));
+                                        : "values compared with " + typed.against.string(),
+                  typed.opens ? "" : " Next: open it in a browser (--open does)"));
+  if (typed.opens) CKPT_TRY(open_page(out));
   return 0;
 }
 
@@ -63,6 +103,7 @@ Run declare_report(CommandOptions& options) {
   options.add("--eval FILE", &typed->evaluation,
               "figures of an evaluation, JSON or CSV, shown as they are (docs/REPORT.md)");
   options.add("--out,-o FILE", &typed->out, "the page (default: report.html; with --json none)");
+  options.add("--open", &typed->opens, "open the page in the browser, with xdg-open");
   options.add("--force", &typed->force, "replace an older report");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "checks/checks.h"
 #include "plan/conversion/fixing.h"
@@ -37,6 +38,24 @@ Json findings_of(const Diagnosis& diagnosis, const Verdict& verdict) {
   return out;
 }
 
+// The checks that the findings of one profile name, each once: what they expect, and what a person
+// would see.
+Json explained(const Diagnosis& diagnosis, const Verdict& verdict,
+               const std::vector<CheckInfo>& checks) {
+  Json out = Json::array();
+  std::set<std::string> named;
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.profile != verdict.profile || finding.severity == Severity::kInfo) continue;
+    const auto info = std::ranges::find(checks, finding.check, &CheckInfo::id);
+    if (info == checks.end() || !named.insert(finding.check).second) continue;
+    out.push_back({{"check", finding.check},
+                   {"title", info->title},
+                   {"symptom", text_or_null(finding.symptom)},
+                   {"advice", text_or_null(finding.fix.advice)}});
+  }
+  return out;
+}
+
 }  // namespace
 
 Json text_or_null(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
@@ -48,6 +67,7 @@ Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint
       const Diagnosis diagnosis,
       diagnose(checkpoint, {{}, false, "", is_given_step, packed_forms, &progress, &interrupted}));
   progress.clear();
+  const std::vector<CheckInfo> checks = all_checks();
   Json out = Json::array();
   for (const Verdict& verdict : diagnosis.verdicts) {
     const bool is_good = verdict.loads && verdict.sound;
@@ -61,6 +81,7 @@ Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint
                    {"loads", verdict_word(verdict.loads, verdict)},
                    {"sound", verdict_word(verdict.sound, verdict)},
                    {"findings", findings_of(diagnosis, verdict)},
+                   {"explained", explained(diagnosis, verdict, checks)},
                    {"fix", text_or_null(std::move(fix))},
                    {"serve", text_or_null(std::move(serve))}});
   }

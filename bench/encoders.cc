@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "quantizers/ggml/block_quants.h"
-#include "quantizers/ggml/k_quants.h"
+#include "quantizers/ggml/block/block_quants.h"
+#include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd/dispatch.h"
 

@@ -12,30 +12,30 @@ inline constexpr PartRule kOnePart[1] = {{"", kDtype, 1, kValues}};
 // In the order in which lists show them.
 // clang-format off
 #define CKPT_CODECS(ROW) \
-  /* plain.cc: numbers that are floats */ \
+  /* plain/plain.cc: numbers that are floats */ \
   ROW(kF64Codec) ROW(kF32Codec) ROW(kF16Codec) ROW(kBf16Codec) ROW(kF8E4M3Codec) \
   ROW(kF8E5M2Codec) ROW(kF8E8M0Codec) \
-  /* ggml/: q8_0.cc, q6_k.cc, q4_k_q5_k.cc, q4_q5.cc, q3_k.cc, q2_k.cc, iq4.cc */ \
+  /* ggml/block/, ggml/k/ and ggml/codebook/iq4.cc */ \
   ROW(kQ8_0Codec) ROW(kQ6KCodec) ROW(kQ5KCodec) ROW(kQ5_0Codec) ROW(kQ5_1Codec) ROW(kQ4KCodec) \
   ROW(kQ4_0Codec) ROW(kQ4_1Codec) ROW(kQ3KCodec) ROW(kQ2KCodec) ROW(kIq4NlCodec) \
   ROW(kIq4XsCodec) \
   /* nvfp4/: blocks of ggml in fp4.cc; in several parts: checkpoint.cc, repack.cc */ \
   ROW(kMxfp4Codec) ROW(kNvfp4BlockCodec) ROW(kNvfp4ModeloptCodec) ROW(kNvfp4CtCodec) \
   ROW(kNvfp4GgufCodec) \
-  /* fp8/: scaled.cc, packed_int4.cc, mx_checkpoint.cc */ \
+  /* fp8/scaled.cc, int4/packed_int4.cc, mx/mx_checkpoint.cc */ \
   ROW(kFp8TensorCodec) ROW(kFp8TensorVectorCodec) ROW(kFp8TensorCtCodec) ROW(kFp8ChannelCodec) \
   ROW(kFp8ChannelColumnCodec) ROW(kFp8ChannelCtCodec) ROW(kFp8BlockCodec) \
   ROW(kFp8BlockBf16Codec) ROW(kFp8BlockScaleCodec) ROW(kFp8SpreadCodec) ROW(kFp8BlockCtCodec) \
   ROW(kFp8RaggedCodec) ROW(kFp8RaggedBf16Codec) ROW(kInt4Group32Codec) ROW(kInt4Group128Codec) \
   ROW(kMxfp8Codec) ROW(kMxfp8E8m0Codec) ROW(kMxfp4CtCodec) ROW(kMxfp4ModeloptCodec) \
-  /* copied.cc: stored as they are, never decoded */ \
+  /* plain/copied.cc: stored as they are, never decoded */ \
   ROW(kBoolCodec) ROW(kU8Codec) ROW(kI8Codec) ROW(kI16Codec) ROW(kU16Codec) ROW(kI32Codec) \
   ROW(kU32Codec) ROW(kI64Codec) ROW(kU64Codec) ROW(kC64Codec) ROW(kF4Codec) ROW(kF6E2M3Codec) \
   ROW(kF6E3M2Codec) ROW(kF8E4M3FnuzCodec) ROW(kF8E5M2FnuzCodec) ROW(kQ8_1Codec) ROW(kQ8KCodec) \
-  /* ggml/: iq2.cc, iq3.cc, iq1.cc, tq.cc */ \
+  /* ggml/codebook/ and ggml/ternary/ */ \
   ROW(kIq2XxsCodec) ROW(kIq2XsCodec) ROW(kIq2SCodec) ROW(kIq3XxsCodec) ROW(kIq3SCodec) \
   ROW(kIq1SCodec) ROW(kIq1MCodec) ROW(kTq1_0Codec) ROW(kTq2_0Codec) \
-  /* copied.cc */ \
+  /* plain/copied.cc */ \
   ROW(kQ1_0Codec) ROW(kQ2_0Codec) \
   /* nvfp4/stacked.cc */ \
   ROW(kNvfp4StackedCodec)

@@ -1,4 +1,5 @@
-// How many codes are at either end of a codec's codes: values that may have been cut off.
+// How many codes are at either end of a codec's codes: values that may have been cut off. Each
+// layout counts its own, with these functions.
 //
 //   codes          ends                           types
 //   q of n bits    0 and 2^n - 1                  Q2_K to Q6_K, Q4_0 to Q5_1, IQ4_NL, IQ4_XS
@@ -14,8 +15,6 @@
 #include <cstdint>
 
 #include "core/model/codec.h"
-#include "quantizers/ggml/ggml_blocks.h"
-#include "quantizers/ggml/ggml_table_blocks.h"
 
 namespace ckpt {
 
@@ -60,66 +59,6 @@ inline uint64_t count_five_bit_ends(const uint8_t (&codes)[16], uint32_t high_bi
     const unsigned low = (codes[j] & 15u) | ((high_bits >> j & 1u) << 4);
     const unsigned high = (codes[j] >> 4) | ((high_bits >> (j + 16) & 1u) << 4);
     count += (is_end(low, 31) ? 1u : 0u) + (is_end(high, 31) ? 1u : 0u);
-  }
-  return count;
-}
-
-inline uint64_t count_extreme_codes(const BlockQ4_0& b) { return count_nibble_ends(b.codes); }
-inline uint64_t count_extreme_codes(const BlockQ4_1& b) { return count_nibble_ends(b.codes); }
-inline uint64_t count_extreme_codes(const BlockQ4K& b) { return count_nibble_ends(b.codes); }
-inline uint64_t count_extreme_codes(const BlockIq4Nl& b) { return count_nibble_ends(b.codes); }
-inline uint64_t count_extreme_codes(const BlockIq4Xs& b) { return count_nibble_ends(b.codes); }
-inline uint64_t count_extreme_codes(const BlockMxfp4& b) { return count_nibbles_of_six(b.codes); }
-inline uint64_t count_extreme_codes(const BlockNvfp4& b) { return count_nibbles_of_six(b.codes); }
-inline uint64_t count_extreme_codes(const BlockQ5_0& b) {
-  return count_five_bit_ends(b.codes, b.high_bits);
-}
-inline uint64_t count_extreme_codes(const BlockQ5_1& b) {
-  return count_five_bit_ends(b.codes, b.high_bits);
-}
-inline uint64_t count_extreme_codes(const BlockQ8_0& b) {
-  uint64_t count = 0;
-  for (const int8_t code : b.codes) count += code == 127 || code <= -127 ? 1u : 0u;
-  return count;
-}
-
-// The 256-value blocks below: value e has its low bits in byte 32 (e / 128) + e % 32 (two bits) or
-// 32 (e / 64) + e % 32 (four bits), as drawn at their structs.
-inline uint64_t count_extreme_codes(const BlockQ2K& b) {
-  uint64_t count = 0;
-  for (const uint8_t byte : b.codes) {
-    for (unsigned shift = 0; shift < 8; shift += 2) {
-      count += is_end(byte >> shift & 3u, 3) ? 1u : 0u;
-    }
-  }
-  return count;
-}
-inline uint64_t count_extreme_codes(const BlockQ3K& b) {
-  uint64_t count = 0;
-  for (unsigned e = 0; e < 256; ++e) {
-    const unsigned low = b.codes[32 * (e / 128) + e % 32] >> (2 * (e / 32 % 4)) & 3u;
-    const unsigned high = b.high_bits[e % 32] >> (e / 32) & 1u;
-    count += is_end(low | high << 2, 7) ? 1u : 0u;
-  }
-  return count;
-}
-inline uint64_t count_extreme_codes(const BlockQ5K& b) {
-  uint64_t count = 0;
-  for (unsigned e = 0; e < 256; ++e) {
-    const unsigned low = b.codes[32 * (e / 64) + e % 32] >> (4 * (e / 32 % 2)) & 15u;
-    const unsigned high = b.high_bits[e % 32] >> (e / 32) & 1u;
-    count += is_end(low | high << 4, 31) ? 1u : 0u;
-  }
-  return count;
-}
-inline uint64_t count_extreme_codes(const BlockQ6K& b) {
-  uint64_t count = 0;
-  for (unsigned e = 0; e < 256; ++e) {
-    const unsigned quarter = e / 32 % 4;  // A B C D
-    const unsigned low =
-        b.low_bits[64 * (e / 128) + 32 * (quarter % 2) + e % 32] >> (4 * (quarter / 2)) & 15u;
-    const unsigned high = b.high_bits[32 * (e / 128) + e % 32] >> (2 * quarter) & 3u;
-    count += is_end(low | high << 4, 63) ? 1u : 0u;
   }
   return count;
 }

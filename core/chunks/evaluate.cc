@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/chunks/recode_chunk.h"
-#include "core/model/gather.h"
+#include "core/computed/gather.h"
 
 namespace ckpt {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/chunks/recode_chunk.h"
-#include "core/model/gather.h"
+#include "core/computed/gather.h"
 #include "core/model/plan.h"
 
 namespace ckpt {

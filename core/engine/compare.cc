@@ -8,7 +8,7 @@
 
 #include "core/base/sha256.h"
 #include "core/base/threads.h"
-#include "core/model/gather.h"
+#include "core/computed/gather.h"
 
 namespace ckpt {
 namespace {

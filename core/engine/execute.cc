@@ -17,11 +17,11 @@
 #include "core/chunks/error_feedback.h"
 #include "core/chunks/scan_board.h"
 #include "core/chunks/tasks.h"
+#include "core/computed/computed_source.h"
 #include "core/engine/share.h"
 #include "core/engine/task_memory.h"
 #include "core/io/block_cache.h"
 #include "core/io/folder.h"
-#include "core/model/computed_source.h"
 #include "core/outputs/output_files.h"
 #include "core/resume/resume.h"
 

@@ -9,8 +9,8 @@
 
 #include "core/base/result.h"
 #include "core/chunks/tasks.h"
+#include "core/computed/gather.h"
 #include "core/model/checkpoint.h"
-#include "core/model/gather.h"
 
 namespace ckpt {
 

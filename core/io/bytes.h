@@ -38,7 +38,7 @@ class ByteSource {
   virtual uint64_t scratch_bytes(uint64_t /*size_bytes*/) const { return 0; }
   // Identity of the file when it was opened; nullptr for sources other than files.
   virtual const FileState* file_state() const { return nullptr; }
-  // The source that computes bytes from others (core/model/computed_source.h); nullptr if they
+  // The source that computes bytes from others (core/computed/computed_source.h); nullptr if they
   // are stored.
   virtual const ComputedSource* computed() const { return nullptr; }
 };

@@ -1,19 +1,14 @@
 #include "core/io/folder.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
-#include <set>
 
-#include "core/base/printable.h"
 #include "core/io/descriptor.h"
 #include "core/io/open_folder.h"
 #include "core/io/shift.h"
@@ -60,48 +55,6 @@ bool is_closed_to_others(const struct stat& status) {
 
 }  // namespace
 
-Failure io_failure(const fs::path& path, const char* doing, int error, const char* hint_if_denied) {
-  // A limit has its own sentence; those end here that name what was being done.
-  if (error == EDQUOT || error == EFBIG) return write_failure(path, error, doing);
-  const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
-  return fail_with_hint(ErrorCode::kIo, is_denied ? hint_if_denied : "", "{}: {}: {}",
-                        path.string(), doing, std::strerror(error));
-}
-
-Failure write_failure(const fs::path& path, int error, const std::string& size) {
-  struct statvfs space {};
-  if (error == ENOSPC && ::statvfs(parent_of(path).c_str(), &space) == 0) {
-    return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
-                          "{}: the disk is full; {} and {} are free", path.string(), size,
-                          static_cast<uint64_t>(space.f_bavail) * space.f_frsize);
-  }
-  if (error == EDQUOT) {
-    return fail_with_hint(ErrorCode::kIo, "another place, or remove some of your files",
-                          "{}: this user's disk quota is used up; {}", path.string(), size);
-  }
-  if (error == EFBIG) {
-    struct rlimit limit {
-      RLIM_INFINITY, RLIM_INFINITY
-    };
-    (void)!::getrlimit(RLIMIT_FSIZE, &limit);
-    const bool is_limited = limit.rlim_cur != RLIM_INFINITY;
-    return fail_with_hint(
-        ErrorCode::kIo, is_limited ? "ulimit -f unlimited, or smaller files" : "another place",
-        "{}: larger than files may be here ({}); {}", path.string(),
-        is_limited ? fmt::format("ulimit -f: {} bytes", static_cast<uint64_t>(limit.rlim_cur))
-                   : "as the file system says",
-        size);
-  }
-  return io_failure(path, "cannot be written", error);
-}
-
-Status check_room(const fs::path& path, uint64_t size_bytes) {
-  struct statvfs space {};
-  if (::statvfs(parent_of(path).c_str(), &space) != 0 || space.f_blocks == 0) return {};
-  if (size_bytes <= static_cast<uint64_t>(space.f_bavail) * space.f_frsize) return {};
-  return write_failure(path, ENOSPC, fmt::format("it may need {} bytes", size_bytes));
-}
-
 bool is_ignored(std::string_view path, const std::vector<std::string>& ignored) {
   return std::any_of(ignored.begin(), ignored.end(), [&](const std::string& one) {
     return path == one || (path.starts_with(one) && path.substr(one.size()).starts_with('/'));
@@ -141,42 +94,6 @@ Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
   std::sort(out.begin(), out.end(),
             [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });
   return out;
-}
-
-Result<bool> is_there(const fs::path& path, Links links) {
-  struct stat status {};
-  const bool follows = links == Links::kFollow;
-  if ((follows ? ::stat : ::lstat)(path.c_str(), &status) == 0) return true;
-  if (errno == ENOENT || errno == ENOTDIR) return false;
-  return io_failure(path, "cannot be examined", errno);
-}
-
-fs::path parent_of(const fs::path& path) {
-  const fs::path parent = path.parent_path();
-  return parent.empty() ? fs::path(".") : parent;
-}
-
-Status check_parent(const fs::path& path) {
-  const fs::path parent = parent_of(path);
-  struct stat status {};
-  if (::stat(parent.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) return {};
-  } else if (errno != ENOENT && errno != ENOTDIR) {
-    return io_failure(path, "its folder cannot be examined", errno);
-  }
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", shell_path(parent.string())),
-                        "{}: there is no such folder to write into", parent.string());
-}
-
-bool is_folder(const fs::path& path) {
-  static std::mutex mutex;
-  static std::set<fs::path> known;
-  const std::lock_guard lock(mutex);
-  if (known.contains(path)) return true;
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return false;
-  known.insert(path);
-  return true;
 }
 
 std::string temporary_name(std::string_view name) { return fmt::format(".{}.partial", name); }

@@ -1,4 +1,5 @@
-// Lists folders, and writes small files so that a reader sees the old or the new content.
+// Lists folders, writes small files so that a reader sees the old or the new content, and remembers
+// digests of files.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +10,9 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/io/paths.h"
 
 namespace ckpt {
-
-// kIo: "PATH: DOING: what errno says", with `hint` where the system denied it.
-Failure io_failure(const std::filesystem::path& path, const char* doing, int error,
-                   const char* hint_if_denied = "");
-
-// kIo: bytes could not be written to `path`. A full disk, a quota and a limit on the size of files
-// are reported with the space that is left; `size` says how far the file is, or what it needs.
-Failure write_failure(const std::filesystem::path& path, int error, const std::string& size);
-
-// Requires that `size_bytes` more fit on the disk that `path` is on, or will be on. Fails: kIo, as
-// write_failure().
-Status check_room(const std::filesystem::path& path, uint64_t size_bytes);
 
 struct FolderEntry {
   enum class Kind : uint8_t { kFile, kLink, kOther };
@@ -40,21 +30,6 @@ Result<std::vector<FolderEntry>> list_folder(const std::filesystem::path& folder
 
 // True when `path` is one of `ignored` or inside one of them.
 bool is_ignored(std::string_view path, const std::vector<std::string>& ignored);
-
-// Whether there is anything of this name (kKeep: be it a link to nowhere). Fails: kIo, where that
-// cannot be told; "no" is then the wrong answer.
-enum class Links : uint8_t { kKeep, kFollow };
-Result<bool> is_there(const std::filesystem::path& path, Links links = Links::kKeep);
-
-// The folder that `path` is in; "." where it names none.
-std::filesystem::path parent_of(const std::filesystem::path& path);
-// Requires a folder to write `path` into. Fails: kUsage when there is none; kIo when that cannot be
-// determined: a failing disk is not a missing folder.
-Status check_parent(const std::filesystem::path& path);
-
-// Whether `path` is a folder. One that was counts as one in the entire run: a disk that fails for
-// a moment must not turn it into a file between two steps of a patch.
-bool is_folder(const std::filesystem::path& path);
 
 // The name under which replace_file() writes `name`; a killed run leaves it there.
 std::string temporary_name(std::string_view name);

@@ -15,7 +15,7 @@
 
 #include "core/base/printable.h"
 #include "core/io/descriptor.h"
-#include "core/io/folder.h"
+#include "core/io/paths.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

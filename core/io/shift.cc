@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/io/folder.h"
+#include "core/io/paths.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "core/base/sha256.h"
-#include "core/model/computed_source.h"
+#include "core/computed/computed_source.h"
 
 namespace ckpt {
 namespace {

@@ -12,9 +12,9 @@
 #include <set>
 
 #include "core/base/printable.h"
+#include "core/computed/computed_source.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
-#include "core/model/computed_source.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
 #include "formats/formats.h"

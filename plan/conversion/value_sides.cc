@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "core/model/decoded_source.h"
+#include "core/computed/decoded_source.h"
 #include "core/model/tensor_names.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"

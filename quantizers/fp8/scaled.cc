@@ -27,7 +27,7 @@
 #include "core/model/float_convert.h"
 #include "quantizers/codec_list.h"
 #include "quantizers/extreme_codes.h"
-#include "quantizers/plain_simd.h"
+#include "quantizers/plain/plain_simd.h"
 
 namespace ckpt {
 namespace {

@@ -26,7 +26,7 @@
 #include "core/model/float_convert.h"
 #include "quantizers/nvfp4/bf16.h"
 #include "quantizers/nvfp4/checkpoint.h"
-#include "quantizers/plain_simd.h"
+#include "quantizers/plain/plain_simd.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -41,7 +41,7 @@
 #include "quantizers/nvfp4/bf16.h"
 #include "quantizers/nvfp4/feedback.h"
 #include "quantizers/nvfp4/repack.h"
-#include "quantizers/plain_simd.h"
+#include "quantizers/plain/plain_simd.h"
 
 namespace ckpt {
 namespace {

@@ -12,11 +12,12 @@
 // block is useless; where all errors are equally large, code 0 wins.
 // Zero blocks are all zero bytes. Source of truth: llama.cpp ggml/src/ggml-quants.c
 // (quantize_row_mxfp4_ref, quantize_row_nvfp4_ref).
+#include "quantizers/nvfp4/fp4.h"
+
 #include <cmath>
 
 #include "core/model/float_convert.h"
-#include "quantizers/block_codec.h"
-#include "quantizers/ggml/table_quants.h"
+#include "quantizers/ggml/block_codec.h"
 #include "quantizers/nvfp4/repack.h"
 #include "quantizers/rounding.h"
 

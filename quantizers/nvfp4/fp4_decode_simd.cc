@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "core/model/float_convert.h"
-#include "quantizers/ggml/table_quants.h"
+#include "quantizers/nvfp4/fp4.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -7,7 +7,7 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/codec_list.h"
-#include "quantizers/ggml/table_quants.h"
+#include "quantizers/nvfp4/fp4.h"
 #include "quantizers/rounding.h"
 
 namespace ckpt {

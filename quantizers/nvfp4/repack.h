@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include "core/model/codec.h"
-#include "quantizers/ggml/ggml_table_blocks.h"
+#include "quantizers/nvfp4/fp4.h"
 
 namespace ckpt {
 

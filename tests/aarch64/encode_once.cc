@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "quantizers/ggml/k_quants.h"
+#include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/simd/dispatch.h"
 
 namespace ckpt {

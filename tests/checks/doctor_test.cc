@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
-#include "checks/profiles.h"
+#include "checks/profiles/profiles.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "checks/checks.h"
-#include "checks/profiles.h"
+#include "checks/profiles/profiles.h"
 #include "core/base/words.h"
 #include "core/json/json_read.h"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
-#include "checks/subject.h"
+#include "checks/subject/subject.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 

@@ -1,6 +1,6 @@
 // Whatever computes bytes of others tells all of its inputs: to the digest of a plan, to a ledger,
 // and to those who ask whether an input has changed.
-#include "core/model/computed_source.h"
+#include "core/computed/computed_source.h"
 
 #include <gtest/gtest.h>
 
@@ -8,17 +8,17 @@
 #include <random>
 #include <set>
 
+#include "core/computed/coded_matrix.h"
+#include "core/computed/decoded_source.h"
+#include "core/computed/strided_source.h"
+#include "core/computed/turned_source.h"
+#include "core/computed/woven_source.h"
 #include "core/engine/execute.h"
-#include "core/model/coded_matrix.h"
-#include "core/model/decoded_source.h"
-#include "core/model/mxfp4_blocks.h"
-#include "core/model/strided_source.h"
-#include "core/model/turned_source.h"
-#include "core/model/woven_source.h"
 #include "core/resume/plan_digest.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/ended_run.h"
 #include "tests/support/files.h"
+#include "transforms/modelopt_export/mxfp4_blocks.h"
 
 namespace ckpt {
 namespace {

@@ -1,5 +1,5 @@
 // Floats read as F32 wherever the reading starts and ends.
-#include "core/model/decoded_source.h"
+#include "core/computed/decoded_source.h"
 
 #include <gtest/gtest.h>
 

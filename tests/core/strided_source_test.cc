@@ -1,5 +1,5 @@
 // Elements in another order, wherever the reading starts and ends.
-#include "core/model/strided_source.h"
+#include "core/computed/strided_source.h"
 
 #include <gtest/gtest.h>
 

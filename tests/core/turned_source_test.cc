@@ -1,12 +1,12 @@
 // Rows and columns of a stack exchanged, wherever the reading starts and ends.
-#include "core/model/turned_source.h"
+#include "core/computed/turned_source.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
 
-#include "core/model/decoded_source.h"
+#include "core/computed/decoded_source.h"
 #include "quantizers/quantizers.h"
 
 namespace ckpt {

@@ -1,12 +1,12 @@
 // Splitting tensors and joining them are inverse to each other, wherever the
 // reading starts and ends.
-#include "core/model/woven_source.h"
+#include "core/computed/woven_source.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "core/model/strided_source.h"
+#include "core/computed/strided_source.h"
 #include "quantizers/quantizers.h"
 
 namespace ckpt {

@@ -8,9 +8,12 @@
 #include <set>
 #include <string>
 
-#include "quantizers/ggml/ggml_blocks.h"
-#include "quantizers/ggml/ggml_iq_blocks.h"
-#include "quantizers/ggml/ggml_table_blocks.h"
+#include "quantizers/ggml/block/block_quants.h"
+#include "quantizers/ggml/codebook/iq4.h"
+#include "quantizers/ggml/codebook/iq_quants.h"
+#include "quantizers/ggml/k/k_layout.h"
+#include "quantizers/ggml/ternary/tq.h"
+#include "quantizers/nvfp4/fp4.h"
 #include "quantizers/quantizers.h"
 #include "tests/quantizers/data_sets.h"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "quantizers/ggml/k_quants.h"
+#include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/simd/dispatch.h"
 #include "tests/support/weight_sets.h"
 

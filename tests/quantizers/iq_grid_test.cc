@@ -1,5 +1,5 @@
 // Codebooks: the points about levels, against their definition.
-#include "quantizers/ggml/iq_grid.h"
+#include "quantizers/ggml/codebook/iq_grid.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "core/chunks/error_feedback.h"
-#include "quantizers/block_codec.h"
+#include "quantizers/ggml/block_codec.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"

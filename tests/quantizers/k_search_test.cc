@@ -1,6 +1,6 @@
 // The search for blocks of Q4_K, Q5_K and Q6_K: never a larger error than ggml, a smaller one
 // on weights, and gives the same bytes on every target and for any neighboring blocks.
-#include "quantizers/ggml/k_search.h"
+#include "quantizers/ggml/k/k_search.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "quantizers/block_codec.h"
+#include "quantizers/ggml/block_codec.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"

@@ -2,8 +2,8 @@
 // twins.
 #include <limits>
 
-#include "quantizers/ggml/block_quants.h"
-#include "quantizers/ggml/table_quants.h"
+#include "quantizers/ggml/block/block_quants.h"
+#include "quantizers/ggml/codebook/iq4.h"
 #include "tests/quantizers/common.h"
 #include "tests/quantizers/simd_encode_checks.h"
 

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "quantizers/ggml/k_feedback_run.h"
+#include "quantizers/ggml/k/k_feedback_run.h"
 #include "quantizers/nvfp4/feedback.h"
 #include "quantizers/simd/dispatch.h"
 

@@ -5,8 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "quantizers/ggml/iq4_search.h"
-#include "quantizers/ggml/table_quants.h"
+#include "quantizers/ggml/codebook/iq4.h"
 #include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 

@@ -1,7 +1,7 @@
 // The vector searches of IQ1, IQ2 and IQ3 against their scalar twins.
 #include <limits>
 
-#include "quantizers/ggml/iq_quants.h"
+#include "quantizers/ggml/codebook/iq_quants.h"
 #include "tests/quantizers/simd_encode_checks.h"
 
 namespace ckpt {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "quantizers/ggml/k_quants.h"
+#include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"

@@ -1,5 +1,5 @@
 // The vector encoders of Q2_K and Q3_K against their scalar twins.
-#include "quantizers/ggml/k_quants.h"
+#include "quantizers/ggml/k/k_quants.h"
 #include "tests/quantizers/simd_encode_checks.h"
 
 namespace ckpt {

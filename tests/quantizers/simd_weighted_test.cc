@@ -1,9 +1,9 @@
 // The vector encoders with column weights against their scalar twins.
 #include <limits>
 
-#include "quantizers/ggml/block_quants.h"
-#include "quantizers/ggml/k_quants.h"
-#include "quantizers/ggml/table_quants.h"
+#include "quantizers/ggml/block/block_quants.h"
+#include "quantizers/ggml/codebook/iq4.h"
+#include "quantizers/ggml/k/k_quants.h"
 #include "tests/quantizers/common.h"
 #include "tests/quantizers/simd_encode_checks.h"
 

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <ostream>
 
+#include "core/computed/strided_source.h"
 #include "core/engine/execute.h"
 #include "core/json/json_read.h"
-#include "core/model/strided_source.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"

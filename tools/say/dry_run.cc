@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/chunks/repack.h"
-#include "core/model/turned_source.h"
+#include "core/computed/turned_source.h"
 #include "core/outputs/space.h"
 
 namespace ckpt {

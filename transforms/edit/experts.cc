@@ -12,7 +12,7 @@
 #include <map>
 #include <set>
 
-#include "core/model/decoded_source.h"
+#include "core/computed/decoded_source.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/facts/older_fields.h"

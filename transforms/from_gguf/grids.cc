@@ -1,7 +1,7 @@
 
 #include <algorithm>
 
-#include "core/model/decoded_source.h"
+#include "core/computed/decoded_source.h"
 #include "transforms/from_gguf/rows.h"
 
 namespace ckpt {

@@ -1,6 +1,6 @@
 #include "transforms/from_gguf/mxfp4_parts.h"
 
-#include "core/model/woven_source.h"
+#include "core/computed/woven_source.h"
 
 namespace ckpt {
 

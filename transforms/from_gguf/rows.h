@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "core/computed/strided_source.h"
+#include "core/computed/woven_source.h"
 #include "core/model/checkpoint.h"
-#include "core/model/strided_source.h"
-#include "core/model/woven_source.h"
 
 namespace ckpt {
 

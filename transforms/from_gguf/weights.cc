@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/model/decoded_source.h"
+#include "core/computed/decoded_source.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/to_gguf/mxfp4.h"
 

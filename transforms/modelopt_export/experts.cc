@@ -11,8 +11,8 @@
 // ModelOpt's exports, and here; those of Llama 4 stay stacks there and are refused.
 #include <map>
 
-#include "core/model/decoded_source.h"
-#include "core/model/strided_source.h"
+#include "core/computed/decoded_source.h"
+#include "core/computed/strided_source.h"
 #include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/select.h"
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/model/mxfp4_blocks.h"
-#include "core/model/turned_source.h"
+#include "core/computed/turned_source.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/quant_statement.h"
+#include "transforms/modelopt_export/mxfp4_blocks.h"
 #include "transforms/modelopt_export/quantized_sources.h"
 #include "transforms/packed/packed.h"
 #include "transforms/packed/packed_weights.h"

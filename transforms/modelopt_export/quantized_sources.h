@@ -19,8 +19,8 @@ namespace ckpt {
 //   gpt-oss               P_blocks, P_scales [E, N, K/32]      ──▶  P [E, K, N], one stack
 //   compressed-tensors    P.weight_packed, P.weight_scale      ──▶  P.weight
 //
-// NVFP4: tensor scale 2^(K - 8), block scales 2^(k - K + 8) (core/model/mxfp4_blocks.h). FP8:
-// tensor scale 2^(K - 6), which holds the blocks from 2^(K - 14) on. Blocks that lie too far below
+// NVFP4: tensor scale 2^(K - 8), block scales 2^(k - K + 8) (mxfp4_blocks.h). FP8: tensor scale
+// 2^(K - 6), which holds the blocks from 2^(K - 14) on. Blocks that lie too far below
 // the largest one are rounded and counted. Source: NVIDIA Model-Optimizer
 // examples/hf_ptq/cast_mxfp4_to_nvfp4.py.
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/computed/coded_matrix.h"
 #include "core/model/checkpoint.h"
-#include "core/model/coded_matrix.h"
 #include "transforms/facts/quant_statement.h"
 
 namespace ckpt {

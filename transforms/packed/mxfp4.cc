@@ -9,8 +9,8 @@
 // Model-Optimizer examples/deepseek/deepseek_v4; llama.cpp conversion/deepseek.py.
 #include <algorithm>
 
+#include "core/computed/turned_source.h"
 #include "core/model/tensor_names.h"
-#include "core/model/turned_source.h"
 #include "transforms/packed/job.h"
 
 namespace ckpt {

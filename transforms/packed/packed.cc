@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/model/turned_source.h"
+#include "core/computed/turned_source.h"
 #include "transforms/packed/job.h"
 
 namespace ckpt {
@@ -188,8 +188,8 @@ Result<const Tensor*> PackedJob::need(const std::string& name, const Tensor& of)
   const Tensor* found = find(name);
   if (found != nullptr) return found;
   return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
-                        "tensor '{}' has no '{}', without which {} cannot be decoded",
-                        of.name, name, statement.method);
+                        "tensor '{}' has no '{}', without which {} cannot be decoded", of.name,
+                        name, statement.method);
 }
 
 bool is_plain_grid(const Tensor& tensor, Dtype dtype, size_t axes) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/computed/coded_matrix.h"
 #include "core/model/checkpoint.h"
-#include "core/model/coded_matrix.h"
 
 namespace ckpt {
 

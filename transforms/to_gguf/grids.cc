@@ -2,8 +2,8 @@
 // latent, pairs that lie in turn (llama.cpp conversion/{gpt_oss,llama,deepseek}.py modify_tensors).
 //
 // MXFP4 experts lie as [out, in] already, so nothing but their rows is told apart.
-#include "core/model/decoded_source.h"
-#include "core/model/strided_source.h"
+#include "core/computed/decoded_source.h"
+#include "core/computed/strided_source.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/values.h"
 

@@ -16,7 +16,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/chunks/repack.h"
-#include "core/model/decoded_source.h"
+#include "core/computed/decoded_source.h"
 #include "models/models.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"

@@ -7,8 +7,8 @@
 
 #include <cmath>
 
-#include "core/model/decoded_source.h"
-#include "core/model/strided_source.h"
+#include "core/computed/decoded_source.h"
+#include "core/computed/strided_source.h"
 #include "transforms/to_mmproj/projector.h"
 
 namespace ckpt {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/base/sha256.h"
-#include "core/model/strided_source.h"
+#include "core/computed/strided_source.h"
 #include "core/model/tensor_names.h"
 #include "tests/transforms/run_step.h"
 #include "transforms/facts/quant_config.h"

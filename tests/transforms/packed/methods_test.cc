@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "core/base/sha256.h"
-#include "core/model/coded_matrix.h"
+#include "core/computed/coded_matrix.h"
 #include "tests/transforms/run_step.h"
 #include "transforms/packed/packed.h"
 

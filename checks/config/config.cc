@@ -1,0 +1,387 @@
+// Checks of config.json: can the program name the model, and does it read the right numbers?
+//
+// Sources: transformers src/transformers/models/qwen3_5/configuration_qwen3_5.py; vLLM
+// vllm/transformers_utils/config.py and vllm/model_executor/models/qwen3_5.py; SGLang
+// python/sglang/srt/models/qwen3_5.py and configs/qwen3_5.py.
+// A wrapper's model_type over a flat file parses, and then every number is the default of the
+// class.
+#include <algorithm>
+#include <array>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "core/model/adapter.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kConfig = "config.json";
+
+// Wrapper and text types of families whose text part travels alone.
+struct TextFamily {
+  std::string_view text_type, wrapper_type;
+};
+constexpr TextFamily kFamilies[] = {{"qwen3_5_text", "qwen3_5"},
+                                    {"qwen3_5_moe_text", "qwen3_5_moe"}};
+
+const TextFamily* family_of_wrapper(std::string_view type) {
+  for (const TextFamily& family : kFamilies) {
+    if (family.wrapper_type == type) return &family;
+  }
+  return nullptr;
+}
+
+bool is_text_type(std::string_view type) {
+  return std::any_of(std::begin(kFamilies), std::end(kFamilies),
+                     [&](const TextFamily& family) { return family.text_type == type; });
+}
+
+// The model_type that goes with the class; empty where the class is not known here.
+std::string_view type_of_class(const Examined& on) {
+  const Family* table = table_of_architecture(on.model_class);
+  if (table == nullptr) return {};
+  const std::string_view types = table->model_types;  // the text part's, then the wrapper's
+  return on.has_text_config() ? types.substr(types.rfind(' ') + 1)
+                              : types.substr(0, types.find(' '));
+}
+
+Status look_readable(const Look& look) {
+  if (look.on.is_gguf) return {};
+  const auto broken = look.on.broken.find(std::string(kConfig));
+  if (broken != look.on.broken.end()) {
+    look.report(std::string(kConfig), broken->second);
+  } else if (look.on.config.is_null()) {
+    const std::string adapter = adapter_words(look.on.checkpoint);
+    Found found{std::string(kConfig), "there is no config.json"};
+    if (!adapter.empty()) {
+      found.found += fmt::format(": this is a {}, not a model", adapter);
+      found.fix = Fix{};
+      found.fix->advice = fmt::format("check {}", kMergedAdapter);
+    }
+    look.out.push_back(std::move(found));
+  } else if (look.on.model_type.empty()) {
+    Found found{std::string(kConfig), "no model_type"};
+    if (const std::string_view type = type_of_class(look.on); !type.empty()) {
+      found.fix = Fix{};
+      found.fix->step = fmt::format("config:set=model_type=\"{}\"", type);
+      found.fix->advice = "copy config.json from the source model";
+    }
+    look.out.push_back(std::move(found));
+  }
+  return {};
+}
+
+// Half-wrapped: said to be a wrapper, written flat.
+bool is_half_wrapped(const Examined& on) {
+  return family_of_wrapper(on.model_type) != nullptr && !on.has_text_config();
+}
+
+Status look_model_type(const Look& look) {
+  const Examined& on = look.on;
+  if (on.model_type.empty() || knows_model_type(look.profile, on.model_type)) return {};
+  Found found{"config.json: model_type",
+              fmt::format("'{}', which {} does not know", on.model_type, look.profile.help),
+              {},
+              fmt::format("The checkpoint you are trying to load has model type `{}` but "
+                          "Transformers does not recognize this architecture",
+                          on.model_type),
+              {}};
+  const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                                    [&](const auto& f) { return f.text_type == on.model_type; });
+  if (family == std::end(kFamilies) || !knows_model_type(look.profile, family->wrapper_type)) {
+    found.fix = Fix{{}, {}, "a newer release; this one does not know the model", false, 0};
+  }
+  look.out.push_back(std::move(found));
+  return {};
+}
+
+// vLLM takes the bare model of model_type then, where transformers has one.
+void look_no_class(const Look& look) {
+  Found found{"config.json: architectures", "names no class", {}, {}, {}};
+  const std::string_view reader =
+      look.profile.names == Names::kVllm32 ? "transformers-5" : "transformers-4.57";
+  if (look.profile.program == Program::kVllm && !look.on.is_wrapper &&
+      knows_model_type(*find_profile(reader), look.on.model_type)) {
+    found.severity = Severity::kUnsound;
+    found.symptom = "served as a model that makes embeddings";
+  }
+  look.out.push_back(std::move(found));
+}
+
+Status look_model_class(const Look& look) {
+  const Examined& on = look.on;
+  if (on.config.is_null() || on.is_gguf) return {};
+  if (on.model_class.empty()) {
+    look_no_class(look);
+    return {};
+  }
+  if (knows_model_class(look.profile, on.model_class)) return {};
+  Found found{"config.json: architectures",
+              fmt::format("'{}', which {} does not have", on.model_class, look.profile.help),
+              {},
+              {},
+              {}};
+  if (look.profile.program == Program::kSglang) {
+    found.symptom = fmt::format(
+        "{} has no SGlang implementation and the Transformers "
+        "implementation is not compatible with SGLang",
+        on.model_class);
+  }
+  const bool may_fall_back =
+      look.profile.program == Program::kVllm || look.profile.program == Program::kSglang;
+  if (may_fall_back && has_fallback_class(look.profile, on.model_class) &&
+      knows_model_type(look.profile, on.model_type)) {
+    found.severity = Severity::kWarning;
+    found.symptom = "runs through the Transformers fallback, if at all";
+  }
+  const std::string_view type = on.model_type.empty() ? type_of_class(on) : on.model_type;
+  if (!is_text_type(type) && !is_half_wrapped(on)) {
+    found.fix = Fix{{}, {}, "a program or release that has this class", false, 0};
+  }
+  look.out.push_back(std::move(found));
+  return {};
+}
+
+// A wrapper's class asks a text model's configuration for parts that it does not have.
+bool is_text_under_wrapper(const Look& look) {
+  const Examined& on = look.on;
+  const bool makes_tower = look.profile.program == Program::kVllm ||  //
+                           look.profile.program == Program::kSglang;
+  return makes_tower && is_text_type(on.model_type) && !on.has_text_config() &&
+         on.model_class.starts_with("Qwen3_5") &&
+         on.model_class.ends_with("ForConditionalGeneration");
+}
+
+Status look_half_wrapped(const Look& look) {
+  const Examined& on = look.on;
+  constexpr const char* kPlace = "config.json: text_config";
+  if (is_half_wrapped(on)) {
+    look.report(kPlace, fmt::format("absent, though model_type '{}' is a wrapper's; every number "
+                                    "of the text model would be the class's default",
+                                    on.model_type));
+  } else if (is_text_under_wrapper(look)) {
+    look.out.push_back({kPlace,
+                        fmt::format("absent, though '{}' is a wrapper's class; model_type '{}' is "
+                                    "the text model's",
+                                    on.model_class, on.model_type),
+                        Severity::kUnloaded,
+                        "object has no attribute 'vision_config'",
+                        {}});
+  }
+  return {};
+}
+
+Status look_text_type(const Look& look) {
+  const TextFamily* family = family_of_wrapper(look.on.model_type);
+  if (family == nullptr || !look.on.has_text_config()) return {};
+  // Without one the class's own holds.
+  if (look.on.text_type == family->text_type) return {};
+  if (member(look.on.text_config(), "model_type") == nullptr) return {};
+  Found found{"config.json: text_config.model_type",
+              fmt::format("'{}'; expected '{}'", look.on.text_type, family->text_type)};
+  found.fix = Fix{};
+  found.fix->step = fmt::format("config:set=text_config.model_type=\"{}\"", family->text_type);
+  look.out.push_back(std::move(found));
+  return {};
+}
+
+constexpr std::array<std::string_view, 4> kRopeKeys = {"rope_parameters", "rope_scaling",
+                                                       "rope_theta", "partial_rotary_factor"};
+
+Status look_rope(const Look& look) {
+  const Examined& on = look.on;
+  if (!on.is_qwen35() || !on.has_text_config()) return {};
+  for (const std::string_view key : kRopeKeys) {
+    if (known(on.config, key) != nullptr) {
+      look.report(fmt::format("config.json: {}", key),
+                  "beside text_config; rope belongs into text_config alone");
+    }
+  }
+  const JsonValue* rope = known(on.text_config(), "rope_parameters");
+  if (rope == nullptr) rope = known(on.text_config(), "rope_scaling");
+  if (rope == nullptr || known(*rope, "rope_theta") == nullptr) {
+    if (known(on.text_config(), "rope_theta") == nullptr) {
+      look.report("config.json: text_config.rope_parameters",
+                  "no rope_theta; the default of the class is 10000");
+    }
+  }
+  return {};
+}
+
+Status look_rope_type(const Look& look) {
+  for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
+    const JsonValue* rope = known(look.on.text_config(), key);
+    if (rope == nullptr) continue;
+    const std::string* old_name = text_of(*rope, "type");
+    const std::string* new_name = text_of(*rope, "rope_type");
+    if (old_name == nullptr || new_name == nullptr || *old_name == *new_name) continue;
+    if (*old_name == "mrope" && *new_name == "default") continue;
+    look.report(fmt::format("config.json: {}", key),
+                fmt::format("type '{}' and rope_type '{}' differ", *old_name, *new_name));
+  }
+  return {};
+}
+
+Status look_dtype(const Look& look) {
+  if (look.on.config.is_null()) return {};
+  const auto has = [](const JsonValue& json) {
+    return known(json, "dtype") != nullptr || known(json, "torch_dtype") != nullptr;
+  };
+  if (has(look.on.config) || has(look.on.text_config())) return {};
+  look.report("config.json: dtype", "no dtype at all; a reader may take float32");
+  return {};
+}
+
+// Layers that carry the tensors of the other kind.
+void look_layer_kinds(const Look& look, const std::vector<std::string>& types) {
+  for (size_t layer = 0; layer < types.size(); ++layer) {
+    const bool is_linear = types[layer] == "linear_attention";
+    const std::string absent = is_linear ? "self_attn.q_proj" : "linear_attn.out_proj";
+    for (const std::string_view prefix : {"model.layers.", "model.language_model.layers."}) {
+      if (look.on.modules.count(fmt::format("{}{}.{}", prefix, layer, absent)) == 0) continue;
+      look.report(fmt::format("config.json: layer_types[{}]", layer),
+                  fmt::format("'{}', but the layer has {}", types[layer], absent));
+    }
+  }
+}
+
+// Types of layers that one class has, as its released files name them.
+constexpr std::string_view kTypesOfClasses =
+    " granitemoehybrid:mamba granitemoehybrid:attention glm_moe_dsa:deepseek_sparse_attention ";
+// Of those, what transformers 5.6 does not know, which comes with SGLang.
+constexpr std::string_view kNewerTypes = " deepseek_sparse_attention ";
+
+// Classes of configuration that vLLM has itself and that compare the list with nothing.
+constexpr std::string_view kFreeLayerTypes = " deepseek_v32 step3_text step3p5 ";
+// Of transformers 4.57 alone: neither its classes nor those of vLLM 0.17.1 read the list.
+constexpr std::string_view kUnreadLayerTypes =
+    " cohere deepseek_v2 deepseek_v3 gemma glm4 glm4_moe gpt_neox granite granitemoe"
+    " granitemoeshared mixtral olmo olmoe phi phi3 qwen2_moe qwen3_moe stablelm starcoder2 ";
+
+Status look_layer_types(const Look& look) {
+  const std::vector<std::string> types = look.on.layer_types();
+  const JsonValue* count = known(look.on.text_config(), "num_hidden_layers");
+  if (types.empty() || count == nullptr) return {};
+  const bool is_old = look.profile.reads_old_tokenizers_alone();
+  const bool is_free = has_word(kFreeLayerTypes, look.on.text_type) ||
+                       (is_old && has_word(kUnreadLayerTypes, look.on.text_type));
+  if (look.profile.program == Program::kVllm && is_free) return {};
+  const auto layers = whole(*count);
+  const bool may_be_longer =
+      look.profile.program == Program::kVllm && look.on.text_type == "qwen3_next";
+  if (layers && *layers != types.size() && !(may_be_longer && *layers < types.size())) {
+    // The classes of 5.x compare them, and of 4.57 those that have layer_types.
+    const bool is_compared = look.profile.names == Names::kTransformers5 ||
+                             !has_word(" llama mistral ", look.on.text_type);
+    const bool reads_alone = !look.profile.serves() && is_compared;
+    look.out.push_back({"config.json: layer_types",
+                        fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers),
+                        reads_alone ? std::optional(Severity::kUnloaded) : std::nullopt,
+                        {},
+                        {}});
+  }
+  for (const std::string& type : types) {
+    const bool is_newer = look.profile.program == Program::kSglang && has_word(kNewerTypes, type);
+    if (has_word(" full_attention linear_attention sliding_attention chunked_attention conv"
+                 " compressed_sparse_attention heavily_compressed_attention ",
+                 type) ||
+        (!is_newer && has_word(kTypesOfClasses, fmt::format("{}:{}", ruling_type(look), type)))) {
+      continue;
+    }
+    look.report("config.json: layer_types",
+                fmt::format("'{}' is no layer type{}", type, is_newer ? " for this server" : ""));
+    return {};
+  }
+  if (look.on.is_qwen35()) look_layer_kinds(look, types);
+  return {};
+}
+
+Status look_vision_config(const Look& look) {
+  const Examined& on = look.on;
+  if (family_of_wrapper(on.model_type) == nullptr || !on.has_text_config()) return {};
+  const JsonValue* vision = known(on.config, "vision_config");
+  if (vision == nullptr) {
+    look.report("config.json: vision_config", "absent from a wrapper");
+    return {};
+  }
+  const JsonValue* out = known(*vision, "out_hidden_size");
+  const JsonValue* hidden = known(on.text_config(), "hidden_size");
+  if (out != nullptr && hidden != nullptr && *out != *hidden) {
+    // Without a tower nothing meets the text model.
+    const auto weight = on.has_vision_tensors() ? std::nullopt : std::optional(Severity::kWarning);
+    look.out.push_back(
+        {"config.json: vision_config.out_hidden_size",
+         fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()),
+         weight,
+         {},
+         {}});
+  }
+  return {};
+}
+
+Status look_interval(const Look& look) {
+  const Examined& on = look.on;
+  if (!on.is_qwen35() || !on.has_text_config()) return {};
+  if (known(on.text_config(), "full_attention_interval") != nullptr) return {};
+  look.report("config.json: text_config.full_attention_interval",
+              "absent; the loader does not derive it from layer_types");
+  return {};
+}
+
+Status look_no_vision(const Look& look) {
+  const Examined& on = look.on;
+  if (known(on.config, "vision_config") == nullptr || on.has_vision_tensors()) return {};
+  look.report("config.json: vision_config", "the weights hold no vision tower");
+  return {};
+}
+
+Status look_remote_code(const Look& look) {
+  if (known(look.on.config, "auto_map") == nullptr) return {};
+  // Its converter runs the tokenizer's code for these (conversion/{deepseek,nemotron}.py).
+  const bool is_trusted =
+      look.profile.program == Program::kLlamaCpp &&
+      has_word(" DeepseekV3ForCausalLM NemotronHForCausalLM ", look.on.model_class);
+  if (is_trusted) return {};
+  look.report("config.json: auto_map", "the folder asks for code of its own");
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kConfigChecks[] = {
+    {"C01", "config.json can be read and names a model_type", "UUUUUUUU",
+     "Unrecognized model; JSON errors", "", "copy config.json from the source model",
+     look_readable},
+    {"C02", "the program knows the model_type", "UUUU--UU", "", "vl-wrap", "", look_model_type},
+    {"C03", "the program has the model class", "UUUUUUI-", "unsupported architecture", "vl-wrap",
+     "", look_model_class},
+    {"C04", "a wrapper's model_type or class has a text_config", "SSSSSSSS",
+     "query, key and positions must have the same batch_size and seq_len; or wrong dimensions",
+     "vl-wrap", "", look_half_wrapped},
+    {"C05", "text_config.model_type is the family's", "UUUUWW--", "Invalid model_type", "config",
+     "", look_text_type},
+    {"C06", "rope stands in text_config alone, complete", "SSSWWWWW",
+     "query, key and positions must have the same batch_size and seq_len; garbage in long texts",
+     "vl-wrap", "", look_rope},
+    {"C07", "one rope type", "UUUWW-WW", "ValueError: conflicting rope types", "serving-config", "",
+     look_rope_type},
+    {"C09", "the dtype is said", "WWWIII-I", "weights in float32", "serving-config", "",
+     look_dtype},
+    {"C11", "layer_types fit the layers", "UUUUUUWW", "missing weights of linear_attn", "",
+     "take config.json from the source model", look_layer_types},
+    {"C12", "vision_config fits the text model", "UUUUW---", "errors while the tower is made",
+     "vl-wrap", "", look_vision_config},
+    {"C14", "the vision tower's weights are there", "IIIWI---",
+     "parameters of the vision tower are never filled", "", "serve with --language-model-only",
+     look_no_vision},
+    {"C15", "no code of the folder's own", "WWWWWUWW", "asks for trust_remote_code", "",
+     "serve with --trust-remote-code, or use the native class", look_remote_code},
+    {"C16", "full_attention_interval is there", "---U----",
+     "'Qwen3_5TextConfig' object has no attribute 'full_attention_interval'", "serving-config", "",
+     look_interval},
+};
+
+}  // namespace
+
+std::span<const Check> config_checks() { return kConfigChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,206 @@
+// Checks of the numbers of config.json: is each one of its kind, whatever the tensors say?
+//
+// Sources: vLLM vllm/transformers_utils/model_arch_config_convertor.py, vllm/config/model.py and
+// the constructors of models/llama.py, qwen3.py, qwen3_next.py, qwen3_5.py, qwen3_vl.py of 0.17.1,
+// asked with each number changed (testdata/doctor).
+// Python takes true for 1, so that some of these load; a number in quotes never does.
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+// What the loader makes of a number that is no size: U refuses, S takes it and computes otherwise.
+struct NumberRule {
+  std::string_view key;
+  char null, zero, negative, truth;
+};
+// Of text models. Numbers that are absent are the class's default; null is not.
+constexpr NumberRule kText[] = {
+    {"hidden_size", 'U', 'U', 'U', 'U'},         {"vocab_size", 'U', 'U', 'U', 'U'},
+    {"num_hidden_layers", 'U', 'U', 'U', 'U'},   {"num_attention_heads", 'U', 'U', 'U', 'U'},
+    {"num_key_value_heads", '-', 'U', 'U', 'S'}, {"head_dim", '-', 'S', 'U', 'S'},
+    {"intermediate_size", 'U', 'U', 'U', 'S'},
+};
+constexpr NumberRule kQwen35[] = {
+    {"hidden_size", 'U', 'U', 'U', 'U'},
+    {"vocab_size", 'U', 'U', 'U', 'U'},
+    {"num_hidden_layers", 'U', 'U', 'U', 'U'},
+    {"num_attention_heads", 'U', 'U', 'U', 'U'},
+    {"num_key_value_heads", 'U', 'U', 'U', 'S'},
+    {"head_dim", '-', 'U', 'U', 'U'},
+    {"linear_conv_kernel_dim", 'U', 'U', 'U', 'U'},
+    {"linear_key_head_dim", 'U', 'S', 'U', 'S'},
+    {"linear_num_key_heads", 'U', 'S', 'U', 'S'},
+    {"linear_num_value_heads", 'U', 'U', 'U', 'S'},
+    {"linear_value_head_dim", 'U', 'U', 'U', 'U'},
+};
+constexpr NumberRule kDenseNumbers[] = {{"intermediate_size", 'U', 'U', 'U', 'S'}};
+constexpr NumberRule kExpertNumbers[] = {
+    {"num_experts", 'U', 'U', 'U', 'U'},
+    {"moe_intermediate_size", 'U', 'S', 'U', 'S'},
+    {"shared_expert_intermediate_size", 'U', 'S', 'S', 'S'},
+};
+constexpr NumberRule kVision[] = {
+    {"depth", 'U', 'U', 'U', 'U'},
+    {"hidden_size", 'U', 'U', 'U', 'U'},
+    {"intermediate_size", 'U', 'U', 'U', 'S'},
+    {"num_heads", 'U', 'U', 'U', 'S'},
+    {"in_channels", 'U', 'U', 'U', 'U'},
+    {"patch_size", 'U', 'U', 'U', 'U'},
+    {"spatial_merge_size", 'U', 'U', 'S', 'U'},
+    {"temporal_patch_size", 'U', 'U', 'U', 'U'},
+    {"num_position_embeddings", 'U', 'U', 'U', 'U'},
+    {"out_hidden_size", 'U', 'U', 'U', 'U'},
+};
+
+// "" where the number is a size above zero; else what is wrong, and how it weighs.
+struct Judged {
+  std::string_view wrong;
+  char weight = '-';
+};
+Judged judge(const JsonValue& value, const NumberRule& rule) {
+  if (value.is_null()) return {"null", rule.null};
+  if (value.is_boolean()) {
+    return {"a truth value", value.get<bool>() ? rule.truth : rule.zero};
+  }
+  if (value.is_number_integer()) {
+    if (value.is_number_unsigned() && value.get<uint64_t>() > 0) return {};
+    return value == 0 ? Judged{"zero", rule.zero} : Judged{"negative", rule.negative};
+  }
+  if (value.is_number()) return {"no whole number", 'U'};
+  return {"no number", 'U'};
+}
+
+struct Level {
+  std::string prefix;
+  const JsonValue* json;
+  std::span<const NumberRule> rules;
+  bool has_weights = true;  // where there are none, no shape tells 1 from true
+};
+
+std::vector<Level> levels_of(const Examined& on) {
+  if (on.is_gguf || on.config.is_null()) return {};
+  std::vector<Level> out;
+  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  const JsonValue& text = on.text_config();
+  if (on.is_qwen35()) {
+    out.push_back({prefix, &text, kQwen35});
+    const bool has_experts = on.text_type == "qwen3_5_moe_text";
+    out.push_back(
+        {prefix, &text, has_experts ? std::span<const NumberRule>(kExpertNumbers) : kDenseNumbers});
+  } else if (has_word(" llama mistral qwen2 qwen3 ", on.text_type)) {
+    out.push_back({prefix, &text, kText});
+  }
+  const JsonValue* vision = known(on.config, "vision_config");
+  if (on.is_qwen35() && vision != nullptr && vision->is_object()) {
+    out.push_back({"config.json: vision_config.", vision, kVision, on.has_vision_tensors()});
+  }
+  return out;
+}
+
+void look_numbers(const Look& look, char weight) {
+  for (const Level& level : levels_of(look.on)) {
+    for (const NumberRule& rule : level.rules) {
+      const JsonValue* value = member(*level.json, rule.key);
+      if (value == nullptr) continue;
+      Judged judged = judge(*value, rule);
+      const bool is_divisor = has_word(" num_heads num_position_embeddings ", rule.key);
+      const bool is_small = value->is_boolean() || *value == 0;
+      if (!level.has_weights && is_small && !is_divisor) judged.weight = 'S';
+      if (judged.weight != weight) continue;
+      look.report(fmt::format("{}{}", level.prefix, rule.key),
+                  fmt::format("{}, which is {}; expected a whole number above zero", value->dump(),
+                              judged.wrong));
+    }
+  }
+}
+
+Status look_refused(const Look& look) {
+  look_numbers(look, 'U');
+  return {};
+}
+Status look_taken(const Look& look) {
+  look_numbers(look, 'S');
+  return {};
+}
+
+Status look_length(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* length = member(on.text_config(), "max_position_embeddings");
+  if (on.is_gguf || length == nullptr) return {};
+  if (length->is_boolean() && length->get<bool>()) return {};
+  if (length->is_number() && *number(*length) >= 1) return {};
+  look.report("config.json: max_position_embeddings",
+              fmt::format("{}; expected a number of tokens", length->dump()));
+  return {};
+}
+
+// Read while it computes, or not at all: nothing stops the loader.
+Status look_small_numbers(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf) return {};
+  for (const std::string_view key : {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"}) {
+    const JsonValue* value = member(on.text_config(), key);
+    if (value == nullptr) continue;
+    const auto epsilon = number(*value);
+    if (epsilon && *epsilon >= 0 && *epsilon < 1) continue;
+    look.report(fmt::format("config.json: {}", key),
+                fmt::format("{}; expected a small number above zero", value->dump()));
+  }
+  const JsonValue* chosen = member(on.text_config(), "num_experts_per_tok");
+  const JsonValue* experts = known(on.text_config(), "num_experts");
+  if (experts == nullptr) experts = known(on.text_config(), "num_local_experts");
+  if (chosen == nullptr) return {};
+  const auto count = whole(*chosen);
+  const uint64_t most = experts == nullptr ? UINT64_MAX : whole(*experts).value_or(UINT64_MAX);
+  if (count == 0 && most == 0) return {};  // a dense model of a class that may have experts
+  if (!count || *count == 0 || *count > most) {
+    look.report(
+        "config.json: num_experts_per_tok",
+        fmt::format("{}; expected a whole number above zero, at most num_experts", chosen->dump()));
+  }
+  return {};
+}
+
+// rope_theta beside the dictionary; in it, where the class has none of its own.
+Status look_theta_number(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf) return {};
+  const JsonValue* theta = known(on.text_config(), "rope_theta");
+  const JsonValue* rope = known(on.text_config(), "rope_scaling");
+  if (rope == nullptr) rope = known(on.text_config(), "rope_parameters");
+  const bool reads_inner = !look.profile.reads_old_tokenizers_alone() || on.is_qwen35();
+  if (theta == nullptr && rope != nullptr && reads_inner) theta = member(*rope, "rope_theta");
+  if (theta == nullptr || theta->is_number() || theta->is_boolean()) return {};
+  const bool is_by_layer = theta->is_array() && look.on.text_type == "step3p5";
+  if (is_by_layer && look.profile.program == Program::kVllm) return {};
+  look.report("config.json: rope_theta", fmt::format("{}; expected a number", theta->dump()));
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kConfigNumberChecks[] = {
+    {"C21", "sizes are whole numbers above zero", "UUUUWU--",
+     "Input should be a valid integer; unsupported operand type(s); negative dimension", "",
+     "take config.json from the source model", look_refused},
+    {"C22", "sizes are not zero, and no truth values", "SSSSWS--",
+     "loads with a part of the weights, and answers nonsense", "",
+     "take config.json from the source model", look_taken},
+    {"C23", "max_position_embeddings is a number of tokens", "UUUUWW--",
+     "'<' not supported between instances of 'str' and 'float'", "",
+     "take config.json from the source model", look_length},
+    {"C24", "numbers that are only computed with are of their kind", "SSSSWS--",
+     "errors with the first request, or nonsense", "", "take config.json from the source model",
+     look_small_numbers},
+    {"C25", "rope_theta is a number", "UUUUWW--", "unsupported operand type(s) for **", "",
+     "take config.json from the source model", look_theta_number},
+};
+
+}  // namespace
+
+std::span<const Check> config_number_checks() { return kConfigNumberChecks; }
+
+}  // namespace ckpt

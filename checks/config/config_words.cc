@@ -1,0 +1,345 @@
+// Checks of the words of config.json, and of the kinds of its parts: types of numbers, activations,
+// classes, layer types, nested configurations.
+//
+// Sources: transformers 4.57.6 src/transformers/configuration_utils.py (dtype, layer types); vLLM
+// vllm/config/model.py, model_executor/models/registry.py, models/llama.py, qwen2.py, qwen3.py,
+// qwen3_next.py and layers/activation.py of 0.17.1.
+// Without `architectures` vLLM takes the bare model of model_type, and serves it as one that makes
+// embeddings.
+#include <algorithm>
+#include <array>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kDtypes =
+    " float32 float16 bfloat16 float64 float half double int8 int16 int32 int64 uint8 bool"
+    " float8_e4m3fn float8_e5m2 float4_e2m1fn_x2 ";
+// vLLM's for parts without a gate, and with one.
+constexpr std::string_view kActivations =
+    " gelu gelu_fast gelu_new gelu_pytorch_tanh relu relu2 silu quick_gelu tanh sigmoid xielu ";
+constexpr std::string_view kGatedActivations = " gelu silu geglu swigluoai ";
+// Text models whose feed-forward part multiplies by silu, and nothing else.
+constexpr std::string_view kSiluTypes =
+    " llama mistral qwen2 qwen3 qwen2_moe qwen3_moe qwen3_next qwen3_5_text qwen3_5_moe_text ";
+
+// Where else vLLM looks an activation up.
+//   level   of the field: "text_config", "vision_config", or "" for the wrapper itself
+//   types   model_type of the text part, between spaces; of a tower, that of the wrapper
+//   known   the names that are taken; in any case of letters where `folds`
+struct ActivationRule {
+  std::string_view level, field, types, known;
+  bool folds = false;
+};
+constexpr ActivationRule kActivationRules[] = {
+    {"text_config", "hidden_act",
+     " deepseek_v2 deepseek_v3 kimi_k2 ernie4_5 ernie4_5_moe exaone4 glm4 glm4_moe granite"
+     " granitemoeshared granitemoehybrid seed_oss phi3 smollm3 qwen2_vl qwen2_vl_text qwen2_5_vl"
+     " qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text ",
+     " silu "},
+    {"text_config", "hidden_act", " arcee ", " relu2 "},
+    {"text_config", "hidden_act", " gpt_neox phi starcoder2 ", kActivations, true},
+    {"text_config", "hidden_activation", " gemma ", " gelu gelu_pytorch_tanh "},
+    {"text_config", "hidden_activation", " gemma3_text ", " gelu_pytorch_tanh "},
+    {"vision_config", "hidden_act", " qwen3_vl qwen3_vl_moe ", kActivations},
+    {"vision_config", "hidden_act", " qwen2_5_vl mistral3 ", kGatedActivations, true},
+    {"vision_config", "hidden_act", " gemma3 ", kActivations, true},
+    {"", "projector_hidden_act", " mistral3 ", kActivations, true},
+};
+
+// The configuration, and those inside of it.
+struct WordLevel {
+  std::string prefix;
+  const JsonValue* json;
+};
+std::vector<WordLevel> word_levels(const Examined& on) {
+  std::vector<WordLevel> out{{"config.json: ", &on.config}};
+  for (const std::string_view key : {"text_config", "vision_config"}) {
+    const JsonValue* inner = known(on.config, key);
+    if (inner != nullptr && inner->is_object()) {
+      out.push_back({fmt::format("config.json: {}.", key), inner});
+    }
+  }
+  return out;
+}
+
+Status look_dtype_word(const Look& look) {
+  if (look.on.is_gguf) return {};
+  for (const WordLevel& level : word_levels(look.on)) {
+    std::string_view key = "dtype";
+    const JsonValue* said = known(*level.json, key);
+    if (said == nullptr) said = known(*level.json, key = "torch_dtype");
+    if (said == nullptr) continue;
+    const auto* name = said->get_ptr<const std::string*>();
+    const bool is_wrong = name != nullptr ? !has_word(kDtypes, *name) : said->is_array();
+    if (!is_wrong) continue;
+    look.report(fmt::format("{}{}", level.prefix, key),
+                fmt::format("{}, which PyTorch does not have", said->dump()));
+  }
+  return {};
+}
+
+std::string in_small_letters(std::string text) {
+  for (char& letter : text) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return text;
+}
+
+// Experts of these families multiply by silu whatever is said, and their dense layers ask.
+bool has_dense_part(const Examined& on) {
+  if (!has_word(" ernie4_5_moe granitemoehybrid granitemoeshared qwen3_moe qwen3_vl_moe_text ",
+                on.text_type))
+    return true;
+  return std::any_of(on.modules.begin(), on.modules.end(), [](const auto& entry) {
+    const std::string& name = entry.first;
+    return name.ends_with(".mlp.gate_proj") || name.find("shared_") != name.npos;
+  });
+}
+
+void look_activation_rules(const Look& look) {
+  const Examined& on = look.on;
+  for (const ActivationRule& rule : kActivationRules) {
+    const bool is_text = rule.level == "text_config";
+    if (!has_word(rule.types, is_text ? ruling_type(look) : on.model_type)) continue;
+    if (!is_text && !on.has_vision_tensors()) continue;
+    const JsonValue* level = rule.level.empty() ? &on.config : nullptr;
+    if (is_text) level = &on.text_config();
+    if (level == nullptr) level = known(on.config, rule.level);
+    const JsonValue* said = level == nullptr ? nullptr : member(*level, rule.field);
+    if (said == nullptr) continue;
+    const bool may_be_null = rule.types == " gemma " || rule.level.empty();
+    if (said->is_null() && may_be_null) continue;
+    const auto* name = said->get_ptr<const std::string*>();
+    const bool is_known =
+        name != nullptr && has_word(rule.known, rule.folds ? in_small_letters(*name) : *name);
+    if (is_known) continue;
+    const bool is_nested = !rule.level.empty() && (!is_text || on.has_text_config());
+    const auto severity =
+        is_text && !has_dense_part(on) ? std::optional(Severity::kUnsound) : std::nullopt;
+    look.out.push_back({fmt::format("config.json: {}{}{}", is_nested ? rule.level : "",
+                                    is_nested ? "." : "", rule.field),
+                        fmt::format("{}, which this server does not take; it takes{}", said->dump(),
+                                    rule.known.substr(0, rule.known.size() - 1)),
+                        severity,
+                        {},
+                        {}});
+  }
+}
+
+Status look_activation(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf) return {};
+  if (look.profile.program == Program::kVllm) look_activation_rules(look);
+  const JsonValue* said = member(on.text_config(), "hidden_act");
+  const bool is_vllm = look.profile.program == Program::kVllm;
+  const bool has_silu = has_word(kSiluTypes, ruling_type(look));
+  if (said != nullptr && has_silu && *said != "silu") {
+    const bool is_passed = is_vllm && !has_dense_part(on);
+    look.out.push_back(
+        {"config.json: hidden_act",
+         fmt::format("{}; models of type {} have \"silu\"", said->dump(), on.text_type),
+         is_passed ? std::optional(Severity::kUnsound) : std::nullopt,
+         {},
+         {}});
+  }
+  const JsonValue* vision = known(on.config, "vision_config");
+  said = vision == nullptr || !on.is_qwen35() ? nullptr : member(*vision, "hidden_act");
+  if (said == nullptr) return {};
+  const auto* name = said->get_ptr<const std::string*>();
+  if (name != nullptr && has_word(kActivations, *name)) return {};
+  look.report("config.json: vision_config.hidden_act",
+              fmt::format("{}, which {} does not have", said->dump(), look.profile.help));
+  return {};
+}
+
+Status look_layer_words(const Look& look) {
+  const JsonValue* said = known(look.on.text_config(), "layer_types");
+  if (said == nullptr) return {};
+  const bool is_list = said->is_array() && std::all_of(said->begin(), said->end(),
+                                                       [](auto& item) { return item.is_string(); });
+  const JsonValue* count = member(look.on.text_config(), "num_hidden_layers");
+  if (!is_list || (said->empty() && count != nullptr && whole(*count) != 0u)) {
+    look.report("config.json: layer_types", "no list of a type for each layer");
+    return {};
+  }
+  // Without a number of layers the class's default holds.
+  const bool has_experts = look.on.text_type == "qwen3_5_moe_text";
+  const size_t usual = has_experts ? 40 : 32;
+  if (count == nullptr &&
+      has_word(" qwen2 qwen3 qwen3_5_text qwen3_5_moe_text ", look.on.text_type) &&
+      said->size() != usual) {
+    look.report(
+        "config.json: num_hidden_layers",
+        fmt::format("absent, which is {}; layer_types has {} entries", usual, said->size()));
+  }
+  return {};
+}
+
+Status look_architectures(const Look& look) {
+  const JsonValue* said = member(look.on.config, "architectures");
+  if (look.on.is_gguf || !is_truthy(said)) return {};  // C03
+  const bool is_list = said->is_array() && std::all_of(said->begin(), said->end(),
+                                                       [](auto& item) { return item.is_string(); });
+  if (!is_list) look.report("config.json: architectures", "no list of class names");
+  return {};
+}
+
+// Classes whose constructors read other keys than configurations of other types have.
+struct ClassTypes {
+  std::string_view stem, types;
+  bool asserts = false;  // the type itself, whatever fields there are
+};
+constexpr std::array kClassTypes = {
+    ClassTypes{"Qwen3_5Moe", " qwen3_5_moe qwen3_5_moe_text "},
+    ClassTypes{"Qwen3_5", " qwen3_5 qwen3_5_text "},
+    ClassTypes{"Qwen3Moe", " qwen3_moe "},
+    ClassTypes{"Qwen2Moe", " qwen2_moe "},
+    ClassTypes{"Qwen3Next", " qwen3_next "},
+    ClassTypes{"GPT2", " gpt2 "},
+    ClassTypes{"GPTNeoX", " gpt_neox "},
+    ClassTypes{"GPTJ", " gptj "},
+    ClassTypes{"GptOss", " gpt_oss "},
+    ClassTypes{"Falcon", " falcon "},
+    ClassTypes{"Bloom", " bloom "},
+    ClassTypes{"Mixtral", " mixtral "},
+    ClassTypes{"Gemma2", " gemma2 "},
+    ClassTypes{"Gemma3", " gemma3 gemma3_text "},
+    ClassTypes{"Olmo2", " olmo2 olmo3 ", true},
+    ClassTypes{"Olmo3", " olmo2 olmo3 ", true},
+    ClassTypes{"DeepseekV2", " deepseek_v2 "},
+    ClassTypes{"DeepseekV3", " deepseek_v3 kimi_k2 "},
+};
+
+// A configuration of another type keeps what config.json says; the class's own defaults it lacks.
+bool has_all_fields(const Examined& on) {
+  const Family* table = on.parameters.table;
+  if (table == nullptr || on.has_text_config()) return false;
+  constexpr std::string_view kOfTables =
+      " decoder_sparse_step head_dim num_key_value_heads tie_word_embeddings ";
+  return std::all_of(table->defaults.begin(), table->defaults.end(),
+                     [&](const ClassDefault& entry) {
+                       return entry.read_by == ReadBy::kKeys || has_word(kOfTables, entry.field) ||
+                              member(on.config, entry.field) != nullptr;
+                     });
+}
+
+Status look_class_type(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || on.model_class.empty() || on.model_type.empty()) return {};
+  const auto report = [&] {
+    look.report("config.json: architectures",
+                fmt::format("'{}' does not read a configuration of type '{}'", on.model_class,
+                            on.model_type));
+  };
+  const bool is_wrapper = on.model_type == "qwen3_5" || on.model_type == "qwen3_5_moe";
+  // Over a flat file these read what the wrapper's class makes of it (C04).
+  const bool reads_any = !on.has_text_config() && (on.model_class.starts_with("Llama") ||
+                                                   on.model_class.starts_with("Mistral"));
+  if (is_wrapper && !reads_any && !on.model_class.starts_with("Qwen3_5") && !has_all_fields(on)) {
+    report();
+    return {};
+  }
+  for (const ClassTypes& entry : kClassTypes) {
+    const std::string_view rest =
+        std::string_view(on.model_class).substr(std::min(entry.stem.size(), on.model_class.size()));
+    const bool is_of_stem =
+        on.model_class.starts_with(entry.stem) &&
+        (rest.starts_with("For") || rest.starts_with("Model") || rest.starts_with("LMHead"));
+    const bool asserts = entry.asserts && look.profile.program == Program::kVllm;
+    const bool asks = asserts || !has_all_fields(on);
+    if (is_of_stem && !has_word(entry.types, on.model_type) && asks) report();
+  }
+  return {};
+}
+
+// A wrapper whose text model is said to have an encoder gets a scheduler of another kind.
+Status look_encoder(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");
+  if (!on.has_text_config() || !is_truthy(encodes) || !has_word(kSiluTypes, on.text_type)) {
+    return {};
+  }
+  look.report("config.json: is_encoder_decoder",
+              fmt::format("{}; models of type {} only decode", encodes->dump(), on.text_type));
+  return {};
+}
+
+// Wrappers that look up the classes of their parts by model_type.
+constexpr std::string_view kLookUpParts =
+    " mistral3 llava lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
+
+void look_part_types(const Look& look) {
+  const Names names = look.profile.names;
+  const bool has_list = names != Names::kSglang && look.profile.program != Program::kTensorrt &&
+                        look.profile.program != Program::kLlamaCpp;
+  if (!has_list || !has_word(kLookUpParts, look.on.model_type)) return;
+  const Profile& classes =
+      look.profile.reads_old_tokenizers_alone() ? *find_profile("transformers-4.57") : look.profile;
+  for (const std::string_view part : {"text_config", "vision_config"}) {
+    const JsonValue* inner = known(look.on.config, part);
+    const JsonValue* type = inner == nullptr ? nullptr : member(*inner, "model_type");
+    if (type == nullptr) continue;
+    const auto* name = type->get_ptr<const std::string*>();
+    if (name != nullptr && knows_model_type(classes, *name)) continue;
+    look.report(fmt::format("config.json: {}.model_type", part),
+                fmt::format("{}, which {} does not have", type->dump(), look.profile.help));
+  }
+}
+
+Status look_nesting(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* inner = member(on.config, "text_config");
+  if (!on.is_gguf) look_part_types(look);
+  if (on.is_gguf || inner == nullptr || inner->is_null()) return {};
+  if (!inner->is_object()) {
+    look.report("config.json: text_config",
+                fmt::format("a JSON {}; expected an object", inner->type_name()));
+    return {};
+  }
+  if (!look.profile.serves()) return {};  // transformers keeps what it does not know
+  if (has_word(" llama mistral qwen2 qwen3 ", on.model_type)) {
+    look.report(
+        "config.json: text_config",
+        fmt::format("model_type '{}' is a text model's, which has no text_config", on.model_type));
+  }
+  const JsonValue* deep = nullptr;
+  if (const JsonValue* vision = known(on.config, "vision_config")) {
+    deep = member(*vision, "deepstack_visual_indexes");
+  }
+  if (deep != nullptr && !deep->is_structured() && !deep->is_string()) {
+    look.report("config.json: vision_config.deepstack_visual_indexes", "no list");
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kConfigWordChecks[] = {
+    {"C26", "the dtype is one of PyTorch's", "UUUUWWUU", "module 'torch' has no attribute", "",
+     "write \"bfloat16\" or the source model's", look_dtype_word},
+    {"C27", "the activation is the family's", "UUUUWS--",
+     "Unsupported activation: ... Only silu is supported for now", "",
+     "take config.json from the source model", look_activation},
+    {"C28", "layer_types is a list of names", "UUUUUUUU", "The `layer_types` entries must be in",
+     "", "take config.json from the source model", look_layer_words},
+    {"C29", "architectures is a list of names", "UUUUUUWW",
+     "architectures: Input should be a valid list", "", "take config.json from the source model",
+     look_architectures},
+    {"C30", "the class reads configurations of this type", "UUUUWUWW", "object has no attribute",
+     "", "take config.json from the source model", look_class_type},
+    {"C31", "parts of the configuration are of their kind", "UUUUUUUU",
+     "object has no attribute 'text_config'", "", "take config.json from the source model",
+     look_nesting},
+    {"C32", "a model that only decodes is not said to encode", "UUUWWW--",
+     "max_num_batched_tokens is smaller than max_model_len", "", "remove is_encoder_decoder",
+     look_encoder},
+};
+
+}  // namespace
+
+std::span<const Check> config_word_checks() { return kConfigWordChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,87 @@
+// Fields that say which layers are of which kind, and must say the same.
+//
+// Source: vLLM 0.32 vllm/model_executor/models/{deepseek_v2,glm4_moe_lite,gemma3n,gemma4}.py;
+// transformers 5.19 src/transformers/models/{glm_moe_dsa,glm4_moe_lite}/configuration_*.py.
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "models/models.h"
+
+namespace ckpt {
+namespace {
+
+std::string level_of(const Examined& on) {
+  return on.has_text_config() ? "config.json: text_config." : "config.json: ";
+}
+
+Status look_dense_layers(const Look& look) {
+  const Examined& on = look.on;
+  const auto* rule = std::find_if(std::begin(kDenseLayersByCount), std::end(kDenseLayersByCount),
+                                  [&](const auto& row) { return row.model_type == on.text_type; });
+  if (on.is_gguf || rule == std::end(kDenseLayersByCount)) return {};
+  const JsonValue* types = known(on.text_config(), "mlp_layer_types");
+  const bool is_listed = types != nullptr && types->is_array();
+  uint64_t dense = 0, all_dense = 0;
+  for (size_t i = 0; is_listed && i < types->size(); ++i) {
+    if ((*types)[i] != "dense") continue;
+    ++all_dense;
+    if (dense == i) ++dense;
+  }
+  if (all_dense != dense) {
+    look.out.push_back({level_of(on) + "mlp_layer_types",
+                        "dense layers behind sparse ones; this server has them in front alone",
+                        {},
+                        {},
+                        Fix{"", "", "none: this server cannot run such a model", false, 0}});
+    return {};
+  }
+  const JsonValue* count = known(on.text_config(), "first_k_dense_replace");
+  const std::optional<uint64_t> counted = count == nullptr ? rule->counted_by_class : whole(*count);
+  if (count == nullptr && !counted) {
+    look.report(level_of(on) + "first_k_dense_replace",
+                fmt::format("absent; expected {}", is_listed ? dense : rule->listed_by_class));
+  } else if (is_listed && counted && std::min<uint64_t>(*counted, types->size()) != dense) {
+    look.report(level_of(on) + "first_k_dense_replace",
+                fmt::format("{}; mlp_layer_types has {}", *counted, dense));
+  }
+  return {};
+}
+
+Status look_shared_cache(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* count = known(on.text_config(), "num_kv_shared_layers");
+  if (on.is_gguf || count == nullptr || !has_word(" gemma3n_text gemma4_text ", on.text_type)) {
+    return {};
+  }
+  const std::vector<std::string> types = on.layer_types();
+  const uint64_t shared = whole(*count).value_or(0);
+  if (shared == 0 || shared > types.size()) return {};
+  const auto first = types.end() - static_cast<ptrdiff_t>(shared);
+  const auto alone = std::find_if(first, types.end(), [&](const std::string& type) {
+    return std::find(types.begin(), first, type) == first;
+  });
+  if (alone == types.end()) return {};
+  look.report(level_of(on) + "num_kv_shared_layers",
+              fmt::format("{}: layer {} takes keys and values from the last {} layer before layer "
+                          "{}, and there is none",
+                          shared, alone - types.begin(), *alone, first - types.begin()));
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kLayerFieldChecks[] = {
+    {"C40", "dense layers are counted as they are listed", "UUUW----",
+     "KeyError: 'layers.1.mlp.experts.routed_experts.w2_weight'; object has no attribute "
+     "'first_k_dense_replace'",
+     "serving-config", "", look_dense_layers},
+    {"C41", "layers that share keys and values have their source", "UUUU----",
+     "ValueError: 'full_attention' is not in list", "", "take config.json from the source model",
+     look_shared_cache},
+};
+
+}  // namespace
+
+std::span<const Check> layer_field_checks() { return kLayerFieldChecks; }
+
+}  // namespace ckpt

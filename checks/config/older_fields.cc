@@ -1,0 +1,130 @@
+// Fields that transformers 5 saves under names, or in a form, that 4.57 or SGLang does not read.
+//
+// Source: models/models.h; vLLM 0.17.1 vllm/transformers_utils/config.py
+// (patch_rope_parameters) puts rope_theta into a dictionary by layer type and then takes it for one
+// of all layers; vllm/model_executor/models/{gemma2,deepseek_v2}.py; SGLang 0.5.12
+// python/sglang/srt/models/{gemma2,deepseek_v2}.py, configs/qwen3_vl.py; transformers 5.6, which
+// comes with it, src/transformers/models/pixtral/modeling_pixtral.py.
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "models/models.h"
+
+namespace ckpt {
+namespace {
+
+std::string place_of(const Examined& on, std::string_view field) {
+  return fmt::format("config.json: {}{}", on.has_text_config() ? "text_config." : "", field);
+}
+
+Status look_expert_count(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || !has_word(kReadNumExperts, on.text_type)) return {};
+  const JsonValue* count = known(on.text_config(), "num_local_experts");
+  if (count == nullptr || known(on.text_config(), "num_experts") != nullptr) return {};
+  look.report(place_of(on, "num_local_experts"),
+              fmt::format("{}, without num_experts; transformers 4.57 reads that alone, and takes "
+                          "its default instead",
+                          count->dump()));
+  return {};
+}
+
+Status look_rope_by_layer_type(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || known(on.text_config(), "rope_scaling") != nullptr) return {};
+  const JsonValue* rope = known(on.text_config(), "rope_parameters");
+  const bool is_nested = rope != nullptr && rope->is_object() && !rope->empty() &&
+                         std::all_of(rope->items().begin(), rope->items().end(), [](auto& item) {
+                           return item.key().ends_with("_attention") && item.value().is_object();
+                         });
+  if (!is_nested) return {};
+  const bool has_fix =
+      std::any_of(std::begin(kRopeByLayerType), std::end(kRopeByLayerType),
+                  [&](const RopeByLayerType& row) { return row.model_type == on.text_type; });
+  Found found{place_of(on, "rope_parameters"),
+              "one for each type of layer, as transformers 5 saves it; 4.57 reads rope_theta and "
+              "rope_scaling"};
+  if (!has_fix) found.fix = Fix{"", "", "take config.json from the source model", false, 0};
+  look.out.push_back(std::move(found));
+  return {};
+}
+
+// Released configurations have both fields; 5 saves hidden_activation alone.
+Status look_activation_of_gemma2(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || on.text_type != "gemma2") return {};
+  const JsonValue* value = known(on.text_config(), "hidden_act");
+  if (value != nullptr && *value == "gelu_pytorch_tanh") return {};
+  look.report(place_of(on, "hidden_act"),
+              fmt::format("{}; this server expects \"gelu_pytorch_tanh\" in it and in "
+                          "hidden_activation",
+                          value == nullptr ? "absent" : value->dump()));
+  return {};
+}
+
+Status look_unsaved_fields(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf) return {};
+  for (const UnsavedField& field : kUnsavedFields) {
+    if (look.profile.program == Program::kVllm && field.is_optional_in_vllm) continue;
+    if (!has_word(field.model_types, on.text_type)) continue;
+    const JsonValue* said = known(on.text_config(), field.name);
+    if (said != nullptr && !said->is_structured()) continue;
+    look.report(place_of(on, field.name),
+                fmt::format("absent, as transformers 5 leaves it out; expected {}", field.value));
+    return {};
+  }
+  return {};
+}
+
+Status look_vision_rope(const Look& look) {
+  if (look.on.is_gguf) return {};
+  const JsonValue* vision = known(look.on.config, "vision_config");
+  const JsonValue* rope = vision == nullptr ? nullptr : known(*vision, "rope_parameters");
+  const JsonValue* type = rope == nullptr ? nullptr : known(*rope, "rope_type");
+  const JsonValue* model = vision == nullptr ? nullptr : known(*vision, "model_type");
+  if (type == nullptr || model == nullptr || *type != "axial" || *model != "pixtral") return {};
+  look.report("config.json: vision_config.rope_parameters.rope_type",
+              "\"axial\", which this server's transformers does not know; expected \"default\"");
+  return {};
+}
+
+// Qwen3.5's tower has none of Qwen3-VL's mergers, whose default is three.
+Status look_mergers(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* vision = known(on.config, "vision_config");
+  if (on.is_gguf || !on.is_qwen35() || vision == nullptr || !vision->is_object()) return {};
+  if (vision->contains("deepstack_visual_indexes")) return {};
+  look.report("config.json: vision_config.deepstack_visual_indexes",
+              "absent, as transformers 5 leaves it out; this server makes three mergers of random "
+              "numbers; expected []");
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kOlderFieldChecks[] = {
+    {"C34", "the number of experts stands where the reader looks", "UU----S-",
+     "Tried to load weights of size torch.Size(...) to a parameter of size torch.Size(...)",
+     "serving-config", "", look_expert_count},
+    {"C35", "rope by layer type stands where the reader looks", "UU----S-",
+     "rope_parameters should have a 'rope_type' key", "serving-config", "",
+     look_rope_by_layer_type},
+    {"C36", "Gemma 2 names its activation twice", "UU-U----",
+     "'Gemma2Config' object has no attribute 'hidden_act'", "serving-config", "",
+     look_activation_of_gemma2},
+    {"C37", "DeepSeek's experts are described", "UUUU----",
+     "object has no attribute 'moe_layer_freq'; KeyError: '...gate.e_score_correction_bias'",
+     "serving-config", "", look_unsaved_fields},
+    {"C38", "Pixtral's rope has a name that is known", "---U----",
+     "PixtralRotaryEmbedding does not support non-default RoPE", "serving-config", "",
+     look_vision_rope},
+    {"C39", "Qwen3.5's tower has no mergers for deeper layers", "---S----",
+     "loads, and answers about images are noise", "serving-config", "", look_mergers},
+};
+
+}  // namespace
+
+std::span<const Check> older_field_checks() { return kOlderFieldChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,424 @@
+// Checks of the rotary embedding: a type that the program has, with all the numbers it needs.
+//
+// Sources: vLLM vllm/transformers_utils/config.py (patch_rope_parameters) and
+// model_executor/layers/rotary_embedding (get_rope) of 0.17.1 and 0.32.0; transformers
+// src/transformers/modeling_rope_utils.py of 4.57.6 and 5.17.0.
+// Numbers beside the dictionary (rope_theta, partial_rotary_factor) go before those in it.
+#include <algorithm>
+#include <array>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kShare = "partial_rotary_factor";
+constexpr std::string_view kRotaryPct = "rotary_pct", kRotaryFraction = "rotary_emb_fraction";
+
+struct RopeType {
+  std::string_view name;
+  std::string_view numbers;  // keys that must hold numbers, between spaces
+  std::string_view lists;    // keys that must hold one number for each rotated pair
+};
+constexpr RopeType kTypes[] = {
+    {"default", " ", " "},
+    {"mllama4", " ", " "},
+    {"linear", " factor ", " "},
+    {"ntk", " factor ", " "},
+    {"dynamic", " factor ", " "},  // or alpha
+    {"yarn", " factor original_max_position_embeddings ", " "},
+    {"deepseek_yarn", " factor original_max_position_embeddings ", " "},
+    {"deepseek_llama_scaling", " factor original_max_position_embeddings ", " "},
+    {"llama3", " factor low_freq_factor high_freq_factor original_max_position_embeddings ", " "},
+    {"longrope", " original_max_position_embeddings ", " short_factor long_factor "},
+    {"xdrope", " alpha ", " "},
+    {"openpangu", " ", " "},
+    {"proportional", " ", " "},
+    {"bailing_mrope", " ", " "}};
+constexpr std::string_view kTypesFrom32 = " proportional bailing_mrope ";
+constexpr std::string_view kLayerTypes =
+    " full_attention sliding_attention chunked_attention linear_attention ";
+
+std::vector<std::string_view> words_of(std::string_view list) {
+  std::vector<std::string_view> out;
+  for (size_t at = list.find_first_not_of(' '); at != list.npos;) {
+    const size_t end = std::min(list.find(' ', at), list.size());
+    out.push_back(list.substr(at, end - at));
+    at = list.find_first_not_of(' ', end);
+  }
+  return out;
+}
+
+// One dictionary about rope, and the configuration around it.
+struct Rope {
+  std::string place;
+  const JsonValue* said;
+  const JsonValue* around;
+  bool is_first;  // goes before numbers beside it, as transformers 5 has it; 4.57 the other way
+
+  // Of the dictionary, or of the numbers that may stand beside it.
+  const JsonValue* find(std::string_view key) const {
+    const JsonValue* inner = said->is_object() ? known(*said, key) : nullptr;
+    const bool is_beside =
+        has_word(" rope_theta partial_rotary_factor original_max_position_embeddings ", key);
+    const JsonValue* beside = is_beside ? known(*around, key) : nullptr;
+    const bool takes_inner = inner != nullptr && (is_first || beside == nullptr);
+    return takes_inner ? inner : beside;
+  }
+};
+
+// rope_scaling goes before rope_parameters; by layer type there is one each.
+std::vector<Rope> ropes_of(const Look& look) {
+  const Examined& on = look.on;
+  const bool is_first = !look.profile.reads_old_tokenizers_alone();
+  std::vector<Rope> out;
+  const JsonValue& text = on.text_config();
+  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  // 4.57's class of gpt-oss has a rope_scaling of its own, which goes before rope_parameters.
+  const bool has_own = !is_first && on.text_type == "gpt_oss";
+  for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
+    const JsonValue* said = known(text, key);
+    if (said == nullptr || (has_own && key == "rope_parameters")) continue;
+    const std::string place = fmt::format("{}{}", prefix, key);
+    const bool is_nested = said->is_object() && !said->empty() &&
+                           std::all_of(said->items().begin(), said->items().end(), [](auto& item) {
+                             return has_word(kLayerTypes, item.key());
+                           });
+    if (!is_nested) return {{place, said, &text, is_first}};
+    for (const auto& item : said->items()) {
+      out.push_back({fmt::format("{}.{}", place, item.key()), &item.value(), &text, is_first});
+    }
+    return out;
+  }
+  return out;
+}
+
+// Of a head's values, how many are rotated; negative where it is no number. Qwen3.5's class has a
+// default, which goes before what the dictionary says.
+double rotated_share(const Examined& on, const Rope& rope) {
+  const bool has_default =
+      on.is_qwen35() && !rope.is_first && member(*rope.around, kShare) == nullptr;
+  const JsonValue* share = has_default ? nullptr : rope.find(kShare);
+  if (share == nullptr) return on.is_qwen35() ? 0.25 : 1;
+  if (share->is_boolean()) return share->get<bool>() ? 1 : 0;
+  return number(*share).value_or(-1);
+}
+
+// Pairs of values that are rotated; nullopt where the configuration does not say.
+std::optional<uint64_t> rotated_pairs(const Examined& on, const Rope& rope) {
+  const JsonValue& text = on.text_config();
+  const JsonValue* head = known(text, "head_dim");
+  const JsonValue* hidden = known(text, "hidden_size");
+  const JsonValue* heads = known(text, "num_attention_heads");
+  uint64_t size = head == nullptr ? 0 : whole(*head).value_or(0);
+  const uint64_t count = heads == nullptr ? 0 : whole(*heads).value_or(0);
+  if (head == nullptr && hidden != nullptr && count != 0) size = whole(*hidden).value_or(0) / count;
+  const double share = rotated_share(on, rope);
+  if (size == 0 || !(share > 0 && share <= 1)) return std::nullopt;
+  return static_cast<uint64_t>(static_cast<double>(size) * share) / 2;
+}
+
+std::string type_of(const Rope& rope) {
+  const JsonValue* name = member(*rope.said, "rope_type");
+  if (name == nullptr) name = member(*rope.said, "type");
+  if (name == nullptr) return {};
+  const auto* text = name->get_ptr<const std::string*>();
+  if (text == nullptr) return name->dump();
+  return *text == "su" ? "longrope" : *text;
+}
+
+// What is wrong with the numbers that `type` needs; empty when nothing is.
+std::string fault_of_numbers(const Rope& rope, const RopeType& type,
+                             std::optional<uint64_t> pairs) {
+  if (type.name == "dynamic" && rope.find("alpha") != nullptr) return {};
+  for (const std::string_view key : words_of(type.numbers)) {
+    const JsonValue* value = rope.find(key);
+    // 5.x takes max_position_embeddings for it.
+    if (value == nullptr && rope.is_first && key.starts_with("original_")) continue;
+    if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
+    if (value->is_boolean() && value->get<bool>()) continue;  // counts as 1
+    if (!value->is_number()) {
+      return fmt::format("{} is {}; expected a number", key, value->dump());
+    }
+    const bool divides = key.starts_with("original_") && type.name != "llama3";
+    if (divides && *number(*value) == 0) {
+      return fmt::format("{} is 0; expected a number above 0", key);
+    }
+    const bool scales_length = key == "factor" && type.name != "llama3";
+    if (scales_length && !(*number(*value) > 0)) {
+      return fmt::format("factor is {}; expected a number above 0", value->dump());
+    }
+  }
+  for (const std::string_view key : words_of(type.lists)) {
+    const JsonValue* value = rope.find(key);
+    if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
+    if (!value->is_array()) return fmt::format("{} is no list", key);
+    if (pairs && value->size() != *pairs) {
+      return fmt::format("{} has {} numbers; {} pairs are rotated", key, value->size(), *pairs);
+    }
+  }
+  return {};
+}
+
+// transformers computes nothing when it reads: it asks whether the keys of types that it knows are
+// there. 4.57 does so for rope_scaling alone.
+std::string fault_of_keys(const Rope& rope) {
+  const bool is_scaling = rope.place.ends_with("rope_scaling");
+  if (!rope.is_first && !is_scaling) return {};
+  if (!rope.said->is_object()) {
+    return fmt::format("a JSON {}; expected an object", rope.said->type_name());
+  }
+  const std::string name = type_of(rope);
+  if (name.empty()) return rope.is_first ? "" : "no rope_type";
+  const std::string* as_said = text_of(*rope.said, "rope_type");
+  const bool is_known = has_word(" linear dynamic yarn longrope llama3 ", name);
+  if (!is_known || (as_said != nullptr && *as_said == "su")) return {};
+  const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                  [&](const RopeType& entry) { return entry.name == name; });
+  for (const std::string_view list : {type->numbers, type->lists}) {
+    for (const std::string_view key : words_of(list)) {
+      if (key.starts_with("original_") && name != "llama3") continue;
+      if (rope.find(key) == nullptr) return fmt::format("type '{}' without {}", name, key);
+    }
+  }
+  return {};
+}
+
+// Classes of 4.57 that ask for fields of rope_scaling in their own way, or for nothing.
+constexpr std::string_view kTwoFields = " olmo olmo2 ", kThreeFields = " phi3 ";
+constexpr std::string_view kNeedNewName =
+    " qwen3_next granite granitemoe granitemoeshared granitemoehybrid qwen3_vl_text"
+    " qwen3_vl_moe_text cohere cohere2 gemma3_text ";
+constexpr std::string_view kAskForNothing =
+    " mistral mixtral gemma gemma2 glm4 lfm2 lfm2_moe llama4_text exaone4 olmo3 ";
+// Of vLLM, whose class takes every type but "default" for DeepSeek's yarn.
+constexpr std::string_view kYarnAlways = " deepseek_v2 deepseek_v3 kimi_k2 glm_moe_dsa ";
+
+// What the class of 4.57 finds wrong with rope_scaling itself.
+std::string fault_of_class(const Examined& on, const Rope& rope) {
+  const JsonValue& said = *rope.said;
+  if (!said.is_object()) return {};
+  const std::string* type = text_of(said, "type");
+  if (has_word(kTwoFields, on.text_type)) {
+    const JsonValue* factor = known(said, "factor");
+    const bool is_scaling = type != nullptr && has_word(" linear dynamic ", *type);
+    const bool fits = said.size() == 2 && is_scaling && factor != nullptr &&
+                      factor->is_number_float() && factor->get<double>() > 1;
+    return fits ? "" : "expected the fields type, linear or dynamic, and factor, above 1.0";
+  }
+  if (has_word(kThreeFields, on.text_type)) {
+    const bool is_long = type != nullptr && has_word(" longrope su yarn ", *type);
+    return said.size() == 3 && is_long
+               ? ""
+               : "expected the fields type, longrope, short_factor and long_factor";
+  }
+  if (on.text_type == "phimoe") {
+    for (const std::string_view key : {"short_mscale", "long_mscale"}) {
+      const JsonValue* value = member(said, key);
+      if (value == nullptr || !value->is_number()) return fmt::format("{} is no number", key);
+    }
+  }
+  const bool is_asked = type != nullptr && text_of(said, "rope_type") == nullptr &&
+                        has_word(" default linear dynamic yarn longrope llama3 ", *type);
+  if (is_asked && has_word(kNeedNewName, on.text_type)) {
+    return "type, without rope_type, which this class reads";
+  }
+  return {};
+}
+
+// Numbers of yarn that are computed with; "" where all are numbers.
+std::string fault_of_yarn(const JsonValue& said, bool is_deepseek) {
+  for (const std::string_view key : {"mscale", "mscale_all_dim", "beta_fast", "beta_slow",
+                                     "attn_factor", "extrapolation_factor"}) {
+    if (!is_deepseek && key.starts_with("mscale")) continue;
+    const JsonValue* value = member(said, key);
+    if (value == nullptr || value->is_number() || value->is_boolean()) continue;
+    return fmt::format("{} is {}; expected a number", key, value->dump());
+  }
+  return {};
+}
+
+// Older vLLM computes yarn for gpt-oss whatever rope type config.json declares, and needs its
+// fields.
+std::string fault_of_length(const Look& look, const Rope& rope) {
+  const JsonValue& said = *rope.said;
+  const bool is_asked = look.profile.program == Program::kVllm && said.is_object() &&
+                        look.profile.reads_old_tokenizers_alone() &&
+                        look.on.model_type.find("gemma3") == std::string::npos;
+  if (!is_asked) return {};
+  constexpr std::string_view kLength = "original_max_position_embeddings";
+  if (look.on.parameters.table != nullptr && look.on.parameters.table->is("gpt_oss")) {
+    constexpr std::string_view kKeys[] = {"factor", kLength, "beta_fast", "beta_slow"};
+    for (const std::string_view key : kKeys) {
+      const JsonValue* value = member(said, key);
+      if (value == nullptr || !value->is_number()) return fmt::format("{} is no number", key);
+    }
+  }
+  if (type_of(rope) != "yarn" || rope.find(kLength) != nullptr) return {};
+  return fmt::format("type 'yarn' without {}", kLength);
+}
+
+std::string fault_of(const Look& look, const Rope& rope) {
+  if (!look.profile.serves()) return fault_of_keys(rope);
+  if (std::string fault = fault_of_length(look, rope); !fault.empty()) return fault;
+  const JsonValue* position = known(look.on.text_config(), "position_embedding_type");
+  const bool is_read = rope.said->is_object() || !is_truthy(rope.said);
+  const bool is_rope = position != nullptr && *position == "rope";
+  if (is_read && !is_rope && look.on.text_type == "granitemoehybrid") return {};  // rotates nothing
+  const bool is_old_class = look.profile.reads_old_tokenizers_alone();
+  const bool is_scaling = rope.place.ends_with("rope_scaling");
+  if (is_old_class && is_scaling) {
+    std::string fault = fault_of_class(look.on, rope);
+    if (!fault.empty()) return fault;
+    if (has_word(kYarnAlways, look.on.text_type)) fault = fault_of_keys(rope);
+    if (!fault.empty()) return fault;
+    const bool asks = !has_word(kAskForNothing, look.on.text_type);
+    if (!asks && !is_truthy(rope.said)) return {};
+  }
+  const JsonValue& said = *rope.said;
+  // An empty one counts as none, but for the classes of transformers.
+  const bool is_checked_by_class =
+      rope.place.ends_with("rope_scaling") && !look.on.is_qwen35() && !rope.is_first;
+  if (!is_truthy(&said) && !is_checked_by_class) return {};
+  if (!said.is_object()) return fmt::format("a JSON {}; expected an object", said.type_name());
+  const std::string name = type_of(rope);
+  if (name.empty()) return rope.is_first ? "" : "no rope_type";  // 5.x takes "default" then
+  if (name == "mrope") {
+    return member(said, "mrope_section") == nullptr ? "type 'mrope' without mrope_section" : "";
+  }
+  const bool is_deepseek = look.profile.program == Program::kVllm &&
+                           has_word(kYarnAlways, look.on.text_type) && name != "default";
+  const std::string_view computed = is_deepseek ? "deepseek_yarn" : std::string_view(name);
+  if (computed.ends_with("yarn")) {
+    std::string fault = fault_of_yarn(said, is_deepseek);
+    if (!fault.empty()) return fault;
+    const JsonValue* theta = rope.find("rope_theta");
+    const auto base = theta == nullptr ? std::nullopt : number(*theta);
+    if (base && *base <= 0) return fmt::format("rope_theta is {}, without a logarithm", *base);
+  }
+  const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                  [&](const RopeType& entry) { return entry.name == computed; });
+  const bool is_later = look.profile.names != Names::kVllm32 &&
+                        has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
+  const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);
+  const bool has_types = look.profile.program == Program::kVllm && !is_free;
+  if (type == std::end(kTypes) || is_later || is_free) {
+    // transformers takes types that it does not know, with a warning.
+    return has_types ? fmt::format("type '{}', which {} does not have", name, look.profile.help)
+                     : std::string();
+  }
+  return fault_of_numbers(rope, *type, rotated_pairs(look.on, rope));
+}
+
+Status look_rope_words(const Look& look) {
+  for (const Rope& rope : ropes_of(look)) {
+    std::string fault = fault_of(look, rope);
+    if (!fault.empty()) look.report(rope.place, std::move(fault));
+  }
+  // That of a vision part is not computed with, but is read.
+  const JsonValue* vision = known(look.on.config, "vision_config");
+  const JsonValue* rope = vision == nullptr ? nullptr : known(*vision, "rope_parameters");
+  if (rope == nullptr) return {};
+  if (member(*rope, "rope_type") == nullptr && member(*rope, "type") == nullptr) {
+    look.report("config.json: vision_config.rope_parameters", "no rope_type");
+  }
+  return {};
+}
+
+// Half of the rotated values must be what the sections of M-RoPE sum to.
+Status look_sections(const Look& look) {
+  for (const Rope& rope : ropes_of(look)) {
+    const JsonValue* sections =
+        rope.said->is_object() ? known(*rope.said, "mrope_section") : nullptr;
+    const auto pairs = rotated_pairs(look.on, rope);
+    const std::string type = rope.said->is_object() ? type_of(rope) : "";
+    if (!is_truthy(sections) || (type != "default" && type != "mrope")) continue;
+    if (!sections->is_array()) {
+      look.report(rope.place + ".mrope_section", "no list");
+      continue;
+    }
+    double sum = 0;
+    for (const JsonValue& section : *sections) sum += number(section).value_or(0);
+    if (!pairs || sum == static_cast<double>(*pairs)) continue;
+    look.report(rope.place + ".mrope_section",
+                fmt::format("sums to {}; half of the rotary dimension is {}", sum, *pairs));
+  }
+  return {};
+}
+
+// vLLM puts a share that stands alone, under any of these names, into a dictionary.
+void look_lone_share(const Look& look) {
+  if (look.profile.program != Program::kVllm || look.on.is_gguf) return;
+  if (look.on.text_type == "granitemoehybrid") return;
+  // GPT-NeoX's class puts one in the place of the other.
+  const std::string_view unread = look.on.text_type == "gpt_neox" ? kShare : "";
+  for (const std::string_view key : {kShare, kRotaryPct, kRotaryFraction}) {
+    const JsonValue* said = key == unread ? nullptr : known(look.on.text_config(), key);
+    if (said == nullptr) continue;
+    const bool is_one = said->is_boolean() && said->get<bool>();
+    const double share = is_one ? 1 : number(*said).value_or(-1);
+    if (share > 0 && share <= 1) return;
+    look.report(fmt::format("config.json: {}", key),
+                fmt::format("{}; expected a number above 0, at most 1", said->dump()));
+    return;
+  }
+}
+
+Status look_share(const Look& look) {
+  const std::vector<Rope> ropes = ropes_of(look);
+  if (ropes.empty()) look_lone_share(look);
+  for (const Rope& rope : ropes) {
+    if (!rope.said->is_object()) continue;
+    const double share = rotated_share(look.on, rope);
+    if (share > 0 && share <= 1) continue;
+    look.report("config.json: partial_rotary_factor",
+                fmt::format("{}; expected a number above 0, at most 1", rope.find(kShare)->dump()));
+  }
+  return {};
+}
+
+// Classes of transformers 4.57 read rope_theta beside the dictionary; where it stands inside alone,
+// as 5.x writes it, their default goes before it.
+Status look_theta(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || on.is_qwen35() || known(on.text_config(), "rope_theta") != nullptr) return {};
+  struct Default {
+    std::string_view types;
+    double theta;
+  };
+  constexpr Default kDefaults[] = {
+      {" llama mistral qwen2 qwen3 qwen2_moe qwen3_moe olmo2 phi3 starcoder2 ", 10000},
+      {" mixtral ", 1000000}};
+  for (const Default& entry : kDefaults) {
+    if (!has_word(entry.types, on.text_type)) continue;
+    for (const Rope& rope : ropes_of(look)) {
+      const JsonValue* theta = rope.said->is_object() ? known(*rope.said, "rope_theta") : nullptr;
+      if (theta == nullptr || number(*theta) == entry.theta) continue;
+      look.report(rope.place + ".rope_theta",
+                  fmt::format("{}, not said beside it; transformers 4.57 takes {} then",
+                              theta->dump(), entry.theta));
+    }
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kRopeChecks[] = {
+    {"C17", "the rope type is known and complete", "UUUUWWUU",
+     "KeyError: 'factor'; Unknown RoPE scaling type; rope_parameters should have a 'rope_type' key",
+     "", "take config.json from the source model", look_rope_words},
+    {"C18", "mrope_section fits the rotary dimension", "UUUWWWWW", "AssertionError", "",
+     "take config.json from the source model", look_sections},
+    {"C19", "partial_rotary_factor is a share", "UUUUWW--",
+     "partial_rotary_factor must be between 0.0 and 1.0", "",
+     "take config.json from the source model", look_share},
+    {"C20", "rope_theta stands where the reader looks", "SS----S-",
+     "loads, and answers get worse the longer the text is", "serving-config", "", look_theta},
+};
+
+}  // namespace
+
+std::span<const Check> rope_checks() { return kRopeChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,178 @@
+// Checks of the types of config.json's fields as the configurations of transformers 5 demand them.
+//
+// Source: transformers src/transformers/models/*/configuration_*.py of 5.6.0 and 5.19.0 (dataclass
+// fields, validated by huggingface_hub's strict dataclasses).
+// 0 is no float, true is no whole number, and a field that is never used is checked too.
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+// What a field may hold.
+enum class Kind : uint8_t {
+  kWhole,
+  kFloat,
+  kNumber,
+  kTruth,
+  kTextFields,
+  kWholes,
+  kSizes,
+  kObject
+};
+
+struct Field {
+  std::string_view name;
+  Kind kind;
+  std::string_view nullable;  // text types of whose classes it may be null; "*": of all
+};
+constexpr Field kTextFields[] = {
+    {"vocab_size", Kind::kWhole, ""},
+    {"hidden_size", Kind::kWhole, ""},
+    {"intermediate_size", Kind::kWhole, ""},
+    {"num_hidden_layers", Kind::kWhole, ""},
+    {"num_attention_heads", Kind::kWhole, ""},
+    {"num_key_value_heads", Kind::kWhole, " llama qwen2 qwen3 "},
+    {"head_dim", Kind::kWhole, " llama mistral qwen2 "},
+    {"hidden_act", Kind::kTextFields, ""},
+    {"max_position_embeddings", Kind::kWhole, ""},
+    {"initializer_range", Kind::kFloat, ""},
+    {"rms_norm_eps", Kind::kFloat, ""},
+    {"use_cache", Kind::kTruth, ""},
+    {"tie_word_embeddings", Kind::kTruth, ""},
+    {"attention_dropout", Kind::kNumber, " llama "},
+    {"rope_parameters", Kind::kObject, "*"},
+    {"pad_token_id", Kind::kWhole, "*"},
+    {"bos_token_id", Kind::kWhole, "*"},
+    {"eos_token_id", Kind::kWholes, "*"},
+};
+// Of some classes; in others they are not looked at.
+struct SomeField {
+  std::string_view types;
+  Field field;
+};
+constexpr SomeField kSome[] = {
+    {" llama qwen3 qwen3_5_text qwen3_5_moe_text ", {"attention_bias", Kind::kTruth, ""}},
+    {" llama ", {"mlp_bias", Kind::kTruth, ""}},
+    {" llama ", {"pretraining_tp", Kind::kWhole, "*"}},
+    {" mistral qwen2 qwen3 ", {"sliding_window", Kind::kWhole, "*"}},
+    {" qwen2 qwen3 ", {"use_sliding_window", Kind::kTruth, ""}},
+    {" qwen2 qwen3 ", {"max_window_layers", Kind::kWhole, ""}},
+    {" qwen3_5_text qwen3_5_moe_text ", {"linear_conv_kernel_dim", Kind::kWhole, ""}},
+    {" qwen3_5_text qwen3_5_moe_text ", {"linear_key_head_dim", Kind::kWhole, ""}},
+    {" qwen3_5_text qwen3_5_moe_text ", {"linear_value_head_dim", Kind::kWhole, ""}},
+    {" qwen3_5_text qwen3_5_moe_text ", {"linear_num_key_heads", Kind::kWhole, ""}},
+    {" qwen3_5_text qwen3_5_moe_text ", {"linear_num_value_heads", Kind::kWhole, ""}},
+    {" qwen3_5_moe_text ", {"moe_intermediate_size", Kind::kWhole, ""}},
+    {" qwen3_5_moe_text ", {"shared_expert_intermediate_size", Kind::kWhole, ""}},
+    {" qwen3_5_moe_text ", {"num_experts_per_tok", Kind::kWhole, ""}},
+    {" qwen3_5_moe_text ", {"num_experts", Kind::kWhole, ""}},
+    {" qwen3_5_moe_text ", {"output_router_logits", Kind::kTruth, ""}},
+    {" qwen3_5_moe_text ", {"router_aux_loss_coef", Kind::kFloat, ""}},
+};
+constexpr Field kWrapper[] = {{"image_token_id", Kind::kWhole, ""},
+                              {"video_token_id", Kind::kWhole, ""},
+                              {"vision_start_token_id", Kind::kWhole, ""},
+                              {"vision_end_token_id", Kind::kWhole, ""},
+                              {"tie_word_embeddings", Kind::kTruth, ""}};
+constexpr Field kVisionFields[] = {{"depth", Kind::kWhole, ""},
+                                   {"hidden_size", Kind::kWhole, ""},
+                                   {"hidden_act", Kind::kTextFields, ""},
+                                   {"intermediate_size", Kind::kWhole, ""},
+                                   {"num_heads", Kind::kWhole, ""},
+                                   {"in_channels", Kind::kWhole, ""},
+                                   {"patch_size", Kind::kSizes, ""},
+                                   {"spatial_merge_size", Kind::kWhole, ""},
+                                   {"temporal_patch_size", Kind::kSizes, ""},
+                                   {"out_hidden_size", Kind::kWhole, ""},
+                                   {"num_position_embeddings", Kind::kWhole, ""},
+                                   {"initializer_range", Kind::kFloat, ""},
+                                   {"rope_parameters", Kind::kObject, "*"}};
+
+bool are_whole(const JsonValue& list) {
+  return list.is_array() && std::all_of(list.begin(), list.end(), [](const JsonValue& item) {
+           return item.is_number_integer();
+         });
+}
+
+bool is_of(const JsonValue& value, Kind kind) {
+  switch (kind) {
+    case Kind::kWhole:
+      return value.is_number_integer();
+    case Kind::kFloat:
+      return value.is_number_float();
+    case Kind::kNumber:
+      return value.is_number();
+    case Kind::kTruth:
+      return value.is_boolean();
+    case Kind::kTextFields:
+      return value.is_string();
+    case Kind::kWholes:
+    case Kind::kSizes:
+      return value.is_number_integer() || are_whole(value);
+    case Kind::kObject:
+      return value.is_object();
+  }
+  return true;
+}
+
+std::string_view kind_name(Kind kind) {
+  constexpr std::string_view kNames[] = {"a whole number",
+                                         "a number with a point",
+                                         "a number",
+                                         "true or false",
+                                         "a text",
+                                         "a whole number or a list of them",
+                                         "a whole number or a list of them",
+                                         "an object"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+void look_field(const Look& look, const std::string& prefix, const JsonValue& json,
+                const Field& field) {
+  const JsonValue* value = member(json, field.name);
+  if (value == nullptr || is_of(*value, field.kind)) return;
+  const bool may_be_null = field.nullable == "*" || has_word(field.nullable, look.on.text_type);
+  if (value->is_null() && may_be_null) return;
+  look.report(fmt::format("{}{}", prefix, field.name),
+              fmt::format("{}; expected {}", value->dump(), kind_name(field.kind)));
+}
+
+Status look_types(const Look& look) {
+  const Examined& on = look.on;
+  const std::string& type = on.text_type;
+  const bool has_class = has_word(" llama mistral qwen2 qwen3 ", type) || on.is_qwen35();
+  if (on.is_gguf || on.config.is_null() || !has_class) return {};
+  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  const JsonValue& text = on.text_config();
+  const bool is_dense = type != "qwen3_5_moe_text";
+  for (const Field& field : kTextFields) {
+    if (is_dense || field.name != "intermediate_size") look_field(look, prefix, text, field);
+  }
+  for (const SomeField& some : kSome) {
+    if (has_word(some.types, type)) look_field(look, prefix, text, some.field);
+  }
+  if (!on.is_qwen35() || !on.has_text_config()) return {};
+  for (const Field& field : kWrapper) look_field(look, "config.json: ", on.config, field);
+  const JsonValue* vision = known(on.config, "vision_config");
+  if (vision == nullptr || !vision->is_object()) return {};
+  for (const Field& field : kVisionFields) {
+    look_field(look, "config.json: vision_config.", *vision, field);
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kStrictTypeChecks[] = {
+    {"C33", "fields have the types that transformers 5 demands", "--UUW--U",
+     "StrictDataclassFieldValidationError: Validation error for field", "",
+     "take config.json from the source model", look_types},
+};
+
+}  // namespace
+
+std::span<const Check> strict_type_checks() { return kStrictTypeChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,116 @@
+// Checks of the numbers that the shapes of a model's parameters are made of (models/models.h).
+//
+// Sources: vLLM 0.17.1 vllm/transformers_utils/model_arch_config_convertor.py,
+// model_executor/layers/attention/attention.py (heads), and the constructors of models/; what
+// Python makes of a text, a list or null where it counts. A number in quotes never does, true
+// counts as 1.
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+#include "checks/subject/towers.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+// A default that is a number; others are made of other fields, and there null stands for them.
+bool is_plain_number(std::string_view value) {
+  return !value.empty() && std::all_of(value.begin(), value.end(),
+                                       [](char digit) { return digit >= '0' && digit <= '9'; });
+}
+
+// Numbers for which classes take null too: as many as num_attention_heads, none, or not read.
+constexpr std::string_view kMayBeNull =
+    " num_key_value_heads head_dim num_experts num_local_experts n_routed_experts q_lora_rank"
+    " n_shared_experts first_k_dense_replace decoder_sparse_step full_attention_interval"
+    " tie_word_embeddings num_nextn_predict_layers shared_intermediate_size"
+    " deepstack_visual_indexes moe_k ";
+
+void look_nulls(const Look& look, const std::string& prefix, const JsonValue& json,
+                std::span<const ClassDefault> defaults) {
+  for (const ClassDefault& entry : defaults) {
+    const JsonValue* said = member(json, entry.field);
+    const bool is_null = said != nullptr && said->is_null();
+    if (!is_null || entry.read_by == ReadBy::kKeys || !is_plain_number(entry.value) ||
+        has_word(kMayBeNull, entry.field))
+      continue;
+    look.report(prefix + std::string(entry.field), "null; expected a number, or nothing");
+  }
+}
+
+void look_zeros(const Look& look, const std::string& prefix, const JsonValue& json) {
+  for (const std::string_view field :
+       {"hidden_size", "vocab_size", "num_hidden_layers", "num_attention_heads"}) {
+    const JsonValue* said = known(json, field);
+    const bool is_zero = said != nullptr && (said->is_boolean() ? !said->get<bool>() : *said == 0);
+    if (is_zero) look.report(prefix + std::string(field), "zero; no model is made of it");
+  }
+}
+
+// Heads of keys serve as many heads of queries each.
+void look_heads(const Look& look, const std::string& prefix, const Family& table) {
+  const JsonValue& text = look.on.text_config();
+  if (known(text, "kv_lora_rank") != nullptr) return;  // latent attention has one
+  const auto heads = number_of_fields(table, text, "num_attention_heads");
+  const auto shared = number_of_fields(table, text, "num_key_value_heads");
+  if (!heads || !shared || *heads == 0) return;
+  if (*shared != 0 && *heads % *shared == 0) return;
+  look.report(prefix + "num_key_value_heads",
+              fmt::format("{}, of which num_attention_heads, {}, is no multiple", *shared, *heads));
+}
+
+void look_tower_heads(const Look& look, const TowerTable& tower, const JsonValue& vision) {
+  const JsonValue* said = member(vision, tower.heads);
+  if (said == nullptr) return;
+  const std::string place = fmt::format("config.json: vision_config.{}", tower.heads);
+  const auto heads =
+      said->is_boolean() ? std::optional<uint64_t>(said->get<bool>() ? 1 : 0) : whole(*said);
+  if (!heads || *heads == 0) {
+    look.report(place, fmt::format("{}; expected a whole number above zero", said->dump()));
+    return;
+  }
+  const JsonValue* width = known(vision, "embed_dim");
+  if (width == nullptr) width = known(vision, "hidden_size");
+  const auto size = width == nullptr ? std::nullopt : whole(*width);
+  if (!size || *size % *heads == 0) return;
+  look.report(place, fmt::format("{}, of which {} values are no multiple", *heads, *size));
+}
+
+Status look_table_fields(const Look& look) {
+  const Examined& on = look.on;
+  const ParameterReport& report = on.parameters;
+  if (!report.is_compared() || on.is_gguf) return {};
+  constexpr std::string_view kPlace = "config.json: ";
+  const bool is_absent = report.bad_field.find(": no ") != report.bad_field.npos;
+  if (!report.bad_field.empty() && !is_absent && !report.is_beyond_limits) {
+    const bool begins = report.bad_field.starts_with(kPlace);
+    look.report("config.json", begins ? report.bad_field.substr(kPlace.size()) : report.bad_field);
+  }
+  const Family* defaults = table_of_model_type(on.text_type);
+  if (defaults == nullptr) defaults = report.table;
+  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  look_nulls(look, prefix, on.text_config(), defaults->defaults);
+  if (!report.table->is("gpt_neox")) look_heads(look, prefix, *defaults);  // it has no such field
+  look_zeros(look, prefix, on.text_config());
+  const JsonValue* vision = known(on.config, "vision_config");
+  const TowerTable* tower = tower_of(on.model_type);
+  const bool has_tower = tower != nullptr && vision != nullptr && vision->is_object();
+  if (!has_tower || !on.has_vision_tensors()) return {};
+  look_nulls(look, "config.json: vision_config.", *vision, tower->defaults);
+  look_tower_heads(look, *tower, *vision);
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kTableFieldChecks[] = {
+    {"C42", "numbers that shapes are made of are numbers", "UUU-----",
+     "unsupported operand type(s); Input should be a valid integer; num_heads is not divisible by "
+     "num_kv_heads",
+     "", "take config.json from the source model", look_table_fields},
+};
+
+}  // namespace
+
+std::span<const Check> table_field_checks() { return kTableFieldChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,236 @@
+// The list of checks, and how a diagnosis is made of it.
+#include <algorithm>
+#include <array>
+
+#include "checks/checks.h"
+#include "checks/quantization/serving.h"
+#include "checks/subject/subject.h"
+
+namespace ckpt {
+namespace {
+
+// In the order in which a person would look: files, then what they say, then what they hold.
+std::vector<const Check*> check_list() {
+  std::vector<const Check*> out;
+  for (const auto theme : {file_checks(),
+                           config_checks(),
+                           tied_head_checks(),
+                           config_word_checks(),
+                           config_number_checks(),
+                           strict_type_checks(),
+                           rope_checks(),
+                           older_field_checks(),
+                           layer_field_checks(),
+                           table_field_checks(),
+                           computed_field_checks(),
+                           weight_checks(),
+                           parameter_checks(),
+                           quantization_checks(),
+                           quantization_statement_checks(),
+                           scale_shape_checks(),
+                           served_checks(),
+                           tokenizer_checks(),
+                           tokenizer_schema_checks(),
+                           tokenizer_value_checks(),
+                           processor_checks(),
+                           gguf_checks(),
+                           value_checks()}) {
+    for (const Check& check : theme) out.push_back(&check);
+  }
+  return out;
+}
+
+std::optional<Severity> rating(const Check& check, size_t profile) {
+  switch (check.ratings[profile]) {
+    case 'U':
+      return Severity::kUnloaded;
+    case 'S':
+      return Severity::kUnsound;
+    case 'W':
+      return Severity::kWarning;
+    case 'I':
+      return Severity::kInfo;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Steps in the order in which they must be applied: names and nesting before the lists that speak
+// of names, weights before the lists that speak of weights, what serving wants last.
+constexpr std::array<std::string_view, 10> kStepOrder = {
+    "awq-fold-repair", "mixed-to-nvfp4", "graft",     "drop",           "rename",
+    "vl-wrap",         "config",         "tokenizer", "serving-config", "preprocessor"};
+constexpr std::array<std::string_view, 3> kPayloadSteps = {"awq-fold-repair", "mixed-to-nvfp4",
+                                                           "graft"};
+
+std::string_view step_name(std::string_view step) { return step.substr(0, step.find(':')); }
+
+int order_of(std::string_view step) {
+  const auto at = std::find(kStepOrder.begin(), kStepOrder.end(), step_name(step));
+  return static_cast<int>(at - kStepOrder.begin());
+}
+
+Fix fix_of(const Check& check, const Found& found, const Examination& examination) {
+  Fix fix = found.fix.value_or(Fix{});
+  if (!found.fix) {
+    fix.step = check.step;
+    fix.advice = check.advice;
+    if (fix.step.find("=BASE") != fix.step.npos) {
+      fix.needs = "BASE: the unquantized model's folder";
+    }
+  }
+  if (fix.step.empty()) return fix;
+  const size_t blank = fix.step.find("BASE");
+  if (blank != fix.step.npos && !examination.base.empty()) {
+    fix.step.replace(blank, 4, fmt::format("\"{}\"", examination.base));
+    fix.needs.clear();
+  }
+  const std::string_view name = step_name(fix.step);
+  fix.rewrites_weights = std::count(kPayloadSteps.begin(), kPayloadSteps.end(), name) != 0;
+  fix.order = order_of(fix.step);
+  if (examination.has_step != nullptr && !examination.has_step(name)) fix.step.clear();
+  return fix;
+}
+
+Result<std::vector<const Profile*>> chosen(const Examination& examination, const Examined* on) {
+  std::vector<const Profile*> out;
+  for (const std::string& name : examination.profiles) {
+    const Profile* profile = find_profile(name);
+    if (profile == nullptr) {
+      if (name.starts_with("vllm")) {
+        return fail_with_hint(ErrorCode::kUsage, "--for vllm-0.17 --for vllm",
+                              "profile '{}' is not known; a release between 0.17 and 0.32 takes "
+                              "what both of these take, and a nightly goes by vllm",
+                              name);
+      }
+      return fail_with_hint(ErrorCode::kUsage, "ckpt list profiles", "profile '{}' is not known",
+                            name);
+    }
+    if (std::find(out.begin(), out.end(), profile) == out.end()) out.push_back(profile);
+  }
+  if (!examination.profiles.empty()) return out;
+  for (const Profile& profile : profiles()) {
+    // Unasked, releases from before the model was known have nothing to say.
+    const bool could = on == nullptr || profile.names != Names::kVllm16 || !on->is_qwen35();
+    if (could) out.push_back(&profile);
+  }
+  return out;
+}
+
+Status examine_for(const Examined& on, const Profile& profile, const Examination& examination,
+                   Diagnosis& out) {
+  const auto index = static_cast<size_t>(&profile - profiles().data());
+  Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
+  verdict.not_checked = weights_not_checked(on, profile);
+  const ServedModules served = served_modules(on, profile);
+  for (const Check* check : check_list()) {
+    const auto rated = rating(*check, index);
+    if (!rated || (check->is_deep && !examination.deep)) continue;
+    std::vector<Found> found;
+    CKPT_TRY(check->look({on, profile, served, found}));
+    for (Found& entry : found) {
+      Fix fix = fix_of(*check, entry, examination);
+      const Severity severity = entry.severity.value_or(*rated);
+      verdict.loads &= severity != Severity::kUnloaded;
+      verdict.sound &= severity != Severity::kUnsound;
+      out.findings.push_back(
+          {std::string(check->id), verdict.profile, severity, std::move(entry.place),
+           std::move(entry.found),
+           entry.symptom.empty() ? std::string(check->symptom) : std::move(entry.symptom),
+           std::move(fix)});
+    }
+  }
+  return {};
+}
+
+void add_unreadable(const Error& error, const Profile& profile, Diagnosis& out) {
+  out.verdicts.push_back({std::string(profile.name), false, false, {}});
+  out.findings.push_back({"W08",
+                          std::string(profile.name),
+                          Severity::kUnloaded,
+                          error.where,
+                          error.what,
+                          "invalid header, missing files or incomplete metadata",
+                          {{}, {}, error.hint, false, 0}});
+}
+
+}  // namespace
+
+std::vector<ProfileInfo> all_profiles() {
+  std::vector<ProfileInfo> out;
+  for (const Profile& profile : profiles()) out.push_back({profile.name, profile.help});
+  return out;
+}
+
+std::vector<CheckInfo> all_checks() {
+  std::vector<CheckInfo> out;
+  for (const Check* check : check_list()) {
+    CheckInfo info{check->id, check->title, check->is_deep, {}};
+    for (size_t i = 0; i < kProfileCount; ++i) info.severities.push_back(rating(*check, i));
+    out.push_back(std::move(info));
+  }
+  return out;
+}
+
+Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& examination) {
+  const bool knows_packed = examination.packed_forms != nullptr;
+  Examined on(checkpoint, knows_packed ? examination.packed_forms(checkpoint) : PackedForms());
+  CKPT_ASSIGN(const auto asked, chosen(examination, &on));
+  if (examination.deep) {
+    CKPT_ASSIGN(on.values, read_value_facts(on, examination));
+  }
+  Diagnosis out;
+  for (const Profile* profile : asked) {
+    CKPT_TRY(examine_for(on, *profile, examination, out));
+  }
+  return out;
+}
+
+Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const Error& error,
+                                 const Examination& examination) {
+  const Examined on(checkpoint, examination.packed_forms != nullptr
+                                    ? examination.packed_forms(checkpoint)
+                                    : PackedForms());
+  CKPT_ASSIGN(const auto asked, chosen(examination, &on));
+  Diagnosis out;
+  for (const Profile* profile : asked) {
+    if (!profile->takes_files_alone()) {
+      add_unreadable(error, *profile, out);
+      continue;
+    }
+    out.findings.push_back({"W08",
+                            std::string(profile->name),
+                            Severity::kWarning,
+                            error.where,
+                            error.what,
+                            "passed over: this program reads all tensors of the files that the "
+                            "index names; others refuse the folder",
+                            {{}, {}, error.hint, false, 0}});
+    CKPT_TRY(examine_for(on, *profile, examination, out));
+  }
+  return out;
+}
+
+Result<Diagnosis> unreadable(const Error& error, const Examination& examination) {
+  CKPT_ASSIGN(const auto asked, chosen(examination, nullptr));
+  Diagnosis out;
+  for (const Profile* profile : asked) add_unreadable(error, *profile, out);
+  return out;
+}
+
+std::vector<Fix> fixes(const Diagnosis& diagnosis, bool rewrite_weights) {
+  std::vector<Fix> out;
+  for (const Finding& finding : diagnosis.findings) {
+    const Fix& fix = finding.fix;
+    if (fix.step.empty() || finding.severity == Severity::kInfo) continue;
+    if (fix.rewrites_weights && !rewrite_weights) continue;
+    const bool is_new = std::none_of(out.begin(), out.end(),
+                                     [&](const Fix& other) { return other.step == fix.step; });
+    if (is_new) out.push_back(fix);
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Fix& a, const Fix& b) { return a.order < b.order; });
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,73 @@
+// The command line that serves a folder, with the options that its files ask for.
+//
+// Sources: vLLM docs/cli/serve; SGLang docs/advanced_features/server_arguments; llama.cpp
+// tools/server/README.md; TensorRT-LLM docs/source/commands/trtllm-serve.
+#include "checks/subject/subject.h"
+
+namespace ckpt {
+namespace {
+
+// Tool calls as XML or as JSON, as the template teaches them.
+std::string tool_parser(const Examined& on) {
+  const Document* file = on.checkpoint.find_document("chat_template.jinja");
+  const std::string* inside = text_of(on.tokenizer_config, "chat_template");
+  const std::string* text = file != nullptr ? &file->text() : inside;
+  if (text == nullptr || text->find("<tool_call>") == text->npos) return {};
+  return text->find("<function=") != text->npos ? "qwen3_coder" : "hermes";
+}
+
+bool thinks(const Examined& on) {
+  const Document* file = on.checkpoint.find_document("chat_template.jinja");
+  return file != nullptr && file->text().find("<think>") != std::string::npos;
+}
+
+std::string vllm_command(const Examined& on, const std::string& path) {
+  std::string out = fmt::format("vllm serve {}", path);
+  if (known(on.config, "vision_config") != nullptr && !on.has_vision_tensors()) {
+    out += " --language-model-only";
+  }
+  if (thinks(on)) out += " --reasoning-parser qwen3";
+  const std::string parser = tool_parser(on);
+  if (!parser.empty()) out += " --enable-auto-tool-choice --tool-call-parser " + parser;
+  return out;
+}
+
+std::string sglang_command(const Examined& on, const std::string& path) {
+  std::string out = fmt::format("python -m sglang.launch_server --model-path {}", path);
+  const Quantization* said = on.quantization();
+  if (said != nullptr && said->algo == "NVFP4") out += " --quantization modelopt_fp4";
+  if (said != nullptr && said->algo == "FP8") out += " --quantization modelopt_fp8";
+  if (thinks(on)) out += " --reasoning-parser qwen3";
+  const std::string parser = tool_parser(on);
+  if (!parser.empty()) {
+    out += parser == "hermes" ? " --tool-call-parser qwen" : " --tool-call-parser qwen3_coder";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
+                          const std::string& path) {
+  const Profile* profile = find_profile(name);
+  if (profile == nullptr) return {};
+  // A GGUF file is served by llama.cpp, and llama.cpp serves nothing else.
+  if ((profile->program == Program::kLlamaCpp) != (checkpoint.format == "gguf")) return {};
+  const Examined on(checkpoint);
+  switch (profile->program) {
+    case Program::kVllm:
+      return vllm_command(on, path);
+    case Program::kSglang:
+      return sglang_command(on, path);
+    case Program::kTensorrt:
+      return fmt::format("trtllm-serve {}", path);
+    case Program::kLlamaCpp:
+      return fmt::format("llama-server -m {}{}",
+                         checkpoint.is_projector() ? "MODEL.gguf --mmproj " : "", path);
+    case Program::kTransformers:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,99 @@
+// Checks of the folder's files beside the model itself.
+//
+// Sources: safetensors src/tensor.rs; transformers src/transformers/modeling_utils.py and
+// generation/configuration_utils.py.
+// Files without {"format": "pt"} load in some readers and stop others.
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+
+namespace ckpt {
+namespace {
+
+Status look_format(const Look& look) {
+  if (look.on.checkpoint.format != "safetensors") return {};
+  for (const auto& [file, metadata] : look.on.checkpoint.file_metadata) {
+    if (!file.ends_with(".safetensors") || metadata.find("format") != nullptr) continue;
+    look.report(fmt::format("{}: __metadata__", file), "no \"format\": \"pt\"");
+    return {};
+  }
+  return {};
+}
+
+Status look_documents(const Look& look) {
+  for (const auto& [path, why] : look.on.broken) {
+    if (path == "config.json" || path.starts_with("tokenizer")) continue;  // C01, T01
+    look.report(path, why);
+  }
+  return {};
+}
+
+Status look_generation(const Look& look) {
+  const JsonValue& json = look.on.generation_config;
+  const JsonValue* sampled = known(json, "do_sample");
+  const bool samples = sampled != nullptr && is_truthy(sampled);
+  if (samples) return {};
+  for (const std::string_view key : {"top_k", "top_p", "temperature"}) {
+    const JsonValue* value = known(json, key);
+    if (value == nullptr || (key != "top_k" && number(*value) == 1.0)) continue;
+    look.report(fmt::format("generation_config.json: {}", key), "set while do_sample is false");
+    return {};
+  }
+  return {};
+}
+
+// The checks whose findings come from a newer writer: "C02, T02 and T03".
+std::string found_for_age(const Look& look) {
+  const JsonValue& tokenizer = look.on.tokenizer_config;
+  const std::string* name = text_of(tokenizer, "tokenizer_class");
+  const JsonValue* extra = known(tokenizer, "extra_special_tokens");
+  std::vector<std::string> out;
+  if (!look.on.model_type.empty() && !knows_model_type(look.profile, look.on.model_type)) {
+    out.push_back("C02");
+  }
+  if (name != nullptr && !knows_tokenizer_class(look.profile, *name)) out.push_back("T02");
+  if (extra != nullptr && extra->is_array()) out.push_back("T03");
+  if (out.size() < 2) return fmt::format("{}", fmt::join(out, ""));
+  const std::string last = std::move(out.back());
+  out.pop_back();
+  return fmt::format("{} and {}", fmt::join(out, ", "), last);
+}
+
+Status look_newer(const Look& look) {
+  const std::string* version = text_of(look.on.config, "transformers_version");
+  if (version == nullptr || !version->starts_with("5.")) return {};
+  Found found{"config.json: transformers_version",
+              fmt::format("written by transformers {}, read with 4.57", *version)};
+  if (const std::string checks = found_for_age(look); !checks.empty()) {
+    found.fix = Fix{};
+    found.fix->advice = fmt::format(
+        "see {}, which this explains; do not upgrade transformers inside the server's image",
+        checks);
+  }
+  look.out.push_back(std::move(found));
+  return {};
+}
+
+Status look_trainer(const Look& look) {
+  if (!look.on.has_document("modelopt_state.pth")) return {};
+  look.report("modelopt_state.pth", "a trainer's account of its quantizers");
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kFileChecks[] = {
+    {"W06", "safetensors files say format pt", "WWWWW-WW", "metadata error in older readers", "",
+     "write the folder anew: ckpt convert IN OUT", look_format},
+    {"F00", "documents are JSON", "SSSSSWSS", "JSON errors", "",
+     "copy the file from the source model", look_documents},
+    {"F03", "generation_config.json is valid", "WWWW--WW",
+     "errors when it is saved; sampling that is ignored", "serving-config", "", look_generation},
+    {"F04", "the writer is not newer than the reader", "II----I-", "", "", "", look_newer},
+    {"F06", "no state of a training", "IIII----", "", "", "not needed for serving", look_trainer},
+};
+
+}  // namespace
+
+std::span<const Check> file_checks() { return kFileChecks; }
+
+}  // namespace ckpt

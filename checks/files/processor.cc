@@ -1,0 +1,93 @@
+// Checks of the files that an image processor is made from.
+//
+// Sources: transformers src/transformers/models/auto/image_processing_auto.py; vLLM
+// vllm/multimodal/processing.
+// The processor is made for a wrapper even when only text is served.
+#include "checks/subject/subject.h"
+#include "core/model/json_documents.h"
+
+namespace ckpt {
+namespace {
+
+bool wants_processor(const Examined& on) {
+  return !on.is_gguf && known(on.config, "vision_config") != nullptr;
+}
+
+bool has_nested(const Examined& on) {
+  auto nested = read_object(on.checkpoint, "processor_config.json");
+  return nested && *nested && known(**nested, "image_processor") != nullptr;
+}
+
+Status look_present(const Look& look) {
+  const Examined& on = look.on;
+  if (!wants_processor(on) || on.has_document("preprocessor_config.json")) return {};
+  if (has_nested(on)) return {};
+  look.report("preprocessor_config.json", "absent beside a vision_config");
+  return {};
+}
+
+Status look_nested(const Look& look) {
+  const Examined& on = look.on;
+  if (!wants_processor(on) || on.has_document("preprocessor_config.json") || !has_nested(on)) {
+    return {};
+  }
+  look.report("processor_config.json", "holds the image processor, as transformers 5 writes it");
+  return {};
+}
+
+Status look_type(const Look& look) {
+  if (!wants_processor(look.on) || look.on.preprocessor.is_null()) return {};
+  if (known(look.on.preprocessor, "image_processor_type") != nullptr) return {};
+  look.report("preprocessor_config.json: image_processor_type", "absent");
+  return {};
+}
+
+Status look_sizes(const Look& look) {
+  const JsonValue* vision = known(look.on.config, "vision_config");
+  if (vision == nullptr || look.on.preprocessor.is_null()) return {};
+  struct Pair {
+    std::string_view here, there;
+  };
+  constexpr Pair kPairs[] = {{"patch_size", "patch_size"},
+                             {"temporal_patch_size", "temporal_patch_size"},
+                             {"merge_size", "spatial_merge_size"}};
+  for (const Pair& pair : kPairs) {
+    const JsonValue* here = known(look.on.preprocessor, pair.here);
+    const JsonValue* there = known(*vision, pair.there);
+    if (here == nullptr || there == nullptr || *here == *there) continue;
+    look.report(fmt::format("preprocessor_config.json: {}", pair.here),
+                fmt::format("{}; vision_config.{} is {}", here->dump(), pair.there, there->dump()));
+  }
+  return {};
+}
+
+Status look_video(const Look& look) {
+  const Examined& on = look.on;
+  if (!wants_processor(on) || known(on.config, "video_token_id") == nullptr) return {};
+  if (on.has_document("video_preprocessor_config.json") || has_nested(on)) return {};
+  look.report("video_preprocessor_config.json", "absent beside a video_token_id");
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kProcessorChecks[] = {
+    {"P01", "a wrapper has preprocessor_config.json", "SSSSW---",
+     "does not appear to have a file named preprocessor_config.json: the weights load, and the "
+     "server stops when it makes its processor",
+     "preprocessor", "", look_present},
+    {"P02", "the image processor stands in a file of its own", "SSISW---",
+     "does not appear to have a file named preprocessor_config.json", "preprocessor", "",
+     look_nested},
+    {"P03", "image_processor_type is said", "WWWWI---", "Unrecognized image processor",
+     "preprocessor", "", look_type},
+    {"P04", "patch sizes equal vision_config's", "WWWWI---", "shape errors with images", "",
+     "take preprocessor_config.json from the source model", look_sizes},
+    {"P06", "video_preprocessor_config.json", "WWWW----", "no video processor", "preprocessor", "",
+     look_video},
+};
+
+}  // namespace
+
+std::span<const Check> processor_checks() { return kProcessorChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,277 @@
+// Architectures of GGUF without routed experts, or where they take the place of the MLP. Sources:
+// llama.cpp v0.5.0 src/models/{llama,granite,granite-moe,mistral3,smollm3,seed-oss,qwen2,qwen2vl,
+// qwen3,qwen3vl,olmo,olmo2,phi2,phi3,gemma,gemma2,gemma3,gemma4,command-r,cohere2,stablelm,
+// starcoder2,gptneox,exaone4,glm4,ernie4-5}.cpp.
+#include "checks/gguf/gguf_rules.h"
+
+namespace ckpt {
+namespace {
+
+using Rows = std::span<const GgufRow>;
+
+// clang-format off
+constexpr GgufRow kLlamaRows[] = {
+    {"blk.{}.ffn_gate.weight",       "embd ff", "!expert"},
+    {"blk.{}.ffn_up.weight",         "embd ff", "!expert"},
+    {"blk.{}.ffn_down.weight",       "ff embd", "!expert"},
+    {"blk.{}.ffn_gate.bias",         "ff", "!expert optional"},
+    {"blk.{}.ffn_up.bias",           "ff", "!expert optional"},
+    {"blk.{}.ffn_down.bias",         "embd", "!expert optional"},
+    {"blk.{}.ffn_gate_inp.weight",   "embd expert", "expert"},
+    {"blk.{}.ffn_gate_exps.weight",  "embd ff expert", "expert optional"},
+    {"blk.{}.ffn_down_exps.weight",  "ff embd expert", "expert"},
+    {"blk.{}.ffn_up_exps.weight",    "embd ff expert", "expert"},
+};
+constexpr GgufRow kGraniteSharedRows[] = {
+    {"blk.{}.ffn_gate_shexp.weight", "embd ff_shexp", "expert ff_shexp"},
+    {"blk.{}.ffn_up_shexp.weight",   "embd ff_shexp", "expert ff_shexp"},
+    {"blk.{}.ffn_down_shexp.weight", "ff_shexp embd", "expert ff_shexp"},
+};
+constexpr GgufRow kPostNormRows[] = {
+    {"blk.{}.attn_norm.weight",           "embd"},
+    {"blk.{}.post_attention_norm.weight", "embd"},
+};
+constexpr GgufRow kBiasedAttentionRows[] = {
+    {"blk.{}.attn_{q,k,v}",       "embd embd v_gqa v_gqa", "biased"},
+    {"blk.{}.attn_output.weight", "embd embd"},
+};
+constexpr GgufRow kOutputBias[] = {{"output.bias", "vocab", "optional"}};
+constexpr GgufRow kRanking[] = {{"cls.output.weight", "embd labels", "optional"}};
+// Of Qwen 3 the values' width counts for the keys too.
+constexpr GgufRow kQwen3AttentionRows[] = {
+    {"blk.{}.attn_{q,k,v}",       "embd head*k v_gqa v_gqa"},
+    {"blk.{}.attn_output.weight", "head*k embd"},
+};
+constexpr GgufRow kEmbeddingRows[] = {{"token_embd.weight", "embd vocab"}};
+constexpr GgufRow kOlmo2Rows[] = {
+    {"blk.{}.attn_q_norm.weight",         "embd"},
+    {"blk.{}.attn_k_norm.weight",         "embd/head*head_kv"},
+    {"blk.{}.post_attention_norm.weight", "embd"},
+    {"blk.{}.post_ffw_norm.weight",       "embd"},
+};
+constexpr GgufRow kPhi2Rows[] = {
+    {"output_norm.bias",        "embd"},
+    {"output.bias",             "vocab"},
+    {"blk.{}.attn_norm.weight", "embd"},
+    {"blk.{}.attn_norm.bias",   "embd"},
+    {"blk.{}.attn_output.bias", "embd"},
+    {"blk.{}.ffn_down.weight",  "ff embd"},
+    {"blk.{}.ffn_down.bias",    "embd"},
+    {"blk.{}.ffn_up.weight",    "embd ff"},
+    {"blk.{}.ffn_up.bias",      "ff"},
+};
+constexpr GgufRow kPhi3Rows[] = {
+    {"blk.{}.attn_{q,k,v}",       "embd embd v_gqa v_gqa"},
+    {"blk.{}.attn_output.weight", "embd embd"},
+    {"blk.{}.ffn_down.weight",    "ff embd"},
+    {"blk.{}.ffn_up.weight",      "embd 2*ff"},
+    {"rope_factors_long.weight",  "rot/two", "optional first"},
+    {"rope_factors_short.weight", "rot/two", "optional first"},
+};
+constexpr GgufRow kGemma2Rows[] = {
+    {"blk.{}.post_attention_norm.weight", "embd"},
+    {"blk.{}.post_ffw_norm.weight",       "embd"},
+};
+constexpr GgufRow kGemma3Rows[] = {
+    {"dense_2.weight", "embd dense_2_out", "optional"},
+    {"dense_3.weight", "dense_3_in embd",  "optional"},
+};
+constexpr GgufRow kGemma4Rows[] = {
+    {"per_layer_token_embd.weight", "per_layer*trunk_count vocab", "per_layer"},
+    {"per_layer_model_proj.weight", "embd per_layer*trunk_count", "per_layer"},
+    {"per_layer_proj_norm.weight",  "per_layer", "per_layer"},
+    {"rope_freqs.weight",           "k_i/two", "full_first"},
+    {"blk.{}.attn_q.weight",        "embd k_i*head_i"},
+    {"blk.{}.attn_k.weight",        "embd k_gqa_i", "has_kv"},
+    {"blk.{}.attn_k.weight",        "embd k_gqa_i", "!has_kv optional"},
+    {"blk.{}.attn_v.weight",        "embd v_gqa_i", "alone optional"},
+    {"blk.{}.attn_output.weight",   "k_i*head_i embd"},
+    {"blk.{}.attn_q_norm.weight",   "k_i"},
+    {"blk.{}.attn_k_norm.weight",   "k_i", "has_kv"},
+    {"blk.{}.attn_k_norm.weight",   "k_i", "!has_kv optional"},
+    {"blk.{}.layer_output_scale.weight", "1", "optional"},
+    {"blk.{}.ffn_gate.weight",      "embd ff_i"},
+    {"blk.{}.ffn_up.weight",        "embd ff_i"},
+    {"blk.{}.ffn_down.weight",      "ff_i embd"},
+    {"blk.{}.ffn_gate_inp.weight",  "embd expert", "routed"},
+    {"blk.{}.ffn_gate_inp.scale",   "embd", "routed"},
+    {"blk.{}.pre_ffw_norm_2.weight",  "embd", "routed"},
+    {"blk.{}.post_ffw_norm_1.weight", "embd", "routed"},
+    {"blk.{}.post_ffw_norm_2.weight", "embd", "routed"},
+    {"blk.{}.ffn_{gate,up}_exps",     "embd ff_exp expert", "routed"},
+    {"blk.{}.ffn_down_exps.weight",   "ff_exp embd expert", "routed"},
+    {"blk.{}.inp_gate.weight",        "embd per_layer", "per_layer"},
+    {"blk.{}.proj.weight",            "per_layer embd", "per_layer"},
+    {"blk.{}.post_norm.weight",       "embd", "per_layer"},
+};
+constexpr GgufRow kInputNorm[] = {{"blk.{}.attn_norm.weight", "embd"}};
+// Command R+ has 64 layers.
+constexpr GgufRow kCommandRows[] = {
+    {"blk.{}.attn_q_norm.weight", "k head",    "plus"},
+    {"blk.{}.attn_k_norm.weight", "k head_kv", "plus"},
+};
+constexpr GgufRow kStableLmRows[] = {
+    {"output_norm.bias",          "embd"},
+    {"blk.{}.attn_norm.weight",   "embd"},
+    {"blk.{}.attn_norm.bias",     "embd"},
+    {"blk.{}.attn_q_norm.weight", "k head", "optional"},
+    {"blk.{}.attn_k_norm.weight", "k head_kv", "optional"},
+    {"blk.{}.ffn_norm.weight",    "embd", "optional"},
+    {"blk.{}.ffn_norm.bias",      "embd", "optional"},
+};
+constexpr GgufRow kStarcoder2Rows[] = {
+    {"output_norm.bias",        "embd"},
+    {"blk.{}.attn_norm.bias",   "embd"},
+    {"blk.{}.attn_output.bias", "embd"},
+    {"blk.{}.ffn_norm.bias",    "embd"},
+    {"blk.{}.ffn_down.weight",  "ff embd"},
+    {"blk.{}.ffn_down.bias",    "embd"},
+    {"blk.{}.ffn_up.weight",    "embd ff"},
+    {"blk.{}.ffn_up.bias",      "ff"},
+};
+constexpr GgufRow kGptNeoxRows[] = {
+    {"blk.{}.attn_qkv.weight",    "embd embd+2*v_gqa"},
+    {"blk.{}.attn_qkv.bias",      "embd+2*v_gqa"},
+    {"blk.{}.attn_output.weight", "embd embd"},
+};
+constexpr GgufRow kExaone4Rows[] = {
+    {"blk.{}.attn_{q,k,v}",       "embd head*k k_gqa v_gqa"},
+    {"blk.{}.attn_output.weight", "embd embd"},
+    {"rope_freqs.weight",         "rot/two", "optional first"},
+    {"blk.{}.post_attention_norm.weight", "embd"},
+    {"blk.{}.post_ffw_norm.weight",       "embd"},
+    {"blk.{}.nextn.eh_proj.weight",          "2*embd embd", "nextn"},
+    {"blk.{}.nextn.enorm.weight",            "embd", "nextn"},
+    {"blk.{}.nextn.hnorm.weight",            "embd", "nextn"},
+    {"blk.{}.nextn.shared_head_norm.weight", "embd", "nextn optional"},
+};
+constexpr GgufRow kGlm4Rows[] = {
+    {"blk.{}.post_attention_norm.weight", "embd"},
+    {"blk.{}.post_ffw_norm.weight",       "embd"},
+    {"blk.{}.ffn_down.weight",            "ff embd"},
+    {"blk.{}.ffn_up.weight",              "embd 2*ff"},
+};
+constexpr GgufRow kOutputBiases[] = {{"blk.{}.attn_output.bias", "embd", "optional"}};
+constexpr GgufRow kErnieRows[] = {
+    {"blk.{}.ffn_gate.weight",       "embd ff", "!moe"},
+    {"blk.{}.ffn_up.weight",         "embd ff", "!moe"},
+    {"blk.{}.ffn_down.weight",       "ff embd", "!moe"},
+    {"blk.{}.ffn_gate_inp.weight",   "embd expert", "moe"},
+    {"blk.{}.exp_probs_b.bias",      "expert", "moe optional"},
+    {"blk.{}.ffn_gate_exps.weight",  "embd ff_exp expert", "moe optional"},
+    {"blk.{}.ffn_down_exps.weight",  "ff_exp embd expert", "moe"},
+    {"blk.{}.ffn_up_exps.weight",    "embd ff_exp expert", "moe"},
+    {"blk.{}.ffn_gate_shexp.weight", "embd ff_shexp", "moe ff_shexp"},
+    {"blk.{}.ffn_up_shexp.weight",   "embd ff_shexp", "moe ff_shexp"},
+    {"blk.{}.ffn_down_shexp.weight", "ff_shexp embd", "moe ff_shexp"},
+};
+// clang-format on
+
+using gguf_rows::kAttention, gguf_rows::kDense, gguf_rows::kFrame, gguf_rows::kHead;
+using gguf_rows::kHeadNorms, gguf_rows::kNextn, gguf_rows::kNorms, gguf_rows::kRope;
+using gguf_rows::kSquareAttention, gguf_rows::kTiedHead;
+
+const Rows kLlamaLists[] = {kFrame,        kTiedHead, kNorms,     kAttention,
+                            kOutputBiases, kRope,     kLlamaRows, kGraniteSharedRows};
+const Rows kSmolLm3Lists[] = {kFrame, kTiedHead, kNorms, kAttention, kDense};
+const Rows kSeedOssLists[] = {kFrame, kTiedHead, kPostNormRows, kAttention, kDense};
+const Rows kQwen2Lists[] = {kFrame, kTiedHead, kOutputBias, kNorms, kBiasedAttentionRows, kDense};
+const Rows kQwen3Lists[] = {kFrame,     kTiedHead, kRanking, kNorms, kQwen3AttentionRows,
+                            kHeadNorms, kDense};
+const Rows kOlmoLists[] = {kEmbeddingRows, kTiedHead, kSquareAttention, kDense};
+const Rows kOlmo2Lists[] = {kFrame, kHead, kSquareAttention, kOlmo2Rows, kDense};
+const Rows kPhi2Lists[] = {kFrame, kHead, kSquareAttention, kPhi2Rows};
+const Rows kPhi3Lists[] = {kFrame, kTiedHead, kNorms, kPhi3Rows};
+const Rows kGemmaLists[] = {kFrame, kNorms, kAttention, kDense};
+const Rows kGemma2Lists[] = {kFrame, kNorms, kAttention, kGemma2Rows, kDense};
+const Rows kGemma3Lists[] = {kFrame,     kTiedHead,  kGemma3Rows, kNorms,
+                             kAttention, kHeadNorms, kGemma2Rows, kDense};
+const Rows kGemma4Lists[] = {kFrame, kTiedHead, kNorms, kGemma2Rows, kGemma4Rows};
+const Rows kCommandLists[] = {kFrame, kInputNorm, kCommandRows, kSquareAttention, kDense};
+const Rows kCohere2Lists[] = {kFrame, kInputNorm, kSquareAttention, kDense};
+const Rows kStableLmLists[] = {kFrame, kHead, kSquareAttention, kStableLmRows, kDense};
+const Rows kStarcoder2Lists[] = {kFrame, kTiedHead, kNorms, kSquareAttention, kStarcoder2Rows};
+const Rows kGptNeoxLists[] = {kFrame, kHead, kNorms, kGptNeoxRows, kStarcoder2Rows};
+const Rows kExaone4Lists[] = {kFrame, kTiedHead, kExaone4Rows, kHeadNorms, kDense};
+const Rows kGlm4Lists[] = {kFrame, kTiedHead, kNorms, kAttention, kGlm4Rows, kNextn};
+const Rows kErnieLists[] = {kFrame, kTiedHead, kNorms, kQwen3AttentionRows, kOutputBiases, kDense};
+const Rows kErnieMoeLists[] = {kFrame,        kTiedHead, kNorms, kQwen3AttentionRows,
+                               kOutputBiases, kErnieRows};
+
+constexpr std::string_view kRms = "attention.layer_norm_rms_epsilon!";
+constexpr std::string_view kLayerNorm = "attention.layer_norm_epsilon!";
+
+// clang-format off
+const GgufArchitecture kDenseArchitectures[] = {
+    {.names = " llama ", .rows = kLlamaLists,
+     .keys = "attention.layer_norm_rms_epsilon! vocab_size"},
+    {.names = " granite granitemoe ", .rows = kLlamaLists,
+     .keys = "attention.layer_norm_rms_epsilon! logit_scale! residual_scale"
+             " embedding_scale attention.scale expert_shared_feed_forward_length"},
+    {.names = " mistral3 ", .rows = kLlamaLists,
+     .keys = "attention.layer_norm_rms_epsilon! attention.temperature_scale"
+             " rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow"
+             " rope.scaling.yarn_log_multiplier"},
+    {.names = " smollm3 ", .rows = kSmolLm3Lists, .keys = kRms},
+    {.names = " seed_oss ", .rows = kSeedOssLists, .keys = kRms},
+    {.names = " qwen2 ", .rows = kQwen2Lists, .keys = kRms},
+    {.names = " qwen2vl ", .rows = kQwen2Lists, .keys = "rope.dimension_sections!"},
+    {.names = " qwen3 ", .rows = kQwen3Lists, .keys = kRms},
+    {.names = " qwen3vl ", .rows = kQwen3Lists,
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections!"
+             " n_deepstack_layers"},
+    {.names = " olmo ", .rows = kOlmoLists,
+     .keys = "attention.layer_norm_epsilon! attention.clamp_kqv"},
+    {.names = " olmo2 ", .rows = kOlmo2Lists,
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
+             " attention.sliding_window_pattern rope.freq_base_swa",
+     .sliding = Sliding::kIfSaid, .sliding_pattern = 4},
+    {.names = " phi2 ", .rows = kPhi2Lists, .keys = kLayerNorm},
+    {.names = " phi3 ", .rows = kPhi3Lists,
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"},
+    {.names = " gemma ", .rows = kGemmaLists, .keys = kRms},
+    {.names = " gemma2 ", .rows = kGemma2Lists,
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
+             " attention.sliding_window_pattern rope.freq_base_swa attn_logit_softcapping"
+             " final_logit_softcapping",
+     .sliding = Sliding::kAlways, .sliding_pattern = 2},
+    {.names = " gemma3 ", .rows = kGemma3Lists,
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
+             " attention.sliding_window_pattern rope.freq_base_swa final_logit_softcapping",
+     .sliding = Sliding::kIfSaid, .sliding_pattern = 6},
+    {.names = " gemma4 ", .rows = kGemma4Lists,
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window!"
+             " attention.sliding_window_pattern:A! attention.shared_kv_layers"
+             " rope.freq_base_swa expert_feed_forward_length"
+             " embedding_length_per_layer_input! attention.key_length_swa!"
+             " attention.value_length_swa! final_logit_softcapping",
+     .sliding = Sliding::kAlways},
+    {.names = " command-r ", .rows = kCommandLists,
+     .keys = "attention.layer_norm_epsilon! logit_scale"},
+    {.names = " cohere2 ", .rows = kCohere2Lists,
+     .keys = "attention.layer_norm_epsilon! logit_scale! attention.sliding_window!"
+             " attention.sliding_window_pattern rope.freq_base_swa",
+     .sliding = Sliding::kAlways, .sliding_pattern = 4},
+    {.names = " stablelm ", .rows = kStableLmLists, .keys = kLayerNorm},
+    {.names = " starcoder2 ", .rows = kStarcoder2Lists, .keys = kLayerNorm},
+    {.names = " gptneox ", .rows = kGptNeoxLists,
+     .keys = "attention.layer_norm_epsilon! use_parallel_residual!"},
+    {.names = " exaone4 ", .rows = kExaone4Lists,
+     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window",
+     .has_nextn = true, .sliding = Sliding::kOf64Layers, .sliding_pattern = 4},
+    {.names = " glm4 ", .rows = kGlm4Lists,
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections", .has_nextn = true},
+    {.names = " ernie4_5 ", .rows = kErnieLists,
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections"},
+    {.names = " ernie4_5-moe ", .rows = kErnieMoeLists,
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections"
+             " expert_feed_forward_length! expert_shared_feed_forward_length"
+             " interleave_moe_layer_step! leading_dense_block_count"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const GgufArchitecture> gguf_dense_architectures() { return kDenseArchitectures; }
+
+}  // namespace ckpt

@@ -1,0 +1,197 @@
+// Architectures of GGUF that route tokens to experts. Sources: llama.cpp v0.5.0 src/models/{llama4,
+// olmoe,phimoe,openai-moe,minimax-m2,qwen2moe,qwen3moe,qwen3vlmoe,glm4-moe,deepseek2,glm-dsa}.cpp.
+#include "checks/gguf/gguf_rules.h"
+
+namespace ckpt {
+namespace {
+
+using Rows = std::span<const GgufRow>;
+
+// clang-format off
+constexpr GgufRow kLlama4Rows[] = {
+    {"rope_freqs.weight",            "rot/two", "optional first"},
+    {"blk.{}.ffn_gate.weight",       "embd ff", "!interleaved"},
+    {"blk.{}.ffn_up.weight",         "embd ff", "!interleaved"},
+    {"blk.{}.ffn_down.weight",       "ff embd", "!interleaved"},
+    {"blk.{}.ffn_gate_inp.weight",   "embd expert", "interleaved"},
+    {"blk.{}.ffn_gate_exps.weight",  "embd ff_exp expert", "interleaved"},
+    {"blk.{}.ffn_down_exps.weight",  "ff_exp embd expert", "interleaved"},
+    {"blk.{}.ffn_up_exps.weight",    "embd ff_exp expert", "interleaved"},
+    {"blk.{}.ffn_gate_shexp.weight", "embd ff_exp", "interleaved"},
+    {"blk.{}.ffn_up_shexp.weight",   "embd ff_exp", "interleaved"},
+    {"blk.{}.ffn_down_shexp.weight", "ff_exp embd", "interleaved"},
+};
+constexpr GgufRow kPlainExpertRows[] = {
+    {"blk.{}.ffn_gate_inp.weight",  "embd expert"},
+    {"blk.{}.ffn_gate_exps.weight", "embd ff expert"},
+    {"blk.{}.ffn_down_exps.weight", "ff embd expert"},
+    {"blk.{}.ffn_up_exps.weight",   "embd ff expert"},
+};
+constexpr GgufRow kOlmoeRows[] = {
+    {"blk.{}.attn_q_norm.weight", "embd"},
+    {"blk.{}.attn_k_norm.weight", "embd"},
+};
+constexpr GgufRow kPhiMoeRows[] = {
+    {"output_norm.bias",          "embd"},
+    {"output.bias",               "vocab"},
+    {"blk.{}.attn_norm.bias",     "embd"},
+    {"blk.{}.attn_output.bias",   "embd"},
+    {"blk.{}.ffn_norm.bias",      "embd"},
+    {"rope_factors_long.weight",  "head_half", "optional first"},
+    {"rope_factors_short.weight", "head_half", "optional first"},
+};
+constexpr GgufRow kGptOssRows[] = {
+    {"blk.{}.attn_norm.weight",           "embd"},
+    {"blk.{}.post_attention_norm.weight", "embd"},
+    {"blk.{}.attn_{q,k,v}",               "embd head*rot head_kv*rot head_kv*rot"},
+    {"blk.{}.attn_output.weight",         "head*rot embd"},
+    {"blk.{}.attn_output.bias",           "embd"},
+    {"blk.{}.attn_sinks.weight",          "head"},
+    {"blk.{}.ffn_gate_inp.weight",        "embd expert"},
+    {"blk.{}.ffn_gate_exps.weight",       "embd ff_exp expert"},
+    {"blk.{}.ffn_down_exps.weight",       "ff_exp embd expert"},
+    {"blk.{}.ffn_up_exps.weight",         "embd ff_exp expert"},
+    {"blk.{}.ffn_gate_inp.bias",          "expert"},
+    {"blk.{}.ffn_gate_exps.bias",         "ff_exp expert"},
+    {"blk.{}.ffn_down_exps.bias",         "embd expert"},
+    {"blk.{}.ffn_up_exps.bias",           "ff_exp expert"},
+};
+// The values' width counts for the keys too.
+constexpr GgufRow kWideAttentionRows[] = {
+    {"blk.{}.attn_{q,k,v}",       "embd head*k v_gqa v_gqa"},
+    {"blk.{}.attn_output.weight", "head*k embd"},
+};
+constexpr GgufRow kMiniMaxRows[] = {
+    {"blk.{}.attn_q_norm.weight", "head*k"},
+    {"blk.{}.attn_k_norm.weight", "k_gqa"},
+    {"blk.{}.exp_probs_b.bias",   "expert"},
+};
+constexpr GgufRow kQwen2MoeRows[] = {
+    {"blk.{}.attn_{q,k,v}",              "embd embd v_gqa v_gqa", "biased"},
+    {"blk.{}.attn_output.weight",        "embd embd"},
+    {"blk.{}.ffn_gate_inp_shexp.weight", "embd"},
+    {"blk.{}.ffn_gate_shexp.weight",     "embd shared_width"},
+    {"blk.{}.ffn_up_shexp.weight",       "embd shared_width"},
+    {"blk.{}.ffn_down_shexp.weight",     "shared_width embd"},
+};
+constexpr GgufRow kGlm4MoeRows[] = {
+    {"blk.{}.attn_norm.weight",           "embd"},
+    {"blk.{}.post_attention_norm.weight", "embd"},
+    {"blk.{}.attn_q_norm.weight",         "k", "optional"},
+    {"blk.{}.attn_k_norm.weight",         "k", "optional"},
+    {"blk.{}.exp_probs_b.bias",           "expert", "moe"},
+    {"blk.{}.ffn_gate_exps.weight",       "embd expert_width expert", "moe"},
+    {"blk.{}.ffn_up_exps.weight",         "embd expert_width expert", "moe"},
+    {"blk.{}.ffn_down_exps.weight",       "expert_width embd expert", "moe"},
+    {"blk.{}.ffn_gate_shexp.weight",      "embd expert_width*shared", "moe shared"},
+    {"blk.{}.ffn_up_shexp.weight",        "embd expert_width*shared", "moe shared"},
+    {"blk.{}.ffn_down_shexp.weight",      "expert_width*shared embd", "moe shared"},
+};
+constexpr GgufRow kLeadingRows[] = {
+    {"blk.{}.ffn_gate.weight",     "embd ff", "!moe"},
+    {"blk.{}.ffn_up.weight",       "embd ff", "!moe"},
+    {"blk.{}.ffn_down.weight",     "ff embd", "!moe"},
+    {"blk.{}.ffn_gate_inp.weight", "embd expert", "moe"},
+};
+constexpr GgufRow kLatentRows[] = {
+    {"blk.{}.attn_q_a_norm.weight",  "lora_q", "lora_q"},
+    {"blk.{}.attn_q_a.weight",       "embd lora_q", "lora_q"},
+    {"blk.{}.attn_q_b.weight",       "lora_q head*k_mla", "lora_q"},
+    {"blk.{}.attn_q.weight",         "embd head*k_mla", "!lora_q"},
+    {"blk.{}.attn_kv_a_norm.weight", "lora_kv"},
+    {"blk.{}.attn_kv_a_mqa.weight",  "embd lora_kv+rot"},
+    {"blk.{}.attn_k_b.weight",       "nope lora_kv head", "mla"},
+    {"blk.{}.attn_v_b.weight",       "lora_kv v_mla head", "mla"},
+    {"blk.{}.attn_kv_b.weight",      "lora_kv head*nope+head*v_mla", "!mla"},
+    {"blk.{}.attn_output.weight",    "head*v_mla embd"},
+    {"blk.{}.exp_probs_b.bias",      "expert", "moe optional"},
+    {"blk.{}.ffn_{gate,up}_exps",    "embd ff_exp expert", "moe"},
+    {"blk.{}.ffn_down_exps.weight",  "ff_exp embd expert", "moe"},
+    {"blk.{}.ffn_gate_shexp.weight", "embd ff_exp*shared", "moe"},
+    {"blk.{}.ffn_up_shexp.weight",   "embd ff_exp*shared", "moe"},
+    {"blk.{}.ffn_down_shexp.weight", "ff_exp*shared embd", "moe"},
+};
+constexpr GgufRow kIndexerRows[] = {
+    {"blk.{}.indexer.k_norm.weight",   "indexer_k", "optional"},
+    {"blk.{}.indexer.k_norm.bias",     "indexer_k", "optional"},
+    {"blk.{}.indexer.proj.weight",     "embd indexer_head", "optional"},
+    {"blk.{}.indexer.attn_k.weight",   "embd indexer_k", "optional"},
+    {"blk.{}.indexer.attn_q_b.weight", "lora_q indexer_head*indexer_k", "optional"},
+};
+// clang-format on
+
+using gguf_rows::kAttention, gguf_rows::kExperts, gguf_rows::kFrame, gguf_rows::kHead;
+using gguf_rows::kHeadNorms, gguf_rows::kNextn, gguf_rows::kNorms, gguf_rows::kSquareAttention;
+using gguf_rows::kTiedHead;
+
+const Rows kLlama4Lists[] = {kFrame, kTiedHead, kNorms, kAttention, kLlama4Rows};
+const Rows kOlmoeLists[] = {kFrame, kHead, kNorms, kSquareAttention, kOlmoeRows, kPlainExpertRows};
+const Rows kPhiMoeLists[] = {kFrame,           kHead,       kNorms,
+                             kSquareAttention, kPhiMoeRows, kPlainExpertRows};
+const Rows kGptOssLists[] = {kFrame, kHead, kGptOssRows};
+const Rows kMiniMaxLists[] = {kFrame,       kHead,           kNorms, kWideAttentionRows,
+                              kMiniMaxRows, kPlainExpertRows};
+const Rows kQwen2MoeLists[] = {kFrame, kHead, kNorms, kQwen2MoeRows, kExperts};
+const Rows kQwen3MoeLists[] = {kFrame, kTiedHead, kNorms, kWideAttentionRows, kHeadNorms, kExperts};
+const Rows kGlm4MoeLists[] = {kFrame, kTiedHead, kAttention, kGlm4MoeRows, kLeadingRows, kNextn};
+const Rows kDeepseek2Lists[] = {kFrame, kTiedHead, kNorms, kLatentRows, kLeadingRows, kNextn};
+const Rows kGlmDsaLists[] = {kFrame,       kTiedHead,    kNorms, kLatentRows,
+                             kIndexerRows, kLeadingRows, kNextn};
+
+// clang-format off
+const GgufArchitecture kExpertArchitectures[] = {
+    {.names = " llama4 ", .rows = kLlama4Lists,
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
+             " interleave_moe_layer_step! attention.sliding_window"
+             " attention.sliding_window_pattern rope.freq_base_swa",
+     .needs_experts = true, .sliding = Sliding::kUnlessZero, .sliding_pattern = 4},
+    {.names = " olmoe ", .rows = kOlmoeLists, .keys = "attention.layer_norm_rms_epsilon!",
+     .needs_experts = true},
+    {.names = " phimoe ", .rows = kPhiMoeLists, .keys = "attention.layer_norm_rms_epsilon!"},
+    {.names = " gpt-oss ", .rows = kGptOssLists,
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
+             " attention.sliding_window! attention.sliding_window_pattern"
+             " rope.freq_base_swa",
+     .sliding = Sliding::kAlways, .sliding_pattern = 2},
+    {.names = " minimax-m2 ", .rows = kMiniMaxLists,
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
+             " expert_gating_func"},
+    {.names = " qwen2moe ", .rows = kQwen2MoeLists,
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length"
+             " expert_shared_feed_forward_length",
+     .needs_experts = true},
+    {.names = " qwen3moe ", .rows = kQwen3MoeLists,
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length",
+     .needs_experts = true},
+    {.names = " qwen3vlmoe ", .rows = kQwen3MoeLists,
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length"
+             " rope.dimension_sections! n_deepstack_layers",
+     .needs_experts = true},
+    {.names = " glm4moe ", .rows = kGlm4MoeLists,
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
+             " rope.dimension_sections expert_shared_count! leading_dense_block_count"
+             " expert_weights_scale expert_weights_norm expert_gating_func",
+     .needs_experts = true, .has_nextn = true, .may_lack_nextn = true},
+    {.names = " deepseek2 ", .rows = kDeepseek2Lists,
+     .keys = "attention.layer_norm_rms_epsilon! vocab_size leading_dense_block_count"
+             " attention.kv_lora_rank! attention.key_length_mla attention.value_length_mla"
+             " expert_feed_forward_length! expert_shared_count! expert_weights_scale"
+             " expert_weights_norm expert_gating_func rope.scaling.yarn_log_multiplier"
+             " attention.temperature_scale attention.temperature_length",
+     .has_nextn = true, .may_lack_nextn = true},
+    {.names = " glm-dsa ", .rows = kGlmDsaLists,
+     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
+             " rope.dimension_sections expert_shared_count! leading_dense_block_count"
+             " expert_weights_scale expert_weights_norm attention.q_lora_rank!"
+             " attention.kv_lora_rank! attention.key_length_mla attention.value_length_mla"
+             " attention.indexer.head_count! attention.indexer.key_length!"
+             " attention.indexer.top_k! attention.indexer.types expert_gating_func",
+     .has_nextn = true, .may_lack_nextn = true},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const GgufArchitecture> gguf_expert_architectures() { return kExpertArchitectures; }
+
+}  // namespace ckpt

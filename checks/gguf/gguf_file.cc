@@ -1,0 +1,382 @@
+// Checks of a GGUF file: what llama.cpp v0.5.0 asks of one before the first token.
+//
+// G08 asks for the other programs: vLLM vllm/model_executor/model_loader/gguf_loader.py and
+// layers/quantization/gguf.py of 0.17.1 (from 0.24 on they are the package vllm-gguf-plugin);
+// SGLang python/sglang/srt/layers/quantization/gguf.py; transformers
+// src/transformers/integrations/ggml.py of 4.57.6 and 5.19.0. TensorRT-LLM's loaders
+// (tensorrt_llm/_torch/models/checkpoints) read Hugging Face and Mistral folders alone.
+// Sources: llama.cpp src/llama-arch.cpp (LLM_ARCH_NAMES), src/llama-vocab.cpp (models and
+// pre-tokenizers, arrays of tokens), src/llama-model.cpp (required keys; the generic pass over
+// ".scale" tensors, which multiplies whatever weight they stand beside).
+// NVFP4 weights without a ".scale" are sound, as llama-quantize writes them; a file in which only
+// some have one has lost the others.
+#include <algorithm>
+
+#include "checks/gguf/gguf_rules.h"
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kArchitectures =
+    " clip llama llama4 deci falcon grok gpt2 gptj gptneox mpt baichuan starcoder refact"
+    " bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert"
+    " bloom stablelm qwen qwen2 qwen2moe qwen2vl qwen3 qwen3moe qwen3next qwen3vl qwen3vlmoe"
+    " qwen35 qwen35moe qwen4exp phi2 phi3 phimoe plamo plamo2 plamo3 codeshell orion"
+    " internlm2 minicpm minicpm3 gemma gemma2 gemma3 gemma3n gemma4 gemma4-assistant"
+    " gemma-embedding starcoder2 mamba mamba2 maple jamba falcon-h1 xverse command-r cohere2"
+    " cohere2moe dbrx olmo olmo2 olmoe muse-glimmer openelm arctic deepseek deepseek2"
+    " deepseek2-ocr deepseek32 deepseek4 chatglm glm4 glm4moe glm-dsa bitnet t5 t5encoder"
+    " jais jais2 nemotron nemotron_h nemotron_h_moe exaone exaone4 exaone-moe rwkv6"
+    " rwkv6qwen2 rwkv7 arwkv7 granite granitemoe granitehybrid graniteswitch granite_swa"
+    " chameleon wavtokenizer-dec plm bailingmoe bailingmoe2 bailingmoe3 dots1 dots3note"
+    " arcee afmoe laguna ernie4_5 ernie4_5-moe hunyuan-moe hunyuan-dense hunyuan_vl hy_v3"
+    " hy_v4 smollm3 gpt-oss lfm2 lfm2moe dream smallthinker llada llada-moe seed_oss"
+    " grovemoe apertus minimax-01 hrm_text minimax-m2 minimax-m3 cogvlm rnd1 pangu-embedded"
+    " mistral3 eagle3 dflash mistral4 paddleocr mimo2 step35 spark2_5 llama-embed maincoder"
+    " kimi-linear kimi-k3 talkie mellum nanbeige qwen3tts pockettts"
+    " ";
+
+constexpr std::string_view kPreTokenizers =
+    " a.x-4.0 afmoe bailingmoe bailingmoe2 bloom chameleon chatglm-bpe codeshell cohere2moe"
+    " command-r dbrx deepseek-coder deepseek-llm deepseek-r1-qwen deepseek-v3 default exaone"
+    " exaone-moe exaone4 f2llmv2 falcon falcon-h1 falcon3 gemma4 gigachat glm4 gpt-2 gpt-4o"
+    " gpt3-finnish granite-docling granite-embed-multi-311m granite-embed-multi-97m grok-2"
+    " hunyuan hunyuan-dense hy_v4 jais jais-2 jina-de jina-es jina-v1-en jina-v2-code"
+    " jina-v2-de jina-v2-es jina-v5-nano joyai-llm kanana2 kimi-k2 kormo laguna lfm2 llada-moe"
+    " llama-bpe llama-v3 llama3 llama4 megrez mellum mellum2 midm-2.0 minerva-7b"
+    " minicpm5 minimax-m2 modern-bert mpt olmo phi-2 pixtral poro-chat qwen2 qwen35 refact"
+    " roberta-bpe sarvam-moe seed-coder smaug-bpe smollm solar-open spark2_5 stablelm2"
+    " starcoder superbpe talkie tekken tiny_aya trillion ufakzeka viking whitespace youtu"
+    " ";
+
+constexpr std::string_view kTokenizerModels =
+    " no_vocab none llama bert gpt2 hybriddna whitespace t5 rwkv plamo2 gemma4 test ";
+// Those that cut text by merges.
+constexpr std::string_view kMergingModels = " gpt2 hybriddna whitespace gemma4 ";
+// Those whose tokens have rules of their own, which no architecture with a table uses.
+constexpr std::string_view kOtherTokenizers = " bert t5 rwkv plamo2 test ";
+constexpr uint64_t kMaxBlocks = 512;
+
+bool is_in(std::string_view words, std::string_view word) {
+  return !word.empty() && word.find(' ') == word.npos &&
+         words.find(fmt::format(" {} ", word)) != words.npos;
+}
+
+const Metadata& keys(const Look& look) { return look.on.checkpoint.metadata; }
+
+std::string architecture(const Look& look) {
+  const std::string* name = keys(look).find_text("general.architecture");
+  return name == nullptr ? std::string() : *name;
+}
+
+// A language model; llama.cpp reads a projector ("clip") by other code.
+bool is_asked(const Look& look) { return look.on.is_gguf && architecture(look) != "clip"; }
+
+// Elements of an array; nullopt: no such key, or no array.
+std::optional<uint64_t> array_count(const Look& look, std::string_view key) {
+  const MetaValue* value = keys(look).find(key);
+  const auto* array = value == nullptr ? nullptr : std::get_if<MetaArray>(&value->value);
+  return array == nullptr ? std::nullopt : std::optional(array->count());
+}
+
+Status look_architecture(const Look& look) {
+  if (!look.on.is_gguf) return {};
+  const std::string name = architecture(look);
+  if (name.empty()) {
+    look.report("general.architecture", "missing");
+  } else if (!is_in(kArchitectures, name)) {
+    look.report("general.architecture", fmt::format("'{}'", name));
+  }
+  return {};
+}
+
+// What llama.cpp's tools/mtmd/clip.cpp asks of each tower of a projector.
+void look_projector_keys(const Look& look) {
+  bool has_tower = false;
+  const Metadata& found = keys(look);
+  for (const std::string_view tower : {"vision", "audio"}) {
+    const MetaValue* has = found.find(fmt::format("clip.has_{}_encoder", tower));
+    if (has == nullptr || *has != MetaValue::boolean(true)) continue;
+    has_tower = true;
+    for (const std::string_view key : {"projection_dim", "embedding_length", "feed_forward_length",
+                                       "block_count", "attention.head_count"}) {
+      const std::string full = fmt::format("clip.{}.{}", tower, key);
+      if (!found.find_unsigned(full)) look.report(full, "missing");
+    }
+    const std::string type = fmt::format("clip.{}.projector_type", tower);
+    const bool has_type =
+        found.find_text(type) != nullptr || found.find_text("clip.projector_type") != nullptr;
+    if (!has_type) look.report(type, "missing");
+  }
+  if (!has_tower) look.report("clip.has_vision_encoder", "missing");
+}
+
+// ggml takes tensors of a mapped file as they are where the first of them is at a multiple of 32
+// bytes, and ends the process where it is not (ggml-backend.cpp ggml_backend_cpu_buffer_from_ptr).
+void look_alignment(const Look& look) {
+  constexpr uint64_t kMappedAlignment = 32;
+  const auto alignment = keys(look).find_unsigned("general.alignment");
+  const std::vector<Tensor>& tensors = look.on.checkpoint.tensors;
+  if (!alignment || *alignment >= kMappedAlignment || tensors.empty()) return;
+  if (!tensors[0].is_stored() || tensors[0].stored().parts[0].empty()) return;
+  const uint64_t offset = tensors[0].stored().parts[0][0].offset_bytes;
+  if (offset % kMappedAlignment == 0) return;
+  look.report("general.alignment", fmt::format("{}, and the first tensor is at byte {}; expected a "
+                                               "multiple of {}",
+                                               *alignment, offset, kMappedAlignment));
+}
+
+Status look_keys(const Look& look) {
+  if (look.on.is_gguf && look.on.checkpoint.is_projector()) look_projector_keys(look);
+  if (!is_asked(look) || !is_in(kArchitectures, architecture(look))) return {};
+  look_alignment(look);
+  for (const std::string_view key : {"embedding_length", "block_count"}) {
+    const std::string full = fmt::format("{}.{}", architecture(look), key);
+    const auto value = keys(look).find_unsigned(full);
+    if (value && (*value == 0 || (key == "block_count" && *value > kMaxBlocks))) {
+      look.report(full, fmt::format("{}", *value));
+    }
+  }
+  return look_gguf_keys(look, architecture(look));
+}
+
+Status look_tokenizer(const Look& look) {
+  if (!is_asked(look)) return {};
+  const std::string* model = keys(look).find_text("tokenizer.ggml.model");
+  if (model == nullptr || !is_in(kTokenizerModels, *model)) {
+    look.report("tokenizer.ggml.model", model == nullptr ? "missing" : fmt::format("'{}'", *model));
+    return {};
+  }
+  if (has_word(kGgufNoTokenizer, *model)) return {};
+  const auto tokens = array_count(look, "tokenizer.ggml.tokens");
+  if (!tokens) {
+    look.report("tokenizer.ggml.tokens", "missing");
+    return {};
+  }
+  const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
+  CKPT_TRY(look_gguf_tokens(look));
+  const bool needs_merges = is_in(kMergingModels, *model) && (pre == nullptr || *pre != "kimi-k2");
+  if (needs_merges && !array_count(look, "tokenizer.ggml.merges")) {
+    look.report("tokenizer.ggml.merges", "missing");
+  }
+  for (const std::string_view key : {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"}) {
+    const auto count = array_count(look, key);
+    if (count && *count < *tokens) {
+      look.report(std::string(key), fmt::format("{} for {} tokens", *count, *tokens));
+    }
+  }
+  const Tensor* embedding = look.on.tensor("token_embd.weight");
+  if (embedding != nullptr && embedding->shape.size() == 2 && embedding->shape[0] != *tokens) {
+    look.report("tokenizer.ggml.tokens", fmt::format("{} tokens; token_embd.weight has {} rows",
+                                                     *tokens, embedding->shape[0]));
+  }
+  return {};
+}
+
+Status look_pre_tokenizer(const Look& look) {
+  if (!is_asked(look)) return {};
+  const std::string* model = keys(look).find_text("tokenizer.ggml.model");
+  if (model == nullptr || *model != "gpt2") return {};  // others cut without one
+  const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
+  if (pre == nullptr || pre->empty()) {
+    look.out.push_back({"tokenizer.ggml.pre",
+                        "missing",
+                        Severity::kUnsound,
+                        "missing pre-tokenizer type, using: 'default': text is cut otherwise than "
+                        "in training",
+                        {}});
+  } else if (!is_in(kPreTokenizers, *pre)) {
+    look.report("tokenizer.ggml.pre", fmt::format("'{}'", *pre));
+  }
+  return {};
+}
+
+Status look_special_tokens(const Look& look) {
+  if (!is_asked(look)) return {};
+  const auto tokens = array_count(look, "tokenizer.ggml.tokens");
+  if (!tokens) return {};
+  for (const std::string_view name : {"bos", "eos", "unknown", "padding", "eot", "eom"}) {
+    const std::string key = fmt::format("tokenizer.ggml.{}_token_id", name);
+    const auto id = keys(look).find_unsigned(key);
+    if (id && *id >= *tokens) look.report(key, fmt::format("{} of {} tokens", *id, *tokens));
+  }
+  return {};
+}
+
+// The number in "blk.N.".
+std::optional<uint64_t> block_of(std::string_view name) {
+  if (!name.starts_with("blk.")) return std::nullopt;
+  uint64_t out = 0;
+  size_t at = 4;
+  for (; at < name.size() && name[at] >= '0' && name[at] <= '9' && at < 12; ++at) {
+    out = out * 10 + static_cast<uint64_t>(name[at] - '0');
+  }
+  return at > 4 && at < name.size() && name[at] == '.' ? std::optional(out) : std::nullopt;
+}
+
+Status look_blocks(const Look& look) {
+  if (!is_asked(look)) return {};
+  const auto count = keys(look).find_unsigned(architecture(look) + ".block_count");
+  const GgufArchitecture* rules = find_gguf_architecture(architecture(look));
+  if (rules != nullptr) {
+    std::vector<Found> faults;  // without its keys, what the tensors should be is not known
+    CKPT_TRY(look_keys({look.on, look.profile, look.served, faults}));
+    return faults.empty() ? look_gguf_tensors(look, *rules) : Status();
+  }
+  if (!count || *count > kMaxBlocks || !is_in(kArchitectures, architecture(look))) return {};
+  std::vector<bool> has(*count);
+  std::string beyond;
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    const auto block = block_of(tensor.name);
+    if (block && *block < *count) has[*block] = true;
+    if (block && *block >= *count && beyond.empty()) beyond = tensor.name;
+  }
+  // Vocabularies alone, and encoders that count their blocks under another name.
+  if (std::find(has.begin(), has.end(), true) == has.end()) return {};
+  const auto missing = std::find(has.begin(), has.end(), false);
+  if (missing != has.end()) {
+    look.report(fmt::format("blk.{}", missing - has.begin()),
+                fmt::format("no tensor; block_count is {}", *count));
+  }
+  if (!beyond.empty()) look.report(beyond, fmt::format("block_count is {}", *count));
+  return {};
+}
+
+bool is_nvfp4(const Tensor& tensor) {
+  return tensor.codec->scheme == Scheme::kNvfp4 || plain_dtype(*tensor.codec) == Dtype::kNvfp4;
+}
+
+Status look_scales(const Look& look) {
+  if (!is_asked(look)) return {};
+  constexpr std::string_view kScale = ".scale";
+  Mismatch bare;
+  size_t scaled = 0;
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    if (!is_nvfp4(tensor)) continue;
+    const bool has_own = tensor.has_scales();
+    const std::string stem = listed_name(tensor.name);
+    if (has_own || look.on.tensor(stem + std::string(kScale)) != nullptr) {
+      ++scaled;
+    } else {
+      bare.add(tensor.name);
+    }
+  }
+  if (scaled > 0 && bare.count > 0) {
+    look.report(".scale", bare.text(fmt::format("without one; {} weights have theirs", scaled)));
+  }
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    if (!tensor.name.ends_with(kScale)) continue;
+    const std::string stem = tensor.name.substr(0, tensor.name.size() - kScale.size());
+    const Tensor* weight = look.on.tensor(stem + std::string(kWeight));
+    if (weight == nullptr) continue;
+    const uint64_t wanted = weight->shape.size() == 3 ? weight->shape[0] : 1;
+    uint64_t found = 1;
+    for (const uint64_t size : tensor.shape) found *= size;
+    if (found != wanted) {
+      look.out.push_back({tensor.name,
+                          fmt::format("{} values; expected {}", found, wanted),
+                          Severity::kUnloaded,
+                          "wrong shape",
+                          {}});
+    } else if (!is_nvfp4(*weight)) {
+      look.report(tensor.name, fmt::format("beside a weight in {}", weight->codec->name));
+    }
+  }
+  return {};
+}
+
+// ---- other programs than llama.cpp -----------------------------------------------------------
+
+// Architectures that transformers makes a configuration of; its readers of both releases, then
+// those of one.
+constexpr std::string_view kReadByBoth =
+    " llama mistral qwen2 qwen2moe lfm2 qwen3 qwen3moe falcon phi3 bloom t5 t5encoder stablelm gpt2"
+    " starcoder2 mamba nemotron gemma2 gemma3 umt5 deci ";
+constexpr std::string_view kReadBy5 = " gpt-oss gemma4 minimax-m2 ";
+constexpr std::string_view kReadByKernels =
+    " f32 f16 bf16 q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq1_m iq1_s iq2_xxs iq2_xs"
+    " iq2_s iq3_xxs iq3_s iq4_xs iq4_nl ";
+
+// What of it the program cannot read, whatever its names and shapes.
+std::optional<Found> unread_by(const Look& look) {
+  const Profile& profile = look.profile;
+  const bool has_five = profile.names == Names::kSglang || profile.names == Names::kTransformers5;
+  const std::string name = architecture(look);
+  if (!is_in(kReadByBoth, name) && !(has_five && is_in(kReadBy5, name))) {
+    return Found{"general.architecture",
+                 fmt::format("'{}', which {} does not read from GGUF", name, profile.help),
+                 {},
+                 fmt::format("GGUF model with architecture {} is not supported yet", name)};
+  }
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    if (profile.serves() && !is_in(kReadByKernels, tensor.codec->name)) {
+      return Found{
+          tensor.name,
+          fmt::format("in {}, for which {} has no kernel", tensor.codec->name, profile.help),
+          {},
+          "Unsupported GGUF quantization type"};
+    }
+  }
+  return std::nullopt;
+}
+
+Status look_other_programs(const Look& look) {
+  if (!look.on.is_gguf) return {};
+  if (look.profile.reads_gguf()) {
+    if (auto unread = unread_by(look)) look.out.push_back(std::move(*unread));
+    return {};
+  }
+  Found found{"GGUF", "a format that this program does not read"};
+  if (look.profile.program == Program::kVllm) {
+    found.fix = Fix{};
+    found.fix->advice =
+        "serve it with llama.cpp, or convert the model's folder for this program; vLLM's own GGUF "
+        "loader is the package vllm-gguf-plugin since 0.24, of which nothing is checked here";
+  }
+  look.out.push_back(std::move(found));
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kGgufChecks[] = {
+    {"G01", "llama.cpp knows the architecture of a GGUF", "-----U--", "unknown model architecture",
+     "", "convert the source model again, or a newer llama.cpp", look_architecture},
+    {"G02", "a GGUF has its keys, of their types", "-----U--", "key not found in model", "",
+     "convert the source model again", look_keys},
+    {"G03", "a GGUF holds its tokenizer", "-----U--", "cannot find tokenizer in model file", "",
+     "convert the source model again", look_tokenizer},
+    {"G04", "the pre-tokenizer of a GGUF is known", "-----U--", "unknown pre-tokenizer type", "",
+     "convert the source model again; --tokenizer-pre NAME when it is known by another name",
+     look_pre_tokenizer},
+    {"G05", "special tokens of a GGUF are tokens", "-----W--", "special token ignored", "",
+     "convert the source model again", look_special_tokens},
+    {"G06", "tensors of a GGUF are those of its architecture", "-----U--", "missing tensor", "",
+     "convert the source model again", look_blocks},
+    {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "-----S--",
+     "wrong answers: weights are off by a factor", "", "convert the source model again",
+     look_scales},
+    {"G08", "the program reads GGUF files of this kind", "UUUUU-UU", "", "",
+     "serve it with llama.cpp, or convert the model's folder for this program",
+     look_other_programs},
+};
+
+}  // namespace
+
+std::string gguf_not_checked(const Examined& on) {
+  const std::string* name = on.checkpoint.metadata.find_text("general.architecture");
+  if (name == nullptr) return {};
+  if (find_gguf_architecture(*name) == nullptr) {
+    return fmt::format("the weights: no list of the tensors and keys of the architecture '{}'",
+                       *name);
+  }
+  const std::string* model = on.checkpoint.metadata.find_text("tokenizer.ggml.model");
+  if (model == nullptr || !has_word(kOtherTokenizers, *model)) return {};
+  return fmt::format("the tokenizer: what the model '{}' asks of its tokens is not known", *model);
+}
+
+std::span<const Check> gguf_checks() { return kGgufChecks; }
+
+}  // namespace ckpt

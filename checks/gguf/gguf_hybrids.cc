@@ -1,0 +1,171 @@
+// Architectures of GGUF with recurrent layers between those with attention. Sources: llama.cpp
+// v0.5.0 src/models/{qwen35,qwen35moe,qwen3next,granite-hybrid,nemotron-h,lfm2,lfm2moe}.cpp.
+#include "checks/gguf/gguf_rules.h"
+
+namespace ckpt {
+namespace {
+
+using Rows = std::span<const GgufRow>;
+
+// clang-format off
+constexpr GgufRow kGatedDeltaRows[] = {
+    {"blk.{}.attn_norm.weight",           "embd"},
+    {"blk.{}.post_attention_norm.weight", "embd"},
+    {"blk.{}.attn_{q,k,v}",               "embd 2*head*k k_gqa v_gqa", "!recurrent"},
+    {"blk.{}.attn_output.weight",         "head*k embd", "!recurrent"},
+    {"blk.{}.attn_q_norm.weight",         "k", "!recurrent"},
+    {"blk.{}.attn_k_norm.weight",         "k", "!recurrent"},
+    {"blk.{}.attn_qkv.weight",            "embd 2*state*group+state*rank", "recurrent"},
+    {"blk.{}.attn_gate.weight",           "embd state*rank", "recurrent"},
+    {"blk.{}.ssm_conv1d.weight",          "conv 2*state*group+state*rank", "recurrent"},
+    {"blk.{}.ssm_dt.bias",                "rank", "recurrent"},
+    {"blk.{}.ssm_a",                      "rank", "recurrent"},
+    {"blk.{}.ssm_norm.weight",            "state", "recurrent"},
+    {"blk.{}.ssm_out.weight",             "state*rank embd", "recurrent"},
+};
+constexpr GgufRow kTwoGateRows[] = {
+    {"blk.{}.ssm_beta.weight",  "embd rank", "recurrent"},
+    {"blk.{}.ssm_alpha.weight", "embd rank", "recurrent"},
+};
+constexpr GgufRow kJoinedGateRows[] = {{"blk.{}.ssm_ba.weight", "embd 2*rank", "recurrent"}};
+constexpr GgufRow kSharedExpertRows[] = {
+    {"blk.{}.ffn_gate_inp.weight",       "embd expert"},
+    {"blk.{}.ffn_down_exps.weight",      "expert_width embd expert"},
+    {"blk.{}.ffn_{gate,up}_exps",        "embd expert_width expert"},
+    {"blk.{}.ffn_gate_inp_shexp.weight", "embd"},
+    {"blk.{}.ffn_gate_shexp.weight",     "embd shared_width"},
+    {"blk.{}.ffn_up_shexp.weight",       "embd shared_width"},
+    {"blk.{}.ffn_down_shexp.weight",     "shared_width embd"},
+};
+constexpr GgufRow kGraniteHybridRows[] = {
+    {"rope_freqs.weight",            "rot/two", "optional first"},
+    {"blk.{}.ffn_norm.weight",       "embd"},
+    {"blk.{}.ffn_gate.weight",       "embd ff", "!expert"},
+    {"blk.{}.ffn_up.weight",         "embd ff", "!expert"},
+    {"blk.{}.ffn_down.weight",       "ff embd", "!expert"},
+    {"blk.{}.ffn_gate.bias",         "ff", "!expert optional"},
+    {"blk.{}.ffn_up.bias",           "ff", "!expert optional"},
+    {"blk.{}.ffn_down.bias",         "embd", "!expert optional"},
+    {"blk.{}.ffn_gate_inp.weight",   "embd expert", "expert"},
+    {"blk.{}.ffn_gate_exps.weight",  "embd ff expert", "expert optional"},
+    {"blk.{}.ffn_down_exps.weight",  "ff embd expert", "expert"},
+    {"blk.{}.ffn_up_exps.weight",    "embd ff expert", "expert"},
+    {"blk.{}.ffn_gate_shexp.weight", "embd ff_shexp", "expert ff_shexp"},
+    {"blk.{}.ffn_up_shexp.weight",   "embd ff_shexp", "expert ff_shexp"},
+    {"blk.{}.ffn_down_shexp.weight", "ff_shexp embd", "expert ff_shexp"},
+};
+constexpr GgufRow kMamba2Rows[] = {
+    {"blk.{}.attn_norm.weight",   "embd"},
+    {"blk.{}.ssm_in.weight",      "embd 2*inner+2*group*state+rank", "mamba"},
+    {"blk.{}.ssm_conv1d.weight",  "conv inner+2*group*state", "mamba"},
+    {"blk.{}.ssm_conv1d.bias",    "inner+2*group*state", "mamba optional"},
+    {"blk.{}.ssm_dt.bias",        "rank", "mamba"},
+    {"blk.{}.ssm_a",              "1 rank", "mamba"},
+    {"blk.{}.ssm_d",              "1 rank", "mamba"},
+    {"blk.{}.ssm_norm.weight",    "inner/group group", "mamba"},
+    {"blk.{}.ssm_out.weight",     "inner embd", "mamba"},
+    {"blk.{}.attn_{q,k,v}",       "embd head_i*k k_gqa_i v_gqa_i", "attention"},
+    {"blk.{}.attn_output.weight", "head_i*k embd", "attention"},
+    {"blk.{}.attn_output.bias",   "embd", "attention optional"},
+};
+constexpr GgufRow kNemotronRows[] = {
+    {"blk.{}.ffn_down.weight",        "ff_i embd", "ff_i !expert !nextn"},
+    {"blk.{}.ffn_up.weight",          "embd ff_i", "ff_i !expert !nextn"},
+    {"blk.{}.ffn_down.bias",          "embd", "ff_i !expert !nextn optional"},
+    {"blk.{}.ffn_up.bias",            "ff_i", "ff_i !expert !nextn optional"},
+    {"blk.{}.ffn_gate_inp.weight",    "embd expert", "routed"},
+    {"blk.{}.exp_probs_b.bias",       "expert", "routed"},
+    {"blk.{}.ffn_latent_down.weight", "embd latent", "routed optional"},
+    {"blk.{}.ffn_latent_up.weight",   "latent embd", "routed optional"},
+    {"blk.{}.ffn_down_exps.weight",   "expert_width_i latent expert", "routed"},
+    {"blk.{}.ffn_up_exps.weight",     "latent expert_width_i expert", "routed"},
+    {"blk.{}.ffn_down_shexp.weight",  "ff_shexp embd", "routed"},
+    {"blk.{}.ffn_up_shexp.weight",    "embd ff_shexp", "routed"},
+    {"blk.{}.nextn.eh_proj.weight",          "2*embd embd", "nextn"},
+    {"blk.{}.nextn.enorm.weight",            "embd", "nextn"},
+    {"blk.{}.nextn.hnorm.weight",            "embd", "nextn"},
+    {"blk.{}.nextn.shared_head_norm.weight", "embd", "nextn"},
+    {"blk.{}.post_attention_norm.weight",    "embd", "nextn"},
+};
+constexpr GgufRow kLfm2Rows[] = {
+    {"token_embd.weight",                "embd vocab"},
+    {"token_embd_norm.weight",           "embd"},
+    {"dense_2.weight",                   "embd out", "optional"},
+    {"dense_2.bias",                     "out", "optional"},
+    {"blk.{}.attn_q_norm.weight",        "k", "head_kv_i"},
+    {"blk.{}.attn_k_norm.weight",        "k", "head_kv_i"},
+    {"blk.{}.attn_{q,k,v}",              "embd embd k_gqa_i v_gqa_i", "head_kv_i"},
+    {"blk.{}.attn_output.weight",        "embd embd", "head_kv_i"},
+    {"blk.{}.shortconv.conv.weight",     "l_cache embd", "!head_kv_i"},
+    {"blk.{}.shortconv.in_proj.weight",  "embd 3*embd", "!head_kv_i"},
+    {"blk.{}.shortconv.out_proj.weight", "embd embd", "!head_kv_i"},
+};
+constexpr GgufRow kLfm2MoeRows[] = {
+    {"blk.{}.ffn_gate.weight",      "embd ff", "!moe"},
+    {"blk.{}.ffn_up.weight",        "embd ff", "!moe"},
+    {"blk.{}.ffn_down.weight",      "ff embd", "!moe"},
+    {"blk.{}.ffn_gate_inp.weight",  "embd expert", "moe"},
+    {"blk.{}.ffn_gate_exps.weight", "embd ff_exp expert", "moe"},
+    {"blk.{}.ffn_down_exps.weight", "ff_exp embd expert", "moe"},
+    {"blk.{}.ffn_up_exps.weight",   "embd ff_exp expert", "moe"},
+    {"blk.{}.exp_probs_b.bias",     "expert", "moe"},
+};
+// clang-format on
+
+using gguf_rows::kDense, gguf_rows::kFrame, gguf_rows::kNextn, gguf_rows::kNorms;
+using gguf_rows::kTiedHead;
+
+const Rows kQwen35Lists[] = {kFrame, kTiedHead, kGatedDeltaRows, kTwoGateRows, kDense, kNextn};
+const Rows kQwen35MoeLists[] = {kFrame,       kTiedHead,         kGatedDeltaRows,
+                                kTwoGateRows, kSharedExpertRows, kNextn};
+const Rows kQwen3NextLists[] = {kFrame,          kTiedHead,         kGatedDeltaRows,
+                                kJoinedGateRows, kSharedExpertRows, kNextn};
+const Rows kGraniteHybridLists[] = {kFrame, kTiedHead, kMamba2Rows, kGraniteHybridRows};
+const Rows kNemotronLists[] = {kFrame, kTiedHead, kMamba2Rows, kNemotronRows};
+const Rows kLfm2Lists[] = {kTiedHead, kNorms, kLfm2Rows, kDense};
+const Rows kLfm2MoeLists[] = {kTiedHead, kNorms, kLfm2Rows, kLfm2MoeRows};
+
+// clang-format off
+const GgufArchitecture kHybridArchitectures[] = {
+    {.names = " qwen35 ", .rows = kQwen35Lists,
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections! ssm.conv_kernel!"
+             " ssm.inner_size! ssm.state_size! ssm.time_step_rank! ssm.group_count!"
+             " attention.recurrent_layers full_attention_interval",
+     .has_nextn = true},
+    {.names = " qwen35moe ", .rows = kQwen35MoeLists,
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections! ssm.conv_kernel!"
+             " ssm.inner_size! ssm.state_size! ssm.time_step_rank! ssm.group_count!"
+             " attention.recurrent_layers full_attention_interval"
+             " expert_feed_forward_length expert_shared_feed_forward_length",
+     .has_nextn = true},
+    {.names = " qwen3next ", .rows = kQwen3NextLists,
+     .keys = "attention.layer_norm_rms_epsilon! ssm.conv_kernel! ssm.inner_size!"
+             " ssm.state_size! ssm.time_step_rank! ssm.group_count!"
+             " attention.recurrent_layers full_attention_interval"
+             " expert_feed_forward_length expert_shared_feed_forward_length",
+     .needs_experts = true, .has_nextn = true},
+    {.names = " granitehybrid ", .rows = kGraniteHybridLists,
+     .keys = "attention.layer_norm_rms_epsilon! logit_scale residual_scale"
+             " embedding_scale attention.scale ssm.conv_kernel! ssm.inner_size!"
+             " ssm.state_size! ssm.time_step_rank! ssm.group_count!"
+             " expert_shared_feed_forward_length"},
+    {.names = " nemotron_h nemotron_h_moe ", .rows = kNemotronLists,
+     .keys = "ssm.conv_kernel! ssm.inner_size! ssm.state_size! ssm.time_step_rank!"
+             " ssm.group_count! attention.layer_norm_epsilon!"
+             " attention.layer_norm_rms_epsilon expert_feed_forward_length"
+             " expert_shared_feed_forward_length expert_shared_count expert_weights_norm"
+             " expert_weights_scale moe_latent_size",
+     .has_nextn = true, .has_mlp_blocks = true},
+    {.names = " lfm2 ", .rows = kLfm2Lists,
+     .keys = "attention.layer_norm_rms_epsilon! shortconv.l_cache! attention.sliding_window"},
+    {.names = " lfm2moe ", .rows = kLfm2MoeLists,
+     .keys = "attention.layer_norm_rms_epsilon! shortconv.l_cache! leading_dense_block_count"
+             " expert_feed_forward_length! expert_gating_func!"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const GgufArchitecture> gguf_hybrid_architectures() { return kHybridArchitectures; }
+
+}  // namespace ckpt

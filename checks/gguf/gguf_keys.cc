@@ -1,0 +1,156 @@
+// The keys of a GGUF: those that llama.cpp v0.5.0 must find, and the types that it takes
+// (models/gguf_keys.cc).
+#include <algorithm>
+#include <unordered_set>
+
+#include "checks/gguf/gguf_rules.h"
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "models/models.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kRequiredKeys = " general.architecture tokenizer.ggml.model ";
+
+bool is_flag_or_number(MetaType type) {
+  return type == MetaType::kBool || type == MetaType::kU32 || type == MetaType::kI32;
+}
+
+struct KeyCounts {
+  uint64_t blocks, trunk;
+};
+
+// What is wrong with a value for a key of this kind; empty: nothing.
+std::string fault_of_array(const MetaArray& array, char kind, const KeyCounts& counts) {
+  if (kind == 't' || kind == 'u' || kind == 'f' || kind == 'b') return "an array";
+  const uint64_t wanted = kind == 'S' ? 4 : kind == 'T' ? counts.trunk : counts.blocks;
+  const bool is_any_length = kind == 'P' || kind == 'A';
+  if (!is_any_length && array.count() != wanted) {
+    return fmt::format("{} values; expected {}", array.count(), wanted);
+  }
+  if (array.count() > 512) return fmt::format("{} values; expected at most 512", array.count());
+  return is_flag_or_number(array.element) ? std::string()
+                                          : fmt::format("an array of {}", name(array.element));
+}
+
+std::string fault_of(const MetaValue& value, const GgufKey& key, const KeyCounts& counts) {
+  if (const auto* array = std::get_if<MetaArray>(&value.value)) {
+    return fault_of_array(*array, key.kind, counts);
+  }
+  return value.type == key.type ? std::string()
+                                : fmt::format("{}; expected {}", name(value.type), name(key.type));
+}
+
+void look_key(const Look& look, const std::string& key, const GgufKey& known,
+              const KeyCounts& counts) {
+  const MetaValue* value = look.on.checkpoint.metadata.find(key);
+  if (value == nullptr || known.kind == 'L') return;  // lists: look_token_lists()
+  std::string fault = fault_of(*value, known, counts);
+  if (fault.empty()) return;
+  look.out.push_back({key, std::move(fault), {}, "key has wrong type or array length", {}});
+}
+
+void look_required(const Look& look, const std::string& key) {
+  if (look.on.checkpoint.metadata.find(key) == nullptr) look.report(key, "missing");
+}
+
+void look_keys_of_file(const Look& look, const KeyCounts& counts) {
+  for (std::string_view list = gguf_keys_of_file(); !list.empty();) {
+    const std::string_view word = take_word(list);
+    const std::string key(word.substr(0, word.find(':')));
+    if (has_word(kRequiredKeys, key)) look_required(look, key);
+    if (const auto known = find_gguf_key({}, key)) look_key(look, key, *known, counts);
+  }
+}
+
+// `list` as in GgufArchitecture.
+void look_keys_of(const Look& look, const std::string& architecture, std::string_view list,
+                  const KeyCounts& counts) {
+  while (!list.empty()) {
+    std::string_view word = take_word(list);
+    const bool is_required = word.ends_with('!');
+    if (is_required) word.remove_suffix(1);
+    const size_t colon = std::min(word.find(':'), word.size());
+    const std::string key = fmt::format("{}.{}", architecture, word.substr(0, colon));
+    auto known = find_gguf_key(architecture, key);
+    if (!known) continue;
+    if (colon < word.size()) *known = {word[colon + 1], MetaType::kArray};
+    if (is_required) look_required(look, key);
+    look_key(look, key, *known, counts);
+  }
+}
+
+const MetaArray* array_of(const Look& look, std::string_view key) {
+  const MetaValue* value = look.on.checkpoint.metadata.find(key);
+  return value == nullptr ? nullptr : std::get_if<MetaArray>(&value->value);
+}
+
+// Token lists have one element type each.
+void look_token_lists(const Look& look) {
+  constexpr std::pair<std::string_view, std::string_view> kLists[] = {
+      {"tokenizer.ggml.tokens", " string "},
+      {"tokenizer.ggml.merges", " string "},
+      {"tokenizer.ggml.scores", " f32 i32 "},
+      {"tokenizer.ggml.token_type", " i32 "},
+      {"tokenizer.ggml.suppress_tokens", " i32 "}};
+  for (const auto& [key, types] : kLists) {
+    const MetaValue* value = look.on.checkpoint.metadata.find(key);
+    if (value == nullptr) continue;
+    const MetaArray* array = std::get_if<MetaArray>(&value->value);
+    const MetaType element = array == nullptr ? value->type : array->element;
+    const bool is_text = element == MetaType::kText && types == " string ";
+    const bool is_float = element == MetaType::kF32 && types.starts_with(" f32");
+    const bool is_whole = element == MetaType::kI32 && types.ends_with(" i32 ");
+    if (array != nullptr && (is_text || is_float || is_whole)) continue;
+    look.report(std::string(key), fmt::format("{} {}; expected an array of {}",
+                                              array == nullptr ? "one" : "an array of",
+                                              name(element), types.substr(1, types.size() - 2)));
+  }
+}
+
+}  // namespace
+
+// Once a text stands twice, the library's two tables of tokens differ, and it stops.
+Status look_gguf_tokens(const Look& look) {
+  const std::string* model = look.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
+  if (model == nullptr || has_word(kGgufNoTokenizer, *model)) return {};
+  look_token_lists(look);
+  const MetaArray* tokens = array_of(look, "tokenizer.ggml.tokens");
+  if (tokens == nullptr || tokens->element != MetaType::kText) return {};
+  std::unordered_set<std::string_view> seen;
+  for (uint64_t id = 0; id < tokens->texts.size(); ++id) {
+    const std::string& text = tokens->texts[id];
+    if (text.empty() || seen.insert(text).second) continue;
+    look.out.push_back({fmt::format("tokenizer.ggml.tokens[{}]", id),
+                        "the text of an earlier token",
+                        {},
+                        "GGML_ASSERT(id_to_token.size() == token_to_id.size())",
+                        {}});
+    break;
+  }
+  return {};
+}
+
+Status look_gguf_keys(const Look& look, const std::string& architecture) {
+  const uint64_t blocks =
+      look.on.checkpoint.metadata.find_unsigned(architecture + ".block_count").value_or(0);
+  const uint64_t nextn =
+      look.on.checkpoint.metadata.find_unsigned(architecture + ".nextn_predict_layers").value_or(0);
+  const KeyCounts counts{blocks, blocks - std::min(blocks, nextn)};
+  const size_t before = look.out.size();
+  look_keys_of_file(look, counts);
+  const GgufArchitecture* rules = find_gguf_architecture(architecture);
+  if (rules == nullptr) return {};
+  look_keys_of(look, architecture, kGgufCommonKeys, counts);
+  look_keys_of(look, architecture, rules->keys, counts);
+  if (look.out.size() != before) return {};  // numbers of unknown keys say nothing
+  const GgufNumbers numbers(look.on.checkpoint, *rules);
+  if (blocks == 0 || blocks > 512) return {};
+  if (std::string fault = numbers.fault(); !fault.empty()) {
+    look.out.push_back({architecture, std::move(fault), {}, "GGML_ASSERT(...) failed", {}});
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,397 @@
+// The numbers that shapes of GGUF tensors are made of, block by block, as llama.cpp v0.5.0 reads
+// them. Sources: src/llama-model.cpp (load_hparams), src/llama-hparams.cpp.
+//
+// A name without "_i" is that of block 0, which stands for all where the loader asks no further.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "checks/gguf/gguf_rules.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+uint64_t divided(uint64_t over, uint64_t under) { return under == 0 ? 0 : over / under; }
+
+// Graphs that stop where rope turns a part of a head alone, and those that do not ask for values as
+// wide as keys.
+constexpr std::string_view kTurnedWhole =
+    " llama granite granitemoe llama4 mistral3 ernie4_5 ernie4_5-moe exaone4 olmo olmo2 olmoe qwen2"
+    " qwen2moe qwen2vl qwen3 qwen3moe qwen3vl qwen3vlmoe seed_oss smollm3 starcoder2 ";
+constexpr std::string_view kOtherValues =
+    " gemma gemma2 gemma3 gpt-oss phimoe deepseek2 glm-dsa lfm2 lfm2moe ";
+constexpr std::string_view kHybrids =
+    " lfm2 lfm2moe granitehybrid nemotron_h nemotron_h_moe qwen35 qwen35moe qwen3next ";
+constexpr std::string_view kWithoutRope = " granitehybrid nemotron_h nemotron_h_moe ";
+constexpr std::string_view kGatedDelta = " qwen35 qwen35moe qwen3next ";
+constexpr std::string_view kRopeScalings = " none linear yarn longrope ";
+
+}  // namespace
+
+GgufNumbers::GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& rules)
+    : checkpoint_(checkpoint), rules_(rules) {
+  const std::string* name = checkpoint.metadata.find_text("general.architecture");
+  prefix_ = name == nullptr ? std::string() : *name + ".";
+  blocks_ = number("block_count");
+  nextn_ = std::min(number("nextn_predict_layers"), blocks_);
+}
+
+uint64_t GgufNumbers::number_of(std::string_view key, uint64_t block, uint64_t otherwise) const {
+  const MetaValue* found = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, key));
+  if (found == nullptr) return otherwise;
+  if (const auto* one = std::get_if<uint64_t>(&found->value)) return *one;
+  const auto* array = std::get_if<MetaArray>(&found->value);
+  if (array == nullptr || block >= array->count()) return otherwise;
+  if (array->element == MetaType::kText || array->element == MetaType::kArray) return otherwise;
+  const double value = number_at(*array, block);
+  return value >= 0 && value <= UINT32_MAX ? static_cast<uint64_t>(value) : otherwise;
+}
+
+uint64_t GgufNumbers::rows_of_vocabulary() const {
+  const std::string* model = checkpoint_.metadata.find_text("tokenizer.ggml.model");
+  if (model != nullptr && has_word(kGgufNoTokenizer, *model)) return number("vocab_size");
+  const MetaValue* tokens = checkpoint_.metadata.find("tokenizer.ggml.tokens");
+  const auto* array = tokens == nullptr ? nullptr : std::get_if<MetaArray>(&tokens->value);
+  return array == nullptr ? number("vocab_size") : array->count();
+}
+
+bool GgufNumbers::slides(uint64_t block) const {
+  const bool has_window = number("attention.sliding_window") > 0;
+  const bool says_window =
+      checkpoint_.metadata.find(prefix_ + "attention.sliding_window") != nullptr;
+  if (rules_.sliding == Sliding::kNever) return false;
+  if (rules_.sliding == Sliding::kIfSaid && !has_window) return false;
+  if (rules_.sliding == Sliding::kUnlessZero && says_window && !has_window) return false;
+  if (rules_.sliding == Sliding::kOf64Layers && trunk() != 64) return false;
+  constexpr std::string_view kPattern = "attention.sliding_window_pattern";
+  const MetaValue* said = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kPattern));
+  if (said != nullptr && std::holds_alternative<MetaArray>(said->value)) {
+    return number_of(kPattern, block) != 0;
+  }
+  const uint64_t pattern = number(kPattern, rules_.sliding_pattern);
+  return block < trunk() && (pattern == 0 || block % pattern < pattern - 1);
+}
+
+bool GgufNumbers::is_recurrent(uint64_t block) const {
+  if (block >= trunk()) return false;
+  constexpr std::string_view kSaid = "attention.recurrent_layers";
+  if (checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kSaid)) != nullptr) {
+    return number_of(kSaid, block) != 0;
+  }
+  const uint64_t interval = number("full_attention_interval", 4);
+  return interval == 0 || (block + 1) % interval != 0;
+}
+
+void GgufNumbers::add_file(JsonValue& out) const {
+  constexpr std::pair<std::string_view, std::string_view> kKeys[] = {
+      {"embd", "embedding_length"},
+      {"expert", "expert_count"},
+      {"shared", "expert_shared_count"},
+      {"ff_shexp", "expert_shared_feed_forward_length"},
+      {"conv", "ssm.conv_kernel"},
+      {"inner", "ssm.inner_size"},
+      {"state", "ssm.state_size"},
+      {"rank", "ssm.time_step_rank"},
+      {"group", "ssm.group_count"},
+      {"l_cache", "shortconv.l_cache"},
+      {"per_layer", "embedding_length_per_layer_input"},
+      {"indexer_head", "attention.indexer.head_count"},
+      {"indexer_k", "attention.indexer.key_length"},
+      {"lora_kv", "attention.kv_lora_rank"},
+      {"dense_2_out", "dense_2_feat_out"},
+      {"dense_3_in", "dense_3_feat_in"}};
+  for (const auto& [word, key] : kKeys) out[word] = number(key);
+  const uint64_t embd = number("embedding_length");
+  out["vocab"] = rows_of_vocabulary();
+  out["out"] = number("embedding_length_out", embd);
+  out["latent"] = number("moe_latent_size") == 0 ? embd : number("moe_latent_size");
+  out["two"] = uint64_t{2};
+  out["trunk_count"] = trunk();
+  out["plus"] = trunk() >= 64;
+  const MetaValue* labels = checkpoint_.metadata.find(prefix_ + "classifier.output_labels");
+  const auto* list = labels == nullptr ? nullptr : std::get_if<MetaArray>(&labels->value);
+  out["labels"] = list == nullptr ? 1 : list->count();
+  const std::string* scaling = checkpoint_.metadata.find_text(prefix_ + "rope.scaling.type");
+  out["longrope"] = scaling != nullptr && *scaling == "longrope";
+}
+
+// Of DeepSeek's attention; small models of it have no low rank for queries, whatever the file says.
+bool GgufNumbers::has_no_low_rank() const {
+  const uint64_t layers = trunk();
+  const uint64_t vocabulary = number("vocab_size", rows_of_vocabulary());
+  return layers == 26 || layers == 27 || (layers == 48 && vocabulary == 128'256);
+}
+
+void GgufNumbers::add_latent(JsonValue& out) const {
+  const bool is_small = prefix_ == "deepseek2." && has_no_low_rank();
+  out["lora_q"] = is_small ? 0 : number("attention.q_lora_rank");
+  const uint64_t key = number("attention.key_length_mla");
+  const uint64_t value = number("attention.value_length_mla");
+  const bool is_mla = key != 0 && value != 0;
+  const uint64_t wide = is_mla ? key : out["k"].get<uint64_t>();
+  const uint64_t turned = out["rot"].get<uint64_t>();
+  out["mla"] = is_mla;
+  out["k_mla"] = wide;
+  out["v_mla"] = is_mla ? value : out["v"].get<uint64_t>();
+  out["nope"] = wide > turned ? wide - turned : 0;
+}
+
+// `end` is "" for block 0's and "_i" for the block's own.
+void GgufNumbers::add_heads(JsonValue& out, uint64_t block, std::string_view end) const {
+  const auto set = [&](std::string_view word, uint64_t value) {
+    out[fmt::format("{}{}", word, end)] = value;
+  };
+  const uint64_t heads = number_of("attention.head_count", block);
+  const uint64_t key_heads = number_of("attention.head_count_kv", block, heads);
+  const uint64_t first = number("attention.head_count");
+  const uint64_t usual = divided(number("embedding_length"), first);
+  const bool is_short = slides(block);
+  uint64_t key = first == 0 ? 0 : number("attention.key_length", usual);
+  uint64_t value = first == 0 ? 0 : number("attention.value_length", usual);
+  uint64_t turned = first == 0 ? 0 : number("rope.dimension_count", key);
+  if (is_short) {
+    key = number("attention.key_length_swa", key);
+    value = number("attention.value_length_swa", value);
+    turned = number("rope.dimension_count_swa", turned);
+  }
+  set("head", heads);
+  set("head_kv", key_heads);
+  set("k", key);
+  set("v", value);
+  set("rot", turned);
+  set("k_gqa", key * key_heads);
+  set("v_gqa", value * key_heads);
+  set("ff", number_of("feed_forward_length", block));
+  set("head_half", divided(number("embedding_length"), heads) / 2);
+}
+
+void GgufNumbers::add_experts(JsonValue& out, uint64_t block) const {
+  const auto width = [&](uint64_t at) {
+    const uint64_t own = number_of("expert_feed_forward_length", at);
+    const uint64_t all = number_of("feed_forward_length", at < trunk() ? at : 0);
+    return own != 0 ? own : divided(all, number_of("expert_used_count", at));
+  };
+  out["ff_exp"] = number("expert_feed_forward_length");
+  out["expert_width"] = width(0);
+  out["expert_width_i"] = width(block);
+  const uint64_t shared = number("expert_shared_feed_forward_length");
+  out["shared_width"] = shared != 0 ? shared : number("feed_forward_length");
+  out["moe"] = block >= number("leading_dense_block_count");
+  const uint64_t step = number("interleave_moe_layer_step");
+  out["interleaved"] = step > 0 && (block + 1) % step == 0;
+}
+
+// What kind of block it is.
+void GgufNumbers::add_kinds(JsonValue& out, uint64_t block) const {
+  const bool is_nextn = block >= trunk();
+  out["nextn"] = is_nextn;
+  out["first"] = block == 0;
+  out["recurrent"] = is_recurrent(block);
+  out["has_kv"] = block + number("attention.shared_kv_layers") < blocks_;
+  bool is_full_first = !slides(block);
+  for (uint64_t before = 0; is_full_first && before < block; ++before) {
+    is_full_first = slides(before);
+  }
+  out["full_first"] = is_full_first;
+  const bool is_mlp = rules_.has_mlp_blocks && out["ff_i"] != 0;
+  const bool is_mamba = !is_nextn && out["head_kv_i"] == 0 && !is_mlp;
+  out["mamba"] = is_mamba;
+  out["attention"] = is_nextn || (!is_mamba && !is_mlp);
+  const std::string router = fmt::format("blk.{}.ffn_gate_inp.weight", block);
+  const bool has_router = std::any_of(checkpoint_.tensors.begin(), checkpoint_.tensors.end(),
+                                      [&](const Tensor& t) { return t.name == router; });
+  out["routed"] = rules_.has_mlp_blocks ? is_nextn || (is_mlp && out["expert"] != 0) : has_router;
+}
+
+JsonValue GgufNumbers::of(uint64_t block) const {
+  JsonValue out = JsonValue::object();
+  add_file(out);
+  add_heads(out, 0, "");
+  add_heads(out, block, "_i");
+  add_latent(out);
+  add_experts(out, block);
+  add_kinds(out, block);
+  return out;
+}
+
+std::string GgufNumbers::fault_of_experts() const {
+  const uint64_t experts = number("expert_count"), groups = number("expert_group_count");
+  uint64_t used = 0;
+  for (uint64_t block = 0; block < blocks_; ++block) {
+    used = std::max(used, number_of("expert_used_count", block));
+  }
+  const bool reads_gating = rules_.keys.find("expert_gating_func") != rules_.keys.npos;
+  const uint64_t gating = reads_gating ? number("expert_gating_func") : 0;
+  if (gating > 4) return fmt::format("expert_gating_func is {}", gating);
+  if (experts > 1024) return fmt::format("expert_count is {}; expected at most 1024", experts);
+  if (used > experts) return fmt::format("{} of {} experts are used", used, experts);
+  if (experts > 0 && used == 0) return fmt::format("none of {} experts is used", experts);
+  if (experts == 0 && rules_.needs_experts) return "expert_count is 0";
+  if (experts == 0) return groups > 0 ? "groups of no experts" : "";
+  if (groups >= experts) return fmt::format("{} experts in {} groups", experts, groups);
+  if (groups <= 1) return {};
+  const uint64_t of_them = number("expert_group_used_count");
+  if (experts % groups != 0) return fmt::format("{} experts in {} groups", experts, groups);
+  const bool is_share = of_them > 0 && of_them < groups;
+  return is_share ? "" : fmt::format("{} of {} groups of experts are used", of_them, groups);
+}
+
+// Layers that share keys and values take those of the last but one or the last before them.
+std::string GgufNumbers::fault_of_sharing() const {
+  const uint64_t shared = number("attention.shared_kv_layers");
+  if (shared + 2 > blocks_) {
+    return fmt::format("{} of {} layers share keys and values", shared, blocks_);
+  }
+  const uint64_t own = blocks_ - shared;
+  for (uint64_t block = own; block < blocks_; ++block) {
+    const uint64_t source = own - (slides(block) ? 2 : 1);
+    if (slides(block) == slides(source)) continue;
+    return fmt::format(
+        "layer {} would share the keys of layer {}, whose attention is of another kind", block,
+        source);
+  }
+  return {};
+}
+
+// Queries as wide as the model are cut into heads, and the latent cache holds what rope turns too.
+std::string GgufNumbers::fault_of_heads(const JsonValue& all, std::string_view name) const {
+  const auto is_square = [](const GgufRow& row) {
+    const bool is_attention =
+        row.name.ends_with("attn_{q,k,v}") || row.name.ends_with("qkv.weight");
+    return is_attention && row.shape.starts_with("embd embd");
+  };
+  const bool has_square = std::any_of(rules_.rows.begin(), rules_.rows.end(), [&](const auto rows) {
+    return std::any_of(rows.begin(), rows.end(), is_square);
+  });
+  const uint64_t key = all["k"].get<uint64_t>(), head = all["head"].get<uint64_t>();
+  if (has_square && head * key != all["embd"]) {
+    return fmt::format("{} heads of {} values; expected {} together", head, key,
+                       all["embd"].dump());
+  }
+  if (all["embd"] == 0) return {};  // look_gguf_keys() reports the key
+  const uint64_t turned = all["rot"].get<uint64_t>();
+  if (!has_word(kWithoutRope, name) && (turned == 0 || turned % 2 != 0)) {
+    return fmt::format("rope turns {} values of a head; expected an even number", turned);
+  }
+  if (all["mla"] == false && number("attention.value_length", 1) == 0)
+    return "attention.value_length is 0";
+  const uint64_t latent = all["lora_kv"].get<uint64_t>() + all["rot"].get<uint64_t>();
+  if (latent != all["rot"] && all["mla"] == true && key != latent) {
+    return fmt::format("attention.key_length is {}; expected {}", key, latent);
+  }
+  return {};
+}
+
+// Graphs of most architectures take the key heads of block 0 for all.
+std::string GgufNumbers::fault_of_blocks() const {
+  const auto is_of_block = [](const GgufRow& row) {
+    return row.shape.find("head_i") != row.shape.npos || row.shape.find("gqa_i") != row.shape.npos;
+  };
+  for (const auto rows : rules_.rows) {
+    if (std::any_of(rows.begin(), rows.end(), is_of_block)) return {};
+  }
+  constexpr std::string_view kKey = "attention.head_count_kv";
+  for (uint64_t block = 1; block < trunk(); ++block) {
+    if (number_of(kKey, block) == number(kKey)) continue;
+    return fmt::format("{} is {} in block 0 and {} in block {}", kKey, number(kKey),
+                       number_of(kKey, block), block);
+  }
+  return {};
+}
+
+// Norms stop at a negative one, and at NaN.
+std::string GgufNumbers::fault_of_norms() const {
+  for (const std::string_view key :
+       {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
+    if (rules_.keys.find(key) == rules_.keys.npos) continue;  // it is not read
+    const MetaValue* found = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, key));
+    const double* value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
+    if (value != nullptr && !(*value >= 0)) return fmt::format("{} is {}", key, *value);
+  }
+  return {};
+}
+
+// Each of the two memories of a hybrid model has a layer.
+std::string GgufNumbers::fault_of_memory(std::string_view name) const {
+  if (!has_word(kHybrids, name)) return {};
+  const bool is_gated = has_word(kGatedDelta, name);
+  bool has_recurrent = false, has_attention = false;
+  for (uint64_t block = 0; block < trunk() && !(has_recurrent && has_attention); ++block) {
+    const JsonValue numbers = of(block);
+    has_recurrent |= numbers[is_gated ? "recurrent" : "mamba"] == true;
+    has_attention |= is_gated ? numbers["recurrent"] == false : numbers["attention"] == true;
+  }
+  if (!has_attention) return "no layer has attention";
+  return has_recurrent ? "" : "no layer is recurrent";
+}
+
+// What ends the program when it makes its graph.
+std::string GgufNumbers::fault_of_graph() const {
+  if (prefix_ == "gemma4.") return fault_of_sharing();
+  const uint64_t deep = number("n_deepstack_layers");
+  if (prefix_.starts_with("qwen3vl") && deep >= trunk()) {
+    return fmt::format("n_deepstack_layers is {} of {} layers", deep, trunk());
+  }
+  if (prefix_ == "llama4." && number("attention.sliding_window", 1) > 0 && trunk() < 4) {
+    return fmt::format("{} layers, of which none is without rope; expected 4 at least", trunk());
+  }
+  return {};
+}
+
+// Sizes that graphs take to be equal.
+std::string GgufNumbers::fault_of_equals(const JsonValue& all, std::string_view name) const {
+  const uint64_t heads = number("attention.head_count_kv", number("attention.head_count"));
+  if (name == "deepseek2" && all["mla"] == true && heads != 1) {
+    return fmt::format("attention.head_count_kv is {}; expected 1", heads);
+  }
+  const uint64_t values = number("ssm.time_step_rank") * number("ssm.state_size");
+  if (has_word(kGatedDelta, name) && all["inner"] != values) {
+    return fmt::format("ssm.inner_size is {}; expected ssm.time_step_rank * ssm.state_size, {}",
+                       all["inner"].dump(), values);
+  }
+  for (const std::string_view key : {"attention.key_length", "attention.value_length"}) {
+    const uint64_t full = number(key);
+    const uint64_t sliding = number(fmt::format("{}_swa", key), full);
+    if (name != "gpt-oss" || full == 0 || sliding == full) continue;
+    return fmt::format("{}_swa is {}; expected {}", key, sliding, full);
+  }
+  return {};
+}
+
+std::string GgufNumbers::fault() const {
+  if (number("nextn_predict_layers") > blocks_) return "more blocks for prediction than blocks";
+  if (std::string of_experts = fault_of_experts(); !of_experts.empty()) return of_experts;
+  const std::string* scaling = checkpoint_.metadata.find_text(prefix_ + "rope.scaling.type");
+  if (scaling != nullptr && !has_word(kRopeScalings, *scaling)) {
+    return fmt::format("rope.scaling.type is '{}'", *scaling);
+  }
+  const JsonValue all = of(0);
+  const std::string_view name = std::string_view(prefix_).substr(0, prefix_.size() - 1);
+  if (!has_word(kOtherValues, name) && all["k"] != all["v"]) {
+    return fmt::format("attention.key_length is {} and value_length {}", all["k"].dump(),
+                       all["v"].dump());
+  }
+  if (has_word(kTurnedWhole, name) && all["rot"] != all["k"]) {
+    return fmt::format("rope.dimension_count is {}; heads have {} values", all["rot"].dump(),
+                       all["k"].dump());
+  }
+  if (prefix_ == "granitehybrid." && all["inner"] != 2 * number("embedding_length")) {
+    return fmt::format("ssm.inner_size is {}; expected twice embedding_length",
+                       all["inner"].dump());
+  }
+  if (prefix_ == "glm-dsa." && all["mla"] == false) return "no attention.key_length_mla";
+  constexpr std::string_view kQueryRank = "attention.q_lora_rank";
+  if (prefix_ == "deepseek2." && !has_no_low_rank() &&
+      checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kQueryRank)) == nullptr) {
+    return fmt::format("{} is missing", kQueryRank);
+  }
+  if (std::string equals = fault_of_equals(all, name); !equals.empty()) return equals;
+  if (std::string memory = fault_of_memory(name); !memory.empty()) return memory;
+  if (std::string heads = fault_of_heads(all, name); !heads.empty()) return heads;
+  if (std::string blocks = fault_of_blocks(); !blocks.empty()) return blocks;
+  if (std::string norms = fault_of_norms(); !norms.empty()) return norms;
+  return fault_of_graph();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,293 @@
+// The tensors of a GGUF against those that its architecture has in llama.cpp v0.5.0, which stops at
+// one too few, one too many or another shape. Sources: src/llama-model-loader.cpp
+// (check_tensor_dims, done_getting_tensors), src/llama-model.cpp (create_tensor_qkv,
+// create_tensor_gate_up_exps, the generic pass over scales).
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "checks/gguf/gguf_rules.h"
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kScaled =
+    " attn_q attn_k attn_v attn_output attn_qkv attn_gate ffn_gate ffn_down ffn_up ffn_gate_shexp"
+    " ffn_down_shexp ffn_up_shexp ssm_in ssm_out ssm_alpha ssm_beta nextn.eh_proj"
+    " nextn.shared_head_head ";
+constexpr std::string_view kScaledExperts = " ffn_gate_exps ffn_down_exps ffn_up_exps ";
+
+// "attn_q.bias" of "blk.3.attn_q.bias".
+std::string_view tensor_kind(std::string_view name) {
+  return name.substr(std::min(name.size(), name.find('.', 4)));
+}
+
+// One row for the blocks that it is for.
+struct RowUse {
+  std::vector<std::string> missing, found;
+};
+
+class GgufTensors {
+ public:
+  GgufTensors(const Look& look, const GgufArchitecture& rules)
+      : look_(look), rules_(rules), numbers_(look.on.checkpoint, rules) {}
+
+  Status run() {
+    const uint64_t blocks = rules_.has_nextn ? numbers_.blocks() : numbers_.trunk();
+    for (uint64_t block = 0; block < std::max<uint64_t>(blocks, 1); ++block) {
+      CKPT_TRY(look_block(block));
+    }
+    look_leftovers();
+    tell();
+    return {};
+  }
+
+ private:
+  Status look_block(uint64_t block) {
+    of_block_ = numbers_.of(block);
+    block_ = block;
+    is_unread_ = of_block_["nextn"] == true;
+    may_lack_ = is_unread_ && rules_.may_lack_nextn &&
+                find(fmt::format("blk.{}.nextn.eh_proj.weight", numbers_.trunk())) == nullptr;
+    size_t row_index = 0;
+    for (const auto rows : rules_.rows) {
+      for (const GgufRow& row : rows) {
+        const size_t index = row_index++;
+        const bool is_of_block = row.name.find("{}") != row.name.npos;
+        const bool is_of_file = has_word(row.when, "first") || has_word(row.when, "full_first");
+        if (!is_of_block && !is_of_file && block != 0) continue;
+        if (!holds(row.when)) continue;
+        if (uses_.size() <= index) uses_.resize(index + 1);
+        CKPT_TRY(look_row(row, uses_[index]));
+      }
+    }
+    return {};
+  }
+
+  // A word of the rows says what is asked of the block.
+  bool holds(std::string_view when) const {
+    while (!when.empty()) {
+      std::string_view word = take_word(when);
+      if (has_word("optional alone biased", word)) continue;
+      const bool is_wanted = !word.starts_with('!');
+      if (!is_wanted) word.remove_prefix(1);
+      const JsonValue* value = member(of_block_, word);
+      if ((value != nullptr && is_truthy(value)) != is_wanted) return false;
+    }
+    return true;
+  }
+
+  const Tensor* find(const std::string& name) const { return look_.on.tensor(name); }
+
+  std::string named(std::string_view pattern) const {
+    std::string out(pattern);
+    const size_t at = out.find("{}");
+    if (at != out.npos) out.replace(at, 2, fmt::format("{}", block_));
+    return out;
+  }
+
+  // As GGUF orders dimensions.
+  Result<std::vector<uint64_t>> shape_of(std::string_view text) const {
+    static constexpr Family kNoTable{};
+    std::vector<uint64_t> out;
+    while (!text.empty()) {
+      CKPT_ASSIGN(const uint64_t size, number_of_fields(kNoTable, of_block_, take_word(text)));
+      out.push_back(size);
+    }
+    return out;
+  }
+
+  // Whether the tensor is there; one of another shape is, and is told.
+  bool look_tensor(const std::string& name, std::vector<uint64_t> shape) {
+    const Tensor* tensor = find(name);
+    if (tensor == nullptr) return false;
+    used_.insert(tensor);
+    look_type(*tensor, shape);
+    std::reverse(shape.begin(), shape.end());
+    const auto bare = [](std::vector<uint64_t> sizes) {
+      while (sizes.size() > 1 && sizes.front() == 1) sizes.erase(sizes.begin());
+      return sizes;
+    };
+    std::vector<uint64_t> held = tensor->shape.empty() ? std::vector<uint64_t>{1} : tensor->shape;
+    if (bare(held) != bare(shape)) wrong_.emplace_back(tensor, std::move(shape));
+    return true;
+  }
+
+  void look_type(const Tensor& tensor, const std::vector<uint64_t>& shape) {
+    if (is_unread_) return;
+    const auto type = plain_dtype(*tensor.codec);
+    const bool must_be_float = is_added_or_multiplied(tensor.name, shape);
+    if (type == Dtype::kF64 || is_whole_number(type) || (must_be_float && type != Dtype::kF32)) {
+      unread_types_.push_back(&tensor);
+    }
+  }
+
+  // Norms, biases, convolutions and the like; matrices that are multiplied with may have any type.
+  static bool is_added_or_multiplied(std::string_view name, const std::vector<uint64_t>& shape) {
+    if (name.ends_with("ffn_gate_inp_shexp.weight")) return false;
+    return shape.size() == 1 || name.ends_with("norm.weight") || name.ends_with(".bias") ||
+           name.ends_with("conv.weight") || name.ends_with("conv1d.weight") ||
+           name.ends_with(".ssm_a") || name.ends_with(".ssm_d");
+  }
+
+  static bool is_whole_number(std::optional<Dtype> type) {
+    return type == Dtype::kI8 || type == Dtype::kI16 || type == Dtype::kI32 || type == Dtype::kI64;
+  }
+
+  Status look_row(const GgufRow& row, RowUse& use) {
+    if (row.name.find("{q,k,v}") != row.name.npos) return look_attention(row, use);
+    if (row.name.find("{gate,up}") != row.name.npos) return look_gates(row, use);
+    CKPT_ASSIGN(auto shape, shape_of(row.shape));
+    const std::string name = named(row.name);
+    const bool is_there = look_tensor(name, std::move(shape));
+    settle(name, is_there, has_word(row.when, "optional") ? Need::kAlike : Need::kAll, use,
+           has_word(row.when, "alone"));
+    return {};
+  }
+
+  enum class Need { kAll, kAlike, kNone };
+  void settle(const std::string& name, bool is_there, Need need, RowUse& use, bool is_alone) {
+    if (is_there) {
+      if (need == Need::kAlike && !is_alone) use.found.push_back(name);
+    } else if (need == Need::kAll && !may_lack_) {
+      missing_.push_back(name);
+    } else if (need == Need::kAlike && !is_alone && !may_lack_ && name.starts_with("blk.")) {
+      use.missing.push_back(name);
+    }
+  }
+
+  Status look_attention(const GgufRow& row, RowUse& use) {
+    CKPT_ASSIGN(const auto sizes, shape_of(row.shape));
+    const std::string stem = named(row.name.substr(0, row.name.find("{q,k,v}")));
+    const uint64_t in = sizes[0], all = sizes[1] + sizes[2] + sizes[3];
+    const bool is_fused = look_tensor(stem + "qkv.weight", {in, all});
+    const bool has_bias = (is_fused || is_unread_) && look_tensor(stem + "qkv.bias", {all});
+    const bool is_biased = has_word(row.when, "biased");
+    for (size_t part = 0; part < 3; ++part) {
+      const std::string name = fmt::format("{}{}", stem, "qkv"[part]);
+      if (!is_fused || is_unread_) {
+        const bool is_there = look_tensor(name + ".weight", {in, sizes[part + 1]});
+        settle(name + ".weight", is_there, is_unread_ ? Need::kNone : Need::kAll, use, false);
+      }
+      if (has_bias && !is_unread_) continue;
+      const bool is_there = look_tensor(name + ".bias", {sizes[part + 1]});
+      if (!is_there && is_biased && !is_unread_) lost_.push_back(name + ".bias");
+      settle(name + ".bias", is_there, is_unread_ ? Need::kNone : Need::kAlike, use, false);
+    }
+    return {};
+  }
+
+  Status look_gates(const GgufRow& row, RowUse& use) {
+    CKPT_ASSIGN(const auto one, shape_of(row.shape));
+    const std::string stem = named(row.name.substr(0, row.name.find("{gate,up}")));
+    const bool is_fused = look_tensor(stem + "gate_up_exps.weight", {one[0], 2 * one[1], one[2]});
+    if (is_fused && !is_unread_) return {};
+    for (const std::string_view part : {"gate_exps.weight", "up_exps.weight"}) {
+      const std::string name = fmt::format("{}{}", stem, part);
+      settle(name, look_tensor(name, one), is_unread_ ? Need::kNone : Need::kAll, use, false);
+    }
+    return {};
+  }
+
+  // Of a weight that is read, and in a block that is; or of the head in NVFP4.
+  bool is_scale(std::string_view name) const {
+    const size_t end = name.rfind('.');
+    const std::string_view side = end == name.npos ? std::string_view() : name.substr(end + 1);
+    if (side != "scale" && side != "input_scale") return false;
+    const std::string_view stem = name.substr(0, end);
+    const Tensor* weight = look_.on.tensor(fmt::format("{}.weight", stem));
+    if (weight == nullptr || used_.count(weight) == 0) return false;
+    if (stem == "output") return look_.on.checkpoint.format == "gguf";
+    constexpr std::string_view kBlock = "blk.";
+    if (!stem.starts_with(kBlock)) return false;
+    const size_t dot = stem.find('.', kBlock.size());
+    if (dot == stem.npos || is_in_unread_block(stem)) return false;
+    const std::string_view what = stem.substr(dot + 1);
+    return has_word(kScaled, what) || has_word(kScaledExperts, what);
+  }
+
+  bool is_in_unread_block(std::string_view name) const {
+    std::string_view number = name.substr(std::min<size_t>(name.size(), 4));
+    number = number.substr(0, number.find('.'));
+    uint64_t block = 0;
+    return take_number(number, block) && block >= numbers_.trunk();
+  }
+
+  void look_leftovers() {
+    for (const Tensor& tensor : look_.on.checkpoint.tensors) {
+      const bool is_used = used_.count(&tensor) != 0 || is_scale(tensor.name);
+      const bool has_lost_scale =
+          tensor.has_scales() && tensor.name.starts_with("blk.") && is_in_unread_block(tensor.name);
+      if (!is_used || has_lost_scale) extra_.push_back(tensor.name);
+    }
+  }
+
+  void tell_of(const std::vector<std::string>& names, std::string_view what,
+               std::string_view symptom, Severity severity) const {
+    if (names.empty()) return;
+    Mismatch all;
+    for (const std::string& name : names) all.add(name);
+    look_.out.push_back({all.first, all.text_at_first(what), severity, std::string(symptom), {}});
+  }
+
+  void tell() const {
+    tell_of(missing_, "missing", "tensor not found", Severity::kUnloaded);
+    tell_of(extra_, "no tensor of this architecture", "wrong number of tensors",
+            Severity::kUnloaded);
+    if (!wrong_.empty()) {
+      const auto& [tensor, expected] = wrong_.front();
+      Mismatch all;
+      for (const auto& entry : wrong_) all.add(entry.first->name);
+      look_.out.push_back({tensor->name,
+                           all.text_at_first(fmt::format(
+                               "{}; expected {}", shape_text(tensor->shape), shape_text(expected))),
+                           Severity::kUnloaded,
+                           "tensor has wrong shape",
+                           {}});
+    }
+    std::vector<std::string> typed;
+    for (const Tensor* tensor : unread_types_) typed.push_back(tensor->name);
+    if (!typed.empty()) {
+      tell_of(typed, fmt::format("in {}; expected f32", unread_types_[0]->codec->name),
+              "binary_op: unsupported types", Severity::kUnloaded);
+    }
+    tell_of(lost_, "missing: the model has this bias", "loads, and answers are noise",
+            Severity::kUnsound);
+    for (const RowUse& use : uses_) {
+      if (use.found.empty() || !lost_.empty()) continue;
+      std::vector<std::string> missing;  // here; a model may have one of three biases
+      for (const std::string& name : use.missing) {
+        const bool is_found = std::any_of(
+            use.found.begin(), use.found.end(),
+            [&](const std::string& other) { return tensor_kind(other) == tensor_kind(name); });
+        if (is_found) missing.push_back(name);
+      }
+      tell_of(missing, fmt::format("missing; '{}' is there", use.found.front()),
+              "loads, and answers are noise", Severity::kUnsound);
+    }
+  }
+
+  const Look& look_;
+  const GgufArchitecture& rules_;
+  const GgufNumbers numbers_;
+  JsonValue of_block_;
+  uint64_t block_ = 0;
+  bool is_unread_ = false;  // a block for multi-token prediction: counted, not read
+  bool may_lack_ = false;   // one whose tensors may be in another file
+  std::unordered_set<const Tensor*> used_;
+  std::vector<RowUse> uses_;
+  std::vector<std::string> missing_, extra_, lost_;
+  std::vector<std::pair<const Tensor*, std::vector<uint64_t>>> wrong_;
+  std::vector<const Tensor*> unread_types_;
+};
+
+}  // namespace
+
+Status look_gguf_tensors(const Look& look, const GgufArchitecture& rules) {
+  return GgufTensors(look, rules).run();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,359 @@
+// Checks of what a folder says about its quantization, against what its tensors are and what the
+// program takes.
+//
+// Sources: vLLM vllm/model_executor/layers/quantization/modelopt.py and
+// vllm/transformers_utils/model_arch_config_convertor.py; SGLang
+// python/sglang/srt/configs/model_config.py and layers/quantization/modelopt_quant.py; llama.cpp
+// conversion/base.py; NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py.
+// Scales that a server does not expect stop it, and scales that it expects and does not find are
+// left as memory happened to be.
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+bool is_modelopt(const Quantization& said) {
+  return said.method.starts_with("modelopt") || !said.algo.empty();
+}
+
+bool says_awq(const Quantization& said) {
+  return said.algo.find("AWQ") != said.algo.npos ||
+         std::any_of(said.layers.begin(), said.layers.end(), [](const auto& layer) {
+           return layer.second.find("AWQ") != layer.second.npos;
+         });
+}
+
+size_t count_pre_scales(const Examined& on) {
+  return static_cast<size_t>(
+      std::count_if(on.modules.begin(), on.modules.end(),
+                    [](const auto& entry) { return entry.second.has_pre_quant_scale; }));
+}
+
+Status look_stated(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf) return {};
+  if (on.quantizations.empty() && on.is_quantized()) {
+    look.report("config.json: quantization_config",
+                "absent, but weights are stored as codes with scales");
+  }
+  const Quantization* flat = nullptr;
+  for (const Quantization& said : on.quantizations) {
+    if (flat == nullptr) {
+      flat = &said;
+    } else if (is_modelopt(said) && is_modelopt(*flat) && said.algo != flat->algo) {
+      look.out.push_back({said.place,
+                          fmt::format("says {}; {} says {}", said.algo, flat->place, flat->algo),
+                          Severity::kWarning,
+                          {},
+                          {}});
+    }
+  }
+  return {};
+}
+
+// A statement that is for nothing: every weight is plain.
+Status look_stale(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  const bool has_codes = look.on.is_quantized() || !look.on.packed.by_codes.empty();
+  if (said == nullptr || has_codes || look.on.is_gguf || !is_modelopt(*said)) return {};
+  look.report(said->place, fmt::format("says {}, but no weight is quantized", said->algo));
+  return {};
+}
+
+// AWQ on norms that multiply by 1 + w needs the source's norms; to rename it alone would hide that.
+Fix mend_of_algo(const Examined& on, const Quantization& said) {
+  if (on.is_qwen35() && (count_pre_scales(on) != 0 || says_awq(said))) {
+    return {"mixed-to-nvfp4:base=BASE", "BASE: the unquantized model's folder", {}, true, 0};
+  }
+  if (count_pre_scales(on) != 0 || says_awq(said) || said.algo == "MIXED_PRECISION") {
+    return {"mixed-to-nvfp4", {}, {}, true, 0};
+  }
+  return {{},
+          {},
+          "convert the unquantized model with --to nvfp4, or serve it where it is known",
+          true,
+          0};
+}
+
+// vLLM reads quant_algo for ModelOpt's methods alone.
+bool is_algo_read(const Look& look, const Quantization& said) {
+  if (look.profile.program != Program::kVllm || said.is_nested || said.method.empty()) return true;
+  return said.method.starts_with("modelopt") || member(*said.json, "producer") != nullptr;
+}
+
+Status look_algo(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || said->algo.empty() || look.on.is_gguf) return {};
+  if (has_word(look.profile.algos, said->algo) || !is_algo_read(look, *said)) return {};
+  if (look.profile.program == Program::kSglang && said->algo == "MIXED_PRECISION")
+    return {};  // Q03
+  Found found{said->place,
+              fmt::format("quant_algo {}, which {} does not take", said->algo, look.profile.help),
+              {},
+              {},
+              mend_of_algo(look.on, *said)};
+  found.symptom = "ModelOpt currently only supports: ...";
+  look.out.push_back(std::move(found));
+  return {};
+}
+
+Status look_mixed(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || said->algo != "MIXED_PRECISION") return {};
+  if (look.profile.program == Program::kSglang) {
+    if (look.on.model_class.starts_with("NemotronH")) return {};
+    look.out.push_back({said->place,
+                        "MIXED_PRECISION, which this server reads as another program's W4A8",
+                        {},
+                        "KeyError '...input_scale', or an assertion over shapes",
+                        mend_of_algo(look.on, *said)});
+    return {};
+  }
+  if (look.profile.program == Program::kVllm && said->is_nested) {
+    look.report(said->place, "MIXED_PRECISION is said in hf_quant_config.json alone");
+  }
+  if (said->layers.empty()) {
+    look.report(said->place, "MIXED_PRECISION without quantized_layers");
+  }
+  return {};
+}
+
+Status look_nested_quantization(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || !said->is_nested || look.profile.program != Program::kVllm) return {};
+  if (has_word(" FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 MIXED_PRECISION ", said->algo)) {
+    return {};
+  }
+  look.report(said->place, fmt::format("{} is said in hf_quant_config.json alone", said->algo));
+  return {};
+}
+
+Status look_method(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || !said->method.empty() || said->is_nested) return {};
+  look.report(said->place, "no quant_method");
+  return {};
+}
+
+Status look_group_size(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || said->algo != "NVFP4") return {};
+  const bool is_own = said->is_nested || member(*said->json, "group_size") != nullptr;
+  if (said->group_size && *said->group_size != 16) {
+    // vLLM reads the key beside quant_algo alone, and 16 without one.
+    const bool is_read = is_own || look.profile.program != Program::kVllm;
+    look.out.push_back({said->place,
+                        fmt::format("group_size {}; NVFP4 has groups of 16", *said->group_size),
+                        is_read ? std::nullopt : std::optional(Severity::kWarning),
+                        {},
+                        {}});
+  }
+  const bool is_needed = said->is_nested || look.profile.program == Program::kSglang;
+  if (!said->group_size && is_needed) look.report(said->place, "no group_size");
+  return {};
+}
+
+// Whether all groups of compressed-tensors quantize the inputs of their layers.
+bool has_quantized_inputs(const Quantization& said) {
+  const JsonValue* groups = member(*said.json, "config_groups");
+  if (groups == nullptr || !groups->is_object() || groups->empty()) return false;
+  return std::all_of(groups->begin(), groups->end(), [](const JsonValue& group) {
+    const JsonValue* inputs = member(group, "input_activations");
+    return inputs != nullptr && inputs->is_object();
+  });
+}
+
+// Layers whose inputs are quantized by a scale that is not there.
+Mismatch without_input_scale(const Examined& on, const Quantization& said) {
+  const bool is_compressed = said.method == "compressed-tensors" && has_quantized_inputs(said);
+  Mismatch out;
+  for (const auto& [name, module] : on.modules) {
+    if (module.form == Form::kPackedNvfp4) {
+      if (is_compressed && on.tensor(name + ".input_global_scale") == nullptr) out.add(name);
+      continue;
+    }
+    const bool is_fp8 = module.form == Form::kFp8;
+    if ((module.form != Form::kNvfp4 && !is_fp8) || module.has_input_scale) continue;
+    const auto layer = said.layers.find(name);
+    const std::string& algo = layer == said.layers.end() ? said.algo : layer->second;
+    if (algo == (is_fp8 ? "FP8" : "NVFP4") && said.method != "compressed-tensors") out.add(name);
+  }
+  return out;
+}
+
+// Codes whose scales are missing or of another shape are not put together by the reader.
+bool are_codes_alone(const Examined& on, const Tensor& codes, const Quantization& said,
+                     const std::string& module) {
+  if (plain_dtype(*codes.codec) != Dtype::kU8 || on.packed.by_codes.contains(codes.name)) {
+    return false;
+  }
+  // In a plan the block scales may be made anew; the reader will put them together.
+  const Tensor* scale = on.tensor(codes.name + "_scale");
+  if (scale != nullptr && !scale->is_stored()) return false;
+  const auto layer = said.layers.find(module);
+  const std::string& algo = layer == said.layers.end() ? said.algo : layer->second;
+  return algo.find("NVFP4") != std::string::npos || said.method == "compressed-tensors";
+}
+
+Status look_quantization_scales(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr) return {};
+  constexpr const char* kAlone = "codes without scales of fitting shape, for blocks and tensor";
+  for (const auto& [name, module] : look.on.modules) {
+    if (module.weight == nullptr || module.form != Form::kOther) continue;
+    if (!are_codes_alone(look.on, *module.weight, *said, name)) continue;
+    look.report(name, kAlone);
+    return {};
+  }
+  for (const Tensor* tensor : look.on.stray) {
+    const std::string module = tensor->name.substr(0, tensor->name.rfind('.'));
+    if (last_word(tensor->name) != "weight_packed") continue;
+    if (!are_codes_alone(look.on, *tensor, *said, module)) continue;
+    look.report(module, kAlone);
+    return {};
+  }
+  const Mismatch found = without_input_scale(look.on, *said);
+  if (found.count != 0) look.report(found.first, found.text_at_first("without an input_scale"));
+  return {};
+}
+
+Status look_awq(const Look& look) {
+  const size_t count = count_pre_scales(look.on);
+  const Quantization* said = look.on.quantization();
+  if (count == 0 || said == nullptr) return {};
+  look.out.push_back({said->place,
+                      fmt::format("{} modules have a pre_quant_scale; without it their answers "
+                                  "are wrong",
+                                  count),
+                      {},
+                      {},
+                      mend_of_algo(look.on, *said)});
+  return {};
+}
+
+Status look_norm_fold(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (!look.on.is_qwen35() || said == nullptr || !says_awq(*said)) return {};
+  Fix repair = mend_of_algo(look.on, *said);
+  if (has_word(look.profile.algos, said->algo) && said->algo != "MIXED_PRECISION") {
+    repair.step = "awq-fold-repair:base=BASE";
+  }
+  look.out.push_back({"input_layernorm, post_attention_layernorm",
+                      "an AWQ export of a model whose norms multiply by 1 + w: the exporter folds "
+                      "w s where (1 + w) s - 1 is right",
+                      {},
+                      {},
+                      std::move(repair)});
+  return {};
+}
+
+Status look_rows(const Look& look) {
+  const uint64_t multiple = look.profile.program == Program::kLlamaCpp ? 64 : 16;
+  Mismatch found;
+  for (const auto& [name, module] : look.on.modules) {
+    const bool is_fp4 = module.form == Form::kNvfp4 || module.form == Form::kPackedNvfp4;
+    if (is_fp4 && module.weight->row_values() % multiple != 0) found.add(name);
+  }
+  if (found.count != 0) {
+    look.report(found.first,
+                found.text_at_first(fmt::format("with rows of no multiple of {}", multiple)));
+  }
+  return {};
+}
+
+Status look_cache(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr) return {};
+  const bool has =
+      std::any_of(look.on.stray.begin(), look.on.stray.end(), [](const Tensor* tensor) {
+        return tensor->name.ends_with(".k_scale") || tensor->name.ends_with(".v_scale");
+      });
+  if (said->has_kv_scheme && !has) look.report(said->place, "an FP8 KV cache, but no k_scale");
+  if (!said->has_kv_scheme && has) look.report(said->place, "k_scale, but no FP8 KV cache is said");
+  return {};
+}
+
+Status look_leftovers(const Look& look) {
+  // This class looks up names of attention alone.
+  const bool asks_for_attention =
+      look.profile.program == Program::kVllm && ruling_type(look) == "gpt_oss";
+  Mismatch found;
+  for (const Tensor* tensor : look.on.stray) {
+    const std::string& name = tensor->name;
+    if (asks_for_attention && name.find(".mlp.") != name.npos) continue;
+    if (name.ends_with("_amax") || name.find("_quantizer.") != name.npos) found.add(name);
+  }
+  if (found.count == 0) return {};
+  Found out{found.first,
+            fmt::format("{} tensors of quantizers: this is a trainer's checkpoint, not an export",
+                        found.count),
+            {},
+            {},
+            {}};
+  // The model's own loader passes over names that it does not know.
+  const bool passes_over =
+      look.profile.names == Names::kVllm17 || look.profile.program == Program::kSglang;
+  if (passes_over && look.on.model_class.starts_with("Qwen3_5")) out.severity = Severity::kWarning;
+  look.out.push_back(std::move(out));
+  return {};
+}
+
+Status look_draft(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || said->algo != "NVFP4") return {};
+  const auto first = look.on.modules.lower_bound("mtp.");
+  if (first == look.on.modules.end() || !first->first.starts_with("mtp.")) return {};
+  const bool is_named =
+      std::any_of(said->exclude.begin(), said->exclude.end(),
+                  [](const std::string& entry) { return entry.find("mtp") != entry.npos; });
+  if (first->second.form == Form::kPlain && !is_named) {
+    look.report(said->place, "mtp.* is of floats, and the list does not exclude it");
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kQuantizationChecks[] = {
+    {"Q01", "quantized weights are said to be", "UUUUUU--",
+     "There is no module or parameter named '...weight_scale'; shape mismatch", "serving-config",
+     "", look_stated},
+    {"Q22", "what is said to be quantized is", "UUUUW---",
+     "assert param_data.shape == loaded_weight.shape", "",
+     "remove quantization_config and hf_quant_config.json", look_stale},
+    {"Q02", "the program takes the quant_algo", "UUUUUU--", "", "mixed-to-nvfp4", "", look_algo},
+    {"Q03", "MIXED_PRECISION is said where the program reads it", "-UUUI---",
+     "Unknown ModelOpt quant algo: MIXED_PRECISION", "serving-config", "", look_mixed},
+    {"Q23", "the statement stands in config.json", "UUU-----", "Unknown ModelOpt quant algo",
+     "serving-config", "", look_nested_quantization},
+    {"Q04", "no pre_quant_scale is left over", "UUUU-U--",
+     "KeyError '...pre_quant_scale', an assertion over shapes, or wrong answers", "mixed-to-nvfp4",
+     "", look_awq},
+    {"Q05", "quant_method is said", "UUU-W---", "Unknown quantization method: .", "serving-config",
+     "", look_method},
+    {"Q06", "group_size is 16 and is said", "UUUUUU--",
+     "NVFP4 quantization requires the following fields; No group_size found in config",
+     "serving-config", "", look_group_size},
+    {"Q09", "every quantized weight has its scales", "SSSSSS--", "NaN or noise", "",
+     "quantize again", look_quantization_scales},
+    {"Q10", "rows are whole groups", "UUUUUU--", "in features size is not multiple of 16", "",
+     "leave this module unquantized", look_rows},
+    {"Q16", "no quantizers of a training are left", "UUUUUU-W",
+     "There is no module or parameter named '...input_quantizer'; KeyError '..._amax'", "",
+     "export it: ckpt convert IN OUT --to nvfp4", look_leftovers},
+    {"Q17", "norms that multiply by 1 + w are folded right", "SSSSSS-S",
+     "loads, and answers worse than plain NVFP4", "awq-fold-repair:base=BASE", "", look_norm_fold},
+    {"Q18", "KV scales are there when said", "WWWWW---", "KV scales of 1.0", "serving-config", "",
+     look_cache},
+    {"Q20", "a draft model of floats is excluded", "WWWWW---",
+     "speculative decoding fails to start", "serving-config", "", look_draft},
+};
+
+}  // namespace
+
+std::span<const Check> quantization_checks() { return kQuantizationChecks; }
+
+}  // namespace ckpt

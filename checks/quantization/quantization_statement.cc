@@ -1,0 +1,194 @@
+// Checks of the form of what is said about quantization: keys, their types, and whether the method
+// that is named is one that the weights are stored for.
+//
+// Sources: vLLM vllm/model_executor/layers/quantization/__init__.py (QUANTIZATION_METHODS),
+// modelopt.py, fp8.py, gptq_marlin.py, awq_marlin.py (get_from_keys) of 0.17.1 and 0.32.0, and
+// vllm/transformers_utils/model_arch_config_convertor.py.
+// `producer` is read before the method is, and must be an object.
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+// Of vLLM 0.16 and 0.17; of 0.32.
+constexpr std::string_view kMethods17 =
+    " awq fp8 ptpc_fp8 fbgemm_fp8 fp_quant modelopt modelopt_fp4 modelopt_mxfp8 modelopt_mixed gguf"
+    " gptq_marlin awq_marlin gptq compressed-tensors compressed_tensors bitsandbytes experts_int8"
+    " quark moe_wna16 torchao inc mxfp4 petit_nvfp4 cpu_awq auto-round ";
+constexpr std::string_view kMethods32 =
+    " awq auto_awq fp8 fbgemm_fp8 fp_quant modelopt modelopt_fp4 modelopt_mxfp8 modelopt_mixed"
+    " auto_gptq gptq gptq_marlin awq_marlin humming compressed-tensors compressed_tensors"
+    " experts_int8 quark moe_wna16 torchao inc mxfp4 gpt_oss_mxfp4 deepseek_v4_fp8 online"
+    " fp8_per_tensor fp8_per_block fp8_per_channel int8_per_channel_weight_only nvfp4_per_token"
+    " mxfp8 auto-round ";
+
+// Keys that a method's reader asks for; of two spellings one is enough.
+struct Needs {
+  std::string_view method;
+  std::vector<std::vector<std::string_view>> keys;
+};
+const std::vector<Needs>& needs() {
+  static const std::vector<Needs> kNeeds = {
+      {"fp8", {{"activation_scheme"}}},
+      {"gptq", {{"bits"}, {"group_size"}, {"desc_act"}}},
+      {"awq", {{"bits", "w_bit"}, {"group_size", "q_group_size"}, {"zero_point"}}}};
+  return kNeeds;
+}
+
+std::string_view kind_of(const JsonValue& json) { return json.type_name(); }
+
+// The one that is in config.json, of any type; nullptr where there is none.
+const JsonValue* statement(const Examined& on) {
+  const JsonValue* outer = member(on.config, "quantization_config");
+  return outer != nullptr ? outer : member(on.text_config(), "quantization_config");
+}
+
+Status look_object(const Look& look) {
+  const JsonValue* said = statement(look.on);
+  if (said == nullptr) return {};
+  if (!said->is_object()) {
+    look.report("config.json: quantization_config",
+                fmt::format("a JSON {}; expected an object", kind_of(*said)));
+    return {};
+  }
+  if (!look.profile.serves()) return {};
+  const JsonValue* producer = member(*said, "producer");
+  if (producer != nullptr && !producer->is_object()) {
+    look.report("config.json: quantization_config.producer",
+                fmt::format("a JSON {}; expected an object", kind_of(*producer)));
+  }
+  return {};
+}
+
+// Words of compressed-tensors that its own classes check.
+constexpr std::string_view kStrategies =
+    " tensor channel group block token tensor_group attn_head ";
+
+Status look_statement_method(const Look& look) {
+  const JsonValue* said = statement(look.on);
+  const JsonValue* method = said == nullptr ? nullptr : member(*said, "quant_method");
+  if (method == nullptr) return {};  // Q05
+  const std::string& name = look.on.quantizations.empty() ? "" : look.on.quantizations[0].method;
+  const bool is_known =
+      has_word(look.profile.names == Names::kVllm32 ? kMethods32 : kMethods17, name);
+  if (method->is_string() && (is_known || name.empty())) return {};
+  look.report("config.json: quantization_config.quant_method",
+              fmt::format("{}, which {} does not have", method->dump(), look.profile.help));
+  return {};
+}
+
+bool is_list_of_texts(const JsonValue& json) {
+  return json.is_array() && std::all_of(json.begin(), json.end(),
+                                        [](const JsonValue& item) { return item.is_string(); });
+}
+
+// Of compressed-tensors: a group says which modules it is of, and there is one.
+std::vector<std::pair<std::string, std::string>> faults_of_groups(const JsonValue& json) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const JsonValue* ignore = member(json, "ignore");
+  if (ignore != nullptr && !is_list_of_texts(*ignore)) {
+    out.emplace_back("ignore", fmt::format("{}; expected a list of names", ignore->dump()));
+  }
+  const JsonValue* format = known(json, "format");
+  if (format != nullptr && !format->is_string()) {
+    out.emplace_back("format", fmt::format("{}; expected a text", format->dump()));
+  }
+  const JsonValue* groups = member(json, "config_groups");
+  if (groups == nullptr) return out;
+  if (!groups->is_object() || groups->empty()) {
+    out.emplace_back("config_groups", "no object of groups");
+    return out;
+  }
+  for (const auto& item : groups->items()) {
+    if (!item.value().is_object()) continue;
+    const JsonValue* weights = known(item.value(), "weights");
+    const JsonValue* strategy = weights == nullptr ? nullptr : known(*weights, "strategy");
+    const auto* word = strategy == nullptr ? nullptr : strategy->get_ptr<const std::string*>();
+    if (strategy != nullptr && (word == nullptr || !has_word(kStrategies, *word))) {
+      out.emplace_back(fmt::format("config_groups.{}.weights.strategy", item.key()),
+                       fmt::format("{}; expected one of{}", strategy->dump(), kStrategies));
+    }
+    const JsonValue* targets = member(item.value(), "targets");
+    if (targets != nullptr && is_list_of_texts(*targets) && !targets->empty()) continue;
+    out.emplace_back(fmt::format("config_groups.{}.targets", item.key()), "no list of names");
+  }
+  return out;
+}
+
+Status look_statement_keys(const Look& look) {
+  const JsonValue* json = statement(look.on);
+  const Quantization* said = look.on.quantization();
+  if (json == nullptr || !json->is_object() || said == nullptr) return {};
+  const auto report = [&](std::string_view key, std::string found) {
+    look.report(fmt::format("config.json: quantization_config.{}", key), std::move(found));
+  };
+  for (const Needs& entry : needs()) {
+    if (entry.method != said->method) continue;
+    for (const auto& spellings : entry.keys) {
+      const bool has = std::any_of(spellings.begin(), spellings.end(), [&](std::string_view key) {
+        return member(*json, key) != nullptr;
+      });
+      if (!has) report(spellings.front(), fmt::format("absent; {} needs it", said->method));
+    }
+  }
+  if (said->method == "compressed-tensors" && look.profile.program == Program::kVllm) {
+    for (const auto& [key, fault] : faults_of_groups(*json)) report(key, fault);
+  }
+  if (!said->method.starts_with("modelopt") || member(*json, "quantization") != nullptr) return {};
+  const JsonValue* algo = member(*json, "quant_algo");
+  if (!is_truthy(algo) || !algo->is_string()) {
+    report("quant_algo",
+           algo == nullptr ? "absent" : fmt::format("{}; expected a name", algo->dump()));
+  } else if (said->method == "modelopt_fp4" && said->algo.find("NVFP4") == std::string::npos) {
+    report("quant_algo", fmt::format("{}; the method modelopt_fp4 is for NVFP4", said->algo));
+  }
+  const JsonValue* ignore = member(*json, "ignore");
+  if (ignore == nullptr) return {};
+  if (!is_list_of_texts(*ignore)) report("ignore", "no list of names");
+  return {};
+}
+
+// Weights whose layout belongs to another method than the one that is named.
+Status look_layout(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || look.on.is_gguf) return {};
+  const bool is_other = has_word(" awq gptq mxfp4 bitsandbytes quark ", said->method);
+  const bool is_packed = said->method == "compressed-tensors";
+  const bool has_format = said->json != nullptr && known(*said->json, "format") != nullptr;
+  for (const auto& [name, module] : look.on.modules) {
+    const bool is_modelopt = module.form == Form::kNvfp4 || module.form == Form::kFp8;
+    if (!is_modelopt ||
+        !(is_other || (is_packed && (!has_format || module.form == Form::kNvfp4)))) {
+      continue;
+    }
+    look.report(said->place, fmt::format("says {}, but '{}' is stored as ModelOpt's {}",
+                                         said->method, name, form_name(module.form)));
+    return {};
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kQuantizationStatementChecks[] = {
+    {"Q25", "quantization_config is an object", "UUUUW-UU",
+     "'NoneType' object has no attribute 'to_dict'", "", "take config.json from the source model",
+     look_object},
+    {"Q26", "the program has the quant_method", "UUU-----", "Unknown quantization method", "",
+     "export the model again", look_statement_method},
+    {"Q27", "the statement has what its method needs", "UUUUW---",
+     "Missing 'quant_algo' in quantization config; Cannot find any of [...]; exclude_modules must "
+     "be a list",
+     "", "export the model again", look_statement_keys},
+    {"Q28", "the quant_method is that of the weights", "UUUUW---",
+     "No compressed-tensors compatible scheme was found; KeyError", "", "export the model again",
+     look_layout},
+};
+
+}  // namespace
+
+std::span<const Check> quantization_statement_checks() { return kQuantizationStatementChecks; }
+
+}  // namespace ckpt

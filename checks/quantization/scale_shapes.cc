@@ -1,0 +1,164 @@
+// Checks of scales that stand as tensors of their own: those of a whole tensor are one number, and
+// those of blocks are of one part where a server runs several as one.
+//
+// Sources: vLLM vllm/model_executor/parameter.py (PerTensorScaleParameter) and
+// layers/quantization/modelopt.py of 0.17.1 and 0.32.0; SGLang
+// python/sglang/srt/layers/parameter.py.
+// Of blocks: vLLM layers/quantization/utils/fp8_utils.py (validate_fp8_block_shape and _moe),
+// layers/linear.py (adjust_block_scale_shard); SGLang python/sglang/srt/layers/quantization/fp8.py.
+// [] and [1] are both taken, whatever the writer says.
+#include "checks/subject/subject.h"
+
+namespace ckpt {
+namespace {
+
+bool is_one_number(const Tensor& tensor) {
+  return tensor.shape.empty() || (tensor.shape.size() == 1 && tensor.shape[0] == 1);
+}
+
+// The weight beside `name` where that is its word behind the last dot; nullptr otherwise.
+const Tensor* weight_beside(const Examined& on, const std::string& name, std::string_view word) {
+  if (!name.ends_with(word) || name.size() <= word.size()) return nullptr;
+  const std::string stem = name.substr(0, name.size() - word.size());
+  return stem.ends_with('.') ? on.tensor(stem + "weight") : nullptr;
+}
+
+bool is_fp8_codes(const Codec& codec) { return plain_dtype(codec) == Dtype::kF8E4M3; }
+bool is_fp8(const Tensor& weight) {
+  return is_fp8_codes(*weight.codec) || is_fp8(weight.codec->scheme);
+}
+
+Status look_numbers(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || !said->method.starts_with("modelopt")) return {};
+  Mismatch found;
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    const Tensor* weight = weight_beside(look.on, tensor.name, "weight_scale");
+    const bool is_of_fp8 = weight != nullptr && said->algo == "FP8" && is_fp8(*weight);
+    const bool is_of_tensor = weight_beside(look.on, tensor.name, "input_scale") != nullptr ||
+                              weight_beside(look.on, tensor.name, "weight_scale_2") != nullptr;
+    if ((is_of_fp8 || is_of_tensor) && !is_one_number(tensor)) found.add(tensor.name);
+  }
+  if (found.count != 0) look.report(found.first, found.text_at_first("no single number"));
+  return {};
+}
+
+Status look_second(const Look& look) {
+  Mismatch found;
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    const Tensor* weight = weight_beside(look.on, tensor.name, "weight_scale_2");
+    if (weight != nullptr && is_fp8(*weight)) found.add(tensor.name);
+  }
+  if (found.count != 0)
+    look.report(found.first, found.text_at_first("beside an FP8 weight, which has none"));
+  return {};
+}
+
+Status look_bare(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || !said->method.starts_with("modelopt")) return {};
+  Mismatch found;
+  for (const auto& [name, module] : look.on.modules) {
+    if (module.weight == nullptr || !is_fp8_codes(*module.weight->codec)) continue;
+    const auto layer = said->layers.find(name);
+    if ((layer == said->layers.end() ? said->algo : layer->second) == "FP8") found.add(name);
+  }
+  if (found.count != 0)
+    look.report(found.first, found.text_at_first("of FP8 codes without a weight_scale"));
+  return {};
+}
+
+constexpr uint64_t kBlockRows = 128;
+uint64_t blocks_of(uint64_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }
+
+// Parts that a server runs as one matrix, in its order.
+constexpr std::string_view kBlocksRunAsOne[][3] = {{"q_proj", "k_proj", "v_proj"},
+                                                   {"gate_proj", "up_proj", ""},
+                                                   {"q_a_proj", "kv_a_proj_with_mqa", ""}};
+
+uint64_t rows_in_blocks(const Module& module) {
+  const bool is_blocked =
+      module.weight != nullptr && module.weight->codec->scheme == Scheme::kFp8Block;
+  return is_blocked && !module.weight->shape.empty() ? module.weight->shape[0] : 0;
+}
+
+// What comes of parts that do not end with a block: scales of a part lie at the block in which it
+// begins, which is past the end, or a block too late.
+std::optional<Severity> fault_of_parts(const Look& look, std::span<const uint64_t> rows,
+                                       bool is_latent) {
+  uint64_t at = 0, all = 0;
+  for (const uint64_t part : rows) all += part;
+  const bool is_strict = look.profile.program == Program::kSglang && !is_latent;
+  bool is_shifted = false;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool is_cut = rows[i] % kBlockRows != 0;
+    if (is_cut && is_strict) return Severity::kUnloaded;
+    if (blocks_of(at) + blocks_of(rows[i]) > blocks_of(all)) return Severity::kUnloaded;
+    is_shifted = is_shifted || (is_cut && i + 1 != rows.size());
+    at += rows[i];
+  }
+  return is_shifted ? std::optional(Severity::kUnsound) : std::nullopt;
+}
+
+std::optional<Severity> fault_of_module(const Look& look, const Module& first,
+                                        std::span<const std::string_view> parts) {
+  const std::string stem = first.name.substr(0, first.name.size() - parts[0].size());
+  const bool is_refined = look.profile.names == Names::kVllm32;  // takes experts in smaller blocks
+  if (stem.find(".experts.") != stem.npos) {
+    const bool is_cut = rows_in_blocks(first) % kBlockRows != 0;
+    return is_cut && !is_refined ? std::optional(Severity::kUnloaded) : std::nullopt;
+  }
+  std::vector<uint64_t> rows;
+  for (const std::string_view part : parts) {
+    if (part.empty()) continue;
+    const auto found = look.on.modules.find(stem + std::string(part));
+    if (found == look.on.modules.end()) return std::nullopt;
+    rows.push_back(rows_in_blocks(found->second));
+    if (rows.back() == 0) return std::nullopt;
+  }
+  return fault_of_parts(look, rows, parts[0] == "q_a_proj");
+}
+
+Status look_parts_of_fp8(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || (said->method != "fp8" && said->method != "compressed-tensors")) return {};
+  Mismatch refused, shifted;
+  for (const auto& [name, module] : look.on.modules) {
+    const std::string word = name.substr(name.rfind('.') + 1);
+    for (const auto& parts : kBlocksRunAsOne) {
+      if (word != parts[0] || rows_in_blocks(module) == 0) continue;
+      const auto fault = fault_of_module(look, module, parts);
+      if (fault) (*fault == Severity::kUnloaded ? refused : shifted).add(name);
+    }
+  }
+  const bool is_refused = refused.count != 0;
+  const Mismatch& found = is_refused ? refused : shifted;
+  if (found.count == 0) return {};
+  look.out.push_back({found.first,
+                      found.text_at_first("of rows that are no whole blocks of 128, run as one "
+                                          "with others"),
+                      is_refused ? std::nullopt : std::optional(Severity::kUnsound),
+                      is_refused ? "" : "rows are multiplied by another block's scale: noise",
+                      {}});
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kScaleShapeChecks[] = {
+    {"Q29", "scales of a whole tensor are one number", "UUUUW---",
+     "AssertionError while the weights are loaded", "", "quantize again", look_numbers},
+    {"Q30", "FP8 weights have one scale", "UUUUW---", "KeyError '...weight_scale_2'", "",
+     "quantize again", look_second},
+    {"Q35", "parts that are run as one are whole blocks of FP8", "UUUU----",
+     "start (1) + length (1) exceeds dimension size (1); Weight output_partition_size is not "
+     "divisible by weight quantization block_n = 128",
+     "", "serve it in BF16: ckpt convert IN OUT --to bf16", look_parts_of_fp8},
+    {"Q31", "FP8 weights have their scale", "SSSSSS--", "scales are never filled: noise", "",
+     "quantize again", look_bare},
+};
+
+}  // namespace
+
+std::span<const Check> scale_shape_checks() { return kScaleShapeChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,263 @@
+// Checks of the tensors against what a server makes of the lists (serving.h).
+//
+// Sources: as serving.h.
+// A module of floats that a server takes for FP8 has the same shape and loads; its scales are then
+// whatever the memory held.
+#include <algorithm>
+
+#include "checks/quantization/serving.h"
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+bool is_expected(Form form, const std::string& algo) {
+  switch (form) {
+    case Form::kPlain:
+      return algo.empty();
+    case Form::kNvfp4:
+      return algo == "NVFP4" || algo == "W4A16_NVFP4" || algo.starts_with("NVFP4_AWQ");
+    case Form::kFp8:
+      return algo.starts_with("FP8") || algo == "compressed-tensors";
+    case Form::kPackedNvfp4:
+      return algo == "compressed-tensors";
+    case Form::kOther:
+      return true;  // formats that are not judged here
+  }
+  return true;
+}
+
+bool is_judged(const Examined& on, const Profile& profile) {
+  const Quantization* said = on.quantization();
+  if (said == nullptr) return on.is_quantized();
+  if (said->method == "compressed-tensors")
+    return false;  // its targets and ignores are look-ups
+                   // of another kind
+  const bool is_mixed = said->algo == "MIXED_PRECISION" && profile.program == Program::kSglang;
+  return has_word(profile.algos, said->algo) && !is_mixed;
+}
+
+const Fix kListMend{"serving-config", {}, {}, false, 0};
+
+Status look_lists(const Look& look) {
+  if (!is_judged(look.on, look.profile)) return {};
+  Mismatch narrow, plain, codes;
+  for (const auto& [name, served] : look.served) {
+    for (const Module* shard : served.shards) {
+      const bool is_forced = forced_plain(look.on, look.profile, name) != nullptr;  // Q14
+      if (is_forced || served.is_partial || is_expected(shard->form, served.algo)) continue;
+      const bool is_head = name.ends_with("lm_head");  // Q15
+      if (shard->form != Form::kPlain && !is_head) codes.add(shard->name);
+      if (shard->form != Form::kPlain) continue;
+      (served.algo.find("FP4") != std::string::npos ? plain : narrow).add(shard->name);
+    }
+  }
+  const std::string place =
+      look.on.quantizations.empty() ? std::string("config.json") : look.on.quantization()->place;
+  if (plain.count != 0) {
+    look.out.push_back({place,
+                        plain.text("of floats, which the list does not exclude"),
+                        {},
+                        "assert param_data.shape == loaded_weight.shape",
+                        kListMend});
+  }
+  if (narrow.count != 0) {
+    look.out.push_back({place, narrow.text("of floats, which would be read as FP8"),
+                        Severity::kUnsound, "scales are never filled", kListMend});
+  }
+  if (codes.count != 0) {
+    look.out.push_back({place,
+                        codes.text("quantized, where the server expects something else"),
+                        {},
+                        "There is no module or parameter named '...input_scale'; KeyError",
+                        kListMend});
+  }
+  return {};
+}
+
+// vLLM compares shapes alone: codes of another type, and floats among FP8, are taken as numbers.
+bool is_taken_as_numbers(const Look& look, const Served& served) {
+  if (look.profile.program != Program::kVllm || served.is_partial) return false;
+  const auto has = [&](Form form) {
+    return std::any_of(served.shards.begin(), served.shards.end(),
+                       [form](const Module* shard) { return shard->form == form; });
+  };
+  return has(Form::kOther) || (has(Form::kFp8) && has(Form::kPlain) && !has(Form::kNvfp4));
+}
+
+Status look_shards(const Look& look) {
+  if (!is_judged(look.on, look.profile)) return {};
+  for (const auto& [name, served] : look.served) {
+    const Form form = served.shards.front()->form;
+    const bool is_mixture =
+        std::any_of(served.shards.begin(), served.shards.end(),
+                    [form](const Module* shard) { return shard->form != form; });
+    if (!served.is_partial && !is_mixture) continue;
+    look.out.push_back(
+        {served.shards.front()->name,
+         is_mixture ? fmt::format("the parts of {} are stored in different ways", name)
+                    : fmt::format("the list names some parts of {} only", name),
+         is_taken_as_numbers(look, served) ? std::optional(Severity::kUnsound) : std::nullopt,
+         {},
+         {}});
+    return {};
+  }
+  return {};
+}
+
+Status look_forced_plain(const Look& look) {
+  if (!is_judged(look.on, look.profile)) return {};
+  Mismatch found;
+  const PlainModules* plain = nullptr;
+  for (const auto& [name, served] : look.served) {
+    const PlainModules* modules = forced_plain(look.on, look.profile, name);
+    if (modules == nullptr) continue;
+    plain = modules;
+    for (const Module* shard : served.shards) {
+      if (shard->form != Form::kPlain) found.add(shard->name);
+    }
+  }
+  if (found.count == 0) return {};
+  Found out{found.first, fmt::format("{}; this server runs {} in BF16 alone",
+                                     found.text_at_first("quantized"), plain->called)};
+  out.symptom = std::string(plain->symptom);
+  if (!plain->hint.empty()) out.fix = Fix{"", "", std::string(plain->hint), true, 0};
+  look.out.push_back(std::move(out));
+  return {};
+}
+
+// Its loader asks every quantization for a method that none has.
+// Source: SGLang 0.5.12 python/sglang/srt/models/granitemoehybrid.py.
+Status look_class_of_floats(const Look& look) {
+  const Examined& on = look.on;
+  if (on.quantization() == nullptr || on.model_class != "GraniteMoeHybridForCausalLM") return {};
+  look.report("config.json: quantization_config",
+              "weights of GraniteMoeHybridForCausalLM are quantized; this server reads its floats "
+              "alone");
+  return {};
+}
+
+// Matrices that are one on the disk and that servers run as several.
+//   text_types   that have it, between spaces; empty: all
+//   beside       what a server joins with it, which must be kept with it
+struct JoinedOnDisk {
+  std::string_view name, text_types;
+  bool is_in_sglang;
+  std::string_view beside = {};
+};
+constexpr JoinedOnDisk kJoinedOnDisk[] = {
+    {".qkv_proj", "", true},
+    {".gate_up_proj", "", true},
+    {".conv.in_proj", " lfm2 lfm2_moe ", true},
+    {".attention.query_key_value", " gpt_neox ", false},
+    {".shared_mlp.input_linear", " granitemoeshared granitemoehybrid ", false},
+    {".mamba.in_proj", " granitemoehybrid ", false},
+    {".linear_attn.in_proj_qkv", " qwen3_5_text qwen3_5_moe_text ", false,
+     ".linear_attn.in_proj_z"},
+};
+
+// Whether the scales that nothing fills are computed with. Those of NVFP4 hold what memory held; of
+// FP8 the lowest number there is, which matters only where parts behind the joined ones have scales
+// of their own: then the joined parts are computed anew with it.
+bool counts_unfilled(const Module& module, const JoinedOnDisk& row) {
+  if (module.form == Form::kNvfp4) return true;
+  if (row.beside.empty() || module.weight == nullptr) return false;
+  return module.form == Form::kPackedNvfp4 || module.weight->codec->scheme == Scheme::kFp8Tensor;
+}
+
+// Of their scales some loaders fill the first alone, and then take the largest of all: what memory
+// held may be that.
+// Source: SGLang 0.5.12 python/sglang/srt/layers/quantization/modelopt_quant.py
+// (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2); vLLM 0.17.1
+// vllm/model_executor/layers/ of the same names.
+Status look_joined_on_disk(const Look& look) {
+  const Examined& on = look.on;
+  const Quantization* said = on.quantization();
+  if (said == nullptr) return {};
+  const bool is_sglang = look.profile.program == Program::kSglang;
+  Mismatch found;
+  std::set<std::string_view> kept;
+  Form form = Form::kNvfp4;
+  for (const auto& [name, module] : on.modules) {
+    for (const JoinedOnDisk& row : kJoinedOnDisk) {
+      const bool is_of_type = row.text_types.empty() || has_word(row.text_types, on.text_type);
+      const bool is_of_method = said->method == "modelopt" || !row.beside.empty();
+      if (!is_of_type || !is_of_method || !counts_unfilled(module, row)) continue;
+      if (!name.ends_with(row.name) || (is_sglang && !row.is_in_sglang)) continue;
+      if (found.count == 0) form = module.form;
+      found.add(name);
+      kept.insert(row.name);
+      if (!row.beside.empty()) kept.insert(row.beside);
+    }
+  }
+  if (found.count == 0) return {};
+  std::string advice = "convert the unquantized model with";
+  for (const std::string_view name : kept) advice += fmt::format(" --keep '*{}'", name);
+  look.out.push_back({found.first,
+                      fmt::format("{}; one matrix of what this server runs as several, and it "
+                                  "fills the scales of the first alone",
+                                  found.text_at_first(form_name(form))),
+                      {},
+                      {},
+                      Fix{"", "", advice + ", or serve it with vLLM 0.32", true, 0}});
+  return {};
+}
+
+// ModelOpt leaves gpt-oss's experts stacked, inputs before outputs. vLLM 0.17.1 was asked; the
+// loaders of the others read gpt-oss in MXFP4 and in floats alone.
+Status look_stacked_experts(const Look& look) {
+  if (look.on.is_gguf) return {};
+  for (const auto& [codes, form] : look.on.packed.by_codes) {
+    if (!codes.ends_with(".experts.gate_up_proj") && !codes.ends_with(".experts.down_proj"))
+      continue;
+    look.report(codes, "NVFP4 of all experts in one tensor, as ModelOpt exports gpt-oss");
+    return {};
+  }
+  return {};
+}
+
+Status look_head(const Look& look) {
+  for (const auto& [name, module] : look.on.modules) {
+    const bool is_head = name == "lm_head" || name.ends_with(".lm_head");
+    const bool is_embedding = name.ends_with("embed_tokens");
+    if (module.weight == nullptr || module.form == Form::kPlain || !(is_head || is_embedding)) {
+      continue;
+    }
+    if (is_head && look.profile.names == Names::kVllm32) continue;
+    if (module.form == Form::kOther && look.on.is_gguf) continue;
+    const bool is_cast = look.profile.program == Program::kVllm && module.form == Form::kOther &&
+                         has_word(" i8 i16 i32 i64 ", module.weight->codec->name);
+    look.out.push_back(
+        {name, "quantized", is_cast ? std::optional(Severity::kUnsound) : std::nullopt, {}, {}});
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kServedChecks[] = {
+    {"Q07", "the lists say what the tensors are", "UUUU----", "", "serving-config", "", look_lists},
+    {"Q11", "parts that are run as one are stored alike", "UUUU----",
+     "Detected some but not all shards of ... are quantized", "serving-config", "", look_shards},
+    {"Q14", "modules that only run in BF16 are not quantized", "UUUU----",
+     "assert param_data.shape == loaded_weight.shape", "",
+     "convert the unquantized model with --to nvfp4 --preset mlp-only", look_forced_plain},
+    {"Q33", "the class reads quantized weights", "---U----",
+     "'ModelOptFp4Config' object has no attribute 'get_cache_scale'", "",
+     "serve the unquantized model, or with vLLM", look_class_of_floats},
+    {"Q34", "scales of matrices joined on the disk are all filled", "SS-S----",
+     "noise, or not, from one start to the next: scales that nothing filled", "",
+     "convert the unquantized model with --keep of what is named, or serve it with vLLM 0.32",
+     look_joined_on_disk},
+    {"Q32", "stacked experts are in a form that the server reads", "UUUU-U--",
+     "KeyError: 'layers.0.mlp.experts.w2_bias'", "", "serve the MXFP4 model, or with TensorRT-LLM",
+     look_stacked_experts},
+    {"Q15", "head and embedding are of floats", "UUUUUI--",
+     "There is no module or parameter named 'lm_head.input_scale'", "", "dequantize it", look_head},
+};
+
+}  // namespace
+
+std::span<const Check> served_checks() { return kServedChecks; }
+
+}  // namespace ckpt

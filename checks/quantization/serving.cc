@@ -1,0 +1,301 @@
+#include "checks/quantization/serving.h"
+
+#include <algorithm>
+
+#include "core/base/name_list.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+struct Rename {
+  std::string_view from, to;
+};
+constexpr Rename kVllmWrapper[] = {{"model.visual.", "visual."},
+                                   {"lm_head.", "language_model.lm_head."},
+                                   {"model.language_model.", "language_model.model."}};
+constexpr Rename kTextNames[] = {{"model.language_model.", "model."}};
+// vLLM 0.32 runs GPT-NeoX by transformers 5. An entry of a list is renamed with what follows it
+// alone, so "embed_out" does not become lm_head, and its tensor does.
+constexpr Rename kNeoXNames[] = {{"gpt_neox.", "model."}, {"embed_out.", "lm_head."}};
+
+std::span<const Rename> renames(const Examined& on, const Profile& profile) {
+  if (on.model_class == "GPTNeoXForCausalLM" && profile.names == Names::kVllm32) return kNeoXNames;
+  const bool is_qwen_vl =
+      on.model_class.starts_with("Qwen3_5") || on.model_class.starts_with("Qwen3VL");
+  if (!is_qwen_vl) return {};
+  const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
+  if (profile.program == Program::kVllm && is_wrapper) return kVllmWrapper;
+  return kTextNames;
+}
+
+// Parts of names that vLLM's modules have in another's place, when they ask the list; the list
+// keeps the names on the disk. Source: vLLM
+// vllm/model_executor/models/{granitemoehybrid,minimax_m2}.py.
+struct ModulePart {
+  std::string_view model_class, on_disk, in_server;
+};
+constexpr ModulePart kModuleParts[] = {
+    {"GraniteMoeHybridForCausalLM", ".mamba.", ".mixer."},
+    {"MiniMaxM2ForCausalLM", ".block_sparse_moe.", ".mlp."},
+};
+
+std::string module_name(std::string name, const Examined& on, const Profile& profile) {
+  for (const ModulePart& part : kModuleParts) {
+    if (profile.program != Program::kVllm || part.model_class != on.model_class) continue;
+    const size_t at = name.find(part.on_disk);
+    if (at != name.npos) name.replace(at, part.on_disk.size(), part.in_server);
+  }
+  return name;
+}
+
+std::string renamed(std::string_view name, std::span<const Rename> rules) {
+  for (const Rename& rule : rules) {
+    if (name.starts_with(rule.from)) {
+      return std::string(rule.to) + std::string(name.substr(rule.from.size()));
+    }
+  }
+  return std::string(name);
+}
+
+struct Fused {
+  std::string_view name;
+  std::vector<std::string_view> shards;
+};
+const std::vector<Fused>& fused() {
+  static const std::vector<Fused> kFused = {{"qkv_proj", {"q_proj", "k_proj", "v_proj"}},
+                                            {"gate_up_proj", {"gate_proj", "up_proj"}},
+                                            {"w13", {"w1", "w3"}},
+                                            {"in_proj_qkvz", {"in_proj_qkv", "in_proj_z"}},
+                                            {"in_proj_ba", {"in_proj_b", "in_proj_a"}}};
+  return kFused;
+}
+const Fused* fused_of(std::string_view word, bool by_shard) {
+  for (const Fused& entry : fused()) {
+    if (!by_shard && entry.name == word) return &entry;
+    if (by_shard && std::count(entry.shards.begin(), entry.shards.end(), word) != 0) return &entry;
+  }
+  return nullptr;
+}
+
+struct Split {
+  std::string_view parent, word;
+};
+Split split(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == name.npos) return {"", name};
+  return {name.substr(0, dot), name.substr(dot + 1)};
+}
+std::string child(std::string_view parent, std::string_view word) {
+  return parent.empty() ? std::string(word) : fmt::format("{}.{}", parent, word);
+}
+
+// The server's module that a renamed one on disk belongs to.
+std::string served_name(std::string_view name) {
+  const size_t experts = name.find(".experts.");
+  if (experts != name.npos) return std::string(name.substr(0, experts + 8));
+  const Split parts = split(name);
+  // Granite's, stacked on the disk.
+  const bool is_stack = parts.word == "input_linear" || parts.word == "output_linear";
+  if (is_stack && parts.parent.ends_with(".block_sparse_moe"))
+    return child(parts.parent, "experts");
+  const Fused* entry = fused_of(parts.word, true);
+  return entry == nullptr ? std::string(name) : child(parts.parent, entry->name);
+}
+
+// Classes of vLLM that do not say which names they join: a list is asked for the joined name alone.
+bool joins_in_silence(const Examined& on, const Profile& profile) {
+  if (profile.program != Program::kVllm) return false;
+  if (on.model_class == "StableLmForCausalLM") return true;
+  return on.model_class == "Starcoder2ForCausalLM" && profile.names != Names::kVllm32;
+}
+
+// The statement with the server's names.
+class Statement {
+ public:
+  Statement(const Examined& on, const Profile& profile, const Quantization& said)
+      : on_(on),
+        profile_(profile),
+        said_(said),
+        excluded_(excluded(profile, said, on)),
+        is_silent_(joins_in_silence(on, profile)) {
+    const auto rules = renames(on, profile);
+    for (const auto& [name, algo] : said.layers) layers_[renamed(name + ".", rules)] = algo;
+  }
+
+  void decide(const std::string& name, Served& served) const {
+    if (forced_plain(on_, profile_, name) != nullptr || is_never_quantized(name)) return;
+    if (is_excluded(name, served.is_partial)) return;
+    served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(name, served) : said_.algo;
+    if (said_.method == "compressed-tensors") served.algo = "compressed-tensors";
+    // Of a mixed file the server makes the rest plain.
+    if (said_.algo == "MIXED_PRECISION" && !has_word(profile_.algos, served.algo)) {
+      served.algo.clear();
+    }
+  }
+
+ private:
+  static std::vector<std::string> excluded(const Profile& profile, const Quantization& said,
+                                           const Examined& on) {
+    const auto rules = renames(on, profile);
+    std::vector<std::string> out;
+    for (const std::string& entry : said.exclude) {
+      const bool is_tree = entry.size() >= 2 && entry.ends_with('*') && !entry.ends_with(".*");
+      // A rule's "lm_head." fits names below it alone, as the server's own prefixes do.
+      if (is_tree && !rules.empty() && profile.program == Program::kVllm) {
+        out.push_back(renamed(entry.substr(0, entry.size() - 1), rules));
+        out.push_back(renamed(entry.substr(0, entry.size() - 1) + ".*", rules));
+      } else {
+        out.push_back(renamed(entry, rules));
+      }
+      if (profile.program == Program::kSglang && entry.starts_with("model.language_model.")) {
+        out.push_back(entry);
+      }
+    }
+    return out;
+  }
+
+  bool is_never_quantized(const std::string& name) const {
+    const std::string_view word = split(name).word;
+    const bool is_old = profile_.names == Names::kVllm16 || profile_.names == Names::kVllm17;
+    if (word == "lm_head") return is_old || profile_.program == Program::kSglang;
+    if (word == "shared_expert_gate") return true;
+    const bool is_router_of_floats = on_.is_qwen35() || on_.model_class == "MiniMaxM2ForCausalLM";
+    if (word == "gate" && is_router_of_floats) return true;
+    if (profile_.program == Program::kSglang) return name.find("visual") != name.npos;
+    return name.find("vision_tower") != name.npos || name.find("vision_model") != name.npos;
+  }
+
+  // Whole names, where a fused module needs all its shards named.
+  bool is_named(const std::string& name, bool& is_partial) const {
+    const Split parts = split(name);
+    const Fused* entry = fused_of(parts.word, false);
+    if (entry == nullptr || is_silent_) {
+      if (name.find("experts") == name.npos) return excluded_.holds(name);
+      return std::any_of(excluded_.entries().begin(), excluded_.entries().end(),
+                         [&](const std::string& other) { return other.find(name) != other.npos; });
+    }
+    size_t named = 0;
+    for (const std::string_view shard : entry->shards) {
+      if (excluded_.holds(child(parts.parent, shard))) ++named;
+    }
+    is_partial = named != 0 && named != entry->shards.size();
+    return named == entry->shards.size();
+  }
+
+  bool is_excluded(const std::string& name, bool& is_partial) const {
+    if (is_named(name, is_partial)) return true;
+    const bool fits =
+        profile_.program == Program::kSglang ? fits_in_sglang(name) : fits_in_vllm(name);
+    if (fits) is_partial = false;
+    return fits;
+  }
+
+  // Any part of the name, then shell patterns.
+  bool fits_in_vllm(std::string_view name) const {
+    return excluded_.holds_part_of(name) || excluded_.matches(name);
+  }
+
+  // The whole name, or one word of it.
+  bool fits_in_sglang(std::string_view name) const {
+    if (excluded_.matches(name)) return true;
+    while (!name.empty()) {
+      const size_t dot = name.find('.');
+      if (excluded_.matches(name.substr(0, dot))) return true;
+      name = dot == name.npos ? "" : name.substr(dot + 1);
+    }
+    return false;
+  }
+
+  std::string algo_of_layer(const std::string& name, Served& served) const {
+    if (const auto found = layers_.find(name + "."); found != layers_.end()) return found->second;
+    const Split parts = split(name);
+    std::set<std::string> algos;
+    // 0.32 knows q, k, v, gate and up by themselves here.
+    const bool is_joined = !is_silent_ || profile_.names == Names::kVllm32;
+    if (const Fused* entry = is_joined ? fused_of(parts.word, false) : nullptr) {
+      for (const std::string_view shard : entry->shards) {
+        const auto found = layers_.find(child(parts.parent, shard) + ".");
+        if (found != layers_.end()) algos.insert(found->second);
+      }
+    }
+    served.is_partial = algos.size() > 1;
+    if (!algos.empty()) return *algos.begin();
+    const auto below = layers_.lower_bound(name + ".");
+    if (below != layers_.end() && below->first.starts_with(name + ".")) return below->second;
+    // 0.32 then takes experts for what any module beside them is.
+    if (profile_.names != Names::kVllm32 || parts.word != "experts") return "";
+    const std::string beside = std::string(parts.parent) + ".";
+    const auto other = layers_.lower_bound(beside);
+    return other != layers_.end() && other->first.starts_with(beside) ? other->second : "";
+  }
+
+  const Examined& on_;
+  const Profile& profile_;
+  const Quantization& said_;
+  NameList excluded_;
+  bool is_silent_;
+  std::map<std::string, std::string> layers_;  // by name and a dot
+};
+
+}  // namespace
+
+// Sources: vLLM model_executor/layers/mamba/short_conv.py, and of 0.32 models/deepseek_v2.py
+// (Indexer), which takes blocks of FP8 for them too; SGLang 0.5.12
+// python/sglang/srt/models/{qwen3_5,olmo,stablelm}.py.
+const PlainModules* forced_plain(const Examined& on, const Profile& profile,
+                                 std::string_view name) {
+  static constexpr PlainModules kConvolutions = {
+      "LFM2's convolutions", "KeyError: 'layers.0.short_conv.in_proj.input_scale'",
+      "convert the unquantized model with --keep '*.conv.*'"};
+  static constexpr PlainModules kIndexer = {
+      "two matrices of the indexer of sparse attention, as one,",
+      "KeyError: 'layers.0.self_attn.indexer.wk_weights_proj.input_scale'",
+      "convert the unquantized model with --keep '*.indexer.wk' --keep '*.indexer.weights_proj'"};
+  static constexpr PlainModules kAttentionOfQwen = {"Qwen3.5's attention", {}, {}};
+  static constexpr PlainModules kAttention = {
+      "the attention of OLMo and StableLM",
+      "KeyError: 'model.layers.0.self_attn.qkv_proj.input_scale'",
+      "convert the unquantized model with --keep '*.self_attn.*'"};
+  const Quantization* said = on.quantization();
+  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+  if (said == nullptr) return nullptr;
+  const bool is_indexer = has(".indexer.wk") || has(".indexer.weights_proj");
+  if (is_indexer && profile.names == Names::kVllm32 && said->method.starts_with("modelopt")) {
+    return &kIndexer;
+  }
+  // vLLM 0.32 runs them quantized.
+  const bool is_older = profile.program == Program::kVllm && profile.reads_old_tokenizers_alone();
+  if (is_older && on.text_type.starts_with("lfm2")) {
+    return has(".conv.") ? &kConvolutions : nullptr;
+  }
+  if (profile.program != Program::kSglang) return nullptr;
+  if (has_word(" OlmoForCausalLM StableLmForCausalLM ", on.model_class)) {
+    return has(".self_attn.") ? &kAttention : nullptr;
+  }
+  if (!on.is_qwen35() || said->algo.find("FP4") == said->algo.npos) return nullptr;
+  return has(".linear_attn.") || has(".self_attn.") ? &kAttentionOfQwen : nullptr;
+}
+
+ServedModules served_modules(const Examined& on, const Profile& profile) {
+  ServedModules out;
+  const bool is_known =
+      (profile.program == Program::kVllm || profile.program == Program::kSglang) && !on.is_gguf &&
+      knows_model_class(profile, on.model_class);
+  if (!is_known) return out;
+  const auto rules = renames(on, profile);
+  for (const auto& [name, module] : on.modules) {
+    if (!module.is_linear() || name.starts_with("mtp.")) continue;
+    std::string mapped = renamed(name + ".", rules);
+    mapped.pop_back();
+    mapped = module_name(std::move(mapped), on, profile);
+    out[served_name(mapped)].shards.push_back(&module);
+  }
+  const Quantization* said = on.quantization();
+  if (said == nullptr) return out;
+  const Statement statement(on, profile, *said);
+  for (auto& [name, served] : out) statement.decide(name, served);
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,296 @@
+#include "checks/subject/parameters.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+
+#include "checks/subject/subject.h"
+#include "checks/subject/towers.h"
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+bool has_any(std::string_view name, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [name](std::string_view word) { return name.find(word) != name.npos; });
+}
+
+// Buffers that older programs saved; every loader passes over them.
+constexpr std::array<std::string_view, 6> kBuffers = {"rotary_emb.inv_freq",
+                                                      "rotary_pos_emb.inv_freq",
+                                                      "rotary_emb.cos_cached",
+                                                      "rotary_emb.sin_cached",
+                                                      ".attn.bias",
+                                                      ".attn.masked_bias"};
+bool is_in_tower(std::string_view name) {
+  return std::any_of(std::begin(kTowerRoots), std::end(kTowerRoots),
+                     [name](std::string_view root) { return name.starts_with(root); });
+}
+// The last words of what stands beside a weight when it is quantized.
+constexpr std::string_view kSides =
+    " weight_scale weight_scale_2 weight_scale_inv weight_packed weight_global_scale weight_shape"
+    " weight_zero_point input_scale input_global_scale pre_quant_scale qweight qzeros scales g_idx"
+    " k_scale v_scale kv_scale q_scale k_zero_point v_zero_point _amax _blocks _scales ";
+constexpr std::string_view kCacheScales = " k_scale v_scale kv_scale q_scale ";
+
+// One spelling for all: "model." before the text part and "model.visual." before Qwen's towers;
+// others stand without it.
+std::string canonical(std::string_view name) {
+  constexpr std::string_view kLanguage = "language_model.";
+  std::string out(name);
+  const size_t at = out.find(kLanguage);
+  if (at == 0 || (at == 6 && out.starts_with("model."))) out.erase(at, kLanguage.size());
+  const bool is_bare = out.starts_with("layers.") || out.starts_with("embed_tokens.") ||
+                       out.starts_with("norm.") || out.starts_with("visual.");
+  if (is_bare) return "model." + out;
+  const bool is_other = out.starts_with("model.") && !out.starts_with("model.visual.") &&
+                        is_in_tower(std::string_view(out).substr(6));
+  return is_other ? out.substr(6) : out;
+}
+
+// What canonical() took away, put back as the other tensors of this checkpoint have it.
+std::string spelled_as(std::string_view root, const std::string& name) {
+  if (!name.starts_with("model.") || name.starts_with("model.visual.")) return name;
+  return std::string(root) + name.substr(6);
+}
+
+// What a server runs as one: "…self_attn.qkv_proj.weight", "…mlp.experts.down_proj.weight".
+std::string served_parameter(std::string name) {
+  constexpr std::pair<std::string_view, std::string_view> kPieces[] = {
+      {".q_proj.", ".qkv_proj."},        {".k_proj.", ".qkv_proj."},
+      {".v_proj.", ".qkv_proj."},        {".gate_proj.", ".gate_up_proj."},
+      {".up_proj.", ".gate_up_proj."},   {".in_proj_qkv.", ".in_proj_qkvz."},
+      {".in_proj_z.", ".in_proj_qkvz."}, {".in_proj_a.", ".in_proj_ba."},
+      {".in_proj_b.", ".in_proj_ba."}};
+  for (const auto& [from, to] : kPieces) {
+    const size_t at = name.find(from);
+    if (at == name.npos) continue;
+    name.replace(at, from.size(), to);
+    break;
+  }
+  constexpr std::string_view kExpertsPart = ".experts.";
+  const size_t experts = name.find(kExpertsPart);
+  if (experts == name.npos) return name;
+  const size_t number = experts + kExpertsPart.size();
+  const size_t end = name.find('.', number);
+  if (end != name.npos && name[number] >= '0' && name[number] <= '9') {
+    name.erase(number, end + 1 - number);
+  }
+  return name;
+}
+
+// The number of the layer in "model.layers.7.…".
+std::optional<uint64_t> layer_of(std::string_view name) {
+  constexpr std::string_view kLayers = "model.layers.";
+  if (!name.starts_with(kLayers)) return std::nullopt;
+  uint64_t out = 0;
+  const char* begin = name.data() + kLayers.size();
+  const auto parsed = std::from_chars(begin, name.data() + name.size(), out);
+  return parsed.ec == std::errc() ? std::optional(out) : std::nullopt;
+}
+
+class Comparison {
+ public:
+  Comparison(const Examined& on, const Family& table) : on_(on) {
+    out_.table = &table;
+    for (const Tensor& tensor : on.checkpoint.tensors) {
+      held_.emplace(canonical(tensor.name), &tensor);
+      if (tensor.name.starts_with("model.language_model.")) out_.root = "model.language_model.";
+      if (tensor.name.starts_with("language_model.model.")) out_.root = "language_model.model.";
+      if (tensor.name.starts_with("layers.")) out_.root = "";
+      if (tensor.name.starts_with("language_model.layers.")) out_.root = "language_model.";
+    }
+    for (const auto& [codes, form] : on.packed.by_codes) packed_[canonical(form.weight)] = &form;
+  }
+
+  ParameterReport run() {
+    const Family* defaults = table_of_model_type(on_.text_type);
+    const JsonValue* vision = known(on_.config, "vision_config");
+    if (vision != nullptr && !vision->is_object()) vision = nullptr;
+    const auto expected = expected_parameters(
+        {*out_.table, defaults == nullptr ? *out_.table : *defaults, on_.text_config(), vision},
+        form());
+    if (!expected) {
+      out_.bad_field = expected.error().what;
+      out_.is_beyond_limits = expected.error().code == ErrorCode::kUnsupported;
+      return std::move(out_);
+    }
+    for (const Parameter& parameter : *expected) compare(parameter);
+    if (!compare_tower()) return std::move(out_);
+    for (Deviation& missing : out_.missing) {
+      missing.is_partly_there = filled_.count(served_parameter(missing.name)) != 0;
+      missing.name = spelled_as(out_.root, missing.name);
+    }
+    for (const Tensor& tensor : on_.checkpoint.tensors) judge_other(tensor);
+    return std::move(out_);
+  }
+
+ private:
+  // False where its configuration could not be followed.
+  bool compare_tower() {
+    const TowerTable* tower = tower_of(on_.model_type);
+    if (tower == nullptr || !has_tower_) return true;
+    const auto hidden = number_of_fields(*out_.table, on_.text_config(), "hidden_size");
+    const auto expected = expected_tower(*tower, on_.config, hidden ? *hidden : 0);
+    if (!expected) {
+      out_.bad_field = expected.error().what;
+      out_.is_beyond_limits = expected.error().code == ErrorCode::kUnsupported;
+      return false;
+    }
+    for (const Parameter& parameter : *expected) compare(parameter);
+    return true;
+  }
+
+  ModelForm form() {
+    ModelForm out = form_of(on_.checkpoint.tensors);
+    out.has_head = !on_.model_class.ends_with("Model");
+    const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
+    for (const auto& [name, tensor] : held_) {
+      out.has_stacked_experts |= name.find(".mlp.experts.gate_up_proj") != name.npos ||
+                                 name.find(".mlp.experts.down_proj") != name.npos;
+      out.has_vision |= out_.table->has_vision && is_wrapper && name.starts_with("model.visual.");
+      has_tower_ |= is_wrapper && is_in_tower(name);
+      out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
+      out_.has_nextn |= out_.table->has_nextn && layer_of(name).value_or(0) >= layer_count();
+    }
+    out.has_mtp |= out_.has_nextn;
+    return out;
+  }
+
+  uint64_t layer_count() const {
+    const JsonValue* said = known(on_.text_config(), "num_hidden_layers");
+    return said == nullptr ? UINT64_MAX : whole(*said).value_or(UINT64_MAX);
+  }
+
+  const Tensor* find(const std::string& name) {
+    const auto at = held_.find(name);
+    if (at == held_.end()) return nullptr;
+    used_.insert(at->second);
+    return at->second;
+  }
+
+  // Codes whose scales were not understood, or that other tensors describe, keep their shape to
+  // themselves.
+  bool has_codes(const std::string& name) {
+    if (find(name + "_blocks") != nullptr) return true;
+    if (!name.ends_with(".weight")) return false;
+    const std::string stem = name.substr(0, name.size() - 6);
+    return find(name + "_packed") != nullptr || find(stem + "qweight") != nullptr;
+  }
+
+  void compare_packed(const Parameter& parameter, const PackedForm& form) {
+    filled_.insert(served_parameter(parameter.name));
+    if (form.shape == parameter.shape) return;
+    out_.wrong.push_back(
+        {form.weight, parameter.shape, form.shape, parameter.cut, parameter.part, false});
+  }
+
+  void compare(const Parameter& parameter) {
+    const auto packed = packed_.find(parameter.name);
+    if (packed != packed_.end()) return compare_packed(parameter, *packed->second);
+    const Tensor* tensor = find(parameter.name);
+    if (tensor == nullptr && parameter.name.find(".experts.") != parameter.name.npos) {
+      tensor = find(parameter.name + ".weight");
+    }
+    if (tensor == nullptr && has_codes(parameter.name)) {
+      out_.has_unknown_codes = true;
+      filled_.insert(served_parameter(parameter.name));
+      return;
+    }
+    if (tensor == nullptr) {
+      if (!parameter.is_required) return;
+      out_.missing.push_back(
+          {parameter.name, parameter.shape, {}, parameter.cut, parameter.part, false});
+      return;
+    }
+    filled_.insert(served_parameter(parameter.name));
+    const auto dtype = plain_dtype(*tensor->codec);
+    const bool is_integer =
+        dtype == Dtype::kI8 || dtype == Dtype::kI16 || dtype == Dtype::kI32 || dtype == Dtype::kI64;
+    const bool is_same = tensor->shape == parameter.shape;
+    if (dtype == Dtype::kU8 || (is_integer && !is_same)) {
+      out_.has_unknown_codes = true;
+    } else if (!is_same) {
+      out_.wrong.push_back(
+          {tensor->name, parameter.shape, tensor->shape, parameter.cut, parameter.part, false});
+    }
+  }
+
+  // Scales and the like are judged with the module that they belong to, by other checks.
+  bool is_side(std::string_view name) const {
+    if (name.find("_quantizer.") != name.npos) return true;
+    const std::string_view word = name.substr(name.rfind('.') + 1);
+    const bool is_said = on_.quantization() != nullptr || on_.is_quantized();
+    return word == "_amax" || has_word(is_said ? kSides : kCacheScales, word);
+  }
+
+  // Pieces of an expert that the model has go by its name, whatever is behind it.
+  bool is_of_expert(const std::string& name) const {
+    const auto held = held_.find(name.substr(0, name.rfind('.')) + ".weight");
+    return name.find(".mlp.experts.") != name.npos && held != held_.end() &&
+           used_.count(held->second) != 0;
+  }
+
+  // Of MXFP4: the codes that these scales stand beside; nullptr where there are none.
+  const Tensor* held(std::string_view scales, std::string_view end) const {
+    const size_t stem = scales.size() - std::string_view("_scales").size();
+    const auto found = held_.find(std::string(scales.substr(0, stem)) + std::string(end));
+    return found == held_.end() ? nullptr : found->second;
+  }
+
+  void judge_other(const Tensor& tensor) {
+    if (used_.count(&tensor) != 0 || has_any(tensor.name, kBuffers)) return;
+    if (on_.packed.parts.contains(tensor.name)) return;
+    const std::string name = canonical(tensor.name);
+    if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
+    if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
+    Extra extra{tensor.name};
+    const auto layer = layer_of(name);
+    extra.is_in_layer = layer.has_value();
+    extra.is_beyond = layer && *layer >= layer_count();
+    extra.is_of_expert = is_of_expert(name);
+    extra.is_bias = name.ends_with(".bias");
+    extra.is_tower = is_in_tower(name);
+    const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
+    extra.is_outermost = is_wrapper
+                             ? !extra.is_tower && name == tensor.name && !is_below_root(tensor.name)
+                             : !name.starts_with("model.");
+    out_.extra.push_back(std::move(extra));
+  }
+
+  // Of wrappers whose text part stands where a text model's does.
+  bool is_below_root(std::string_view name) const {
+    return out_.root == "model." && name.starts_with("model.");
+  }
+
+  const Examined& on_;
+  ParameterReport out_;
+  bool has_tower_ = false;
+  std::unordered_map<std::string, const Tensor*> held_;        // by canonical name
+  std::unordered_map<std::string, const PackedForm*> packed_;  // the same, of packed weights
+  std::set<const Tensor*> used_;
+  std::set<std::string> filled_;  // by the server's name
+};
+
+// The table goes by the class, as servers do; without one by the type, as the rest do.
+const Family* table_of(const Examined& on) {
+  if (on.is_gguf || on.config.is_null()) return nullptr;
+  if (!on.model_class.empty()) return table_of_architecture(on.model_class);
+  return table_of_model_type(on.model_type);
+}
+
+}  // namespace
+
+ParameterReport compare_parameters(const Examined& on) {
+  const Family* table = table_of(on);
+  // A wrapper's type over a flat file is a finding of its own (C04).
+  const bool is_half =
+      (on.model_type == "qwen3_5" || on.model_type == "qwen3_5_moe") && !on.has_text_config();
+  if (table == nullptr || is_half) return {};
+  return Comparison(on, *table).run();
+}
+
+}  // namespace ckpt

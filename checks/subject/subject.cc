@@ -1,0 +1,274 @@
+#include "checks/subject/subject.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/base/words.h"
+#include "core/model/json_documents.h"
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+std::string text_or_empty(const JsonValue& json, std::string_view key) {
+  const std::string* text = text_of(json, key);
+  return text == nullptr ? std::string() : *text;
+}
+
+Form form_of(const Codec& codec) {
+  if (codec.scheme == Scheme::kNvfp4 && codec.dialect == Dialect::kModelopt) return Form::kNvfp4;
+  if (codec.scheme == Scheme::kNvfp4 && codec.dialect == Dialect::kCompressedTensors) {
+    return Form::kPackedNvfp4;
+  }
+  if (is_fp8(codec.scheme)) return Form::kFp8;
+  const bool is_float = is_plain_float(codec) || plain_dtype(codec) == Dtype::kF64;
+  return is_float ? Form::kPlain : Form::kOther;
+}
+
+std::vector<std::string> texts_of(const JsonValue* json) {
+  std::vector<std::string> out;
+  if (json == nullptr || !json->is_array()) return out;
+  for (const JsonValue& item : *json) {
+    if (const auto* text = item.get_ptr<const std::string*>()) out.push_back(*text);
+  }
+  return out;
+}
+
+// The first group's, where the groups say it.
+std::optional<uint64_t> group_size_of(const JsonValue& json) {
+  if (const JsonValue* size = known(json, "group_size")) return whole(*size);
+  const JsonValue* groups = known(json, "config_groups");
+  if (groups == nullptr || !groups->is_object() || groups->empty()) return std::nullopt;
+  const JsonValue* weights = known(*groups->begin(), "weights");
+  const JsonValue* size = weights == nullptr ? nullptr : known(*weights, "group_size");
+  return size == nullptr ? std::nullopt : whole(*size);
+}
+
+bool is_fp8_scheme(const JsonValue* scheme) {
+  if (scheme == nullptr) return false;
+  if (const auto* text = scheme->get_ptr<const std::string*>()) return upper_case(*text) == "FP8";
+  const JsonValue* bits = known(*scheme, "num_bits");
+  return bits != nullptr && whole(*bits) == 8u && text_or_empty(*scheme, "type") == "float";
+}
+
+Quantization read_quantization(std::string place, const JsonValue& json) {
+  Quantization out;
+  out.place = std::move(place);
+  out.json = &json;
+  out.method = lower_case(text_or_empty(json, "quant_method"));
+  const JsonValue* inner = known(json, "quantization");
+  out.is_nested = inner != nullptr && inner->is_object();
+  const JsonValue& said = out.is_nested ? *inner : json;
+  out.algo = upper_case(text_or_empty(said, "quant_algo"));
+  out.group_size = group_size_of(said);
+  out.exclude = texts_of(member(said, out.is_nested ? "exclude_modules" : "ignore"));
+  out.has_kv_scheme =
+      is_fp8_scheme(known(said, out.is_nested ? "kv_cache_quant_algo" : "kv_cache_scheme"));
+  const JsonValue* layers = known(said, "quantized_layers");
+  if (layers == nullptr || !layers->is_object()) return out;
+  for (const auto& [name, layer] : layers->items()) {
+    out.layers[name] = upper_case(text_or_empty(layer, "quant_algo"));
+  }
+  return out;
+}
+
+// The code unit of an escape \uXXXX at `at`; 0 where there is none.
+unsigned unit_at(std::string_view text, size_t at) {
+  unsigned out = 0;
+  const char* begin = text.data() + std::min(at + 2, text.size());
+  if (text.substr(std::min(at, text.size()), 2) != "\\u" || text.size() < at + 6) return 0;
+  const auto parsed = std::from_chars(begin, begin + 4, out, 16);
+  return parsed.ec == std::errc() && parsed.ptr == begin + 4 ? out : 0;
+}
+
+// Python keeps half a surrogate pair as it is; no UTF-8 holds one, so U+FFFD stands for it.
+std::string without_halves(std::string_view text) {
+  std::string out(text);
+  for (size_t at = 0; at < out.size(); ++at) {
+    if (out[at] != '\\') continue;
+    const unsigned unit = unit_at(out, at);
+    const unsigned next = unit_at(out, at + 6);
+    const bool is_high = unit >= 0xD800 && unit < 0xDC00, is_low = unit >= 0xDC00 && unit < 0xE000;
+    if (is_high && next >= 0xDC00 && next < 0xE000) {
+      at += 11;
+    } else if (is_high || is_low) {
+      out.replace(at + 2, 4, "FFFD");
+      at += 5;
+    } else {
+      ++at;  // what is escaped is no escape
+    }
+  }
+  return out;
+}
+
+// What is wrong with a document, less its name, which the finding's place says.
+std::string fault_of(const Error& error, std::string_view path) {
+  const std::string prefix = fmt::format("{}: ", path);
+  return error.what.starts_with(prefix) ? error.what.substr(prefix.size()) : error.what;
+}
+
+}  // namespace
+
+std::string_view form_name(Form form) {
+  switch (form) {
+    case Form::kPlain:
+      return "floats";
+    case Form::kNvfp4:
+      return "NVFP4";
+    case Form::kFp8:
+      return "FP8";
+    case Form::kPackedNvfp4:
+      return "compressed-tensors NVFP4";
+    case Form::kOther:
+      return "other codes";
+  }
+  return "";
+}
+
+bool Module::is_linear() const {
+  if (weight == nullptr || weight->shape.size() < 2) return false;
+  if (weight->shape.size() > 2 &&
+      !has_word(" gate_up_proj down_proj gate_proj up_proj input_linear output_linear ",
+                last_word(name))) {
+    return false;  // a convolution; experts are stacked
+  }
+  const std::string_view word = last_word(name);
+  if (word.ends_with("norm")) return false;  // Command R's has a row for each head
+  return !has_word(
+      " embed_tokens wte wpe word_embeddings embedding pos_embed position_embedding"
+      " embeddings embed conv1d ",
+      word);
+}
+
+void Mismatch::add(const std::string& name) {
+  if (count++ == 0) first = name;
+}
+
+std::string Mismatch::text_at_first(std::string_view what) const {
+  return count == 1 ? std::string(what)
+                    : fmt::format("{}; so {} {} more", what, count == 2 ? "is" : "are", count - 1);
+}
+
+std::string Mismatch::text(std::string_view what) const {
+  return count == 1 ? fmt::format("'{}' {}", first, what)
+                    : fmt::format("{} modules, the first '{}', {}", count, first, what);
+}
+
+Examined::Examined(const Checkpoint& from, PackedForms forms)
+    : checkpoint(from),
+      packed(std::move(forms)),
+      config(object_of("config.json")),
+      tokenizer_config(object_of("tokenizer_config.json")),
+      tokenizer(object_of("tokenizer.json")),
+      generation_config(object_of("generation_config.json")),
+      preprocessor(object_of("preprocessor_config.json")) {
+  is_gguf = checkpoint.format == "gguf";
+  by_name_.reserve(checkpoint.tensors.size());
+  for (const Tensor& tensor : checkpoint.tensors) by_name_.emplace(tensor.name, &tensor);
+  tokenizer_faults = find_tokenizer_faults(tokenizer);
+  model_type = text_or_empty(config, "model_type");
+  const auto classes = texts_of(member(config, "architectures"));
+  if (!classes.empty()) model_class = classes.front();
+  is_wrapper = has_text_config() || model_type == "qwen3_5" || model_type == "qwen3_5_moe";
+  text_type = text_or_empty(text_config(), "model_type");
+  read_quantizations();
+  collect_modules();
+  parameters = compare_parameters(*this);
+}
+
+const JsonValue& Examined::object_of(std::string_view path) {
+  static const JsonValue kNone;
+  const auto read = read_object(checkpoint, path);
+  if (!read) {
+    const Document* document = checkpoint.find_document(path);
+    auto taken = parse_json(path, document == nullptr ? "" : without_halves(document->text()));
+    if (taken && taken->is_object()) return repaired[std::string(path)] = std::move(*taken);
+  }
+  if (!read) broken[std::string(path)] = fault_of(read.error(), path);
+  return read && *read ? **read : kNone;  // the checkpoint keeps it
+}
+
+void Examined::read_quantizations() {
+  const auto add = [&](std::string place, const JsonValue* json) {
+    if (json != nullptr && json->is_object()) {
+      quantizations.push_back(read_quantization(std::move(place), *json));
+    }
+  };
+  add("config.json: quantization_config", known(config, "quantization_config"));
+  add("config.json: compression_config", known(config, "compression_config"));
+  if (has_text_config()) {
+    add("config.json: text_config.quantization_config",
+        known(text_config(), "quantization_config"));
+  }
+  add("hf_quant_config.json", &object_of("hf_quant_config.json"));
+}
+
+void Examined::collect_modules() {
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string& name = tensor.name;
+    if (name.find("visual.") != name.npos || name.find("vision_") != name.npos) has_vision_ = true;
+    const size_t dot = name.rfind('.');
+    const std::string_view word = last_word(name);
+    const bool is_stack = word == "gate_up_proj" || word == "down_proj";  // stacked experts
+    if (is_stack || word == "weight") {
+      Module& module = modules[is_stack ? name : name.substr(0, dot)];
+      module.weight = &tensor;
+      module.form = form_of(*tensor.codec);
+      // Codes whose scales a step before makes anew stand apart in a plan; as written, the reader
+      // puts them together.
+      const Tensor* scale =
+          plain_dtype(*tensor.codec) == Dtype::kU8 ? this->tensor(name + "_scale") : nullptr;
+      if (scale != nullptr && !scale->is_stored()) module.form = Form::kNvfp4;
+    } else if (word == "input_scale" && dot != name.npos) {
+      modules[name.substr(0, dot)].has_input_scale = true;
+    } else if (word == "pre_quant_scale" && dot != name.npos) {
+      modules[name.substr(0, dot)].has_pre_quant_scale = true;
+    } else {
+      stray.push_back(&tensor);
+    }
+  }
+  for (auto& [name, module] : modules) module.name = name;
+}
+
+bool Examined::is_quantized() const {
+  return std::any_of(modules.begin(), modules.end(), [](const auto& entry) {
+    const Module& module = entry.second;
+    return module.weight != nullptr && module.form != Form::kPlain && module.form != Form::kOther;
+  });
+}
+
+const JsonValue& Examined::text_config() const {
+  const JsonValue* inner = member(config, "text_config");
+  return inner != nullptr && inner->is_object() ? *inner : config;
+}
+
+const Tensor* Examined::tensor(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+bool Examined::has_document(std::string_view path) const {
+  return checkpoint.find_document(path) != nullptr;
+}
+
+std::vector<std::string> Examined::layer_types() const {
+  return texts_of(member(text_config(), "layer_types"));
+}
+
+std::string_view ruling_type(const Look& look) {
+  const std::string_view type = look.on.text_type;
+  const Family* table = look.on.parameters.table;
+  const bool goes_by_class = look.profile.program == Program::kVllm && !look.on.has_text_config();
+  if (!goes_by_class || table == nullptr) return type;
+  const std::string_view types = table->model_types;
+  return has_word(types, type) ? type : types.substr(0, types.find(' '));
+}
+
+std::string shape_text(const std::vector<uint64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,208 @@
+// What the checks look at: a checkpoint, its documents parsed once, its linear modules, and the
+// profile that asks.
+//
+//   modules   tensors whose names differ in the last word belong to one module:
+//             X.mlp.up_proj.weight (with its scales), X.mlp.up_proj.input_scale -> X.mlp.up_proj
+//
+// The statement about quantization can stand in three places, and readers take the first they know:
+// config.json, its text_config, hf_quant_config.json.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "checks/checks.h"
+#include "checks/profiles/profiles.h"
+#include "checks/subject/parameters.h"
+#include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+#include "core/model/findings.h"
+#include "core/model/packed_forms.h"
+
+namespace ckpt {
+
+// How the weight of a module is stored.
+enum class Form : uint8_t {
+  kPlain,        // floats
+  kNvfp4,        // ModelOpt's codes and scales
+  kFp8,          // E4M3 with one scale, or one a row
+  kPackedNvfp4,  // compressed-tensors' names
+  kOther,        // any other codes
+};
+std::string_view form_name(Form form);
+
+struct Module {
+  std::string name;
+  const Tensor* weight = nullptr;
+  Form form = Form::kPlain;
+  bool has_input_scale = false;
+  bool has_pre_quant_scale = false;
+  bool is_linear() const;  // multiplied with activations; not an embedding, norm or convolution
+};
+
+// ModelOpt's statement (or another's) about quantization.
+struct Quantization {
+  std::string place;       // "config.json: quantization_config"
+  std::string method;      // quant_method, lower case; "" when it does not say
+  std::string algo;        // quant_algo, upper case
+  bool is_nested = false;  // as hf_quant_config.json has it
+  std::vector<std::string> exclude;
+  std::map<std::string, std::string> layers;  // quant_algo by module
+  std::optional<uint64_t> group_size;
+  bool has_kv_scheme = false;  // an FP8 cache is asked for
+  const JsonValue* json = nullptr;
+};
+
+// What reading the tensors showed (deep checks alone).
+struct ValueFacts {
+  struct Rows {
+    std::string tensor;
+    uint64_t rows;
+  };
+  std::vector<std::string> nonfinite;       // tensors with NaN or Inf, or scales that make them
+  std::vector<Rows> zero_rows;              // quantized tensors with rows of zeros
+  std::vector<std::string> bad_scales;      // scales that are zero, negative, NaN or Inf
+  std::vector<std::string> unequal_scales;  // the first of parts run as one with unlike scales
+  bool are_inputs_constant = false;         // one input_scale for nearly all modules
+};
+
+// What the library "tokenizers" does not take of tokenizer.json.
+struct TokenizerFault {
+  std::string place, found;
+};
+// Of an object, or null where there is no file.
+std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer);
+
+// Everything that does not depend on a profile.
+class Examined {
+ public:
+  // Documents that cannot be parsed are kept in `broken`, with the reason.
+  explicit Examined(const Checkpoint& checkpoint, PackedForms packed = {});
+
+  const Checkpoint& checkpoint;
+  const PackedForms packed;
+  std::map<std::string, std::string> broken;
+  std::map<std::string, JsonValue> repaired;  // documents that only Python reads as they are
+  // Of the files named so, with .json; null if there is none.
+  const JsonValue &config, &tokenizer_config, &tokenizer, &generation_config, &preprocessor;
+  std::map<std::string, Module> modules;
+  std::vector<const Tensor*> stray;  // of no module: _amax and the like keep their full names
+  std::vector<Quantization> quantizations;  // all there are, in the order vLLM looks
+  std::string model_type, model_class, text_type;
+  bool is_wrapper = false;  // model_type is that of a wrapper
+  bool is_gguf = false;
+  std::vector<TokenizerFault> tokenizer_faults;
+  ValueFacts values;
+  ParameterReport parameters;
+
+  const JsonValue& text_config() const;  // config.text_config if it is an object, else config
+  bool has_text_config() const { return &text_config() != &config; }
+  const Tensor* tensor(std::string_view name) const;
+  bool has_document(std::string_view path) const;
+  bool has_vision_tensors() const { return has_vision_; }
+  const Quantization* quantization() const {
+    return quantizations.empty() ? nullptr : &quantizations.front();
+  }
+  bool is_quantized() const;  // some weight is stored as codes with scales
+  bool is_qwen35() const { return text_type.starts_with("qwen3_5"); }
+  std::vector<std::string> layer_types() const;  // empty where there are none
+
+ private:
+  const JsonValue& object_of(std::string_view path);
+  void read_quantizations();
+  void collect_modules();
+  std::unordered_map<std::string_view, const Tensor*> by_name_;
+  bool has_vision_ = false;
+};
+
+struct Found {
+  std::string place, found;
+  // Otherwise as the check's entry says.
+  std::optional<Severity> severity = {};
+  std::string symptom = {};
+  std::optional<Fix> fix = {};
+};
+
+// Modules of one kind of mismatch: how many, and the first.
+struct Mismatch {
+  size_t count = 0;
+  std::string first;
+  void add(const std::string& name);
+  std::string text(std::string_view what) const;           // names the first
+  std::string text_at_first(std::string_view what) const;  // where the place names it
+};
+
+// Modules that the server runs as one.
+struct Served {
+  std::vector<const Module*> shards;
+  std::string algo;         // what the server expects: "" floats, else "NVFP4", "FP8", ...
+  bool is_partial = false;  // the list names some shards of it only; the server stops
+};
+using ServedModules = std::map<std::string, Served>;  // by the server's names
+
+// What one look of one check has: read only, findings go out.
+struct Look {
+  const Examined& on;
+  const Profile& profile;
+  const ServedModules& served;
+  std::vector<Found>& out;
+  void report(std::string place, std::string found) const {
+    out.push_back({std::move(place), std::move(found), {}, {}, {}});
+  }
+};
+
+// The text model's type whose rules hold: vLLM goes by the class, whatever type config.json names;
+// the class of a wrapper's text part follows from its type.
+std::string_view ruling_type(const Look& look);
+
+// One entry of a check list.
+//   ratings   one letter a profile, in their order: U unloaded, S unsound, W warning, I info, - not
+//             asked
+struct Check {
+  std::string_view id, title, ratings, symptom;
+  std::string_view step;    // that fixes it, or empty
+  std::string_view advice;  // for a person
+  Status (*look)(const Look&);
+  bool is_deep = false;
+};
+
+// Reads every tensor once, in pieces of rows. Fails: kIo; kInterrupted.
+Result<ValueFacts> read_value_facts(const Examined& on, const Examination& examination);
+
+// What llama.cpp asks of a GGUF and is not known here; empty: all of it is.
+std::string gguf_not_checked(const Examined& on);
+
+// The themes, one file each.
+std::span<const Check> config_checks();
+std::span<const Check> tied_head_checks();
+std::span<const Check> config_number_checks();
+std::span<const Check> config_word_checks();
+std::span<const Check> rope_checks();
+std::span<const Check> older_field_checks();
+std::span<const Check> layer_field_checks();
+std::span<const Check> table_field_checks();
+std::span<const Check> computed_field_checks();
+std::span<const Check> strict_type_checks();
+std::span<const Check> tokenizer_checks();
+std::span<const Check> tokenizer_schema_checks();
+std::span<const Check> tokenizer_value_checks();
+std::span<const Check> processor_checks();
+std::span<const Check> quantization_checks();
+std::span<const Check> quantization_statement_checks();
+std::span<const Check> scale_shape_checks();
+std::span<const Check> served_checks();
+std::span<const Check> weight_checks();
+std::span<const Check> parameter_checks();
+std::span<const Check> file_checks();
+std::span<const Check> gguf_checks();
+std::span<const Check> value_checks();
+
+std::string shape_text(const std::vector<uint64_t>& shape);  // "[2, 3]"
+
+}  // namespace ckpt

@@ -1,0 +1,258 @@
+// Checks of the tokenizer's files.
+//
+// Sources: transformers 4.57 src/transformers/models/auto/tokenization_auto.py and
+// tokenization_utils_base.py; transformers 5 src/transformers/tokenization_utils_tokenizers.py.
+// 5.x writes extra_special_tokens as a list where 4.57 has a dict under the same key; renaming the
+// class alone does not fix the file.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "checks/subject/subject.h"
+#include "models/models.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
+
+constexpr std::array<std::string_view, 8> kTokenizers = {
+    "tokenizer.json", "tokenizer.model", "vocab.json",   "vocab.txt",
+    "tekken.json",    "tiktoken.model",  "spiece.model", "sentencepiece.bpe.model"};
+
+Status look_tokenizer_present(const Look& look) {
+  if (look.on.is_gguf) return {};
+  const bool has = std::any_of(kTokenizers.begin(), kTokenizers.end(),
+                               [&](std::string_view path) { return look.on.has_document(path); });
+  if (!has) look.report("tokenizer.json", "no tokenizer file at all");
+  for (const std::string_view path : {"tokenizer.json", "tokenizer_config.json"}) {
+    const auto broken = look.on.broken.find(std::string(path));
+    if (broken != look.on.broken.end()) look.report(std::string(path), broken->second);
+  }
+  return {};
+}
+
+Status look_class(const Look& look) {
+  const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
+  if (name == nullptr || knows_tokenizer_class(look.profile, *name)) return {};
+  look.out.push_back(
+      {"tokenizer_config.json: tokenizer_class",
+       fmt::format("'{}', a class of transformers 5", *name),
+       {},
+       fmt::format("Tokenizer class {} does not exist or is not currently imported.", *name),
+       {}});
+  return {};
+}
+
+Status look_extra_tokens(const Look& look) {
+  const JsonValue* extra = known(look.on.tokenizer_config, "extra_special_tokens");
+  if (extra == nullptr || extra->is_object()) return {};
+  if (extra->is_array() && !look.profile.reads_old_tokenizers_alone()) return {};
+  look.report("tokenizer_config.json: extra_special_tokens",
+              extra->is_array() ? "a list, as transformers 5 writes it; 4.57 expects an object"
+                                : "no object");
+  return {};
+}
+
+Status look_clutter(const Look& look) {
+  for (const std::string_view key : {"backend", "is_local", "local_files_only"}) {
+    if (member(look.on.tokenizer_config, key) == nullptr) continue;
+    look.report(fmt::format("{}: {}", kTokenizerConfig, key), "a key of transformers 5");
+    return {};
+  }
+  return {};
+}
+
+Status look_slow_files(const Look& look) {
+  const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
+  if (name == nullptr || name->ends_with("Fast") || look.on.has_document("tokenizer.json")) {
+    return {};
+  }
+  const bool has = look.on.has_document("tokenizer.model") ||
+                   look.on.has_document("tiktoken.model") ||
+                   (look.on.has_document("vocab.json") && look.on.has_document("merges.txt"));
+  if (has || look.on.tokenizer_config.is_null()) return {};
+  look.report(std::string(kTokenizerConfig),
+              fmt::format("class '{}' without tokenizer.json and without its own files", *name));
+  return {};
+}
+
+// The regular expressions of all Split pre-tokenizers, one after the other.
+std::string split_patterns(const JsonValue& pre_tokenizer) {
+  std::string out;
+  const JsonValue* parts = known(pre_tokenizer, "pretokenizers");
+  if (parts != nullptr && parts->is_array()) {
+    for (const JsonValue& part : *parts) out += split_patterns(part);
+  }
+  if (const JsonValue* pattern = known(pre_tokenizer, "pattern")) {
+    if (const std::string* regex = text_of(*pattern, "Regex")) out += *regex;
+  }
+  return out;
+}
+
+Status look_pattern(const Look& look) {
+  if (!look.on.is_qwen35()) return {};
+  const JsonValue* pre = known(look.on.tokenizer, "pre_tokenizer");
+  if (pre == nullptr) return {};
+  const std::string pattern = split_patterns(*pre);
+  if (pattern.empty() || pattern.find("\\p{M}") != pattern.npos) return {};
+  look.report("tokenizer.json: pre_tokenizer",
+              "the pattern has no \\p{M}: it is Qwen2's, not Qwen3.5's");
+  return {};
+}
+
+// transformers 5 builds the rules of the class that is named, and does not read the file's.
+Status look_class_rules(const Look& look) {
+  const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
+  const JsonValue* pre = known(look.on.tokenizer, "pre_tokenizer");
+  if (name == nullptr || pre == nullptr || !look.on.is_qwen35()) return {};
+  if (*name != "Qwen2Tokenizer" && *name != "Qwen2TokenizerFast") return {};
+  if (split_patterns(*pre).find("\\p{M}") == std::string::npos) return {};
+  // With this key transformers 5 takes the file's rules under any class (docs/TOKENIZERS.md).
+  const JsonValue* keeps = known(look.on.tokenizer_config, "trust_remote_code");
+  if (keeps != nullptr && keeps->is_boolean() && keeps->get<bool>()) return {};
+  // 5.19 goes by the wrapper's model_type first.
+  const bool goes_by_type = look.profile.names == Names::kVllm32 && look.on.model_type == "qwen3_5";
+  if (goes_by_type) return {};
+  look.report("tokenizer_config.json: tokenizer_class",
+              fmt::format("'{}', for which transformers 5 builds Qwen2's pre-tokenizer", *name));
+  return {};
+}
+
+Status look_truncation(const Look& look) {
+  for (const std::string_view key : {"truncation", "padding"}) {
+    if (known(look.on.tokenizer, key) == nullptr) continue;
+    look.report(fmt::format("tokenizer.json: {}", key), "left over from a training");
+  }
+  return {};
+}
+
+// Ids of the vocabulary and of added tokens; nullopt where one is no whole number.
+std::optional<uint64_t> largest_id(const JsonValue& tokenizer, std::set<uint64_t>& added,
+                                   bool& repeats) {
+  uint64_t largest = 0;
+  const JsonValue* model = known(tokenizer, "model");
+  const JsonValue* vocab = model == nullptr ? nullptr : known(*model, "vocab");
+  if (vocab != nullptr && vocab->is_object()) {
+    for (const JsonValue& id : *vocab) largest = std::max(largest, whole(id).value_or(0));
+  }
+  const JsonValue* tokens = known(tokenizer, "added_tokens");
+  if (tokens != nullptr && tokens->is_array()) {
+    for (const JsonValue& token : *tokens) {
+      const JsonValue* id = known(token, "id");
+      const auto value = id == nullptr ? std::nullopt : whole(*id);
+      if (!value) return std::nullopt;
+      repeats = !added.insert(*value).second || repeats;
+      largest = std::max(largest, *value);
+    }
+  }
+  return largest;
+}
+
+Status look_ids(const Look& look) {
+  const JsonValue* size = known(look.on.text_config(), "vocab_size");
+  if (look.on.tokenizer.is_null() || size == nullptr) return {};
+  std::set<uint64_t> added;
+  bool repeats = false;
+  const auto largest = largest_id(look.on.tokenizer, added, repeats);
+  if (!largest || repeats) {
+    look.report("tokenizer.json: added_tokens", "an id that comes twice, or is no number");
+  }
+  const auto vocab_size = whole(*size);
+  if (largest && vocab_size && *largest >= *vocab_size) {
+    look.report("tokenizer.json",
+                fmt::format("token id {}; config.json's vocab_size is {}", *largest, *vocab_size));
+  }
+  return {};
+}
+
+std::set<uint64_t> ids_of(const JsonValue* json) {
+  std::set<uint64_t> out;
+  if (json == nullptr) return out;
+  if (const auto one = whole(*json)) out.insert(*one);
+  if (!json->is_array()) return out;
+  for (const JsonValue& item : *json) {
+    if (const auto id = whole(item)) out.insert(*id);
+  }
+  return out;
+}
+
+Status look_end(const Look& look) {
+  const auto chat_end = added_token_id(look.on.tokenizer_config, look.on.tokenizer, "eos_token");
+  if (!chat_end || look.on.generation_config.is_null()) return {};
+  const auto ends = ids_of(known(look.on.generation_config, "eos_token_id"));
+  if (ends.empty() || ends.count(*chat_end) != 0) return {};
+  look.report("generation_config.json: eos_token_id",
+              fmt::format("does not hold {}, the tokenizer's eos_token", *chat_end));
+  return {};
+}
+
+const std::string* chat_template(const Examined& on, bool& differs) {
+  const Document* file = on.checkpoint.find_document("chat_template.jinja");
+  const std::string* inside = text_of(on.tokenizer_config, "chat_template");
+  differs = file != nullptr && inside != nullptr && file->text() != *inside;
+  return file != nullptr ? &file->text() : inside;
+}
+
+Status look_template(const Look& look) {
+  if (look.on.is_gguf || look.on.tokenizer_config.is_null()) return {};
+  bool differs = false;
+  const std::string* text = chat_template(look.on, differs);
+  if (text == nullptr && !look.on.has_document("chat_template.json")) {
+    look.report("chat_template.jinja", "no chat template");
+  }
+  if (differs) {
+    look.report("chat_template.jinja", "differs from the one in tokenizer_config.json");
+  }
+  return {};
+}
+
+Status look_tools(const Look& look) {
+  bool differs = false;
+  const std::string* text = chat_template(look.on, differs);
+  if (text == nullptr || text->find("<tool_call>") == text->npos) return {};
+  const bool is_xml = text->find("<function=") != text->npos;
+  look.report("chat_template.jinja",
+              fmt::format("tool calls in {}: --enable-auto-tool-choice --tool-call-parser {}",
+                          is_xml ? "XML" : "JSON", is_xml ? "qwen3_coder" : "hermes"));
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kTokenizerChecks[] = {
+    {"T01", "the tokenizer is there and can be read", "UUUUUUUU", "cannot load the tokenizer", "",
+     "copy the tokenizer's files from the source model", look_tokenizer_present},
+    {"T02", "the program has the tokenizer's class", "UUU---U-", "",
+     "tokenizer:for=transformers-4.57", "", look_class},
+    {"T03", "extra_special_tokens is as the reader expects", "UUUU--UU",
+     "'list' object has no attribute 'keys'", "tokenizer:for=transformers-4.57", "",
+     look_extra_tokens},
+    {"T04", "no keys of another version", "II----I-", "ignored by most readers",
+     "tokenizer:for=transformers-4.57", "", look_clutter},
+    {"T05", "a slow class has its files", "UUUUUUUU",
+     "expected str, bytes or os.PathLike object, "
+     "not NoneType",
+     "", "copy tokenizer.json from the source model", look_slow_files},
+    {"T06", "the pre-tokenizer is the family's", "SSSSSSSS",
+     "text with accents is cut otherwise; llama.cpp: BPE pre-tokenizer was not recognized", "",
+     "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_pattern},
+    {"T13", "the class that is named keeps the file's rules", "--SS---S",
+     "combining marks are cut from their letters: other ids than in training",
+     "tokenizer:for=transformers-4.57", "", look_class_rules},
+    {"T07", "no truncation or padding left", "WWWWW-WW", "prompts are silently cut", "",
+     "remove truncation and padding from tokenizer.json", look_truncation},
+    {"T08", "token ids fit the vocabulary", "SSSSSSSS", "index out of range", "",
+     "take tokenizer and config.json from one model", look_ids},
+    {"T09", "generation stops where the chat ends", "WWWWWWWW", "generation does not end",
+     "serving-config", "", look_end},
+    {"T10", "one chat template", "WWWWWW--", "wrong chat format, or none", "",
+     "copy chat_template.jinja from the source model", look_template},
+    {"T11", "which parser reads tool calls", "IIII----", "tool calls stay in the text", "",
+     "see the serve command", look_tools},
+};
+
+}  // namespace
+
+std::span<const Check> tokenizer_checks() { return kTokenizerChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,245 @@
+// Checks that tokenizer.json has the form that the library "tokenizers" takes.
+//
+// Source: tokenizers src/tokenizer/serialization.rs, src/tokenizer/added_vocabulary.rs,
+// src/models/bpe/serialization.rs and the wrappers of each kind of part, release 0.22.
+// A key that is not known ends the reading, where JSON readers would pass over it; a merge must
+// name pieces of the vocabulary, and so must what it makes.
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kKeys =
+    " version truncation padding added_tokens normalizer pre_tokenizer post_processor decoder"
+    " model ";
+
+// Parts that are null, or an object of a known type; a sequence holds others.
+struct Part {
+  std::string_view key, types, sequence;
+};
+constexpr std::array<Part, 4> kParts = {
+    {{"normalizer",
+      " BertNormalizer Strip StripAccents NFC NFD NFKC NFKD Sequence Lowercase Nmt Precompiled"
+      " Replace Prepend ByteLevel ",
+      "normalizers"},
+     {"pre_tokenizer",
+      " BertPreTokenizer ByteLevel CharDelimiterSplit Metaspace Whitespace Sequence Split"
+      " Punctuation WhitespaceSplit Digits UnicodeScripts FixedLength ",
+      "pretokenizers"},
+     {"post_processor", " RobertaProcessing BertProcessing ByteLevel TemplateProcessing Sequence ",
+      "processors"},
+     {"decoder",
+      " BPEDecoder ByteLevel WordPiece Metaspace CTC Sequence Replace Fuse Strip ByteFallback ",
+      "decoders"}}};
+
+using Faults = std::vector<TokenizerFault>;
+
+bool is_id(const JsonValue& json) {
+  return json.is_number_unsigned() && json.get<uint64_t>() <= UINT32_MAX;
+}
+
+// A bracket or parenthesis that is never closed, which no engine compiles.
+bool is_open_ended(std::string_view regex) {
+  int round = 0;
+  bool in_class = false;
+  for (size_t i = 0; i < regex.size(); ++i) {
+    const char c = regex[i];
+    if (c == '\\') {
+      ++i;
+    } else if (in_class) {
+      in_class = c != ']';
+    } else if (c == '[') {
+      in_class = true;
+    } else if (c == '(' || c == ')') {
+      round += c == '(' ? 1 : -1;
+      if (round < 0) return true;
+    }
+  }
+  return in_class || round != 0;
+}
+
+void look_part(const Part& part, const std::string& place, const JsonValue& json, Faults& out) {
+  if (json.is_null()) return;
+  if (!json.is_object()) {
+    out.push_back({place, fmt::format("a JSON {}; expected an object", json.type_name())});
+    return;
+  }
+  const std::string* type = text_of(json, "type");
+  if (type != nullptr && !has_word(part.types, *type)) {
+    out.push_back({place, fmt::format("type '{}'", *type)});
+    return;
+  }
+  const JsonValue* pattern = known(json, "pattern");
+  const std::string* regex = pattern == nullptr ? nullptr : text_of(*pattern, "Regex");
+  if (regex != nullptr && is_open_ended(*regex)) {
+    out.push_back({place + ".pattern", fmt::format("'{}' closes not what it opens", *regex)});
+  }
+  const JsonValue* inner = known(json, part.sequence);
+  if (inner == nullptr || !inner->is_array()) return;
+  for (size_t i = 0; i < inner->size(); ++i) {
+    look_part(part, fmt::format("{}.{}[{}]", place, part.sequence, i), (*inner)[i], out);
+  }
+}
+
+void look_added(const JsonValue& tokens, Faults& out) {
+  const std::string place = "tokenizer.json: added_tokens";
+  if (!tokens.is_array()) {
+    out.push_back({place, fmt::format("a JSON {}; expected a list", tokens.type_name())});
+    return;
+  }
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const JsonValue* id = member(tokens[i], "id");
+    std::string_view wrong = id == nullptr || !is_id(*id) ? "id" : "";
+    if (text_of(tokens[i], "content") == nullptr) wrong = "content";
+    for (const std::string_view key :
+         {"single_word", "lstrip", "rstrip", "normalized", "special"}) {
+      const JsonValue* value = member(tokens[i], key);
+      if (value == nullptr || !value->is_boolean()) wrong = key;
+    }
+    if (wrong.empty()) continue;
+    out.push_back(
+        {fmt::format("{}[{}]", place, i), fmt::format("no {}, or not of its type", wrong)});
+    return;
+  }
+}
+
+using Vocabulary = std::unordered_set<std::string_view>;
+
+// The two pieces that a merge joins; nullopt where it is not made of two.
+std::optional<std::pair<std::string_view, std::string_view>> pieces(const JsonValue& merge) {
+  if (const auto* text = merge.get_ptr<const std::string*>()) {
+    const size_t blank = text->find(' ');
+    if (blank == text->npos || text->find(' ', blank + 1) != text->npos) return std::nullopt;
+    return std::pair(std::string_view(*text).substr(0, blank),
+                     std::string_view(*text).substr(blank + 1));
+  }
+  if (!merge.is_array() || merge.size() != 2) return std::nullopt;
+  const auto* left = merge[0].get_ptr<const std::string*>();
+  const auto* right = merge[1].get_ptr<const std::string*>();
+  if (left == nullptr || right == nullptr) return std::nullopt;
+  return std::pair<std::string_view, std::string_view>(*left, *right);
+}
+
+void look_merges(const JsonValue& model, const Vocabulary& vocabulary, Faults& out) {
+  const std::string place = "tokenizer.json: model.merges";
+  const JsonValue* merges = known(model, "merges");
+  if (merges == nullptr || !merges->is_array()) {
+    out.push_back({place, "missing, or no list"});
+    return;
+  }
+  const std::string* prefix = text_of(model, "continuing_subword_prefix");
+  std::string joined;
+  for (size_t i = 0; i < merges->size(); ++i) {
+    const JsonValue& merge = (*merges)[i];
+    const auto parts = pieces(merge);
+    if (!parts || merge.type() != merges->front().type()) {
+      const auto* text = merge.get_ptr<const std::string*>();
+      if (text != nullptr && text->starts_with("#version")) continue;
+      out.push_back({fmt::format("{}[{}]", place, i), "is not made of two pieces, as the others"});
+      return;
+    }
+    const auto [left, right] = *parts;
+    const size_t cut = prefix != nullptr ? std::min(prefix->size(), right.size()) : 0;
+    joined.assign(left).append(right.substr(cut));
+    for (const std::string_view piece : {left, right, std::string_view(joined)}) {
+      if (vocabulary.count(piece) != 0) continue;
+      out.push_back(
+          {fmt::format("{}[{}]", place, i), fmt::format("'{}' is not in the vocabulary", piece)});
+      return;
+    }
+  }
+}
+
+void look_model(const JsonValue* model, Faults& out) {
+  const std::string place = "tokenizer.json: model";
+  if (model == nullptr || !model->is_object()) {
+    out.push_back({place, "missing, or no object"});
+    return;
+  }
+  const std::string* type = text_of(*model, "type");
+  if (type != nullptr && !has_word(" BPE WordPiece WordLevel Unigram ", *type)) {
+    out.push_back({place, fmt::format("type '{}'", *type)});
+    return;
+  }
+  const JsonValue* vocab = known(*model, "vocab");
+  const bool is_unigram = type != nullptr && *type == "Unigram";
+  if (vocab == nullptr ||
+      (is_unigram ? !vocab->is_array() : type != nullptr && !vocab->is_object())) {
+    out.push_back({place + ".vocab", "missing, or of another type"});
+    return;
+  }
+  if (!vocab->is_object()) return;
+  Vocabulary words;
+  words.reserve(vocab->size());
+  for (const auto& [word, id] : vocab->items()) {
+    words.insert(word);
+    if (is_id(id)) continue;
+    out.push_back({fmt::format("{}.vocab: '{}'", place, word),
+                   fmt::format("{}; expected a whole number", id.dump())});
+    return;
+  }
+  if (type != nullptr && *type == "BPE") look_merges(*model, words, out);
+}
+
+// 4.57 makes Llama's tokenizer anew of tokenizer.model where add_prefix_space is said, and never
+// reads tokenizer.json then. Source: transformers 4.57.6 models/llama/tokenization_llama_fast.py.
+bool is_made_of_model(const Look& look) {
+  const JsonValue& config = look.on.tokenizer_config;
+  const std::string* name = text_of(config, "tokenizer_class");
+  return look.profile.reads_old_tokenizers_alone() && name != nullptr &&
+         (*name == "LlamaTokenizer" || *name == "LlamaTokenizerFast") &&
+         known(config, "add_prefix_space") != nullptr && look.on.has_document("tokenizer.model");
+}
+
+Status look_schema(const Look& look) {
+  if (is_made_of_model(look)) return {};
+  for (const TokenizerFault& fault : look.on.tokenizer_faults) {
+    look.report(fault.place, fault.found);
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kTokenizerSchemaChecks[] = {
+    {"T14", "tokenizer.json has the form that tokenizers reads", "UUUUUUUU",
+     "data did not match any variant of untagged enum; missing field; Token out of vocabulary", "",
+     "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_schema},
+};
+
+}  // namespace
+
+std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer) {
+  Faults out;
+  if (tokenizer.is_null()) return out;
+  for (const auto& [key, value] : tokenizer.items()) {
+    if (has_word(kKeys, key)) continue;
+    out.push_back({fmt::format("tokenizer.json: {}", key), "a key that is not known"});
+  }
+  const JsonValue* version = member(tokenizer, "version");
+  if (version != nullptr && *version != "1.0") {
+    out.push_back(
+        {"tokenizer.json: version", fmt::format("{}; expected \"1.0\"", version->dump())});
+  }
+  for (const std::string_view key : {"truncation", "padding"}) {
+    const JsonValue* value = known(tokenizer, key);
+    if (value == nullptr || value->is_object()) continue;
+    out.push_back({fmt::format("tokenizer.json: {}", key),
+                   fmt::format("a JSON {}; expected an object", value->type_name())});
+  }
+  if (const JsonValue* added = member(tokenizer, "added_tokens")) look_added(*added, out);
+  for (const Part& part : kParts) {
+    const JsonValue* json = member(tokenizer, part.key);
+    if (json != nullptr) look_part(part, fmt::format("tokenizer.json: {}", part.key), *json, out);
+  }
+  look_model(member(tokenizer, "model"), out);
+  return out;
+}
+
+std::span<const Check> tokenizer_schema_checks() { return kTokenizerSchemaChecks; }
+
+}  // namespace ckpt

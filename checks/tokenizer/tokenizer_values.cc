@@ -1,0 +1,230 @@
+// Checks of the values in tokenizer_config.json.
+//
+// Sources: transformers 4.57.6 src/transformers/tokenization_utils_base.py (special tokens,
+// added_tokens_decoder, padding_side), models/llama/tokenization_llama_fast.py and
+// models/auto/tokenization_auto.py.
+// A special token may be an object, but must say that it is an AddedToken; Llama's class puts the
+// first token before every text unless it is told not to.
+#include <algorithm>
+#include <array>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kPlace = "tokenizer_config.json";
+constexpr std::array<std::string_view, 7> kSpecial = {
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+
+bool is_added_token(const JsonValue& json) {
+  const std::string* type = text_of(json, "__type");
+  return type != nullptr && *type == "AddedToken" && text_of(json, "content") != nullptr;
+}
+
+bool is_number_text(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// 4.57 reads it where tokenizer_config.json has no added_tokens_decoder.
+void look_special_map(const Look& look) {
+  constexpr std::string_view kMap = "special_tokens_map.json";
+  if (!look.profile.reads_old_tokenizers_alone()) return;
+  const Document* document = look.on.checkpoint.find_document(kMap);
+  if (document == nullptr || member(look.on.tokenizer_config, "added_tokens_decoder") != nullptr) {
+    return;
+  }
+  const auto json = document->values();
+  if (json && (*json)->is_object()) return;
+  look.report(std::string(kMap),
+              json ? fmt::format("a JSON {}; expected an object", (*json)->type_name())
+                   : json.error().what);
+}
+
+// 4.57 takes the list out of tokenizer.json then.
+void look_added_list(const Look& look) {
+  const bool is_asked = look.profile.reads_old_tokenizers_alone() &&
+                        look.on.tokenizer.is_object() && look.on.tokenizer_config.is_object() &&
+                        member(look.on.tokenizer_config, "added_tokens_decoder") == nullptr;
+  if (is_asked && member(look.on.tokenizer, "added_tokens") == nullptr) {
+    look.report("tokenizer.json: added_tokens",
+                "absent, and tokenizer_config.json has no added_tokens_decoder");
+  }
+}
+
+// Its tokens go before those of tokenizer_config.json then.
+bool is_replaced(const Look& look, std::string_view key) {
+  const Document* document = look.on.checkpoint.find_document("special_tokens_map.json");
+  const bool is_read = look.profile.reads_old_tokenizers_alone() && document != nullptr &&
+                       member(look.on.tokenizer_config, "added_tokens_decoder") == nullptr;
+  if (!is_read) return false;
+  const auto json = document->values();
+  return json && (*json)->is_object() && member(**json, key) != nullptr;
+}
+
+Status look_special(const Look& look) {
+  look_special_map(look);
+  look_added_list(look);
+  const JsonValue& config = look.on.tokenizer_config;
+  for (const std::string_view key : kSpecial) {
+    const JsonValue* value = known(config, key);
+    if (value == nullptr || value->is_string() || is_added_token(*value)) continue;
+    if (is_replaced(look, key)) continue;
+    look.report(
+        fmt::format("{}: {}", kPlace, key),
+        fmt::format("{}; expected a text, or an object of __type AddedToken", value->dump()));
+  }
+  const JsonValue* more = known(config, "additional_special_tokens");
+  const bool are_tokens =
+      more == nullptr ||
+      (more->is_array() && std::all_of(more->begin(), more->end(), [](const JsonValue& item) {
+         return item.is_string() || is_added_token(item);
+       }));
+  if (!are_tokens) {
+    look.report(fmt::format("{}: additional_special_tokens", kPlace), "no list of tokens");
+  }
+  for (const std::string_view key : {"padding_side", "truncation_side"}) {
+    const JsonValue* value = member(config, key);
+    if (value == nullptr || *value == "left" || *value == "right") continue;
+    look.report(fmt::format("{}: {}", kPlace, key),
+                fmt::format("{}; expected \"left\" or \"right\"", value->dump()));
+  }
+  return {};
+}
+
+// What is wrong with one entry of added_tokens_decoder; empty: nothing.
+std::string fault_of(const std::string& id, const JsonValue& token) {
+  if (!is_number_text(id)) return "its key is no token id";
+  if (!token.is_object()) return "no object";
+  const JsonValue* content = member(token, "content");
+  if (content != nullptr && !content->is_string()) return "content is no text";
+  for (const std::string_view key : {"lstrip", "rstrip", "single_word", "normalized", "special"}) {
+    const JsonValue* value = member(token, key);
+    if (value != nullptr && !value->is_boolean())
+      return fmt::format("{} is not true or false", key);
+  }
+  return {};
+}
+
+Status look_decoder(const Look& look) {
+  const JsonValue* decoder = member(look.on.tokenizer_config, "added_tokens_decoder");
+  if (decoder == nullptr) return {};
+  if (!decoder->is_object()) {
+    look.report(fmt::format("{}: added_tokens_decoder", kPlace), "no object");
+    return {};
+  }
+  for (const auto& [id, token] : decoder->items()) {
+    std::string fault = fault_of(id, token);
+    if (fault.empty()) continue;
+    look.report(fmt::format("{}: added_tokens_decoder.{}", kPlace, id), std::move(fault));
+    return {};
+  }
+  return {};
+}
+
+// Classes whose fast form changes tokenizer.json's normalizer, less "Tokenizer" or "TokenizerFast".
+constexpr std::string_view kAskNormalizer =
+    " Bert ConvBert DistilBert Electra Funnel LayoutLM LayoutLMv2 Lxmert MobileBert MPNet RoFormer"
+    " Splinter SqueezeBert ";
+
+void look_normalizer(const Look& look, std::string_view name) {
+  const bool is_read = look.on.has_document("tokenizer.json") && look.on.tokenizer.is_object();
+  const bool asks = has_word(kAskNormalizer, name.substr(0, name.find("Tokenizer")));
+  if (!is_read || !asks || known(look.on.tokenizer, "normalizer") != nullptr) return;
+  look.report("tokenizer.json: normalizer", fmt::format("none, and {} changes it", name));
+}
+
+// Classes that put bos_token before every text, unless add_bos_token is false.
+Status look_first_token(const Look& look) {
+  const JsonValue& config = look.on.tokenizer_config;
+  const std::string* name = text_of(config, "tokenizer_class");
+  if (name != nullptr) look_normalizer(look, *name);
+  if (name == nullptr ||
+      !has_word(" LlamaTokenizer LlamaTokenizerFast CodeLlamaTokenizer CodeLlamaTokenizerFast"
+                " GemmaTokenizer GemmaTokenizerFast ",
+                *name)) {
+    return {};
+  }
+  const JsonValue* adds = member(config, "add_bos_token");
+  const JsonValue* first = member(config, "bos_token");
+  if (first == nullptr || !first->is_null() || (adds != nullptr && !is_truthy(adds))) return {};
+  look.report(fmt::format("{}: bos_token", kPlace),
+              fmt::format("null, and {} puts it before every text", *name));
+  return {};
+}
+
+// Types for which 4.57 knows a class without a fast form.
+constexpr std::string_view kSlowByType = " granite granitemoe granitemoehybrid granitemoeshared ";
+
+// Without a class the model's is taken, which transformers finds by model_type.
+Status look_tokenizer_class(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || on.model_type.empty()) return {};
+  const JsonValue* name = member(on.tokenizer_config, "tokenizer_class");
+  if (name != nullptr && !name->is_string() && !name->is_null()) {
+    look.report(fmt::format("{}: tokenizer_class", kPlace),
+                fmt::format("{}; expected a name", name->dump()));
+    return {};
+  }
+  if (name != nullptr && name->is_string()) return {};
+  if (text_of(on.config, "tokenizer_class") != nullptr) return {};
+  const bool has_words = on.has_document("vocab.json") && on.has_document("merges.txt");
+  if (has_word(kSlowByType, on.model_type) && !has_words) {
+    look.report(std::string(kPlace),
+                fmt::format("no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
+                            "merges.txt are not there",
+                            on.model_type));
+    return {};
+  }
+  if (knows_model_type(*find_profile("transformers-4.57"), on.model_type)) return {};
+  look.report(
+      std::string(kPlace),
+      fmt::format("no tokenizer_class, and transformers 4.57 does not know '{}'", on.model_type));
+  return {};
+}
+
+// The file is read whether or not it is needed; numbers in it are compared with numbers.
+Status look_generation_values(const Look& look) {
+  const Document* document = look.on.checkpoint.find_document("generation_config.json");
+  if (document == nullptr) return {};
+  const auto json = document->values();
+  if (!json) return {};  // passed over, with a warning
+  if (!(*json)->is_object()) {
+    look.report("generation_config.json",
+                fmt::format("a JSON {}; expected an object", (*json)->type_name()));
+    return {};
+  }
+  const JsonValue* pad = known(**json, "pad_token_id");
+  if (pad == nullptr || pad->is_number() || pad->is_boolean()) return {};
+  look.report("generation_config.json: pad_token_id",
+              fmt::format("{}; expected a number", pad->dump()));
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kTokenizerValueChecks[] = {
+    {"T15", "special tokens are texts", "UUUUUUUU",
+     "Special token eos_token has to be either str or AddedToken", "",
+     "take tokenizer_config.json from the source model", look_special},
+    {"T16", "added_tokens_decoder is of its form", "UUUU--UU",
+     "'NoneType' object has no attribute 'items'; invalid literal for int()", "",
+     "take tokenizer_config.json from the source model", look_decoder},
+    {"T17", "the class that is named finds what it asks for", "UU----U-",
+     "add_bos_token = True but bos_token = None; the JSON object must be str, bytes or bytearray",
+     "", "take tokenizer_config.json from the source model", look_first_token},
+    {"T18", "tokenizer_class is said, or follows from the model", "UUW---U-",
+     "The checkpoint you are trying to load has model type ... but Transformers does not recognize "
+     "this architecture",
+     "tokenizer:for=transformers-4.57", "", look_tokenizer_class},
+    {"F07", "generation_config.json is of its form", "UUUUW-WW",
+     "'NoneType' object does not support item assignment", "",
+     "take generation_config.json from the source model", look_generation_values},
+};
+
+}  // namespace
+
+std::span<const Check> tokenizer_value_checks() { return kTokenizerValueChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,433 @@
+// What programs make of parameters that deviate from the tables (models/models.h).
+//
+// Sources: vLLM 0.17.1
+// vllm/model_executor/models/{llama,qwen2,qwen2_moe,qwen3_moe,qwen3_5,utils}.py (load_weights),
+// layers/linear.py and layers/fused_moe/layer.py (weight_loader), model_loader/default_loader.py;
+// SGLang python/sglang/srt/models/{llama,qwen2,qwen3_5}.py; transformers
+// src/transformers/modeling_utils.py (_load_pretrained_model); llama.cpp conversion/base.py
+// (map_tensor_name) and src/llama-model-loader.cpp (check_tensor_dims). What a reader would get
+// wrong: servers take of each tensor the piece of their rank, so one that is larger along that
+// dimension than config.json says is cut without a word; and what they run as one counts as loaded
+// as soon as one piece of it was.
+#include <algorithm>
+#include <charconv>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+constexpr size_t kNamesShown = 3;
+
+using Rating = std::optional<Severity>;
+
+bool is_server(const Look& look) {
+  return look.profile.program == Program::kVllm || look.profile.program == Program::kSglang;
+}
+
+// transformers is asked for configurations, and for weights of floats.
+bool is_asked(const Look& look, ModelPart part) {
+  const Program program = look.profile.program;
+  if (program == Program::kTransformers) {
+    return part != ModelPart::kMtp && look.on.quantization() == nullptr && !look.on.is_quantized();
+  }
+  return part != ModelPart::kVision || program != Program::kLlamaCpp;
+}
+
+// Findings of one check: one a severity, however many tensors.
+class Gathered {
+ public:
+  void add(Rating severity, const std::string& name, std::string text) {
+    if (!severity) return;
+    Group& group = groups_[static_cast<size_t>(*severity)];
+    if (group.count++ == 0) group.first = name;
+    if (group.texts.size() < kNamesShown) group.texts.push_back(std::move(text));
+  }
+
+  // `one` and `many` say what is the matter: "tensor is missing", "tensors are missing".
+  void report(const Look& look, std::string_view one, std::string_view many,
+              const std::array<std::string, 4>& symptoms) {
+    for (size_t i = groups_.size(); i-- > 0;) {
+      const Group& group = groups_[i];
+      if (group.count == 0) continue;
+      look.out.push_back(
+          {group.first,
+           fmt::format("{} {}: {}{}", group.count, group.count == 1 ? one : many,
+                       fmt::join(group.texts, "; "), group.count > group.texts.size() ? "; …" : ""),
+           static_cast<Severity>(i),
+           symptoms[i],
+           {}});
+    }
+  }
+
+ private:
+  struct Group {
+    size_t count = 0;
+    std::string first;
+    std::vector<std::string> texts;
+  };
+  std::array<Group, 4> groups_;  // by severity
+};
+
+// ---- missing ------------------------------------------------------------------------------------
+
+// Parts of names that classes pass over, by type.
+struct PassedOver {
+  std::string_view types, part;
+};
+
+// Types for which vLLM 0.17.1's classes have biases that a field speaks of, and those of
+// transformers have none; and the other way round.
+constexpr std::string_view kBiasesInVllm = " mistral ministral3 phi3 exaone4 ";
+constexpr PassedOver kNoBiasesInVllm[] = {
+    {" cohere cohere2 granitemoe granitemoeshared gemma olmoe llama4_text ", ".self_attn."},
+    {" qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text ernie4_5 seed_oss ", ".o_proj."},
+    {" seed_oss ", ".mlp."},
+};
+
+bool has_bias_there(const Look& look, const Deviation& missing) {
+  if (!missing.name.ends_with(".bias") || missing.part != ModelPart::kText) return true;
+  const std::string_view type = ruling_type(look);
+  if (look.profile.program != Program::kVllm) return !has_word(kBiasesInVllm, type);
+  return std::none_of(
+      std::begin(kNoBiasesInVllm), std::end(kNoBiasesInVllm), [&](const PassedOver& rule) {
+        return has_word(rule.types, type) && missing.name.find(rule.part) != missing.name.npos;
+      });
+}
+
+Rating rate_missing(const Look& look, const Deviation& missing) {
+  if (!is_asked(look, missing.part)) return std::nullopt;
+  const bool is_head = missing.name.ends_with("lm_head.weight");
+  if (is_head || !has_bias_there(look, missing)) return std::nullopt;  // C10
+  switch (look.profile.program) {
+    case Program::kVllm:
+      if (missing.part == ModelPart::kMtp) return Severity::kWarning;
+      // Only models of floats are checked for parameters that were never filled.
+      if (runs_by_fallback(look.profile, look.on.model_class)) return Severity::kUnloaded;
+      return look.on.quantization() == nullptr && !missing.is_partly_there ? Severity::kUnloaded
+                                                                           : Severity::kUnsound;
+    case Program::kSglang:
+      return missing.part == ModelPart::kMtp ? Severity::kWarning : Severity::kUnsound;
+    case Program::kTransformers:
+      return Severity::kUnsound;
+    case Program::kTensorrt:
+    case Program::kLlamaCpp:
+      return Severity::kUnloaded;
+  }
+  return std::nullopt;
+}
+
+Status look_missing(const Look& look) {
+  Gathered found;
+  for (const Deviation& missing : look.on.parameters.missing) {
+    found.add(rate_missing(look, missing), missing.name, fmt::format("'{}'", missing.name));
+  }
+  found.report(look, "tensor that the model has is missing",
+               "tensors that the model has are missing",
+               {"", "speculative decoding fails to start",
+                "weights that nothing fills: wrong answers without a word",
+                "Following weights were not initialized from checkpoint; missing tensor"});
+  return {};
+}
+
+// ---- of another shape ---------------------------------------------------------------------------
+
+// Larger along the dimension that servers cut, equal along all others.
+bool is_cut_silently(const Deviation& wrong) {
+  if (wrong.cut == ServerCut::kWhole || wrong.found.size() != wrong.expected.size()) return false;
+  const bool is_of_experts = wrong.name.find("experts") != std::string::npos ||
+                             wrong.name.find("block_sparse_moe") != std::string::npos;
+  const size_t stack = wrong.expected.size() == 3 && is_of_experts;
+  const size_t cut = stack + (wrong.cut == ServerCut::kColumns ? 1 : 0);
+  for (size_t i = 0; i < wrong.expected.size(); ++i) {
+    const bool may_be_larger = i == cut || (stack == 1 && i == 0);
+    if (wrong.found[i] < wrong.expected[i]) return false;
+    if (wrong.found[i] > wrong.expected[i] && !may_be_larger) return false;
+  }
+  return true;
+}
+
+// One expert as a stack of one: vLLM takes it for the stack of all, and gives each that expert.
+bool is_stack_of_one(const Deviation& wrong) {
+  if (wrong.name.find(".experts.") == std::string::npos || wrong.expected.size() != 2) return false;
+  return wrong.found.size() == 3 && wrong.found[0] == 1 &&
+         std::equal(wrong.expected.begin(), wrong.expected.end(), wrong.found.begin() + 1);
+}
+
+// Types whose classes of vLLM take hidden_size / num_attention_heads, whatever head_dim says.
+constexpr std::string_view kIgnoreHeadDim =
+    " cohere cohere2 gpt_neox granitemoe granitemoehybrid granitemoeshared lfm2 lfm2_moe olmo olmo2"
+    " olmo3 olmoe phi qwen2 qwen2_moe stablelm starcoder2 ";
+
+bool has_natural_heads(const Look& look, const Deviation& wrong) {
+  const JsonValue& text = look.on.text_config();
+  const JsonValue* said = known(text, "head_dim");
+  const bool is_ignored = said != nullptr && has_word(kIgnoreHeadDim, ruling_type(look)) &&
+                          wrong.name.find("self_attn.") != wrong.name.npos;
+  if (!is_ignored || wrong.found.size() != wrong.expected.size()) return false;
+  const Family& table = *look.on.parameters.table;
+  const auto natural = number_of_fields(table, text, "hidden_size/num_attention_heads");
+  const uint64_t head = whole(*said).value_or(0);
+  if (!natural || head == 0 || head > UINT32_MAX) return false;
+  for (size_t i = 0; i < wrong.found.size(); ++i) {
+    const uint64_t found = wrong.found[i], expected = wrong.expected[i];
+    if (found == expected) continue;
+    if (expected % head != 0 || found != expected / head * *natural) return false;
+  }
+  return true;
+}
+
+Rating rate_shape(const Look& look, const Deviation& wrong) {
+  if (!is_asked(look, wrong.part)) return std::nullopt;
+  if (!is_server(look)) return Severity::kUnloaded;
+  if (look.profile.program == Program::kVllm) {
+    if (!has_bias_there(look, wrong) || has_natural_heads(look, wrong)) return std::nullopt;
+    const bool has_rows = std::count(wrong.expected.begin(), wrong.expected.end(), 0u) == 0;
+    if (!has_rows) return Severity::kUnloaded;
+  }
+  if (wrong.part == ModelPart::kMtp) return Severity::kWarning;
+  if (look.profile.program == Program::kVllm && is_stack_of_one(wrong)) return Severity::kUnsound;
+  return is_cut_silently(wrong) ? Severity::kUnsound : Severity::kUnloaded;
+}
+
+// Families without a table: the embedding alone.
+void look_embedding(const Look& look, Gathered& found) {
+  const Examined& on = look.on;
+  const JsonValue* vocab = known(on.text_config(), "vocab_size");
+  const JsonValue* hidden = known(on.text_config(), "hidden_size");
+  if (vocab == nullptr || hidden == nullptr || on.is_gguf) return;
+  for (const auto& [name, module] : on.modules) {
+    if (!name.ends_with("embed_tokens") || module.weight == nullptr) continue;
+    if (module.form != Form::kPlain || module.weight->shape.size() != 2) continue;
+    const auto& shape = module.weight->shape;
+    if (shape[0] == whole(*vocab) && shape[1] == whole(*hidden)) continue;
+    found.add(Severity::kUnloaded, module.weight->name,
+              fmt::format("'{}' is {}; expected [{}, {}]", module.weight->name, shape_text(shape),
+                          vocab->dump(), hidden->dump()));
+  }
+}
+
+Status look_shapes(const Look& look) {
+  const ParameterReport& report = look.on.parameters;
+  Gathered found;
+  if (!report.is_compared()) look_embedding(look, found);
+  if (report.is_beyond_limits) {
+    look.report("config.json", fmt::format("{}; no shapes follow", report.bad_field));
+  }
+  for (const Deviation& wrong : report.wrong) {
+    found.add(rate_shape(look, wrong), wrong.name,
+              fmt::format("'{}' is {}; expected {}", wrong.name, shape_text(wrong.found),
+                          shape_text(wrong.expected)));
+  }
+  found.report(look, "tensor is not of the shape that config.json says",
+               "tensors are not of the shape that config.json says",
+               {"", "speculative decoding fails to start",
+                "the part that fits is taken without a word: wrong answers",
+                "assert param_data.shape == loaded_weight.shape; size mismatch; wrong shape"});
+  return {};
+}
+
+// ---- that the model does not have ---------------------------------------------------------------
+
+bool names_fused_part(std::string_view name) {
+  for (const std::string_view word : {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"}) {
+    if (name.find(word) != name.npos) return true;
+  }
+  return false;
+}
+
+bool names_attention_part(std::string_view name) {
+  return name.find(".q_proj") != name.npos || name.find(".k_proj") != name.npos ||
+         name.find(".v_proj") != name.npos;
+}
+
+// Types whose classes of vLLM 0.17.1 look up every bias; others pass over those they do not have.
+constexpr std::string_view kAskForBiases = " starcoder2 gpt_neox lfm2 granitemoehybrid ";
+constexpr PassedOver kPassedOver[] = {
+    {" ernie4_5_moe ", "mtp"},
+    {" phimoe ", "lm_head.bias"},  // it has one, whatever lm_head_bias says
+};
+// Types whose classes pass over scales that no parameter waits for.
+constexpr std::string_view kPassOverScales = " qwen3_moe qwen3_vl_moe_text ";
+
+// "model.layers.61.mlp.gate": whether 61 is one of `count` numbers from `first` on.
+bool has_layer_in(std::string_view name, uint64_t first, uint64_t count) {
+  constexpr std::string_view kLayers = "layers.";
+  for (size_t at = name.find(kLayers); at != name.npos; at = name.find(kLayers, at)) {
+    at += kLayers.size();
+    const std::string_view rest = name.substr(at);
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    const bool is_whole = error == std::errc() && end != rest.data() + rest.size() && *end == '.';
+    if (is_whole && number >= first && number - first < count) return true;
+  }
+  return false;
+}
+
+// Types whose classes pass over all of a head that is tied.
+constexpr std::string_view kSkipTiedHead =
+    " llama mistral exaone4 gemma gemma2 gemma3_text glm4 granite granitemoe granitemoeshared lfm2"
+    " lfm2_moe qwen2 qwen3 seed_oss ernie4_5 gpt_oss llama4_text cohere cohere2 ";
+
+bool is_head_skipped(const Look& look) {
+  if (look.on.model_class.ends_with("Model")) return true;  // for embeddings
+  const JsonValue* said = member(look.on.text_config(), "tie_word_embeddings");
+  const bool is_tied =
+      said == nullptr ? ties_head_by_default(*look.on.parameters.table) : is_truthy(said);
+  return is_tied && has_word(kSkipTiedHead, ruling_type(look));
+}
+
+// What vLLM never looks for: layers for multi-token prediction behind the last, by their number,
+// and in some classes scales.
+bool is_passed_over(const Look& look, const Extra& extra) {
+  const Examined& on = look.on;
+  const JsonValue* count = known(on.text_config(), "num_nextn_predict_layers");
+  const bool counts = on.parameters.table->has_nextn && count != nullptr;
+  const JsonValue* layers = known(on.text_config(), "num_hidden_layers");
+  if (extra.is_beyond && counts && layers != nullptr) {
+    const uint64_t first = whole(*layers).value_or(UINT64_MAX);
+    if (has_layer_in(extra.name, first, whole(*count).value_or(0))) return true;
+  }
+  if (extra.name.starts_with("lm_head.") && is_head_skipped(look)) return true;
+  for (const PassedOver& rule : kPassedOver) {
+    const bool is_of_type = has_word(rule.types, ruling_type(look));
+    if (is_of_type && extra.name.find(rule.part) != extra.name.npos) return true;
+  }
+  const bool is_scale = extra.name.ends_with("_scale");
+  return is_scale && has_word(kPassOverScales, on.text_type);
+}
+
+// Whether the loader stops at it; else it passes over it.
+bool is_refused(const Look& look, const Extra& extra) {
+  const Family* table = look.on.parameters.table;
+  const auto is = [table](std::string_view type) { return table != nullptr && table->is(type); };
+  const bool is_qwen35 = is("qwen3_5_text") || is("qwen3_5_moe_text");
+  const bool is_hybrid = is_qwen35 || is("qwen3_next");
+  const bool is_dense_qwen =
+      is("qwen2") || is("qwen3") || is("qwen2_vl_text") || is("qwen2_5_vl_text");
+  switch (look.profile.program) {
+    case Program::kVllm:
+      if (is_passed_over(look, extra)) return false;
+      if (extra.is_tower && !(is("gpt_oss") && extra.name.starts_with("model."))) return true;
+      if (look.profile.names == Names::kVllm32) return !extra.is_bias;
+      if (runs_by_fallback(look.profile, look.on.model_class)) return true;
+      if (extra.is_outermost) return true;
+      if (is("gpt_oss")) return names_attention_part(extra.name);
+      if (extra.is_bias) return has_word(kAskForBiases, look.on.text_type);
+      if (is("qwen3_next")) return false;
+      return extra.is_of_expert || (!is_hybrid && (!is_dense_qwen || names_fused_part(extra.name)));
+    case Program::kSglang:
+      return !is_qwen35 && !extra.is_bias && !extra.is_beyond && names_fused_part(extra.name);
+    case Program::kLlamaCpp:
+      return !extra.is_tower;
+    case Program::kTensorrt:
+    case Program::kTransformers:
+      return false;
+  }
+  return false;
+}
+
+// Classes of vLLM 0.17.1 that look up scales of a cache as they stand.
+constexpr std::string_view kMapToNothing =
+    " mixtral qwen2 qwen3 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text ";
+constexpr PassedOver kLookUpCacheScales[] = {
+    {" gpt_oss lfm2 lfm2_moe olmo olmo2 olmo3 olmoe gemma granitemoehybrid phi stablelm gpt_neox ",
+     "_scale"},
+    // These map the name to nothing, and go on with it.
+    {kMapToNothing, "_proj.k_scale"},
+    {kMapToNothing, "_proj.v_scale"},
+};
+
+void look_cache_scales(const Look& look, Gathered& found) {
+  const Examined& on = look.on;
+  const bool is_old =
+      look.profile.program == Program::kVllm && look.profile.reads_old_tokenizers_alone();
+  if (!is_old || on.quantization() != nullptr) return;
+  const bool asks_for_all = runs_by_fallback(look.profile, on.model_class);
+  for (const Tensor* tensor : on.stray) {
+    const std::string& name = tensor->name;
+    if (!name.ends_with(".k_scale") && !name.ends_with(".v_scale")) continue;
+    if (asks_for_all) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
+    for (const PassedOver& rule : kLookUpCacheScales) {
+      const bool is_found = has_word(rule.types, ruling_type(look)) && name.ends_with(rule.part);
+      if (is_found) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
+    }
+  }
+}
+
+// Classes of transformers 4.57 have no default for their number, and without one vLLM looks for
+// their tensors in the model.
+void look_uncounted(const Look& look) {
+  const Examined& on = look.on;
+  const bool is_counted = member(on.text_config(), "num_nextn_predict_layers") != nullptr;
+  const bool asks = look.profile.program == Program::kVllm &&
+                    look.profile.reads_old_tokenizers_alone() &&
+                    has_word(" deepseek_v3 glm4_moe ", ruling_type(look));
+  if (!asks || is_counted || !on.parameters.has_nextn) return;
+  look.out.push_back({"config.json: num_nextn_predict_layers",
+                      "absent, and there are layers behind the last",
+                      Severity::kUnloaded,
+                      "KeyError: 'model.layers.2.eh_proj.weight'",
+                      {}});
+}
+
+Status look_extra(const Look& look) {
+  if (!is_asked(look, ModelPart::kText)) return {};
+  look_uncounted(look);
+  Gathered found;
+  look_cache_scales(look, found);
+  for (const Extra& extra : look.on.parameters.extra) {
+    const Severity passed_over = extra.is_in_layer ? Severity::kUnsound : Severity::kWarning;
+    found.add(is_refused(look, extra) ? Severity::kUnloaded : passed_over, extra.name,
+              fmt::format("'{}'", extra.name));
+  }
+  found.report(look, "tensor that the model does not have", "tensors that the model does not have",
+               {"", "passed over", "passed over: what is computed is another model's",
+                "KeyError; There is no module or parameter named ...; Can not map tensor"});
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5. What is found says its severity itself.
+constexpr Check kParameterChecks[] = {
+    {"W02", "all tensors that the model has are there", "UUUSUUSS", "", "",
+     "download or convert again", look_missing},
+    {"W09", "all tensors have the shapes that config.json says", "UUUUUUUU",
+     "shape mismatch; a number is expected", "", "take config.json from the source model",
+     look_shapes},
+    {"W10", "there is no tensor that the model does not have", "UUUUWUWW", "", "",
+     "drop it, or take config.json from the source model: ckpt convert IN OUT --step drop:NAMES",
+     look_extra},
+};
+
+}  // namespace
+
+std::string weights_not_checked(const Examined& on, const Profile& profile) {
+  if (on.is_gguf) {
+    if (profile.program == Program::kLlamaCpp) return gguf_not_checked(on);
+    if (!profile.reads_gguf()) return "the weights: GGUF files are not read at all";
+    return profile.serves()
+               ? "the weights: of a GGUF, only the architecture and types are looked at"
+               : "the weights: of a GGUF, only the architecture is looked at";
+  }
+  const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
+  if (profile.program == Program::kTransformers && is_quantized) {
+    return "the weights: of quantized models this profile reads the configuration and tokenizer";
+  }
+  const ParameterReport& report = on.parameters;
+  if (!report.is_compared()) {
+    return fmt::format("the weights: no list of the parameters of '{}'",
+                       on.model_class.empty() ? on.model_type : on.model_class);
+  }
+  if (!report.bad_field.empty()) return fmt::format("the weights: {}", report.bad_field);
+  if (report.has_unknown_codes && !on.packed.fault.empty()) {
+    return "the weights: parts of packed ones do not fit";
+  }
+  if (report.has_unknown_codes) return "the weights: stored in a way that is not decoded here";
+  return {};
+}
+
+std::span<const Check> parameter_checks() { return kParameterChecks; }
+
+}  // namespace ckpt

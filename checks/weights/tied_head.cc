@@ -1,0 +1,113 @@
+// Checks of the head that gives logits: its own weights, or the embedding's.
+//
+// Source: vLLM 0.17.1 vllm/model_executor/models/{commandr,deepseek_v2,gemma,gemma2,glm4_moe,
+// gpt_oss,olmoe,phi,phimoe,qwen3_next}.py (tie_word_embeddings, skip_prefixes).
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+// How vLLM 0.17.1's classes treat tie_word_embeddings where they ignore its value.
+//   kAssertTied, kAssertUntied   stop at anything else
+//   kNeverTied                   have a head of their own, and read it
+//   kNeverFilled                 the same, and pass over what the file has of it
+enum class Ties : uint8_t { kAsSaid, kAssertTied, kAssertUntied, kNeverTied, kNeverFilled };
+struct TieRule {
+  std::string_view types;
+  Ties ties;
+};
+constexpr TieRule kTieRules[] = {
+    {" cohere cohere2 gemma gemma2 ", Ties::kAssertTied},
+    {" phi ", Ties::kAssertUntied},
+    {" gpt_oss ", Ties::kNeverFilled},
+    {" deepseek_v2 deepseek_v3 glm4_moe qwen3_next olmoe phimoe ", Ties::kNeverTied},
+};
+
+Ties ties_of(const Look& look) {
+  if (look.profile.program != Program::kVllm || look.on.parameters.table == nullptr) {
+    return Ties::kAsSaid;
+  }
+  for (const TieRule& rule : kTieRules) {
+    if (has_word(rule.types, ruling_type(look))) return rule.ties;
+  }
+  return Ties::kAsSaid;
+}
+
+// Why the class refuses this value; empty where it takes it.
+std::string_view fault_of_ties(const Look& look, bool is_tied) {
+  switch (ties_of(look)) {
+    case Ties::kAsSaid:
+      return {};
+    case Ties::kAssertTied:
+      return is_tied ? "" : "this class has no head of its own";
+    case Ties::kAssertUntied:
+      return is_tied ? "this class has a head of its own" : "";
+    case Ties::kNeverTied:
+      return is_tied && !look.on.checkpoint.has_head()
+                 ? "this server does not tie this class's head"
+                 : "";
+    case Ties::kNeverFilled:
+      return is_tied ? "this server passes over the head then, and does not tie it" : "";
+  }
+  return {};
+}
+
+// Of the class of configuration, which is another one than the model's where the two disagree.
+bool is_tied_by_default(const Examined& on) {
+  const Family* configuration = table_of_model_type(on.text_type);
+  return ties_head_by_default(configuration == nullptr ? *on.parameters.table : *configuration);
+}
+
+Status look_tied(const Look& look) {
+  const Examined& on = look.on;
+  if (on.config.is_null() || on.is_gguf) return {};
+  const JsonValue* outer = known(on.config, "tie_word_embeddings");
+  const JsonValue* inner = known(on.text_config(), "tie_word_embeddings");
+  if (outer != nullptr && inner != nullptr && *outer != *inner) {
+    look.report("config.json: tie_word_embeddings", "differs between the wrapper and text_config");
+    return {};
+  }
+  const JsonValue* said = member(on.text_config(), "tie_word_embeddings");
+  if (said == nullptr) said = outer;
+  const bool is_compared = on.parameters.is_compared();
+  if (said != nullptr || is_compared) {
+    const bool is_tied = said == nullptr ? is_tied_by_default(on) : is_truthy(said);
+    const std::string_view fault = fault_of_ties(look, is_tied);
+    if (!fault.empty()) {
+      look.out.push_back({"config.json: tie_word_embeddings",
+                          fmt::format("{}; {}", said == nullptr ? "absent" : said->dump(), fault),
+                          Severity::kUnloaded,
+                          {},
+                          {}});
+      return {};
+    }
+  }
+  const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
+                         on.model_class.ends_with("ForConditionalGeneration");
+  const bool is_untied = is_compared && !is_tied_by_default(on);
+  const bool is_known = said == nullptr ? is_untied : !is_truthy(said);
+  if (!is_known || !is_causal || on.checkpoint.has_head()) return {};
+  // Without quantization vLLM looks for parameters that nothing filled.
+  const bool is_refused =
+      look.profile.program == Program::kVllm && look.on.quantization() == nullptr;
+  look.out.push_back({"config.json: tie_word_embeddings",
+                      fmt::format("{}, but there is no lm_head.weight: the head would be random",
+                                  said == nullptr ? "absent" : said->dump()),
+                      is_refused ? Severity::kUnloaded : Severity::kUnsound,
+                      {},
+                      {}});
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kTiedHeadChecks[] = {
+    {"C10", "tie_word_embeddings agrees with the tensors", "SSSSSSSS", "a head of random weights",
+     "serving-config", "", look_tied},
+};
+
+}  // namespace
+
+std::span<const Check> tied_head_checks() { return kTiedHeadChecks; }
+
+}  // namespace ckpt

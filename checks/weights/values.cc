@@ -1,0 +1,227 @@
+// Deep checks: what the numbers are. Every tensor is read once, some million values at a time.
+//
+// An E4M3 scale of 0x7f is NaN and takes 16 weights with it, while the packed codes beside it look
+// like any others.
+#include <algorithm>
+#include <cmath>
+
+#include "checks/subject/subject.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kPieceValues = uint64_t{4} << 20;
+constexpr uint64_t kMaxScaleValues = uint64_t{1} << 24;
+
+bool can_read(const Tensor& tensor) {
+  return tensor.is_stored() && tensor.codec->decode != nullptr && tensor.values() != 0 &&
+         tensor.row_values() <= kPieceValues * 16;
+}
+
+struct Scan {
+  bool has_nonfinite = false;
+  uint64_t zero_rows = 0;
+};
+
+void scan_rows(std::span<const float> values, uint64_t row_values, Scan& scan) {
+  for (size_t at = 0; at < values.size(); at += row_values) {
+    bool has_value = false;
+    for (const float value : values.subspan(at, row_values)) {
+      has_value |= value != 0;
+      scan.has_nonfinite |= !std::isfinite(value);
+    }
+    if (!has_value) ++scan.zero_rows;
+  }
+}
+
+// What has been read of all that is to be.
+struct Reading {
+  const Examination& examination;
+  uint64_t done_bytes = 0, total_bytes = 0;
+
+  Status add(uint64_t bytes) {
+    if (examination.interrupted != nullptr && *examination.interrupted) {
+      return fail(ErrorCode::kInterrupted, "interrupted");
+    }
+    done_bytes += bytes;
+    if (examination.progress != nullptr) examination.progress->advanced(done_bytes, total_bytes);
+    return {};
+  }
+};
+
+Result<Scan> scan_tensor(const Tensor& tensor, Reading& reading) {
+  Scan scan;
+  const uint64_t row_bytes = size_bytes(tensor) / tensor.rows();
+  const uint64_t band = std::max<uint64_t>(tensor.codec->band_rows, 1);
+  const uint64_t wanted = std::max<uint64_t>(kPieceValues / tensor.row_values(), 1);
+  const uint64_t step = (wanted + band - 1) / band * band;
+  // A part that belongs to the whole tensor goes along with every cut.
+  for (uint64_t first = 0; first < tensor.rows(); first += step) {
+    const uint64_t count = std::min(step, tensor.rows() - first);
+    CKPT_ASSIGN(const Tensor piece, take_rows(tensor, first, count));
+    CKPT_ASSIGN(const std::vector<float> values, read_values(piece, piece.values()));
+    scan_rows(values, tensor.row_values(), scan);
+    CKPT_TRY(reading.add(count * row_bytes));
+  }
+  return scan;
+}
+
+// A scale of one number, or of one a row.
+Result<std::optional<float>> scale_of(const Examined& on, const std::string& name) {
+  const Tensor* tensor = on.tensor(name);
+  if (tensor == nullptr || !can_read(*tensor) || tensor->values() > kMaxScaleValues) {
+    return std::optional<float>();
+  }
+  CKPT_ASSIGN(const std::vector<float> values, read_values(*tensor, kMaxScaleValues));
+  for (const float value : values) {
+    if (!std::isfinite(value) || value <= 0) return std::optional(value);
+  }
+  return std::optional(values.front());
+}
+
+// The number that belongs to the whole tensor: the last part, if it is one float.
+Result<std::optional<float>> whole_scale(const Tensor& weight) {
+  const auto& rules = weight.codec->parts;
+  if (!weight.is_stored() || rules.size() < 2 || rules.back().dtype != Dtype::kF32 ||
+      rules.back().tile_rows != 0) {
+    return std::optional<float>();
+  }
+  const std::vector<Slice>& slices = weight.stored().parts.back();
+  if (slices.size() != 1 || slices[0].size_bytes != sizeof(float)) return std::optional<float>();
+  float scale = 0;
+  CKPT_TRY(
+      slices[0].source->read(slices[0].offset_bytes, std::as_writable_bytes(std::span(&scale, 1))));
+  return std::optional(scale);
+}
+
+constexpr std::string_view kRunAsOne[][3] = {
+    {"q_proj", "k_proj", "v_proj"}, {"gate_proj", "up_proj", ""}, {"in_proj_qkv", "in_proj_z", ""}};
+
+// The other parts of the first shard `name`, which must have its scales.
+Status compare_shards(const Examined& on, const std::string& name, ValueFacts& out) {
+  for (const auto& group : kRunAsOne) {
+    if (!name.ends_with(fmt::format(".{}", group[0]))) continue;
+    const std::string parent = name.substr(0, name.size() - group[0].size());
+    CKPT_ASSIGN(const auto weight, whole_scale(*on.modules.at(name).weight));
+    CKPT_ASSIGN(const auto input, scale_of(on, name + ".input_scale"));
+    for (size_t i = 1; i < 3 && !group[i].empty(); ++i) {
+      const std::string other = parent + std::string(group[i]);
+      const auto found = on.modules.find(other);
+      if (found == on.modules.end() || found->second.weight == nullptr) continue;
+      CKPT_ASSIGN(const auto other_weight, whole_scale(*found->second.weight));
+      CKPT_ASSIGN(const auto other_input, scale_of(on, other + ".input_scale"));
+      if (weight == other_weight && input == other_input) continue;
+      out.unequal_scales.push_back(name);
+      break;
+    }
+  }
+  return {};
+}
+
+Status read_scales(const Examined& on, ValueFacts& out) {
+  std::map<float, size_t> inputs;
+  size_t count = 0;
+  for (const auto& [name, module] : on.modules) {
+    CKPT_ASSIGN(const auto input, scale_of(on, name + ".input_scale"));
+    if (input) {
+      if (!std::isfinite(*input) || *input <= 0) out.bad_scales.push_back(name + ".input_scale");
+      ++inputs[std::isnan(*input) ? 0 : *input];
+      ++count;
+    }
+    if (module.weight == nullptr) continue;
+    CKPT_ASSIGN(const auto scale, whole_scale(*module.weight));
+    if (scale && (!std::isfinite(*scale) || *scale <= 0)) out.bad_scales.push_back(name);
+    // FP8 is requantized to the larger scale when it is loaded; FP4 is not.
+    if (module.form == Form::kNvfp4 || module.form == Form::kPackedNvfp4) {
+      CKPT_TRY(compare_shards(on, name, out));
+    }
+  }
+  for (const auto& [value, times] : inputs) {
+    if (count >= 16 && times * 10 >= count * 9) out.are_inputs_constant = true;
+  }
+  return {};
+}
+
+void report_names(const Look& look, const std::vector<std::string>& names, std::string_view what) {
+  if (names.empty()) return;
+  look.report(names.front(), names.size() == 1
+                                 ? std::string(what)
+                                 : fmt::format("{}; so are {} more", what, names.size() - 1));
+}
+
+Status look_finite(const Look& look) {
+  report_names(look, look.on.values.nonfinite, "NaN or Inf among its values");
+  return {};
+}
+
+Status look_scale_values(const Look& look) {
+  report_names(look, look.on.values.bad_scales, "a scale of zero or below, NaN or Inf");
+  return {};
+}
+
+Status look_zero_rows(const Look& look) {
+  const auto& found = look.on.values.zero_rows;
+  if (found.empty()) return {};
+  uint64_t rows = 0;
+  for (const auto& entry : found) rows += entry.rows;
+  look.report(found.front().tensor,
+              fmt::format("rows of zeros: {} in {} quantized tensors", rows, found.size()));
+  return {};
+}
+
+Status look_unequal(const Look& look) {
+  const auto& found = look.on.values.unequal_scales;
+  if (found.empty()) return {};
+  look.report(found.front(), fmt::format("{} groups that are run as one have unlike scales; the "
+                                         "server takes the largest for all",
+                                         found.size()));
+  return {};
+}
+
+Status look_inputs(const Look& look) {
+  if (!look.on.values.are_inputs_constant) return {};
+  look.report("*.input_scale", "nearly all alike: calibrated on something that is no text");
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kValueChecks[] = {
+    {"W07", "all values are finite", "SSSSSS-S", "NaN logits", "", "convert again from the source",
+     look_finite, true},
+    {"Q24", "scales are above zero", "SSSSSS--", "NaN or noise", "", "quantize again",
+     look_scale_values, true},
+    {"Q21", "no quantized row is all zeros", "WWWWWW--", "incoherent text", "",
+     "quantize this module again, or leave it in BF16", look_zero_rows, true},
+    {"Q12", "parts that are run as one share their scales", "WWWWW---",
+     "global scale for input or weight are different; quality is lost", "",
+     "quantize again with shared scales: ckpt convert SOURCE OUT --to nvfp4", look_unequal, true},
+    {"Q13", "input scales differ as layers do", "WWWWW---", "poor answers", "",
+     "calibrate again on real text, or bring maxima: --amax-from DIR", look_inputs, true},
+};
+
+}  // namespace
+
+Result<ValueFacts> read_value_facts(const Examined& on, const Examination& examination) {
+  ValueFacts out;
+  Reading reading{examination};
+  for (const Tensor& tensor : on.checkpoint.tensors) {
+    if (can_read(tensor)) reading.total_bytes += size_bytes(tensor);
+  }
+  for (const Tensor& tensor : on.checkpoint.tensors) {
+    if (!can_read(tensor)) continue;
+    auto scanned = scan_tensor(tensor, reading);
+    if (!scanned && scanned.error().code == ErrorCode::kInterrupted)
+      return Failure(scanned.error());
+    CKPT_ASSIGN(const Scan scan, in(fmt::format("tensor '{}'", tensor.name), std::move(scanned)));
+    if (scan.has_nonfinite) out.nonfinite.push_back(tensor.name);
+    if (scan.zero_rows != 0 && tensor.has_scales()) {
+      out.zero_rows.push_back({tensor.name, scan.zero_rows});
+    }
+  }
+  CKPT_TRY(read_scales(on, out));
+  return out;
+}
+
+std::span<const Check> value_checks() { return kValueChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,149 @@
+// Checks of tensor names: does the program's class find them where it looks?
+//
+// Source: vLLM vllm/model_executor/models/qwen3_5.py and qwen3_vl.py (hf_to_vllm_mapper), utils.py
+// (AutoWeightsLoader); transformers src/transformers/conversion_mapping.py.
+// Names do not follow from model_type; a text-only folder may carry the wrapper's names.
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+bool has_prefix(const Examined& on, std::string_view prefix) {
+  const auto at = on.modules.lower_bound(std::string(prefix));
+  return at != on.modules.end() && at->first.starts_with(prefix);
+}
+
+// The step that gives a text model's tensors the names that its class wants.
+Fix renaming(const Examined& on) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"model.language_model.", "model."},
+      {"language_model.model.", "model."},
+      {"language_model.lm_head.", "lm_head."},
+      {"language_model.layers.", "model.layers."},
+      {"language_model.embed_tokens.", "model.embed_tokens."},
+      {"language_model.norm.", "model.norm."},
+      {"layers.", "model.layers."},
+      {"embed_tokens.", "model.embed_tokens."},
+      {"norm.", "model.norm."}};
+  std::vector<std::string> rules;
+  for (const auto& [from, to] : kNames) {
+    const bool is_there =
+        std::any_of(on.checkpoint.tensors.begin(), on.checkpoint.tensors.end(),
+                    [&](const Tensor& tensor) { return tensor.name.starts_with(from); });
+    if (is_there) rules.push_back(fmt::format("from={},to={}", from, to));
+  }
+  Fix out;
+  out.step = fmt::format("rename:{}", fmt::join(rules, ","));
+  return out;
+}
+
+Status look_prefix(const Look& look) {
+  const Examined& on = look.on;
+  const std::string& root = on.parameters.root;
+  const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
+  const bool is_qwen35_wrapper = is_wrapper && on.model_class.starts_with("Qwen3_5");
+  if (is_qwen35_wrapper && has_prefix(on, "model.layers.") &&
+      look.profile.program != Program::kSglang) {
+    look.report("model.layers.*",
+                fmt::format("names of the text model; '{}' wants model.language_model.layers.*",
+                            on.model_class));
+  }
+  const bool finds_any =
+      look.profile.program == Program::kVllm && runs_by_fallback(look.profile, on.model_class);
+  if (!on.parameters.is_compared() || finds_any) return {};
+  // Of text classes, Qwen3.5's alone take the wrapper's names too.
+  const bool is_bare =
+      (root.empty() && !on.model_class.ends_with("Model")) || root == "language_model.";
+  const bool is_wrapped = !is_wrapper && root.find("language_model.") != root.npos &&
+                          !(on.is_qwen35() && look.profile.names == Names::kVllm32);
+  if (is_bare || is_wrapped) {
+    std::string_view whose = is_wrapped ? "names of a wrapper" : "names of the text part alone";
+    if (is_wrapped && !on.has_text_config()) {
+      whose = "names of a wrapper, but config.json has no text_config";
+    }
+    Found found{root + "layers.*", fmt::format("{}; '{}' wants {}layers.*", whose, on.model_class,
+                                               is_wrapper ? "model.language_model." : "model.")};
+    // Only Qwen3.5's text model has one wrapper that it could be made into.
+    if (!on.is_qwen35()) found.fix = renaming(on);
+    look.out.push_back(std::move(found));
+  }
+  return {};
+}
+
+// Codes and scales of MXFP4 as gpt-oss has them: X_blocks beside X_scales.
+bool is_mxfp4_part(const Checkpoint& checkpoint, const std::string& name) {
+  constexpr std::pair<std::string_view, std::string_view> kEnds[] = {{"_blocks", "_scales"},
+                                                                     {"_scales", "_blocks"}};
+  for (const auto& [end, other] : kEnds) {
+    if (!name.ends_with(end)) continue;
+    const std::string stem = name.substr(0, name.size() - end.size());
+    return checkpoint.find_tensor(stem + std::string(other)) != nullptr;
+  }
+  return false;
+}
+
+Status look_unknown(const Look& look) {
+  size_t count = 0;
+  std::string first;
+  for (const Tensor* tensor : look.on.stray) {
+    const std::string& name = tensor->name;
+    const auto dtype = plain_dtype(*tensor->codec);
+    const bool is_codes = dtype == Dtype::kU8 || dtype == Dtype::kI8;
+    const bool is_usual = name.ends_with(".bias") || name.ends_with(".A_log") ||
+                          name.ends_with(".dt_bias") || name.ends_with("_scale") ||
+                          name.ends_with("_amax") || name.find("_quantizer.") != name.npos;
+    const bool is_packed = look.on.packed.parts.contains(name);
+    if (look.on.is_gguf || is_usual || !is_codes || is_packed ||
+        is_mxfp4_part(look.on.checkpoint, name))
+      continue;
+    if (count++ == 0) first = name;
+  }
+  if (count != 0)
+    look.report(first, fmt::format("{} tensors of codes without their scales", count));
+  return {};
+}
+
+Status look_packed(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (look.on.packed.fault.empty()) return {};
+  look.report(said == nullptr ? "config.json" : said->place, look.on.packed.fault);
+  return {};
+}
+
+// Families whose class reads stacks of experts; transformers 5 has all others' so in memory alone.
+constexpr std::string_view kStackedFamilies =
+    " qwen3_5_moe_text qwen3_vl_moe_text llama4_text gpt_oss ";
+
+Status look_stacks(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf || has_word(kStackedFamilies, ruling_type(look))) return {};
+  for (const Tensor& tensor : on.checkpoint.tensors) {
+    if (!tensor.name.ends_with(".experts.gate_up_proj") || tensor.shape.size() != 3) continue;
+    look.report(tensor.name, "all experts in one tensor, as transformers 5 has them in memory");
+    return {};
+  }
+  return {};
+}
+
+// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
+constexpr Check kWeightChecks[] = {
+    {"W01", "tensor names are those of the class", "UUUSU---",
+     "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "vl-wrap",
+     "", look_prefix},
+    {"W12", "experts are single where the program reads them so", "UUWSW-S-",
+     "KeyError: 'layers.0.mlp.experts.down_proj'; or experts of random numbers",
+     "experts:to=single", "", look_stacks},
+    {"W03", "no codes without scales", "WWWWWW-W", "", "", "quantize again", look_unknown},
+    {"W11", "parts of packed weights are there and fit", "UUUUUUUU",
+     "KeyError; size mismatch; wrong answers", "",
+     "take config.json from the source model, or download the folder again", look_packed},
+};
+
+}  // namespace
+
+std::span<const Check> weight_checks() { return kWeightChecks; }
+
+}  // namespace ckpt

@@ -1,0 +1,89 @@
+#include "core/computed/computed_source.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ckpt {
+namespace {
+
+class SourceWalk {
+ public:
+  explicit SourceWalk(const std::function<void(const ByteSource&)>& take) : take_(take) {}
+
+  void add(const ByteSource& source) {
+    if (!known_.insert(&source).second) return;
+    take_(source);
+    if (const ComputedSource* computed = source.computed()) {
+      computed->each_input([this](const Slice& slice) { add(*slice.source); });
+    }
+  }
+  void add(const Tensor& tensor) {
+    if (!known_.insert(&tensor).second) return;
+    if (tensor.is_stored()) {
+      return each_slice(tensor, [this](const Slice& slice) { add(*slice.source); });
+    }
+    for (const TensorBehind& behind : tensors_behind(tensor.recoded())) add(*behind.tensor);
+  }
+
+ private:
+  const std::function<void(const ByteSource&)>& take_;
+  std::set<const void*> known_;
+};
+
+}  // namespace
+
+// Of its inputs, which are read one after the other, the hungriest; no more is asked of one at a
+// time than there is room for.
+uint64_t ComputedSource::scratch_bytes(uint64_t size_bytes) const {
+  const uint64_t own = own_scratch_bytes(size_bytes);
+  uint64_t most = 0;
+  each_input([&](const Slice& slice) {
+    const uint64_t asked = std::min(slice.size_bytes, std::max(own, size_bytes));
+    most = std::max(most, slice.source->scratch_bytes(asked));
+  });
+  return own + most;
+}
+
+void each_slice(const Tensor& tensor, const ComputedSource::TakeInput& take) {
+  for (const std::vector<Slice>& part : tensor.stored().parts) {
+    for (const Slice& slice : part) take(slice);
+  }
+}
+
+std::string described(const Tensor& tensor) {
+  std::string out = fmt::format("{} [{}]", tensor.codec->name, fmt::join(tensor.shape, " "));
+  for (const std::vector<Slice>& part : tensor.stored().parts) {
+    out += fmt::format(" {}", part.size());
+  }
+  return out;
+}
+
+std::vector<TensorBehind> tensors_behind(const Recoded& recoded) {
+  std::vector<TensorBehind> out{{"from", recoded.from.get()}};
+  for (const auto& peer : recoded.peers) out.push_back({"peer", peer.get()});
+  out.push_back({"block-amax", recoded.block_amax.get()});
+  out.push_back({"moments", recoded.moments.get()});
+  std::erase_if(out, [](const TensorBehind& each) { return each.tensor == nullptr; });
+  return out;
+}
+
+void each_source(const Plan& plan, const std::function<void(const ByteSource&)>& take) {
+  SourceWalk walk(take);
+  for (const Output& output : plan.outputs) {
+    for (const Tensor& tensor : output.checkpoint.tensors) walk.add(tensor);
+    for (const OutputFile& file : output.layout.files) {
+      if (file.same_as.source != nullptr) walk.add(*file.same_as.source);
+    }
+  }
+}
+
+Status check_inputs_unchanged(const Plan& plan) {
+  Status first;
+  each_source(plan, [&](const ByteSource& source) {
+    const FileState* state = source.file_state();
+    if (first && state != nullptr) first = check_unchanged(source.name(), *state);
+  });
+  return first.and_then(check_files_read);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,204 @@
+#include "core/computed/strided_source.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/arithmetic.h"
+
+namespace ckpt {
+namespace {
+
+// Bytes read, and bytes put in order, at a time.
+constexpr uint64_t kSpanBytes = 4 << 20;
+
+// Elements that lie `step` elements apart.
+template <class Byte>
+struct Spread {
+  Byte* at;
+  uint64_t step;
+};
+
+template <size_t kBytes>
+void copy_elements(Spread<const std::byte> from, uint64_t count, Spread<std::byte> to) {
+  for (uint64_t i = 0; i < count; ++i) {
+    std::memcpy(to.at + i * to.step * kBytes, from.at + i * from.step * kBytes, kBytes);
+  }
+}
+
+void copy_elements(uint64_t bytes, Spread<const std::byte> from, uint64_t count,
+                   Spread<std::byte> to) {
+  if (bytes == 2) return copy_elements<2>(from, count, to);
+  if (bytes == 4) return copy_elements<4>(from, count, to);
+  for (uint64_t i = 0; i < count; ++i) {
+    std::memcpy(to.at + i * to.step * bytes, from.at + i * from.step * bytes, bytes);
+  }
+}
+
+Status check_stored(const Tensor& tensor) {
+  if (tensor.is_stored()) return {};
+  return fail(ErrorCode::kUnsupported,
+              "tensor '{}': computed values cannot be put in another order", tensor.name);
+}
+
+Result<Slice> only_slice(const Tensor& tensor, size_t part) {
+  const std::vector<Slice>& slices = tensor.stored().parts.at(part);
+  if (slices.size() == 1) return slices[0];
+  return fail(ErrorCode::kUnsupported,
+              "tensor '{}' is in {} places and cannot be put in another order", tensor.name,
+              slices.size());
+}
+
+// The element behind the last one of the grid; nullopt beyond 64 bits.
+std::optional<uint64_t> end_of(const StridedGrid& grid) {
+  std::optional<uint64_t> end = add(grid.first, 1);
+  for (size_t axis = 0; axis < 3 && end; ++axis) {
+    const auto span = multiply(grid.sizes[axis] - 1, grid.strides[axis]);
+    end = span ? add(*end, *span) : std::nullopt;
+  }
+  return end;
+}
+
+}  // namespace
+
+uint64_t StridedSource::size_bytes() const {
+  return grid_.sizes[0] * grid_.sizes[1] * grid_.sizes[2] * element_bytes_;
+}
+
+// Columns [column, column + columns) of some rows, by one read of everything between the first and
+// the last of them.
+Status StridedSource::pick(const Rows& rows, uint64_t column, uint64_t columns,
+                           std::span<std::byte> out) const {
+  const auto [outer_stride, row_stride, column_stride] = grid_.strides;
+  const uint64_t begin =
+      grid_.first + rows.outer * outer_stride + rows.first * row_stride + column * column_stride;
+  const uint64_t span = (rows.count - 1) * row_stride + (columns - 1) * column_stride + 1;
+  const PooledArray<std::byte> array(span * element_bytes_);
+  const auto read = array.span();
+  CKPT_TRY(from_.source->read(from_.offset_bytes + begin * element_bytes_, read));
+  const uint64_t row_elements = grid_.sizes[2];
+  if (columns >= rows.count) {
+    for (uint64_t row = 0; row < rows.count; ++row) {
+      copy_elements(element_bytes_,
+                    {read.data() + row * row_stride * element_bytes_, column_stride}, columns,
+                    {out.data() + (row * row_elements + column) * element_bytes_, 1});
+    }
+    return {};
+  }
+  for (uint64_t i = 0; i < columns; ++i) {
+    copy_elements(element_bytes_, {read.data() + i * column_stride * element_bytes_, row_stride},
+                  rows.count, {out.data() + (column + i) * element_bytes_, row_elements});
+  }
+  return {};
+}
+
+// As many rows or columns at a time as one read of bounded size reaches; one, where most of what
+// lies between them is not asked for.
+Status StridedSource::fill(const Rows& rows, std::span<std::byte> out) const {
+  const auto [outer_stride, row_stride, column_stride] = grid_.strides;
+  const uint64_t columns = grid_.sizes[2];
+  const bool is_by_column = row_stride <= column_stride;
+  const uint64_t step = is_by_column ? column_stride : row_stride;
+  const uint64_t run =
+      is_by_column ? (rows.count - 1) * row_stride + 1 : (columns - 1) * column_stride + 1;
+  const bool is_sparse = run < step / 4;
+  const uint64_t at_a_time =
+      is_sparse ? 1 : std::max<uint64_t>(kSpanBytes / (step * element_bytes_), 1);
+  const uint64_t count = is_by_column ? columns : rows.count;
+  for (uint64_t i = 0; i < count; i += at_a_time) {
+    const uint64_t taken = std::min(at_a_time, count - i);
+    if (is_by_column) {
+      CKPT_TRY(pick(rows, i, taken, out));
+      continue;
+    }
+    const uint64_t row_bytes = columns * element_bytes_;
+    CKPT_TRY(pick({rows.outer, rows.first + i, taken}, 0, columns,
+                  out.subspan(i * row_bytes, taken * row_bytes)));
+  }
+  return {};
+}
+
+std::string StridedSource::operation() const {
+  return fmt::format("{} {} [{}] [{}]", element_bytes_, grid_.first, fmt::join(grid_.sizes, " "),
+                     fmt::join(grid_.strides, " "));
+}
+
+uint64_t StridedSource::own_scratch_bytes(uint64_t size_bytes) const {
+  const uint64_t row_bytes = grid_.sizes[2] * element_bytes_;
+  return std::min(size_bytes + 2 * row_bytes, std::max(kSpanBytes, row_bytes)) + kSpanBytes;
+}
+
+Status StridedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
+  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
+    return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
+                                  offset_bytes, offset_bytes + out.size(), size_bytes())));
+  }
+  const uint64_t row_bytes = grid_.sizes[2] * element_bytes_;
+  const uint64_t at_a_time = std::max<uint64_t>(kSpanBytes / row_bytes, 1);
+  while (!out.empty()) {
+    const uint64_t row = offset_bytes / row_bytes;
+    const uint64_t skipped_bytes = offset_bytes % row_bytes;
+    const uint64_t wanted = (skipped_bytes + out.size() + row_bytes - 1) / row_bytes;
+    const uint64_t left = grid_.sizes[1] - row % grid_.sizes[1];  // of the same matrix
+    const Rows rows{row / grid_.sizes[1], row % grid_.sizes[1],
+                    std::min({wanted, left, at_a_time})};
+    const PooledArray<std::byte> array(rows.count * row_bytes);
+    const auto scratch = array.span();
+    CKPT_TRY(fill(rows, scratch));
+    const uint64_t size = std::min<uint64_t>(out.size(), scratch.size() - skipped_bytes);
+    std::memcpy(out.data(), scratch.data() + skipped_bytes, size);
+    out = out.subspan(size);
+    offset_bytes += size;
+  }
+  return {};
+}
+
+Result<Tensor> take_grid(const Tensor& tensor, const StridedGrid& grid) {
+  CKPT_TRY(check_stored(tensor));
+  const Codec& codec = *tensor.codec;
+  if (codec.parts.size() != 1 || codec.block_values != 1) {
+    return fail(ErrorCode::kUnsupported,
+                "tensor '{}' is stored as {}; only plain numbers can be put in another order",
+                tensor.name, codec.name);
+  }
+  const auto end = end_of(grid);
+  if (!end || *end > tensor.values()) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}], which is too small", tensor.name,
+                fmt::join(tensor.shape, ", "));
+  }
+  CKPT_ASSIGN(Slice slice, only_slice(tensor, 0));
+  const uint64_t element_bytes = ckpt::size_bytes(codec.parts[0].dtype);
+  const auto source = std::make_shared<const StridedSource>(std::move(slice), element_bytes, grid);
+  Tensor out = tensor;
+  out.shape.assign(grid.sizes.begin(), grid.sizes.end());
+  out.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
+  return out;
+}
+
+Result<Tensor> take_every(const Tensor& tensor, uint64_t first, uint64_t step) {
+  CKPT_TRY(check_stored(tensor));
+  CKPT_CHECK(step > 0);
+  if (first >= tensor.rows()) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' has {} rows; expected more than {}", tensor.name,
+                tensor.rows(), first);
+  }
+  const uint64_t count = (tensor.rows() - first + step - 1) / step;
+  Tensor out = tensor;
+  Stored stored;
+  for (size_t part = 0; part < tensor.codec->parts.size(); ++part) {
+    const PartRule& rule = tensor.codec->parts[part];
+    if (rule.tile_rows != 1) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': rows share a part of {}", tensor.name,
+                  tensor.codec->name);
+    }
+    CKPT_ASSIGN(Slice slice, only_slice(tensor, part));
+    const uint64_t row_bytes = part_size_bytes(tensor, part) / tensor.rows();
+    const StridedGrid grid{first, {1, count, 1}, {0, step, 1}};
+    const auto source = std::make_shared<const StridedSource>(std::move(slice), row_bytes, grid);
+    stored.parts.push_back({Slice{source, 0, source->size_bytes()}});
+  }
+  out.shape = {count, tensor.row_values()};
+  out.origin = std::move(stored);
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,65 @@
+// Elements of a source in another order: a transposed matrix, every second row.
+//
+//   element (i, j, k) of the grid is at  first + i strides[0] + j strides[1] + k strides[2]
+//   {2, 3} transposed:  sizes {1, 3, 2}, strides {0, 1, 3}
+//     0 1 2 | 3 4 5   gives   0 3 | 1 4 | 2 5
+//
+// Nothing is held in memory: what is asked for is read then, several elements at a time. An element
+// is whatever moves as one, a value or a whole row of a part.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "core/computed/computed_source.h"
+#include "core/io/bytes.h"
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+
+struct StridedGrid {
+  uint64_t first = 0;
+  std::array<uint64_t, 3> sizes = {};    // outermost first, none of them 0
+  std::array<uint64_t, 3> strides = {};  // in elements
+};
+
+class StridedSource final : public ComputedSource {
+ public:
+  // Requires: every element of the grid is in `from`.
+  StridedSource(Slice from, uint64_t element_bytes, const StridedGrid& grid)
+      : from_(std::move(from)), element_bytes_(element_bytes), grid_(grid) {}
+
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
+  uint64_t size_bytes() const override;
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override;
+  const std::string& name() const override { return from_.source->name(); }
+  static constexpr Kind kKind = Kind::kStrided;
+  Kind kind() const override { return kKind; }
+  void each_input(const TakeInput& take) const override { take(from_); }
+  std::string operation() const override;
+  const Slice& from() const { return from_; }
+  uint64_t element_bytes() const { return element_bytes_; }
+  const StridedGrid& grid() const { return grid_; }
+
+ private:
+  struct Rows {
+    uint64_t outer, first, count;  // rows of one matrix of the grid
+  };
+  Status fill(const Rows& rows, std::span<std::byte> out) const;
+  Status pick(const Rows& rows, uint64_t column, uint64_t columns, std::span<std::byte> out) const;
+
+  Slice from_;
+  uint64_t element_bytes_;
+  StridedGrid grid_;
+};
+
+// Values of `tensor` in the order of `grid`, whose sizes become the shape. Fails: kUnsupported: the
+// tensor is computed, or stored in another way than value after value; kCorrupt: the grid leaves
+// the tensor.
+Result<Tensor> take_grid(const Tensor& tensor, const StridedGrid& grid);
+
+// Rows first, first + step, first + 2 step, ... of `tensor`, as {rows, row_values}, whatever it is
+// stored as. Fails: kUnsupported: the tensor is computed, or rows share an element of a part.
+Result<Tensor> take_every(const Tensor& tensor, uint64_t first, uint64_t step);
+
+}  // namespace ckpt

@@ -1,0 +1,50 @@
+// A stack of matrices with rows and columns exchanged, decoded to F32: experts whose codes lie
+// [out, in] where their floats lie [in, out].
+//
+//   stored  [n, rows, columns], of any codec whose blocks are in rows      read as  f32 [n,
+//   columns, rows]
+//
+// Nothing is held in memory: what is asked for is read and decoded then. Each row of the result
+// takes a few values of every stored row, so what is asked for at once decides how often a stored
+// row is read; it is decoded once.
+#pragma once
+
+#include <string>
+
+#include "core/computed/computed_source.h"
+#include "core/computed/gather.h"
+#include "core/io/bytes.h"
+#include "core/model/checkpoint.h"
+
+namespace ckpt {
+
+class TurnedSource final : public ComputedSource {
+ public:
+  // Whether it can read such a tensor: Stored, three axes, no scale that rows or a whole row share.
+  static bool takes(const Tensor& tensor);
+  // Requires: takes(tensor).
+  explicit TurnedSource(Tensor tensor);
+
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
+  uint64_t size_bytes() const override { return tensor_.values() * sizeof(float); }
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override;
+  const std::string& name() const override { return tensor_.name; }
+  static constexpr Kind kKind = Kind::kTurned;
+  Kind kind() const override { return kKind; }
+  void each_input(const TakeInput& take) const override { each_slice(tensor_, take); }
+  std::string operation() const override { return described(tensor_); }
+  const Tensor& tensor() const { return tensor_; }
+
+ private:
+  // Columns [first, first + count) of one stored matrix, whole blocks.
+  struct Window {
+    uint64_t matrix, first, count;
+  };
+  Status fill(const Window& window, std::span<float> out) const;
+  Status decode(const Window& window, uint64_t first_row, std::span<float> out) const;
+
+  Tensor tensor_;
+  std::vector<SliceIndex> parts_;
+};
+
+}  // namespace ckpt

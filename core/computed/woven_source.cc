@@ -1,0 +1,223 @@
+#include "core/computed/woven_source.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/arithmetic.h"
+#include "core/computed/computed_source.h"
+#include "core/computed/gather.h"
+#include "core/model/findings.h"
+
+namespace ckpt {
+namespace {
+
+// Bytes read of all strands at a time, or of the rows of a tensor: as much as is requested at a
+// time, because strands in another order are read best in long runs.
+constexpr uint64_t kTurnsBytes = 16 << 20;
+
+template <size_t kBytes>
+void copy_runs(const std::byte* from, uint64_t turns, std::byte* to, uint64_t step_bytes) {
+  for (uint64_t i = 0; i < turns; ++i) std::memcpy(to + i * step_bytes, from + i * kBytes, kBytes);
+}
+
+void copy_runs(uint64_t run_bytes, const std::byte* from, uint64_t turns, std::byte* to,
+               uint64_t step_bytes) {
+  if (run_bytes == 2) return copy_runs<2>(from, turns, to, step_bytes);
+  if (run_bytes == 4) return copy_runs<4>(from, turns, to, step_bytes);
+  for (uint64_t i = 0; i < turns; ++i) {
+    std::memcpy(to + i * step_bytes, from + i * run_bytes, run_bytes);
+  }
+}
+
+Status check_range(const ByteSource& source, uint64_t offset_bytes, uint64_t wanted_bytes) {
+  const uint64_t size = source.size_bytes();
+  if (offset_bytes <= size && wanted_bytes <= size - offset_bytes) return {};
+  return in(source.name(),
+            Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
+                        offset_bytes, offset_bytes + wanted_bytes, size)));
+}
+
+class WovenSource final : public ComputedSource {
+ public:
+  struct Run {
+    Slice from;
+    uint64_t size_bytes;
+  };
+  explicit WovenSource(std::vector<Run> runs) : runs_(std::move(runs)) {
+    for (const Run& run : runs_) turn_bytes_ += run.size_bytes;
+  }
+
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
+    CKPT_TRY(check_range(*this, offset_bytes, out.size()));
+    const uint64_t at_a_time = std::max<uint64_t>(kTurnsBytes / turn_bytes_, 1);
+    while (!out.empty()) {
+      const uint64_t turn = offset_bytes / turn_bytes_;
+      const uint64_t skipped_bytes = offset_bytes % turn_bytes_;
+      const uint64_t wanted = divide_up(skipped_bytes + out.size(), turn_bytes_);
+      const PooledArray<std::byte> woven(std::min(wanted, at_a_time) * turn_bytes_);
+      const auto bytes = woven.bytes();
+      CKPT_TRY(fill(turn, bytes));
+      const uint64_t size = std::min<uint64_t>(out.size(), bytes.size() - skipped_bytes);
+      std::memcpy(out.data(), bytes.data() + skipped_bytes, size);
+      out = out.subspan(size);
+      offset_bytes += size;
+    }
+    return {};
+  }
+  uint64_t size_bytes() const override {
+    return runs_[0].from.size_bytes / runs_[0].size_bytes * turn_bytes_;
+  }
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override {
+    const uint64_t largest = std::max(kTurnsBytes, turn_bytes_);
+    return 2 * std::min(size_bytes + 2 * turn_bytes_, largest);
+  }
+  const std::string& name() const override { return runs_[0].from.source->name(); }
+  Kind kind() const override { return Kind::kWoven; }
+  void each_input(const TakeInput& take) const override {
+    for (const Run& run : runs_) take(run.from);
+  }
+  std::string operation() const override {
+    std::string out;
+    for (const Run& run : runs_) out += fmt::format("{} ", run.size_bytes);
+    return out;
+  }
+
+ private:
+  // Whole turns from `first` on.
+  Status fill(uint64_t first, std::span<std::byte> out) const {
+    const uint64_t turns = out.size() / turn_bytes_;
+    uint64_t at = 0;
+    for (const Run& run : runs_) {
+      const PooledArray<std::byte> array(turns * run.size_bytes);
+      const auto strand = array.span();
+      CKPT_TRY(run.from.source->read(run.from.offset_bytes + first * run.size_bytes, strand));
+      copy_runs(run.size_bytes, strand.data(), turns, out.data() + at, turn_bytes_);
+      at += run.size_bytes;
+    }
+    return {};
+  }
+
+  std::vector<Run> runs_;
+  uint64_t turn_bytes_ = 0;
+};
+
+class RepackedPart final : public ComputedSource {
+ public:
+  RepackedPart(Tensor tensor, const Codec& codec, size_t part)
+      : tensor_(std::move(tensor)),
+        codec_(codec),
+        part_(part),
+        slices_(tensor_.stored().parts[0]),
+        repack_(find_repack(*tensor_.codec, codec)) {
+    CKPT_CHECK(repack_ != nullptr && tensor_.codec->parts.size() == 1);
+  }
+
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
+    CKPT_TRY(check_range(*this, offset_bytes, out.size()));
+    const uint64_t row_bytes = bytes_of(codec_, part_, 1);
+    const uint64_t at_a_time = std::max<uint64_t>(kTurnsBytes / bytes_of(*tensor_.codec, 0, 1), 1);
+    std::vector<std::byte> made;
+    while (!out.empty()) {
+      const uint64_t row = offset_bytes / row_bytes;
+      const uint64_t skipped_bytes = offset_bytes % row_bytes;
+      const uint64_t wanted = divide_up(skipped_bytes + out.size(), row_bytes);
+      CKPT_TRY(move_rows(row, std::min(wanted, at_a_time), made));
+      const uint64_t size = std::min<uint64_t>(out.size(), made.size() - skipped_bytes);
+      std::memcpy(out.data(), made.data() + skipped_bytes, size);
+      out = out.subspan(size);
+      offset_bytes += size;
+    }
+    return {};
+  }
+  uint64_t size_bytes() const override { return bytes_of(codec_, part_, tensor_.rows()); }
+  // Bytes read, and the parts made from them, for the requested rows.
+  uint64_t own_scratch_bytes(uint64_t size_bytes) const override {
+    const uint64_t row_bytes = bytes_of(*tensor_.codec, 0, 1);
+    const uint64_t rows = divide_up(size_bytes, bytes_of(codec_, part_, 1)) + 1;
+    return 3 * std::min(rows * row_bytes, std::max(kTurnsBytes, row_bytes));
+  }
+  const std::string& name() const override { return tensor_.name; }
+  Kind kind() const override { return Kind::kRepacked; }
+  void each_input(const TakeInput& take) const override { each_slice(tensor_, take); }
+  std::string operation() const override {
+    return fmt::format("{} {} {}", described(tensor_), codec_.name, part_);
+  }
+
+ private:
+  uint64_t bytes_of(const Codec& codec, size_t part, uint64_t rows) const {
+    return part_shape(codec.parts[part], rows, tensor_.row_values()).size_bytes;
+  }
+
+  Status move_rows(uint64_t first, uint64_t rows, std::vector<std::byte>& made) const {
+    GatherBuffers buffers(BufferPool::shared());
+    const uint64_t begin = bytes_of(*tensor_.codec, 0, first);
+    CKPT_ASSIGN(const std::span<const std::byte> from,
+                gather(slices_, begin, bytes_of(*tensor_.codec, 0, rows), buffers));
+    std::vector<std::vector<std::byte>> parts;
+    for (size_t i = 0; i < codec_.parts.size(); ++i) parts.emplace_back(bytes_of(codec_, i, rows));
+    const std::vector<std::span<std::byte>> views(parts.begin(), parts.end());
+    const uint64_t moved = repack_->move(std::span(&from, 1), rows, tensor_.row_values(), views);
+    if (moved != rows) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': row {} has {}", tensor_.name, first + moved,
+                  repack_->refused);
+    }
+    made = std::move(parts[part_]);
+    return {};
+  }
+
+  Tensor tensor_;
+  const Codec& codec_;
+  size_t part_;
+  SliceIndex slices_;
+  const Repack* repack_;
+};
+
+Result<WovenSource::Run> run_of(const Strand& strand, const Codec& codec) {
+  const Tensor& tensor = strand.tensor;
+  const bool is_whole = tensor.is_stored() && tensor.codec == &codec && codec.parts.size() == 1 &&
+                        codec.parts[0].tile_rows == 1 &&
+                        codec.parts[0].tile_values == codec.block_values &&
+                        tensor.stored().parts[0].size() == 1;
+  if (!is_whole || strand.run_values == 0 || strand.run_values % codec.block_values != 0) {
+    return fail(ErrorCode::kUnsupported,
+                "tensor '{}', stored as {}, cannot be joined with others {} values at a time",
+                tensor.name, tensor.codec->name, strand.run_values);
+  }
+  const uint64_t run_bytes =
+      strand.run_values / codec.block_values * size_bytes(codec.parts[0].dtype);
+  return WovenSource::Run{tensor.stored().parts[0][0], run_bytes};
+}
+
+}  // namespace
+
+Result<Tensor> weave(const std::vector<Strand>& strands, std::vector<uint64_t> shape) {
+  CKPT_CHECK(!strands.empty());
+  const Tensor& head = strands[0].tensor;
+  std::vector<WovenSource::Run> runs;
+  uint64_t values = 0;
+  for (const Strand& strand : strands) {
+    CKPT_ASSIGN(runs.emplace_back(), run_of(strand, *head.codec));
+    const uint64_t turns = head.values() / strands[0].run_values;
+    values += strand.tensor.values();
+    if (turns * strand.run_values == strand.tensor.values()) continue;
+    return fail(ErrorCode::kCorrupt, "tensor '{}' has {} values; expected {} x {}",
+                strand.tensor.name, strand.tensor.values(), turns, strand.run_values);
+  }
+  const auto wanted = product(shape);
+  if (!wanted || *wanted != values) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}' and others have {} values; expected [{}]",
+                head.name, values, fmt::join(shape, ", "));
+  }
+  const auto source = std::make_shared<const WovenSource>(std::move(runs));
+  Tensor out = head;
+  out.shape = std::move(shape);
+  CKPT_TRY(in(head.name, check_shape(out.shape, *out.codec)));
+  out.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
+  return out;
+}
+
+SharedSource repacked_part(const Tensor& tensor, const Codec& codec, size_t part) {
+  return std::make_shared<const RepackedPart>(tensor, codec, part);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,137 @@
+// Makes a Codec from the functions that encode and decode blocks of one ggml type.
+//
+// The block struct gives sizes and the values of a block; its members d, dmin and m, or half_d()
+// where no member holds d, are the half floats that first_overflow looks at.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "core/model/codec.h"
+#include "quantizers/codec_list.h"
+#include "quantizers/extreme_codes.h"
+#include "quantizers/plain/plain_simd.h"
+
+namespace ckpt {
+
+template <class Block>
+using EncodeBlocks = void (*)(const float* values, uint64_t blocks, Block* out);
+template <class Block>
+using DecodeBlocks = void (*)(const Block* in, uint64_t blocks, float* values);
+
+// kWeighted: void (ConstFloatRows, std::span<const float> weights, Block*), or nullptr when the
+// type ignores weights. kSearch: the same type, improves blocks that are in Block*, for
+// ScaleSearch::kBest; or nullptr when there is none. With error feedback, which such a type has
+// too, a column counts as much as its inputs, unless its importance is given.
+template <class Block, EncodeBlocks<Block> kEncode, auto kWeighted, auto kSearch>
+void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
+  auto* out = reinterpret_cast<Block*>(parts[0].data());
+  bool done = false;
+  std::span<const float> weights = context.column_weights;
+  if constexpr (!std::is_null_pointer_v<decltype(kSearch)>) {
+    const bool has_own = context.feedback != nullptr && weights.empty();
+    if (has_own) weights = context.feedback->weights;
+  }
+  if constexpr (!std::is_null_pointer_v<decltype(kWeighted)>) {
+    done = !weights.empty();
+    if (done) kWeighted(rows, weights, out);
+  }
+  if (!done) kEncode(rows.values.data(), rows.values.size() / Block::kValues, out);
+  if constexpr (!std::is_null_pointer_v<decltype(kSearch)>) {
+    if (context.options.search == ScaleSearch::kBest) kSearch(rows, weights, out);
+    if (context.feedback != nullptr) round_with_feedback(rows, *context.feedback, out);
+  }
+}
+
+// kSearch of types whose scales are not searched for, but whose codes are rounded with feedback.
+template <class Block>
+void only_feedback(ConstFloatRows, std::span<const float>, Block*) {}
+
+// Floats of one piece of plain bf16 stay in the first-level cache.
+template <class Block, EncodeBlocks<Block> kEncode>
+bool encode_bf16_part(std::span<const std::byte> values, const EncodeContext& context,
+                      Parts parts) {
+  constexpr uint64_t kPieceValues = 4096, kPieceBytes = kPieceValues * sizeof(uint16_t);
+  static_assert(kPieceValues % Block::kValues == 0);
+  if (context.options.search == ScaleSearch::kBest) return false;
+  auto* out = reinterpret_cast<Block*>(parts[0].data());
+  alignas(64) float floats[kPieceValues];
+  while (!values.empty()) {
+    const auto piece = values.first(std::min<uint64_t>(kPieceBytes, values.size()));
+    const uint64_t count = piece.size() / sizeof(uint16_t);
+    if (!decode_finite_bf16(piece.data(), count, floats)) return false;
+    kEncode(floats, count / Block::kValues, out);
+    out += count / Block::kValues;
+    values = values.subspan(piece.size());
+  }
+  return true;
+}
+
+template <class Block, DecodeBlocks<Block> kDecode>
+void decode_part(ConstParts parts, FloatRows rows) {
+  kDecode(reinterpret_cast<const Block*>(parts[0].data()), rows.values.size() / Block::kValues,
+          rows.values.data());
+}
+
+inline bool is_finite_f16(uint16_t half) { return (half & 0x7C00u) != 0x7C00u; }
+
+template <class Block>
+bool has_finite_scales(const Block& block) {
+  bool finite = true;
+  if constexpr (requires { block.d; }) finite = is_finite_f16(block.d);
+  if constexpr (requires { block.half_d(); }) finite = is_finite_f16(block.half_d());
+  if constexpr (requires { block.dmin; }) finite = finite && is_finite_f16(block.dmin);
+  if constexpr (requires { block.m; }) finite = finite && is_finite_f16(block.m);
+  return finite;
+}
+
+template <class Block>
+uint64_t first_overflow_row(ConstParts parts, uint64_t rows, uint64_t row_values) {
+  const auto* block = reinterpret_cast<const Block*>(parts[0].data());
+  const uint64_t row_blocks = row_values / Block::kValues;
+  for (uint64_t i = 0; i < rows * row_blocks; ++i) {
+    if (!has_finite_scales(block[i])) return i / row_blocks;
+  }
+  return rows;
+}
+
+template <class Block>
+uint64_t count_extreme_part(ConstParts parts, uint64_t values) {
+  const auto* block = reinterpret_cast<const Block*>(parts[0].data());
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < values / Block::kValues; ++i) count += count_extreme_codes(block[i]);
+  return count;
+}
+
+template <Dtype kDtype, class Block>
+constexpr Codec block_codec(std::string_view name, std::string_view help) {
+  Codec codec{};
+  codec.name = name;
+  codec.help = help;
+  codec.parts = kOnePart<kDtype, Block::kValues>;
+  codec.band_rows = 1;
+  codec.block_values = Block::kValues;
+  if constexpr (
+      requires(Block block) { block.d; } || requires(Block block) { block.half_d(); }) {
+    codec.first_overflow = first_overflow_row<Block>;
+  }
+  return codec;
+}
+
+template <Dtype kDtype, class Block, EncodeBlocks<Block> kEncode, auto kWeighted,
+          DecodeBlocks<Block> kDecode, auto kSearch = nullptr>
+constexpr Codec block_codec(std::string_view name, std::string_view help) {
+  Codec codec = block_codec<kDtype, Block>(name, help);
+  codec.encode = encode_part<Block, kEncode, kWeighted, kSearch>;
+  codec.encode_bf16 = encode_bf16_part<Block, kEncode>;
+  codec.decode = decode_part<Block, kDecode>;
+  if constexpr (requires(Block block) { count_extreme_codes(block); }) {
+    codec.count_extreme = count_extreme_part<Block>;
+  }
+  return codec;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,78 @@
+// IQ4_NL and IQ4_XS: their blocks, byte for byte, the table that their codes look values up in, the
+// functions that encode and decode them, and the two loops that take the time.
+//
+// Notation as in k_layout.h. T is kIq4Table. Arguments as in block_quants.h and
+// k_quants.h.
+// Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/model/codec.h"
+#include "quantizers/extreme_codes.h"
+
+namespace ckpt {
+
+// | d 2 | lo/hi j,j+16  16 |                                      value = d T[q]
+struct [[gnu::packed]] BlockIq4Nl {
+  static constexpr uint32_t kValues = 32;
+  uint16_t d;
+  uint8_t codes[16];
+};
+static_assert(sizeof(BlockIq4Nl) == 18);
+
+// Sub-blocks b of 32, S of 6 bits stands for S - 32.              value = (d (S - 32)) T[q]
+// | d 2 | scales_high 2 | scales_low 4 | codes 128 |
+// scales_low[b/2] lo/hi = lower four bits of even/odd b; scales_high bits 2b.. = upper two.
+// codes[16b+j] lo/hi = values 32b+j, 32b+16+j.
+struct [[gnu::packed]] BlockIq4Xs {
+  static constexpr uint32_t kValues = 256;
+  uint16_t d;
+  uint16_t scales_high;
+  uint8_t scales_low[4];
+  uint8_t codes[128];
+};
+static_assert(sizeof(BlockIq4Xs) == 136);
+
+inline constexpr int8_t kIq4Table[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                         1,    13,   25,  38,  53,  69,  89,  113};
+
+inline uint64_t count_extreme_codes(const BlockIq4Nl& b) { return count_nibble_ends(b.codes); }
+inline uint64_t count_extreme_codes(const BlockIq4Xs& b) { return count_nibble_ends(b.codes); }
+
+void encode_iq4_nl_scalar(const float* values, uint64_t blocks, BlockIq4Nl* out);
+void encode_iq4_xs_scalar(const float* values, uint64_t blocks, BlockIq4Xs* out);
+void encode_iq4_nl_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
+                                   BlockIq4Nl* out);
+void encode_iq4_xs_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
+                                   BlockIq4Xs* out);
+void decode_iq4_nl_scalar(const BlockIq4Nl* in, uint64_t blocks, float* values);
+void decode_iq4_xs_scalar(const BlockIq4Xs* in, uint64_t blocks, float* values);
+
+// ---- what the codecs call ---------------------------------------------------------------------
+void encode_iq4_nl(const float* values, uint64_t blocks, BlockIq4Nl* out);
+void encode_iq4_xs(const float* values, uint64_t blocks, BlockIq4Xs* out);
+void encode_iq4_nl_weighted(ConstFloatRows rows, std::span<const float> weights, BlockIq4Nl* out);
+void encode_iq4_xs_weighted(ConstFloatRows rows, std::span<const float> weights, BlockIq4Xs* out);
+
+// ---- the search -------------------------------------------------------------------------------
+inline constexpr size_t kIq4Values = 32;  // that share a scale
+inline constexpr size_t kIq4Tries = 16;   // inverse scales that are tried for them
+
+// For each inverse scale, over the values x with weights w, T being the number nearest to
+// inverse * x: the sums of (w T) x and (w T) T, added up in the order of the values.
+struct Iq4Sums {
+  alignas(64) float wqx[kIq4Tries];
+  alignas(64) float wqq[kIq4Tries];
+};
+void sum_iq4_scalar(const float* values, const float* weights, const float* inverses, Iq4Sums& out);
+// The number of the table's entry that is nearest to inverse * value; kIq4Values of them.
+void find_iq4_codes_scalar(const float* values, float inverse, uint8_t* codes);
+
+// The same, with vectors.
+void sum_iq4(const float* values, const float* weights, const float* inverses, Iq4Sums& out);
+void find_iq4_codes(const float* values, float inverse, uint8_t* codes);
+
+}  // namespace ckpt

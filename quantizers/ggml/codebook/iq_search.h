@@ -1,0 +1,72 @@
+// The search of IQ2 and IQ3: 16 or 32 magnitudes share a scale, and each 8 or 4 of them are one
+// point of a codebook.
+//
+// Tried are scales about the one that maps the largest magnitude to the highest level. Rounding
+// gives levels; where these are not a point, the point about them with the least weighted error
+// (weights are the roots of the others) takes their place. The scale is then solved for by least
+// squares, and kept when it explains more.
+// Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_iq2_xs_impl and its like).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "quantizers/ggml/codebook/iq_grid.h"
+
+namespace ckpt {
+
+inline constexpr size_t kIqMaxTries = 32;
+inline constexpr size_t kIqMaxGroups = 8;
+inline constexpr size_t kIqMaxRun = 32;
+
+struct IqRun {
+  uint32_t count;        // 16 or 32
+  const float* values;   // magnitudes; where signs must be even in number, one may be negative
+  const float* weights;  // squared errors count that much
+  const float* roots;    // square roots of the weights
+};
+
+// Scales to try, and what each leads to. Group k is values k * dims and on.
+struct IqTries {
+  uint32_t count;                                         // at most kIqMaxTries
+  alignas(64) float scales[kIqMaxTries];                  // value of half a level, about ...
+  alignas(64) float inverses[kIqMaxTries];                // ... and what values are multiplied with
+  alignas(64) uint32_t codes[kIqMaxGroups][kIqMaxTries];  // packed points
+  alignas(64) uint32_t moved[kIqMaxTries];                // bit k: group k rounded to no point
+  alignas(64) float wqx[kIqMaxTries];  // sums of (w x) q and (w q) q over the values in order,
+  alignas(64) float wqq[kIqMaxTries];  // q = 2 level + 1
+};
+
+// Fills codes, moved, wqx and wqq from scales and inverses.
+void try_iq_scales_scalar(const IqRun& run, const IqGrid& grid, IqTries& tries);
+void try_iq_scales(const IqRun& run, const IqGrid& grid, IqTries& tries);  // with vectors
+using TryIqScales = decltype(&try_iq_scales_scalar);
+
+// Differences between the types.
+struct IqRule {
+  int32_t reach;     // tries are -reach .. reach
+  float step;        // of the highest level, from try to try
+  bool refines_all;  // all groups are rounded again with the scale found, not only moved ones
+  bool always;       // even if none was moved
+};
+
+struct IqFit {
+  float scale;  // negative: all values change sign. Infinity where sums overflowed.
+  uint16_t codes[kIqMaxGroups];
+};
+
+// `start` is the scale where no try explains anything, `largest` the value that stands for the
+// highest level.
+struct IqStart {
+  float scale;
+  float largest;
+};
+IqFit fit_iq_scale(TryIqScales try_scales, const IqRun& run, const IqGrid& grid, const IqRule& rule,
+                   const IqStart& start);
+
+// The point about `packed` with the least error; the first of equals, and the nearest where none is
+// less than the largest float.
+uint16_t nearest_iq_point(const IqGrid& grid, uint32_t packed, const float* values,
+                          const float* roots, float scale);
+
+}  // namespace ckpt

@@ -1,0 +1,103 @@
+// Final codes and bytes of Q2_K, Q4_K and Q5_K blocks, whose levels are known, in memory order.
+//
+// code = clamp(round((x + minimum) / scale), 0, top). Bytes: k_layout.h.
+//
+// Note: where scale is 0 the code is that of the search, found again from
+// the inverse and start that won it. Quotients may be huge, so the rounding is ggml's in full.
+// Included once for each target by *_simd.cc files only.
+#if defined(CKPT_SIMD_AFFINE_PACK_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CKPT_SIMD_AFFINE_PACK_H
+#undef CKPT_SIMD_AFFINE_PACK_H
+#else
+#define CKPT_SIMD_AFFINE_PACK_H
+#endif
+
+#include "quantizers/ggml/k/k_layout.h"
+#include "quantizers/simd/lanes.h"
+
+#if CKPT_SIMD_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace ckpt::HWY_NAMESPACE {
+namespace {
+
+// Of one sub-block.
+struct AffineRounding {
+  float scale, minimum;  // as stored
+  float inverse, start;  // of the search
+};
+
+// kLanes values of one sub-block.
+template <int32_t kTop>
+HWY_INLINE Int affine_codes(const float* values, const AffineRounding& r) {
+  const Float x = hn::LoadU(kF, values);
+  const Float scaled = HWY_UNLIKELY(r.scale == 0)
+                           ? hn::Mul(splat(r.inverse), hn::Sub(x, splat(r.start)))
+                           : hn::Div(hn::Add(x, splat(r.minimum)), splat(r.scale));
+  return clamp_int(round_to_int_lanes(scaled), 0, kTop);
+}
+
+HWY_INLINE void pack_levels(const uint8_t* scales, const uint8_t* minimums, BlockQ2K& out) {
+  for (size_t j = 0; j < 16; ++j) {
+    out.scales[j] = static_cast<uint8_t>(scales[j] | minimums[j] << 4);
+  }
+}
+
+template <class Block>  // BlockQ4K or BlockQ5K
+HWY_INLINE void pack_levels(const uint8_t* s, const uint8_t* m, Block& out) {
+  for (size_t j = 0; j < 4; ++j) {
+    out.scales[j] = static_cast<uint8_t>(s[j] | (s[j + 4] >> 4) << 6);
+    out.scales[j + 4] = static_cast<uint8_t>(m[j] | (m[j + 4] >> 4) << 6);
+    out.scales[j + 8] = static_cast<uint8_t>((s[j + 4] & 15) | (m[j + 4] & 15) << 4);
+  }
+}
+
+HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings, BlockQ2K& out) {
+  uint8_t* bytes = out.codes;
+  for (size_t half = 0; half < 2; ++half) {
+    for (size_t i = 0; i < 32; i += kLanes) {
+      const float* from = values + 128 * half + i;
+      const AffineRounding* r = roundings + 8 * half + i / 16;
+      const Int a = affine_codes<3>(from, r[0]);
+      const Int b = hn::ShiftLeft<2>(affine_codes<3>(from + 32, r[2]));
+      const Int c = hn::ShiftLeft<4>(affine_codes<3>(from + 64, r[4]));
+      const Int d = hn::ShiftLeft<6>(affine_codes<3>(from + 96, r[6]));
+      store_low_bytes(hn::Or(hn::Or(a, b), hn::Or(c, d)), bytes + 32 * half + i);
+    }
+  }
+}
+
+HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings, BlockQ4K& out) {
+  uint8_t* bytes = out.codes;
+  for (size_t c = 0; c < 4; ++c) {
+    for (size_t i = 0; i < 32; i += kLanes) {
+      const float* from = values + 64 * c + i;
+      const Int low = affine_codes<15>(from, roundings[2 * c]);
+      const Int high = affine_codes<15>(from + 32, roundings[2 * c + 1]);
+      store_low_bytes(hn::Or(low, hn::ShiftLeft<4>(high)), bytes + 32 * c + i);
+    }
+  }
+}
+
+HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings, BlockQ5K& out) {
+  uint8_t* bytes = out.codes;
+  for (size_t i = 0; i < 32; i += kLanes) {
+    Int fifth = splat_int(0);
+    for (size_t c = 4; c-- > 0;) {  // last sub-blocks first: they end in the uppermost bits
+      const float* from = values + 64 * c + i;
+      const Int low = affine_codes<31>(from, roundings[2 * c]);
+      const Int high = affine_codes<31>(from + 32, roundings[2 * c + 1]);
+      const Int pair =
+          hn::Or(hn::ShiftRight<4>(low), hn::And(hn::ShiftRight<3>(high), splat_int(2)));
+      fifth = hn::Or(hn::ShiftLeft<2>(fifth), pair);
+      store_low_bytes(hn::Or(hn::And(low, splat_int(15)), hn::ShiftLeft<4>(high)),
+                      bytes + 32 * c + i);
+    }
+    store_low_bytes(fifth, out.high_bits + i);
+  }
+}
+
+}  // namespace
+}  // namespace ckpt::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // CKPT_SIMD_TARGET
+#endif  // CKPT_SIMD_AFFINE_PACK_H

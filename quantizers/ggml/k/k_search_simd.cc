@@ -1,0 +1,130 @@
+// The sums of k_search.h with vectors, one sub-block in each lane: the numbers of their twins.
+//
+// Four candidates are tried on a value at once, so that their chains of additions overlap.
+#include "quantizers/ggml/k/k_search.h"
+#include "quantizers/simd/dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "quantizers/ggml/k/k_search_simd.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "quantizers/simd/lanes.h"
+
+#if CKPT_SIMD_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace ckpt::HWY_NAMESPACE {
+namespace {
+
+struct Lane {
+  Float scale, minimum, inverse;
+};
+
+HWY_INLINE Lane load_lane(const SearchFit& fit, size_t at) {
+  const Float scale = hn::Load(kF, fit.scales + at);
+  const Float inverse = hn::Div(splat(1.0f), scale);
+  const Mask none = hn::Eq(scale, hn::Zero(kF));
+  return {scale, hn::Load(kF, fit.minimums + at), hn::IfThenElse(none, hn::Zero(kF), inverse)};
+}
+
+struct Range {
+  Float low, high;
+};
+
+HWY_INLINE Float code_of(Float value, const Lane& lane, const Range& range) {
+  const Float exact = hn::Mul(hn::Add(value, lane.minimum), lane.inverse);
+  const Float above = hn::IfThenElse(hn::Gt(exact, range.low), exact, range.low);
+  const Float limited = hn::Min(above, range.high);
+  return hn::Sub(hn::Add(limited, splat(12582912.0f)), splat(12582912.0f));
+}
+
+HWY_INLINE Float add_error(Float sum, Float value, Float weight, const Lane& lane,
+                           const Range& range) {
+  const Float stored = hn::Sub(hn::Mul(lane.scale, code_of(value, lane, range)), lane.minimum);
+  const Float error = hn::Sub(stored, value);
+  return hn::Add(sum, hn::Mul(weight, hn::Mul(error, error)));
+}
+
+HWY_INLINE void find_four(const SearchGroup& group, size_t at, const SearchFit* fits,
+                          SearchErrors* errors) {
+  const Range range{splat(group.low), splat(group.high)};
+  const Lane a = load_lane(fits[0], at), b = load_lane(fits[1], at);
+  const Lane c = load_lane(fits[2], at), d = load_lane(fits[3], at);
+  Float sum_a = hn::Zero(kF), sum_b = sum_a, sum_c = sum_a, sum_d = sum_a;
+  for (size_t e = 0; e < group.count; ++e) {
+    const Float value = hn::Load(kF, group.values + e * kSearchSubs + at);
+    const Float weight = hn::Load(kF, group.weights + e * kSearchSubs + at);
+    sum_a = add_error(sum_a, value, weight, a, range);
+    sum_b = add_error(sum_b, value, weight, b, range);
+    sum_c = add_error(sum_c, value, weight, c, range);
+    sum_d = add_error(sum_d, value, weight, d, range);
+  }
+  hn::Store(sum_a, kF, errors[0].errors + at);
+  hn::Store(sum_b, kF, errors[1].errors + at);
+  hn::Store(sum_c, kF, errors[2].errors + at);
+  hn::Store(sum_d, kF, errors[3].errors + at);
+}
+
+HWY_INLINE void find_one(const SearchGroup& group, size_t at, const SearchFit& fit,
+                         SearchErrors& errors) {
+  const Range range{splat(group.low), splat(group.high)};
+  const Lane lane = load_lane(fit, at);
+  Float sum = hn::Zero(kF);
+  for (size_t e = 0; e < group.count; ++e) {
+    const Float value = hn::Load(kF, group.values + e * kSearchSubs + at);
+    const Float weight = hn::Load(kF, group.weights + e * kSearchSubs + at);
+    sum = add_error(sum, value, weight, lane, range);
+  }
+  hn::Store(sum, kF, errors.errors + at);
+}
+
+void find_errors(const SearchGroup& group, std::span<const SearchFit> fits, SearchErrors* errors) {
+  for (size_t at = 0; at < kSearchSubs; at += kLanes) {
+    size_t k = 0;
+    for (; k + 4 <= fits.size(); k += 4) find_four(group, at, fits.data() + k, errors + k);
+    for (; k < fits.size(); ++k) find_one(group, at, fits[k], errors[k]);
+  }
+}
+
+void find_sums(const SearchGroup& group, const SearchFit& fit, SearchSums& sums) {
+  const Range range{splat(group.low), splat(group.high)};
+  for (size_t at = 0; at < kSearchSubs; at += kLanes) {
+    const Lane lane = load_lane(fit, at);
+    Float codes = hn::Zero(kF), squares = codes, values = codes;
+    for (size_t e = 0; e < group.count; ++e) {
+      const Float value = hn::Load(kF, group.values + e * kSearchSubs + at);
+      const Float weight = hn::Load(kF, group.weights + e * kSearchSubs + at);
+      const Float code = code_of(value, lane, range);
+      const Float product = hn::Mul(weight, code);
+      codes = hn::Add(codes, product);
+      squares = hn::Add(squares, hn::Mul(product, code));
+      values = hn::Add(values, hn::Mul(product, value));
+    }
+    hn::Store(codes, kF, sums.codes + at);
+    hn::Store(squares, kF, sums.squares + at);
+    hn::Store(values, kF, sums.values + at);
+  }
+}
+
+}  // namespace
+}  // namespace ckpt::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // CKPT_SIMD_TARGET
+
+#if HWY_ONCE
+namespace ckpt {
+
+constexpr SimdTable<decltype(find_search_errors_scalar)> kErrors =
+    CKPT_SIMD_TABLE(find_search_errors_scalar, find_errors);
+constexpr SimdTable<decltype(find_search_sums_scalar)> kSums =
+    CKPT_SIMD_TABLE(find_search_sums_scalar, find_sums);
+
+void find_search_errors(const SearchGroup& group, std::span<const SearchFit> fits,
+                        SearchErrors* errors) {
+  simd_function(kErrors)(group, fits, errors);
+}
+void find_search_sums(const SearchGroup& group, const SearchFit& fit, SearchSums& sums) {
+  simd_function(kSums)(group, fit, sums);
+}
+
+}  // namespace ckpt
+#endif  // HWY_ONCE

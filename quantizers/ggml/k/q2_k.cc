@@ -1,0 +1,142 @@
+// Q2_K: 256 values in 16 sub-blocks of 16, each with a scale and a minimum of 4 bits that two half
+// floats scale in turn; codes of 2 bits. 2.625 bits a value.
+//
+// Bytes: BlockQ2K. value = (f32(d) S) q - (f32(dmin) M), each product rounded.
+// Without weights a value counts with |x| and the search lowers the absolute error; d, dmin are the
+// largest scale and minimum / 15. With weights w = column weight * sqrt(mean square of the block +
+// x^2), the squared error counts, and d, dmin come from a search over the 16 scales and minimums.
+//
+// Note: a sub-block whose f32(d) S is 0 keeps the codes of its search. A
+// negative scale or minimum from the search is stored modulo 256, so it spills into its neighbor's
+// four bits; the final codes are made with what was stored.
+// Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q2_K_ref, _impl).
+#include <cmath>
+
+#include "core/model/float_convert.h"
+#include "quantizers/ggml/block_codec.h"
+#include "quantizers/ggml/k/k_feedback.h"
+#include "quantizers/ggml/k/k_levels.h"
+#include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/scale_search.h"
+#include "quantizers/rounding.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint32_t kBlock = 256;
+constexpr uint32_t kSub = 16;
+constexpr uint32_t kSubs = 16;
+
+struct Found {
+  float scales[kSubs];
+  float minimums[kSubs];
+  uint8_t codes[kBlock];
+};
+
+// With the rounded scales in `out`, the final codes, except where a scale is 0.
+void finish(const float* values, uint8_t* codes, BlockQ2K& out) {
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const float scale = float_from_f16(out.d) * static_cast<float>(out.scales[j] & 15);
+    if (scale == 0) continue;
+    const float minimum = float_from_f16(out.dmin) * static_cast<float>(out.scales[j] >> 4);
+    for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
+      codes[i] = static_cast<uint8_t>(round_and_clamp((values[i] + minimum) / scale, 0, 3));
+    }
+  }
+  pack_codes(codes, out);
+}
+
+// Writes values[j] as 0..15 of the largest into the bits from `shift` on; returns largest / 15.
+float store_levels(const float* values, uint32_t shift, BlockQ2K& out) {
+  float largest = 0;
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    if (values[j] > largest) largest = values[j];
+  }
+  if (!(largest > 0)) return 0;
+  const float inverse = 15.0f / largest;
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const auto level = static_cast<uint32_t>(round_to_int(inverse * values[j]));
+    out.scales[j] = static_cast<uint8_t>(out.scales[j] | level << shift);
+  }
+  return largest / 15.0f;
+}
+
+void encode_block(const float* values, BlockQ2K& out) {
+  constexpr AffineSearch kSearch{3, -0.5f, 0.1f, 15, true};
+  Found found;
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const float* sub = values + kSub * j;
+    float weights[kSub];
+    for (uint32_t i = 0; i < kSub; ++i) weights[i] = std::fabs(sub[i]);
+    const AffineScale fit = fit_affine<kSub>(sub, weights, kSearch, found.codes + kSub * j);
+    found.scales[j] = fit.scale;
+    found.minimums[j] = fit.minimum;
+    out.scales[j] = 0;
+  }
+  out.d = f16_from_float(store_levels(found.scales, 0, out));
+  out.dmin = f16_from_float(store_levels(found.minimums, 4, out));
+  finish(values, found.codes, out);
+}
+
+void encode_block_weighted(const float* values, const float* column_weights, BlockQ2K& out) {
+  constexpr AffineSearch kSearch{3, -0.9f, 0.05f, 36};
+  const float variance = sum_of_squares(values, kBlock) / kBlock;
+  Found found;
+  float sub_weights[kSubs];
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const float* sub = values + kSub * j;
+    float weights[kSub];
+    weigh(sub, column_weights + kSub * j, variance, kSub, weights);
+    sub_weights[j] = 0;
+    for (const float weight : weights) sub_weights[j] += weight;
+    const AffineScale fit = fit_affine<kSub>(sub, weights, kSearch, found.codes + kSub * j);
+    found.scales[j] = fit.scale;
+    found.minimums[j] = fit.minimum;
+  }
+  uint8_t scales[kSubs];
+  uint8_t minimums[kSubs];
+  out.d = f16_from_float(fit_positive<kSubs>(found.scales, sub_weights, 15, scales));
+  out.dmin = f16_from_float(fit_positive<kSubs>(found.minimums, sub_weights, 15, minimums));
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    out.scales[j] = static_cast<uint8_t>(scales[j] | minimums[j] << 4);
+  }
+  finish(values, found.codes, out);
+}
+
+}  // namespace
+
+void encode_q2_k_scalar(const float* values, uint64_t blocks, BlockQ2K* out) {
+  for (uint64_t b = 0; b < blocks; ++b) encode_block(values + b * kBlock, out[b]);
+}
+
+void encode_q2_k_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
+                                 BlockQ2K* out) {
+  const uint64_t row_blocks = rows.row_values / kBlock;
+  for (uint64_t b = 0; b < rows.values.size() / kBlock; ++b) {
+    encode_block_weighted(rows.values.data() + b * kBlock, weights.data() + b % row_blocks * kBlock,
+                          out[b]);
+  }
+}
+
+void decode_q2_k_scalar(const BlockQ2K* in, uint64_t blocks, float* values) {
+  for (uint64_t b = 0; b < blocks; ++b, ++in) {
+    const float d = float_from_f16(in->d);
+    const float dmin = float_from_f16(in->dmin);
+    for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
+      const float scale = d * static_cast<float>(in->scales[j] & 15);
+      const float minimum = dmin * static_cast<float>(in->scales[j] >> 4);
+      const uint8_t* codes = in->codes + j / 8 * 32 + j % 2 * kSub;
+      const uint32_t shift = j % 8 / 2 * 2;
+      for (uint32_t i = 0; i < kSub; ++i) {
+        values[i] = scale * static_cast<float>(codes[i] >> shift & 3) - minimum;
+      }
+    }
+  }
+}
+
+constinit const Codec kQ2KCodec =
+    block_codec<Dtype::kQ2K, BlockQ2K, encode_q2_k, encode_q2_k_weighted, decode_q2_k,
+                only_feedback<BlockQ2K>>(
+        "q2_k", "2 bits, 16 values a scale and minimum of 4 bits; 2.63 bits a value");
+
+}  // namespace ckpt

@@ -1,0 +1,146 @@
+// The kernel that encodes Q2_K without weights.
+//
+// A batch is kLanes blocks (simd/batch.h):
+//
+//   search of each sub-block, two groups of lanes at a time, with w = |x| and the absolute error
+//   (ggml/affine.h) -> levels 0..15 of each block's scales and minimums, one block a lane -> final
+//   codes in memory order -> packed bytes
+//
+// Note: a negative scale or minimum would spill into the neighbor's four
+// bits; such a block is left to the scalar twin, as is one with Inf or NaN.
+#include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/simd/dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "quantizers/ggml/k/q2_k_simd.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "quantizers/ggml/affine.h"
+#include "quantizers/ggml/k/affine_pack.h"
+#include "quantizers/simd/batch.h"
+
+#if CKPT_SIMD_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace ckpt::HWY_NAMESPACE {
+namespace {
+
+constexpr size_t kSub = 16;
+constexpr size_t kSubs = kBlock / kSub;
+
+// Results of the searches of a batch, by sub-block.
+struct Found {
+  alignas(64) float scale[kSubs * kLanes];
+  alignas(64) float minimum[kSubs * kLanes];
+  alignas(64) float inverse[kSubs * kLanes];
+  alignas(64) float start[kSubs * kLanes];
+  alignas(64) float weight[kSubs * kLanes];
+  alignas(64) int32_t bad[kSubs * kLanes];
+};
+
+// Levels of the scales or of the minimums of a batch.
+struct Levels {
+  alignas(64) float level[kSubs * kLanes];  // level j of block b at [j kLanes + b]
+  alignas(64) float scale[kLanes];          // the half float below
+  alignas(64) int32_t half[kLanes];
+  alignas(64) int32_t bad[kLanes];
+};
+
+HWY_INLINE void search_batch(const BlockBatch& batch, const Numerators& numerators, Found& found) {
+  const AffineFound out{found.scale, found.minimum, found.inverse,
+                        found.start, found.weight,  found.bad};
+  AffineGroup<kSub> groups[2];
+  for (size_t first = 0; first < batch.blocks * kSubs; first += 2 * kLanes) {
+    for (size_t i = 0; i < 2; ++i) {
+      const float* rows[kLanes];
+      value_rows<kSub>(batch, first + i * kLanes, rows);
+      transpose_rows(rows, kSub, groups[i].x);
+      for (size_t e = 0; e < kSub * kLanes; e += kLanes) {
+        hn::Store(hn::Abs(hn::Load(kF, groups[i].x + e)), kF, groups[i].w + e);
+      }
+    }
+    fit_affine_lanes<true>(groups, numerators, first, out);
+  }
+}
+
+// The largest gets level 15.
+HWY_INLINE void find_levels(const BlockBatch& batch, const float* found, Levels& out) {
+  const float* rows[kLanes];
+  found_rows<kSubs>(batch, found, rows);
+  transpose_rows(rows, kSubs, out.level);
+  const Float zero = hn::Zero(kF);
+  Float largest = zero;
+  Mask bad = hn::Lt(zero, zero);
+  for (size_t e = 0; e < kSubs * kLanes; e += kLanes) {
+    const Float value = hn::Load(kF, out.level + e);
+    bad = hn::Or(bad, hn::Not(hn::Ge(value, zero)));
+    largest = hn::IfThenElse(hn::Gt(value, largest), value, largest);
+  }
+  const Mask empty = hn::Eq(largest, zero);
+  const Float inverse = hn::IfThenZeroElse(empty, hn::Div(splat(15.0f), largest));
+  const Float step = hn::Div(largest, splat(15.0f));
+  const Int worst = hn::Max(magnitude_bits(inverse), magnitude_bits(step));
+  bad = hn::Or(bad, hn::RebindMask(kF, hn::Gt(worst, splat_int(kInfBits - 1))));
+  for (size_t e = 0; e < kSubs * kLanes; e += kLanes) {
+    hn::Store(hn::Round(hn::Mul(inverse, hn::Load(kF, out.level + e))), kF, out.level + e);
+  }
+  const Int half = f16_bits_from_float(step);
+  hn::Store(half, kI, out.half);
+  hn::Store(float_from_f16_bits(half), kF, out.scale);
+  hn::Store(hn::VecFromMask(kI, hn::RebindMask(kI, bad)), kI, out.bad);
+}
+
+HWY_INLINE void finish_block(const float* values, size_t b, const Found& found,
+                             const Levels* levels, BlockQ2K& out) {
+  AffineRounding roundings[kSubs];
+  for (size_t j = 0; j < kSubs; ++j) {
+    const float scale = levels[0].level[j * kLanes + b];
+    const float minimum = levels[1].level[j * kLanes + b];
+    out.scales[j] = static_cast<uint8_t>(static_cast<int>(scale) | static_cast<int>(minimum) << 4);
+    roundings[j] = {levels[0].scale[b] * scale, levels[1].scale[b] * minimum,
+                    found.inverse[b * kSubs + j], found.start[b * kSubs + j]};
+  }
+  out.d = static_cast<uint16_t>(levels[0].half[b]);
+  out.dmin = static_cast<uint16_t>(levels[1].half[b]);
+  pack_codes(values, roundings, out);
+}
+
+}  // namespace
+
+void q2_k(const float* values, uint64_t blocks, BlockQ2K* out) {
+  const Numerators numerators = make_numerators({3, -0.5f, 0.1f, 15, true});
+  Found found;
+  Levels levels[2];
+  for (uint64_t done = 0; done < blocks; done += kLanes) {
+    const BlockBatch batch = make_batch(values, done, blocks);
+    search_batch(batch, numerators, found);
+    find_levels(batch, found.scale, levels[0]);
+    find_levels(batch, found.minimum, levels[1]);
+    for (size_t b = 0; b < batch.blocks; ++b) {
+      int32_t bad = levels[0].bad[b] | levels[1].bad[b];
+      for (size_t j = 0; j < kSubs; ++j) bad |= found.bad[b * kSubs + j];
+      const float* block_values = batch.values + b * kBlock;
+      if (HWY_LIKELY(bad == 0)) {
+        finish_block(block_values, b, found, levels, out[done + b]);
+      } else {
+        encode_q2_k_scalar(block_values, 1, out + done + b);
+      }
+    }
+  }
+}
+
+}  // namespace ckpt::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // CKPT_SIMD_TARGET
+
+#if HWY_ONCE
+namespace ckpt {
+
+constexpr SimdTable<decltype(encode_q2_k_scalar)> kEncodeQ2K =
+    CKPT_SIMD_TABLE(encode_q2_k_scalar, q2_k);
+
+void encode_q2_k(const float* values, uint64_t blocks, BlockQ2K* out) {
+  simd_function(kEncodeQ2K)(values, blocks, out);
+}
+
+}  // namespace ckpt
+#endif  // HWY_ONCE

@@ -1,0 +1,139 @@
+// Q3_K: 256 values in 16 sub-blocks of 16, each with a signed scale of 6 bits that a half float
+// scales in turn; codes of 3 bits. 3.4375 bits a value.
+//
+// Bytes: BlockQ3K. value = (f32(d) (S - 32)) (q - 4).
+// Without weights the codes of a sub-block are improved one by one from the obvious scale, and the
+// scale of largest magnitude becomes S - 32 = -32. With weights w = column weight * sqrt(2 mean
+// square of the block + x^2) both the sub-blocks and their 16 scales are searched.
+// The final codes are x / (f32(d) (S - 32)) rounded to nearest even, in -4..3.
+//
+// Note: a sub-block whose scale is 0 keeps the codes of its search, and
+// those of a zero sub-block are 0, which stands for -4 (times 0). Only a block without any value
+// of 1e-15 or more is all zero bytes.
+// Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q3_K_ref, _impl).
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/model/float_convert.h"
+#include "quantizers/ggml/block_codec.h"
+#include "quantizers/ggml/k/k_feedback.h"
+#include "quantizers/ggml/k/k_levels.h"
+#include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/scale_search.h"
+#include "quantizers/rounding.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint32_t kBlock = 256;
+constexpr uint32_t kSub = 16;
+constexpr uint32_t kSubs = 16;
+constexpr int32_t kTop = 4;  // codes - 4 are -4..3
+
+// levels[j] in 0..63.
+void pack_levels(const uint8_t* levels, BlockQ3K& out) {
+  for (int j = 0; j < 8; ++j) {
+    out.scales[j] = static_cast<uint8_t>((levels[j] & 15) | (levels[j + 8] & 15) << 4);
+  }
+  for (int j = 0; j < 4; ++j) {
+    out.scales[8 + j] = static_cast<uint8_t>(levels[j] >> 4 | levels[j + 4] >> 4 << 2 |
+                                             levels[j + 8] >> 4 << 4 | levels[j + 12] >> 4 << 6);
+  }
+}
+
+// With the rounded scales in `out`, the final codes, except where a scale is 0.
+void finish(const float* values, uint8_t* codes, BlockQ3K& out) {
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const float scale = float_from_f16(out.d) * static_cast<float>(level_at(out, j));
+    if (scale == 0) continue;
+    for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
+      codes[i] = static_cast<uint8_t>(round_and_clamp(values[i] / scale, -kTop, kTop - 1) + kTop);
+    }
+  }
+  pack_codes(codes, out);
+}
+
+void encode_block(const float* values, BlockQ3K& out) {
+  float scales[kSubs];
+  uint8_t codes[kBlock];
+  float largest = 0;
+  float extreme = 0;
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    scales[j] = fit_signed_stepwise<kSub>(values + kSub * j, kTop, codes + kSub * j);
+    const float magnitude = std::fabs(scales[j]);
+    if (magnitude > largest) {
+      largest = magnitude;
+      extreme = scales[j];
+    }
+  }
+  uint8_t levels[kSubs] = {};
+  float d = 0;
+  if (extreme != 0) {
+    const float inverse = -32.0f / extreme;
+    d = 1 / inverse;
+    for (uint32_t j = 0; j < kSubs; ++j) {
+      const auto level = static_cast<int8_t>(round_to_int(inverse * scales[j]));
+      levels[j] = static_cast<uint8_t>(std::clamp<int>(level, -32, 31) + 32);
+    }
+  }
+  pack_levels(levels, out);
+  out.d = f16_from_float(d);
+  finish(values, codes, out);
+}
+
+void encode_block_weighted(const float* values, const float* column_weights, BlockQ3K& out) {
+  const float variance = 2 * sum_of_squares(values, kBlock) / kBlock;
+  float scales[kSubs];
+  float sub_weights[kSubs];
+  uint8_t codes[kBlock];
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    float weights[kSub];
+    weigh(values + kSub * j, column_weights + kSub * j, variance, kSub, weights);
+    sub_weights[j] = 0;
+    for (const float weight : weights) sub_weights[j] += weight;
+    scales[j] = fit_signed<kSub>(values + kSub * j, weights, kTop, codes + kSub * j);
+  }
+  uint8_t levels[kSubs];
+  out.d = f16_from_float(fit_signed<kSubs>(scales, sub_weights, 32, levels));
+  pack_levels(levels, out);
+  finish(values, codes, out);
+}
+
+}  // namespace
+
+void encode_q3_k_scalar(const float* values, uint64_t blocks, BlockQ3K* out) {
+  for (uint64_t b = 0; b < blocks; ++b) encode_block(values + b * kBlock, out[b]);
+}
+
+void encode_q3_k_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
+                                 BlockQ3K* out) {
+  const uint64_t row_blocks = rows.row_values / kBlock;
+  for (uint64_t b = 0; b < rows.values.size() / kBlock; ++b) {
+    encode_block_weighted(rows.values.data() + b * kBlock, weights.data() + b % row_blocks * kBlock,
+                          out[b]);
+  }
+}
+
+void decode_q3_k_scalar(const BlockQ3K* in, uint64_t blocks, float* values) {
+  for (uint64_t b = 0; b < blocks; ++b, ++in) {
+    const float d = float_from_f16(in->d);
+    for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
+      const float scale = d * static_cast<float>(level_at(*in, j));
+      const uint8_t* low = in->codes + j / 8 * 32 + j % 2 * kSub;
+      const uint8_t* high = in->high_bits + j % 2 * kSub;
+      const uint32_t shift = j % 8 / 2 * 2;
+      for (uint32_t i = 0; i < kSub; ++i) {
+        const int code = (low[i] >> shift & 3) | (high[i] >> (j / 2) & 1) << 2;
+        values[i] = scale * static_cast<float>(code - kTop);
+      }
+    }
+  }
+}
+
+constinit const Codec kQ3KCodec =
+    block_codec<Dtype::kQ3K, BlockQ3K, encode_q3_k, encode_q3_k_weighted, decode_q3_k,
+                only_feedback<BlockQ3K>>("q3_k",
+                                         "3 bits, 16 values a scale of 6 bits; 3.44 bits a value");
+
+}  // namespace ckpt

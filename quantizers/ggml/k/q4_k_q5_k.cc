@@ -1,0 +1,191 @@
+// Q4_K and Q5_K: 256 values in 8 sub-blocks of 32, each with a scale and a minimum of 6 bits that
+// two half floats scale in turn. 4.5 and 5.5 bits a value.
+//
+// Bytes: BlockQ4K, BlockQ5K. value = (f32(d) S) q - (f32(dmin) M), each product rounded.
+//
+// Without weights a value counts with w = sqrt(mean square of its sub-block) + |x|, the search of
+// each sub-block gives scale and minimum, and d, dmin are the largest of them / 63. With weights
+// w = column weight * sqrt(2 mean square of the block + x^2), and d, dmin come from a search over
+// the 8 scales and minimums, a sub-block counting with the sum of its w.
+// Either way the final codes are x + f32(dmin) M over f32(d) S, rounded to nearest even.
+//
+// Note: a sub-block whose f32(d) S is 0 keeps the codes of its search.
+// Zero blocks are all zero bytes. d overflows to Inf for ranges above about 63 * 15 * 65504.
+// Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q4_K_ref, _impl and Q5_K's).
+#include <algorithm>
+#include <cmath>
+
+#include "core/model/float_convert.h"
+#include "quantizers/ggml/block_codec.h"
+#include "quantizers/ggml/k/k_feedback.h"
+#include "quantizers/ggml/k/k_levels.h"
+#include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/k/k_search.h"
+#include "quantizers/ggml/scale_search.h"
+#include "quantizers/rounding.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint32_t kBlock = 256;
+constexpr uint32_t kSub = 32;
+constexpr uint32_t kSubs = 8;
+
+// Results of the searches of one block.
+struct Found {
+  float scales[kSubs];
+  float minimums[kSubs];
+  uint8_t codes[kBlock];
+};
+
+// With the rounded scales in `out`, the final codes, except where a scale is 0.
+template <class Block>
+void finish(const float* values, uint8_t* codes, Block& out) {
+  const Levels levels = unpack_levels(out.scales);
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const float scale = float_from_f16(out.d) * static_cast<float>(levels.scales[j]);
+    if (scale == 0) continue;
+    const float minimum = float_from_f16(out.dmin) * static_cast<float>(levels.minimums[j]);
+    for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
+      codes[i] =
+          static_cast<uint8_t>(round_and_clamp((values[i] + minimum) / scale, 0, kTopCode<Block>));
+    }
+  }
+  pack_codes(codes, out);
+}
+
+float largest_positive(const float* values) {
+  float largest = 0;
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    if (values[j] > largest) largest = values[j];
+  }
+  return largest;
+}
+
+// values[j] as 0..63 of the largest. A negative number wraps to a large byte before it is limited.
+void round_levels(const float* values, float largest, uint8_t* levels) {
+  const float inverse = largest > 0 ? 63.0f / largest : 0.0f;
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const auto level = static_cast<uint8_t>(round_to_int(inverse * values[j]));
+    levels[j] = std::min<uint8_t>(63, level);
+  }
+}
+
+template <class Block>
+void encode_block(const float* values, Block& out) {
+  constexpr AffineSearch kSearch =
+      kFiveBits<Block> ? AffineSearch{31, -0.5f, 0.1f, 15} : AffineSearch{15, -1.0f, 0.1f, 20};
+  Found found;
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const float* sub = values + kSub * j;
+    const float mean = std::sqrt(sum_of_squares(sub, kSub) / 32);
+    float weights[kSub];
+    for (uint32_t i = 0; i < kSub; ++i) weights[i] = mean + std::fabs(sub[i]);
+    const AffineScale fit = fit_affine<kSub>(sub, weights, kSearch, found.codes + kSub * j);
+    found.scales[j] = fit.scale;
+    found.minimums[j] = fit.minimum;
+  }
+  const float largest_scale = largest_positive(found.scales);
+  const float largest_minimum = largest_positive(found.minimums);
+  Levels levels;
+  round_levels(found.scales, largest_scale, levels.scales);
+  round_levels(found.minimums, largest_minimum, levels.minimums);
+  pack_levels(levels, out.scales);
+  out.d = f16_from_float(largest_scale / 63.0f);
+  out.dmin = f16_from_float(largest_minimum / 63.0f);
+  finish(values, found.codes, out);
+}
+
+template <class Block>
+void encode_block_weighted(const float* values, const float* column_weights, Block& out) {
+  constexpr AffineSearch kSearch{kTopCode<Block>, -0.9f, 0.05f, 36};
+  const float variance = 2 * sum_of_squares(values, kBlock) / kBlock;
+  Found found;
+  float sub_weights[kSubs];
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const float* sub = values + kSub * j;
+    float weights[kSub];
+    weigh(sub, column_weights + kSub * j, variance, kSub, weights);
+    sub_weights[j] = 0;
+    for (const float weight : weights) sub_weights[j] += weight;
+    const AffineScale fit = fit_affine<kSub>(sub, weights, kSearch, found.codes + kSub * j);
+    found.scales[j] = fit.scale;
+    found.minimums[j] = fit.minimum;
+  }
+  Levels levels;
+  out.d = f16_from_float(fit_positive<kSubs>(found.scales, sub_weights, 63, levels.scales));
+  out.dmin = f16_from_float(fit_positive<kSubs>(found.minimums, sub_weights, 63, levels.minimums));
+  if constexpr (kFiveBits<Block>) {  // only here does ggml limit levels that wrapped
+    for (uint8_t& level : levels.scales) level = std::min<uint8_t>(63, level);
+    for (uint8_t& level : levels.minimums) level = std::min<uint8_t>(63, level);
+  }
+  pack_levels(levels, out.scales);
+  finish(values, found.codes, out);
+}
+
+template <class Block>
+void encode_blocks(const float* values, uint64_t blocks, Block* out) {
+  for (uint64_t b = 0; b < blocks; ++b) encode_block(values + b * kBlock, out[b]);
+}
+
+template <class Block>
+void encode_rows_weighted(ConstFloatRows rows, std::span<const float> weights, Block* out) {
+  const uint64_t row_blocks = rows.row_values / kBlock;
+  const uint64_t blocks = rows.values.size() / kBlock;
+  for (uint64_t b = 0; b < blocks; ++b) {
+    encode_block_weighted(rows.values.data() + b * kBlock, weights.data() + b % row_blocks * kBlock,
+                          out[b]);
+  }
+}
+
+template <class Block>
+void decode_blocks(const Block* in, uint64_t blocks, float* values) {
+  for (uint64_t b = 0; b < blocks; ++b, ++in) {
+    const float d = float_from_f16(in->d);
+    const float dmin = float_from_f16(in->dmin);
+    const Levels levels = unpack_levels(in->scales);
+    for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
+      const float scale = d * static_cast<float>(levels.scales[j]);
+      const float minimum = dmin * static_cast<float>(levels.minimums[j]);
+      const uint8_t* codes = in->codes + j / 2 * 32;
+      const uint32_t shift = j % 2 * 4;
+      for (uint32_t i = 0; i < kSub; ++i) {
+        int code = codes[i] >> shift & 15;
+        if constexpr (kFiveBits<Block>) code |= (in->high_bits[i] >> j & 1) << 4;
+        values[i] = scale * static_cast<float>(code) - minimum;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void encode_q4_k_scalar(const float* values, uint64_t blocks, BlockQ4K* out) {
+  encode_blocks(values, blocks, out);
+}
+void encode_q5_k_scalar(const float* values, uint64_t blocks, BlockQ5K* out) {
+  encode_blocks(values, blocks, out);
+}
+void encode_q4_k_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
+                                 BlockQ4K* out) {
+  encode_rows_weighted(rows, weights, out);
+}
+void encode_q5_k_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
+                                 BlockQ5K* out) {
+  encode_rows_weighted(rows, weights, out);
+}
+void decode_q4_k_scalar(const BlockQ4K* in, uint64_t blocks, float* values) {
+  decode_blocks(in, blocks, values);
+}
+void decode_q5_k_scalar(const BlockQ5K* in, uint64_t blocks, float* values) {
+  decode_blocks(in, blocks, values);
+}
+
+constinit const Codec kQ4KCodec =
+    block_codec<Dtype::kQ4K, BlockQ4K, encode_q4_k, encode_q4_k_weighted, decode_q4_k, search_q4_k>(
+        "q4_k", "4 bits, 32 values a scale and minimum of 6 bits; 4.5 bits a value");
+constinit const Codec kQ5KCodec =
+    block_codec<Dtype::kQ5K, BlockQ5K, encode_q5_k, encode_q5_k_weighted, decode_q5_k, search_q5_k>(
+        "q5_k", "5 bits, 32 values a scale and minimum of 6 bits; 5.5 bits a value");
+
+}  // namespace ckpt

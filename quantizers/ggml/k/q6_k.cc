@@ -1,0 +1,114 @@
+// Q6_K: 256 values in 16 sub-blocks of 16, each with a signed scale of 8 bits that a half float
+// scales in turn; codes of 6 bits. 6.5625 bits a value.
+//
+// Bytes: BlockQ6K. value = (f32(d) S) (q - 32).
+// Each sub-block is searched with weights x^2, or with the column weights as they are. The scale
+// of largest magnitude becomes S = -128: d = f16(1 / (-128 / it)), S = round(-128 / it * scale) at
+// most 127. The final codes are x / (f32(d) S) rounded to nearest even, in -32..31.
+//
+// Note: a sub-block whose f32(d) S is 0 keeps the codes of its search, and
+// those of a zero sub-block are 0, which stands for -32. A block is all zero bytes when no scale
+// reaches 1e-15. d overflows to Inf for values above about 128 * 32 * 65504.
+// Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_q6_K_ref`.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/model/float_convert.h"
+#include "quantizers/ggml/block_codec.h"
+#include "quantizers/ggml/k/k_feedback.h"
+#include "quantizers/ggml/k/k_levels.h"
+#include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/k/k_search.h"
+#include "quantizers/ggml/scale_search.h"
+#include "quantizers/rounding.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint32_t kBlock = 256;
+constexpr uint32_t kSub = 16;
+constexpr uint32_t kSubs = 16;
+
+// From the searched scales and codes to the block.
+void finish(const float* values, const float* scales, uint8_t* codes, BlockQ6K& out) {
+  float extreme = 0;
+  float largest = 0;
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const float magnitude = std::fabs(scales[j]);
+    if (magnitude > largest) {
+      largest = magnitude;
+      extreme = scales[j];
+    }
+  }
+  if (largest < kZeroMagnitude) {
+    std::memset(&out, 0, sizeof(out));
+    return;
+  }
+  const float inverse = -128.0f / extreme;
+  out.d = f16_from_float(1 / inverse);
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    out.scales[j] = static_cast<int8_t>(std::min(127, round_to_int(inverse * scales[j])));
+    const float scale = float_from_f16(out.d) * static_cast<float>(out.scales[j]);
+    if (scale == 0) continue;
+    for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
+      codes[i] = static_cast<uint8_t>(round_and_clamp(values[i] / scale, -32, 31) + 32);
+    }
+  }
+  pack_codes(codes, out);
+}
+
+}  // namespace
+
+void encode_q6_k_scalar(const float* values, uint64_t blocks, BlockQ6K* out) {
+  for (uint64_t b = 0; b < blocks; ++b, values += kBlock) {
+    float scales[kSubs];
+    uint8_t codes[kBlock];
+    for (uint32_t j = 0; j < kSubs; ++j) {
+      const float* sub = values + kSub * j;
+      float weights[kSub];
+      for (uint32_t i = 0; i < kSub; ++i) weights[i] = sub[i] * sub[i];
+      scales[j] = fit_signed<kSub>(sub, weights, 32, codes + kSub * j);
+    }
+    finish(values, scales, codes, out[b]);
+  }
+}
+
+void encode_q6_k_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
+                                 BlockQ6K* out) {
+  const float* values = rows.values.data();
+  const uint64_t row_blocks = rows.row_values / kBlock;
+  for (uint64_t b = 0; b < rows.values.size() / kBlock; ++b, values += kBlock) {
+    const float* block_weights = weights.data() + b % row_blocks * kBlock;
+    float scales[kSubs];
+    uint8_t codes[kBlock];
+    for (uint32_t j = 0; j < kSubs; ++j) {
+      scales[j] =
+          fit_signed<kSub>(values + kSub * j, block_weights + kSub * j, 32, codes + kSub * j);
+    }
+    finish(values, scales, codes, out[b]);
+  }
+}
+
+void decode_q6_k_scalar(const BlockQ6K* in, uint64_t blocks, float* values) {
+  for (uint64_t b = 0; b < blocks; ++b, ++in) {
+    const float d = float_from_f16(in->d);
+    for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
+      const float scale = d * static_cast<float>(in->scales[j]);
+      const uint32_t half = j / 8;
+      const uint32_t quarter = j % 8 / 2;  // A, B, C or D of the drawing
+      const uint8_t* low = in->low_bits + 64 * half + quarter % 2 * 32 + j % 2 * kSub;
+      const uint8_t* high = in->high_bits + 32 * half + j % 2 * kSub;
+      for (uint32_t i = 0; i < kSub; ++i) {
+        const int code = (low[i] >> (quarter / 2 * 4) & 15) | (high[i] >> (quarter * 2) & 3) << 4;
+        values[i] = scale * static_cast<float>(code - 32);
+      }
+    }
+  }
+}
+
+constinit const Codec kQ6KCodec =
+    block_codec<Dtype::kQ6K, BlockQ6K, encode_q6_k, encode_q6_k_weighted, decode_q6_k, search_q6_k>(
+        "q6_k", "6 bits, 16 values a scale of 8 bits; 6.56 bits a value");
+
+}  // namespace ckpt

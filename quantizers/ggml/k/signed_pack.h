@@ -1,0 +1,142 @@
+// Final codes and bytes of Q3_K and Q6_K blocks, whose levels are known, in memory order.
+//
+// code = clamp(round(x / scale), -top, top - 1) + top, scale = f32(d) level. Bytes: k_layout.h.
+//
+// Note: where scale is 0 the code is that of the search, found again from
+// the inverse that won it, or 0 where the sub-block was zero. Quotients may be huge, so the
+// rounding is ggml's in full.
+// Included once for each target by *_simd.cc files only.
+#if defined(CKPT_SIMD_SIGNED_PACK_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CKPT_SIMD_SIGNED_PACK_H
+#undef CKPT_SIMD_SIGNED_PACK_H
+#else
+#define CKPT_SIMD_SIGNED_PACK_H
+#endif
+
+#include <cstring>
+
+#include "quantizers/ggml/k/k_layout.h"
+#include "quantizers/ggml/k/signed_levels.h"
+
+#if CKPT_SIMD_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace ckpt::HWY_NAMESPACE {
+namespace {
+
+// Of one sub-block.
+struct SignedRounding {
+  float scale;    // as stored
+  float inverse;  // of the search
+  int32_t dead;
+  const float* levels;  // of the search, kLanes apart; or null
+};
+
+// Codes - top of the search for values at..at + kLanes - 1 of a sub-block that is not zero.
+HWY_INLINE Int search_codes(Float x, const SignedRounding& r, size_t at) {
+  if (r.levels == nullptr) return round_to_int_lanes(hn::Mul(splat(r.inverse), x));
+  alignas(64) int32_t codes[kLanes];
+  for (size_t i = 0; i < kLanes; ++i) {
+    codes[i] = static_cast<int32_t>(r.levels[(at + i) * kLanes]);
+  }
+  return hn::Load(kI, codes);
+}
+
+// Codes 0..2 top - 1 of values at..at + kLanes - 1 of a sub-block.
+template <int32_t kTop>
+HWY_INLINE Int signed_codes(const float* values, const SignedRounding& r, size_t at) {
+  const Float x = hn::LoadU(kF, values);
+  if (HWY_UNLIKELY(r.scale == 0)) {
+    if (r.dead != 0) return splat_int(0);
+    return hn::Add(clamp_int(search_codes(x, r, at), -kTop, kTop - 1), splat_int(kTop));
+  }
+  const Int code = round_to_int_lanes(hn::Div(x, splat(r.scale)));
+  return hn::Add(clamp_int(code, -kTop, kTop - 1), splat_int(kTop));
+}
+
+HWY_INLINE void set_roundings(size_t b, const SignedFound& found, const SignedLevels& levels,
+                              SignedRounding* out) {
+  for (size_t j = 0; j < kSignedSubs; ++j) {
+    const size_t sub = b * kSignedSubs + j;
+    out[j] = {levels.d[b] * levels.level[j * kLanes + b], found.inverse[sub], found.dead[sub],
+              found.levels == nullptr ? nullptr : found.levels[sub]};
+  }
+}
+
+HWY_INLINE void finish_signed(const float* values, size_t b, const SignedFound& found,
+                              const SignedLevels& levels, BlockQ6K& out) {
+  if (levels.dead[b] != 0) {
+    std::memset(&out, 0, sizeof(out));
+    return;
+  }
+  SignedRounding roundings[kSignedSubs];
+  set_roundings(b, found, levels, roundings);
+  uint8_t* low_bits = out.low_bits;
+  uint8_t* high_bits = out.high_bits;
+  for (size_t half = 0; half < 2; ++half, low_bits += 64, high_bits += 32) {
+    for (size_t i = 0; i < 32; i += kLanes) {
+      const float* from = values + 128 * half + i;
+      const SignedRounding* r = roundings + 8 * half + i / 16;
+      const Int q0 = signed_codes<32>(from, r[0], i % 16);
+      const Int q1 = signed_codes<32>(from + 32, r[2], i % 16);
+      const Int q2 = signed_codes<32>(from + 64, r[4], i % 16);
+      const Int q3 = signed_codes<32>(from + 96, r[6], i % 16);
+      const Int low = splat_int(15);
+      store_low_bytes(hn::Or(hn::And(q0, low), hn::ShiftLeft<4>(q2)), low_bits + i);
+      store_low_bytes(hn::Or(hn::And(q1, low), hn::ShiftLeft<4>(q3)), low_bits + 32 + i);
+      const Int upper = splat_int(0x30);
+      const Int first = hn::Or(hn::ShiftRight<4>(q0), hn::ShiftRight<2>(hn::And(q1, upper)));
+      const Int second = hn::Or(hn::And(q2, upper), hn::ShiftLeft<2>(hn::And(q3, upper)));
+      store_low_bytes(hn::Or(first, second), high_bits + i);
+    }
+  }
+  for (size_t j = 0; j < kSignedSubs; ++j) {
+    out.scales[j] = static_cast<int8_t>(levels.level[j * kLanes + b]);
+  }
+  out.d = static_cast<uint16_t>(levels.half[b]);
+}
+
+// Levels -32..31 are stored as 0..63: low four bits, then upper two.
+HWY_INLINE void pack_signed_levels(size_t b, const SignedLevels& levels, BlockQ3K& out) {
+  uint32_t stored[kSignedSubs];
+  for (size_t j = 0; j < kSignedSubs; ++j) {
+    stored[j] = static_cast<uint32_t>(static_cast<int32_t>(levels.level[j * kLanes + b]) + 32);
+  }
+  for (size_t j = 0; j < 8; ++j) {
+    out.scales[j] = static_cast<uint8_t>((stored[j] & 15) | (stored[j + 8] & 15) << 4);
+  }
+  for (size_t j = 0; j < 4; ++j) {
+    out.scales[8 + j] = static_cast<uint8_t>(stored[j] >> 4 | stored[j + 4] >> 4 << 2 |
+                                             stored[j + 8] >> 4 << 4 | stored[j + 12] >> 4 << 6);
+  }
+}
+
+HWY_INLINE void finish_signed(const float* values, size_t b, const SignedFound& found,
+                              const SignedLevels& levels, BlockQ3K& out) {
+  SignedRounding roundings[kSignedSubs];
+  set_roundings(b, found, levels, roundings);
+  pack_signed_levels(b, levels, out);
+  out.d = static_cast<uint16_t>(levels.half[b]);
+  uint8_t* bytes = out.codes;
+  uint8_t* high_bits = out.high_bits;
+  for (size_t i = 0; i < 32; i += kLanes) {
+    Int high = splat_int(0);
+    for (size_t half = 2; half-- > 0;) {  // the last values end in the uppermost bits
+      const float* from = values + 128 * half + i;
+      const SignedRounding* r = roundings + 8 * half + i / 16;
+      Int low = splat_int(0);
+      for (size_t q = 4; q-- > 0;) {
+        const Int code = signed_codes<4>(from + 32 * q, r[2 * q], i % 16);
+        high = hn::Or(hn::Add(high, high), hn::ShiftRight<2>(code));
+        low = hn::Or(hn::ShiftLeft<2>(low), hn::And(code, splat_int(3)));
+      }
+      store_low_bytes(low, bytes + 32 * half + i);
+    }
+    store_low_bytes(high, high_bits + i);
+  }
+}
+
+}  // namespace
+}  // namespace ckpt::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // CKPT_SIMD_TARGET
+#endif  // CKPT_SIMD_SIGNED_PACK_H

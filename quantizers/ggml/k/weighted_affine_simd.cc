@@ -1,0 +1,204 @@
+// Kernels that encode Q4_K, Q5_K and Q2_K with column weights.
+//
+// A batch is kLanes blocks (simd/batch.h):
+//
+//   variance of each block -> weights -> search of each sub-block, two groups of lanes at a time
+//   (ggml/affine.h) -> levels of each block's scales and minimums, one block a lane
+//   (ggml/positive.h) -> final codes in memory order -> packed bytes
+//
+// A block with a sub-block or level that the searches call bad is done by the scalar twin.
+// Note: a sub-block whose rounded scale is 0 keeps its search's codes.
+#include <cstring>
+
+#include "core/model/float_convert.h"
+#include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/simd/dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "quantizers/ggml/k/weighted_affine_simd.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "quantizers/ggml/affine.h"
+#include "quantizers/ggml/k/affine_pack.h"
+#include "quantizers/ggml/positive.h"
+#include "quantizers/simd/batch.h"
+
+#if CKPT_SIMD_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace ckpt::HWY_NAMESPACE {
+namespace {
+
+template <class Block>
+struct Traits;
+template <>
+struct Traits<BlockQ4K> {
+  static constexpr size_t kSub = 32;
+  static constexpr int32_t kTop = 15, kTopLevel = 63;
+  static constexpr float kVarianceFactor = 2;
+};
+template <>
+struct Traits<BlockQ5K> {
+  static constexpr size_t kSub = 32;
+  static constexpr int32_t kTop = 31, kTopLevel = 63;
+  static constexpr float kVarianceFactor = 2;
+};
+template <>
+struct Traits<BlockQ2K> {
+  static constexpr size_t kSub = 16;
+  static constexpr int32_t kTop = 3, kTopLevel = 15;
+  static constexpr float kVarianceFactor = 1;
+};
+
+// Results of the searches of a batch, by sub-block.
+template <size_t kSubs>
+struct Found {
+  alignas(64) float scale[kSubs * kLanes];
+  alignas(64) float minimum[kSubs * kLanes];
+  alignas(64) float inverse[kSubs * kLanes];
+  alignas(64) float start[kSubs * kLanes];
+  alignas(64) float weight[kSubs * kLanes];
+  alignas(64) int32_t bad[kSubs * kLanes];
+};
+
+// Levels of the scales or of the minimums of a batch.
+template <size_t kSubs>
+struct Levels {
+  PositiveGroup<kSubs> group;  // level j of block b at [j kLanes + b]
+  alignas(64) float scale[kLanes];
+  alignas(64) int32_t half[kLanes];  // the scale as half float
+  alignas(64) int32_t bad[kLanes];
+};
+
+template <class Block>
+HWY_INLINE void search_batch(const BlockBatch& batch, Found<kBlock / Traits<Block>::kSub>& found) {
+  constexpr size_t kSub = Traits<Block>::kSub;
+  constexpr AffineSearch kSearch{Traits<Block>::kTop, -0.9f, 0.05f, 36};
+  const Numerators numerators = make_numerators(kSearch);
+  alignas(64) float variance[kLanes];
+  find_variances(batch, Traits<Block>::kVarianceFactor, variance);
+  const size_t subs = batch.blocks * (kBlock / kSub);
+  const AffineFound out{found.scale, found.minimum, found.inverse,
+                        found.start, found.weight,  found.bad};
+  AffineGroup<kSub> groups[2];
+  for (size_t first = 0; first < subs; first += 2 * kLanes) {
+    for (size_t i = 0; i < 2; ++i) {
+      const float* rows[kLanes];
+      value_rows<kSub>(batch, first + i * kLanes, rows);
+      transpose_rows(rows, kSub, groups[i].x);
+      weigh_lanes<kSub>(batch, variance, first + i * kLanes, groups[i].x, groups[i].w);
+    }
+    fit_affine_lanes<false>(groups, numerators, first, out);
+  }
+}
+
+template <size_t kSubs>
+HWY_INLINE void find_levels(const BlockBatch& batch, const float* values, const float* weights,
+                            int32_t top, Levels<kSubs>& out) {
+  const float* rows[kLanes];
+  found_rows<kSubs>(batch, values, rows);
+  transpose_rows(rows, kSubs, out.group.x);
+  found_rows<kSubs>(batch, weights, rows);
+  transpose_rows(rows, kSubs, out.group.w);
+  const PositiveFit fit = fit_positive_lanes(out.group, top);
+  const Int half = f16_bits_from_float(fit.scale);
+  hn::Store(half, kI, out.half);
+  hn::Store(float_from_f16_bits(half), kF, out.scale);
+  const auto infinite = hn::Gt(magnitude_bits(fit.scale), splat_int(kInfBits - 1));
+  const auto bad = hn::Or(infinite, hn::RebindMask(kI, fit.bad));
+  hn::Store(hn::VecFromMask(kI, bad), kI, out.bad);
+}
+
+template <class Block, size_t kSubs>
+HWY_INLINE void finish_block(const float* values, size_t b, const Found<kSubs>& found,
+                             const Levels<kSubs>* levels, Block& out) {
+  uint8_t scales[kSubs];
+  uint8_t minimums[kSubs];
+  AffineRounding roundings[kSubs];
+  for (size_t j = 0; j < kSubs; ++j) {
+    const float scale = levels[0].group.level[j * kLanes + b];
+    const float minimum = levels[1].group.level[j * kLanes + b];
+    scales[j] = static_cast<uint8_t>(scale);
+    minimums[j] = static_cast<uint8_t>(minimum);
+    roundings[j] = {levels[0].scale[b] * scale, levels[1].scale[b] * minimum,
+                    found.inverse[b * kSubs + j], found.start[b * kSubs + j]};
+  }
+  out.d = static_cast<uint16_t>(levels[0].half[b]);
+  out.dmin = static_cast<uint16_t>(levels[1].half[b]);
+  pack_levels(scales, minimums, out);
+  pack_codes(values, roundings, out);
+}
+
+template <class Block>
+using EncodeWeightedRows = void(ConstFloatRows, std::span<const float>, Block*);
+
+template <class Block>
+HWY_INLINE void encode_batch(const BlockBatch& batch, Block* out,
+                             EncodeWeightedRows<Block>* scalar) {
+  constexpr size_t kSubs = kBlock / Traits<Block>::kSub;
+  Found<kSubs> found;
+  Levels<kSubs> levels[2];
+  search_batch<Block>(batch, found);
+  find_levels<kSubs>(batch, found.scale, found.weight, Traits<Block>::kTopLevel, levels[0]);
+  find_levels<kSubs>(batch, found.minimum, found.weight, Traits<Block>::kTopLevel, levels[1]);
+  for (size_t b = 0; b < batch.blocks; ++b) {
+    int32_t bad = levels[0].bad[b] | levels[1].bad[b];
+    for (size_t j = 0; j < kSubs; ++j) bad |= found.bad[b * kSubs + j];
+    const float* values = batch.values + b * kBlock;
+    if (HWY_LIKELY(bad == 0)) {
+      finish_block(values, b, found, levels, out[b]);
+    } else {
+      scalar({{values, kBlock}, kBlock}, {batch.weights[b], kBlock}, out + b);
+    }
+  }
+}
+
+template <class Block>
+HWY_INLINE void encode_rows(ConstFloatRows rows, std::span<const float> weights, Block* out,
+                            EncodeWeightedRows<Block>* scalar) {
+  const uint64_t blocks = rows.values.size() / kBlock;
+  for (uint64_t done = 0; done < blocks; done += kLanes) {
+    encode_batch(make_batch(rows, weights, done), out + done, scalar);
+  }
+}
+
+}  // namespace
+
+void weighted_q4_k(ConstFloatRows rows, std::span<const float> weights, BlockQ4K* out) {
+  encode_rows(rows, weights, out, encode_q4_k_weighted_scalar);
+}
+void weighted_q5_k(ConstFloatRows rows, std::span<const float> weights, BlockQ5K* out) {
+  encode_rows(rows, weights, out, encode_q5_k_weighted_scalar);
+}
+void weighted_q2_k(ConstFloatRows rows, std::span<const float> weights, BlockQ2K* out) {
+  encode_rows(rows, weights, out, encode_q2_k_weighted_scalar);
+}
+
+}  // namespace ckpt::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // CKPT_SIMD_TARGET
+
+#if HWY_ONCE
+namespace ckpt {
+namespace {
+
+constexpr SimdTable<decltype(encode_q4_k_weighted_scalar)> kWeightedQ4K =
+    CKPT_SIMD_TABLE(encode_q4_k_weighted_scalar, weighted_q4_k);
+constexpr SimdTable<decltype(encode_q5_k_weighted_scalar)> kWeightedQ5K =
+    CKPT_SIMD_TABLE(encode_q5_k_weighted_scalar, weighted_q5_k);
+constexpr SimdTable<decltype(encode_q2_k_weighted_scalar)> kWeightedQ2K =
+    CKPT_SIMD_TABLE(encode_q2_k_weighted_scalar, weighted_q2_k);
+
+}  // namespace
+
+void encode_q4_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ4K* out) {
+  simd_function(kWeightedQ4K)(rows, weights, out);
+}
+void encode_q5_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ5K* out) {
+  simd_function(kWeightedQ5K)(rows, weights, out);
+}
+void encode_q2_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ2K* out) {
+  simd_function(kWeightedQ2K)(rows, weights, out);
+}
+
+}  // namespace ckpt
+#endif  // HWY_ONCE

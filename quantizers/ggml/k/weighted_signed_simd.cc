@@ -1,0 +1,147 @@
+// Kernels that encode Q6_K and Q3_K with column weights.
+//
+// A batch is kLanes blocks (simd/batch.h):
+//
+//   weights -> search of each sub-block (ggml/signed.h) -> levels of each block's scales, one block
+//   a lane -> final codes in memory order -> packed bytes (k/signed_pack.h)
+//
+// Q6_K takes the column weights as they are and gives the scale of largest magnitude level -128.
+// Q3_K weighs with the variance of the block too and searches for its levels like for codes.
+//
+// Note: a sub-block whose rounded scale is 0 keeps its search's codes,
+// which are 0 where all values are. A block with Inf, NaN or such scales goes to the scalar twin.
+#include <cstring>
+
+#include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/simd/dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "quantizers/ggml/k/weighted_signed_simd.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "quantizers/ggml/k/signed_pack.h"
+#include "quantizers/ggml/signed.h"
+#include "quantizers/simd/batch.h"
+
+#if CKPT_SIMD_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace ckpt::HWY_NAMESPACE {
+namespace {
+
+// Sums of the weights of each lane, from the first value to the last.
+HWY_INLINE Float sum_weights(const float* w) {
+  Float sum = hn::Zero(kF);
+  for (size_t e = 0; e < kSignedSub; ++e) sum = hn::Add(sum, hn::Load(kF, w + e * kLanes));
+  return sum;
+}
+
+HWY_INLINE void search_q6_k(const BlockBatch& batch, SignedFound& found) {
+  SignedGroup<kSignedSub> group;
+  for (size_t first = 0; first < batch.blocks * kSignedSubs; first += kLanes) {
+    const float* rows[kLanes];
+    value_rows<kSignedSub>(batch, first, rows);
+    transpose_rows(rows, kSignedSub, group.x);
+    weight_rows<kSignedSub>(batch, first, rows);
+    transpose_rows(rows, kSignedSub, group.w);
+    store_found(fit_signed_lanes(group, 32), first, found);
+  }
+}
+
+HWY_INLINE void search_q3_k(const BlockBatch& batch, SignedFound& found, float* sub_weights) {
+  SignedGroup<kSignedSub> group;
+  alignas(64) float variance[kLanes];
+  find_variances(batch, 2, variance);
+  for (size_t first = 0; first < batch.blocks * kSignedSubs; first += kLanes) {
+    const float* rows[kLanes];
+    value_rows<kSignedSub>(batch, first, rows);
+    transpose_rows(rows, kSignedSub, group.x);
+    weigh_lanes<kSignedSub>(batch, variance, first, group.x, group.w);
+    hn::Store(sum_weights(group.w), kF, sub_weights + first);
+    store_found(fit_signed_lanes(group, 4), first, found);
+  }
+}
+
+// Levels -32..31 of the scales of a batch, by the same search as codes.
+HWY_INLINE void find_q3_k_levels(const BlockBatch& batch, const SignedFound& found,
+                                 const float* sub_weights, SignedLevels& out) {
+  SignedGroup<kSignedSubs> group;
+  const float* rows[kLanes];
+  found_rows<kSignedSubs>(batch, found.scale, rows);
+  transpose_rows(rows, kSignedSubs, group.x);
+  found_rows<kSignedSubs>(batch, sub_weights, rows);
+  transpose_rows(rows, kSignedSubs, group.w);
+  const SignedLanes fit = fit_signed_lanes(group, 32);
+  for (size_t j = 0; j < kSignedSubs; ++j) {
+    const Float scale = hn::Load(kF, group.x + j * kLanes);
+    const Float level = signed_level<true>(scale, fit.inverse, splat(32.0f));
+    hn::Store(hn::IfThenElse(fit.dead, splat(-32.0f), level), kF, out.level + j * kLanes);
+  }
+  store_block_scales(fit.scale, fit.bad, out);
+}
+
+template <class Block>
+using EncodeWeightedRows = void(ConstFloatRows, std::span<const float>, Block*);
+
+template <class Block>
+HWY_INLINE void finish_batch(const BlockBatch& batch, const SignedFound& found,
+                             const SignedLevels& levels, EncodeWeightedRows<Block>* scalar,
+                             Block* out) {
+  for (size_t b = 0; b < batch.blocks; ++b) {
+    const float* values = batch.values + b * kBlock;
+    if (HWY_LIKELY(!is_bad(found, levels, b))) {
+      finish_signed(values, b, found, levels, out[b]);
+    } else {
+      scalar({{values, kBlock}, kBlock}, {batch.weights[b], kBlock}, out + b);
+    }
+  }
+}
+
+}  // namespace
+
+void weighted_q6_k(ConstFloatRows rows, std::span<const float> weights, BlockQ6K* out) {
+  SignedFound found;
+  SignedLevels levels;
+  for (uint64_t done = 0; done < rows.values.size() / kBlock; done += kLanes) {
+    const BlockBatch batch = make_batch(rows, weights, done);
+    search_q6_k(batch, found);
+    find_extreme_levels(batch, found, -128, levels);
+    finish_batch(batch, found, levels, encode_q6_k_weighted_scalar, out + done);
+  }
+}
+
+void weighted_q3_k(ConstFloatRows rows, std::span<const float> weights, BlockQ3K* out) {
+  SignedFound found;
+  SignedLevels levels;
+  alignas(64) float sub_weights[kSignedSubs * kLanes];
+  for (uint64_t done = 0; done < rows.values.size() / kBlock; done += kLanes) {
+    const BlockBatch batch = make_batch(rows, weights, done);
+    search_q3_k(batch, found, sub_weights);
+    find_q3_k_levels(batch, found, sub_weights, levels);
+    finish_batch(batch, found, levels, encode_q3_k_weighted_scalar, out + done);
+  }
+}
+
+}  // namespace ckpt::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // CKPT_SIMD_TARGET
+
+#if HWY_ONCE
+namespace ckpt {
+namespace {
+
+constexpr SimdTable<decltype(encode_q6_k_weighted_scalar)> kWeightedQ6K =
+    CKPT_SIMD_TABLE(encode_q6_k_weighted_scalar, weighted_q6_k);
+constexpr SimdTable<decltype(encode_q3_k_weighted_scalar)> kWeightedQ3K =
+    CKPT_SIMD_TABLE(encode_q3_k_weighted_scalar, weighted_q3_k);
+
+}  // namespace
+
+void encode_q6_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ6K* out) {
+  simd_function(kWeightedQ6K)(rows, weights, out);
+}
+void encode_q3_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ3K* out) {
+  simd_function(kWeightedQ3K)(rows, weights, out);
+}
+
+}  // namespace ckpt
+#endif  // HWY_ONCE

@@ -1,0 +1,120 @@
+// fit_signed of scale_search.h with one run of values in each lane.
+//
+// Per lane, with x0 the first value of largest magnitude and candidate k = -9..9:
+//
+//   i = -(top + 0.1 k) / x0
+//   for each x:  l = clamp(round(i x), -top, top - 1);  P += (w x) l;  Q += (w l) l
+//   if Q > 0 and P^2 > best Q:  keep i, scale = P / Q, best = scale P
+//
+// Candidates do not depend on each other, so several share a pass over the values.
+//
+// Note: the comparisons still happen in the order of k, after the plain
+// i = -top / x0. |i x| stays near top, so that Round is ggml's rounding; only Inf and NaN are bad.
+// Included once for each target by *_simd.cc files only.
+#if defined(CKPT_SIMD_SIGNED_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CKPT_SIMD_SIGNED_H
+#undef CKPT_SIMD_SIGNED_H
+#else
+#define CKPT_SIMD_SIGNED_H
+#endif
+
+#include "quantizers/ggml/signed_group.h"
+
+#if CKPT_SIMD_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace ckpt::HWY_NAMESPACE {
+namespace {
+
+template <bool kLimitLow>
+HWY_INLINE Float signed_level(Float x, Float inverse, Float top) {
+  const Float level = limit_signed_high(hn::Round(hn::Mul(inverse, x)), hn::Sub(top, splat(1.0f)));
+  if constexpr (kLimitLow) return limit_signed_low(level, hn::Neg(top));
+  return level;
+}
+
+template <size_t kWidth>
+struct SignedSums {
+  Float wxl[kWidth];
+  Float wll[kWidth];
+};
+
+template <bool kLimitLow, size_t kWidth, size_t kCount>
+HWY_INLINE void sum_signed(const SignedGroup<kCount>& g, const Float* inverse, Float top,
+                           SignedSums<kWidth>& out) {
+  HWY_UNROLL(8)
+  for (size_t c = 0; c < kWidth; ++c) out.wxl[c] = out.wll[c] = hn::Zero(kF);
+  for (size_t e = 0; e < kCount; ++e) {
+    const Float x = hn::Load(kF, g.x + e * kLanes);
+    const Float w = hn::Load(kF, g.w + e * kLanes);
+    const Float wx = hn::Load(kF, g.wx + e * kLanes);
+    HWY_UNROLL(8)
+    for (size_t c = 0; c < kWidth; ++c) {
+      const Float level = signed_level<kLimitLow>(x, inverse[c], top);
+      out.wxl[c] = hn::Add(out.wxl[c], hn::Mul(wx, level));
+      out.wll[c] = hn::Add(out.wll[c], hn::Mul(hn::Mul(w, level), level));
+    }
+  }
+}
+
+// Tries the kWidth candidates that follow numerator `first` (-9, -6, ...), 0 left out.
+template <bool kLimitLow, size_t kWidth, size_t kCount>
+HWY_INLINE void try_signed(const SignedGroup<kCount>& g, int first, float top, SignedLanes& lanes) {
+  Float inverse[kWidth];
+  HWY_UNROLL(8)
+  for (size_t c = 0; c < kWidth; ++c) {
+    int k = first + static_cast<int>(c);
+    if (first < 0 && k >= 0) ++k;
+    inverse[c] = hn::Div(splat(-(top + 0.1f * static_cast<float>(k))), lanes.extreme);
+  }
+  SignedSums<kWidth> sums;
+  sum_signed<kLimitLow>(g, inverse, splat(top), sums);
+  HWY_UNROLL(8)
+  for (size_t c = 0; c < kWidth; ++c) {
+    const Float wxl = sums.wxl[c];
+    const Float wll = sums.wll[c];
+    const Mask better =
+        hn::And(hn::Gt(wll, hn::Zero(kF)), hn::Gt(hn::Mul(wxl, wxl), hn::Mul(lanes.best, wll)));
+    const Float scale = hn::Div(wxl, wll);
+    lanes.scale = hn::IfThenElse(better, scale, lanes.scale);
+    lanes.best = hn::IfThenElse(better, hn::Mul(scale, wxl), lanes.best);
+    lanes.inverse = hn::IfThenElse(better, inverse[c], lanes.inverse);
+  }
+}
+
+// x and w are set. Codes of the search: clamp(round(inverse x), -top, top - 1) + top, or 0 where
+// dead; the scale of dead lanes is 0.
+template <size_t kCount>
+HWY_INLINE SignedLanes fit_signed_lanes(SignedGroup<kCount>& g, int32_t steps) {
+  SignedLanes lanes;
+  find_extremes<kCount>(g.x, lanes);
+  lanes.scale = lanes.best = lanes.inverse = hn::Zero(kF);
+  if (hn::AllTrue(kF, lanes.dead)) return lanes;
+  for (size_t e = 0; e < kCount; ++e) {
+    const Float x = hn::Load(kF, g.x + e * kLanes);
+    hn::Store(hn::Mul(hn::Load(kF, g.w + e * kLanes), x), kF, g.wx + e * kLanes);
+  }
+  const auto top = static_cast<float>(steps);
+  lanes.inverse = hn::Div(splat(-top), lanes.extreme);
+  SignedSums<1> sums;
+  sum_signed<false>(g, &lanes.inverse, splat(top), sums);
+  const Mask empty = hn::Eq(sums.wll[0], hn::Zero(kF));
+  lanes.scale = hn::IfThenZeroElse(empty, hn::Div(sums.wxl[0], sums.wll[0]));
+  lanes.best = hn::Mul(lanes.scale, sums.wxl[0]);
+  if constexpr (kPassWidth == 6) {  // the lower limit is met from k = 5 on
+    try_signed<false, 6>(g, -9, top, lanes);
+    try_signed<false, 6>(g, -3, top, lanes);
+    try_signed<true, 6>(g, 4, top, lanes);
+  } else {
+    for (int k = -9; k < 0; k += 3) try_signed<false, 3>(g, k, top, lanes);
+    try_signed<false, 3>(g, 1, top, lanes);
+    for (int k = 4; k < 9; k += 3) try_signed<true, 3>(g, k, top, lanes);
+  }
+  lanes.scale = hn::IfThenElse(lanes.dead, hn::Zero(kF), lanes.scale);
+  return lanes;
+}
+
+}  // namespace
+}  // namespace ckpt::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // CKPT_SIMD_TARGET
+#endif  // CKPT_SIMD_SIGNED_H

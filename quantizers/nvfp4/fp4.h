@@ -1,0 +1,66 @@
+// MXFP4 and NVFP4 as ggml stores them: their blocks, byte for byte, and the functions that encode
+// and decode them. Both ignore weights, as ggml does.
+//
+// Notation as in k_layout.h. E is kE2m1Doubled: numbers doubled, so the scales
+// count half.
+// Note: ggml's NVFP4 block is not the NVFP4 of safetensors checkpoints:
+// scales round half up, there is no scale of the whole tensor, and code j shares a byte with j+8.
+// Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h, ggml/src/ggml-impl.h.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "core/model/codec.h"
+#include "core/model/float_convert.h"
+#include "quantizers/extreme_codes.h"
+
+namespace ckpt {
+
+// | e 1 | lo/hi j,j+16  16 |                                      value = E[q] 2^(e-128)
+struct [[gnu::packed]] BlockMxfp4 {
+  static constexpr uint32_t kValues = 32;
+  uint8_t exponent;
+  uint8_t codes[16];
+};
+static_assert(sizeof(BlockMxfp4) == 17);
+
+// Sub-blocks s of 16, scale in UE4M3 (0x00 and 0x7F are 0).       value = E[q] (scale / 2)
+// | scales 4 | codes 32 |     codes[8s+j] lo/hi = values 16s+j, 16s+8+j
+struct [[gnu::packed]] BlockNvfp4 {
+  static constexpr uint32_t kValues = 64;
+  uint8_t scales[4];
+  uint8_t codes[32];
+};
+static_assert(sizeof(BlockNvfp4) == 36);
+
+// E2M1 numbers times two; code 8 is -0, which decodes to 0.
+inline constexpr int8_t kE2m1Doubled[16] = {0, 1,  2,  3,  4,  6,  8,  12,
+                                            0, -1, -2, -3, -4, -6, -8, -12};
+
+inline uint64_t count_extreme_codes(const BlockMxfp4& b) { return count_nibbles_of_six(b.codes); }
+inline uint64_t count_extreme_codes(const BlockNvfp4& b) { return count_nibbles_of_six(b.codes); }
+
+void encode_mxfp4_scalar(const float* values, uint64_t blocks, BlockMxfp4* out);
+void encode_nvfp4_block_scalar(const float* values, uint64_t blocks, BlockNvfp4* out);
+void decode_mxfp4_scalar(const BlockMxfp4* in, uint64_t blocks, float* values);
+void decode_nvfp4_block_scalar(const BlockNvfp4* in, uint64_t blocks, float* values);
+// As decode_nvfp4_block, all values times the scale of the whole tensor.
+void decode_nvfp4_scaled_scalar(const BlockNvfp4* in, uint64_t blocks, float tensor_scale,
+                                float* values);
+
+// ---- what the codecs call ---------------------------------------------------------------------
+void decode_mxfp4(const BlockMxfp4* in, uint64_t blocks, float* values);
+void decode_nvfp4_block(const BlockNvfp4* in, uint64_t blocks, float* values);
+void decode_nvfp4_scaled(const BlockNvfp4* in, uint64_t blocks, float tensor_scale, float* values);
+
+// Factor of the doubled numbers of a block: 2^(exponent - 128), and half the scale.
+inline float mxfp4_scale(uint8_t exponent) {
+  if (exponent < 2) return std::bit_cast<float>(0x00200000u << exponent);
+  return std::bit_cast<float>((uint32_t{exponent} - 1) << 23);
+}
+inline float nvfp4_block_scale(uint8_t code, float tensor_scale) {
+  return float_from_ue4m3(code) * tensor_scale * 0.5f;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,141 @@
+// Codecs of the plain floating-point numbers: one element a value, little-endian, no scales.
+//
+// f32 is copied bit for bit. f64 is decoded with one rounding to nearest even and not encoded.
+// f16, bf16, f8_e4m3 and f8_e5m2 round as float_convert.h says; f8_e8m0 is only decoded.
+//
+// Note: finite values may leave f16 (from 65520 on) and bf16 as Inf, so
+// these two have a first_overflow; the f8 formats saturate instead. Element pointers may be at
+// odd addresses: every access goes through memcpy.
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "core/model/float_convert.h"
+#include "quantizers/codec_list.h"
+#include "quantizers/plain/plain_simd.h"
+
+namespace ckpt {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements in files are little-endian");
+
+template <void (*kConvert)(const float*, uint64_t, std::byte*)>
+void encode_all(ConstFloatRows rows, const EncodeContext&, Parts parts) {
+  kConvert(rows.values.data(), rows.values.size(), parts[0].data());
+}
+
+template <void (*kConvert)(const std::byte*, uint64_t, float*)>
+void decode_all(ConstParts parts, FloatRows rows) {
+  kConvert(parts[0].data(), rows.values.size(), rows.values.data());
+}
+
+void encode_f32(ConstFloatRows rows, const EncodeContext&, Parts parts) {
+  if (!rows.values.empty()) {
+    std::memcpy(parts[0].data(), rows.values.data(), rows.values.size_bytes());
+  }
+}
+
+void decode_f32(ConstParts parts, FloatRows rows) {
+  if (!rows.values.empty()) {
+    std::memcpy(rows.values.data(), parts[0].data(), rows.values.size_bytes());
+  }
+}
+
+void decode_f64(ConstParts parts, FloatRows rows) {
+  const std::byte* in = parts[0].data();
+  for (float& value : rows.values) {
+    double element;
+    std::memcpy(&element, in, sizeof(element));
+    value = static_cast<float>(element);
+    in += sizeof(element);
+  }
+}
+
+// One table look-up a byte: there are only 256 codes.
+template <float (*kConvert)(uint8_t)>
+void decode_bytes(ConstParts parts, FloatRows rows) {
+  static const std::array<float, 256> table = [] {
+    std::array<float, 256> out{};
+    for (size_t i = 0; i < out.size(); ++i) out[i] = kConvert(static_cast<uint8_t>(i));
+    return out;
+  }();
+  const std::byte* in = parts[0].data();
+  for (float& value : rows.values) value = table[static_cast<size_t>(*in++)];
+}
+
+// First row with a 16-bit element whose exponent bits are all ones. A row is read to its end,
+// since a loop without an exit is done in vectors.
+template <uint16_t kExponent>
+uint64_t first_nonfinite_row(ConstParts parts, uint64_t rows, uint64_t row_values) {
+  const std::byte* in = parts[0].data();
+  for (uint64_t row = 0; row < rows; ++row) {
+    uint16_t found = 0;
+    for (uint64_t i = 0; i < row_values; ++i, in += sizeof(uint16_t)) {
+      uint16_t element;
+      std::memcpy(&element, in, sizeof(element));
+      found |= static_cast<uint16_t>((element & kExponent) == kExponent);
+    }
+    if (found != 0) return row;
+  }
+  return rows;
+}
+
+}  // namespace
+
+constinit const Codec kF64Codec{.name = "f64",
+                                .help = "64-bit floats",
+                                .parts = kOnePart<Dtype::kF64, 1>,
+                                .band_rows = 1,
+                                .block_values = 1,
+                                .decode = decode_f64};
+
+constinit const Codec kF32Codec{.name = "f32",
+                                .help = "32-bit floats",
+                                .parts = kOnePart<Dtype::kF32, 1>,
+                                .band_rows = 1,
+                                .block_values = 1,
+                                .encode = encode_f32,
+                                .decode = decode_f32};
+
+constinit const Codec kF16Codec{.name = "f16",
+                                .help = "16-bit floats (IEEE half)",
+                                .parts = kOnePart<Dtype::kF16, 1>,
+                                .band_rows = 1,
+                                .block_values = 1,
+                                .encode = encode_all<encode_f16>,
+                                .decode = decode_all<decode_f16>,
+                                .first_overflow = first_nonfinite_row<0x7C00>};
+
+constinit const Codec kBf16Codec{.name = "bf16",
+                                 .help = "16-bit floats (bfloat16)",
+                                 .parts = kOnePart<Dtype::kBF16, 1>,
+                                 .band_rows = 1,
+                                 .block_values = 1,
+                                 .encode = encode_all<encode_bf16>,
+                                 .decode = decode_all<decode_bf16>,
+                                 .first_overflow = first_nonfinite_row<0x7F80>};
+
+constinit const Codec kF8E4M3Codec{.name = "f8_e4m3",
+                                   .help = "8-bit floats up to 448, without scales",
+                                   .parts = kOnePart<Dtype::kF8E4M3, 1>,
+                                   .band_rows = 1,
+                                   .block_values = 1,
+                                   .encode = encode_all<encode_f8_e4m3>,
+                                   .decode = decode_all<decode_f8_e4m3>};
+
+constinit const Codec kF8E5M2Codec{.name = "f8_e5m2",
+                                   .help = "8-bit floats up to 57344, without scales",
+                                   .parts = kOnePart<Dtype::kF8E5M2, 1>,
+                                   .band_rows = 1,
+                                   .block_values = 1,
+                                   .encode = encode_all<encode_f8_e5m2>,
+                                   .decode = decode_all<decode_f8_e5m2>};
+
+constinit const Codec kF8E8M0Codec{.name = "f8_e8m0",
+                                   .help = "powers of two, decoded only",
+                                   .parts = kOnePart<Dtype::kF8E8M0, 1>,
+                                   .band_rows = 1,
+                                   .block_values = 1,
+                                   .decode = decode_bytes<float_from_e8m0>};
+
+}  // namespace ckpt

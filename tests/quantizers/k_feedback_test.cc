@@ -28,8 +28,10 @@ std::vector<float> joint_moments(uint64_t runs, uint64_t n) {
       std::vector<float> x(n);
       const float together = normal(dice);
       for (float& each : x) each = normal(dice) + 1.5f * together;
-      for (uint64_t i = 0; i < n * n; ++i) {
-        moments[i] += x[i / n] * x[i % n] / static_cast<float>(2 * n);
+      for (uint64_t i = 0; i < n; ++i) {
+        for (uint64_t j = 0; j < n; ++j) {
+          moments[i * n + j] += x[i] * x[j] / static_cast<float>(2 * n);
+        }
       }
     }
   }
@@ -41,9 +43,11 @@ double output_error_of(const std::vector<double>& errors, const float* moments) 
   const size_t n = errors.size();
   double sum = 0, trace = 0;
   for (size_t i = 0; i < n; ++i) trace += double{moments[i * n + i]};
-  for (size_t i = 0; i < n * n; ++i) {
-    const double damping = i / n == i % n ? 0.05 * trace / static_cast<double>(n) : 0;
-    sum += errors[i / n] * (double{moments[i]} + damping) * errors[i % n];
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      const double damping = i == j ? 0.05 * trace / static_cast<double>(n) : 0;
+      sum += errors[i] * (double{moments[i * n + j]} + damping) * errors[j];
+    }
   }
   return sum;
 }

@@ -23,6 +23,12 @@
 
 namespace ckpt {
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
+
 struct SimdEncoder {
   std::string name;
   size_t block_values, block_bytes;
@@ -139,11 +145,12 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
     }
   }
 
-  // Short and long rows, each on some of the sets: column weights start again with each row.
+  // Short and long rows, each on some of the sets: column weights start again with each row. Sanitizers
+  // look for reads beyond a row, which any values show.
   void check_every_row_length() {
     const size_t block = GetParam().block_values;
     std::vector<float> values(144 * 256);
-    for (size_t s = 0; s < weight_sets().size(); ++s) {
+    for (size_t s = 0; s < (kIsSanitized ? 6 : weight_sets().size()); ++s) {
       const WeightSet& set = weight_sets()[s];
       Dice dice(3);
       set.fill(values, dice);

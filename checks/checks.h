@@ -46,6 +46,10 @@ struct Examination {
   // Of deep checks: told how many bytes of tensors have been read; stops them with kInterrupted.
   Progress* progress = nullptr;
   const std::atomic<bool>* interrupted = nullptr;
+  // Texts that llama.cpp splits differently from the tokenizer, or from that of `base`; null: not
+  // known.
+  std::vector<Finding> (*tokenizer_findings)(const Checkpoint& checkpoint,
+                                             const std::string& base) = nullptr;
 };
 
 // Fails: kUsage: a profile that is not known; kIo, kCorrupt where deep checks cannot read;

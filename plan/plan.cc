@@ -107,8 +107,8 @@ Result<Diagnosis> doctor(const fs::path& path, const DoctorOptions& options, Obs
   const FilesRead files_read;
   const std::unique_ptr<Progress> progress = told.progress("reading");
   CKPT_ASSIGN(const std::vector<std::string> profiles, profiles_named(options.profiles));
-  const Examination examination{profiles,     options.deep,   options.base,    is_given_step,
-                                packed_forms, progress.get(), told.cancelled()};
+  const Examination examination{profiles,     options.deep,   options.base,     is_given_step,
+                                packed_forms, progress.get(), told.cancelled(), tokenizer_findings};
   CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination));
   return std::move(examined.diagnosis);
 }

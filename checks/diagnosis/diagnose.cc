@@ -176,6 +176,11 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   const bool knows_packed = examination.packed_forms != nullptr;
   Examined on(checkpoint, knows_packed ? examination.packed_forms(checkpoint) : PackedForms());
   CKPT_ASSIGN(const auto asked, chosen(examination, &on));
+  const bool asks_llama = std::ranges::any_of(
+      asked, [](const Profile* profile) { return profile->program == Program::kLlamaCpp; });
+  if (asks_llama && examination.tokenizer_findings != nullptr) {
+    on.llama_tokenizer = examination.tokenizer_findings(checkpoint, examination.base);
+  }
   if (examination.deep) {
     CKPT_ASSIGN(on.values, read_value_facts(on, examination));
   }

@@ -168,7 +168,6 @@ Examined::Examined(const Checkpoint& from, PackedForms forms)
   is_gguf = checkpoint.format == "gguf";
   by_name_.reserve(checkpoint.tensors.size());
   for (const Tensor& tensor : checkpoint.tensors) by_name_.emplace(tensor.name, &tensor);
-  tokenizer_faults = find_tokenizer_faults(tokenizer);
   model_type = text_or_empty(config, "model_type");
   const auto classes = texts_of(member(config, "architectures"));
   if (!classes.empty()) model_class = classes.front();
@@ -248,6 +247,11 @@ const JsonValue& Examined::text_config() const {
 const Tensor* Examined::tensor(std::string_view name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;
+}
+
+const std::vector<TokenizerFault>& Examined::tokenizer_faults() const {
+  if (!tokenizer_faults_) tokenizer_faults_ = find_tokenizer_faults(tokenizer);
+  return *tokenizer_faults_;
 }
 
 bool Examined::has_document(std::string_view path) const {

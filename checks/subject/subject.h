@@ -97,7 +97,7 @@ class Examined {
   std::string model_type, model_class, text_type;
   bool is_wrapper = false;  // model_type is that of a wrapper
   bool is_gguf = false;
-  std::vector<TokenizerFault> tokenizer_faults;
+  std::vector<Finding> llama_tokenizer;  // texts that llama.cpp splits differently
   ValueFacts values;
   ParameterReport parameters;
 
@@ -105,6 +105,8 @@ class Examined {
   bool has_text_config() const { return &text_config() != &config; }
   const Tensor* tensor(std::string_view name) const;
   bool has_document(std::string_view path) const;
+  // Looked for once, when first asked: a large vocabulary takes longer than all other checks.
+  const std::vector<TokenizerFault>& tokenizer_faults() const;
   bool has_vision_tensors() const { return has_vision_; }
   const Quantization* quantization() const {
     return quantizations.empty() ? nullptr : &quantizations.front();
@@ -119,6 +121,7 @@ class Examined {
   void collect_modules();
   std::unordered_map<std::string_view, const Tensor*> by_name_;
   bool has_vision_ = false;
+  mutable std::optional<std::vector<TokenizerFault>> tokenizer_faults_;
 };
 
 struct Found {

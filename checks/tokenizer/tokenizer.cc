@@ -218,6 +218,13 @@ Status look_tools(const Look& look) {
   return {};
 }
 
+Status look_llama_ids(const Look& look) {
+  for (const Finding& each : look.on.llama_tokenizer) {
+    look.out.push_back({each.place, each.found, each.severity, each.symptom, each.fix});
+  }
+  return {};
+}
+
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kTokenizerChecks[] = {
     {"T01", "the tokenizer is there and can be read", "UUUUUUUU", "cannot load the tokenizer", "",
@@ -249,6 +256,8 @@ constexpr Check kTokenizerChecks[] = {
      "copy chat_template.jinja from the source model", look_template},
     {"T11", "which parser reads tool calls", "IIII----", "tool calls stay in the text", "",
      "see the serve command", look_tools},
+    {"T19", "llama.cpp splits texts as the tokenizer does", "-----W--",
+     "other token ids than in training", "", "", look_llama_ids},
 };
 
 }  // namespace

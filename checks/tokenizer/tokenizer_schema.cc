@@ -6,9 +6,9 @@
 // name pieces of the vocabulary, and so must what it makes.
 #include <algorithm>
 #include <array>
-#include <unordered_set>
 
 #include "checks/subject/subject.h"
+#include "core/base/text_index.h"
 #include "core/base/words.h"
 
 namespace ckpt {
@@ -108,8 +108,6 @@ void look_added(const JsonValue& tokens, Faults& out) {
   }
 }
 
-using Vocabulary = std::unordered_set<std::string_view>;
-
 // The two pieces that a merge joins; nullopt where it is not made of two.
 std::optional<std::pair<std::string_view, std::string_view>> pieces(const JsonValue& merge) {
   if (const auto* text = merge.get_ptr<const std::string*>()) {
@@ -125,7 +123,7 @@ std::optional<std::pair<std::string_view, std::string_view>> pieces(const JsonVa
   return std::pair<std::string_view, std::string_view>(*left, *right);
 }
 
-void look_merges(const JsonValue& model, const Vocabulary& vocabulary, Faults& out) {
+void look_merges(const JsonValue& model, const TextIndex& vocabulary, Faults& out) {
   const std::string place = "tokenizer.json: model.merges";
   const JsonValue* merges = known(model, "merges");
   if (merges == nullptr || !merges->is_array()) {
@@ -147,7 +145,7 @@ void look_merges(const JsonValue& model, const Vocabulary& vocabulary, Faults& o
     const size_t cut = prefix != nullptr ? std::min(prefix->size(), right.size()) : 0;
     joined.assign(left).append(right.substr(cut));
     for (const std::string_view piece : {left, right, std::string_view(joined)}) {
-      if (vocabulary.count(piece) != 0) continue;
+      if (vocabulary.find(piece)) continue;
       out.push_back(
           {fmt::format("{}[{}]", place, i), fmt::format("'{}' is not in the vocabulary", piece)});
       return;
@@ -174,16 +172,18 @@ void look_model(const JsonValue* model, Faults& out) {
     return;
   }
   if (!vocab->is_object()) return;
-  Vocabulary words;
+  std::vector<std::string_view> words;
   words.reserve(vocab->size());
-  for (const auto& [word, id] : vocab->items()) {
-    words.insert(word);
+  for (const auto& [word, id] : vocab->get_ref<const JsonValue::object_t&>()) {
+    words.push_back(word);
     if (is_id(id)) continue;
     out.push_back({fmt::format("{}.vocab: '{}'", place, word),
                    fmt::format("{}; expected a whole number", id.dump())});
     return;
   }
-  if (type != nullptr && *type == "BPE") look_merges(*model, words, out);
+  if (type != nullptr && *type == "BPE") {
+    look_merges(*model, TextIndex(std::move(words)), out);
+  }
 }
 
 // 4.57 makes Llama's tokenizer anew of tokenizer.model where add_prefix_space is said, and never
@@ -198,7 +198,7 @@ bool is_made_of_model(const Look& look) {
 
 Status look_schema(const Look& look) {
   if (is_made_of_model(look)) return {};
-  for (const TokenizerFault& fault : look.on.tokenizer_faults) {
+  for (const TokenizerFault& fault : look.on.tokenizer_faults()) {
     look.report(fault.place, fault.found);
   }
   return {};

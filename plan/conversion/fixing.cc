@@ -59,6 +59,10 @@ IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
 
 bool is_given_step(std::string_view name) { return find_transform(name) != nullptr; }
 
+std::vector<Finding> tokenizer_findings(const Checkpoint& checkpoint, const std::string& base) {
+  return find_tokenizer_findings(checkpoint, base, step_context(nullptr));
+}
+
 Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination) {
   ExaminedFolder out;
   CKPT_ASSIGN(const Format* format, recognize(path));
@@ -83,11 +87,16 @@ Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examinat
 
 Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context) {
   Fixed out{std::move(checkpoint), {}, {}, {}, false};
-  const Examination examination{fixing.profiles, false, fixing.base, is_given_step, packed_forms};
+  const Examination examination{fixing.profiles, false,   fixing.base, is_given_step,
+                                packed_forms,    nullptr, nullptr,     tokenizer_findings};
   std::set<std::string> settled;        // applied, or found to change nothing
   std::map<std::string, Error> failed;  // what another step fixes first may let these through
   for (int round = 0; round < kMaxRounds; ++round) {
-    CKPT_ASSIGN(out.left, diagnose(out.checkpoint, examination));
+    if (round == 0 && fixing.found != nullptr) {
+      out.left = *fixing.found;
+    } else {
+      CKPT_ASSIGN(out.left, diagnose(out.checkpoint, examination));
+    }
     bool changed = false;
     for (const Fix& each : fixes(out.left, fixing.rewrite_weights)) {
       if (!each.is_automatic() || settled.count(each.step) != 0) continue;

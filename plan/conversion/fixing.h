@@ -17,6 +17,8 @@ namespace ckpt {
 
 // Examination::has_step of this program.
 bool is_given_step(std::string_view name);
+// Examination::tokenizer_findings of this program.
+std::vector<Finding> tokenizer_findings(const Checkpoint& checkpoint, const std::string& base);
 
 struct ExaminedFolder {
   Diagnosis diagnosis;
@@ -45,6 +47,8 @@ struct Fixing {
   std::vector<std::string> profiles;
   std::string base;  // the unquantized model's folder; may be empty
   bool rewrite_weights = false;
+  const Diagnosis* found =
+      nullptr;  // of the checkpoint as it is, for these profiles; null: none yet
 };
 // Steps that cannot be applied are noted and left out; so, unnoted, are those that change nothing.
 // Fails: kUsage: an unknown profile.

@@ -120,6 +120,16 @@ Result<PlannedPatch> plan_all(const Patching& patching, const Format& format,
   return PlannedPatch{std::move(patch), std::move(now.checkpoint), {}};
 }
 
+// The first step that has nothing to edit in one file; null: none. `tokenizer` edits the keys of a
+// GGUF.
+const Step* step_without_documents(const std::vector<Step>& steps,
+                                   const Result<const Format*>& format) {
+  const bool has_keys = format && (*format)->name == "gguf";
+  const auto found = std::ranges::find_if(
+      steps, [&](const Step& step) { return !has_keys || step.transform->name != "tokenizer"; });
+  return found == steps.end() ? nullptr : &*found;
+}
+
 // What a journal may name (core/patch/journal.h), so that each patch can be finished.
 bool may_change(const fs::path& path, const std::string& name) {
   const bool is_stale = std::find(std::begin(kStale), std::end(kStale), name) != std::end(kStale);
@@ -182,11 +192,13 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
   auto found = recognize(patching.path);
   const bool needs_weights = !documents_only || !is_folder_of_documents(patching.path, found);
   if (!found && needs_weights) return Failure(std::move(found.error()));
-  if (documents_only && !in_folder) {
+  const Step* idle =
+      documents_only && !in_folder ? step_without_documents(patching.steps, found) : nullptr;
+  if (idle != nullptr) {
     return fail(ErrorCode::kUsage, "{}: step {} edits documents; this is one file, without any",
-                patching.path.string(), patching.steps[0].transform->name);
+                patching.path.string(), idle->transform->name);
   }
-  auto planned = documents_only && (!patching.elsewhere || !found)
+  auto planned = documents_only && in_folder && (!patching.elsewhere || !found)
                      ? plan_documents(patching, context)
                      : plan_all(patching, **found, context);
   if (!planned) return planned;

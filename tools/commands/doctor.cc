@@ -49,9 +49,10 @@ bool asks_for(const Diagnosis& diagnosis, const std::string& step) {
 }
 
 // What fixing would do, from headers alone; what steps say of themselves is not repeated here.
-Status try_fixes(Checkpoint checkpoint, Report& report) {
+Status try_fixes(Checkpoint checkpoint, bool deep, Report& report) {
   std::vector<std::string> notes;
-  const Fixing fixing{report.profiles, report.base, true};
+  const Diagnosis found = report.diagnosis;
+  const Fixing fixing{report.profiles, report.base, true, deep ? nullptr : &found};
   report.idle = idle_alone(checkpoint, report.diagnosis, step_context(&notes));
   CKPT_ASSIGN(Fixed fixed, fix_checkpoint(std::move(checkpoint), fixing, step_context(&notes)));
   report.steps = std::move(fixed.steps);
@@ -66,8 +67,8 @@ Status try_fixes(Checkpoint checkpoint, Report& report) {
 Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& path,
                          const Console& console) {
   ProgressLine progress(console, "reading");
-  const Examination examination{typed.profiles, typed.deep, typed.base,  is_given_step,
-                                packed_forms,   &progress,  &interrupted};
+  const Examination examination{typed.profiles, typed.deep, typed.base,   is_given_step,
+                                packed_forms,   &progress,  &interrupted, tokenizer_findings};
   Report report;
   report.path = path;
   report.profiles = typed.profiles;
@@ -76,7 +77,9 @@ Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& 
   report.diagnosis = std::move(examined.diagnosis);
   if (!examined.checkpoint) return report;
   find_serving(*examined.checkpoint, report);
-  if (examined.is_whole) CKPT_TRY(try_fixes(std::move(*examined.checkpoint), report));
+  if (examined.is_whole) {
+    CKPT_TRY(try_fixes(std::move(*examined.checkpoint), typed.deep, report));
+  }
   return report;
 }
 
@@ -162,7 +165,8 @@ Run declare_doctor(CommandOptions& options) {
   options.add("--for PROFILE", &typed->profiles,
               "PROFILE of a program, or all (ckpt list profiles; may repeat); default: all, and "
               "of a GGUF llama.cpp");
-  options.add("--base DIR", &typed->base, "the unquantized model, for fixes that need it");
+  options.add("--base DIR", &typed->base,
+              "the unquantized model, for fixes that need it; the folder of a GGUF's source");
   options.add("--fix", &typed->fix, "apply the fixes in place, then look again");
   options.add("--out PATH", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays");
   options.add("--dry-run", &typed->dry_run, "with --fix: say what would change, write nothing");

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/json/json_read.h"
-#include "transforms/facts/text_index.h"
+#include "core/base/text_index.h"
 
 namespace ckpt {
 

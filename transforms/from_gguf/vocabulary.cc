@@ -14,11 +14,6 @@ constexpr std::string_view kMetaspace = "\xe2\x96\x81";  // U+2581
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
-// src/llama-vocab.cpp, names with ignore_merges.
-bool ignores_merges(std::string_view pre) {
-  return is_one_of(pre, {"llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral",
-                         "midm-2.0", "lfm2", "jina-v5-nano", "tekken", "youtu"});
-}
 // Vocabularies that were ranks before: a text that is a token is that token.
 bool was_ranked(const Checkpoint& file, std::string_view pre) {
   const std::string* architecture = file.metadata.find_text("general.architecture");
@@ -216,7 +211,7 @@ Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable&
                     {"trim_offsets", true},
                     {"use_regex", true}};
   out["model"] = bpe_model(table, true);
-  out["model"]["ignore_merges"] = ignores_merges(*name) || was_ranked(file, *name);
+  out["model"]["ignore_merges"] = pre_ignores_merges(*name) || was_ranked(file, *name);
   CKPT_ASSIGN(out["model"]["merges"], listed_merges(table));
   return out;
 }

@@ -111,11 +111,15 @@ class Comparison {
     }
     CKPT_ASSIGN(const std::vector<AddedToken> a, read_added_tokens(ours_));
     CKPT_ASSIGN(const std::vector<AddedToken> b, read_added_tokens(theirs_));
-    for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-      if (i < a.size() && i < b.size() && a[i] == b[i]) continue;
-      return fmt::format("added token: {} here, {} there",
-                         i < a.size() ? describe(a[i]) : "none more",
-                         i < b.size() ? describe(b[i]) : "none more");
+    const size_t both = std::min(a.size(), b.size());
+    for (size_t i = 0; i < both; ++i) {
+      if (a[i] == b[i]) continue;
+      return fmt::format("added token: {} here, {} there", describe(a[i]), describe(b[i]));
+    }
+    if (a.size() != b.size()) {
+      const bool is_here = a.size() > b.size();
+      return fmt::format("{} added tokens here, {} there; the first that is only {}: {}", a.size(),
+                         b.size(), is_here ? "here" : "there", describe((is_here ? a : b)[both]));
     }
     return std::string();
   }

@@ -31,9 +31,9 @@ constexpr const char* kNoFile[] = {"merges_file", "vocab_file", "tokenizer_file"
 // Classes of 4.57 that replace the post-processor by add_bos_token and add_eos_token.
 constexpr std::string_view kFramingClasses[] = {"Llama", "CodeLlama", "Gemma", "Cohere"};
 
-class Fix {
+class TokenizerFix {
  public:
-  Fix(Checkpoint& checkpoint, const Context& context, JsonText& config)
+  TokenizerFix(Checkpoint& checkpoint, const Context& context, JsonText& config)
       : checkpoint_(checkpoint), context_(context), config_(config) {}
 
   Status run(const OptionValues& options);
@@ -72,7 +72,7 @@ bool is_framing(std::string_view name) {
                      });
 }
 
-Status Fix::read() {
+Status TokenizerFix::read() {
   CKPT_ASSIGN(model_, read_tokenizer_model(checkpoint_));
   CKPT_ASSIGN(std::optional<TokenizerFile> file, read_tokenizer_file(checkpoint_));
   if (!file) {
@@ -85,7 +85,7 @@ Status Fix::read() {
 
 // [bos] text [eos], as tokenizer.json frames a text: whether bos and eos are there; nullopt when it
 // does something else.
-Result<std::optional<std::pair<bool, bool>>> Fix::frame() const {
+Result<std::optional<std::pair<bool, bool>>> TokenizerFix::frame() const {
   using Frame = std::optional<std::pair<bool, bool>>;
   CKPT_ASSIGN(const JsonValue processor, file_.value("post_processor"));
   if (processor.is_null()) return Frame({false, false});
@@ -116,7 +116,8 @@ Result<std::optional<std::pair<bool, bool>>> Fix::frame() const {
   return out;
 }
 
-Result<ClassChoice> Fix::choice(const OptionValues& options, const std::string& named) const {
+Result<ClassChoice> TokenizerFix::choice(const OptionValues& options,
+                                         const std::string& named) const {
   if (const std::optional<std::string> given = options.find("class")) {
     if (!is_class_of_4_57(*given)) {
       return fail(ErrorCode::kUsage, "class '{}'; expected one that transformers 4.57 has", *given);
@@ -133,7 +134,7 @@ Result<ClassChoice> Fix::choice(const OptionValues& options, const std::string& 
 
 // Where a class of 4.57 would frame or cut text otherwise than tokenizer.json, says it how, or
 // takes the plain class, which does as the file says.
-Status Fix::settle_frame(ClassChoice& choice) {
+Status TokenizerFix::settle_frame(ClassChoice& choice) {
   if (!is_framing(choice.name)) return {};
   CKPT_ASSIGN(const auto frame, this->frame());
   const JsonText* prefix = config_.find("add_prefix_space");
@@ -149,7 +150,7 @@ Status Fix::settle_frame(ClassChoice& choice) {
 }
 
 // transformers 5 and 4.57 read the same folder differently: nothing here can make both right.
-void Fix::note_rules(const std::string& named) const {
+void TokenizerFix::note_rules(const std::string& named) const {
   context_.note(fmt::format(
       "tokenizer: under the class {} transformers 5 cuts text by rules of its own, 4.57 by those "
       "in "
@@ -158,7 +159,7 @@ void Fix::note_rules(const std::string& named) const {
       model_.model_type == "qwen2" ? "no class" : fmt::format("class={}", kPlainClass)));
 }
 
-Status Fix::name_class(const OptionValues& options) {
+Status TokenizerFix::name_class(const OptionValues& options) {
   const std::string named = config_.find_text("tokenizer_class").value_or("");
   CKPT_ASSIGN(ClassChoice choice, this->choice(options, named));
   CKPT_TRY(settle_frame(choice));
@@ -186,7 +187,7 @@ Status Fix::name_class(const OptionValues& options) {
   return {};
 }
 
-void Fix::move_special_tokens() {
+void TokenizerFix::move_special_tokens() {
   const JsonText* extra = config_.find("extra_special_tokens");
   if (extra != nullptr && (extra->is_array() || extra->is_null())) {
     JsonText list = *extra;
@@ -210,7 +211,7 @@ void Fix::move_special_tokens() {
   }
 }
 
-Status Fix::add_decoder() {
+Status TokenizerFix::add_decoder() {
   if (config_.find("added_tokens_decoder") != nullptr) return {};
   CKPT_ASSIGN(const std::vector<AddedToken> tokens, read_added_tokens(file_));
   JsonText out = JsonText::object();
@@ -229,7 +230,7 @@ Status Fix::add_decoder() {
 }
 
 // 4.57 puts add_prefix_space (false when absent) into a pre-tokenizer that has such a field.
-Status Fix::match_prefix_space() {
+Status TokenizerFix::match_prefix_space() {
   CKPT_ASSIGN(const JsonValue cutter, file_.value("pre_tokenizer"));
   const JsonValue* flag = known(cutter, "add_prefix_space");
   if (flag == nullptr || !flag->is_boolean()) return {};
@@ -242,7 +243,7 @@ Status Fix::match_prefix_space() {
 }
 
 // vocab.json and merges.txt, from which the classes without "Fast" read a byte-level BPE.
-Status Fix::write_slow_files() {
+Status TokenizerFix::write_slow_files() {
   CKPT_ASSIGN(const JsonValue type, file_.value("model.type"));
   if (type != "BPE") {
     return fail(ErrorCode::kUnsupported, "slow=yes for a model that is no BPE; expected BPE");
@@ -263,7 +264,7 @@ Status Fix::write_slow_files() {
   return {};
 }
 
-Status Fix::run(const OptionValues& options) {
+Status TokenizerFix::run(const OptionValues& options) {
   CKPT_TRY(read());
   if (options.yes("slow")) CKPT_TRY(write_slow_files());
   CKPT_TRY(name_class(options));
@@ -285,7 +286,7 @@ Status fix_tokenizer(Checkpoint& checkpoint, const OptionValues& options, const 
     return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:from=DIR with a folder that has one",
                           "no {}", kTokenizerConfig);
   }
-  CKPT_TRY(Fix(checkpoint, context, config->root).run(options));
+  CKPT_TRY(TokenizerFix(checkpoint, context, config->root).run(options));
   write_json(checkpoint, kTokenizerConfig, *config);
   return {};
 }

@@ -94,24 +94,6 @@ Status check(const Checkpoint& checkpoint, const Metadata& made, const OptionVal
   return settle(compare(checkpoint.metadata, made), options, context);
 }
 
-Result<Metadata> convert_donor(const Checkpoint& checkpoint, const std::string& folder,
-                               const OptionValues& options, const Context& context) {
-  Checkpoint donor;
-  CKPT_CHECK(context.documents != nullptr);
-  CKPT_ASSIGN(donor.documents, context.documents(folder));
-  TokenizerOptions how;
-  how.vocab_size = how.most_tokens = embedding_rows(checkpoint);
-  if (!how.vocab_size) how.vocab_size = texts_at(checkpoint.metadata, kTokens).size();
-  how.pre_name = options.find("pre");
-  const std::string* architecture = checkpoint.metadata.find_text("general.architecture");
-  for (const Family* family : families()) {
-    if (architecture != nullptr && family->name == *architecture) how.rules = family->tokenizer;
-  }
-  Metadata out;
-  CKPT_TRY(in(folder, add_tokenizer_keys(donor, how, context, out)));
-  return out;
-}
-
 bool same_ids(const Metadata& a, const Metadata& b) {
   return texts_at(a, kTokens) == texts_at(b, kTokens) &&
          texts_at(a, kMerges) == texts_at(b, kMerges);
@@ -142,10 +124,34 @@ void replace_keys(Metadata& metadata, Metadata made, const Context& context) {
 
 }  // namespace
 
+Result<Checkpoint> read_tokenizer_donor(const std::string& folder, const Context& context) {
+  Checkpoint donor;
+  CKPT_CHECK(context.documents != nullptr);
+  CKPT_ASSIGN(donor.documents, context.documents(folder));
+  return donor;
+}
+
+Result<Metadata> tokenizer_keys_for(const Checkpoint& gguf, const Checkpoint& donor,
+                                    std::optional<std::string> pre, const Context& context) {
+  TokenizerOptions how;
+  how.vocab_size = how.most_tokens = embedding_rows(gguf);
+  if (!how.vocab_size) how.vocab_size = texts_at(gguf.metadata, kTokens).size();
+  how.pre_name = std::move(pre);
+  const std::string* architecture = gguf.metadata.find_text("general.architecture");
+  for (const Family* family : families()) {
+    if (architecture != nullptr && family->name == *architecture) how.rules = family->tokenizer;
+  }
+  Metadata out;
+  CKPT_TRY(add_tokenizer_keys(donor, how, context, out));
+  return out;
+}
+
 Status take_tokenizer_into_gguf(Checkpoint& checkpoint, const OptionValues& options,
                                 const Context& context) {
   const std::string folder = options.text("from");
-  CKPT_ASSIGN(Metadata made, convert_donor(checkpoint, folder, options, context));
+  CKPT_ASSIGN(const Checkpoint donor, read_tokenizer_donor(folder, context));
+  CKPT_ASSIGN(Metadata made,
+              in(folder, tokenizer_keys_for(checkpoint, donor, options.find("pre"), context)));
   CKPT_TRY(in(folder, check(checkpoint, made, options, context)));
   replace_keys(checkpoint.metadata, std::move(made), context);
   return {};

@@ -25,6 +25,13 @@ Status take_tokenizer_from(Checkpoint& checkpoint, const OptionValues& options,
 Status take_tokenizer_into_gguf(Checkpoint& checkpoint, const OptionValues& options,
                                 const Context& context);
 
+// The small files of a folder with a tokenizer. Fails: as context.documents.
+Result<Checkpoint> read_tokenizer_donor(const std::string& folder, const Context& context);
+// The keys tokenizer.* of a conversion of `donor` for the model in `gguf`; `pre` names the
+// pre-tokenizer, found when absent. Fails: as add_tokenizer_keys.
+Result<Metadata> tokenizer_keys_for(const Checkpoint& gguf, const Checkpoint& donor,
+                                    std::optional<std::string> pre, const Context& context);
+
 // Classes of tokenizers that transformers 4.57 and 5 have, and the one to name for both.
 
 // Whether transformers 4.57 has a class of that name, or one with "Fast" behind it.

@@ -306,5 +306,63 @@ TEST(TokenizerFrom, GgufRulesAndRows) {
   EXPECT_NE(take(file, input).error.find("GGUF, which has no files"), std::string::npos);
 }
 
+// Kinds that no GGUF is made of, as large as released ones.
+Case full_size(std::string_view kind) {
+  constexpr uint64_t kSize = 151'936;
+  JsonValue vocab = kind == "Unigram" ? JsonValue::array() : JsonValue::object();
+  for (uint64_t id = 0; id < kSize; ++id) {
+    const std::string text = fmt::format("w{}", id * 7919 % kSize);
+    if (vocab.is_array()) vocab.push_back({text, -static_cast<double>(id) / 8});
+    if (vocab.is_object()) vocab[text] = id;
+  }
+  Case out;
+  out.ours["model"] = {{"type", kind}, {"vocab", std::move(vocab)}};
+  out.ours["added_tokens"] = {{{"id", 77}, {"content", "w2019"}, {"special", true}}};
+  out.theirs = out.ours;
+  out.model = {{"vocab_size", kSize}};
+  return out;
+}
+
+TEST(TokenizerFrom, OtherModelsOfFullSizeAreCompared) {
+  Case words = full_size("WordPiece"), pieces = full_size("Unigram");
+  EXPECT_EQ(take(words).error, "");
+  EXPECT_EQ(take(pieces).error, "");
+  std::swap(words.theirs["model"]["vocab"]["w0"], words.theirs["model"]["vocab"]["w7919"]);
+  EXPECT_NE(take(words).error.find("token 0: 'w0' here, 'w7919' there"), std::string::npos);
+  pieces.theirs["model"]["vocab"].back()[1] = -1;
+  EXPECT_NE(take(pieces).error.find("scores of tokens differ"), std::string::npos);
+  pieces.theirs["model"]["vocab"].erase(151'935);
+  EXPECT_NE(take(pieces).error.find("151936 tokens here, 151935 there"), std::string::npos);
+}
+
+// As from the first version of Mistral's tokenizer to the third: control tokens in the middle move
+// all others, and there are more of them than the embedding has rows.
+TEST(TokenizerFrom, TokensThatMoveOthersAreRefused) {
+  Case input;
+  JsonValue& theirs = input.theirs["model"]["vocab"];
+  theirs = {{"a", 0}, {"[INST]", 1}, {"[/INST]", 2}, {"b", 3},
+            {"c", 4}, {"ab", 5},     {"bc", 6},      {"abc", 7}};
+  input.theirs["added_tokens"] = {{{"id", 1}, {"content", "[INST]"}, {"special", true}},
+                                  {{"id", 8}, {"content", "<s>"}, {"special", true}},
+                                  {{"id", 9}, {"content", "</s>"}, {"special", true}}};
+  input.rows = 8;
+  EXPECT_NE(take(input).error.find("token 1: 'b' here, '[INST]' there"), std::string::npos);
+  input.options = {{"accept", "ids"}};
+  EXPECT_NE(take(input).error.find("ids up to 9; expected less than 8, the rows of the embedding"),
+            std::string::npos);
+}
+
+// As from Qwen2.5 to Qwen3: the same tokens, and more added ones.
+TEST(TokenizerFrom, MoreAddedTokensAreCounted) {
+  Case input;
+  input.theirs["added_tokens"].push_back({{"id", 8}, {"content", "<think>"}, {"special", false}});
+  input.rows = 16;
+  EXPECT_NE(take(input).error.find(
+                "2 added tokens here, 3 there; the first that is only there: 8 '<think>'"),
+            std::string::npos);
+  input.options = {{"accept", "ids"}};
+  EXPECT_EQ(take(input).error, "");
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "core/base/words.h"
 #include "transforms/to_gguf/tokenizer/known.h"
 
 namespace ckpt {
@@ -187,6 +188,14 @@ std::string_view pre_tokenizer_steps(std::string_view name) {
     if (signature.name == name) return signature.steps;
   }
   return {};
+}
+
+// Source: src/llama-vocab.cpp, names with ignore_merges.
+bool pre_ignores_merges(std::string_view name) {
+  return has_word(
+      " llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano tekken"
+      " youtu ",
+      name);
 }
 
 Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,

@@ -18,4 +18,7 @@ Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const Js
 // in pre.cc ("bytes" last). Empty for names that are not known.
 std::string_view pre_tokenizer_steps(std::string_view name);
 
+// Whether llama.cpp takes a word that is a token without merging, for the pre-tokenizer `name`.
+bool pre_ignores_merges(std::string_view name);
+
 }  // namespace ckpt

@@ -10,18 +10,51 @@
 // here those are the added tokens.
 #include "transforms/to_gguf/tokenizer/source_rules.h"
 
-#include "transforms/facts/text_index.h"
+#include "core/base/text_index.h"
+#include "transforms/to_gguf/tokenizer/gaps.h"
 
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kSpaceBar = "\xe2\x96\x81";  // U+2581
 constexpr float kFillingScore = -10000.0f;  // as the converter fills up vocabularies of pieces
-constexpr const char* kPrefixKey = "tokenizer.ggml.add_space_prefix";
 
-void give_places(const std::vector<std::string>& merges, const TextIndex& ids,
-                 Vocabulary& vocabulary) {
-  std::vector<bool> has_place(vocabulary.tokens.size());
+// Tokens that llama.cpp joins in another order than the merges do: it joins any two neighbors that
+// make a token, at the token's one place.
+struct MergeOrder {
+  uint64_t unlisted = 0;   // with a split that no merge lists
+  uint64_t scattered = 0;  // with merges that do not follow each other
+  std::string first;       // of either kind
+};
+
+// Empty: none.
+std::string gap_of(const MergeOrder& order) {
+  const auto part = [](uint64_t count, std::string_view what) {
+    return count == 0 ? std::string() : fmt::format("{} of its tokens {}", count, what);
+  };
+  const std::string a = part(order.unlisted, "can be split in a way that no merge lists");
+  const std::string b = part(order.scattered, "have merges apart from each other");
+  if (a.empty() && b.empty()) return {};
+  return fmt::format("{}{}{}, the first '{}'; llama.cpp joins them in another order", a,
+                     a.empty() || b.empty() ? "" : " and ", b, order.first);
+}
+
+// Splits of a token into two others.
+uint64_t splits_of(std::string_view text, const TextIndex& ids) {
+  uint64_t count = 0;
+  for (size_t cut = 1; cut < text.size(); ++cut) {
+    if ((static_cast<uint8_t>(text[cut]) & 0xC0) == 0x80) continue;  // inside a character
+    count += ids.find(text.substr(0, cut)) && ids.find(text.substr(cut)) ? 1u : 0u;
+  }
+  return count;
+}
+
+// Gives each token the place of its first merge; returns how far that is from the order of merges.
+MergeOrder give_places(const std::vector<std::string>& merges, const TextIndex& ids,
+                       Vocabulary& vocabulary) {
+  std::vector<uint32_t> listed(vocabulary.tokens.size());
+  std::vector<bool> is_scattered(vocabulary.tokens.size());
+  MergeOrder out;
+  std::optional<uint32_t> last;
   uint32_t place = 0;
   std::string made;
   for (const std::string& merge : merges) {
@@ -29,14 +62,24 @@ void give_places(const std::vector<std::string>& merges, const TextIndex& ids,
     if (space == merge.npos) continue;
     made.assign(merge, 0, space).append(merge, space + 1);
     const auto id = ids.find(made);
-    if (!id || has_place[*id]) continue;
-    has_place[*id] = true;
-    vocabulary.scores[*id] = 0.0f - static_cast<float>(place++);
+    if (!id) continue;
+    if (listed[*id]++ == 0) {
+      vocabulary.scores[*id] = 0.0f - static_cast<float>(place++);
+    } else if (last != id) {
+      is_scattered[*id] = true;
+    }
+    last = id;
   }
   for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
-    const bool is_normal = vocabulary.types[id] == static_cast<int32_t>(TokenType::kNormal);
-    if (is_normal && !has_place[id]) vocabulary.scores[id] = kNeverMergedScore;
+    if (vocabulary.types[id] != static_cast<int32_t>(TokenType::kNormal)) continue;
+    const std::string& text = vocabulary.tokens[id];
+    const bool is_unlisted = listed[id] != 0 && splits_of(text, ids) > listed[id];
+    if (listed[id] == 0) vocabulary.scores[id] = kNeverMergedScore;
+    out.unlisted += is_unlisted ? 1u : 0u;
+    out.scattered += is_scattered[id] ? 1u : 0u;
+    if (out.first.empty() && (is_unlisted || is_scattered[id])) out.first = text;
   }
+  return out;
 }
 
 // Special ones are control tokens; others user-defined, unless they have a type of their own.
@@ -56,69 +99,20 @@ void give_added_types(const JsonValue& tokenizer, const TextIndex& ids, Vocabula
   }
 }
 
-bool is_text(const JsonValue* json, std::string_view text) {
-  const auto* found = json == nullptr ? nullptr : json->get_ptr<const std::string*>();
-  return found != nullptr && *found == text;
-}
-
-bool is_pattern(const JsonValue& step, std::string_view text) {
-  const JsonValue* pattern = known(step, "pattern");
-  return pattern != nullptr && is_text(known(*pattern, "String"), text);
-}
-
-// What the rules of tokenizer.json come to: a prefix, and steps that llama.cpp has not.
-struct SourceRules {
-  bool adds_prefix = false;
-  bool only_first = false;  // not behind special tokens
-  std::vector<std::string> others;
-};
-
-void read_rule(const JsonValue& step, SourceRules& out) {
-  const std::string* type = text_of(step, "type");
-  if (type == nullptr) return;
-  for (const char* key : {"normalizers", "pretokenizers"}) {
-    const JsonValue* inner = known(step, key);
-    if (*type != "Sequence" || inner == nullptr || !inner->is_array()) continue;
-    for (const JsonValue& one : *inner) read_rule(one, out);
-  }
-  if (*type == "Sequence") return;
-  if (*type == "Prepend" && is_text(known(step, "prepend"), kSpaceBar)) {
-    out.adds_prefix = true;
-    return;
-  }
-  if (*type == "Metaspace") {
-    const JsonValue* scheme = known(step, "prepend_scheme");
-    const JsonValue* older = known(step, "add_prefix_space");
-    const bool is_off =
-        scheme != nullptr ? is_text(scheme, "never") : older != nullptr && !is_truthy(older);
-    out.adds_prefix = out.adds_prefix || !is_off;
-    out.only_first = is_text(scheme, "first");
-    return;
-  }
-  if (*type == "Replace" && is_pattern(step, " ") && is_text(known(step, "content"), kSpaceBar))
-    return;
-  if (*type == "Split" && is_pattern(step, " ")) return;  // no space is left to split at
-  out.others.push_back(*type);
-}
-
-SourceRules source_rules_of(const JsonValue& tokenizer) {
-  SourceRules out;
-  for (const char* key : {"normalizer", "pre_tokenizer"}) {
-    if (const JsonValue* rule = known(tokenizer, key)) read_rule(*rule, out);
-  }
-  return out;
-}
-
 }  // namespace
 
 Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
-                     const TokenizerOptions& options, Vocabulary& vocabulary) {
+                     const TokenizerOptions& options, const Context& context,
+                     Vocabulary& vocabulary) {
   CKPT_ASSIGN(const std::vector<std::string> merges, read_merges(checkpoint, tokenizer));
   CKPT_ASSIGN(const uint64_t size, token_count(vocabulary.tokens.size(), options));
   {
     const TextIndex ids(vocabulary.tokens);
     give_added_types(tokenizer, ids, vocabulary);
-    give_places(merges, ids, vocabulary);
+    const MergeOrder order = give_places(merges, ids, vocabulary);
+    if (const std::string gap = gap_of(order); !gap.empty()) {
+      context.note("tokenizer.json: model.merges: " + gap);
+    }
   }
   for (size_t id = vocabulary.tokens.size(); id < size; ++id) {
     vocabulary.tokens.push_back(fmt::format("[PAD{}]", id));
@@ -129,25 +123,14 @@ Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
 }
 
 void add_source_prefix(const JsonValue& tokenizer, const Context& context, Metadata& metadata) {
-  const SourceRules rules = source_rules_of(tokenizer);
-  const MetaValue* said = metadata.find(kPrefixKey);
-  const bool now = said == nullptr || *said == MetaValue::boolean(true);  // llama.cpp's default
-  if (now != rules.adds_prefix) metadata.set(kPrefixKey, MetaValue::boolean(rules.adds_prefix));
+  const bool wanted = puts_space_in_front(tokenizer);
+  if (adds_space_prefix(metadata) != wanted) {
+    metadata.set(kSpacePrefixKey, MetaValue::boolean(wanted));
+  }
   context.note(
       "the vocabulary follows tokenizer.json, because tokenizer.model is missing: scores by the "
       "order of its merges. --tokenizer-as converter writes the vocabulary of llama.cpp's "
       "converter, which splits texts differently");
-  if (rules.adds_prefix && rules.only_first) {
-    context.note(
-        "llama.cpp puts a space behind each special token, tokenizer.json only at the beginning "
-        "of a text");
-  }
-  for (const std::string& type : rules.others) {
-    context.note(fmt::format(
-        "tokenizer.json: {} is a rule that llama.cpp does not have; texts that it changes are "
-        "split differently",
-        type));
-  }
 }
 
 }  // namespace ckpt

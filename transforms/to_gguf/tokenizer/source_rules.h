@@ -9,12 +9,12 @@
 namespace ckpt {
 
 // Scores and types of `vocabulary`, which read_byte_fallback made, by the merges and added tokens
-// of tokenizer.json, filled up to vocab_size tokens, which llama.cpp demands. Fails: kCorrupt, as
-// read_merges and token_count().
+// of tokenizer.json, filled up to vocab_size tokens, which llama.cpp demands. Notes tokens that
+// llama.cpp joins in another order anyway. Fails: kCorrupt, as read_merges and token_count().
 Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
-                     const TokenizerOptions& options, Vocabulary& vocabulary);
+                     const TokenizerOptions& options, const Context& context,
+                     Vocabulary& vocabulary);
 // tokenizer.ggml.add_space_prefix, as the normalizer puts a space in front of a text or does not.
-// Notes which rules of tokenizer.json llama.cpp does not have.
 void add_source_prefix(const JsonValue& tokenizer, const Context& context, Metadata& metadata);
 
 }  // namespace ckpt

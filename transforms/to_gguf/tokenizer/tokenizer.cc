@@ -199,7 +199,7 @@ Status add_vocabulary_keys(const Checkpoint& checkpoint, TokenizerFiles files,
     CKPT_ASSIGN(Vocabulary vocabulary,
                 read_byte_fallback(checkpoint, *files.tokenizer, files.config));
     if (follows_source(checkpoint, files, options)) {
-      CKPT_TRY(follow_source(checkpoint, *files.tokenizer, options, vocabulary));
+      CKPT_TRY(follow_source(checkpoint, *files.tokenizer, options, context, vocabulary));
     }
     return fallback == ByteFallback::kAsGemma4
                ? add_gemma4_keys(checkpoint, std::move(files), std::move(vocabulary), metadata)
@@ -250,7 +250,20 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
     context.note("tokenizer-as changes nothing: both vocabularies are the same for this tokenizer");
   }
   if (rules.adds_bos) metadata.set("tokenizer.ggml.add_bos_token", MetaValue::boolean(true));
+  for (const TokenizerGap& gap : find_tokenizer_gaps(*files.tokenizer, metadata)) {
+    if (!gap.is_rare) context.note(fmt::format("{}: {}", gap.place, gap.found));
+  }
   return {};
+}
+
+std::optional<TokenizerForm> tokenizer_form(const Checkpoint& checkpoint,
+                                            const TokenizerOptions& options) {
+  const auto files = read_files(checkpoint);
+  if (!files || files->tokenizer->is_null()) return std::nullopt;
+  const bool is_by_pieces =
+      reads_piece_file(checkpoint, *files, options.rules) || takes_byte_fallback(*files, options);
+  return TokenizerForm{is_by_pieces ? LlamaSplitting::kByPieces : LlamaSplitting::kByPre,
+                       differs_from_source(checkpoint, *files, options)};
 }
 
 }  // namespace ckpt

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/model/transform.h"
+#include "transforms/to_gguf/tokenizer/gaps.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
@@ -27,6 +28,15 @@ namespace ckpt {
 // vocab_size or `most_tokens`, before they are made.
 Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
                           const Context& context, Metadata& metadata);
+
+// How llama.cpp splits texts with the keys of a folder's tokenizer.json; nullopt without one that
+// can be read.
+struct TokenizerForm {
+  LlamaSplitting splitting;
+  bool differs_from_converter;  // whose keys split texts differently from tokenizer.json
+};
+std::optional<TokenizerForm> tokenizer_form(const Checkpoint& checkpoint,
+                                            const TokenizerOptions& options);
 
 // Vocabulary of tiktoken.model: tokens and their ranks.
 

@@ -1,9 +1,11 @@
 // Generated vocabularies as large as released ones: numbers out of order, holes, and added tokens
 // in the middle.
 #include "tests/transforms/to_gguf/tokenizer/input.h"
+#include "tests/transforms/to_gguf/tokenizer/sentencepiece.h"
 
 namespace ckpt {
 using namespace tokenizer_test;
+using namespace sentencepiece_test;
 namespace {
 
 constexpr uint64_t kFullSize = 151'936;
@@ -82,6 +84,62 @@ TEST(GgufTokenizerFullSize, ScoresFollowTheOrderOfMergesNotOfNumbers) {
     const double score = number_at(scores, id);
     ASSERT_LT(score, last) << id;
     last = score;
+  }
+}
+
+// tokenizer.model with added pieces in the middle; tokenizer_config.json adds the last tokens.
+TEST(GgufTokenizerFullSize, PiecesOfATokenizerModelKeepNumberScoreAndType) {
+  constexpr uint64_t kPieces = kFullSize - 100;
+  Input input;
+  std::string model = piece("<unk>", 0, 2);
+  for (uint64_t id = 1; id < kPieces; ++id) {
+    const uint64_t type = is_added_id(id) ? (id % 20'000 == 42 ? 3 : 4) : 0;
+    model += piece(text_of_place(id + 26), static_cast<float>(id % 1000), type);
+  }
+  input.files.emplace_back("tokenizer.model", model + bpe());
+  JsonValue added = JsonValue::object();
+  for (uint64_t id = kPieces; id < kFullSize; id += 2) {  // the others are filled in
+    added[std::to_string(id)] = {{"content", text_of_place(id + 26)}, {"special", true}};
+  }
+  input.config = {{"added_tokens_decoder", std::move(added)}};
+  input.tokenizer = nullptr;
+  input.options.vocab_size = kFullSize;
+  input.options.rules.piece_file = PieceFile::kRequired;
+  const Metadata out = good(input);
+  const std::vector<std::string> tokens = texts(out, "tokenizer.ggml.tokens");
+  const std::vector<int> found = types(out);
+  const auto& scores = std::get<MetaArray>(out.find("tokenizer.ggml.scores")->value);
+  ASSERT_EQ(tokens.size(), kFullSize);
+  uint64_t wrong = 0;
+  for (uint64_t id = 1; id < kPieces; ++id) {
+    const bool is_same = tokens[id] == text_of_place(id + 26) &&
+                         found[id] == expected_type(id, false) &&
+                         number_at(scores, id) == static_cast<double>(id % 1000);
+    wrong += is_same ? 0u : 1u;
+  }
+  EXPECT_EQ(wrong, 0u);
+  for (uint64_t id = kPieces; id < kFullSize; ++id) {
+    const bool is_filled = (id - kPieces) % 2 == 1;
+    wrong +=
+        tokens[id] == (is_filled ? fmt::format("[PAD{}]", id) : text_of_place(id + 26)) ? 0u : 1u;
+    wrong += found[id] == (is_filled ? 5 : 3) ? 0u : 1u;
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST(GgufTokenizerFullSize, OtherModelsAreRefusedInOneSentence) {
+  for (const char* kind : {"Unigram", "WordPiece"}) {
+    Input input;
+    JsonValue vocab =
+        kind == std::string_view("Unigram") ? JsonValue::array() : JsonValue::object();
+    for (uint64_t id = 0; id < kFullSize; ++id) {
+      const std::string text = text_of_place(id);
+      if (vocab.is_array()) vocab.push_back({text, -1.5});
+      if (vocab.is_object()) vocab[text] = id;
+    }
+    input.tokenizer = {{"model", {{"type", kind}, {"vocab", std::move(vocab)}}}};
+    EXPECT_NE(error_of(input).find(fmt::format("tokenizer.json: a {} model", kind)),
+              std::string::npos);
   }
 }
 

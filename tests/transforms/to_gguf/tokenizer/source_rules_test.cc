@@ -69,6 +69,39 @@ TEST(GgufTokenizerSourceRules, RequiredPieceFileMayBeMissing) {
   EXPECT_NE(error_of(input).find("without tokenizer.model"), std::string::npos);
 }
 
+// Notes of a conversion that speak of merges.
+std::vector<std::string> merge_notes(const Input& input) {
+  std::vector<std::string> notes;
+  Context context;
+  context.notes = &notes;
+  Checkpoint checkpoint;
+  checkpoint.set_document("tokenizer.json", input.tokenizer.dump());
+  Metadata out;
+  EXPECT_TRUE(add_tokenizer_keys(checkpoint, input.options, context, out).has_value());
+  std::erase_if(notes,
+                [](const std::string& note) { return note.find("model.merges") == note.npos; });
+  return notes;
+}
+
+TEST(GgufTokenizerSourceRules, TokensInAnotherOrderThanTheMergesAreNoted) {
+  Input input = merged();
+  JsonValue& model = input.tokenizer["model"];
+  model["vocab"] = {{"<0x0A>", 0}, {"a", 1}, {"b", 2}, {"c", 3}, {"ab", 4}, {"bc", 5}, {"abc", 6}};
+  model["merges"] = {"a b", "b c", "ab c", "a bc"};
+  input.tokenizer["added_tokens"] = JsonValue::array();
+  EXPECT_TRUE(merge_notes(input).empty());
+  model["merges"] = {"a b", "b c", "ab c"};  // llama.cpp joins "a" and "bc" too
+  ASSERT_EQ(merge_notes(input).size(), 1u);
+  EXPECT_NE(merge_notes(input)[0].find(
+                "1 of its tokens can be split in a way that no merge lists, the first 'abc'"),
+            std::string::npos);
+  model["vocab"]["ca"] = 7;
+  model["merges"] = {"a b", "b c", "ab c", "c a", "a bc"};  // "ca" goes before one, after the other
+  ASSERT_EQ(merge_notes(input).size(), 1u);
+  EXPECT_NE(merge_notes(input)[0].find("1 of its tokens have merges apart from each other"),
+            std::string::npos);
+}
+
 TEST(GgufTokenizerSourceRules, WithoutMergesTheVocabularyIsTheConverters) {
   Input input = merged();
   input.tokenizer["model"]["merges"] = JsonValue::array();

@@ -1,0 +1,145 @@
+// Findings of a GGUF whose tokenizer keys are not those of its source.
+#include <gtest/gtest.h>
+
+#include "core/json/json_read.h"
+#include "transforms/to_gguf/tokenizer/tokenizer.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace {
+
+constexpr const char* kPiecesJson = R"({
+  "added_tokens": [{"id": 0, "content": "<unk>", "special": true},
+                   {"id": 1, "content": "<s>", "special": true}],
+  "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+  "decoder": {"type": "Sequence", "decoders": []},
+  "model": {"type": "BPE", "byte_fallback": true,
+            "merges": [["b", "c"], ["a", "b"], ["a", "bc"], ["ab", "c"]],
+            "vocab": {"<unk>": 0, "<s>": 1, "a": 2, "b": 3, "c": 4, "ab": 5, "bc": 6, "abc": 7}}})";
+
+struct Source {
+  JsonValue tokenizer = JsonValue::parse(kPiecesJson);
+  JsonValue config = {{"bos_token", "<s>"}, {"unk_token", "<unk>"}, {"add_bos_token", true}};
+
+  Checkpoint folder() const {
+    Checkpoint out;
+    out.format = "safetensors";
+    out.set_document("tokenizer.json", tokenizer.dump());
+    out.set_document("tokenizer_config.json", config.dump());
+    out.set_document("config.json", R"({
+      "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 8,
+      "num_hidden_layers": 1, "hidden_size": 64, "num_attention_heads": 2})");
+    return out;
+  }
+  Context context() const {
+    Context out;
+    out.documents = [documents = folder().documents](const std::filesystem::path&) {
+      return Result<std::vector<Document>>(documents);
+    };
+    return out;
+  }
+};
+
+Checkpoint gguf_of(const Source& source, bool as_converter = false) {
+  Checkpoint out;
+  out.format = "gguf";
+  out.metadata.set("general.architecture", MetaValue::text("llama"));
+  TokenizerOptions options;
+  options.vocab_size = 8;
+  options.as_converter = as_converter;
+  options.rules.piece_file = PieceFile::kPreferred;
+  options.rules.byte_fallback = ByteFallback::kAsLlama;
+  EXPECT_TRUE(add_tokenizer_keys(source.folder(), options, {}, out.metadata).has_value());
+  return out;
+}
+
+std::vector<std::string> places(const std::vector<Finding>& findings) {
+  std::vector<std::string> out;
+  for (const Finding& each : findings) out.push_back(each.place);
+  return out;
+}
+
+using Places = std::vector<std::string>;
+
+TEST(TokenizerFindings, KeysOfTheSourceHaveNone) {
+  const Source source;
+  EXPECT_EQ(places(find_tokenizer_findings(gguf_of(source), "", {})), Places());
+  EXPECT_EQ(places(find_tokenizer_findings(gguf_of(source), "BASE", source.context())), Places());
+}
+
+TEST(TokenizerFindings, EqualScoresAreUnsoundAndTakenFromTheSource) {
+  const Source source;
+  const auto found = find_tokenizer_findings(gguf_of(source, true), "", {});
+  ASSERT_EQ(places(found), Places{"tokenizer.ggml.scores"});
+  EXPECT_EQ(found[0].severity, Severity::kUnsound);
+  EXPECT_EQ(found[0].fix.step, "tokenizer:from=BASE");
+}
+
+TEST(TokenizerFindings, ScoresOfOneOrderAreTheSame) {
+  const Source source;
+  Checkpoint file = gguf_of(source);
+  const auto scored = [&](std::vector<float> scores) {
+    file.metadata.set("tokenizer.ggml.scores", MetaValue::array(make_f32_array(std::move(scores))));
+    return places(find_tokenizer_findings(file, "BASE", source.context()));
+  };
+  EXPECT_EQ(scored({0, 0, -9, -9, -9, -2.5, -1.5, -7}), Places());
+  EXPECT_EQ(scored({0, 0, -9, -9, -9, -1.5, -2.5, -7}), Places{"tokenizer.ggml.scores"});
+  EXPECT_EQ(scored({0, 0, -9, -9, -9, -2.5, -2.5, -7}), Places{"tokenizer.ggml.scores"});
+}
+
+TEST(TokenizerFindings, EachKeyThatDiffersIsNamed) {
+  const Source source;
+  const std::pair<const char*, MetaValue> changes[] = {
+      {"tokenizer.ggml.model", MetaValue::text("gpt2")},
+      {"tokenizer.ggml.pre", MetaValue::text("qwen2")},
+      {"tokenizer.ggml.add_space_prefix", MetaValue::boolean(true)},
+      {"tokenizer.ggml.bos_token_id", MetaValue::u32(0)},
+      {"tokenizer.ggml.add_bos_token", MetaValue::boolean(false)},
+      {"tokenizer.ggml.token_type", MetaValue::array(make_i32_array({3, 1, 1, 1, 1, 1, 1, 1}))},
+      {"tokenizer.ggml.tokens",
+       MetaValue::array(make_text_array({"<unk>", "<s>", "a", "c", "b", "ab", "bc", "abc"}))},
+  };
+  for (const auto& [key, value] : changes) {
+    Checkpoint file = gguf_of(source);
+    file.metadata.set(key, value);
+    const Places found = places(find_tokenizer_findings(file, "BASE", source.context()));
+    EXPECT_NE(std::find(found.begin(), found.end(), key), found.end()) << key;
+  }
+}
+
+TEST(TokenizerFindings, SpacePrefixThatOnlyTheFileNamesIsCompared) {
+  Source source;
+  source.tokenizer["normalizer"] = {{"type", "Prepend"}, {"prepend", "▁"}};
+  Checkpoint file = gguf_of(source);
+  EXPECT_EQ(file.metadata.find("tokenizer.ggml.add_space_prefix"), nullptr);
+  file.metadata.set("tokenizer.ggml.add_space_prefix", MetaValue::boolean(false));
+  EXPECT_EQ(places(find_tokenizer_findings(file, "BASE", source.context())),
+            Places{"tokenizer.ggml.add_space_prefix"});
+}
+
+TEST(TokenizerFindings, FolderNamesRulesAndWhatTheConverterWrites) {
+  Source source;
+  const auto found = find_tokenizer_findings(source.folder(), "", {});
+  ASSERT_EQ(places(found), Places{"tokenizer.json"});
+  EXPECT_EQ(found[0].severity, Severity::kWarning);
+  source.tokenizer["model"]["byte_fallback"] = false;
+  source.tokenizer["normalizer"] = {{"type", "NFC"}};
+  const auto rare = find_tokenizer_findings(source.folder(), "", {});
+  ASSERT_EQ(places(rare), Places{"tokenizer.json: normalizer"});
+  EXPECT_EQ(rare[0].severity, Severity::kInfo);
+}
+
+TEST(TokenizerFindings, FilesThatCannotBeReadHaveNone) {
+  Checkpoint folder;
+  folder.set_document("tokenizer.json", "{");
+  EXPECT_TRUE(find_tokenizer_findings(folder, "", {}).empty());
+  Source source;
+  Context broken;
+  broken.documents = [](const std::filesystem::path&) -> Result<std::vector<Document>> {
+    return fail(ErrorCode::kIo, "gone");
+  };
+  EXPECT_TRUE(find_tokenizer_findings(gguf_of(source), "BASE", broken).empty());
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,229 @@
+// Rules of tokenizer.json that llama.cpp does not have.
+//
+//   by pre      the text as it is ─▶ the rules of the name in tokenizer.ggml.pre ─▶ merges
+//   by pieces   a space in front (add_space_prefix) ─▶ spaces become U+2581 ─▶ merges by scores
+//   both        added tokens are searched for first, anywhere; spaces around them stay
+//
+// Source: llama.cpp v0.5.0 src/llama-vocab.cpp (llm_tokenizer_bpe_session,
+// llm_tokenizer_spm_session, tokenizer_st_partition), which composes and lowers no characters for
+// these kinds.
+#include "transforms/to_gguf/tokenizer/gaps.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "transforms/to_gguf/tokenizer/pre.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kSpaceBar = "\xe2\x96\x81";  // U+2581
+constexpr const char* kNormalizer = "normalizer";
+constexpr const char* kPreTokenizer = "pre_tokenizer";
+
+bool is_text(const JsonValue* json, std::string_view text) {
+  const auto* found = json == nullptr ? nullptr : json->get_ptr<const std::string*>();
+  return found != nullptr && *found == text;
+}
+
+bool is_pattern(const JsonValue& step, std::string_view text) {
+  const JsonValue* pattern = known(step, "pattern");
+  return pattern != nullptr && is_text(known(*pattern, "String"), text);
+}
+
+std::string place_of(std::string_view part) { return fmt::format("tokenizer.json: {}", part); }
+
+// Steps of a part, those of sequences one by one.
+void append_steps_of(const JsonValue& step, std::vector<const JsonValue*>& out) {
+  if (!is_text(known(step, "type"), "Sequence")) {
+    out.push_back(&step);
+    return;
+  }
+  for (const char* key : {"normalizers", "pretokenizers"}) {
+    const JsonValue* inner = known(step, key);
+    if (inner == nullptr || !inner->is_array()) continue;
+    for (const JsonValue& one : *inner) append_steps_of(one, out);
+  }
+}
+
+std::vector<const JsonValue*> steps_of(const JsonValue& tokenizer, const char* part) {
+  std::vector<const JsonValue*> out;
+  if (const JsonValue* found = known(tokenizer, part)) append_steps_of(*found, out);
+  return out;
+}
+
+bool puts_space(const JsonValue& step) {
+  const JsonValue* type = known(step, "type");
+  if (is_text(type, "Prepend")) return is_text(known(step, "prepend"), kSpaceBar);
+  if (!is_text(type, "Metaspace")) return false;
+  const JsonValue* scheme = known(step, "prepend_scheme");
+  const JsonValue* older = known(step, "add_prefix_space");
+  return scheme != nullptr ? !is_text(scheme, "never") : older == nullptr || is_truthy(older);
+}
+
+// Steps that come to what llama.cpp does with pieces.
+bool is_of_pieces(const JsonValue& step) {
+  const JsonValue* type = known(step, "type");
+  if (is_text(type, "Replace")) {
+    return is_pattern(step, " ") && is_text(known(step, "content"), kSpaceBar);
+  }
+  if (is_text(type, "Split")) return is_pattern(step, " ");  // no space is left to split at
+  return is_text(type, "Metaspace") || puts_space(step);
+}
+
+TokenizerGap gap_of_step(const char* part, const JsonValue& step) {
+  const std::string* type = text_of(step, "type");
+  if (type != nullptr && *type == "NFC") {
+    return {place_of(part),
+            "NFC, which llama.cpp does not do: it splits decomposed characters (e and a combining "
+            "accent) differently",
+            true};
+  }
+  return {place_of(part),
+          fmt::format("{} is a rule that llama.cpp does not have; texts that it changes are split "
+                      "differently",
+                      type == nullptr ? "a step without a type" : *type)};
+}
+
+void find_gaps_of_pieces(const JsonValue& tokenizer, std::vector<TokenizerGap>& out) {
+  for (const char* part : {kNormalizer, kPreTokenizer}) {
+    for (const JsonValue* step : steps_of(tokenizer, part)) {
+      if (!is_of_pieces(*step)) out.push_back(gap_of_step(part, *step));
+      if (!puts_space(*step) || !is_text(known(*step, "prepend_scheme"), "first")) continue;
+      out.push_back({place_of(part),
+                     "a space only at the beginning of a text; llama.cpp puts one behind each "
+                     "special token"});
+    }
+  }
+}
+
+// Upper and lower letters, in which llama.cpp's patterns of "tekken" and "gpt-4o" leave out
+// combining marks. Kimi's, which intersects classes, has code of its own.
+bool has_marks_among_letters(const JsonValue& step) {
+  const JsonValue* pattern = known(step, "pattern");
+  const std::string* regex = pattern == nullptr ? nullptr : text_of(*pattern, "Regex");
+  return regex != nullptr && regex->find(R"(\p{Lo}\p{M})") != regex->npos &&
+         regex->find("&&") == regex->npos;
+}
+
+// Other steps of the pre-tokenizer are those that tokenizer.ggml.pre names, or none is found.
+void find_gaps_of_pre(const JsonValue& tokenizer, std::string_view pre,
+                      std::vector<TokenizerGap>& out) {
+  for (const JsonValue* step : steps_of(tokenizer, kNormalizer)) {
+    out.push_back(gap_of_step(kNormalizer, *step));
+  }
+  for (const JsonValue* step : steps_of(tokenizer, kPreTokenizer)) {
+    if (has_marks_among_letters(*step)) {
+      out.push_back({place_of(kPreTokenizer),
+                     "combining marks among letters, which llama.cpp's pattern does not have: it "
+                     "splits words with them (Hindi, decomposed accents) differently",
+                     true});
+    }
+    if (!is_text(known(*step, "type"), "ByteLevel")) continue;
+    if (!is_truthy(known(*step, "add_prefix_space"))) continue;
+    out.push_back(
+        {place_of(kPreTokenizer), "add_prefix_space; llama.cpp puts no space in front of a text"});
+  }
+  const JsonValue* model = known(tokenizer, "model");
+  const bool ignores = model != nullptr && is_truthy(known(*model, "ignore_merges"));
+  if (pre.empty() || ignores == pre_ignores_merges(pre)) return;
+  out.push_back(
+      {place_of("model.ignore_merges"),
+       fmt::format("{}; llama.cpp {} for the pre-tokenizer '{}'", ignores ? "true" : "false",
+                   ignores ? "merges words that are tokens too"
+                           : "takes words that are tokens without merging",
+                   pre)});
+}
+
+// Added tokens with one of the flags.
+struct FlaggedTokens {
+  uint64_t count = 0;
+  std::string first;
+
+  FlaggedTokens(const JsonValue& tokenizer, std::initializer_list<const char*> flags) {
+    const JsonValue* list = known(tokenizer, "added_tokens");
+    if (list == nullptr || !list->is_array()) return;
+    for (const JsonValue& token : *list) {
+      const bool has_one = std::any_of(flags.begin(), flags.end(), [&](const char* flag) {
+        return is_truthy(known(token, flag));
+      });
+      const std::string* text = has_one ? text_of(token, "content") : nullptr;
+      if (text != nullptr && count++ == 0) first = *text;
+    }
+  }
+  std::string text(std::string_view what) const {
+    return count == 1 ? fmt::format("'{}' {}", first, what)
+                      : fmt::format("{} tokens, the first '{}', {}", count, first, what);
+  }
+};
+
+void find_gaps_of_added(const JsonValue& tokenizer, LlamaSplitting splitting,
+                        std::vector<TokenizerGap>& out) {
+  const FlaggedTokens stripping(tokenizer, {"lstrip", "rstrip"});
+  if (stripping.count > 0) {
+    out.push_back(
+        {place_of("added_tokens"),
+         stripping.text("with lstrip or rstrip; llama.cpp keeps the spaces around it, but "
+                        "in models that it knows by name (Phi-3)")});
+  }
+  const FlaggedTokens words(tokenizer, {"single_word"});
+  if (words.count > 0) {
+    out.push_back({place_of("added_tokens"),
+                   words.text("with single_word; llama.cpp finds it inside words too")});
+  }
+  const bool is_spaced = splitting == LlamaSplitting::kByPieces && puts_space_in_front(tokenizer);
+  const FlaggedTokens normalized(tokenizer, {"normalized"});
+  if (is_spaced && normalized.count > 0) {
+    out.push_back({place_of("added_tokens"),
+                   normalized.text("with normalized, found where a space is in front; llama.cpp "
+                                   "finds it anywhere")});
+  }
+}
+
+}  // namespace
+
+bool puts_space_in_front(const JsonValue& tokenizer) {
+  for (const char* part : {kNormalizer, kPreTokenizer}) {
+    for (const JsonValue* step : steps_of(tokenizer, part)) {
+      if (puts_space(*step)) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<TokenizerGap> find_tokenizer_gaps(const JsonValue& tokenizer, LlamaSplitting splitting,
+                                              std::string_view pre) {
+  std::vector<TokenizerGap> out;
+  if (splitting == LlamaSplitting::kByPieces) {
+    find_gaps_of_pieces(tokenizer, out);
+  } else {
+    find_gaps_of_pre(tokenizer, pre, out);
+  }
+  find_gaps_of_added(tokenizer, splitting, out);
+  return out;
+}
+
+std::vector<TokenizerGap> find_tokenizer_gaps(const JsonValue& tokenizer,
+                                              const Metadata& metadata) {
+  const std::string* model = metadata.find_text("tokenizer.ggml.model");
+  if (tokenizer.is_null() || model == nullptr) return {};
+  const std::string* pre = metadata.find_text("tokenizer.ggml.pre");
+  const bool is_by_pre = *model == "gpt2";
+  auto out =
+      find_tokenizer_gaps(tokenizer, is_by_pre ? LlamaSplitting::kByPre : LlamaSplitting::kByPieces,
+                          pre == nullptr ? "" : *pre);
+  const bool wanted = puts_space_in_front(tokenizer);
+  if (*model == "llama" && adds_space_prefix(metadata) != wanted) {
+    out.push_back(
+        {kSpacePrefixKey, fmt::format("{}, but tokenizer.json puts {} space in front of a text",
+                                      !wanted, wanted ? "a" : "no")});
+  }
+  return out;
+}
+
+bool adds_space_prefix(const Metadata& metadata) {
+  const MetaValue* found = metadata.find(kSpacePrefixKey);
+  return found == nullptr || *found == MetaValue::boolean(true);  // llama.cpp's default
+}
+
+}  // namespace ckpt

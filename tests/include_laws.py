@@ -33,7 +33,7 @@ FLOORS = {  # lowest first; "." is the folder itself
     "core": ["base", "json", "io", "model", "computed", "chunks", "outputs", "resume", "engine", "patch"],
     "transforms": ["facts", "packed", "vl", "to_gguf/tokenizer", "to_gguf/general",
                    "to_mmproj/families", "to_gguf", "modelopt_export/recipes", "modelopt_export", "llama_quantize",
-                   "nvfp4", "to_mmproj", "tokenizer", "from_gguf", "edit", "."],
+                   "nvfp4", "to_mmproj", "tokenizer", "from_gguf", "lora", "edit", "."],
     "quantizers": [".", "simd", "plain", "ggml", "ggml/block", "ggml/k", "ggml/codebook", "ggml/ternary", "fp8",
                    "nvfp4", "mx", "int4"],
     "checks": [".", "profiles", "subject", "gguf", "config", "tokenizer", "quantization", "weights", "files",

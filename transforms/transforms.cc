@@ -19,7 +19,7 @@ namespace ckpt {
 // The steps, one source file each.
 extern const Transform kToGguf, kQuantize, kCast, kExport, kNvfp4Layout, kFromGguf, kToMmproj,
     kDequantize, kMixedToNvfp4, kAwqFoldRepair, kVlWrap, kVlUnwrap, kPreprocessor, kTokenizer,
-    kServingConfig, kConfigEdit, kMetadataEdit, kGraft, kDrop, kRename, kExperts;
+    kServingConfig, kConfigEdit, kMetadataEdit, kGraft, kDrop, kRename, kExperts, kLora;
 
 namespace {
 
@@ -27,7 +27,7 @@ const Transform* const kTransforms[] = {
     &kToGguf,       &kQuantize,   &kCast,          &kExport,        &kNvfp4Layout,  &kFromGguf,
     &kToMmproj,     &kDequantize, &kMixedToNvfp4,  &kAwqFoldRepair, &kVlWrap,       &kVlUnwrap,
     &kPreprocessor, &kTokenizer,  &kServingConfig, &kConfigEdit,    &kMetadataEdit, &kGraft,
-    &kDrop,         &kRename,     &kExperts,
+    &kDrop,         &kRename,     &kExperts,       &kLora,
 };
 
 bool share_a_word(std::string_view list, std::string_view other) {

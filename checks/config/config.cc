@@ -56,7 +56,7 @@ Status look_readable(const Look& look) {
     if (!adapter.empty()) {
       found.found += fmt::format(": this is a {}, not a model", adapter);
       found.fix = Fix{};
-      found.fix->advice = fmt::format("check {}", kMergedAdapter);
+      found.fix->advice = fmt::format("merge it into its base model: {}", kMergedAdapter);
     }
     look.out.push_back(std::move(found));
   } else if (look.on.model_type.empty()) {

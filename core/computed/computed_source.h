@@ -29,6 +29,7 @@ class ComputedSource : public ByteSource {
     kRepacked,
     kCoded,
     kMxfp4BlockAmax,
+    kLowRank,
     kCount,
   };
   using TakeInput = std::function<void(const Slice&)>;

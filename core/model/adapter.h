@@ -10,8 +10,7 @@ namespace ckpt {
 // "LoRA adapter of 'Qwen/Qwen3-8B'"; empty where `checkpoint` is not an adapter.
 std::string adapter_words(const Checkpoint& checkpoint);
 
-// A hint: the folder to use instead.
-inline constexpr std::string_view kMergedAdapter =
-    "the folder that peft's merge_and_unload() and save_pretrained() make of it and its base model";
+// A hint: how a model is made of it.
+inline constexpr std::string_view kMergedAdapter = "ckpt convert BASE OUT --step lora:from=ADAPTER";
 
 }  // namespace ckpt

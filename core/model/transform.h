@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "core/model/checkpoint.h"
 #include "core/model/imatrix.h"
+#include "core/model/low_rank.h"
 #include "core/model/step_options.h"
 
 namespace ckpt {
@@ -31,6 +32,8 @@ struct Context {
   // The text of a file that an option names, of at most `limit_bytes`.
   std::function<Result<std::string>(const std::filesystem::path&, uint64_t limit_bytes)> file_text =
       {};
+
+  LowRankProduct low_rank = nullptr;
 
   // The plan is shown and not carried out, so what only its execution lacks may be a note.
   bool is_only_shown = false;

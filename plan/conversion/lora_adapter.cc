@@ -18,12 +18,13 @@ Status check_whole_model(const Checkpoint& checkpoint, const Conversion& convers
       std::any_of(conversion.also.begin(), conversion.also.end(),
                   [&](const AlsoOutput& also) { return needs_model(also.out, also.to); });
   if (!is_refused) {
-    context.note(fmt::format("{} is a {}, no whole model; it is copied as one",
+    context.note(fmt::format("{} is a {}, not an entire model; it is copied as one",
                              conversion.in.string(), what));
     return {};
   }
-  return fail_with_hint(ErrorCode::kUnsupported, std::string(kMergedAdapter),
-                        "{}: a {}, no whole model", conversion.in.string(), what);
+  return fail_with_hint(ErrorCode::kUnsupported,
+                        fmt::format("{}, to merge it into its base model", kMergedAdapter),
+                        "{}: a {}, not an entire model", conversion.in.string(), what);
 }
 
 }  // namespace ckpt

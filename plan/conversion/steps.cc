@@ -110,7 +110,8 @@ Touches touches(const std::vector<Step>& steps) {
 }
 
 Context step_context(std::vector<std::string>* notes) {
-  return {all_codecs(), nullptr, notes, open_checkpoint, read_documents, read_file_text};
+  return {all_codecs(),   nullptr,        notes,           open_checkpoint,
+          read_documents, read_file_text, low_rank_product};
 }
 
 Result<Checkpoint> apply_steps(const std::vector<Step>& steps, Checkpoint checkpoint,

@@ -10,6 +10,7 @@
 
 #include "core/computed/coded_matrix.h"
 #include "core/computed/decoded_source.h"
+#include "core/computed/low_rank_source.h"
 #include "core/computed/strided_source.h"
 #include "core/computed/turned_source.h"
 #include "core/computed/woven_source.h"
@@ -59,6 +60,21 @@ Tensor plain(const MakeInput& input) {
 
 SharedSource only_source(const Tensor& tensor) { return tensor.stored().parts[0][0].source; }
 
+Tensor floats(std::vector<uint64_t> shape, const MakeInput& input) {
+  Tensor out;
+  out.name = "t";
+  out.shape = std::move(shape);
+  out.codec = find_codec(all_codecs(), "f32");
+  out.origin = Stored{{{whole(input(size_bytes(out)))}}};
+  return out;
+}
+
+SharedSource low_rank(const MakeInput& input) {
+  LowRankUpdate update{floats({kComputedRows, 4}, input), floats({4, kComputedColumns}, input)};
+  update.magnitudes = floats({kComputedRows}, input);
+  return only_source(with_low_rank(plain(input), std::move(update), low_rank_product).value());
+}
+
 SharedSource coded(const MakeInput& input) {
   CodedMatrix matrix;
   matrix.rows = kComputedRows;
@@ -99,6 +115,8 @@ SharedSource make_kind(Kind kind, const MakeInput& input) {
                            *find_codec(all_codecs(), "mxfp4_ct"), 0);
     case Kind::kCoded:
       return coded(input);
+    case Kind::kLowRank:
+      return low_rank(input);
     case Kind::kMxfp4BlockAmax:  // codes are read where a block lies below the smallest power
       return std::make_shared<const Mxfp4BlockAmax>(
           in_pieces("mxfp4_ct", {kComputedRows, kComputedColumns}, input),

@@ -241,6 +241,9 @@ MAKERS = {
     "wrapped-by-hand": wrapped_by_hand,
     "vl-folder": copy_of("qwen35vl-micro"),
     "models/base": copy_of("qwen3-micro"),
+    "llama": copy_of("llama-micro"),
+    "adapter": copy_of("lora/rslora"),
+    "second-adapter": copy_of("lora/conventions/mlx"),
     "recipe.json": recipe,
 }
 

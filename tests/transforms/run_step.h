@@ -40,8 +40,8 @@ inline Options options(std::initializer_list<std::pair<std::string, std::string>
 
 inline Result<Checkpoint> run(std::string_view step, Checkpoint input, const Options& given,
                               std::vector<std::string>* notes = nullptr) {
-  return find_transform(step)->apply(std::move(input), given,
-                                     Context{all_codecs(), nullptr, notes, open, {}, text});
+  return find_transform(step)->apply(
+      std::move(input), given, {all_codecs(), nullptr, notes, open, {}, text, low_rank_product});
 }
 
 inline void expect_error(const Result<Checkpoint>& made, ErrorCode code, std::string_view part) {

@@ -1,0 +1,284 @@
+// Adapters merged: the bytes that PEFT writes, and every tensor used or refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "core/base/sha256.h"
+#include "core/model/json_documents.h"
+#include "tests/transforms/run_step.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+using step_test::expect_error;
+using step_test::options;
+using step_test::settle;
+using step_test::tensor;
+
+fs::path adapter_of(const std::string& name) { return testdata("lora/" + name); }
+
+std::map<std::string, std::string> merged_hashes(const std::string& name) {
+  std::istringstream lines(read_file(adapter_of(name) / "merged.sha256"));
+  std::map<std::string, std::string> out;
+  for (std::string hash, tensor; lines >> hash;) {
+    if (hash != "[bf16]" && lines >> tensor) out[tensor] = hash;
+  }
+  EXPECT_FALSE(out.empty());
+  return out;
+}
+
+Checkpoint merged(const std::string& base, const fs::path& adapter) {
+  return settle(step_test::run("lora", step_test::open(testdata(base)).value(),
+                               options({{"from", adapter.string()}})));
+}
+
+std::string hash_of(const Tensor& tensor) { return sha256_of(part_bytes(tensor)); }
+
+// Tensors that changed have PEFT's hashes, and all others the bytes of the base.
+void expect_merged(const std::string& base, const fs::path& adapter, const std::string& hashes) {
+  const auto expected = merged_hashes(hashes);
+  const Checkpoint before = step_test::open(testdata(base)).value();
+  const Checkpoint after = merged(base, adapter);
+  ASSERT_EQ(after.tensors.size(), before.tensors.size());
+  for (const Tensor& each : after.tensors) {
+    const auto found = expected.find(each.name);
+    EXPECT_EQ(hash_of(each),
+              found != expected.end() ? found->second : hash_of(tensor(before, each.name)))
+        << each.name;
+  }
+}
+
+TEST(LoraMerge, EqualsPeft) {
+  expect_merged("llama-micro", adapter_of("rslora"), "rslora");
+  expect_merged("qwen3-micro", adapter_of("trainable-tokens"), "trainable-tokens");
+  expect_merged("qwen35vl-micro", adapter_of("vl-lora-bias"), "vl-lora-bias");
+}
+
+TEST(LoraMerge, EqualsPeftForExpertsOfAllLayouts) {
+  expect_merged("qwen35moe-micro", adapter_of("experts"), "experts");
+  expect_merged("qwen35moe-micro", adapter_of("experts-peft-0.18"), "experts-peft-0.18");
+  expect_merged("qwen35moe-micro", adapter_of("experts-unsloth-old"), "experts");
+}
+
+TEST(LoraMerge, ReadsPatternsAndTrainedBiases) {
+  expect_merged("llama-micro", adapter_of("patterns"), "patterns");
+  expect_merged("qwen35vl-micro", adapter_of("vl-vision-bias"), "vl-vision-bias");
+}
+
+TEST(LoraMerge, ReadsTheNamesOfOtherPrograms) {
+  for (const char* name :
+       {"", "default-name", "no-prefix", "inner-model", "fsdp-wrapped", "vl-named", "vl-named-v4",
+        "old-config", "no-metadata", "tinker-scaled", "mlx"}) {
+    expect_merged("llama-micro", adapter_of("conventions") / name, "conventions");
+  }
+}
+
+TEST(LoraMerge, RefusesAdaptersThatAreWrong) {
+  const std::map<std::string, std::string> refused = {
+      {"b-missing", "has no lora_B"},
+      {"fused-qkv", "the model has no"},
+      {"nan", "has NaN or Inf"},
+      {"pissa", "only LORA adapters"},
+      {"rank-differs", "has rank 4"},
+      {"unknown-layer", "layers_to_transform lists [1]"},
+      {"wrong-shape", "do not fit the weight"},
+      {"zero-size", "has no values"}};
+  for (const auto& [name, words] : refused) {
+    const auto made = step_test::run(
+        "lora", step_test::open(testdata("llama-micro")).value(),
+        options({{"from", (adapter_of("conventions") / ("refuse-" + name)).string()}}));
+    ASSERT_FALSE(made) << name;
+    EXPECT_NE(made.error().text().find(words), std::string::npos) << made.error().text();
+  }
+}
+
+// ---- adapters made here -------------------------------------------------------------------------
+
+struct Piece {
+  std::string name;
+  std::vector<uint64_t> shape;
+};
+
+// Small multiples of 1/64, other ones for each tensor.
+float made_value(size_t tensor, size_t at) {
+  return static_cast<float>(static_cast<int>((at * 7 + tensor * 5) % 23) - 11) / 64;
+}
+
+void write_adapter(const fs::path& folder, const std::vector<Piece>& pieces,
+                   const std::string& config) {
+  fs::create_directories(folder);
+  std::string header = "{", data;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    uint64_t count = 1;
+    for (const uint64_t axis : pieces[i].shape) count *= axis;
+    header += fmt::format("{}\"{}\":{{\"dtype\":\"F32\",\"shape\":[{}],\"data_offsets\":[{},{}]}}",
+                          i == 0 ? "" : ",", pieces[i].name, fmt::join(pieces[i].shape, ","),
+                          data.size(), data.size() + 4 * count);
+    for (size_t k = 0; k < count; ++k) {
+      const float value = made_value(i, k);
+      data.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+  }
+  header += "}";
+  const uint64_t size = header.size();
+  write_file(folder / "adapter_model.safetensors",
+             std::string(reinterpret_cast<const char*>(&size), 8) + header + data);
+  write_file(folder / "adapter_config.json", config);
+}
+
+constexpr const char* kLoraConfig = R"({"peft_type": "LORA", "r": 2, "lora_alpha": 4})";
+
+const std::vector<Piece> kEmbeddingPieces = {{"model.embed_tokens.lora_embedding_A", {2, 1024}},
+                                             {"model.embed_tokens.lora_embedding_B", {256, 2}}};
+
+Checkpoint tied_llama() {
+  Checkpoint out = step_test::open(testdata("llama-micro")).value();
+  std::erase_if(out.tensors, [](const Tensor& each) { return each.name == "lm_head.weight"; });
+  auto config = read_json(out, "config.json").value();
+  config->root.set("tie_word_embeddings", JsonText::boolean(true));
+  write_json(out, "config.json", *config);
+  return out;
+}
+
+std::vector<float> values_of(const Tensor& tensor) {
+  return read_values(tensor, uint64_t{1} << 24).value();
+}
+
+TEST(LoraMerge, EmbeddingsThatAreTheHeadGetAHeadOfTheirOwn) {
+  const TemporaryFolder folder;
+  write_adapter(folder.path(), kEmbeddingPieces, kLoraConfig);
+  const Checkpoint before = tied_llama();
+  const Checkpoint after =
+      settle(step_test::run("lora", before, options({{"from", folder.path().string()}})));
+  const std::string original = hash_of(tensor(before, "model.embed_tokens.weight"));
+  EXPECT_EQ(hash_of(tensor(after, "lm_head.weight")), original);
+  EXPECT_NE(hash_of(tensor(after, "model.embed_tokens.weight")), original);
+  EXPECT_NE(after.find_document("config.json")->text().find("\"tie_word_embeddings\": false"),
+            std::string::npos);
+}
+
+TEST(LoraMerge, ATiedHeadThatIsTrainedLeavesTheEmbeddings) {
+  const TemporaryFolder folder;
+  write_adapter(folder.path(),
+                {{"lm_head.lora_A.weight", {2, 256}}, {"lm_head.lora_B.weight", {1024, 2}}},
+                kLoraConfig);
+  const Checkpoint before = tied_llama();
+  const Checkpoint after =
+      settle(step_test::run("lora", before, options({{"from", folder.path().string()}})));
+  const std::string original = hash_of(tensor(before, "model.embed_tokens.weight"));
+  EXPECT_NE(hash_of(tensor(after, "lm_head.weight")), original);
+  EXPECT_EQ(hash_of(tensor(after, "model.embed_tokens.weight")), original);
+}
+
+// By columns: V / |V| m, where |V| runs over the vocabulary.
+TEST(LoraMerge, DoraOfEmbeddingsHasTheNormsOfColumns) {
+  const TemporaryFolder folder;
+  std::vector<Piece> pieces = kEmbeddingPieces;
+  pieces.push_back({"model.embed_tokens.lora_magnitude_vector", {1, 256}});
+  write_adapter(folder.path(), pieces,
+                R"({"peft_type": "LORA", "r": 2, "lora_alpha": 4, "use_dora": true})");
+  const Checkpoint after = merged("llama-micro", folder.path());
+  const std::vector<float> values = values_of(tensor(after, "model.embed_tokens.weight"));
+  for (size_t column = 0; column < 256; ++column) {
+    double squares = 0;
+    for (size_t row = 0; row < 1024; ++row) squares += std::pow(values[row * 256 + column], 2.0);
+    EXPECT_NEAR(std::sqrt(squares), std::fabs(made_value(2, column)), 2e-3) << column;
+  }
+}
+
+TEST(LoraMerge, ScaleMultipliesWhatIsAdded) {
+  const TemporaryFolder folder;
+  const std::string module = "model.layers.0.self_attn.q_proj.";
+  write_adapter(folder.path(),
+                {{module + "lora_A.weight", {2, 256}}, {module + "lora_B.weight", {256, 2}}},
+                kLoraConfig);
+  const std::string name = module + "weight";
+  const Checkpoint before = step_test::open(testdata("llama-micro")).value();
+  const auto with = [&](const std::string& scale) {
+    return settle(step_test::run("lora", before,
+                                 options({{"from", folder.path().string()}, {"scale", scale}})));
+  };
+  EXPECT_EQ(hash_of(tensor(with("0"), name)), hash_of(tensor(before, name)));
+  const auto w = values_of(tensor(before, name));
+  const Checkpoint half = with("0.5");
+  const auto merged = values_of(tensor(half, name));
+  for (size_t i = 0; i < w.size(); i += 97) {
+    float delta = 0;  // exact: small multiples of 1/64
+    for (size_t k = 0; k < 2; ++k) {
+      delta += made_value(0, k * 256 + i % 256) * made_value(1, i / 256 * 2 + k);
+    }
+    EXPECT_NEAR(merged[i], w[i] + delta, std::fabs(w[i] + delta) / 256) << i;
+  }
+}
+
+// Of each tensor: another name, another shape, none at all.
+TEST(LoraMerge, EveryTensorIsUsedOrRefused) {
+  const std::string front = "base_model.model.model.layers.0.";
+  const std::vector<Piece> pieces = {{front + "self_attn.q_proj.lora_A.weight", {2, 256}},
+                                     {front + "self_attn.q_proj.lora_B.weight", {256, 2}},
+                                     {front + "self_attn.q_proj.lora_magnitude_vector", {256}},
+                                     {front + "input_layernorm.weight", {256}},
+                                     {"base_model.model.lm_head.weight", {1024, 256}}};
+  constexpr const char* kConfig =
+      R"({"peft_type": "LORA", "r": 2, "lora_alpha": 4, "use_dora": true})";
+  const TemporaryFolder folder;
+  const auto result = [&](const std::vector<Piece>& made) {
+    write_adapter(folder.path(), made, kConfig);
+    return step_test::run("lora", step_test::open(testdata("llama-micro")).value(),
+                          options({{"from", folder.path().string()}}));
+  };
+  ASSERT_TRUE(result(pieces));
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    std::vector<Piece> other = pieces;
+    other[i].name += "_x";
+    EXPECT_FALSE(result(other)) << other[i].name;
+    other[i].name = front + "self_attn.z_proj" + other[i].name.substr(other[i].name.rfind('.'));
+    EXPECT_FALSE(result(other)) << other[i].name;
+    for (size_t axis = 0; axis < pieces[i].shape.size(); ++axis) {
+      other = pieces;
+      ++other[i].shape[axis];
+      EXPECT_FALSE(result(other)) << other[i].name << " " << axis;
+    }
+    if (i > 2) continue;  // each of the others is an adapter's own
+    other = pieces;
+    other.erase(other.begin() + static_cast<long>(i));
+    EXPECT_FALSE(result(other)) << pieces[i].name;
+  }
+}
+
+TEST(LoraMerge, EveryNumberOfTheConfigurationCounts) {
+  const std::string module = "model.layers.0.self_attn.q_proj.";
+  const std::vector<Piece> pieces = {{module + "lora_A.weight", {2, 256}},
+                                     {module + "lora_B.weight", {256, 2}}};
+  const auto hash = [&](const std::string& config) -> std::string {
+    const TemporaryFolder folder;
+    write_adapter(folder.path(), pieces, config);
+    const auto made = step_test::run("lora", step_test::open(testdata("llama-micro")).value(),
+                                     options({{"from", folder.path().string()}}));
+    return made ? hash_of(tensor(*made, module + "weight")) : "refused";
+  };
+  const std::string usual = hash(kLoraConfig);
+  ASSERT_NE(usual, "refused");
+  EXPECT_EQ(hash(R"({"r": 3, "lora_alpha": 4})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 0, "lora_alpha": 4})"), "refused");
+  EXPECT_EQ(hash(R"({"r": "2", "lora_alpha": 4})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 2})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "layers_to_transform": [1]})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "use_qalora": true})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "use_dora": true})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "init_lora_weights": "pissa_niter_4"})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "rank_pattern": {"q_proj": 3}})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 3, "lora_alpha": 4, "rank_pattern": {"q_proj": 2}})"), usual);
+  EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 1, "alpha_pattern": {"q_proj": 4}})"), usual);
+  EXPECT_NE(hash(R"({"r": 2, "lora_alpha": 4.5})"), usual);
+  EXPECT_NE(hash(R"({"r": 2, "lora_alpha": 4, "use_rslora": true})"), usual);
+  EXPECT_NE(hash(R"({"r": 2, "lora_alpha": 4, "alpha_pattern": {"q_proj": 5, ".*": 4}})"), usual);
+  EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "alpha_pattern": {"k_proj": 5}})"), usual);
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,77 @@
+#include "transforms/lora/adapter.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "core/chunks/evaluate.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kMaxAdapterConfigBytes = 16 << 20;
+constexpr const char* kAdapterFiles[] = {"adapter_model.safetensors", "adapters.safetensors"};
+
+Result<Checkpoint> open_weights(const std::filesystem::path& folder, const Context& context,
+                                std::string& path) {
+  for (const char* name : kAdapterFiles) {
+    path = (folder / name).string();
+    auto opened = context.open(path);
+    if (opened || opened.error().code != ErrorCode::kUsage) return opened;
+  }
+  return fail_with_hint(ErrorCode::kUsage,
+                        "a folder with adapter_config.json and adapter_model.safetensors",
+                        "{}: has no adapter_model.safetensors", folder.string());
+}
+
+// A sum of squares is finite where every value is.
+Status check_adapter_tensor(const Tensor& tensor) {
+  const std::string place = fmt::format("tensor '{}'", tensor.name);
+  if (!tensor.is_plain_float()) {
+    return fail(ErrorCode::kUnsupported, "{}: stored as {}; expected floats", place,
+                tensor.codec->name);
+  }
+  if (tensor.values() == 0) {
+    return fail_with_hint(ErrorCode::kCorrupt,
+                          "saving the adapter again with its parameters gathered (ZeRO-3)",
+                          "{}: shape [{}] has no values", place, fmt::join(tensor.shape, ", "));
+  }
+  CKPT_ASSIGN(const ValueError sums, measure_error(tensor, tensor, {}, UINT64_MAX));
+  if (std::isfinite(sums.signal)) return {};
+  return fail(ErrorCode::kCorrupt, "{}: has NaN or Inf", place);
+}
+
+Status group_by_module(Adapter& adapter) {
+  std::map<std::string, AdapterModule> modules;
+  for (const Tensor& tensor : adapter.tensors) {
+    const auto key = parse_adapter_key(tensor.name);
+    if (!key) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': not a name that LoRA adapters use",
+                  tensor.name);
+    }
+    CKPT_TRY(check_adapter_tensor(tensor));
+    AdapterModule& module = modules[key->module];
+    module.name = key->module;
+    const auto [at, is_new] = module.parts.emplace(key->part, &tensor);
+    if (!is_new) {
+      return fail(ErrorCode::kCorrupt, "tensors '{}' and '{}' are the same part of one module",
+                  at->second->name, tensor.name);
+    }
+  }
+  for (auto& [name, module] : modules) adapter.modules.push_back(std::move(module));
+  return {};
+}
+
+}  // namespace
+
+Result<Adapter> read_adapter(const std::string& folder, const Context& context) {
+  Adapter out;
+  CKPT_ASSIGN(Checkpoint weights, open_weights(folder, context, out.path));
+  const std::string config = (std::filesystem::path(folder) / "adapter_config.json").string();
+  CKPT_ASSIGN(const std::string text, context.file_text(config, kMaxAdapterConfigBytes));
+  CKPT_ASSIGN(out.config, read_adapter_config(config, text));
+  out.tensors = std::move(weights.tensors);
+  CKPT_TRY(in(out.path, group_by_module(out)));
+  return out;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,268 @@
+#include "transforms/lora/adapter_config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/base/words.h"
+#include "core/json/json_edit.h"
+
+namespace ckpt {
+namespace {
+
+// Keys that are read here, and those that only matter while training.
+constexpr std::string_view kReadKeys =
+    " alpha_pattern base_model_name_or_path ensure_weight_tying init_lora_weights "
+    "layers_to_transform lora_B_layout"
+    " lora_alpha lora_bias peft_type peft_version r rank_pattern target_parameters"
+    " trainable_token_indices use_dora use_rslora fine_tune_type lora_parameters bias ";
+constexpr std::string_view kTrainingKeys =
+    " auto_mapping corda_config eva_config exclude_modules inference_mode layers_pattern"
+    " loftq_config lora_dropout lora_ga_config megatron_config megatron_core modules_to_save"
+    " qalora_group_size revision runtime_config target_modules task_type"
+    " adapter_path batch_size config data grad_accumulation_steps grad_checkpoint iters"
+    " learning_rate lr_schedule mask_prompt max_seq_length model num_layers optimizer"
+    " optimizer_config project_name report_to resume_adapter_file save_every seed"
+    " steps_per_eval steps_per_report test test_batches train val_batches wandb ";
+// Keys that, when set, make the adapter more than a product to add.
+constexpr std::string_view kRefusedKeys[] = {
+    "use_qalora",    "use_bdlora",  "layer_replication", "alora_invocation_tokens",
+    "arrow_config",  "kasa_config", "monteclora_config", "velora_config",
+    "fan_in_fan_out"};
+// Ways of starting that change the base too, unless the adapter was converted when it was saved.
+constexpr std::string_view kPlainStarts = " gaussian eva orthogonal true false ";
+
+bool is_given(const JsonText& value) {
+  if (value.is_array()) return !value.items().empty();
+  if (value.is_object()) return !value.members().empty();
+  const std::string& token = value.token();
+  return token != "null" && token != "false" && token != "0" && token != "\"\"";
+}
+
+std::optional<double> number_in(const JsonText& json) {
+  if (json.kind() != JsonText::Kind::kToken) return std::nullopt;
+  const auto found = number(json.value());
+  return found && std::isfinite(*found) ? found : std::nullopt;
+}
+
+class AdapterConfigReader {
+ public:
+  explicit AdapterConfigReader(JsonText root) : root_(std::move(root)) {}
+
+  Result<AdapterConfig> run() {
+    CKPT_TRY(check_kind());
+    CKPT_TRY(read_numbers());
+    CKPT_TRY(read_patterns("rank_pattern", out_.ranks));
+    CKPT_TRY(read_patterns("alpha_pattern", out_.alphas));
+    CKPT_TRY(read_layers());
+    CKPT_TRY(read_tokens());
+    CKPT_TRY(read_texts("target_parameters", out_.parameters));
+    CKPT_TRY(read_version());
+    out_.base = root_.find_text("base_model_name_or_path")
+                    .value_or(root_.find_text("model").value_or(std::string()));
+    out_.b_layout = root_.find_text("lora_B_layout").value_or(std::string());
+    for (const auto& [key, value] : root_.members()) {
+      const bool is_refused = std::ranges::find(kRefusedKeys, key) != std::end(kRefusedKeys);
+      if (is_given(value) && !is_refused && !has_word(kReadKeys, key) &&
+          !has_word(kTrainingKeys, key)) {
+        out_.unknown.push_back(key);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  const JsonText* known(std::string_view key) const {
+    const JsonText* found = root_.find(key);
+    return found == nullptr || found->is_null() ? nullptr : found;
+  }
+
+  Failure wrong(std::string_view key, std::string_view expected) const {
+    return fail(ErrorCode::kCorrupt, "{} is {}; expected {}", key, root_.find(key)->dump(0),
+                expected);
+  }
+
+  Status check_kind() const {
+    if (!root_.is_object()) return fail(ErrorCode::kCorrupt, "expected a JSON object");
+    if (const JsonText* type = known("peft_type"); type != nullptr && type->as_text() != "LORA") {
+      return fail(ErrorCode::kUnsupported, "peft_type is {}; only LORA adapters can be merged",
+                  type->dump(0));
+    }
+    for (const std::string_view key : kRefusedKeys) {
+      const JsonText* value = known(key);
+      if (value == nullptr || !is_given(*value)) continue;
+      return fail(ErrorCode::kUnsupported, "{} is {}; such adapters cannot be merged", key,
+                  value->dump(0));
+    }
+    const JsonText* start = known("init_lora_weights");
+    if (start == nullptr) return {};
+    const std::string way = start->as_text().value_or(start->dump(0));
+    if (has_word(kPlainStarts, way)) return {};
+    return fail_with_hint(
+        ErrorCode::kUnsupported,
+        "saving it with path_initial_model_for_weight_conversion, as PEFT documents",
+        "init_lora_weights is '{}', which changes the base as well", way);
+  }
+
+  Result<std::optional<bool>> read_flag(std::string_view key) const {
+    const JsonText* value = known(key);
+    if (value == nullptr) return std::nullopt;
+    const auto found = value->as_boolean();
+    if (!found) return wrong(key, "true or false");
+    return found;
+  }
+
+  Result<double> read_number(std::string_view key) const {
+    const JsonText* value = known(key);
+    if (value == nullptr) return fail(ErrorCode::kCorrupt, "no {}", key);
+    const auto found = number_in(*value);
+    if (!found) return wrong(key, "a number");
+    return *found;
+  }
+
+  Result<double> read_rank(std::string_view key) const {
+    CKPT_ASSIGN(const double found, read_number(key));
+    if (found < 1 || found != std::floor(found)) return wrong(key, "a whole number from 1 on");
+    return found;
+  }
+
+  Status read_numbers() {
+    CKPT_ASSIGN(const auto rslora, read_flag("use_rslora"));
+    CKPT_ASSIGN(const auto dora, read_flag("use_dora"));
+    CKPT_ASSIGN(const auto tied, read_flag("ensure_weight_tying"));
+    out_.has_rank_scale = rslora.value_or(false);
+    out_.keeps_tie = tied.value_or(false);
+    out_.has_magnitudes = dora.value_or(false);
+    if (const JsonText* mlx = known("lora_parameters"); mlx != nullptr && mlx->is_object()) {
+      return read_mlx(*mlx);
+    }
+    CKPT_ASSIGN(out_.rank, read_rank("r"));
+    CKPT_ASSIGN(out_.alpha, read_number("lora_alpha"));
+    return {};
+  }
+
+  Status read_mlx(const JsonText& mlx) {
+    const std::string kind = root_.find_text("fine_tune_type").value_or("lora");
+    if (kind != "lora" && kind != "dora") {
+      return fail(ErrorCode::kUnsupported, "fine_tune_type is '{}'; expected lora or dora", kind);
+    }
+    out_.has_magnitudes = kind == "dora";
+    const AdapterConfigReader inner(mlx);
+    CKPT_ASSIGN(out_.rank, in("lora_parameters", inner.read_rank("rank")));
+    CKPT_ASSIGN(out_.mlx_scale, in("lora_parameters", inner.read_number("scale")));
+    return {};
+  }
+
+  Status read_patterns(std::string_view key, AdapterConfig::Patterns& out) const {
+    const JsonText* value = known(key);
+    if (value == nullptr) return {};
+    if (!value->is_object()) return wrong(key, "an object");
+    for (const auto& [pattern, each] : value->members()) {
+      const auto found = number_in(each);
+      if (!found) return wrong(key, "numbers");
+      CKPT_ASSIGN(ModulePattern parsed, in(key, ModulePattern::parse(pattern)));
+      out.emplace_back(std::move(parsed), *found);
+    }
+    return {};
+  }
+
+  Status read_layers() {
+    const JsonText* value = known("layers_to_transform");
+    if (value == nullptr) return {};
+    if (const auto one = value->as_whole()) {
+      out_.layers = {*one};
+      return {};
+    }
+    return read_wholes(*value, "layers_to_transform", out_.layers);
+  }
+
+  Status read_wholes(const JsonText& list, std::string_view key, std::vector<uint64_t>& out) const {
+    if (!list.is_array()) return wrong(key, "a list of whole numbers");
+    for (const JsonText& item : list.items()) {
+      const auto number = item.as_whole();
+      if (!number) return wrong(key, "a list of whole numbers");
+      out.push_back(*number);
+    }
+    return {};
+  }
+
+  std::vector<uint64_t>& new_token_rows(const std::string& module) {
+    return out_.token_rows.emplace_back(module, std::vector<uint64_t>()).second;
+  }
+
+  Status read_tokens() {
+    constexpr std::string_view kKey = "trainable_token_indices";
+    const JsonText* value = known(kKey);
+    if (value == nullptr) return {};
+    if (!value->is_object()) {
+      return read_wholes(*value, kKey, new_token_rows("embed_tokens"));
+    }
+    for (const auto& [module, rows] : value->members()) {
+      CKPT_TRY(read_wholes(rows, kKey, new_token_rows(module)));
+    }
+    return {};
+  }
+
+  Status read_texts(std::string_view key, std::vector<std::string>& out) const {
+    const JsonText* value = known(key);
+    if (value == nullptr) return {};
+    if (!value->is_array()) return wrong(key, "a list of texts");
+    for (const JsonText& item : value->items()) {
+      const auto text = item.as_text();
+      if (!text) return wrong(key, "a list of texts");
+      out.push_back(*text);
+    }
+    return {};
+  }
+
+  // "0.19.1", "0.18.2.dev0@abc"
+  Status read_version() {
+    const JsonText* value = known("peft_version");
+    if (value == nullptr) return {};
+    const std::string text = value->as_text().value_or(std::string());
+    AdapterConfig::Version version = {};
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    for (uint64_t& number : version) {
+      const auto [next, error] = std::from_chars(at, end, number);
+      if (error != std::errc()) return wrong("peft_version", "three numbers");
+      at = next == end ? end : next + 1;
+    }
+    out_.peft_version = version;
+    return {};
+  }
+
+  JsonText root_;
+  AdapterConfig out_;
+};
+
+double first_match(const AdapterConfig::Patterns& patterns, std::string_view module,
+                   double otherwise) {
+  for (const auto& [pattern, value] : patterns) {
+    if (pattern.matches(module)) return value;
+  }
+  return otherwise;
+}
+
+}  // namespace
+
+double AdapterConfig::rank_of(std::string_view module) const {
+  return first_match(ranks, module, rank);
+}
+
+double AdapterConfig::alpha_of(std::string_view module) const {
+  return first_match(alphas, module, alpha);
+}
+
+float AdapterConfig::scale_of(std::string_view module, double factor) const {
+  if (mlx_scale) return static_cast<float>(*mlx_scale * factor);
+  const double divisor = has_rank_scale ? std::sqrt(rank_of(module)) : rank_of(module);
+  return static_cast<float>(alpha_of(module) / divisor * factor);
+}
+
+Result<AdapterConfig> read_adapter_config(const std::string& path, const std::string& text) {
+  CKPT_ASSIGN(JsonText root, in(path, JsonText::parse(text)));
+  return in(path, AdapterConfigReader(std::move(root)).run());
+}
+
+}  // namespace ckpt

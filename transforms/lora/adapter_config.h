@@ -1,0 +1,49 @@
+// adapter_config.json: rank and scale of each module, and what else changes the result.
+//
+//   s = lora_alpha / r, or lora_alpha / sqrt(r) with use_rslora      in double, then rounded
+//   rank_pattern, alpha_pattern: the first key that fits the module, in the order of the file
+//   MLX: lora_parameters.scale is s itself
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "transforms/lora/module_pattern.h"
+
+namespace ckpt {
+
+struct AdapterConfig {
+  using Patterns = std::vector<std::pair<ModulePattern, double>>;
+  using Version = std::array<uint64_t, 3>;
+
+  double rank = 0, alpha = 0;
+  Patterns ranks, alphas;
+  bool has_rank_scale = false;      // use_rslora
+  bool has_magnitudes = false;      // use_dora
+  bool keeps_tie = false;           // ensure_weight_tying
+  std::optional<double> mlx_scale;  // MLX: no alpha
+  std::vector<uint64_t> layers;     // layers_to_transform; empty: all
+  // Rows that trainable_token_indices names, by the last words of their module.
+  std::vector<std::pair<std::string, std::vector<uint64_t>>> token_rows;
+  std::vector<std::string> parameters;  // target_parameters
+  std::optional<Version> peft_version;
+  std::string b_layout;              // lora_B_layout, as unsloth writes it; empty: absent
+  std::string base;                  // base_model_name_or_path
+  std::vector<std::string> unknown;  // keys that are set and not known
+
+  double rank_of(std::string_view module) const;
+  double alpha_of(std::string_view module) const;
+  // s of a module, times `factor`.
+  float scale_of(std::string_view module, double factor) const;
+};
+
+// Fails: kCorrupt: no JSON, numbers that are none; kUnsupported for adapters that are not LoRA, or
+// that need more than merging.
+Result<AdapterConfig> read_adapter_config(const std::string& path, const std::string& text);
+
+}  // namespace ckpt

@@ -1,0 +1,120 @@
+#include "transforms/lora/adapter_key.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ckpt {
+namespace {
+
+constexpr std::array<std::string_view, 3> kAdapterWrappers = {
+    "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod."};
+
+void remove_every(std::string& text, std::string_view word) {
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at)) {
+    text.erase(at, word.size());
+  }
+}
+
+bool take_name_front(std::string& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.erase(0, word.size());
+  return true;
+}
+
+// "", ".weight" or ".default.weight" for `ending` ".weight"; "" or ".default" for none.
+bool is_adapter_tail(std::string_view tail, std::string_view ending) {
+  if (tail.empty() || tail == ending) return true;
+  if (!tail.ends_with(ending)) return false;
+  tail.remove_suffix(ending.size());
+  return tail.size() > 1 && tail[0] == '.' && tail.find('.', 1) == tail.npos;
+}
+
+struct PartWord {
+  std::string_view word, ending;
+  AdapterPart part;
+};
+constexpr std::string_view kWeightEnding = ".weight";
+constexpr PartWord kPartWords[] = {
+    {".lora_A", kWeightEnding, AdapterPart::kA},
+    {".lora_B", kWeightEnding, AdapterPart::kB},
+    {".lora_embedding_A", "", AdapterPart::kEmbeddingA},
+    {".lora_embedding_B", "", AdapterPart::kEmbeddingB},
+    {".lora_magnitude_vector", kWeightEnding, AdapterPart::kMagnitude},
+    {".lora_magnitude_vector", "", AdapterPart::kMagnitude},
+    {".token_adapter.trainable_tokens_delta", "", AdapterPart::kTokens},
+};
+
+std::optional<AdapterKey> parse_low_rank(const std::string& name) {
+  for (const PartWord& each : kPartWords) {
+    const size_t at = name.rfind(each.word);
+    if (at == name.npos) continue;
+    const std::string_view tail = std::string_view(name).substr(at + each.word.size());
+    if (each.part == AdapterPart::kB && tail.ends_with(".bias") && is_adapter_tail(tail, ".bias")) {
+      return AdapterKey{name.substr(0, at), AdapterPart::kBBias};
+    }
+    if (is_adapter_tail(tail, each.ending)) return AdapterKey{name.substr(0, at), each.part};
+  }
+  return std::nullopt;
+}
+
+constexpr std::pair<std::string_view, AdapterPart> kEndings[] = {
+    {".lora_a", AdapterPart::kTurnedA},
+    {".lora_b", AdapterPart::kTurnedB},
+    {".m", AdapterPart::kMagnitude},
+    {".base_layer.weight", AdapterPart::kBaseCopy},
+    {".base_layer.bias", AdapterPart::kNewBias},
+    {".weight", AdapterPart::kNewWeight},
+    {".bias", AdapterPart::kNewBias},
+};
+
+}  // namespace
+
+std::optional<AdapterKey> parse_adapter_key(std::string_view given) {
+  std::string name(given);
+  for (const std::string_view wrapper : kAdapterWrappers) remove_every(name, wrapper);
+  take_name_front(name, "module.");
+  take_name_front(name, "base_model.model.");
+  if (auto key = parse_low_rank(name)) return key;
+  if (name.find("lora_") != name.npos && !name.ends_with(".lora_a") && !name.ends_with(".lora_b")) {
+    return std::nullopt;
+  }
+  for (const std::string_view word : {".modules_to_save.default.", ".modules_to_save."}) {
+    const size_t at = name.find(word);
+    if (at != name.npos) name.replace(at, word.size(), ".");
+  }
+  for (const auto& [ending, part] : kEndings) {
+    if (!name.ends_with(ending) || name.size() == ending.size()) continue;
+    return AdapterKey{name.substr(0, name.size() - ending.size()), part};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> model_names(const std::string& module) {
+  constexpr std::string_view kFronts[] = {"model.language_model.", "language_model.model.",
+                                          "model."};
+  std::vector<std::string> out = {module};
+  const auto add = [&](std::string name) {
+    if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(std::move(name));
+  };
+  std::string_view inner = module;
+  for (const std::string_view front : kFronts) {
+    if (!inner.starts_with(front)) continue;
+    inner.remove_prefix(front.size());
+    break;
+  }
+  for (const std::string_view head : {"lm_head", "language_model.lm_head", "unembed_tokens"}) {
+    if (module != head && inner != head) continue;
+    add("lm_head");
+    add("language_model.lm_head");
+    return out;
+  }
+  for (const std::string_view front :
+       {"model.", "model.language_model.", "language_model.model."}) {
+    add(std::string(front) + std::string(inner));
+  }
+  add(std::string(inner));
+  return out;
+}
+
+}  // namespace ckpt

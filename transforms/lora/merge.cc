@@ -1,0 +1,452 @@
+// lora: adds a LoRA adapter to the weights it was trained for, as PEFT's merge_and_unload() does.
+//
+//   lora:from=ADAPTER                 W + s B A, in float, rounded once (core/model/low_rank.h)
+//   lora:from=ADAPTER,scale=0.5       half of it
+//
+// The weights stay described: what is added is computed while they are read, so later steps and
+// any output take them. Several steps merge several adapters, one after the other.
+//
+//   lora_A, lora_B                    W + D             D = s B A
+//   lora_embedding_A, _B              W + round(D^T)
+//   lora_magnitude_vector             (m / |V|) V       V = W + D, norms of rows; columns of
+//                                                       embeddings
+//   lora_B.bias                       bias + s b
+//   whole weights and biases          replace the model's, in its type
+//   trainable_tokens_delta            replaces rows
+//   X.experts.lora_A                  all experts of a layer (transforms/lora/stacked_experts.h)
+//
+// A model whose head is its embeddings gets a head of its own where the adapter changes one of the
+// two: PEFT would change both, which the adapter was not trained for.
+#include <algorithm>
+#include <array>
+
+#include "core/computed/strided_source.h"
+#include "core/model/json_documents.h"
+#include "core/model/tensor_names.h"
+#include "core/model/transform.h"
+#include "transforms/lora/adapter.h"
+#include "transforms/lora/model_weights.h"
+#include "transforms/lora/stacked_experts.h"
+
+namespace ckpt {
+namespace {
+
+constexpr double kMaxLoraScale = 1e6;
+constexpr Choice kColumnOrders[] = {
+    {"rank-major", ColumnOrder::kRankMajor},
+    {"grouped-by-expert", ColumnOrder::kGroupedByExpert},
+};
+constexpr OptionRule kLoraOptions[] = {
+    option::path("from", "DIR", "the adapter's folder").required(),
+    option::number("scale", "NUMBER", "multiply what is added by this",
+                   {-kMaxLoraScale, kMaxLoraScale})
+        .by_default("1"),
+    option::choice("columns", kColumnOrders,
+                   "order of lora_B's columns of stacked experts, where the file does not tell"),
+};
+
+constexpr std::string_view kTie = "tie_word_embeddings";
+constexpr uint64_t kMaxTokenValues = uint64_t{1} << 28;
+
+// [columns, rows] of a matrix.
+Result<Tensor> turned_factor(const Tensor& tensor) {
+  const uint64_t rows = tensor.rows(), columns = tensor.row_values();
+  CKPT_ASSIGN(Tensor out, take_grid(tensor, {0, {1, columns, rows}, {0, 1, columns}}));
+  return reshape(std::move(out), {columns, rows});
+}
+
+class LoraMerge {
+ public:
+  LoraMerge(Checkpoint& checkpoint, const StackedExperts& given, const Context& context)
+      : checkpoint_(checkpoint),
+        given_(given),
+        adapter_(given.adapter),
+        context_(context),
+        weights_(checkpoint, context.low_rank) {}
+
+  Status run() {
+    CKPT_TRY(untie_where_needed());
+    for (const AdapterModule& module : adapter_.modules) {
+      CKPT_TRY(check_layer(module));
+      CKPT_TRY(apply(module));
+    }
+    if (weights_.added() + replaced_ == 0) {
+      return fail(ErrorCode::kCorrupt, "nothing in it changes a tensor of the model");
+    }
+    note_unknown_order();
+    return {};
+  }
+
+  std::string summary() const {
+    std::string out = fmt::format("{} products added", weights_.added());
+    if (replaced_ > 0) out += fmt::format(", {} tensors replaced", replaced_);
+    if (given_.factor != 1 && replaced_ > 0) out += ", the latter unscaled";
+    return out;
+  }
+
+ private:
+  Tensor* find(const std::string& module, std::string_view ending) {
+    return weights_.find(module, ending);
+  }
+
+  Result<Tensor*> target(const AdapterModule& module, std::string_view ending) {
+    if (Tensor* found = find(module.name, ending)) return found;
+    return fail(ErrorCode::kCorrupt, "tensor '{}': the model has no '{}{}'",
+                module.parts.begin()->second->name, module.name, ending);
+  }
+
+  // Unsloth wrote the columns of lora_B in another order without saying so until late 2026.
+  void note_unknown_order() const {
+    const bool is_by_unsloth = adapter_.config.base.find("unsloth") != std::string::npos;
+    const bool is_told =
+        given_.order != ColumnOrder::kFromFile || !adapter_.config.b_layout.empty();
+    if (!is_by_unsloth || is_told || std::ranges::none_of(adapter_.modules, is_stack_of_experts)) {
+      return;
+    }
+    context_.note(
+        "lora: experts trained with unsloth before September 2026 need columns=grouped-by-expert; "
+        "the adapter does not say, so PEFT's order was used");
+  }
+
+  // ---- tied embeddings -------------------------------------------------------------------------
+
+  bool is_tied() const {
+    const Document* config = checkpoint_.find_document("config.json");
+    const auto json = config == nullptr ? nullptr : config->values().value_or(nullptr);
+    if (json == nullptr) return false;
+    const JsonValue* text = known(*json, "text_config");
+    return is_truthy(known(*json, kTie)) || (text != nullptr && is_truthy(known(*text, kTie)));
+  }
+
+  // Whether the module is the head or the embeddings, and gets values of its own.
+  static bool changes_tied(const AdapterModule& module) {
+    const std::string_view word = last_word(module.name);
+    if (word != "embed_tokens" && word != "lm_head" && word != "unembed_tokens") return false;
+    return std::ranges::any_of(module.parts, [](const auto& part) {
+      return part.first != AdapterPart::kTokens && part.first != AdapterPart::kBaseCopy;
+    });
+  }
+
+  Status untie_where_needed() {
+    if (adapter_.config.keeps_tie || !is_tied() || checkpoint_.has_head()) return {};
+    if (std::ranges::none_of(adapter_.modules, changes_tied)) return {};
+    const Tensor* embeddings = find("model.embed_tokens", kWeight);
+    if (embeddings == nullptr) return {};
+    Tensor head = *embeddings;
+    const bool is_inner = head.name.starts_with("language_model.model.");
+    head.name = is_inner ? "language_model.lm_head.weight" : "lm_head.weight";
+    head.source_name = embeddings->source_name.empty() ? embeddings->name : embeddings->source_name;
+    weights_.add(std::move(head));
+    CKPT_ASSIGN(auto config, read_json(checkpoint_, "config.json"));
+    config->root.set(kTie, JsonText::boolean(false));
+    JsonText* text = config->root.find("text_config");
+    if (text != nullptr && text->find(kTie) != nullptr) text->set(kTie, JsonText::boolean(false));
+    write_json(checkpoint_, "config.json", *config);
+    context_.note(
+        "lora: the model's head was its embeddings; the adapter changes one of them, so the head "
+        "becomes a tensor of its own (tie_word_embeddings: false)");
+    return {};
+  }
+
+  // ---- modules ---------------------------------------------------------------------------------
+
+  Status check_layer(const AdapterModule& module) const {
+    const std::vector<uint64_t>& layers = adapter_.config.layers;
+    const bool is_low_rank = module.find(AdapterPart::kA) != nullptr;
+    const size_t at = module.name.find("layers.");
+    if (layers.empty() || !is_low_rank || at == module.name.npos) return {};
+    std::string_view rest = std::string_view(module.name).substr(at + 7);
+    rest = rest.substr(0, rest.find('.'));
+    const auto is_layer = [&](uint64_t layer) { return fmt::format("{}", layer) == rest; };
+    if (std::ranges::any_of(layers, is_layer)) return {};
+    return fail(ErrorCode::kCorrupt, "tensor '{}': layers_to_transform lists [{}], not layer {}",
+                module.parts.begin()->second->name, fmt::join(layers, ", "), rest);
+  }
+
+  Status apply(const AdapterModule& module) {
+    CKPT_TRY(check_pairs(module));
+    if (is_stack_of_experts(module)) {
+      CKPT_TRY(merge_stack(module, given_, weights_));
+    } else if (module.find(AdapterPart::kA) != nullptr ||
+               module.find(AdapterPart::kTurnedA) != nullptr) {
+      CKPT_TRY(add_linear(module));
+    }
+    if (module.find(AdapterPart::kEmbeddingA) != nullptr) {
+      CKPT_TRY(add_embedding(module));
+    }
+    if (const Tensor* weight = module.find(AdapterPart::kNewWeight)) {
+      CKPT_TRY(replace(module, *weight, kWeight));
+    }
+    if (const Tensor* bias = module.find(AdapterPart::kNewBias)) {
+      CKPT_TRY(replace(module, *bias, ".bias"));
+    }
+    if (const Tensor* bias = module.find(AdapterPart::kBBias)) {
+      CKPT_TRY(add_bias(module, *bias));
+    }
+    if (const Tensor* rows = module.find(AdapterPart::kTokens)) {
+      CKPT_TRY(replace_rows(module, *rows));
+    }
+    return {};
+  }
+
+  // Each part with those that it needs.
+  Status check_pairs(const AdapterModule& module) const {
+    struct Needs {
+      AdapterPart part, other;
+      std::string_view name;
+    };
+    constexpr Needs kNeeds[] = {
+        {AdapterPart::kA, AdapterPart::kB, "lora_B"},
+        {AdapterPart::kB, AdapterPart::kA, "lora_A"},
+        {AdapterPart::kBBias, AdapterPart::kB, "lora_B"},
+        {AdapterPart::kTurnedA, AdapterPart::kTurnedB, "lora_b"},
+        {AdapterPart::kTurnedB, AdapterPart::kTurnedA, "lora_a"},
+        {AdapterPart::kEmbeddingA, AdapterPart::kEmbeddingB, "lora_embedding_B"},
+        {AdapterPart::kEmbeddingB, AdapterPart::kEmbeddingA, "lora_embedding_A"},
+    };
+    for (const Needs& each : kNeeds) {
+      const Tensor* found = module.find(each.part);
+      if (found == nullptr || module.find(each.other) != nullptr) continue;
+      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no {}", found->name, module.name,
+                  each.name);
+    }
+    const int products = int(module.parts.contains(AdapterPart::kA)) +
+                         int(module.parts.contains(AdapterPart::kTurnedA)) +
+                         int(module.parts.contains(AdapterPart::kEmbeddingA));
+    const Tensor* first = module.parts.begin()->second;
+    const bool replaces = module.find(AdapterPart::kNewWeight) != nullptr;
+    if (products + int(replaces) > 1) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has more than one new weight",
+                  first->name, module.name);
+    }
+    const Tensor* copy = module.find(AdapterPart::kBaseCopy);
+    if (copy != nullptr && products == 0) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_A", copy->name, module.name);
+    }
+    return check_magnitude(module, products > 0);
+  }
+
+  Status check_magnitude(const AdapterModule& module, bool has_product) const {
+    const Tensor* magnitude = module.find(AdapterPart::kMagnitude);
+    if (magnitude != nullptr && !has_product) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_A", magnitude->name,
+                  module.name);
+    }
+    if (!has_product || (magnitude != nullptr) == adapter_.config.has_magnitudes) return {};
+    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has {} magnitudes; use_dora says {}",
+                module.parts.begin()->second->name, module.name,
+                magnitude != nullptr ? "DoRA's" : "no", adapter_.config.has_magnitudes);
+  }
+
+  Status check_rank(const AdapterModule& module, const Tensor& factor, uint64_t rank) const {
+    const double expected = adapter_.config.rank_of(module.name);
+    if (static_cast<double>(rank) == expected) return {};
+    return fail(ErrorCode::kCorrupt,
+                "tensor '{}': shape [{}] has rank {}; the configuration says {}", factor.name,
+                fmt::join(factor.shape, ", "), rank, expected);
+  }
+
+  Status check_matrix(const Tensor& tensor) const {
+    if (tensor.shape.size() == 2) return {};
+    return fail(ErrorCode::kUnsupported, "tensor '{}': shape [{}]; expected a matrix", tensor.name,
+                fmt::join(tensor.shape, ", "));
+  }
+
+  LowRankUpdate update_of(const AdapterModule& module, Tensor left, Tensor right) const {
+    LowRankUpdate out{std::move(left), std::move(right)};
+    out.scale = adapter_.config.scale_of(module.name, given_.factor);
+    if (const Tensor* magnitude = module.find(AdapterPart::kMagnitude)) {
+      out.magnitudes = *magnitude;
+    }
+    return out;
+  }
+
+  Status merge(Tensor& weight, LowRankUpdate update) {
+    CKPT_TRY(check_matrix(weight));
+    return weights_.merge(weight, std::move(update));
+  }
+
+  // The projections of linear attention, trained apart and stored as one: queries and keys have
+  // as many rows, values the rest. False: the module is not one of them.
+  Result<bool> add_to_joined(const AdapterModule& module, LowRankUpdate& update) {
+    constexpr std::string_view kParts[] = {"in_proj_q", "in_proj_k", "in_proj_v"};
+    const std::string_view word = last_word(module.name);
+    const auto part = std::ranges::find(kParts, word);
+    if (part == std::end(kParts)) return false;
+    const std::string front = module.name.substr(0, module.name.size() - word.size());
+    Tensor* joined = find(front + "in_proj_qkv", kWeight);
+    if (joined == nullptr) return false;
+    const uint64_t rows = update.left.rows(), all = joined->rows();
+    const uint64_t first = word == "in_proj_q" ? 0 : (word == "in_proj_k" ? rows : all - rows);
+    if (rows > all || first + rows > all) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': shape [{}]; the model's '{}' has [{}]",
+                  update.left.name, fmt::join(update.left.shape, ", "), joined->name,
+                  fmt::join(joined->shape, ", "));
+    }
+    CKPT_TRY(weights_.merge_rows(*joined, first, std::move(update)));
+    return true;
+  }
+
+  Status add_linear(const AdapterModule& module) {
+    const bool is_turned = module.find(AdapterPart::kTurnedA) != nullptr;
+    const Tensor& a = *module.find(is_turned ? AdapterPart::kTurnedA : AdapterPart::kA);
+    const Tensor& b = *module.find(is_turned ? AdapterPart::kTurnedB : AdapterPart::kB);
+    CKPT_TRY(check_matrix(a));
+    CKPT_TRY(check_matrix(b));
+    Tensor left = b, right = a;
+    if (is_turned) {
+      CKPT_ASSIGN(left, turned_factor(b));
+      CKPT_ASSIGN(right, turned_factor(a));
+    }
+    CKPT_TRY(check_rank(module, a, right.rows()));
+    LowRankUpdate update = update_of(module, std::move(left), std::move(right));
+    if (Tensor* weight = find(module.name, kWeight)) return merge(*weight, std::move(update));
+    if (!update.magnitudes) {
+      CKPT_ASSIGN(const bool is_joined, add_to_joined(module, update));
+      if (is_joined) return {};
+      CKPT_ASSIGN(const bool is_expert, merge_expert_into_stack(module.name, update, weights_));
+      if (is_expert) return {};
+    }
+    CKPT_TRY(target(module, kWeight));
+    return {};
+  }
+
+  Status add_embedding(const AdapterModule& module) {
+    const Tensor& a = *module.find(AdapterPart::kEmbeddingA);
+    const Tensor& b = *module.find(AdapterPart::kEmbeddingB);
+    CKPT_TRY(check_matrix(a));
+    CKPT_TRY(check_matrix(b));
+    CKPT_TRY(check_rank(module, a, a.rows()));
+    CKPT_ASSIGN(Tensor* const weight, target(module, kWeight));
+    if (const Tensor* copy = module.find(AdapterPart::kBaseCopy)) {
+      CKPT_TRY(check_shape_of(*copy, *weight));
+    }
+    CKPT_ASSIGN(Tensor left, turned_factor(a));
+    CKPT_ASSIGN(Tensor right, turned_factor(b));
+    LowRankUpdate update = update_of(module, std::move(left), std::move(right));
+    update.column_norms = update.magnitudes.has_value();
+    update.rounds_delta = !update.column_norms;
+    return merge(*weight, std::move(update));
+  }
+
+  // As a product of rank 1: one times the adapter's bias.
+  Status add_bias(const AdapterModule& module, const Tensor& bias) {
+    CKPT_ASSIGN(Tensor* const target, this->target(module, ".bias"));
+    CKPT_TRY(check_shape_of(bias, *target));
+    CKPT_ASSIGN(Tensor right, reshape(bias, {1, bias.values()}));
+    LowRankUpdate update{make_f32_tensor("one", {1, 1}, {1.0f}, context_.codecs), std::move(right)};
+    update.scale = adapter_.config.scale_of(module.name, given_.factor);
+    return weights_.merge(*target, std::move(update));
+  }
+
+  Status check_shape_of(const Tensor& ours, const Tensor& theirs) const {
+    if (ours.shape == theirs.shape) return {};
+    return fail(ErrorCode::kCorrupt, "tensor '{}': shape [{}]; the model's '{}' has [{}]",
+                ours.name, fmt::join(ours.shape, ", "), theirs.name, fmt::join(theirs.shape, ", "));
+  }
+
+  Status replace(const AdapterModule& module, const Tensor& values, std::string_view ending) {
+    CKPT_ASSIGN(Tensor* const target, this->target(module, ending));
+    CKPT_TRY(check_shape_of(values, *target));
+    CKPT_ASSIGN(Tensor made, recode(values, *target->codec));
+    made.name = target->name;
+    made.source_name = target->source_name;
+    made.home = target->home;
+    *target = std::move(made);
+    ++replaced_;
+    return {};
+  }
+
+  Result<std::vector<uint64_t>> rows_of(const AdapterModule& module, const Tensor& values) const {
+    for (const auto& [name, rows] : adapter_.config.token_rows) {
+      if (module.name != name && !module.name.ends_with("." + name)) continue;
+      if (rows.size() == values.rows()) return rows;
+      return fail(ErrorCode::kCorrupt, "tensor '{}': {} rows; trainable_token_indices lists {}",
+                  values.name, values.rows(), rows.size());
+    }
+    return fail(ErrorCode::kCorrupt, "tensor '{}': trainable_token_indices does not list '{}'",
+                values.name, module.name);
+  }
+
+  // The values in the type of `like`, stored.
+  Result<Tensor> in_type_of(const Tensor& like, const Tensor& values) const {
+    if (values.codec == like.codec) return values;
+    CKPT_ASSIGN(const std::vector<float> floats, read_values(values, kMaxTokenValues));
+    std::vector<std::byte> bytes(values.values() * ckpt::size_bytes(like.codec->parts[0].dtype));
+    const std::array<std::span<std::byte>, 1> parts = {bytes};
+    like.codec->encode({floats, floats.size()}, {}, parts);
+    return make_tensor(values.name, values.shape, *like.codec, std::move(bytes));
+  }
+
+  Status replace_rows(const AdapterModule& module, const Tensor& values) {
+    CKPT_ASSIGN(const std::vector<uint64_t> rows, rows_of(module, values));
+    CKPT_ASSIGN(Tensor* const target, this->target(module, kWeight));
+    if (!target->is_stored() || !target->is_plain_float()) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': '{}' is {}; expected stored floats",
+                  values.name, target->name, target->codec->name);
+    }
+    CKPT_ASSIGN(const Tensor typed, in_type_of(*target, values));
+    std::map<uint64_t, uint64_t> by_row;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] < target->rows() && by_row.emplace(rows[i], i).second) continue;
+      return fail(ErrorCode::kCorrupt,
+                  "trainable_token_indices lists {}; expected each row once, below {}", rows[i],
+                  target->rows());
+    }
+    std::vector<Tensor> pieces;
+    uint64_t next = 0;
+    const auto keep_until = [&](uint64_t end) -> Status {
+      if (end == next) return {};
+      CKPT_ASSIGN(Tensor kept, take_rows(*target, next, end - next));
+      pieces.push_back(std::move(kept));
+      return {};
+    };
+    for (const auto& [row, from] : by_row) {
+      CKPT_TRY(keep_until(row));
+      CKPT_ASSIGN(Tensor taken, take_rows(typed, from, 1));
+      pieces.push_back(std::move(taken));
+      next = row + 1;
+    }
+    CKPT_TRY(keep_until(target->rows()));
+    CKPT_ASSIGN(Tensor made, concatenate_rows(pieces));
+    CKPT_ASSIGN(made, reshape(std::move(made), target->shape));
+    target->origin = made.origin;
+    ++replaced_;
+    return {};
+  }
+
+  Checkpoint& checkpoint_;
+  const StackedExperts& given_;
+  const Adapter& adapter_;
+  const Context& context_;
+  ModelWeights weights_;
+  uint64_t replaced_ = 0;
+};
+
+Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options,
+                              const Context& context) {
+  const std::string folder = options.text("from");
+  if (checkpoint.format != "safetensors") {
+    return fail_with_hint(ErrorCode::kUnsupported, "the model's Hugging Face folder as IN",
+                          "IN is {}; adapters are merged into safetensors", checkpoint.format);
+  }
+  CKPT_ASSIGN(const Adapter adapter, read_adapter(folder, context));
+  const StackedExperts given{
+      adapter, options.number("scale").value_or(1),
+      options.find_choice<ColumnOrder>("columns").value_or(ColumnOrder::kFromFile)};
+  LoraMerge merge(checkpoint, given, context);
+  CKPT_TRY(in(adapter.path, merge.run()));
+  context.note(fmt::format("lora: {}: {}", folder, merge.summary()));
+  if (!adapter.config.unknown.empty()) {
+    context.note(fmt::format("lora: {}/adapter_config.json: not known and not used: {}", folder,
+                             fmt::join(adapter.config.unknown, ", ")));
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+extern constinit const Transform kLora{"lora", "merges a LoRA adapter into the weights",
+                                       kLoraOptions, merge_lora};
+
+}  // namespace ckpt

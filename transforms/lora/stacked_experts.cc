@@ -1,0 +1,266 @@
+#include "transforms/lora/stacked_experts.h"
+
+#include <algorithm>
+
+#include "core/computed/strided_source.h"
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kInnerLayer = ".base_layer";
+constexpr std::string_view kGateUpParameter = "gate_up_proj", kDownParameter = "down_proj";
+// From here on A reads the inputs of a parameter, before its second axis.
+constexpr AdapterConfig::Version kInputsOfA = {0, 19, 1};
+
+std::string experts_stem(std::string module) {
+  while (module.ends_with(kInnerLayer)) module.resize(module.size() - kInnerLayer.size());
+  return module;
+}
+
+// Where a parameter is in the model: one tensor, or one an expert; its shape either way.
+struct ExpertParameter {
+  Tensor* stack = nullptr;
+  std::string front;  // "model.layers.0.mlp.experts.", of single experts
+  uint64_t experts = 0, rows = 0, columns = 0;
+};
+
+// Which axes A and B read.
+enum class Axes : uint8_t { kNone, kStraight, kCrossed, kEither };
+
+class StackMerge {
+ public:
+  StackMerge(const AdapterModule& module, const StackedExperts& given, ModelWeights& weights)
+      : module_(module), given_(given), weights_(weights), stem_(experts_stem(module.name)) {}
+
+  Status run() {
+    CKPT_TRY(choose_parameter());
+    CKPT_TRY(find_parameter());
+    CKPT_TRY(check_shapes());
+    CKPT_TRY(choose_axes());
+    CKPT_TRY(choose_order());
+    return place_.stack != nullptr ? merge_one_tensor() : merge_single_experts();
+  }
+
+ private:
+  const Tensor& a() const { return *module_.find(AdapterPart::kA); }
+  const Tensor& b() const { return *module_.find(AdapterPart::kB); }
+  const AdapterConfig& config() const { return given_.adapter.config; }
+  std::string place() const { return fmt::format("tensor '{}'", a().name); }
+
+  bool targets(std::string_view parameter) const {
+    return std::ranges::any_of(
+        config().parameters, [&](const std::string& each) { return last_word(each) == parameter; });
+  }
+
+  const AdapterModule* sibling() const {
+    for (const AdapterModule& each : given_.adapter.modules) {
+      if (&each != &module_ && experts_stem(each.name) == stem_) return &each;
+    }
+    return nullptr;
+  }
+
+  Status choose_parameter() {
+    if (module_.find(AdapterPart::kMagnitude) != nullptr) {
+      return fail(ErrorCode::kUnsupported, "{}: experts with DoRA's magnitudes", place());
+    }
+    const bool is_inner = module_.name != stem_;
+    if (is_inner || (targets(kGateUpParameter) && !targets(kDownParameter))) {
+      name_ = kGateUpParameter;
+    } else if (targets(kDownParameter) || sibling() != nullptr) {
+      name_ = kDownParameter;
+    } else {
+      return fail(ErrorCode::kUnsupported,
+                  "{}: target_parameters does not say whether it is gate_up_proj or down_proj",
+                  place());
+    }
+    return {};
+  }
+
+  Status find_parameter() {
+    place_.stack = weights_.find(stem_, "." + name_);
+    if (place_.stack != nullptr) {
+      if (place_.stack->shape.size() != 3) return no_parameter();
+      place_.experts = place_.stack->shape[0];
+      place_.rows = place_.stack->shape[1];
+      place_.columns = place_.stack->shape[2];
+      return {};
+    }
+    const bool is_down = name_ == kDownParameter;
+    const std::string ending = is_down ? ".down_proj.weight" : ".gate_proj.weight";
+    const Tensor* first = weights_.find(stem_ + ".0", ending);
+    if (first == nullptr || first->shape.size() != 2) return no_parameter();
+    place_.front = first->name.substr(0, first->name.size() - ending.size() - 1);
+    while (single(place_.experts, is_down ? kDownParameter : "gate_proj") != nullptr)
+      ++place_.experts;
+    place_.rows = first->rows() * (is_down ? 1 : 2);
+    place_.columns = first->row_values();
+    return {};
+  }
+
+  Failure no_parameter() const {
+    return fail(ErrorCode::kCorrupt, "{}: the model has no '{}.{}' of three axes, and no experts",
+                place(), stem_, name_);
+  }
+
+  Tensor* single(uint64_t expert, std::string_view name) {
+    return weights_.find_exactly(fmt::format("{}{}.{}.weight", place_.front, expert, name));
+  }
+
+  Axes axes_of(const AdapterModule& module, uint64_t rows, uint64_t columns) const {
+    const uint64_t in = module.find(AdapterPart::kA)->row_values();
+    const uint64_t out = module.find(AdapterPart::kB)->rows();
+    const bool is_straight = in == columns && out == rows;
+    const bool is_crossed = in == rows && out == columns;
+    if (is_straight && is_crossed) return Axes::kEither;
+    return is_straight ? Axes::kStraight : (is_crossed ? Axes::kCrossed : Axes::kNone);
+  }
+
+  Status check_shapes() {
+    const uint64_t rows = a().rows();
+    rank_ = place_.experts == 0 ? 0 : rows / place_.experts;
+    const double expected = config().rank_of(stem_ + "." + name_);
+    const bool fits = a().shape.size() == 2 && b().shape.size() == 2 && rank_ > 0 &&
+                      rank_ * place_.experts == rows && b().row_values() == rows &&
+                      static_cast<double>(rank_) == expected &&
+                      axes_of(module_, place_.rows, place_.columns) != Axes::kNone;
+    if (fits) return {};
+    return fail(ErrorCode::kCorrupt,
+                "{} [{}] and '{}' [{}] do not fit '{}.{}', {} experts of [{}, {}], at rank {}",
+                place(), fmt::join(a().shape, ", "), b().name, fmt::join(b().shape, ", "), stem_,
+                name_, place_.experts, place_.rows, place_.columns, expected);
+  }
+
+  // By shape; of a square matrix by the other parameter of the layer; else by PEFT's version.
+  Status choose_axes() {
+    Axes axes = axes_of(module_, place_.rows, place_.columns);
+    if (const AdapterModule* other = sibling(); axes == Axes::kEither && other != nullptr) {
+      CKPT_ASSIGN(axes, axes_of_sibling(*other));
+    }
+    if (axes == Axes::kEither && place_.stack != nullptr && config().peft_version) {
+      return fail(ErrorCode::kUnsupported,
+                  "{}: A and B fit '{}.{}' both ways, because it is square", place(), stem_, name_);
+    }
+    is_crossed_ = axes == Axes::kEither
+                      ? config().peft_version.value_or(AdapterConfig::Version{}) < kInputsOfA
+                      : axes == Axes::kCrossed;
+    return {};
+  }
+
+  Result<Axes> axes_of_sibling(const AdapterModule& other) const {
+    StackMerge merge(other, given_, weights_);
+    CKPT_TRY(merge.choose_parameter());
+    CKPT_TRY(merge.find_parameter());
+    return merge.axes_of(other, merge.place_.rows, merge.place_.columns);
+  }
+
+  Status choose_order() {
+    is_grouped_ = given_.order == ColumnOrder::kGroupedByExpert;
+    if (given_.order != ColumnOrder::kFromFile || config().b_layout.empty()) return {};
+    is_grouped_ = config().b_layout == "grouped_by_expert";
+    if (is_grouped_ || config().b_layout == "rank_major") return {};
+    return fail(ErrorCode::kUnsupported,
+                "lora_B_layout is '{}'; expected grouped_by_expert or rank_major",
+                config().b_layout);
+  }
+
+  // The factors of an expert, for rows [first, first + rows) of its matrix.
+  Result<LowRankUpdate> update_of(uint64_t expert, uint64_t first, uint64_t rows) const {
+    const uint64_t wide = b().row_values();  // r E
+    const uint64_t column = is_grouped_ ? expert * rank_ : expert;
+    const uint64_t step = is_grouped_ ? 1 : place_.experts;
+    const uint64_t row = expert * rank_ * a().row_values();
+    LowRankUpdate out;
+    if (is_crossed_) {
+      CKPT_ASSIGN(out.left,
+                  take_grid(a(), {row + first, {1, rows, rank_}, {0, 1, a().row_values()}}));
+      CKPT_ASSIGN(out.right, take_grid(b(), {column, {1, rank_, place_.columns}, {0, step, wide}}));
+    } else {
+      CKPT_ASSIGN(out.left,
+                  take_grid(b(), {first * wide + column, {1, rows, rank_}, {0, wide, step}}));
+      CKPT_ASSIGN(out.right, take_rows(a(), expert * rank_, rank_));
+    }
+    CKPT_ASSIGN(out.left, reshape(std::move(out.left), {rows, rank_}));
+    CKPT_ASSIGN(out.right, reshape(std::move(out.right), {rank_, place_.columns}));
+    out.scale = config().scale_of(stem_ + "." + name_, given_.factor);
+    out.rounds_delta = true;
+    return out;
+  }
+
+  Status merge_one_tensor() {
+    std::vector<Tensor> merged;
+    for (uint64_t expert = 0; expert < place_.experts; ++expert) {
+      CKPT_ASSIGN(Tensor matrix, take_rows(*place_.stack, expert * place_.rows, place_.rows));
+      CKPT_ASSIGN(LowRankUpdate update, update_of(expert, 0, place_.rows));
+      CKPT_TRY(weights_.merge(matrix, std::move(update)));
+      merged.push_back(std::move(matrix));
+    }
+    CKPT_ASSIGN(Tensor whole, concatenate_rows(merged));
+    place_.stack->origin = std::move(whole.origin);
+    return {};
+  }
+
+  Status merge_single_experts() {
+    struct Part {
+      std::string_view name;
+      uint64_t first;
+    };
+    const uint64_t rows = name_ == kDownParameter ? place_.rows : place_.rows / 2;
+    const std::vector<Part> parts = name_ == kDownParameter
+                                        ? std::vector<Part>{{kDownParameter, 0}}
+                                        : std::vector<Part>{{"gate_proj", 0}, {"up_proj", rows}};
+    for (uint64_t expert = 0; expert < place_.experts; ++expert) {
+      for (const Part& part : parts) {
+        Tensor* weight = single(expert, part.name);
+        if (weight == nullptr) return no_parameter();
+        CKPT_ASSIGN(LowRankUpdate update, update_of(expert, part.first, rows));
+        CKPT_TRY(weights_.merge(*weight, std::move(update)));
+      }
+    }
+    return {};
+  }
+
+  const AdapterModule& module_;
+  const StackedExperts& given_;
+  ModelWeights& weights_;
+  std::string stem_, name_;
+  ExpertParameter place_;
+  uint64_t rank_ = 0;
+  bool is_crossed_ = false, is_grouped_ = false;
+};
+
+}  // namespace
+
+bool is_stack_of_experts(const AdapterModule& module) {
+  return last_word(experts_stem(module.name)) == "experts" &&
+         module.find(AdapterPart::kA) != nullptr;
+}
+
+Status merge_stack(const AdapterModule& module, const StackedExperts& given,
+                   ModelWeights& weights) {
+  return StackMerge(module, given, weights).run();
+}
+
+Result<bool> merge_expert_into_stack(const std::string& module, LowRankUpdate update,
+                                     ModelWeights& weights) {
+  const auto expert = expert_name(module);
+  if (!expert) return false;
+  const bool is_down = expert->rest == kDownParameter, is_up = expert->rest == "up_proj";
+  if (!is_down && !is_up && expert->rest != "gate_proj") return false;
+  const std::string stem(expert->front.substr(0, expert->front.size() - 1));
+  Tensor* stack =
+      weights.find(stem, fmt::format(".{}", is_down ? kDownParameter : kGateUpParameter));
+  if (stack == nullptr || stack->shape.size() != 3) return false;
+  const uint64_t rows = stack->shape[1], part = is_down ? rows : rows / 2;
+  if (expert->number >= stack->shape[0] || update.left.rows() != part ||
+      update.right.row_values() != stack->shape[2]) {
+    return fail(ErrorCode::kCorrupt, "'{}' [{}] and '{}' [{}] do not fit '{}' [{}]",
+                update.left.name, fmt::join(update.left.shape, ", "), update.right.name,
+                fmt::join(update.right.shape, ", "), stack->name, fmt::join(stack->shape, ", "));
+  }
+  CKPT_TRY(
+      weights.merge_rows(*stack, expert->number * rows + (is_up ? part : 0), std::move(update)));
+  return true;
+}
+
+}  // namespace ckpt
